@@ -48,11 +48,14 @@ std::vector<WeightedWorkload> tasks_of(const std::vector<ModelGraph>& variants) 
 }  // namespace
 
 ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imported, const Target& target,
-                     std::ostream& err) {
+                     std::ostream& err, const MeasuredTime& measured) {
   const FunctionTable functions = standard_functions();
-  ModelWork work{std::move(imported), {}};
-  for (ModelGraph& variant : work.variants)
-    variant.graph = prepare_graph(std::move(variant.graph), {operators, functions}, target);
+  ModelWork work{std::move(imported), {}, {}};
+  std::vector<Workload> alternatives;
+  PassContext context{operators, functions};
+  context.measured = measured;
+  context.alternatives = &alternatives;
+  for (ModelGraph& variant : work.variants) variant.graph = prepare_graph(std::move(variant.graph), context, target);
   std::vector<std::string> skipped;
   std::string why;  // of the first
   for (WeightedWorkload& task : tasks_of(work.variants)) try {
@@ -67,6 +70,12 @@ ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imp
                        fmt::join(skipped, "; "), clean_line(why))
         << std::endl;
   HONE_USER_CHECK(!work.tasks.empty()) << "--model: there is nothing to tune in it";
+  std::set<std::string> known;
+  for (Workload& w : alternatives) try {
+      make_space(w, target);
+      if (known.insert(to_string(w)).second) work.alternatives.push_back({std::move(w)});
+    } catch (const UserError&) {  // no template has it
+    }
   return work;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "compiler/frontend/onnx/import.h"
+#include "compiler/graph/passes/passes.h"
 #include "compiler/target/target.h"
 #include "tuner/cli/tasks_file.h"
 #include "tuner/cli/tune.h"
@@ -26,12 +27,13 @@ std::vector<ModelGraph> import_model(const OperatorTable& operators, const Tuner
 struct ModelWork {
   std::vector<ModelGraph> variants;     ///< as they are built for the target
   std::vector<WeightedWorkload> tasks;  ///< their workloads, each once, weighted by how often it occurs in all of them
+  std::vector<WeightedWorkload> alternatives;  ///< what passes would have compared, had it been measured; each once
 };
 
 /// The workloads that no template serves are left out, with a line to `err` that names them: their layers keep what
-/// they have. UserError where nothing is left.
+/// they have. UserError where nothing is left. `measured`: seconds of workloads on the target, as passes ask for them.
 ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imported, const Target& target,
-                     std::ostream& err);
+                     std::ostream& err, const MeasuredTime& measured = {});
 
 /// The same without a device, for --print-tasks: the target is --target, completed by this machine.
 ModelWork model_work_here(const OperatorTable& operators, const TunerFlags& flags, std::vector<ModelGraph> imported,

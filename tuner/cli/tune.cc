@@ -4,36 +4,25 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/text.h"
-#include "rpc/ir/encode.h"
+#include "compiler/build/choose_config.h"
+#include "tuner/cli/measure_tasks.h"
 #include "tuner/cli/model.h"
 #include "tuner/cli/report.h"
-#include "tuner/cli/tasks_file.h"
 #include "tuner/cli/whole_model.h"
-#include "tuner/db_trial_log.h"
-#include "tuner/measure/embedded.h"
-#include "tuner/measure/host_cores.h"
-#include "tuner/measure/reference_job.h"
-#include "tuner/measure/remote.h"
 #include "tuner/plot/curve.h"
-#include "tuner/session.h"
-#include "tuner/transfer/seeds.h"
 #include "tuner/transfer/warm_start.h"
-#include "tuner/tuning_task.h"
 
 namespace hone {
 namespace {
 
-using namespace std::chrono_literals;
-
-// Half of a first batch: configs that were fast elsewhere need not be fast here.
-constexpr size_t kMostSeeds = 4;
-constexpr size_t kModelFinalists = 3;
+// Trials of a workload that a layer could be instead: its default and what comes first of others. It has the space of
+// what the layer is, whose configs it begins with.
+constexpr size_t kAlternativeTrials = 8;
 
 // The tasks: one workload, or those of a file.
 StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operators, const TunerFlags& f) {
@@ -61,66 +50,6 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
   return std::vector<WeightedWorkload>{{Workload::parse(operators, f.task, f.args)}};
 }
 
-std::string kind_of(const std::string& target) { return target.substr(0, target.find(' ')); }
-
-// The measurer of the session, and the target of its candidates.
-struct Place {
-  std::unique_ptr<Embedded> own;  ///< null on a fleet
-  wire::ClientOptions client;
-  Target target;
-  std::string device_target;  ///< as the devices registered the target
-  size_t devices = 1;         ///< of that target
-};
-
-StatusOr<Place> find_place(const TunerFlags& f) {
-  Place place;
-  const std::string kind = kind_of(f.target);
-  place.target = Target::parse(f.target);  // a wrong target is reported before anything starts
-  DeviceQuery query;
-  if (f.tracker.empty()) {
-    if (!f.device.empty()) return usage_error("--device names a device of a tracker: give --tracker too");
-    if (!f.labels.empty()) return usage_error("--label chooses among the devices of a tracker: give --tracker too");
-    if (const auto& c = f.credentials; !(c.ca + c.certificate + c.key + c.token).empty())
-      return usage_error("--tls-ca, --tls-cert, --tls-key and --token-file are for a tracker: give --tracker too");
-    HONE_ASSIGN_OR_RETURN(place.own, Embedded::start(sibling_programs(), kind));
-    place.client.tracker = place.own->address();
-    place.client.backoff.first = 20ms;
-    query.where = "on this machine";
-    query.tracker_timeout = 20s;
-    query.device_timeout = place.target.is_gpu() ? 60s : 20s;  // drivers may have to wake up their GPUs
-    query.while_waiting = [&own = *place.own] { return own.check(); };
-  } else {
-    auto address = wire::Address::parse(f.tracker);
-    if (!address.ok()) return usage_error(fmt::format("--tracker: {}", message_of(address.status())));
-    HONE_ASSIGN_OR_RETURN(place.client.credentials, wire::load_credentials(f.credentials));
-    HONE_RETURN_IF_ERROR(wire::check_protected(*address, place.client.credentials, f.insecure, "--tracker"));
-    place.client.tracker = *address;
-  }
-  place.client.seed = wire::Uuid::random().value[0];
-  query.client = place.client;
-  query.kind = kind;
-  query.device_key = f.device;
-  query.labels = f.labels;
-  HONE_ASSIGN_OR_RETURN(std::vector<wire::DeviceInfo> devices, find_devices(query));
-  std::sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
-  std::string offered;
-  for (const wire::DeviceInfo& d : devices) {
-    const Target theirs = Target::parse(d.target);
-    Target ours = place.target.completed_by(theirs);
-    if (f.threads > 0 && !ours.is_gpu()) ours.threads = f.threads;
-    if (ours.arch == theirs.arch && ours.os == theirs.os && ours.mcpu == theirs.mcpu && ours.mattr == theirs.mattr) {
-      place.target = ours;
-      place.device_target = d.target;
-      place.devices = static_cast<size_t>(
-          std::count_if(devices.begin(), devices.end(), [&](const auto& other) { return other.target == d.target; }));
-      return place;
-    }
-    offered += fmt::format("{}{} ({})", offered.empty() ? "" : ", ", d.key, d.target);
-  }
-  return no_device_error(fmt::format("--target: no device serves '{}'; there {}: {}", f.target,
-                                     devices.size() == 1 ? "is" : "are", offered));
-}
-
 std::string shell_quoted(const std::string& text) {
   return text.find_first_of(" ()[]?*&;|<>$'\"") == std::string::npos ? text : "'" + text + "'";
 }
@@ -145,33 +74,6 @@ std::string next_command(const TunerFlags& f, const Workload& w) {
   return line + " --bench";
 }
 
-int64_t unix_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-SessionOptions session_options(const TunerFlags& f, size_t devices, size_t tasks) {
-  SessionOptions o;
-  o.devices = devices;
-  o.trials = f.trials > 0 ? f.trials : kModelTrials * tasks;
-  o.is_model = !f.model.empty();
-  o.seconds = f.seconds;
-  o.stop_after = f.stop_after;
-  o.batch = f.batch;
-  o.fresh = f.fresh;
-  o.searcher = f.search;
-  o.seed = f.seed;
-  o.profile.repeats = f.repeat;
-  o.profile.min_repeat_ms = f.min_repeat_ms;
-  // Of a model each of many workloads has its finalists, and few trials that they come from.
-  o.finalists = o.is_model ? std::min(f.finalists, kModelFinalists) : f.finalists;
-  o.profile.cold_constants = o.is_model;
-  if (!f.refine) o.profile.refine_factor = 1e-9;
-  o.profile.build_timeout_s = f.timeout;
-  o.profile.run_timeout_s = f.timeout;
-  return o;
-}
-
 }  // namespace
 
 void list_tasks(const OperatorTable& operators, std::ostream& out) {
@@ -184,66 +86,6 @@ void list_tasks(const OperatorTable& operators, std::ostream& out) {
 }
 
 namespace {
-
-// Searchers without a model are baselines: they get no prior and no seeds.
-bool begins_warm(const TunerFlags& f) {
-  return f.warm_start && !f.make_searcher && (f.search == "xgb" || f.search == "anneal");
-}
-
-// Seeds from foreign records of the workload, up to half a batch.
-StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& target, db::Store& store,
-                                       std::ostream& err) {
-  HONE_ASSIGN_OR_RETURN(ForeignSeeds seeds,
-                        foreign_seeds(store.foreign(), task.workload, target, task.space, kMostSeeds));
-  if (seeds.records > 0)
-    err << fmt::format("tuner: {} seed{} from {} foreign record{} of {}", seeds.configs.size(),
-                       seeds.configs.size() == 1 ? "" : "s", seeds.records, seeds.records == 1 ? "" : "s",
-                       seeds.workload)
-        << std::endl;
-  return std::move(seeds.configs);
-}
-
-StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f,
-                                                HostCores& cores, size_t most_features, const std::string& prior,
-                                                db::Store& store, std::ostream& err) {
-  TuningTaskOptions options;
-  options.label = short_text(w.workload);
-  options.weight = w.weight;
-  options.narrowing = f.narrowing;
-  options.seed = f.seed;
-  options.most_features = most_features;
-  auto task = std::make_unique<TuningTask>(w.workload, target, options, cores);
-  if (!prior.empty()) HONE_RETURN_IF_ERROR(task->load_prior(prior));
-  std::vector<Config> seeds;
-  if (begins_warm(f)) {
-    HONE_ASSIGN_OR_RETURN(seeds, seeds_of(*task, target, store, err));
-  }
-  if (f.make_searcher)
-    task->searcher = f.make_searcher(task->space);
-  else
-    HONE_RETURN_IF_ERROR(task->begin_search(f.search, std::move(seeds)));
-  return task;
-}
-
-RemoteOptions remote_options(const TunerFlags& f, const Place& place,
-                             const std::vector<std::unique_ptr<TuningTask>>& tasks) {
-  RemoteOptions remote;
-  remote.client = place.client;
-  remote.open.session = wire::Uuid::random();
-  remote.open.title =
-      tasks.size() == 1 ? tasks[0]->text : fmt::format("{} tasks: {}, ...", tasks.size(), tasks[0]->label);
-  remote.open.target_kind = place.target.kind;
-  remote.open.device_key = f.device;
-  remote.open.labels = f.labels;
-  remote.open.weight = f.weight;
-  remote.open.priority = f.priority;
-  remote.open.target = place.device_target;
-  for (const auto& task : tasks)
-    remote.references.push_back(reference_job(define(task->workload), place.target, f.timeout));
-  remote.encode = [](const Module& m) { return encode(m); };
-  if (place.own) remote.watch = [&own = *place.own] { return own.check(); };
-  return remote;
-}
 
 // Draws the trials in the database, those of earlier sessions included; with --fresh only this session's.
 Status write_plot(const TunerFlags& f, db::Store& store, const std::string& target, const std::string& session,
@@ -327,6 +169,33 @@ Status report_model(const TunerFlags& f, const TunerIo& io, const Target& target
                 "the model with tuned configs does not give what it gives with default ones");
 }
 
+// The model as it is built with what the database has.
+StatusOr<ModelWork> model_with_measured(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
+                                        const Target& target, const db::Store& store, std::ostream& err) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
+  return model_work(operators, imported, target, err,
+                    [&](const Workload& w) { return measured_seconds(w, target, *hub); });
+}
+
+// Measures what the model's layers could be instead of what they are: passes compare both when it is built next.
+Status measure_alternatives(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
+                            const TasksOutcome& outcome, const TaskServices& services) {
+  const auto& [f, io, place, store, cores, clock, prior] = services;
+  if (outcome.interrupted) return absl::OkStatus();
+  HONE_ASSIGN_OR_RETURN(const ModelWork work, model_with_measured(operators, imported, place.target, store, io.err));
+  if (work.alternatives.empty()) return absl::OkStatus();
+  io.err << fmt::format("tuner: measuring {} workloads that layers could be instead", work.alternatives.size())
+         << std::endl;
+  SessionOptions options = session_options(f, place.devices, work.alternatives.size());
+  options.trials = kAlternativeTrials * work.alternatives.size();
+  options.seconds = 0;
+  options.is_model = false;
+  HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(work.alternatives, options, services));
+  if (measured.is_database_lost) return measured.outcome.status();
+  if (!measured.outcome.ok()) io.err << "tuner: " << message_of(measured.outcome.status()) << std::endl;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io) {
@@ -348,7 +217,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   const std::string target = to_string(place.target);
   ModelWork model;
   if (!f.model.empty()) {
-    model = model_work(operators, std::move(imported), place.target, io.err);
+    HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, io.err));
     workloads = model.tasks;
     HONE_USER_CHECK(f.trials == 0 || f.trials >= workloads.size())
         << "--trials: " << f.trials << " for the " << workloads.size() << " tasks of " << f.model
@@ -363,44 +232,30 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     HONE_ASSIGN_OR_RETURN(prior, find_prior(*hub, place.target.kind));
     io.err << "tuner: " << clean_line(prior.line) << std::endl;
   }
-  std::vector<std::unique_ptr<TuningTask>> tasks;
-  for (const WeightedWorkload& w : workloads) {
-    HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task,
-                          make_task(w, place.target, f, cores, CompiledCandidates::kMostFeatures / workloads.size(),
-                                    prior.model, *store, io.err));
-    tasks.push_back(std::move(task));
-  }
-  RemoteMeasurer measurer(remote_options(f, place, tasks));
-  HONE_RETURN_IF_ERROR(measurer.wait_open(10s));
-
-  DbTrialLog log(*store);
-  LineProgress progress(io.err, io.terminal, clock, io.size);
-  const SessionServices services{measurer, log, cores, progress, clock, unix_ms, io.interrupts};
-  std::vector<TaskSetup> setups;
-  for (const auto& task : tasks)
-    // A copy has no operations, and its speed must be above 0 all the same.
-    setups.push_back({task->text, target, task->label, std::max(1.0, flops(task->workload)), task->weight, task->space,
-                      task->candidates, *task->searcher});
-  const StatusOr<TasksOutcome> outcome = run_tasks(setups, services, session_options(f, place.devices, tasks.size()));
+  const TaskServices services{f, io, place, *store, cores, clock, prior.model};
+  HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured,
+                        measure_tasks(workloads, session_options(f, place.devices, workloads.size()), services));
+  const auto& [tasks, session, outcome, is_database_lost] = measured;
   Status drawn;
   if (!f.plot.empty()) {
-    drawn = db::is_lost(outcome.status())
-                ? absl::OkStatus()
-                : write_plot(f, *store, target, measurer.session(), tasks, outcome.ok() ? *outcome : TasksOutcome());
+    drawn = is_database_lost ? absl::OkStatus()
+                             : write_plot(f, *store, target, session, tasks, outcome.ok() ? *outcome : TasksOutcome());
     if (!drawn.ok() && (!outcome.ok() || outcome->interrupted))
       io.err << "tuner: --plot: " << message_of(drawn) << std::endl;
   }
-  if (!outcome.ok()) return log.rescued(outcome.status());
+  if (!outcome.ok()) return outcome.status();
   if (io.on_outcome) io.on_outcome(outcome->tasks[0]);
   for (const auto& task : tasks)
     if (!task->ranker.last_error().empty())
       io.err << "tuner: " << task->label
              << ": the cost model failed, the search went on without it: " << clean_line(task->ranker.last_error())
              << std::endl;
-  if (f.model.empty())
-    report(f, io, target, store->path(), tasks, *outcome, {});
-  else
+  if (f.model.empty()) report(f, io, target, store->path(), tasks, *outcome, {});
+  if (!f.model.empty()) {
+    HONE_RETURN_IF_ERROR(measure_alternatives(operators, imported, *outcome, services));
+    HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, io.err));
     HONE_RETURN_IF_ERROR(report_model(f, io, place.target, *store, model.variants, tasks, *outcome));
+  }
   if (!outcome->interrupted) return drawn;
   size_t trials = 0;
   for (const SessionOutcome& o : outcome->tasks) trials += o.trials;

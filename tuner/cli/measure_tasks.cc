@@ -1,0 +1,139 @@
+#include "tuner/cli/measure_tasks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "rpc/ir/encode.h"
+#include "tuner/db_trial_log.h"
+#include "tuner/measure/reference_job.h"
+#include "tuner/measure/remote.h"
+#include "tuner/transfer/seeds.h"
+
+namespace hone {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Half of a first batch: configs that were fast elsewhere need not be fast here.
+constexpr size_t kMostSeeds = 4;
+constexpr size_t kModelFinalists = 3;
+
+int64_t unix_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Seeds from foreign records of the workload, up to half a batch.
+StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& target, db::Store& store,
+                                       std::ostream& err) {
+  HONE_ASSIGN_OR_RETURN(ForeignSeeds seeds,
+                        foreign_seeds(store.foreign(), task.workload, target, task.space, kMostSeeds));
+  if (seeds.records > 0)
+    err << fmt::format("tuner: {} seed{} from {} foreign record{} of {}", seeds.configs.size(),
+                       seeds.configs.size() == 1 ? "" : "s", seeds.records, seeds.records == 1 ? "" : "s",
+                       seeds.workload)
+        << std::endl;
+  return std::move(seeds.configs);
+}
+
+StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f,
+                                                HostCores& cores, size_t most_features, const std::string& prior,
+                                                db::Store& store, std::ostream& err) {
+  TuningTaskOptions options;
+  options.label = short_text(w.workload);
+  options.weight = w.weight;
+  options.narrowing = f.narrowing;
+  options.seed = f.seed;
+  options.most_features = most_features;
+  auto task = std::make_unique<TuningTask>(w.workload, target, options, cores);
+  if (!prior.empty()) HONE_RETURN_IF_ERROR(task->load_prior(prior));
+  std::vector<Config> seeds;
+  if (begins_warm(f)) {
+    HONE_ASSIGN_OR_RETURN(seeds, seeds_of(*task, target, store, err));
+  }
+  if (f.make_searcher)
+    task->searcher = f.make_searcher(task->space);
+  else
+    HONE_RETURN_IF_ERROR(task->begin_search(f.search, std::move(seeds)));
+  return task;
+}
+
+RemoteOptions remote_options(const TunerFlags& f, const Place& place,
+                             const std::vector<std::unique_ptr<TuningTask>>& tasks) {
+  RemoteOptions remote;
+  remote.client = place.client;
+  remote.open.session = wire::Uuid::random();
+  remote.open.title =
+      tasks.size() == 1 ? tasks[0]->text : fmt::format("{} tasks: {}, ...", tasks.size(), tasks[0]->label);
+  remote.open.target_kind = place.target.kind;
+  remote.open.device_key = f.device;
+  remote.open.labels = f.labels;
+  remote.open.weight = f.weight;
+  remote.open.priority = f.priority;
+  remote.open.target = place.device_target;
+  for (const auto& task : tasks)
+    remote.references.push_back(reference_job(define(task->workload), place.target, f.timeout));
+  remote.encode = [](const Module& m) { return encode(m); };
+  if (place.own) remote.watch = [&own = *place.own] { return own.check(); };
+  return remote;
+}
+
+}  // namespace
+
+SessionOptions session_options(const TunerFlags& f, size_t devices, size_t tasks) {
+  SessionOptions o;
+  o.devices = devices;
+  o.trials = f.trials > 0 ? f.trials : kModelTrials * tasks;
+  o.is_model = !f.model.empty();
+  o.seconds = f.seconds;
+  o.stop_after = f.stop_after;
+  o.batch = f.batch;
+  o.fresh = f.fresh;
+  o.searcher = f.search;
+  o.seed = f.seed;
+  o.profile.repeats = f.repeat;
+  o.profile.min_repeat_ms = f.min_repeat_ms;
+  // Of a model each of many workloads has its finalists, and few trials that they come from.
+  o.finalists = o.is_model ? std::min(f.finalists, kModelFinalists) : f.finalists;
+  o.profile.cold_constants = o.is_model;
+  if (!f.refine) o.profile.refine_factor = 1e-9;
+  o.profile.build_timeout_s = f.timeout;
+  o.profile.run_timeout_s = f.timeout;
+  return o;
+}
+
+bool begins_warm(const TunerFlags& f) {
+  return f.warm_start && !f.make_searcher && (f.search == "xgb" || f.search == "anneal");
+}
+
+StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workloads, const SessionOptions& options,
+                                      const TaskServices& services) {
+  const auto& [f, io, place, store, cores, clock, prior] = services;
+  const std::string target = to_string(place.target);
+  std::vector<std::unique_ptr<TuningTask>> tasks;
+  for (const WeightedWorkload& w : workloads) {
+    HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task,
+                          make_task(w, place.target, f, cores, CompiledCandidates::kMostFeatures / workloads.size(),
+                                    prior, store, io.err));
+    tasks.push_back(std::move(task));
+  }
+  RemoteMeasurer measurer(remote_options(f, place, tasks));
+  HONE_RETURN_IF_ERROR(measurer.wait_open(10s));
+  DbTrialLog log(store);
+  LineProgress progress(io.err, io.terminal, clock, io.size);
+  std::vector<TaskSetup> setups;
+  for (const auto& task : tasks)
+    // A copy has no operations, and its speed must be above 0 all the same.
+    setups.push_back({task->text, target, task->label, std::max(1.0, flops(task->workload)), task->weight, task->space,
+                      task->candidates, *task->searcher});
+  StatusOr<TasksOutcome> outcome =
+      run_tasks(setups, {measurer, log, cores, progress, clock, unix_ms, io.interrupts}, options);
+  const bool is_lost = db::is_lost(outcome.status());
+  if (!outcome.ok()) outcome = log.rescued(outcome.status());
+  return MeasuredTasks{std::move(tasks), measurer.session(), std::move(outcome), is_lost};
+}
+
+}  // namespace hone
