@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "compiler/codegen/llvm/compile.h"
@@ -57,11 +58,11 @@ class Whole : public testing::Test {
     work_ = work({"batch=1"});
     hub_ = *db::TopHub::open({});
   }
-  ModelWork work(const std::vector<std::string>& bind) const {
+  ModelWork work(const std::vector<std::string>& bind, const MeasuredTime& measured = {}) const {
     TunerFlags flags;
     flags.model = file_, flags.bind = bind;
     std::ostringstream err;
-    ModelWork work = model_work(test_operators(), import_model(test_operators(), flags, err), here_, err);
+    ModelWork work = model_work(test_operators(), import_model(test_operators(), flags, err), here_, err, measured);
     EXPECT_EQ(err.str(), "");
     return work;
   }
@@ -113,6 +114,23 @@ TEST_F(Whole, VariantsHaveTheTasksOfAllOfThem) {
   for (const WeightedWorkload& t : both.tasks)
     EXPECT_TRUE(got.emplace(to_string(t.workload), t.weight).second) << to_string(t.workload) << " is there twice";
   EXPECT_EQ(got, wanted);
+}
+
+TEST_F(Whole, PartsOfASlowGroupAreMeasuredAndThenBuilt) {
+  const auto is_slow = [](const Workload& w) {
+    return to_string(w).find("epilogue=bias+add+silu") != std::string::npos;
+  };
+  const ModelWork asks =
+      work({"batch=1"}, [&](const Workload& w) { return is_slow(w) ? std::optional(1.0) : std::nullopt; });
+  ASSERT_EQ(asks.alternatives.size(), 2u) << "the convolution and the function behind it";
+  EXPECT_EQ(asks.tasks.size(), work_.tasks.size());
+  const ModelWork split = work({"batch=1"}, [&](const Workload& w) { return std::optional(is_slow(w) ? 1.0 : 0.1); });
+  EXPECT_EQ(split.alternatives.size(), 0u);
+  std::set<std::string> tasks;
+  for (const WeightedWorkload& t : split.tasks) tasks.insert(to_string(t.workload));
+  for (const WeightedWorkload& t : asks.alternatives) EXPECT_TRUE(tasks.contains(to_string(t.workload)));
+  const WholeModel w = compare_whole(split.variants[0].graph, here_, *hub_, [] { return 0; });
+  EXPECT_EQ(w.why_not + w.different, "");
 }
 
 TEST(WholeModelText, SaysWhichVariantItIsAbout) {
