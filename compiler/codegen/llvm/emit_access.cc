@@ -164,16 +164,43 @@ Value* ExprEmitter::load_lanes(const BufferSlot& slot, const Load* op) {
   return out;
 }
 
-Value* ExprEmitter::load_strided(const BufferSlot& slot, const Load* op, int64_t stride) {
+// Of the `lanes` elements from number `begin` of a strided access on: those that may be read. Null: all may. What lies
+// between two active lanes of a known mask is memory of the buffer like them.
+Value* ExprEmitter::strided_mask(Value* mask, int64_t stride, int64_t begin, int64_t lanes) {
+  if (!mask) return nullptr;
+  if (auto* known = llvm::dyn_cast<llvm::Constant>(mask)) {
+    const auto is_active = [&](int64_t lane) {
+      const llvm::Constant* bit = known->getAggregateElement(static_cast<unsigned>(lane));
+      return bit && bit->isOneValue();
+    };
+    int64_t first = 0, last = lanes - 1;
+    while (first < lanes && !is_active(first)) ++first;
+    while (last > first && !is_active(last)) --last;
+    std::vector<llvm::Constant*> readable;
+    for (int64_t e = begin; e < begin + lanes; ++e)
+      readable.push_back(b_.getInt1(first < lanes && e >= first * stride && e <= last * stride));
+    llvm::Constant* out = llvm::ConstantVector::get(readable);
+    return out->isAllOnesValue() ? nullptr : out;
+  }
+  std::vector<int> from;
+  for (int64_t e = begin; e < begin + lanes; ++e)
+    from.push_back(static_cast<int>(e % stride == 0 ? e / stride : lanes));
+  return b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), from);
+}
+
+Value* ExprEmitter::load_strided(const BufferSlot& slot, const Load* op, int64_t stride, Value* mask) {
   const Ramp* ramp = as<Ramp>(op->indices[0]);
   const int64_t bytes = op->dtype.lane_bytes(), lanes = op->dtype.lanes, last = stride * (lanes - 1);
   llvm::Type* type = llvm_type(b_, memory_type(op->dtype));
+  const llvm::Align align(static_cast<uint64_t>(bytes));
   Value* out = nullptr;
   for (int64_t part = 0; part < stride; ++part) {
     // The last vector ends with the last lane's element: nothing behind it is read.
     const int64_t begin = std::min(part * lanes, last + 1 - lanes);
-    Value* read = b_.CreateAlignedLoad(type, address(slot, ramp->base + make_int(begin), bytes).pointer,
-                                       llvm::Align(static_cast<uint64_t>(bytes)));
+    Value* pointer = address(slot, ramp->base + make_int(begin), bytes).pointer;
+    Value* readable = strided_mask(mask, stride, begin, lanes);
+    Value* read = readable ? b_.CreateMaskedLoad(type, pointer, align, readable, llvm::Constant::getNullValue(type))
+                           : static_cast<Value*>(b_.CreateAlignedLoad(type, pointer, align));
     std::vector<int> from;
     for (int64_t i = 0; i < lanes; ++i) {
       const bool is_here = std::min(i * stride / lanes, stride - 1) == part;
@@ -271,11 +298,10 @@ Value* ExprEmitter::emit_load(const Load* op) {
   const llvm::Align align(static_cast<uint64_t>(bytes));
   const int64_t stride = ramp ? as_const_int(ramp->stride).value_or(0) : 0;
   if (!options_.simt && ramp && is_column(s, ramp, stride)) return from_memory(load_column(s, op, stride), t);
-  if (!options_.simt && !active_.lanes && !active_.any && stride > 1 && stride <= kMostStride &&
-      t.lanes >= kLeastStridedLanes)
-    return from_memory(load_strided(s, op, stride), t);
-  if (options_.simt || (!active_.lanes && !active_.any && ramp)) return from_memory(load_lanes(s, op), t);
   Value* mask = active_.lanes ? active_.lanes : active_.any ? b_.CreateVectorSplat(t.lanes, active_.any) : nullptr;
+  if (!options_.simt && stride > 1 && stride <= kMostStride && t.lanes >= kLeastStridedLanes)
+    return from_memory(load_strided(s, op, stride, mask), t);
+  if (options_.simt || (!mask && ramp)) return from_memory(load_lanes(s, op), t);
   return from_memory(
       b_.CreateMaskedGather(type, lane_addresses(s, index, bytes), align, mask, llvm::Constant::getNullValue(type)), t);
 }

@@ -333,6 +333,7 @@ ExprEmitter::Active ExprEmitter::narrowed(Value* condition) {
                 : out.any ? b_.CreateAnd(condition, b_.CreateVectorSplat(type->getNumElements(), out.any))
                           : condition;
     out.any = nullptr;
+    if (auto* known = llvm::dyn_cast<llvm::Constant>(out.lanes); known && known->isAllOnesValue()) out.lanes = nullptr;
     return out;
   }
   if (!out.lanes) {

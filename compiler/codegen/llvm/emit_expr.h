@@ -130,8 +130,9 @@ class ExprEmitter {
   llvm::Value* load_if(llvm::Value* wanted, llvm::Type* type, const Address& at);
   /// The lanes that are active in `active_`, one by one; the others are 0.
   llvm::Value* load_lanes(const BufferSlot& slot, const Load* op);
-  /// Lanes of `mask` (null: all), each by itself.
-  llvm::Value* load_strided(const BufferSlot& slot, const Load* op, int64_t stride);
+  /// Whole vectors, shuffled; lanes that are not in `mask` (null: all are) are anything.
+  llvm::Value* load_strided(const BufferSlot& slot, const Load* op, int64_t stride, llvm::Value* mask);
+  llvm::Value* strided_mask(llvm::Value* mask, int64_t stride, int64_t begin, int64_t lanes);
   /// Whether the elements at `index` are a column of a tile in the frame, which load_column reads.
   static bool is_column(const BufferSlot& slot, const Ramp* index, int64_t columns);
   llvm::Value* load_column(const BufferSlot& slot, const Load* op, int64_t columns);

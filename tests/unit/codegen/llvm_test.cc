@@ -1,6 +1,5 @@
 // Compiled modules: the artifact's ABI, what the assembly looks like, what this machine is.
 #include <gmock/gmock.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -221,88 +220,6 @@ TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
        {"llvm -mtriple=x86_64-linux -mcpu=haswell", "llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512vnni",
         "llvm -mtriple=aarch64-linux -mcpu=neoverse-n1"})
     EXPECT_THAT(emit_asm_text(m, Target::parse(without)), Not(HasSubstr("vpdpbusd"))) << without;
-}
-
-// Elements that lie apart become lanes: whole vectors, shuffled, and none behind the last element.
-// A tile is written to the frame by rows and read by columns; the last of its rows may be missing.
-TEST(Llvm, ColumnsOfATileInTheFrame) {
-  for (const DType t : {f32, i32, f64, u8})
-    for (const int64_t columns : {2, 4, 8, 16, 3})
-      for (const int64_t rows : {4, 8, 16, 32})
-        for (const int64_t filled : {rows, rows - 3}) {
-          const Buffer in = make_buffer("in", t, std::vector<int64_t>{filled * columns}),
-                       out = make_buffer("out", t, std::vector<int64_t>{columns * rows});
-          const Buffer tile = make_buffer("tile", t, std::vector<int64_t>{rows * columns}, BufferScope::kStack);
-          const Var r("r"), c("c"), column("column"), lane("lane");
-          const Stmt fill = make_for(
-              r, make_int(0), make_int(rows), LoopKind::kUnroll,
-              make_if(lt(Expr(r), make_int(filled)),
-                      make_for(c, make_int(0), make_int(columns), LoopKind::kVectorize,
-                               make_store(tile, {Expr(r) * columns + Expr(c)}, load(in, {Expr(r) * columns + c})))));
-          const Stmt turn = make_for(column, make_int(0), make_int(columns), LoopKind::kUnroll,
-                                     make_for(lane, make_int(0), make_int(rows), LoopKind::kVectorize,
-                                              make_if(lt(Expr(lane), make_int(filled)),
-                                                      make_store(out, {Expr(column) * rows + Expr(lane)},
-                                                                 load(tile, {Expr(lane) * columns + Expr(column)})))));
-          Function f;
-          f.name = "turn";
-          f.params = {in, out};
-          f.body = make_allocate(tile, -1, make_seq({fill, turn}));
-          const CompiledModule compiled(module_of(f));
-          const std::vector<HostTensor> tensors = tensors_of(f);
-          const DLTensor* args[] = {tensors[0].view(), tensors[1].view()};
-          ASSERT_EQ(compiled.entry()(args, 2, nullptr, nullptr), HONE_OK);
-          const auto element = [&](const HostTensor& of, int64_t at) {
-            return static_cast<const char*>(of.view()->data) + at * t.bytes();
-          };
-          for (int64_t y = 0; y < filled; ++y)
-            for (int64_t x = 0; x < columns; ++x)
-              ASSERT_EQ(std::memcmp(element(tensors[1], x * rows + y), element(tensors[0], y * columns + x),
-                                    static_cast<size_t>(t.bytes())),
-                        0)
-                  << to_string(t) << " " << rows << "x" << columns << " at " << y << ", " << x;
-        }
-}
-
-TEST(Llvm, StridedLoadsReadWhatTheyNeed) {
-  for (const DType t : {f32, f64, u8})
-    for (const int64_t stride : {2, 3, 4, 5})
-      for (const int64_t lanes : {4, 6, 8, 16, 24, 32}) {
-        // The last element is the last of the input, whose memory begins and ends where vectors do.
-        const int64_t count = 3, read = stride * (lanes * count - 1) + 1, size = (read + 63) / 64 * 64,
-                      first = size - read;
-        const Buffer in = make_buffer("in", t, std::vector<int64_t>{size}),
-                     out = make_buffer("out", t, std::vector<int64_t>{lanes * count});
-        const Var i("i"), j("j");
-        const Expr at = Expr(i) * lanes + Expr(j);
-        Function f;
-        f.name = "apart";
-        f.params = {in, out};
-        f.body = make_for(i, make_int(0), make_int(count), LoopKind::kSerial,
-                          make_for(j, make_int(0), make_int(lanes), LoopKind::kVectorize,
-                                   make_store(out, {at}, load(in, {at * stride + first}))));
-        const CompiledModule compiled(module_of(f));
-        const std::vector<HostTensor> tensors = tensors_of(f);
-        // The input ends where its memory does: the next page must not be touched.
-        const auto page = static_cast<size_t>(getpagesize());
-        const auto element = static_cast<size_t>(t.bytes()), bytes = static_cast<size_t>(size) * element;
-        auto* pages =
-            static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-        ASSERT_NE(pages, MAP_FAILED);
-        ASSERT_EQ(mprotect(pages + page, page, PROT_NONE), 0);
-        char* begin = pages + page - bytes;
-        std::memcpy(begin, tensors[0].view()->data, bytes);
-        DLTensor near_end = *tensors[0].view();
-        near_end.data = begin;
-        const DLTensor* args[] = {&near_end, tensors[1].view()};
-        ASSERT_EQ(compiled.entry()(args, 2, nullptr, nullptr), HONE_OK);
-        for (int64_t n = 0; n < lanes * count; ++n)
-          ASSERT_EQ(std::memcmp(static_cast<const char*>(tensors[1].view()->data) + static_cast<size_t>(n) * element,
-                                begin + static_cast<size_t>(first + n * stride) * element, element),
-                    0)
-              << to_string(t) << ", stride " << stride << ", lane " << n << " of " << lanes;
-        munmap(pages, 2 * page);
-      }
 }
 
 TEST(Llvm, SameModuleGivesTheSameObject) {
