@@ -56,6 +56,7 @@ void add_ports_and_layers(const VariantBuilder& v, OrderedJson& j) {
                            {"workload", to_string(k.workload)},
                            {"config", k.config},
                            {"source", k.source}});
+    if (call.region > 0) j["layers"].back()["side_by_side"] = {{"region", call.region}, {"lane", call.lane}};
     if (call.in_place) j["layers"].back()["in_place"] = k.module.params[*call.in_place].name;
   }
 }

@@ -33,6 +33,7 @@ struct Layer {
   size_t kernel = 0;
   /// The input, by number, whose memory its output takes; set when the memory is planned.
   std::optional<size_t> in_place = std::nullopt;
+  int region = 0, lane = 0;  ///< as of its ModelStep
 };
 
 struct Layers {

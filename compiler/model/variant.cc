@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compiler/arith/in_place.h"
+#include "compiler/model/side_by_side.h"
 
 namespace hone {
 namespace {
@@ -27,6 +28,13 @@ VariantBuilder::VariantBuilder(const ModelVariant& variant, const std::string& n
     : v_(variant), g_(*variant.graph), storage_(g_), places_(g_.values.size()) {
   place_tensors();
   layers_ = make_layers(g_, v_.target, name, storage_, alignments(), choose, packings);
+  int region = 0;
+  for (const SideBySide& together : side_by_side(g_, storage_, layers_, v_.target.threads)) {
+    ++region;
+    for (size_t lane = 0; lane < together.lanes.size(); ++lane)
+      for (const size_t c : together.lanes[lane])
+        layers_.calls[c].region = region, layers_.calls[c].lane = static_cast<int>(lane);
+  }
   plan();
 }
 
@@ -102,10 +110,21 @@ void VariantBuilder::plan() {
   std::vector<ArenaBuffer> buffers;
   std::vector<int> buffer_of(g_.values.size(), -1);
   const int calls = static_cast<int>(layers_.calls.size());
+  // Calls side by side happen at one time, and none may overwrite what another of them reads.
+  const auto when = [&](int c) {
+    int first = c;
+    while (first > 0 && region_of(c) > 0 && region_of(first - 1) == region_of(c)) --first;
+    return first;
+  };
   std::vector<int> last_use(g_.values.size(), -1);
   for (int c = 0; c < calls; ++c)
     for (const auto* values_of : {&node_of(c).inputs, &node_of(c).outputs})
-      for (const ValueId v : *values_of) last_use[static_cast<size_t>(storage_.root(v))] = c;
+      for (const ValueId v : *values_of) {
+        int& last = last_use[static_cast<size_t>(storage_.root(v))];
+        const bool is_shared =
+            last >= 0 && last != c && region_of(c) > 0 && (last == calls || region_of(last) == region_of(c));
+        last = is_shared ? calls : c;
+      }
   for (const OutputCopy& copy : copies_) last_use[static_cast<size_t>(storage_.root(copy.value))] = calls;
   const auto touch = [&](ValueId v, int step) {
     const ValueId root = storage_.root(v);
@@ -119,14 +138,15 @@ void VariantBuilder::plan() {
   };
   for (int c = 0; c < calls; ++c) {
     const Node& n = node_of(c);
-    for (const ValueId v : n.inputs) touch(v, c);
+    for (const ValueId v : n.inputs) touch(v, when(c));
     if (const ValueId root = overwrite_input(static_cast<size_t>(c), last_use); root != kNoValue)
       buffer_of[static_cast<size_t>(n.outputs[0])] = buffer_of[static_cast<size_t>(root)];
-    for (const ValueId v : n.outputs) touch(v, c);
+    for (const ValueId v : n.outputs) touch(v, when(c));
   }
   for (const OutputCopy& copy : copies_) touch(copy.value, calls);
   for (int c = 0; c < calls; ++c)
-    buffers.push_back({layers_.kernels[layers_.calls[static_cast<size_t>(c)].kernel].module.workspace_bytes, c, c});
+    buffers.push_back(
+        {layers_.kernels[layers_.calls[static_cast<size_t>(c)].kernel].module.workspace_bytes, when(c), when(c)});
   memory_ = plan_memory(buffers);
   for (size_t v = 0; v < buffer_of.size(); ++v)
     if (buffer_of[v] >= 0) places_[v] = Place{Place::In::kArena, memory_.offsets[static_cast<size_t>(buffer_of[v])], 0};
@@ -138,7 +158,7 @@ void VariantBuilder::make_steps(WeightsPacker& packer) {
   for (size_t c = 0; c < layers_.calls.size(); ++c) {
     const Layer& call = layers_.calls[c];
     const Node& n = g_.nodes[static_cast<size_t>(call.node)];
-    ModelStep step{layers_.kernels[call.kernel].symbol, {}, workspaces_[c], 0};
+    ModelStep step{layers_.kernels[call.kernel].symbol, {}, workspaces_[c], 0, call.region, call.lane};
     for (size_t p = 0; p < n.inputs.size() + n.outputs.size(); ++p) {
       for (const int64_t offset : packed[c][p]) step.arguments.push_back({Place::In::kWeights, offset, 0});
       if (!packed[c][p].empty()) continue;

@@ -48,6 +48,7 @@ class VariantBuilder {
   const Node& node_of(int call) const {
     return g_.nodes[static_cast<size_t>(layers_.calls[static_cast<size_t>(call)].node)];
   }
+  int region_of(int call) const { return layers_.calls[static_cast<size_t>(call)].region; }
   void place_tensors();
   void plan();
   ValueId overwrite_input(size_t call, const std::vector<int>& last_use);

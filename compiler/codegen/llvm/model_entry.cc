@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
+#include <tuple>
 
 #include "base/hash.h"
 #include "compiler/codegen/llvm/c_data.h"
@@ -145,26 +147,117 @@ class ModelEmitter {
     });
     if (uses_weights) find_weights(f);
     // One place returns what a layer said.
-    auto* failed = llvm::BasicBlock::Create(b_.getContext(), "failed", f);
-    llvm::PHINode* code = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed);
-    llvm::IRBuilder<>(failed).CreateRet(code);
-    for (const ModelStep& step : steps) {
-      std::vector<Value*> pointers;
-      for (const Place& place : step.arguments) pointers.push_back(pointer(place));
-      if (step.symbol.empty()) {
-        b_.CreateMemCpy(pointers[1], llvm::Align(1), pointers[0], llvm::Align(1), static_cast<uint64_t>(step.bytes));
-        continue;
-      }
-      pointers.push_back(at(arena_, step.workspace));
-      pointers.push_back(runtime);
-      Value* result = b_.CreateCall(layer(step.symbol, pointers.size()), pointers);
-      auto* next = llvm::BasicBlock::Create(b_.getContext(), "next", f, failed);
-      code->addIncoming(result, b_.GetInsertBlock());
-      b_.CreateCondBr(b_.CreateIsNull(result), next, failed);
-      b_.SetInsertPoint(next);
+    failed_ = llvm::BasicBlock::Create(b_.getContext(), "failed", f);
+    code_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed_);
+    llvm::IRBuilder<>(failed_).CreateRet(code_);
+    for (size_t s = 0; s < steps.size();) {
+      size_t end = s + 1;
+      if (const int region = steps[s].region; region > 0 && steps.size() > 1)
+        while (end < steps.size() && steps[end].region == region) ++end;
+      if (end > s + 1)
+        emit_region(runtime, steps.subspan(s, end - s));
+      else
+        emit_step(steps[s], runtime);
+      s = end;
     }
     b_.CreateRet(b_.getInt32(HONE_OK));
-    if (code->getNumIncomingValues() == 0) failed->eraseFromParent();
+    if (code_->getNumIncomingValues() == 0) failed_->eraseFromParent();
+  }
+
+  void emit_step(const ModelStep& step, Value* runtime) {
+    std::vector<Value*> pointers;
+    for (const Place& place : step.arguments) pointers.push_back(pointer(place));
+    if (step.symbol.empty()) {
+      b_.CreateMemCpy(pointers[1], llvm::Align(1), pointers[0], llvm::Align(1), static_cast<uint64_t>(step.bytes));
+      return;
+    }
+    pointers.push_back(at(arena_, step.workspace));
+    pointers.push_back(runtime);
+    go_on_if_ok(b_.CreateCall(layer(step.symbol, pointers.size()), pointers));
+  }
+
+  void go_on_if_ok(Value* result) {
+    auto* next = llvm::BasicBlock::Create(b_.getContext(), "next", failed_->getParent(), failed_);
+    code_->addIncoming(result, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateIsNull(result), next, failed_);
+    b_.SetInsertPoint(next);
+  }
+
+  // A region of the runtime whose iterations are the lanes; without a runtime they run one after the other.
+  void emit_region(Value* runtime, std::span<const ModelStep> steps) {
+    auto* closure_type = llvm::ArrayType::get(b_.getPtrTy(), 3);
+    llvm::Function* f = failed_->getParent();
+    Value* closure = llvm::IRBuilder<>(&f->getEntryBlock(), f->getEntryBlock().begin()).CreateAlloca(closure_type);
+    Value* const shared[] = {args_, arena_, weights_ ? weights_ : arena_};
+    for (unsigned i = 0; i < 3; ++i) b_.CreateStore(shared[i], b_.CreateConstGEP2_32(closure_type, closure, 0, i));
+    llvm::Function* lanes = emit_lanes(fmt::format("{}.side_by_side{}", f->getName().str(), steps[0].region), steps);
+    const auto count = static_cast<uint64_t>(
+        std::max_element(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.lane < b.lane; })
+            ->lane +
+        1);
+    llvm::BasicBlock *alone = llvm::BasicBlock::Create(b_.getContext(), "alone", f, failed_),
+                     *call = llvm::BasicBlock::Create(b_.getContext(), "call", f, failed_),
+                     *joined = llvm::BasicBlock::Create(b_.getContext(), "joined", f, failed_);
+    b_.CreateCondBr(b_.CreateIsNull(runtime), alone, call);
+    b_.SetInsertPoint(alone);
+    Value* one_by_one = b_.CreateCall(lanes, {b_.getInt64(0), b_.getInt64(count), b_.getInt32(0), closure});
+    b_.CreateBr(joined);
+    b_.SetInsertPoint(call);
+    auto* type = llvm::FunctionType::get(
+        b_.getInt32Ty(),
+        {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getInt64Ty()}, false);
+    Value* together = b_.CreateCall(type, member(b_.getPtrTy(), runtime, offsetof(HoneRuntime, parallel_for)),
+                                    {member(b_.getPtrTy(), runtime, offsetof(HoneRuntime, self)), lanes, closure,
+                                     b_.getInt64(count), b_.getInt32(static_cast<uint32_t>(count)), b_.getInt64(0)});
+    b_.CreateBr(joined);
+    b_.SetInsertPoint(joined);
+    llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
+    result->addIncoming(one_by_one, alone);
+    result->addIncoming(together, call);
+    go_on_if_ok(result);
+  }
+
+  // A HoneChunk over the lanes of a region.
+  llvm::Function* emit_lanes(const std::string& name, std::span<const ModelStep> steps) {
+    const auto outer = std::tuple(b_.saveIP(), args_, arena_, weights_, failed_, code_);
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(),
+                                         {b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getPtrTy()}, false);
+    llvm::Function* f = make_function(name, type);
+    f->setLinkage(llvm::GlobalValue::InternalLinkage);
+    const auto block = [&](const char* what) { return llvm::BasicBlock::Create(b_.getContext(), what, f); };
+    llvm::BasicBlock *entry = block("entry"), *head = block("head"), *body = block("body"), *next = block("next_lane"),
+                     *done = block("done");
+    failed_ = block("failed");
+    code_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed_);
+    llvm::IRBuilder<>(failed_).CreateRet(code_);
+    b_.SetInsertPoint(entry);
+    Value** const shared[] = {&args_, &arena_, &weights_};
+    for (size_t i = 0; i < 3; ++i) *shared[i] = member(b_.getPtrTy(), f->getArg(3), i * sizeof(void*));
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    llvm::PHINode* lane = b_.CreatePHI(b_.getInt64Ty(), 2, "lane");
+    lane->addIncoming(f->getArg(0), entry);
+    b_.CreateCondBr(b_.CreateICmpSLT(lane, f->getArg(1)), body, done);
+    b_.SetInsertPoint(body);
+    llvm::SwitchInst* which = b_.CreateSwitch(lane, next);
+    std::map<int, std::vector<const ModelStep*>> of_lane;
+    for (const ModelStep& step : steps) of_lane[step.lane].push_back(&step);
+    for (const auto& [number, own] : of_lane) {
+      llvm::BasicBlock* begin = block("lane");
+      which->addCase(b_.getInt64(static_cast<uint64_t>(number)), begin);
+      b_.SetInsertPoint(begin);
+      for (const ModelStep* step : own) emit_step(*step, llvm::ConstantPointerNull::get(b_.getPtrTy()));
+      b_.CreateBr(next);
+    }
+    b_.SetInsertPoint(next);
+    lane->addIncoming(b_.CreateAdd(lane, b_.getInt64(1)), next);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(done);
+    b_.CreateRet(b_.getInt32(HONE_OK));
+    if (code_->getNumIncomingValues() == 0) failed_->eraseFromParent();
+    b_.restoreIP(std::get<0>(outer));
+    std::tie(std::ignore, args_, arena_, weights_, failed_, code_) = outer;
+    return f;
   }
 
   llvm::FunctionCallee layer(const std::string& symbol, size_t pointers) {
@@ -179,6 +272,8 @@ class ModelEmitter {
   std::unique_ptr<llvm::Module> module_;
   llvm::IRBuilder<> b_;
   Value *args_ = nullptr, *arena_ = nullptr, *weights_ = nullptr;
+  llvm::BasicBlock* failed_ = nullptr;  ///< of the function that is emitted; returns `code_`
+  llvm::PHINode* code_ = nullptr;
 };
 
 template <class T>

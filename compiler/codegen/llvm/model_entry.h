@@ -29,6 +29,9 @@ struct ModelStep {
   std::vector<Place> arguments;
   int64_t workspace = 0;  ///< where in the arena the layer's own workspace begins
   int64_t bytes = 0;      ///< of a copy
+  /// Neighbours of one region (0: of none) run side by side where there are threads: each lane's in order, on one
+  /// thread, and no lane needs what another one makes. Lanes count from 0.
+  int region = 0, lane = 0;
 };
 
 struct ModelProgram {

@@ -1,0 +1,127 @@
+// Small layers that run side by side.
+#include "compiler/model/side_by_side.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/text.h"
+#include "compiler/model/build_model.h"
+#include "compiler/model/model_data.h"
+#include "compiler/model/run_model.h"
+#include "tests/fakes/workloads.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+BuiltModel built_for(const Graph& g, int threads) {
+  return build_model(g, {"m", host_target(threads), [](const Workload&, const Target&, const Space& space) {
+                           return ChosenConfig{space.default_config(), "default", ""};
+                         }});
+}
+
+// `branches` chains of two products each on one input, which a last node joins.
+Graph fork(int branches, int rows = 200) {
+  std::string text = fmt::format("graph g\ninput \"x\" %x f32[{}, 24]\n", rows);
+  for (int b = 0; b < branches; ++b)
+    text += fmt::format(
+        "%w{0} = constant f32[24, 24] fill {0}\n%v{0} = constant f32[24, 24] fill 9{0}\n"
+        "%a{0} = dense(m={1},n=24,k=24,epilogue=sigmoid) %x %w{0}\n%b{0} = dense(m={1},n=24,k=24) %a{0} %v{0}\n",
+        b, rows);
+  text += "%s0 = elementwise(op=relu,shape=" + std::to_string(rows) + "x24) %b0\n";
+  for (int b = 1; b < branches; ++b)
+    text += fmt::format("%s{0} = elementwise(op=add,shape={2}x24,operands=same) %s{1} %b{0}\n", b, b - 1, rows);
+  return parse_graph(test_operators(), text + fmt::format("output \"s\" %s{} f32[{}, 24]\n", branches - 1, rows));
+}
+
+void expect_right(const Graph& g, int threads, int runs) {
+  const std::vector<TensorData> inputs = seeded_inputs(g);
+  const auto wanted = interpret(g, inputs, &evaluate);
+  LoadedModel model(built_for(g, threads), "m", threads);
+  for (int r = 0; r < runs; ++r) {
+    const auto got = model.run(inputs);
+    for (size_t o = 0; o < wanted.size(); ++o)
+      ASSERT_THAT(got[o].values(), testing::Pointwise(testing::DoubleNear(1e-4), wanted[o].values()))
+          << to_string(g) << "output " << o << ", run " << r << ", " << threads << " threads";
+  }
+}
+
+TEST(SideBySide, BranchesHaveLanes) {
+  const Graph g = fork(3);
+  const BuiltModel two = built_for(g, 2), one = built_for(g, 1);
+  const std::vector<Layer>& calls = two.variants[0].layers.calls;
+  ASSERT_EQ(calls.size(), 9u);
+  for (size_t b = 0; b < 3; ++b) {
+    EXPECT_EQ(calls[2 * b].region, 1);
+    EXPECT_EQ(calls[2 * b].lane, calls[2 * b + 1].lane) << "the second reads what the first made";
+  }
+  EXPECT_NE(calls[0].lane, calls[2].lane);
+  EXPECT_EQ(calls[8].region, 0) << "it needs all of them";
+  EXPECT_THAT(two.json, HasSubstr(R"("side_by_side":{"region":1,"lane":0})"));
+  EXPECT_THAT(one.json, Not(HasSubstr("side_by_side")));
+}
+
+TEST(SideBySide, LargeLayersAndChainsDoNot) {
+  for (const Graph& g : {fork(3, 20000), fork(1)})
+    for (const Layer& call : built_for(g, 2).variants[0].layers.calls) EXPECT_EQ(call.region, 0);
+}
+
+TEST(SideBySide, ComputesTheSame) {
+  for (const int threads : {2, 3, 4})
+    for (const int branches : {2, 3, 5}) expect_right(fork(branches), threads, 50);
+}
+
+// Nodes that read, join, cut and overwrite each other's memory in any order.
+TEST(SideBySide, RandomGraphsComputeTheSame) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    std::mt19937_64 rng(seed);
+    std::string text = "graph g\ninput \"x\" %x0 f32[8, 24]\n%w = constant f32[24, 24] fill 3\n";
+    int values = 1;
+    const auto any = [&] { return static_cast<int>(rng() % static_cast<uint64_t>(values)); };
+    const auto recent = [&] { return std::max(0, values - 1 - static_cast<int>(rng() % 3)); };
+    while (values < 24) {
+      switch (rng() % 5) {
+        case 0: text += fmt::format("%x{} = elementwise(op=sigmoid,shape=8x24) %x{}\n", values, any()); break;
+        case 1:
+          text +=
+              fmt::format("%x{} = dense(m=8,n=24,k=24,epilogue=add+sigmoid) %x{} %w %x{}\n", values, any(), recent());
+          break;
+        case 2:
+          text +=
+              fmt::format("%x{} = elementwise(op=maximum,shape=8x24,operands=same) %x{} %x{}\n", values, any(), any());
+          break;
+        case 3: {  // halves of two values, joined
+          const int a = any(), b = any();
+          text += fmt::format(
+              "%h{0} = slice(shape=8x24,begin=0:0,step=1:1,size=4x24) %x{1}\n"
+              "%l{0} = slice(shape=8x24,begin=4:0,step=1:1,size=4x24) %x{2}\n"
+              "%x{0} = concat(shapes=4x24:4x24,axis=0) %h{0} %l{0}\n",
+              values, a, b);
+          break;
+        }
+        default: {  // halves that are computed, joined
+          text += fmt::format(
+              "%h{0} = slice(shape=8x24,begin=0:0,step=1:1,size=4x24) %x{1}\n%p{0} = elementwise(op=relu,shape=4x24) "
+              "%h{0}\n"
+              "%q{0} = elementwise(op=tanh,shape=4x24) %h{0}\n%x{0} = concat(shapes=4x24:4x24,axis=0) %p{0} %q{0}\n",
+              values, any());
+          break;
+        }
+      }
+      ++values;
+    }
+    for (int o = values - 3; o < values; ++o) text += fmt::format("output \"o{0}\" %x{0} f32[8, 24]\n", o);
+    const Graph g = remove_dead(parse_graph(test_operators(), text));
+    for (const int threads : {2, 3}) expect_right(g, threads, 20);
+  }
+}
+
+}  // namespace
+}  // namespace hone
