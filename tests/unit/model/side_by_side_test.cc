@@ -78,6 +78,25 @@ TEST(SideBySide, ComputesTheSame) {
     for (const int branches : {2, 3, 5}) expect_right(fork(branches), threads, 50);
 }
 
+// What a large layer made is read by all branches: none of them may write over it.
+TEST(SideBySide, WhatSeveralLanesReadIsNotOverwritten) {
+  std::string text =
+      "graph g\ninput \"x\" %x f32[200, 2000]\n%w = constant f32[24, 2000] fill 1\n%v = constant f32[24, 24] fill 2\n"
+      "%r = dense(m=200,n=24,k=2000,epilogue=sigmoid) %x %w\n";
+  const char* functions[] = {"tanh", "silu"};
+  for (int b = 0; b < 2; ++b)
+    text += fmt::format(
+        "%a{0} = elementwise(op={1},shape=200x24) %r\n"
+        "%b{0} = dense(m=200,n=24,k=24,epilogue=sigmoid) %a{0} %v\n%c{0} = dense(m=200,n=24,k=24) %b{0} %v\n"
+        "output \"y{0}\" %c{0} f32[200, 24]\n",
+        b, functions[b]);
+  const Graph g = parse_graph(test_operators(), text);
+  const BuiltModel built = built_for(g, 2);
+  EXPECT_GT(built.variants[0].layers.calls[1].region, 0);
+  expect_right(g, 2, 200);
+  EXPECT_THAT(built.json, Not(HasSubstr(R"("in_place":"x")")));
+}
+
 // Nodes that read, join, cut and overwrite each other's memory in any order.
 TEST(SideBySide, RandomGraphsComputeTheSame) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
