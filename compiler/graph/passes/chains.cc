@@ -92,6 +92,13 @@ bool set_epilogue(const Graph& g, const FunctionTable& functions, const std::vec
   return true;
 }
 
+bool is_cheap(const ChainLink& link) {
+  static const std::set<std::string_view> kCheap = {"add",     "sub",     "rsub", "mul",        "max",
+                                                    "min",     "maximum", "abs",  "neg",        "relu",
+                                                    "minimum", "relu6",   "clip", "leaky_relu", "cast"};
+  return !link.function || kCheap.contains(link.function->name);
+}
+
 bool is_continuous(std::span<const ChainLink> links) {
   static const std::set<std::string_view> kContinuous = {
       "add",     "sub",     "rsub",    "mul",      "div",        "rdiv",       "max",   "min",

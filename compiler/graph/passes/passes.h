@@ -61,6 +61,9 @@ Graph sink_transposes(const Graph& g, const PassContext& context);
 /// elementwise(f) behind an operator with an epilogue, its only reader   ->   the operator with `+f` in its epilogue
 /// Also through a view between them.
 Graph fuse_epilogues(const Graph& g, const PassContext& context);
+/// An operator on elementwise(f), its only reader, which reads each element about once   ->   the operator with f as
+/// its prologue, where f is a few instructions: rows (softmax, norms) and poolings whose windows do not overlap.
+Graph fuse_prologues(const Graph& g, const PassContext& context);
 /// Chains of f32 and f64 as short as they can be: a division by a number is a product, what exporters spell silu,
 /// hard_swish and gelu with becomes these.
 Graph simplify_chains(const Graph& g, const PassContext& context);
@@ -82,6 +85,10 @@ Graph choose_layouts(const Graph& g, const PassContext& context);
 /// whose pixels, all in one line, are vectors. As convolutions their vectors are output channels, which lie apart.
 Graph planar_products(const Graph& g, const PassContext& context);
 
+/// Convolutions of one image, or products of one row, with the same input that differ in nothing but their weights   ->
+/// one with all channels, and slices of what it gives. Not where a concatenation or the caller has places for the
+/// parts.
+Graph merge_siblings(const Graph& g, const PassContext& context);
 /// The operator with `f+g` in its epilogue   ->   the operator with f, elementwise(g) behind it
 /// Where both of them together were measured faster: the veto of the tuner over what was fused. The parts of groups
 /// that matter and are not measured yet go to the context's alternatives.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
@@ -20,14 +19,6 @@ using Extents = std::vector<int64_t>;
 constexpr double kLeastGain = 0.05;
 // Groups that take less of what was measured of the model are not worth measurements of their parts.
 constexpr double kLeastShare = 0.02;
-
-// Whether a function is an instruction or two for a vector: as an epilogue it costs nothing.
-bool is_cheap(const ChainLink& link) {
-  static const std::set<std::string_view> kCheap = {"add",     "sub",     "rsub", "mul",        "max",
-                                                    "min",     "maximum", "abs",  "neg",        "relu",
-                                                    "minimum", "relu6",   "clip", "leaky_relu", "cast"};
-  return !link.function || kCheap.contains(link.function->name);
-}
 
 // Where an epilogue is cut: in front of its first function that is not cheap, and of the name of a value that functions
 // behind it use. The links' number where there is none.

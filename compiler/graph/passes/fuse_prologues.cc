@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <optional>
+
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/pooling.h"
+
+namespace hone {
+namespace {
+
+// Whether a node takes a prologue and reads each element of its first input about once. What multiplies would compute
+// the prologue once for each tile of its outputs.
+bool takes_prologue(const Node& n) {
+  const Attributes& a = n.workload.attributes;
+  if (!a.has("prologue") || a.text("prologue") != "none" || n.outputs.size() != 1) return false;
+  if (n.workload.task().ends_with("pool2d")) {
+    const PoolShape& s = pool_shape(n.workload);
+    return s.stride_h >= s.kh && s.stride_w >= s.kw;
+  }
+  return a.has("shape");  // rows
+}
+
+class PrologueFuser {
+ public:
+  PrologueFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+
+  Graph run() {
+    for (Node& n : g_.nodes)
+      if (takes_prologue(n)) join(&n);
+    return remove_dead(g_);
+  }
+
+ private:
+  // The elementwise node in front of `n`, which alone reads it.
+  const Node* before(const Node& n) const {
+    const auto v = static_cast<size_t>(n.inputs[0]);
+    if (uses_.producer[v] < 0 || uses_.is_output[v] || uses_.readers[v].size() != 1) return nullptr;
+    const Node& e = g_.nodes[static_cast<size_t>(uses_.producer[v])];
+    return e.workload.task() == "elementwise" ? &e : nullptr;
+  }
+
+  std::optional<Operand> operand_for(ValueId id, const std::vector<int64_t>& shape) const {
+    const std::vector<int64_t>& own = g_.value(id).type.shape;
+    if (own == shape) return Operand{Operand::Kind::kSame, {}};
+    if (own.size() == shape.size()) return Operand{Operand::Kind::kShape, own};
+    return std::nullopt;
+  }
+
+  void join(Node* n) {
+    const Node* e = before(*n);
+    if (!e) return;
+    const ElementwiseShape& s = elementwise_shape(e->workload);
+    const TensorType& x = g_.value(e->inputs[0]).type;
+    const DTypes& t = n->workload.attributes.get<DTypes>("dtype");
+    const bool is_of_one_type =
+        x.dtype == f32 && t.accumulate == f32 && t.in == f32 &&
+        std::all_of(s.types.after.begin(), s.types.after.end(), [](DType a) { return a == f32; });
+    if (!is_of_one_type || x.shape != s.shape || !std::all_of(s.chain.links.begin(), s.chain.links.end(), &is_cheap))
+      return;
+    Chain chain = s.chain;
+    auto operand = e->inputs.begin() + 1;
+    for (ChainLink& link : chain.links)
+      for (Argument& a : link.arguments)
+        if (std::holds_alternative<Operand>(a)) {
+          const auto of = operand_for(*operand++, s.shape);
+          if (!of) return;
+          a = *of;
+        }
+    try {
+      const std::pair<std::string, std::string> change{
+          "prologue", to_text(canonical(chain, f32, f32, c_.functions),
+                              {c_.functions, "prologue", [&] { return s.shape; }, std::nullopt, false})};
+      Node made = *n;
+      made.workload = Workload::changed(n->workload, {&change, 1});
+      // Behind the operator's own inputs and in front of its epilogue's operands.
+      made.inputs[0] = e->inputs[0];
+      made.inputs.insert(made.inputs.end() - static_cast<std::ptrdiff_t>(operands_of_epilogue(*n)),
+                         e->inputs.begin() + 1, e->inputs.end());
+      const Inferred types = inferred(made.workload);
+      for (size_t i = 0; i < made.inputs.size(); ++i)
+        if (types.inputs[i] != g_.value(made.inputs[i]).type) return;
+      if (!e->origin.empty() && e->origin != n->origin) made.origin = e->origin + " + " + n->origin;
+      *n = std::move(made);
+    } catch (const UserError&) {  // the operator does not take it
+    }
+  }
+
+  static size_t operands_of_epilogue(const Node& n) {
+    if (!n.workload.attributes.has("epilogue")) return 0;
+    size_t operands = 0;
+    for (const BoundLink& l : bound_links(n)) operands += l.operands.size();
+    return operands;
+  }
+
+  Graph g_;
+  const PassContext& c_;
+  const Uses uses_;
+};
+
+}  // namespace
+
+Graph fuse_prologues(const Graph& g, const PassContext& context) { return PrologueFuser(g, context).run(); }
+
+}  // namespace hone
