@@ -424,9 +424,9 @@ TEST(GraphPasses, ByName) {
   EXPECT_EQ(names_of(graph_passes(test_context())),
             "remove_dead, share_nodes, simplify_movement, fold_pads, fold_repeats, simplify_repeats, recognize_rows, "
             "sequences_as_images, simplify_sequences, fuse_elementwise, simplify_chains, sink_transposes, "
-            "simplify_moved, fuse_epilogues, simplify_views, "
-            "fuse_attention, fold_scales, lift_numbers, choose_layouts, planar_products, join_transposes, "
-            "simplify_conversions");
+            "simplify_moved, fuse_epilogues, simplify_views, fuse_prologues, "
+            "fuse_attention, fold_scales, lift_numbers, merge_siblings, choose_layouts, planar_products, "
+            "join_transposes, simplify_conversions, split_groups");
 }
 
 }  // namespace
