@@ -44,6 +44,8 @@ class GraphBuilder {
     return graph_.is_constant(v) ? &*graph_.value(v).constant : nullptr;
   }
   const OperatorTable& operators() const { return operators_; }
+  /// Those that were added so far.
+  const std::vector<Node>& nodes() const { return graph_.nodes; }
 
   /// The graph; the builder is of no use afterwards.
   Graph take() { return std::move(graph_); }

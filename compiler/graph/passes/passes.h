@@ -84,6 +84,8 @@ Graph choose_layouts(const Graph& g, const PassContext& context);
 /// 1x1 convolutions of one image in planes (NCHW) become batch_matmul, a matrix for each group: weights times planes,
 /// whose pixels, all in one line, are vectors. As convolutions their vectors are output channels, which lie apart.
 Graph planar_products(const Graph& g, const PassContext& context);
+/// The batch_matmul that planar_products() makes of a node of `g`; nothing where it leaves it as it is.
+std::optional<Workload> planar_product_of(const Graph& g, const Node& n, const PassContext& context);
 
 /// Convolutions of one image, or products of one row, with the same input that differ in nothing but their weights   ->
 /// one with all channels, and slices of what it gives. Not where a concatenation or the caller has places for the

@@ -15,12 +15,61 @@ using Extents = std::vector<int64_t>;
 // Of a group's product: with fewer, a row of pixels that is read meets too few weights.
 constexpr int64_t kFewestRows = 8;
 
+// What stands for a convolution: its workload, and the values that it reads under these shapes.
+struct Product {
+  Workload workload;
+  std::vector<std::pair<ValueId, Extents>> inputs;
+};
+
 class PlanarProducts {
  public:
-  PlanarProducts(const Graph& g, const PassContext& context) : g_(g), c_(context), rebuild_(g, context) {}
+  PlanarProducts(const Graph& g, const PassContext& context) : g_(g), c_(context) {}
 
   Graph run() {
-    return rebuild_.run([&](const Node& n) { return add_product(n); });
+    Rebuild rebuild(g_, c_);
+    return rebuild.run([&](const Node& n) {
+      const auto product = product_of(n);
+      if (!product) return false;
+      std::vector<ValueId> inputs;
+      for (const auto& [v, shape] : product->inputs) inputs.push_back(rebuild.with_shape(rebuild.now(v), shape));
+      const ValueId made = rebuild.builder().add(product->workload, inputs, {g_.value(n.outputs[0]).name})[0];
+      rebuild.stand_in(n.outputs[0], rebuild.with_shape(made, g_.value(n.outputs[0]).type.shape));
+      return true;
+    });
+  }
+
+  std::optional<Product> product_of(const Node& n) const {
+    if (!is_planar_product(n)) return std::nullopt;
+    const ConvShape& s = conv_shape(n.workload);
+    const int64_t rows = s.co / s.groups, depth = s.ci / s.groups, columns = s.oh * s.ow;
+    Product product{{}, {{n.inputs[1], {s.groups, rows, depth}}, {n.inputs[0], {s.groups, depth, columns}}}};
+    Chain chain;
+    for (const BoundLink& l : bound_links(n)) {
+      ChainLink link = l.link;
+      auto value = l.operands.begin();
+      for (Argument& a : link.arguments) {
+        const auto* o = std::get_if<Operand>(&a);
+        if (!o) continue;
+        const auto given = operand_for(*o, s);
+        if (!given) return std::nullopt;
+        product.inputs.emplace_back(*value++, given->shape);
+        a = given->operand;
+      }
+      chain.links.push_back(std::move(link));
+    }
+    const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
+    const Extents out{s.groups, rows, columns};
+    const std::string epilogue = to_text(canonical(chain, t.accumulate, t.out, c_.functions),
+                                         {c_.functions, "epilogue", [&] { return out; }, std::nullopt, true});
+    const AttributeTexts given{{"dtype", n.workload.attributes.text("dtype")}, {"epilogue", epilogue}};
+    std::vector<TensorType> types;
+    for (const auto& [v, shape] : product.inputs) types.push_back({g_.value(v).type.dtype, shape});
+    try {
+      product.workload = infer(c_.operators, "batch_matmul", given, types).workload;
+    } catch (const UserError&) {  // no product of these types, or not with this chain
+      return std::nullopt;
+    }
+    return product;
   }
 
  private:
@@ -57,52 +106,20 @@ class PlanarProducts {
     }
   }
 
-  bool add_product(const Node& n) {
-    if (!is_planar_product(n)) return false;
-    const ConvShape& s = conv_shape(n.workload);
-    const int64_t rows = s.co / s.groups, depth = s.ci / s.groups, columns = s.oh * s.ow;
-    const Extents out{s.groups, rows, columns};
-    const std::vector<BoundLink> links = bound_links(n);
-    Chain chain;
-    std::vector<std::pair<ValueId, Extents>> operands;
-    for (const BoundLink& l : links) {
-      ChainLink link = l.link;
-      auto value = l.operands.begin();
-      for (Argument& a : link.arguments) {
-        const auto* o = std::get_if<Operand>(&a);
-        if (!o) continue;
-        const auto given = operand_for(*o, s);
-        if (!given) return false;
-        operands.emplace_back(*value++, given->shape);
-        a = given->operand;
-      }
-      chain.links.push_back(std::move(link));
-    }
-    const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
-    const std::string epilogue = to_text(canonical(chain, t.accumulate, t.out, c_.functions),
-                                         {c_.functions, "epilogue", [&] { return out; }, std::nullopt, true});
-    std::vector<ValueId> inputs{rebuild_.with_shape(rebuild_.now(n.inputs[1]), {s.groups, rows, depth}),
-                                rebuild_.with_shape(rebuild_.now(n.inputs[0]), {s.groups, depth, columns})};
-    for (const auto& [v, shape] : operands) inputs.push_back(rebuild_.with_shape(rebuild_.now(v), shape));
-    try {
-      const AttributeTexts given{{"dtype", n.workload.attributes.text("dtype")}, {"epilogue", epilogue}};
-      const ValueId made = rebuild_.builder().add_one("batch_matmul", given, inputs, g_.value(n.outputs[0]).name);
-      rebuild_.stand_in(n.outputs[0], rebuild_.with_shape(made, {1, s.co, s.oh, s.ow}));
-    } catch (const UserError&) {  // no product of these types, or not with this chain
-      return false;
-    }
-    return true;
-  }
-
   const Graph& g_;
   const PassContext& c_;
-  Rebuild rebuild_;
 };
 
 }  // namespace
 
 Graph planar_products(const Graph& g, const PassContext& context) {
   return context.lanes == 0 ? g : PlanarProducts(g, context).run();
+}
+
+std::optional<Workload> planar_product_of(const Graph& g, const Node& n, const PassContext& context) {
+  if (context.lanes == 0) return std::nullopt;
+  const auto product = PlanarProducts(g, context).product_of(n);
+  return product ? std::optional(product->workload) : std::nullopt;
 }
 
 }  // namespace hone

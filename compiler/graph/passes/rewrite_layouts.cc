@@ -1,0 +1,443 @@
+#include "compiler/graph/passes/rewrite_layouts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "compiler/graph/builder.h"
+#include "compiler/ir/layout.h"
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/epilogue.h"
+#include "compiler/ops/physical.h"
+
+namespace hone {
+namespace {
+
+using Extents = std::vector<int64_t>;
+
+constexpr int64_t kLeastBlock = 4;   // fewer channels side by side, or than half a vector, are worth no conversion
+constexpr int64_t kMostPadding = 7;  // at most one channel of padding for so many
+
+std::string joined(const Extents& e, std::string_view separator) { return fmt::format("{}", fmt::join(e, separator)); }
+
+// Channels in blocks: `block` of them side by side, `channels` with those that fill the last block up.
+struct Blocks {
+  int64_t block = 1, channels = 0;
+};
+
+// [n, c, h, w] in blocks.
+Extents blocked_shape(const Extents& s, const Blocks& b) { return {s[0], b.channels / b.block, s[2], s[3], b.block}; }
+
+// How many channels of an image lie side by side: a function of their number, so that producers and readers agree.
+// Those that divide the channels, else the largest that leave little to fill up; of 1: none.
+Blocks blocks_of(int64_t channels, int64_t lanes) {
+  const auto filled = [&](int64_t block) { return (channels + block - 1) / block * block; };
+  for (const int64_t most : {int64_t{0}, channels / kMostPadding})
+    for (int64_t b = lanes; b >= std::max(kLeastBlock, lanes / 2); b /= 2)
+      if (filled(b) - channels <= most) return {b, filled(b)};
+  return {1, channels};
+}
+
+const Extents kIntoBlocks{0, 1, 3, 4, 2}, kIntoPlanes{0, 1, 4, 2, 3};
+
+// Rebuilds a graph. Each old value has a plain new one, a blocked one, or both once somebody asked for the other.
+// Channels that no block divides are filled up where all that reads them goes on in blocks.
+class LayoutRewriter {
+ public:
+  LayoutRewriter(const Graph& g, const PassContext& context, const std::vector<LayoutForm>& decided)
+      : g_(g),
+        c_(context),
+        decided_(decided),
+        uses_(uses_of(g)),
+        b_(context.operators, g.name),
+        plain_(g.values.size()),
+        blocked_(g.values.size()),
+        padding_(g.values.size(), 0),
+        goes_on_(values_that_go_on()),
+        done_(g.nodes.size()) {}
+
+  RewrittenLayouts run() {
+    for (const Port& p : g_.inputs) {
+      const ValueId v = b_.input(p.name, p.type);
+      if (p.value != kNoValue) plain_[static_cast<size_t>(p.value)] = with_shape(v, g_.value(p.value).type.shape);
+    }
+    for (size_t n = 0; n < g_.nodes.size(); ++n) {
+      b_.set_origin(g_.nodes[n].origin);
+      now_ = {};
+      form_ = decided_.empty() ? LayoutForm::kRule : decided_[n];
+      const size_t before = b_.nodes().size();
+      if (form_ != LayoutForm::kPlanes && add_blocked(g_.nodes[n]))
+        done_[n] = added_since(before, g_.nodes[n].workload.task());
+      else
+        add_plain(g_.nodes[n]);
+    }
+    for (const Port& p : g_.outputs) b_.output(p.name, p.value == kNoValue ? kNoValue : plain(p.value), p.type);
+    return {remove_dead(b_.take()), std::move(done_)};
+  }
+
+ private:
+  Blocks blocks_of(int64_t channels) const { return hone::blocks_of(channels, c_.lanes); }
+  Blocks blocks_of(ValueId v) const {
+    const Extents& s = g_.value(v).type.shape;
+    return s.size() == 4 ? blocks_of(s[1]) : Blocks{};
+  }
+  static bool is_padded(const Blocks& b, int64_t channels) { return b.block > 1 && b.channels != channels; }
+  bool is_padded(ValueId v) const {
+    const Blocks b = blocks_of(v);
+    return b.block > 1 && is_padded(b, g_.value(v).type.shape[1]);
+  }
+
+  // Which values all readers can take with channels of padding, as they go on in blocks or end there.
+  std::vector<bool> values_that_go_on() const {
+    std::vector<bool> goes_on(g_.values.size(), false);
+    for (size_t n = g_.nodes.size(); n-- > 0;)
+      for (const ValueId v : g_.nodes[n].outputs) {
+        const std::vector<int>& readers = uses_.readers[static_cast<size_t>(v)];
+        goes_on[static_cast<size_t>(v)] = !readers.empty() && !uses_.is_output[static_cast<size_t>(v)] &&
+                                          std::all_of(readers.begin(), readers.end(), [&](int r) {
+                                            return takes_padding(g_.nodes[static_cast<size_t>(r)], v, goes_on);
+                                          });
+      }
+    return goes_on;
+  }
+  bool takes_padding(const Node& n, ValueId v, const std::vector<bool>& goes_on) const {
+    const std::string& task = n.workload.task();
+    if (task == "conv2d" && n.inputs[0] == v)
+      return conv_shape(n.workload).groups == 1 && blocks_of(conv_shape(n.workload).co).block > 1;
+    if (task == "reduce") return n.workload.attributes.get<Extents>("axes") == Extents{2, 3} && n.inputs.size() == 1;
+    const ValueId out = n.outputs[0];
+    const bool goes_through = n.workload.attributes.has("layout") || task == "elementwise" || task == "resize";
+    return goes_through && g_.value(v).type.shape.size() == 4 && g_.value(out).type.shape.size() == 4 &&
+           g_.value(v).type.shape[1] == g_.value(out).type.shape[1] && goes_on[static_cast<size_t>(out)];
+  }
+
+  // The last node of that task that was added: those before it are conversions. None where it was a constant.
+  std::optional<BlockedNode> added_since(size_t before, const std::string& task) {
+    for (size_t n = b_.nodes().size(); n-- > before;)
+      if (b_.nodes()[n].workload.task() == task) {
+        now_.workload = b_.nodes()[n].workload;
+        return std::move(now_);
+      }
+    return std::nullopt;
+  }
+
+  bool goes_on(ValueId v) const { return goes_on_[static_cast<size_t>(v)]; }
+  bool has_blocked(ValueId v) const { return blocked_[static_cast<size_t>(v)].has_value(); }
+  std::string name(ValueId v) const { return g_.value(v).name; }
+
+  ValueId with_shape(ValueId v, const Extents& shape) {
+    return b_.type(v).shape == shape ? v : b_.add_one("reshape", {{"to", joined(shape, "x")}}, {v});
+  }
+  ValueId transposed(ValueId v, const Extents& perm) {
+    return b_.add_one("transpose", {{"perm", joined(perm, ":")}}, {v});
+  }
+
+  ValueId plain(ValueId v) {
+    auto& known = plain_[static_cast<size_t>(v)];
+    if (!known && g_.is_constant(v)) known = b_.constant(*g_.value(v).constant, name(v));
+    if (known) return *known;
+    const Extents& s = g_.value(v).type.shape;
+    ValueId moved = *blocked_[static_cast<size_t>(v)];
+    const int64_t channels = blocks_of(v).channels;
+    if (s[2] * s[3] > 1) moved = transposed(moved, kIntoPlanes);
+    moved = with_shape(moved, {s[0], channels, s[2], s[3]});
+    if (channels != s[1])
+      moved = b_.add_one("slice", {{"begin", "0:0:0:0"}, {"step", "1:1:1:1"}, {"size", joined(s, "x")}}, {moved});
+    return *(known = moved);
+  }
+
+  // `v` with zeros behind the elements of each axis.
+  ValueId padded(ValueId v, const Extents& shape) {
+    const Extents& own = b_.type(v).shape;
+    if (own == shape) return v;
+    Extents after;
+    for (size_t d = 0; d < own.size(); ++d) after.push_back(shape[d] - own[d]);
+    return b_.add_one("pad", {{"before", joined(Extents(own.size(), 0), ":")}, {"after", joined(after, ":")}}, {v});
+  }
+
+  // In blocks of more than one channel.
+  ValueId blocked(ValueId v) {
+    now_.reads.push_back(v);
+    auto& known = blocked_[static_cast<size_t>(v)];
+    if (known) return *known;
+    const Extents& s = g_.value(v).type.shape;
+    const auto [block, channels] = blocks_of(v);
+    const ValueId whole = padded(plain(v), {s[0], channels, s[2], s[3]});
+    if (s[2] * s[3] == 1) return *(known = with_shape(whole, blocked_shape(s, {block, channels})));
+    const ValueId apart = with_shape(whole, {s[0], channels / block, block, s[2], s[3]});
+    return *(known = transposed(apart, kIntoBlocks));
+  }
+
+  void set(const Node& n, ValueId made, bool is_blocked) {
+    now_.writes = is_blocked;
+    (is_blocked ? blocked_ : plain_)[static_cast<size_t>(n.outputs[0])] = made;
+  }
+
+  void add_plain(const Node& n) {
+    std::vector<ValueId> inputs;
+    std::vector<std::string> names;
+    for (const ValueId v : n.inputs) inputs.push_back(plain(v));
+    for (const ValueId v : n.outputs) names.push_back(name(v));
+    const std::vector<ValueId> made = b_.add(n.workload, inputs, names);
+    for (size_t o = 0; o < made.size(); ++o) plain_[static_cast<size_t>(n.outputs[o])] = made[o];
+  }
+
+  // Channels of padding are only known to be there, and what they hold, behind what was computed in blocks.
+  BlockedNode::Needs needs_of(const Node& n, BlockedNode::Needs without_padding) const {
+    const auto is_filled = [&](ValueId v) { return is_padded(v); };
+    return is_filled(n.outputs[0]) || std::any_of(n.inputs.begin(), n.inputs.end(), is_filled)
+               ? BlockedNode::Needs::kAll
+               : without_padding;
+  }
+
+  // False: the node stays plain.
+  bool add_blocked(const Node& n) {
+    if (n.outputs.size() != 1) return false;
+    try {
+      if (n.workload.attributes.has("layout")) return add_window(n);
+      const bool reads_blocked =
+          std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return has_blocked(v); });
+      if (!reads_blocked || blocks_of(n.inputs[0]).block == 1) return false;
+      if (is_padded(n.outputs[0]) && n.workload.task() != "reduce" && !goes_on(n.outputs[0])) return false;
+      now_.needs = needs_of(n, BlockedNode::Needs::kOne);
+      const std::string& task = n.workload.task();
+      if (task == "elementwise") return add_elementwise(n);
+      if (task == "concat") return add_concat(n);
+      if (task == "reduce") return add_reduce(n);
+      if (task == "resize") return add_resize(n);
+      if (task == "pad") return add_pad(n);
+    } catch (const UserError&) {  // such a workload is not allowed in blocks
+    }
+    return false;
+  }
+
+  static Workload window_in(const Workload& w, const Blocks& in, const Blocks& out) {
+    std::vector<std::pair<std::string, std::string>> changes{
+        {"layout",
+         in.block == out.block ? fmt::format("NCHW{}c", in.block) : fmt::format("NCHW{}c:{}c", in.block, out.block)}};
+    if (conv_shape(w).depthwise) {
+      changes.emplace_back("c", std::to_string(out.channels));
+    } else {
+      changes.emplace_back("ci", std::to_string(in.channels));
+      changes.emplace_back("co", std::to_string(out.channels));
+    }
+    return Workload::changed(w, changes);
+  }
+
+  // Convolutions and poolings, whose `layout` says the blocks.
+  bool add_window(const Node& n) {
+    if (layout_of(n.workload).in_block > 0) return false;  // it has its blocks already
+    const ConvShape& s = conv_shape(n.workload);
+    if (s.groups > 1 && !s.depthwise) return false;
+    Blocks in = blocks_of(s.ci), out = blocks_of(s.co);
+    const bool pads_out = is_padded(out, s.co), is_pool = n.workload.task().ends_with("pool2d");
+    std::optional<double> padding = 0;
+    if (pads_out && (goes_on(n.outputs[0]) || (has_blocked(n.inputs[0]) && !s.depthwise)))
+      padding = padding_behind(n);
+    else if (pads_out)
+      return false;
+    if (!padding) return false;
+    // What is not in blocks yet is read as it is where they would have to be filled up.
+    if (is_padded(in, s.ci) && !has_blocked(n.inputs[0])) {
+      if (s.depthwise) return false;
+      in = {1, s.ci};
+    }
+    const bool has_from_planes = !s.depthwise && in.block > 1 && (!pads_out || goes_on(n.outputs[0])) &&
+                                 std::count(n.inputs.begin(), n.inputs.end(), n.inputs[0]) == 1;
+    if (has_from_planes && form_ == LayoutForm::kFromPlanes) in = {1, s.ci};
+    // Vectors run over output channels: without blocks of them a convolution is better off with rows. And where nothing
+    // else lies in blocks, a conversion costs more than a pooling gains.
+    if (out.block == 1 || (is_pool && !has_blocked(n.inputs[0]))) return false;
+    const Workload w = window_in(n.workload, in, out);
+    const PhysicalTypes types = physical_types(w);
+    std::vector<ValueId> inputs;
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      const auto& type = types.inputs[i];
+      inputs.push_back(type.type == type.logical ? padded(plain(n.inputs[i]), type.logical.shape)
+                                                 : blocked(n.inputs[i]));
+    }
+    set(n, b_.add(w, inputs, {name(n.outputs[0])})[0], true);
+    padding_[static_cast<size_t>(n.outputs[0])] = *padding;
+    now_.needs = needs_of(n, is_pool ? BlockedNode::Needs::kOne : BlockedNode::Needs::kNone);
+    if (has_from_planes) now_.from_planes = window_in(n.workload, {1, s.ci}, out);
+    return true;
+  }
+
+  // What a convolution or pooling makes of channels of padding; nothing where it may not have them: weights and
+  // operands can be filled up ahead, images are in blocks, and the number is finite.
+  std::optional<double> padding_behind(const Node& n) {
+    const Chain& chain = epilogue_of(n.workload).chain;
+    size_t operand = n.inputs.size();
+    for (const ChainLink& link : chain.links)
+      for (const Argument& a : link.arguments) operand -= std::holds_alternative<Operand>(a) ? 1 : 0;
+    for (size_t i = 1; i < operand; ++i)
+      if (!g_.is_constant(n.inputs[i])) return std::nullopt;
+    std::vector<double> operands;
+    for (const ChainLink& link : chain.links)
+      for (const Argument& a : link.arguments) {
+        const auto* o = std::get_if<Operand>(&a);
+        if (!o) continue;
+        const ValueId v = n.inputs[operand++];
+        if (o->kind == Operand::Kind::kChannel && g_.is_constant(v))
+          operands.push_back(0);
+        else if (o->kind == Operand::Kind::kOne && g_.is_constant(v))
+          operands.push_back(g_.value(v).constant->values()[0]);
+        else if (o->kind == Operand::Kind::kSame && has_blocked(v))
+          operands.push_back(padding_[static_cast<size_t>(v)]);
+        else
+          return std::nullopt;
+      }
+    const double of_image = has_blocked(n.inputs[0]) ? padding_[static_cast<size_t>(n.inputs[0])] : 0;
+    const std::string& task = n.workload.task();
+    if (task == "avg_pool2d" && of_image != 0) return std::nullopt;  // borders may be counted
+    return applied(chain, n, task == "max_pool2d" ? of_image : 0, operands);
+  }
+
+  // The chain's value for these; nothing where it is not finite: behind it stand weights of 0.
+  std::optional<double> applied(Chain chain, const Node& n, double x, const std::vector<double>& operands) {
+    const DType type = g_.value(n.outputs[0]).type.dtype;
+    if (chain.empty()) return x;
+    const auto number = [&](double value) {
+      const ValueId wide =
+          b_.constant(TensorData({f64, {1}}, std::string(reinterpret_cast<const char*>(&value), sizeof value)));
+      return type == f64 ? wide : b_.add_one("elementwise", {{"op", "cast:" + to_string(type)}}, {wide});
+    };
+    std::vector<ValueId> inputs{number(x)};
+    for (const double o : operands) inputs.push_back(number(o));
+    for (ChainLink& link : chain.links)
+      for (Argument& a : link.arguments)
+        if (std::holds_alternative<Operand>(a)) a = Operand{};
+    const ValueId made = b_.add_one("elementwise", {{"op", elementwise_text(chain, type, c_.functions)}}, inputs);
+    const TensorData* value = b_.constant_of(made);
+    if (!value || value->type().dtype != type || !std::isfinite(value->values()[0])) return std::nullopt;
+    return value->values()[0];
+  }
+
+  // Elements in another order; operands are broadcast along the same axes.
+  bool add_elementwise(const Node& n) {
+    const Extents& shape = g_.value(n.outputs[0]).type.shape;
+    const Blocks blocks = blocks_of(shape[1]);
+    const bool pads = is_padded(blocks, shape[1]);
+    std::vector<ValueId> inputs;
+    std::vector<double> paddings;
+    for (const ValueId v : n.inputs) {
+      const Extents& s = g_.value(v).type.shape;
+      // The image must not have to be filled up, nor be met by numbers that only the caller knows.
+      if (pads && !has_blocked(v) && (s[1] == 1 || s[2] * s[3] > 1)) return false;
+      if (s[1] == shape[1])  // the same, or one for each channel, of each row
+        inputs.push_back(blocked(v));
+      else if (s[1] == 1)
+        inputs.push_back(with_shape(plain(v), {s[0], 1, s[2], s[3], 1}));
+      else
+        return false;
+      paddings.push_back(padding_[static_cast<size_t>(v)]);
+    }
+    if (pads) {
+      const auto padding =
+          applied(elementwise_shape(n.workload).chain, n, paddings[0], {paddings.begin() + 1, paddings.end()});
+      if (!padding) return false;
+      padding_[static_cast<size_t>(n.outputs[0])] = *padding;
+    }
+    std::vector<TensorType> types;
+    for (const ValueId v : inputs) types.push_back(b_.type(v));
+    const Inferred w =
+        infer(c_.operators, "elementwise", AttributeTexts{{"op", n.workload.attributes.text("op")}}, types);
+    if (w.outputs[0].shape != blocked_shape(shape, blocks)) return false;
+    set(n, b_.add(w.workload, inputs, {name(n.outputs[0])})[0], true);
+    return true;
+  }
+
+  // Along channels where all parts have whole blocks; along rows and columns always.
+  bool add_concat(const Node& n) {
+    const int64_t block = blocks_of(n.outputs[0]).block;
+    if (block == 1 || is_padded(n.outputs[0])) return false;
+    for (const ValueId v : n.inputs)
+      if (blocks_of(v).block != block || is_padded(v)) return false;
+    std::vector<ValueId> inputs;
+    for (const ValueId v : n.inputs) inputs.push_back(blocked(v));
+    set(n, b_.add_one("concat", {{"axis", n.workload.attributes.text("axis")}}, inputs, name(n.outputs[0])), true);
+    return true;
+  }
+
+  // Over all rows and columns.
+  bool add_reduce(const Node& n) {
+    const Extents& axes = n.workload.attributes.get<Extents>("axes");
+    if (axes != Extents{2, 3} || n.inputs.size() != 1) return false;
+    AttributeTexts given{{"op", n.workload.attributes.text("op")}, {"axes", "2:3"}, {"keepdims", "1"}};
+    if (n.workload.attributes.text("epilogue") != "none")
+      given.emplace_back("epilogue", n.workload.attributes.text("epilogue"));
+    const ValueId made = b_.add_one("reduce", given, {blocked(n.inputs[0])}, name(n.outputs[0]));
+    const Extents& s = g_.value(n.inputs[0]).type.shape;
+    const ValueId all = with_shape(made, {s[0], blocks_of(n.inputs[0]).channels, 1, 1});
+    const ValueId own =
+        is_padded(n.inputs[0])
+            ? b_.add_one("slice",
+                         {{"begin", "0:0:0:0"}, {"step", "1:1:1:1"}, {"size", fmt::format("{}x{}x1x1", s[0], s[1])}},
+                         {all})
+            : all;
+    set(n, with_shape(own, g_.value(n.outputs[0]).type.shape), false);
+    return true;
+  }
+
+  // Around rows and columns.
+  bool add_pad(const Node& n) {
+    AttributeTexts given{{"mode", n.workload.attributes.text("mode")}};
+    if (given[0].second == "constant") given.emplace_back("value", n.workload.attributes.text("value"));
+    for (const char* end : {"before", "after"}) {
+      const Extents& pads = n.workload.attributes.get<Extents>(end);
+      if (pads[0] != 0 || pads[1] != 0 || is_padded(n.inputs[0])) return false;
+      given.emplace_back(end, joined({0, 0, pads[2], pads[3], 0}, ":"));
+    }
+    set(n, b_.add_one("pad", given, {blocked(n.inputs[0])}, name(n.outputs[0])), true);
+    return true;
+  }
+
+  bool add_resize(const Node& n) {
+    const Extents& size = g_.value(n.outputs[0]).type.shape;
+    if (size[1] != g_.value(n.inputs[0]).type.shape[1]) return false;
+    AttributeTexts given;
+    for (const Attributes::Item& a : n.workload.attributes)
+      if (a.name != "shape" && a.name != "size" && a.name != "scales" && a.name != "dtype")
+        given.emplace_back(a.name, a.text);
+    given.emplace_back("size", joined(blocked_shape(size, blocks_of(n.inputs[0])), "x"));
+    given.emplace_back("scales", n.workload.attributes.text("scales") + ":1/1");
+    padding_[static_cast<size_t>(n.outputs[0])] = padding_[static_cast<size_t>(n.inputs[0])];
+    set(n, b_.add_one("resize", given, {blocked(n.inputs[0])}, name(n.outputs[0])), true);
+    return true;
+  }
+
+  const Graph& g_;
+  const PassContext& c_;
+  const std::vector<LayoutForm>& decided_;  ///< by node; empty: the rule
+  const Uses uses_;
+  GraphBuilder b_;
+  std::vector<std::optional<ValueId>> plain_, blocked_;
+  std::vector<double> padding_;  ///< by old value: what the channels of padding of its blocked one hold
+  const std::vector<bool> goes_on_;
+  LayoutForm form_ = LayoutForm::kRule;           ///< of the node that is being added
+  BlockedNode now_;                               ///< and what is known of it so far
+  std::vector<std::optional<BlockedNode>> done_;  ///< by old node
+};
+
+}  // namespace
+
+RewrittenLayouts rewrite_layouts(const Graph& g, const PassContext& context, const std::vector<LayoutForm>& decided) {
+  if (context.lanes < kLeastBlock) return {g, std::vector<std::optional<BlockedNode>>(g.nodes.size())};
+  return LayoutRewriter(g, context, decided).run();
+}
+
+std::optional<Workload> layout_conversion(const TensorType& type, const PassContext& context, bool to_blocks) {
+  const Extents& s = type.shape;
+  if (s[2] * s[3] == 1) return std::nullopt;
+  const Blocks b = blocks_of(s[1], context.lanes);
+  const Extents shape = to_blocks ? Extents{s[0], b.channels / b.block, b.block, s[2], s[3]} : blocked_shape(s, b);
+  const AttributeTexts given{{"perm", joined(to_blocks ? kIntoBlocks : kIntoPlanes, ":")}};
+  return infer(context.operators, "transpose", given, std::vector<TensorType>{{type.dtype, shape}}).workload;
+}
+
+}  // namespace hone
