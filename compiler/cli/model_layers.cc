@@ -62,6 +62,12 @@ std::string why_alone(size_t n, const Node& node, const Storage& storage, const 
   return node.workload.task() == "elementwise" ? notes.of(node.origin) : "";
 }
 
+// Why a convolution or pooling, or the product that one became, is in that layout; conversions around it have its name.
+std::string why_in_layout(const Node& node, const FusionNotes& notes) {
+  const bool is_it = node.workload.attributes.has("layout") || node.workload.task() == "batch_matmul";
+  return is_it ? notes.layout_of(node.origin) : "";
+}
+
 }  // namespace
 
 std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes) {
@@ -76,6 +82,8 @@ std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes&
     if (layers.calls[c].region > 0)
       out += fmt::format("     side by side: region {}, lane {}\n", layers.calls[c].region, layers.calls[c].lane);
     if (!why.empty()) out += fmt::format("     by itself: {}\n", why);
+    const std::string layout = why_in_layout(node, notes);
+    if (!layout.empty()) out += fmt::format("     layout: {}\n", layout);
   }
   return out;
 }

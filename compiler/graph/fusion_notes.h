@@ -1,4 +1,5 @@
-// Why nodes of a graph stand by themselves: what passes say of those that they could not join to others.
+// Why nodes of a graph are as they are: what passes say of those that they could not join to others, and of those that
+// lie in another layout than usual.
 #pragma once
 
 #include <map>
@@ -8,18 +9,28 @@ namespace hone {
 
 class FusionNotes {
  public:
-  /// `origin`: the node's. What is said last holds; nothing is kept of a node without an origin.
-  void say(const std::string& origin, std::string why) {
-    if (!origin.empty()) why_[origin] = std::move(why);
-  }
+  /// Why a node stands by itself. `origin`: the node's. What is said last holds; nothing is kept of a node without an
+  /// origin.
+  void say(const std::string& origin, std::string why) { keep(why_, origin, std::move(why)); }
   /// Empty where nothing was said.
-  std::string of(const std::string& origin) const {
-    const auto it = why_.find(origin);
-    return it == why_.end() ? "" : it->second;
-  }
+  std::string of(const std::string& origin) const { return kept(why_, origin); }
+
+  /// The same of a node's layout, where measurements chose it.
+  void say_layout(const std::string& origin, std::string why) { keep(layouts_, origin, std::move(why)); }
+  std::string layout_of(const std::string& origin) const { return kept(layouts_, origin); }
 
  private:
-  std::map<std::string, std::string> why_;
+  using Notes = std::map<std::string, std::string>;  // by origin
+
+  static void keep(Notes& notes, const std::string& origin, std::string why) {
+    if (!origin.empty()) notes[origin] = std::move(why);
+  }
+  static std::string kept(const Notes& notes, const std::string& origin) {
+    const auto it = notes.find(origin);
+    return it == notes.end() ? "" : it->second;
+  }
+
+  Notes why_, layouts_;
 };
 
 }  // namespace hone
