@@ -25,8 +25,8 @@ Graph choose_layouts(const Graph& g, const PassContext& context) {
   const DecidedLayouts decided = decide_layouts(g, context, by_rule.blocked);
   if (decided.is_rule) return std::move(by_rule.graph);
   RewrittenLayouts made = rewrite_layouts(g, context, decided.forms);
-  // A conversion for one reader lets the next one begin in blocks: where the rule went on so, and now cannot, other
-  // workloads come out than were compared.
+  // Where the rule filled up an image of one pixel for a node that is in planes now, the next one that reads it finds
+  // no channels of padding, and another workload comes out than was compared.
   if (!is_as_decided(decided, by_rule.blocked, made.blocked)) return std::move(by_rule.graph);
   if (context.notes)
     for (size_t n = 0; n < g.nodes.size(); ++n)

@@ -100,15 +100,11 @@ class LayoutDecision {
     problem_.add_node(std::move(costs));
   }
 
-  // Nodes that compute in blocks what a node reads in blocks, by rule; those that it cannot be in blocks without.
+  // Nodes that compute in blocks, by rule, what a node reads in blocks.
   std::vector<size_t> leaders(size_t n) const {
     std::vector<size_t> out;
-    if (by_rule_[n]->needs == BlockedNode::Needs::kNone) return out;
-    for (const ValueId v : by_rule_[n]->reads) {
-      if (!is_computed_in_blocks(v)) continue;
-      out.push_back(static_cast<size_t>(uses_.producer[static_cast<size_t>(v)]));
-      if (by_rule_[n]->needs == BlockedNode::Needs::kOne) break;
-    }
+    for (const ValueId v : by_rule_[n]->reads)
+      if (is_computed_in_blocks(v)) out.push_back(static_cast<size_t>(uses_.producer[static_cast<size_t>(v)]));
     return out;
   }
   bool is_computed_in_blocks(ValueId v) const {
@@ -122,21 +118,22 @@ class LayoutDecision {
     return o.form == LayoutForm::kRule || v != node(n).inputs[0];
   }
 
-  // What a node cannot be in blocks without, and that nodes which are not measured go on in the layout that they meet.
+  // Channels of padding are there, and known to be finite, behind what was computed in blocks alone; and what is not
+  // measured goes on in the layout of the first image that it meets.
   void add_needs(size_t n) {
     if (!by_rule_[n]) return;
-    const bool follows = !is_window(n) && !options_[n][0].seconds;
-    bool is_first = true;
+    bool follows = !is_window(n) && !options_[n][0].seconds;
     for (const size_t leader : leaders(n)) {
       std::vector<double> costs;
       for (const Option& l : options_[leader])
         for (const Option& o : options_[n]) {
-          const bool misses = !writes_blocks(leader, l) && reads_blocks(n, o, node(leader).outputs[0]);
-          const bool leaves = follows && is_first && writes_blocks(leader, l) && o.form == LayoutForm::kPlanes;
+          const bool is_blocked = writes_blocks(leader, l);
+          const bool misses = !is_blocked && by_rule_[n]->is_padded && reads_blocks(n, o, node(leader).outputs[0]);
+          const bool leaves = follows && is_blocked != (o.form != LayoutForm::kPlanes);
           costs.push_back(misses || leaves ? Pbqp::kInfinite : 0);
         }
       problem_.add_edge(static_cast<int>(leader), static_cast<int>(n), costs);
-      is_first = false;
+      follows = false;
     }
   }
 
@@ -201,10 +198,11 @@ class LayoutDecision {
     return 2 * bytes / kConversionRate;
   }
 
-  // Where planes are worth a measurement: blocks waste channels (of padding), or have one vector of them at most, so
-  // that each element that is read is multiplied once; or the image is converted before or behind it, which planes
-  // would save. Elsewhere a register tile has two vectors of output channels for each element that it reads, all of
-  // use.
+  // Where planes are worth a measurement: blocks waste channels (of padding), or fill half a vector (1x1 convolutions
+  // of 48 to 56 and 80 to 88 channels of 16x16 on a Zen 4: 11 and 30 us in blocks of 8, 6 and 14 in planes), or there
+  // is one of them alone, so that each element that is read is multiplied once; or the image is converted before or
+  // behind it, which planes would save. Elsewhere a register tile has two whole vectors of output channels for each
+  // element.
   bool may_win_in_planes(size_t n) const {
     const BlockedNode& b = *by_rule_[n];
     const ConvShape& s = conv_shape(node(n).workload);
@@ -215,7 +213,8 @@ class LayoutDecision {
           const auto& reader = by_rule_[static_cast<size_t>(r)];
           return !reader || !contains(reader->reads, made);
         });
-    return s.co <= c_.lanes || conv_shape(b.workload).co != s.co || conv_shape(b.workload).ci > s.ci ||
+    return s.co <= c_.lanes || layout_of(b.workload).out_block < c_.lanes || conv_shape(b.workload).co != s.co ||
+           conv_shape(b.workload).ci > s.ci ||
            (contains(b.reads, image) && !is_computed_in_blocks(image) && s.h * s.w > 1) ||
            (is_read_in_planes && s.oh * s.ow > 1);
   }
@@ -225,6 +224,11 @@ class LayoutDecision {
     std::vector<Workload> compared{rule(n), in_planes(n)};
     if (by_rule_[n]->from_planes && !is_computed_in_blocks(node(n).inputs[0]))
       compared.push_back(*by_rule_[n]->from_planes);
+    // The conversions of a convolution that is in planes alone.
+    const ValueId image = node(n).inputs[0], made = node(n).outputs[0];
+    if (is_computed_in_blocks(image))
+      if (const auto w = layout_conversion(g_.value(image).type, c_, false)) compared.push_back(*w);
+    if (const auto w = layout_conversion(g_.value(made).type, c_, true)) compared.push_back(*w);
     for (const Workload& w : compared)
       if (told_.insert(to_string(w)).second) c_.alternatives->push_back(w);
   }

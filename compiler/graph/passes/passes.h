@@ -79,7 +79,8 @@ Graph lift_numbers(const Graph& g, const PassContext& context);
 /// Images in blocks of channels (NCHW16c) between convolutions, and where elementwise operators, poolings, concats,
 /// resizes and reductions of planes stand between them; row-major elsewhere, with conversions (transposes) where the
 /// two meet. How large the blocks are follows from the number of channels alone; a last block is filled up with
-/// channels of padding where little is missing.
+/// channels of padding where little is missing. Convolutions and poolings that were measured in blocks and in planes
+/// are where the whole takes the least time, with the conversions around them; context.notes say so.
 Graph choose_layouts(const Graph& g, const PassContext& context);
 /// 1x1 convolutions of one image in planes (NCHW) become batch_matmul, a matrix for each group: weights times planes,
 /// whose pixels, all in one line, are vectors. As convolutions their vectors are output channels, which lie apart.

@@ -69,6 +69,7 @@ class LayoutRewriter {
     for (size_t n = 0; n < g_.nodes.size(); ++n) {
       b_.set_origin(g_.nodes[n].origin);
       now_ = {};
+      now_.is_padded = has_padding(g_.nodes[n]);
       form_ = decided_.empty() ? LayoutForm::kRule : decided_[n];
       const size_t before = b_.nodes().size();
       if (form_ != LayoutForm::kPlanes && add_blocked(g_.nodes[n]))
@@ -187,13 +188,12 @@ class LayoutRewriter {
     for (size_t o = 0; o < made.size(); ++o) plain_[static_cast<size_t>(n.outputs[o])] = made[o];
   }
 
-  // Channels of padding are only known to be there, and what they hold, behind what was computed in blocks.
-  BlockedNode::Needs needs_of(const Node& n, BlockedNode::Needs without_padding) const {
-    const auto is_filled = [&](ValueId v) { return is_padded(v); };
-    return is_filled(n.outputs[0]) || std::any_of(n.inputs.begin(), n.inputs.end(), is_filled)
-               ? BlockedNode::Needs::kAll
-               : without_padding;
+  bool has_padding(const Node& n) const {
+    return is_padded(n.outputs[0]) ||
+           std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return is_padded(v); });
   }
+  // By rule a conversion is not worth it for this node alone.
+  bool must_not_begin() const { return decided_.empty(); }
 
   // False: the node stays plain.
   bool add_blocked(const Node& n) {
@@ -202,9 +202,8 @@ class LayoutRewriter {
       if (n.workload.attributes.has("layout")) return add_window(n);
       const bool reads_blocked =
           std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return has_blocked(v); });
-      if (!reads_blocked || blocks_of(n.inputs[0]).block == 1) return false;
+      if ((!reads_blocked && must_not_begin()) || blocks_of(n.inputs[0]).block == 1) return false;
       if (is_padded(n.outputs[0]) && n.workload.task() != "reduce" && !goes_on(n.outputs[0])) return false;
-      now_.needs = needs_of(n, BlockedNode::Needs::kOne);
       const std::string& task = n.workload.task();
       if (task == "elementwise") return add_elementwise(n);
       if (task == "concat") return add_concat(n);
@@ -252,7 +251,7 @@ class LayoutRewriter {
     if (has_from_planes && form_ == LayoutForm::kFromPlanes) in = {1, s.ci};
     // Vectors run over output channels: without blocks of them a convolution is better off with rows. And where nothing
     // else lies in blocks, a conversion costs more than a pooling gains.
-    if (out.block == 1 || (is_pool && !has_blocked(n.inputs[0]))) return false;
+    if (out.block == 1 || (is_pool && !has_blocked(n.inputs[0]) && must_not_begin())) return false;
     const Workload w = window_in(n.workload, in, out);
     const PhysicalTypes types = physical_types(w);
     std::vector<ValueId> inputs;
@@ -263,7 +262,6 @@ class LayoutRewriter {
     }
     set(n, b_.add(w, inputs, {name(n.outputs[0])})[0], true);
     padding_[static_cast<size_t>(n.outputs[0])] = *padding;
-    now_.needs = needs_of(n, is_pool ? BlockedNode::Needs::kOne : BlockedNode::Needs::kNone);
     if (has_from_planes) now_.from_planes = window_in(n.workload, {1, s.ci}, out);
     return true;
   }

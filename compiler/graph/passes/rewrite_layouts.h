@@ -17,13 +17,10 @@ enum class LayoutForm {
 
 /// A node as it was computed in blocks.
 struct BlockedNode {
-  /// Which of `reads` must be computed in blocks for it: others are brought there by a conversion.
-  enum class Needs { kNone, kOne, kAll };
-
   Workload workload;
   std::vector<ValueId> reads;  ///< values of the old graph that it reads in blocks
   bool writes = true;          ///< its output is in blocks; of a reduction over planes it is not
-  Needs needs = Needs::kNone;
+  bool is_padded = false;  ///< has channels of padding: those of `reads` that are computed in blocks must stay there
   std::optional<Workload> from_planes;  ///< the same in LayoutForm::kFromPlanes; nothing where it has none
 };
 
@@ -32,8 +29,8 @@ struct RewrittenLayouts {
   std::vector<std::optional<BlockedNode>> blocked;  ///< by node of the old graph; nothing of those in planes
 };
 
-/// `decided` has a form for each node; empty: kRule for all. A form that a node does not have, or not behind what was
-/// decided of others, is not taken; `blocked` says what was.
+/// `decided` has a form for each node, kPlanes of those that the rule leaves there; empty: kRule for all. A form that a
+/// node does not have, or not behind what was decided of others, is not taken; `blocked` says what was.
 RewrittenLayouts rewrite_layouts(const Graph& g, const PassContext& context,
                                  const std::vector<LayoutForm>& decided = {});
 
