@@ -10,7 +10,8 @@
 namespace hone {
 
 /// Of each layer, in order: what it computes (the model's nodes that it stands for), its workload, where its config is
-/// from and, where it only moves elements or computes each by itself, why no other layer does that along the way.
+/// from and, where it only moves elements or computes each by itself, why no other layer does that along the way; where
+/// measurements chose its layout, which.
 std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes);
 
 /// The same with times: each kernel is run by itself on this machine, which is `target`, on seeded inputs that are in
