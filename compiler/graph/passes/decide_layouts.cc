@@ -235,9 +235,11 @@ class LayoutDecision {
 
   std::string why(size_t n, const Option& taken) const {
     if (!is_window(n)) return "";
-    return fmt::format("{} {:.4f} ms as measured, {:.4f} ms in {}",
+    const double own = *options_[n][0].seconds;
+    return fmt::format("{} {:.4f} ms as measured, {:.4f} ms in {}{}",
                        taken.form == LayoutForm::kPlanes ? "in planes" : "reads planes", *taken.seconds * 1e3,
-                       *options_[n][0].seconds * 1e3, rule(n).attributes.text("layout"));
+                       own * 1e3, rule(n).attributes.text("layout"),
+                       *taken.seconds < own ? "" : ", but with other conversions");
   }
 
   const Graph& g_;
