@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "compiler/graph/passes/pbqp.h"
+#include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/infer.h"
 
@@ -17,9 +18,9 @@ namespace {
 // Another form than the rule's must win by more than what two measurements of one kernel differ by.
 constexpr double kMargin = 0.05;
 
-// Bytes a second that a conversion nobody measured reads and writes: what the slowest of seven took on one thread of a
-// Zen 4, 64 channels of 512x512 (4.4 ms); those that a cache holds had 100 to 140 GB/s. Rather too slow than too fast:
-// a conversion that is put in by mistake costs time, one that is left out leaves what the rule does.
+// Bytes a second that a conversion nobody measured reads and writes: what the slowest of twelve took on one thread of a
+// Zen 5, 64 channels of 512x512 (4.4 ms); those that L2 holds had 100 to 180 GB/s. Rather too slow than too fast: a
+// conversion that is put in by mistake costs time, one that is left out leaves what the rule does.
 constexpr double kConversionRate = 30e9;
 
 // In which form a value lies in memory.
@@ -189,17 +190,19 @@ class LayoutDecision {
   }
 
   double conversion(ValueId v, bool to_blocks) {
-    const auto w = layout_conversion(g_.value(v).type, c_, to_blocks);
+    const TensorType& image = g_.value(v).type;
+    const auto w = layout_conversion(image, c_, to_blocks);
     if (!w) return 0;
-    if (const auto measured = seconds(*w)) return *measured;
-    const TensorType t = inferred(*w).outputs[0];
-    double bytes = t.dtype.bytes();
-    for (const int64_t e : t.shape) bytes *= static_cast<double>(e);
-    return 2 * bytes / kConversionRate;
+    const auto moved = static_cast<double>(element_count(inferred(*w).outputs[0].shape)),
+               own = static_cast<double>(element_count(image.shape));
+    const double each = 2 * static_cast<double>(image.dtype.bytes()) / kConversionRate;
+    // Channels of padding are left behind: of one image that is a view, several are moved once more.
+    const double cut = !to_blocks && moved > own && image.shape[0] > 1 ? own * each : 0;
+    return seconds(*w).value_or(moved * each) + cut;
   }
 
   // Where planes are worth a measurement: blocks waste channels (of padding), or fill half a vector (1x1 convolutions
-  // of 48 to 56 and 80 to 88 channels of 16x16 on a Zen 4: 11 and 30 us in blocks of 8, 6 and 14 in planes), or there
+  // of 48 to 56 and 80 to 88 channels of 16x16 on a Zen 5: 11 and 30 us in blocks of 8, 6 and 14 in planes), or there
   // is one of them alone, so that each element that is read is multiplied once; or the image is converted before or
   // behind it, which planes would save. Elsewhere a register tile has two whole vectors of output channels for each
   // element.

@@ -216,15 +216,16 @@ output "k" %k f32[1, 16, 1, 1]
   expect_same_values(g, made, 1e-5);
 }
 
-// A graph of convolutions, poolings, residuals, concatenations and functions on 4x4 pixels, of 3 to 40 channels.
+// A graph of convolutions, poolings, residuals, concatenations and functions on one image or two of 4x4 pixels, of 3
+// channels and more.
 struct RandomNet {
-  explicit RandomNet(int seed) : random(static_cast<unsigned>(seed)) {
-    text = "graph g\ninput \"x\" %x0 f32[1, 3, 4, 4]\n";
+  explicit RandomNet(int seed) : images(std::to_string(1 + seed % 2)), random(static_cast<unsigned>(seed)) {
+    text = "graph g\ninput \"x\" %x0 f32[" + images + ", 3, 4, 4]\n";
     channels = {3};
     for (int n = 4 + below(5); n > 0; --n) add();
-    text += "output \"y\" %x" + std::to_string(channels.size() - 1) + " f32[1, " + std::to_string(channels.back()) +
-            ", 4, 4]\noutput \"z\" %x" + std::to_string(channels.size() / 2) + " f32[1, " +
-            std::to_string(channels[channels.size() / 2]) + ", 4, 4]\n";
+    text += "output \"y\" %x" + std::to_string(channels.size() - 1) + " f32[" + images + ", " +
+            std::to_string(channels.back()) + ", 4, 4]\noutput \"z\" %x" + std::to_string(channels.size() / 2) +
+            " f32[" + images + ", " + std::to_string(channels[channels.size() / 2]) + ", 4, 4]\n";
   }
   int below(int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
 
@@ -240,17 +241,22 @@ struct RandomNet {
     switch (below(7)) {
       case 0: {
         constant(c + ", 1, 3, 3");
-        text += made + " = depthwise_conv2d(c=" + c + ",h=4,w=4,layout=NCHW,epilogue=relu) " + x + " " + w;
+        text +=
+            made + " = depthwise_conv2d(n=" + images + ",c=" + c + ",h=4,w=4,layout=NCHW,epilogue=relu) " + x + " " + w;
         break;
       }
-      case 1: text += made + " = max_pool2d(c=" + c + ",h=4,w=4,kh=3,kw=3,stride=1,pad=1,layout=NCHW) " + x; break;
-      case 2: text += made + " = elementwise(op=relu+add,shape=1x" + c + "x4x4,operands=same) " + x + " " + x; break;
+      case 1:
+        text += made + " = max_pool2d(n=" + images + ",c=" + c + ",h=4,w=4,kh=3,kw=3,stride=1,pad=1,layout=NCHW) " + x;
+        break;
+      case 2:
+        text += made + " = elementwise(op=relu+add,shape=" + images + "x" + c + "x4x4,operands=same) " + x + " " + x;
+        break;
       case 3: {
         const int other = below(last + 1);
         const int more = channels[static_cast<size_t>(other)];
         co = ci + more;
-        text += made + " = concat(axis=1,shapes=1x" + c + "x4x4:1x" + std::to_string(more) + "x4x4) " + x + " %x" +
-                std::to_string(other);
+        text += made + " = concat(axis=1,shapes=" + images + "x" + c + "x4x4:" + images + "x" + std::to_string(more) +
+                "x4x4) " + x + " %x" + std::to_string(other);
         break;
       }
       default: {
@@ -261,16 +267,17 @@ struct RandomNet {
         for (int v = 0; v <= last && below(3) > 0; ++v)
           if (channels[static_cast<size_t>(v)] == co) residual = v;
         constant(std::to_string(co) + ", " + c + ", " + k + ", " + k);
-        text += made + " = conv2d(ci=" + c + ",h=4,w=4,co=" + std::to_string(co) + ",kh=" + k + ",kw=" + k +
-                ",pad=" + (k == "1" ? "0" : "1") + ",layout=NCHW,epilogue=" + (residual >= 0 ? "add+relu" : "relu") +
-                ") " + x + " " + w + (residual >= 0 ? " %x" + std::to_string(residual) : "");
+        text += made + " = conv2d(n=" + images + ",ci=" + c + ",h=4,w=4,co=" + std::to_string(co) + ",kh=" + k +
+                ",kw=" + k + ",pad=" + (k == "1" ? "0" : "1") +
+                ",layout=NCHW,epilogue=" + (residual >= 0 ? "add+relu" : "relu") + ") " + x + " " + w +
+                (residual >= 0 ? " %x" + std::to_string(residual) : "");
       }
     }
     text += "\n";
     channels.push_back(co);
   }
 
-  std::string text;
+  std::string images, text;
   std::vector<int> channels;  ///< by value
   std::mt19937 random;
 };
