@@ -293,7 +293,8 @@ Value* ExprEmitter::emit_load(const Load* op) {
           b_.CreateAlignedLoad(type, guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
     if (options_.simt) return from_memory(load_lanes(s, op), t);
     Value* mask = active_.lanes ? active_.lanes : b_.CreateVectorSplat(t.lanes, active_.any);
-    return from_memory(b_.CreateMaskedLoad(type, at.pointer, align, mask, llvm::Constant::getNullValue(type)), t);
+    Value* pointer = active_.any ? guarded(at.pointer, s) : at.pointer;
+    return from_memory(b_.CreateMaskedLoad(type, pointer, align, mask, llvm::Constant::getNullValue(type)), t);
   }
   const llvm::Align align(static_cast<uint64_t>(bytes));
   const int64_t stride = ramp ? as_const_int(ramp->stride).value_or(0) : 0;
@@ -322,6 +323,8 @@ void ExprEmitter::emit_store(const Store* op) {
     b_.SetInsertPoint(then);
   } else if (op->mask) {
     active_.lanes = emit(op->mask);
+    // An access that no lane wants may lie in a page that is not there: a CPU finds that out in hundreds of cycles.
+    if (!options_.simt && !llvm::isa<llvm::Constant>(active_.lanes)) active_.any = any_of(active_.lanes);
   }
   Value* value = to_memory(emit(op->value), t);
   check(s, index);
@@ -347,7 +350,7 @@ void ExprEmitter::emit_store(const Store* op) {
     } else if (active_.lanes && options_.simt) {
       store_lanes(s, index, value, active_.lanes, bytes);
     } else if (active_.lanes) {
-      b_.CreateMaskedStore(value, at.pointer, align, active_.lanes);
+      b_.CreateMaskedStore(value, active_.any ? guarded(at.pointer, s) : at.pointer, align, active_.lanes);
     } else {
       b_.CreateAlignedStore(value, at.pointer, align);
     }
