@@ -202,7 +202,7 @@ class LayoutDecision {
   }
 
   // Where planes are worth a measurement: blocks waste channels (of padding), or fill half a vector (1x1 convolutions
-  // of 48 to 56 and 80 to 88 channels of 16x16 on a Zen 5: 11 and 30 us in blocks of 8, 6 and 14 in planes), or there
+  // of 48 to 56 and 80 to 88 channels of 16x16 on a Zen 5: 7 and 16 us in blocks of 8, 6 and 14 in planes), or there
   // is one of them alone, so that each element that is read is multiplied once; or the image is converted before or
   // behind it, which planes would save. Elsewhere a register tile has two whole vectors of output channels for each
   // element.

@@ -207,6 +207,7 @@ class LayoutRewriter {
       const std::string& task = n.workload.task();
       if (task == "elementwise") return add_elementwise(n);
       if (task == "concat") return add_concat(n);
+      if (task == "slice") return add_slice(n);
       if (task == "reduce") return add_reduce(n);
       if (task == "resize") return add_resize(n);
       if (task == "pad") return add_pad(n);
@@ -269,6 +270,7 @@ class LayoutRewriter {
   // What a convolution or pooling makes of channels of padding; nothing where it may not have them: weights and
   // operands can be filled up ahead, images are in blocks, and the number is finite.
   std::optional<double> padding_behind(const Node& n) {
+    if (n.workload.attributes.has("prologue") && n.workload.attributes.text("prologue") != "none") return std::nullopt;
     const Chain& chain = epilogue_of(n.workload).chain;
     size_t operand = n.inputs.size();
     for (const ChainLink& link : chain.links)
@@ -359,6 +361,23 @@ class LayoutRewriter {
     std::vector<ValueId> inputs;
     for (const ValueId v : n.inputs) inputs.push_back(blocked(v));
     set(n, b_.add_one("concat", {{"axis", n.workload.attributes.text("axis")}}, inputs, name(n.outputs[0])), true);
+    return true;
+  }
+
+  // Whole blocks of channels; of rows and columns any.
+  bool add_slice(const Node& n) {
+    const int64_t block = blocks_of(n.inputs[0]).block;
+    Extents begin = n.workload.attributes.get<Extents>("begin"), step = n.workload.attributes.get<Extents>("step"),
+            size = n.workload.attributes.get<Extents>("size");
+    if (is_padded(n.inputs[0]) || is_padded(n.outputs[0]) || blocks_of(n.outputs[0]).block != block ||
+        begin[1] % block != 0 || step[1] != 1)
+      return false;
+    begin[1] /= block, size[1] /= block;
+    begin.push_back(0), step.push_back(1), size.push_back(block);
+    set(n,
+        b_.add_one("slice", {{"begin", joined(begin, ":")}, {"step", joined(step, ":")}, {"size", joined(size, "x")}},
+                   {blocked(n.inputs[0])}, name(n.outputs[0])),
+        true);
     return true;
   }
 

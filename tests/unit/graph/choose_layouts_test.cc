@@ -75,6 +75,26 @@ output "b" %b f32[1, 32, 4, 5]
       HasSubstr("%p = pad(shape=1x2x4x4x16,before=0:0:2:2:0,after=0:0:0:1:0,mode=constant,value=7,dtype=f32) %a"));
 }
 
+TEST(ChooseLayouts, SlicesOfWholeBlocksStayInBlocks) {
+  const auto cut = [](const std::string& begin, const std::string& size, int channels) {
+    const std::string c = std::to_string(channels);
+    return in_blocks(R"(
+input "x" %x f32[1, 3, 4, 4]
+%w = constant f32[32, 3, 1, 1] fill 1
+%v = constant f32[16, )" +
+                     c + R"(, 1, 1] fill 2
+%a = conv2d(ci=3,h=4,w=4,co=32,kh=1,kw=1,pad=0,layout=NCHW) %x %w
+%s = slice(shape=1x32x4x4,begin=)" +
+                     begin + ",step=1:1:1:1,size=1x" + size + R"() %a
+%b = conv2d(ci=)" + c +
+                     ",h=4,w=4,co=16,kh=1,kw=1,pad=0,layout=NCHW) %s %v\n" + "output \"b\" %b f32[1, 16, 4, 4]\n");
+  };
+  EXPECT_THAT(cut("0:16:0:0", "16x4x4", 16),
+              HasSubstr("%s = slice(shape=1x2x4x4x16,begin=0:1:0:0:0,step=1:1:1:1:1,size=1x1x4x4x16,dtype=f32) %a"));
+  EXPECT_THAT(cut("0:8:0:0", "16x4x4", 16), HasSubstr("%s = slice(shape=1x32x4x4,begin=0:8:0:0,"));
+  EXPECT_THAT(cut("0:0:0:0", "24x4x4", 24), HasSubstr("%s = slice(shape=1x32x4x4,"));
+}
+
 TEST(ChooseLayouts, ChannelsAreFilledUpWhereTheImageGoesOnInBlocks) {
   EXPECT_EQ(
       in_blocks(R"(
