@@ -36,6 +36,9 @@ void check_pair(const ModelVariant& a, const ModelVariant& b) {
 class ModelBuilder {
  public:
   ModelBuilder(const std::vector<ModelVariant>& variants, const ModelOptions& options) : o_(options) {
+    for (const ModelVariant& v : variants)
+      HONE_USER_CHECK(!v.growth || variants.size() == 1)
+          << "caches that grow in place: of a model with one variant; give one value of each --bind and of --threads";
     SharedPackings packings;
     for (const ModelVariant& v : variants) {
       for (const VariantBuilder& before : variants_) check_pair(before.variant(), v);

@@ -1,0 +1,319 @@
+// Caches that grow in place: one artifact for every number of rows, against the plain model of each number.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/check.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/text.h"
+#include "compiler/host/load_objects.h"
+#include "compiler/model/build_model.h"
+#include "compiler/model/model_data.h"
+#include "compiler/model/prepare.h"
+#include "compiler/runtime/buffer.h"
+#include "compiler/runtime/thread_pool.h"
+#include "tests/fakes/workloads.h"
+
+namespace hone {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr int64_t kMost = 21, kRoom = kMost + 1, kDim = 8, kHeads = 4, kWidth = kHeads * kDim;
+
+// One step of a decoder of 4 heads over `past` rows; `groups` of them share keys and values. Position `count` is added
+// to what comes in.
+std::string decoder(int64_t past, int64_t groups = 4, const std::string& behind_dots = "mul[0.35]") {
+  const int64_t total = past + 1;
+  std::string text = fmt::format(R"(graph g
+input "x" %x f32[1, {width}]
+)",
+                                 fmt::arg("width", kWidth));
+  if (past > 0)
+    for (const char* name : {"k", "v"})
+      text += fmt::format("input \"past_{0}\" %past_{0} f32[1, {1}, {2}, {3}]\n", name, groups, past, kDim);
+  text +=
+      fmt::format(R"(input "count" %count s64[1]
+%table = constant f32[{room}, {width}] fill 3
+%pos = gather(shape={room}x{width},indices=1,axis=0) %table %count
+%h = elementwise(op=add,shape=1x{width},operands=same) %x %pos
+%wq = constant f32[{width}, {width}] fill 5
+%q = dense(m=1,n={width},k={width}) %h %wq
+%qh = reshape(shape=1x{width},to={heads}x1x{dim}) %q
+)",
+                  fmt::arg("room", kRoom), fmt::arg("width", kWidth), fmt::arg("heads", kHeads), fmt::arg("dim", kDim));
+  for (const char* name : {"k", "v"}) {
+    const auto arguments = [&](const char* format) {
+      return fmt::format(fmt::runtime(format), fmt::arg("n", name), fmt::arg("g", groups), fmt::arg("p", past),
+                         fmt::arg("t", total), fmt::arg("d", kDim), fmt::arg("w", kWidth),
+                         fmt::arg("gd", groups * kDim), fmt::arg("r", kHeads / groups), fmt::arg("h", kHeads),
+                         fmt::arg("seed", name[0] == 'k' ? 7 : 9));
+    };
+    text += arguments("%w{n} = constant f32[{gd}, {w}] fill {seed}\n%{n} = dense(m=1,n={gd},k={w}) %h %w{n}\n");
+    text += past == 0 ? arguments("%present_{n} = reshape(shape=1x{gd},to=1x{g}x1x{d}) %{n}\n")
+                      : arguments(
+                            "%{n}r = reshape(shape=1x{gd},to=1x{g}x1x{d}) %{n}\n"
+                            "%present_{n} = concat(shapes=1x{g}x{p}x{d}:1x{g}x1x{d},axis=2) %past_{n} %{n}r\n");
+    if (groups == kHeads) {
+      text += arguments("%{n}h = reshape(shape=1x{g}x{t}x{d},to=1x{h}x{t}x{d}) %present_{n}\n");
+      continue;
+    }
+    text += arguments(
+        "%{n}5 = reshape(shape=1x{g}x{t}x{d},to=1x{g}x1x{t}x{d}) %present_{n}\n"
+        "%{n}b = broadcast(shape=1x{g}x1x{t}x{d},to=1x{g}x{r}x{t}x{d}) %{n}5\n"
+        "%{n}h = reshape(shape=1x{g}x{r}x{t}x{d},to=1x{h}x{t}x{d}) %{n}b\n");
+  }
+  return text + fmt::format(R"(%kt = transpose(shape=1x{h}x{t}x{d},perm=0:1:3:2) %kh
+%k3 = reshape(shape=1x{h}x{d}x{t},to={h}x{d}x{t}) %kt
+%v3 = reshape(shape=1x{h}x{t}x{d},to={h}x{t}x{d}) %vh
+%dots = batch_matmul(b={h},m=1,n={t},k={d}) %qh %k3
+%scaled = elementwise(op={behind},shape={h}x1x{t}) %dots
+%soft = softmax(shape={h}x1x{t},axis=2) %scaled
+%mix = batch_matmul(b={h},m=1,n={d},k={t}) %soft %v3
+%flat = reshape(shape={h}x1x{d},to=1x{w}) %mix
+%wo = constant f32[{w}, {w}] fill 11
+%o = dense(m=1,n={w},k={w}) %flat %wo
+%y = elementwise(op=add,shape=1x{w},operands=same) %o %h
+output "y" %y f32[1, {w}]
+output "present_k" %present_k f32[1, {g}, {t}, {d}]
+output "present_v" %present_v f32[1, {g}, {t}, {d}]
+)",
+                            fmt::arg("h", kHeads), fmt::arg("t", total), fmt::arg("d", kDim), fmt::arg("w", kWidth),
+                            fmt::arg("g", groups), fmt::arg("behind", behind_dots));
+}
+
+// What a caller of the artifact has: buffers with room for all rows, and tensors that are their first ones.
+class Caller {
+ public:
+  Caller(const BuiltModel& model, int64_t groups, int threads)
+      : artifact_(load(model)),
+        variant_(artifact_.description()->variants),
+        groups_(groups),
+        pool_({.workers = threads, .cpus = {}}),
+        arena_(variant_->run_workspace_bytes) {
+    for (int64_t n : {groups * kRoom * kDim, groups * kRoom * kDim})
+      rooms_.emplace_back(static_cast<size_t>(n), std::numeric_limits<float>::quiet_NaN());
+    strides_ = {groups * kRoom * kDim, kRoom * kDim, kDim, 1};
+    set_rows(0);
+  }
+
+  // The tensors of the next call, with `past` rows.
+  void set_rows(int64_t past) {
+    past_ = past;
+    shape_of_x_ = {1, kWidth};
+    past_shape_[0] = past_shape_[1] = {1, groups_, past, kDim};
+    present_shape_[0] = present_shape_[1] = {1, groups_, past + 1, kDim};
+    tensors_[0] = tensor(x.data(), shape_of_x_, nullptr);
+    tensors_[3] = tensor(y.data(), shape_of_x_, nullptr);
+    for (size_t i = 0; i < 2; ++i) {
+      tensors_[1 + i] = tensor(rooms_[i].data(), past_shape_[i], strides_.data());
+      tensors_[4 + i] = tensor(rooms_[i].data(), present_shape_[i], strides_.data());
+    }
+  }
+  DLTensor& operator[](size_t i) { return tensors_[i]; }
+  std::vector<int64_t>& shape(size_t i) { return i < 3 ? past_shape_[i - 1] : present_shape_[i - 4]; }
+  std::vector<int64_t>& strides() { return strides_; }
+  std::vector<float>& room(size_t i) { return rooms_[i]; }
+
+  int32_t run() {
+    std::vector<const DLTensor*> views;
+    for (const DLTensor& t : tensors_) views.push_back(&t);
+    return variant_->run(views.data(), static_cast<int32_t>(views.size()), arena_.data(), pool_.runtime());
+  }
+  // What a call says that is refused, and that nothing was written.
+  std::string refusal() {
+    const auto before = bytes();
+    const int32_t code = run();
+    EXPECT_TRUE(before == bytes()) << "something was written";
+    return code == HONE_OK ? "" : artifact_.description()->error(code);
+  }
+  // A cache's rows that are there, one behind the other.
+  TensorData rows(size_t i, int64_t count) const {
+    std::string data;
+    for (int64_t g = 0; g < groups_; ++g)
+      data.append(reinterpret_cast<const char*>(rooms_[i].data() + g * kRoom * kDim),
+                  static_cast<size_t>(count * kDim) * sizeof(float));
+    return {TensorType{f32, {1, groups_, count, kDim}}, data};
+  }
+  const HoneArtifact& description() const { return *artifact_.description(); }
+
+  std::vector<float> x = std::vector<float>(kWidth), y = std::vector<float>(kWidth);
+
+ private:
+  static Artifact load(const BuiltModel& model) {
+    std::vector<std::string> parts;
+    for (const ArtifactObject& o : model.objects)
+      if (!o.has_threads) parts.insert(parts.end(), o.parts.begin(), o.parts.end());
+    return load_objects(parts, "m");
+  }
+  static DLTensor tensor(float* data, std::vector<int64_t>& shape, int64_t* strides) {
+    return {data, {kDLCPU, 0}, static_cast<int32_t>(shape.size()), {kDLFloat, 32, 1}, shape.data(), strides, 0};
+  }
+  std::vector<std::string> bytes() const {
+    std::vector<std::string> out;
+    for (const auto* v : {&rooms_[0], &rooms_[1], &y})
+      out.emplace_back(reinterpret_cast<const char*>(v->data()), v->size() * sizeof(float));
+    return out;
+  }
+
+  Artifact artifact_;
+  const HoneVariant* variant_;
+  const int64_t groups_;
+  ThreadPool pool_;
+  AlignedBuffer arena_;
+  std::vector<std::vector<float>> rooms_;
+  std::vector<int64_t> strides_, shape_of_x_;
+  std::vector<int64_t> past_shape_[2], present_shape_[2];
+  DLTensor tensors_[6] = {};
+  int64_t past_ = 0;
+};
+
+struct Caches : testing::Test {
+  const FunctionTable functions = standard_functions();
+  const Growth growth{"past", kMost, {{1, 1, 2}, {2, 2, 2}}};
+
+  Graph prepared(const std::string& text, const Growth* of, const Target& target) const {
+    PassContext context{test_operators(), functions};
+    context.growth = of;
+    return prepare_graph(parse_graph(test_operators(), text), context, target, {});
+  }
+  BuiltModel built(int64_t groups, int threads, const std::string& behind_dots = "mul[0.35]") const {
+    const Target target = host_target(threads);
+    const Graph g = prepared(decoder(kMost, groups, behind_dots), &growth, target);
+    check_growth(g, prepared(decoder(kMost - 1, groups, behind_dots), &growth, target), growth);
+    const ModelOptions options{"m", target, [](const Workload&, const Target&, const Space& space) {
+                                 return ChosenConfig{space.default_config(), "default", ""};
+                               }};
+    return build_model({ModelVariant{"", &g, target, &growth}}, options);
+  }
+
+  // Rows one by one, from none to as many as there is room for.
+  void grow(int64_t groups, int threads) const {
+    Caller caller(built(groups, threads), groups, threads);
+    for (int64_t past = 0; past <= kMost; ++past) {
+      SCOPED_TRACE(past);
+      for (size_t i = 0; i < caller.x.size(); ++i)
+        caller.x[i] = std::sin(static_cast<float>(i + 1) * static_cast<float>(past + 3));
+      const Graph plain = parse_graph(test_operators(), decoder(past, groups));
+      const auto* x = reinterpret_cast<const char*>(caller.x.data());
+      std::vector<TensorData> inputs{{TensorType{f32, {1, kWidth}}, std::string(x, kWidth * sizeof(float))}};
+      for (size_t i = 0; i < 2 && past > 0; ++i) inputs.push_back(caller.rows(i, past));
+      inputs.push_back(TensorData::of_numbers({past}));
+      const std::vector<TensorData> wanted =
+          interpret(plain, inputs, [](const Workload& w, std::span<const TensorData> in) { return evaluate(w, in); });
+      caller.set_rows(past);
+      const int32_t code = caller.run();
+      ASSERT_EQ(code, HONE_OK) << caller.description().error(code);
+      const auto* y = reinterpret_cast<const char*>(caller.y.data());
+      EXPECT_LT(difference({wanted[0].type(), std::string(y, kWidth * sizeof(float))}, wanted[0]).frobenius, 1e-5);
+      for (size_t i = 0; i < 2; ++i) {
+        EXPECT_LT(difference(caller.rows(i, past + 1), wanted[1 + i]).frobenius, 1e-5);
+        for (int64_t g = 0; g < groups; ++g)
+          for (int64_t e = (past + 1) * kDim; e < kRoom * kDim; ++e)
+            ASSERT_TRUE(std::isnan(caller.room(i)[static_cast<size_t>(g * kRoom * kDim + e)])) << "written at " << e;
+      }
+    }
+  }
+};
+
+TEST_F(Caches, GrowFromNoRowToAllThatThereIsRoomFor) {
+  grow(4, 1);
+  grow(4, 2);
+}
+
+TEST_F(Caches, OfGroupedHeadsAreReadOnceAGroup) {
+  grow(2, 2);
+  grow(1, 1);
+  const BuiltModel m = built(2, 1);
+  EXPECT_THAT(m.json, HasSubstr("cached_attention(b=2,m=2,n=22,k=8,v=8"));
+  EXPECT_THAT(m.json, testing::Not(HasSubstr("concat(")));
+  EXPECT_THAT(m.json, testing::Not(HasSubstr("broadcast(")));
+}
+
+TEST_F(Caches, AreNamedInTheDescription) {
+  const BuiltModel m = built(4, 1);
+  EXPECT_THAT(m.json, HasSubstr(R"("caches":[{"input":"past_k","output":"present_k","axis":2,"rows":"past","most":21,)"
+                                R"("room":[1,4,22,8],"strides":[704,176,8,1]})"));
+  EXPECT_THAT(m.json, testing::Not(HasSubstr("count")));
+  EXPECT_THAT(m.header, HasSubstr("past_k and present_k, past_v and present_v"));
+}
+
+TEST_F(Caches, AreRefusedWhereTheyLieOtherwise) {
+  Caller caller(built(4, 1), 4, 1);
+  caller.set_rows(3);
+  for (size_t i = 0; i < 2; ++i) std::fill(caller.room(i).begin(), caller.room(i).end(), 0.5f);
+  ASSERT_EQ(caller.run(), HONE_OK);
+  caller.strides()[1] = 3 * kDim;
+  EXPECT_THAT(caller.refusal(),
+              HasSubstr("input 'past_k' has other strides than 704, 176, 8, 1, those of a buffer of 22 rows"));
+  caller.strides()[1] = kRoom * kDim;
+  caller[2].strides = nullptr;
+  EXPECT_THAT(caller.refusal(), HasSubstr("input 'past_v' has other strides"));
+  caller.set_rows(3);
+  caller.shape(2)[2] = 4;
+  EXPECT_THAT(caller.refusal(), HasSubstr("input 'past_v' has another shape than float32 [1, 4, past, 8] with past "
+                                          "from 0 to 21, as 'past_k' has it"));
+  caller.set_rows(3);
+  caller.shape(5)[2] = 3;
+  EXPECT_THAT(caller.refusal(), HasSubstr("output 'present_v' has another shape than float32 [1, 4, past + 1, 8]"));
+  caller.set_rows(3);
+  caller[4].data = caller.room(1).data();
+  EXPECT_THAT(caller.refusal(),
+              HasSubstr("output 'present_k' is missing, has no data, or lies elsewhere than 'past_k'"));
+  caller.set_rows(kRoom);
+  EXPECT_THAT(caller.refusal(), HasSubstr("input 'past_k' has another shape"));
+  caller.set_rows(-1);
+  EXPECT_THAT(caller.refusal(), HasSubstr("input 'past_k' has another shape"));
+  // Of no rows there need be no place.
+  caller.set_rows(0);
+  caller[1].data = caller[2].data = nullptr;
+  EXPECT_EQ(caller.run(), HONE_OK);
+  caller.set_rows(1);
+  caller[1].data = nullptr;
+  EXPECT_THAT(caller.refusal(), HasSubstr("input 'past_k' is missing or has no data"));
+}
+
+TEST_F(Caches, AreRefusedForOperatorsThatKnowNothingOfThem) {
+  const Target target = host_target(1);
+  const auto refused = [&](const auto& change) -> std::string {
+    try {
+      check_growth(prepared(change(kMost), &growth, target), prepared(change(kMost - 1), &growth, target), growth);
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refused([](int64_t past) { return decoder(past); }), "");
+  // A sum of all rows.
+  EXPECT_THAT(refused([](int64_t past) {
+                return decoder(past) +
+                       fmt::format(
+                           "%s = reduce(op=sum,shape=1x4x{}x8,axes=2) %present_k   # /Sum\noutput \"s\" %s "
+                           "f32[1, 4, 8]\n",
+                           past + 1);
+              }),
+              AllOf(HasSubstr("'/Sum'"), HasSubstr("past")));
+  // Numbers that differ with the count, and are no table of it.
+  EXPECT_THAT(refused([](int64_t past) {
+                return decoder(past) +
+                       fmt::format(
+                           "%n = elementwise(op=mul[{}],shape=1x32) %x   # /Scale\noutput \"n\" %n f32[1, 32]\n", past);
+              }),
+              HasSubstr("'/Scale'"));
+  EXPECT_THAT(refused([](int64_t past) {
+                return decoder(past) +
+                       fmt::format(
+                           "%c = constant f32[1, 32] fill {}\n%n = elementwise(op=mul,shape=1x32,operands=same) %x %c "
+                           "  # /Rows\noutput \"n\" %n f32[1, 32]\n",
+                           past);
+              }),
+              HasSubstr("reads numbers that differ with the number of past"));
+}
+
+}  // namespace
+}  // namespace hone
