@@ -23,6 +23,11 @@ int main(int argc, char** argv) {
                  "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
+  app.add_option(
+         "--cache", o.cache,
+         "of a decoder: the dimension that counts the rows of its caches, and the most of them: past=1023. Each "
+         "call says how many there are, and one row is added in place")
+      ->type_name("NAME=N");
   app.add_option("--weights", o.weights,
                  "of a model: write its weights to FILE, which processes map and share, instead of into the artifact "
                  "(done by itself above 1 GiB)")

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "compiler/frontend/onnx/import_file.h"
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/ir/layout.h"
 
@@ -101,11 +102,15 @@ std::string kind_of(const Node& node) {
 
 class Importer {
  public:
-  Importer(ModelFile file, const std::string& name, const OperatorTable& operators, const OnnxOptions& options)
-      : file_(std::move(file)),
+  Importer(ModelFile& file, const std::string& name, const OperatorTable& operators, const OnnxOptions& options,
+           const CountedReads& counted)
+      : file_(file),
         options_(options),
+        counted_(counted),
         builder_(operators, name, options.most_work),
-        lowering_(builder_, file_, options.most_work / 2) {}
+        lowering_(builder_, file_, options.most_work / 2) {
+    if (counted_.constants) builder_.leave_large_constants();
+  }
 
   OnnxModel import() {
     for (const OperatorSet& set : file_.model.opset_import())
@@ -120,6 +125,7 @@ class Importer {
     Scope scope{nullptr, {}};
     read_initializers(graph, &scope);
     read_inputs(graph, &scope);
+    if (counted_.tables) count_ = builder_.input(counted_.symbol, {i64, {1}});
     run(graph.node(), names_of(graph.output()), &scope);
     report_unsupported();
     for (const ValueInfo& v : graph.output()) {
@@ -274,7 +280,7 @@ class Importer {
     const std::vector<const Node*> in_order = ordered(nodes, &budget_);
     add_names_read(nodes, &wanted);
     for (const Node* node : in_order) {
-      HONE_USER_CHECK(++count_ <= kMostNodes) << "it has more than " << kMostNodes << " nodes";
+      HONE_USER_CHECK(++nodes_ <= kMostNodes) << "it has more than " << kMostNodes << " nodes";
       run(*node, wanted, scope);
     }
   }
@@ -298,6 +304,8 @@ class Importer {
                                                        : node.op_type();
     builder_.set_origin(named);
     lowering_.output_name = node.output_size() > 0 ? node.output(0) : node.op_type();
+    const size_t number = nodes_, before = builder_.node_count();
+    if (is_known) read_tables(c, number);
     bool is_done = false;
     if (is_known || !is_supported(node, domain)) {
       try {
@@ -309,6 +317,7 @@ class Importer {
                           c.outputs[static_cast<size_t>(o)].type != kNotComputed.type)
               << "output " << o << " is not supported";
         is_done = true;
+        if (rows().contains(domain + ":" + node.op_type())) tell_constants(c, number, builder_.node_count() > before);
       } catch (const UserError& e) {
         unsupported_[fmt::format("{} (opset {}): {}", kind_of(node), c.opset, e.what())].push_back(named);
       }
@@ -320,6 +329,32 @@ class Importer {
               .emplace(node.output(o), is_done ? std::optional(c.outputs[static_cast<size_t>(o)]) : std::nullopt)
               .second;
       HONE_USER_CHECK(is_new) << "node '" << named << "' computes '" << node.output(o) << "', which is there already";
+    }
+  }
+
+  // Constants that have a row for each number of rows become what the call's row is.
+  void read_tables(NodeContext& c, size_t number) {
+    if (!counted_.tables) return;
+    for (size_t i = 0; i < c.inputs.size(); ++i) {
+      const auto table = counted_.tables->find({number, i});
+      if (table == counted_.tables->end()) continue;
+      Operand& x = *c.inputs[i];
+      x.known = lowering_.data_of(x);
+      HONE_ICHECK(x.known) << "a table for what is no constant";
+      const ValueId row =
+          builder_.add_one("gather", {{"axis", "0"}}, {builder_.constant(table->second, "table"), count_});
+      const Extents shape = x.type.shape.empty() ? Extents{1} : x.type.shape;
+      x.id = builder_.add_one("reshape", {{"to", extents_text(shape)}}, {row});
+    }
+  }
+
+  // `makes_nodes`: the node is not all computed by now.
+  void tell_constants(const NodeContext& c, size_t number, bool makes_nodes) {
+    if (!counted_.constants) return;
+    for (size_t i = 0; i < c.inputs.size(); ++i) {
+      const OperandPlace place{number, i};
+      if (!c.has(i) || !(counted_.wanted ? counted_.wanted->contains(place) : makes_nodes)) continue;
+      if (auto data = lowering_.data_of(*c.inputs[i])) counted_.constants->emplace(place, KnownOperand{&c.node, *data});
     }
   }
 
@@ -398,8 +433,9 @@ class Importer {
   // What an output is until its node's row says it.
   inline static const Operand kNotComputed{kNoValue, {DType{}, {-1}}};
 
-  ModelFile file_;
+  ModelFile& file_;
   const OnnxOptions& options_;
+  const CountedReads& counted_;
   ReadBudget budget_;
   GraphBuilder builder_;
   Lowering lowering_;
@@ -408,11 +444,22 @@ class Importer {
   std::set<std::string> bound_;
   std::vector<std::string> notes_;
   std::map<std::string, std::vector<std::string>> unsupported_;
-  size_t count_ = 0;
+  ValueId count_ = kNoValue;  ///< the number of rows, where there are tables of it
+  size_t nodes_ = 0;
   int depth_ = 0;
 };
 
 }  // namespace
+
+OnnxModel import_file(ModelFile& file, const std::string& path, const OperatorTable& operators,
+                      const OnnxOptions& options, const CountedReads& counted) {
+  try {
+    return Importer(file, std::filesystem::path(path).stem().string(), operators, options, counted).import();
+  } catch (const UserError& e) {
+    throw UserError(path + ": " + e.what());
+  }
+}
+
 }  // namespace onnx
 
 std::vector<std::string> onnx_input_names(const std::string& path) {
@@ -427,11 +474,7 @@ std::vector<std::string> onnx_input_names(const std::string& path) {
 
 OnnxModel import_onnx(const std::string& path, const OperatorTable& operators, const OnnxOptions& options) {
   onnx::ModelFile file = onnx::read_model(path);
-  try {
-    return onnx::Importer(std::move(file), std::filesystem::path(path).stem().string(), operators, options).import();
-  } catch (const UserError& e) {
-    throw UserError(path + ": " + e.what());
-  }
+  return onnx::import_file(file, path, operators, options);
 }
 
 }  // namespace hone

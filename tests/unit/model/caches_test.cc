@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <limits>
 
 #include "base/check.h"
@@ -16,6 +18,8 @@
 #include "compiler/model/prepare.h"
 #include "compiler/runtime/buffer.h"
 #include "compiler/runtime/thread_pool.h"
+#include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/test_model.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {
@@ -85,6 +89,41 @@ output "present_v" %present_v f32[1, {g}, {t}, {d}]
 )",
                             fmt::arg("h", kHeads), fmt::arg("t", total), fmt::arg("d", kDim), fmt::arg("w", kWidth),
                             fmt::arg("g", groups), fmt::arg("behind", behind_dots));
+}
+
+// The same decoder as exporters write it: its position, and the row of a table of distances that is added to its
+// scores, are made of the cache's shape. `more` is told the model in front of its outputs.
+TestModel exported_decoder(const std::function<void(TestModel&)>& more = {}) {
+  const auto weights = [](int64_t count, float step) {
+    std::vector<float> out;
+    for (int64_t i = 0; i < count; ++i) out.push_back(std::sin(step * static_cast<float>(i + 1)) / 4);
+    return out;
+  };
+  std::vector<float> distances;
+  for (int64_t q = 0; q < kRoom; ++q)
+    for (int64_t k = 0; k < kRoom; ++k) distances.push_back(-0.2f * static_cast<float>(std::abs(q - k)));
+  TestModel m;
+  m.input("x", {1, kWidth}).input("past_k", {1, kHeads, "past", kDim}).input("past_v", {1, kHeads, "past", kDim});
+  m.floats("table", {kRoom, kWidth}, weights(kRoom * kWidth, 0.37f)).floats("distances", {kRoom, kRoom}, distances);
+  m.numbers("two", {}, {2}).numbers("one", {}, {1}).numbers("axis0", {1}, {0}).numbers("axis1", {1}, {1});
+  m.numbers("heads", {4}, {1, kHeads, 1, kDim}).numbers("row", {2}, {1, kWidth}).floats("scale", {}, {0.35f});
+  m.node("Shape", {"past_k"}, {"shape"}).node("Gather", {"shape", "two"}, {"position"});
+  m.node("Add", {"position", "one"}, {"total"}).node("Range", {"position", "total", "one"}, {"positions"});
+  m.node("Gather", {"table", "positions"}, {"embedded"}).node("Add", {"x", "embedded"}, {"h"});
+  for (const std::string n : {"q", "k", "v"}) {
+    m.floats("w" + n, {kWidth, kWidth}, weights(kWidth * kWidth, 0.1f * static_cast<float>(n[0])));
+    m.node("MatMul", {"h", "w" + n}, {n}).node("Reshape", {n, "heads"}, {n + "4"});
+    if (n != "q") m.node("Concat", {"past_" + n, n + "4"}, {"present_" + n}).number("axis", 2);
+  }
+  m.node("Transpose", {"present_k"}, {"kt"}).ints("perm", {0, 1, 3, 2}).node("MatMul", {"q4", "kt"}, {"dots"});
+  m.node("Unsqueeze", {"position", "axis0"}, {"from"}).node("Unsqueeze", {"total", "axis0"}, {"to"});
+  m.node("Slice", {"distances", "from", "to", "axis0"}, {"one_row"});
+  m.node("Slice", {"one_row", "axis0", "to", "axis1"}, {"far"});
+  m.node("Mul", {"dots", "scale"}, {"scaled"}).node("Add", {"scaled", "far"}, {"scores"});
+  m.node("Softmax", {"scores"}, {"soft"}).number("axis", -1).node("MatMul", {"soft", "present_v"}, {"mix"});
+  m.node("Reshape", {"mix", "row"}, {"flat"}).node("Add", {"flat", "h"}, {"y"});
+  if (more) more(m);
+  return m.output("y").output("present_k").output("present_v");
 }
 
 // What a caller of the artifact has: buffers with room for all rows, and tensors that are their first ones.
@@ -194,16 +233,22 @@ struct Caches : testing::Test {
 
   // Rows one by one, from none to as many as there is room for.
   void grow(int64_t groups, int threads) const {
-    Caller caller(built(groups, threads), groups, threads);
+    grow(built(groups, threads), groups, threads,
+         [&](int64_t past) { return parse_graph(test_operators(), decoder(past, groups)); });
+  }
+  // `plain`: the model for a number of rows, which it may be told behind its other inputs.
+  static void grow(const BuiltModel& model, int64_t groups, int threads,
+                   const std::function<Graph(int64_t)>& plain_for) {
+    Caller caller(model, groups, threads);
     for (int64_t past = 0; past <= kMost; ++past) {
       SCOPED_TRACE(past);
       for (size_t i = 0; i < caller.x.size(); ++i)
         caller.x[i] = std::sin(static_cast<float>(i + 1) * static_cast<float>(past + 3));
-      const Graph plain = parse_graph(test_operators(), decoder(past, groups));
+      const Graph plain = plain_for(past);
       const auto* x = reinterpret_cast<const char*>(caller.x.data());
       std::vector<TensorData> inputs{{TensorType{f32, {1, kWidth}}, std::string(x, kWidth * sizeof(float))}};
-      for (size_t i = 0; i < 2 && past > 0; ++i) inputs.push_back(caller.rows(i, past));
-      inputs.push_back(TensorData::of_numbers({past}));
+      for (size_t i = 0; i < 2 && plain.inputs.size() > 2; ++i) inputs.push_back(caller.rows(i, past));
+      if (inputs.size() < plain.inputs.size()) inputs.push_back(TensorData::of_numbers({past}));
       const std::vector<TensorData> wanted =
           interpret(plain, inputs, [](const Workload& w, std::span<const TensorData> in) { return evaluate(w, in); });
       caller.set_rows(past);
@@ -313,6 +358,61 @@ TEST_F(Caches, AreRefusedForOperatorsThatKnowNothingOfThem) {
                            past);
               }),
               HasSubstr("reads numbers that differ with the number of past"));
+}
+
+struct ExportedCaches : Caches {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/decoder.onnx";
+
+  BuiltModel built_from(const TestModel& m, const std::string& cache, int threads) const {
+    std::ofstream(file, std::ios::binary) << m.model.SerializeAsString();
+    const Target target = host_target(threads);
+    Growth grows;
+    const OnnxModel model =
+        prepare_growing(file, {test_operators(), functions}, target, {}, cache_option(cache), &grows);
+    const ModelOptions options{"m", target, [](const Workload&, const Target&, const Space& space) {
+                                 return ChosenConfig{space.default_config(), "default", ""};
+                               }};
+    return build_model({ModelVariant{"", &model.graph, target, &grows}}, options);
+  }
+  std::string refusal(const TestModel& m, const std::string& cache = "past=21") const {
+    try {
+      built_from(m, cache, 1);
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "accepted";
+  }
+};
+
+TEST_F(ExportedCaches, GrowAndWhatDependsOnTheirRowsIsReadFromTables) {
+  const BuiltModel m = built_from(exported_decoder(), "past=21", 2);
+  grow(m, kHeads, 2, [&](int64_t past) {
+    return import_onnx(file, test_operators(), {.bind = {{"past", past}}}).graph;
+  });
+  // The table of positions is the model's own; of distances there is a row for each number of rows.
+  EXPECT_THAT(m.json, HasSubstr("gather(shape=22x32,indices=1,axis=0"));
+  EXPECT_THAT(m.json, HasSubstr("gather(shape=22x22,indices=1,axis=0"));
+  EXPECT_THAT(m.json, HasSubstr("scores=mul[0.35]+add["));
+}
+
+TEST_F(ExportedCaches, AreRefusedByName) {
+  EXPECT_EQ(refusal(exported_decoder()), "accepted");
+  EXPECT_THAT(refusal(exported_decoder(), "rows=21"), HasSubstr("past is not known"));
+  EXPECT_THAT(refusal(exported_decoder(), "past"), HasSubstr("--cache past: it is NAME=VALUE"));
+  EXPECT_THAT(refusal(exported_decoder(), "past=0"), HasSubstr("--cache past"));
+  TestModel none;
+  none.input("x", {1, "past"}).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_THAT(refusal(none), HasSubstr("no output is an input of past rows with one row behind them"));
+  // A mask that the caller gives.
+  EXPECT_THAT(refusal(exported_decoder([](TestModel& m) {
+                m.input("mask", {1, "past"}).node("Relu", {"mask"}, {"masked"}).output("masked");
+              })),
+              HasSubstr("input 'mask' grows with past and is no cache"));
+  EXPECT_THAT(refusal(exported_decoder([](TestModel& m) {
+                m.node("ReduceMax", {"present_k"}, {"largest"}).ints("axes", {2}).output("largest");
+              })),
+              AllOf(HasSubstr("node 'ReduceMax_largest'"), HasSubstr("past")));
 }
 
 }  // namespace

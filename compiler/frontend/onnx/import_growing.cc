@@ -1,0 +1,220 @@
+#include "compiler/frontend/onnx/import_growing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+#include "compiler/frontend/onnx/import_file.h"
+#include "compiler/ir/layout.h"
+
+namespace hone {
+namespace onnx {
+namespace {
+
+using Constants = std::map<OperandPlace, KnownOperand>;
+using Tables = std::map<OperandPlace, TensorData>;
+
+// Of all tables; one of positions takes a few MB.
+constexpr int64_t kMostTableBytes = int64_t{1} << 28;
+
+// A tensor as rows along one axis.
+struct Rows {
+  int64_t outer = 1, count = 0, bytes = 0;  // blocks, rows in each, bytes of one
+  Rows(const TensorType& t, size_t axis) : count(t.shape[axis]), bytes(t.dtype.bytes()) {
+    for (size_t d = 0; d < t.shape.size(); ++d) (d < axis ? outer : d > axis ? bytes : ignored) *= t.shape[d];
+  }
+
+ private:
+  int64_t ignored = 1;
+};
+
+// Calls f(from, to, bytes) for what of each block of `part` stands where in the whole.
+template <class F>
+void for_each_block(const TensorType& part, const TensorType& whole, size_t axis, const F& f) {
+  const Rows from(part, axis), to(whole, axis);
+  for (int64_t o = 0; o < from.outer; ++o)
+    f(o * from.count * from.bytes, o * to.count * to.bytes, from.count * from.bytes);
+}
+
+bool same_bytes(const TensorData& a, const TensorData& b) {
+  return a.bytes().data() == b.bytes().data() ||
+         std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
+}
+
+// One constant for each number of rows: those that are not what they are for the most rows.
+class CountedConstant {
+ public:
+  CountedConstant(KnownOperand most, int64_t count) : most_(std::move(most)), others_(static_cast<size_t>(count)) {}
+
+  void add(int64_t count, const TensorData& data) {
+    if (data.type() == most_.data.type() && same_bytes(data, most_.data)) return;
+    others_[static_cast<size_t>(count)] = data;
+    differs_ = true;
+  }
+  const KnownOperand& most() const { return most_; }
+
+  // Nothing where the constant for the most rows is right for all: the same, or longer.
+  std::optional<TensorData> table(int64_t most) const {
+    if (!differs_) return std::nullopt;
+    const TensorData& whole = at(most);
+    const std::optional<size_t> axis = growing_axis(whole.type(), most);
+    if (axis && is_begin_for_all(whole, *axis, most)) return std::nullopt;
+    const auto row = static_cast<int64_t>(whole.bytes().size());
+    HONE_USER_CHECK(row * (most + 1) <= kMostTableBytes)
+        << "a constant of node '" << most_.node->name()
+        << "' is another one for each number of rows, and all of these take " << row * (most + 1) << " bytes";
+    std::string bytes(static_cast<size_t>(row * (most + 1)), '\0');
+    for (int64_t c = 0; c <= most; ++c) {
+      const TensorData& data = at(c);
+      const auto put = [&](int64_t from, int64_t to, int64_t n) {
+        std::copy_n(data.bytes().begin() + from, n, bytes.begin() + c * row + to);
+      };
+      if (axis)
+        for_each_block(data.type(), whole.type(), *axis, put);
+      else
+        put(0, 0, row);
+    }
+    return TensorData({whole.type().dtype, {most + 1, whole.elements()}}, std::move(bytes));
+  }
+
+ private:
+  const TensorData& at(int64_t count) const {
+    const auto c = static_cast<size_t>(count);
+    return c < others_.size() && others_[c] ? *others_[c] : most_.data;
+  }
+
+  // The one axis along which some are shorter; nothing where all have one shape. UserError where that is not all.
+  std::optional<size_t> growing_axis(const TensorType& whole, int64_t most) const {
+    std::optional<size_t> axis;
+    for (int64_t c = 0; c <= most; ++c) {
+      const TensorType& t = at(c).type();
+      bool fits = t.dtype == whole.dtype && t.shape.size() == whole.shape.size();
+      for (size_t d = 0; fits && d < t.shape.size(); ++d) {
+        if (t.shape[d] == whole.shape[d]) continue;
+        fits = t.shape[d] < whole.shape[d] && (!axis || *axis == d);
+        axis = d;
+      }
+      HONE_USER_CHECK(fits) << "a constant of node '" << most_.node->name() << "' is " << to_string(whole) << " for "
+                            << most << " rows and " << to_string(t) << " for " << c;
+    }
+    return axis;
+  }
+
+  bool is_begin_for_all(const TensorData& whole, size_t axis, int64_t most) const {
+    bool is_begin = true;
+    for (int64_t c = 0; c <= most && is_begin; ++c) {
+      const TensorData& data = at(c);
+      for_each_block(data.type(), whole.type(), axis, [&](int64_t from, int64_t to, int64_t n) {
+        is_begin = is_begin &&
+                   std::equal(data.bytes().begin() + from, data.bytes().begin() + from + n, whole.bytes().begin() + to);
+      });
+    }
+    return is_begin;
+  }
+
+  KnownOperand most_;
+  std::vector<std::optional<TensorData>> others_;  // by number of rows
+  bool differs_ = false;
+};
+
+class GrowingImport {
+ public:
+  GrowingImport(const std::string& path, const OperatorTable& operators, const OnnxOptions& options, std::string symbol,
+                int64_t most)
+      : path_(path),
+        operators_(operators),
+        options_(options),
+        symbol_(std::move(symbol)),
+        most_(most),
+        file_(read_model(path)) {}
+
+  GrowingModel import() {
+    look_at_constants();
+    GrowingModel out;
+    out.model = model_for(most_);
+    out.growth = growth_of(out.model.graph, most_);
+    out.shorter = model_for(most_ - 1).graph;
+    out.shorter_growth = growth_of(out.shorter, most_ - 1);
+    return out;
+  }
+
+ private:
+  OnnxOptions bound(int64_t count) const {
+    OnnxOptions out = options_;
+    out.bind[symbol_] = count;
+    return out;
+  }
+
+  void look_at_constants() {
+    Constants all;
+    import_file(file_, path_, operators_, bound(most_), {.constants = &all});
+    std::set<OperandPlace> places;
+    for (auto& [place, known] : all) {
+      places.insert(place);
+      constants_.emplace(place, CountedConstant(std::move(known), most_));
+    }
+    for (int64_t count = 0; count < most_; ++count) {
+      Constants some;
+      import_file(file_, path_, operators_, bound(count), {.constants = &some, .wanted = &places});
+      for (auto& [place, constant] : constants_) {
+        const auto it = some.find(place);
+        HONE_USER_CHECK(it != some.end() && it->second.node == constant.most().node)
+            << path_ << ": node '" << constant.most().node->name() << "' does something else for " << count
+            << " than for " << most_ << " rows of " << symbol_;
+        constant.add(count, it->second.data);
+      }
+    }
+  }
+
+  OnnxModel model_for(int64_t most) {
+    Tables tables;
+    for (const auto& [place, constant] : constants_)
+      if (auto table = constant.table(most)) tables.emplace(place, std::move(*table));
+    return import_file(file_, path_, operators_, bound(most), {.tables = &tables, .symbol = symbol_});
+  }
+
+  // Pairs of an input and an output that is the input with a row behind it.
+  Growth growth_of(const ::hone::Graph& g, int64_t most) const {
+    Growth out{symbol_, most, {}};
+    const Uses uses = uses_of(g);
+    for (size_t o = 0; o < g.outputs.size(); ++o) {
+      if (g.outputs[o].value == kNoValue) continue;
+      const int producer = uses.producer[static_cast<size_t>(g.outputs[o].value)];
+      if (producer < 0) continue;
+      const ::hone::Node& n = g.nodes[static_cast<size_t>(producer)];
+      if (n.workload.task() != "concat" || n.inputs.size() != 2) continue;
+      const auto axis = static_cast<size_t>(n.workload.attributes.number("axis"));
+      const auto input =
+          std::find_if(g.inputs.begin(), g.inputs.end(), [&](const Port& p) { return p.value == n.inputs[0]; });
+      const auto extent = [&](ValueId v) { return g.value(v).type.shape[axis]; };
+      if (input == g.inputs.end() || extent(n.inputs[0]) != most || extent(n.inputs[1]) != 1) continue;
+      out.caches.push_back({static_cast<size_t>(input - g.inputs.begin()), o, axis});
+    }
+    HONE_USER_CHECK(!out.caches.empty()) << path_ << ": --cache " << symbol_ << ": no output is an input of " << symbol_
+                                         << " rows with one row behind them";
+    std::sort(out.caches.begin(), out.caches.end(), [](const Cache& a, const Cache& b) { return a.input < b.input; });
+    return out;
+  }
+
+  const std::string path_;
+  const OperatorTable& operators_;
+  const OnnxOptions options_;
+  const std::string symbol_;
+  const int64_t most_;
+  ModelFile file_;
+  std::map<OperandPlace, CountedConstant> constants_;  // by place: what is known of them for each number of rows
+};
+
+}  // namespace
+}  // namespace onnx
+
+GrowingModel import_growing(const std::string& path, const OperatorTable& operators, const OnnxOptions& options,
+                            const std::string& symbol, int64_t most) {
+  HONE_USER_CHECK(most >= 1) << "--cache " << symbol << "=" << most << ": a cache has room for one row at least";
+  HONE_USER_CHECK(!options.bind.contains(symbol)) << "--cache " << symbol << ": --bind says what it is, too";
+  return onnx::GrowingImport(path, operators, options, symbol, most).import();
+}
+
+}  // namespace hone
