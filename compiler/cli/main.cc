@@ -13,10 +13,10 @@ int main(int argc, char** argv) {
   hone::TensorcOptions o;
   const hone::OperatorTable operators = hone::standard_operators();
   app.add_option("model", o.model, "an ONNX model; without one, an operator is built")->type_name("MODEL.onnx");
-  app.add_option("--bind", o.bind,
-                 "of a model: a number for a named dimension or a scalar input; several, NAME=1|4|16, make a variant "
-                 "of each; may "
-                 "be given again")
+  app.add_option(
+         "--bind", o.bind,
+         "of a model: a number for a named dimension or an input of whole numbers (all of its elements), or a sum: "
+         "total=past+1; several, NAME=1|4|16, make a variant of each; may be given again")
       ->allow_extra_args(false)
       ->type_name("NAME=N");
   app.add_option("--shape", o.shapes,

@@ -97,16 +97,17 @@ void add_ports_and_layers(const VariantBuilder& v, OrderedJson& j) {
 // How caches are passed; as in a comment.
 std::string cache_lines(const Graph& g, const Growth& growth) {
   const Cache& first = growth.caches[0];
-  std::string names;
+  std::string pairs;
   for (const Cache& c : growth.caches)
-    names += fmt::format("{}{} and {}", names.empty() ? "" : ", ", g.inputs[c.input].name, g.outputs[c.output].name);
+    pairs += fmt::format("{}{} and {}", pairs.empty() ? "" : ", ", c.input, caller_inputs(g, &growth) + c.output);
   return fmt::format(
-      "\n   Caches: {}.\n   The two of a pair are one buffer of the shape of the output as it stands above, whose "
+      "\n   Caches: tensors {}.\n   The two of a pair are one buffer of the shape of the output as it stands above, "
+      "whose "
       "strides both have\n   (DLTensor.strides) and where both begin. Dimension {} of the input says how many rows are "
       "there, {} of 0 to {},\n   the same of all; the output has one more, which the call writes. Rows behind these "
       "are "
       "not read.\n",
-      names, first.axis, growth.symbol, growth.most);
+      pairs, first.axis, growth.symbol, growth.most);
 }
 
 // The tensors of a variant, one a line; as in a comment.

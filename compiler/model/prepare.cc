@@ -23,7 +23,10 @@ OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector
   OnnxOptions out;
   for (const std::string& text : bind) {
     const auto [name, value] = named_value("--bind", text);
-    out.bind[name] = parse_number("--bind " + name, value, 0, INT32_MAX);
+    if (value.find('+') != std::string::npos)
+      out.sums[name] = value;
+    else
+      out.bind[name] = parse_number("--bind " + name, value, 0, INT32_MAX);
   }
   for (const std::string& text : shapes) {
     const auto [name, value] = named_value("--shape", text);

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// `NAME=N` as --bind and `INPUT=1x3x224x224` as --shape have them. UserError, one line, for others.
+/// `NAME=N` or `NAME=OTHER+N` as --bind and `INPUT=1x3x224x224` as --shape have them. UserError, one line, for others.
 OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector<std::string>& shapes);
 
 /// The passes over a model's graph for a target, which says the lanes.

@@ -157,6 +157,37 @@ class Importer {
     }
   }
 
+  // What is bound for a dimension of this name: a number, or a sum like `past + 1` all of whose terms are known.
+  std::optional<int64_t> bound_extent(const std::string& symbol) {
+    if (symbol.empty()) return std::nullopt;
+    if (const auto it = options_.bind.find(symbol); it != options_.bind.end()) {
+      bound_.insert(symbol);
+      return it->second;
+    }
+    const auto given = options_.sums.find(symbol);
+    if (given != options_.sums.end()) bound_.insert(symbol);
+    const std::string& text = given != options_.sums.end() ? given->second : symbol;
+    if (text.find('+') == std::string::npos) return std::nullopt;
+    int64_t sum = 0;
+    std::vector<std::string> used;
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find('+', begin), text.size());
+      std::string term = text.substr(begin, end - begin);
+      std::erase(term, ' ');
+      begin = end + 1;
+      const auto known = options_.bind.find(term);
+      const bool is_number = !term.empty() && term.size() < 10 && std::all_of(term.begin(), term.end(), [](char c) {
+        return std::isdigit(static_cast<unsigned char>(c));
+      });
+      if (known == options_.bind.end() && !is_number) return std::nullopt;
+      if (known != options_.bind.end()) used.push_back(term);
+      HONE_USER_CHECK(!__builtin_add_overflow(sum, is_number ? std::stoll(term) : known->second, &sum))
+          << "--bind " << symbol << ": the sum '" << text << "' is too large";
+    }
+    bound_.insert(used.begin(), used.end());
+    return sum;
+  }
+
   int64_t dimension(const ValueInfo& v, int d, std::vector<std::string>* unbound) {
     const Dimension& dim = v.type().tensor_type().shape().dim(d);
     if (dim.has_dim_value() && dim.dim_value() > 0) {
@@ -166,11 +197,10 @@ class Importer {
     }
     if (dim.has_dim_value() && dim.dim_value() == 0 && !dim.has_dim_param() && d > 0) return 0;
     const std::string& symbol = dim.dim_param();
-    if (const auto it = options_.bind.find(symbol); !symbol.empty() && it != options_.bind.end()) {
-      bound_.insert(symbol);
-      HONE_USER_CHECK(it->second >= 0 && it->second < int64_t{1} << 32)
-          << "--bind " << symbol << ": an extent is a whole number below 2^32, not " << it->second;
-      return it->second;
+    if (const auto extent = bound_extent(symbol)) {
+      HONE_USER_CHECK(*extent >= 0 && *extent < int64_t{1} << 32)
+          << "--bind " << symbol << ": an extent is a whole number below 2^32, not " << *extent;
+      return *extent;
     }
     if (const auto it = inferred_.find(symbol); !symbol.empty() && it != inferred_.end()) return it->second;
     if (d == 0) {
@@ -247,11 +277,12 @@ class Importer {
         shapes.push_back(fmt::format("--shape {}={}", v.name(), shape));
       }
       if (const auto it = options_.bind.find(v.name()); it != options_.bind.end()) {
-        HONE_USER_CHECK(element_count(type.shape) == 1 && type.dtype.is_integer())
+        const int64_t count = element_count(type.shape);
+        HONE_USER_CHECK(count >= 1 && type.dtype.is_integer() && lowering_.may_make(count * 8))
             << "--bind " << v.name() << ": the input is " << to_string(type) << "; one whole number can be bound";
         bound_.insert(v.name());
-        scope->values[v.name()] =
-            lowering_.constant(TensorData::of_numbers({it->second}, type.dtype).reshaped(type.shape));
+        const std::vector<int64_t> numbers(static_cast<size_t>(count), it->second);
+        scope->values[v.name()] = lowering_.constant(TensorData::of_numbers(numbers, type.dtype).reshaped(type.shape));
         continue;
       }
       scope->values[v.name()] = Operand{builder_.input(v.name(), type), type};
@@ -267,9 +298,12 @@ class Importer {
       throw UserError(fmt::format("{} {} not known; give {}:{}", fmt::join(unbound, ", "),
                                   unbound.size() == 1 ? "is" : "are", unbound.size() == 1 ? "it" : "them", command));
     }
-    for (const auto& [name, value] : options_.bind)
+    const auto require_bound = [&](const std::string& name) {
       HONE_USER_CHECK(bound_.contains(name))
           << "--bind " << name << ": no input has a dimension of that name, nor is one called so";
+    };
+    for (const auto& [name, value] : options_.bind) require_bound(name);
+    for (const auto& [name, text] : options_.sums) require_bound(name);
     for (const auto& [name, shape] : options_.shapes)
       HONE_USER_CHECK(known.contains(name))
           << "--shape " << name << ": there is no such input; there are " << fmt::format("{}", fmt::join(known, ", "));

@@ -213,7 +213,8 @@ class GrowingImport {
 GrowingModel import_growing(const std::string& path, const OperatorTable& operators, const OnnxOptions& options,
                             const std::string& symbol, int64_t most) {
   HONE_USER_CHECK(most >= 1) << "--cache " << symbol << "=" << most << ": a cache has room for one row at least";
-  HONE_USER_CHECK(!options.bind.contains(symbol)) << "--cache " << symbol << ": --bind says what it is, too";
+  HONE_USER_CHECK(!options.bind.contains(symbol) && !options.sums.contains(symbol))
+      << "--cache " << symbol << ": --bind says what it is, too";
   return onnx::GrowingImport(path, operators, options, symbol, most).import();
 }
 

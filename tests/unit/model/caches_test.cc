@@ -285,7 +285,7 @@ TEST_F(Caches, AreNamedInTheDescription) {
   EXPECT_THAT(m.json, HasSubstr(R"("caches":[{"input":"past_k","output":"present_k","axis":2,"rows":"past","most":21,)"
                                 R"("room":[1,4,22,8],"strides":[704,176,8,1]})"));
   EXPECT_THAT(m.json, testing::Not(HasSubstr("count")));
-  EXPECT_THAT(m.header, HasSubstr("past_k and present_k, past_v and present_v"));
+  EXPECT_THAT(m.header, HasSubstr("Caches: tensors 1 and 4, 2 and 5."));
 }
 
 TEST_F(Caches, AreRefusedWhereTheyLieOtherwise) {
@@ -363,13 +363,14 @@ TEST_F(Caches, AreRefusedForOperatorsThatKnowNothingOfThem) {
 struct ExportedCaches : Caches {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/decoder.onnx";
+  OnnxOptions options_ = {};
 
   BuiltModel built_from(const TestModel& m, const std::string& cache, int threads) const {
     std::ofstream(file, std::ios::binary) << m.model.SerializeAsString();
     const Target target = host_target(threads);
     Growth grows;
     const OnnxModel model =
-        prepare_growing(file, {test_operators(), functions}, target, {}, cache_option(cache), &grows);
+        prepare_growing(file, {test_operators(), functions}, target, options_, cache_option(cache), &grows);
     const ModelOptions options{"m", target, [](const Workload&, const Target&, const Space& space) {
                                  return ChosenConfig{space.default_config(), "default", ""};
                                }};
@@ -394,6 +395,34 @@ TEST_F(ExportedCaches, GrowAndWhatDependsOnTheirRowsIsReadFromTables) {
   EXPECT_THAT(m.json, HasSubstr("gather(shape=22x32,indices=1,axis=0"));
   EXPECT_THAT(m.json, HasSubstr("gather(shape=22x22,indices=1,axis=0"));
   EXPECT_THAT(m.json, HasSubstr("scores=mul[0.35]+add["));
+}
+
+// A mask of all rows, of which the new one is one, is an input: of one sequence it is ones.
+TEST_F(ExportedCaches, TakeAMaskThatIsKnown) {
+  const auto masked = [](const char* rows) {
+    TestModel m = exported_decoder();
+    m.input("mask", {1, rows}, kInt64).floats("most", {}, {-1e9f}).floats("float_one", {}, {1});
+    m.node("Cast", {"mask"}, {"float_mask"}).number("to", kFloat).node("Sub", {"float_one", "float_mask"}, {"hidden"});
+    m.node("Mul", {"hidden", "most"}, {"hiding"});
+    for (onnx::Node& n : *m.graph()->mutable_node())
+      if (n.op_type() == "Softmax") n.set_input(0, "masked");
+    m.node("Add", {"scores", "hiding"}, {"masked"});
+    return m;
+  };
+  options_.bind = {{"mask", 1}};
+  for (const char* rows : {"past + 1", "total"}) {
+    if (rows == std::string("total")) options_.sums = {{"total", "past+1"}};
+    const BuiltModel m = built_from(masked(rows), "past=21", 1);
+    grow(m, kHeads, 1, [&](int64_t past) {
+      OnnxOptions plain = options_;
+      plain.bind["past"] = past;
+      return import_onnx(file, test_operators(), plain).graph;
+    });
+  }
+  options_ = {};
+  EXPECT_THAT(refusal(masked("past + 1")), HasSubstr("input 'mask' grows with past and is no cache"));
+  options_.sums = {{"past", "other+1"}};
+  EXPECT_THAT(refusal(masked("past + 1")), HasSubstr("--cache past"));
 }
 
 TEST_F(ExportedCaches, AreRefusedByName) {
