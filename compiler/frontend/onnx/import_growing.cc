@@ -22,7 +22,7 @@ constexpr int64_t kMostTableBytes = int64_t{1} << 28;
 // A tensor as rows along one axis.
 struct Rows {
   int64_t outer = 1, count = 0, bytes = 0;  // blocks, rows in each, bytes of one
-  Rows(const TensorType& t, size_t axis) : count(t.shape[axis]), bytes(t.dtype.bytes()) {
+  Rows(const TensorType& t, size_t axis) : count(t.shape.empty() ? 1 : t.shape[axis]), bytes(t.dtype.bytes()) {
     for (size_t d = 0; d < t.shape.size(); ++d) (d < axis ? outer : d > axis ? bytes : ignored) *= t.shape[d];
   }
 
@@ -38,85 +38,82 @@ void for_each_block(const TensorType& part, const TensorType& whole, size_t axis
     f(o * from.count * from.bytes, o * to.count * to.bytes, from.count * from.bytes);
 }
 
-bool same_bytes(const TensorData& a, const TensorData& b) {
-  return a.bytes().data() == b.bytes().data() ||
-         std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
+// The axis along which `part` is shorter than `whole` and otherwise of its shape; nothing where there is no such axis.
+std::optional<size_t> shorter_axis(const TensorType& part, const TensorType& whole) {
+  if (part.dtype != whole.dtype || part.shape.size() != whole.shape.size()) return std::nullopt;
+  std::optional<size_t> axis;
+  for (size_t d = 0; d < part.shape.size(); ++d) {
+    if (part.shape[d] == whole.shape[d]) continue;
+    if (axis || part.shape[d] > whole.shape[d]) return std::nullopt;
+    axis = d;
+  }
+  return axis;
 }
 
-// One constant for each number of rows: those that are not what they are for the most rows.
+// One constant for each number of rows.
 class CountedConstant {
  public:
   CountedConstant(KnownOperand most, int64_t count) : most_(std::move(most)), others_(static_cast<size_t>(count)) {}
 
   void add(int64_t count, const TensorData& data) {
-    if (data.type() == most_.data.type() && same_bytes(data, most_.data)) return;
-    others_[static_cast<size_t>(count)] = data;
-    differs_ = true;
+    std::optional<Other>& other = others_[static_cast<size_t>(count)];
+    const std::optional<size_t> axis = shorter_axis(data.type(), most_.data.type());
+    bool is_begin = axis || data.type() == most_.data.type();
+    if (is_begin && data.bytes().data() != most_.data.bytes().data())
+      for_each_block(data.type(), most_.data.type(), axis.value_or(0), [&](int64_t from, int64_t to, int64_t n) {
+        is_begin = is_begin && std::equal(data.bytes().begin() + from, data.bytes().begin() + from + n,
+                                          most_.data.bytes().begin() + to);
+      });
+    if (axis || !is_begin) other = Other{data.type(), is_begin ? std::nullopt : std::optional(data)};
+    needs_table_ = needs_table_ || !is_begin;
   }
   const KnownOperand& most() const { return most_; }
 
-  // Nothing where the constant for the most rows is right for all: the same, or longer.
+  // A row for each number up to `most`. Nothing where the constant for the most rows is right for all: it is the same,
+  // or only longer.
   std::optional<TensorData> table(int64_t most) const {
-    if (!differs_) return std::nullopt;
-    const TensorData& whole = at(most);
-    const std::optional<size_t> axis = growing_axis(whole.type(), most);
-    if (axis && is_begin_for_all(whole, *axis, most)) return std::nullopt;
+    if (!needs_table_) return std::nullopt;
+    const TensorData whole = at(most);
     const auto row = static_cast<int64_t>(whole.bytes().size());
-    HONE_USER_CHECK(row * (most + 1) <= kMostTableBytes)
+    HONE_USER_CHECK(row <= kMostTableBytes / (most + 1))
         << "a constant of node '" << most_.node->name()
-        << "' is another one for each number of rows, and all of these take " << row * (most + 1) << " bytes";
+        << "' is another one for each number of rows, and all of these take " << row << " bytes each";
     std::string bytes(static_cast<size_t>(row * (most + 1)), '\0');
     for (int64_t c = 0; c <= most; ++c) {
-      const TensorData& data = at(c);
-      const auto put = [&](int64_t from, int64_t to, int64_t n) {
+      const TensorData data = at(c);
+      const std::optional<size_t> axis = shorter_axis(data.type(), whole.type());
+      HONE_USER_CHECK(axis || data.type() == whole.type())
+          << "a constant of node '" << most_.node->name() << "' is " << to_string(whole.type()) << " for " << most
+          << " rows and " << to_string(data.type()) << " for " << c;
+      for_each_block(data.type(), whole.type(), axis.value_or(0), [&](int64_t from, int64_t to, int64_t n) {
         std::copy_n(data.bytes().begin() + from, n, bytes.begin() + c * row + to);
-      };
-      if (axis)
-        for_each_block(data.type(), whole.type(), *axis, put);
-      else
-        put(0, 0, row);
+      });
     }
     return TensorData({whole.type().dtype, {most + 1, whole.elements()}}, std::move(bytes));
   }
 
  private:
-  const TensorData& at(int64_t count) const {
+  struct Other {
+    TensorType type;
+    std::optional<TensorData> data;  // none: the begin of what it is for the most rows
+  };
+
+  TensorData at(int64_t count) const {
     const auto c = static_cast<size_t>(count);
-    return c < others_.size() && others_[c] ? *others_[c] : most_.data;
-  }
-
-  // The one axis along which some are shorter; nothing where all have one shape. UserError where that is not all.
-  std::optional<size_t> growing_axis(const TensorType& whole, int64_t most) const {
-    std::optional<size_t> axis;
-    for (int64_t c = 0; c <= most; ++c) {
-      const TensorType& t = at(c).type();
-      bool fits = t.dtype == whole.dtype && t.shape.size() == whole.shape.size();
-      for (size_t d = 0; fits && d < t.shape.size(); ++d) {
-        if (t.shape[d] == whole.shape[d]) continue;
-        fits = t.shape[d] < whole.shape[d] && (!axis || *axis == d);
-        axis = d;
-      }
-      HONE_USER_CHECK(fits) << "a constant of node '" << most_.node->name() << "' is " << to_string(whole) << " for "
-                            << most << " rows and " << to_string(t) << " for " << c;
-    }
-    return axis;
-  }
-
-  bool is_begin_for_all(const TensorData& whole, size_t axis, int64_t most) const {
-    bool is_begin = true;
-    for (int64_t c = 0; c <= most && is_begin; ++c) {
-      const TensorData& data = at(c);
-      for_each_block(data.type(), whole.type(), axis, [&](int64_t from, int64_t to, int64_t n) {
-        is_begin = is_begin &&
-                   std::equal(data.bytes().begin() + from, data.bytes().begin() + from + n, whole.bytes().begin() + to);
-      });
-    }
-    return is_begin;
+    if (c >= others_.size() || !others_[c]) return most_.data;
+    const Other& other = *others_[c];
+    if (other.data) return *other.data;
+    std::string bytes(static_cast<size_t>(bytes_of(other.type)), '\0');
+    for_each_block(other.type, most_.data.type(), *shorter_axis(other.type, most_.data.type()),
+                   [&](int64_t to, int64_t from, int64_t n) {
+                     std::copy_n(most_.data.bytes().begin() + from, n, bytes.begin() + to);
+                   });
+    return {other.type, std::move(bytes)};
   }
 
   KnownOperand most_;
-  std::vector<std::optional<TensorData>> others_;  // by number of rows
-  bool differs_ = false;
+  std::vector<std::optional<Other>> others_;  // by number of rows; none: as for the most
+  bool needs_table_ = false;
 };
 
 class GrowingImport {
