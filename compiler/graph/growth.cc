@@ -44,6 +44,8 @@ class GrowthCheck {
           << "output '" << p.name << "' grows with " << growth_.symbol << " and is no cache";
       HONE_USER_CHECK(is_cache || p.value == kNoValue || !is_rows_[index(p.value)])
           << "output '" << p.name << "' is a part of a cache";
+      HONE_USER_CHECK(p.value == kNoValue || is_same(p.value, shorter_.outputs[o].value))
+          << "output '" << p.name << "' is another one for each number of " << growth_.symbol;
     }
   }
 

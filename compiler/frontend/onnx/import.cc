@@ -373,10 +373,11 @@ class Importer {
       const auto table = counted_.tables->find({number, i});
       if (table == counted_.tables->end()) continue;
       Operand& x = *c.inputs[i];
-      x.known = lowering_.data_of(x);
-      HONE_ICHECK(x.known) << "a table for what is no constant";
+      const auto known = lowering_.data_of(x);
+      HONE_ICHECK(known) << "a table for what is no constant";
+      if (table->second.tells_extents) x.known = known;
       const ValueId row =
-          builder_.add_one("gather", {{"axis", "0"}}, {builder_.constant(table->second, "table"), count_});
+          builder_.add_one("gather", {{"axis", "0"}}, {builder_.constant(table->second.rows, "table"), count_});
       const Extents shape = x.type.shape.empty() ? Extents{1} : x.type.shape;
       x.id = builder_.add_one("reshape", {{"to", extents_text(shape)}}, {row});
     }

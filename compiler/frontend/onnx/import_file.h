@@ -24,6 +24,12 @@ struct KnownOperand {
   TensorData data;
 };
 
+/// A constant for each number of rows.
+struct CountedTable {
+  TensorData rows;     ///< a row for each
+  bool tells_extents;  ///< whole numbers that grow by the same with each row: extents and bounds may be made of them
+};
+
 struct CountedReads {
   /// Filled where it is not null: constants at the places `wanted` or, where that is null, all that nodes read which
   /// are not computed while the model is read. The graph is of no use then: large constants stay uncomputed.
@@ -31,7 +37,7 @@ struct CountedReads {
   const std::set<OperandPlace>* wanted = nullptr;
   /// A row for each number of rows, of constants that depend on it; null: there is no such number. It is the graph's
   /// last input, `symbol`.
-  const std::map<OperandPlace, TensorData>* tables = nullptr;
+  const std::map<OperandPlace, CountedTable>* tables = nullptr;
   std::string symbol = {};
 };
 

@@ -14,7 +14,7 @@ namespace onnx {
 namespace {
 
 using Constants = std::map<OperandPlace, KnownOperand>;
-using Tables = std::map<OperandPlace, TensorData>;
+using Tables = std::map<OperandPlace, CountedTable>;
 
 // Of all tables; one of positions takes a few MB.
 constexpr int64_t kMostTableBytes = int64_t{1} << 28;
@@ -59,6 +59,11 @@ class CountedConstant {
     std::optional<Other>& other = others_[static_cast<size_t>(count)];
     const std::optional<size_t> axis = shorter_axis(data.type(), most_.data.type());
     bool is_begin = axis || data.type() == most_.data.type();
+    const auto rows_less = static_cast<int64_t>(others_.size()) - count;
+    HONE_USER_CHECK(!axis || data.type().shape[*axis] == most_.data.type().shape[*axis] - rows_less)
+        << "a constant of node '" << most_.node->name() << "' is " << to_string(most_.data.type()) << " for "
+        << others_.size() << " rows and " << to_string(data.type()) << " for " << count
+        << ": it does not grow with them";
     if (is_begin && data.bytes().data() != most_.data.bytes().data())
       for_each_block(data.type(), most_.data.type(), axis.value_or(0), [&](int64_t from, int64_t to, int64_t n) {
         is_begin = is_begin && std::equal(data.bytes().begin() + from, data.bytes().begin() + from + n,
@@ -71,7 +76,7 @@ class CountedConstant {
 
   // A row for each number up to `most`. Nothing where the constant for the most rows is right for all: it is the same,
   // or only longer.
-  std::optional<TensorData> table(int64_t most) const {
+  std::optional<CountedTable> table(int64_t most) const {
     if (!needs_table_) return std::nullopt;
     const TensorData whole = at(most);
     const auto row = static_cast<int64_t>(whole.bytes().size());
@@ -89,10 +94,21 @@ class CountedConstant {
         std::copy_n(data.bytes().begin() + from, n, bytes.begin() + c * row + to);
       });
     }
-    return TensorData({whole.type().dtype, {most + 1, whole.elements()}}, std::move(bytes));
+    TensorData rows({whole.type().dtype, {most + 1, whole.elements()}}, std::move(bytes));
+    const bool tells_extents = grows_evenly(rows);
+    return CountedTable{std::move(rows), tells_extents};
   }
 
  private:
+  static bool grows_evenly(const TensorData& rows) {
+    if (!rows.type().dtype.is_integer()) return false;
+    const std::vector<int64_t> n = rows.numbers();
+    const auto width = static_cast<size_t>(rows.type().shape[1]);
+    for (size_t i = 2 * width; i < n.size(); ++i)
+      if (n[i] - n[i - width] != n[i - width] - n[i - 2 * width]) return false;
+    return true;
+  }
+
   struct Other {
     TensorType type;
     std::optional<TensorData> data;  // none: the begin of what it is for the most rows

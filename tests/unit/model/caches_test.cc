@@ -351,6 +351,10 @@ TEST_F(Caches, AreRefusedForOperatorsThatKnowNothingOfThem) {
               }),
               HasSubstr("'/Scale'"));
   EXPECT_THAT(refused([](int64_t past) {
+                return decoder(past) + fmt::format("%c = constant s64[1] [{}]\noutput \"c\" %c s64[1]\n", past);
+              }),
+              HasSubstr("output 'c' is another one for each number of past"));
+  EXPECT_THAT(refused([](int64_t past) {
                 return decoder(past) +
                        fmt::format(
                            "%c = constant f32[1, 32] fill {}\n%n = elementwise(op=mul,shape=1x32,operands=same) %x %c "
@@ -438,6 +442,18 @@ TEST_F(ExportedCaches, AreRefusedByName) {
                 m.input("mask", {1, "past"}).node("Relu", {"mask"}, {"masked"}).output("masked");
               })),
               HasSubstr("input 'mask' grows with past and is no cache"));
+  // Parts whose place or length follows the number of rows otherwise than by growing with them.
+  const auto part = [](const std::vector<std::string>& bounds) {
+    return [bounds](TestModel& m) {
+      m.numbers("three", {}, {3}).numbers("zero", {1}, {0}).numbers("six", {1}, {6});
+      m.node("Min", {"position", "three"}, {"few"}).node("Unsqueeze", {"few", "axis0"}, {"few1"});
+      m.node("Add", {"few1", "one"}, {"more1"});
+      m.node("Slice", {"y", bounds[0], bounds[1], "axis1"}, {"part"}).node("Relu", {"part"}, {"out"}).output("out");
+    };
+  };
+  EXPECT_THAT(refusal(exported_decoder(part({"zero", "six"}))), "accepted");
+  EXPECT_THAT(refusal(exported_decoder(part({"from", "to"}))), AllOf(HasSubstr("'Slice_part'"), HasSubstr("past")));
+  EXPECT_THAT(refusal(exported_decoder(part({"few1", "more1"}))), AllOf(HasSubstr("Slice"), HasSubstr("Slice_part")));
   EXPECT_THAT(refusal(exported_decoder([](TestModel& m) {
                 m.node("ReduceMax", {"present_k"}, {"largest"}).ints("axes", {2}).output("largest");
               })),
