@@ -17,7 +17,9 @@
 #include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"
 #include "compiler/runtime/buffer.h"
+#include "compiler/runtime/c_objects.h"
 #include "compiler/runtime/thread_pool.h"
+#include "compiler/runtime/variants/variants.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_model.h"
 #include "tests/fakes/workloads.h"
@@ -162,7 +164,8 @@ class Caller {
   int32_t run() {
     std::vector<const DLTensor*> views;
     for (const DLTensor& t : tensors_) views.push_back(&t);
-    return variant_->run(views.data(), static_cast<int32_t>(views.size()), arena_.data(), pool_.runtime());
+    const auto run = reinterpret_cast<HoneEntry>(artifact_.symbol("m_run"));
+    return run(views.data(), static_cast<int32_t>(views.size()), arena_.data(), pool_.runtime());
   }
   // What a call says that is refused, and that nothing was written.
   std::string refusal() {
@@ -278,6 +281,33 @@ TEST_F(Caches, OfGroupedHeadsAreReadOnceAGroup) {
   EXPECT_THAT(m.json, HasSubstr("cached_attention(b=2,m=2,n=22,k=8,v=8"));
   EXPECT_THAT(m.json, testing::Not(HasSubstr("concat(")));
   EXPECT_THAT(m.json, testing::Not(HasSubstr("broadcast(")));
+}
+
+TEST_F(Caches, MayHaveVariantsForNumbersOfThreads) {
+  if (variants_object(host_target(1).arch).empty()) GTEST_SKIP() << "built without a C compiler";
+  const Target two = host_target(2), one = host_target(1);
+  const Graph g = prepared(decoder(kMost), &growth, two), same = g;
+  const ModelOptions options{"m", two, [](const Workload&, const Target&, const Space& space) {
+                               return ChosenConfig{space.default_config(), "default", ""};
+                             }};
+  const BuiltModel m = build_model({{"2", &g, two, &growth}, {"1", &g, one, &growth}}, options);
+  for (const int threads : {1, 2})
+    grow(m, kHeads, threads, [&](int64_t past) { return parse_graph(test_operators(), decoder(past)); });
+  EXPECT_THROW(build_model({{"2", &g, two, &growth}, {"1", &same, one, &growth}}, options), UserError);
+
+  // Among those that agree with as many tensors the workers decide.
+  int64_t most[] = {kMost}, rows[] = {3};
+  HoneParam param{};
+  param.plain = {{kDLFloat, 32, 1}, 1, most};
+  const HoneVariant variants[] = {{&param, 1, 4}, {&param, 1, 2}, {&param, 1, 1}};
+  DLTensor tensor{nullptr, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, rows, nullptr, 0};
+  const DLTensor* args[] = {&tensor};
+  for (const auto& [workers, wanted] : std::vector<std::pair<int, int>>{{8, 0}, {4, 0}, {3, 1}, {2, 1}, {1, 2}}) {
+    rows[0] = 3;
+    EXPECT_EQ(hone_internal_pick_variant(variants, 3, args, workers), wanted);
+    rows[0] = kMost;
+    EXPECT_EQ(hone_internal_pick_variant(variants, 3, args, workers), wanted);
+  }
 }
 
 TEST_F(Caches, AreNamedInTheDescription) {
