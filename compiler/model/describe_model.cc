@@ -94,20 +94,26 @@ void add_ports_and_layers(const VariantBuilder& v, OrderedJson& j) {
   }
 }
 
+// A name that ends no comment.
+std::string in_comment(const std::string& name) {
+  std::string out;
+  for (const char c : name) out += c == '*' || c == '/' || static_cast<unsigned char>(c) < 32 ? '_' : c;
+  return out;
+}
+
 // How caches are passed; as in a comment.
 std::string cache_lines(const Graph& g, const Growth& growth) {
   const Cache& first = growth.caches[0];
   std::string pairs;
   for (const Cache& c : growth.caches)
     pairs += fmt::format("{}{} and {}", pairs.empty() ? "" : ", ", c.input, caller_inputs(g, &growth) + c.output);
-  return fmt::format(
-      "\n   Caches: tensors {}.\n   The two of a pair are one buffer of the shape of the output as it stands above, "
-      "whose "
-      "strides both have\n   (DLTensor.strides) and where both begin. Dimension {} of the input says how many rows are "
-      "there, {} of 0 to {},\n   the same of all; the output has one more, which the call writes. Rows behind these "
-      "are "
-      "not read.\n",
-      pairs, first.axis, growth.symbol, growth.most);
+  return fmt::format(R"(
+   Caches: tensors {0}.
+   The two of a pair are one buffer of the shape that stands above for the output: both begin where it begins and have
+   its strides (DLTensor.strides). Dimension {1} of the input says how many rows are there, {2} of 0 to {3}, the same of
+   all; the output has one more, which the call writes. Nothing depends on what lies behind it.
+)",
+                     pairs, first.axis, in_comment(growth.symbol), growth.most);
 }
 
 // The tensors of a variant, one a line; as in a comment.
@@ -116,10 +122,8 @@ std::string tensor_lines(const Graph& g, const Growth* growth) {
   int number = 0;
   const auto list = [&](const char* what, std::span<const Port> ports) {
     for (const Port& p : ports) {
-      std::string name;
-      for (const char c : p.name) name += c == '*' || c == '/' || static_cast<unsigned char>(c) < 32 ? '_' : c;
       h += fmt::format("   {} {}: {} [{}]  {}\n", number++, what, to_string(p.type.dtype),
-                       fmt::join(p.type.shape, ", "), name);
+                       fmt::join(p.type.shape, ", "), in_comment(p.name));
     }
   };
   list("input", {g.inputs.data(), caller_inputs(g, growth)});

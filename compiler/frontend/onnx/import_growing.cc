@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/check.h"
 #include "compiler/frontend/onnx/import_file.h"
@@ -16,7 +15,7 @@ namespace {
 using Constants = std::map<OperandPlace, KnownOperand>;
 using Tables = std::map<OperandPlace, CountedTable>;
 
-// Of all tables; one of positions takes a few MB.
+// Of a table; one of positions takes a few MB.
 constexpr int64_t kMostTableBytes = int64_t{1} << 28;
 
 // A tensor as rows along one axis.

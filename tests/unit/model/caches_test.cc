@@ -297,11 +297,12 @@ TEST_F(Caches, MayHaveVariantsForNumbersOfThreads) {
 
   // Among those that agree with as many tensors the workers decide.
   int64_t most[] = {kMost}, rows[] = {3};
-  HoneParam param{};
-  param.plain = {{kDLFloat, 32, 1}, 1, most};
-  const HoneVariant variants[] = {{&param, 1, 4}, {&param, 1, 2}, {&param, 1, 1}};
-  DLTensor tensor{nullptr, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, rows, nullptr, 0};
-  const DLTensor* args[] = {&tensor};
+  HoneParam params[2] = {};
+  for (HoneParam& p : params) p.plain = {{kDLFloat, 32, 1}, 1, most};
+  const HoneVariant variants[] = {{params, 2, 4}, {params, 2, 2}, {params, 2, 1}};
+  const DLTensor x{nullptr, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, most, nullptr, 0},
+      cache{nullptr, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, rows, nullptr, 0};
+  const DLTensor* args[] = {&x, &cache};
   for (const auto& [workers, wanted] : std::vector<std::pair<int, int>>{{8, 0}, {4, 0}, {3, 1}, {2, 1}, {1, 2}}) {
     rows[0] = 3;
     EXPECT_EQ(hone_internal_pick_variant(variants, 3, args, workers), wanted);
