@@ -69,7 +69,8 @@ HONE_API const HoneVariant* hone_variant(const HoneModel* model, int32_t variant
 HONE_API const HoneParam* hone_variant_input(const HoneModel* model, int32_t variant, int32_t index);
 HONE_API const HoneParam* hone_variant_output(const HoneModel* model, int32_t variant, int32_t index);
 /* The number of the variant that hone_run takes for inputs of these shapes; its outputs are to be of the variant's
-   shapes. Data is not looked at. Below 0 where there is none, which hone_last_error says. */
+   shapes. Data is not looked at. Of caches that grow in place only the most rows count here. Below 0 where there is
+   none, which hone_last_error says. */
 HONE_API int32_t hone_find_variant(const HoneModel* model, const DLTensor* const* inputs, int32_t input_count,
                                    const HoneRuntime* pool);
 

@@ -13,16 +13,21 @@ int main(int argc, char** argv) {
   hone::TensorcOptions o;
   const hone::OperatorTable operators = hone::standard_operators();
   app.add_option("model", o.model, "an ONNX model; without one, an operator is built")->type_name("MODEL.onnx");
-  app.add_option("--bind", o.bind,
-                 "of a model: a number for a named dimension or a scalar input; several, NAME=1|4|16, make a variant "
-                 "of each; may "
-                 "be given again")
+  app.add_option(
+         "--bind", o.bind,
+         "of a model: a number for a named dimension or an input of whole numbers (all of its elements), or a sum: "
+         "total=past+1; several, NAME=1|4|16, make a variant of each; may be given again")
       ->allow_extra_args(false)
       ->type_name("NAME=N");
   app.add_option("--shape", o.shapes,
                  "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
+  app.add_option(
+         "--cache", o.cache,
+         "of a decoder: the dimension that counts the rows of its caches, and the most of them: past=1023. Each "
+         "call says how many there are, and one row is added in place")
+      ->type_name("NAME=N");
   app.add_option("--weights", o.weights,
                  "of a model: write its weights to FILE, which processes map and share, instead of into the artifact "
                  "(done by itself above 1 GiB)")

@@ -113,7 +113,12 @@ TestTensors read_test_tensors(const std::string& folder) {
 Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel loaded, const TestTensors* given,
                    std::ostream& out, std::ostream& err) {
   VariantRun run(v, out, err);
-  const std::vector<TensorData> inputs = given ? given->inputs : seeded_inputs(v.graph);
+  std::vector<TensorData> inputs = given ? given->inputs : seeded_inputs(v.graph);
+  if (v.growth) {
+    inputs.resize(caller_inputs(v.graph, v.growth));
+    inputs.push_back(TensorData::of_numbers({v.growth->most}));
+    loaded.join_caches(*v.growth);
+  }
   const std::vector<TensorData> got = loaded.run(inputs);
   if (o.check) HONE_RETURN_IF_ERROR(run.check(inputs, got));
   const bool is_right = !given || run.compare(got, given->outputs);

@@ -27,6 +27,7 @@ struct VariantHere {
   const Layers& layers;
   const Target& target;  ///< this machine
   double check_seconds;  ///< that checks may take, roughly
+  const Growth* growth;  ///< caches that grow in place, which are run with the most rows; null: there are none
 };
 
 /// What --check, --bench and --inputs ask for. `given`: of --inputs; null: on seeded inputs. Internal for a result that

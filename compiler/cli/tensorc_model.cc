@@ -83,6 +83,8 @@ class ModelCommand {
     FusionNotes notes;
     Graph imported;  ///< as it was before all passes; empty without --check
     Graph graph;
+    std::optional<Growth> growth;  ///< of --cache
+    const Growth* caches() const { return growth ? &*growth : nullptr; }
   };
 
   Status check_flags() {
@@ -109,10 +111,13 @@ class ModelCommand {
     return context;
   }
 
-  OnnxModel prepared_model(const ModelBinding& binding, FusionNotes& notes, PassHooks<Graph> hooks) {
+  OnnxModel prepared_model(const ModelBinding& binding, FusionNotes& notes, PassHooks<Graph> hooks,
+                           std::optional<Growth>* growth) {
     hooks.left_out = {o_.disabled.begin(), o_.disabled.end()};
     hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_input(binding, pass, g); };
-    OnnxModel model = prepare_model(o_.model, pass_context(notes), target_, binding.options, hooks);
+    OnnxModel model = o_.cache.empty() ? prepare_model(o_.model, pass_context(notes), target_, binding.options, hooks)
+                                       : prepare_growing(o_.model, pass_context(notes), target_, binding.options,
+                                                         cache_option(o_.cache), &growth->emplace(), hooks);
     for (const std::string& note : model.notes)
       if (assumed_.insert(note).second) err_ << "assumed: " << note << "\n";
     return model;
@@ -125,7 +130,8 @@ class ModelCommand {
     hooks.after = [&](std::string_view pass, const Graph& g, double) {
       if (pass == after) text = to_string(g);
     };
-    const OnnxModel model = prepared_model(binding, notes, hooks);
+    std::optional<Growth> growth;
+    const OnnxModel model = prepared_model(binding, notes, hooks, &growth);
     if (after.empty()) text = to_string(model.graph);
     if (text.empty())
       return usage_error(fmt::format("--emit {}: there is no such pass; there are import, {}", o_.emit,
@@ -141,14 +147,14 @@ class ModelCommand {
     hooks.after = [&](std::string_view pass, const Graph& g, double) {
       if (pass == "import" && o_.check) p.imported = g;
     };
-    p.graph = prepared_model(binding, p.notes, hooks).graph;
+    p.graph = prepared_model(binding, p.notes, hooks, &p.growth).graph;
   }
 
   void list_variants() {
     for (const auto& p : prepared_) {
-      if (thread_counts_.size() < 2) variants_.push_back({p->binding.name, &p->graph, target_});
+      if (thread_counts_.size() < 2) variants_.push_back({p->binding.name, &p->graph, target_, p->caches()});
       for (size_t t = 0; t < thread_counts_.size() && thread_counts_.size() > 1; ++t) {
-        variants_.push_back({variant_name(p->binding, thread_counts_[t]), &p->graph, target_});
+        variants_.push_back({variant_name(p->binding, thread_counts_[t]), &p->graph, target_, p->caches()});
         variants_.back().target.threads = thread_counts_[t];
       }
     }
@@ -255,7 +261,7 @@ class ModelCommand {
       HONE_RETURN_IF_ERROR(
           run_variant(o_,
                       {variants_[v].name, *variants_[v].graph, prepared_of(v).imported, built_.variants[v].layers,
-                       variants_[v].target, kCheckSeconds / static_cast<double>(variants_.size())},
+                       variants_[v].target, kCheckSeconds / static_cast<double>(variants_.size()), variants_[v].growth},
                       LoadedModel(path_, name_, threads, weights_, v), given_ ? &*given_ : nullptr, out_, err_));
     }
     return absl::OkStatus();

@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kSmallBytes = 64 << 10;
 // How much larger ones may grow: weights of 8 bits that become f32.
 constexpr int64_t kMostGrowth = 4;
+// Constants that are large where these are left (leave_large_constants).
+constexpr int64_t kLarge = 1 << 20;
 
 }  // namespace
 
@@ -46,6 +48,12 @@ ValueId GraphBuilder::input(const std::string& name, const TensorType& type) {
 }
 
 ValueId GraphBuilder::constant(TensorData data, std::string_view name) {
+  const bool is_left = leaves_large_ && static_cast<int64_t>(data.bytes().size()) > kSmallBytes;
+  if (is_left) {
+    const ValueId v = new_value("c", data.type());
+    graph_.values.back().constant = std::move(data);
+    return v;
+  }
   const size_t hash = std::hash<Hash128>()(hash_bytes({data.bytes().data(), data.bytes().size()}));
   for (auto [it, end] = shared_.equal_range(hash); it != end; ++it) {
     const TensorData& known = *graph_.value(it->second).constant;
@@ -80,8 +88,9 @@ std::vector<ValueId> GraphBuilder::add(const Workload& w, const std::vector<Valu
   const bool all_constant = std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return graph_.is_constant(v); });
   std::vector<ValueId> ids;
   if (all_constant) work = std::max(work, flops(w));
-  if (all_constant && out_bytes <= std::max(kMostGrowth * in_bytes, kSmallBytes) && work <= most_work_ / 4 &&
-      work_ + work <= most_work_) {
+  const bool is_left = leaves_large_ && out_bytes > kLarge;
+  if (all_constant && !is_left && out_bytes <= std::max(kMostGrowth * in_bytes, kSmallBytes) &&
+      work <= most_work_ / 4 && work_ + work <= most_work_) {
     work_ += work;
     std::vector<TensorData> data;
     for (const ValueId v : inputs) data.push_back(*graph_.value(v).constant);

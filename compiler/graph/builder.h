@@ -47,6 +47,10 @@ class GraphBuilder {
   /// Those that were added so far.
   const std::vector<Node>& nodes() const { return graph_.nodes; }
 
+  size_t node_count() const { return graph_.nodes.size(); }
+  /// From now on large constants are neither compared with others nor computed: for who wants small ones alone.
+  void leave_large_constants() { leaves_large_ = true; }
+
   /// The graph; the builder is of no use afterwards.
   Graph take() { return std::move(graph_); }
 
@@ -59,6 +63,7 @@ class GraphBuilder {
   std::string origin_;
   std::unordered_map<std::string, int> names_;  ///< names in use, and the last number put behind each
   const double most_work_;
+  bool leaves_large_ = false;
   double work_ = 0;                                  ///< operations that computing constants took
   std::unordered_multimap<size_t, ValueId> shared_;  ///< constants by the hash of their elements
 };

@@ -209,6 +209,7 @@ class BlockLowering {
       stmts = prefetches_of(node, facts_, [&](const Buffer& b) { return place_outside(b, node); });
     for (const auto& child : node->children) stmts.push_back(lower(child.get()));
     Stmt body = make_seq(std::move(stmts));
+    if (node->limit > 0) body = make_if(within_limit(node), body);
     if (node->is_loop()) facts_.pop_range();
     for (auto p = placements_.rbegin(); p != placements_.rend(); ++p)
       if (p->home == node) body = make_allocate(p->to, -1, body);
@@ -216,6 +217,20 @@ class BlockLowering {
     return node->is_loop() && node->extent > 1
                ? make_for(node->var, make_int(0), make_int(node->extent), node->loop, body)
                : body;
+  }
+
+  // Whether an iteration begins within the limit that annotate() gave its loop.
+  Expr within_limit(TreeNode* loop) {
+    Buffer limit;
+    for_each_block(root_, [&](Block& b, TreeNode*) {
+      if (b.out->name == loop->limit_of) limit = b.out;
+      for (const BufferNode* read : b.buffers_read())
+        if (read->name == loop->limit_of) limit = Buffer(read);
+    });
+    HONE_ICHECK(limit) << "nothing reads or writes the limit '" << loop->limit_of << "'";
+    const VarMap none;
+    AccessRewriter rewrite(placements_, none, facts_);
+    return le(Expr(loop->var) * loop->limit, rewrite(load(limit, {make_int(0)})));
   }
 
   // Where `buffer` lies, if it is in memory and the same in all iterations of `loop`.

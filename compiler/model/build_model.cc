@@ -36,6 +36,9 @@ void check_pair(const ModelVariant& a, const ModelVariant& b) {
 class ModelBuilder {
  public:
   ModelBuilder(const std::vector<ModelVariant>& variants, const ModelOptions& options) : o_(options) {
+    for (const ModelVariant& v : variants)
+      HONE_USER_CHECK(!v.growth || v.graph == variants[0].graph)
+          << "caches that grow in place: variants differ in --threads alone; give one value of each --bind";
     SharedPackings packings;
     for (const ModelVariant& v : variants) {
       for (const VariantBuilder& before : variants_) check_pair(before.variant(), v);

@@ -30,6 +30,7 @@ struct ModelVariant {
   std::string name;
   const Graph* graph = nullptr;  ///< behind all passes; lives as long as what is made of it is used
   Target target;
+  const Growth* growth = nullptr;  ///< caches that grow in place; null: there are none; lives as long as the graph
 };
 
 struct BuiltVariant {
@@ -57,7 +58,7 @@ BuiltModel build_model(const Graph& g, const ModelOptions& options);
 
 /// The same of several variants, in the order in which calls look for one that fits: of equal inputs the one with the
 /// most threads first. They share weights and kernels that are equal. UserError for variants whose inputs do not tell
-/// them apart, or that differ in more than shapes and threads.
+/// them apart, or that differ in more than shapes and threads; in threads alone where caches grow in place.
 BuiltModel build_model(const std::vector<ModelVariant>& variants, const ModelOptions& options);
 
 }  // namespace hone

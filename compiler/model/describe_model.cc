@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <span>
 
 #include "base/json.h"
 
@@ -14,6 +15,30 @@ namespace {
 const Kernel& kernel_of(const VariantBuilder& v, const Layer& call) { return v.layers().kernels[call.kernel]; }
 const std::string& nodes_of(const VariantBuilder& v, const Layer& call) {
   return v.variant().graph->nodes[static_cast<size_t>(call.node)].origin;
+}
+
+// Those that the caller passes.
+std::span<const Port> inputs_of(const VariantBuilder& v) {
+  const Graph& g = *v.variant().graph;
+  return {g.inputs.data(), caller_inputs(g, v.variant().growth)};
+}
+
+// The caches of a variant: which input and output are one buffer, and how its elements lie.
+OrderedJson caches_json(const Graph& g, const Growth& growth) {
+  OrderedJson j = OrderedJson::array();
+  for (const Cache& c : growth.caches) {
+    const std::vector<int64_t>& room = g.outputs[c.output].type.shape;
+    std::vector<int64_t> strides(room.size(), 1);
+    for (size_t d = room.size(); d-- > 1;) strides[d - 1] = strides[d] * room[d];
+    j.push_back({{"input", g.inputs[c.input].name},
+                 {"output", g.outputs[c.output].name},
+                 {"axis", c.axis},
+                 {"rows", growth.symbol},
+                 {"most", growth.most},
+                 {"room", room},
+                 {"strides", strides}});
+  }
+  return j;
 }
 
 int64_t most_arena(const std::deque<VariantBuilder>& variants) {
@@ -30,24 +55,33 @@ ArtifactDescription::Variant describe_variant(const VariantBuilder& v, const std
   const auto add = [&](const Port& p, ParamRole role) {
     d.params.push_back({p.name, role, {p.type.dtype, p.type.shape}, {{p.type.dtype, p.type.shape}}, "", ""});
   };
-  for (const Port& p : v.variant().graph->inputs) add(p, ParamRole::kInput);
+  for (const Port& p : inputs_of(v)) add(p, ParamRole::kInput);
   for (const Port& p : v.variant().graph->outputs) add(p, ParamRole::kOutput);
+  if (const Growth* growth = v.variant().growth)
+    for (const Cache& c : growth->caches) {
+      const size_t output = inputs_of(v).size() + c.output;
+      d.params[c.input].cache =
+          d.params[output].cache = {c.axis, growth->most + 1, growth->caches[0].input, c.input, growth->symbol};
+    }
   for (const Layer& call : v.layers().calls)
     d.layers.push_back(
         {nodes_of(v, call), to_string(kernel_of(v, call).workload), step_symbol(symbol, d.layers.size())});
   for (const OutputCopy& copy : v.copies())
     d.layers.push_back({d.params[copy.tensor].name, "copy", step_symbol(symbol, d.layers.size())});
+  if (d.layers.size() < v.steps().size())
+    d.layers.push_back({"rows of caches", "copy", step_symbol(symbol, d.layers.size())});
   return d;
 }
 
 void add_ports_and_layers(const VariantBuilder& v, OrderedJson& j) {
-  const auto ports = [&](const char* key, const std::vector<Port>& list) {
+  const auto ports = [&](const char* key, std::span<const Port> list) {
     j[key] = OrderedJson::array();
     for (const Port& p : list)
       j[key].push_back({{"name", p.name}, {"dtype", to_string(p.type.dtype)}, {"shape", p.type.shape}});
   };
-  ports("inputs", v.variant().graph->inputs);
+  ports("inputs", inputs_of(v));
   ports("outputs", v.variant().graph->outputs);
+  if (v.variant().growth) j["caches"] = caches_json(*v.variant().graph, *v.variant().growth);
   j["layers"] = OrderedJson::array();
   for (const Layer& call : v.layers().calls) {
     const Kernel& k = kernel_of(v, call);
@@ -61,20 +95,41 @@ void add_ports_and_layers(const VariantBuilder& v, OrderedJson& j) {
   }
 }
 
+// A name that ends no comment.
+std::string in_comment(const std::string& name) {
+  std::string out;
+  for (const char c : name) out += c == '*' || c == '/' || static_cast<unsigned char>(c) < 32 ? '_' : c;
+  return out;
+}
+
+// How caches are passed; as in a comment.
+std::string cache_lines(const Graph& g, const Growth& growth) {
+  const Cache& first = growth.caches[0];
+  std::string pairs;
+  for (const Cache& c : growth.caches)
+    pairs += fmt::format("{}{} and {}", pairs.empty() ? "" : ", ", c.input, caller_inputs(g, &growth) + c.output);
+  return fmt::format(R"(
+   Caches: tensors {0}.
+   The two of a pair are one buffer of the shape that stands above for the output: both begin where it begins and have
+   its strides (DLTensor.strides). Dimension {1} of the input says how many rows are there, {2} of 0 to {3}, the same of
+   all; the output has one more, which the call writes. Nothing depends on what lies behind it.
+)",
+                     pairs, first.axis, in_comment(growth.symbol), growth.most);
+}
+
 // The tensors of a variant, one a line; as in a comment.
-std::string tensor_lines(const Graph& g) {
+std::string tensor_lines(const Graph& g, const Growth* growth) {
   std::string h;
   int number = 0;
-  const auto list = [&](const char* what, const std::vector<Port>& ports) {
+  const auto list = [&](const char* what, std::span<const Port> ports) {
     for (const Port& p : ports) {
-      std::string name;
-      for (const char c : p.name) name += c == '*' || c == '/' || static_cast<unsigned char>(c) < 32 ? '_' : c;
       h += fmt::format("   {} {}: {} [{}]  {}\n", number++, what, to_string(p.type.dtype),
-                       fmt::join(p.type.shape, ", "), name);
+                       fmt::join(p.type.shape, ", "), in_comment(p.name));
     }
   };
-  list("input", g.inputs);
+  list("input", {g.inputs.data(), caller_inputs(g, growth)});
   list("output", g.outputs);
+  if (growth) h += cache_lines(g, *growth);
   return h;
 }
 
@@ -89,7 +144,7 @@ std::string variant_lines(const std::deque<VariantBuilder>& variants, const std:
     const ModelVariant& v = variants[i].variant();
     h += fmt::format("\n   {}: {}; arena {} bytes\n", i, v.name, variants[i].memory().bytes);
     // Variants of one graph, which are for other numbers of threads, follow each other.
-    if (i + 1 == variants.size() || variants[i + 1].variant().graph != v.graph) h += tensor_lines(*v.graph);
+    if (i + 1 == variants.size() || variants[i + 1].variant().graph != v.graph) h += tensor_lines(*v.graph, v.growth);
   }
   return h;
 }
@@ -149,7 +204,7 @@ std::string model_header(const std::deque<VariantBuilder>& variants, const std::
       "at "
       "the same time.\n",
       name, to_string(target), most_arena(variants));
-  h += variants.size() == 1 ? tensor_lines(g) : variant_lines(variants, name);
+  h += variants.size() == 1 ? tensor_lines(g, variants[0].variant().growth) : variant_lines(variants, name);
   if (!weights_file.empty())
     h += fmt::format(
         "\n   The weights are in {0}: {1}_weights maps that file, which all processes share, and is to be called "
@@ -163,7 +218,8 @@ std::string model_header(const std::deque<VariantBuilder>& variants, const std::
       "const char* {1}_error(int32_t code);\nextern const HoneArtifact {1}_artifact;\nextern const char "
       "{1}_json[];\n\n"
       "{5}{4}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
-      macro, name, g.inputs.size() + g.outputs.size(), most_arena(variants), pool_declarations(target, name),
+      macro, name, inputs_of(variants[0]).size() + g.outputs.size(), most_arena(variants),
+      pool_declarations(target, name),
       weights_file.empty()
           ? ""
           : fmt::format("int32_t {0}_weights(const char* path);\nextern const char {0}_weights_file[];\n\n", name));

@@ -23,7 +23,10 @@ OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector
   OnnxOptions out;
   for (const std::string& text : bind) {
     const auto [name, value] = named_value("--bind", text);
-    out.bind[name] = parse_number("--bind " + name, value, 0, INT32_MAX);
+    if (value.find('+') != std::string::npos)
+      out.sums[name] = value;
+    else
+      out.bind[name] = parse_number("--bind " + name, value, 0, INT32_MAX);
   }
   for (const std::string& text : shapes) {
     const auto [name, value] = named_value("--shape", text);
@@ -64,6 +67,32 @@ OnnxModel prepare_model(const std::string& path, const PassContext& context, con
   OnnxModel model = import_onnx(path, context.operators, options);
   model.graph = prepare_graph(std::move(model.graph), context, target, hooks);
   return model;
+}
+
+CacheOption cache_option(const std::string& text) {
+  const auto [symbol, most] = named_value("--cache", text);
+  return {symbol, parse_number("--cache " + symbol, most, 1, INT32_MAX)};
+}
+
+OnnxModel prepare_growing(const std::string& path, const PassContext& context, const Target& target,
+                          const OnnxOptions& options, const CacheOption& cache, Growth* growth,
+                          const PassHooks<Graph>& hooks) {
+  GrowingModel read = import_growing(path, context.operators, options, cache.symbol, cache.most);
+  *growth = std::move(read.growth);
+  PassContext of_model = context, of_shorter{context.operators, context.functions, context.lanes};
+  of_model.growth = growth;
+  of_shorter.growth = &read.shorter_growth;
+  of_shorter.measured = context.measured;
+  read.model.graph = prepare_graph(std::move(read.model.graph), of_model, target, hooks);
+  PassHooks<Graph> same_passes;
+  same_passes.left_out = hooks.left_out;
+  const Graph shorter = prepare_graph(std::move(read.shorter), of_shorter, target, same_passes);
+  try {
+    check_growth(read.model.graph, shorter, *growth);
+  } catch (const UserError& e) {
+    throw UserError(path + ": " + e.what());
+  }
+  return std::move(read.model);
 }
 
 void share_constants(const std::vector<Graph*>& graphs) {

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "compiler/frontend/onnx/import.h"
+#include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/target/target.h"
 
 namespace hone {
 
-/// `NAME=N` as --bind and `INPUT=1x3x224x224` as --shape have them. UserError, one line, for others.
+/// `NAME=N` or `NAME=OTHER+N` as --bind and `INPUT=1x3x224x224` as --shape have them. UserError, one line, for others.
 OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector<std::string>& shapes);
 
 /// The passes over a model's graph for a target, which says the lanes.
@@ -25,6 +25,20 @@ Graph prepare_graph(Graph imported, const PassContext& context, const Target& ta
 /// The same of the model at `path`, for tensorc and tuner alike. UserError as import_onnx().
 OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
                         const OnnxOptions& options, const PassHooks<Graph>& hooks = {});
+
+/// `NAME=N` as --cache has it: the dimension that counts the rows of caches, and the most of them.
+struct CacheOption {
+  std::string symbol;
+  int64_t most = 0;
+};
+/// UserError, one line, for other texts.
+CacheOption cache_option(const std::string& text);
+
+/// prepare_model() of a decoder whose caches grow in place, up to `cache.most` rows before a call; *growth says which
+/// they are. UserError as import_growing(), and as check_growth() for a model that uses them otherwise than attention.
+OnnxModel prepare_growing(const std::string& path, const PassContext& context, const Target& target,
+                          const OnnxOptions& options, const CacheOption& cache, Growth* growth,
+                          const PassHooks<Graph>& hooks = {});
 
 /// Lets equal constants of the graphs, which are of one model's bindings, share their elements.
 void share_constants(const std::vector<Graph*>& graphs);

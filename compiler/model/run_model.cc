@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -72,6 +73,28 @@ LoadedModel::LoadedModel(const std::string& path, const std::string& name, int t
 LoadedModel::LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant)
     : LoadedModel(loaded(model, name), threads, variant) {}
 
+void LoadedModel::join_caches(const Growth& growth) {
+  const auto inputs = static_cast<size_t>(std::count_if(variant_->params, variant_->params + variant_->param_count,
+                                                        [](const HoneParam& p) { return p.role != HONE_OUTPUT; }));
+  for (const Cache& c : growth.caches) {
+    JoinedCache& cache = caches_.emplace_back(JoinedCache{c.input, inputs + c.output, {}, {}, 0, 0});
+    const DLTensor &past = *tensors_[cache.input].view(), &room = *tensors_[cache.output].view();
+    cache.strides.assign(static_cast<size_t>(room.ndim), 1);
+    for (size_t d = cache.strides.size(); d-- > 1;) cache.strides[d - 1] = cache.strides[d] * room.shape[d];
+    const size_t row = static_cast<size_t>(cache.strides[c.axis] * (room.dtype.bits / 8));
+    cache.matrix_bytes = row * static_cast<size_t>(room.shape[c.axis]);
+    cache.row_bytes = row * static_cast<size_t>(past.shape[c.axis]);
+    cache.views[0] = past;
+    cache.views[1] = room;
+    for (DLTensor& view : cache.views) {
+      view.data = room.data;
+      view.strides = cache.strides.data();
+    }
+    views_[cache.input] = &cache.views[0];
+    views_[cache.output] = &cache.views[1];
+  }
+}
+
 int32_t LoadedModel::run_again() {
   return variant_->run(views_.data(), static_cast<int32_t>(views_.size()), arena_.data(), pool_.runtime());
 }
@@ -98,6 +121,12 @@ std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) 
         << "input '" << param.name << "' is " << to_string(data.type()) << "; the model takes "
         << to_string(type_of(param.plain, dtype_of(param.plain.dtype)));
     if (!data.bytes().empty()) std::memcpy(tensors_[p].data(), data.bytes().data(), data.bytes().size());
+    for (const JoinedCache& cache : caches_) {
+      if (cache.input != p) continue;
+      auto* to = static_cast<char*>(tensors_[cache.output].data());
+      for (size_t from = 0; from < data.bytes().size(); from += cache.row_bytes, to += cache.matrix_bytes)
+        std::memcpy(to, data.bytes().data() + from, cache.row_bytes);
+    }
   }
   const int32_t code = run_again();
   HONE_USER_CHECK(code == HONE_OK) << artifact_.description()->error(code);

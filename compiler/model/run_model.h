@@ -1,6 +1,7 @@
 // A model's artifact loaded into this process.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ class LoadedModel {
   /// be made.
   LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant = 0);
 
+  /// Each cache's input and output lie in one buffer from now on, as the artifact wants it. `growth`: of its model.
+  void join_caches(const Growth& growth);
   /// The outputs for these inputs. UserError, in the artifact's own words, where it refuses them.
   std::vector<TensorData> run(const std::vector<TensorData>& inputs);
   /// Runs once more on the tensors of the last run; the artifact's code.
@@ -38,6 +41,14 @@ class LoadedModel {
   AlignedBuffer arena_;
   std::vector<HostTensor> tensors_;
   std::vector<const DLTensor*> views_;
+  /// Of a cache: its parameters, the strides of its buffer, and views with these.
+  struct JoinedCache {
+    size_t input, output;
+    std::vector<int64_t> strides;
+    DLTensor views[2];
+    size_t matrix_bytes, row_bytes;  ///< of the buffer, and of the rows that the input has
+  };
+  std::deque<JoinedCache> caches_;
 };
 
 }  // namespace hone

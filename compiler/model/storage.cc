@@ -39,7 +39,7 @@ bool follow_each_other(const Graph& g, const Node& n) {
 
 }  // namespace
 
-Storage::Storage(const Graph& g)
+Storage::Storage(const Graph& g, const Growth* growth)
     : parts_(g.values.size()), is_free_(g.nodes.size(), false), why_copied_(g.nodes.size()) {
   for (size_t v = 0; v < parts_.size(); ++v) parts_[v].root = static_cast<ValueId>(v);
   // What must lie where it is: the caller's tensors, and constants.
@@ -69,7 +69,10 @@ Storage::Storage(const Graph& g)
   // first: of lists that grow, all others are parts of the last.
   std::vector<size_t> joints;
   for (size_t i = 0; i < g.nodes.size(); ++i)
-    if (g.nodes[i].workload.task() == "concat") joints.push_back(i);
+    if (cache_made_by(g, growth, g.nodes[i]))
+      is_free_[i] = true;
+    else if (g.nodes[i].workload.task() == "concat")
+      joints.push_back(i);
   const auto bytes = [&](size_t i) { return bytes_of(g.value(g.nodes[i].outputs[0]).type); };
   std::stable_sort(joints.begin(), joints.end(), [&](size_t a, size_t b) { return bytes(a) > bytes(b); });
   for (const size_t i : joints) {

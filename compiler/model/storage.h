@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/graph/graph.h"
+#include "compiler/graph/growth.h"
 
 namespace hone {
 
@@ -14,7 +14,8 @@ namespace hone {
 /// once it is computed, so that any number of values may share memory.
 class Storage {
  public:
-  explicit Storage(const Graph& g);
+  /// `growth`: caches, which are concatenations that cost nothing: their rows are there. Null: there are none.
+  explicit Storage(const Graph& g, const Growth* growth = nullptr);
 
   ValueId root(ValueId v) const { return place_of(v).root; }
   /// Bytes from the root's begin.

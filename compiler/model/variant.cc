@@ -25,9 +25,16 @@ std::optional<InPlace> arguments_of(const Module& m, size_t input, size_t output
 
 VariantBuilder::VariantBuilder(const ModelVariant& variant, const std::string& name, const ChooseConfig& choose,
                                const SharedPackings* packings)
-    : v_(variant), g_(*variant.graph), storage_(g_), places_(g_.values.size()) {
+    : v_(variant), g_(*variant.graph), storage_(g_, variant.growth), places_(g_.values.size()) {
   place_tensors();
   layers_ = make_layers(g_, v_.target, name, storage_, alignments(), choose, packings);
+  find_rows();
+  // Not around caches: a new row is written before the first of all layers that read it.
+  if (!v_.growth) put_side_by_side();
+  plan();
+}
+
+void VariantBuilder::put_side_by_side() {
   int region = 0;
   for (const SideBySide& together : side_by_side(g_, storage_, layers_, v_.target.threads)) {
     ++region;
@@ -35,7 +42,6 @@ VariantBuilder::VariantBuilder(const ModelVariant& variant, const std::string& n
       for (const size_t c : together.lanes[lane])
         layers_.calls[c].region = region, layers_.calls[c].lane = static_cast<int>(lane);
   }
-  plan();
 }
 
 const Place* VariantBuilder::tensor_of(ValueId v) const {
@@ -62,10 +68,10 @@ Place VariantBuilder::place_of(ValueId v) const {
 
 void VariantBuilder::place_tensors() {
   size_t tensor = 0;
-  for (const Port& p : g_.inputs) {
-    if (p.value != kNoValue) places_[static_cast<size_t>(p.value)] = Place{Place::In::kTensor, 0, tensor};
-    ++tensor;
-  }
+  for (; tensor < caller_inputs(g_, v_.growth); ++tensor)
+    if (const ValueId v = g_.inputs[tensor].value; v != kNoValue)
+      places_[static_cast<size_t>(v)] = Place{Place::In::kTensor, 0, tensor};
+  if (v_.growth) places_[static_cast<size_t>(count_of(g_, *v_.growth))] = count_place();
   for (const Port& p : g_.outputs) {
     if (p.value != kNoValue) {
       const ValueId root = storage_.root(p.value);
@@ -77,6 +83,40 @@ void VariantBuilder::place_tensors() {
     }
     ++tensor;
   }
+}
+
+// The number of rows is what the first cache's shape says.
+Place VariantBuilder::count_place() const {
+  const Cache& c = v_.growth->caches[0];
+  return {Place::In::kExtent, static_cast<int64_t>(c.axis * sizeof(int64_t)), c.input};
+}
+
+// A row is written in front of the first layer that reads the cache.
+void VariantBuilder::find_rows() {
+  if (!v_.growth) return;
+  const int calls = static_cast<int>(layers_.calls.size());
+  row_written_.assign(v_.growth->caches.size(), calls);
+  for (int c = calls; c-- > 0;)
+    for (const ValueId v : node_of(c).inputs)
+      if (const auto cache = cache_that_is(g_, *v_.growth, storage_.root(v))) row_written_[*cache] = c;
+}
+
+ValueId VariantBuilder::new_row(size_t cache) const {
+  for (const Node& n : g_.nodes)
+    if (cache_made_by(g_, v_.growth, n) == cache) return n.inputs[1];
+  HONE_ICHECK(false) << "no node makes cache " << cache;
+  return kNoValue;
+}
+
+NewRow VariantBuilder::row_of(size_t cache) const {
+  const Cache& c = v_.growth->caches[cache];
+  const TensorType& type = g_.outputs[c.output].type;
+  NewRow row{place_of(new_row(cache)), {Place::In::kTensor, 0, caller_inputs(g_, v_.growth) + c.output}, count_place()};
+  row.bytes = type.dtype.bytes();
+  for (size_t d = c.axis + 1; d < type.shape.size(); ++d) row.bytes *= type.shape[d];
+  row.matrix_bytes = row.bytes * type.shape[c.axis];
+  for (size_t d = 0; d < c.axis; ++d) row.matrices *= type.shape[d];
+  return row;
 }
 
 // Lets a call write its output over an input: a whole buffer of the arena that nobody needs afterwards (`last_use`: the
@@ -126,6 +166,10 @@ void VariantBuilder::plan() {
         last = is_shared ? calls : c;
       }
   for (const OutputCopy& copy : copies_) last_use[static_cast<size_t>(storage_.root(copy.value))] = calls;
+  for (size_t k = 0; k < row_written_.size(); ++k) {
+    int& last = last_use[static_cast<size_t>(storage_.root(new_row(k)))];
+    last = std::max(last, row_written_[k]);
+  }
   const auto touch = [&](ValueId v, int step) {
     const ValueId root = storage_.root(v);
     if (g_.is_constant(root) || tensor_of(root)) return;
@@ -138,12 +182,16 @@ void VariantBuilder::plan() {
   };
   for (int c = 0; c < calls; ++c) {
     const Node& n = node_of(c);
+    for (size_t k = 0; k < row_written_.size(); ++k)
+      if (row_written_[k] == c) touch(new_row(k), c);
     for (const ValueId v : n.inputs) touch(v, when(c));
     if (const ValueId root = overwrite_input(static_cast<size_t>(c), last_use); root != kNoValue)
       buffer_of[static_cast<size_t>(n.outputs[0])] = buffer_of[static_cast<size_t>(root)];
     for (const ValueId v : n.outputs) touch(v, when(c));
   }
   for (const OutputCopy& copy : copies_) touch(copy.value, calls);
+  for (size_t k = 0; k < row_written_.size(); ++k)
+    if (row_written_[k] == calls) touch(new_row(k), calls);
   for (int c = 0; c < calls; ++c)
     buffers.push_back(
         {layers_.kernels[layers_.calls[static_cast<size_t>(c)].kernel].module.workspace_bytes, when(c), when(c)});
@@ -158,13 +206,15 @@ void VariantBuilder::make_steps(WeightsPacker& packer) {
   for (size_t c = 0; c < layers_.calls.size(); ++c) {
     const Layer& call = layers_.calls[c];
     const Node& n = g_.nodes[static_cast<size_t>(call.node)];
-    ModelStep step{layers_.kernels[call.kernel].symbol, {}, workspaces_[c], 0, call.region, call.lane};
+    ModelStep step{layers_.kernels[call.kernel].symbol, {}, workspaces_[c], 0, {}, call.region, call.lane};
     for (size_t p = 0; p < n.inputs.size() + n.outputs.size(); ++p) {
       for (const int64_t offset : packed[c][p]) step.arguments.push_back({Place::In::kWeights, offset, 0});
       if (!packed[c][p].empty()) continue;
       const ValueId v = p < n.inputs.size() ? n.inputs[p] : n.outputs[p - n.inputs.size()];
       step.arguments.push_back(place_of(v));
     }
+    for (size_t k = 0; k < row_written_.size(); ++k)
+      if (row_written_[k] == static_cast<int>(c)) step.rows.push_back(row_of(k));
     steps_.push_back(std::move(step));
   }
 }
@@ -177,6 +227,10 @@ void VariantBuilder::make_copies(WeightsPacker& packer) {
                            : place_of(value);
     steps_.push_back({"", {from, {Place::In::kTensor, 0, tensor}}, 0, bytes_of(g_.value(value).type)});
   }
+  ModelStep rest;
+  for (size_t k = 0; k < row_written_.size(); ++k)
+    if (row_written_[k] == static_cast<int>(layers_.calls.size())) rest.rows.push_back(row_of(k));
+  if (!rest.rows.empty()) steps_.push_back(std::move(rest));
 }
 
 }  // namespace hone

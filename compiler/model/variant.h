@@ -38,7 +38,8 @@ class VariantBuilder {
   const Layers& layers() const { return layers_; }
   const MemoryPlan& memory() const { return memory_; }
   const std::vector<OutputCopy>& copies() const { return copies_; }
-  /// The steps: a call for each layer, then a copy for each of `copies()`.
+  /// The steps: a call for each layer, then a copy for each of `copies()`, then a step for the rows of caches that no
+  /// layer reads, where there are any.
   const std::vector<ModelStep>& steps() const { return steps_; }
 
  private:
@@ -50,6 +51,11 @@ class VariantBuilder {
   }
   int region_of(int call) const { return layers_.calls[static_cast<size_t>(call)].region; }
   void place_tensors();
+  void put_side_by_side();
+  void find_rows();
+  NewRow row_of(size_t cache) const;
+  ValueId new_row(size_t cache) const;
+  Place count_place() const;
   void plan();
   ValueId overwrite_input(size_t call, const std::vector<int>& last_use);
 
@@ -61,6 +67,7 @@ class VariantBuilder {
   Layers layers_;
   MemoryPlan memory_;
   std::vector<int64_t> workspaces_;  ///< by call
+  std::vector<int> row_written_;  ///< by cache: the call before which its row is written; behind all: that of the end
   std::vector<ModelStep> steps_;
 };
 

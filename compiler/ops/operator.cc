@@ -50,6 +50,7 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(argmax_operator(functions));
   table.add(argmin_operator(functions));
   table.add(attention_operator(functions));
+  table.add(cached_attention_operator(functions));
   return table;
 }
 

@@ -89,5 +89,6 @@ Operator l2_norm_operator(const FunctionTable& functions);
 Operator argmax_operator(const FunctionTable& functions);
 Operator argmin_operator(const FunctionTable& functions);
 Operator attention_operator(const FunctionTable& functions);
+Operator cached_attention_operator(const FunctionTable& functions);
 
 }  // namespace hone

@@ -194,6 +194,12 @@ class Schedule {
   /// for k: S(A[k])  ->  for k: { prefetch A[k + value];  S(A[k]) }        for keys `prefetch` and `prefetch:A`
   /// Of all buffers that are read, or of the one of that name. Requires a serial or unrolled loop without prefetch that
   /// moves something read in it, and 1 <= value <= 2^20.
+  ///
+  /// for k: S(k)  ->  for k: if (k * value <= L) S(k)             for key `limit:L`
+  /// Leaves out what lies beyond the one whole number in buffer L, which a stage before the loop or the caller writes.
+  /// The definition must use nothing of it: a template whose stages compare with L wherever they read sees to that, and
+  /// the reference of its operator tells. Requires a serial loop without a limit, and 1 <= value <= 2^20; is to be
+  /// called when the loop's place is settled.
   /// Refuses other keys.
   void annotate(LoopRef loop, std::string_view key, int64_t value);
   /// Facts for the code generator that change no meaning. `vector_bits`: the preferred width of vectors. `partition`:
@@ -229,6 +235,7 @@ class Schedule {
   /// Forgets loops and blocks that are no longer in the tree; `step` is the step that consumed them.
   void refresh(const std::string& step);
   void replace_variable(TreeNode* below, const VarNode* var, const Expr& value);
+  void limit_loop(TreeNode* l, const std::string& of, int64_t value);
   Buffer buffer_named(std::string_view name, std::string_view primitive) const;
   void replace_buffer(const Buffer& from, const Buffer& to, const Layout* layout);
   std::string unique_name(const std::string& name) const;

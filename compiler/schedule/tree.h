@@ -72,6 +72,8 @@ struct TreeNode {
   bool own = false;
   int64_t prefetch = 0;     ///< prefetch distance in iterations; 0: none
   std::string prefetch_of;  ///< the buffer's name; empty: of all
+  int64_t limit = 0;        ///< iterations i with i * limit beyond the limit are left out; 0: none are
+  std::string limit_of;     ///< the buffer of one whole number that is the limit
   // of a block
   std::unique_ptr<Block> block;
 

@@ -332,11 +332,21 @@ TEST_F(Errors, ScopesAndAnnotations) {
   EXPECT_EQ(refusal(s, [&] { s.annotate("partition", 2); }),
             "annotate: partition 2 is neither 0 (static) nor 1 (dynamic)");
   EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "colour", 3); }),
-            "annotate: unknown key 'colour' of loop 'k' of stage 'c'; known: prefetch, prefetch:BUFFER");
-  EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "prefetch:", 3); }),
-            "annotate: unknown key 'prefetch:' of loop 'k' of stage 'c'; known: prefetch, prefetch:BUFFER");
+            "annotate: unknown key 'colour' of loop 'k' of stage 'c'; known: prefetch, prefetch:BUFFER, limit:BUFFER");
+  EXPECT_EQ(
+      refusal(s, [&] { s.annotate(loops[2], "prefetch:", 3); }),
+      "annotate: unknown key 'prefetch:' of loop 'k' of stage 'c'; known: prefetch, prefetch:BUFFER, limit:BUFFER");
   EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "prefetch:nothing", 3); }),
             "annotate: nothing below loop 'k' of stage 'c' reads a buffer 'nothing'");
+}
+TEST_F(Errors, LimitsAreOneWholeNumber) {
+  EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "limit:", 3); }),
+            "annotate: unknown key 'limit:' of loop 'k' of stage 'c'; known: prefetch, prefetch:BUFFER, limit:BUFFER");
+  EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "limit:c", 0); }),
+            "annotate: limit 0 of loop 'k' of stage 'c' must be between 1 and 2^20");
+  EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "limit:c", 1); }),
+            "annotate: 'c' is not one whole number and cannot limit loop 'k' of stage 'c'");
+  EXPECT_THAT(refusal(s, [&] { s.annotate(loops[2], "limit:nothing", 1); }), HasSubstr("'nothing'"));
 }
 TEST_F(Errors, PrefetchesBelongToSerialLoopsThatReadOn) {
   EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "prefetch", 0); }),

@@ -120,7 +120,10 @@ class DescriptionEmitter {
     Value* there = v.run_workspace_bytes > 0 ? b_.CreateIsNotNull(workspace) : b_.getTrue();
     require(b_.CreateAnd(there, is_aligned(workspace, 64)), bad_arguments(HONE_WRONG_WORKSPACE, 0));
     for (size_t i = 0; i < v.params.size(); ++i)
-      check_tensor(member(b_.getPtrTy(), args, i * sizeof(void*)), v.params[i].plain, i + 1);
+      if (v.params[i].cache)
+        check_cache(args, v.params[i], i);
+      else
+        check_tensor(member(b_.getPtrTy(), args, i * sizeof(void*)), v.params[i].plain, i + 1);
     b_.CreateRet(b_.CreateCall(data_.entry_type(), entry_of_variant(v.plain), {args, n, workspace, rt}));
     return f;
   }
@@ -184,8 +187,21 @@ class DescriptionEmitter {
   void check_tensor(Value* tensor, const ArtifactDescription::Tensor& type, size_t number) {
     const auto wrong = [&](int what) { return bad_arguments(what, number); };
     require(b_.CreateIsNotNull(tensor), wrong(HONE_WRONG_DATA));
-    Value* data = member(b_.getPtrTy(), tensor, offsetof(DLTensor, data));
-    require(b_.CreateIsNotNull(data), wrong(HONE_WRONG_DATA));
+    require(b_.CreateIsNotNull(member(b_.getPtrTy(), tensor, offsetof(DLTensor, data))), wrong(HONE_WRONG_DATA));
+    check_kind(tensor, type, number);
+    check_shape(tensor, type, wrong(HONE_WRONG_SHAPE), wrong(HONE_WRONG_STRIDES));
+    require(is_aligned(first_of(tensor), type.dtype.bytes()), wrong(HONE_WRONG_ALIGNMENT));
+  }
+
+  // Where the elements of a tensor begin.
+  Value* first_of(Value* tensor) {
+    return b_.CreateGEP(b_.getInt8Ty(), member(b_.getPtrTy(), tensor, offsetof(DLTensor, data)),
+                        member(b_.getInt64Ty(), tensor, offsetof(DLTensor, byte_offset)));
+  }
+
+  // Device, type and rank.
+  void check_kind(Value* tensor, const ArtifactDescription::Tensor& type, size_t number) {
+    const auto wrong = [&](int what) { return bad_arguments(what, number); };
     Value* device = member(b_.getInt32Ty(), tensor, offsetof(DLTensor, device) + offsetof(DLDevice, device_type));
     require(b_.CreateICmpEQ(device, b_.getInt32(kDLCPU)), wrong(HONE_WRONG_DEVICE));
     require(b_.CreateICmpEQ(member(b_.getInt32Ty(), tensor, offsetof(DLTensor, dtype)), data_.packed_type(type.dtype)),
@@ -193,9 +209,64 @@ class DescriptionEmitter {
     require(b_.CreateICmpEQ(member(b_.getInt32Ty(), tensor, offsetof(DLTensor, ndim)),
                             b_.getInt32(static_cast<uint32_t>(type.shape.size()))),
             wrong(HONE_WRONG_SHAPE));
-    check_shape(tensor, type, wrong(HONE_WRONG_SHAPE), wrong(HONE_WRONG_STRIDES));
-    Value* first = b_.CreateGEP(b_.getInt8Ty(), data, member(b_.getInt64Ty(), tensor, offsetof(DLTensor, byte_offset)));
-    require(is_aligned(first, type.dtype.bytes()), wrong(HONE_WRONG_ALIGNMENT));
+  }
+
+  // Parameter `i`, a part of a cache: its rows, and that it lies as the buffer of all of them does.
+  void check_cache(Value* args, const Parameter& p, size_t i) {
+    const auto wrong = [&](int what) { return bad_arguments(what, i + 1); };
+    const auto number = [&](int64_t n) { return b_.getInt64(static_cast<uint64_t>(n)); };
+    const auto tensor_of = [&](size_t of) { return member(b_.getPtrTy(), args, of * sizeof(void*)); };
+    const auto word = [&](Value* list, size_t d) { return member(b_.getInt64Ty(), list, d * sizeof(int64_t)); };
+    Value* tensor = tensor_of(i);
+    require(b_.CreateIsNotNull(tensor), wrong(HONE_WRONG_DATA));
+    check_kind(tensor, p.plain, i + 1);
+    Value* shape = member(b_.getPtrTy(), tensor, offsetof(DLTensor, shape));
+    require(b_.CreateIsNotNull(shape), wrong(HONE_WRONG_SHAPE));
+    const bool is_output = p.role == ParamRole::kOutput;
+    Value* rows = word(shape, p.cache->axis);
+    if (i == p.cache->counted_by)
+      require(b_.CreateICmpULT(rows, number(p.cache->room)), wrong(HONE_WRONG_SHAPE));
+    else
+      require(b_.CreateICmpEQ(rows, b_.CreateAdd(counted_, number(is_output ? 1 : 0))), wrong(HONE_WRONG_SHAPE));
+    if (i == p.cache->counted_by) counted_ = rows;
+    for (size_t d = 0; d < p.plain.shape.size(); ++d)
+      if (d != p.cache->axis)
+        require(b_.CreateICmpEQ(word(shape, d), number(p.plain.shape[d])), wrong(HONE_WRONG_SHAPE));
+    check_cache_strides(tensor, p, rows, wrong(HONE_WRONG_STRIDES));
+    // Of no rows there may be no place.
+    Value* there = is_output ? b_.getTrue() : b_.CreateIsNotNull(rows);
+    Value* missing = b_.CreateIsNull(member(b_.getPtrTy(), tensor, offsetof(DLTensor, data)));
+    require(b_.CreateNot(b_.CreateAnd(there, missing)), wrong(HONE_WRONG_DATA));
+    Value* first = first_of(tensor);
+    require(b_.CreateOr(b_.CreateNot(there), is_aligned(first, p.plain.dtype.bytes())), wrong(HONE_WRONG_ALIGNMENT));
+    if (is_output)
+      require(b_.CreateOr(b_.CreateIsNull(counted_), b_.CreateICmpEQ(first, first_of(tensor_of(p.cache->input)))),
+              wrong(HONE_WRONG_DATA));
+  }
+
+  // Those of the buffer; none say the same where the rows follow each other, which those of one matrix do.
+  void check_cache_strides(Value* tensor, const Parameter& p, Value* rows, int wrong) {
+    const size_t axis = p.cache->axis;
+    Value* strides = member(b_.getPtrTy(), tensor, offsetof(DLTensor, strides));
+    llvm::Function* f = b_.GetInsertBlock()->getParent();
+    auto* given = llvm::BasicBlock::Create(b_.getContext(), "given_strides", f);
+    auto* known = llvm::BasicBlock::Create(b_.getContext(), "known_strides", f);
+    const bool is_one_matrix = std::all_of(p.plain.shape.begin(), p.plain.shape.begin() + static_cast<ptrdiff_t>(axis),
+                                           [](int64_t n) { return n == 1; });
+    if (!is_one_matrix) require(b_.CreateIsNotNull(strides), wrong);
+    b_.CreateCondBr(b_.CreateIsNull(strides), known, given);
+    b_.SetInsertPoint(given);
+    int64_t stride = 1;
+    for (size_t d = p.plain.shape.size(); d-- > 0;) {
+      Value* is_right = b_.CreateICmpEQ(member(b_.getInt64Ty(), strides, d * sizeof(int64_t)),
+                                        b_.getInt64(static_cast<uint64_t>(stride)));
+      // The stride of a dimension of one element says nothing.
+      if (d == axis) is_right = b_.CreateOr(is_right, b_.CreateICmpULE(rows, b_.getInt64(1)));
+      if (d == axis || p.plain.shape[d] != 1) require(is_right, wrong);
+      stride *= d == axis ? p.cache->room : p.plain.shape[d];
+    }
+    b_.CreateBr(known);
+    b_.SetInsertPoint(known);
   }
 
   void check_shape(Value* tensor, const ArtifactDescription::Tensor& type, int wrong_shape, int wrong_strides) {
@@ -266,6 +337,7 @@ class DescriptionEmitter {
   std::string sentence(int what, size_t i) const {
     const Parameter& p = params()[i];
     const std::string tensor = fmt::format("{}: {} '{}'", d_.name, name_of(p.role), p.name);
+    if (p.cache) return sentence_of_cache(what, i, tensor);
     const std::vector<std::string> shapes = shapes_of(i);
     const std::string type = fmt::format("{} {}", words(p.plain.dtype), fmt::join(shapes, ", "));
     switch (what) {
@@ -277,6 +349,38 @@ class DescriptionEmitter {
         return fmt::format("{} has a shape that no variant has{}; there are {}", tensor,
                            i == 0 ? "" : " beside those of the tensors before it", type);
       case HONE_WRONG_STRIDES: return fmt::format("{} is not row-major without gaps, {}", tensor, type);
+      case HONE_WRONG_ALIGNMENT:
+        return fmt::format("{} is not aligned to its elements, {} bytes", tensor, p.plain.dtype.bytes());
+      default: return fmt::format("{} is wrong", tensor);
+    }
+  }
+
+  std::string sentence_of_cache(int what, size_t i, const std::string& tensor) const {
+    const Parameter& p = params()[i];
+    const ArtifactDescription::Parameter::Cache& c = *p.cache;
+    const bool is_output = p.role == ParamRole::kOutput;
+    std::vector<std::string> extents, strides;
+    int64_t stride = 1;
+    for (size_t d = p.plain.shape.size(); d-- > 0;) {
+      const std::string rows = is_output ? c.symbol + " + 1" : c.symbol;
+      extents.insert(extents.begin(), d == c.axis ? rows : std::to_string(p.plain.shape[d]));
+      strides.insert(strides.begin(), std::to_string(stride));
+      stride *= d == c.axis ? c.room : p.plain.shape[d];
+    }
+    switch (what) {
+      case HONE_WRONG_DATA:
+        if (!is_output) return fmt::format("{} is missing or has no data", tensor);
+        return fmt::format("{} is missing, has no data, or lies elsewhere than '{}', whose rows it has with one more",
+                           tensor, params()[c.input].name);
+      case HONE_WRONG_DEVICE: return fmt::format("{} is not on the CPU", tensor);
+      case HONE_WRONG_DTYPE: return fmt::format("{} is of another type than {}", tensor, words(p.plain.dtype));
+      case HONE_WRONG_SHAPE:
+        return fmt::format("{} has another shape than {} [{}] with {} from 0 to {}{}", tensor, words(p.plain.dtype),
+                           fmt::join(extents, ", "), c.symbol, c.room - 1,
+                           i == c.counted_by ? "" : fmt::format(", as '{}' has it", params()[c.counted_by].name));
+      case HONE_WRONG_STRIDES:
+        return fmt::format("{} has other strides than {}, those of a buffer of {} rows", tensor,
+                           fmt::join(strides, ", "), c.room);
       case HONE_WRONG_ALIGNMENT:
         return fmt::format("{} is not aligned to its elements, {} bytes", tensor, p.plain.dtype.bytes());
       default: return fmt::format("{} is wrong", tensor);
@@ -378,6 +482,7 @@ class DescriptionEmitter {
   std::unique_ptr<llvm::Module> module_;
   CData data_;
   llvm::IRBuilder<> b_;
+  Value* counted_ = nullptr;  ///< rows of the caches, once the first one is checked
 };
 
 }  // namespace

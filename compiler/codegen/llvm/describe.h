@@ -1,6 +1,7 @@
 // What an artifact says of itself since version 4 of its ABI: NAME_artifact, NAME_run and NAME_error.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,16 @@ struct ArtifactDescription {
     Tensor plain;
     std::vector<Tensor> packed;
     std::string pack, unpack;  ///< entries of another object of the artifact; empty: none
+    /// Of a cache that grows in place: its strides are those of a buffer with room for `room` rows, of which it is the
+    /// first ones. An input is as many as the call says, and fewer than `room`; the output one more, at the same place.
+    struct Cache {
+      size_t axis = 0;
+      int64_t room = 0;
+      size_t counted_by = 0;  ///< the parameter whose extent says how many rows there are
+      size_t input = 0;       ///< of an output: the parameter behind which it stands; of an input: itself
+      std::string symbol;     ///< of the number of rows
+    };
+    std::optional<Cache> cache = {};
   };
   struct Layer {
     std::string name, workload;

@@ -71,6 +71,8 @@ class ModelEmitter {
     switch (place.in) {
       case Place::In::kArena: return at(arena_, place.offset);
       case Place::In::kTensor: return at(data_of(place.index), place.offset);
+      case Place::In::kExtent:
+        return at(member(b_.getPtrTy(), tensor(place.index), offsetof(DLTensor, shape)), place.offset);
       case Place::In::kWeights: break;
     }
     return at(weights_, place.offset);
@@ -132,9 +134,31 @@ class ModelEmitter {
 
   // Where the data of the caller's tensor begins.
   Value* data_of(size_t t) {
-    Value* tensor = member(b_.getPtrTy(), args_, t * sizeof(void*));
-    return b_.CreateGEP(b_.getInt8Ty(), member(b_.getPtrTy(), tensor, offsetof(DLTensor, data)),
-                        member(b_.getInt64Ty(), tensor, offsetof(DLTensor, byte_offset)));
+    Value* of = tensor(t);
+    return b_.CreateGEP(b_.getInt8Ty(), member(b_.getPtrTy(), of, offsetof(DLTensor, data)),
+                        member(b_.getInt64Ty(), of, offsetof(DLTensor, byte_offset)));
+  }
+  Value* tensor(size_t t) { return member(b_.getPtrTy(), args_, t * sizeof(void*)); }
+
+  void emit_row(const NewRow& row) {
+    const auto number = [&](int64_t n) { return b_.getInt64(static_cast<uint64_t>(n)); };
+    Value* from = pointer(row.from);
+    Value* count = b_.CreateLoad(b_.getInt64Ty(), pointer(row.count));
+    Value* to = b_.CreateGEP(b_.getInt8Ty(), pointer(row.to), b_.CreateMul(count, number(row.bytes)));
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    auto* loop = llvm::BasicBlock::Create(b_.getContext(), "row", before->getParent());
+    auto* behind = llvm::BasicBlock::Create(b_.getContext(), "written", before->getParent());
+    b_.CreateBr(loop);
+    b_.SetInsertPoint(loop);
+    llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
+    i->addIncoming(number(0), before);
+    b_.CreateMemCpy(b_.CreateGEP(b_.getInt8Ty(), to, b_.CreateMul(i, number(row.matrix_bytes))), llvm::Align(1),
+                    b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateMul(i, number(row.bytes))), llvm::Align(1),
+                    static_cast<uint64_t>(row.bytes));
+    Value* next = b_.CreateAdd(i, number(1));
+    i->addIncoming(next, loop);
+    b_.CreateCondBr(b_.CreateICmpULT(next, number(row.matrices)), loop, behind);
+    b_.SetInsertPoint(behind);
   }
 
   void emit_entry(llvm::Function* f, std::span<const ModelStep> steps) {
@@ -165,9 +189,11 @@ class ModelEmitter {
   }
 
   void emit_step(const ModelStep& step, Value* runtime) {
+    for (const NewRow& row : step.rows) emit_row(row);
     std::vector<Value*> pointers;
     for (const Place& place : step.arguments) pointers.push_back(pointer(place));
     if (step.symbol.empty()) {
+      if (pointers.empty()) return;
       b_.CreateMemCpy(pointers[1], llvm::Align(1), pointers[0], llvm::Align(1), static_cast<uint64_t>(step.bytes));
       return;
     }

@@ -17,18 +17,29 @@ struct Place {
     kArena,    ///< the workspace that the caller passes
     kWeights,  ///< the model's constants
     kTensor,   ///< the caller's tensor number `index`
+    kExtent,   ///< an extent of that tensor, the s64 in its shape; `offset` is in there
   };
   In in = In::kArena;
   int64_t offset = 0;  ///< bytes
   size_t index = 0;
 };
 
+/// A row for a cache, copied behind those that are there: of each matrix one.
+struct NewRow {
+  Place from, to;  ///< the row of the first matrix; row 0 of the cache
+  Place count;     ///< s64: rows that are there
+  int64_t matrices = 1;
+  int64_t bytes = 0;         ///< of a row
+  int64_t matrix_bytes = 0;  ///< from one matrix of the cache to the next
+};
+
 /// One call of a layer's function (emit_layer_object()), or a copy of bytes.
 struct ModelStep {
-  std::string symbol;  ///< empty: copies arguments[0] to arguments[1]
+  std::string symbol;  ///< empty: copies arguments[0] to arguments[1], where there are any
   std::vector<Place> arguments;
-  int64_t workspace = 0;  ///< where in the arena the layer's own workspace begins
-  int64_t bytes = 0;      ///< of a copy
+  int64_t workspace = 0;          ///< where in the arena the layer's own workspace begins
+  int64_t bytes = 0;              ///< of a copy
+  std::vector<NewRow> rows = {};  ///< written before the call
   /// Neighbours of one region (0: of none) run side by side where there are threads: each lane's in order, on one
   /// thread, and no lane needs what another one makes. Lanes count from 0.
   int region = 0, lane = 0;

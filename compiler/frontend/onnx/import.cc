@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "compiler/frontend/onnx/import_file.h"
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/ir/layout.h"
 
@@ -101,11 +102,15 @@ std::string kind_of(const Node& node) {
 
 class Importer {
  public:
-  Importer(ModelFile file, const std::string& name, const OperatorTable& operators, const OnnxOptions& options)
-      : file_(std::move(file)),
+  Importer(ModelFile& file, const std::string& name, const OperatorTable& operators, const OnnxOptions& options,
+           const CountedReads& counted)
+      : file_(file),
         options_(options),
+        counted_(counted),
         builder_(operators, name, options.most_work),
-        lowering_(builder_, file_, options.most_work / 2) {}
+        lowering_(builder_, file_, options.most_work / 2) {
+    if (counted_.constants) builder_.leave_large_constants();
+  }
 
   OnnxModel import() {
     for (const OperatorSet& set : file_.model.opset_import())
@@ -120,6 +125,7 @@ class Importer {
     Scope scope{nullptr, {}};
     read_initializers(graph, &scope);
     read_inputs(graph, &scope);
+    if (counted_.tables) count_ = builder_.input(counted_.symbol, {i64, {1}});
     run(graph.node(), names_of(graph.output()), &scope);
     report_unsupported();
     for (const ValueInfo& v : graph.output()) {
@@ -151,6 +157,37 @@ class Importer {
     }
   }
 
+  // What is bound for a dimension of this name: a number, or a sum like `past + 1` all of whose terms are known.
+  std::optional<int64_t> bound_extent(const std::string& symbol) {
+    if (symbol.empty()) return std::nullopt;
+    if (const auto it = options_.bind.find(symbol); it != options_.bind.end()) {
+      bound_.insert(symbol);
+      return it->second;
+    }
+    const auto given = options_.sums.find(symbol);
+    if (given != options_.sums.end()) bound_.insert(symbol);
+    const std::string& text = given != options_.sums.end() ? given->second : symbol;
+    if (text.find('+') == std::string::npos) return std::nullopt;
+    int64_t sum = 0;
+    std::vector<std::string> used;
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find('+', begin), text.size());
+      std::string term = text.substr(begin, end - begin);
+      std::erase(term, ' ');
+      begin = end + 1;
+      const auto known = options_.bind.find(term);
+      const bool is_number = !term.empty() && term.size() < 10 && std::all_of(term.begin(), term.end(), [](char c) {
+        return std::isdigit(static_cast<unsigned char>(c));
+      });
+      if (known == options_.bind.end() && !is_number) return std::nullopt;
+      if (known != options_.bind.end()) used.push_back(term);
+      HONE_USER_CHECK(!__builtin_add_overflow(sum, is_number ? std::stoll(term) : known->second, &sum))
+          << "--bind " << symbol << ": the sum '" << text << "' is too large";
+    }
+    bound_.insert(used.begin(), used.end());
+    return sum;
+  }
+
   int64_t dimension(const ValueInfo& v, int d, std::vector<std::string>* unbound) {
     const Dimension& dim = v.type().tensor_type().shape().dim(d);
     if (dim.has_dim_value() && dim.dim_value() > 0) {
@@ -160,11 +197,10 @@ class Importer {
     }
     if (dim.has_dim_value() && dim.dim_value() == 0 && !dim.has_dim_param() && d > 0) return 0;
     const std::string& symbol = dim.dim_param();
-    if (const auto it = options_.bind.find(symbol); !symbol.empty() && it != options_.bind.end()) {
-      bound_.insert(symbol);
-      HONE_USER_CHECK(it->second >= 0 && it->second < int64_t{1} << 32)
-          << "--bind " << symbol << ": an extent is a whole number below 2^32, not " << it->second;
-      return it->second;
+    if (const auto extent = bound_extent(symbol)) {
+      HONE_USER_CHECK(*extent >= 0 && *extent < int64_t{1} << 32)
+          << "--bind " << symbol << ": an extent is a whole number below 2^32, not " << *extent;
+      return *extent;
     }
     if (const auto it = inferred_.find(symbol); !symbol.empty() && it != inferred_.end()) return it->second;
     if (d == 0) {
@@ -241,11 +277,12 @@ class Importer {
         shapes.push_back(fmt::format("--shape {}={}", v.name(), shape));
       }
       if (const auto it = options_.bind.find(v.name()); it != options_.bind.end()) {
-        HONE_USER_CHECK(element_count(type.shape) == 1 && type.dtype.is_integer())
+        const int64_t count = element_count(type.shape);
+        HONE_USER_CHECK(count >= 1 && type.dtype.is_integer() && lowering_.may_make(count * 8))
             << "--bind " << v.name() << ": the input is " << to_string(type) << "; one whole number can be bound";
         bound_.insert(v.name());
-        scope->values[v.name()] =
-            lowering_.constant(TensorData::of_numbers({it->second}, type.dtype).reshaped(type.shape));
+        const std::vector<int64_t> numbers(static_cast<size_t>(count), it->second);
+        scope->values[v.name()] = lowering_.constant(TensorData::of_numbers(numbers, type.dtype).reshaped(type.shape));
         continue;
       }
       scope->values[v.name()] = Operand{builder_.input(v.name(), type), type};
@@ -261,9 +298,12 @@ class Importer {
       throw UserError(fmt::format("{} {} not known; give {}:{}", fmt::join(unbound, ", "),
                                   unbound.size() == 1 ? "is" : "are", unbound.size() == 1 ? "it" : "them", command));
     }
-    for (const auto& [name, value] : options_.bind)
+    const auto require_bound = [&](const std::string& name) {
       HONE_USER_CHECK(bound_.contains(name))
           << "--bind " << name << ": no input has a dimension of that name, nor is one called so";
+    };
+    for (const auto& [name, value] : options_.bind) require_bound(name);
+    for (const auto& [name, text] : options_.sums) require_bound(name);
     for (const auto& [name, shape] : options_.shapes)
       HONE_USER_CHECK(known.contains(name))
           << "--shape " << name << ": there is no such input; there are " << fmt::format("{}", fmt::join(known, ", "));
@@ -274,7 +314,7 @@ class Importer {
     const std::vector<const Node*> in_order = ordered(nodes, &budget_);
     add_names_read(nodes, &wanted);
     for (const Node* node : in_order) {
-      HONE_USER_CHECK(++count_ <= kMostNodes) << "it has more than " << kMostNodes << " nodes";
+      HONE_USER_CHECK(++nodes_ <= kMostNodes) << "it has more than " << kMostNodes << " nodes";
       run(*node, wanted, scope);
     }
   }
@@ -298,6 +338,8 @@ class Importer {
                                                        : node.op_type();
     builder_.set_origin(named);
     lowering_.output_name = node.output_size() > 0 ? node.output(0) : node.op_type();
+    const size_t number = nodes_, before = builder_.node_count();
+    if (is_known) read_tables(c, number);
     bool is_done = false;
     if (is_known || !is_supported(node, domain)) {
       try {
@@ -309,6 +351,7 @@ class Importer {
                           c.outputs[static_cast<size_t>(o)].type != kNotComputed.type)
               << "output " << o << " is not supported";
         is_done = true;
+        if (rows().contains(domain + ":" + node.op_type())) tell_constants(c, number, builder_.node_count() > before);
       } catch (const UserError& e) {
         unsupported_[fmt::format("{} (opset {}): {}", kind_of(node), c.opset, e.what())].push_back(named);
       }
@@ -320,6 +363,33 @@ class Importer {
               .emplace(node.output(o), is_done ? std::optional(c.outputs[static_cast<size_t>(o)]) : std::nullopt)
               .second;
       HONE_USER_CHECK(is_new) << "node '" << named << "' computes '" << node.output(o) << "', which is there already";
+    }
+  }
+
+  // Constants that have a row for each number of rows become what the call's row is.
+  void read_tables(NodeContext& c, size_t number) {
+    if (!counted_.tables) return;
+    for (size_t i = 0; i < c.inputs.size(); ++i) {
+      const auto table = counted_.tables->find({number, i});
+      if (table == counted_.tables->end()) continue;
+      Operand& x = *c.inputs[i];
+      const auto known = lowering_.data_of(x);
+      HONE_ICHECK(known) << "a table for what is no constant";
+      if (table->second.tells_extents) x.known = known;
+      const ValueId row =
+          builder_.add_one("gather", {{"axis", "0"}}, {builder_.constant(table->second.rows, "table"), count_});
+      const Extents shape = x.type.shape.empty() ? Extents{1} : x.type.shape;
+      x.id = builder_.add_one("reshape", {{"to", extents_text(shape)}}, {row});
+    }
+  }
+
+  // `makes_nodes`: the node is not all computed by now.
+  void tell_constants(const NodeContext& c, size_t number, bool makes_nodes) {
+    if (!counted_.constants) return;
+    for (size_t i = 0; i < c.inputs.size(); ++i) {
+      const OperandPlace place{number, i};
+      if (!c.has(i) || !(counted_.wanted ? counted_.wanted->contains(place) : makes_nodes)) continue;
+      if (auto data = lowering_.data_of(*c.inputs[i])) counted_.constants->emplace(place, KnownOperand{&c.node, *data});
     }
   }
 
@@ -398,8 +468,9 @@ class Importer {
   // What an output is until its node's row says it.
   inline static const Operand kNotComputed{kNoValue, {DType{}, {-1}}};
 
-  ModelFile file_;
+  ModelFile& file_;
   const OnnxOptions& options_;
+  const CountedReads& counted_;
   ReadBudget budget_;
   GraphBuilder builder_;
   Lowering lowering_;
@@ -408,11 +479,22 @@ class Importer {
   std::set<std::string> bound_;
   std::vector<std::string> notes_;
   std::map<std::string, std::vector<std::string>> unsupported_;
-  size_t count_ = 0;
+  ValueId count_ = kNoValue;  ///< the number of rows, where there are tables of it
+  size_t nodes_ = 0;
   int depth_ = 0;
 };
 
 }  // namespace
+
+OnnxModel import_file(ModelFile& file, const std::string& path, const OperatorTable& operators,
+                      const OnnxOptions& options, const CountedReads& counted) {
+  try {
+    return Importer(file, std::filesystem::path(path).stem().string(), operators, options, counted).import();
+  } catch (const UserError& e) {
+    throw UserError(path + ": " + e.what());
+  }
+}
+
 }  // namespace onnx
 
 std::vector<std::string> onnx_input_names(const std::string& path) {
@@ -427,11 +509,7 @@ std::vector<std::string> onnx_input_names(const std::string& path) {
 
 OnnxModel import_onnx(const std::string& path, const OperatorTable& operators, const OnnxOptions& options) {
   onnx::ModelFile file = onnx::read_model(path);
-  try {
-    return onnx::Importer(std::move(file), std::filesystem::path(path).stem().string(), operators, options).import();
-  } catch (const UserError& e) {
-    throw UserError(path + ": " + e.what());
-  }
+  return onnx::import_file(file, path, operators, options);
 }
 
 }  // namespace hone

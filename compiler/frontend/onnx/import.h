@@ -11,8 +11,12 @@
 namespace hone {
 
 struct OnnxOptions {
-  /// Numbers for named dimensions of the inputs (`batch`), and values for inputs of one whole number (`sr`).
+  /// Numbers for named dimensions of the inputs (`batch`), and values for inputs of whole numbers (`sr`), of which all
+  /// elements are the same then (a mask of ones).
   std::map<std::string, int64_t> bind = {};
+  /// Named dimensions that are sums of others and numbers: `total` is `past+1`. A dimension whose name is such a sum
+  /// need not be here.
+  std::map<std::string, std::string> sums = {};
   /// Shapes of inputs, by their names.
   std::map<std::string, std::vector<int64_t>> shapes = {};
   /// Inputs whose elements are known, by their names: they become constants, and are no inputs of the graph.

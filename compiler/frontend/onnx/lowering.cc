@@ -122,7 +122,8 @@ Operand Lowering::pointwise(const std::string& text, const std::vector<Operand>&
     const auto data = data_of(o);
     if (!data) return std::nullopt;
     const double v = data->values()[0];
-    if (!std::isfinite(v) || std::abs(v) >= 0x1p53) return std::nullopt;
+    // Chains have no -0.
+    if (!std::isfinite(v) || std::abs(v) >= 0x1p53 || (v == 0 && std::signbit(v))) return std::nullopt;
     return number_text(v, t);
   };
   const bool has_arguments = text.find_first_of("[:") != std::string::npos;
@@ -255,7 +256,7 @@ const Operand& NodeContext::in(size_t i) const {
 }
 
 TensorData NodeContext::constant(size_t i, std::string_view what) const {
-  auto data = l.data_of(in(i));
+  auto data = in(i).known ? in(i).known : l.data_of(in(i));
   HONE_USER_CHECK(data) << "its " << what
                         << " must be known while the model is built, and depends on the inputs' elements";
   return *data;

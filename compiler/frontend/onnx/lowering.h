@@ -22,6 +22,8 @@ using Extents = std::vector<int64_t>;
 struct Operand {
   ValueId id = kNoValue;  ///< none where the tensor has no elements
   TensorType type;        ///< as the model has it
+  /// Of numbers that a call tells: what they are for the most rows (graph/growth.h), which shapes are made of.
+  std::optional<TensorData> known = std::nullopt;
   bool is_empty() const { return id == kNoValue; }
   size_t rank() const { return type.shape.size(); }
 };

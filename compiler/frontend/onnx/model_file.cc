@@ -164,7 +164,9 @@ ModelFile read_model(const std::string& path) {
   return out;
 }
 
-TensorData tensor_of(const Tensor& t, ModelFile& file) {
+namespace {
+
+TensorData read_tensor(const Tensor& t, ModelFile& file) {
   const std::string what = fmt::format("tensor '{}': ", t.name());
   TensorType type{dtype_of(t.data_type(), what), {t.dims().begin(), t.dims().end()}};
   int64_t bytes = 0;
@@ -182,6 +184,14 @@ TensorData tensor_of(const Tensor& t, ModelFile& file) {
   if (type.dtype.is_bool())
     for (char& c : elements) c = c != 0;
   return {std::move(type), std::move(elements)};
+}
+
+}  // namespace
+
+TensorData tensor_of(const Tensor& t, ModelFile& file) {
+  const auto known = file.read.find(&t);
+  if (known != file.read.end()) return known->second;
+  return file.read.emplace(&t, read_tensor(t, file)).first->second;
 }
 
 }  // namespace hone::onnx

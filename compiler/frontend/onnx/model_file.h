@@ -19,6 +19,8 @@ struct ModelFile {
   std::string folder;
   /// External files that were mapped, by their name in the model.
   std::map<std::string, std::pair<std::shared_ptr<const void>, std::span<const char>>> mapped;
+  /// Tensors that tensor_of() has read, by their messages.
+  std::map<const Tensor*, TensorData> read;
 };
 
 /// UserError, one line, for a file that cannot be read, is larger than 2 GB, is no ONNX model (truncated, nested deeper

@@ -7,6 +7,7 @@
 
 #include "compiler/graph/fusion_notes.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/growth.h"
 #include "compiler/ir/passes.h"
 
 namespace hone {
@@ -26,6 +27,8 @@ struct PassContext {
   MeasuredTime measured = {};
   /// Told which workloads a pass would compare if they were measured, for the tuner to do so; null: nobody asks.
   std::vector<Workload>* alternatives = nullptr;
+  /// Caches that grow in place; null: there are none.
+  const Growth* growth = nullptr;
 };
 
 /// All passes for models, in order.
@@ -69,6 +72,9 @@ Graph fuse_prologues(const Graph& g, const PassContext& context);
 Graph simplify_chains(const Graph& g, const PassContext& context);
 /// softmax(Q K) V, three nodes and views between them that nobody else reads   ->   attention
 Graph fuse_attention(const Graph& g, const PassContext& context);
+/// Attention over a cache's rows, one of them new   ->   cached_attention, which is told how many rows are there
+/// Keys are read as the rows that they are. For a graph with caches that grow alone (PassContext::growth).
+Graph use_caches(const Graph& g, const PassContext& context);
 /// What scales and shifts the channels of a convolution or a dense product by numbers that are known goes into its
 /// weights and its bias, and where it stands behind another function, into those of all that read it. In front of
 /// borders, which are zeros, a shift stays.

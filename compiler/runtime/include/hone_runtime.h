@@ -47,9 +47,9 @@ typedef struct HoneRuntime {
 
 /* Every entry of an artifact. `args` are contiguous tensors on the CPU whose data is 64-byte aligned (since version 4
    NAME_plain and NAME_run take any alignment of the elements), in the order of the module's parameters (a prepack:
-   logical constant, then each packed tensor), of physical shape, none of which overlap; only data, byte_offset and
-   dtype are read, and shapes where there are several variants. `workspace` is 64-byte aligned and as large as the
-   module says (may be null when that is 0). Re-entrant as long as workspaces differ. */
+   logical constant, then each packed tensor), of physical shape, none of which overlap (but for caches); only data,
+   byte_offset and dtype are read, and shapes where there are several variants or caches. `workspace` is 64-byte aligned
+   and as large as the module says (may be null when that is 0). Re-entrant as long as workspaces differ. */
 typedef int32_t (*HoneEntry)(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);
 
 /* --- Artifacts for GPUs ---
@@ -110,6 +110,14 @@ typedef struct HoneGpu {
 
    NAME_run takes what NAME_plain takes, row-major tensors on the CPU, aligned as their elements need, and checks all of
    it: number, device, dtype, shape and strides (null, or those of a row-major tensor) of each, workspace and runtime.
+
+   Of a decoder whose caches grow in place (`tensorc --cache`; NAME_json lists them under "caches") a cache's input and
+   output begin at one address and have the strides of a buffer of the output's shape as HoneParam says it: that of all
+   rows that there is room for. The input's extent along the cache's axis is the number of rows that are there, from 0
+   to what HoneParam says, the same of all caches; the output's is one more. Where there are none, the input may be
+   without data. The call writes the new row; what lies behind it is not written, and whatever it is, nothing depends on
+   it.
+
    An artifact whose weights are in a file of their own has two names more: `int32_t NAME_weights(const char* path)`
    maps that file, for all threads and for good, and is to be called before anything else; a second call does nothing.
    Another version of the file is to be renamed to its name, not written over it: what is mapped must not change.
@@ -127,7 +135,7 @@ enum {
   HONE_WRONG_RUNTIME = 1,   /* of a version that the artifact does not know, or without the GPU that it needs */
   HONE_WRONG_COUNT = 2,     /* of tensors, or no list of them */
   HONE_WRONG_WORKSPACE = 3, /* null or misaligned */
-  HONE_WRONG_DATA = 4,      /* no tensor, or one without data */
+  HONE_WRONG_DATA = 4,      /* no tensor, or one without data; of a cache also: the two lie apart */
   HONE_WRONG_DEVICE = 5,    /* not the CPU */
   HONE_WRONG_DTYPE = 6,
   HONE_WRONG_SHAPE = 7, /* rank or an extent */

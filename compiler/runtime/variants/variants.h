@@ -19,15 +19,18 @@ static inline int32_t hone_internal_agreement(const HoneVariant* v, const DLTens
 }
 
 /* The number of the first variant whose shapes are right and whose workers are not more than `workers`; else of the
-   first whose shapes are right; else of the first of those that agree with most tensors, which says of the next one
-   that it is wrong. `args` has as many tensors as each variant takes. */
+   first whose shapes are right. Else of those that agree with most tensors, which says of the next one that it is
+   wrong: the first, or where some agree the first for so many workers, since a cache that grows has a shape of no
+   variant and is right for all. `args` has as many tensors as each variant takes. */
 static inline int32_t hone_internal_pick_variant(const HoneVariant* variants, int32_t count,
                                                  const DLTensor* const* args, int32_t workers) {
   int32_t best = 0, most = -1;
   for (int32_t i = 0; i < count; ++i) {
     const int32_t agreement = hone_internal_agreement(&variants[i], args);
-    if (agreement == variants[i].param_count && variants[i].workers <= workers) return i;
-    if (agreement <= most) continue;
+    const int fits = variants[i].workers <= workers;
+    if (agreement == variants[i].param_count && fits) return i;
+    if (agreement < most) continue;
+    if (agreement == most && (agreement == 0 || !fits || variants[best].workers <= workers)) continue;
     most = agreement;
     best = i;
   }

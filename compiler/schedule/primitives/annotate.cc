@@ -3,6 +3,8 @@
 // annotate(k, "prefetch", 8):   for k: S(A[k])   ->   for k: { prefetch A[k + 8];  S(A[k]) }
 // An iteration prefetches each cache line that it reads of each buffer in memory, for buffers whose region moves with
 // the loop (lower/prefetches.h). "prefetch:A" names one of them.
+//
+// annotate(k, "limit:L", 8):    for k: S(k)   ->   for k: if (k * 8 <= L[0]) S(k)
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -29,12 +31,32 @@ void Schedule::annotate(std::string_view key, int64_t value) {
   record(Primitive::kAnnotate, {value}, std::string(key), fmt::format("annotate({}, {})", key, value));
 }
 
+void Schedule::limit_loop(TreeNode* l, const std::string& of, int64_t value) {
+  HONE_USER_CHECK(value >= 1 && value <= (int64_t{1} << 20))
+      << "annotate: limit " << value << " of " << describe(l) << " must be between 1 and 2^20";
+  HONE_USER_CHECK(l->loop == LoopKind::kSerial && l->limit == 0)
+      << "annotate: " << describe(l) << " is " << (l->limit ? "limited already" : name_of(l->loop))
+      << " and takes no limit";
+  const Buffer limit = buffer_named(of, "annotate");
+  HONE_USER_CHECK(limit->dtype == kIndex && limit->shape.size() == 1 && is_const(limit->shape[0], 1))
+      << "annotate: '" << of << "' is not one whole number and cannot limit " << describe(l);
+  l->limit = value;
+  l->limit_of = of;
+}
+
 void Schedule::annotate(LoopRef ref, std::string_view key, int64_t value) {
   TreeNode* l = live_loop(ref, "annotate");
   const size_t colon = std::min(key.find(':'), key.size());
   const std::string of(key.substr(std::min(colon + 1, key.size())));
+  if (key.substr(0, colon) == "limit" && !of.empty()) {
+    limit_loop(l, of, value);
+    record(Primitive::kAnnotateLoop, {ref.id, value}, std::string(key),
+           fmt::format("annotate({}, {}, {})", l->var->name, key, value));
+    return;
+  }
   HONE_USER_CHECK(key.substr(0, colon) == "prefetch" && (colon == key.size() || !of.empty()))
-      << "annotate: unknown key '" << key << "' of " << describe(l) << "; known: prefetch, prefetch:BUFFER";
+      << "annotate: unknown key '" << key << "' of " << describe(l)
+      << "; known: prefetch, prefetch:BUFFER, limit:BUFFER";
   HONE_USER_CHECK(value >= 1 && value <= (int64_t{1} << 20))
       << "annotate: prefetch distance " << value << " of " << describe(l) << " must be between 1 and 2^20";
   HONE_USER_CHECK(l->loop == LoopKind::kSerial || l->loop == LoopKind::kUnroll)

@@ -15,6 +15,8 @@ LoopRef Schedule::fuse(LoopRef outer, LoopRef inner) {
       << name_of(a->loop == LoopKind::kSerial ? b->loop : a->loop);
   HONE_USER_CHECK(a->prefetch == 0 && b->prefetch == 0)
       << "fuse: " << describe(a->prefetch ? a : b) << " has a prefetch; fuse first";
+  HONE_USER_CHECK(a->limit == 0 && b->limit == 0)
+      << "fuse: " << describe(a->limit ? a : b) << " has a limit; fuse first";
   HONE_USER_CHECK(a->extent <= (int64_t{1} << 46) / b->extent)
       << "fuse: " << describe(a) << " and " << describe(b) << " together have more than 2^46 iterations";
   for_each_block(b, [&](Block& block, TreeNode*) {

@@ -40,11 +40,13 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
     int id;
     int64_t prefetch;
     std::string prefetch_of;
+    int64_t limit;
+    std::string limit_of;
   };
   std::vector<Face> faces;
   std::string names;
   for (TreeNode* n : nodes) {
-    faces.push_back({n->var, n->extent, n->loop, n->loop_id, n->prefetch, n->prefetch_of});
+    faces.push_back({n->var, n->extent, n->loop, n->loop_id, n->prefetch, n->prefetch_of, n->limit, n->limit_of});
     names += (names.empty() ? "" : ", ") + n->var->name;
   }
   for (size_t i = 0; i < faces.size(); ++i) {
@@ -54,6 +56,8 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
     slot->loop = faces[i].loop;
     slot->prefetch = faces[i].prefetch;
     slot->prefetch_of = faces[i].prefetch_of;
+    slot->limit = faces[i].limit;
+    slot->limit_of = faces[i].limit_of;
     slot->loop_id = faces[i].id;
     loops_[static_cast<size_t>(faces[i].id)] = slot;
   }

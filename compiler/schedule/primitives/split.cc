@@ -12,6 +12,7 @@ std::pair<LoopRef, LoopRef> Schedule::split(LoopRef loop, int64_t factor) {
   HONE_USER_CHECK(l->loop == LoopKind::kSerial)
       << "split: " << describe(l) << " is already " << name_of(l->loop) << "; split first";
   HONE_USER_CHECK(l->prefetch == 0) << "split: " << describe(l) << " has a prefetch; split first";
+  HONE_USER_CHECK(l->limit == 0) << "split: " << describe(l) << " has a limit; split first";
   return split_into(l, ceil_div(l->extent, factor), factor, Primitive::kSplit, factor,
                     fmt::format("split({}, {})", l->var->name, factor));
 }

@@ -68,6 +68,39 @@ TEST(Inputs, OneWholeNumberCanBeBound) {
   EXPECT_THAT(f.refusal(m, {.bind = {{"n", 4}, {"x", 1}}, .shapes = {}}), HasSubstr("one whole number can be bound"));
 }
 
+TEST(Inputs, AllElementsOfAnInputCanBeBoundToOneWholeNumber) {
+  const ModelFolder f;
+  TestModel m;
+  m.input("x", {3}).input("n", {3}, kInt64).node("Cast", {"n"}, {"f"}).number("to", kFloat);
+  m.node("Add", {"x", "f"}, {"y"}).output("y");
+  const OnnxModel bound = f.import(m, {.bind = {{"n", 4}}, .shapes = {}});
+  EXPECT_EQ(bound.graph.inputs.size(), 1u);
+  EXPECT_THAT(outputs_of(bound, {TensorData({f32, {3}}, floats_of({0, 1, 2}))}), ElementsAre(4, 5, 6));
+}
+
+TEST(Inputs, DimensionsMayBeSums) {
+  const ModelFolder f;
+  TestModel m;
+  m.input("x", {1, "past"}).input("y", {1, "past + 2"}).input("z", {1, "total"});
+  for (const char* n : {"x", "y", "z"})
+    m.node("Relu", {n}, {std::string("relu_") + n}).output(std::string("relu_") + n);
+  const OnnxModel g = f.import(m, {.bind = {{"past", 3}}, .sums = {{"total", "past+past+1"}}});
+  EXPECT_EQ(g.graph.inputs[1].type.shape[1], 5);
+  EXPECT_EQ(g.graph.inputs[2].type.shape[1], 7);
+  EXPECT_THAT(f.refusal(m, {.bind = {{"past", 3}}}), HasSubstr("total is not known"));
+  EXPECT_THAT(f.refusal(m, {.bind = {{"past", 3}}, .sums = {{"total", "other+1"}}}), HasSubstr("total is not known"));
+  EXPECT_THAT(f.refusal(m, {.bind = {{"past", 3}, {"total", 4}}, .sums = {{"none", "past+1"}}}),
+              HasSubstr("--bind none: no input has a dimension of that name"));
+}
+
+// Chains have no -0, which is another number than 0 where it is added.
+TEST(Inputs, NegativeZerosAreOperands) {
+  const ModelFolder f;
+  TestModel m;
+  m.input("x", {2}).floats("zero", {}, {-0.0f}).node("Add", {"x", "zero"}, {"y"}).output("y");
+  EXPECT_THAT(outputs_of(f.import(m), {TensorData({f32, {2}}, floats_of({1, 2}))}), ElementsAre(1, 2));
+}
+
 TEST(Inputs, InitializersAreNoInputs) {
   const ModelFolder f;
   TestModel m;

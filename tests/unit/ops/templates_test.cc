@@ -82,6 +82,14 @@ INSTANTIATE_TEST_SUITE_P(
                     "attention(b=1,m=1,n=1,k=1,v=1)", "attention(b=5,m=33,n=16,k=16,v=16,scores=mul[c])"));
 
 INSTANTIATE_TEST_SUITE_P(
+    CachedAttention, Templates,
+    testing::Values("cached_attention(b=2,m=1,n=130,k=64,v=64)", "cached_attention(b=3,m=4,n=37,k=8,v=12)",
+                    "cached_attention(b=1,m=3,n=100,k=20,v=7,scores=mul[0.25]+add[1x1x100],epilogue=add)",
+                    "cached_attention(b=2,m=5,n=70,k=3,v=40,scores=x=s+sigmoid+mul[s]+add[r],epilogue=add)",
+                    "cached_attention(b=1,m=2,n=64,k=24,v=1,dtype=f64)", "cached_attention(b=1,m=1,n=1,k=1,v=1)",
+                    "cached_attention(b=2,m=7,n=33,k=8,v=20,dtype=f16)"));
+
+INSTANTIATE_TEST_SUITE_P(
     Types, Templates, testing::ValuesIn([] {
       std::vector<std::string> all;
       for (const char* t : {"f16", "bf16", "f64", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"}) {
