@@ -39,6 +39,8 @@ Split chunks(int64_t extent, int64_t count) {
   return {ceil_div(extent, each), each};
 }
 
+int64_t usual_unrolling(int64_t extent, int64_t most) { return std::gcd(extent, most); }
+
 std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices) {
   std::vector<int64_t> out;
   for (int64_t c : choices)

@@ -35,6 +35,9 @@ Split chunks(int64_t extent, int64_t count);
 /// Blocks of input channels: the divisors of `channels` from half a vector to 64; all divisors when there is none.
 std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes);
 
+/// How often a loop of `extent` iterations is unrolled by default: `most`, a power of two, or what of it divides them.
+int64_t usual_unrolling(int64_t extent, int64_t most);
+
 /// The `choices` that are at least `least`; all of them when there is none.
 std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices);
 

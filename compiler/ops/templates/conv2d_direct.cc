@@ -1,5 +1,8 @@
 // Direct convolution: a tile of outputs (rows x columns x a block of output channels) is held in vector registers while
 // the reduction runs; weights are packed so that a block of output channels is one or a few vectors; data is broadcast.
+#include <algorithm>
+#include <cmath>
+
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
@@ -26,6 +29,15 @@ RowTasks usual_column_tasks(const ConvShape& c, const Target& target, const Conv
   const bool has_columns = c.n < target.threads && c.ow / kColumnsOfAThread >= target.threads;
   const bool is_better = bytes.weights < bytes.input + bytes.output || channel_blocks < target.threads;
   return has_columns && is_better ? RowTasks{true, target.threads} : RowTasks{false, 1};
+}
+
+// As a split takes it by default.
+int64_t nearest_factor(const std::vector<int64_t>& factors, int64_t preferred) {
+  const auto distance = [&](int64_t f) {
+    return std::fabs(std::log2(static_cast<double>(f) / static_cast<double>(preferred)));
+  };
+  return *std::min_element(factors.begin(), factors.end(),
+                           [&](int64_t a, int64_t b) { return distance(a) < distance(b); });
 }
 
 }  // namespace
@@ -55,6 +67,11 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
                                         16);
   const ImageTile usual = usual_tile(registers_of(oc_block, lanes));
   columns_of_tiles.prefer = {layout.out_block ? usual.columns : kUsualColumns};
+  // Where the width has few factors, the nearest one may be too wide for the registers: then the widest that is not.
+  const int64_t registers = registers_of(oc_block, lanes);
+  const auto fits = [&](int64_t columns) { return (columns + 1) * registers < target.vector_registers; };
+  if (!layout.out_block && !fits(nearest_factor(widths, kUsualColumns)))
+    columns_of_tiles.prefer = {*std::find_if(widths.rbegin(), widths.rend(), fits)};
   const Split ow = knobs.split("tile_ow", c.ow, 2, columns_of_tiles);
   const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, usual.rows);
   const int64_t element = dtypes_of(w).in.bytes(), weight_bytes = element * c.co * group_in * c.kh * c.kw;
@@ -78,7 +95,8 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const bool oc_inside = knobs.thread_choice("oc_inside", {0, 1}, tasks.all_channels ? 1 : 0) != 0;
   // Order of the reduction below the block of input channels: 0 kh kw ic, 1 kh ic kw, 2 ic kh kw.
   const int64_t order = knobs.choice("order", {0, 1, 2}, 0, {{0, "kh_kw_ic"}, {1, "kh_ic_kw"}, {2, "ic_kh_kw"}});
-  const int64_t ic_unroll = knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, 4);
+  const int64_t ic_unroll =
+      knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, usual_unrolling(layout.blocked ? ic_block : group_in, 4));
   const bool unroll_kw = knobs.choice("unroll_kw", {0, 1}, 0) != 0;
   const int64_t vector_bits = knobs.choice("vector_bits",
                                            target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}

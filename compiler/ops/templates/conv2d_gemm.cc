@@ -94,7 +94,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
                            : kBefore,
       {{kNobody, "in_place"}, {kTask, "task"}, {kBefore, "before"}});
   k.oc_inside = knobs.thread_choice("g_oc_inside", {0, 1}, usual.all_channels ? 1 : 0) != 0;
-  k.unroll_ic = knobs.choice("g_unroll_ic", {1, 2, 4, 8}, 4);
+  k.unroll_ic = knobs.choice("g_unroll_ic", {1, 2, 4, 8}, usual_unrolling(k.ic_block, 4));
 
   const int64_t registers = registers_of(k.oc_block, lanes), accumulators = k.tile_p * registers;
   knobs.require("accumulators leave registers for weights and data",

@@ -175,7 +175,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
                                : UsualTasks();
   k.tile_p = knobs.choice("w_tile_p", kTileRows, usual.rows);
   k.block_p = knobs.thread_choice("w_block_p", kBlockTiles, usual.count);
-  k.unroll_ic = knobs.choice("w_unroll_ic", {1, 2, 4, 8}, 2);
+  k.unroll_ic = knobs.choice("w_unroll_ic", {1, 2, 4, 8}, usual_unrolling(k.ic_block, 2));
   k.input_in_task = knobs.thread_choice("w_input_in_task", {0, 1}, usual.weights_once ? 0 : 1) != 0;
   k.oc_outer = knobs.thread_choice("w_oc_outer", {0, 1}, usual.weights_once ? 1 : 0) != 0;
 
