@@ -13,9 +13,11 @@
 namespace hone::bench {
 namespace {
 
-double seconds_of(const std::function<void()>& run, int64_t calls) {
+std::shared_ptr<void> placed(const Contender& c) { return c.place ? c.place() : nullptr; }
+
+double seconds_of(const Contender& c, int64_t calls) {
   const auto start = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < calls; ++i) run();
+  for (int64_t i = 0; i < calls; ++i) c.run();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -29,8 +31,9 @@ double median(std::vector<double> values) {
 std::map<std::string, double> interleave(const std::vector<Contender>& contenders, int rounds, double min_round_ms) {
   std::vector<int64_t> calls;
   for (const Contender& c : contenders) {
+    const auto place = placed(c);
     c.run();
-    const double once = std::min(seconds_of(c.run, 1), seconds_of(c.run, 1));
+    const double once = std::min(seconds_of(c, 1), seconds_of(c, 1));
     calls.push_back(std::max<int64_t>(1, static_cast<int64_t>(std::ceil(min_round_ms * 1e-3 / once))));
   }
   std::vector<std::vector<double>> times(contenders.size());
@@ -39,8 +42,9 @@ std::map<std::string, double> interleave(const std::vector<Contender>& contender
       const size_t turn = (i + static_cast<size_t>(round)) % contenders.size();
       // Until the previous one's idle threads have stopped spinning (see quiet_peers); then one call wakes this one's.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      const auto place = placed(contenders[turn]);
       contenders[turn].run();
-      times[turn].push_back(seconds_of(contenders[turn].run, calls[turn]) / static_cast<double>(calls[turn]));
+      times[turn].push_back(seconds_of(contenders[turn], calls[turn]) / static_cast<double>(calls[turn]));
     }
   std::map<std::string, double> medians;
   for (size_t i = 0; i < contenders.size(); ++i) medians[contenders[i].name] = median(times[i]);
@@ -56,7 +60,8 @@ Contender kernel_contender(std::string name, const Module& m, const Target& targ
     HONE_ICHECK(filled.ok()) << message_of(filled);
     kernel->set_input(i, data.data());
   }
-  return {std::move(name), [kernel] { HONE_ICHECK(kernel->run() == HONE_OK) << "a kernel failed"; }};
+  return {std::move(name), [kernel] { HONE_ICHECK(kernel->run_here() == HONE_OK) << "a kernel failed"; },
+          [kernel] { return std::shared_ptr<void>(new PinnedCaller(kernel->pinned())); }};
 }
 
 double geometric_mean(const std::vector<double>& values) {

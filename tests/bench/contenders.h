@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace hone::bench {
 struct Contender {
   std::string name;
   std::function<void()> run;
+  /// Brings the calling thread to where `run` wants it, as long as what it returns lives; empty: anywhere. That takes
+  /// microseconds, which are no part of a call.
+  std::function<std::shared_ptr<void>()> place = {};
 };
 
 /// The module's kernel, on seeded inputs of its own.
