@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
@@ -178,12 +179,15 @@ StatusOr<ModelWork> model_with_measured(const OperatorTable& operators, const st
 }
 
 // Measures what the model's layers could be instead of what they are: passes compare both when it is built next.
-Status measure_alternatives(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
-                            const TasksOutcome& outcome, const TaskServices& services) {
+// Whether the user let it come to its end.
+StatusOr<bool> measure_alternatives(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
+                                    const TasksOutcome& outcome, const TaskServices& services) {
   const auto& [f, io, place, store, cores, clock, prior] = services;
-  if (outcome.interrupted) return absl::OkStatus();
-  HONE_ASSIGN_OR_RETURN(const ModelWork work, model_with_measured(operators, imported, place.target, store, io.err));
-  if (work.alternatives.empty()) return absl::OkStatus();
+  if (outcome.interrupted) return false;
+  std::ostringstream said_before;
+  HONE_ASSIGN_OR_RETURN(const ModelWork work,
+                        model_with_measured(operators, imported, place.target, store, said_before));
+  if (work.alternatives.empty()) return true;
   io.err << fmt::format("tuner: measuring {} workloads that layers could be instead", work.alternatives.size())
          << std::endl;
   SessionOptions options = session_options(f, place.devices, work.alternatives.size());
@@ -193,7 +197,7 @@ Status measure_alternatives(const OperatorTable& operators, const std::vector<Mo
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(work.alternatives, options, services));
   if (measured.is_database_lost) return measured.outcome.status();
   if (!measured.outcome.ok()) io.err << "tuner: " << message_of(measured.outcome.status()) << std::endl;
-  return absl::OkStatus();
+  return !measured.outcome.ok() || !measured.outcome->interrupted;
 }
 
 }  // namespace
@@ -250,13 +254,16 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
       io.err << "tuner: " << task->label
              << ": the cost model failed, the search went on without it: " << clean_line(task->ranker.last_error())
              << std::endl;
-  if (f.model.empty()) report(f, io, target, store->path(), tasks, *outcome, {});
-  if (!f.model.empty()) {
-    HONE_RETURN_IF_ERROR(measure_alternatives(operators, imported, *outcome, services));
-    HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, io.err));
+  bool is_complete = !outcome->interrupted;
+  if (f.model.empty()) {
+    report(f, io, target, store->path(), tasks, *outcome, {});
+  } else {
+    HONE_ASSIGN_OR_RETURN(is_complete, measure_alternatives(operators, imported, *outcome, services));
+    std::ostringstream said_before;
+    HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, said_before));
     HONE_RETURN_IF_ERROR(report_model(f, io, place.target, *store, model.variants, tasks, *outcome));
   }
-  if (!outcome->interrupted) return drawn;
+  if (is_complete) return drawn;
   size_t trials = 0;
   for (const SessionOutcome& o : outcome->tasks) trials += o.trials;
   return interrupted_error(
