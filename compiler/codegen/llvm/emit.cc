@@ -15,6 +15,7 @@
 #include "compiler/codegen/llvm/c_data.h"
 #include "compiler/codegen/llvm/checked_accesses.h"
 #include "compiler/codegen/llvm/emit_stmt.h"
+#include "compiler/codegen/llvm/x86_features.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/runtime/include/hone_runtime.h"
@@ -80,6 +81,7 @@ class ModuleEmitter {
     dot_bits_ = dot_product_bits(target);
     vector_bits_ = m.vector_bits > 0 ? std::min(m.vector_bits, target.vector_bits) : target.vector_bits;
     scalef_bits_ = has_scalef(target) ? vector_bits_ : 0;
+    has_masked_loads_ = has_x86_features(target, {"avx2"});
   }
 
   std::unique_ptr<llvm::Module> emit() {
@@ -236,13 +238,15 @@ class ModuleEmitter {
   const Function* kernel_ = nullptr;  // that is being emitted
   bool is_checked_ = false;           // the kernel that is being emitted has run-time checks
   int vector_bits_ = 0, dot_bits_ = 0, scalef_bits_ = 0;
+  bool has_masked_loads_ = false;
 };
 
 // The body of one LLVM function: a kernel's, or a parallel loop's.
 class BodyEmitter final : public StmtEmitter {
  public:
   BodyEmitter(ModuleEmitter& m, llvm::Function* f, const CheckedAccesses& checked)
-      : StmtEmitter(f, fault_block(f), {.dot_bits = m.dot_bits_, .scalef_bits = m.scalef_bits_}),
+      : StmtEmitter(f, fault_block(f),
+                    {.dot_bits = m.dot_bits_, .scalef_bits = m.scalef_bits_, .has_masked_loads = m.has_masked_loads_}),
         m_(m),
         checked_(checked) {}
 

@@ -300,7 +300,8 @@ Value* ExprEmitter::emit_load(const Load* op) {
   const int64_t stride = ramp ? as_const_int(ramp->stride).value_or(0) : 0;
   if (!options_.simt && ramp && is_column(s, ramp, stride)) return from_memory(load_column(s, op, stride), t);
   Value* mask = active_.lanes ? active_.lanes : active_.any ? b_.CreateVectorSplat(t.lanes, active_.any) : nullptr;
-  if (!options_.simt && stride > 1 && stride <= kMostStride && t.lanes >= kLeastStridedLanes)
+  const bool reads_vectors = !mask || (options_.has_masked_loads && bytes >= 4);
+  if (!options_.simt && reads_vectors && stride > 1 && stride <= kMostStride && t.lanes >= kLeastStridedLanes)
     return from_memory(load_strided(s, op, stride, mask), t);
   if (options_.simt || (!mask && ramp)) return from_memory(load_lanes(s, op), t);
   return from_memory(

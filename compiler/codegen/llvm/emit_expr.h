@@ -38,6 +38,7 @@ struct ExprOptions {
   /// Code of one thread of a GPU: inactive accesses are branched around, lanes are masked one by one, and addresses
   /// hold no scaled index.
   bool simt = false;
+  bool has_masked_loads = false;  ///< of vectors of 4-byte and longer elements; others are loaded lane by lane
   /// What is known where the next code stands, for divisions that need no rounding; null: nothing.
   const Facts* facts = nullptr;
 };
