@@ -82,7 +82,8 @@ OnnxModel prepare_growing(const std::string& path, const PassContext& context, c
   PassContext of_model = context, of_shorter{context.operators, context.functions, context.lanes};
   of_model.growth = growth;
   of_shorter.growth = &read.shorter_growth;
-  of_shorter.measured = context.measured;
+  // The two graphs must be the same, and nobody measures the layers of the shorter one.
+  of_model.measured = {};
   read.model.graph = prepare_graph(std::move(read.model.graph), of_model, target, hooks);
   PassHooks<Graph> same_passes;
   same_passes.left_out = hooks.left_out;

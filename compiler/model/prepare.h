@@ -35,7 +35,8 @@ struct CacheOption {
 CacheOption cache_option(const std::string& text);
 
 /// prepare_model() of a decoder whose caches grow in place, up to `cache.most` rows before a call; *growth says which
-/// they are. UserError as import_growing(), and as check_growth() for a model that uses them otherwise than attention.
+/// they are. What was measured does not change its graph. UserError as import_growing(), and as check_growth() for a
+/// model that uses them otherwise than attention.
 OnnxModel prepare_growing(const std::string& path, const PassContext& context, const Target& target,
                           const OnnxOptions& options, const CacheOption& cache, Growth* growth,
                           const PassHooks<Graph>& hooks = {});
