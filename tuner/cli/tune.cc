@@ -188,10 +188,15 @@ StatusOr<bool> measure_alternatives(const OperatorTable& operators, const std::v
   HONE_ASSIGN_OR_RETURN(const ModelWork work,
                         model_with_measured(operators, imported, place.target, store, said_before));
   if (work.alternatives.empty()) return true;
-  io.err << fmt::format("tuner: measuring {} workloads that layers could be instead", work.alternatives.size())
+  size_t used = 0;
+  for (const SessionOutcome& o : outcome.tasks) used += o.trials;
+  const size_t count = work.alternatives.size(), most = session_options(f, 1, outcome.tasks.size()).trials;
+  SessionOptions options = session_options(f, place.devices, count);
+  options.trials = std::min(kAlternativeTrials * count, most - std::min(most, used));
+  io.err << fmt::format("tuner: {}{} workloads that layers could be instead",
+                        options.trials < count ? "no trials are left for " : "measuring ", count)
          << std::endl;
-  SessionOptions options = session_options(f, place.devices, work.alternatives.size());
-  options.trials = kAlternativeTrials * work.alternatives.size();
+  if (options.trials < count) return true;
   options.seconds = 0;
   options.is_model = false;
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(work.alternatives, options, services));
