@@ -115,8 +115,7 @@ Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel lo
   VariantRun run(v, out, err);
   std::vector<TensorData> inputs = given ? given->inputs : seeded_inputs(v.graph);
   if (v.growth) {
-    inputs.resize(caller_inputs(v.graph, v.growth));
-    inputs.push_back(TensorData::of_numbers({v.growth->most}));
+    inputs = with_most_rows(std::move(inputs), v.graph, *v.growth);
     loaded.join_caches(*v.growth);
   }
   const std::vector<TensorData> got = loaded.run(inputs);

@@ -115,9 +115,15 @@ class ModelCommand {
                            std::optional<Growth>* growth) {
     hooks.left_out = {o_.disabled.begin(), o_.disabled.end()};
     hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_input(binding, pass, g); };
-    OnnxModel model = o_.cache.empty() ? prepare_model(o_.model, pass_context(notes), target_, binding.options, hooks)
-                                       : prepare_growing(o_.model, pass_context(notes), target_, binding.options,
-                                                         cache_option(o_.cache), &growth->emplace(), hooks);
+    OnnxModel model;
+    if (o_.cache.empty()) {
+      model = prepare_model(o_.model, pass_context(notes), target_, binding.options, hooks);
+    } else {
+      GrowingModel read = import_growing(o_.model, operators_, binding.options, cache_option(o_.cache));
+      *growth = read.growth;
+      model.notes = read.model.notes;
+      model.graph = prepare_growing(std::move(read), pass_context(notes), target_, hooks);
+    }
     for (const std::string& note : model.notes)
       if (assumed_.insert(note).second) err_ << "assumed: " << note << "\n";
     return model;

@@ -28,6 +28,12 @@ std::vector<TensorData> seeded_inputs(const Graph& g) {
   return inputs;
 }
 
+std::vector<TensorData> with_most_rows(std::vector<TensorData> inputs, const Graph& g, const Growth& growth) {
+  inputs.resize(caller_inputs(g, &growth));
+  inputs.push_back(TensorData::of_numbers({growth.most}));
+  return inputs;
+}
+
 Difference difference(const TensorData& got, const TensorData& wanted) {
   const std::vector<double> a = got.values(), b = wanted.values();
   double most = 0, size = 0, sum = 0, sum_size = 0;

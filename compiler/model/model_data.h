@@ -4,11 +4,14 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/graph/growth.h"
 
 namespace hone {
 
 /// The same inputs for the same graph. Whole numbers, which are ids more often than not, are small.
 std::vector<TensorData> seeded_inputs(const Graph& g);
+/// The inputs of a graph whose caches grow in place, of which the last one says now that the most rows are there.
+std::vector<TensorData> with_most_rows(std::vector<TensorData> inputs, const Graph& g, const Growth& growth);
 
 struct Difference {
   double largest = 0;    ///< largest difference over the largest value

@@ -74,26 +74,24 @@ CacheOption cache_option(const std::string& text) {
   return {symbol, parse_number("--cache " + symbol, most, 1, INT32_MAX)};
 }
 
-OnnxModel prepare_growing(const std::string& path, const PassContext& context, const Target& target,
-                          const OnnxOptions& options, const CacheOption& cache, Growth* growth,
-                          const PassHooks<Graph>& hooks) {
-  GrowingModel read = import_growing(path, context.operators, options, cache.symbol, cache.most);
-  *growth = std::move(read.growth);
+Graph prepare_growing(GrowingModel imported, const PassContext& context, const Target& target,
+                      const PassHooks<Graph>& hooks) {
   PassContext of_model = context, of_shorter{context.operators, context.functions, context.lanes};
-  of_model.growth = growth;
-  of_shorter.growth = &read.shorter_growth;
+  of_model.growth = &imported.growth;
+  of_shorter.growth = &imported.shorter_growth;
   // The two graphs must be the same, and nobody measures the layers of the shorter one.
   of_model.measured = {};
-  read.model.graph = prepare_graph(std::move(read.model.graph), of_model, target, hooks);
+  of_model.alternatives = nullptr;
+  Graph made = prepare_graph(std::move(imported.model.graph), of_model, target, hooks);
   PassHooks<Graph> same_passes;
   same_passes.left_out = hooks.left_out;
-  const Graph shorter = prepare_graph(std::move(read.shorter), of_shorter, target, same_passes);
+  const Graph shorter = prepare_graph(std::move(imported.shorter), of_shorter, target, same_passes);
   try {
-    check_growth(read.model.graph, shorter, *growth);
+    check_growth(made, shorter, imported.growth);
   } catch (const UserError& e) {
-    throw UserError(path + ": " + e.what());
+    throw UserError(imported.path + ": " + e.what());
   }
-  return std::move(read.model);
+  return made;
 }
 
 void share_constants(const std::vector<Graph*>& graphs) {
@@ -117,10 +115,10 @@ void share_constants(const std::vector<Graph*>& graphs) {
     }
 }
 
-std::vector<ModelTask> model_tasks(const Graph& g) {
+std::vector<ModelTask> model_tasks(const Graph& g, const Growth* growth) {
   std::vector<ModelTask> tasks;
   std::map<std::string, size_t> known;
-  const Storage storage(g);
+  const Storage storage(g, growth);
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     if (storage.is_free(i)) continue;
     const Node& n = g.nodes[i];

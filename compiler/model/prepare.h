@@ -26,20 +26,13 @@ Graph prepare_graph(Graph imported, const PassContext& context, const Target& ta
 OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
                         const OnnxOptions& options, const PassHooks<Graph>& hooks = {});
 
-/// `NAME=N` as --cache has it: the dimension that counts the rows of caches, and the most of them.
-struct CacheOption {
-  std::string symbol;
-  int64_t most = 0;
-};
-/// UserError, one line, for other texts.
+/// `NAME=N` as --cache has it. UserError, one line, for other texts.
 CacheOption cache_option(const std::string& text);
 
-/// prepare_model() of a decoder whose caches grow in place, up to `cache.most` rows before a call; *growth says which
-/// they are. What was measured does not change its graph. UserError as import_growing(), and as check_growth() for a
-/// model that uses them otherwise than attention.
-OnnxModel prepare_growing(const std::string& path, const PassContext& context, const Target& target,
-                          const OnnxOptions& options, const CacheOption& cache, Growth* growth,
-                          const PassHooks<Graph>& hooks = {});
+/// prepare_graph() of a decoder whose caches grow in place; they stay what `imported.growth` says. What was measured
+/// does not change its graph. UserError as check_growth() for a model that uses them otherwise than attention.
+Graph prepare_growing(GrowingModel imported, const PassContext& context, const Target& target,
+                      const PassHooks<Graph>& hooks = {});
 
 /// Lets equal constants of the graphs, which are of one model's bindings, share their elements.
 void share_constants(const std::vector<Graph*>& graphs);
@@ -49,7 +42,8 @@ struct ModelTask {
   Workload workload;
   int count = 0;
 };
-/// The workloads of a graph behind all passes, each once, in the order in which they occur; views are none.
-std::vector<ModelTask> model_tasks(const Graph& g);
+/// The workloads of a graph behind all passes, each once, in the order in which they occur; views are none. `growth`:
+/// of a graph whose caches grow in place; null for others.
+std::vector<ModelTask> model_tasks(const Graph& g, const Growth* growth = nullptr);
 
 }  // namespace hone

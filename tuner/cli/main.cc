@@ -75,6 +75,10 @@ int main(int argc, char** argv) {
                  "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
+  app.add_option("--cache", f.cache,
+                 "of a decoder, as tensorc has it: the dimension that counts the rows of its caches, and the most of "
+                 "them: past=1023; tuned with nearly all of them there")
+      ->type_name("NAME=N");
   app.add_flag("--print-tasks", f.print_tasks, "of a model: print the file of --tasks that says the same");
   app.add_option("--target", f.target, "llvm: the CPU that measures; its fields can be given")->capture_default_str();
   const CLI::Option* trials =

@@ -22,10 +22,18 @@ std::vector<ModelGraph> import_model(const OperatorTable& operators, const Tuner
   std::vector<ModelGraph> variants;
   std::set<std::string> assumed;
   for (const ModelBinding& binding : model_bindings(f.bind, f.shapes)) {
-    OnnxModel model = import_onnx(f.model, operators, binding.options);
-    for (const std::string& note : model.notes)
+    ModelGraph& v = variants.emplace_back(ModelGraph{binding.name, {}});
+    std::vector<std::string> notes;
+    if (f.cache.empty()) {
+      OnnxModel model = import_onnx(f.model, operators, binding.options);
+      v.graph = std::move(model.graph), notes = std::move(model.notes);
+    } else {
+      v.growing =
+          std::make_shared<GrowingModel>(import_growing(f.model, operators, binding.options, cache_option(f.cache)));
+      notes = v.growing->model.notes;
+    }
+    for (const std::string& note : notes)
       if (assumed.insert(note).second) err << "tuner: assumed: " << clean_line(note) << std::endl;
-    variants.push_back({binding.name, std::move(model.graph)});
   }
   return variants;
 }
@@ -37,7 +45,7 @@ std::vector<WeightedWorkload> tasks_of(const std::vector<ModelGraph>& variants) 
   std::vector<WeightedWorkload> tasks;
   std::map<std::string, size_t> places;
   for (const ModelGraph& variant : variants)
-    for (const ModelTask& task : model_tasks(variant.graph)) {
+    for (const ModelTask& task : model_tasks(variant.graph, variant.growth())) {
       const auto [at, is_new] = places.try_emplace(to_string(task.workload), tasks.size());
       if (is_new) tasks.push_back({task.workload, 0});
       tasks[at->second].weight += task.count;
@@ -55,7 +63,9 @@ ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imp
   PassContext context{operators, functions};
   context.measured = measured;
   context.alternatives = &alternatives;
-  for (ModelGraph& variant : work.variants) variant.graph = prepare_graph(std::move(variant.graph), context, target);
+  for (ModelGraph& v : work.variants)
+    v.graph =
+        v.growing ? prepare_growing(*v.growing, context, target) : prepare_graph(std::move(v.graph), context, target);
   std::vector<std::string> skipped;
   std::string why;  // of the first
   for (WeightedWorkload& task : tasks_of(work.variants)) try {

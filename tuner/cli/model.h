@@ -1,12 +1,13 @@
 // --model: the workloads of a model instead of those of a file.
 #pragma once
 
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/frontend/onnx/import.h"
+#include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/target/target.h"
 #include "tuner/cli/tasks_file.h"
@@ -17,7 +18,11 @@ namespace hone {
 /// A model with one value for each of --bind and --shape.
 struct ModelGraph {
   std::string name;  ///< `batch=4`: what sets it apart from the others; empty where there is one
-  Graph graph;
+  Graph graph;       ///< with --cache empty until it is prepared, of `growing`
+  /// With --cache: the model as it was read. Null: no caches grow in place.
+  std::shared_ptr<const GrowingModel> growing = nullptr;
+
+  const Growth* growth() const { return growing ? &growing->growth : nullptr; }
 };
 
 /// The model of `flags.model` for every combination of its flags' values (model_bindings()), before anything starts.

@@ -32,8 +32,8 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
         << "--model names its workloads itself: --task, --args, --workload and --tasks exclude it";
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
-  HONE_USER_CHECK(f.bind.empty() && f.shapes.empty() && !f.print_tasks)
-      << "--bind, --shape and --print-tasks belong to --model";
+  HONE_USER_CHECK(f.bind.empty() && f.shapes.empty() && f.cache.empty() && !f.print_tasks)
+      << "--bind, --shape, --cache and --print-tasks belong to --model";
   if (!f.tasks.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
         << "--tasks names its workloads itself: --task, --args and --workload exclude it";
@@ -59,6 +59,7 @@ std::string build_command(const TunerFlags& f) {
   std::string line = "tensorc " + shell_quoted(f.model);
   for (const std::string& bind : f.bind) line += " --bind " + shell_quoted(bind);
   for (const std::string& shape : f.shapes) line += " --shape " + shell_quoted(shape);
+  if (!f.cache.empty()) line += " --cache " + shell_quoted(f.cache);
   if (f.target != "llvm") line += " --target " + shell_quoted(f.target);
   if (f.threads > 0) line += fmt::format(" --threads {}", f.threads);
   if (!f.db.empty()) line += " --db " + shell_quoted(f.db);
@@ -145,8 +146,7 @@ StatusOr<std::vector<WholeModel>> compare_with_default(const std::vector<ModelGr
   for (const ModelGraph& v : variants) {
     io.err << "tuner: building the model with default and with tuned configs"
            << (v.name.empty() ? "" : " for " + v.name) << std::endl;
-    out.push_back(compare_whole(v.graph, target, *hub, io.interrupts));
-    out.back().variant = v.name;
+    out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, *hub, io.interrupts));
   }
   return out;
 }

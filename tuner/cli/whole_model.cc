@@ -47,13 +47,14 @@ std::string different_outputs(const Graph& g, const std::vector<TensorData>& a, 
   return "";
 }
 
-LoadedModel built(const Graph& g, const Target& target, const std::string& name, const ChooseConfig& choose,
+LoadedModel built(ModelVariant variant, const std::string& name, const ChooseConfig& choose,
                   const std::function<int()>& interrupts) {
-  ModelOptions options{name, target, choose};
+  ModelOptions options{name, variant.target, choose};
   options.progress = [&](std::string_view, size_t, size_t) {
     if (interrupts && interrupts() > 0) throw Interrupted();
   };
-  return {build_model(g, options), name, target.threads};
+  variant.name.clear();  // it is alone in its artifact
+  return {build_model({variant}, options), name, variant.target.threads};
 }
 
 std::string not_here(const Target& target) {
@@ -88,10 +89,11 @@ std::vector<double> interleaved_medians(const std::vector<std::function<void()>>
   return medians;
 }
 
-WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub,
-                         const std::function<int()>& interrupts) {
+WholeModel compare_whole(const ModelVariant& variant, db::TopHub& hub, const std::function<int()>& interrupts) {
   WholeModel out;
-  if (out.why_not = not_here(target); !out.why_not.empty()) return out;
+  out.variant = variant.name;
+  if (out.why_not = not_here(variant.target); !out.why_not.empty()) return out;
+  const Graph& g = *variant.graph;
   try {
     const ChooseConfig defaults = [](const Workload&, const Target&, const Space& space) {
       return ChosenConfig{space.default_config(), "default", ""};
@@ -101,9 +103,14 @@ WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub,
       HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
       return *chosen;
     };
-    LoadedModel first = built(g, target, "model_default", defaults, interrupts);
-    LoadedModel second = built(g, target, "model_tuned", tuned, interrupts);
-    const std::vector<TensorData> inputs = seeded_inputs(g);
+    LoadedModel first = built(variant, "model_default", defaults, interrupts);
+    LoadedModel second = built(variant, "model_tuned", tuned, interrupts);
+    std::vector<TensorData> inputs = seeded_inputs(g);
+    if (variant.growth) {
+      inputs = with_most_rows(std::move(inputs), g, *variant.growth);
+      first.join_caches(*variant.growth);
+      second.join_caches(*variant.growth);
+    }
     out.different = different_outputs(g, first.run(inputs), second.run(inputs));
     const std::function<void()> run_first = [&] { first.run_again(); }, run_second = [&] { second.run_again(); };
     const double turn = std::max(kTurn, seconds_of(run_first)) + std::max(kTurn, seconds_of(run_second));

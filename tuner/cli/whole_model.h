@@ -8,8 +8,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
-#include "compiler/graph/graph.h"
-#include "compiler/target/target.h"
+#include "compiler/model/build_model.h"
 #include "db/lookup.h"
 
 namespace hone {
@@ -24,10 +23,10 @@ struct WholeModel {
   double gain() const { return default_seconds / tuned_seconds; }
 };
 
-/// Builds both artifacts for `target` and runs them, in turns, on seeded inputs. The tuned one is what tensorc builds:
-/// each config is the database's best, else the nearest, else the default. What hinders that is said in `why_not`: a
-/// target that is not this machine, a layer without a template, an interrupt.
-WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub, const std::function<int()>& interrupts);
+/// Builds both artifacts of a variant and runs them, in turns, on seeded inputs; caches have all of their rows. The
+/// tuned one is what tensorc builds: each config is the database's best, else the nearest, else the default. What
+/// hinders that is said in `why_not`: a target that is not this machine, a layer without a template, an interrupt.
+WholeModel compare_whole(const ModelVariant& variant, db::TopHub& hub, const std::function<int()>& interrupts);
 
 /// Medians of the seconds of one call of each: `turns` times some milliseconds of one, then of the next, and so on, so
 /// that what disturbs one disturbs all.

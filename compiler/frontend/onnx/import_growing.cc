@@ -145,6 +145,7 @@ class GrowingImport {
   GrowingModel import() {
     look_at_constants();
     GrowingModel out;
+    out.path = path_;
     out.model = model_for(most_);
     out.growth = growth_of(out.model.graph, most_);
     out.shorter = model_for(most_ - 1).graph;
@@ -223,7 +224,8 @@ class GrowingImport {
 }  // namespace onnx
 
 GrowingModel import_growing(const std::string& path, const OperatorTable& operators, const OnnxOptions& options,
-                            const std::string& symbol, int64_t most) {
+                            const CacheOption& cache) {
+  const auto& [symbol, most] = cache;
   HONE_USER_CHECK(most >= 1) << "--cache " << symbol << "=" << most << ": a cache has room for one row at least";
   HONE_USER_CHECK(!options.bind.contains(symbol) && !options.sums.contains(symbol))
       << "--cache " << symbol << ": --bind says what it is, too";

@@ -68,7 +68,7 @@ class CacheReaders {
     const AttentionShape& s = attention_shape(n.workload);
     std::vector<ValueId> inputs{
         rebuild_.now(n.inputs[0]), rebuild_.with_shape(rebuild_.now(keys->cache), {s.b, s.n, s.k}),
-        rebuild_.with_shape(rebuild_.now(values->cache), {s.b, s.n, s.v}), rebuild_.now(count_of(g_, growth_))};
+        rebuild_.now(count_of(g_, growth_)), rebuild_.with_shape(rebuild_.now(values->cache), {s.b, s.n, s.v})};
     for (size_t i = 3; i < n.inputs.size(); ++i) inputs.push_back(rebuild_.now(n.inputs[i]));
     const ValueId made = rebuild_.builder().add_one(
         "cached_attention",

@@ -33,7 +33,7 @@ constexpr Template kTemplates[] = {
     {"generic_cpu", "argmax", "llvm", 1, &generic_workload_cpu},
     {"generic_cpu", "argmin", "llvm", 1, &generic_workload_cpu},
     {"attention_cpu", "attention", "llvm", 1, &attention_cpu},
-    {"cached_attention_cpu", "cached_attention", "llvm", 1, &cached_attention_cpu},
+    {"cached_attention_cpu", "cached_attention", "llvm", 2, &cached_attention_cpu},
     {"matmul_gpu", "dense", "cuda", 3, &matmul_gpu},
     {"matmul_gpu", "batch_matmul", "cuda", 3, &matmul_gpu},
     {"elementwise_gpu", "elementwise", "cuda", 1, &elementwise_gpu},

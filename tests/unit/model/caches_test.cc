@@ -20,8 +20,8 @@
 #include "compiler/runtime/c_objects.h"
 #include "compiler/runtime/thread_pool.h"
 #include "compiler/runtime/variants/variants.h"
+#include "tests/fakes/decoder_model.h"
 #include "tests/fakes/temporary_folder.h"
-#include "tests/fakes/test_model.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {
@@ -30,7 +30,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr int64_t kMost = 21, kRoom = kMost + 1, kDim = 8, kHeads = 4, kWidth = kHeads * kDim;
+constexpr int64_t kDim = kDecoderDim, kHeads = kDecoderHeads, kWidth = kHeads * kDim, kRoom = kDecoderRoom,
+                  kMost = kRoom - 1;
 
 // One step of a decoder of 4 heads over `past` rows; `groups` of them share keys and values. Position `count` is added
 // to what comes in.
@@ -91,41 +92,6 @@ output "present_v" %present_v f32[1, {g}, {t}, {d}]
 )",
                             fmt::arg("h", kHeads), fmt::arg("t", total), fmt::arg("d", kDim), fmt::arg("w", kWidth),
                             fmt::arg("g", groups), fmt::arg("behind", behind_dots));
-}
-
-// The same decoder as exporters write it: its position, and the row of a table of distances that is added to its
-// scores, are made of the cache's shape. `more` is told the model in front of its outputs.
-TestModel exported_decoder(const std::function<void(TestModel&)>& more = {}) {
-  const auto weights = [](int64_t count, float step) {
-    std::vector<float> out;
-    for (int64_t i = 0; i < count; ++i) out.push_back(std::sin(step * static_cast<float>(i + 1)) / 4);
-    return out;
-  };
-  std::vector<float> distances;
-  for (int64_t q = 0; q < kRoom; ++q)
-    for (int64_t k = 0; k < kRoom; ++k) distances.push_back(-0.2f * static_cast<float>(std::abs(q - k)));
-  TestModel m;
-  m.input("x", {1, kWidth}).input("past_k", {1, kHeads, "past", kDim}).input("past_v", {1, kHeads, "past", kDim});
-  m.floats("table", {kRoom, kWidth}, weights(kRoom * kWidth, 0.37f)).floats("distances", {kRoom, kRoom}, distances);
-  m.numbers("two", {}, {2}).numbers("one", {}, {1}).numbers("axis0", {1}, {0}).numbers("axis1", {1}, {1});
-  m.numbers("heads", {4}, {1, kHeads, 1, kDim}).numbers("row", {2}, {1, kWidth}).floats("scale", {}, {0.35f});
-  m.node("Shape", {"past_k"}, {"shape"}).node("Gather", {"shape", "two"}, {"position"});
-  m.node("Add", {"position", "one"}, {"total"}).node("Range", {"position", "total", "one"}, {"positions"});
-  m.node("Gather", {"table", "positions"}, {"embedded"}).node("Add", {"x", "embedded"}, {"h"});
-  for (const std::string n : {"q", "k", "v"}) {
-    m.floats("w" + n, {kWidth, kWidth}, weights(kWidth * kWidth, 0.1f * static_cast<float>(n[0])));
-    m.node("MatMul", {"h", "w" + n}, {n}).node("Reshape", {n, "heads"}, {n + "4"});
-    if (n != "q") m.node("Concat", {"past_" + n, n + "4"}, {"present_" + n}).number("axis", 2);
-  }
-  m.node("Transpose", {"present_k"}, {"kt"}).ints("perm", {0, 1, 3, 2}).node("MatMul", {"q4", "kt"}, {"dots"});
-  m.node("Unsqueeze", {"position", "axis0"}, {"from"}).node("Unsqueeze", {"total", "axis0"}, {"to"});
-  m.node("Slice", {"distances", "from", "to", "axis0"}, {"one_row"});
-  m.node("Slice", {"one_row", "axis0", "to", "axis1"}, {"far"});
-  m.node("Mul", {"dots", "scale"}, {"scaled"}).node("Add", {"scaled", "far"}, {"scores"});
-  m.node("Softmax", {"scores"}, {"soft"}).number("axis", -1).node("MatMul", {"soft", "present_v"}, {"mix"});
-  m.node("Reshape", {"mix", "row"}, {"flat"}).node("Add", {"flat", "h"}, {"y"});
-  if (more) more(m);
-  return m.output("y").output("present_k").output("present_v");
 }
 
 // What a caller of the artifact has: buffers with room for all rows, and tensors that are their first ones.
@@ -403,13 +369,13 @@ struct ExportedCaches : Caches {
   BuiltModel built_from(const TestModel& m, const std::string& cache, int threads) const {
     std::ofstream(file, std::ios::binary) << m.model.SerializeAsString();
     const Target target = host_target(threads);
-    Growth grows;
-    const OnnxModel model =
-        prepare_growing(file, {test_operators(), functions}, target, options_, cache_option(cache), &grows);
+    GrowingModel read = import_growing(file, test_operators(), options_, cache_option(cache));
+    const Growth grows = read.growth;
+    const Graph graph = prepare_growing(std::move(read), {test_operators(), functions}, target);
     const ModelOptions options{"m", target, [](const Workload&, const Target&, const Space& space) {
                                  return ChosenConfig{space.default_config(), "default", ""};
                                }};
-    return build_model({ModelVariant{"", &model.graph, target, &grows}}, options);
+    return build_model({ModelVariant{"", &graph, target, &grows}}, options);
   }
   std::string refusal(const TestModel& m, const std::string& cache = "past=21") const {
     try {

@@ -1,7 +1,9 @@
 #include "tuner/cli/whole_model.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -9,6 +11,7 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/model/layers.h"
 #include "db/lookup.h"
+#include "tests/fakes/decoder_model.h"
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/workloads.h"
@@ -74,7 +77,7 @@ class Whole : public testing::Test {
 };
 
 TEST_F(Whole, BothArtifactsRunAndAgree) {
-  const WholeModel w = compare_whole(work_.variants[0].graph, here_, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({"", &work_.variants[0].graph, here_}, *hub_, [] { return 0; });
   EXPECT_EQ(w.why_not, "");
   EXPECT_EQ(w.different, "");
   EXPECT_GT(w.default_seconds, 0);
@@ -84,14 +87,14 @@ TEST_F(Whole, BothArtifactsRunAndAgree) {
 TEST_F(Whole, AnotherMachinesTargetIsNotTimed) {
   Target other = here_;
   other.mcpu = "i386";
-  const WholeModel w = compare_whole(work_.variants[0].graph, other, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({"", &work_.variants[0].graph, other}, *hub_, [] { return 0; });
   EXPECT_EQ(w.why_not, "it was tuned for another machine than this one");
   EXPECT_EQ(to_string(w), "model: not built and timed as a whole: it was tuned for another machine than this one\n");
   EXPECT_EQ(json_of(w).dump(), R"({"why_not":"it was tuned for another machine than this one"})");
 }
 
 TEST_F(Whole, AnInterruptEndsIt) {
-  EXPECT_EQ(compare_whole(work_.variants[0].graph, here_, *hub_, [] { return 1; }).why_not, "interrupted");
+  EXPECT_EQ(compare_whole({"", &work_.variants[0].graph, here_}, *hub_, [] { return 1; }).why_not, "interrupted");
 }
 
 TEST_F(Whole, TasksAreWeightedByHowOftenTheyRun) {
@@ -141,8 +144,29 @@ TEST_F(Whole, PartsOfASlowGroupAreMeasuredAndThenBuilt) {
   for (const WeightedWorkload& t : split.tasks) tasks.insert(to_string(t.workload));
   EXPECT_TRUE(tasks.contains(convolution));
   EXPECT_TRUE(tasks.contains(function));
-  const WholeModel w = compare_whole(split.variants[0].graph, here_, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({"", &split.variants[0].graph, here_}, *hub_, [] { return 0; });
   EXPECT_EQ(w.why_not + w.different, "");
+}
+
+TEST_F(Whole, CachesThatGrowInPlaceAreTunedAndComparedSo) {
+  std::ofstream(file_, std::ios::binary) << exported_decoder().model.SerializeAsString();
+  TunerFlags flags;
+  flags.model = file_, flags.cache = "past=21";
+  std::ostringstream err;
+  const std::vector<ModelGraph> imported = import_model(test_operators(), flags, err);
+  const ModelWork grown = model_work(test_operators(), imported, here_, err);
+  EXPECT_EQ(err.str(), "");
+  std::vector<std::string> names;
+  for (const WeightedWorkload& t : grown.tasks) names.push_back(t.workload.task());
+  EXPECT_THAT(names, testing::Contains("cached_attention"));
+  EXPECT_THAT(names, testing::Not(testing::Contains("concat"))) << "a cache costs nothing";
+  const ModelGraph& v = grown.variants.at(0);
+  const WholeModel w = compare_whole({v.name, &v.graph, here_, v.growth()}, *hub_, [] { return 0; });
+  EXPECT_EQ(w.why_not + w.different, "");
+  EXPECT_GT(w.tuned_seconds, 0);
+
+  flags.cache = "rows=21";
+  EXPECT_THROW(import_model(test_operators(), flags, err), UserError);
 }
 
 TEST(WholeModelText, SaysWhichVariantItIsAbout) {
