@@ -46,10 +46,12 @@ bool counts_on_average(double value, double tolerance) {
   return std::isfinite(value) && tolerance < kAnything;
 }
 
+int64_t place_of(const Expected& e, size_t sample) { return e.places.empty() ? e.samples[sample] : e.places[sample]; }
+
 CheckResult check_integers(const void* output, DType t, const Expected& e) {
   CheckResult r;
   for (size_t s = 0; s < e.samples.size(); ++s) {
-    const int64_t got = integer_at(output, t, e.samples[s]);
+    const int64_t got = integer_at(output, t, place_of(e, s));
     if (got == e.int_values[s]) continue;
     // At least 1: two different 64-bit numbers may round to the same double.
     const double error = std::max(1.0, std::abs(static_cast<double>(got) - static_cast<double>(e.int_values[s])));
@@ -81,7 +83,7 @@ CheckResult check_floats(const void* output, DType t, const Expected& e) {
                                     // bf16 rounds to inf slightly below its largest number
                                     : double{std::numeric_limits<float>::max()};
   const auto got_at = [&](size_t s) -> double {
-    const int64_t i = e.samples[s];
+    const int64_t i = place_of(e, s);
     return t == f32   ? element<float>(output, i)
            : t == f64 ? element<double>(output, i)
            : t == f16 ? float_of_f16(element<uint16_t>(output, i))

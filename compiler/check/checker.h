@@ -1,4 +1,4 @@
-// Compares a candidate's logical output with the reference.
+// Compares a candidate's output with the reference.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,8 @@ struct Expected {
   /// Floats: bound on the root of the sum of all squared errors. It tells a kernel that is less exact everywhere from
   /// one with a single unlucky element.
   double error_norm = std::numeric_limits<double>::infinity();
+  /// Where the samples lie in the output; empty: it is logical, each at its own index.
+  std::span<const int64_t> places = {};
 };
 
 /// Expected::error_norm of these values when their errors are typically as large as `typical`. Values that are no

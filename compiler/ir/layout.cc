@@ -188,6 +188,22 @@ void unpack_as(const void* physical, void* logical, const std::vector<int64_t>& 
 
 }  // namespace
 
+std::vector<int64_t> physical_indices(std::span<const int64_t> logical, const std::vector<int64_t>& shape,
+                                      const Layout& layout) {
+  const Walk walk(shape, layout);
+  std::vector<int64_t> out;
+  out.reserve(logical.size());
+  for (const int64_t index : logical) {
+    int64_t at = 0;
+    for (const LayoutDim& d : layout.dims) {
+      const auto axis = static_cast<size_t>(d.axis);
+      at = at * d.extent + index / walk.logical_stride[axis] % shape[axis] / d.stride % d.extent;
+    }
+    out.push_back(at);
+  }
+  return out;
+}
+
 void pack(const void* logical, void* physical, const std::vector<int64_t>& shape, const Layout& layout,
           int64_t element_bytes) {
   switch (element_bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,10 @@ struct Layout {
 
 /// Elements of `shape`; UserError when the product overflows 2^48.
 int64_t element_count(const std::vector<int64_t>& shape);
+
+/// Where elements of a tensor lie: the physical index of each of these logical ones, all of which are in `shape`.
+std::vector<int64_t> physical_indices(std::span<const int64_t> logical, const std::vector<int64_t>& shape,
+                                      const Layout& layout);
 
 /// Copies a row-major logical tensor into `layout` (padding zeroed) and back. `element_bytes` is 1, 2, 4 or 8.
 void pack(const void* logical, void* physical, const std::vector<int64_t>& shape, const Layout& layout,

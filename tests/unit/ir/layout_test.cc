@@ -142,5 +142,21 @@ TEST(Layout, RandomLayoutsAreBijective) {
   }
 }
 
+TEST(Layout, PhysicalIndicesAreWherePackPuts) {
+  const std::vector<int64_t> shape = {2, 20, 7, 9};
+  std::vector<int32_t> logical(static_cast<size_t>(element_count(shape)));
+  std::iota(logical.begin(), logical.end(), 1);
+  std::vector<int64_t> all(logical.size());
+  std::iota(all.begin(), all.end(), 0);
+  for (const char* name : {"NCHW", "NHWC", "NCHW16c", "NHWC8c", "CNWH4c2n", "NC8cHW", "NCHW4c2c", "HWNC3h5w"}) {
+    const Layout l = Layout::parse(name, "NCHW", shape);
+    std::vector<int32_t> physical(static_cast<size_t>(l.physical_size()));
+    pack(logical.data(), physical.data(), shape, l, 4);
+    const std::vector<int64_t> places = physical_indices(all, shape, l);
+    for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(physical[static_cast<size_t>(places[i])], logical[i]) << name;
+  }
+  EXPECT_THAT(physical_indices(std::vector<int64_t>{0}, {}, Layout::identity({})), ElementsAre(0));
+}
+
 }  // namespace
 }  // namespace hone
