@@ -190,16 +190,34 @@ void unpack_as(const void* physical, void* logical, const std::vector<int64_t>& 
 
 std::vector<int64_t> physical_indices(std::span<const int64_t> logical, const std::vector<int64_t>& shape,
                                       const Layout& layout) {
-  const Walk walk(shape, layout);
+  // What each coordinate adds.
+  std::vector<std::vector<int64_t>> added(shape.size());
+  for (size_t axis = 0; axis < shape.size(); ++axis) added[axis].assign(static_cast<size_t>(shape[axis]), 0);
+  int64_t stride = 1;
+  for (auto d = layout.dims.rbegin(); d != layout.dims.rend(); stride *= d++->extent) {
+    std::vector<int64_t>& of_axis = added[static_cast<size_t>(d->axis)];
+    for (size_t i = 0; i < of_axis.size(); ++i) of_axis[i] += static_cast<int64_t>(i) / d->stride % d->extent * stride;
+  }
   std::vector<int64_t> out;
   out.reserve(logical.size());
+  // Indices follow each other more often than not: a step is counted on from the last, without divisions.
+  std::vector<int64_t> at(shape.size(), 0);
+  int64_t last = 0;
   for (const int64_t index : logical) {
-    int64_t at = 0;
-    for (const LayoutDim& d : layout.dims) {
-      const auto axis = static_cast<size_t>(d.axis);
-      at = at * d.extent + index / walk.logical_stride[axis] % shape[axis] / d.stride % d.extent;
+    int64_t rest = index - last;
+    if (rest < 0) {
+      std::fill(at.begin(), at.end(), 0);
+      rest = index;
     }
-    out.push_back(at);
+    last = index;
+    for (size_t axis = shape.size(); axis-- > 0 && rest > 0;) {
+      rest += at[axis];
+      at[axis] = rest < shape[axis] ? rest : rest % shape[axis];
+      rest = rest < shape[axis] ? 0 : rest / shape[axis];
+    }
+    int64_t place = 0;
+    for (size_t axis = 0; axis < shape.size(); ++axis) place += added[axis][static_cast<size_t>(at[axis])];
+    out.push_back(place);
   }
   return out;
 }

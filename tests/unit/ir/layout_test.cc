@@ -154,6 +154,11 @@ TEST(Layout, PhysicalIndicesAreWherePackPuts) {
     pack(logical.data(), physical.data(), shape, l, 4);
     const std::vector<int64_t> places = physical_indices(all, shape, l);
     for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(physical[static_cast<size_t>(places[i])], logical[i]) << name;
+    // Not one behind the other, and not in order.
+    std::vector<int64_t> some;
+    for (int64_t i = 0; i < 400; ++i) some.push_back(i * 1237 % element_count(shape));
+    const std::vector<int64_t> of_some = physical_indices(some, shape, l);
+    for (size_t i = 0; i < some.size(); ++i) ASSERT_EQ(of_some[i], places[static_cast<size_t>(some[i])]) << name;
   }
   EXPECT_THAT(physical_indices(std::vector<int64_t>{0}, {}, Layout::identity({})), ElementsAre(0));
 }
