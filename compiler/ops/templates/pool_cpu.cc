@@ -56,7 +56,10 @@ PoolChoices choose_pool(const Workload& w, const Target& target, const ConvShape
       knobs.thread_choice("rows_outer", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
                           gives_rows_to_threads(c, target, 0, 1) ? 1 : 0) != 0;
   const std::vector<int64_t> reads = borders(w);
-  k.border = knobs.choice("border", reads, has_padding(c) ? reads.back() : 0,
+  // The nearest element's place costs nothing where it is one for a vector of channels; columns of their own would be
+  // gathered one by one. Copies are slower than the few conditions at a border.
+  const bool is_nearest = !k.along_w && has_padding(c) && may_read_nearest(w);
+  k.border = knobs.choice("border", reads, is_nearest ? 3 : 0,
                           {{0, "in_place"}, {1, "copy"}, {2, "copy_in_task"}, {3, "nearest"}});
   k.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
   k.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
