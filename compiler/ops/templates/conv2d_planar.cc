@@ -2,6 +2,7 @@
 // columns) is held in registers while the reduction runs; weights are broadcast, so that it does not matter how few
 // output channels there are, nor that theirs lie apart.
 #include <algorithm>
+#include <set>
 
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
@@ -9,18 +10,40 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/templates/tile.h"
 #include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
 namespace {
 
+struct PlanarTile {
+  int64_t channels = 1, columns = 1, rows = 1;
+};
+
 // Channels of a tile: all where they are few, so that data is read once.
 std::vector<int64_t> planar_channel_tiles(int64_t co) {
-  std::vector<int64_t> out;
-  for (const int64_t t : {1, 2, 3, 4, 6, 8, 12})
-    if (t <= co) out.push_back(t);
-  return out;
+  std::set<int64_t> out;
+  for (const int64_t t : {1, 2, 3, 4, 6, 8, 12}) out.insert(std::min(t, co));
+  return {out.begin(), out.end()};
+}
+
+// The tile that covers the image in the least time: an element of weights is broadcast to the columns of all rows.
+PlanarTile usual_planar_tile(const ConvShape& c, const std::vector<int64_t>& channels,
+                             const std::vector<int64_t>& columns, int64_t most_rows, const Target& target,
+                             int64_t lanes) {
+  PlanarTile best;
+  double least = 0;
+  for (const int64_t oc : channels)
+    for (const int64_t width : columns)
+      for (int64_t rows = 1; rows <= std::min(most_rows, c.oh); ++rows) {
+        const int64_t vectors = rows * registers_of(width, lanes);
+        if (oc * vectors > 1 && !fits_registers(oc, vectors, target)) break;
+        const double cost = static_cast<double>(ceil_div(c.co, oc) * ceil_div(c.ow, width) * ceil_div(c.oh, rows)) *
+                            step_cost(oc, vectors);
+        if (least == 0 || cost < least) least = cost, best = {oc, width, rows};
+      }
+  return best;
 }
 
 }  // namespace
@@ -29,9 +52,12 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   const ConvShape& c = conv_shape(w);
   const int64_t lanes = target.lanes(accumulator_bits(w));
 
-  const int64_t oc_tile = knobs.choice("p_tile_oc", planar_channel_tiles(c.co), 8);
-  const int64_t width = knobs.choice("p_tile_ow", vector_blocks(c.ow, lanes, c.ow), 2 * lanes);
-  const int64_t oh_tile = knobs.choice("p_tile_oh", {1, 2, 3, 4}, c.co < 4 ? std::min<int64_t>(4, c.oh) : 1);
+  constexpr int64_t kMostRows = 4;
+  const std::vector<int64_t> channel_tiles = planar_channel_tiles(c.co), widths = vector_blocks(c.ow, lanes, c.ow);
+  const PlanarTile usual = usual_planar_tile(c, channel_tiles, widths, kMostRows, target, lanes);
+  const int64_t oc_tile = knobs.choice("p_tile_oc", channel_tiles, usual.channels);
+  const int64_t width = knobs.choice("p_tile_ow", widths, usual.columns);
+  const int64_t oh_tile = knobs.choice("p_tile_oh", {1, 2, 3, kMostRows}, usual.rows);
   // A sequence has one row: the knob's parts are of its columns, where there are threads for them.
   const bool by_columns = c.oh == 1 && target.threads > 1;
   const int64_t parts = knobs.thread_choice("p_tasks_oh", chunk_counts(by_columns ? c.ow : c.oh), 16);
