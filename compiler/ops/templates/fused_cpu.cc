@@ -31,10 +31,16 @@ FusedChoices choose(const Definition& d, const TensorNode* r, const Target& targ
     knobs.when(k.lanes == 1);
   }
   k.block = knobs.choice("block", vector_blocks(last, lanes, last), 4 * lanes);
-  k.unroll = knobs.choice("unroll", {1, 2, 4, 8}, 1);
+  // Columns of sums fill half of the registers: the longer the pieces of a row that is read, the fewer rows it jumps to.
+  int64_t usual = 1;
+  const bool sums_columns = r && k.lanes == 1;
+  while (sums_columns && usual < 4 && 2 * usual * k.block <= last &&
+         4 * usual * registers_of(k.block, lanes) <= target.vector_registers)
+    usual *= 2;
+  k.unroll = knobs.choice("unroll", {1, 2, 4, 8}, usual);
   if (r) {
     knobs.when(true);
-    k.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
+    k.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, sums_columns ? 8 : 2);
   }
   int64_t elements = product_of(shape, shape.size());
   if (r)
