@@ -31,7 +31,7 @@ FusedChoices choose(const Definition& d, const TensorNode* r, const Target& targ
     knobs.when(k.lanes == 1);
   }
   k.block = knobs.choice("block", vector_blocks(last, lanes, last), 4 * lanes);
-  // Columns of sums fill half of the registers: the longer the pieces of a row that is read, the fewer rows it jumps to.
+  // Columns of sums fill half of the registers: the longer the pieces of a row, the fewer rows it jumps to.
   int64_t usual = 1;
   const bool sums_columns = r && k.lanes == 1;
   while (sums_columns && usual < 4 && 2 * usual * k.block <= last &&
