@@ -79,8 +79,11 @@ std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes&
     const Node& node = node_of(g, layers.calls[c]);
     out += fmt::format("{:4} {}\n     {}\n     config: {}\n", c, node.origin, to_string(k.workload), k.source);
     const std::string why = why_alone(static_cast<size_t>(layers.calls[c].node), node, storage, neighbours, notes);
-    if (layers.calls[c].region > 0)
-      out += fmt::format("     side by side: region {}, lane {}\n", layers.calls[c].region, layers.calls[c].lane);
+    if (const Layer& call = layers.calls[c]; call.region == 0 && !call.is_divided)
+      out += "     on one thread\n";
+    else if (call.region > 0)
+      out += fmt::format("     shares region {}{}\n", call.region,
+                         call.shares.size() == 1 ? fmt::format(", on thread {} alone", call.shares[0].thread) : "");
     if (!why.empty()) out += fmt::format("     by itself: {}\n", why);
     const std::string layout = why_in_layout(node, notes);
     if (!layout.empty()) out += fmt::format("     layout: {}\n", layout);

@@ -90,7 +90,11 @@ void add_ports_and_layers(const VariantBuilder& v, OrderedJson& j) {
                            {"workload", to_string(k.workload)},
                            {"config", k.config},
                            {"source", k.source}});
-    if (call.region > 0) j["layers"].back()["side_by_side"] = {{"region", call.region}, {"lane", call.lane}};
+    if (call.region == 0 && !call.is_divided) j["layers"].back()["threads"] = 1;
+    if (call.region > 0) {
+      j["layers"].back()["region"] = call.region;
+      if (call.shares.size() == 1) j["layers"].back()["thread"] = call.shares[0].thread;
+    }
     if (call.in_place) j["layers"].back()["in_place"] = k.module.params[*call.in_place].name;
   }
 }

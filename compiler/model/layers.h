@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/model_entry.h"
 #include "compiler/graph/graph.h"
 #include "compiler/model/storage.h"
 
@@ -33,7 +34,9 @@ struct Layer {
   size_t kernel = 0;
   /// The input, by number, whose memory its output takes; set when the memory is planned.
   std::optional<size_t> in_place = std::nullopt;
-  int region = 0, lane = 0;  ///< as of its ModelStep
+  bool is_divided = true;              ///< among the threads, where it runs by itself
+  int region = 0;                      ///< as of its ModelStep
+  std::vector<StepShare> shares = {};  ///< as of its ModelStep
 };
 
 struct Layers {

@@ -4,7 +4,8 @@
 #include <numeric>
 
 #include "compiler/arith/in_place.h"
-#include "compiler/model/side_by_side.h"
+#include "compiler/model/grain.h"
+#include "compiler/model/regions.h"
 
 namespace hone {
 namespace {
@@ -30,21 +31,25 @@ VariantBuilder::VariantBuilder(const ModelVariant& variant, const std::string& n
   layers_ = make_layers(g_, v_.target, name, storage_, alignments(), choose, packings);
   find_rows();
   // Not around caches: a new row is written before the first of all layers that read it.
-  if (!v_.growth) put_side_by_side();
+  if (!v_.growth) share_regions();
   plan();
 }
 
-void VariantBuilder::put_side_by_side() {
-  int region = 0;
-  for (const SideBySide& together : side_by_side(g_, storage_, layers_, v_.target.threads)) {
-    ++region;
-    for (size_t lane = 0; lane < together.lanes.size(); ++lane)
-      for (const size_t c : together.lanes[lane])
-        layers_.calls[c].region = region, layers_.calls[c].lane = static_cast<int>(lane);
+void VariantBuilder::share_regions() {
+  TaskTable tasks(layers_, v_.target.threads);
+  const std::vector<bool> divided = worth_threads(g_, storage_, layers_, tasks, v_.target);
+  for (size_t c = 0; c < divided.size(); ++c) layers_.calls[c].is_divided = divided[c];
+  int number = 0;
+  for (const Region& region : find_regions(g_, storage_, layers_, tasks, v_.target)) {
+    ++number;
+    for (size_t c = region.begin; c < region.end; ++c) layers_.calls[c].region = number;
+    for (size_t t = 0; t < region.threads.size(); ++t)
+      for (const Share& share : region.threads[t])
+        layers_.calls[share.call].shares.push_back({static_cast<int>(t), share.iterations});
   }
 }
 
-const Place* VariantBuilder::tensor_of(ValueId v) const {
+const TensorPlace* VariantBuilder::tensor_of(ValueId v) const {
   const auto& place = places_[static_cast<size_t>(storage_.root(v))];
   return place ? &*place : nullptr;
 }
@@ -60,8 +65,8 @@ std::vector<int64_t> VariantBuilder::alignments() const {
   return out;
 }
 
-Place VariantBuilder::place_of(ValueId v) const {
-  Place place = *places_[static_cast<size_t>(storage_.root(v))];
+TensorPlace VariantBuilder::place_of(ValueId v) const {
+  TensorPlace place = *places_[static_cast<size_t>(storage_.root(v))];
   place.offset += storage_.offset(v);
   return place;
 }
@@ -70,7 +75,7 @@ void VariantBuilder::place_tensors() {
   size_t tensor = 0;
   for (; tensor < caller_inputs(g_, v_.growth); ++tensor)
     if (const ValueId v = g_.inputs[tensor].value; v != kNoValue)
-      places_[static_cast<size_t>(v)] = Place{Place::In::kTensor, 0, tensor};
+      places_[static_cast<size_t>(v)] = TensorPlace{TensorPlace::In::kTensor, 0, tensor};
   if (v_.growth) places_[static_cast<size_t>(count_of(g_, *v_.growth))] = count_place();
   for (const Port& p : g_.outputs) {
     if (p.value != kNoValue) {
@@ -79,16 +84,16 @@ void VariantBuilder::place_tensors() {
           bytes_of(g_.value(root).type) != bytes_of(p.type))
         copies_.push_back({p.value, tensor});
       else
-        places_[static_cast<size_t>(root)] = Place{Place::In::kTensor, 0, tensor};
+        places_[static_cast<size_t>(root)] = TensorPlace{TensorPlace::In::kTensor, 0, tensor};
     }
     ++tensor;
   }
 }
 
 // The number of rows is what the first cache's shape says.
-Place VariantBuilder::count_place() const {
+TensorPlace VariantBuilder::count_place() const {
   const Cache& c = v_.growth->caches[0];
-  return {Place::In::kExtent, static_cast<int64_t>(c.axis * sizeof(int64_t)), c.input};
+  return {TensorPlace::In::kExtent, static_cast<int64_t>(c.axis * sizeof(int64_t)), c.input};
 }
 
 // A row is written in front of the first layer that reads the cache.
@@ -111,7 +116,8 @@ ValueId VariantBuilder::new_row(size_t cache) const {
 NewRow VariantBuilder::row_of(size_t cache) const {
   const Cache& c = v_.growth->caches[cache];
   const TensorType& type = g_.outputs[c.output].type;
-  NewRow row{place_of(new_row(cache)), {Place::In::kTensor, 0, caller_inputs(g_, v_.growth) + c.output}, count_place()};
+  NewRow row{
+      place_of(new_row(cache)), {TensorPlace::In::kTensor, 0, caller_inputs(g_, v_.growth) + c.output}, count_place()};
   row.bytes = type.dtype.bytes();
   for (size_t d = c.axis + 1; d < type.shape.size(); ++d) row.bytes *= type.shape[d];
   row.matrix_bytes = row.bytes * type.shape[c.axis];
@@ -150,21 +156,27 @@ void VariantBuilder::plan() {
   std::vector<ArenaBuffer> buffers;
   std::vector<int> buffer_of(g_.values.size(), -1);
   const int calls = static_cast<int>(layers_.calls.size());
-  // Calls side by side happen at one time, and none may overwrite what another of them reads.
+  // The calls of a region happen at one time, and none may overwrite what another of them reads; what one of them wrote
+  // the thread that reads it has.
   const auto when = [&](int c) {
     int first = c;
     while (first > 0 && region_of(c) > 0 && region_of(first - 1) == region_of(c)) --first;
     return first;
   };
-  std::vector<int> last_use(g_.values.size(), -1);
-  for (int c = 0; c < calls; ++c)
-    for (const auto* values_of : {&node_of(c).inputs, &node_of(c).outputs})
-      for (const ValueId v : *values_of) {
-        int& last = last_use[static_cast<size_t>(storage_.root(v))];
-        const bool is_shared =
-            last >= 0 && last != c && region_of(c) > 0 && (last == calls || region_of(last) == region_of(c));
-        last = is_shared ? calls : c;
-      }
+  std::vector<int> last_use(g_.values.size(), -1), last_read = last_use;
+  for (int c = 0; c < calls; ++c) {
+    for (const ValueId v : node_of(c).inputs) {
+      const auto root = static_cast<size_t>(storage_.root(v));
+      const int before = last_read[root];
+      const bool is_shared =
+          before >= 0 && before != c && region_of(c) > 0 && (before == calls || region_of(before) == region_of(c));
+      last_use[root] = last_read[root] = is_shared ? calls : c;
+    }
+    for (const ValueId v : node_of(c).outputs) {
+      int& last = last_use[static_cast<size_t>(storage_.root(v))];
+      last = std::max(last, c);
+    }
+  }
   for (const OutputCopy& copy : copies_) last_use[static_cast<size_t>(storage_.root(copy.value))] = calls;
   for (size_t k = 0; k < row_written_.size(); ++k) {
     int& last = last_use[static_cast<size_t>(storage_.root(new_row(k)))];
@@ -197,7 +209,8 @@ void VariantBuilder::plan() {
         {layers_.kernels[layers_.calls[static_cast<size_t>(c)].kernel].module.workspace_bytes, when(c), when(c)});
   memory_ = plan_memory(buffers);
   for (size_t v = 0; v < buffer_of.size(); ++v)
-    if (buffer_of[v] >= 0) places_[v] = Place{Place::In::kArena, memory_.offsets[static_cast<size_t>(buffer_of[v])], 0};
+    if (buffer_of[v] >= 0)
+      places_[v] = TensorPlace{TensorPlace::In::kArena, memory_.offsets[static_cast<size_t>(buffer_of[v])], 0};
   workspaces_.assign(memory_.offsets.end() - calls, memory_.offsets.end());
 }
 
@@ -206,9 +219,10 @@ void VariantBuilder::make_steps(WeightsPacker& packer) {
   for (size_t c = 0; c < layers_.calls.size(); ++c) {
     const Layer& call = layers_.calls[c];
     const Node& n = g_.nodes[static_cast<size_t>(call.node)];
-    ModelStep step{layers_.kernels[call.kernel].symbol, {}, workspaces_[c], 0, {}, call.region, call.lane};
+    ModelStep step{
+        layers_.kernels[call.kernel].symbol, {}, workspaces_[c], 0, {}, !call.is_divided, call.region, call.shares};
     for (size_t p = 0; p < n.inputs.size() + n.outputs.size(); ++p) {
-      for (const int64_t offset : packed[c][p]) step.arguments.push_back({Place::In::kWeights, offset, 0});
+      for (const int64_t offset : packed[c][p]) step.arguments.push_back({TensorPlace::In::kWeights, offset, 0});
       if (!packed[c][p].empty()) continue;
       const ValueId v = p < n.inputs.size() ? n.inputs[p] : n.outputs[p - n.inputs.size()];
       step.arguments.push_back(place_of(v));
@@ -222,10 +236,10 @@ void VariantBuilder::make_steps(WeightsPacker& packer) {
 void VariantBuilder::make_copies(WeightsPacker& packer) {
   for (const auto& [value, tensor] : copies_) {
     const ValueId root = storage_.root(value);
-    const Place from = g_.is_constant(root)
-                           ? Place{Place::In::kWeights, packer.keep(g_.value(root).constant->bytes()), 0}
-                           : place_of(value);
-    steps_.push_back({"", {from, {Place::In::kTensor, 0, tensor}}, 0, bytes_of(g_.value(value).type)});
+    const TensorPlace from =
+        g_.is_constant(root) ? TensorPlace{TensorPlace::In::kWeights, packer.keep(g_.value(root).constant->bytes()), 0}
+                             : place_of(value);
+    steps_.push_back({"", {from, {TensorPlace::In::kTensor, 0, tensor}}, 0, bytes_of(g_.value(value).type)});
   }
   ModelStep rest;
   for (size_t k = 0; k < row_written_.size(); ++k)

@@ -43,26 +43,26 @@ class VariantBuilder {
   const std::vector<ModelStep>& steps() const { return steps_; }
 
  private:
-  const Place* tensor_of(ValueId v) const;
+  const TensorPlace* tensor_of(ValueId v) const;
   std::vector<int64_t> alignments() const;
-  Place place_of(ValueId v) const;
+  TensorPlace place_of(ValueId v) const;
   const Node& node_of(int call) const {
     return g_.nodes[static_cast<size_t>(layers_.calls[static_cast<size_t>(call)].node)];
   }
   int region_of(int call) const { return layers_.calls[static_cast<size_t>(call)].region; }
   void place_tensors();
-  void put_side_by_side();
+  void share_regions();
   void find_rows();
   NewRow row_of(size_t cache) const;
   ValueId new_row(size_t cache) const;
-  Place count_place() const;
+  TensorPlace count_place() const;
   void plan();
   ValueId overwrite_input(size_t call, const std::vector<int>& last_use);
 
   const ModelVariant v_;
   const Graph& g_;
   const Storage storage_;
-  std::vector<std::optional<Place>> places_;  ///< by value; of views that of their root
+  std::vector<std::optional<TensorPlace>> places_;  ///< by value; of views that of their root
   std::vector<OutputCopy> copies_;
   Layers layers_;
   MemoryPlan memory_;

@@ -67,13 +67,13 @@ class ModelEmitter {
     return b_.CreateLoad(type, at(of, static_cast<int64_t>(offset)));
   }
 
-  Value* pointer(const Place& place) {
+  Value* pointer(const TensorPlace& place) {
     switch (place.in) {
-      case Place::In::kArena: return at(arena_, place.offset);
-      case Place::In::kTensor: return at(data_of(place.index), place.offset);
-      case Place::In::kExtent:
+      case TensorPlace::In::kArena: return at(arena_, place.offset);
+      case TensorPlace::In::kTensor: return at(data_of(place.index), place.offset);
+      case TensorPlace::In::kExtent:
         return at(member(b_.getPtrTy(), tensor(place.index), offsetof(DLTensor, shape)), place.offset);
-      case Place::In::kWeights: break;
+      case TensorPlace::In::kWeights: break;
     }
     return at(weights_, place.offset);
   }
@@ -167,7 +167,7 @@ class ModelEmitter {
     Value* runtime = f->getArg(3);
     const bool uses_weights = std::any_of(steps.begin(), steps.end(), [](const ModelStep& step) {
       return std::any_of(step.arguments.begin(), step.arguments.end(),
-                         [](const Place& place) { return place.in == Place::In::kWeights; });
+                         [](const TensorPlace& place) { return place.in == TensorPlace::In::kWeights; });
     });
     if (uses_weights) find_weights(f);
     // One place returns what a layer said.
@@ -181,7 +181,7 @@ class ModelEmitter {
       if (end > s + 1)
         emit_region(runtime, steps.subspan(s, end - s));
       else
-        emit_step(steps[s], runtime);
+        emit_step(steps[s], steps[s].is_alone ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : runtime);
       s = end;
     }
     b_.CreateRet(b_.getInt32(HONE_OK));
@@ -191,7 +191,7 @@ class ModelEmitter {
   void emit_step(const ModelStep& step, Value* runtime) {
     for (const NewRow& row : step.rows) emit_row(row);
     std::vector<Value*> pointers;
-    for (const Place& place : step.arguments) pointers.push_back(pointer(place));
+    for (const TensorPlace& place : step.arguments) pointers.push_back(pointer(place));
     if (step.symbol.empty()) {
       if (pointers.empty()) return;
       b_.CreateMemCpy(pointers[1], llvm::Align(1), pointers[0], llvm::Align(1), static_cast<uint64_t>(step.bytes));
@@ -209,32 +209,30 @@ class ModelEmitter {
     b_.SetInsertPoint(next);
   }
 
-  // A region of the runtime whose iterations are the lanes; without a runtime they run one after the other.
+  // A region of the runtime whose iterations are the threads' shares; without a runtime they run one after the other.
   void emit_region(Value* runtime, std::span<const ModelStep> steps) {
     auto* closure_type = llvm::ArrayType::get(b_.getPtrTy(), 3);
     llvm::Function* f = failed_->getParent();
     Value* closure = llvm::IRBuilder<>(&f->getEntryBlock(), f->getEntryBlock().begin()).CreateAlloca(closure_type);
     Value* const shared[] = {args_, arena_, weights_ ? weights_ : arena_};
     for (unsigned i = 0; i < 3; ++i) b_.CreateStore(shared[i], b_.CreateConstGEP2_32(closure_type, closure, 0, i));
-    llvm::Function* lanes = emit_lanes(fmt::format("{}.side_by_side{}", f->getName().str(), steps[0].region), steps);
-    const auto count = static_cast<uint64_t>(
-        std::max_element(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.lane < b.lane; })
-            ->lane +
-        1);
+    llvm::Function* threads = emit_threads(fmt::format("{}.region{}", f->getName().str(), steps[0].region), steps);
+    int last = 0;
+    for (const ModelStep& step : steps)
+      for (const StepShare& share : step.shares) last = std::max(last, share.thread);
+    const auto count = static_cast<uint64_t>(last) + 1;
     llvm::BasicBlock *alone = llvm::BasicBlock::Create(b_.getContext(), "alone", f, failed_),
                      *call = llvm::BasicBlock::Create(b_.getContext(), "call", f, failed_),
                      *joined = llvm::BasicBlock::Create(b_.getContext(), "joined", f, failed_);
     b_.CreateCondBr(b_.CreateIsNull(runtime), alone, call);
     b_.SetInsertPoint(alone);
-    Value* one_by_one = b_.CreateCall(lanes, {b_.getInt64(0), b_.getInt64(count), b_.getInt32(0), closure});
+    Value* one_by_one = b_.CreateCall(threads, {b_.getInt64(0), b_.getInt64(count), b_.getInt32(0), closure});
     b_.CreateBr(joined);
     b_.SetInsertPoint(call);
-    auto* type = llvm::FunctionType::get(
-        b_.getInt32Ty(),
-        {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getInt64Ty()}, false);
-    Value* together = b_.CreateCall(type, member(b_.getPtrTy(), runtime, offsetof(HoneRuntime, parallel_for)),
-                                    {member(b_.getPtrTy(), runtime, offsetof(HoneRuntime, self)), lanes, closure,
-                                     b_.getInt64(count), b_.getInt32(static_cast<uint32_t>(count)), b_.getInt64(0)});
+    Value* together =
+        b_.CreateCall(parallel_for_type(), member(b_.getPtrTy(), runtime, offsetof(HoneRuntime, parallel_for)),
+                      {member(b_.getPtrTy(), runtime, offsetof(HoneRuntime, self)), threads, closure,
+                       b_.getInt64(count), b_.getInt32(static_cast<uint32_t>(count)), b_.getInt64(0)});
     b_.CreateBr(joined);
     b_.SetInsertPoint(joined);
     llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
@@ -243,16 +241,24 @@ class ModelEmitter {
     go_on_if_ok(result);
   }
 
-  // A HoneChunk over the lanes of a region.
-  llvm::Function* emit_lanes(const std::string& name, std::span<const ModelStep> steps) {
+  llvm::FunctionType* chunk_type() {
+    return llvm::FunctionType::get(b_.getInt32Ty(), {b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getPtrTy()},
+                                   false);
+  }
+  llvm::FunctionType* parallel_for_type() {
+    llvm::Type *const pointer = b_.getPtrTy(), *const number = b_.getInt64Ty();
+    return llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, number, b_.getInt32Ty(), number},
+                                   false);
+  }
+
+  // A HoneChunk over the threads of a region.
+  llvm::Function* emit_threads(const std::string& name, std::span<const ModelStep> steps) {
     const auto outer = std::tuple(b_.saveIP(), args_, arena_, weights_, failed_, code_);
-    auto* type = llvm::FunctionType::get(b_.getInt32Ty(),
-                                         {b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getPtrTy()}, false);
-    llvm::Function* f = make_function(name, type);
+    llvm::Function* f = make_function(name, chunk_type());
     f->setLinkage(llvm::GlobalValue::InternalLinkage);
     const auto block = [&](const char* what) { return llvm::BasicBlock::Create(b_.getContext(), what, f); };
-    llvm::BasicBlock *entry = block("entry"), *head = block("head"), *body = block("body"), *next = block("next_lane"),
-                     *done = block("done");
+    llvm::BasicBlock *entry = block("entry"), *head = block("head"), *body = block("body"),
+                     *next = block("next_thread"), *done = block("done");
     failed_ = block("failed");
     code_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed_);
     llvm::IRBuilder<>(failed_).CreateRet(code_);
@@ -261,28 +267,76 @@ class ModelEmitter {
     for (size_t i = 0; i < 3; ++i) *shared[i] = member(b_.getPtrTy(), f->getArg(3), i * sizeof(void*));
     b_.CreateBr(head);
     b_.SetInsertPoint(head);
-    llvm::PHINode* lane = b_.CreatePHI(b_.getInt64Ty(), 2, "lane");
-    lane->addIncoming(f->getArg(0), entry);
-    b_.CreateCondBr(b_.CreateICmpSLT(lane, f->getArg(1)), body, done);
+    llvm::PHINode* thread = b_.CreatePHI(b_.getInt64Ty(), 2, "thread");
+    thread->addIncoming(f->getArg(0), entry);
+    b_.CreateCondBr(b_.CreateICmpSLT(thread, f->getArg(1)), body, done);
     b_.SetInsertPoint(body);
-    llvm::SwitchInst* which = b_.CreateSwitch(lane, next);
-    std::map<int, std::vector<const ModelStep*>> of_lane;
-    for (const ModelStep& step : steps) of_lane[step.lane].push_back(&step);
-    for (const auto& [number, own] : of_lane) {
-      llvm::BasicBlock* begin = block("lane");
+    llvm::SwitchInst* which = b_.CreateSwitch(thread, next);
+    std::map<int, std::vector<std::pair<const ModelStep*, const StepShare*>>> of_thread;
+    for (const ModelStep& step : steps)
+      for (const StepShare& share : step.shares) of_thread[share.thread].emplace_back(&step, &share);
+    for (const auto& [number, own] : of_thread) {
+      llvm::BasicBlock* begin = block("thread");
       which->addCase(b_.getInt64(static_cast<uint64_t>(number)), begin);
       b_.SetInsertPoint(begin);
-      for (const ModelStep* step : own) emit_step(*step, llvm::ConstantPointerNull::get(b_.getPtrTy()));
+      for (const auto& [step, share] : own) emit_step(*step, runtime_of(*share));
       b_.CreateBr(next);
     }
     b_.SetInsertPoint(next);
-    lane->addIncoming(b_.CreateAdd(lane, b_.getInt64(1)), next);
+    thread->addIncoming(b_.CreateAdd(thread, b_.getInt64(1)), next);
     b_.CreateBr(head);
     b_.SetInsertPoint(done);
     b_.CreateRet(b_.getInt32(HONE_OK));
     if (code_->getNumIncomingValues() == 0) failed_->eraseFromParent();
     b_.restoreIP(std::get<0>(outer));
     std::tie(std::ignore, args_, arena_, weights_, failed_, code_) = outer;
+    return f;
+  }
+
+  // A HoneRuntime whose parallel_for runs the share's iterations and leaves out all others; null for a whole layer.
+  Value* runtime_of(const StepShare& share) {
+    CData data(*module_);
+    if (share.iterations.empty()) return data.null();
+    std::vector<llvm::Constant*> words{data.number(share.thread), data.number(std::ssize(share.iterations))};
+    for (const IterationRange& r : share.iterations)
+      words.insert(words.end(), {data.number(r.begin), data.number(r.end)});
+    const int several = share.thread + 2;  // kernels do not ask a runtime of one worker
+    return data.stored(
+        data.structure({data.word(HONE_RUNTIME_ABI), data.word(several), data.array(words), run_share(), data.null()}));
+  }
+
+  // The parallel_for of these runtimes: `self` is the number of the thread, how many ranges there are, and the ranges.
+  llvm::Function* run_share() {
+    const std::string name = p_.name + ".run_share";
+    if (llvm::Function* known = module_->getFunction(name)) return known;
+    const auto at_end = b_.saveIP();
+    llvm::Function* f = make_function(name, parallel_for_type());
+    f->setLinkage(llvm::GlobalValue::InternalLinkage);
+    Value *self = f->getArg(0), *chunk = f->getArg(1), *closure = f->getArg(2);
+    const auto block = [&](const char* what) { return llvm::BasicBlock::Create(b_.getContext(), what, f); };
+    llvm::BasicBlock *entry = block("entry"), *range = block("range"), *more = block("more"), *end = block("end");
+    b_.SetInsertPoint(entry);
+    Value* worker = b_.CreateTrunc(member(b_.getInt64Ty(), self, 0), b_.getInt32Ty());
+    Value* count = member(b_.getInt64Ty(), self, sizeof(int64_t));
+    b_.CreateBr(range);
+    b_.SetInsertPoint(range);
+    llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
+    i->addIncoming(b_.getInt64(0), entry);
+    Value* words = b_.CreateGEP(b_.getInt64Ty(), self, b_.CreateAdd(b_.CreateShl(i, uint64_t{1}), b_.getInt64(2)));
+    Value* code = b_.CreateCall(
+        chunk_type(), chunk,
+        {member(b_.getInt64Ty(), words, 0), member(b_.getInt64Ty(), words, sizeof(int64_t)), worker, closure});
+    b_.CreateCondBr(b_.CreateIsNull(code), more, end);
+    b_.SetInsertPoint(more);
+    Value* next = b_.CreateAdd(i, b_.getInt64(1));
+    i->addIncoming(next, more);
+    b_.CreateCondBr(b_.CreateICmpSLT(next, count), range, end);
+    b_.SetInsertPoint(end);
+    llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
+    result->addIncoming(code, range);
+    result->addIncoming(b_.getInt32(HONE_OK), more);
+    b_.CreateRet(result);
+    b_.restoreIP(at_end);
     return f;
   }
 

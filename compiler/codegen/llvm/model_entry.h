@@ -12,7 +12,7 @@
 namespace hone {
 
 /// Where a layer's argument lies when the entry runs.
-struct Place {
+struct TensorPlace {
   enum class In : uint8_t {
     kArena,    ///< the workspace that the caller passes
     kWeights,  ///< the model's constants
@@ -26,23 +26,37 @@ struct Place {
 
 /// A row for a cache, copied behind those that are there: of each matrix one.
 struct NewRow {
-  Place from, to;  ///< the row of the first matrix; row 0 of the cache
-  Place count;     ///< s64: rows that are there
+  TensorPlace from, to;  ///< the row of the first matrix; row 0 of the cache
+  TensorPlace count;     ///< s64: rows that are there
   int64_t matrices = 1;
   int64_t bytes = 0;         ///< of a row
   int64_t matrix_bytes = 0;  ///< from one matrix of the cache to the next
 };
 
+/// Iterations begin .. end - 1 of a parallel loop, counted from 0.
+struct IterationRange {
+  int64_t begin = 0, end = 0;
+  bool operator==(const IterationRange&) const = default;
+};
+
+/// What one thread of a region runs of a step.
+struct StepShare {
+  int thread = 0;                          ///< counted from 0
+  std::vector<IterationRange> iterations;  ///< of the layer's only parallel loop; empty: the whole layer
+};
+
 /// One call of a layer's function (emit_layer_object()), or a copy of bytes.
 struct ModelStep {
   std::string symbol;  ///< empty: copies arguments[0] to arguments[1], where there are any
-  std::vector<Place> arguments;
+  std::vector<TensorPlace> arguments;
   int64_t workspace = 0;          ///< where in the arena the layer's own workspace begins
   int64_t bytes = 0;              ///< of a copy
   std::vector<NewRow> rows = {};  ///< written before the call
-  /// Neighbours of one region (0: of none) run side by side where there are threads: each lane's in order, on one
-  /// thread, and no lane needs what another one makes. Lanes count from 0.
-  int region = 0, lane = 0;
+  bool is_alone = false;          ///< on the calling thread, whatever the runtime offers
+  /// Neighbours of one region (0: of none) run in one parallel region of the runtime: each thread's shares in order,
+  /// and no thread needs what another one makes. Without a region there are no shares.
+  int region = 0;
+  std::vector<StepShare> shares = {};
 };
 
 struct ModelProgram {

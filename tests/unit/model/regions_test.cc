@@ -1,11 +1,12 @@
-// Small layers that run side by side.
-#include "compiler/model/side_by_side.h"
+// Layers that share a region of the runtime, and small ones that one thread computes alone.
+#include "compiler/model/regions.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <random>
 
+#include "compiler/arith/touched_elements.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/passes/passes.h"
@@ -53,43 +54,112 @@ void expect_right(const Graph& g, int threads, int runs) {
   }
 }
 
-TEST(SideBySide, BranchesHaveLanes) {
-  const Graph g = fork(3);
-  const BuiltModel two = built_for(g, 2), one = built_for(g, 1);
-  const std::vector<Layer>& calls = two.variants[0].layers.calls;
-  ASSERT_EQ(calls.size(), 9u);
-  for (size_t b = 0; b < 3; ++b) {
-    EXPECT_EQ(calls[2 * b].region, 1);
-    EXPECT_EQ(calls[2 * b].lane, calls[2 * b + 1].lane) << "the second reads what the first made";
+const std::vector<Layer>& calls_of(const BuiltModel& m) { return m.variants[0].layers.calls; }
+
+// By iteration of the call's parallel loop, or once where it has none: how many threads compute it.
+std::vector<int> times_computed(const BuiltModel& m, const Layer& call) {
+  const For* loop = whole_parallel_loop(m.variants[0].layers.kernels[call.kernel].module.kernels.at(0));
+  std::vector<int> times(loop ? static_cast<size_t>(*as_const_int(loop->extent)) : 1, 0);
+  for (const StepShare& share : call.shares) {
+    if (share.iterations.empty())
+      for (int& n : times) ++n;
+    for (const IterationRange& range : share.iterations)
+      for (int64_t i = range.begin; i < range.end; ++i) ++times.at(static_cast<size_t>(i));
   }
-  EXPECT_NE(calls[0].lane, calls[2].lane);
-  EXPECT_EQ(calls[8].region, 0) << "it needs all of them";
-  EXPECT_THAT(two.json, HasSubstr(R"("side_by_side":{"region":1,"lane":0})"));
-  EXPECT_THAT(one.json, Not(HasSubstr("side_by_side")));
+  return times;
 }
 
-TEST(SideBySide, LargeLayersAndChainsDoNot) {
-  for (const Graph& g : {fork(3, 20000), fork(1)})
-    for (const Layer& call : built_for(g, 2).variants[0].layers.calls) EXPECT_EQ(call.region, 0);
+TEST(Regions, BranchesRunSideBySide) {
+  const BuiltModel two = built_for(fork(3), 2), one = built_for(fork(3), 1);
+  ASSERT_EQ(calls_of(two).size(), 9u);
+  for (size_t c = 0; c < 6; ++c) EXPECT_GT(calls_of(two)[c].region, 0) << c;
+  EXPECT_THAT(two.json, HasSubstr(R"("region":1)"));
+  EXPECT_THAT(one.json, Not(HasSubstr("region")));
 }
 
-TEST(SideBySide, ComputesTheSame) {
+// Rows of one thread, layer after layer.
+TEST(Regions, LayersReadWhatTheirThreadWrote) {
+  const Graph g = parse_graph(test_operators(), R"(graph g
+input "x" %x f32[1, 4, 14, 14, 16]
+%w = constant f32[64, 64, 1, 1] fill 1
+%a = conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW16c) %x %w
+%b = conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW16c,epilogue=add+relu) %a %w %x
+%c = conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW16c) %b %w
+output "y" %c f32[1, 4, 14, 14, 16]
+)");
+  const BuiltModel m = built_for(g, 2);
+  for (const Layer& call : calls_of(m)) {
+    EXPECT_EQ(call.region, 1);
+    EXPECT_EQ(call.shares.size(), 2u) << "both threads have rows";
+  }
+  expect_right(g, 2, 50);
+}
+
+TEST(Regions, ReadersOfOtherThreadsRowsWait) {
+  const Graph g = parse_graph(test_operators(), R"(graph g
+input "x" %x f32[1, 16, 24, 24]
+%w = constant f32[16, 16, 3, 3] fill 1
+%a = conv2d(ci=16,h=24,w=24,co=16,layout=NCHW) %x %w
+%b = conv2d(ci=16,h=24,w=24,co=16,layout=NCHW) %a %w
+output "y" %b f32[1, 16, 24, 24]
+)");
+  const BuiltModel m = built_for(g, 2);
+  for (const Layer& call : calls_of(m)) EXPECT_EQ(call.region, 0);
+  expect_right(g, 2, 20);
+}
+
+TEST(Regions, EachIterationIsComputedOnce) {
+  for (const int threads : {2, 3, 4})
+    for (const int rows : {8, 64, 200}) {
+      const BuiltModel m = built_for(fork(4, rows), threads);
+      for (const Layer& call : calls_of(m)) {
+        if (call.region == 0) continue;
+        EXPECT_THAT(times_computed(m, call), testing::Each(1)) << threads << " threads, " << rows << " rows";
+      }
+    }
+}
+
+TEST(Regions, LargeLayersHaveTheirOwn) {
+  for (const Layer& call : calls_of(built_for(fork(3, 20000), 2))) EXPECT_EQ(call.region, 0);
+}
+
+TEST(Grain, WhatIsWorthThreads) {
+  const auto divided = [](int size, int threads) {
+    const Graph g = parse_graph(test_operators(), fmt::format(R"(graph g
+input "x" %x f32[{0}, {0}]
+%w = constant f32[{0}, {0}] fill 1
+%a = dense(m={0},n={0},k={0}) %x %w
+%b = dense(m={0},n={0},k={0}) %a %w
+output "y" %b f32[{0}, {0}]
+)",
+                                                              size));
+    std::vector<bool> out;
+    for (const Layer& call : calls_of(built_for(g, threads))) out.push_back(call.is_divided);
+    return out;
+  };
+  EXPECT_THAT(divided(16, 2), testing::Each(false)) << "a microsecond";
+  EXPECT_THAT(divided(512, 2), testing::Each(true));
+  EXPECT_THAT(divided(16, 1), testing::Each(true)) << "there is nothing to decide";
+}
+
+TEST(Regions, ComputesTheSame) {
   for (const int threads : {2, 3, 4})
     for (const int branches : {2, 3, 5}) expect_right(fork(branches), threads, 50);
 }
 
 // What a large layer made is read by all branches: none of them may write over it.
-TEST(SideBySide, WhatSeveralLanesReadIsNotOverwritten) {
+TEST(Regions, WhatSeveralThreadsReadIsNotOverwritten) {
   std::string text =
       "graph g\ninput \"x\" %x f32[200, 2000]\n%w = constant f32[24, 2000] fill 1\n%v = constant f32[24, 24] fill 2\n"
       "%r = dense(m=200,n=24,k=2000,epilogue=sigmoid) %x %w\n";
   const char* functions[] = {"tanh", "silu"};
-  for (int b = 0; b < 2; ++b)
-    text += fmt::format(
-        "%a{0} = elementwise(op={1},shape=200x24) %r\n"
-        "%b{0} = dense(m=200,n=24,k=24,epilogue=sigmoid) %a{0} %v\n%c{0} = dense(m=200,n=24,k=24) %b{0} %v\n"
-        "output \"y{0}\" %c{0} f32[200, 24]\n",
-        b, functions[b]);
+  for (int b = 0; b < 2; ++b) {
+    text += fmt::format("%a{0} = elementwise(op={1},shape=200x24) %r\n", b, functions[b]);
+    for (int i = 0; i < 6; ++i)
+      text += fmt::format("%{2}{0} = dense(m=200,n=24,k=24,epilogue=sigmoid) %{1}{0} %v\n", b, char('a' + i),
+                          char('b' + i));
+    text += fmt::format("output \"y{0}\" %g{0} f32[200, 24]\n", b);
+  }
   const Graph g = parse_graph(test_operators(), text);
   const BuiltModel built = built_for(g, 2);
   EXPECT_GT(built.variants[0].layers.calls[1].region, 0);
@@ -98,7 +168,7 @@ TEST(SideBySide, WhatSeveralLanesReadIsNotOverwritten) {
 }
 
 // Nodes that read, join, cut and overwrite each other's memory in any order.
-TEST(SideBySide, RandomGraphsComputeTheSame) {
+TEST(Regions, RandomGraphsComputeTheSame) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     std::mt19937_64 rng(seed);
     std::string text = "graph g\ninput \"x\" %x0 f32[8, 24]\n%w = constant f32[24, 24] fill 3\n";

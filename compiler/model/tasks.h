@@ -1,0 +1,45 @@
+// Layers as tasks that threads can have: what each reads and writes, and roughly how long it takes.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "compiler/arith/touched_elements.h"
+#include "compiler/graph/graph.h"
+#include "compiler/model/layers.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// Starting a region on several threads and waiting for the last one, and bytes a second that one core reads of what
+/// another one has just written. Between what was measured while the two CPUs of a virtual machine (Zen 5) lay close to
+/// each other (0.2 us, 30e9 and more) and far apart (1.5 us, 5e9): with the first ones small models take up to 1.1
+/// times as long on CPUs that lie far apart, with the second ones 1.27 times on close ones.
+inline constexpr double kRegionSeconds = 0.7e-6, kBytesBetweenCores = 20e9;
+
+/// Estimated seconds of a layer on one thread, when nothing has to be fetched: half of what whole vectors could reach.
+/// What matters is which layers are small.
+double estimated_seconds(const Graph& g, const Node& n, const Target& target);
+
+/// Of a kernel: the iterations of the parallel loop that it is, or all of it.
+struct Tasks {
+  bool is_divided = false;               ///< several tasks: one for each iteration
+  int64_t iterations = 1;                ///< of its longest parallel loop; 1: there is none
+  std::vector<TouchedElements> touched;  ///< by task, by the kernel's argument
+};
+
+/// The tasks of the kernels of a model, each looked at when it is first asked for.
+class TaskTable {
+ public:
+  TaskTable(const Layers& layers, int threads) : layers_(layers), threads_(threads) {}
+  const Tasks& of(size_t call);
+
+ private:
+  const Layers& layers_;
+  const int threads_;
+  std::map<size_t, std::unique_ptr<Tasks>> tasks_;  ///< by kernel
+};
+
+}  // namespace hone
