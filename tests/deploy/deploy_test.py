@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import yaml
@@ -166,6 +167,15 @@ class UnderFilters(unittest.TestCase):
                 children.append(subprocess.Popen(
                     [BIN / 'device-agent', '--tracker', address, '--name', 'free'],
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env))
+
+                def keys():
+                    told = run(BIN / 'tracker', 'status', '--json', '--tracker', address).stdout
+                    return {d['key'] for d in yaml.safe_load(told)['devices']}
+
+                # On a busy machine an agent needs a while to look for devices.
+                deadline = time.monotonic() + 60
+                while not {'unit/cpu', 'free/cpu'} <= keys() and time.monotonic() < deadline:
+                    time.sleep(0.2)
                 tuned = run(BIN / 'tuner', '--tracker', address, '--device', 'unit/cpu', '--task', 'dense',
                             '--args', 'm=16,n=64,k=64', '--target', 'llvm', '--trials', '8', '--json', env=env)
                 self.assertEqual(tuned.returncode, 0, tuned.stderr)
