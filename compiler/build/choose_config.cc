@@ -32,6 +32,13 @@ std::vector<double> numbers_of(const std::string& text) {
 // Larger than any distance between numbers: the anchor's shape comes before what precedes and follows it.
 constexpr double kOtherChain = 1e6;
 
+// What says which elements an operator reads for one of its outputs: with another window other algorithms are good.
+bool is_of_window(const std::string& attribute) {
+  for (const char* name : {"kh", "kw", "stride", "dilation", "groups"})
+    if (attribute == name) return true;
+  return false;
+}
+
 // Whether a chain rounds to whole numbers: a difference of a rounding, which algorithms differ by, is a step there.
 bool has_steps(const std::string& chain) {
   return chain.find("round") != std::string::npos || chain.find("saturate") != std::string::npos;
@@ -49,6 +56,7 @@ double workload_distance(const Workload& a, const Workload& b) {
       sum += kOtherChain;
       continue;
     }
+    if (is_of_window(x->name)) return INFINITY;
     const std::vector<double> m = numbers_of(x->text), n = numbers_of(y->text);
     if (m.empty() || m.size() != n.size()) return INFINITY;
     for (size_t d = 0; d < m.size(); ++d) sum += std::fabs(std::log2(1 + m[d]) - std::log2(1 + n[d]));

@@ -36,14 +36,15 @@ std::vector<std::string> rank_gpu_targets(const Target& target, const std::vecto
 std::vector<std::string> rank_cpu_targets(const Target& target, const std::vector<std::string>& known);
 
 /// How far apart two workloads of one task are: the sum of |log2| of the ratios of their numbers, and 1e6 for each
-/// chain (prologue, epilogue) that is not the same; infinite where they differ in anything else, or
-/// one chain rounds to whole numbers and the other does not.
+/// chain (prologue, epilogue) that is not the same; infinite where they differ in anything else, read another window
+/// (kernel, stride, dilation, groups), or one chain rounds to whole numbers and the other does not.
 double workload_distance(const Workload& a, const Workload& b);
 
 /// How far apart shapes may be for one's config to be tried for the other, as a workload_distance(). Left out of a
-/// package of 376 workloads tuned with AVX-512, 60 had 1.01 of their default's speed with the config of a workload
-/// within this distance, 0.95 within twice of it and 0.84 beyond (`bench_nearest`).
-inline constexpr double kNearestDistance = 2;
+/// package of 565 workloads tuned with AVX-512 (Zen 5), 23 had 1.00 of their default's speed with the config of a
+/// workload within this distance, and 19 within twice of it 0.89; a convolution of stride 1 took 2.7 times as long with
+/// that of one of stride 2 (`bench_nearest`).
+inline constexpr double kNearestDistance = 1;
 
 /// Known workloads of the same task whose shapes are not farther than `farthest`, nearest first; another chain counts
 /// after all shapes.

@@ -161,6 +161,17 @@ TEST(RankNearest, ComparesShapesOfAsManyAxes) {
             (std::vector<std::string>{near}));
 }
 
+// Winograd's algorithm is for a stride of 1.
+TEST(RankNearest, KeepsWindowsApart) {
+  const auto text = [](const char* of) { return to_string(parse_workload(of)); };
+  const Workload w = parse_workload("conv2d(ci=64,h=28,w=28,co=64)");
+  EXPECT_EQ(rank_nearest(w, {text("conv2d(ci=64,h=28,w=28,co=64,stride=2)"),
+                             text("conv2d(ci=64,h=28,w=28,co=64,kh=1,kw=1,pad=0)"),
+                             text("conv2d(ci=64,h=28,w=28,co=64,pad=2,dilation=2)"),
+                             text("conv2d(ci=64,h=28,w=28,co=96)"), text("conv2d(ci=64,h=28,w=28,co=512)")}),
+            (std::vector<std::string>{text("conv2d(ci=64,h=28,w=28,co=96)")}));
+}
+
 TEST_F(ChooseConfig, AdaptsTheNearestWorkload) {
   record(w, target, space, space.print(space.default_config()), 1e-3);
   const Workload near = parse_workload("dense(m=32,n=96,k=48)");
