@@ -29,7 +29,6 @@ class Sets {
     return i;
   }
   void join(int a, int b) { at(set_of(b)) = set_of(a); }
-  size_t size() const { return parents_.size(); }
 
  private:
   int& at(int i) { return parents_[static_cast<size_t>(i)]; }
