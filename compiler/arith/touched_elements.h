@@ -14,7 +14,7 @@ struct ElementRun {
   bool operator==(const ElementRun&) const = default;
 };
 
-/// By parameter of the kernel. In order, without overlaps.
+/// By parameter of the kernel. touched_elements() gives the runs of each in order, without overlaps.
 struct TouchedElements {
   std::vector<std::vector<ElementRun>> read, written;
 };

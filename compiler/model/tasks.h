@@ -14,9 +14,9 @@
 namespace hone {
 
 /// Starting a region on several threads and waiting for the last one, and bytes a second that one core reads of what
-/// another one has just written. Between what was measured while the two CPUs of a virtual machine (Zen 5) lay close to
-/// each other (0.2 us, 30e9 and more) and far apart (1.5 us, 5e9): with the first ones small models take up to 1.1
-/// times as long on CPUs that lie far apart, with the second ones 1.27 times on close ones.
+/// another one has just written. Chosen on a virtual machine (Zen 5) whose two CPUs lie close to each other at times
+/// and far apart at others: while they are far, PP-OCR's classifier takes 1.07 times as long with (0.3 us, 40e9) as
+/// with (1.5 us, 10e9), and with the latter 1.27 times as long as with all layers divided while they are close.
 inline constexpr double kRegionSeconds = 0.7e-6, kBytesBetweenCores = 20e9;
 
 /// Estimated seconds of a layer on one thread, when nothing has to be fetched: half of what whole vectors could reach.

@@ -109,14 +109,17 @@ output "y" %b f32[1, 16, 24, 24]
 }
 
 TEST(Regions, EachIterationIsComputedOnce) {
+  int shared = 0;
   for (const int threads : {2, 3, 4})
     for (const int rows : {8, 64, 200}) {
       const BuiltModel m = built_for(fork(4, rows), threads);
       for (const Layer& call : calls_of(m)) {
         if (call.region == 0) continue;
+        ++shared;
         EXPECT_THAT(times_computed(m, call), testing::Each(1)) << threads << " threads, " << rows << " rows";
       }
     }
+  EXPECT_GT(shared, 20);
 }
 
 TEST(Regions, LargeLayersHaveTheirOwn) {
@@ -169,6 +172,7 @@ TEST(Regions, WhatSeveralThreadsReadIsNotOverwritten) {
 
 // Nodes that read, join, cut and overwrite each other's memory in any order.
 TEST(Regions, RandomGraphsComputeTheSame) {
+  int shared = 0;
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     std::mt19937_64 rng(seed);
     std::string text = "graph g\ninput \"x\" %x0 f32[8, 24]\n%w = constant f32[24, 24] fill 3\n";
@@ -208,8 +212,12 @@ TEST(Regions, RandomGraphsComputeTheSame) {
     }
     for (int o = values - 3; o < values; ++o) text += fmt::format("output \"o{0}\" %x{0} f32[8, 24]\n", o);
     const Graph g = remove_dead(parse_graph(test_operators(), text));
-    for (const int threads : {2, 3}) expect_right(g, threads, 20);
+    for (const int threads : {2, 3}) {
+      for (const Layer& call : calls_of(built_for(g, threads))) shared += call.region > 0;
+      expect_right(g, threads, 20);
+    }
   }
+  EXPECT_GT(shared, 100) << "layers that share a region";
 }
 
 }  // namespace
