@@ -188,29 +188,34 @@ Value* ExprEmitter::emit_fused(const Binary* op) {
   return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {x->getType()}, {y, z, x});
 }
 
-// 1 / (1 + e^x), the logistic function, and other inverses of what is at least 1.
-Value* ExprEmitter::emit_logistic(const Binary* op) {
+// 1 / (1 + e^x), the logistic function, and other inverses of what is at least 1; times `factor`, which may be null.
+Value* ExprEmitter::emit_inverse(const Binary* op, const Expr& factor) {
   if (op->op != BinaryOp::kDiv || number_of(op->a) != 1) return nullptr;
   const Binary* sum = as<Binary>(op->b);
   if (!sum || sum->op != BinaryOp::kAdd) return nullptr;
   if (!(number_of(sum->a) >= 1 && is_positive(sum->b)) && !(number_of(sum->b) >= 1 && is_positive(sum->a)))
     return nullptr;
+  Value* by = factor ? emit(factor) : nullptr;
   if (const Call* power = beside_one(sum, Intrinsic::kExp))
-    return hone::emit_logistic(b_, emit(power->args[0]), options_.scalef_bits);
-  return emit_reciprocal(b_, emit(op->b), options_.scalef_bits);
+    return emit_logistic(b_, emit(power->args[0]), by, options_.math_units);
+  return emit_quotient(b_, by, emit(op->b), options_.math_units);
 }
 
 // 1 + erf(x), of gelu.
 Value* ExprEmitter::emit_one_plus_erf(const Binary* op) {
   const Call* erf = beside_one(op, Intrinsic::kErf);
-  return erf ? hone::emit_one_plus_erf(b_, emit(erf->args[0]), options_.scalef_bits) : nullptr;
+  return erf ? hone::emit_one_plus_erf(b_, emit(erf->args[0]), options_.math_units) : nullptr;
 }
 
 Value* ExprEmitter::emit_binary(const Binary* op) {
   if (is_linear_op(op))
     if (const auto form = linear_of(Expr(op))) return emit_linear(*form);
   if (Value* fused = emit_fused(op)) return fused;
-  if (Value* logistic = emit_logistic(op)) return logistic;
+  if (Value* inverse = emit_inverse(op, Expr())) return inverse;
+  if (op->op == BinaryOp::kMul)
+    for (const bool second : {true, false})
+      if (const Binary* inverse = as<Binary>(second ? op->b : op->a))
+        if (Value* quotient = emit_inverse(inverse, second ? op->a : op->b)) return quotient;
   if (Value* one_plus_erf = emit_one_plus_erf(op)) return one_plus_erf;
   switch (op->op) {
     case BinaryOp::kEq:
@@ -420,7 +425,7 @@ Value* ExprEmitter::emit_call(const Call* op) {
     case Intrinsic::kExp:
     case Intrinsic::kLog:
     case Intrinsic::kTanh:
-    case Intrinsic::kErf: return emit_math(b_, op->function, args[0], options_.scalef_bits);
+    case Intrinsic::kErf: return emit_math(b_, op->function, args[0], options_.math_units);
     case Intrinsic::kRint: return b_.CreateIntrinsic(llvm::Intrinsic::rint, {type}, args);
     case Intrinsic::kSqrt: return b_.CreateIntrinsic(llvm::Intrinsic::sqrt, {type}, args);
     case Intrinsic::kFma:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/arith/bounds.h"
+#include "compiler/codegen/llvm/emit_math.h"
 #include "compiler/codegen/llvm/hoisting_builder.h"
 #include "compiler/ir/stmt.h"
 #include "compiler/target/target.h"
@@ -31,8 +32,8 @@ struct BufferSlot {
 
 /// Properties of the machine that decide between equivalent forms of code.
 struct ExprOptions {
-  int dot_bits = 0;             ///< the widest vector of 4-way dot products that it has (0: none)
-  int scalef_bits = 0;          ///< the widest vector of AVX-512's scalef and range (0: none), see emit_math
+  int dot_bits = 0;  ///< the widest vector of 4-way dot products that it has (0: none)
+  MathUnits math_units;
   int index_bits = 64;          ///< of index arithmetic; 32 only where every step of it is proved to fit
   int64_t base_alignment = 64;  ///< bytes, of a buffer whose slot does not say it
   /// Code of one thread of a GPU: inactive accesses are branched around, lanes are masked one by one, and addresses
@@ -48,9 +49,6 @@ llvm::Type* llvm_type(llvm::IRBuilderBase& b, DType t);
 
 /// The widest vector, in bits, for which `target` has a 4-way u8 x s8 dot product that adds to s32; 0 when it has none.
 int dot_product_bits(const Target& target);
-
-/// Whether `target` has AVX-512's scalef and range for vectors of every width.
-bool has_scalef(const Target& target);
 
 /// Emits at the builder's position; moves it to a new block where a run-time check needs one.
 class ExprEmitter {
@@ -105,7 +103,7 @@ class ExprEmitter {
   llvm::Value* four_bytes(const Call* op, size_t first);
   llvm::Value* emit_load(const Load* op);
   llvm::Value* emit_fused(const Binary* op);
-  llvm::Value* emit_logistic(const Binary* op);
+  llvm::Value* emit_inverse(const Binary* op, const Expr& factor);
   llvm::Value* emit_one_plus_erf(const Binary* op);
   llvm::Value* emit_linear(const Linear& form);
   bool is_nonnegative(const Expr& e) const { return options_.facts && options_.facts->bounds(e).lo >= 0; }

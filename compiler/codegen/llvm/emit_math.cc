@@ -1,7 +1,7 @@
 // The polynomials are minimax fits made for this file (Lawson's iteration on 160 Chebyshev nodes in 60 decimal digits,
-// each coefficient rounded to f32 before the next is fitted). Their errors, relative to the function: exp 2^-28.2, log
-// 2^-30.4, tanh 2^-27.6, erf 2^-29.9 and 2^-34.8; 1 + erf, absolute, 2^-25.9. Reductions of the argument are Cody and
-// Waite's: ln 2 in two parts, the first with so few bits that its multiples are exact.
+// each coefficient rounded to f32 before the next is fitted). Their errors, relative to the function: exp 2^-28.2, exp2
+// 2^-28.3, log 2^-30.4, tanh 2^-27.6, erf 2^-29.9 and 2^-34.8; 1 + erf, absolute, 2^-25.9. Reductions of the argument
+// are Cody and Waite's: ln 2 in two parts, the first with so few bits that its multiples are exact.
 #include "compiler/codegen/llvm/emit_math.h"
 
 #include <llvm/Analysis/VectorUtils.h>
@@ -30,11 +30,17 @@ using llvm::Value;
 constexpr int kCurrentRounding = 4;  // _MM_FROUND_CUR_DIRECTION
 constexpr double kLog2E = 1.4426950408889634, kLn2High = 0.693145751953125, kLn2Low = 1.4286067653302e-6;
 
+constexpr double kRounder = 12582912;  // 1.5 * 2^23: a sum with it has no room for a fraction
+
 // Writes arithmetic on values of one type, f32 or a vector of it.
 class Math {
  public:
-  Math(llvm::IRBuilderBase& b, llvm::Type* type, int scalef_bits)
-      : b_(b), type_(type), int_type_(type->getWithNewType(b.getInt32Ty())), scalef_lanes_(scalef_bits / 32) {}
+  Math(llvm::IRBuilderBase& b, llvm::Type* type, const MathUnits& units)
+      : b_(b),
+        type_(type),
+        int_type_(type->getWithNewType(b.getInt32Ty())),
+        scalef_lanes_(units.scalef_bits / 32),
+        estimates_(scalef_lanes_ > 0 && !units.divides_fast) {}
 
   // scale * (p0 + p1 x + …), by Horner's rule.
   Value* polynomial(Value* x, std::initializer_list<double> coefficients, double scale = 1) {
@@ -53,8 +59,7 @@ class Math {
   // `any`: x may be anything; then r is bounded (and n is what rounding made of x), and n infinite or NaN as x is.
   // `scale`: a factor of the mantissa.
   Power power(Value* x, bool any = false, double scale = 1) {
-    // 1.5 * 2^23 has no room for a fraction: the sum is rounded to the nearest n, which stands in its low bits.
-    constexpr double kRounder = 12582912;
+    // The nearest n stands in the sum's low bits.
     Value* shifted = b_.CreateFAdd(b_.CreateFMul(x, real(kLog2E)), real(kRounder));
     Value* n = b_.CreateFSub(shifted, real(kRounder));
     Value* r = b_.CreateFSub(b_.CreateFSub(x, b_.CreateFMul(n, real(kLn2High))), b_.CreateFMul(n, real(kLn2Low)));
@@ -76,6 +81,14 @@ class Math {
     return scalef_lanes_ > 0 ? scalef(p.mantissa, p.n) : scaled(p.mantissa, p.bits);
   }
 
+  // AVX-512: 2^x, whatever x is.
+  Value* exp2(Value* x) {
+    Value* n = b_.CreateFSub(b_.CreateFAdd(x, real(kRounder)), real(kRounder));
+    Value* r = nearer_to_zero(b_.CreateFSub(x, n), 0.52);
+    return scalef(
+        polynomial(r, {1, 0.693147182, 0.240226477, 0.0555035956, 0.00961849932, 0.00133909704, 0.000153292785}), n);
+  }
+
   Value* exp(Value* x) {
     if (scalef_lanes_ > 0) {
       const Power p = power(x, /*any=*/true);
@@ -88,23 +101,25 @@ class Math {
     return scaled(scaled(p.mantissa, half), b_.CreateSub(p.bits, half));
   }
 
-  // 1 / (1 + e^x).
-  Value* logistic(Value* x) {
-    if (scalef_lanes_ > 0) return reciprocal(b_.CreateFAdd(real(1), exp(x)));
+  // factor / (1 + e^x).
+  Value* logistic(Value* x, Value* factor) {
+    if (scalef_lanes_ > 0) return quotient(factor, b_.CreateFAdd(real(1), exp(x)));
     // Past the first the power is infinite. At the second it is 0, which is what 1 leaves of it, so that one step
     // scales all others: n is from -126 to 128, and half of 2^n is left to the mantissa.
     const Power p = power(at_most(89, at_least(-87, x)), /*any=*/false, /*scale=*/2);
-    return b_.CreateFDiv(real(1), b_.CreateFAdd(real(1), scaled(p.mantissa, p.bits, /*more=*/-1)));
+    return quotient(factor, b_.CreateFAdd(real(1), scaled(p.mantissa, p.bits, /*more=*/-1)));
   }
 
   // 1 + erf(x): e^q(|x|) where x is negative, else 2 less it. Beyond |x| = 4, where the result is 0 or 2 in f32, q goes
-  // on to fall.
+  // on to fall. With AVX-512 it is 2^q, the logarithm being a factor of q's coefficients: q less its integer is exact.
   Value* one_plus_erf(Value* x) {
+    const bool of_two = scalef_lanes_ > 0;
     Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-    Value* q =
-        b_.CreateFMul(size, polynomial(size, {-1.1283803, -0.636596918, -0.102924146, 0.0195953734, -0.000551649369,
-                                              -0.00102238776, 0.000305403344, -3.09897041e-05}));
-    Value* tail = scalef_lanes_ > 0 ? exp(q) : normal_exp(at_least(-87, q));
+    Value* q = b_.CreateFMul(size, polynomial(size,
+                                              {-1.1283803, -0.636596918, -0.102924146, 0.0195953734, -0.000551649369,
+                                               -0.00102238776, 0.000305403344, -3.09897041e-05},
+                                              of_two ? kLog2E : 1));
+    Value* tail = of_two ? exp2(q) : normal_exp(at_least(-87, q));
     return b_.CreateSelect(b_.CreateFCmpOLT(x, real(0)), tail, b_.CreateFSub(real(2), tail));
   }
 
@@ -137,17 +152,20 @@ class Math {
     Value* bounded = b_.CreateSelect(b_.CreateFCmpOLT(size, real(10)), size, real(10));
     Value* power = normal_exp(b_.CreateFAdd(bounded, bounded));
     Value* sum = b_.CreateFAdd(power, real(1));
-    Value* quotient = scalef_lanes_ > 0 ? b_.CreateFMul(real(2), finite_reciprocal(sum)) : b_.CreateFDiv(real(2), sum);
-    Value* far = b_.CreateFSub(real(1), quotient);
+    Value* part = estimates_ ? b_.CreateFMul(real(2), finite_reciprocal(sum)) : b_.CreateFDiv(real(2), sum);
+    Value* far = b_.CreateFSub(real(1), part);
     // A NaN is near, and the sum may lose -0.
     return with_sign_of(b_.CreateSelect(b_.CreateFCmpOGT(size, real(0.625)), far, near), x);
   }
 
-  // AVX-512: 1 / x for x >= 1, infinity and NaN. A division occupies its port as long as ten of these instructions.
-  Value* reciprocal(Value* x) {
+  // factor / x for x >= 1, infinity and NaN. With AVX-512 an Intel CPU's division occupies its port as long as ten
+  // other instructions; Zen's is done beside them.
+  Value* quotient(Value* factor, Value* x) {
+    if (!estimates_) return b_.CreateFDiv(factor ? factor : real(1), x);
     Value* near = estimated_reciprocal(x);  // of infinity, whose refinement would be NaN: 0
     Value* finite = b_.CreateFCmpOLT(x, real(std::numeric_limits<float>::infinity()));
-    return b_.CreateSelect(finite, refined_reciprocal(x, near), near);
+    Value* reciprocal = b_.CreateSelect(finite, refined_reciprocal(x, near), near);
+    return factor ? b_.CreateFMul(factor, reciprocal) : reciprocal;
   }
 
   // x + x p(x^2) near zero, else 1 - e^q(|x|) with x's sign; 1 from |x| = 3.92 on.
@@ -251,6 +269,7 @@ class Math {
   llvm::Type* type_;
   llvm::Type* int_type_;
   int scalef_lanes_;  // of f32; 0: none
+  bool estimates_;    // reciprocals, instead of dividing
 };
 
 const char* library_name(Intrinsic f) {
@@ -278,15 +297,18 @@ Value* call_library(llvm::IRBuilderBase& b, Intrinsic f, Value* x) {
 
 }  // namespace
 
-bool has_scalef(const Target& target) { return has_x86_features(target, {"avx512f", "avx512vl", "avx512dq"}); }
+MathUnits math_units(const Target& target, int vector_bits) {
+  return {.scalef_bits = has_x86_features(target, {"avx512f", "avx512vl", "avx512dq"}) ? vector_bits : 0,
+          .divides_fast = target.mcpu.rfind("znver", 0) == 0};
+}
 
-Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, Value* x, int scalef_bits) {
+Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, Value* x, const MathUnits& units) {
   llvm::Type* type = x->getType();
   llvm::Type* scalar = type->getScalarType();
   if (scalar->isDoubleTy()) return call_library(b, f, x);
   llvm::Type* wide = type->getWithNewType(b.getFloatTy());
-  if (scalar->isHalfTy()) return b.CreateFPTrunc(emit_math(b, f, b.CreateFPExt(x, wide), scalef_bits), type);
-  Math math(b, wide, scalef_bits);
+  if (scalar->isHalfTy()) return b.CreateFPTrunc(emit_math(b, f, b.CreateFPExt(x, wide), units), type);
+  Math math(b, wide, units);
   switch (f) {
     case Intrinsic::kExp: return math.exp(x);
     case Intrinsic::kLog: return math.log(x);
@@ -295,18 +317,18 @@ Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, Value* x, int scalef_bits)
   }
 }
 
-Value* emit_logistic(llvm::IRBuilderBase& b, Value* x, int scalef_bits) {
-  return Math(b, x->getType(), scalef_bits).logistic(x);
+Value* emit_logistic(llvm::IRBuilderBase& b, Value* x, Value* factor, const MathUnits& units) {
+  return Math(b, x->getType(), units).logistic(x, factor);
 }
 
-Value* emit_one_plus_erf(llvm::IRBuilderBase& b, Value* x, int scalef_bits) {
-  return Math(b, x->getType(), scalef_bits).one_plus_erf(x);
+Value* emit_one_plus_erf(llvm::IRBuilderBase& b, Value* x, const MathUnits& units) {
+  return Math(b, x->getType(), units).one_plus_erf(x);
 }
 
-Value* emit_reciprocal(llvm::IRBuilderBase& b, Value* x, int scalef_bits) {
-  if (scalef_bits == 0 || !x->getType()->getScalarType()->isFloatTy())
-    return b.CreateFDiv(llvm::ConstantFP::get(x->getType(), 1), x);
-  return Math(b, x->getType(), scalef_bits).reciprocal(x);
+Value* emit_quotient(llvm::IRBuilderBase& b, Value* factor, Value* x, const MathUnits& units) {
+  if (!x->getType()->getScalarType()->isFloatTy())
+    return b.CreateFDiv(factor ? factor : llvm::ConstantFP::get(x->getType(), 1), x);
+  return Math(b, x->getType(), units).quotient(factor, x);
 }
 
 }  // namespace hone

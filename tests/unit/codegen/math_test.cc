@@ -179,7 +179,7 @@ TEST_P(MathFunctions, KnowZerosInfinitiesAndNan) {
   }
 }
 
-// 1 / (1 + e^x) where it divides (AVX2), and where it refines an estimate (AVX-512).
+// 1 / (1 + e^x) where it divides (AVX2, Zen), and where it refines an estimate (AVX-512).
 TEST(Logistic, IsWithinItsUlps) {
   const Buffer in = make_buffer("in", f32, std::vector<int64_t>{kCount}),
                out = make_buffer("out", f32, std::vector<int64_t>{kCount});
@@ -276,7 +276,7 @@ TEST(Logistic, ScalesInOneStep) {
   EXPECT_THAT(text, testing::AllOf(testing::HasSubstr("vpslld"), testing::Not(testing::HasSubstr("vpsrad"))));
 }
 
-TEST(Logistic, DoesNotDivideWithAvx512) {
+TEST(Logistic, DividesWithAvx512OnlyWhereThatIsFast) {
   const Buffer in = make_buffer("in", f32, std::vector<int64_t>{16}),
                out = make_buffer("out", f32, std::vector<int64_t>{16});
   const Var i("i");
@@ -292,6 +292,34 @@ TEST(Logistic, DoesNotDivideWithAvx512) {
   EXPECT_THAT(assembly("skylake-avx512"),
               testing::AllOf(testing::HasSubstr("vrcp14ps"), testing::Not(testing::HasSubstr("vdivps"))));
   EXPECT_THAT(assembly("haswell"), testing::HasSubstr("vdivps"));
+  EXPECT_THAT(assembly("znver4"),
+              testing::AllOf(testing::HasSubstr("vdivps"), testing::Not(testing::HasSubstr("vrcp14ps"))));
+}
+
+// factor / (1 + e^x): one division, and the factor's rounding is the division's.
+TEST(Logistic, TakesAFactorIntoItsDivision) {
+  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{16}),
+               out = make_buffer("out", f32, std::vector<int64_t>{16});
+  const Var i("i");
+  const Expr one = make_float(1, f32), x = load(in, {i});
+  Function f;
+  f.name = "f";
+  f.params = {in, out};
+  const auto assembly = [&](const Expr& value, const char* cpu) {
+    f.body = make_for(i, make_int(0), make_int(16), LoopKind::kVectorize, make_store(out, {i}, value));
+    return emit_asm_text(module_of(f), Target::parse(std::string("llvm -mtriple=x86_64-linux -mcpu=") + cpu));
+  };
+  const auto multiplications = [](const std::string& text) {
+    int count = 0;
+    for (size_t at = text.find("vmulps"); at != std::string::npos; at = text.find("vmulps", at + 1)) ++count;
+    return count;
+  };
+  const Expr inverse = one / (one + call(Intrinsic::kExp, {x}));
+  for (const char* cpu : {"znver4", "haswell"})
+    for (const Expr& silu : {x * inverse, inverse * x})
+      EXPECT_EQ(multiplications(assembly(silu, cpu)), multiplications(assembly(inverse, cpu))) << cpu;
+  EXPECT_EQ(multiplications(assembly(x * inverse, "skylake-avx512")),
+            multiplications(assembly(inverse, "skylake-avx512")) + 1);
 }
 
 // What is gained by AVX-512: one instruction for 2^n, for a bounded r.
