@@ -177,7 +177,8 @@ std::string_view symbol_of(BinaryOp op) {
 }
 
 std::string_view name_of(Intrinsic f) {
-  static constexpr std::string_view kNames[] = {"exp", "log", "sqrt", "tanh", "abs", "fma", "dot4", "erf", "rint"};
+  static constexpr std::string_view kNames[] = {"exp",  "log", "sqrt", "tanh", "abs", "fma",
+                                                "dot4", "erf", "rint", "sin",  "cos", "atan"};
   return kNames[static_cast<int>(f)];
 }
 

@@ -50,8 +50,14 @@ enum class BinaryOp : uint8_t {
 
 /// The closed list of functions that a kernel may call. kDot4(a0 … a3, b0 … b3) is the s32 sum of the products at * bt,
 /// of u8 and s8; each lane by itself, like everything else. kRint: to the nearest whole number, halves to the even one.
-enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4, kErf, kRint };
-inline constexpr int kIntrinsicCount = 9;
+enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4, kErf, kRint, kSin, kCos, kAtan };
+inline constexpr int kIntrinsicCount = 12;
+
+/// Whether it is a function of analysis that no processor has: a polynomial in machine code, a library's elsewhere.
+constexpr bool is_transcendental(Intrinsic f) {
+  return f == Intrinsic::kExp || f == Intrinsic::kLog || f == Intrinsic::kTanh || f == Intrinsic::kErf ||
+         f == Intrinsic::kSin || f == Intrinsic::kCos || f == Intrinsic::kAtan;
+}
 
 /// Where a buffer lives. kParam: a tensor that the caller passes. kWorkspace: the module's workspace. kStack: the
 /// kernel's frame; its accesses become registers when their indices are constant. kShared: memory of a GPU's block,

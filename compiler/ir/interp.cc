@@ -282,6 +282,9 @@ class Runner {
       case Intrinsic::kAbs: return std::abs(a);
       case Intrinsic::kErf: return std::erf(a);
       case Intrinsic::kRint: return std::nearbyint(a);
+      case Intrinsic::kSin: return std::sin(a);
+      case Intrinsic::kCos: return std::cos(a);
+      case Intrinsic::kAtan: return std::atan(a);
       case Intrinsic::kDot4:
       case Intrinsic::kFma: break;
     }

@@ -27,6 +27,8 @@ ScalarFunction of_floats(ScalarFunction f);
 void add_arithmetic(FunctionTable* t);
 /// leaky, prelu, selu, …
 void add_activations(FunctionTable* t);
+/// sin, acos, asinh, …
+void add_trigonometry(FunctionTable* t);
 /// Comparisons, where, and what takes and gives bools.
 void add_logic(FunctionTable* t);
 

@@ -139,6 +139,7 @@ FunctionTable standard_functions() {
   t.add({"saturate", {}, 2, true, [](Args a, DType to) { return saturate(a[0], to); }, /*needs_result=*/true});
   add_arithmetic(&t);
   add_activations(&t);
+  add_trigonometry(&t);
   add_logic(&t);
   return t;
 }

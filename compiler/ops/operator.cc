@@ -49,6 +49,7 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(l2_norm_operator(functions));
   table.add(argmax_operator(functions));
   table.add(argmin_operator(functions));
+  table.add(top_k_operator());
   table.add(attention_operator(functions));
   table.add(cached_attention_operator(functions));
   return table;

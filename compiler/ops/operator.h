@@ -86,6 +86,7 @@ Operator log_softmax_operator(const FunctionTable& functions);
 Operator layer_norm_operator(const FunctionTable& functions);
 Operator rms_norm_operator(const FunctionTable& functions);
 Operator l2_norm_operator(const FunctionTable& functions);
+Operator top_k_operator();
 Operator argmax_operator(const FunctionTable& functions);
 Operator argmin_operator(const FunctionTable& functions);
 Operator attention_operator(const FunctionTable& functions);

@@ -261,7 +261,14 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
     case Intrinsic::kExp:
       return result([&](const Expr& e) { return times(max(e, call(Intrinsic::kExp, {e}) - real(1)), v); }, own);
     case Intrinsic::kLog: return result([&](const Expr& e) { return e / max(x.exact - e, real(kTiny)); }, own);
+    // Of large numbers kernels know less of what multiples of pi leave (codegen/llvm/emit_math.h).
+    case Intrinsic::kSin:
+    case Intrinsic::kCos: {
+      const Expr of_multiples = min(times(size_of(x.exact), real(0x1p-44)), real(2));
+      return result([&](const Expr& e) { return min(e, real(2)); }, add(own, of_multiples));
+    }
     // Their slopes are at most 1 and 2 / sqrt(pi).
+    case Intrinsic::kAtan:
     case Intrinsic::kTanh: return result([&](const Expr& e) { return e; }, own);
     case Intrinsic::kErf: return result([&](const Expr& e) { return e * real(1.1284); }, own);
     default: break;

@@ -167,6 +167,9 @@ inline constexpr const char* kCpuWorkloads[] = {
     "argmin(shape=9x37,dtype=s64,last=1)",
     "argmin(shape=1x1500,dtype=f16)",
     "argmax(shape=5)",
+    "top_k(shape=5x37,k=7)",
+    "top_k(shape=3x17x20,axis=1,k=17,largest=0,dtype=u8)",
+    "top_k(shape=2x100,k=1,dtype=f16)",
 };
 
 }  // namespace hone

@@ -122,6 +122,7 @@ inline constexpr const char* kGpuWorkloads[] = {
     "rms_norm(shape=33x9,prologue=add)",
     "l2_norm(shape=2x9x5,axis=1)",
     "argmax(shape=33x70,prologue=mul[0.5])",
+    "top_k(shape=5x37,k=7)",
     "argmin(shape=3x17x7,axis=1,keepdims=1,last=1,dtype=s32)",
 };
 

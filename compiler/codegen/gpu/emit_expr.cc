@@ -24,18 +24,20 @@ std::string clamped(const std::string& value, const std::string& type, DType to)
 
 // Words of C, CUDA, OpenCL and the preludes that an IR name must not be.
 constexpr std::string_view kReserved[] = {
-    "auto",      "bool",      "break",        "case",      "char",     "const",   "continue", "default",  "do",
-    "double",    "else",      "enum",         "extern",    "float",    "for",     "goto",     "half",     "if",
-    "inline",    "int",       "kernel",       "local",     "global",   "long",    "register", "return",   "short",
-    "signed",    "sizeof",    "static",       "struct",    "switch",   "this",    "typedef",  "union",    "unsigned",
-    "void",      "volatile",  "while",        "workspace", "i8",       "u8",      "i16",      "u16",      "i32",
-    "u32",       "i64",       "u64",          "f32",       "f64",      "v",       "min",      "max",      "abs",
-    "rint",      "exp",       "log",          "sqrt",      "tanh",     "erf",     "fma",      "barrier",  "printf",
-    "new",       "delete",    "class",        "template",  "operator", "private", "public",   "constant", "image",
-    "sampler_t", "event_t",   "pipe",         "uint",      "uchar",    "ushort",  "ulong",    "dot4",     "M_PI",
-    "NAN",       "INFINITY",  "v0",           "v1",        "v2",       "v3",      "v4",       "v5",       "v6",
-    "v7",        "v8",        "v9",           "v10",       "v11",      "v12",     "v13",      "v14",      "v15",
-    "blockIdx",  "threadIdx", "block_memory", "part",      "lane",     "a_parts", "b_parts"};
+    "auto",         "bool",     "break",  "case",      "char",    "const",    "continue", "default",
+    "do",           "double",   "else",   "enum",      "extern",  "float",    "for",      "goto",
+    "half",         "if",       "inline", "int",       "kernel",  "local",    "global",   "long",
+    "register",     "return",   "short",  "signed",    "sizeof",  "static",   "struct",   "switch",
+    "this",         "typedef",  "union",  "unsigned",  "void",    "volatile", "while",    "workspace",
+    "i8",           "u8",       "i16",    "u16",       "i32",     "u32",      "i64",      "u64",
+    "f32",          "f64",      "v",      "min",       "max",     "abs",      "rint",     "exp",
+    "log",          "sqrt",     "tanh",   "erf",       "sin",     "cos",      "atan",     "fma",
+    "barrier",      "printf",   "new",    "delete",    "class",   "template", "operator", "private",
+    "public",       "constant", "image",  "sampler_t", "event_t", "pipe",     "uint",     "uchar",
+    "ushort",       "ulong",    "dot4",   "M_PI",      "NAN",     "INFINITY", "v0",       "v1",
+    "v2",           "v3",       "v4",     "v5",        "v6",      "v7",       "v8",       "v9",
+    "v10",          "v11",      "v12",    "v13",       "v14",     "v15",      "blockIdx", "threadIdx",
+    "block_memory", "part",     "lane",   "a_parts",   "b_parts"};
 
 std::string identifier(const std::string& name) {
   std::string out;

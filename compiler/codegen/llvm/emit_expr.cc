@@ -421,11 +421,8 @@ Value* ExprEmitter::emit_call(const Call* op) {
   std::vector<Value*> args;
   for (const Expr& a : op->args) args.push_back(emit(a));
   llvm::Type* type = args[0]->getType();
+  if (is_transcendental(op->function)) return emit_math(b_, op->function, args[0], options_.math_units);
   switch (op->function) {
-    case Intrinsic::kExp:
-    case Intrinsic::kLog:
-    case Intrinsic::kTanh:
-    case Intrinsic::kErf: return emit_math(b_, op->function, args[0], options_.math_units);
     case Intrinsic::kRint: return b_.CreateIntrinsic(llvm::Intrinsic::rint, {type}, args);
     case Intrinsic::kSqrt: return b_.CreateIntrinsic(llvm::Intrinsic::sqrt, {type}, args);
     case Intrinsic::kFma:
@@ -435,7 +432,7 @@ Value* ExprEmitter::emit_call(const Call* op) {
       if (op->dtype.is_float()) return b_.CreateIntrinsic(llvm::Intrinsic::fabs, {type}, args);
       if (op->dtype.code != TypeCode::kInt) return args[0];
       return b_.CreateIntrinsic(llvm::Intrinsic::abs, {type}, {args[0], b_.getFalse()});
-    case Intrinsic::kDot4: break;
+    default: break;
   }
   return nullptr;
 }

@@ -1,7 +1,8 @@
 // The polynomials are minimax fits made for this file (Lawson's iteration on 160 Chebyshev nodes in 60 decimal digits,
 // each coefficient rounded to f32 before the next is fitted). Their errors, relative to the function: exp 2^-28.2, exp2
-// 2^-28.3, log 2^-30.4, tanh 2^-27.6, erf 2^-29.9 and 2^-34.8; 1 + erf, absolute, 2^-25.9. Reductions of the argument
-// are Cody and Waite's: ln 2 in two parts, the first with so few bits that its multiples are exact.
+// 2^-28.3, log 2^-30.4, tanh 2^-27.6, erf 2^-29.9 and 2^-34.8; 1 + erf, absolute, 2^-25.9; sin 2^-32.5, cos 2^-33.0,
+// atan 2^-30.4. Reductions of the argument are Cody and Waite's: ln 2 in two parts, the first with so few bits that its
+// multiples are exact.
 #include "compiler/codegen/llvm/emit_math.h"
 
 #include <llvm/Analysis/VectorUtils.h>
@@ -181,6 +182,53 @@ class Math {
     return with_sign_of(b_.CreateSelect(b_.CreateFCmpOGT(size, real(0.925)), far, near), x);
   }
 
+  // sin(x + quarters * pi / 2): with n the nearest whole number to x / (pi / 2), the sine or cosine of what is left,
+  // whose sign n tells. What is left is computed in f64, pi / 2 in two parts, of which the first has 32 bits behind the
+  // point, so that a float's n times it is exact.
+  Value* sine(Value* x, int quarters) {
+    constexpr double kWideRounder = 6755399441055744;  // 1.5 * 2^52, see kRounder
+    constexpr double kTwoOverPi = 0.63661977236758134, kHalfPiHigh = 1.5707963267341256,
+                     kHalfPiLow = 6.077100506506192e-11;
+    llvm::Type* wide = type_->getWithNewType(b_.getDoubleTy());
+    llvm::Type* wide_int = type_->getWithNewType(b_.getInt64Ty());
+    const auto f64 = [&](double v) { return llvm::ConstantFP::get(wide, v); };
+    Value* all = b_.CreateFPExt(x, wide);
+    Value* shifted = b_.CreateFAdd(b_.CreateFMul(all, f64(kTwoOverPi)), f64(kWideRounder));
+    Value* n = b_.CreateFSub(shifted, f64(kWideRounder));
+    Value* left =
+        b_.CreateFSub(b_.CreateFSub(all, b_.CreateFMul(n, f64(kHalfPiHigh))), b_.CreateFMul(n, f64(kHalfPiLow)));
+    // Of a large x there is no n; the result is a number from -1 to 1 all the same.
+    Value* r = at_most(0.7854, at_least(-0.7854, b_.CreateFPTrunc(left, type_)));
+    Value* quarter = b_.CreateAdd(b_.CreateTrunc(b_.CreateBitCast(shifted, wide_int), int_type_), integer(quarters));
+    Value* square = b_.CreateFMul(r, r);
+    Value* sine = b_.CreateFMul(r, polynomial(square, {1, -0.166666672, 0.0083333794, -0.000198530717, 2.83268014e-6}));
+    Value* cosine = polynomial(square, {1, -0.5, 0.0416666456, -0.00138873095, 2.44323364e-5});
+    Value* is_cosine = b_.CreateICmpNE(b_.CreateAnd(quarter, integer(1)), integer(0));
+    Value* size = b_.CreateBitCast(b_.CreateSelect(is_cosine, cosine, sine), int_type_);
+    Value* sign = b_.CreateShl(b_.CreateAnd(quarter, integer(2)), integer(30));
+    return b_.CreateBitCast(b_.CreateXor(size, sign), type_);
+  }
+
+  // A half, a quarter or nothing of pi, and the arc tangent of what is left by tan(a + b)'s formula: at most
+  // tan(pi / 8) in size.
+  Value* atan(Value* x) {
+    constexpr double kQuarterPi = 0.7853981852531433, kQuarterPiRest = -2.1855695e-08;  // as f32, and what it lacks
+    Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    Value* is_large = b_.CreateFCmpOGT(size, real(2.41421356));
+    Value* is_middle = b_.CreateFCmpOGT(size, real(0.414213562));
+    const auto choose = [&](double large, Value* middle, Value* small) {
+      return b_.CreateSelect(is_large, real(large), b_.CreateSelect(is_middle, middle, small));
+    };
+    Value* left = b_.CreateFDiv(choose(-1, b_.CreateFSub(size, real(1)), size),
+                                b_.CreateSelect(is_large, size, choose(1, b_.CreateFAdd(size, real(1)), real(1))));
+    Value* p =
+        polynomial(b_.CreateFMul(left, left), {-0.333333164, 0.199985281, -0.14244391, 0.105991699, -0.0609006248});
+    Value* rest = b_.CreateFMul(b_.CreateFMul(left, b_.CreateFMul(left, left)), p);
+    rest = b_.CreateFAdd(rest, choose(2 * kQuarterPiRest, real(kQuarterPiRest), real(0)));
+    Value* sum = b_.CreateFAdd(choose(2 * kQuarterPi, real(kQuarterPi), real(0)), b_.CreateFAdd(left, rest));
+    return with_sign_of(sum, x);
+  }
+
  private:
   // x, or the bound that it is beyond; a NaN stays.
   Value* at_most(double bound, Value* x) { return b_.CreateSelect(b_.CreateFCmpOGT(x, real(bound)), real(bound), x); }
@@ -277,6 +325,9 @@ const char* library_name(Intrinsic f) {
     case Intrinsic::kExp: return "exp";
     case Intrinsic::kLog: return "log";
     case Intrinsic::kTanh: return "tanh";
+    case Intrinsic::kSin: return "sin";
+    case Intrinsic::kCos: return "cos";
+    case Intrinsic::kAtan: return "atan";
     default: return "erf";
   }
 }
@@ -313,6 +364,9 @@ Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, Value* x, const MathUnits&
     case Intrinsic::kExp: return math.exp(x);
     case Intrinsic::kLog: return math.log(x);
     case Intrinsic::kTanh: return math.tanh(x);
+    case Intrinsic::kSin: return math.sine(x, 0);
+    case Intrinsic::kCos: return math.sine(x, 1);
+    case Intrinsic::kAtan: return math.atan(x);
     default: return math.erf(x);
   }
 }

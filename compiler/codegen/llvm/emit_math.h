@@ -20,9 +20,10 @@ struct MathUnits {
 /// Those of `target` for vectors of at most `vector_bits`.
 MathUnits math_units(const Target& target, int vector_bits);
 
-/// f(x) for kExp, kLog, kTanh or kErf and `x` a float or a vector of floats, scalar and vector alike: polynomials, so
+/// f(x) for a transcendental function and `x` a float or a vector of floats, scalar and vector alike: polynomials, so
 /// that a vector stays a vector. f32: at most kMathUlps units in the last place from the exact value, also for
-/// denormals, zeros, infinities and NaN. f16 goes through f32. f64 calls the mathematical library lane by lane: it
+/// denormals, zeros, infinities and NaN; sine and cosine up to |x| = 2^20, beyond which
+/// their error is up to 2^-44 |x|. f16 goes through f32. f64 calls the mathematical library lane by lane: it
 /// serves references, not kernels.
 llvm::Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, llvm::Value* x, const MathUnits& units);
 

@@ -41,9 +41,7 @@ std::set<const BufferNode*> loaded_buffers(const GpuKernel& kernel) {
       Visitor::visit(op);
     }
     void visit(const Call* op) override {
-      const bool library = op->function == Intrinsic::kExp || op->function == Intrinsic::kLog ||
-                           op->function == Intrinsic::kTanh || op->function == Intrinsic::kErf;
-      HONE_USER_CHECK(!library || op->dtype.scalar() != f64)
+      HONE_USER_CHECK(!is_transcendental(op->function) || op->dtype.scalar() != f64)
           << "PTX by LLVM has no " << name_of(op->function) << " of f64; NVRTC has";
       Visitor::visit(op);
     }

@@ -68,8 +68,10 @@ void dropout(NodeContext& c) {
     const auto training = c.constant(2, "training mode").numbers();
     HONE_USER_CHECK(training.empty() || training[0] == 0) << "training is not supported";
   }
-  c.require_outputs(1);
   c.outputs[0] = c.in(0);
+  if (c.outputs.size() < 2) return;
+  const Operand all = c.l.constant(TensorData({boolean, {}}, std::string(1, '\1')));
+  c.outputs[1] = c.l.broadcast(all, c.in(0).type.shape);
 }
 
 template <class T>

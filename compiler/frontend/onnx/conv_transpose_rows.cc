@@ -197,6 +197,7 @@ Operand with_zeros(NodeContext& c, Operand weight, const Window& w) {
 void conv_transpose(NodeContext& c) {
   const Operand &x = c.in(0), &weight = c.in(1);
   require_image(x);
+  HONE_USER_CHECK(x.rank() < 5) << to_string(x.type) << " has three axes of space; one or two are supported";
   HONE_USER_CHECK(weight.rank() == x.rank()) << "weight " << to_string(weight.type) << " of " << to_string(x.type);
   const size_t n = x.rank() - 2;
   const Extents image(x.type.shape.begin() + 2, x.type.shape.end());

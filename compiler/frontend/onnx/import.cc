@@ -19,6 +19,7 @@ namespace {
 constexpr int64_t kOldest = 6, kNewest = 22;
 constexpr int kDeepestCall = 16;  // functions that call functions
 constexpr size_t kMostNodes = 1 << 20;
+constexpr int64_t kMostTurns = 4096;  // of a loop
 constexpr int kMostOpsets = 256;
 
 // How much of a file is read, in pieces of 64 bytes. Functions may be called often, and each time all of their body is
@@ -393,13 +394,22 @@ class Importer {
     }
   }
 
+  /// Operators that hold graphs.
+  static const std::map<std::string, void (Importer::*)(NodeContext&, Scope*)>& bodies() {
+    static const std::map<std::string, void (Importer::*)(NodeContext&, Scope*)> all = {
+        {"If", &Importer::run_if}, {"Loop", &Importer::run_loop}, {"Scan", &Importer::run_scan}};
+    return all;
+  }
+
   bool is_supported(const Node& node, const std::string& domain) const {
-    return (domain.empty() && node.op_type() == "If") || rows().contains(domain + ":" + node.op_type()) ||
+    return (domain.empty() && bodies().contains(node.op_type())) || rows().contains(domain + ":" + node.op_type()) ||
            functions_.contains(node.domain() + ":" + node.op_type());
   }
 
   void run_row(NodeContext& c, const std::string& domain, Scope* scope) {
-    if (domain.empty() && c.node.op_type() == "If") return run_if(c, scope);
+    if (domain.empty())
+      if (const auto with_body = bodies().find(c.node.op_type()); with_body != bodies().end())
+        return (this->*with_body->second)(c, scope);
     const auto row = rows().find(domain + ":" + c.node.op_type());
     if (row != rows().end()) return row->second(c);
     run_function(c, *functions_.at(c.node.domain() + ":" + c.node.op_type()));
@@ -410,20 +420,130 @@ class Importer {
     const auto condition = c.constant(0, "condition");
     HONE_USER_CHECK(condition.elements() == 1 && condition.type().dtype.is_bool())
         << "its condition is " << to_string(condition.type());
-    const ::hone::onnx::Attribute* branch = c.find(condition.numbers()[0] ? "then_branch" : "else_branch");
-    HONE_USER_CHECK(branch && branch->g().output_size() == c.node.output_size()) << "its branch has other outputs";
+    c.outputs = run_body(graph_of(c, condition.numbers()[0] ? "then_branch" : "else_branch"), {}, scope);
+    HONE_USER_CHECK(c.outputs.size() == static_cast<size_t>(c.node.output_size())) << "its branch has other outputs";
+  }
+
+  static const Graph& graph_of(const NodeContext& c, std::string_view name) {
+    const ::hone::onnx::Attribute* found = c.find(name);
+    HONE_USER_CHECK(found) << "it has no " << name;
+    return found->g();
+  }
+
+  // The outputs of a graph in a node; it sees what stands around the node.
+  std::vector<Operand> run_body(const Graph& body, const std::vector<Operand>& inputs, Scope* scope) {
+    HONE_USER_CHECK(static_cast<size_t>(body.input_size()) == inputs.size())
+        << "its body takes " << body.input_size() << " inputs; there are " << inputs.size();
     Scope inner{scope, {}};
-    read_initializers(branch->g(), &inner);
+    for (size_t i = 0; i < inputs.size(); ++i) inner.values.emplace(body.input(static_cast<int>(i)).name(), inputs[i]);
+    read_initializers(body, &inner);
     const size_t before = unsupported_.size();
-    run(branch->g().node(), names_of(branch->g().output()), &inner);
-    for (int o = 0; o < branch->g().output_size(); ++o) {
-      const Operand* found = inner.find(branch->g().output(o).name());
+    run(body.node(), names_of(body.output()), &inner);
+    std::vector<Operand> outputs;
+    for (const auto& output : body.output()) {
+      const Operand* found = inner.find(output.name());
       // Its own nodes are reported already.
-      HONE_USER_CHECK(found || unsupported_.size() > before)
-          << "its branch does not compute '" << branch->g().output(o).name() << "'";
-      if (!found) throw UserError("its branch has nodes that are not supported");
-      c.outputs[static_cast<size_t>(o)] = *found;
+      HONE_USER_CHECK(found || unsupported_.size() > before) << "its body does not compute '" << output.name() << "'";
+      if (!found) throw UserError("its body has nodes that are not supported");
+      outputs.push_back(*found);
     }
+    return outputs;
+  }
+
+  // What a loop's turns gave, along a new axis.
+  Operand stacked(const std::vector<Operand>& turns, int64_t axis) {
+    HONE_USER_CHECK(!turns.empty()) << "a loop that collects and takes no turn is not supported";
+    std::vector<Operand> parts;
+    for (const Operand& t : turns) {
+      Extents shape = t.type.shape;
+      shape.insert(shape.begin() + NodeContext::axis_of(axis, shape.size() + 1), 1);
+      parts.push_back(lowering_.reshape(t, shape));
+    }
+    return lowering_.concat(parts, NodeContext::axis_of(axis, parts[0].rank()));
+  }
+
+  // Turns are written out, so their number must be known, and the condition after each.
+  void run_loop(NodeContext& c, Scope* scope) {
+    const Graph& body = graph_of(c, "body");
+    const int64_t most = c.has(0) ? c.constant_number(0, "trip count") : INT64_MAX;
+    const auto holds = [](const TensorData& condition) {
+      HONE_USER_CHECK(condition.elements() == 1 && condition.type().dtype.is_bool())
+          << "its condition is " << to_string(condition.type());
+      return condition.numbers()[0] != 0;
+    };
+    bool goes_on = !c.has(1) || holds(c.constant(1, "condition"));
+    std::vector<Operand> carried;
+    for (size_t i = 2; i < c.inputs.size(); ++i) carried.push_back(c.in(i));
+    HONE_USER_CHECK(static_cast<size_t>(body.output_size()) > carried.size())
+        << "its body has " << body.output_size() << " outputs for " << carried.size() << " values";
+    std::vector<std::vector<Operand>> collected(static_cast<size_t>(body.output_size()) - 1 - carried.size());
+    const Operand yes = lowering_.constant(TensorData({boolean, {}}, std::string(1, '\1')));
+    for (int64_t turn = 0; turn < most && goes_on; ++turn) {
+      HONE_USER_CHECK(turn < kMostTurns) << "more than " << kMostTurns << " turns are not supported";
+      std::vector<Operand> inputs{lowering_.number(static_cast<double>(turn), i64), yes};
+      inputs.insert(inputs.end(), carried.begin(), carried.end());
+      const std::vector<Operand> outputs = run_body(body, inputs, scope);
+      const auto condition = lowering_.data_of(outputs[0]);
+      HONE_USER_CHECK(condition) << "its condition depends on the inputs' elements";
+      goes_on = holds(*condition);
+      for (size_t i = 0; i < carried.size(); ++i) carried[i] = outputs[1 + i];
+      for (size_t i = 0; i < collected.size(); ++i) collected[i].push_back(outputs[1 + carried.size() + i]);
+    }
+    c.outputs = carried;
+    for (const auto& turns : collected) c.outputs.push_back(stacked(turns, 0));
+    HONE_USER_CHECK(c.outputs.size() == static_cast<size_t>(c.node.output_size())) << "its body has other outputs";
+  }
+
+  void run_scan(NodeContext& c, Scope* scope) {
+    HONE_USER_CHECK(c.opset >= 9) << "Scan of opset 8 is not supported";
+    const Graph& body = graph_of(c, "body");
+    const int64_t sequences = c.number("num_scan_inputs", 0),
+                  states = static_cast<int64_t>(c.inputs.size()) - sequences, results = body.output_size() - states;
+    HONE_USER_CHECK(sequences >= 1 && states >= 0 && results >= 0)
+        << "num_scan_inputs=" << sequences << " of " << c.inputs.size() << " inputs";
+    const auto each = [&](std::string_view name, int64_t count) {
+      const Extents given = c.numbers(name).value_or(Extents(static_cast<size_t>(count), 0));
+      HONE_USER_CHECK(static_cast<int64_t>(given.size()) == count) << given.size() << " " << name;
+      return given;
+    };
+    const Extents axes = each("scan_input_axes", sequences), backwards = each("scan_input_directions", sequences),
+                  result_axes = each("scan_output_axes", results),
+                  results_backwards = each("scan_output_directions", results);
+    std::vector<Operand> carried;
+    for (int64_t i = 0; i < states; ++i) carried.push_back(c.in(static_cast<size_t>(i)));
+    std::optional<int64_t> turns;
+    const auto sequence = [&](int64_t s) -> const Operand& { return c.in(static_cast<size_t>(states + s)); };
+    const auto axis = [&](int64_t s) {
+      return static_cast<size_t>(NodeContext::axis_of(axes[static_cast<size_t>(s)], sequence(s).rank()));
+    };
+    for (int64_t s = 0; s < sequences; ++s) {
+      const int64_t extent = sequence(s).type.shape[axis(s)];
+      HONE_USER_CHECK(!turns || *turns == extent) << "sequences of " << *turns << " and " << extent;
+      turns = extent;
+    }
+    HONE_USER_CHECK(*turns <= kMostTurns) << "more than " << kMostTurns << " turns are not supported";
+    std::vector<std::vector<Operand>> collected(static_cast<size_t>(results));
+    for (int64_t turn = 0; turn < *turns; ++turn) {
+      std::vector<Operand> inputs = carried;
+      for (int64_t s = 0; s < sequences; ++s) {
+        const Operand& x = sequence(s);
+        Extents begin(x.rank(), 0), size = x.type.shape, shape = x.type.shape;
+        begin[axis(s)] = backwards[static_cast<size_t>(s)] ? *turns - 1 - turn : turn;
+        size[axis(s)] = 1;
+        shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis(s)));
+        inputs.push_back(lowering_.reshape(lowering_.slice(x, begin, Extents(x.rank(), 1), size), shape));
+      }
+      const std::vector<Operand> outputs = run_body(body, inputs, scope);
+      carried.assign(outputs.begin(), outputs.begin() + states);
+      for (int64_t r = 0; r < results; ++r)
+        collected[static_cast<size_t>(r)].push_back(outputs[static_cast<size_t>(states + r)]);
+    }
+    c.outputs = carried;
+    for (size_t r = 0; r < collected.size(); ++r) {
+      if (results_backwards[r]) std::reverse(collected[r].begin(), collected[r].end());
+      c.outputs.push_back(stacked(collected[r], result_axes[r]));
+    }
+    HONE_USER_CHECK(c.outputs.size() == static_cast<size_t>(c.node.output_size())) << "its body has other outputs";
   }
 
   void run_function(NodeContext& c, const Function& f) {

@@ -69,6 +69,10 @@ Operand Lowering::constant(const TensorData& data, std::string_view name) {
   return {b.constant(kept, name), data.type()};
 }
 
+Operand Lowering::number(double v, DType t) {
+  return cast(constant(TensorData({f64, {}}, std::string(reinterpret_cast<const char*>(&v), sizeof(v)))), t);
+}
+
 std::optional<TensorData> Lowering::data_of(const Operand& x) const {
   if (x.is_empty()) return TensorData(x.type, std::string());
   const TensorData* data = b.constant_of(x.id);
@@ -317,6 +321,12 @@ const RowTable& rows() {
     add_product_rows(t);
     add_reduction_rows(t);
     add_quantized_rows(t);
+    add_place_rows(t);
+    add_loss_rows(t);
+    add_fourier_rows(t);
+    add_einsum_rows(t);
+    add_sampling_rows(t);
+    add_recurrent_rows(t);
     return t;
   }();
   return table;

@@ -37,6 +37,8 @@ class Lowering {
 
   Operand constant(const TensorData& data, std::string_view name = "");
   Operand numbers(const std::vector<int64_t>& values) { return constant(TensorData::of_numbers(values)); }
+  /// One number of this type, of rank 0.
+  Operand number(double v, DType t);
   Operand of_proto(const Tensor& t) { return constant(tensor_of(t, file_), t.name()); }
   /// Null unless the operand is known while the model is read.
   std::optional<TensorData> data_of(const Operand& x) const;
@@ -125,5 +127,11 @@ void add_window_rows(RowTable& t);
 void add_product_rows(RowTable& t);
 void add_reduction_rows(RowTable& t);
 void add_quantized_rows(RowTable& t);
+void add_place_rows(RowTable& t);
+void add_loss_rows(RowTable& t);
+void add_fourier_rows(RowTable& t);
+void add_einsum_rows(RowTable& t);
+void add_sampling_rows(RowTable& t);
+void add_recurrent_rows(RowTable& t);
 
 }  // namespace hone::onnx

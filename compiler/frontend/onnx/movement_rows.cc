@@ -187,8 +187,23 @@ void gather_elements(NodeContext& c) {
 }
 
 void gather_nd(NodeContext& c) {
-  HONE_USER_CHECK(c.number("batch_dims", 0) == 0) << "batch_dims is not supported";
-  const Operand &x = c.in(0), &indices = c.in(1);
+  const Operand& x = c.in(0);
+  Operand indices = c.in(1);
+  // The places of the batch become the first indices.
+  const int64_t batch = c.number("batch_dims", 0);
+  HONE_USER_CHECK(batch >= 0 && batch < static_cast<int64_t>(std::min(x.rank(), indices.rank())))
+      << "batch_dims=" << batch << " of " << to_string(x.type);
+  for (int64_t d = batch; d-- > 0;) {
+    const int64_t extent = x.type.shape[static_cast<size_t>(d)];
+    HONE_USER_CHECK(indices.type.shape[static_cast<size_t>(d)] == extent && c.l.may_make(element_count({extent, 8})))
+        << to_string(indices.type) << " of " << to_string(x.type);
+    Extents places(static_cast<size_t>(extent)), along(indices.rank(), 1), shape = indices.type.shape;
+    std::iota(places.begin(), places.end(), 0);
+    along[static_cast<size_t>(d)] = extent;
+    shape.back() = 1;
+    const Operand place = c.l.broadcast(c.l.reshape(c.l.cast(c.l.numbers(places), indices.type.dtype), along), shape);
+    indices = c.l.concat({place, indices}, static_cast<int64_t>(indices.rank()) - 1);
+  }
   HONE_USER_CHECK(indices.rank() >= 1 && static_cast<size_t>(indices.type.shape.back()) <= x.rank())
       << "indices " << to_string(indices.type) << " of " << to_string(x.type);
   Extents shape(indices.type.shape.begin(), indices.type.shape.end() - 1);

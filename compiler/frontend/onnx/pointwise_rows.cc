@@ -1,4 +1,5 @@
 // Operators that work element by element.
+#include <cmath>
 #include <span>
 
 #include "compiler/frontend/onnx/lowering.h"
@@ -29,6 +30,17 @@ constexpr Named kUnary[] = {{"Relu", "relu"},
                             {"Ceil", "ceil"},
                             {"Sign", "sign"},
                             {"Softsign", "softsign"},
+                            {"Sin", "sin"},
+                            {"Cos", "cos"},
+                            {"Tan", "tan"},
+                            {"Asin", "asin"},
+                            {"Acos", "acos"},
+                            {"Atan", "atan"},
+                            {"Sinh", "sinh"},
+                            {"Cosh", "cosh"},
+                            {"Asinh", "asinh"},
+                            {"Acosh", "acosh"},
+                            {"Atanh", "atanh"},
                             {"Not", "not"},
                             {"IsNaN", "is_nan"}};
 constexpr Named kBinary[] = {{"Add", "add"},
@@ -56,7 +68,14 @@ void unary(NodeContext& c) { c.outputs[0] = c.l.pointwise(function_of(kUnary, c.
 
 // Before opset 7 the second operand could be aligned with an axis of the first.
 Operand aligned(const NodeContext& c, const Operand& a, const Operand& b) {
-  if (c.opset >= 7 || c.number("broadcast", 0) == 0 || !c.find("axis")) return b;
+  if (c.opset >= 7) return b;
+  // A slope for each channel.
+  if (c.node.op_type() == "PRelu" && b.rank() == 1 && a.rank() > 1 && b.type.shape[0] == a.type.shape[1]) {
+    Extents shape(a.rank() - 1, 1);
+    shape[0] = b.type.shape[0];
+    return c.l.reshape(b, shape);
+  }
+  if (c.number("broadcast", 0) == 0 || !c.find("axis")) return b;
   const int64_t axis = NodeContext::axis_of(c.number("axis", 0), a.rank());
   Extents shape = b.type.shape;
   HONE_USER_CHECK(static_cast<size_t>(axis) + shape.size() <= a.rank()) << "axis " << axis;
@@ -64,9 +83,49 @@ Operand aligned(const NodeContext& c, const Operand& a, const Operand& b) {
   return c.l.reshape(b, shape);
 }
 
+// Of whole numbers in f64: what is within rounding of a whole number is that, the rest is cut off.
+void power_of_integers(NodeContext& c, const Operand& a, const Operand& b) {
+  Lowering& l = c.l;
+  const Operand v = l.pointwise("pow", {l.cast(a, f64), l.cast(b, f64)}), whole = l.pointwise("round", {v});
+  const Operand error = l.pointwise("abs", {l.pointwise("sub", {v, whole})}),
+                most = l.pointwise("mul[0.000000000001]", {l.pointwise("abs", {v})});
+  const Operand near = l.pointwise("where", {whole, l.pointwise("less_equal", {error, most}), v});
+  c.outputs[0] = l.cast(near, a.type.dtype);
+}
+
+// Of unsigned numbers, by one bit of the distance after the other: a distance of 2^k is a factor or divisor of 2^(2^k).
+void shift(NodeContext& c) {
+  Operand x = c.in(0);
+  const Operand& by = c.in(1);
+  const std::string direction = c.text("direction", "");
+  HONE_USER_CHECK(direction == "LEFT" || direction == "RIGHT") << "direction=" << direction;
+  HONE_USER_CHECK(x.type.dtype.code == TypeCode::kUInt && by.type.dtype == x.type.dtype)
+      << to_string(x.type) << " by " << to_string(by.type);
+  for (int64_t bit = 1; bit < x.type.dtype.bits; bit *= 2) {
+    const DType t = x.type.dtype;
+    const Operand rest =
+        c.l.pointwise("mod", {c.l.pointwise("div", {by, c.l.number(static_cast<double>(bit), t)}), c.l.number(2, t)});
+    const Operand is_set = c.l.pointwise("equal", {rest, c.l.number(1, t)});
+    const Operand moved =
+        c.l.pointwise(direction == "LEFT" ? "mul" : "div", {x, c.l.number(std::ldexp(1.0, static_cast<int>(bit)), t)});
+    x = c.l.pointwise("where", {moved, is_set, x});
+  }
+  c.outputs[0] = x;
+}
+
+void is_infinite(NodeContext& c) {
+  const Operand &x = c.in(0), zero = c.l.number(0, x.type.dtype);
+  const bool positive = c.number("detect_positive", 1) != 0, negative = c.number("detect_negative", 1) != 0;
+  Operand out = c.l.pointwise("is_inf", {x});
+  if (!positive) out = c.l.pointwise("and", {out, c.l.pointwise("less", {x, zero})});
+  if (!negative) out = c.l.pointwise("and", {out, c.l.pointwise("greater", {x, zero})});
+  c.outputs[0] = out;
+}
+
 void binary(NodeContext& c) {
   const Operand& a = c.in(0);
   Operand b = aligned(c, a, c.in(1));
+  if (c.node.op_type() == "Pow" && a.type.dtype.is_integer()) return power_of_integers(c, a, b);
   if (c.node.op_type() == "Pow") b = c.l.cast(b, a.type.dtype);
   HONE_USER_CHECK(b.type.dtype == a.type.dtype) << to_string(a.type) << " and " << to_string(b.type);
   c.outputs[0] = c.l.pointwise(function_of(kBinary, c.node.op_type()), {a, b});
@@ -116,6 +175,7 @@ struct Parametric {
 };
 constexpr Parametric kParametric[] = {
     {"LeakyRelu", "leaky", {"alpha", 0.01}, {}},
+    {"Shrink", "shrink", {"lambd", 0.5}, {"bias", 0.0}},
     {"Elu", "elu", {"alpha", 1.0}, {}},
     {"Celu", "celu", {"alpha", 1.0}, {}},
     {"ThresholdedRelu", "thresholded_relu", {"alpha", 1.0}, {}},
@@ -141,6 +201,8 @@ void add_pointwise_rows(RowTable& t) {
   for (const Parametric& p : kParametric) t[std::string(":") + p.onnx] = &parametric;
   for (const char* op : {"Max", "Min", "Sum", "Mean"}) t[std::string(":") + op] = &of_many;
   t[":Mod"] = &mod;
+  t[":BitShift"] = &shift;
+  t[":IsInf"] = &is_infinite;
   t[":Clip"] = &clip;
   t[":Where"] = &where;
   t[":Cast"] = &cast;

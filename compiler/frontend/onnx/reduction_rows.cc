@@ -8,6 +8,41 @@
 namespace hone::onnx {
 namespace {
 
+// By halves: elements of the first times those of the second.
+Operand product_over(Lowering& l, const Operand& x, const Extents& axes, bool keepdims) {
+  Extents perm, shape, result;
+  int64_t count = 1;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    const bool reduced = std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
+    if (reduced) {
+      count *= x.type.shape[d];
+    } else {
+      perm.push_back(static_cast<int64_t>(d));
+      shape.push_back(x.type.shape[d]);
+    }
+    if (!reduced || keepdims) result.push_back(reduced ? 1 : x.type.shape[d]);
+  }
+  perm.insert(perm.end(), axes.begin(), axes.end());
+  shape.push_back(count);
+  Operand rest = l.reshape(l.transpose(x, perm), shape);
+  std::optional<Operand> odd;
+  while (rest.type.shape.back() > 1) {
+    const int64_t half = rest.type.shape.back() / 2;
+    const auto part = [&](int64_t begin, int64_t size) {
+      Extents first(shape.size(), 0), extents = rest.type.shape;
+      first.back() = begin;
+      extents.back() = size;
+      return l.slice(rest, first, Extents(shape.size(), 1), extents);
+    };
+    if (rest.type.shape.back() % 2) {
+      const Operand last = part(2 * half, 1);
+      odd = odd ? l.pointwise("mul", {*odd, last}) : last;
+    }
+    rest = l.pointwise("mul", {part(0, half), part(half, half)});
+  }
+  return l.reshape(odd ? l.pointwise("mul", {rest, *odd}) : rest, result);
+}
+
 void reduction(NodeContext& c) {
   const std::string& op = c.node.op_type();
   const Operand& x = c.in(0);
@@ -40,7 +75,7 @@ void reduction(NodeContext& c) {
   else if (op == "ReduceMin")
     out = reduce("min", x);
   else if (op == "ReduceProd")
-    out = reduce("prod", x);
+    out = product_over(c.l, x, axes, keepdims);
   else if (op == "ReduceL1")
     out = reduce("sum", map("abs", x));
   else if (op == "ReduceL2")
@@ -73,6 +108,27 @@ void arg_extreme(NodeContext& c) {
                          {c.l.value(x)}, shape);
 }
 
+void top_k(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank());
+  const int64_t k = c.opset < 10 ? c.number("k", 0) : c.constant_number(1, "k");
+  Extents shape = x.type.shape;
+  shape[static_cast<size_t>(axis)] = k;
+  HONE_USER_CHECK(k >= 0 && k <= x.type.shape[static_cast<size_t>(axis)]) << "k=" << k << " of " << to_string(x.type);
+  if (k == 0 || x.is_empty()) {
+    c.outputs[0] = {kNoValue, {x.type.dtype, shape}};
+    if (c.outputs.size() > 1) c.outputs[1] = {kNoValue, {i64, shape}};
+    return;
+  }
+  const Operand places = c.l.add("top_k",
+                                 {{"axis", std::to_string(axis)},
+                                  {"k", std::to_string(k)},
+                                  {"largest", std::to_string(c.number("largest", 1) != 0)}},
+                                 {c.l.value(x)}, shape);
+  c.outputs[0] = c.l.add("gather_elements", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(places)}, shape);
+  if (c.outputs.size() > 1) c.outputs[1] = places;
+}
+
 // softmax and log_softmax by their parts, where there is no operator for them.
 Operand softmax_of_parts(Lowering& l, const Operand& x, int64_t axis, bool is_log) {
   const Operand shifted = l.pointwise("sub", {x, l.reduce("max", x, {axis}, true)});
@@ -96,10 +152,38 @@ void softmax(NodeContext& c) {
   c.outputs[0] = c.l.reshape(out, x.type.shape);
 }
 
+// The mean and the inverse of the deviation, which nobody but training reads.
+void write_moments(NodeContext& c, const Operand& x, int64_t axis) {
+  if (c.outputs.size() < 2) return;
+  Extents axes;
+  for (size_t d = static_cast<size_t>(axis); d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
+  const Operand wide = c.l.cast(x, x.type.dtype.is_narrow_float() ? f32 : x.type.dtype);
+  const Operand mean = c.l.reduce("mean", wide, axes, true);
+  c.outputs[1] = mean;
+  if (c.outputs.size() < 3) return;
+  const Operand variance =
+      c.l.reduce("mean", c.l.pointwise("square", {c.l.pointwise("sub", {wide, mean})}), axes, true);
+  const auto add_eps = fmt::format("add[{}]", number_text(c.real("epsilon", 1e-5f), f32));
+  c.outputs[2] = c.l.pointwise("rsqrt", {c.l.pointwise(add_eps, {variance})});
+}
+
+// (x - mean) / (deviation + 1e-9)
+void mean_variance_normalization(NodeContext& c) {
+  const Operand& x = c.in(0);
+  Extents axes;
+  for (const int64_t a : c.numbers("axes").value_or(Extents{0, 2, 3}))
+    axes.push_back(NodeContext::axis_of(a, x.rank()));
+  std::sort(axes.begin(), axes.end());
+  const Operand centred = c.l.pointwise("sub", {x, c.l.reduce("mean", x, axes, true)});
+  const Operand variance = c.l.reduce("mean", c.l.pointwise("square", {centred}), axes, true);
+  c.outputs[0] =
+      c.l.pointwise("div", {centred, c.l.pointwise("add[0.000000001]", {c.l.pointwise("sqrt", {variance})})});
+}
+
 void layer_norm(NodeContext& c) {
-  c.require_outputs(1);
   const Operand& x = c.in(0);
   const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank());
+  write_moments(c, x, axis);
   const Extents row(x.type.shape.begin() + axis, x.type.shape.end());
   if (!c.l.b.operators().find("layer_norm")) {
     Extents axes;
@@ -121,16 +205,6 @@ void layer_norm(NodeContext& c) {
                          ids, x.type.shape);
 }
 
-void cumsum(NodeContext& c) {
-  const Operand& x = c.in(0);
-  const int64_t axis = NodeContext::axis_of(c.constant_number(1, "axis"), x.rank());
-  c.outputs[0] = c.l.add("cumsum",
-                         {{"axis", std::to_string(axis)},
-                          {"exclusive", std::to_string(c.number("exclusive", 0))},
-                          {"reverse", std::to_string(c.number("reverse", 0))}},
-                         {c.l.value(x)}, x.type.shape);
-}
-
 }  // namespace
 
 void add_reduction_rows(RowTable& t) {
@@ -139,10 +213,11 @@ void add_reduction_rows(RowTable& t) {
     t[std::string(":") + op] = &reduction;
   t[":ArgMax"] = &arg_extreme;
   t[":ArgMin"] = &arg_extreme;
+  t[":TopK"] = &top_k;
   t[":Softmax"] = &softmax;
   t[":LogSoftmax"] = &softmax;
   t[":LayerNormalization"] = &layer_norm;
-  t[":CumSum"] = &cumsum;
+  t[":MeanVarianceNormalization"] = &mean_variance_normalization;
 }
 
 }  // namespace hone::onnx

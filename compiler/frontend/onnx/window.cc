@@ -31,8 +31,8 @@ bool make_image(Window* w, const Extents& image) {
 }
 
 void require_image(const Operand& x) {
-  HONE_USER_CHECK(x.rank() == 3 || x.rank() == 4)
-      << to_string(x.type) << " has " << static_cast<int>(x.rank()) - 2 << " axes of space; one or two are supported";
+  HONE_USER_CHECK(x.rank() >= 3 && x.rank() <= 5)
+      << to_string(x.type) << " has " << static_cast<int>(x.rank()) - 2 << " axes of space; one to three are supported";
 }
 
 AttributeTexts attributes_of(const Window& w) {

@@ -1,4 +1,4 @@
-// What convolutions and poolings have in common: windows over one or two axes of space.
+// What convolutions and poolings have in common: windows over one to three axes of space.
 #pragma once
 
 #include "compiler/frontend/onnx/lowering.h"
@@ -8,7 +8,7 @@ namespace hone::onnx {
 /// The most that a kernel's extent, a stride, a dilation or a pad may be.
 inline constexpr int64_t kMostOfWindow = int64_t{1} << 24;
 
-/// What a window does along its axes (one or two of them).
+/// What a window does along its axes (one to three of them).
 struct Window {
   Extents kernel, stride, dilation, before, after;
 };
@@ -25,7 +25,7 @@ inline Extents image_shape(const Extents& shape, bool is_sequence) {
 /// their vectors and tiles. Returns whether it was one.
 bool make_image(Window* w, const Extents& image);
 
-/// UserError unless `x` is [n, c, l] or [n, c, h, w].
+/// UserError unless `x` is [n, c, l], [n, c, h, w] or [n, c, d, h, w].
 void require_image(const Operand& x);
 
 /// Of conv2d and the poolings, with two axes.

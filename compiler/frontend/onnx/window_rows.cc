@@ -48,6 +48,50 @@ int64_t extent_behind(const Window& w, size_t d, int64_t extent) {
   return (extent + w.before[d] + w.after[d] - (w.kernel[d] - 1) * w.dilation[d] - 1) / w.stride[d] + 1;
 }
 
+// The part of a window along these axes.
+Window part_of(const Window& w, size_t first, size_t count) {
+  const auto cut = [&](const Extents& e) {
+    const auto begin = e.begin() + static_cast<std::ptrdiff_t>(first);
+    return Extents(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  return {cut(w.kernel), cut(w.stride), cut(w.dilation), cut(w.before), cut(w.after)};
+}
+
+// [n, c, d, h, w] -> [n, d, c, h, w] and back.
+Operand with_depth_outside(Lowering& l, const Operand& x) { return l.transpose(x, {0, 2, 1, 3, 4}); }
+
+// A convolution over three axes of space: for each of the kernel's depths one over images, of which each depth that is
+// computed is one; their sum.
+void conv_of_volumes(NodeContext& c, const Operand& x, const Operand& weight, const Window& w, const Extents& shape) {
+  Lowering& l = c.l;
+  const Extents &s = x.type.shape, &k = weight.type.shape;
+  Operand images = with_depth_outside(l, x);
+  if (w.before[0] + w.after[0] > 0)
+    images = l.add("pad",
+                   {{"before", join({0, w.before[0], 0, 0, 0})},
+                    {"after", join({0, w.after[0], 0, 0, 0})},
+                    {"mode", "constant"},
+                    {"value", "0"}},
+                   {l.value(images)});
+  const AttributeTexts given = attributes_of(part_of(w, 1, 2));
+  const int64_t depth = shape[2];
+  Operand sum;
+  for (int64_t tap = 0; tap < k[2]; ++tap) {
+    const Operand read =
+        l.slice(images, {0, tap * w.dilation[0], 0, 0, 0}, {1, w.stride[0], 1, 1, 1}, {s[0], depth, s[1], s[3], s[4]});
+    const Operand of_tap = l.slice(weight, {0, 0, tap, 0, 0}, Extents(5, 1), {k[0], k[1], 1, k[3], k[4]});
+    AttributeTexts own = given;
+    std::vector<ValueId> ids{l.as(read, {s[0] * depth, s[1], s[3], s[4]}), l.as(of_tap, {k[0], k[1], k[3], k[4]})};
+    if (tap == 0 && c.has(2)) {
+      own.emplace_back("epilogue", "bias");
+      ids.push_back(l.as(c.in(2), {k[0]}));
+    }
+    const Operand part = l.add("conv2d", own, ids);
+    sum = tap ? l.pointwise("add", {sum, part}) : part;
+  }
+  c.outputs[0] = with_depth_outside(l, l.reshape(sum, {s[0], depth, k[0], shape[3], shape[4]}));
+}
+
 void conv(NodeContext& c) {
   const Operand &x = c.in(0), &weight = c.in(1);
   require_image(x);
@@ -60,6 +104,7 @@ void conv(NodeContext& c) {
       << "group=" << groups << " with weight " << to_string(weight.type) << " of " << to_string(x.type);
   Extents shape{x.type.shape[0], weight.type.shape[0]};
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
+  if (image.size() == 3) return conv_of_volumes(c, x, weight, w, shape);
   const bool is_sequence = make_image(&w, image);
   AttributeTexts given = attributes_of(w);
   std::vector<ValueId> ids{c.l.as(x, image_shape(x.type.shape, is_sequence)),
@@ -69,6 +114,25 @@ void conv(NodeContext& c) {
     ids.push_back(c.l.as(c.in(2), {weight.type.shape[0]}));
   }
   c.outputs[0] = c.l.add("conv2d", given, ids, shape);
+}
+
+// A pooling over three axes of space: over images, then over their depths. Of an average each is one over what is
+// there.
+void pool_of_volumes(NodeContext& c, const Operand& x, const Window& w, const Extents& shape, const char* op,
+                     const AttributeTexts& more) {
+  const Extents& s = x.type.shape;
+  const auto pooled = [&](const Operand& image, const Window& own, const Extents& as, const Extents& result) {
+    AttributeTexts given = attributes_of(own);
+    given.insert(given.end(), {{"kh", std::to_string(own.kernel[0])}, {"kw", std::to_string(own.kernel[1])}});
+    given.insert(given.end(), more.begin(), more.end());
+    return c.l.add(op, given, {c.l.as(image, as)}, result);
+  };
+  const Operand images =
+      pooled(x, part_of(w, 1, 2), {s[0], s[1] * s[2], s[3], s[4]}, {s[0], s[1], s[2], shape[3], shape[4]});
+  Window depths = part_of(w, 0, 1);
+  for (Extents* e : {&depths.kernel, &depths.stride, &depths.dilation}) e->push_back(1);
+  for (Extents* e : {&depths.before, &depths.after}) e->push_back(0);
+  c.outputs[0] = pooled(images, depths, {s[0], s[1], s[2], shape[3] * shape[4]}, shape);
 }
 
 void pool(NodeContext& c) {
@@ -87,10 +151,13 @@ void pool(NodeContext& c) {
   }
   Extents shape{x.type.shape[0], x.type.shape[1]};
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
+  AttributeTexts counts;
+  if (!is_max) counts.emplace_back("count_include_pad", counts_pad ? "1" : "0");
+  if (image.size() == 3) return pool_of_volumes(c, x, w, shape, is_max ? "max_pool2d" : "avg_pool2d", counts);
   const bool is_sequence = make_image(&w, image);
   AttributeTexts given = attributes_of(w);
   given.insert(given.end(), {{"kh", std::to_string(w.kernel[0])}, {"kw", std::to_string(w.kernel[1])}});
-  if (!is_max) given.emplace_back("count_include_pad", counts_pad ? "1" : "0");
+  given.insert(given.end(), counts.begin(), counts.end());
   c.outputs[0] =
       c.l.add(is_max ? "max_pool2d" : "avg_pool2d", given, {c.l.as(x, image_shape(x.type.shape, is_sequence))}, shape);
 }

@@ -105,7 +105,8 @@ bool is_continuous(std::span<const ChainLink> links) {
       "maximum", "minimum", "clip",    "relu",     "relu6",      "leaky_relu", "leaky", "prelu",
       "abs",     "neg",     "square",  "sqrt",     "rsqrt",      "reciprocal", "exp",   "log",
       "tanh",    "erf",     "sigmoid", "silu",     "gelu",       "gelu_tanh",  "mish",  "softplus",
-      "elu",     "selu",    "celu",    "softsign", "hard_swish", "pow",        "rpow",  "hard_sigmoid"};
+      "elu",     "selu",    "celu",    "softsign", "hard_swish", "pow",        "rpow",  "hard_sigmoid",
+      "sin",     "cos",     "atan",    "asinh",    "sinh",       "cosh"};
   return std::all_of(links.begin(), links.end(), [](const ChainLink& link) {
     if (link.result && !link.result->is_float()) return false;
     return !link.function || link.function->name == "cast" || kContinuous.contains(link.function->name);

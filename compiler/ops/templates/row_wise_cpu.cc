@@ -31,8 +31,7 @@ bool is_long(const Expr& e) {
    protected:
     using Visitor::visit;
     void visit(const Call* op) override {
-      found = found || op->function == Intrinsic::kExp || op->function == Intrinsic::kLog ||
-              op->function == Intrinsic::kTanh || op->function == Intrinsic::kErf;
+      found = found || is_transcendental(op->function);
       Visitor::visit(op);
     }
   } finder;

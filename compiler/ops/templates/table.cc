@@ -32,6 +32,7 @@ constexpr Template kTemplates[] = {
     {"generic_cpu", "l2_norm", "llvm", 1, &generic_workload_cpu},
     {"generic_cpu", "argmax", "llvm", 1, &generic_workload_cpu},
     {"generic_cpu", "argmin", "llvm", 1, &generic_workload_cpu},
+    {"generic_cpu", "top_k", "llvm", 1, &generic_workload_cpu},
     {"attention_cpu", "attention", "llvm", 1, &attention_cpu},
     {"cached_attention_cpu", "cached_attention", "llvm", 2, &cached_attention_cpu},
     {"matmul_gpu", "dense", "cuda", 3, &matmul_gpu},
@@ -82,6 +83,7 @@ constexpr Template kTemplates[] = {
     {"generic_gpu", "rms_norm", "cuda", 1, &generic_workload_gpu},
     {"generic_gpu", "l2_norm", "cuda", 1, &generic_workload_gpu},
     {"generic_gpu", "argmax", "cuda", 1, &generic_workload_gpu},
+    {"generic_gpu", "top_k", "cuda", 1, &generic_workload_gpu},
     {"generic_gpu", "argmin", "cuda", 1, &generic_workload_gpu},
     {"generic_gpu", "softmax", "opencl", 1, &generic_workload_gpu},
     {"generic_gpu", "log_softmax", "opencl", 1, &generic_workload_gpu},
@@ -89,6 +91,7 @@ constexpr Template kTemplates[] = {
     {"generic_gpu", "rms_norm", "opencl", 1, &generic_workload_gpu},
     {"generic_gpu", "l2_norm", "opencl", 1, &generic_workload_gpu},
     {"generic_gpu", "argmax", "opencl", 1, &generic_workload_gpu},
+    {"generic_gpu", "top_k", "opencl", 1, &generic_workload_gpu},
     {"generic_gpu", "argmin", "opencl", 1, &generic_workload_gpu},
 };
 

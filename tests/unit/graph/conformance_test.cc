@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // How many of the models passed when this was written; more is better.
-constexpr int kLeastPassing = 664;
+constexpr int kLeastPassing = 936;
 
 const fs::path kData = "/usr/share/libonnx-testdata/data";
 
@@ -68,14 +68,16 @@ Outcome import_with_known(const fs::path& path, const OperatorTable& operators, 
                           OnnxModel* model) {
   const std::vector<std::string> names = onnx_input_names(path);
   if (names.size() != inputs->size()) return {Outcome::kUnsupported, "another number of inputs"};
-  // The last inputs are what says how; floats among them are scales or fill values.
-  for (const bool floats : {false, true}) {
+  // The last inputs are what says how; floats among them are scales or fill values, matrices of whole numbers places.
+  enum { kNumbers, kFloatsToo, kMatricesToo };
+  for (const int known : {kNumbers, kFloatsToo, kMatricesToo}) {
     OnnxOptions options;
     std::vector<TensorData> rest;
     for (size_t i = 0; i < names.size(); ++i) {
       const TensorType& t = (*inputs)[i].type();
       const bool may_be_known = i > 0 || names.size() == 1 || t.dtype == i64;
-      if (may_be_known && t.shape.size() <= 1 && (floats || !t.dtype.is_float()))
+      const bool is_small = t.shape.size() <= 1 || (known == kMatricesToo && i > 0 && t.dtype == i64);
+      if (may_be_known && is_small && (known != kNumbers || !t.dtype.is_float()))
         options.values.emplace(names[i], (*inputs)[i]);
       else
         rest.push_back((*inputs)[i]);
@@ -85,7 +87,7 @@ Outcome import_with_known(const fs::path& path, const OperatorTable& operators, 
       *inputs = rest;
       return {};
     } catch (const UserError& e) {
-      if (floats) return {Outcome::kUnsupported, e.what()};
+      if (known == kMatricesToo) return {Outcome::kUnsupported, e.what()};
     }
   }
   return {};

@@ -328,6 +328,39 @@ TEST(ScalarFunctions, FloatRemaindersHaveTheDividendsSign) {
   }
 }
 
+TEST(ScalarFunctions, TrigonometryIsTheLibrarys) {
+  using F = double (*)(double);
+  struct Named {
+    const char* name;
+    F function;
+    double units;
+  };
+  constexpr Named kFunctions[] = {{"sin", &std::sin, 2},     {"cos", &std::cos, 2},    {"tan", &std::tan, 6},
+                                  {"asin", &std::asin, 6},   {"acos", &std::acos, 6},  {"atan", &std::atan, 2},
+                                  {"sinh", &std::sinh, 8},   {"cosh", &std::cosh, 8},  {"asinh", &std::asinh, 6},
+                                  {"acosh", &std::acosh, 8}, {"atanh", &std::atanh, 8}};
+  Doubles all = {0,         -0.0,       1,         -1,    0.5,   -0.5,     0.2,     -0.3,  0.99,
+                 -0.999,    1.0001,     -1.5,      2.0,   3,     -3,       10.5,    -20.5, 88,
+                 -89,       100.25,     1000,      -4096, 1e6,   kInf,     -kInf,   kNan,  0.7853981,
+                 1.5707963, -3.1415927, 6.2831853, 1e-3,  -1e-5, 0x1p-126, 0.41421, 2.4142};
+  for (const DType t : {f32, f64}) {
+    const Doubles x = unpacked(packed(all, t), t);
+    for (const Named& f : kFunctions) {
+      const Doubles got =
+          computed(parse_workload(fmt::format("elementwise(op={},shape={},dtype={})", f.name, x.size(), to_string(t))),
+                   {packed(x, t)});
+      for (size_t i = 0; i < x.size(); ++i)
+        expect_near(got[i], f.function(x[i]), t, f.units, fmt::format("{} {}({})", to_string(t), f.name, x[i]));
+    }
+  }
+  // Kernels, against the reference's bounds: also of numbers whose sine is anything.
+  for (const DType t : {f32, f16, bf16})
+    for (const char* name : {"sin", "cos", "atan"})
+      computed(parse_workload(
+                   fmt::format("elementwise(op={},shape={},dtype={})", name, special_values(t).size(), to_string(t))),
+               {packed(special_values(t), t)});
+}
+
 TEST(ScalarFunctions, ActivationsAreOnnxs) {
   const auto selected = [](auto negative) { return [=](double x) { return x < 0 ? negative(x) : x; }; };
   for (const DType t : kFloats) {

@@ -192,6 +192,9 @@ TEST(ArgExtreme, TakesTheFirstOrTheLastOfEqualsAndAPlaceInEveryRow) {
   EXPECT_THAT(places("argmin(shape=2x4)", equals, 2), testing::ElementsAre(0, 0));
   EXPECT_THAT(places("argmin(shape=2x4,last=1)", equals, 2), testing::ElementsAre(0, 2));
   EXPECT_THAT(places("argmax(shape=2x4,axis=0)", equals, 4), testing::ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(places("top_k(shape=2x4,k=3)", equals, 6), testing::ElementsAre(1, 2, 3, 1, 3, 0));
+  EXPECT_THAT(places("top_k(shape=2x4,k=2,largest=0)", equals, 4), testing::ElementsAre(0, 3, 0, 2));
+  EXPECT_THAT(places("top_k(shape=2x4,k=1,axis=0)", equals, 4), testing::ElementsAre(0, 0, 0, 1));
   EXPECT_THAT(places("argmax(shape=2x3)", {-kInf, -kInf, -kInf, kNan, kNan, kNan}, 2), testing::ElementsAre(0, 0));
   EXPECT_THAT(places("argmin(shape=2x2,last=1)", {kInf, kInf, kNan, kNan}, 2), testing::ElementsAre(1, 1));
   const auto types = [](const char* text) {

@@ -1,0 +1,267 @@
+// Operators whose elements depend on where they stand: triangles, diagonals, one-hot, running sums.
+#include <algorithm>
+
+#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/ir/layout.h"
+
+namespace hone::onnx {
+namespace {
+
+// [rows, columns] of bools: is(row, column).
+template <class F>
+Operand mask_of(Lowering& l, int64_t rows, int64_t columns, const F& is) {
+  HONE_USER_CHECK(l.may_make(element_count({rows, columns}))) << "a mask of " << rows << " x " << columns;
+  std::string bytes;
+  bytes.reserve(static_cast<size_t>(rows * columns));
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) bytes += is(r, c) ? '\1' : '\0';
+  return l.constant(TensorData({boolean, {rows, columns}}, std::move(bytes)));
+}
+
+// x where the mask holds, else 0.
+Operand kept_where(Lowering& l, const Operand& mask, const Operand& x) {
+  return x.type.dtype.is_bool() ? l.pointwise("and", {x, l.broadcast(mask, x.type.shape)})
+                                : l.pointwise("where", {x, mask, l.number(0, x.type.dtype)});
+}
+
+void triangle(NodeContext& c) {
+  const Operand& x = c.in(0);
+  HONE_USER_CHECK(x.rank() >= 2) << to_string(x.type);
+  const int64_t given = c.has(1) ? c.constant_number(1, "k") : 0;
+  const bool upper = c.number("upper", 1) != 0;
+  if (x.is_empty()) return void(c.outputs[0] = x);
+  const int64_t rows = x.type.shape[x.rank() - 2], columns = x.type.shape.back(),
+                k = std::clamp<int64_t>(given, -rows, columns);
+  const auto keeps = [&](int64_t row, int64_t column) { return upper ? column - row >= k : column - row <= k; };
+  c.outputs[0] = kept_where(c.l, mask_of(c.l, rows, columns, keeps), x);
+}
+
+void eye_like(NodeContext& c) {
+  const Operand& x = c.in(0);
+  HONE_USER_CHECK(x.rank() == 2 && !x.is_empty()) << to_string(x.type);
+  const int64_t k = std::clamp<int64_t>(c.number("k", 0), -x.type.shape[0], x.type.shape[1]);
+  const DType t = c.find("dtype") ? dtype_of(static_cast<int>(c.number("dtype", 1)), "") : x.type.dtype;
+  const Operand mask =
+      mask_of(c.l, x.type.shape[0], x.type.shape[1], [&](int64_t row, int64_t column) { return column - row == k; });
+  c.outputs[0] = c.l.cast(mask, t);
+}
+
+// 0, 1, … along `axis` of a tensor of `rank` axes.
+Operand places_along(Lowering& l, int64_t count, size_t axis, size_t rank) {
+  HONE_USER_CHECK(l.may_make(element_count({count, 8}))) << count << " places";
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < count; ++i) places.push_back(i);
+  Extents shape(rank, 1);
+  shape[axis] = count;
+  return l.reshape(l.numbers(places), shape);
+}
+
+void one_hot(NodeContext& c) {
+  Operand index = c.l.cast(c.in(0), i64);
+  const std::vector<double> given = c.constant(1, "depth").values();
+  HONE_USER_CHECK(given.size() == 1 && given[0] >= 1 && given[0] < 0x1p32)
+      << "a depth of " << (given.empty() ? 0 : given[0]);
+  const auto depth = static_cast<int64_t>(given[0]);
+  const Operand& values = c.in(2);
+  HONE_USER_CHECK(values.rank() == 1 && values.type.shape[0] == 2 && !index.is_empty())
+      << "depth " << depth << ", values " << to_string(values.type) << ", indices " << to_string(index.type);
+  const size_t rank = index.rank() + 1;
+  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", -1), rank));
+  Extents shape = index.type.shape;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+  index = c.l.reshape(index, shape);
+  const auto from_end = "add[" + number_text(static_cast<double>(depth), i64) + "]";
+  index = c.l.pointwise("where",
+                        {c.l.pointwise(from_end, {index}), c.l.pointwise("less", {index, c.l.number(0, i64)}), index});
+  const Operand is_hot = c.l.pointwise("equal", {index, places_along(c.l, depth, axis, rank)});
+  const auto value = [&](int64_t i) { return c.l.reshape(c.l.slice(values, {i}, {1}, {1}), {}); };
+  const DType t = values.type.dtype;
+  if (t.is_bool()) {
+    const Operand on = c.l.pointwise("and", {is_hot, c.l.broadcast(value(1), is_hot.type.shape)});
+    const Operand off =
+        c.l.pointwise("and", {c.l.pointwise("not", {is_hot}), c.l.broadcast(value(0), is_hot.type.shape)});
+    return void(c.outputs[0] = c.l.pointwise("or", {on, off}));
+  }
+  c.outputs[0] = c.l.pointwise("where", {value(1), is_hot, value(0)});
+}
+
+// 1 where the first of the largest elements is, else 0; up to opset 12 the axes from `axis` on are one.
+void hardmax(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const int64_t given = NodeContext::axis_of(c.number("axis", c.opset < 13 ? 1 : -1), x.rank());
+  const auto at = x.type.shape.begin() + given;
+  const Operand rows =
+      c.opset < 13
+          ? c.l.reshape(x, {element_count({x.type.shape.begin(), at}), element_count({at, x.type.shape.end()})})
+          : x;
+  const auto axis = static_cast<size_t>(c.opset < 13 ? 1 : given);
+  Extents shape = rows.type.shape;
+  shape[axis] = 1;
+  const Operand best =
+      c.l.add("argmax", {{"axis", std::to_string(axis)}, {"keepdims", "1"}, {"last", "0"}}, {c.l.value(rows)}, shape);
+  const Operand is_best = c.l.pointwise("equal", {best, places_along(c.l, rows.type.shape[axis], axis, rows.rank())});
+  c.outputs[0] = c.l.reshape(c.l.cast(is_best, x.type.dtype), x.type.shape);
+}
+
+// x moved by `by` places along the axis towards its end, zeros first.
+Operand moved(Lowering& l, const Operand& x, size_t axis, int64_t by) {
+  Extents size = x.type.shape, zeros = x.type.shape;
+  size[axis] -= by;
+  zeros[axis] = by;
+  const Operand front = l.broadcast(l.number(0, x.type.dtype), zeros);
+  return l.concat({front, l.slice(x, Extents(x.rank(), 0), Extents(x.rank(), 1), size)}, static_cast<int64_t>(axis));
+}
+
+Operand reversed(Lowering& l, const Operand& x, size_t axis) {
+  Extents begin(x.rank(), 0), step(x.rank(), 1);
+  begin[axis] = x.type.shape[axis] - 1;
+  step[axis] = -1;
+  return l.slice(x, begin, step, x.type.shape);
+}
+
+// By doubling: after each step an element is the sum of twice as many.
+void running_sum(NodeContext& c) {
+  Operand x = c.in(0);
+  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.constant_number(1, "axis"), x.rank()));
+  if (x.is_empty()) return void(c.outputs[0] = x);
+  const bool reverse = c.number("reverse", 0) != 0;
+  if (reverse) x = reversed(c.l, x, axis);
+  if (c.number("exclusive", 0)) x = moved(c.l, x, axis, 1);
+  for (int64_t by = 1; by < x.type.shape[axis]; by *= 2) x = c.l.pointwise("add", {x, moved(c.l, x, axis, by)});
+  c.outputs[0] = reverse ? reversed(c.l, x, axis) : x;
+}
+
+// The first `lengths[b]` elements of each sequence the other way around.
+void reverse_sequence(NodeContext& c) {
+  const Operand &x = c.in(0), &lengths = c.in(1);
+  const auto time = static_cast<size_t>(NodeContext::axis_of(c.number("time_axis", 0), x.rank())),
+             batch = static_cast<size_t>(NodeContext::axis_of(c.number("batch_axis", 1), x.rank()));
+  HONE_USER_CHECK(time != batch && lengths.rank() == 1 && lengths.type.shape[0] == x.type.shape[batch])
+      << to_string(lengths.type) << " lengths of " << to_string(x.type);
+  Extents shape(x.rank(), 1);
+  shape[batch] = x.type.shape[batch];
+  const Operand length = c.l.reshape(c.l.cast(lengths, i64), shape),
+                place = places_along(c.l, x.type.shape[time], time, x.rank());
+  const Operand mirrored = c.l.pointwise("sub", {c.l.pointwise("add[-1.0]", {length}), place});
+  const Operand at = c.l.pointwise("where", {mirrored, c.l.pointwise("less", {place, length}), place});
+  c.outputs[0] = c.l.add("gather_elements", {{"axis", std::to_string(time)}},
+                         {c.l.value(x), c.l.value(c.l.broadcast(at, x.type.shape))});
+}
+
+// What known indices write into data: each element of the result is the data's or an update's, so it is gathered from
+// both. `target`: of each update the place in the flat data.
+Operand scattered(NodeContext& c, const Operand& data, const Operand& updates, const std::vector<int64_t>& target,
+                  const std::string& reduction) {
+  Lowering& l = c.l;
+  const int64_t count = element_count(data.type.shape);
+  HONE_USER_CHECK(l.may_make(element_count({count, 8}))) << to_string(data.type) << " is too large";
+  const Operand flat = l.reshape(data, {count}), news = l.reshape(updates, {element_count(updates.type.shape)});
+  const auto gathered = [&](const Operand& from, const std::vector<int64_t>& at) {
+    return l.add("gather", {{"axis", "0"}}, {l.value(from), l.value(l.numbers(at))});
+  };
+  if (reduction == "none") {
+    std::vector<int64_t> at(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) at[static_cast<size_t>(i)] = i;
+    for (size_t u = 0; u < target.size(); ++u) at[static_cast<size_t>(target[u])] = count + static_cast<int64_t>(u);
+    return l.reshape(gathered(l.concat({flat, news}, 0), at), data.type.shape);
+  }
+  const char* function = reduction == "add"   ? "add"
+                         : reduction == "mul" ? "mul"
+                         : reduction == "max" ? "maximum"
+                         : reduction == "min" ? "minimum"
+                                              : nullptr;
+  HONE_USER_CHECK(function) << "reduction=" << reduction << " is not supported";
+  // In rounds: an element takes one update in each.
+  std::vector<std::vector<int64_t>> rounds;
+  std::vector<size_t> taken(static_cast<size_t>(count), 0);
+  for (size_t u = 0; u < target.size(); ++u) {
+    const size_t round = taken[static_cast<size_t>(target[u])]++;
+    constexpr size_t kMostRounds = 64;
+    HONE_USER_CHECK(round < kMostRounds) << "more than " << kMostRounds << " updates of one element are not supported";
+    if (round == rounds.size()) rounds.emplace_back(static_cast<size_t>(count), -1);
+    rounds[round][static_cast<size_t>(target[u])] = static_cast<int64_t>(u);
+  }
+  Operand out = flat;
+  for (std::vector<int64_t>& at : rounds) {
+    std::string takes;
+    for (int64_t& u : at) {
+      takes += u >= 0 ? '\1' : '\0';
+      u = std::max<int64_t>(u, 0);
+    }
+    const Operand mask = l.constant(TensorData({boolean, {count}}, std::move(takes)));
+    out = l.pointwise("where", {l.pointwise(function, {out, gathered(news, at)}), mask, out});
+  }
+  return l.reshape(out, data.type.shape);
+}
+
+int64_t place_of(int64_t index, int64_t extent) {
+  HONE_USER_CHECK(index >= -extent && index < extent) << "index " << index << " of " << extent;
+  return index < 0 ? index + extent : index;
+}
+
+Extents strides_of(const Extents& shape) {
+  Extents out(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) out[d - 1] = out[d] * shape[d];
+  return out;
+}
+
+void scatter_elements(NodeContext& c) {
+  const Operand &x = c.in(0), &updates = c.in(2);
+  const std::vector<int64_t> indices = c.constant_numbers(1, "indices");
+  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", 0), x.rank()));
+  const Extents& shape = updates.type.shape;
+  HONE_USER_CHECK(shape.size() == x.rank() && c.in(1).type.shape == shape)
+      << to_string(updates.type) << " with indices " << to_string(c.in(1).type) << " into " << to_string(x.type);
+  for (size_t d = 0; d < shape.size(); ++d)
+    HONE_USER_CHECK(d == axis || shape[d] <= x.type.shape[d])
+        << to_string(updates.type) << " into " << to_string(x.type);
+  if (indices.empty()) return void(c.outputs[0] = x);
+  const Extents strides = strides_of(x.type.shape), own = strides_of(shape);
+  std::vector<int64_t> target;
+  for (size_t u = 0; u < indices.size(); ++u) {
+    int64_t at = 0;
+    for (size_t d = 0; d < shape.size(); ++d)
+      at += strides[d] *
+            (d == axis ? place_of(indices[u], x.type.shape[d]) : static_cast<int64_t>(u) / own[d] % shape[d]);
+    target.push_back(at);
+  }
+  c.outputs[0] = scattered(c, x, updates, target, c.text("reduction", "none"));
+}
+
+void scatter_nd(NodeContext& c) {
+  const Operand &x = c.in(0), &index = c.in(1), &updates = c.in(2);
+  const std::vector<int64_t> indices = c.constant_numbers(1, "indices");
+  HONE_USER_CHECK(index.rank() >= 1 && static_cast<size_t>(index.type.shape.back()) <= x.rank())
+      << "indices " << to_string(index.type) << " into " << to_string(x.type);
+  const auto depth = static_cast<size_t>(index.type.shape.back());
+  const int64_t each = element_count({x.type.shape.begin() + static_cast<std::ptrdiff_t>(depth), x.type.shape.end()});
+  const int64_t count = element_count({index.type.shape.begin(), index.type.shape.end() - 1});
+  HONE_USER_CHECK(element_count(updates.type.shape) == element_count({count, each}))
+      << to_string(updates.type) << " with indices " << to_string(index.type) << " into " << to_string(x.type);
+  if (count == 0 || each == 0) return void(c.outputs[0] = x);
+  const Extents strides = strides_of(x.type.shape);
+  std::vector<int64_t> target;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = 0;
+    for (size_t d = 0; d < depth; ++d)
+      at += strides[d] * place_of(indices[static_cast<size_t>(i) * depth + d], x.type.shape[d]);
+    for (int64_t e = 0; e < each; ++e) target.push_back(at + e);
+  }
+  c.outputs[0] = scattered(c, x, updates, target, c.text("reduction", "none"));
+}
+
+}  // namespace
+
+void add_place_rows(RowTable& t) {
+  t[":Trilu"] = &triangle;
+  t[":EyeLike"] = &eye_like;
+  t[":OneHot"] = &one_hot;
+  t[":Hardmax"] = &hardmax;
+  t[":CumSum"] = &running_sum;
+  t[":ReverseSequence"] = &reverse_sequence;
+  t[":Scatter"] = &scatter_elements;
+  t[":ScatterElements"] = &scatter_elements;
+  t[":ScatterND"] = &scatter_nd;
+}
+
+}  // namespace hone::onnx
