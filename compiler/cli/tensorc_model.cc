@@ -172,12 +172,28 @@ class ModelCommand {
   // Of several variants the inputs say which are run.
   Status read_inputs() {
     given_ = read_test_tensors(o_.inputs);
+    leave_out_bound(&given_->inputs);
+    const size_t taken = variants_[0].graph->inputs.size();
+    if (given_->inputs.size() != taken)
+      return usage_error(
+          fmt::format("--inputs {}: it has {} inputs; the model takes {}", o_.inputs, given_->inputs.size(), taken));
     if (variants_.size() == 1) return absl::OkStatus();
     std::string shapes;
     for (const TensorData& t : given_->inputs) shapes += (shapes.empty() ? "" : ", ") + to_string(t.type());
     for (size_t v = 0; v < variants_.size(); ++v)
       if (takes_given(v)) return absl::OkStatus();
     return usage_error(fmt::format("--inputs {}: no variant takes {}", o_.inputs, shapes));
+  }
+  // A folder may have files of inputs that were bound, too: their numbers are the model's.
+  void leave_out_bound(std::vector<TensorData>* given) const {
+    const std::vector<std::string> names = onnx_input_names(o_.model);
+    const std::vector<Port>& ports = variants_[0].graph->inputs;
+    if (given->size() != names.size() || ports.size() == names.size()) return;
+    std::vector<TensorData> left;
+    for (size_t i = 0; i < names.size(); ++i)
+      if (std::any_of(ports.begin(), ports.end(), [&](const Port& p) { return p.name == names[i]; }))
+        left.push_back((*given)[i]);
+    *given = std::move(left);
   }
   bool takes_given(size_t variant) const {
     if (!given_ || variants_.size() == 1) return true;

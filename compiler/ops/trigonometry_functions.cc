@@ -1,7 +1,5 @@
 // Trigonometric and hyperbolic functions and their inverses, by those that the IR has. Near 0 and 1 they take forms
 // that lose no digits.
-#include <array>
-
 #include "compiler/ops/function_rows.h"
 
 namespace hone {
@@ -35,12 +33,12 @@ Expr asinh(E x) {
   const Expr small = constant(2, x) * atanh_of_small(size / (one + root));
   const Expr far = log(size) + constant(0.69314718055994531, x);
   return with_sign_of(
-      select(lt(size, constant(0.5, x)), small, select(lt(size, constant(1e6, x)), log(size + root), far)), x);
+      select(lt(size, constant(0.5, x)), small, select(lt(size, constant(1e9, x)), log(size + root), far)), x);
 }
 Expr acosh(E x) {
   const Expr one = constant(1, x);
   const Expr far = log(x) + constant(0.69314718055994531, x);
-  return select(lt(x, constant(1e6, x)), constant(2, x) * asinh(square_root((x - one) * constant(0.5, x))), far);
+  return select(lt(x, constant(1e9, x)), constant(2, x) * asinh(square_root((x - one) * constant(0.5, x))), far);
 }
 
 Expr asin(E x) {
@@ -59,9 +57,9 @@ Expr cosh(E x) {
 }
 Expr sinh(E x) {
   const Expr half = constant(0.5, x), size = absolute(x), root = exp(size * half), square = x * x;
-  Expr sum = constant(1.0 / 39916800, x);  // 1 / 11!
-  for (const double c : std::array{1.0 / 362880, 1.0 / 5040, 1.0 / 120, 1.0 / 6, 1.0})
-    sum = sum * square + constant(c, x);
+  // x (1 + x^2 / 3! + x^4 / 5! + …): the first term left out is 1 / 19! of x.
+  Expr sum = constant(1, x);
+  for (int k = 8; k >= 1; --k) sum = constant(1, x) + sum * square * constant(1.0 / (2 * k * (2 * k + 1)), x);
   return select(lt(size, constant(1, x)), x * sum, with_sign_of(root * half * root - half / (root * root), x));
 }
 

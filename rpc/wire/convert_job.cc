@@ -56,6 +56,7 @@ StatusOr<MeasureProfile> profile_from(const proto::MeasureProfile& in) {
   out.run_timeout_s = or_default(in.run_timeout_s(), standard.run_timeout_s);
   out.threads = in.threads();
   out.cold_constants = in.cold_constants();
+  out.cold_bytes = in.cold_bytes();
   return out;
 }
 
@@ -73,6 +74,7 @@ void profile_to(const MeasureProfile& in, proto::MeasureProfile* out) {
   out->set_run_timeout_s(in.run_timeout_s);
   out->set_threads(in.threads);
   out->set_cold_constants(in.cold_constants);
+  out->set_cold_bytes(in.cold_bytes);
 }
 
 StatusOr<Reference> reference_from(const proto::Reference& in) {

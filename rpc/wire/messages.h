@@ -63,6 +63,9 @@ struct MeasureProfile {
   /// Each call reads another copy of the constants, as a layer of a model finds its weights: out of the core's own
   /// caches. On CPUs.
   bool cold_constants = false;
+  /// With them: bytes of all constants that a run of the model reads, so that a copy is read again where the model
+  /// reads the constants again; 0: 16 MiB. Agents limit it.
+  uint64_t cold_bytes = 0;
 
   bool operator==(const MeasureProfile&) const = default;
 };

@@ -77,6 +77,18 @@ class TestModel {
     a->set_f(value);
     return *this;
   }
+  TestModel& text(const std::string& name, const std::string& value) {
+    onnx::Attribute* a = last->add_attribute();
+    a->set_name(name);
+    a->set_s(value);
+    return *this;
+  }
+  /// A graph in the last node.
+  onnx::Graph* body(const std::string& name) {
+    onnx::Attribute* a = last->add_attribute();
+    a->set_name(name);
+    return a->mutable_g();
+  }
   onnx::Tensor* tensor(const std::string& name, const std::vector<int64_t>& dims, int type = kFloat) {
     onnx::Tensor* t = graph()->add_initializer();
     t->set_name(name);

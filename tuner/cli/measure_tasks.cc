@@ -6,6 +6,8 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "compiler/ir/layout.h"
+#include "compiler/ops/definition.h"
 #include "rpc/ir/encode.h"
 #include "tuner/db_trial_log.h"
 #include "tuner/measure/reference_job.h"
@@ -81,9 +83,20 @@ RemoteOptions remote_options(const TunerFlags& f, const Place& place,
   return remote;
 }
 
+double constant_bytes(const std::vector<WeightedWorkload>& model) {
+  double bytes = 0;
+  for (const WeightedWorkload& w : model)
+    for (const auto& [tensor, role] : define(w.workload).inputs)
+      if (role == ParamRole::kConstant)
+        bytes += w.weight * static_cast<double>(element_count(tensor->shape)) *
+                 static_cast<double>(tensor->buffer->dtype.bytes());
+  return bytes;
+}
+
 }  // namespace
 
-SessionOptions session_options(const TunerFlags& f, size_t devices, size_t tasks) {
+SessionOptions session_options(const TunerFlags& f, size_t devices, size_t tasks,
+                               const std::vector<WeightedWorkload>& model) {
   SessionOptions o;
   o.devices = devices;
   o.trials = f.trials > 0 ? f.trials : kModelTrials * tasks;
@@ -99,6 +112,7 @@ SessionOptions session_options(const TunerFlags& f, size_t devices, size_t tasks
   // Of a model each of many workloads has its finalists, and few trials that they come from.
   o.finalists = o.is_model ? std::min(f.finalists, kModelFinalists) : f.finalists;
   o.profile.cold_constants = o.is_model;
+  if (o.is_model) o.profile.cold_bytes = static_cast<uint64_t>(std::clamp(constant_bytes(model), 1.0, 0x1p50));
   if (!f.refine) o.profile.refine_factor = 1e-9;
   o.profile.build_timeout_s = f.timeout;
   o.profile.run_timeout_s = f.timeout;

@@ -32,7 +32,9 @@ struct MeasuredTasks {
   bool is_database_lost = false;  ///< `outcome` says where the trials are
 };
 
-SessionOptions session_options(const TunerFlags& f, size_t devices, size_t tasks);
+/// `tasks`: how many trials are shared by; `model`: the layers of --model, whose constants go round as they do in it.
+SessionOptions session_options(const TunerFlags& f, size_t devices, size_t tasks,
+                               const std::vector<WeightedWorkload>& model);
 
 /// Whether the searcher gets a prior and seeds. Searchers without a model are baselines: they get neither.
 bool begins_warm(const TunerFlags& f);

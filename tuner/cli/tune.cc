@@ -190,8 +190,8 @@ StatusOr<bool> measure_alternatives(const OperatorTable& operators, const std::v
   if (work.alternatives.empty()) return true;
   size_t used = 0;
   for (const SessionOutcome& o : outcome.tasks) used += o.trials;
-  const size_t count = work.alternatives.size(), most = session_options(f, 1, outcome.tasks.size()).trials;
-  SessionOptions options = session_options(f, place.devices, count);
+  const size_t count = work.alternatives.size(), most = session_options(f, 1, outcome.tasks.size(), work.tasks).trials;
+  SessionOptions options = session_options(f, place.devices, count, work.tasks);
   options.trials = std::min(kAlternativeTrials * count, most - std::min(most, used));
   io.err << fmt::format("tuner: {}{} workloads that layers could be instead",
                         options.trials < count ? "no trials are left for " : "measuring ", count)
@@ -242,8 +242,9 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     io.err << "tuner: " << clean_line(prior.line) << std::endl;
   }
   const TaskServices services{f, io, place, *store, cores, clock, prior.model};
-  HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured,
-                        measure_tasks(workloads, session_options(f, place.devices, workloads.size()), services));
+  HONE_ASSIGN_OR_RETURN(
+      const MeasuredTasks measured,
+      measure_tasks(workloads, session_options(f, place.devices, workloads.size(), workloads), services));
   const auto& [tasks, session, outcome, is_database_lost] = measured;
   Status drawn;
   if (!f.plot.empty()) {

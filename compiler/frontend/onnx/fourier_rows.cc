@@ -12,7 +12,6 @@ namespace {
 constexpr int64_t kMostPoints = 1 << 16;
 
 Operand constant_of(Lowering& l, const Extents& shape, const std::vector<double>& values, DType t) {
-  HONE_USER_CHECK(l.may_make(element_count(shape) * 8)) << "a matrix of " << element_count(shape) << " elements";
   std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
   return l.cast(l.constant(TensorData({f64, shape}, std::move(bytes))), t);
 }
@@ -21,7 +20,7 @@ Operand constant_of(Lowering& l, const Extents& shape, const std::vector<double>
 void window(NodeContext& c) {
   const std::string& op = c.node.op_type();
   const int64_t size = c.constant_number(0, "size");
-  HONE_USER_CHECK(size >= 1 && size <= kMostPoints * 64) << "a window of " << size;
+  HONE_USER_CHECK(size >= 1 && size <= kMostPoints * 64 && c.l.may_make(size * 8)) << "a window of " << size;
   const double a0 = op == "HannWindow"      ? 0.5
                     : op == "HammingWindow" ? 25.0 / 46
                                             : 0.42,
@@ -42,7 +41,7 @@ void mel_weights(NodeContext& c) {
   const double low = c.constant(3, "lower_edge_hertz").values().at(0),
                high = c.constant(4, "upper_edge_hertz").values().at(0);
   HONE_USER_CHECK(bins >= 1 && bins <= kMostPoints && length >= 1 && length <= kMostPoints && rate >= 1 && low >= 0 &&
-                  high >= low)
+                  high >= low && high <= 1e9)
       << bins << " bins of " << length << " points at " << rate << " Hz from " << low << " to " << high;
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const auto hertz = [](double m) { return 700 * (std::pow(10, m / 2595) - 1); };
@@ -53,6 +52,7 @@ void mel_weights(NodeContext& c) {
     edges.push_back(
         static_cast<int64_t>(std::floor(static_cast<double>(length + 1) *
                                         hertz(mel(low) + step * static_cast<double>(i)) / static_cast<double>(rate))));
+  HONE_USER_CHECK(c.l.may_make(columns * bins * 8)) << bins << " filters of " << columns << " numbers";
   std::vector<double> values(static_cast<size_t>(columns * bins), 0);
   const auto at = [&](int64_t row, int64_t bin) -> double& { return values[static_cast<size_t>(row * bins + bin)]; };
   for (int64_t b = 0; b < bins; ++b) {
@@ -73,7 +73,7 @@ void mel_weights(NodeContext& c) {
 
 // e^(-+2 pi i jk / n) for k < columns: the real parts (`is_sine` false) or the imaginary ones.
 Operand turns(Lowering& l, int64_t n, int64_t columns, bool is_sine, bool inverse, DType t) {
-  HONE_USER_CHECK(n >= 1 && n <= kMostPoints) << "a transform of " << n << " points";
+  HONE_USER_CHECK(n >= 1 && n <= kMostPoints && l.may_make(n * columns * 8)) << "a transform of " << n << " points";
   std::vector<double> values;
   const double scale = inverse ? 1.0 / static_cast<double>(n) : 1, sign = inverse ? 1 : -1;
   for (int64_t j = 0; j < n; ++j)
@@ -89,8 +89,6 @@ Operand transformed(Lowering& l, const Operand& x, int64_t n, bool onesided, boo
   const size_t rank = x.rank();
   const int64_t parts = x.type.shape.back(), columns = onesided ? n / 2 + 1 : n;
   HONE_USER_CHECK(parts == 1 || parts == 2) << to_string(x.type) << " has no real and imaginary parts";
-  Extents perm;
-  for (size_t d = 0; d < rank; ++d) perm.push_back(static_cast<int64_t>(d));
   const auto part = [&](int64_t p) {
     Extents begin(rank, 0), size = x.type.shape;
     begin.back() = p;

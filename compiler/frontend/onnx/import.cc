@@ -497,10 +497,11 @@ class Importer {
   void run_scan(NodeContext& c, Scope* scope) {
     HONE_USER_CHECK(c.opset >= 9) << "Scan of opset 8 is not supported";
     const Graph& body = graph_of(c, "body");
-    const int64_t sequences = c.number("num_scan_inputs", 0),
-                  states = static_cast<int64_t>(c.inputs.size()) - sequences, results = body.output_size() - states;
-    HONE_USER_CHECK(sequences >= 1 && states >= 0 && results >= 0)
+    const int64_t sequences = c.number("num_scan_inputs", 0);
+    HONE_USER_CHECK(sequences >= 1 && sequences <= static_cast<int64_t>(c.inputs.size()))
         << "num_scan_inputs=" << sequences << " of " << c.inputs.size() << " inputs";
+    const int64_t states = static_cast<int64_t>(c.inputs.size()) - sequences, results = body.output_size() - states;
+    HONE_USER_CHECK(results >= 0) << "its body has " << body.output_size() << " outputs for " << states << " states";
     const auto each = [&](std::string_view name, int64_t count) {
       const Extents given = c.numbers(name).value_or(Extents(static_cast<size_t>(count), 0));
       HONE_USER_CHECK(static_cast<int64_t>(given.size()) == count) << given.size() << " " << name;

@@ -239,6 +239,7 @@ void scatter_nd(NodeContext& c) {
   HONE_USER_CHECK(element_count(updates.type.shape) == element_count({count, each}))
       << to_string(updates.type) << " with indices " << to_string(index.type) << " into " << to_string(x.type);
   if (count == 0 || each == 0) return void(c.outputs[0] = x);
+  HONE_USER_CHECK(c.l.may_make(element_count({count, each, 8}))) << to_string(updates.type) << " is too large";
   const Extents strides = strides_of(x.type.shape);
   std::vector<int64_t> target;
   for (int64_t i = 0; i < count; ++i) {

@@ -65,6 +65,8 @@ Operand with_depth_outside(Lowering& l, const Operand& x) { return l.transpose(x
 void conv_of_volumes(NodeContext& c, const Operand& x, const Operand& weight, const Window& w, const Extents& shape) {
   Lowering& l = c.l;
   const Extents &s = x.type.shape, &k = weight.type.shape;
+  constexpr int64_t kMostDepths = 256;  // each is a layer
+  HONE_USER_CHECK(k[2] <= kMostDepths) << "a kernel of depth " << k[2] << "; " << kMostDepths << " are supported";
   Operand images = with_depth_outside(l, x);
   if (w.before[0] + w.after[0] > 0)
     images = l.add("pad",

@@ -37,7 +37,7 @@ inline bool is_known(ResultStatus status) { return status >= ResultStatus::kOk &
 template <class A>
 void fields(A& a, MeasureProfile& p) {
   a(p.warmup, p.repeats, p.min_repeat_ms, p.best_seconds, p.censor_factor, p.refine_factor, p.refine_repeats,
-    p.refine_repeat_ms, p.flush_cache, p.build_timeout_s, p.run_timeout_s, p.threads, p.cold_constants);
+    p.refine_repeat_ms, p.flush_cache, p.build_timeout_s, p.run_timeout_s, p.threads, p.cold_constants, p.cold_bytes);
 }
 template <class A>
 void fields(A& a, CandidateResult& r) {

@@ -197,8 +197,8 @@ class Candidate final : public CheckedKernel {
         module_.add_argument(task.inputs[i]->data(), p.dtype, elements);
       }
     }
-    if (!task.cold_constants) return;
-    cold_ = value_or_fail(ColdConstants::make(info_), "copies of the constants");
+    if (task.cold_bytes == 0) return;
+    cold_ = value_or_fail(ColdConstants::make(info_, task.cold_bytes), "copies of the constants");
     module_.add_rounds(*cold_);
   }
 

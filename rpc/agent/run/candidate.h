@@ -40,7 +40,7 @@ struct CandidateTask {
   int threads = 1;
   std::vector<int> cpus;  ///< to pin the threads to
   bool flush_cache = false;
-  bool cold_constants = false;  ///< each timed call reads another copy of the constants (ColdConstants)
+  int64_t cold_bytes = 0;  ///< each timed call reads another copy of the constants (ColdConstants); 0: the same
   /// Bytes that it may map, beside the runner's, until its tensors are there; 0: no limit.
   uint64_t memory_limit = 0;
   uint64_t headroom = kMostHeadroom;  ///< bytes that it may take beyond its tensors from then on

@@ -37,13 +37,14 @@ double tensor_bytes(const ModuleInfo& m, const ModuleInfo* first, bool on_host) 
 }  // namespace
 
 std::vector<CandidateRoom> divide_memory(const std::vector<BuiltModule>& candidates, uint64_t room, bool on_host,
-                                         bool cold_constants) {
+                                         int64_t cold_bytes) {
   std::vector<CandidateRoom> out(candidates.size());
   double taken = 0;
   size_t fitting = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     out[i].tensor_bytes = tensor_bytes(candidates[i].info, i > 0 ? &candidates[0].info : nullptr, on_host);
-    if (cold_constants && on_host) out[i].tensor_bytes += static_cast<double>(cold_copy_bytes(candidates[i].info));
+    if (cold_bytes > 0 && on_host)
+      out[i].tensor_bytes += static_cast<double>(cold_copy_bytes(candidates[i].info, cold_bytes));
     out[i].fits = room == 0 || taken + out[i].tensor_bytes + static_cast<double>((fitting + 1) * kLeastHeadroom) <=
                                    static_cast<double>(room);
     if (out[i].fits) taken += out[i].tensor_bytes, ++fitting;

@@ -22,8 +22,8 @@ struct CandidateRoom {
 inline constexpr uint64_t kMostHeadroom = uint64_t{256} << 20, kLeastHeadroom = uint64_t{16} << 20;
 
 /// The limits of each candidate. `room`: bytes for all of them together; 0: no limit. `on_host`: outputs and workspaces
-/// lie in the host's memory, too. `cold_constants`: and copies of the constants (ColdConstants).
+/// lie in the host's memory, too. `cold_bytes`: and copies of the constants (cold_bytes_of).
 std::vector<CandidateRoom> divide_memory(const std::vector<BuiltModule>& candidates, uint64_t room, bool on_host,
-                                         bool cold_constants = false);
+                                         int64_t cold_bytes = 0);
 
 }  // namespace hone::agent

@@ -10,11 +10,17 @@ constexpr int64_t kLine = 64;
 constexpr int64_t kMostRounds = 4096;  // of a bias alone
 
 // One constant of that many bytes needs no copies, and a module may claim more than can be counted.
-int64_t in_lines(int64_t bytes) { return (std::min(bytes, kColdBytes) + kLine - 1) / kLine * kLine; }
+int64_t in_lines(int64_t bytes) { return (std::min(bytes, kMostColdBytes) + kLine - 1) / kLine * kLine; }
 
 }  // namespace
 
-ColdConstants ColdConstants::plan(const ModuleInfo& info) {
+int64_t cold_bytes_of(const wire::MeasureProfile& profile) {
+  if (!profile.cold_constants) return 0;
+  if (profile.cold_bytes == 0) return kUsualColdBytes;
+  return static_cast<int64_t>(std::min(profile.cold_bytes, static_cast<uint64_t>(kMostColdBytes)));
+}
+
+ColdConstants ColdConstants::plan(const ModuleInfo& info, int64_t cold_bytes) {
   ColdConstants out;
   size_t argument = 0;
   for (size_t i = 0; i < info.params.size(); ++i) {
@@ -33,17 +39,17 @@ ColdConstants ColdConstants::plan(const ModuleInfo& info) {
     }
   }
   if (out.round_bytes_ > 0)
-    out.rounds_ = std::clamp((kColdBytes + out.round_bytes_ - 1) / out.round_bytes_, int64_t{1}, kMostRounds);
+    out.rounds_ = std::clamp((cold_bytes + out.round_bytes_ - 1) / out.round_bytes_, int64_t{1}, kMostRounds);
   return out;
 }
 
-int64_t cold_copy_bytes(const ModuleInfo& info) {
-  const ColdConstants c = ColdConstants::plan(info);
+int64_t cold_copy_bytes(const ModuleInfo& info, int64_t cold_bytes) {
+  const ColdConstants c = ColdConstants::plan(info, cold_bytes);
   return (c.rounds_ - 1) * c.round_bytes_;
 }
 
-StatusOr<ColdConstants> ColdConstants::make(const ModuleInfo& info) {
-  ColdConstants out = plan(info);
+StatusOr<ColdConstants> ColdConstants::make(const ModuleInfo& info, int64_t cold_bytes) {
+  ColdConstants out = plan(info, cold_bytes);
   if (out.rounds_ == 1) return out;
   HONE_ASSIGN_OR_RETURN(out.memory_, GuardedBuffer::make((out.rounds_ - 1) * out.round_bytes_));
   return out;

@@ -11,16 +11,22 @@
 
 namespace hone::agent {
 
-/// Bytes of constants that calls read before they come back to the first copy: more than a core's own caches hold.
-inline constexpr int64_t kColdBytes = int64_t{16} << 20;
+/// Bytes of constants that calls read before they come back to the first copy, where the profile does not say: more
+/// than a core's own caches hold. And the most of them: more takes longer to copy than it changes, as shared caches are
+/// that large seldom.
+inline constexpr int64_t kUsualColdBytes = int64_t{16} << 20, kMostColdBytes = int64_t{64} << 20;
 
-/// Bytes of the copies beside the constants themselves; 0 where there are no constants, or as many as that already.
-int64_t cold_copy_bytes(const ModuleInfo& info);
+/// What the profile asks for, within these; 0: constants stay hot.
+int64_t cold_bytes_of(const wire::MeasureProfile& profile);
+
+/// Bytes of the copies beside the constants themselves; 0 where there are no constants, or as many as `cold_bytes`.
+int64_t cold_copy_bytes(const ModuleInfo& info, int64_t cold_bytes);
 
 class ColdConstants {
  public:
-  /// Has room for the copies; ResourceExhausted when the memory cannot be had.
-  static StatusOr<ColdConstants> make(const ModuleInfo& info);
+  /// Has room for the copies, `cold_bytes` with the constants themselves (at most kMostColdBytes); ResourceExhausted
+  /// when the memory cannot be had.
+  static StatusOr<ColdConstants> make(const ModuleInfo& info, int64_t cold_bytes);
 
   /// Copies the constants, once. `arguments`: the data of all of the kernel's arguments.
   void fill(const std::vector<const void*>& arguments);
@@ -44,8 +50,8 @@ class ColdConstants {
   GuardedBuffer memory_;
   bool filled_ = false;
 
-  static ColdConstants plan(const ModuleInfo& info);
-  friend int64_t cold_copy_bytes(const ModuleInfo& info);
+  static ColdConstants plan(const ModuleInfo& info, int64_t cold_bytes);
+  friend int64_t cold_copy_bytes(const ModuleInfo& info, int64_t cold_bytes);
 };
 
 }  // namespace hone::agent

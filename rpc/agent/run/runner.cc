@@ -146,7 +146,7 @@ RunReply Runner::run(RunRequest request) {
     known = BestSoFar::Key{request.session, request.reference->key, request.candidates[0].info.workers};
   if (known) request.profile.best_seconds = best_.at_most(*known, request.profile.best_seconds);
   const std::vector<CandidateRoom> rooms =
-      divide_memory(request.candidates, room(), place_.is_on_host(), request.profile.cold_constants);
+      divide_memory(request.candidates, room(), place_.is_on_host(), cold_bytes_of(request.profile));
   std::vector<CheckedCandidate> checked(request.candidates.size());
   {
     const Stopwatch waiting;
@@ -217,7 +217,7 @@ Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, co
       request.profile.threads > 0 ? std::min<int>(request.profile.threads, options_.threads) : options_.threads;
   task.cpus = options_.cpus;
   task.flush_cache = request.profile.flush_cache;
-  task.cold_constants = request.profile.cold_constants;
+  task.cold_bytes = cold_bytes_of(request.profile);
   task.memory_limit = options_.memory_limit;
   task.headroom = share.headroom;
   task.cpu_seconds = cpu_limit(request.deadline(), task.threads);

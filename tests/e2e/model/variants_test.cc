@@ -11,6 +11,7 @@
 #include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/test_model.h"
 
 namespace hone {
 namespace {
@@ -121,6 +122,42 @@ TEST_F(VariantsCommand, InputsOfAFolderSayWhichOneRuns) {
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.output, HasSubstr("--inputs two: no variant takes f32[2, 3, 20, 20]"));
   EXPECT_FALSE(std::filesystem::exists(folder + "m.so"));
+}
+
+TEST_F(VariantsCommand, FoldersMayHaveInputsThatAreBound) {
+  TestModel m(13);
+  m.input("x", {2}).input("n", {}, kInt64).input("z", {2}).node("Cast", {"n"}, {"f"}).number("to", kFloat);
+  m.node("Mul", {"x", "f"}, {"scaled"}).node("Sub", {"scaled", "z"}, {"y"}).output("y");
+  m.node("Less", {"y", "z"}, {"is_less"}).output("is_less");
+  std::ofstream(folder + "bound.onnx", std::ios::binary) << m.model.SerializeAsString();
+  const auto write = [&](const std::string& name, const std::vector<float>& values, bool is_vector) {
+    onnx::Tensor t;
+    t.set_data_type(is_vector ? kFloat : kInt64);
+    if (is_vector) t.add_dims(static_cast<int64_t>(values.size()));
+    for (const float v : values) is_vector ? t.add_float_data(v) : t.add_int64_data(static_cast<int64_t>(v));
+    std::filesystem::create_directory(folder + "data");
+    std::ofstream(folder + "data/" + name, std::ios::binary) << t.SerializeAsString();
+  };
+  write("input_0.pb", {1, 2}, true);
+  write("input_1.pb", {3}, false);
+  write("input_2.pb", {10, 20}, true);
+  write("output_0.pb", {-7, -14}, true);
+  onnx::Tensor bools;
+  bools.set_data_type(kBool);
+  bools.add_dims(2);
+  for (const int v : {1, 1}) bools.add_int32_data(v);
+  std::ofstream(folder + "data/output_1.pb", std::ios::binary) << bools.SerializeAsString();
+  const std::string run = "cd " + folder + " && " + kBin +
+                          "/tensorc bound.onnx --bind n=3 -o bound.so --config default --check --inputs data 2>&1";
+  const Ran right = shell(run);
+  EXPECT_EQ(right.code, 0) << right.output;
+  write("output_0.pb", {-7, -15}, true);
+  EXPECT_EQ(shell(run).code, 70);
+  std::filesystem::remove(folder + "data/input_2.pb");
+  std::filesystem::remove(folder + "data/input_1.pb");
+  const Ran few = shell(run);
+  EXPECT_EQ(few.code, 2);
+  EXPECT_THAT(few.output, HasSubstr("--inputs data: it has 1 inputs; the model takes 2"));
 }
 
 TEST_F(VariantsCommand, SameInputsSameBytes) {

@@ -20,10 +20,10 @@ ModuleInfo with_constant(int64_t elements) {
 
 TEST(ColdConstants, AreCopiedUntilNoCacheOfACoreHoldsThem) {
   const ModuleInfo m = with_constant(kMiB / 4);
-  EXPECT_EQ(cold_copy_bytes(m), kColdBytes - kMiB);
-  auto cold = ColdConstants::make(m);
+  EXPECT_EQ(cold_copy_bytes(m, 16 * kMiB), 16 * kMiB - kMiB);
+  auto cold = ColdConstants::make(m, 16 * kMiB);
   ASSERT_TRUE(cold.ok());
-  EXPECT_EQ(cold->rounds(), kColdBytes / kMiB);
+  EXPECT_EQ(cold->rounds(), 16);
   ASSERT_EQ(cold->count(), 1u);
   EXPECT_EQ(cold->argument(0), 1u);
   std::vector<float> w(static_cast<size_t>(kMiB / 4));
@@ -41,7 +41,7 @@ TEST(ColdConstants, AreCopiedUntilNoCacheOfACoreHoldsThem) {
 TEST(ColdConstants, WhatAPrepackMakesIsCopiedTensorByTensor) {
   ModuleInfo m = with_constant(8);
   m.prepacks.push_back({1, {{f32, 100}, {f32, 20}}});
-  auto cold = ColdConstants::make(m);
+  auto cold = ColdConstants::make(m, 16 * kMiB);
   ASSERT_TRUE(cold.ok());
   ASSERT_EQ(cold->count(), 2u);
   EXPECT_EQ(cold->argument(1), 2u);
@@ -52,14 +52,30 @@ TEST(ColdConstants, WhatAPrepackMakesIsCopiedTensorByTensor) {
 }
 
 TEST(ColdConstants, NoneAreNeededOfManyBytesOrOfNone) {
-  EXPECT_EQ(cold_copy_bytes(with_constant(kColdBytes / 4)), 0);
-  EXPECT_EQ(cold_copy_bytes(with_constant(int64_t{1} << 47)), 0) << "a module may claim much";
+  EXPECT_EQ(cold_copy_bytes(with_constant(4 * kMiB), 16 * kMiB), 0);
+  EXPECT_EQ(cold_copy_bytes(with_constant(int64_t{1} << 47), 16 * kMiB), 0) << "a module may claim much";
   ModuleInfo none = with_constant(4);
   none.params[1].role = ParamRole::kInput;
-  EXPECT_EQ(cold_copy_bytes(none), 0);
-  const auto cold = ColdConstants::make(none);
+  EXPECT_EQ(cold_copy_bytes(none, 16 * kMiB), 0);
+  const auto cold = ColdConstants::make(none, 16 * kMiB);
   ASSERT_TRUE(cold.ok());
   EXPECT_EQ(cold->rounds(), 1);
+}
+
+TEST(ColdConstants, GoRoundAsTheModelsDoWithinALimit) {
+  wire::MeasureProfile p;
+  p.cold_bytes = 1000;
+  EXPECT_EQ(cold_bytes_of(p), 0) << "hot";
+  p.cold_constants = true;
+  EXPECT_EQ(cold_bytes_of(p), 1000);
+  p.cold_bytes = 0;
+  EXPECT_EQ(cold_bytes_of(p), kUsualColdBytes);
+  p.cold_bytes = UINT64_MAX;
+  EXPECT_EQ(cold_bytes_of(p), kMostColdBytes);
+  // A model of 3 MiB reads a layer's constants of 1 MiB again after 2 others: they may well be in the caches.
+  EXPECT_EQ(cold_copy_bytes(with_constant(kMiB / 4), 3 * kMiB), 2 * kMiB);
+  EXPECT_EQ(cold_copy_bytes(with_constant(kMiB / 4), kMiB), 0);
+  EXPECT_EQ(cold_copy_bytes(with_constant(kMiB / 4), kMostColdBytes), 63 * kMiB);
 }
 
 }  // namespace

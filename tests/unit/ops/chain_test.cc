@@ -96,7 +96,7 @@ TEST(Chain, BadOnesAreRefusedInOneLine) {
   EXPECT_THAT(refusal("leaky"), HasSubstr("'leaky' takes 1 argument in brackets"));
   EXPECT_THAT(refusal("selu[1]"), HasSubstr("'selu' takes 2 arguments"));
   EXPECT_THAT(refusal("less+equal[2]"), HasSubstr("2 is no bool"));
-  EXPECT_THAT(refusal("cosh"), HasSubstr("epilogue=cosh: 'cosh' is unknown; allowed: none, or bias relu"));
+  EXPECT_THAT(refusal("secant"), HasSubstr("epilogue=secant: 'secant' is unknown; allowed: none, or bias relu"));
   EXPECT_THAT(refusal("relu+"), HasSubstr("'' is unknown"));
   EXPECT_THAT(refusal("relu[1]"), HasSubstr("'relu' takes 0 arguments, not 1"));
   EXPECT_THAT(refusal("clip"), HasSubstr("'clip' takes 2 arguments in brackets"));

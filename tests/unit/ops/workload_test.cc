@@ -101,7 +101,7 @@ TEST(Workload, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("conv2d(layout=NCHW0c)"), HasSubstr("layout=NCHW0c is unknown"));
   EXPECT_THAT(refusal("conv2d(dtype=f8)"),
               HasSubstr("dtype=f8 is not supported; allowed: f32, f64, tf32, f16:f16:f32:f16"));
-  EXPECT_THAT(refusal("conv2d(epilogue=cosh)"), HasSubstr("'cosh' is unknown; allowed: none, or bias relu"));
+  EXPECT_THAT(refusal("conv2d(epilogue=secant)"), HasSubstr("'secant' is unknown; allowed: none, or bias relu"));
   EXPECT_THAT(refusal("conv2d(x=1)"), HasSubstr("unknown attribute 'x'; it has n, ci,"));
   EXPECT_THAT(refusal("conv2d(h=1,h=2)"), HasSubstr("'h' is given twice"));
   EXPECT_THAT(refusal("conv2d(h=)"), HasSubstr("'h' has no value"));
@@ -114,7 +114,8 @@ TEST(Workload, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("max_pool2d(dtype=u8:s8:s32:s32)"),
               HasSubstr("max_pool2d: dtype=u8:s8:s32:s32 is not supported; allowed: f16, bf16, f32, f64, s8, s16, s32, "
                         "s64, u8, u16, u32, u64"));
-  EXPECT_THAT(refusal("elementwise(op=relu+cosh)"), HasSubstr("op=relu+cosh: 'cosh' is unknown; allowed: relu relu6"));
+  EXPECT_THAT(refusal("elementwise(op=relu+secant)"),
+              HasSubstr("op=relu+secant: 'secant' is unknown; allowed: relu relu6"));
   EXPECT_THAT(refusal("elementwise(op=add+mul,shape=2x3,operands=same:same:same)"),
               HasSubstr("operands=same:same:same are 3, but op=add+mul takes 2"));
   EXPECT_THAT(refusal("elementwise(op=add,shape=2x3,operands=2x2)"),

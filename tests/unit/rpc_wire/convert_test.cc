@@ -22,6 +22,7 @@ Job sample_job() {
   job.profile.threads = 2;
   job.profile.flush_cache = true;
   job.profile.cold_constants = true;
+  job.profile.cold_bytes = uint64_t{1} << 40;
   Reference reference;
   reference.module_hash = blob_id("r");
   reference.seed = 5;

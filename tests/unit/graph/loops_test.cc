@@ -1,0 +1,166 @@
+// Loops that are written out, recurrent layers, and what operators with many attributes refuse.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/unit/graph/onnx_models.h"
+
+namespace hone {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+onnx::ValueInfo* named(onnx::ValueInfo* v, const std::string& name) {
+  v->set_name(name);
+  return v;
+}
+
+// y = x + 1 + 1 + …, `turns` times, and each turn's x.
+TestModel counting_loop(bool known_turns) {
+  TestModel m(13);
+  m.input("x", {2});
+  if (known_turns)
+    m.numbers("turns", {}, {3});
+  else
+    m.input("turns", {}, kInt64);
+  m.tensor("yes", {}, kBool)->add_int32_data(1);
+  m.floats("one", {}, {1});
+  m.node("Loop", {"turns", "yes", "x"}, {"y", "all"});
+  onnx::Graph* body = m.body("body");
+  for (const char* name : {"turn", "condition", "state"}) named(body->add_input(), name);
+  add_node(body->mutable_node(), "Identity", {"condition"}, {"goes_on"});
+  add_node(body->mutable_node(), "Add", {"state", "one"}, {"next"});
+  for (const char* name : {"goes_on", "next", "state"}) named(body->add_output(), name);
+  m.output("y").output("all");
+  return m;
+}
+
+TEST(Loops, AreWrittenOutWhereTheirTurnsAreKnown) {
+  const ModelFolder f;
+  const OnnxModel m = f.import(counting_loop(true));
+  EXPECT_EQ(m.graph.outputs[1].type.shape, (std::vector<int64_t>{3, 2}));
+  EXPECT_THAT(outputs_of(m, {TensorData({f32, {2}}, floats_of({5, -1}))}), ElementsAre(8, 2, 5, -1, 6, 0, 7, 1));
+  EXPECT_THAT(f.refusal(counting_loop(false)), HasSubstr("its trip count must be known"));
+}
+
+TEST(Loops, RefuseWhatTheyCannotCount) {
+  const ModelFolder f;
+  TestModel endless = counting_loop(true);
+  endless.graph()->mutable_initializer(0)->set_int64_data(0, kHuge);
+  EXPECT_THAT(f.refusal(endless), HasSubstr("more than 4096 turns are not supported"));
+  TestModel none = counting_loop(true);
+  none.graph()->mutable_initializer(0)->set_int64_data(0, -1);
+  EXPECT_THAT(f.refusal(none), HasSubstr("takes no turn"));
+  TestModel scan(13);
+  scan.input("x", {4, 2}).node("Scan", {"x"}, {"y"}).number("num_scan_inputs", INT64_MIN);
+  scan.body("body");
+  scan.output("y");
+  EXPECT_THAT(f.refusal(scan), HasSubstr("num_scan_inputs=-9223372036854775808 of 1 inputs"));
+  TestModel bare(13);
+  bare.input("x", {4, 2}).node("Scan", {"x"}, {"y"}).number("num_scan_inputs", 1).output("y");
+  EXPECT_THAT(f.refusal(bare), HasSubstr("it has no body"));
+}
+
+// A GRU of one unit, step by step.
+TEST(Recurrent, GruKeepsItsStateAndStopsWhereASequenceEnds) {
+  TestModel m(14);
+  m.input("x", {3, 2, 1}).input("lengths", {2}, 6);
+  m.floats("w", {1, 3, 1}, {0.5f, -0.25f, 1}).floats("r", {1, 3, 1}, {0.1f, 0.2f, 0.3f});
+  m.floats("b", {1, 6}, {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f});
+  m.node("GRU", {"x", "w", "r", "b", "lengths"}, {"y", "last"}).number("hidden_size", 1).output("y").output("last");
+  const ModelFolder f;
+  const OnnxModel imported = f.import(m);
+  const std::vector<float> x{1, 2, -1, 0.5f, 3, 4};  // [time][batch]
+  const int32_t lengths[] = {3, 2};
+  const std::vector<double> got = outputs_of(
+      imported, {TensorData({f32, {3, 2, 1}}, floats_of(x)),
+                 TensorData({i32, {2}}, std::string(reinterpret_cast<const char*>(lengths), sizeof lengths))});
+  ASSERT_EQ(got.size(), 8u);
+  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  for (size_t b = 0; b < 2; ++b) {
+    double h = 0;
+    for (size_t t = 0; t < 3; ++t) {
+      const double in = x[2 * t + b], z = sigmoid(0.5 * in + 0.1 + 0.1 * h + 0.4),
+                   r = sigmoid(-0.25 * in + 0.2 + 0.2 * h + 0.5), g = std::tanh(in + 0.3 + 0.3 * (r * h) + 0.6);
+      const bool lasts = t < static_cast<size_t>(lengths[b]);
+      if (lasts) h = (1 - z) * g + z * h;
+      EXPECT_NEAR(got[2 * t + b], lasts ? h : 0, 1e-6) << t << " " << b;
+    }
+    EXPECT_NEAR(got[6 + b], h, 1e-6);
+  }
+}
+
+TEST(Recurrent, RefusesWhatDoesNotFit) {
+  const ModelFolder f;
+  const auto lstm = [&](std::vector<TestDim> x, const std::vector<int64_t>& w, const std::vector<int64_t>& r) {
+    TestModel m(14);
+    m.input("x", x).input("w", {w.begin(), w.end()}).input("r", {r.begin(), r.end()});
+    m.node("LSTM", {"x", "w", "r"}, {"y"}).number("hidden_size", 2).output("y");
+    return f.refusal(m);
+  };
+  EXPECT_EQ(lstm({2, 1, 3}, {1, 8, 3}, {1, 8, 2}), "accepted");
+  EXPECT_THAT(lstm({5000, 1, 3}, {1, 8, 3}, {1, 8, 2}), HasSubstr("5000 steps; 4096 are supported"));
+  EXPECT_THAT(lstm({2, 1, 3}, {1, 7, 3}, {1, 8, 2}), HasSubstr("with weights f32[1, 7, 3]"));
+  EXPECT_THAT(lstm({2, 1, 3}, {1, 8, 3}, {1, 12, 2}), HasSubstr("weights f32[1, 12, 2]"));
+  EXPECT_THAT(lstm({2, 1, 3}, {2, 8, 3}, {2, 8, 2}), HasSubstr("forward with f32[2, 8, 3]"));
+  EXPECT_THAT(lstm({2, 1, 4}, {1, 8, 3}, {1, 8, 2}), HasSubstr("times"));
+}
+
+TEST(Operators, RefuseWhatIsOutOfRange) {
+  const ModelFolder f;
+  const auto top_k = [&](int64_t k) {
+    TestModel m(13);
+    m.input("x", {2, 5}).numbers("k", {1}, {k}).node("TopK", {"x", "k"}, {"v", "i"}).output("v").output("i");
+    return f.refusal(m);
+  };
+  EXPECT_EQ(top_k(5), "accepted");
+  for (const int64_t k : {int64_t{6}, int64_t{-1}, kHuge, INT64_MIN})
+    EXPECT_THAT(top_k(k), HasSubstr("k=" + std::to_string(k) + " of f32[2, 5]"));
+
+  const auto einsum = [&](const std::string& equation) {
+    TestModel m(13);
+    m.input("a", {2, 3}).input("b", {3, 4}).node("Einsum", {"a", "b"}, {"y"}).text("equation", equation).output("y");
+    return f.refusal(m);
+  };
+  EXPECT_EQ(einsum("ij,jk->ik"), "accepted");
+  EXPECT_EQ(einsum("ij, jk"), "accepted");
+  EXPECT_THAT(einsum("ij->i"), HasSubstr("of 2 operands"));
+  EXPECT_THAT(einsum("ij,jk->il"), HasSubstr("stands in no operand"));
+  EXPECT_THAT(einsum("ij,jk->ii"), HasSubstr("stands twice"));
+  EXPECT_THAT(einsum("ij,ik->jk"), HasSubstr("has extents 2 and 3"));
+  EXPECT_THAT(einsum("ijk,jk->i"), HasSubstr("'ijk' of 2 axes"));
+  EXPECT_THAT(einsum("i1,jk->i"), HasSubstr("'i1'"));
+  EXPECT_THAT(einsum(""), HasSubstr("of 2 operands"));
+
+  const auto scatter = [&](int64_t index, std::vector<TestDim> x) {
+    TestModel m(16);
+    m.input("x", x).numbers("at", {1, 1}, {index});
+    m.input("u", {TestDim(1), x[1]}).node("ScatterND", {"x", "at", "u"}, {"y"}).output("y");
+    return f.refusal(m);
+  };
+  EXPECT_EQ(scatter(-4, {4, 2}), "accepted");
+  EXPECT_THAT(scatter(4, {4, 2}), HasSubstr("index 4 of 4"));
+  EXPECT_THAT(scatter(INT64_MIN, {4, 2}), HasSubstr("of 4"));
+  EXPECT_THAT(scatter(0, {4, int64_t{1} << 31}), HasSubstr("is too large"));
+
+  const auto window = [&](int64_t size) {
+    TestModel m(17);
+    m.numbers("n", {}, {size}).node("HannWindow", {"n"}, {"y"}).output("y");
+    return f.refusal(m);
+  };
+  EXPECT_THAT(window(kHuge), HasSubstr("a window of"));
+  EXPECT_THAT(window(-1), HasSubstr("a window of"));
+  TestModel transform(17);
+  transform.input("x", {1, 60000, 1}).node("DFT", {"x"}, {"y"}).output("y");
+  EXPECT_THAT(f.refusal(transform), HasSubstr("a transform of 60000 points"));
+  TestModel eye(13);
+  eye.input("x", {int64_t{1} << 20, int64_t{1} << 20}).node("EyeLike", {"x"}, {"y"}).output("y");
+  EXPECT_THAT(f.refusal(eye), HasSubstr("a mask of 1048576 x 1048576"));
+  TestModel deep(13);
+  deep.input("x", {1, 1, 300, 1, 1}).input("w", {1, 1, 300, 1, 1}).node("Conv", {"x", "w"}, {"y"}).output("y");
+  EXPECT_THAT(f.refusal(deep), HasSubstr("a kernel of depth 300"));
+}
+
+}  // namespace
+}  // namespace hone
