@@ -44,6 +44,20 @@ TEST(Loops, AreWrittenOutWhereTheirTurnsAreKnown) {
   EXPECT_THAT(f.refusal(counting_loop(false)), HasSubstr("its trip count must be known"));
 }
 
+TEST(Loops, OfManyTurnsCollectAll) {
+  const ModelFolder f;
+  TestModel many = counting_loop(true);
+  many.graph()->mutable_initializer(0)->set_int64_data(0, 600);
+  const OnnxModel m = f.import(many);
+  ASSERT_EQ(m.graph.outputs[1].type.shape, (std::vector<int64_t>{600, 2}));
+  const std::vector<double> got = outputs_of(m, {TensorData({f32, {2}}, floats_of({5, -1}))});
+  ASSERT_EQ(got.size(), 1202u);
+  for (size_t i = 0; i < 600; ++i) {
+    EXPECT_EQ(got[2 + 2 * i], 5 + static_cast<double>(i));
+    EXPECT_EQ(got[3 + 2 * i], -1 + static_cast<double>(i));
+  }
+}
+
 TEST(Loops, RefuseWhatTheyCannotCount) {
   const ModelFolder f;
   TestModel endless = counting_loop(true);
