@@ -28,13 +28,24 @@ TEST(UnreadOutputs, AreNotAskedFor) {
 
 TEST(UnreadOutputs, ThatTheModelGivesOrANodeReadsAreRead) {
   const ModelFolder f;
-  TestModel given = dropout();
-  given.output("mask");
-  EXPECT_THAT(f.refusal(given), HasSubstr("Dropout (opset 13): output 1 is not supported"));
+  TestModel pool;
+  pool.input("x", {1, 1, 2, 2}).node("MaxPool", {"x"}, {"y", "indices"}).ints("kernel_shape", {2, 2}).output("y");
+  TestModel given = pool;
+  given.output("indices");
+  EXPECT_THAT(f.refusal(given), HasSubstr("MaxPool (opset 13): output 1 is not supported"));
+  TestModel read = pool;
+  read.node("Neg", {"indices"}, {"z"}).output("z");
+  EXPECT_THAT(f.refusal(read), HasSubstr("MaxPool (opset 13): output 1 is not supported"));
+}
 
-  TestModel read = dropout();
-  read.node("Not", {"mask"}, {"z"}).output("z");
-  EXPECT_THAT(f.refusal(read), HasSubstr("Dropout (opset 13): output 1 is not supported"));
+// Nothing is dropped, so the mask is true everywhere.
+TEST(UnreadOutputs, ADropoutsMaskIsKnown) {
+  const ModelFolder f;
+  TestModel m = dropout();
+  m.node("Not", {"mask"}, {"z"}).output("mask").output("z");
+  const OnnxModel imported = f.import(m);
+  EXPECT_EQ(outputs_of(imported, {TensorData({f32, {2, 3}}, floats_of({1, 2, 3, 4, 5, 6}))}),
+            (std::vector<double>{1, 2, 3, 4, 5, 6, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0}));
 }
 
 // An input that is left out has no name, as an output that is left out: they are not each other's.

@@ -105,7 +105,7 @@ TEST(Decode, NamesWhatIsWrong) {
                 for (auto& e : *m.mutable_exprs())
                   if (e.kind() == static_cast<uint32_t>(ExprKind::kCall)) e.set_op(kIntrinsicCount);
               }),
-              HasSubstr("function 9 does not exist"));
+              HasSubstr("function " + std::to_string(kIntrinsicCount) + " does not exist"));
   EXPECT_THAT(with([](auto& m) {
                 for (auto& e : *m.mutable_exprs())
                   if (e.kind() == static_cast<uint32_t>(ExprKind::kSelect)) e.set_operands(0, e.operands(1));
