@@ -90,7 +90,9 @@ std::string describe(const wire::MeasureProfile& p) {
   std::string text = fmt::format("warmup {}, {} x {} ms", p.warmup, p.repeats, p.min_repeat_ms);
   if (p.best_seconds > 0) text += fmt::format(", near the best {} x {} ms", p.refine_repeats, p.refine_repeat_ms);
   if (p.flush_cache) text += ", caches flushed";
-  if (p.cold_constants) text += fmt::format(", constants cold by {:.3g} MB", static_cast<double>(p.cold_bytes) / 1e6);
+  if (p.cold_constants) text += ", constants cold";
+  if (p.cold_constants && p.cold_bytes > 0)
+    text += fmt::format(" (a model of {:.3g} MB)", static_cast<double>(p.cold_bytes) / 1e6);
   return text;
 }
 

@@ -71,7 +71,7 @@ void dropout(NodeContext& c) {
   c.outputs[0] = c.in(0);
   if (c.outputs.size() < 2) return;
   const Operand all = c.l.constant(TensorData({boolean, {}}, std::string(1, '\1')));
-  c.outputs[1] = c.l.broadcast(all, c.in(0).type.shape);
+  c.outputs[1] = c.l.broadcast(c.l.cast(all, c.opset < 10 ? c.in(0).type.dtype : boolean), c.in(0).type.shape);
 }
 
 template <class T>

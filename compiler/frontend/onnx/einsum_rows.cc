@@ -134,14 +134,20 @@ Lettered product(Lowering& l, Lettered a, Lettered b, const std::string& kept) {
   const Operand out = l.batch_matmul(matrices(a, of_a + summed, {m, k}), matrices(b, summed + of_b, {k, n}));
   for (const char c : of_a) shape.push_back(a.extent(c));
   for (const char c : of_b) shape.push_back(b.extent(c));
-  return {l.reshape(out, shape), both + of_a + of_b};
+  return {l.cast(l.reshape(out, shape), a.x.type.dtype), both + of_a + of_b};  // sums of s8 are s32
 }
 
 void einsum(NodeContext& c) {
   std::string equation = c.text("equation", "");
   std::erase(equation, ' ');
   const size_t arrow = equation.find("->");
+  constexpr size_t kMostOperands = 64;
+  HONE_USER_CHECK(c.inputs.size() <= kMostOperands)
+      << c.inputs.size() << " operands; " << kMostOperands << " are supported";
   std::vector<Lettered> operands;
+  // Of what has no arrow the result has the axes of ellipses, and the letters that stand once, in the alphabet's order.
+  size_t ellipsis = 0;
+  std::map<char, int> times;
   std::string_view terms = std::string_view(equation).substr(0, arrow);
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     const size_t comma = terms.find(',');
@@ -149,21 +155,17 @@ void einsum(NodeContext& c) {
         << "equation '" << equation << "' of " << c.inputs.size() << " operands";
     HONE_USER_CHECK(!c.in(i).is_empty()) << "an operand without elements is not supported";
     Lettered o{c.in(i), letters_of(terms.substr(0, comma), c.in(i).rank())};
-    take_diagonals(c.l, &o);
-    operands.push_back(std::move(o));
-    if (comma != std::string_view::npos) terms = terms.substr(comma + 1);
-  }
-  HONE_USER_CHECK(!operands.empty()) << "it has no operands";
-  // The axes of ellipses, and in what has no arrow the letters that stand once, in the alphabet's order.
-  size_t ellipsis = 0;
-  std::map<char, int> times;
-  for (const Lettered& o : operands)
     for (const char letter : o.letters) {
       if (static_cast<unsigned char>(letter) >= 0x80)
         ellipsis = std::max<size_t>(ellipsis, static_cast<unsigned char>(letter) - 0x80 + 1u);
       else
         ++times[letter];
     }
+    take_diagonals(c.l, &o);
+    operands.push_back(std::move(o));
+    if (comma != std::string_view::npos) terms = terms.substr(comma + 1);
+  }
+  HONE_USER_CHECK(!operands.empty()) << "it has no operands";
   std::string result;
   if (arrow == std::string::npos) {
     result = ellipsis_letters(ellipsis);

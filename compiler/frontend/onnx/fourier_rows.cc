@@ -38,8 +38,12 @@ void window(NodeContext& c) {
 void mel_weights(NodeContext& c) {
   const int64_t bins = c.constant_number(0, "num_mel_bins"), length = c.constant_number(1, "dft_length"),
                 rate = c.constant_number(2, "sample_rate");
-  const double low = c.constant(3, "lower_edge_hertz").values().at(0),
-               high = c.constant(4, "upper_edge_hertz").values().at(0);
+  const auto edge = [&](size_t input, std::string_view name) {
+    const std::vector<double> values = c.constant(input, name).values();
+    HONE_USER_CHECK(values.size() == 1) << name << " of " << values.size() << " elements";
+    return values[0];
+  };
+  const double low = edge(3, "lower_edge_hertz"), high = edge(4, "upper_edge_hertz");
   HONE_USER_CHECK(bins >= 1 && bins <= kMostPoints && length >= 1 && length <= kMostPoints && rate >= 1 && low >= 0 &&
                   high >= low && high <= 1e9)
       << bins << " bins of " << length << " points at " << rate << " Hz from " << low << " to " << high;

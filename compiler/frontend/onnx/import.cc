@@ -315,9 +315,14 @@ class Importer {
     const std::vector<const Node*> in_order = ordered(nodes, &budget_);
     add_names_read(nodes, &wanted);
     for (const Node* node : in_order) {
-      HONE_USER_CHECK(++nodes_ <= kMostNodes) << "it has more than " << kMostNodes << " nodes";
+      count_nodes(1);
       run(*node, wanted, scope);
     }
+  }
+
+  void count_nodes(size_t n) {
+    nodes_ += n;
+    HONE_USER_CHECK(nodes_ <= kMostNodes) << "it has more than " << kMostNodes << " nodes";
   }
 
   void run(const Node& node, const Names& wanted, Scope* scope) {
@@ -434,6 +439,8 @@ class Importer {
   std::vector<Operand> run_body(const Graph& body, const std::vector<Operand>& inputs, Scope* scope) {
     HONE_USER_CHECK(static_cast<size_t>(body.input_size()) == inputs.size())
         << "its body takes " << body.input_size() << " inputs; there are " << inputs.size();
+    // A turn of an empty body costs its inputs and outputs.
+    count_nodes(1 + inputs.size() + static_cast<size_t>(body.output_size()));
     Scope inner{scope, {}};
     for (size_t i = 0; i < inputs.size(); ++i) inner.values.emplace(body.input(static_cast<int>(i)).name(), inputs[i]);
     read_initializers(body, &inner);
@@ -476,6 +483,7 @@ class Importer {
     for (size_t i = 2; i < c.inputs.size(); ++i) carried.push_back(c.in(i));
     HONE_USER_CHECK(static_cast<size_t>(body.output_size()) > carried.size())
         << "its body has " << body.output_size() << " outputs for " << carried.size() << " values";
+    HONE_USER_CHECK(body.output_size() == c.node.output_size() + 1) << "its body has other outputs";
     std::vector<std::vector<Operand>> collected(static_cast<size_t>(body.output_size()) - 1 - carried.size());
     const Operand yes = lowering_.constant(TensorData({boolean, {}}, std::string(1, '\1')));
     for (int64_t turn = 0; turn < most && goes_on; ++turn) {
@@ -491,7 +499,6 @@ class Importer {
     }
     c.outputs = carried;
     for (const auto& turns : collected) c.outputs.push_back(stacked(turns, 0));
-    HONE_USER_CHECK(c.outputs.size() == static_cast<size_t>(c.node.output_size())) << "its body has other outputs";
   }
 
   void run_scan(NodeContext& c, Scope* scope) {
@@ -501,7 +508,8 @@ class Importer {
     HONE_USER_CHECK(sequences >= 1 && sequences <= static_cast<int64_t>(c.inputs.size()))
         << "num_scan_inputs=" << sequences << " of " << c.inputs.size() << " inputs";
     const int64_t states = static_cast<int64_t>(c.inputs.size()) - sequences, results = body.output_size() - states;
-    HONE_USER_CHECK(results >= 0) << "its body has " << body.output_size() << " outputs for " << states << " states";
+    HONE_USER_CHECK(results >= 0 && body.output_size() == c.node.output_size())
+        << "its body has " << body.output_size() << " outputs for " << states << " states";
     const auto each = [&](std::string_view name, int64_t count) {
       const Extents given = c.numbers(name).value_or(Extents(static_cast<size_t>(count), 0));
       HONE_USER_CHECK(static_cast<int64_t>(given.size()) == count) << given.size() << " " << name;
@@ -544,7 +552,6 @@ class Importer {
       if (results_backwards[r]) std::reverse(collected[r].begin(), collected[r].end());
       c.outputs.push_back(stacked(collected[r], result_axes[r]));
     }
-    HONE_USER_CHECK(c.outputs.size() == static_cast<size_t>(c.node.output_size())) << "its body has other outputs";
   }
 
   void run_function(NodeContext& c, const Function& f) {

@@ -10,6 +10,11 @@ Operand loss_of(NodeContext& c, const Operand& x, const Operand& given, bool has
   Lowering& l = c.l;
   HONE_USER_CHECK(x.rank() >= 2 && given.rank() + 1 == x.rank())
       << to_string(given.type) << " classes of " << to_string(x.type);
+  Extents places = x.type.shape;
+  places.erase(places.begin() + 1);
+  HONE_USER_CHECK(given.type.shape == places) << to_string(given.type) << " classes of " << to_string(x.type);
+  HONE_USER_CHECK(!has_weight || c.in(2).type.shape == Extents{x.type.shape[1]})
+      << to_string(c.in(2).type) << " weights of the classes of " << to_string(x.type);
   Operand target = l.cast(given, i64);
   std::optional<Operand> counts;
   if (c.find("ignore_index")) {
@@ -26,6 +31,7 @@ Operand loss_of(NodeContext& c, const Operand& x, const Operand& given, bool has
   if (counts) weight = weight ? l.pointwise("where", {*weight, *counts, l.number(0, t)}) : l.cast(*counts, t);
   Operand loss = l.reshape(l.pointwise("neg", {chosen}), target.type.shape);
   if (weight) loss = l.pointwise("mul", {loss, *weight});
+  if (counts) loss = l.pointwise("where", {loss, *counts, l.number(0, t)});  // not 0 times infinity
   const std::string reduction = c.text("reduction", "mean");
   HONE_USER_CHECK(reduction == "none" || reduction == "sum" || reduction == "mean") << "reduction=" << reduction;
   if (reduction == "none") return loss;

@@ -171,27 +171,35 @@ Operand scattered(NodeContext& c, const Operand& data, const Operand& updates, c
                          : reduction == "min" ? "minimum"
                                               : nullptr;
   HONE_USER_CHECK(function) << "reduction=" << reduction << " is not supported";
-  // In rounds: an element takes one update in each.
+  // Of the elements that are written alone, in rounds: each takes one update in a round.
+  std::vector<int64_t> written = target;
+  std::sort(written.begin(), written.end());
+  written.erase(std::unique(written.begin(), written.end()), written.end());
   std::vector<std::vector<int64_t>> rounds;
-  std::vector<size_t> taken(static_cast<size_t>(count), 0);
+  std::vector<size_t> taken(written.size(), 0);
   for (size_t u = 0; u < target.size(); ++u) {
-    const size_t round = taken[static_cast<size_t>(target[u])]++;
+    const auto at = static_cast<size_t>(std::lower_bound(written.begin(), written.end(), target[u]) - written.begin());
+    const size_t round = taken[at]++;
     constexpr size_t kMostRounds = 64;
     HONE_USER_CHECK(round < kMostRounds) << "more than " << kMostRounds << " updates of one element are not supported";
-    if (round == rounds.size()) rounds.emplace_back(static_cast<size_t>(count), -1);
-    rounds[round][static_cast<size_t>(target[u])] = static_cast<int64_t>(u);
+    if (round == rounds.size()) {
+      HONE_USER_CHECK(l.may_make(static_cast<int64_t>(written.size()) * 16)) << "its updates are too many";
+      rounds.emplace_back(written.size(), -1);
+    }
+    rounds[round][at] = static_cast<int64_t>(u);
   }
-  Operand out = flat;
+  const auto elements = static_cast<int64_t>(written.size());
+  Operand out = gathered(flat, written);
   for (std::vector<int64_t>& at : rounds) {
     std::string takes;
     for (int64_t& u : at) {
       takes += u >= 0 ? '\1' : '\0';
       u = std::max<int64_t>(u, 0);
     }
-    const Operand mask = l.constant(TensorData({boolean, {count}}, std::move(takes)));
+    const Operand mask = l.constant(TensorData({boolean, {elements}}, std::move(takes)));
     out = l.pointwise("where", {l.pointwise(function, {out, gathered(news, at)}), mask, out});
   }
-  return l.reshape(out, data.type.shape);
+  return scattered(c, data, out, written, "none");
 }
 
 int64_t place_of(int64_t index, int64_t extent) {
@@ -236,7 +244,9 @@ void scatter_nd(NodeContext& c) {
   const auto depth = static_cast<size_t>(index.type.shape.back());
   const int64_t each = element_count({x.type.shape.begin() + static_cast<std::ptrdiff_t>(depth), x.type.shape.end()});
   const int64_t count = element_count({index.type.shape.begin(), index.type.shape.end() - 1});
-  HONE_USER_CHECK(element_count(updates.type.shape) == element_count({count, each}))
+  Extents wanted(index.type.shape.begin(), index.type.shape.end() - 1);
+  wanted.insert(wanted.end(), x.type.shape.begin() + static_cast<std::ptrdiff_t>(depth), x.type.shape.end());
+  HONE_USER_CHECK(updates.type.shape == wanted)
       << to_string(updates.type) << " with indices " << to_string(index.type) << " into " << to_string(x.type);
   if (count == 0 || each == 0) return void(c.outputs[0] = x);
   HONE_USER_CHECK(c.l.may_make(element_count({count, each, 8}))) << to_string(updates.type) << " is too large";

@@ -17,6 +17,7 @@ class Recurrence {
   Recurrence(NodeContext& c, int64_t gates) : c_(c), l_(c.l), gates_(gates) {
     const Operand& w = c.in(1);
     batch_first_ = c.number("layout", 0) != 0;
+    HONE_USER_CHECK(c.in(0).rank() == 3) << "an input " << to_string(c.in(0).type);
     x_ = batch_first_ ? l_.transpose(c.in(0), {1, 0, 2}) : c.in(0);
     HONE_USER_CHECK(x_.rank() == 3 && w.rank() == 3 && w.type.shape[1] % gates == 0 && !x_.is_empty())
         << to_string(c.in(0).type) << " with weights " << to_string(w.type);
@@ -133,6 +134,7 @@ class Recurrence {
     return l_.reshape(out, {steps_, batch_, gates_ * hidden_});
   }
   Operand matrix_of_state(const Operand& given, int64_t direction) {
+    HONE_USER_CHECK(given.rank() == 3) << "a state " << to_string(given.type);
     const Operand h = batch_first_ ? l_.transpose(given, {1, 0, 2}) : given;
     HONE_USER_CHECK(h.type.shape == Extents({directions_, batch_, hidden_})) << "a state " << to_string(given.type);
     return l_.reshape(l_.slice(h, {direction, 0, 0}, {1, 1, 1}, {1, batch_, hidden_}), {batch_, hidden_});

@@ -10,8 +10,9 @@ namespace {
 // Reads [n, c, h, w] at places of [n, count, 1] each.
 class Sampler {
  public:
-  Sampler(NodeContext& c, const Operand& x, int64_t count)
-      : l_(c.l), t_(x.type.dtype), h_(x.type.shape[2]), w_(x.type.shape[3]), padding_(c.text("padding_mode", "zeros")) {
+  /// `t`: of places and weights, f32 at least.
+  Sampler(NodeContext& c, const Operand& x, int64_t count, DType t)
+      : l_(c.l), t_(t), h_(x.type.shape[2]), w_(x.type.shape[3]), padding_(c.text("padding_mode", "zeros")) {
     n_ = x.type.shape[0], channels_ = x.type.shape[1], count_ = count;
     aligned_ = c.number("align_corners", 0) != 0;
     HONE_USER_CHECK(padding_ == "zeros" || padding_ == "border" || padding_ == "reflection")
@@ -42,9 +43,12 @@ class Sampler {
   Operand at(const Operand& y, const Operand& x) {
     const Operand row = clipped(padded(y, h_), 0, static_cast<double>(h_ - 1)),
                   column = clipped(padded(x, w_), 0, static_cast<double>(w_ - 1));
-    const Operand place = l_.pointwise("add", {scaled(row, static_cast<double>(w_), 0), column});
-    const Operand index = l_.broadcast(l_.reshape(l_.cast(place, i64), {n_, 1, count_}), {n_, channels_, count_});
-    const Operand value = l_.add("gather_elements", {{"axis", "2"}}, {l_.value(rows_), l_.value(index)});
+    // As whole numbers: floats do not count so far as images are large.
+    const Operand place = l_.pointwise(
+        "add",
+        {l_.pointwise("mul", {l_.cast(row, i64), l_.number(static_cast<double>(w_), i64)}), l_.cast(column, i64)});
+    const Operand index = l_.broadcast(l_.reshape(place, {n_, 1, count_}), {n_, channels_, count_});
+    const Operand value = l_.cast(l_.add("gather_elements", {{"axis", "2"}}, {l_.value(rows_), l_.value(index)}), t_);
     if (padding_ != "zeros") return value;
     const Operand inside = l_.pointwise("and", {l_.pointwise("equal", {row, y}), l_.pointwise("equal", {column, x})});
     return l_.pointwise("where", {value, l_.reshape(inside, {n_, 1, count_}), l_.number(0, t_)});
@@ -102,13 +106,14 @@ void grid_sample(NodeContext& c) {
   if (mode == "cubic") mode = "bicubic";
   HONE_USER_CHECK(mode == "bilinear" || mode == "nearest" || mode == "bicubic") << "mode=" << mode;
   const int64_t count = grid.type.shape[1] * grid.type.shape[2];
-  const Operand cells = c.l.cast(c.l.reshape(grid, {x.type.shape[0], count, 2}), x.type.dtype);
-  Sampler s(c, x, count);
+  const DType t = x.type.dtype == f64 || grid.type.dtype == f64 ? f64 : f32;
+  const Operand cells = c.l.cast(c.l.reshape(grid, {x.type.shape[0], count, 2}), t);
+  Sampler s(c, x, count, t);
   const auto coordinate = [&](int64_t which, int64_t extent) {
     return s.places(c.l.slice(cells, {0, 0, which}, {1, 1, 1}, {x.type.shape[0], count, 1}), extent);
   };
   Operand column = coordinate(0, x.type.shape[3]), row = coordinate(1, x.type.shape[2]), out;
-  if (mode != "bicubic") row = s.padded(row, x.type.shape[2]), column = s.padded(column, x.type.shape[3]);
+  if (mode == "bilinear") row = s.padded(row, x.type.shape[2]), column = s.padded(column, x.type.shape[3]);
   if (mode == "nearest") {
     out = s.at(s.round(row), s.round(column));
   } else {
@@ -129,7 +134,8 @@ void grid_sample(NodeContext& c) {
       out = i ? s.sum(out, line) : line;
     }
   }
-  c.outputs[0] = c.l.reshape(out, {x.type.shape[0], x.type.shape[1], grid.type.shape[1], grid.type.shape[2]});
+  c.outputs[0] = c.l.cast(c.l.reshape(out, {x.type.shape[0], x.type.shape[1], grid.type.shape[1], grid.type.shape[2]}),
+                          x.type.dtype);
 }
 
 }  // namespace

@@ -76,6 +76,31 @@ TEST(Loops, RefuseWhatTheyCannotCount) {
   EXPECT_THAT(f.refusal(bare), HasSubstr("it has no body"));
 }
 
+// A few bytes of loops in loops, whose bodies have no nodes, ask for millions of turns.
+TEST(Loops, CostWhatTheyTakeAlsoWithoutNodes) {
+  const ModelFolder f;
+  TestModel m(13);
+  m.input("x", {1}).numbers("n", {}, {4096});
+  m.tensor("yes", {}, kBool)->add_int32_data(1);
+  m.node("Loop", {"n", "yes", "x"}, {"y"});
+  onnx::Graph* outer = m.body("body");
+  for (const char* name : {"i", "c", "s"}) named(outer->add_input(), name);
+  onnx::Node* inside = add_node(outer->mutable_node(), "Loop", {"n", "yes", "s"}, {"t"});
+  onnx::Attribute* body = inside->add_attribute();
+  body->set_name("body");
+  for (const char* name : {"j", "d", "u"}) {
+    named(body->mutable_g()->add_input(), name);
+    if (*name != 'j') named(body->mutable_g()->add_output(), name);
+  }
+  for (const char* name : {"c", "t"}) named(outer->add_output(), name);
+  m.output("y");
+  EXPECT_THAT(f.refusal(m), HasSubstr("more than 1048576 nodes"));
+
+  TestModel wide = counting_loop(true);
+  for (int i = 0; i < 20000; ++i) named(wide.last->mutable_attribute(0)->mutable_g()->add_output(), "state");
+  EXPECT_THAT(f.refusal(wide), HasSubstr("its body has other outputs"));
+}
+
 // A GRU of one unit, step by step.
 TEST(Recurrent, GruKeepsItsStateAndStopsWhereASequenceEnds) {
   TestModel m(14);
@@ -119,6 +144,14 @@ TEST(Recurrent, RefusesWhatDoesNotFit) {
   EXPECT_THAT(lstm({2, 1, 3}, {1, 8, 3}, {1, 12, 2}), HasSubstr("weights f32[1, 12, 2]"));
   EXPECT_THAT(lstm({2, 1, 3}, {2, 8, 3}, {2, 8, 2}), HasSubstr("forward with f32[2, 8, 3]"));
   EXPECT_THAT(lstm({2, 1, 4}, {1, 8, 3}, {1, 8, 2}), HasSubstr("times"));
+  EXPECT_THAT(lstm({}, {1, 8, 3}, {1, 8, 2}), HasSubstr("an input f32[]"));
+  for (const bool is_input : {true, false}) {
+    TestModel m(14);
+    m.input("x", is_input ? std::vector<TestDim>{} : std::vector<TestDim>{1, 2, 3});
+    m.input("h", {}).floats("w", {1, 1, 3}, {1, 2, 3}).floats("r", {1, 1, 1}, {1});
+    m.node("RNN", {"x", "w", "r", "", "", "h"}, {"y"}).number("layout", 1).output("y");
+    EXPECT_THAT(f.refusal(m), HasSubstr(is_input ? "an input f32[]" : "a state f32[]"));
+  }
 }
 
 TEST(Operators, RefuseWhatIsOutOfRange) {
@@ -147,6 +180,10 @@ TEST(Operators, RefuseWhatIsOutOfRange) {
   EXPECT_THAT(einsum("i1,jk->i"), HasSubstr("'i1'"));
   EXPECT_THAT(einsum(""), HasSubstr("of 2 operands"));
 
+  TestModel many(13);
+  many.input("a", {2}).node("Einsum", std::vector<std::string>(100, "a"), {"y"}).text("equation", "i").output("y");
+  EXPECT_THAT(f.refusal(many), HasSubstr("100 operands; 64 are supported"));
+
   const auto scatter = [&](int64_t index, std::vector<TestDim> x) {
     TestModel m(16);
     m.input("x", x).numbers("at", {1, 1}, {index});
@@ -174,6 +211,79 @@ TEST(Operators, RefuseWhatIsOutOfRange) {
   TestModel deep(13);
   deep.input("x", {1, 1, 300, 1, 1}).input("w", {1, 1, 300, 1, 1}).node("Conv", {"x", "w"}, {"y"}).output("y");
   EXPECT_THAT(f.refusal(deep), HasSubstr("a kernel of depth 300"));
+}
+
+std::vector<double> outputs_for(const ModelFolder& f, const TestModel& m, const std::vector<TensorData>& inputs) {
+  return outputs_of(f.import(m), inputs);
+}
+
+TEST(Operators, EinsumWithoutAnArrowSumsWhatStandsTwice) {
+  const ModelFolder f;
+  TestModel trace(13);
+  trace.input("a", {2, 2}).node("Einsum", {"a"}, {"y"}).text("equation", "ii").output("y");
+  EXPECT_THAT(outputs_for(f, trace, {TensorData({f32, {2, 2}}, floats_of({1, 2, 3, 4}))}), ElementsAre(5));
+  TestModel row(13);
+  row.input("a", {2, 2, 2}).input("b", {2, 2}).node("Einsum", {"a", "b"}, {"y"}).text("equation", "iij,jk").output("y");
+  const OnnxModel m = f.import(row);
+  EXPECT_EQ(m.graph.outputs[0].type.shape, std::vector<int64_t>{2});
+  // k: of a[0][0][j] + a[1][1][j] = {8, 10} times b
+  EXPECT_THAT(outputs_of(m, {TensorData({f32, {2, 2, 2}}, floats_of({1, 2, 3, 4, 5, 6, 7, 8})),
+                             TensorData({f32, {2, 2}}, floats_of({1, 2, 3, 4}))}),
+              ElementsAre(38, 56));
+}
+
+TEST(Operators, ScatterTouchesWhatItWritesAlone) {
+  const ModelFolder f;
+  TestModel m(16);
+  constexpr int64_t kElements = int64_t{1} << 20;
+  m.input("x", {kElements}).numbers("at", {4}, {7, 7, 0, 7}).input("u", {4});
+  m.node("ScatterElements", {"x", "at", "u"}, {"y"}).text("reduction", "add").output("y");
+  std::vector<float> x(kElements, 1);
+  const std::vector<double> got = outputs_for(
+      f, m, {TensorData({f32, {kElements}}, floats_of(x)), TensorData({f32, {4}}, floats_of({1, 2, 3, 4}))});
+  EXPECT_EQ(got[7], 8);
+  EXPECT_EQ(got[0], 4);
+  EXPECT_EQ(got[1], 1);
+}
+
+// Places beyond 2048 are no whole numbers of f16.
+TEST(Operators, GridSampleCountsPlacesAsWholeNumbers) {
+  const ModelFolder f;
+  constexpr int64_t kHeight = 33, kWidth = 129;
+  constexpr int kHalf = 10;
+  TestModel m(16);
+  m.input("x", {1, 1, kHeight, kWidth}).node("Cast", {"x"}, {"half"}).number("to", kHalf);
+  std::vector<float> grid, x;
+  for (int64_t r = 0; r < kHeight; ++r)
+    for (int64_t c = 0; c < kWidth; ++c) {
+      grid.push_back(static_cast<float>(2.0 * static_cast<double>(c) / (kWidth - 1) - 1));
+      grid.push_back(static_cast<float>(2.0 * static_cast<double>(r) / (kHeight - 1) - 1));
+      x.push_back(static_cast<float>((r * 7 + c * 3) % 100));
+    }
+  m.floats("grid", {1, kHeight, kWidth, 2}, grid);
+  m.node("GridSample", {"half", "grid"}, {"y"}).number("align_corners", 1).text("mode", "nearest").output("y");
+  const std::vector<double> got = outputs_for(f, m, {TensorData({f32, {1, 1, kHeight, kWidth}}, floats_of(x))});
+  for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(got[i], x[i]) << i;
+}
+
+TEST(Operators, ALossOfWhatIsIgnoredIsZeroWhateverItIs) {
+  const ModelFolder f;
+  TestModel m(13);
+  m.input("x", {2, 3}).numbers("classes", {2}, {-1, 1}).node("NegativeLogLikelihoodLoss", {"x", "classes"}, {"y"});
+  m.number("ignore_index", -1).text("reduction", "sum").output("y");
+  EXPECT_THAT(outputs_for(f, m, {TensorData({f32, {2, 3}}, floats_of({-INFINITY, 0, 1, 1, 2, 3}))}), ElementsAre(-2));
+  TestModel few(13);
+  few.input("x", {2, 3}).numbers("classes", {1}, {1}).node("NegativeLogLikelihoodLoss", {"x", "classes"}, {"y"});
+  few.output("y");
+  EXPECT_THAT(f.refusal(few), HasSubstr("s64[1] classes of f32[2, 3]"));
+}
+
+TEST(Operators, AMelEdgeIsOneNumber) {
+  const ModelFolder f;
+  TestModel m(17);
+  m.numbers("bins", {}, {4}).numbers("length", {}, {16}).numbers("rate", {}, {8000}).floats("low", {0}, {});
+  m.floats("high", {}, {4000}).node("MelWeightMatrix", {"bins", "length", "rate", "low", "high"}, {"y"}).output("y");
+  EXPECT_THAT(f.refusal(m), HasSubstr("lower_edge_hertz of 0 elements"));
 }
 
 }  // namespace
