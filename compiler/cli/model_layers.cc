@@ -70,33 +70,46 @@ std::string why_in_layout(const Node& node, const FusionNotes& notes) {
 
 }  // namespace
 
-std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes) {
+std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes) {
   const Storage storage(g);
   const Neighbours neighbours(g);
+  std::vector<LayerNotes> out;
+  for (const Layer& call : layers.calls) {
+    const Node& node = node_of(g, call);
+    out.push_back(
+        {why_alone(static_cast<size_t>(call.node), node, storage, neighbours, notes), why_in_layout(node, notes)});
+  }
+  return out;
+}
+
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes) {
+  const std::vector<LayerNotes> why = layer_notes(g, layers, notes);
   std::string out;
   for (size_t c = 0; c < layers.calls.size(); ++c) {
     const Kernel& k = layers.kernels[layers.calls[c].kernel];
     const Node& node = node_of(g, layers.calls[c]);
     out += fmt::format("{:4} {}\n     {}\n     config: {}\n", c, node.origin, to_string(k.workload), k.source);
-    const std::string why = why_alone(static_cast<size_t>(layers.calls[c].node), node, storage, neighbours, notes);
     if (const Layer& call = layers.calls[c]; call.region == 0 && !call.is_divided)
       out += "     on one thread\n";
     else if (call.region > 0)
       out += fmt::format("     shares region {}{}\n", call.region,
                          call.shares.size() == 1 ? fmt::format(", on thread {} alone", call.shares[0].thread) : "");
-    if (!why.empty()) out += fmt::format("     by itself: {}\n", why);
-    const std::string layout = why_in_layout(node, notes);
-    if (!layout.empty()) out += fmt::format("     layout: {}\n", layout);
+    if (!why[c].alone.empty()) out += fmt::format("     by itself: {}\n", why[c].alone);
+    if (!why[c].layout.empty()) out += fmt::format("     layout: {}\n", why[c].layout);
   }
   return out;
 }
 
-StatusOr<std::string> profile_text(const Graph& g, const Layers& layers, const Target& target) {
+StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target) {
   std::vector<double> seconds;
   for (const Kernel& k : layers.kernels) {
     HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, k.module, nullptr, 3, 2));
     seconds.push_back(t.seconds);
   }
+  return seconds;
+}
+
+std::string profile_text(const Graph& g, const Layers& layers, const std::vector<double>& seconds) {
   double all = 0;
   for (const Layer& call : layers.calls) all += seconds[call.kernel];
   std::string out = fmt::format("{:>4} {:>10} {:>6} {:>8}  {:8} layer\n", "", "ms", "share", "GFLOPS", "config");

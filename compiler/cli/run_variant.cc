@@ -28,8 +28,8 @@ std::vector<TensorData> tensors_of(const std::string& folder, const std::string&
 
 class VariantRun {
  public:
-  VariantRun(const VariantHere& v, std::ostream& out, std::ostream& err)
-      : v_(v), prefix_(v.name.empty() ? "" : v.name + ": "), out_(out), err_(err) {}
+  VariantRun(const VariantHere& v, VariantFigures* figures, std::ostream& out, std::ostream& err)
+      : v_(v), prefix_(v.name.empty() ? "" : v.name + ": "), figures_(*figures), out_(out), err_(err) {}
 
   // Each layer against its reference, the artifact against its layers, and against the model as it was imported.
   Status check(const std::vector<TensorData>& inputs, const std::vector<TensorData>& got) {
@@ -52,11 +52,14 @@ class VariantRun {
     const WholeCheck whole =
         check_whole(v_.imported, v_.graph, v_.target, inputs, got, {.most_seconds = v_.check_seconds});
     if (!whole.wrong.empty()) return wrong("wrong result: " + whole.wrong);
-    err_ << prefix_
-         << (whole.left_out.empty()
-                 ? fmt::format("check: the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})\n",
-                               whole.error, whole.allowed)
-                 : fmt::format("check: the whole was not compared with the imported model: {}\n", whole.left_out));
+    const std::string found =
+        whole.left_out.empty() ? fmt::format("the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})",
+                                             whole.error, whole.allowed)
+                               : "the whole was not compared with the imported model: " + whole.left_out;
+    err_ << prefix_ << "check: " << found << "\n";
+    figures_.errors = c.errors;
+    figures_.check =
+        fmt::format("{} layers agree with their references (relative error {:.2g}); {}", c.checked, c.rel_error, found);
     return absl::OkStatus();
   }
 
@@ -95,6 +98,8 @@ class VariantRun {
       times.push_back(seconds_since(start));
     }
     std::sort(times.begin(), times.end());
+    figures_.median_seconds = times[times.size() / 2];
+    figures_.fastest_seconds = times[0];
     out_ << prefix_
          << fmt::format("{:.3f} ms (median of {}, fastest {:.3f})\n", times[times.size() / 2] * 1e3, times.size(),
                         times[0] * 1e3);
@@ -103,6 +108,7 @@ class VariantRun {
  private:
   const VariantHere& v_;
   const std::string prefix_;
+  VariantFigures& figures_;
   std::ostream &out_, &err_;
 };
 
@@ -113,8 +119,8 @@ TestTensors read_test_tensors(const std::string& folder) {
 }
 
 Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel loaded, const TestTensors* given,
-                   std::ostream& out, std::ostream& err) {
-  VariantRun run(v, out, err);
+                   VariantFigures* figures, std::ostream& out, std::ostream& err) {
+  VariantRun run(v, figures, out, err);
   std::vector<TensorData> inputs = given ? given->inputs : seeded_inputs(v.graph);
   if (v.growth) {
     inputs = with_most_rows(std::move(inputs), v.graph, *v.growth);

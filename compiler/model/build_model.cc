@@ -71,7 +71,8 @@ class ModelBuilder {
     out_.objects.push_back({"", std::move(parts)});
     if (auto pool = pool_artifact_object(o_.target, o_.name)) out_.objects.push_back(std::move(*pool));
     out_.header = model_header(variants_, o_.name, out_.weights_file);
-    for (VariantBuilder& v : variants_) out_.variants.push_back({v.variant().name, std::move(v.layers()), v.memory()});
+    for (VariantBuilder& v : variants_)
+      out_.variants.push_back({v.variant().name, std::move(v.layers()), v.memory(), v.buffers()});
     return std::move(out_);
   }
 

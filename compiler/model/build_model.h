@@ -33,10 +33,19 @@ struct ModelVariant {
   const Growth* growth = nullptr;  ///< caches that grow in place; null: there are none; lives as long as the graph
 };
 
+/// A buffer of the arena, as it was planned.
+struct PlannedBuffer {
+  ArenaBuffer needed;
+  int64_t offset = 0;
+  std::vector<ValueId> values;  ///< that lie in it, one after the other; none: it is the workspace of a call
+  size_t call = 0;              ///< whose workspace it is
+};
+
 struct BuiltVariant {
   std::string name;  ///< ModelVariant::name
   Layers layers;
   MemoryPlan memory;
+  std::vector<PlannedBuffer> buffers = {};  ///< those that are not empty
 };
 
 struct BuiltModel {

@@ -135,6 +135,7 @@ class LayersCheck {
   }
 
   LayerCheck run(const std::vector<TensorData>& inputs) {
+    check_.errors.resize(layers_.calls.size());
     for (size_t v = 0; v < g_.values.size(); ++v) values_[v] = g_.values[v].constant;
     for (size_t i = 0; i < inputs.size(); ++i)
       if (const ValueId v = g_.inputs[i].value; v != kNoValue)
@@ -182,6 +183,7 @@ class LayersCheck {
       const CheckResult result = layer.compare(o, got[o].data(), std::nullopt);
       check_.compared += layer.samples(o);
       check_.rel_error = std::max(check_.rel_error, result.rel_error);
+      check_.errors[call] = std::max(check_.errors[call].value_or(0), result.rel_error);
       if (!result.ok && !is_as_good_as_naive(layer, node, in, o, result)) wrong = result.message;
       out->push_back(layer.output(o, got[o]));
     }
