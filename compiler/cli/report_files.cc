@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 ModelReport read_report(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
   HONE_USER_CHECK(file && !fs::is_directory(path)) << "--compare " << path << ": it cannot be read";
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
   return parse_report(text, path);
 }
 

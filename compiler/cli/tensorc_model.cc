@@ -67,6 +67,7 @@ class ModelCommand {
         model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()));
     const auto [form, after] = emit_form(o_.emit);
     if (form == "graph") {
+      if (!o_.reports.empty()) return usage_error("--report belongs to what is built: --emit so or obj");
       if (bindings.size() > 1) return usage_error("--emit graph: of one binding; give one value of each flag");
       return print_graph(bindings[0], after);
     }

@@ -38,8 +38,8 @@ function pairDetail(pair) {
           h('div', {}, h('h3', {}, name),
             layer ?
                 facts([
-                  ['nodes', layer.nodes], ['workload', h('code', {}, layer.workload)],
-                  ['config', h('code', {}, layer.config)], ['from', layer.source]
+                  ['nodes', layer.nodes], ['workload', h('code', {}, breakable(layer.workload))],
+                  ['config', h('code', {}, breakable(layer.config))], ['from', layer.source]
                 ]) :
                 h('p', {class: 'dim'}, 'no such layer'));
   return h('div', {class: 'unfolded columns'}, side('Before', pair.before), side('Now', pair.layer));

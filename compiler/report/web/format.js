@@ -23,6 +23,13 @@ const kMilliseconds = {
         of: 1e6
       };
 
+/** A count of operations. */
+function amountText(count) {
+  if (count < 1e3) return String(Math.round(count));
+  const [unit, of] = [['billion', 1e9], ['million', 1e6], ['thousand', 1e3]].find(([, least]) => count >= least);
+  return `${figures(count / of)} ${unit}`;
+}
+
 /** The unit of a column whose sum is `seconds`: most of its times are much shorter. */
 const columnUnit = (seconds) => seconds >= 0.02 ? kMilliseconds : kMicroseconds;
 

@@ -23,7 +23,7 @@ function layerDetail(layer) {
         ['config', h('code', {}, breakable(layer.config))],
         ['from', layer.source],
         ['threads', layer.threads],
-        ['operations', layer.operations ? `${figures(layer.operations / 1e6)} million` : undefined],
+        ['operations', layer.operations ? amountText(layer.operations) : undefined],
         ['tensors', bytesText(layer.bytes)],
         ['bound', layer.roof_seconds && `${timeText(layer.roof_seconds)} of arithmetic or memory`],
         ['in place', layer.in_place && `its output takes the memory of ${layer.in_place}`],
