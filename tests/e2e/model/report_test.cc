@@ -64,7 +64,8 @@ TEST_F(ReportCommand, HasTimesErrorsAndMemoryAndIsComparedWithTheNext) {
 }
 
 TEST_F(ReportCommand, OfAnotherMachineHasNoTimes) {
-  const Ran ran = tensorc("-o m.o --emit obj --target 'llvm -mtriple=aarch64-linux -mcpu=cortex-a72 -threads=1' --report r.json");
+  const Ran ran =
+      tensorc("-o m.o --emit obj --target 'llvm -mtriple=aarch64-linux -mcpu=cortex-a72 -threads=1' --report r.json");
   ASSERT_EQ(ran.code, 0) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("no times"));
   const OrderedJson j = data("r.json");
