@@ -63,7 +63,7 @@ test('Report: layers are sorted, searched and unfolded', async () => {
     assert.deepEqual(await numbers(page), ['10', '3']);  // still by time, the shortest first
     await layersOf(page).locator('.fold').first().click();
     const detail = layersOf(page).locator('.detail').first();
-    assert.match(await detail.textContent(), /conv_3relu_3.*tile=4.*best \(exact workload, confirmed\)/);
+    assert.match(await detail.textContent(), /conv_10relu_10.*tile=11.*best \(exact workload, confirmed\)/);
   });
 });
 
