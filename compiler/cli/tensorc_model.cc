@@ -322,8 +322,9 @@ class ModelCommand {
     std::map<int, MachineRoof> roofs;  // by threads
     for (size_t v = 0; v < variants_.size(); ++v) {
       const Target& target = variants_[v].target;
-      if (is_here() && !roofs.contains(target.threads)) roofs[target.threads] = machine_roof(target);
-      const MachineRoof* roof = is_here() ? &roofs[target.threads] : nullptr;
+      const bool has_roof = is_here() && !target.is_gpu();
+      if (has_roof && !roofs.contains(target.threads)) roofs[target.threads] = machine_roof(target);
+      const MachineRoof* roof = has_roof ? &roofs[target.threads] : nullptr;
       if (v == 0 && roof) r.peak_gflops = roof->peak_gflops;
       const Prepared& p = prepared_of(v);
       r.variants.push_back(

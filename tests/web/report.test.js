@@ -173,6 +173,14 @@ for (const dark of [false, true]) {
 test('Report: a model without buffers, and one of 2,000 layers', async () => {
   await on(report([{...variant({layers: 1}), buffers: [], arena_bytes: 0, arena_bound: 0}]), {}, async (page) => {
     assert.match(await page.locator('main').textContent(), /The arena is empty/);
+    assert.equal(await layersOf(page).locator('th', {hasText: 'of roof'}).count(), 1);
+  });
+  // Times of a machine whose roof nobody measured.
+  const roofless = variant({layers: 2});
+  for (const layer of roofless.layers) delete layer.roof_seconds;
+  await on(report([roofless], {peak_gflops: undefined}), {}, async (page) => {
+    assert.equal(await layersOf(page).locator('th', {hasText: 'of roof'}).count(), 0);
+    assert.doesNotMatch(await page.locator('main').innerText(), /NaN|undefined/);
   });
   await on(report([variant({layers: 2000})]), {}, async (page) => {
     assert.equal((await numbers(page)).length, 2000);

@@ -3,7 +3,7 @@
 
 const gflops = (layer) => layer.seconds && layer.operations ? layer.operations / layer.seconds * 1e-9 : undefined;
 /** The share of its time that the machine needs for it at least. */
-const ofRoof = (layer) => layer.seconds ? layer.roof_seconds / layer.seconds : undefined;
+const ofRoof = (layer) => layer.seconds && layer.roof_seconds ? layer.roof_seconds / layer.seconds : undefined;
 
 const dash = (value, text) => value === undefined || value === null ? '–' : text(value);
 
@@ -72,23 +72,24 @@ function layerColumns(variant) {
           hint: 'Operations of the direct algorithm',
           cell: (r) => dash(gflops(r), figures),
           value: gflops
-        },
-        {
-          key: 'roof',
-          label: 'of roof',
-          hint: 'The time that arithmetic (fp32) or memory of this machine needs at least, over its time; fewer ' +
-              'operations (Winograd) or shorter numbers may give more than 100%',
-          cell: (r) => dash(ofRoof(r), percent),
-          value: ofRoof
         });
+  }
+  if (variant.layers.some((l) => ofRoof(l) !== undefined)) {
+    columns.push({
+      key: 'roof',
+      label: 'of roof',
+      hint: 'The time that arithmetic (fp32) or memory of this machine needs at least, over its time; fewer ' +
+          'operations (Winograd) or shorter numbers may give more than 100%',
+      cell: (r) => dash(ofRoof(r), percent),
+      value: ofRoof
+    });
   }
   columns.push({
     key: 'source',
     label: 'config',
     hint: 'Where it is from',
     cell: (r) => h('span', {class: 'source', 'data-source': sourceWord(r.source)}, sourceWord(r.source)),
-    value: (r) => r.source,
-    text: true
+    value: (r) => r.source
   });
   if (variant.layers.some((l) => l.error !== undefined)) {
     columns.push({
