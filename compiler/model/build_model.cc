@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/host_layer.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/model/describe_model.h"
 #include "compiler/model/shared_packing.h"
@@ -92,7 +94,8 @@ class ModelBuilder {
     for (VariantBuilder& v : variants_)
       for (Kernel& k : v.layers().kernels) {
         const std::string key =
-            fmt::format("{} {} {} {}", content_hash(k.module).hex(), fmt::join(k.is_packed, ""),
+            fmt::format("{} {} {} {}", k.host ? to_string(k.workload) : content_hash(k.module).hex(),
+                        fmt::join(k.is_packed, ""),
                         fmt::join(k.alignment, ":"), k.in_place ? std::to_string(k.in_place->input) : "apart");
         k.symbol = symbols.emplace(key, fmt::format("{}.{}", o_.name, symbols.size())).first->second;
       }
@@ -131,12 +134,19 @@ class ModelBuilder {
     std::vector<std::string> objects;
     for (size_t k = 0; k < kernels.size(); ++k) {
       tell("compiling kernels", k, kernels.size());
-      objects.push_back(blaming(kernels[k]->workload, [&] {
-        return emit_layer_object(kernels[k]->module, o_.target, kernels[k]->symbol, kernels[k]->alignment,
-                                 kernels[k]->in_place);
-      }));
+      objects.push_back(blaming(kernels[k]->workload, [&] { return kernel_object(*kernels[k]); }));
     }
+    std::set<std::string> in_c;
+    for (const Kernel* k : kernels)
+      if (k->host && in_c.insert(k->host->name).second)
+        objects.push_back(c_object(host_function_object(k->host->name, o_.target.arch), k->host->name.c_str()));
     return objects;
+  }
+
+  std::string kernel_object(const Kernel& k) const {
+    if (k.host)
+      return emit_host_layer_object(k.host->name, k.host->numbers, k.module.params.size(), k.symbol, o_.target);
+    return emit_layer_object(k.module, o_.target, k.symbol, k.alignment, k.in_place);
   }
 
   const ModelOptions& o_;
