@@ -148,6 +148,7 @@ class GraphParser {
   }
 
   size_t whole_number(const char* what) {
+    skip_spaces();
     int64_t number = 0;
     const std::string_view digits = take_while([](char c) { return c >= '0' && c <= '9'; });
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -170,7 +171,6 @@ class GraphParser {
     expect("[", "begins a shape");
     if (take("]")) return type;
     do {
-      skip_spaces();
       type.shape.push_back(static_cast<int64_t>(whole_number("an extent")));
       require(type.shape.size() <= kMostAxes, "a tensor has at most 32 dimensions");
     } while (take(","));
@@ -228,9 +228,9 @@ class GraphParser {
       if (t.dtype != p.type.dtype || element_count(t.shape) != element_count(p.type.shape))
         fail(fmt::format("%{} is {}, not {}", graph_.value(p.value).name, to_string(t), to_string(p.type)));
     }
-    if (!is_input && take(" extent ")) {
+    if (!is_input && take("extent ")) {
       p.extent = Port::Extent{whole_number("an axis"), 0};
-      expect(" by ", "stands between an axis and the output that counts");
+      expect("by", "stands between an axis and the output that counts");
       p.extent->count = whole_number("an output");
     }
     require(at_end(), "nothing follows the type of a port");

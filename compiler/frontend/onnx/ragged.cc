@@ -7,9 +7,15 @@
 
 namespace hone::onnx {
 
-Operand with_extent(Operand x, size_t axis, ValueId count) {
-  x.ragged = Ragged{axis, count};
-  return x;
+Operand with_extent(Lowering& l, const Operand& x, size_t axis, ValueId count) {
+  Operand out = whole(x);
+  if (const TensorData* known = l.b.constant_of(count)) {
+    Extents size = x.type.shape;
+    size[axis] = known->numbers().at(0);
+    return l.slice(out, Extents(x.rank(), 0), Extents(x.rank(), 1), size);
+  }
+  out.ragged = Ragged{axis, count};
+  return out;
 }
 
 Operand whole(Operand x) {
@@ -99,14 +105,14 @@ Operand chosen(Lowering& l, const Operand& condition, const Operand& a, const Op
   }
   const int64_t n = std::max(a.type.shape[*axis], b.type.shape[*axis]);
   const Operand count = either(l, condition, extent_along(l, a, *axis), extent_along(l, b, *axis));
-  return with_extent(either(l, condition, extended(l, a, *axis, n), extended(l, b, *axis, n)), *axis, l.value(count));
+  return with_extent(l, either(l, condition, extended(l, a, *axis, n), extended(l, b, *axis, n)), *axis, l.value(count));
 }
 
 Operand places_of_true(Lowering& l, const Operand& mask) {
   const auto make = [&] {
     const int64_t n = element_count(mask.type.shape);
     const std::vector<ValueId> made = l.b.add("nonzero", {}, {l.as(filled_with_zeros(l, mask), {n})});
-    return with_extent({made[0], {i64, {n}}}, 0, made[1]);
+    return with_extent(l, {made[0], {i64, {n}}}, 0, made[1]);
   };
   std::vector<int64_t> key{kPlaces, mask.id};
   if (mask.ragged) {

@@ -9,8 +9,8 @@ namespace hone::onnx {
 /// What Lowering::once() keeps for these files: begins its keys.
 enum Once : uint8_t { kIsThere, kPlaces, kComparison, kJoinedMasks };
 
-/// x with `count` (s64[1]) of its elements along the axis.
-Operand with_extent(Operand x, size_t axis, ValueId count);
+/// x with `count` (s64[1]) of its elements along the axis: cut where the count is known.
+Operand with_extent(Lowering& l, const Operand& x, size_t axis, ValueId count);
 /// x without that: all of it.
 Operand whole(Operand x);
 

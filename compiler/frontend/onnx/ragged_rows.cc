@@ -296,7 +296,7 @@ void gather(const RaggedNode& n) {
   std::optional<Ragged> out = on_axis(of_indices, static_cast<int64_t>(axis));
   if (of_data && of_data->axis != axis)
     join(&out, on_axis(of_data, of_data->axis < axis ? 0 : static_cast<int64_t>(indices.rank()) - 1));
-  const auto known = n.l().data_of(indices);
+  const auto known = n.l().data_of(whole(indices));
   const auto is_from_end = [](int64_t i) { return i < 0; };
   const std::vector<int64_t> places = known ? known->numbers() : std::vector<int64_t>{};
   if (of_data && of_data->axis == axis && (!known || std::any_of(places.begin(), places.end(), is_from_end))) {

@@ -8,8 +8,15 @@
 namespace hone::onnx {
 namespace {
 
+// x, of which there is as much as of `other` along `axis`.
+Operand as_many(Operand x, size_t axis, const Operand& other) {
+  if (other.ragged) x.ragged = Ragged{axis, other.ragged->count};
+  return x;
+}
+
 // s64 [rank, n]: the coordinates of places in a tensor of this shape.
 Operand coordinates(Lowering& l, const Operand& places, const Extents& shape) {
+  if (places.is_empty()) return {kNoValue, {i64, {static_cast<int64_t>(shape.size()), 0}}};
   std::vector<Operand> rows;
   int64_t stride = element_count(shape);
   for (const int64_t extent : shape) {
@@ -19,7 +26,7 @@ Operand coordinates(Lowering& l, const Operand& places, const Extents& shape) {
     if (&extent != &shape.front()) row = l.pointwise("mod", {row, l.number(static_cast<double>(extent), i64)});
     rows.push_back(l.reshape(row, {1, places.type.shape[0]}));
   }
-  return with_extent(l.concat(rows, 0), 1, places.ragged->count);
+  return as_many(l.concat(rows, 0), 1, places);
 }
 
 void nonzero(NodeContext& c) {
@@ -51,14 +58,8 @@ void compress(NodeContext& c) {
     if (places.is_empty() || x.is_empty()) return Operand{kNoValue, {x.type.dtype, shape}};
     return c.l.add("gather", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(places)}, shape);
   };
-  if (const auto known = c.l.data_of(condition)) {
-    std::vector<int64_t> places;
-    for (size_t i = 0; i < known->bytes().size(); ++i)
-      if (known->bytes()[i]) places.push_back(static_cast<int64_t>(i));
-    return void(c.outputs[0] = gathered(c.l.numbers(places)));
-  }
   const Operand places = places_of_true(c.l, condition);
-  c.outputs[0] = with_extent(gathered(places), d, places.ragged->count);
+  c.outputs[0] = as_many(gathered(places), d, places);
 }
 
 // s64[1], at most `most`, of an input that may be left out.
@@ -92,7 +93,7 @@ void non_max_suppression(NodeContext& c) {
                 {{"most", std::to_string(most)}, {"center", c.number("center_point_box", 0) ? "1" : "0"}},
                 {c.l.value(whole(boxes)), c.l.value(whole(scores)), there, c.l.value(most_of(c, 2, 0)),
                  threshold(3, 0), threshold(4, -std::numeric_limits<double>::infinity())});
-  c.outputs[0] = with_extent({made[0], c.l.b.type(made[0])}, 0, made[1]);
+  c.outputs[0] = with_extent(c.l, {made[0], c.l.b.type(made[0])}, 0, made[1]);
 }
 
 void unique(NodeContext& c) {
@@ -126,11 +127,9 @@ void unique(NodeContext& c) {
     for (size_t d = 0; d < rank; ++d) back.push_back(static_cast<int64_t>(d < axis ? d + 1 : d == axis ? 0 : d));
     kept = c.l.transpose(kept, back);
   }
-  const Operand outputs[] = {with_extent(kept, given ? axis : 0, made[3]), with_extent(first, 0, made[3]),
-                             with_extent({made[1], {i64, {n}}}, 0, there), with_extent({made[2], {i64, {n}}}, 0, made[3])};
+  const Operand outputs[] = {with_extent(c.l, kept, given ? axis : 0, made[3]), with_extent(c.l, first, 0, made[3]),
+                             with_extent(c.l, {made[1], {i64, {n}}}, 0, there), with_extent(c.l, {made[2], {i64, {n}}}, 0, made[3])};
   for (size_t o = 0; o < c.outputs.size() && o < 4; ++o) c.outputs[o] = outputs[o];
-  // As many as rows: not ragged where these are not.
-  if (c.outputs.size() > 2 && !c.in(0).ragged) c.outputs[2].ragged.reset();
 }
 
 }  // namespace
