@@ -70,7 +70,7 @@ class GraphBuilder {
   std::unordered_map<std::string, int> names_;  ///< names in use, and the last number put behind each
   const double most_work_;
   bool leaves_large_ = false;
-  std::vector<std::pair<size_t, ValueId>> counts_;  ///< of tell_extent(): the output's number, and its count
+  std::vector<std::pair<size_t, ValueId>> counts_;   ///< of tell_extent(): the output's number, and its count
   double work_ = 0;                                  ///< operations that computing constants took
   std::unordered_multimap<size_t, ValueId> shared_;  ///< constants by the hash of their elements
 };

@@ -93,10 +93,9 @@ class ModelBuilder {
     std::map<std::string, std::string> symbols;  // by all that the code depends on
     for (VariantBuilder& v : variants_)
       for (Kernel& k : v.layers().kernels) {
-        const std::string key =
-            fmt::format("{} {} {} {}", k.host ? to_string(k.workload) : content_hash(k.module).hex(),
-                        fmt::join(k.is_packed, ""),
-                        fmt::join(k.alignment, ":"), k.in_place ? std::to_string(k.in_place->input) : "apart");
+        const std::string key = fmt::format(
+            "{} {} {} {}", k.host ? to_string(k.workload) : content_hash(k.module).hex(), fmt::join(k.is_packed, ""),
+            fmt::join(k.alignment, ":"), k.in_place ? std::to_string(k.in_place->input) : "apart");
         k.symbol = symbols.emplace(key, fmt::format("{}.{}", o_.name, symbols.size())).first->second;
       }
   }
@@ -117,10 +116,10 @@ class ModelBuilder {
     if (bytes == 0 || (o_.weights_file.empty() && bytes <= o_.most_embedded)) return;
     c_object(weights_object(o_.target.arch), "weights in a file of their own");
     out_.weights_file = o_.weights_file.empty() ? o_.name + ".weights" : o_.weights_file;
-    out_.weights = begin_of_weights(weights);
-    program.weights_file = {out_.weights_file, out_.weights};
-    out_.weights += weights;
-    std::string().swap(weights);
+    out_.weights_begin = begin_of_weights(weights);
+    program.weights_file = {out_.weights_file, out_.weights_begin};
+    out_.weights = std::move(weights);
+    weights.clear();
   }
 
   // Of each kernel once.

@@ -23,8 +23,7 @@ Lowered in_c(HostFunction f) {
   m.workspace_bytes = f.workspace_bytes;
   for (const auto& [types, role] : {std::pair(&f.inputs, ParamRole::kInput), {&f.outputs, ParamRole::kOutput}})
     for (const TensorType& t : *types)
-      m.params.push_back(
-          {fmt::format("t{}", m.params.size()), role, t.dtype, t.shape, Layout::identity(t.shape)});
+      m.params.push_back({fmt::format("t{}", m.params.size()), role, t.dtype, t.shape, Layout::identity(t.shape)});
   return {std::move(m), "", "host", std::move(f)};
 }
 

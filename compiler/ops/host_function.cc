@@ -5,9 +5,7 @@
 
 namespace hone {
 
-std::optional<HostFunction> host_function_of(const Workload& w) {
-  return w.op->host ? w.op->host(w) : std::nullopt;
-}
+std::optional<HostFunction> host_function_of(const Workload& w) { return w.op->host ? w.op->host(w) : std::nullopt; }
 
 int64_t order_code(DType t) {
   if (t.is_float()) return HONE_ORDER_FLOAT;

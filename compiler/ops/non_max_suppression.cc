@@ -16,24 +16,21 @@ SuppressionShape shape_of_suppression(const Attributes& a) {
   HONE_USER_CHECK(s.most <= s.boxes) << "most=" << s.most << " of " << s.boxes << " boxes";
   s.selected = checked_shape(
       "non_max_suppression: the output",
-      {checked_product("non_max_suppression", checked_product("non_max_suppression", s.batches, s.classes), s.most), 3});
+      {checked_product("non_max_suppression", checked_product("non_max_suppression", s.batches, s.classes), s.most),
+       3});
   return s;
 }
 
 std::optional<HostFunction> suppression(const Workload& w) {
   const auto& s = w.shape_as<SuppressionShape>();
   const TensorType count{i64, {1}}, threshold{f32, {1}};
-  return HostFunction{"non_max_suppression",
-                      {s.batches, s.classes, s.boxes, s.most, w.attributes.get<bool>("center") ? 1 : 0},
-                      {{f32, {s.batches, s.boxes, 4}},
-                       {f32, {s.batches, s.classes, s.boxes}},
-                       count,
-                       count,
-                       threshold,
-                       threshold},
-                      {{i64, s.selected}, count},
-                      48 * s.boxes,
-                      &hone_internal_non_max_suppression};
+  return HostFunction{
+      "non_max_suppression",
+      {s.batches, s.classes, s.boxes, s.most, w.attributes.get<bool>("center") ? 1 : 0},
+      {{f32, {s.batches, s.boxes, 4}}, {f32, {s.batches, s.classes, s.boxes}}, count, count, threshold, threshold},
+      {{i64, s.selected}, count},
+      48 * s.boxes,
+      &hone_internal_non_max_suppression};
 }
 
 AttributeTexts infer_suppression(std::span<const TensorType> inputs) {

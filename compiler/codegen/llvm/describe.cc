@@ -389,7 +389,9 @@ class DescriptionEmitter {
 
   // const char* NAME_error(int32_t code)
   llvm::Function* emit_error() {
-    static constexpr const char* kCodes[] = {"ok", "an access out of bounds was caught; outputs are incomplete", "",
+    static constexpr const char* kCodes[] = {"ok",
+                                             "an access out of bounds was caught; outputs are incomplete",
+                                             "",
                                              "the runtime could not run the iterations",
                                              "the GPU did not run it; its runtime knows why",
                                              "the model has no result for these inputs: an If takes a branch that its "

@@ -21,9 +21,8 @@ std::string emit_host_layer_object(const std::string& name, const std::vector<in
   llvm::FunctionCallee called = module.getOrInsertFunction(
       "hone_internal_" + name, llvm::FunctionType::get(word, {pointer, pointer, pointer}, false));
   llvm::cast<llvm::Function>(called.getCallee())->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  auto* f = llvm::Function::Create(
-      llvm::FunctionType::get(word, std::vector<llvm::Type*>(tensors + 2, pointer), false),
-      llvm::Function::ExternalLinkage, symbol, module);
+  auto* f = llvm::Function::Create(llvm::FunctionType::get(word, std::vector<llvm::Type*>(tensors + 2, pointer), false),
+                                   llvm::Function::ExternalLinkage, symbol, module);
   f->setVisibility(llvm::GlobalValue::HiddenVisibility);
   f->addFnAttr(llvm::Attribute::NoUnwind);
   f->addFnAttr("target-cpu", target.mcpu);

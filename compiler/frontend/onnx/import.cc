@@ -455,8 +455,7 @@ class Importer {
     notes_.push_back(fmt::format("{} takes its {} (the other branch is not for these shapes; calls that take it fail)",
                                  c.node.name(), if_true ? "then_branch" : "else_branch"));
     unsupported_ = before;
-    const Operand one = lowering_.reshape(condition, {1}),
-                  holds = if_true ? one : lowering_.pointwise("not", {one});
+    const Operand one = lowering_.reshape(condition, {1}), holds = if_true ? one : lowering_.pointwise("not", {one});
     c.outputs = if_true ? *if_true : *if_false;
     for (Operand& x : c.outputs) {
       HONE_USER_CHECK(!x.is_empty()) << "an output without elements of a branch is not supported";
@@ -547,8 +546,7 @@ class Importer {
     for (int64_t turn = 0; turn < most && goes_on.may; ++turn) {
       HONE_USER_CHECK(turn < kMostTurns) << "more than " << kMostTurns << " turns are not supported";
       if (trips)
-        narrow(&goes_on,
-               lowering_.pointwise("greater", {*trips, lowering_.number(static_cast<double>(turn), i64)}));
+        narrow(&goes_on, lowering_.pointwise("greater", {*trips, lowering_.number(static_cast<double>(turn), i64)}));
       HONE_USER_CHECK(!goes_on.does || most < INT64_MAX)
           << "its condition depends on the inputs' elements, and it has no largest trip count";
       std::vector<Operand> inputs{lowering_.number(static_cast<double>(turn), i64), yes};
@@ -557,8 +555,7 @@ class Importer {
       if (goes_on.does && !taken) taken = lowering_.numbers({turn});
       if (goes_on.does) taken = lowering_.pointwise("add", {lowering_.cast(*goes_on.does, i64), *taken});
       for (size_t i = 0; i < carried.size(); ++i)
-        carried[i] =
-            goes_on.does ? chosen(lowering_, *goes_on.does, outputs[1 + i], carried[i]) : outputs[1 + i];
+        carried[i] = goes_on.does ? chosen(lowering_, *goes_on.does, outputs[1 + i], carried[i]) : outputs[1 + i];
       for (size_t i = 0; i < collected.size(); ++i) collected[i].push_back(outputs[1 + carried.size() + i]);
       narrow(&goes_on, outputs[0]);
     }

@@ -105,7 +105,8 @@ Operand chosen(Lowering& l, const Operand& condition, const Operand& a, const Op
   }
   const int64_t n = std::max(a.type.shape[*axis], b.type.shape[*axis]);
   const Operand count = either(l, condition, extent_along(l, a, *axis), extent_along(l, b, *axis));
-  return with_extent(l, either(l, condition, extended(l, a, *axis, n), extended(l, b, *axis, n)), *axis, l.value(count));
+  return with_extent(l, either(l, condition, extended(l, a, *axis, n), extended(l, b, *axis, n)), *axis,
+                     l.value(count));
 }
 
 Operand places_of_true(Lowering& l, const Operand& mask) {

@@ -124,8 +124,8 @@ void size(const RaggedNode& n) {
   const auto r = n.ragged(0);
   if (!r || n.in(0).is_empty()) return;
   const int64_t all = element_count(n.in(0).type.shape), each = all / n.in(0).type.shape[r->axis];
-  Operand out = n.l().reshape(
-      n.l().pointwise("mul", {{r->count, {i64, {1}}}, n.l().number(static_cast<double>(each), i64)}), {});
+  Operand out =
+      n.l().reshape(n.l().pointwise("mul", {{r->count, {i64, {1}}}, n.l().number(static_cast<double>(each), i64)}), {});
   out.known = TensorData::of_numbers({all}).reshaped({});
   out.least = TensorData::of_numbers({0}).reshaped({});
   n.c.outputs[0] = std::move(out);
@@ -173,8 +173,8 @@ std::optional<Ragged> viewed(const RaggedNode& n, const Ragged& r, const Extents
   HONE_USER_CHECK(is_more || each % behind == 0) << "a view of an axis whose extent is known only when it runs";
   const double factor = static_cast<double>(is_more ? behind / each : each / behind);
   if (factor == 1) return Ragged{d, r.count};
-  return Ragged{d, n.l().value(n.l().pointwise(is_more ? "mul" : "div",
-                                               {{r.count, {i64, {1}}}, n.l().number(factor, i64)}))};
+  return Ragged{
+      d, n.l().value(n.l().pointwise(is_more ? "mul" : "div", {{r.count, {i64, {1}}}, n.l().number(factor, i64)}))};
 }
 
 void reshape(const RaggedNode& n) {
@@ -185,8 +185,7 @@ void reshape(const RaggedNode& n) {
   } else {
     n.run();
   }
-  if (const auto r = n.ragged(0))
-    n.set(0, viewed(n, *r, n.in(0).type.shape, n.c.outputs[0].type.shape));
+  if (const auto r = n.ragged(0)) n.set(0, viewed(n, *r, n.in(0).type.shape, n.c.outputs[0].type.shape));
 }
 
 void transpose(const RaggedNode& n) {
@@ -233,8 +232,8 @@ void concat(const RaggedNode& n) {
   std::vector<int64_t> key{kJoinedMasks};
   for (const Operand& mask : masks) key.push_back(mask.id);
   const Operand places = places_of_true(n.l(), n.l().once(key, [&] { return n.l().concat(masks, 0); }));
-  n.c.outputs[0] = n.l().add("gather", {{"axis", std::to_string(axis)}}, {n.l().value(all), n.l().value(places)},
-                             all.type.shape);
+  n.c.outputs[0] =
+      n.l().add("gather", {{"axis", std::to_string(axis)}}, {n.l().value(all), n.l().value(places)}, all.type.shape);
   n.set(0, Ragged{axis, places.ragged->count});
 }
 
@@ -249,7 +248,10 @@ void slice(const RaggedNode& n) {
   n.c.in(2);
   const bool is_open = is_counted(n.given[2]);
   for (size_t i : {size_t{1}, size_t{3}, size_t{4}})
-    HONE_USER_CHECK(!n.has(i) || !is_counted(n.given[i])) << "its " << (i == 1 ? "start" : i == 3 ? "axis" : "step")
+    HONE_USER_CHECK(!n.has(i) || !is_counted(n.given[i])) << "its "
+                                                          << (i == 1   ? "start"
+                                                              : i == 3 ? "axis"
+                                                                       : "step")
                                                           << " is known only when it runs";
   const Extents starts = n.c.constant_numbers(1, "start"),
                 ends = is_open ? n.in(2).known->numbers() : n.c.constant_numbers(2, "end");
@@ -304,9 +306,8 @@ void gather(const RaggedNode& n) {
     const Operand wide = n.l().cast(whole(indices), i64),
                   count{of_data->count, {i64, Extents(std::max<size_t>(1, wide.rank()), 1)}};
     const Operand flat = n.l().reshape(wide, wide.type.shape.empty() ? Extents{1} : wide.type.shape);
-    const Operand moved =
-        n.l().pointwise("where", {n.l().pointwise("add", {flat, count}),
-                                  n.l().pointwise("less", {flat, n.l().number(0, i64)}), flat});
+    const Operand moved = n.l().pointwise(
+        "where", {n.l().pointwise("add", {flat, count}), n.l().pointwise("less", {flat, n.l().number(0, i64)}), flat});
     n.c.inputs[1] = n.l().reshape(moved, wide.type.shape);
   }
   n.run();
@@ -405,8 +406,8 @@ void reduction(const RaggedNode& n) {
   const DType t = x.type.dtype;
   HONE_USER_CHECK(t.is_float()) << "a mean of " << to_string(t) << " of which only a call knows how many there are";
   const Operand count = n.l().cast({r->count, {i64, {1}}}, t);
-  const Operand scale = n.l().pointwise(
-      "div", {n.l().reshape(n.l().number(static_cast<double>(x.type.shape[r->axis]), t), {1}), count});
+  const Operand scale =
+      n.l().pointwise("div", {n.l().reshape(n.l().number(static_cast<double>(x.type.shape[r->axis]), t), {1}), count});
   const Extents shape = n.c.outputs[0].type.shape;
   n.c.outputs[0] = n.l().reshape(
       n.l().pointwise("mul", {n.l().reshape(n.c.outputs[0], shape.empty() ? Extents{1} : shape), scale}), shape);
@@ -427,8 +428,8 @@ void arg_extreme(const RaggedNode& n) {
 
 void softmax(const RaggedNode& n) {
   const auto r = n.ragged(0);
-  const auto axis = static_cast<size_t>(
-      NodeContext::axis_of(n.c.number("axis", n.c.opset < 13 ? 1 : -1), n.in(0).rank()));
+  const auto axis =
+      static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", n.c.opset < 13 ? 1 : -1), n.in(0).rank()));
   if (r && (r->axis == axis || (n.c.opset < 13 && r->axis > axis))) n.c.inputs[0] = with_worst(n, n.in(0), true);
   n.run();
   n.set(0, r);
@@ -455,10 +456,9 @@ void range(const RaggedNode& n) {
   const std::vector<double> step = n.c.constant(2, "step").values();
   HONE_USER_CHECK(step.size() == 1 && step[0] == 1) << "a limit that is known only when it runs, by steps other than 1";
   n.run_with_most(1);
-  const Operand start = n.l().reshape(n.l().cast(n.c.in(0), i64), {1}),
-                end{n.number_at(limit, 0), {i64, {1}}};
-  n.set(0, Ragged{0, n.l().value(n.l().pointwise(
-                         "maximum", {n.l().pointwise("sub", {end, start}), n.l().numbers({0})}))});
+  const Operand start = n.l().reshape(n.l().cast(n.c.in(0), i64), {1}), end{n.number_at(limit, 0), {i64, {1}}};
+  n.set(0,
+        Ragged{0, n.l().value(n.l().pointwise("maximum", {n.l().pointwise("sub", {end, start}), n.l().numbers({0})}))});
 }
 
 void product(const RaggedNode& n) {
@@ -492,7 +492,8 @@ void by_rows(const RaggedNode& n) {
 }
 
 void gemm(const RaggedNode& n) {
-  HONE_USER_CHECK(!n.ragged(0) || n.c.number("transA", 0) == 0) << "an extent of what is transposed is known only when it runs";
+  HONE_USER_CHECK(!n.ragged(0) || n.c.number("transA", 0) == 0)
+      << "an extent of what is transposed is known only when it runs";
   by_rows(n);
 }
 
@@ -531,9 +532,9 @@ void as_given(const RaggedNode& n) {
 // and the most. `Sub` and `Div` for their first operand.
 const std::unordered_set<std::string_view>& ordered() {
   static const std::unordered_set<std::string_view> all = {
-      "Add",     "Mul",    "Min",       "Max",       "Cast",      "Identity",   "Gather",    "Unsqueeze", "Squeeze",
-      "Concat",  "Slice",  "ReduceMin", "ReduceMax", "ReduceSum", "ReduceProd", "Transpose", "Reshape",   "Sub",
-      "Div",     "Split",  "Flatten",   "Expand"};
+      "Add",     "Mul",    "Min",   "Max",       "Cast",      "Identity",  "Gather",     "Unsqueeze",
+      "Squeeze", "Concat", "Slice", "ReduceMin", "ReduceMax", "ReduceSum", "ReduceProd", "Transpose",
+      "Reshape", "Sub",    "Div",   "Split",     "Flatten",   "Expand"};
   return all;
 }
 

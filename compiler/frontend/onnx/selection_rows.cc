@@ -36,7 +36,9 @@ void nonzero(NodeContext& c) {
   Operand mask = whole(x);
   if (!mask.type.dtype.is_bool())
     mask = c.l.reshape(c.l.once({kComparison, mask.id},
-                                [&] { return c.l.pointwise("not_equal", {whole(x), c.l.number(0, x.type.dtype)}); }),
+                                [&] {
+                                  return c.l.pointwise("not_equal", {whole(x), c.l.number(0, x.type.dtype)});
+                                }),
                        x.type.shape);
   mask.ragged = x.ragged;
   c.outputs[0] = coordinates(c.l, places_of_true(c.l, mask), shape);
@@ -80,19 +82,17 @@ void non_max_suppression(NodeContext& c) {
   // Nothing is taken where it is not said how many are.
   std::optional<TensorData> given = c.has(2) ? c.in(2).known ? c.in(2).known : c.l.data_of(c.in(2)) : std::nullopt;
   const int64_t most = !c.has(2) ? 0 : given ? std::clamp<int64_t>(given->numbers().at(0), 0, n) : n;
-  if (most == 0 || boxes.is_empty() || scores.is_empty())
-    return void(c.outputs[0] = {kNoValue, {i64, {0, 3}}});
+  if (most == 0 || boxes.is_empty() || scores.is_empty()) return void(c.outputs[0] = {kNoValue, {i64, {0, 3}}});
   const auto threshold = [&](size_t i, double fallback) {
     const Operand x = c.has(i) ? c.l.cast(c.in(i), f32) : c.l.number(fallback, f32);
     return c.l.as(x, {1});
   };
   const Operand& counted = boxes.ragged ? boxes : scores;
   const ValueId there = counted.ragged ? counted.ragged->count : c.l.value(c.l.numbers({n}));
-  const std::vector<ValueId> made =
-      c.l.b.add("non_max_suppression",
-                {{"most", std::to_string(most)}, {"center", c.number("center_point_box", 0) ? "1" : "0"}},
-                {c.l.value(whole(boxes)), c.l.value(whole(scores)), there, c.l.value(most_of(c, 2, 0)),
-                 threshold(3, 0), threshold(4, -std::numeric_limits<double>::infinity())});
+  const std::vector<ValueId> made = c.l.b.add(
+      "non_max_suppression", {{"most", std::to_string(most)}, {"center", c.number("center_point_box", 0) ? "1" : "0"}},
+      {c.l.value(whole(boxes)), c.l.value(whole(scores)), there, c.l.value(most_of(c, 2, 0)), threshold(3, 0),
+       threshold(4, -std::numeric_limits<double>::infinity())});
   c.outputs[0] = with_extent(c.l, {made[0], c.l.b.type(made[0])}, 0, made[1]);
 }
 
@@ -105,8 +105,7 @@ void unique(NodeContext& c) {
   HONE_USER_CHECK(!x.ragged || (given ? x.ragged->axis == axis : rank == 1))
       << "the extent of another axis is known only when it runs";
   const ValueId there =
-      x.ragged ? x.ragged->count
-               : c.l.value(c.l.numbers({given ? x.type.shape[axis] : element_count(x.type.shape)}));
+      x.ragged ? x.ragged->count : c.l.value(c.l.numbers({given ? x.type.shape[axis] : element_count(x.type.shape)}));
   x = whole(x);
   // What is different stands along the first axis.
   if (!given) {
@@ -128,7 +127,8 @@ void unique(NodeContext& c) {
     kept = c.l.transpose(kept, back);
   }
   const Operand outputs[] = {with_extent(c.l, kept, given ? axis : 0, made[3]), with_extent(c.l, first, 0, made[3]),
-                             with_extent(c.l, {made[1], {i64, {n}}}, 0, there), with_extent(c.l, {made[2], {i64, {n}}}, 0, made[3])};
+                             with_extent(c.l, {made[1], {i64, {n}}}, 0, there),
+                             with_extent(c.l, {made[2], {i64, {n}}}, 0, made[3])};
   for (size_t o = 0; o < c.outputs.size() && o < 4; ++o) c.outputs[o] = outputs[o];
 }
 

@@ -1,10 +1,10 @@
 /* Layers in C: what no loop nest over fixed extents computes well, because it is sequential or because how much of it
    there is depends on data. Artifacts bring those that they call. C11 that needs no library.
 
-   `numbers` are the layer's sizes. `tensors` are its inputs, then its outputs, contiguous and aligned as their elements;
-   inputs are only read, and nothing overlaps. `workspace` is aligned to 64 bytes and as large as said below. A count
-   says how many of an output's elements there are; all behind them are set to zero, which is a valid place. They return
-   HONE_OK, but for require. */
+   `numbers` are the layer's sizes. `tensors` are its inputs, then its outputs, contiguous and aligned as their
+   elements; inputs are only read, and nothing overlaps. `workspace` is aligned to 64 bytes and as large as said below.
+   A count says how many of an output's elements there are; all behind them are set to zero, which is a valid place.
+   They return HONE_OK, but for require. */
 #ifndef HONE_HOST_FUNCTIONS_H
 #define HONE_HOST_FUNCTIONS_H
 

@@ -40,16 +40,29 @@ struct Operation {
 const std::vector<Operation>& operations() {
   static const std::vector<Operation> all = {
       {"Relu", [](TestModel& m) { m.node("Relu", {"v"}, {"y"}); }},
-      {"Add", [](TestModel& m) { m.node("Add", {"v", "u"}, {"y"}); }},
-      {"Transpose", [](TestModel& m) { m.node("Transpose", {"v"}, {"y"}).ints("perm", {1, 0}); }},
-      {"Unsqueeze", [](TestModel& m) { m.numbers("a", {1}, {0}).node("Unsqueeze", {"v", "a"}, {"y"}); }},
-      {"Reshape to a row", [](TestModel& m) { m.numbers("s", {1}, {-1}).node("Reshape", {"v", "s"}, {"y"}); }},
+      {"Add",
+       [](TestModel& m) {
+         m.node("Add", {"v", "u"}, {"y"});
+       }},
+      {"Transpose",
+       [](TestModel& m) {
+         m.node("Transpose", {"v"}, {"y"}).ints("perm", {1, 0});
+       }},
+      {"Unsqueeze",
+       [](TestModel& m) {
+         m.numbers("a", {1}, {0}).node("Unsqueeze", {"v", "a"}, {"y"});
+       }},
+      {"Reshape to a row",
+       [](TestModel& m) {
+         m.numbers("s", {1}, {-1}).node("Reshape", {"v", "s"}, {"y"});
+       }},
       {"Reshape by its shape",
-       [](TestModel& m) { m.node("Shape", {"v"}, {"s"}).node("Reshape", {"u", "s"}, {"y"}); }},
+       [](TestModel& m) {
+         m.node("Shape", {"v"}, {"s"}).node("Reshape", {"u", "s"}, {"y"});
+       }},
       {"Shape", [](TestModel& m) { m.node("Shape", {"v"}, {"y"}); }},
       {"Size", [](TestModel& m) { m.node("Size", {"v"}, {"y"}); }},
-      {"ConstantOfShape",
-       [](TestModel& m) { m.node("Shape", {"v"}, {"s"}).node("ConstantOfShape", {"s"}, {"y"}); }},
+      {"ConstantOfShape", [](TestModel& m) { m.node("Shape", {"v"}, {"s"}).node("ConstantOfShape", {"s"}, {"y"}); }},
       {"Range",
        [](TestModel& m) {
          m.numbers("zero", {}, {0}).numbers("one", {}, {1});
@@ -59,9 +72,18 @@ const std::vector<Operation>& operations() {
        [](TestModel& m) {
          m.floats("c", {1, 1}, {4}).node("Shape", {"v"}, {"s"}).node("Expand", {"c", "s"}, {"y"});
        }},
-      {"Concat along", [](TestModel& m) { m.node("Concat", {"v", "x", "u"}, {"y"}).number("axis", 0); }},
-      {"Concat as the last", [](TestModel& m) { m.node("Concat", {"x", "v"}, {"y"}).number("axis", 0); }},
-      {"Concat across", [](TestModel& m) { m.node("Concat", {"v", "u"}, {"y"}).number("axis", 1); }},
+      {"Concat along",
+       [](TestModel& m) {
+         m.node("Concat", {"v", "x", "u"}, {"y"}).number("axis", 0);
+       }},
+      {"Concat as the last",
+       [](TestModel& m) {
+         m.node("Concat", {"x", "v"}, {"y"}).number("axis", 0);
+       }},
+      {"Concat across",
+       [](TestModel& m) {
+         m.node("Concat", {"v", "u"}, {"y"}).number("axis", 1);
+       }},
       {"Slice",
        [](TestModel& m) {
          m.numbers("b", {1}, {1}).numbers("e", {1}, {4}).numbers("a", {1}, {0});
@@ -78,7 +100,10 @@ const std::vector<Operation>& operations() {
          m.node("Shape", {"v"}, {"s"}).node("Gather", {"s", "zero"}, {"e"});
          m.node("Slice", {"x", "b", "e", "a"}, {"y"});
        }},
-      {"Gather the last", [](TestModel& m) { m.numbers("i", {}, {-1}).node("Gather", {"v", "i"}, {"y"}); }},
+      {"Gather the last",
+       [](TestModel& m) {
+         m.numbers("i", {}, {-1}).node("Gather", {"v", "i"}, {"y"});
+       }},
       {"GatherND of places",
        [](TestModel& m) {
          m.node("NonZero", {"mask"}, {"p"}).node("Transpose", {"p"}, {"q"}).node("GatherND", {"x", "q"}, {"y"});
@@ -87,9 +112,14 @@ const std::vector<Operation>& operations() {
        [](TestModel& m) {
          m.floats("half", {}, {0.5f}).node("Greater", {"v", "half"}, {"g"}).node("NonZero", {"g"}, {"y"});
        }},
-      {"ReduceSum", [](TestModel& m) { m.numbers("a", {1}, {0}).node("ReduceSum", {"v", "a"}, {"y"}); }},
+      {"ReduceSum",
+       [](TestModel& m) {
+         m.numbers("a", {1}, {0}).node("ReduceSum", {"v", "a"}, {"y"});
+       }},
       {"ReduceSum of columns",
-       [](TestModel& m) { m.numbers("a", {1}, {1}).node("ReduceSum", {"v", "a"}, {"y"}).number("keepdims", 0); }},
+       [](TestModel& m) {
+         m.numbers("a", {1}, {1}).node("ReduceSum", {"v", "a"}, {"y"}).number("keepdims", 0);
+       }},
       {"ReduceMean", [](TestModel& m) { m.node("ReduceMean", {"v"}, {"y"}).ints("axes", {0}); }},
       {"ReduceMax", [](TestModel& m) { m.node("ReduceMax", {"v"}, {"y"}).ints("axes", {0}).number("keepdims", 0); }},
       {"ReduceMin", [](TestModel& m) { m.node("ReduceMin", {"v"}, {"y"}); }},
@@ -127,8 +157,14 @@ const std::vector<Operation>& operations() {
        [](TestModel& m) {
          m.numbers("p", {2}, {1, 2}).node("Split", {"v", "p"}, {"first", "y"}).number("axis", 1);
        }},
-      {"CumSum", [](TestModel& m) { m.numbers("a", {}, {0}).node("CumSum", {"v", "a"}, {"y"}); }},
-      {"Unique", [](TestModel& m) { m.node("Unique", {"v"}, {"y", "f", "i", "c"}).number("axis", 0); }},
+      {"CumSum",
+       [](TestModel& m) {
+         m.numbers("a", {}, {0}).node("CumSum", {"v", "a"}, {"y"});
+       }},
+      {"Unique",
+       [](TestModel& m) {
+         m.node("Unique", {"v"}, {"y", "f", "i", "c"}).number("axis", 0);
+       }},
       {"Compress of it",
        [](TestModel& m) {
          m.floats("half", {}, {0.5f}).numbers("zero", {}, {0});

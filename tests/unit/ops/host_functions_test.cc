@@ -183,12 +183,11 @@ TEST(HostFunctions, SuppressionTakesTheBestFirst) {
             boxes.insert(boxes.end(), {y + h, x, y, x + w});
         }
         for (int64_t i = 0; i < batches * classes * n; ++i) scores.push_back(static_cast<float>(random() % 32) / 32);
-        const Tensors out =
-            call(std::string("non_max_suppression(batches=2,classes=3,boxes=150,most=40,center=") +
-                     (center ? "1" : "0") + ")",
-                 {bytes_of(boxes), bytes_of(scores), bytes_of(std::vector<int64_t>{there}),
-                  bytes_of(std::vector<int64_t>{takes}), bytes_of(std::vector<float>{0.4f}),
-                  bytes_of(std::vector<float>{0.25f})});
+        const Tensors out = call(std::string("non_max_suppression(batches=2,classes=3,boxes=150,most=40,center=") +
+                                     (center ? "1" : "0") + ")",
+                                 {bytes_of(boxes), bytes_of(scores), bytes_of(std::vector<int64_t>{there}),
+                                  bytes_of(std::vector<int64_t>{takes}), bytes_of(std::vector<float>{0.4f}),
+                                  bytes_of(std::vector<float>{0.25f})});
         std::vector<int64_t> wanted;
         for (int64_t b = 0; b < batches; ++b)
           for (int64_t c = 0; c < classes; ++c) {
