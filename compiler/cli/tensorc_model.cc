@@ -230,7 +230,7 @@ class ModelCommand {
       if (o_.weights.empty())
         err_ << fmt::format("the weights, {:.1f} GB, are in a file of their own: {}\n",
                             static_cast<double>(built_.weight_bytes) / 1e9, weights_);
-      HONE_RETURN_IF_ERROR(write_atomically(weights_, built_.weights));
+      HONE_RETURN_IF_ERROR(write_atomically(weights_, {built_.weights_begin, built_.weights}));
       written += weights_ + " ";
     } else if (!o_.weights.empty()) {
       err_ << "--weights: the model has none, and no file is written\n";

@@ -57,7 +57,8 @@ struct BuiltModel {
   int64_t weight_bytes = 0;
   int64_t more_weight_bytes = 0;  ///< of these: what the variants behind the first one added
   std::string weights_file;       ///< its name; empty: the weights are in the artifact
-  std::string weights;            ///< what that file holds, for processes to map and share
+  std::string weights_begin;      ///< what that file begins with, for processes to map and share
+  std::string weights;            ///< and what stands behind
 };
 
 /// Compiles the layers, packs the weights and plans the memory. The artifact exports NAME and NAME_run (see

@@ -132,7 +132,7 @@ ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& las
   Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
   const Node& n = node_of(static_cast<int>(call));
   const ValueId out = n.outputs[0];
-  if (n.outputs.size() != 1 || tensor_of(out) || storage_.root(out) != out) return kNoValue;
+  if (kernel.host || n.outputs.size() != 1 || tensor_of(out) || storage_.root(out) != out) return kNoValue;
   for (size_t p = n.inputs.size(); p-- > 0;) {
     const ValueId root = storage_.root(n.inputs[p]);
     const bool is_read_once =
