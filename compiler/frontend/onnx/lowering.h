@@ -68,6 +68,8 @@ class Lowering {
 
   /// Whether a constant of so many bytes may be made out of nothing: a quarter of all such bytes each.
   bool may_make(int64_t bytes);
+  /// Counts bytes that weights of few bits take as floats. UserError where a model has too many.
+  void count_expanded(int64_t bytes);
 
   GraphBuilder& b;
   std::string output_name;  ///< for the value that is added next
@@ -75,7 +77,7 @@ class Lowering {
  private:
   ModelFile& file_;
   const int64_t most_bytes_;
-  int64_t made_bytes_ = 0;
+  int64_t made_bytes_ = 0, expanded_bytes_ = 0;
 };
 
 /// A number as chains have it.
@@ -133,5 +135,10 @@ void add_fourier_rows(RowTable& t);
 void add_einsum_rows(RowTable& t);
 void add_sampling_rows(RowTable& t);
 void add_recurrent_rows(RowTable& t);
+void add_norm_rows(RowTable& t);
+void add_attention_rows(RowTable& t);
+void add_fused_rows(RowTable& t);
+void add_block_rows(RowTable& t);
+void add_region_rows(RowTable& t);
 
 }  // namespace hone::onnx
