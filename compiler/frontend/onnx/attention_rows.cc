@@ -87,8 +87,7 @@ Attended attend(Lowering& l, const Operand& q, const Operand& key, const Operand
   Attended a;
   a.dots = scaled(l, l.batch_matmul(q, l.transpose(keys, {0, 1, 3, 2})), how.scale);
   a.scores = a.dots;
-  if (how.softcap > 0)
-    a.scores = scaled(l, l.pointwise("tanh", {scaled(l, a.scores, 1 / how.softcap)}), how.softcap);
+  if (how.softcap > 0) a.scores = scaled(l, l.pointwise("tanh", {scaled(l, a.scores, 1 / how.softcap)}), how.softcap);
   const Extents shape = a.scores.type.shape;
   for (const Operand& bias : how.biases) a.scores = l.pointwise("add", {a.scores, bias});
   HONE_USER_CHECK(a.scores.type.shape == shape)
@@ -194,8 +193,8 @@ Operand positions_from(Lowering& l, const Operand& first, int64_t count) {
   return l.pointwise("add", {l.reshape(l.numbers(places), {1, count}), l.cast(first, i64)});
 }
 
-void rotate(NodeContext& c, const Operand& cos_table, const Operand& sin_table,
-            const std::optional<Operand>& positions, int64_t heads) {
+void rotate(NodeContext& c, const Operand& cos_table, const Operand& sin_table, const std::optional<Operand>& positions,
+            int64_t heads) {
   Lowering& l = c.l;
   const bool is_flat = c.in(0).rank() == 3;
   const Operand x = is_flat ? split_heads(l, c.in(0), heads) : c.in(0);
@@ -206,10 +205,10 @@ void rotate(NodeContext& c, const Operand& cos_table, const Operand& sin_table,
     return l.reshape(table, {table.type.shape[0], 1, table.type.shape[1], table.type.shape[2]});
   };
   const int64_t given = c.number("rotary_embedding_dim", 0);
-  const Operand out = rotated(l, x, rows(cos_table), rows(sin_table), given ? given : x.type.shape[3],
-                              c.number("interleaved", 0) != 0);
-  HONE_USER_CHECK(out.type.shape == x.type.shape) << "rotations " << to_string(cos_table.type) << " of "
-                                                  << to_string(x.type);
+  const Operand out =
+      rotated(l, x, rows(cos_table), rows(sin_table), given ? given : x.type.shape[3], c.number("interleaved", 0) != 0);
+  HONE_USER_CHECK(out.type.shape == x.type.shape)
+      << "rotations " << to_string(cos_table.type) << " of " << to_string(x.type);
   c.outputs[0] = is_flat ? join_heads(l, out) : out;
 }
 
@@ -224,7 +223,8 @@ void contrib_rotary_embedding(NodeContext& c) {
   const Operand &x = c.in(0), &cos = c.in(2);
   HONE_USER_CHECK(c.number("is_packed_batching", 0) == 0 && c.real("scale", 1) == 1)
       << "is_packed_batching and scale are not supported";
-  HONE_USER_CHECK((x.rank() == 3 || x.rank() == 4) && cos.rank() == 2) << to_string(x.type) << ", " << to_string(cos.type);
+  HONE_USER_CHECK((x.rank() == 3 || x.rank() == 4) && cos.rank() == 2)
+      << to_string(x.type) << ", " << to_string(cos.type);
   Operand positions = c.in(1);
   if (element_count(positions.type.shape) == 1)
     positions = positions_from(c.l, c.l.reshape(positions, {}), x.type.shape[x.rank() == 3 ? 1 : 2]);
@@ -242,8 +242,8 @@ Operand bias_of_numbers(const NodeContext& c, const Operand& mask, int64_t batch
   if (s == Extents{batch}) {  // how many keys there are
     Extents places(static_cast<size_t>(keys));
     std::iota(places.begin(), places.end(), 0);
-    sees = l.pointwise("less", {l.reshape(l.numbers(places), {1, 1, 1, keys}),
-                                l.reshape(l.cast(mask, i64), {batch, 1, 1, 1})});
+    sees = l.pointwise("less",
+                       {l.reshape(l.numbers(places), {1, 1, 1, keys}), l.reshape(l.cast(mask, i64), {batch, 1, 1, 1})});
   } else {
     HONE_USER_CHECK((s == Extents{batch, keys}) || (s == Extents{batch, queries, keys}))
         << "a mask " << to_string(mask.type) << " for " << queries << " queries and " << keys
@@ -331,7 +331,8 @@ void multi_head_attention(NodeContext& c) {
   // [batch, rows, heads, count, size]: the one of this number, as [batch, rows, heads * size].
   const auto unpacked = [&](const Operand& x, int64_t count, int64_t which) {
     const Extents& s = x.type.shape;
-    HONE_USER_CHECK(x.rank() == 5 && s[2] == heads && s[3] == count) << to_string(x.type) << " of " << heads << " heads";
+    HONE_USER_CHECK(x.rank() == 5 && s[2] == heads && s[3] == count)
+        << to_string(x.type) << " of " << heads << " heads";
     return l.reshape(part(l, x, 3, which, 1), {s[0], s[1], heads * s[4]});
   };
   Operand q, key, value;
@@ -413,8 +414,8 @@ void group_query_attention(NodeContext& c) {
     } else if (before == 0) {
       positions = positions_from(l, l.number(0, i64), queries);
     } else {
-      const Operand first = l.pointwise("add", {l.cast(l.reshape(last, {batch, 1}), i64),
-                                                l.number(static_cast<double>(1 - queries), i64)});
+      const Operand first = l.pointwise(
+          "add", {l.cast(l.reshape(last, {batch, 1}), i64), l.number(static_cast<double>(1 - queries), i64)});
       positions = l.reshape(positions_from(l, first, queries), {batch, queries});
     }
     const Operand cos = rows_of_table(l, c.in(7), positions), sin = rows_of_table(l, c.in(8), positions);

@@ -10,7 +10,7 @@ namespace {
 
 struct Blocks {
   int64_t n, k, bits, size, count;  // `count` blocks of `size` elements in each of n rows, the last one perhaps cut
-  int64_t bytes() const { return size * bits / 8; }  // of a block
+  int64_t bytes() const { return size * bits / 8; }              // of a block
   int64_t zero_bytes() const { return (count * bits + 7) / 8; }  // of a row's zero points
 };
 
@@ -43,8 +43,8 @@ std::vector<double> zero_points(const NodeContext& c, const Blocks& b) {
       << "zero_points " << to_string(data.type());
   for (int64_t row = 0; row < b.n; ++row)
     for (int64_t block = 0; block < b.count; ++block)
-      out[static_cast<size_t>(row * b.count + block)] = static_cast<double>(
-          packed(data.bytes().subspan(static_cast<size_t>(row * b.zero_bytes())), block, b.bits));
+      out[static_cast<size_t>(row * b.count + block)] =
+          static_cast<double>(packed(data.bytes().subspan(static_cast<size_t>(row * b.zero_bytes())), block, b.bits));
   return out;
 }
 

@@ -95,8 +95,8 @@ Operand turned(NodeContext& c, const Operand& x, const char* batch, const char* 
 }
 
 void fused_matmul(NodeContext& c) {
-  Operand out = as_plain(
-      c, ":MatMul", {turned(c, c.in(0), "transBatchA", "transA"), turned(c, c.in(1), "transBatchB", "transB")});
+  Operand out = as_plain(c, ":MatMul",
+                         {turned(c, c.in(0), "transBatchA", "transA"), turned(c, c.in(1), "transBatchB", "transB")});
   if (const double alpha = c.real("alpha", 1); alpha != 1)
     out = c.l.pointwise("mul[" + number_text(alpha, out.type.dtype) + "]", {out});
   c.outputs[0] = out;

@@ -34,8 +34,7 @@ void write_moments(NodeContext& c, const Operand& x, int64_t axis, double eps) {
   if (!wants(c, 1) && !wants(c, 2)) return;
   const Operand wide = widened(c.l, x), mean = c.l.reduce("mean", wide, axes, true);
   if (wants(c, 1)) c.outputs[1] = mean;
-  if (wants(c, 2))
-    c.outputs[2] = inverse_deviation(c.l, c.l.pointwise("sub", {wide, mean}), axes, eps);
+  if (wants(c, 2)) c.outputs[2] = inverse_deviation(c.l, c.l.pointwise("sub", {wide, mean}), axes, eps);
 }
 
 Operand layer_norm_of(Lowering& l, const Operand& x, int64_t axis, double eps, const Operand& scale,
@@ -123,8 +122,8 @@ void embed_layer_norm(NodeContext& c) {
   };
   HONE_USER_CHECK(c.has(8) || positions.type.shape[0] >= tokens)
       << tokens << " tokens of " << to_string(positions.type);
-  const Operand placed = c.has(8) ? looked_up(positions, c.in(8))
-                                  : l.slice(positions, {0, 0}, {1, 1}, {tokens, positions.type.shape[1]});
+  const Operand placed =
+      c.has(8) ? looked_up(positions, c.in(8)) : l.slice(positions, {0, 0}, {1, 1}, {tokens, positions.type.shape[1]});
   Operand sum = l.pointwise("add", {looked_up(words, ids), placed});
   if (c.has(1)) {
     HONE_USER_CHECK(c.in(4).rank() == 2) << "segments " << to_string(c.in(4).type);
@@ -132,8 +131,8 @@ void embed_layer_norm(NodeContext& c) {
   }
   HONE_USER_CHECK(sum.type.shape == (Extents{batch, tokens, hidden})) << "embeddings " << to_string(sum.type);
   if (wants(c, 1))
-    c.outputs[1] = c.has(7) ? l.reduce("sum", l.cast(c.in(7), i32), {1}, false)
-                            : l.broadcast(l.number(0, i32), {batch});
+    c.outputs[1] =
+        c.has(7) ? l.reduce("sum", l.cast(c.in(7), i32), {1}, false) : l.broadcast(l.number(0, i32), {batch});
   if (wants(c, 2)) c.outputs[2] = sum;
   c.outputs[0] = layer_norm_of(l, sum, 2, c.real("epsilon", 1e-12f), c.in(5), optional_input(c, 6));
 }
@@ -149,8 +148,8 @@ void group_norm(NodeContext& c) {
                 each = element_count({x.type.shape.begin() + 2, x.type.shape.end()});
   const Operand rows = l.reshape(x, {batch * groups, channels / groups * each}), wide = widened(l, rows);
   const Operand centred = l.pointwise("sub", {wide, l.reduce("mean", wide, {1}, true)});
-  const Operand normal = l.cast(
-      l.pointwise("mul", {centred, inverse_deviation(l, centred, {1}, c.real("epsilon", 1e-5f))}), x.type.dtype);
+  const Operand normal =
+      l.cast(l.pointwise("mul", {centred, inverse_deviation(l, centred, {1}, c.real("epsilon", 1e-5f))}), x.type.dtype);
   const auto applied = [&](const char* function, const Operand& to, const Operand& values) {
     const int64_t count = element_count(values.type.shape);
     HONE_USER_CHECK(count == (c.opset < 21 ? groups : channels))
