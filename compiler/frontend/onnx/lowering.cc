@@ -349,6 +349,7 @@ const RowTable& rows() {
     add_fused_rows(t);
     add_block_rows(t);
     add_region_rows(t);
+    add_ngram_rows(t);
     return t;
   }();
   return table;

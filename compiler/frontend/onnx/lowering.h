@@ -140,5 +140,6 @@ void add_attention_rows(RowTable& t);
 void add_fused_rows(RowTable& t);
 void add_block_rows(RowTable& t);
 void add_region_rows(RowTable& t);
+void add_ngram_rows(RowTable& t);
 
 }  // namespace hone::onnx
