@@ -131,10 +131,16 @@ void attention(NodeContext& c) {
   Scoring how{scale_of(c, q), c.real("softcap", 0), {}, t};
   if (const int64_t given = c.number("softmax_precision", 0)) how.softmax = dtype_of(static_cast<int>(given), "");
   if (c.has(3)) {
-    Operand mask = c.in(3);
-    HONE_USER_CHECK(mask.rank() >= 1 && (mask.type.shape.back() == count || mask.type.shape.back() == 1))
+    const Operand& mask = c.in(3);
+    HONE_USER_CHECK(mask.rank() >= 2 && mask.type.shape.back() <= count && !mask.is_empty())
         << "a mask " << to_string(mask.type) << " for " << count << " keys";
-    how.biases.push_back(mask.type.dtype.is_bool() ? bias_of_mask(l, mask, t, least(t)) : l.cast(mask, t));
+    Operand bias = mask.type.dtype.is_bool() ? bias_of_mask(l, mask, t, least(t)) : l.cast(mask, t);
+    // Keys behind the mask's do not count.
+    if (Extents rest = mask.type.shape; rest.back() < count) {
+      rest.back() = count - rest.back();
+      bias = l.concat({bias, l.broadcast(l.number(least(t), t), rest)}, static_cast<int64_t>(rest.size()) - 1);
+    }
+    how.biases.push_back(bias);
   }
   if (c.number("is_causal", 0))
     how.biases.push_back(causal_bias(l, q.type.shape[2], count, c.has(4) ? c.in(4).type.shape[2] : 0, t));

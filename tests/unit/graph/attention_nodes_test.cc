@@ -196,6 +196,19 @@ TEST(AttentionNode, AMaskOfBoolsLeavesOut) {
   EXPECT_THAT(got[0], Near(attention(hq, hk, hk, 0.5, bias, false)));
 }
 
+TEST(AttentionNode, KeysBehindAMaskDoNotCount) {
+  const ModelFolder f;
+  const Floats q = numbers(2 * 3 * 4, 1), k = numbers(2 * 5 * 4, 2), mask = numbers(3 * 3, 7);
+  TestModel m(23);
+  m.input("q", {1, 2, 3, 4}).input("k", {1, 2, 5, 4}).input("mask", {3, 3});
+  m.node("Attention", {"q", "k", "k", "mask"}, {"y"}).output("y");
+  const Bias bias = [&](int64_t, int64_t, int64_t r, int64_t j) {
+    return j < 3 ? double{mask[static_cast<size_t>(r * 3 + j)]} : kNever;
+  };
+  EXPECT_THAT(run(f.import(m), {tensor({1, 2, 3, 4}, q), tensor({1, 2, 5, 4}, k), tensor({3, 3}, mask)})[0],
+              Near(attention(apart(q, 1, 2, 3, 4), apart(k, 1, 2, 5, 4), apart(k, 1, 2, 5, 4), 0.5, bias, false)));
+}
+
 TEST(AttentionNode, IsOneLayer) {
   const ModelFolder f;
   TestModel m(23);
@@ -209,7 +222,7 @@ TEST(AttentionNode, SaysWhatIsNotSupported) {
   const ModelFolder f;
   const auto refused = [&](const std::function<void(TestModel&)>& change, const std::vector<std::string>& inputs) {
     TestModel m(23);
-    m.input("q", {1, 4, 8}).input("k", {1, 4, 8}).input("n", {1}, kInt64).input("w", {1, 4, 2});
+    m.input("q", {1, 4, 8}).input("k", {1, 4, 8}).input("n", {1}, kInt64).input("w", {1, 4, 5});
     m.node("Attention", inputs, {"y", "", "", "s"});
     change(m);
     return f.refusal(m.output("y").output("s"));
@@ -218,7 +231,7 @@ TEST(AttentionNode, SaysWhatIsNotSupported) {
   EXPECT_THAT(refused([](TestModel&) {}, {"q", "k", "k"}), HasSubstr("0 heads of f32[1, 4, 8]"));
   EXPECT_THAT(refused(heads, {"q", "k", "k", "", "", "", "n"}), HasSubstr("nonpad_kv_seqlen is not supported"));
   EXPECT_THAT(refused(heads, {"q", "k", "k", "", "k"}), HasSubstr("one of past_key and past_value"));
-  EXPECT_THAT(refused(heads, {"q", "k", "k", "w"}), HasSubstr("a mask f32[1, 4, 2] for 4 keys"));
+  EXPECT_THAT(refused(heads, {"q", "k", "k", "w"}), HasSubstr("a mask f32[1, 4, 5] for 4 keys"));
   EXPECT_THAT(refused(
                   [&](TestModel& m) {
                     heads(m);
