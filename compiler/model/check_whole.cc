@@ -80,9 +80,13 @@ TensorData nudged(const TensorData& data, uint64_t* random) {
 // Above this a comparison says nothing: a model that makes so much of its roundings, or overflows for some.
 constexpr double kMostRoom = 0.25;
 
-// Which values are what the caller passes, perhaps moved: nothing was rounded to their type here.
+// Which values are what the caller passes, perhaps moved, or constants that nothing reads: nothing was rounded to their
+// type here.
 std::vector<bool> passed_values(const Graph& g) {
+  const Uses uses = uses_of(g);
   std::vector<bool> passed(g.values.size(), false);
+  for (size_t v = 0; v < passed.size(); ++v)
+    passed[v] = g.values[v].constant && uses.readers[v].empty() && !uses.is_output[v];
   for (const Port& p : g.inputs)
     if (p.value != kNoValue) passed[static_cast<size_t>(p.value)] = true;
   for (const Node& n : g.nodes)
