@@ -26,7 +26,8 @@ int main(int argc, char** argv) {
   app.add_option(
          "--input", o.formats,
          "of a model: what callers pass for an input: type, layout (NHWC, NCHW), bgr, and numbers, one or one a "
-         "channel: (x - mean) * scale, or / std: images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017; may be given "
+         "channel: (x - mean) * scale, or / std: images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017, "
+         "wave=s16,scale=1/32768; may be given "
          "again")
       ->allow_extra_args(false)
       ->type_name("NAME=FORMAT");

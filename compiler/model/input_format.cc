@@ -31,15 +31,26 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
   return out;
 }
 
-// One number, or several with colons between them. They are used as f32.
+std::optional<double> number(const std::string& text) {
+  double v = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return v;
+}
+
+// One number, or several with colons between them; 1/255 is one, too. They are used as f32.
 std::vector<double> numbers(const std::string& flag, const std::string& key, const std::string& text) {
   std::vector<double> out;
   for (const std::string& part : parts_of(text, ':')) {
-    double v = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), v);
-    HONE_USER_CHECK(error == std::errc() && end == part.data() + part.size() && std::abs(v) < 1e30)
-        << flag << ": " << key << " is numbers like 123.7:116.3:103.5, not '" << text << "'";
-    out.push_back(v);
+    const std::vector<std::string> terms = parts_of(part, '/');
+    std::optional<double> v = number(terms[0]);
+    for (size_t i = 1; i < terms.size() && v; ++i) {
+      const std::optional<double> by = number(terms[i]);
+      v = by ? std::optional(*v / *by) : std::nullopt;
+    }
+    HONE_USER_CHECK(v && terms.size() <= 2 && std::abs(*v) < 1e30)
+        << flag << ": " << key << " is numbers like 123.7:116.3:103.5 or 1/255, not '" << text << "'";
+    out.push_back(*v);
   }
   return out;
 }
@@ -186,7 +197,7 @@ InputFormat input_format(const std::string& text) {
   const std::string flag = "--input " + text;
   const size_t at = text.find('=');
   HONE_USER_CHECK(at != std::string::npos && at > 0 && at + 1 < text.size())
-      << flag << ": it is NAME=TYPE:LAYOUT,mean=…,scale=…, like images=u8:NHWC,scale=0.0039";
+      << flag << ": it is NAME=TYPE:LAYOUT,mean=…,scale=…, like images=u8:NHWC,scale=1/255";
   InputFormat f{text, text.substr(0, at), std::nullopt, false, false, {}, {}};
   std::vector<std::string> known;
   const auto take = [&](const std::string& what) {

@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
   app.add_option("--input", f.formats,
-                 "of a model, as tensorc has it: what callers pass for an input: images=u8:NHWC,scale=0.0039; may be "
+                 "of a model, as tensorc has it: what callers pass for an input: images=u8:NHWC,scale=1/255; may be "
                  "given again")
       ->allow_extra_args(false)
       ->type_name("NAME=FORMAT");

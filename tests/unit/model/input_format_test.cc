@@ -100,7 +100,7 @@ input "wave" %wave f32[1, 64]
 %y = elementwise(op=tanh,shape=1x64,dtype=f32) %wave
 output "y" %y f32[1, 64]
 )");
-  const Graph made = formatted(plain, {"wave=s16,scale=0.000030517578125"});
+  const Graph made = formatted(plain, {"wave=s16,scale=1/32768"});
   EXPECT_EQ(made.inputs[0].type, (TensorType{i16, {1, 64}}));
   const TensorData samples = bytes_like(made.inputs[0].type);
   std::vector<double> wanted;
@@ -145,7 +145,7 @@ TEST(InputFormat, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("image=u8,std=1:0:2"), HasSubstr("a std of 0"));
   EXPECT_THAT(refusal("image=u8,std=2,scale=2"), HasSubstr("exclude each other"));
   EXPECT_THAT(refusal("image=u8,size=3"), HasSubstr("size is none of mean, scale, std"));
-  for (const std::string mean : {"a", "", "1:", "nan", "inf", "1e99"})
+  for (const std::string mean : {"a", "", "1:", "nan", "inf", "1e99", "1/", "1/2/3", "1/0", "/2"})
     EXPECT_THAT(refusal("image=u8,mean=" + mean), HasSubstr("mean is numbers like")) << mean;
   EXPECT_THAT(refusal("image=u8:s16"), HasSubstr("it says the type twice"));
   EXPECT_THAT(refusal("image"), HasSubstr("it is NAME=TYPE:LAYOUT"));
