@@ -229,7 +229,7 @@ void contrib_rotary_embedding(NodeContext& c) {
   const Operand &x = c.in(0), &cos = c.in(2);
   HONE_USER_CHECK(c.number("is_packed_batching", 0) == 0 && c.real("scale", 1) == 1)
       << "is_packed_batching and scale are not supported";
-  HONE_USER_CHECK((x.rank() == 3 || x.rank() == 4) && cos.rank() == 2)
+  HONE_USER_CHECK((x.rank() == 3 || x.rank() == 4) && cos.rank() == 2 && !cos.is_empty())
       << to_string(x.type) << ", " << to_string(cos.type);
   Operand positions = c.in(1);
   if (element_count(positions.type.shape) == 1)
@@ -283,8 +283,8 @@ void projected_attention(NodeContext& c) {
       << "past_present_share_buffer is not supported";
   const int64_t heads = c.number("num_heads", 0), all = weights.type.shape[1];
   const Extents sizes = c.numbers("qkv_hidden_sizes").value_or(Extents{all / 3, all / 3, all / 3});
-  HONE_USER_CHECK(sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] >= 1 && sizes[2] >= 1 &&
-                  sizes[0] + sizes[1] + sizes[2] == all)
+  HONE_USER_CHECK(sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] >= 1 && sizes[0] <= all && sizes[2] >= 1 &&
+                  sizes[2] <= all && sizes[0] + sizes[1] + sizes[2] == all)
       << "hidden sizes of " << join(sizes, ", ") << " in " << to_string(weights.type);
   HONE_USER_CHECK(!c.has(2) || c.in(2).type.shape == Extents{all}) << "a bias " << to_string(c.in(2).type);
   const Operand q = split_heads(l, projected(c, 0, sizes[0]), heads);
@@ -380,7 +380,7 @@ void multi_head_attention(NodeContext& c) {
 void group_query_attention(NodeContext& c) {
   Lowering& l = c.l;
   const int64_t heads = c.number("num_heads", 0), groups = c.number("kv_num_heads", 0);
-  HONE_USER_CHECK(heads >= 1 && groups >= 1 && heads % groups == 0 && c.in(0).rank() == 3)
+  HONE_USER_CHECK(heads >= 1 && heads <= 65536 && groups >= 1 && heads % groups == 0 && c.in(0).rank() == 3)
       << to_string(c.in(0).type) << " of " << heads << " heads of queries and " << groups << " of keys and values";
   HONE_USER_CHECK(c.number("smooth_softmax", 0) <= 0 && !c.has(11)) << "smooth_softmax and head_sink are not supported";
   for (const char* quantised : {"k_quant_type", "v_quant_type"})

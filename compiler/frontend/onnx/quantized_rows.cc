@@ -1,5 +1,7 @@
 // Quantised operators, by their definitions: whole numbers are subtracted, multiplied and summed as whole numbers, and
 // results are scaled, rounded to the nearest (halves to the even one) and saturated as ONNX says.
+#include <algorithm>
+
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/ir/layout.h"
 
@@ -81,10 +83,11 @@ Operand of_blocks(Lowering& l, const Operand& x, const Operand& each, size_t axi
 // As the node says: of the tensor, of an axis, or by blocks of one.
 Quantization own_quantization(const NodeContext& c) {
   const Operand& x = c.in(0);
-  const int64_t size = c.number("block_size", 0);
+  int64_t size = c.number("block_size", 0);
   if (size == 0) return quantization(c, 1, 2, axis_of_quantization(c), x.rank());
   const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", 1), x.rank()));
   HONE_USER_CHECK(size >= 1 && size < int64_t{1} << 31 && !x.is_empty()) << "block_size=" << size;
+  size = std::min(size, x.type.shape[axis]);
   Quantization q{of_blocks(c.l, x, c.in(1), axis, size), std::nullopt};
   if (c.has(2)) q.zero = of_blocks(c.l, x, c.in(2), axis, size);
   return q;

@@ -105,9 +105,10 @@ void max_unpool(NodeContext& c) {
   const Extents pads = c.numbers("pads").value_or(Extents(2 * n, 0));
   HONE_USER_CHECK(pads.size() == 2 * n) << "it has " << pads.size() << " pads for " << n << " axes";
   Extents shape{x.type.shape[0], x.type.shape[1]}, windows;
+  for (const int64_t p : pads) HONE_USER_CHECK(p >= 0 && p <= kMostOfWindow) << "a pad of " << p;
   for (size_t d = 0; d < n; ++d) {
     shape.push_back((image[d] - 1) * w.stride[d] + kernel->at(d) - pads[d] - pads[n + d]);
-    HONE_USER_CHECK(pads[d] >= 0 && pads[n + d] >= 0 && shape.back() >= 1) << "pads [" << join(pads, ", ") << "]";
+    HONE_USER_CHECK(shape.back() >= 1) << "pads [" << join(pads, ", ") << "]";
     windows.push_back((kernel->at(d) + w.stride[d] - 1) / w.stride[d]);  // over a place
   }
   const int64_t count = element_count(shape), over = element_count(windows);
