@@ -24,6 +24,14 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
   app.add_option(
+         "--input", o.formats,
+         "of a model: what callers pass for an input: type, layout (NHWC, NCHW), bgr, and numbers, one or one a "
+         "channel: (x - mean) * scale, or / std: images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017, "
+         "wave=s16,scale=1/32768; may be given "
+         "again")
+      ->allow_extra_args(false)
+      ->type_name("NAME=FORMAT");
+  app.add_option(
          "--cache", o.cache,
          "of a decoder: the dimension that counts the rows of its caches, and the most of them: past=1023. Each "
          "call says how many there are, and one row is added in place")

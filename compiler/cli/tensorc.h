@@ -15,6 +15,7 @@ struct TensorcOptions {
   std::string weights;                    ///< of a model: the file to write its weights to; empty: into the artifact
   std::string inputs;                     ///< of a model: a folder with input_0.npy, … and output_0.npy, …
   std::vector<std::string> bind, shapes;  ///< of a model: NAME=VALUE, or NAME=VALUE|VALUE
+  std::vector<std::string> formats;       ///< of a model: NAME=u8:NHWC,mean=…,scale=…, what is passed for an input
   std::string cache;                      ///< of a model: NAME=N, the dimension by which its caches grow in place
   std::vector<std::string> disabled;      ///< passes
   std::vector<std::string> reports;       ///< of a model: files to write its report to

@@ -53,6 +53,7 @@ class ModelCommand {
         out_(out),
         err_(err),
         thread_counts_(thread_counts(o.threads)),
+        formats_(input_formats(o.formats)),
         threads_(!thread_counts_.empty() ? thread_counts_[0]
                                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
         here_(host_target(threads_)),
@@ -128,9 +129,10 @@ class ModelCommand {
     hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_input(binding, pass, g); };
     OnnxModel model;
     if (o_.cache.empty()) {
-      model = prepare_model(o_.model, pass_context(notes), target_, binding.options, hooks);
+      model = prepare_model(o_.model, pass_context(notes), target_, binding.options, hooks, formats_);
     } else {
-      GrowingModel read = import_growing(o_.model, operators_, binding.options, cache_option(o_.cache));
+      GrowingModel read = with_input_formats(
+          import_growing(o_.model, operators_, binding.options, cache_option(o_.cache)), formats_, operators_);
       *growth = read.growth;
       model.notes = read.model.notes;
       model.graph = prepare_growing(std::move(read), pass_context(notes), target_, hooks);
@@ -338,6 +340,7 @@ class ModelCommand {
   // Of a pass that fails, which is a bug of Hone: a file to send with the report.
   void keep_input(const ModelBinding& binding, std::string_view pass, const Graph& g) {
     std::string command = "tensorc " + o_.model + binding.flags;
+    for (const InputFormat& f : formats_) command += fmt::format(" --input '{}'", f.text);
     for (const std::string& disabled : o_.disabled) command += " --disable " + disabled;
     command += fmt::format(" --target '{}' --emit graph:after={}", o_.target, pass);
     const auto written = write_reproducer(
@@ -353,7 +356,8 @@ class ModelCommand {
   const TensorcOptions& o_;
   std::ostream &out_, &err_;
   const std::vector<int> thread_counts_;  ///< that were asked for, the most first
-  const int threads_;                     ///< the most that anything runs on here
+  const std::vector<InputFormat> formats_;
+  const int threads_;  ///< the most that anything runs on here
   const Target here_;
   Target target_;  ///< with the most threads
   std::unique_ptr<db::TopHub> hub_;

@@ -56,6 +56,7 @@ class GraphBuilder {
   size_t node_count() const { return graph_.nodes.size(); }
   /// From now on large constants are neither compared with others nor computed: for who wants small ones alone.
   void leave_large_constants() { leaves_large_ = true; }
+  bool leaves_large_constants() const { return leaves_large_; }
 
   /// The graph; the builder is of no use afterwards.
   Graph take();

@@ -63,15 +63,24 @@ Graph prepare_graph(Graph imported, const PassContext& context, const Target& ta
 }
 
 OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
-                        const OnnxOptions& options, const PassHooks<Graph>& hooks) {
+                        const OnnxOptions& options, const PassHooks<Graph>& hooks,
+                        const std::vector<InputFormat>& formats) {
   OnnxModel model = import_onnx(path, context.operators, options);
-  model.graph = prepare_graph(std::move(model.graph), context, target, hooks);
+  model.graph =
+      prepare_graph(with_input_formats(std::move(model.graph), formats, context.operators), context, target, hooks);
   return model;
 }
 
 CacheOption cache_option(const std::string& text) {
   const auto [symbol, most] = named_value("--cache", text);
   return {symbol, parse_number("--cache " + symbol, most, 1, INT32_MAX)};
+}
+
+GrowingModel with_input_formats(GrowingModel m, const std::vector<InputFormat>& formats,
+                                const OperatorTable& operators) {
+  m.model.graph = with_input_formats(std::move(m.model.graph), formats, operators);
+  m.shorter = with_input_formats(std::move(m.shorter), formats, operators);
+  return m;
 }
 
 Graph prepare_growing(GrowingModel imported, const PassContext& context, const Target& target,

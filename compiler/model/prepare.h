@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/model/input_format.h"
 #include "compiler/target/target.h"
 
 namespace hone {
@@ -22,12 +23,18 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
 Graph prepare_graph(Graph imported, const PassContext& context, const Target& target,
                     const PassHooks<Graph>& hooks = {});
 
-/// The same of the model at `path`, for tensorc and tuner alike. UserError as import_onnx().
+/// The same of the model at `path` with inputs of these formats, for tensorc and tuner alike. UserError as
+/// import_onnx() and with_input_formats().
 OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
-                        const OnnxOptions& options, const PassHooks<Graph>& hooks = {});
+                        const OnnxOptions& options, const PassHooks<Graph>& hooks = {},
+                        const std::vector<InputFormat>& formats = {});
 
 /// `NAME=N` as --cache has it. UserError, one line, for other texts.
 CacheOption cache_option(const std::string& text);
+
+/// Both of its graphs with inputs of these formats.
+GrowingModel with_input_formats(GrowingModel m, const std::vector<InputFormat>& formats,
+                                const OperatorTable& operators);
 
 /// prepare_graph() of a decoder whose caches grow in place; they stay what `imported.growth` says. What was measured
 /// does not change its graph. UserError as check_growth() for a model that uses them otherwise than attention.

@@ -75,6 +75,11 @@ int main(int argc, char** argv) {
                  "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
+  app.add_option("--input", f.formats,
+                 "of a model, as tensorc has it: what callers pass for an input: images=u8:NHWC,scale=1/255; may be "
+                 "given again")
+      ->allow_extra_args(false)
+      ->type_name("NAME=FORMAT");
   app.add_option("--cache", f.cache,
                  "of a decoder, as tensorc has it: the dimension that counts the rows of its caches, and the most of "
                  "them: past=1023; tuned with nearly all of them there")

@@ -21,15 +21,16 @@ std::vector<ModelGraph> import_model(const OperatorTable& operators, const Tuner
   HONE_USER_CHECK(!target.is_gpu()) << "--model: models are built for CPUs, not for " << target.kind;
   std::vector<ModelGraph> variants;
   std::set<std::string> assumed;
+  const std::vector<InputFormat> formats = input_formats(f.formats);
   for (const ModelBinding& binding : model_bindings(f.bind, f.shapes)) {
     ModelGraph& v = variants.emplace_back(ModelGraph{binding.name, {}});
     std::vector<std::string> notes;
     if (f.cache.empty()) {
       OnnxModel model = import_onnx(f.model, operators, binding.options);
-      v.graph = std::move(model.graph), notes = std::move(model.notes);
+      v.graph = with_input_formats(std::move(model.graph), formats, operators), notes = std::move(model.notes);
     } else {
-      v.growing =
-          std::make_shared<GrowingModel>(import_growing(f.model, operators, binding.options, cache_option(f.cache)));
+      v.growing = std::make_shared<GrowingModel>(with_input_formats(
+          import_growing(f.model, operators, binding.options, cache_option(f.cache)), formats, operators));
       notes = v.growing->model.notes;
     }
     for (const std::string& note : notes)

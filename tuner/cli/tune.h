@@ -21,6 +21,7 @@ struct TunerFlags {
   size_t stop_after = 0, batch = 0;
   std::vector<std::string> labels;
   std::vector<std::string> bind, shapes;  ///< of --model: NAME=VALUE, or NAME=VALUE|VALUE
+  std::vector<std::string> formats;       ///< of --model: NAME=u8:NHWC,mean=…,scale=…, as tensorc has it
   std::string cache;                      ///< of --model: NAME=VALUE, caches that grow in place
   int priority = 0;
   double seconds = 0, weight = 1, timeout = 10, min_repeat_ms = 2;

@@ -17,7 +17,7 @@ namespace hone {
 namespace onnx {
 namespace {
 
-constexpr int64_t kOldest = 6, kNewest = 22;
+constexpr int64_t kOldest = 6, kNewest = 23;
 constexpr int kDeepestCall = 16;  // functions that call functions
 constexpr size_t kMostNodes = 1 << 20;
 constexpr int64_t kMostTurns = 4096;  // of a loop

@@ -86,6 +86,12 @@ bool Lowering::may_make(int64_t bytes) {
   return true;
 }
 
+void Lowering::count_expanded(int64_t bytes) {
+  constexpr int64_t kMost = int64_t{1} << 36;
+  HONE_USER_CHECK(bytes <= kMost - expanded_bytes_) << "its weights take more than 64 GB as floats";
+  expanded_bytes_ += bytes;
+}
+
 ValueId Lowering::as(const Operand& x, const Extents& shape) {
   HONE_USER_CHECK(!x.is_empty()) << "a tensor without elements, " << to_string(x.type) << ", is not supported here";
   if (b.type(x.id).shape == shape) return x.id;
@@ -340,6 +346,12 @@ const RowTable& rows() {
     add_sampling_rows(t);
     add_recurrent_rows(t);
     add_selection_rows(t);
+    add_norm_rows(t);
+    add_attention_rows(t);
+    add_fused_rows(t);
+    add_block_rows(t);
+    add_region_rows(t);
+    add_ngram_rows(t);
     return t;
   }();
   return table;

@@ -79,6 +79,8 @@ class Lowering {
 
   /// Whether a constant of so many bytes may be made out of nothing: a quarter of all such bytes each.
   bool may_make(int64_t bytes);
+  /// Counts bytes that weights of few bits take as floats. UserError where a model has too many.
+  void count_expanded(int64_t bytes);
 
   /// What make() gives, the first time for this key: so that equal things are seen to be equal while a model is read.
   template <class F>
@@ -93,7 +95,7 @@ class Lowering {
  private:
   ModelFile& file_;
   const int64_t most_bytes_;
-  int64_t made_bytes_ = 0;
+  int64_t made_bytes_ = 0, expanded_bytes_ = 0;
   std::map<std::vector<int64_t>, Operand> once_;
 };
 
@@ -153,5 +155,11 @@ void add_einsum_rows(RowTable& t);
 void add_sampling_rows(RowTable& t);
 void add_recurrent_rows(RowTable& t);
 void add_selection_rows(RowTable& t);
+void add_norm_rows(RowTable& t);
+void add_attention_rows(RowTable& t);
+void add_fused_rows(RowTable& t);
+void add_block_rows(RowTable& t);
+void add_region_rows(RowTable& t);
+void add_ngram_rows(RowTable& t);
 
 }  // namespace hone::onnx

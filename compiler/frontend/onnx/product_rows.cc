@@ -50,11 +50,42 @@ void gemm(NodeContext& c) {
   c.outputs[0] = out;
 }
 
+// By rows: what the rows from some one on give for some of the columns is a sum over these. Nothing is divided.
+void determinant(NodeContext& c) {
+  const Operand& x = c.in(0);
+  constexpr int64_t kMost = 6;  // 2^n sums
+  HONE_USER_CHECK(x.rank() >= 2 && x.type.shape.back() == x.type.shape[x.rank() - 2] && !x.is_empty())
+      << to_string(x.type);
+  const int64_t n = x.type.shape.back();
+  HONE_USER_CHECK(n <= kMost) << "determinants of " << n << " x " << n << "; " << kMost << " are supported";
+  const Extents batch(x.type.shape.begin(), x.type.shape.end() - 2);
+  const int64_t count = element_count(batch);
+  const Operand matrices = c.l.reshape(x, {count, n, n});
+  const auto element = [&](int64_t row, int64_t column) {
+    return c.l.slice(matrices, {0, row, column}, {1, 1, 1}, {count, 1, 1});
+  };
+  std::vector<std::optional<Operand>> minors(size_t{1} << n);
+  for (size_t columns = 1; columns < minors.size(); ++columns) {
+    const int64_t row = n - __builtin_popcountll(columns);
+    bool adds = true;
+    for (int64_t j = 0; j < n; ++j) {
+      const size_t bit = size_t{1} << j;
+      if (!(columns & bit)) continue;
+      const std::optional<Operand>& rest = minors[columns & ~bit];
+      const Operand term = rest ? c.l.pointwise("mul", {element(row, j), *rest}) : element(row, j);
+      minors[columns] = minors[columns] ? c.l.pointwise(adds ? "add" : "sub", {*minors[columns], term}) : term;
+      adds = !adds;
+    }
+  }
+  c.outputs[0] = c.l.reshape(*minors.back(), batch);
+}
+
 }  // namespace
 
 void add_product_rows(RowTable& t) {
   t[":MatMul"] = &matmul;
   t[":Gemm"] = &gemm;
+  t[":Det"] = &determinant;
 }
 
 }  // namespace hone::onnx

@@ -1,5 +1,7 @@
 // Quantised operators, by their definitions: whole numbers are subtracted, multiplied and summed as whole numbers, and
 // results are scaled, rounded to the nearest (halves to the even one) and saturated as ONNX says.
+#include <algorithm>
+
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/ir/layout.h"
 
@@ -63,10 +65,39 @@ size_t axis_of_quantization(const NodeContext& c) {
   return static_cast<size_t>(NodeContext::axis_of(c.number("axis", 1), x.rank()));
 }
 
+// A scale or zero point of `size` extents of `axis` each, for all of them.
+Operand of_blocks(Lowering& l, const Operand& x, const Operand& each, size_t axis, int64_t size) {
+  const int64_t extent = x.type.shape[axis];
+  Extents wanted = x.type.shape;
+  wanted[axis] = (extent + size - 1) / size;
+  HONE_USER_CHECK(each.type.shape == wanted)
+      << to_string(each.type) << " for blocks of " << size << " of " << to_string(x.type);
+  Extents apart = wanted, repeated = wanted, whole = wanted;
+  apart.insert(apart.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
+  repeated.insert(repeated.begin() + static_cast<std::ptrdiff_t>(axis) + 1, size);
+  whole[axis] *= size;
+  return l.slice(l.reshape(l.broadcast(l.reshape(each, apart), repeated), whole), Extents(x.rank(), 0),
+                 Extents(x.rank(), 1), x.type.shape);
+}
+
+// As the node says: of the tensor, of an axis, or by blocks of one.
+Quantization own_quantization(const NodeContext& c) {
+  const Operand& x = c.in(0);
+  int64_t size = c.number("block_size", 0);
+  if (size == 0) return quantization(c, 1, 2, axis_of_quantization(c), x.rank());
+  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", 1), x.rank()));
+  HONE_USER_CHECK(size >= 1 && size < int64_t{1} << 31 && !x.is_empty()) << "block_size=" << size;
+  size = std::min(size, x.type.shape[axis]);
+  Quantization q{of_blocks(c.l, x, c.in(1), axis, size), std::nullopt};
+  if (c.has(2)) q.zero = of_blocks(c.l, x, c.in(2), axis, size);
+  return q;
+}
+
 void quantize_linear(NodeContext& c) {
   const Operand& x = c.in(0);
-  HONE_USER_CHECK(c.number("block_size", 0) == 0) << "quantisation by blocks is not supported";
-  const Quantization q = quantization(c, 1, 2, axis_of_quantization(c), x.rank());
+  Quantization q = own_quantization(c);
+  if (const int64_t precision = c.number("precision", 0))
+    q.scale = c.l.cast(q.scale, dtype_of(static_cast<int>(precision), ""));
   const DType to = c.has(2)                      ? c.in(2).type.dtype
                    : c.number("output_dtype", 0) ? dtype_of(static_cast<int>(c.number("output_dtype", 0)), "")
                                                  : u8;
@@ -74,8 +105,9 @@ void quantize_linear(NodeContext& c) {
 }
 
 void dequantize_linear(NodeContext& c) {
-  HONE_USER_CHECK(c.number("block_size", 0) == 0) << "quantisation by blocks is not supported";
-  c.outputs[0] = dequantized(c.l, c.in(0), quantization(c, 1, 2, axis_of_quantization(c), c.in(0).rank()));
+  const Operand out = dequantized(c.l, c.in(0), own_quantization(c));
+  const int64_t to = c.number("output_dtype", 0);
+  c.outputs[0] = to ? c.l.cast(out, dtype_of(static_cast<int>(to), "")) : out;
 }
 
 // scale = (max(x, 0) - min(x, 0)) / 255, zero = round(-min / scale)
@@ -186,6 +218,53 @@ void qgemm(NodeContext& c) {
   c.outputs[0] = c.has(7) ? quantized(c.l, real, quantization(c, 7, 8, 0, 0), c.in(0).type.dtype) : real;
 }
 
+void qlinear_mul(NodeContext& c) {
+  const Operand product = c.l.pointwise("mul", {dequantized_input(c, 0), dequantized_input(c, 3)});
+  c.outputs[0] = quantized(c.l, product, quantization(c, 6, 7, 0, 0), c.in(0).type.dtype);
+}
+
+// X, its scale and zero point, those of the result; the operator behind `QLinear` on floats.
+void qlinear_of_one(NodeContext& c) {
+  HONE_USER_CHECK(c.number("channels_last", 0) == 0) << "channels_last is not supported";
+  onnx::Node plain = c.node;
+  plain.set_op_type(c.node.op_type().substr(std::string_view("QLinear").size()));
+  NodeContext own{plain, c.number("opset", 13), {dequantized_input(c, 0)}, {Operand{}}, c.l, {}};
+  rows().at(":" + plain.op_type())(own);
+  c.outputs[0] = quantized(c.l, own.outputs[0], quantization(c, 3, 4, 0, 0), c.in(0).type.dtype);
+}
+
+// The result's scale and zero point, then each part with its own.
+void qlinear_concat(NodeContext& c) {
+  HONE_USER_CHECK(c.inputs.size() >= 5 && c.inputs.size() % 3 == 2) << "it has " << c.inputs.size() << " inputs";
+  std::vector<Operand> parts;
+  for (size_t i = 2; i < c.inputs.size(); i += 3) parts.push_back(dequantized_input(c, i));
+  const Operand all = c.l.concat(parts, NodeContext::axis_of(c.number("axis", 0), parts[0].rank()));
+  c.outputs[0] = quantized(c.l, all, quantization(c, 0, 1, 0, 0), c.in(2).type.dtype);
+}
+
+// Sums of whole numbers times both scales, and a bias.
+Operand scaled_product(NodeContext& c, const Operand& sums, const Operand& a_scale, const Operand& b_scale,
+                       size_t bias) {
+  const Operand scale = c.l.pointwise("mul", {c.l.reshape(a_scale, {}), b_scale});
+  const Operand real = c.l.pointwise("mul", {c.l.cast(sums, f32), scale});
+  return c.has(bias) ? c.l.pointwise("add", {real, c.in(bias)}) : real;
+}
+
+void matmul_integer_to_float(NodeContext& c) {
+  const Operand sums =
+      integer_product(c.l, centred(c.l, c.in(0), row_zero(c, 4), i16), centred(c.l, c.in(1), column_zero(c, 5), i16));
+  c.outputs[0] = scaled_product(c, sums, c.in(2), *column_zero(c, 3), 6);
+}
+
+// A of floats, quantised by its range; B with its scale and zero point.
+void dynamic_quantize_matmul(NodeContext& c) {
+  NodeContext a{c.node, 13, {c.in(0)}, std::vector<Operand>(3), c.l, {}};
+  dynamic_quantize_linear(a);
+  const Operand sums = integer_product(c.l, centred(c.l, a.outputs[0], a.outputs[2], i16),
+                                       centred(c.l, c.in(1), column_zero(c, 3), i16));
+  c.outputs[0] = scaled_product(c, sums, a.outputs[1], *column_zero(c, 2), 4);
+}
+
 }  // namespace
 
 void add_quantized_rows(RowTable& t) {
@@ -196,7 +275,15 @@ void add_quantized_rows(RowTable& t) {
   t[":QLinearMatMul"] = &qlinear_matmul;
   t[":ConvInteger"] = &conv_integer;
   t[":QLinearConv"] = &qlinear_conv;
+  t["com.microsoft:QuantizeLinear"] = &quantize_linear;
+  t["com.microsoft:DequantizeLinear"] = &dequantize_linear;
   t["com.microsoft:QLinearAdd"] = &qlinear_add;
+  t["com.microsoft:QLinearMul"] = &qlinear_mul;
+  for (const char* op : {"QLinearSigmoid", "QLinearLeakyRelu", "QLinearAveragePool", "QLinearSoftmax"})
+    t[std::string("com.microsoft:") + op] = &qlinear_of_one;
+  t["com.microsoft:QLinearConcat"] = &qlinear_concat;
+  t["com.microsoft:MatMulIntegerToFloat"] = &matmul_integer_to_float;
+  t["com.microsoft:DynamicQuantizeMatMul"] = &dynamic_quantize_matmul;
   t["com.microsoft:QLinearGlobalAveragePool"] = &qlinear_global_average_pool;
   t["com.microsoft:QGemm"] = &qgemm;
 }

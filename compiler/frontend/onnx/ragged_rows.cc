@@ -491,6 +491,16 @@ void by_rows(const RaggedNode& n) {
   n.set_all(r);
 }
 
+// As many as regions.
+void regions(const RaggedNode& n) {
+  HONE_USER_CHECK(!n.ragged(0)) << "how many images there are is known only when it runs";
+  std::optional<Ragged> r = n.ragged(1);
+  join(&r, n.ragged(2));
+  HONE_USER_CHECK(!r || r->axis == 0) << "the extent of axis " << r->axis << " is known only when it runs";
+  n.run();
+  n.set(0, r);
+}
+
 void gemm(const RaggedNode& n) {
   HONE_USER_CHECK(!n.ragged(0) || n.c.number("transA", 0) == 0)
       << "an extent of what is transposed is known only when it runs";
@@ -608,6 +618,8 @@ const std::unordered_map<std::string_view, Rule>& rules() {
         {"MatMul", &product},
         {"Gemm", &gemm},
         {"LayerNormalization", &norm},
+        {"RMSNormalization", &norm},
+        {"RoiAlign", &regions},
         {"Split", &split},
         {"CumSum", &running_sum},
         {"NonZero", &as_given},
@@ -615,8 +627,9 @@ const std::unordered_map<std::string_view, Rule>& rules() {
         {"NonMaxSuppression", &as_given},
         {"Unique", &as_given},
     };
-    for (const char* op : {"Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool",
-                           "BatchNormalization", "InstanceNormalization", "Resize", "DepthToSpace", "SpaceToDepth"})
+    for (const char* op :
+         {"Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization",
+          "InstanceNormalization", "GroupNormalization", "Resize", "DepthToSpace", "SpaceToDepth"})
       t[op] = &by_rows;
     for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
                            "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})

@@ -1,4 +1,4 @@
-// Reductions, and what works on rows: softmax and norms.
+// Reductions, and what works on rows: softmax and extremes.
 #include <algorithm>
 #include <cmath>
 
@@ -152,21 +152,6 @@ void softmax(NodeContext& c) {
   c.outputs[0] = c.l.reshape(out, x.type.shape);
 }
 
-// The mean and the inverse of the deviation, which nobody but training reads.
-void write_moments(NodeContext& c, const Operand& x, int64_t axis) {
-  if (c.outputs.size() < 2) return;
-  Extents axes;
-  for (size_t d = static_cast<size_t>(axis); d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
-  const Operand wide = c.l.cast(x, x.type.dtype.is_narrow_float() ? f32 : x.type.dtype);
-  const Operand mean = c.l.reduce("mean", wide, axes, true);
-  c.outputs[1] = mean;
-  if (c.outputs.size() < 3) return;
-  const Operand variance =
-      c.l.reduce("mean", c.l.pointwise("square", {c.l.pointwise("sub", {wide, mean})}), axes, true);
-  const auto add_eps = fmt::format("add[{}]", number_text(c.real("epsilon", 1e-5f), f32));
-  c.outputs[2] = c.l.pointwise("rsqrt", {c.l.pointwise(add_eps, {variance})});
-}
-
 // (x - mean) / (deviation + 1e-9)
 void mean_variance_normalization(NodeContext& c) {
   const Operand& x = c.in(0);
@@ -180,31 +165,6 @@ void mean_variance_normalization(NodeContext& c) {
       c.l.pointwise("div", {centred, c.l.pointwise("add[0.000000001]", {c.l.pointwise("sqrt", {variance})})});
 }
 
-void layer_norm(NodeContext& c) {
-  const Operand& x = c.in(0);
-  const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank());
-  write_moments(c, x, axis);
-  const Extents row(x.type.shape.begin() + axis, x.type.shape.end());
-  if (!c.l.b.operators().find("layer_norm")) {
-    Extents axes;
-    for (size_t d = static_cast<size_t>(axis); d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
-    const Operand centred = c.l.pointwise("sub", {x, c.l.reduce("mean", x, axes, true)});
-    const Operand variance = c.l.reduce("mean", c.l.pointwise("square", {centred}), axes, true);
-    const auto add_eps = fmt::format("add[{}]", number_text(c.real("epsilon", 1e-5f), x.type.dtype));
-    const Operand root = c.l.pointwise("sqrt", {c.l.pointwise(add_eps, {variance})});
-    Operand out = c.l.pointwise("mul", {c.l.pointwise("div", {centred, root}), c.in(1)});
-    if (c.has(2)) out = c.l.pointwise("add", {out, c.in(2)});
-    return void(c.outputs[0] = out);
-  }
-  std::vector<ValueId> ids{c.l.value(x), c.l.value(c.l.broadcast(c.in(1), row))};
-  if (c.has(2)) ids.push_back(c.l.value(c.l.broadcast(c.in(2), row)));
-  c.outputs[0] = c.l.add("layer_norm",
-                         {{"axis", std::to_string(axis)},
-                          {"eps", number_text(c.real("epsilon", 1e-5f), f32)},
-                          {"bias", c.has(2) ? "1" : "0"}},
-                         ids, x.type.shape);
-}
-
 }  // namespace
 
 void add_reduction_rows(RowTable& t) {
@@ -216,7 +176,6 @@ void add_reduction_rows(RowTable& t) {
   t[":TopK"] = &top_k;
   t[":Softmax"] = &softmax;
   t[":LogSoftmax"] = &softmax;
-  t[":LayerNormalization"] = &layer_norm;
   t[":MeanVarianceNormalization"] = &mean_variance_normalization;
 }
 

@@ -28,6 +28,13 @@ bool make_image(Window* w, const Extents& image);
 /// UserError unless `x` is [n, c, l], [n, c, h, w] or [n, c, d, h, w].
 void require_image(const Operand& x);
 
+/// Zeros between the elements along an axis, so that they stand `stride` apart.
+Operand spread(Lowering& l, const Operand& x, size_t axis, int64_t stride);
+
+/// So many elements more in front of and behind each axis, of this number as pads have it; negative ones are cut off.
+Operand with_borders(Lowering& l, const Operand& x, const Extents& before, const Extents& after,
+                     const std::string& value = "0");
+
 /// Of conv2d and the poolings, with two axes.
 AttributeTexts attributes_of(const Window& w);
 

@@ -137,8 +137,68 @@ void pool_of_volumes(NodeContext& c, const Operand& x, const Window& w, const Ex
   c.outputs[0] = pooled(images, depths, {s[0], s[1], s[2], shape[3] * shape[4]}, shape);
 }
 
+// Where in the tensor each window's largest element is, the first of several: of all taps' slices the best one.
+Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, const Extents& shape) {
+  Lowering& l = c.l;
+  const size_t n = w.kernel.size();
+  const DType t = x.type.dtype;
+  constexpr int64_t kMostTaps = 256;  // each is a layer
+  const int64_t taps = element_count(w.kernel);
+  HONE_USER_CHECK(taps <= kMostTaps) << "indices of windows of " << taps << " elements; " << kMostTaps
+                                     << " are supported";
+  Extents before(2, 0), after(2, 0);
+  before.insert(before.end(), w.before.begin(), w.before.end());
+  after.insert(after.end(), w.after.begin(), w.after.end());
+  const std::string least = t.is_float()                ? number_text(t == f16 ? -65504.0 : -3.4028234663852886e38, t)
+                            : t.code == TypeCode::kUInt ? "0"
+                                                        : std::to_string(-(int64_t{1} << (t.bits - 1)));
+  const Operand padded = with_borders(l, x, before, after, least);
+  // Of an element its distance from the first one, by axis; column by column if so asked.
+  const Extents& s = x.type.shape;
+  Extents stride(n, 1);
+  if (c.number("storage_order", 0))
+    for (size_t d = 1; d < n; ++d) stride[d] = stride[d - 1] * s[2 + d - 1];
+  else
+    for (size_t d = n - 1; d-- > 0;) stride[d] = stride[d + 1] * s[2 + d + 1];
+  const auto place_in = [&](const Extents& extents, int64_t at, size_t d) {
+    for (size_t e = extents.size(); --e > d;) at /= extents[e];
+    return at % extents[d];
+  };
+  std::vector<Operand> slices;
+  Extents offsets;
+  Extents one = shape;
+  one.insert(one.begin(), 1);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Extents begin(2, 0), step(2, 1);
+    int64_t offset = 0;
+    for (size_t d = 0; d < n; ++d) {
+      begin.push_back(place_in(w.kernel, tap, d) * w.dilation[d]);
+      step.push_back(w.stride[d]);
+      offset += begin.back() * stride[d];
+    }
+    slices.push_back(l.reshape(l.slice(padded, begin, step, shape), one));
+    offsets.push_back(offset);
+  }
+  const Operand best =
+      l.add("argmax", {{"axis", "0"}, {"keepdims", "0"}, {"last", "0"}}, {l.value(l.concat(slices, 0))}, shape);
+  const Operand from_begin = l.add("gather", {{"axis", "0"}}, {l.value(l.numbers(offsets)), l.value(best)}, shape);
+  const Extents places(shape.begin() + 2, shape.end());
+  const int64_t count = element_count(places), images = shape[0] * shape[1];
+  HONE_USER_CHECK(l.may_make(8 * (count + images))) << count << " indices";
+  Extents begins, of_image;
+  for (int64_t p = 0; p < count; ++p) {
+    int64_t begin = 0;
+    for (size_t d = 0; d < n; ++d) begin += (place_in(places, p, d) * w.stride[d] - w.before[d]) * stride[d];
+    begins.push_back(begin);
+  }
+  for (int64_t i = 0; i < images; ++i) of_image.push_back(i * element_count({s.begin() + 2, s.end()}));
+  Extents by_image(shape.size(), 1);
+  by_image[0] = shape[0], by_image[1] = shape[1];
+  return l.pointwise("add", {l.pointwise("add", {from_begin, l.reshape(l.numbers(begins), places)}),
+                             l.reshape(l.numbers(of_image), by_image)});
+}
+
 void pool(NodeContext& c) {
-  c.require_outputs(1);
   const Operand& x = c.in(0);
   require_image(x);
   const Extents image(x.type.shape.begin() + 2, x.type.shape.end());
@@ -153,6 +213,10 @@ void pool(NodeContext& c) {
   }
   Extents shape{x.type.shape[0], x.type.shape[1]};
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
+  if (c.outputs.size() > 1 && (c.is_wanted.size() < 2 || c.is_wanted[1])) {
+    HONE_USER_CHECK(is_max) << "output 1 is not supported";
+    c.outputs[1] = places_of_largest(c, x, w, shape);
+  }
   AttributeTexts counts;
   if (!is_max) counts.emplace_back("count_include_pad", counts_pad ? "1" : "0");
   if (image.size() == 3) return pool_of_volumes(c, x, w, shape, is_max ? "max_pool2d" : "avg_pool2d", counts);

@@ -120,9 +120,11 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
     schedule_padding(s, pad, 1, lanes, pad_at == kOnce);
   }
   s.parallel(task);
-  s.transform_layout(
-      "weight",
-      Layout{{{0, oc_tile, ceil_div(c.co, oc_tile)}, {1, 1, c.ci / c.groups}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, oc_tile}}});
+  s.transform_layout("weight", Layout{{{0, oc_tile, ceil_div(c.co, oc_tile)},
+                                       {1, 1, c.ci / c.groups},
+                                       {2, 1, c.kh},
+                                       {3, 1, c.kw},
+                                       {0, 1, oc_tile}}});
 }
 
 }  // namespace hone

@@ -90,6 +90,13 @@ TEST_F(TunedModel, PrintedTasksAreTheSameTasks) {
   EXPECT_THAT(run({"tensorc", file_, "--threads", "1", "-o", path("m.so")}).err, Not(HasSubstr(" default;")));
 }
 
+TEST_F(TunedModel, TasksAreOfTheInputsThatAreGiven) {
+  const Output printed = run({"tuner", "--model", file_, "--print-tasks", "--input", "image=u8:NHWC,scale=0.0039"});
+  ASSERT_EQ(printed.code, 0) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("cast:f32+mul"));
+  EXPECT_THAT(printed.out, HasSubstr("perm=0:3:1:2,dtype=u8"));
+}
+
 TEST_F(TunedModel, InterruptedItKeepsWhatWasMeasured) {
   Program tuner = start(tune({}));
   ASSERT_TRUE(eventually([&] { return stored(db_).trials >= 8; })) << tuner.err();
@@ -107,6 +114,7 @@ TEST_F(TunedModel, BadInputIsOneLine) {
   EXPECT_THAT(expect_refused(2, {"tuner", "--model", path("text.onnx")}), HasSubstr("no ONNX model"));
   EXPECT_THAT(expect_refused(2, {"tuner", "--model", file_, "--task", "dense"}), HasSubstr("exclude it"));
   EXPECT_THAT(expect_refused(2, {"tuner", "--model", file_, "--trials", "2"}), HasSubstr("--trials: 2 for the"));
+  EXPECT_THAT(expect_refused(2, {"tuner", "--model", file_, "--input", "x=u8"}), HasSubstr("there is no input 'x'"));
   EXPECT_THAT(expect_refused(2, {"tuner", "--task", "dense", "--print-tasks"}), HasSubstr("belong to --model"));
 }
 

@@ -74,6 +74,19 @@ TEST_F(ModelCommand, SaysWhatItBuiltAndWhatItAgreesWith) {
   EXPECT_THAT(unknown.output, HasSubstr("remove_dead"));
 }
 
+TEST_F(ModelCommand, TakesBytesOfACamera) {
+  const std::string format = " --input image=u8:NHWC,mean=123.7:116.3:103.5,std=58";
+  const Ran ran = tensorc("-o m.so --check --bench --json --threads 1" + format);
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("9 layers"));
+  EXPECT_THAT(ran.output, HasSubstr("the whole agrees with the imported model"));
+  EXPECT_THAT(ran.output, testing::ContainsRegex("\"u8\""));
+  EXPECT_THAT(bytes_of(folder + "m.h"), HasSubstr("u8 [1, 20, 20, 3]"));
+  // The same on both sides of the passes.
+  EXPECT_THAT(tensorc("--emit graph:after=import" + format).output,
+              HasSubstr("input \"image\" %image u8[1, 20, 20, 3]"));
+}
+
 TEST_F(ModelCommand, TwoModelsInOneProgram) {
   if (pool_object("x86_64").empty()) GTEST_SKIP() << "built without a C compiler";
   ASSERT_EQ(tensorc("--emit obj -o m.o --threads 3").code, 0);
@@ -180,6 +193,8 @@ TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
       {"--bind batch", "NAME=VALUE"},
       {"--shape image=1x3x30x30", "dimension 2 is 20 in the model"},
       {"--shape picture=1x3", "there is no such input"},
+      {"--input picture=u8", "there is no input 'picture'"},
+      {"--input image=u8,scale=0", "a scale of 0"},
       {"--target cuda", "models are built for CPUs"},
       {"--emit ptx", "of a model there is"},
       {"--emit obj --profile", "run a shared object"},

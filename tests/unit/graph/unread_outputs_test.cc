@@ -32,10 +32,17 @@ TEST(UnreadOutputs, ThatTheModelGivesOrANodeReadsAreRead) {
   pool.input("x", {1, 1, 2, 2}).node("MaxPool", {"x"}, {"y", "indices"}).ints("kernel_shape", {2, 2}).output("y");
   TestModel given = pool;
   given.output("indices");
-  EXPECT_THAT(f.refusal(given), HasSubstr("MaxPool (opset 13): output 1 is not supported"));
+  EXPECT_EQ(outputs_of(f.import(given), {TensorData({f32, {1, 1, 2, 2}}, floats_of({1, 7, 3, 4}))}),
+            (std::vector<double>{7, 1}));
   TestModel read = pool;
   read.node("Neg", {"indices"}, {"z"}).output("z");
-  EXPECT_THAT(f.refusal(read), HasSubstr("MaxPool (opset 13): output 1 is not supported"));
+  EXPECT_EQ(outputs_of(f.import(read), {TensorData({f32, {1, 1, 2, 2}}, floats_of({1, 7, 3, 4}))}),
+            (std::vector<double>{7, -1}));
+  // Averages have none.
+  for (TestModel* m : {&given, &read}) {
+    m->model.mutable_graph()->mutable_node(0)->set_op_type("AveragePool");
+    EXPECT_THAT(f.refusal(*m), HasSubstr("AveragePool (opset 13): output 1 is not supported"));
+  }
 }
 
 // Nothing is dropped, so the mask is true everywhere.

@@ -1,0 +1,161 @@
+// Inputs as cameras and microphones give them.
+#include "compiler/model/input_format.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "base/check.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/text.h"
+#include "compiler/model/build_model.h"
+#include "compiler/model/check_whole.h"
+#include "compiler/model/model_data.h"
+#include "compiler/model/prepare.h"
+#include "compiler/model/run_model.h"
+#include "tests/fakes/workloads.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+// A convolution with borders, which the mean must not reach.
+const std::string kModel = R"(graph g
+input "image" %image f32[2, 3, 6, 5]
+%w = constant f32[4, 3, 3, 3] fill 5
+%y = conv2d(n=2,ci=3,h=6,w=5,co=4,kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=NCHW,dtype=f32,epilogue=relu) %image %w
+output "y" %y f32[2, 4, 6, 5]
+)";
+
+Graph graph(const std::string& text) { return parse_graph(test_operators(), text); }
+Graph formatted(const Graph& g, const std::vector<std::string>& formats) {
+  Graph made = with_input_formats(g, input_formats(formats), test_operators());
+  verify(made);
+  return made;
+}
+TensorData bytes_like(const TensorType& t) {
+  std::string bytes(static_cast<size_t>(bytes_of(t)), '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 83 % 251);
+  return {t, bytes};
+}
+TensorData floats(const std::vector<int64_t>& shape, const std::vector<float>& v) {
+  return {{f32, shape}, std::string(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float))};
+}
+
+// What the plain model takes for [2, 6, 5, 3] bytes.
+TensorData preprocessed(const TensorData& bytes, const std::vector<double>& mean, const std::vector<double>& scale,
+                        bool is_bgr) {
+  const std::vector<double> v = bytes.values();
+  std::vector<float> out;
+  for (size_t n = 0; n < 2; ++n)
+    for (size_t c = 0; c < 3; ++c)
+      for (size_t p = 0; p < 30; ++p)
+        out.push_back(static_cast<float>((v[(n * 30 + p) * 3 + (is_bgr ? 2 - c : c)] - mean[c]) * scale[c]));
+  return floats({2, 3, 6, 5}, out);
+}
+
+BuiltModel built(const Graph& g) {
+  ModelOptions options{"m", host_target(1), {}};
+  options.choose = [](const Workload&, const Target&, const Space& space) {
+    return ChosenConfig{space.default_config(), "", ""};
+  };
+  return build_model(g, options);
+}
+
+TEST(InputFormat, BytesWithChannelsLastGiveWhatThePlainModelGives) {
+  const Graph plain = graph(kModel);
+  struct Case {
+    std::string format;
+    std::vector<double> mean, scale;
+    bool is_bgr;
+  };
+  const std::vector<Case> cases = {
+      {"image=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017", {123.7, 116.3, 103.5}, {0.017, 0.017, 0.017}, false},
+      {"image=u8:NHWC:bgr,mean=127.5,std=58:57:57.5", {127.5, 127.5, 127.5}, {1 / 58.0, 1 / 57.0, 1 / 57.5}, true},
+      {"image=NHWC,u8,scale=0.0039", {0, 0, 0}, {0.0039, 0.0039, 0.0039}, false}};
+  for (const Case& c : cases) {
+    const Graph made = formatted(plain, {c.format});
+    EXPECT_EQ(made.inputs[0].type, (TensorType{u8, {2, 6, 5, 3}}));
+    const TensorData bytes = bytes_like(made.inputs[0].type);
+    const std::vector<double> wanted =
+        interpret(plain, {preprocessed(bytes, c.mean, c.scale, c.is_bgr)}, &evaluate)[0].values();
+    const auto near = testing::Pointwise(testing::DoubleNear(2e-5), wanted);
+    EXPECT_THAT(interpret(made, {bytes}, &evaluate)[0].values(), near) << c.format;
+    const Graph prepared = prepare_graph(made, {test_operators(), test_functions()}, host_target(1));
+    EXPECT_THAT(LoadedModel(built(prepared), "m", 1).run({bytes})[0].values(), near) << c.format;
+  }
+}
+
+TEST(InputFormat, TheArtifactSaysTypeAndShape) {
+  const BuiltModel m = built(formatted(graph(kModel), {"image=u8:NHWC,scale=0.5"}));
+  EXPECT_THAT(m.header, HasSubstr("u8 [2, 6, 5, 3]"));
+  EXPECT_THAT(m.json, HasSubstr("\"u8\""));
+}
+
+TEST(InputFormat, SamplesOfSound) {
+  const Graph plain = graph(R"(graph g
+input "wave" %wave f32[1, 64]
+%y = elementwise(op=tanh,shape=1x64,dtype=f32) %wave
+output "y" %y f32[1, 64]
+)");
+  const Graph made = formatted(plain, {"wave=s16,scale=1/32768"});
+  EXPECT_EQ(made.inputs[0].type, (TensorType{i16, {1, 64}}));
+  const TensorData samples = bytes_like(made.inputs[0].type);
+  std::vector<double> wanted;
+  for (const double v : samples.values()) wanted.push_back(std::tanh(v / 32768));
+  EXPECT_THAT(interpret(made, {samples}, &evaluate)[0].values(), testing::Pointwise(testing::DoubleNear(1e-6), wanted));
+}
+
+TEST(InputFormat, ALayoutAloneKeepsTheTypeAndOutputsThatAreTheInputAreWhatTheModelTakes) {
+  const Graph made =
+      formatted(graph("graph g\ninput \"x\" %x f16[1, 2, 2, 1]\noutput \"y\" %x f16[1, 2, 2, 1]\n"), {"x=NHWC"});
+  EXPECT_EQ(made.inputs[0].type, (TensorType{f16, {1, 2, 1, 2}}));
+  const TensorData x({f16, {1, 2, 1, 2}}, std::string("\0\74\0\100\0\102\0\104", 8));  // 1, 2, 3, 4
+  EXPECT_EQ(interpret(made, {x}, &evaluate)[0].values(), (std::vector<double>{1, 3, 2, 4}));
+}
+
+TEST(InputFormat, BytesOfTheCallerLeaveNoMoreRoomToChecks) {
+  const Graph made = formatted(graph(kModel), {"image=u8:NHWC:bgr,mean=100,scale=0.017"});
+  const Graph prepared = prepare_graph(made, {test_operators(), test_functions()}, host_target(1));
+  const std::vector<TensorData> inputs = seeded_inputs(made);
+  const WholeCheck c = check_whole(made, prepared, host_target(1), inputs, interpret(prepared, inputs, &evaluate), {});
+  EXPECT_EQ(c.wrong, "");
+  EXPECT_LT(c.allowed, 1e-4);
+}
+
+std::string refusal(const std::string& format, const std::string& model = kModel) {
+  try {
+    formatted(graph(model), {format});
+  } catch (const UserError& e) {
+    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
+    EXPECT_THAT(e.what(), HasSubstr("--input " + format + ": "));
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(InputFormat, SaysWhatIsWrong) {
+  EXPECT_THAT(refusal("picture=u8"), HasSubstr("there is no input 'picture'; there are image"));
+  EXPECT_THAT(refusal("image=u8:NHWC,mean=1:2"), HasSubstr("2 numbers for the 3 channels of f32[2, 3, 6, 5]"));
+  EXPECT_THAT(refusal("image=u9"), HasSubstr("'u9' is no type"));
+  EXPECT_THAT(refusal("image=u8:NWHC"), HasSubstr("'NWHC' is no type"));
+  EXPECT_THAT(refusal("image=u8,scale=0"), HasSubstr("a scale of 0"));
+  EXPECT_THAT(refusal("image=u8,std=1:0:2"), HasSubstr("a std of 0"));
+  EXPECT_THAT(refusal("image=u8,std=2,scale=2"), HasSubstr("exclude each other"));
+  EXPECT_THAT(refusal("image=u8,size=3"), HasSubstr("size is none of mean, scale, std"));
+  for (const std::string mean : {"a", "", "1:", "nan", "inf", "1e99", "1/", "1/2/3", "1/0", "/2"})
+    EXPECT_THAT(refusal("image=u8,mean=" + mean), HasSubstr("mean is numbers like")) << mean;
+  EXPECT_THAT(refusal("image=u8:s16"), HasSubstr("it says the type twice"));
+  EXPECT_THAT(refusal("image"), HasSubstr("it is NAME=TYPE:LAYOUT"));
+  const std::string sound = "graph g\ninput \"x\" %x f32[64]\noutput \"y\" %x f32[64]\n";
+  EXPECT_THAT(refusal("x=u8:NHWC", sound), HasSubstr("NHWC is of four axes; the input is f32[64]"));
+  EXPECT_THAT(refusal("x=s16,scale=1:2", sound), HasSubstr("has no channels"));
+  EXPECT_THAT(refusal("x=u8", "graph g\ninput \"x\" %x s64[4]\noutput \"y\" %x s64[4]\n"),
+              HasSubstr("inputs of floats can be given otherwise"));
+  EXPECT_THROW(input_formats({"image=u8", "image=f32"}), UserError);
+}
+
+}  // namespace
+}  // namespace hone
