@@ -62,7 +62,7 @@ struct RaggedNode {
 using Rule = void (*)(const RaggedNode& n);
 
 // What two operands say of one axis.
-void join(std::optional<Ragged>* known, const std::optional<Ragged>& more) {
+void agree(std::optional<Ragged>* known, const std::optional<Ragged>& more) {
   if (!more) return;
   HONE_USER_CHECK(!*known || **known == *more)
       << "extents that are known only when it runs meet, and may be different ones";
@@ -81,7 +81,7 @@ std::optional<Ragged> aligned(const RaggedNode& n, size_t rank) {
     const auto r = n.ragged(i);
     if (!r) continue;
     HONE_USER_CHECK(rank >= n.in(i).rank()) << to_string(n.in(i).type);
-    join(&out, on_axis(r, static_cast<int64_t>(rank - n.in(i).rank())));
+    agree(&out, on_axis(r, static_cast<int64_t>(rank - n.in(i).rank())));
   }
   return out;
 }
@@ -208,7 +208,7 @@ void concat(const RaggedNode& n) {
     if (r && r->axis == axis)
       along.push_back(i);
     else
-      join(&across, r);
+      agree(&across, r);
   }
   n.run();
   if (along.empty()) return n.set(0, across);
@@ -297,7 +297,7 @@ void gather(const RaggedNode& n) {
   const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", 0), x.rank()));
   std::optional<Ragged> out = on_axis(of_indices, static_cast<int64_t>(axis));
   if (of_data && of_data->axis != axis)
-    join(&out, on_axis(of_data, of_data->axis < axis ? 0 : static_cast<int64_t>(indices.rank()) - 1));
+    agree(&out, on_axis(of_data, of_data->axis < axis ? 0 : static_cast<int64_t>(indices.rank()) - 1));
   const auto known = n.l().data_of(whole(indices));
   const auto is_from_end = [](int64_t i) { return i < 0; };
   const std::vector<int64_t> places = known ? known->numbers() : std::vector<int64_t>{};
@@ -323,7 +323,7 @@ void gather_nd(const RaggedNode& n) {
   std::optional<Ragged> out = of_indices;
   const auto depth = static_cast<size_t>(indices.type.shape.back() + n.c.number("batch_dims", 0));
   if (of_data && of_data->axis >= depth)
-    join(&out, on_axis(of_data, static_cast<int64_t>(indices.rank()) - 1 - indices.type.shape.back()));
+    agree(&out, on_axis(of_data, static_cast<int64_t>(indices.rank()) - 1 - indices.type.shape.back()));
   n.set(0, out);
 }
 
@@ -476,8 +476,8 @@ void product(const RaggedNode& n) {
   n.run();
   const size_t rank = n.c.outputs[0].rank();
   std::optional<Ragged> out;
-  if (of_a && !sums_a) join(&out, on_axis(of_a, static_cast<int64_t>(rank - a.rank())));
-  if (of_b && !sums_b) join(&out, on_axis(of_b, static_cast<int64_t>(rank - b.rank())));
+  if (of_a && !sums_a) agree(&out, on_axis(of_a, static_cast<int64_t>(rank - a.rank())));
+  if (of_b && !sums_b) agree(&out, on_axis(of_b, static_cast<int64_t>(rank - b.rank())));
   n.set(0, out);
 }
 
@@ -495,7 +495,7 @@ void by_rows(const RaggedNode& n) {
 void regions(const RaggedNode& n) {
   HONE_USER_CHECK(!n.ragged(0)) << "how many images there are is known only when it runs";
   std::optional<Ragged> r = n.ragged(1);
-  join(&r, n.ragged(2));
+  agree(&r, n.ragged(2));
   HONE_USER_CHECK(!r || r->axis == 0) << "the extent of axis " << r->axis << " is known only when it runs";
   n.run();
   n.set(0, r);
