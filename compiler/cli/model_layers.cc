@@ -70,8 +70,8 @@ std::string why_in_layout(const Node& node, const FusionNotes& notes) {
 
 }  // namespace
 
-std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes) {
-  const Storage storage(g);
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment) {
+  const Storage storage(g, nullptr, alignment);
   const Neighbours neighbours(g);
   std::string out;
   for (size_t c = 0; c < layers.calls.size(); ++c) {
@@ -91,10 +91,10 @@ std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes&
   return out;
 }
 
-StatusOr<std::string> profile_text(const Graph& g, const Layers& layers, const Target& target) {
+StatusOr<std::string> profile_text(const Graph& g, const Layers& layers, const Target& target, Device* gpu) {
   std::vector<double> seconds;
   for (const Kernel& k : layers.kernels) {
-    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, k.module, nullptr, 3, 2));
+    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, k.module, gpu, 3, 2));
     seconds.push_back(t.seconds);
   }
   double all = 0;

@@ -6,16 +6,17 @@
 #include "base/status.h"
 #include "compiler/graph/fusion_notes.h"
 #include "compiler/model/layers.h"
+#include "compiler/runtime/device.h"
 
 namespace hone {
 
 /// Of each layer, in order: what it computes (the model's nodes that it stands for), its workload, where its config is
 /// from and, where it only moves elements or computes each by itself, why no other layer does that along the way; where
-/// measurements chose its layout, which.
-std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes);
+/// measurements chose its layout, which. `alignment`: of parts of buffers, as of Storage.
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment = 1);
 
 /// The same with times: each kernel is run by itself on this machine, which is `target`, on seeded inputs that are in
-/// its caches; so a layer may take longer in the model.
-StatusOr<std::string> profile_text(const Graph& g, const Layers& layers, const Target& target);
+/// its caches; so a layer may take longer in the model. `gpu`: the device of a GPU's target; null for CPUs.
+StatusOr<std::string> profile_text(const Graph& g, const Layers& layers, const Target& target, Device* gpu = nullptr);
 
 }  // namespace hone

@@ -12,6 +12,7 @@
 
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
+#include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/cli/reproducer.h"
@@ -55,9 +56,16 @@ class ModelCommand {
         target_(Target::parse(o.target)) {}
 
   Status run() {
-    if (target_.is_gpu()) return usage_error("--target " + o_.target + ": models are built for CPUs");
-    if (!target_.is_complete()) target_ = target_.completed_by(here_);
-    if (!thread_counts_.empty()) target_.threads = threads_;
+    if (target_.is_gpu()) {
+      HONE_ASSIGN_OR_RETURN(gpu_, open_model_gpu(target_, is_run()));
+      target_ = gpu_.target;
+      if (thread_counts_.size() > 1) return usage_error("--threads " + o_.threads + ": of a GPU's model there is one");
+      if (!o_.weights.empty() || !o_.cache.empty())
+        return usage_error("--weights and --cache: of models for CPUs, not for " + target_.kind);
+    } else {
+      if (!target_.is_complete()) target_ = target_.completed_by(here_);
+      if (!thread_counts_.empty()) target_.threads = threads_;
+    }
     HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(db::usual_hub(o_.db)));
     const std::vector<ModelBinding> bindings =
         model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()));
@@ -87,13 +95,14 @@ class ModelCommand {
     const Growth* caches() const { return growth ? &*growth : nullptr; }
   };
 
+  bool is_run() const { return o_.bench || o_.check || o_.profile || !o_.inputs.empty(); }
+
   Status check_flags() {
     if (!o_.emit.empty() && o_.emit != "so" && o_.emit != "obj")
       return usage_error(fmt::format("--emit {}: of a model there is graph, obj, so", o_.emit));
-    const bool is_run = o_.bench || o_.check || o_.profile || !o_.inputs.empty();
-    if (is_run && o_.emit == "obj")
+    if (is_run() && o_.emit == "obj")
       return usage_error("--bench, --check, --profile and --inputs run a shared object: --emit so");
-    if (is_run && (target_.arch != here_.arch || target_.mcpu != here_.mcpu))
+    if (is_run() && !target_.is_gpu() && (target_.arch != here_.arch || target_.mcpu != here_.mcpu))
       return no_device_error("--bench, --check, --profile and --inputs run here, and this machine is another");
     path_ = !o_.output.empty() ? o_.output : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o" : ".so");
     header_ = fs::path(path_).replace_extension(".h").string();
@@ -210,6 +219,7 @@ class ModelCommand {
                            return *chosen;
                          }};
     options.weights_file = fs::path(o_.weights).filename().string();
+    options.host = here_;
     built_ = build_model(variants_, options);
     tell_what_was_built();
     std::string written;
@@ -270,21 +280,24 @@ class ModelCommand {
       const BuiltVariant& variant = built_.variants[v];
       const Graph& g = *variants_[v].graph;
       if (!variant.name.empty() && (o_.explain || o_.profile)) out_ << variant.name << ":\n";
-      if (o_.explain) out_ << layers_text(g, variant.layers, prepared_of(v).notes);
+      if (o_.explain)
+        out_ << layers_text(g, variant.layers, prepared_of(v).notes, target_.is_gpu() ? kGpuAlignment : 1);
       if (o_.profile) {
-        HONE_ASSIGN_OR_RETURN(const std::string table, profile_text(g, variant.layers, variants_[v].target));
+        HONE_ASSIGN_OR_RETURN(const std::string table,
+                              profile_text(g, variant.layers, variants_[v].target, gpu_.device()));
         out_ << table;
       }
     }
     if (!(o_.bench || o_.check || given_)) return absl::OkStatus();
     for (size_t v = 0; v < variants_.size(); ++v) {
       if (!takes_given(v)) continue;
-      const int threads = thread_counts_.empty() ? threads_ : variants_[v].target.threads;
-      HONE_RETURN_IF_ERROR(
-          run_variant(o_,
-                      {variants_[v].name, *variants_[v].graph, prepared_of(v).imported, built_.variants[v].layers,
-                       variants_[v].target, kCheckSeconds / static_cast<double>(variants_.size()), variants_[v].growth},
-                      LoadedModel(path_, name_, threads, weights_, v), given_ ? &*given_ : nullptr, out_, err_));
+      const int threads = thread_counts_.empty() || target_.is_gpu() ? threads_ : variants_[v].target.threads;
+      HONE_RETURN_IF_ERROR(run_variant(
+          o_,
+          {variants_[v].name, *variants_[v].graph, prepared_of(v).imported, built_.variants[v].layers,
+           target_.is_gpu() ? here_ : variants_[v].target, kCheckSeconds / static_cast<double>(variants_.size()),
+           variants_[v].growth, gpu_.device(), &target_},
+          LoadedModel(path_, name_, threads, weights_, v, gpu_.device()), given_ ? &*given_ : nullptr, out_, err_));
     }
     return absl::OkStatus();
   }
@@ -310,6 +323,7 @@ class ModelCommand {
   const int threads_;                     ///< the most that anything runs on here
   const Target here_;
   Target target_;  ///< with the most threads
+  ModelGpu gpu_;   ///< of a GPU's target
   std::unique_ptr<db::TopHub> hub_;
   std::string path_, header_, name_, weights_;
   std::set<std::string> assumed_;

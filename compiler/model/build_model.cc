@@ -10,6 +10,7 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/model/describe_model.h"
+#include "compiler/model/gpu_artifact.h"
 #include "compiler/model/shared_packing.h"
 #include "compiler/runtime/c_objects.h"
 
@@ -35,7 +36,8 @@ void check_pair(const ModelVariant& a, const ModelVariant& b) {
 
 class ModelBuilder {
  public:
-  ModelBuilder(const std::vector<ModelVariant>& variants, const ModelOptions& options) : o_(options) {
+  ModelBuilder(const std::vector<ModelVariant>& variants, const ModelOptions& options)
+      : o_(options), packer_(options.target.is_gpu() ? kGpuAlignment : kArenaAlignment) {
     for (const ModelVariant& v : variants)
       HONE_USER_CHECK(!v.growth || v.graph == variants[0].graph)
           << "caches that grow in place: variants differ in --threads alone; give one value of each --bind";
@@ -59,6 +61,7 @@ class ModelBuilder {
     ModelProgram program{o_.name, {}, out_.json};
     for (const VariantBuilder& v : variants_) program.variants.push_back(v.steps());
     std::string weights = packer_.take_blob();
+    if (o_.target.is_gpu()) return for_gpu(weights);
     place_weights(program, weights);
     std::vector<std::string> parts = kernel_objects();
     parts.push_back(emit_model_object(program, o_.target));
@@ -70,12 +73,29 @@ class ModelBuilder {
     parts.push_back(emit_description_object(describe_model(variants_, o_.name, !out_.weights_file.empty()), o_.target));
     out_.objects.push_back({"", std::move(parts)});
     if (auto pool = pool_artifact_object(o_.target, o_.name)) out_.objects.push_back(std::move(*pool));
+    return finished();
+  }
+
+ private:
+  BuiltModel finished() {
     out_.header = model_header(variants_, o_.name, out_.weights_file);
     for (VariantBuilder& v : variants_) out_.variants.push_back({v.variant().name, std::move(v.layers()), v.memory()});
     return std::move(out_);
   }
 
- private:
+  // The layers' code is data of an object for the host.
+  BuiltModel for_gpu(const std::string& weights) {
+    check_gpu_model(variants_, o_, static_cast<int64_t>(weights.size()));
+    out_.kernels = variants_[0].layers().kernels.size();
+    const auto told = [this](size_t done) { tell("compiling kernels", done, out_.kernels); };
+    std::vector<std::string> parts{
+        emit_gpu_model_object(gpu_model(variants_[0], o_.name, out_.json, out_.weight_bytes, told), o_.host),
+        emit_description_object(describe_model(variants_, o_.name, false), o_.host)};
+    if (!weights.empty()) parts.push_back(raw_object(weights, o_.name + ".weights", o_.host));
+    out_.objects.push_back({"", std::move(parts)});
+    return finished();
+  }
+
   void tell(std::string_view what, size_t done, size_t all) const {
     if (o_.progress) o_.progress(what, done, all);
   }

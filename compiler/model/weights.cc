@@ -13,8 +13,6 @@
 namespace hone {
 namespace {
 
-constexpr size_t kWeightAlignment = 64;
-
 // The least CPU of this machine's architecture.
 Target baseline() {
   Target t = host_target(1);
@@ -104,7 +102,7 @@ int64_t WeightsPacker::keep(std::span<const char> bytes) {
     if (it->second.second == bytes.size() &&
         std::memcmp(blob_.data() + it->second.first, bytes.data(), bytes.size()) == 0)
       return static_cast<int64_t>(it->second.first);
-  blob_.resize((blob_.size() + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment);
+  blob_.resize((blob_.size() + alignment_ - 1) / alignment_ * alignment_);
   const size_t at = blob_.size();
   blob_.append(bytes.data(), bytes.size());
   kept_.emplace(hash, std::pair(at, bytes.size()));

@@ -21,20 +21,24 @@ using llvm::Constant;
 // Constants are written down member by member, in C's layout.
 static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offsetof(HoneGpuParam, elements) == 16 &&
               sizeof(HoneGpuProgram) == 96 && offsetof(HoneGpuProgram, binary) == 24 &&
-              offsetof(HoneGpuProgram, workspace_bytes) == 88);
+              offsetof(HoneGpuProgram, workspace_bytes) == 88 && sizeof(HoneGpuPlace) == 24 &&
+              sizeof(HoneGpuStep) == 40 && offsetof(HoneGpuModel, alignment) == 96 && sizeof(HoneGpuModel) == 136);
 
 class HostEmitter {
  public:
-  HostEmitter(llvm::LLVMContext& context, const GpuHostProgram& program, const Target& host)
+  HostEmitter(llvm::LLVMContext& context, const GpuHostProgram& program, const GpuHostModel* model, const Target& host)
       : p_(program),
+        model_(model),
         host_(host),
         module_(std::make_unique<llvm::Module>(program.name, context)),
         data_(*module_),
         b_(context) {}
 
   std::unique_ptr<llvm::Module> emit() {
-    llvm::GlobalVariable* const program = emit_program();
+    llvm::GlobalVariable* const program =
+        data_.exported(model_ ? model() : data_.structure(program_of(p_, HONE_RUNTIME_ABI)), p_.name + "_gpu");
     for (const bool plain : {false, true}) emit_entry(program, plain);
+    if (model_) data_.exported(llvm::ConstantDataArray::getString(b_.getContext(), model_->json), p_.name + "_json");
     HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the entries of a GPU's program";
     return std::move(module_);
   }
@@ -43,12 +47,13 @@ class HostEmitter {
   // Null for no bytes.
   Constant* bytes(const std::string& s) { return s.empty() ? data_.null() : data_.text(s); }
 
-  llvm::GlobalVariable* emit_program() {
+  // The members of a HoneGpuProgram.
+  std::vector<Constant*> program_of(const GpuHostProgram& program, int abi_version) {
     std::vector<Constant*> launches, params;
-    for (const auto& l : p_.launches)
+    for (const auto& l : program.launches)
       launches.push_back(data_.structure({data_.text(l.kernel), data_.number(l.shape.blocks),
                                           data_.number(l.shape.threads), data_.number(l.shape.dynamic_shared_bytes)}));
-    for (const auto& p : p_.params) {
+    for (const auto& p : program.params) {
       std::vector<Constant*> members{data_.text(p.name), data_.word(p.is_output)};
       for (Constant* m : data_.type(p.dtype)) members.push_back(m);
       for (Constant* m :
@@ -57,12 +62,44 @@ class HostEmitter {
       params.push_back(data_.structure(members));
     }
     const auto size = [&](const auto& list) { return data_.number(static_cast<int64_t>(list.size())); };
-    return data_.exported(
-        data_.structure({data_.word(HONE_RUNTIME_ABI), data_.word(p_.device_type), data_.text(p_.target),
-                         data_.text(p_.arch), bytes(p_.binary), size(p_.binary), data_.text(p_.text), size(p_.text),
-                         data_.array(launches), size(launches), data_.array(params), size(params),
-                         data_.number(p_.workspace_bytes)}),
-        p_.name + "_gpu");
+    return {data_.word(abi_version),
+            data_.word(program.device_type),
+            data_.text(program.target),
+            data_.text(program.arch),
+            bytes(program.binary),
+            size(program.binary),
+            data_.text(program.text),
+            size(program.text),
+            data_.array(launches),
+            size(launches),
+            data_.array(params),
+            size(params),
+            data_.number(program.workspace_bytes)};
+  }
+
+  // A HoneGpuModel: its head's members are its own first ones.
+  Constant* model() {
+    std::vector<Constant*> programs, steps;
+    for (const GpuHostProgram& p : model_->programs)
+      programs.push_back(data_.stored(data_.structure(program_of(p, HONE_RUNTIME_ABI))));
+    for (const GpuHostModel::Step& s : model_->steps) {
+      std::vector<Constant*> places;
+      for (const GpuHostModel::Place& p : s.places)
+        places.push_back(
+            data_.structure({data_.word(p.in), data_.word(p.tensor), data_.number(p.offset), data_.number(p.bytes)}));
+      Constant* program = s.program < 0 ? data_.null() : programs[static_cast<size_t>(s.program)];
+      steps.push_back(data_.structure({data_.text(s.name), data_.text(s.workload), program, data_.array(places),
+                                       data_.number(static_cast<int64_t>(places.size()))}));
+    }
+    Constant* weights = data_.null();
+    if (model_->weight_bytes > 0) {
+      weights = data_.imported(p_.name + ".weights");
+      llvm::cast<llvm::GlobalVariable>(weights)->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
+    std::vector<Constant*> members = program_of(p_, HONE_GPU_MODEL_ABI);
+    members.insert(members.end(), {data_.number(model_->alignment), weights, data_.number(model_->weight_bytes),
+                                   data_.array(steps), data_.number(static_cast<int64_t>(steps.size()))});
+    return data_.structure(members);
   }
 
   llvm::Value* member(llvm::Type* type, llvm::Value* of, size_t offset) {
@@ -99,6 +136,7 @@ class HostEmitter {
   }
 
   const GpuHostProgram& p_;
+  const GpuHostModel* model_;  ///< null: `p_` is a program
   const Target& host_;
   std::unique_ptr<llvm::Module> module_;
   CData data_;
@@ -107,12 +145,24 @@ class HostEmitter {
 
 }  // namespace
 
-std::string emit_gpu_host_object(const GpuHostProgram& program, const Target& host) {
+namespace {
+
+std::string emitted(const GpuHostProgram& program, const GpuHostModel* model, const Target& host) {
   const auto machine = make_machine(host);
   llvm::LLVMContext context;
-  const auto module = HostEmitter(context, program, host).emit();
+  const auto module = HostEmitter(context, program, model, host).emit();
   Optimizer(*machine).run(*module);
   return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+}  // namespace
+
+std::string emit_gpu_host_object(const GpuHostProgram& program, const Target& host) {
+  return emitted(program, nullptr, host);
+}
+
+std::string emit_gpu_model_object(const GpuHostModel& model, const Target& host) {
+  return emitted(model.head, &model, host);
 }
 
 }  // namespace hone
