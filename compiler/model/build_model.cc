@@ -89,7 +89,8 @@ class ModelBuilder {
     out_.kernels = variants_[0].layers().kernels.size();
     const auto told = [this](size_t done) { tell("compiling kernels", done, out_.kernels); };
     std::vector<std::string> parts{
-        emit_gpu_model_object(gpu_model(variants_[0], o_.name, out_.json, out_.weight_bytes, told), o_.host),
+        emit_gpu_model_object(gpu_model(variants_[0], o_.name, out_.json, static_cast<int64_t>(weights.size()), told),
+                              o_.host),
         emit_description_object(describe_model(variants_, o_.name, false), o_.host)};
     if (!weights.empty()) parts.push_back(raw_object(weights, o_.name + ".weights", o_.host));
     out_.objects.push_back({"", std::move(parts)});

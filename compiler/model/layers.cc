@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compiler/lower/layout_functions.h"
+#include "compiler/model/gpu_packing.h"
 #include "compiler/model/shared_packing.h"
 #include "compiler/ops/physical.h"
 
@@ -68,12 +69,7 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
       HONE_ICHECK(is_packed[p] || lies.shape == whole.params[p].shape)
           << text << ": its kernel has another layout for '" << whole.params[p].name << "'";
     }
-    for (size_t p = 0; p < whole.params.size() && target.is_gpu(); ++p)
-      HONE_USER_CHECK(is_packed[p] || whole.params[p].layout == Layout::identity(whole.params[p].shape))
-          << "layer '" << node.origin << "', " << text << ": its kernel for a GPU takes '" << whole.params[p].name
-          << "' in a layout of its own, which nobody packs there";
-    // What the CPU does around a kernel has no form on a GPU.
-    Module module = target.is_gpu() ? whole : plain_module(whole, is_packed);
+    Module module = target.is_gpu() ? gpu_plain_module(whole, target, is_packed) : plain_module(whole, is_packed);
     for (const KernelArgument& a : kernel_arguments(module))
       alignment.push_back(is_weight[a.param] ? kArenaAlignment : alignment_of(a.param));
     const std::string key = fmt::format("{} {} {}", text, fmt::join(is_packed, ""), fmt::join(alignment, ":"));

@@ -96,7 +96,7 @@ typedef struct HoneGpuProgram {
 /* --- Models for GPUs ---
    NAME_gpu is then the head of a HoneGpuModel, and what `run` and `run_plain` below are given: head.abi_version says
    so. A host that knows programs alone refuses that version with HONE_BAD_ARGUMENTS; its HoneRuntime is what it was. */
-#define HONE_GPU_MODEL_ABI 4
+#define HONE_GPU_MODEL_ABI 1001 /* apart from the versions of programs */
 
 /* Where a step's argument lies on the device. */
 enum {
