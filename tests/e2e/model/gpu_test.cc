@@ -57,7 +57,7 @@ TEST_F(GpuModelCommand, SaysWhatItDoesNotHave) {
   EXPECT_EQ(nowhere.code, 3) << nowhere.output;
   const std::string target = "--target 'opencl -sms=2' -o m.so ";
   for (const auto& [flags, text] :
-       {std::pair{"--weights w", "of models for CPUs"}, {"--threads 1,2", "there is one"}}) {
+       {std::pair{"--weights w", "of models for CPUs"}, {"--threads '1|2'", "there is one"}}) {
     const Ran refused = tensorc(target + flags);
     EXPECT_EQ(refused.code, 2) << refused.output;
     EXPECT_THAT(refused.output, HasSubstr(text));

@@ -139,7 +139,7 @@ TEST(Storage, PartsBeginAtTheAlignmentThatIsAskedFor) {
   const Graph g = read_graph(std::string(kBegin) + R"(
 %row = slice(shape=1x2x6,begin=0:1:0,step=1,size=1x1x6) %a
 %rest = slice(shape=1x1x6,begin=0:0:2,step=1,size=1x1x4) %row
-%all = concat(shapes=1x2x6+1x2x6,axis=1) %a %b
+%all = concat(shapes=1x2x6:1x2x6,axis=1) %a %b
 %y = elementwise(op=relu,shape=1x1x4) %rest
 %z = elementwise(op=relu,shape=1x4x6) %all
 output "y" %y f32[1, 1, 4]
