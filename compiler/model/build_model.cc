@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/structural_hash.h"
@@ -86,13 +87,17 @@ class ModelBuilder {
   // The layers' code is data of an object for the host.
   BuiltModel for_gpu(const std::string& weights) {
     check_gpu_model(variants_, o_, static_cast<int64_t>(weights.size()));
-    out_.kernels = variants_[0].layers().kernels.size();
+    std::set<std::string> symbols;
+    for (const VariantBuilder& v : variants_)
+      for (const Kernel& k : v.layers().kernels) symbols.insert(k.symbol);
+    out_.kernels = symbols.size();
     const auto told = [this](size_t done) { tell("compiling kernels", done, out_.kernels); };
     std::vector<std::string> parts{
-        emit_gpu_model_object(gpu_model(variants_[0], o_.name, out_.json, static_cast<int64_t>(weights.size()), told),
+        emit_gpu_model_object(gpu_model(variants_, o_.name, out_.json, static_cast<int64_t>(weights.size()), told),
                               o_.host),
         emit_description_object(describe_model(variants_, o_.name, false), o_.host)};
     if (!weights.empty()) parts.push_back(raw_object(weights, o_.name + ".weights", o_.host));
+    if (variants_.size() > 1) parts.push_back(c_object(variants_object(o_.host.arch), "several variants", o_.host));
     out_.objects.push_back({"", std::move(parts)});
     return finished();
   }
@@ -101,9 +106,10 @@ class ModelBuilder {
     if (o_.progress) o_.progress(what, done, all);
   }
 
-  std::string c_object(std::string_view object, const char* what) const {
-    HONE_USER_CHECK(!object.empty() && o_.target.os == "linux")
-        << what << ": Hone was built without a C compiler for " << o_.target.arch;
+  std::string c_object(std::string_view object, const char* what) const { return c_object(object, what, o_.target); }
+  static std::string c_object(std::string_view object, const char* what, const Target& cpu) {
+    HONE_USER_CHECK(!object.empty() && cpu.os == "linux")
+        << what << ": Hone was built without a C compiler for " << cpu.arch;
     return std::string(object);
   }
 

@@ -157,13 +157,13 @@ std::string variant_lines(const std::deque<VariantBuilder>& variants, const std:
 }
 
 // How models for GPUs are called; the begin of a comment.
-std::string gpu_comment(const VariantBuilder& v, const std::string& name) {
+std::string gpu_comment(const VariantBuilder& v, const std::string& name, int64_t arena) {
   return fmt::format(
       "/* {0}: a model for a GPU, {1}.\n\n   It runs through rt->gpu, which must be there. {0}_run takes these "
       "tensors, "
       "row-major, on the CPU, aligned as\n   their elements need, and checks them; its arena may be null. {0} takes "
       "them on the device, with an arena there of\n   {2} bytes.\n",
-      name, to_string(v.variant().target), v.memory().bytes);
+      name, to_string(v.variant().target), arena);
 }
 
 }  // namespace
@@ -176,7 +176,8 @@ ArtifactDescription describe_model(const std::deque<VariantBuilder>& variants, c
                         .has_weights_file = has_weights_file};
   for (const VariantBuilder& v : variants) {
     d.variants.push_back(describe_variant(v, variant_symbol(name, d.variants.size(), variants.size())));
-    d.variants.back().plain = variants.size() == 1 ? name + "_plain" : d.variants.back().entry;
+    const bool has_plain = variants.size() == 1 || d.has_gpu;
+    d.variants.back().plain = d.variants.back().entry + (has_plain ? "_plain" : "");
   }
   return d;
 }
@@ -216,7 +217,7 @@ std::string model_header(const std::deque<VariantBuilder>& variants, const std::
   for (const char c : name) macro += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   const Target& target = variants[0].variant().target;
   const Graph& g = *variants[0].variant().graph;
-  std::string h = target.is_gpu() ? gpu_comment(variants[0], name)
+  std::string h = target.is_gpu() ? gpu_comment(variants[0], name, most_arena(variants))
                                   : fmt::format(
                                         "/* {0}: a model for {1}.\n\n   {0}_run takes these tensors, row-major, on the "
                                         "CPU, aligned as their elements "
@@ -246,9 +247,10 @@ std::string model_header(const std::deque<VariantBuilder>& variants, const std::
           : fmt::format("int32_t {0}_weights(const char* path);\nextern const char {0}_weights_file[];\n\n", name));
   if (target.is_gpu()) {
     const std::string before = "int32_t " + name + "_run(";
-    h.insert(h.find(before), fmt::format("int32_t {0}(const DLTensor* const* tensors, int32_t n, void* arena, const "
-                                         "HoneRuntime* rt);\nextern const HoneGpuModel {0}_gpu;\n",
-                                         name));
+    h.insert(h.find(before),
+             fmt::format("int32_t {0}(const DLTensor* const* tensors, int32_t n, void* arena, const "
+                         "HoneRuntime* rt);\n{1}",
+                         name, variants.size() > 1 ? "" : "extern const HoneGpuModel " + name + "_gpu;\n"));
   }
   return h;
 }

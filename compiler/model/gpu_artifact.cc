@@ -26,9 +26,9 @@ GpuHostModel::Place gpu_place(const TensorPlace& p, int64_t bytes) {
   return out;
 }
 
-GpuHostProgram head_of(const VariantBuilder& v, const std::string& name) {
+GpuHostProgram head_of(const VariantBuilder& v, const std::string& symbol) {
   const Target& target = v.variant().target;
-  GpuHostProgram head{.name = name,
+  GpuHostProgram head{.name = symbol,
                       .device_type = target.kind == "cuda" ? kDLCUDA : kDLOpenCL,
                       .target = to_string(target),
                       .workspace_bytes = v.memory().bytes};
@@ -64,39 +64,32 @@ GpuHostProgram program_of(const Kernel& k, const Target& target, const GpuHostPr
 
 void check_gpu_model(const std::deque<VariantBuilder>& variants, const ModelOptions& options, int64_t weight_bytes) {
   const std::string target = "--target " + options.target.kind + ": a model for a GPU ";
-  HONE_USER_CHECK(variants.size() == 1) << target << "has one variant: give one value of each --bind and --shape";
-  HONE_USER_CHECK(!variants[0].variant().growth) << target << "has no caches that grow in place";
+  for (const VariantBuilder& v : variants)
+    HONE_USER_CHECK(!v.variant().growth) << target << "has no caches that grow in place";
   HONE_USER_CHECK(options.weights_file.empty()) << target << "has its weights in itself, not in a file of their own";
   HONE_USER_CHECK(weight_bytes <= options.most_embedded)
       << target << "has its weights in itself, at most " << options.most_embedded << " bytes; these are "
       << weight_bytes;
 }
 
-GpuHostModel gpu_model(const VariantBuilder& v, const std::string& name, const std::string& json, int64_t weight_bytes,
-                       const std::function<void(size_t done)>& told) {
-  const Target& target = v.variant().target;
-  GpuHostModel out{.head = head_of(v, name), .json = json, .weight_bytes = weight_bytes};
-  out.alignment = kGpuAlignment;
-  const auto nvrtc = nvrtc_for(target, nvrtc_here());
-  std::map<std::string, int> number_of;  // programs by symbol
-  for (const Kernel& k : v.layers().kernels) {
-    told(out.programs.size());
-    number_of[k.symbol] = static_cast<int>(out.programs.size());
-    out.programs.push_back(blaming(k.workload, [&] { return program_of(k, target, out.head, nvrtc.get()); }));
-  }
+namespace {
+
+std::vector<GpuHostModel::Step> steps_of(const VariantBuilder& v, const std::map<std::string, int>& programs) {
+  std::vector<GpuHostModel::Step> out;
+  const Graph& g = *v.variant().graph;
   const std::vector<Layer>& calls = v.layers().calls;
   for (size_t s = 0; s < v.steps().size(); ++s) {
     const ModelStep& from = v.steps()[s];
     GpuHostModel::Step to;
     if (from.symbol.empty()) {
-      to.name = v.variant().graph->outputs[v.copies()[s - calls.size()].tensor - v.variant().graph->inputs.size()].name;
+      to.name = g.outputs[v.copies()[s - calls.size()].tensor - g.inputs.size()].name;
       to.workload = "copy";
       for (const TensorPlace& p : from.arguments) to.places.push_back(gpu_place(p, from.bytes));
     } else {
       const Kernel& k = v.layers().kernels[calls[s].kernel];
-      to.name = v.variant().graph->nodes[static_cast<size_t>(calls[s].node)].origin;
+      to.name = g.nodes[static_cast<size_t>(calls[s].node)].origin;
       to.workload = to_string(k.workload);
-      to.program = number_of.at(k.symbol);
+      to.program = programs.at(k.symbol);
       const std::vector<KernelArgument> arguments = kernel_arguments(k.module);
       HONE_ICHECK(arguments.size() == from.arguments.size()) << to.workload << ": its arguments are others";
       for (size_t a = 0; a < arguments.size(); ++a)
@@ -104,7 +97,28 @@ GpuHostModel gpu_model(const VariantBuilder& v, const std::string& name, const s
       if (k.module.workspace_bytes > 0)
         to.places.push_back(gpu_place({TensorPlace::In::kArena, from.workspace, 0}, k.module.workspace_bytes));
     }
-    out.steps.push_back(std::move(to));
+    out.push_back(std::move(to));
+  }
+  return out;
+}
+
+}  // namespace
+
+GpuHostModel gpu_model(const std::deque<VariantBuilder>& variants, const std::string& name, const std::string& json,
+                       int64_t weight_bytes, const std::function<void(size_t done)>& told) {
+  const Target& target = variants[0].variant().target;
+  GpuHostModel out{.name = name, .alignment = kGpuAlignment, .json = json, .weight_bytes = weight_bytes};
+  const auto nvrtc = nvrtc_for(target, nvrtc_here());
+  std::map<std::string, int> programs;  // by symbol, which variants share
+  for (const VariantBuilder& v : variants) {
+    GpuHostModel::Variant made{head_of(v, variant_symbol(name, out.variants.size(), variants.size())), {}};
+    for (const Kernel& k : v.layers().kernels) {
+      if (!programs.emplace(k.symbol, static_cast<int>(out.programs.size())).second) continue;
+      told(out.programs.size());
+      out.programs.push_back(blaming(k.workload, [&] { return program_of(k, target, made.head, nvrtc.get()); }));
+    }
+    made.steps = steps_of(v, programs);
+    out.variants.push_back(std::move(made));
   }
   return out;
 }

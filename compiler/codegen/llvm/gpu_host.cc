@@ -26,24 +26,39 @@ static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offse
 
 class HostEmitter {
  public:
-  HostEmitter(llvm::LLVMContext& context, const GpuHostProgram& program, const GpuHostModel* model, const Target& host)
-      : p_(program),
-        model_(model),
-        host_(host),
-        module_(std::make_unique<llvm::Module>(program.name, context)),
-        data_(*module_),
-        b_(context) {}
+  HostEmitter(llvm::LLVMContext& context, const std::string& name, const Target& host)
+      : host_(host), module_(std::make_unique<llvm::Module>(name, context)), data_(*module_), b_(context) {}
 
-  std::unique_ptr<llvm::Module> emit() {
-    llvm::GlobalVariable* const program =
-        data_.exported(model_ ? model() : data_.structure(program_of(p_, HONE_RUNTIME_ABI)), p_.name + "_gpu");
-    for (const bool plain : {false, true}) emit_entry(program, plain);
-    if (model_) data_.exported(llvm::ConstantDataArray::getString(b_.getContext(), model_->json), p_.name + "_json");
+  std::unique_ptr<llvm::Module> emit(const GpuHostProgram& program) {
+    emit_entries(program.name, data_.structure(program_of(program, HONE_RUNTIME_ABI)), false);
+    return finished();
+  }
+
+  std::unique_ptr<llvm::Module> emit(const GpuHostModel& model) {
+    std::vector<Constant*> programs;
+    for (const GpuHostProgram& p : model.programs)
+      programs.push_back(data_.stored(data_.structure(program_of(p, HONE_RUNTIME_ABI))));
+    for (const GpuHostModel::Variant& v : model.variants)
+      emit_entries(v.head.name, model_of(model, v, programs), model.variants.size() > 1);
+    data_.exported(llvm::ConstantDataArray::getString(b_.getContext(), model.json), model.name + "_json");
+    return finished();
+  }
+
+ private:
+  std::unique_ptr<llvm::Module> finished() {
     HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the entries of a GPU's program";
     return std::move(module_);
   }
 
- private:
+  // NAME_gpu, NAME and NAME_plain.
+  void emit_entries(const std::string& name, Constant* program, bool is_hidden) {
+    llvm::GlobalVariable* const gpu = data_.exported(program, name + "_gpu");
+    std::vector<llvm::GlobalValue*> made{gpu};
+    for (const bool plain : {false, true}) made.push_back(emit_entry(name, gpu, plain));
+    for (llvm::GlobalValue* value : made)
+      if (is_hidden) value->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
+
   // Null for no bytes.
   Constant* bytes(const std::string& s) { return s.empty() ? data_.null() : data_.text(s); }
 
@@ -78,11 +93,10 @@ class HostEmitter {
   }
 
   // A HoneGpuModel: its head's members are its own first ones.
-  Constant* model() {
-    std::vector<Constant*> programs, steps;
-    for (const GpuHostProgram& p : model_->programs)
-      programs.push_back(data_.stored(data_.structure(program_of(p, HONE_RUNTIME_ABI))));
-    for (const GpuHostModel::Step& s : model_->steps) {
+  Constant* model_of(const GpuHostModel& model, const GpuHostModel::Variant& v,
+                     const std::vector<Constant*>& programs) {
+    std::vector<Constant*> steps;
+    for (const GpuHostModel::Step& s : v.steps) {
       std::vector<Constant*> places;
       for (const GpuHostModel::Place& p : s.places)
         places.push_back(
@@ -92,12 +106,12 @@ class HostEmitter {
                                        data_.number(static_cast<int64_t>(places.size()))}));
     }
     Constant* weights = data_.null();
-    if (model_->weight_bytes > 0) {
-      weights = data_.imported(p_.name + ".weights");
+    if (model.weight_bytes > 0) {
+      weights = data_.imported(model.name + ".weights");
       llvm::cast<llvm::GlobalVariable>(weights)->setVisibility(llvm::GlobalValue::HiddenVisibility);
     }
-    std::vector<Constant*> members = program_of(p_, HONE_GPU_MODEL_ABI);
-    members.insert(members.end(), {data_.number(model_->alignment), weights, data_.number(model_->weight_bytes),
+    std::vector<Constant*> members = program_of(v.head, HONE_GPU_MODEL_ABI);
+    members.insert(members.end(), {data_.number(model.alignment), weights, data_.number(model.weight_bytes),
                                    data_.array(steps), data_.number(static_cast<int64_t>(steps.size()))});
     return data_.structure(members);
   }
@@ -107,9 +121,9 @@ class HostEmitter {
   }
 
   // rt->gpu->run(rt->gpu->self, program, args, n, workspace), or run_plain with rt at the end.
-  void emit_entry(llvm::GlobalVariable* program, bool plain) {
+  llvm::Function* emit_entry(const std::string& name, llvm::GlobalVariable* program, bool plain) {
     auto* f = llvm::Function::Create(data_.entry_type(), llvm::Function::ExternalLinkage,
-                                     p_.name + (plain ? "_plain" : ""), *module_);
+                                     name + (plain ? "_plain" : ""), *module_);
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr("target-cpu", host_.mcpu);
     auto* bad = llvm::BasicBlock::Create(b_.getContext(), "bad", f);
@@ -133,10 +147,9 @@ class HostEmitter {
         type, run, {member(b_.getPtrTy(), gpu, offsetof(HoneGpu, self)), program, args, n, plain ? rt : workspace}));
     b_.SetInsertPoint(bad);
     b_.CreateRet(b_.getInt32(HONE_BAD_ARGUMENTS));
+    return f;
   }
 
-  const GpuHostProgram& p_;
-  const GpuHostModel* model_;  ///< null: `p_` is a program
   const Target& host_;
   std::unique_ptr<llvm::Module> module_;
   CData data_;
@@ -147,22 +160,20 @@ class HostEmitter {
 
 namespace {
 
-std::string emitted(const GpuHostProgram& program, const GpuHostModel* model, const Target& host) {
+// `what`: a program or a model.
+template <class T>
+std::string emitted(const T& what, const Target& host) {
   const auto machine = make_machine(host);
   llvm::LLVMContext context;
-  const auto module = HostEmitter(context, program, model, host).emit();
+  const auto module = HostEmitter(context, what.name, host).emit(what);
   Optimizer(*machine).run(*module);
   return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
 }  // namespace
 
-std::string emit_gpu_host_object(const GpuHostProgram& program, const Target& host) {
-  return emitted(program, nullptr, host);
-}
+std::string emit_gpu_host_object(const GpuHostProgram& program, const Target& host) { return emitted(program, host); }
 
-std::string emit_gpu_model_object(const GpuHostModel& model, const Target& host) {
-  return emitted(model.head, &model, host);
-}
+std::string emit_gpu_model_object(const GpuHostModel& model, const Target& host) { return emitted(model, host); }
 
 }  // namespace hone

@@ -52,6 +52,15 @@ TEST_F(GpuModelCommand, IsBuiltWithoutADevice) {
   EXPECT_THAT(tasks.output, HasSubstr("conv2d(n=1,ci=16"));
 }
 
+TEST_F(GpuModelCommand, HasVariants) {
+  SmallModel(SmallModel::kFree).write(folder + "small.onnx");
+  const Ran ran = tensorc("--target opencl -o m.so --bind 'batch=1|3' --check");
+  if (ran.code == 3) GTEST_SKIP() << ran.output;
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  for (const char* name : {"batch=1", "batch=3"})
+    EXPECT_THAT(ran.output, HasSubstr(std::string(name) + ": check: the whole agrees with the imported model"));
+}
+
 TEST_F(GpuModelCommand, SaysWhatItDoesNotHave) {
   const Ran nowhere = tensorc("--target 'opencl -sms=2 -shared=1048576K' -o m.so --check");
   EXPECT_EQ(nowhere.code, 3) << nowhere.output;

@@ -123,6 +123,34 @@ output "known" %known f32[5]
 )"));
 }
 
+TEST_F(OpenclModels, VariantsShareKernelsAndWeights) {
+  const auto net = [](int batch) {
+    return read_graph(fmt::format(R"(graph g
+input "x" %x f32[{0}, 16]
+%w = constant f32[8, 16] fill 1
+%d = dense(m={0},n=8,k=16,dtype=f32) %x %w
+%c = constant f32[1, 8] fill 2
+%s = softmax(shape=1x8,axis=1,dtype=f32) %c
+output "d" %d f32[{0}, 8]
+output "s" %s f32[1, 8]
+)",
+                                  batch));
+  };
+  const Graph one = net(1), four = net(4);
+  ModelOptions options{"gpu_variants", gpu_.target, &default_config};
+  options.host = host_target(1);
+  const BuiltModel built = build_model({{"batch=1", &one, gpu_.target}, {"batch=4", &four, gpu_.target}}, options);
+  EXPECT_EQ(built.kernels, 3) << "the softmax is one of both";
+  EXPECT_EQ(built.more_weight_bytes, 0);
+  size_t variant = 0;
+  for (const Graph* g : {&one, &four}) {
+    LoadedModel model(built, "gpu_variants", 1, variant++, gpu_.device.get());
+    const std::vector<TensorData> inputs = seeded_inputs(*g), wanted = interpret(*g, inputs, &evaluate),
+                                  got = model.run(inputs);
+    for (size_t o = 0; o < got.size(); ++o) EXPECT_LT(difference(got[o], wanted[o]).largest, 1e-5) << o;
+  }
+}
+
 // What is wrong with the graph on the device; empty: nothing.
 std::string fault_on_gpu(const Graph& g, const Target& target, Device& device) {
   try {
