@@ -40,8 +40,12 @@ Status write_atomically(const std::string& path, const std::function<Status(std:
 }
 
 Status write_atomically(const std::string& path, const std::string& text) {
+  return write_atomically(path, {std::string_view(text)});
+}
+
+Status write_atomically(const std::string& path, std::initializer_list<std::string_view> parts) {
   return write_atomically(path, [&](std::ostream& file) {
-    file << text;
+    for (const std::string_view part : parts) file << part;
     return absl::OkStatus();
   });
 }

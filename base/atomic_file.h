@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 
@@ -14,5 +16,7 @@ namespace hone {
 /// of one line with the system's reason.
 Status write_atomically(const std::string& path, const std::function<Status(std::ostream&)>& write);
 Status write_atomically(const std::string& path, const std::string& text);
+/// The parts one after the other.
+Status write_atomically(const std::string& path, std::initializer_list<std::string_view> parts);
 
 }  // namespace hone

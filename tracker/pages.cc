@@ -12,8 +12,26 @@ OrderedJson or_null(const std::optional<T>& value) {
 
 OrderedJson curve_json(const std::vector<wire::CurvePoint>& curve) {
   OrderedJson out = OrderedJson::array();
-  for (const wire::CurvePoint& point : curve) out.push_back({point.seconds, point.trials, point.best_gflops});
+  for (const wire::CurvePoint& point : curve) {
+    out.push_back({point.seconds, point.trials, point.best_gflops});
+    if (point.model_seconds > 0) out.back().push_back(point.model_seconds);
+  }
   return out;
+}
+
+OrderedJson model_json(const wire::ModelSummary& m) {
+  OrderedJson slowest = OrderedJson::array();
+  for (const wire::TaskSummary& t : m.slowest)
+    slowest.push_back({{"workload", t.workload},
+                       {"count", t.count},
+                       {"seconds", t.seconds},
+                       {"default_seconds", t.default_seconds},
+                       {"trials", t.trials}});
+  return {{"seconds", m.seconds},
+          {"default_seconds", m.default_seconds},
+          {"tasks", m.tasks},
+          {"missing", m.missing},
+          {"slowest", std::move(slowest)}};
 }
 
 OrderedJson events_json(const std::vector<NotedEvent>& events) {
@@ -73,6 +91,7 @@ OrderedJson session_json(const wire::SessionStatus& s) {
                     {"trials_per_second", s.summary.trials_per_second},
                     {"by_status", s.summary.by_status},
                     {"best_config", s.summary.best_config}};
+  if (s.summary.model) out["summary"]["model"] = model_json(*s.summary.model);
   out["curve"] = curve_json(s.curve);
   return out;
 }

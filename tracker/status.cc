@@ -140,6 +140,8 @@ wire::FleetStatus StatusReader::status(bool uuids) const {
   for (const auto& [uuid, session] : book_.sessions()) {
     wire::SessionStatus one = status_of(session, used, uuids);
     one.curve = session.curve.sampled(kCurveInStatus);
+    // Those who want to see a model's layers ask for the session itself.
+    if (one.summary.model) one.summary.model->slowest.clear();
     out.queued += one.queued;
     out.leased += one.leased;
     out.oldest_s = std::max(out.oldest_s, one.oldest_s);

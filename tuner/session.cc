@@ -64,6 +64,12 @@ class Session {
   }
   Status stop();
   StatusOr<TasksOutcome> outcome();
+  // Seconds of a task: with the best config and with the default; 0: none yet.
+  struct TaskTimes {
+    double best = 0, fallback = 0;
+  };
+  TaskTimes times_of(const TaskRun& t) const;
+  wire::ModelSummary model_summary(const ModelProgress& m) const;
   ModelProgress model_progress() const;
   void follow_total();
   void show();
@@ -337,20 +343,39 @@ Status Session::finish(const Batch& batch) {
 }
 
 // During the search single measurements are compared, afterwards confirmed times where they are side by side.
+Session::TaskTimes Session::times_of(const TaskRun& t) const {
+  TaskTimes out{t.standings().best_seconds(), 0};
+  if (out.best <= 0) return {};
+  const Standings::Known* first = t.standings().of_config(t.default_text());
+  out.fallback = first && first->seconds > 0 ? first->seconds : out.best;
+  if (ended_ > 0) {
+    const std::optional<Ranked> confirmed = t.standings().best(), beside = t.standings().ranked(t.default_text());
+    if (confirmed && beside && side_by_side(*confirmed, *beside)) out = {confirmed->seconds, beside->seconds};
+  }
+  return out;
+}
+
+// For the tracker's dashboard.
+wire::ModelSummary Session::model_summary(const ModelProgress& m) const {
+  const bool is_known = m.missing == 0;
+  wire::ModelSummary out{is_known ? m.seconds : 0, is_known ? m.default_seconds : 0, tasks_.size(), m.missing, {}};
+  for (const TaskRun& t : tasks_)
+    if (const TaskTimes times = times_of(t); times.best > 0)
+      out.slowest.push_back({t.setup().workload, t.setup().weight, times.best, times.fallback, t.standings().trials()});
+  std::stable_sort(out.slowest.begin(), out.slowest.end(), [](const wire::TaskSummary& a, const wire::TaskSummary& b) {
+    return a.count * a.seconds > b.count * b.seconds;
+  });
+  if (out.slowest.size() > wire::ModelSummary::kMaxTasks) out.slowest.resize(wire::ModelSummary::kMaxTasks);
+  return out;
+}
+
 ModelProgress Session::model_progress() const {
   ModelProgress m;
   for (const TaskRun& t : tasks_) {
-    double best = t.standings().best_seconds();
+    const auto [best, fallback] = times_of(t);
     if (best <= 0) {
       ++m.missing;
       continue;
-    }
-    const Standings::Known* first = t.standings().of_config(t.default_text());
-    double fallback = first && first->seconds > 0 ? first->seconds : best;
-    if (ended_ > 0) {
-      const std::optional<Ranked> confirmed = t.standings().best(), beside = t.standings().ranked(t.default_text());
-      if (confirmed && beside && side_by_side(*confirmed, *beside))
-        best = confirmed->seconds, fallback = beside->seconds;
     }
     m.seconds += t.setup().weight * best;
     m.default_seconds += t.setup().weight * fallback;
@@ -378,7 +403,7 @@ void Session::show_now() {
   shot.budget = o_.trials;
   const double elapsed = (ended_ > 0 ? ended_ : now()) - start_;
   shot.trials_per_second = elapsed > 0 ? static_cast<double>(shot.trials - resumed()) / elapsed : 0;
-  wire::Summary summary{shot.trials, shot.budget, 0, 0, shot.trials_per_second, {}, ""};
+  wire::Summary summary{shot.trials, shot.budget, 0, 0, shot.trials_per_second, {}, "", {}};
   double flops = 0;
   bool all_run = true, all_default = true;
   for (const TaskRun& t : tasks_) {
@@ -418,7 +443,10 @@ void Session::show_now() {
     const double left = std::max(0.0, o_.seconds - elapsed);
     shot.seconds_left = shot.seconds_left < 0 ? left : std::min(left, shot.seconds_left);
   }
-  if (o_.is_model) shot.model = model_progress();
+  if (o_.is_model) {
+    shot.model = model_progress();
+    summary.model = model_summary(*shot.model);
+  }
   shot.trouble = s_.measurer.trouble();
   s_.progress.show(shot);
   s_.measurer.report(summary);

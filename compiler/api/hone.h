@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* Codes beyond those of hone_runtime.h (HONE_OK to HONE_GPU_FAILED and, of HONE_BAD_ARGUMENTS, what is wrong). */
+/* Codes beyond those of hone_runtime.h (HONE_OK to HONE_NO_RESULT and, of HONE_BAD_ARGUMENTS, what is wrong). */
 enum {
   HONE_NOT_FOUND = 16,     /* the file is not there or may not be read */
   HONE_NO_ARTIFACT = 17,   /* it is no shared object, cut off, not loadable, or has no artifact of that name */

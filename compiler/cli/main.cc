@@ -63,6 +63,13 @@ int main(int argc, char** argv) {
   app.add_flag("--explain", o.explain,
                "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
   app.add_flag("--profile", o.profile, "of a model: the time of each layer, run by itself");
+  app.add_option("--report", o.reports,
+                 "of a model: write a page with its layers, their times here, fusions and memory to FILE.html, or its "
+                 "data to FILE.json; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  app.add_option("--compare", o.compare, "an earlier --report, .html or .json, to compare this one with")
+      ->type_name("FILE");
   app.add_flag("--json", o.json, "one JSON object instead of text; of a model: its description");
   hone::init_log("tensorc");
   return hone::run_cli(app, argc, argv, [&] { return hone::run_tensorc(operators, o, std::cout, std::cerr); });

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chrono>
+#include <cstring>
+#include <random>
 #include <set>
 
+#include "compiler/graph/evaluate.h"
 #include "compiler/host/measure_here.h"
 
 namespace hone {
@@ -68,35 +72,75 @@ std::string why_in_layout(const Node& node, const FusionNotes& notes) {
   return is_it ? notes.layout_of(node.origin) : "";
 }
 
+// A function in C on random elements: how long it takes depends on them.
+double host_seconds(const HostFunction& f) {
+  std::mt19937 random(1);
+  std::vector<TensorData> inputs;
+  for (const TensorType& t : f.inputs) {
+    std::string bytes(static_cast<size_t>(bytes_of(t)), '\0');
+    for (int64_t i = 0; i < element_count(t.shape); ++i) {
+      const float number = static_cast<float>(random() % 1024) / 1024;
+      if (t.dtype == f32) std::memcpy(&bytes[static_cast<size_t>(i) * sizeof(number)], &number, sizeof(number));
+      if (t.dtype.is_bool()) bytes[static_cast<size_t>(i)] = random() % 2 ? '\1' : '\0';
+    }
+    inputs.emplace_back(t, std::move(bytes));
+  }
+  double best = 1e30;
+  for (int turn = 0; turn < 5; ++turn) {
+    const auto begin = std::chrono::steady_clock::now();
+    call_host_function(f, inputs);
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return best;
+}
+
 }  // namespace
 
-std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment) {
+std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment) {
   const Storage storage(g, nullptr, alignment);
   const Neighbours neighbours(g);
+  std::vector<LayerNotes> out;
+  for (const Layer& call : layers.calls) {
+    const Node& node = node_of(g, call);
+    out.push_back(
+        {why_alone(static_cast<size_t>(call.node), node, storage, neighbours, notes), why_in_layout(node, notes)});
+  }
+  return out;
+}
+
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment) {
+  const std::vector<LayerNotes> why = layer_notes(g, layers, notes, alignment);
   std::string out;
   for (size_t c = 0; c < layers.calls.size(); ++c) {
     const Kernel& k = layers.kernels[layers.calls[c].kernel];
     const Node& node = node_of(g, layers.calls[c]);
-    out += fmt::format("{:4} {}\n     {}\n     config: {}\n", c, node.origin, to_string(k.workload), k.source);
-    const std::string why = why_alone(static_cast<size_t>(layers.calls[c].node), node, storage, neighbours, notes);
+    out += fmt::format("{:4} {}\n     {}\n     config: {}\n", c, node.origin, to_string(k.workload),
+                       k.host ? "none: a function in C, on one thread" : k.source);
     if (const Layer& call = layers.calls[c]; call.region == 0 && !call.is_divided)
       out += "     on one thread\n";
     else if (call.region > 0)
       out += fmt::format("     shares region {}{}\n", call.region,
                          call.shares.size() == 1 ? fmt::format(", on thread {} alone", call.shares[0].thread) : "");
-    if (!why.empty()) out += fmt::format("     by itself: {}\n", why);
-    const std::string layout = why_in_layout(node, notes);
-    if (!layout.empty()) out += fmt::format("     layout: {}\n", layout);
+    if (!why[c].alone.empty()) out += fmt::format("     by itself: {}\n", why[c].alone);
+    if (!why[c].layout.empty()) out += fmt::format("     layout: {}\n", why[c].layout);
   }
   return out;
 }
 
-StatusOr<std::string> profile_text(const Graph& g, const Layers& layers, const Target& target, Device* gpu) {
+StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target, Device* gpu) {
   std::vector<double> seconds;
   for (const Kernel& k : layers.kernels) {
+    if (k.host) {
+      seconds.push_back(host_seconds(*k.host));
+      continue;
+    }
     HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, k.module, gpu, 3, 2));
     seconds.push_back(t.seconds);
   }
+  return seconds;
+}
+
+std::string profile_text(const Graph& g, const Layers& layers, const std::vector<double>& seconds) {
   double all = 0;
   for (const Layer& call : layers.calls) all += seconds[call.kernel];
   std::string out = fmt::format("{:>4} {:>10} {:>6} {:>8}  {:8} layer\n", "", "ms", "share", "GFLOPS", "config");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "compiler/graph/fusion_notes.h"
@@ -15,8 +16,20 @@ namespace hone {
 /// measurements chose its layout, which. `alignment`: of parts of buffers, as of Storage.
 std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment = 1);
 
-/// The same with times: each kernel is run by itself on this machine, which is `target`, on seeded inputs that are in
-/// its caches; so a layer may take longer in the model. `gpu`: the device of a GPU's target; null for CPUs.
-StatusOr<std::string> profile_text(const Graph& g, const Layers& layers, const Target& target, Device* gpu = nullptr);
+/// Why a layer that only moves elements, or computes each by itself, is one; why a convolution lies in its layout.
+/// Empty where nothing is known.
+struct LayerNotes {
+  std::string alone, layout;
+};
+/// Of each layer, in order.
+std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes,
+                                    int64_t alignment = 1);
+
+/// Of each kernel: seconds, run by itself on this machine, which is `target`, on seeded inputs that are in its caches;
+/// so a layer may take longer in the model. `gpu`: the device of a GPU's target; null for CPUs.
+StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target, Device* gpu = nullptr);
+
+/// Each layer with its time; `seconds`: of kernel_seconds().
+std::string profile_text(const Graph& g, const Layers& layers, const std::vector<double>& seconds);
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 // A variant of a model's artifact, checked and timed on this machine: `tensorc m.onnx --check --bench --inputs FOLDER`.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -33,9 +34,17 @@ struct VariantHere {
   const Target* gpu_target = nullptr;
 };
 
-/// What --check, --bench and --inputs ask for. `given`: of --inputs; null: on seeded inputs. Internal for a result that
-/// is wrong.
+/// What was found of a variant, for its report.
+struct VariantFigures {
+  std::vector<double> kernel_seconds;                     ///< empty: not measured
+  std::optional<double> median_seconds, fastest_seconds;  ///< of --bench
+  std::string check;                                      ///< of --check, in words; empty: not asked for
+  std::vector<std::optional<double>> errors;              ///< by layer, as of LayerCheck
+};
+
+/// What --check, --bench and --inputs ask for. `given`: of --inputs; null: on seeded inputs. What is found is in
+/// `*figures`, too. Internal for a result that is wrong.
 Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel loaded, const TestTensors* given,
-                   std::ostream& out, std::ostream& err);
+                   VariantFigures* figures, std::ostream& out, std::ostream& err);
 
 }  // namespace hone

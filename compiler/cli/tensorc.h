@@ -17,6 +17,8 @@ struct TensorcOptions {
   std::vector<std::string> bind, shapes;  ///< of a model: NAME=VALUE, or NAME=VALUE|VALUE
   std::string cache;                      ///< of a model: NAME=N, the dimension by which its caches grow in place
   std::vector<std::string> disabled;      ///< passes
+  std::vector<std::string> reports;       ///< of a model: files to write its report to
+  std::string compare;                    ///< of a model: a report of before
   std::string threads;                    ///< a number; of a model also several: 1|2; empty: as many as there are CPUs
   bool bench = false, explain = false, check = false, json = false;
   bool profile = false;  ///< of a model

@@ -1,6 +1,7 @@
 #include "compiler/cli/tensorc_model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,6 +16,8 @@
 #include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
+#include "compiler/cli/report_files.h"
+#include "compiler/cli/report_of.h"
 #include "compiler/cli/reproducer.h"
 #include "compiler/cli/run_variant.h"
 #include "compiler/codegen/llvm/compile.h"
@@ -35,9 +38,10 @@ std::string identifier(const fs::path& path) {
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "m" + name : name;
 }
 
-bool is_same_file(const fs::path& a, const fs::path& b) {
+int64_t bytes_of_file(const std::string& path) {
   std::error_code ignored;
-  return fs::weakly_canonical(fs::absolute(a), ignored) == fs::weakly_canonical(fs::absolute(b), ignored);
+  const auto bytes = fs::file_size(path, ignored);
+  return ignored ? 0 : static_cast<int64_t>(bytes);
 }
 
 double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
@@ -71,6 +75,7 @@ class ModelCommand {
         model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()));
     const auto [form, after] = emit_form(o_.emit);
     if (form == "graph") {
+      if (!o_.reports.empty()) return usage_error("--report belongs to what is built: --emit so or obj");
       if (bindings.size() > 1) return usage_error("--emit graph: of one binding; give one value of each flag");
       return print_graph(bindings[0], after);
     }
@@ -81,7 +86,8 @@ class ModelCommand {
     list_variants();
     if (!o_.inputs.empty()) HONE_RETURN_IF_ERROR(read_inputs());
     HONE_RETURN_IF_ERROR(build());
-    return answer();
+    HONE_RETURN_IF_ERROR(answer());
+    return o_.reports.empty() ? absl::OkStatus() : report();
   }
 
  private:
@@ -89,6 +95,7 @@ class ModelCommand {
   struct Prepared {
     ModelBinding binding;
     FusionNotes notes;
+    std::vector<ReportPass> passes;
     Graph imported;  ///< as it was before all passes; empty without --check
     Graph graph;
     std::optional<Growth> growth;  ///< of --cache
@@ -102,7 +109,7 @@ class ModelCommand {
       return usage_error(fmt::format("--emit {}: of a model there is graph, obj, so", o_.emit));
     if (is_run() && o_.emit == "obj")
       return usage_error("--bench, --check, --profile and --inputs run a shared object: --emit so");
-    if (is_run() && !target_.is_gpu() && (target_.arch != here_.arch || target_.mcpu != here_.mcpu))
+    if (is_run() && !is_here())
       return no_device_error("--bench, --check, --profile and --inputs run here, and this machine is another");
     path_ = !o_.output.empty() ? o_.output : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o" : ".so");
     header_ = fs::path(path_).replace_extension(".h").string();
@@ -110,7 +117,13 @@ class ModelCommand {
     for (const std::string& other : {path_, header_, o_.model})
       if (!o_.weights.empty() && (fs::path(o_.weights).filename().empty() || is_same_file(o_.weights, other)))
         return usage_error(fmt::format("--weights {}: this is no file of its own", o_.weights));
+    std::vector<std::string> others = {path_, header_, o_.model};
+    if (!o_.weights.empty()) others.push_back(o_.weights);
+    HONE_ASSIGN_OR_RETURN(before_, check_report_flags(o_.reports, o_.compare, others));
     return absl::OkStatus();
+  }
+  bool is_here() const {
+    return target_.is_gpu() ? gpu_.device() != nullptr : target_.arch == here_.arch && target_.mcpu == here_.mcpu;
   }
 
   PassContext pass_context(FusionNotes& notes) const {
@@ -159,7 +172,8 @@ class ModelCommand {
     Prepared& p = *prepared_.emplace_back(std::make_unique<Prepared>());
     p.binding = binding;
     PassHooks<Graph> hooks;
-    hooks.after = [&](std::string_view pass, const Graph& g, double) {
+    hooks.after = [&](std::string_view pass, const Graph& g, double seconds) {
+      p.passes.push_back({std::string(pass), static_cast<int64_t>(g.nodes.size()), seconds});
       if (pass == "import" && o_.check) p.imported = g;
     };
     p.graph = prepared_model(binding, p.notes, hooks, &p.growth).graph;
@@ -228,7 +242,7 @@ class ModelCommand {
       if (o_.weights.empty())
         err_ << fmt::format("the weights, {:.1f} GB, are in a file of their own: {}\n",
                             static_cast<double>(built_.weight_bytes) / 1e9, weights_);
-      HONE_RETURN_IF_ERROR(write_atomically(weights_, built_.weights));
+      HONE_RETURN_IF_ERROR(write_atomically(weights_, {built_.weights_begin, built_.weights}));
       written += weights_ + " ";
     } else if (!o_.weights.empty()) {
       err_ << "--weights: the model has none, and no file is written\n";
@@ -238,10 +252,12 @@ class ModelCommand {
         const std::string file =
             object.suffix.empty() ? path_ : fs::path(path_).replace_extension().string() + object.suffix + ".o";
         HONE_RETURN_IF_ERROR(write_object(object, file));
+        artifact_bytes_ += bytes_of_file(file);
         written += file + " ";
       }
     } else {
       link_artifact(built_.objects, target_, name_, path_, o_.sysroot);
+      artifact_bytes_ = bytes_of_file(path_);
       written += path_ + " ";
     }
     HONE_RETURN_IF_ERROR(write_atomically(header_, built_.header));
@@ -276,17 +292,18 @@ class ModelCommand {
   // What is asked of the artifact, variant by variant.
   Status answer() {
     if (o_.json) out_ << built_.json << "\n";
+    figures_.resize(variants_.size());
     for (size_t v = 0; v < variants_.size(); ++v) {
       const BuiltVariant& variant = built_.variants[v];
       const Graph& g = *variants_[v].graph;
       if (!variant.name.empty() && (o_.explain || o_.profile)) out_ << variant.name << ":\n";
       if (o_.explain)
         out_ << layers_text(g, variant.layers, prepared_of(v).notes, target_.is_gpu() ? kGpuAlignment : 1);
-      if (o_.profile) {
-        HONE_ASSIGN_OR_RETURN(const std::string table,
-                              profile_text(g, variant.layers, variants_[v].target, gpu_.device()));
-        out_ << table;
+      std::vector<double>& seconds = figures_[v].kernel_seconds;
+      if (o_.profile || (!o_.reports.empty() && is_here())) {
+        HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target, gpu_.device()));
       }
+      if (o_.profile) out_ << profile_text(g, variant.layers, seconds);
     }
     if (!(o_.bench || o_.check || given_)) return absl::OkStatus();
     for (size_t v = 0; v < variants_.size(); ++v) {
@@ -297,8 +314,40 @@ class ModelCommand {
           {variants_[v].name, *variants_[v].graph, prepared_of(v).imported, built_.variants[v].layers,
            target_.is_gpu() ? here_ : variants_[v].target, kCheckSeconds / static_cast<double>(variants_.size()),
            variants_[v].growth, gpu_.device(), &target_},
-          LoadedModel(path_, name_, threads, weights_, v, gpu_.device()), given_ ? &*given_ : nullptr, out_, err_));
+          LoadedModel(path_, name_, threads, weights_, v, gpu_.device()), given_ ? &*given_ : nullptr, &figures_[v],
+          out_, err_));
     }
+    return absl::OkStatus();
+  }
+
+  // A page, or data, of what was built and measured.
+  Status report() {
+    ModelReport r;
+    r.model = fs::path(o_.model).filename().string();
+    r.hone = hone_version();
+    r.target = to_string(target_);
+    r.when = time_now();
+    r.artifact_bytes = artifact_bytes_;
+    r.weight_bytes = built_.weight_bytes;
+    r.weights_file = built_.weights_file;
+    if (is_here())
+      r.machine = target_.is_gpu() ? gpu_.device()->info().name : cpu_name();
+    else
+      err_ << (target_.is_gpu() ? "--report: no times, as nothing was run on a GPU\n"
+                                : "--report: no times, as this machine is another\n");
+    std::map<int, MachineRoof> roofs;  // by threads
+    for (size_t v = 0; v < variants_.size(); ++v) {
+      const Target& target = variants_[v].target;
+      const bool has_roof = is_here() && !target.is_gpu();
+      if (has_roof && !roofs.contains(target.threads)) roofs[target.threads] = machine_roof(target);
+      const MachineRoof* roof = has_roof ? &roofs[target.threads] : nullptr;
+      if (v == 0 && roof) r.peak_gflops = roof->peak_gflops;
+      const Prepared& p = prepared_of(v);
+      r.variants.push_back(
+          report_of({p.graph, built_.variants[v], target, p.caches(), p.notes, p.passes, figures_[v], roof}));
+    }
+    HONE_RETURN_IF_ERROR(write_reports(r, before_, o_.reports));
+    err_ << fmt::format("wrote {}\n", fmt::join(o_.reports, " "));
     return absl::OkStatus();
   }
 
@@ -332,6 +381,9 @@ class ModelCommand {
   std::vector<ModelVariant> variants_;  ///< each binding's, for the most threads first
   std::optional<TestTensors> given_;    ///< of --inputs
   BuiltModel built_;
+  std::vector<VariantFigures> figures_;  ///< of each variant
+  int64_t artifact_bytes_ = 0;
+  std::optional<ModelReport> before_;  ///< of --compare
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "base/hash.h"
 #include "compiler/graph/evaluate.h"
@@ -94,7 +95,10 @@ std::vector<ValueId> GraphBuilder::add(const Workload& w, const std::vector<Valu
     work_ += work;
     std::vector<TensorData> data;
     for (const ValueId v : inputs) data.push_back(*graph_.value(v).constant);
-    const std::vector<TensorData> computed = evaluate(w, data);
+    // Of weights, mostly; the interpreter takes seconds for large ones.
+    const std::vector<TensorData> computed =
+        w.task() == "transpose" ? std::vector{data[0].transposed(w.attributes.get<std::vector<int64_t>>("perm"))}
+                                : evaluate(w, data);
     for (size_t o = 0; o < computed.size(); ++o) ids.push_back(constant(computed[o], name_of_output(o)));
     return ids;
   }
@@ -110,8 +114,28 @@ ValueId GraphBuilder::add_one(std::string_view op, const AttributeTexts& given, 
   return ids[0];
 }
 
-void GraphBuilder::output(const std::string& name, ValueId value, const TensorType& type) {
-  graph_.outputs.push_back({name, value, type});
+void GraphBuilder::output(const std::string& name, ValueId value, const TensorType& type,
+                          std::optional<Port::Extent> extent) {
+  graph_.outputs.push_back({name, value, type, extent});
+}
+
+void GraphBuilder::tell_extent(size_t axis, ValueId count) {
+  graph_.outputs.back().extent = {axis, 0};
+  counts_.emplace_back(graph_.outputs.size() - 1, count);
+}
+
+Graph GraphBuilder::take() {
+  std::map<ValueId, size_t> outputs;
+  for (const auto& [output, count] : counts_) {
+    const auto [known, is_new] = outputs.emplace(count, graph_.outputs.size());
+    graph_.outputs[output].extent->count = known->second;
+    if (!is_new) continue;
+    std::string name = graph_.outputs[output].name + ".count";
+    const auto is_taken = [&](const Port& p) { return p.name == name; };
+    while (std::any_of(graph_.outputs.begin(), graph_.outputs.end(), is_taken)) name += "_";
+    this->output(name, count, type(count));
+  }
+  return std::move(graph_);
 }
 
 }  // namespace hone

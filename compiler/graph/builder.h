@@ -1,9 +1,11 @@
 // Building graphs: what frontends and passes add nodes with.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "compiler/graph/graph.h"
@@ -35,7 +37,11 @@ class GraphBuilder {
   /// A node whose workload is complete.
   std::vector<ValueId> add(const Workload& w, const std::vector<ValueId>& inputs,
                            const std::vector<std::string>& names = {});
-  void output(const std::string& name, ValueId value, const TensorType& type);
+  void output(const std::string& name, ValueId value, const TensorType& type,
+              std::optional<Port::Extent> extent = std::nullopt);
+  /// The last output has along this axis as many elements as `count` (s64[1]) says, which becomes an output behind all
+  /// others, NAME.count; outputs of one count share it.
+  void tell_extent(size_t axis, ValueId count);
 
   /// Nodes added from now on stand for this node of the model.
   void set_origin(std::string origin) { origin_ = std::move(origin); }
@@ -52,7 +58,7 @@ class GraphBuilder {
   void leave_large_constants() { leaves_large_ = true; }
 
   /// The graph; the builder is of no use afterwards.
-  Graph take() { return std::move(graph_); }
+  Graph take();
 
  private:
   ValueId new_value(std::string_view name, TensorType type);
@@ -64,6 +70,7 @@ class GraphBuilder {
   std::unordered_map<std::string, int> names_;  ///< names in use, and the last number put behind each
   const double most_work_;
   bool leaves_large_ = false;
+  std::vector<std::pair<size_t, ValueId>> counts_;   ///< of tell_extent(): the output's number, and its count
   double work_ = 0;                                  ///< operations that computing constants took
   std::unordered_multimap<size_t, ValueId> shared_;  ///< constants by the hash of their elements
 };

@@ -1,9 +1,12 @@
 #include "compiler/graph/evaluate.h"
 
+#include <cstddef>
+
 #include "compiler/ir/interp.h"
 #include "compiler/ir/layout.h"
 #include "compiler/lower/lower.h"
 #include "compiler/ops/collapse.h"
+#include "compiler/ops/operator.h"
 
 namespace hone {
 
@@ -26,6 +29,7 @@ TensorData to_logical(const TensorData& data, const PhysicalTypes::Tensor& t) {
 TensorData to_physical(const TensorData& data, const PhysicalTypes::Tensor& t) { return moved(data, t, t.type, &pack); }
 
 std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> given) {
+  if (!w.op->define) return call_host_function(*host_function_of(w), given);
   const PhysicalTypes types = physical_types(w);
   std::vector<TensorData> inputs;
   for (size_t i = 0; i < given.size(); ++i) inputs.push_back(to_logical(given[i], types.inputs[i]));
@@ -47,6 +51,21 @@ std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> 
     const Param& p = m.params[inputs.size() + o];
     out.push_back(to_physical({TensorType{p.dtype, p.shape}, std::move(outputs[o])}, types.outputs[o]));
   }
+  return out;
+}
+
+std::vector<TensorData> call_host_function(const HostFunction& f, std::span<const TensorData> inputs) {
+  std::vector<void*> tensors;
+  std::vector<std::string> outputs;
+  for (const TensorData& t : inputs) tensors.push_back(const_cast<char*>(t.bytes().data()));  // it only reads them
+  for (const TensorType& t : f.outputs) outputs.emplace_back(static_cast<size_t>(bytes_of(t)), '\0');
+  for (std::string& bytes : outputs) tensors.push_back(bytes.data());
+  // Of a type that is aligned for all that it holds.
+  std::vector<std::max_align_t> workspace(static_cast<size_t>(f.workspace_bytes) / sizeof(std::max_align_t) + 1);
+  const int32_t code = f.call(f.numbers.data(), tensors.data(), workspace.data());
+  HONE_USER_CHECK(code == 0) << "the model takes a branch that its shapes do not allow, or that is not supported";
+  std::vector<TensorData> out;
+  for (size_t o = 0; o < outputs.size(); ++o) out.emplace_back(f.outputs[o], std::move(outputs[o]));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/ops/host_function.h"
 #include "compiler/ops/physical.h"
 
 namespace hone {
@@ -15,8 +16,12 @@ TensorData to_logical(const TensorData& data, const PhysicalTypes::Tensor& t);
 TensorData to_physical(const TensorData& data, const PhysicalTypes::Tensor& t);
 
 /// The outputs of a workload for these inputs (of its physical types), computed by the naive program of its definition
-/// in the interpreter of the IR: right, and slow (some ten million operations a second).
+/// in the interpreter of the IR: right, and slow (some ten million operations a second). Of an operator that has no
+/// definition, by its function in C.
 std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs);
+
+/// What a function in C computes of these inputs, in this process.
+std::vector<TensorData> call_host_function(const HostFunction& f, std::span<const TensorData> inputs);
 
 /// Computes one node: evaluate(), or something faster that gives the same.
 using Evaluate = std::function<std::vector<TensorData>(const Workload& w, std::span<const TensorData> inputs)>;

@@ -89,6 +89,10 @@ void look_for_faults(const Graph& g, int* node) {
     const std::string what = "output '" + p.name + "'";
     check_port(p, what);
     HONE_USER_CHECK(p.value == kNoValue || is_there[static_cast<size_t>(p.value)]) << what << " is not computed";
+    if (!p.extent) continue;
+    HONE_USER_CHECK(p.extent->axis < p.type.shape.size()) << what << " has no axis " << p.extent->axis;
+    HONE_USER_CHECK(p.extent->count < g.outputs.size() && g.outputs[p.extent->count].type == (TensorType{i64, {1}}))
+        << what << ": output " << p.extent->count << " is no count";
   }
 }
 

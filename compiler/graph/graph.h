@@ -35,6 +35,13 @@ struct Port {
   std::string name;          ///< as the model says
   ValueId value = kNoValue;  ///< none where the tensor has no elements
   TensorType type;           ///< as the model says: of rank 0 too; its elements are those of `value`
+  /// Of an output whose extent a call finds out: along `axis` only the first elements are the model's, as many as the
+  /// output number `count` says, s64[1].
+  struct Extent {
+    size_t axis = 0, count = 0;
+    bool operator==(const Extent&) const = default;
+  };
+  std::optional<Extent> extent = std::nullopt;
 };
 
 struct Graph {

@@ -147,6 +147,16 @@ class GraphParser {
     return static_cast<ValueId>(graph_.values.size()) - 1;
   }
 
+  size_t whole_number(const char* what) {
+    skip_spaces();
+    int64_t number = 0;
+    const std::string_view digits = take_while([](char c) { return c >= '0' && c <= '9'; });
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (digits.empty() || error != std::errc())
+      fail(fmt::format("{} is a whole number{}", what, digits.empty() ? ", not " + seen() : ""));
+    return static_cast<size_t>(number);
+  }
+
   TensorType parse_type() {
     skip_spaces();
     const size_t begin = column_;
@@ -161,13 +171,7 @@ class GraphParser {
     expect("[", "begins a shape");
     if (take("]")) return type;
     do {
-      skip_spaces();
-      int64_t extent = 0;
-      const std::string_view digits = take_while([](char c) { return c >= '0' && c <= '9'; });
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), extent);
-      if (digits.empty() || error != std::errc())
-        fail(fmt::format("an extent is a whole number{}", digits.empty() ? ", not " + seen() : ""));
-      type.shape.push_back(extent);
+      type.shape.push_back(static_cast<int64_t>(whole_number("an extent")));
       require(type.shape.size() <= kMostAxes, "a tensor has at most 32 dimensions");
     } while (take(","));
     expect("]", "ends a shape");
@@ -223,6 +227,11 @@ class GraphParser {
       const TensorType& t = graph_.value(p.value).type;
       if (t.dtype != p.type.dtype || element_count(t.shape) != element_count(p.type.shape))
         fail(fmt::format("%{} is {}, not {}", graph_.value(p.value).name, to_string(t), to_string(p.type)));
+    }
+    if (!is_input && take("extent ")) {
+      p.extent = Port::Extent{whole_number("an axis"), 0};
+      expect("by", "stands between an axis and the output that counts");
+      p.extent->count = whole_number("an output");
     }
     require(at_end(), "nothing follows the type of a port");
     (is_input ? graph_.inputs : graph_.outputs).push_back(std::move(p));

@@ -1,5 +1,6 @@
 #include "compiler/graph/tensor_data.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -67,6 +68,62 @@ TensorData TensorData::reshaped(std::vector<int64_t> shape) const {
   HONE_ICHECK(element_count(shape) == element_count(type_.shape)) << "reshaped " << to_string(type_);
   out.type_.shape = std::move(shape);
   return out;
+}
+
+namespace {
+
+// One axis of a copy: its extent, and how far elements are apart, in bytes, where they are read and written.
+struct CopiedAxis {
+  int64_t extent = 1, from = 0, to = 0;
+};
+
+// Tiles of two axes: along one elements follow each other where they are read, along the other where they are written.
+template <size_t kBytes>
+void copy_plane(const char* from, char* to, const CopiedAxis& a, const CopiedAxis& b) {
+  constexpr int64_t kTile = 16;
+  for (int64_t i = 0; i < a.extent; i += kTile)
+    for (int64_t j = 0; j < b.extent; j += kTile)
+      for (int64_t y = i; y < std::min(a.extent, i + kTile); ++y)
+        for (int64_t x = j; x < std::min(b.extent, j + kTile); ++x)
+          std::memcpy(to + y * a.to + x * b.to, from + y * a.from + x * b.from, kBytes);
+}
+
+template <size_t kBytes>
+void copy_axes(const char* from, char* to, std::span<const CopiedAxis> outer, const CopiedAxis& a,
+               const CopiedAxis& b) {
+  if (outer.empty()) return copy_plane<kBytes>(from, to, a, b);
+  const CopiedAxis& axis = outer.front();
+  for (int64_t i = 0; i < axis.extent; ++i)
+    copy_axes<kBytes>(from + i * axis.from, to + i * axis.to, outer.subspan(1), a, b);
+}
+
+}  // namespace
+
+TensorData TensorData::transposed(const std::vector<int64_t>& perm) const {
+  const size_t rank = perm.size();
+  HONE_ICHECK(rank == type_.shape.size()) << to_string(type_);
+  const int64_t element = type_.dtype.bytes();
+  std::vector<int64_t> from(rank, element);
+  for (size_t d = rank; d-- > 1;) from[d - 1] = from[d] * type_.shape[d];
+  TensorType type{type_.dtype, std::vector<int64_t>(rank)};
+  for (size_t d = 0; d < rank; ++d) type.shape[d] = type_.shape[static_cast<size_t>(perm[d])];
+  std::vector<CopiedAxis> axes(rank);
+  int64_t to = element;
+  for (size_t d = rank; d-- > 0; to *= type.shape[d]) axes[d] = {type.shape[d], from[static_cast<size_t>(perm[d])], to};
+  // The last axis of the result, and that of the source.
+  CopiedAxis a, b;
+  if (!axes.empty()) b = axes.back(), axes.pop_back();
+  const auto last =
+      std::find_if(axes.begin(), axes.end(), [&](const CopiedAxis& axis) { return axis.from == element; });
+  if (last != axes.end()) a = *last, axes.erase(last);
+  std::string bytes(bytes_.size(), '\0');
+  switch (element) {
+    case 1: copy_axes<1>(bytes_.data(), bytes.data(), axes, a, b); break;
+    case 2: copy_axes<2>(bytes_.data(), bytes.data(), axes, a, b); break;
+    case 4: copy_axes<4>(bytes_.data(), bytes.data(), axes, a, b); break;
+    default: copy_axes<8>(bytes_.data(), bytes.data(), axes, a, b); break;
+  }
+  return {type, std::move(bytes)};
 }
 
 std::vector<int64_t> TensorData::numbers() const {

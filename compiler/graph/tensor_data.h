@@ -30,6 +30,9 @@ class TensorData {
   /// The same elements under another shape of as many.
   TensorData reshaped(std::vector<int64_t> shape) const;
 
+  /// Dimension d of the result is dimension perm[d] of this.
+  TensorData transposed(const std::vector<int64_t>& perm) const;
+
   /// All elements as whole numbers (floats are truncated). InternalError for 16-bit floats.
   std::vector<int64_t> numbers() const;
   /// All elements as doubles.

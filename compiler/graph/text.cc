@@ -35,8 +35,9 @@ std::string constant_text(const TensorData& data, int64_t most) {
 std::string to_string(const Graph& g, int64_t most_elements) {
   std::string out = "graph " + escaped(g.name) + "\n";
   const auto port = [&](const char* what, const Port& p) {
-    out += fmt::format("{} \"{}\" {} {}\n", what, escaped(p.name),
-                       p.value == kNoValue ? "none" : "%" + g.value(p.value).name, to_string(p.type));
+    out += fmt::format("{} \"{}\" {} {}{}\n", what, escaped(p.name),
+                       p.value == kNoValue ? "none" : "%" + g.value(p.value).name, to_string(p.type),
+                       p.extent ? fmt::format(" extent {} by {}", p.extent->axis, p.extent->count) : "");
   };
   for (const Port& p : g.inputs) port("input", p);
   std::vector<bool> is_said(g.values.size(), false);

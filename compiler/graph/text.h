@@ -6,6 +6,7 @@
 //   %v = constant f32[64, 3, 3, 3] fill 7               made-up elements, the same for the same number; never printed
 //   %y, %z = OPERATOR(attributes) %data %w   # the model's nodes
 //   output "y" %y f32[1, 4]
+//   output "z" %z f32[9, 4] extent 0 by 2               along axis 0 as many elements as output number 2 says
 //
 // Names of ports stand in quotes, with \" \\ \n and \xHH where they must. A port without elements has `none` for its
 // value. Empty lines and lines that begin with # say nothing.

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/host_layer.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/model/describe_model.h"
 #include "compiler/model/gpu_artifact.h"
@@ -80,7 +81,8 @@ class ModelBuilder {
  private:
   BuiltModel finished() {
     out_.header = model_header(variants_, o_.name, out_.weights_file);
-    for (VariantBuilder& v : variants_) out_.variants.push_back({v.variant().name, std::move(v.layers()), v.memory()});
+    for (VariantBuilder& v : variants_)
+      out_.variants.push_back({v.variant().name, std::move(v.layers()), v.memory(), v.buffers()});
     return std::move(out_);
   }
 
@@ -118,9 +120,9 @@ class ModelBuilder {
     std::map<std::string, std::string> symbols;  // by all that the code depends on
     for (VariantBuilder& v : variants_)
       for (Kernel& k : v.layers().kernels) {
-        const std::string key =
-            fmt::format("{} {} {} {}", content_hash(k.module).hex(), fmt::join(k.is_packed, ""),
-                        fmt::join(k.alignment, ":"), k.in_place ? std::to_string(k.in_place->input) : "apart");
+        const std::string key = fmt::format(
+            "{} {} {} {}", k.host ? to_string(k.workload) : content_hash(k.module).hex(), fmt::join(k.is_packed, ""),
+            fmt::join(k.alignment, ":"), k.in_place ? std::to_string(k.in_place->input) : "apart");
         k.symbol = symbols.emplace(key, fmt::format("{}.{}", o_.name, symbols.size())).first->second;
       }
   }
@@ -141,10 +143,10 @@ class ModelBuilder {
     if (bytes == 0 || (o_.weights_file.empty() && bytes <= o_.most_embedded)) return;
     c_object(weights_object(o_.target.arch), "weights in a file of their own");
     out_.weights_file = o_.weights_file.empty() ? o_.name + ".weights" : o_.weights_file;
-    out_.weights = begin_of_weights(weights);
-    program.weights_file = {out_.weights_file, out_.weights};
-    out_.weights += weights;
-    std::string().swap(weights);
+    out_.weights_begin = begin_of_weights(weights);
+    program.weights_file = {out_.weights_file, out_.weights_begin};
+    out_.weights = std::move(weights);
+    weights.clear();
   }
 
   // Of each kernel once.
@@ -158,12 +160,19 @@ class ModelBuilder {
     std::vector<std::string> objects;
     for (size_t k = 0; k < kernels.size(); ++k) {
       tell("compiling kernels", k, kernels.size());
-      objects.push_back(blaming(kernels[k]->workload, [&] {
-        return emit_layer_object(kernels[k]->module, o_.target, kernels[k]->symbol, kernels[k]->alignment,
-                                 kernels[k]->in_place);
-      }));
+      objects.push_back(blaming(kernels[k]->workload, [&] { return kernel_object(*kernels[k]); }));
     }
+    std::set<std::string> in_c;
+    for (const Kernel* k : kernels)
+      if (k->host && in_c.insert(k->host->name).second)
+        objects.push_back(c_object(host_function_object(k->host->name, o_.target.arch), k->host->name.c_str()));
     return objects;
+  }
+
+  std::string kernel_object(const Kernel& k) const {
+    if (k.host)
+      return emit_host_layer_object(k.host->name, k.host->numbers, k.module.params.size(), k.symbol, o_.target);
+    return emit_layer_object(k.module, o_.target, k.symbol, k.alignment, k.in_place);
   }
 
   const ModelOptions& o_;

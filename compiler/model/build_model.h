@@ -34,10 +34,19 @@ struct ModelVariant {
   const Growth* growth = nullptr;  ///< caches that grow in place; null: there are none; lives as long as the graph
 };
 
+/// A buffer of the arena, as it was planned.
+struct PlannedBuffer {
+  ArenaBuffer needed;
+  int64_t offset = 0;
+  std::vector<ValueId> values;  ///< that lie in it, one after the other; none: it is the workspace of a call
+  size_t call = 0;              ///< whose workspace it is
+};
+
 struct BuiltVariant {
   std::string name;  ///< ModelVariant::name
   Layers layers;
   MemoryPlan memory;
+  std::vector<PlannedBuffer> buffers = {};  ///< those that are not empty
 };
 
 struct BuiltModel {
@@ -49,7 +58,8 @@ struct BuiltModel {
   int64_t weight_bytes = 0;
   int64_t more_weight_bytes = 0;  ///< of these: what the variants behind the first one added
   std::string weights_file;       ///< its name; empty: the weights are in the artifact
-  std::string weights;            ///< what that file holds, for processes to map and share
+  std::string weights_begin;      ///< what that file begins with, for processes to map and share
+  std::string weights;            ///< and what stands behind
 };
 
 /// Compiles the layers, packs the weights and plans the memory. The artifact exports NAME and NAME_run (see

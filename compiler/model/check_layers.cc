@@ -16,6 +16,7 @@
 #include "compiler/model/naive_kernels.h"
 #include "compiler/model/weights.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/operator.h"
 #include "compiler/reference/reference.h"
 
 namespace hone {
@@ -135,6 +136,7 @@ class LayersCheck {
   }
 
   LayerCheck run(const std::vector<TensorData>& inputs) {
+    check_.errors.resize(layers_.calls.size());
     for (size_t v = 0; v < g_.values.size(); ++v) values_[v] = g_.values[v].constant;
     for (size_t i = 0; i < inputs.size(); ++i)
       if (const ValueId v = g_.inputs[i].value; v != kNoValue)
@@ -156,6 +158,9 @@ class LayersCheck {
       out.push_back(in[0].reshaped(g_.value(node.outputs[0]).type.shape));
     } else if (!call_of_.contains(static_cast<int>(n))) {
       out = evaluate(node.workload, in);
+    } else if (const auto& host = layers_.kernels[layers_.calls[call_of_.at(static_cast<int>(n))].kernel].host) {
+      out = call_host_function(*host, in);
+      if (node.workload.op->define) check_host(node, in, out);
     } else {
       const size_t call = call_of_.at(static_cast<int>(n)), kernel = layers_.calls[call].kernel;
       auto& layer = loaded_[kernel];
@@ -167,6 +172,18 @@ class LayersCheck {
         check_.wrong = fmt::format("layer '{}', {}: {}", node.origin, to_string(node.workload), wrong);
     }
     for (size_t o = 0; o < out.size(); ++o) values_[static_cast<size_t>(node.outputs[o])] = std::move(out[o]);
+  }
+
+  // A function in C that has a definition, too, gives what that does, bit by bit.
+  void check_host(const Node& node, const std::vector<TensorData>& in, const std::vector<TensorData>& out) {
+    ++check_.checked;
+    const std::vector<TensorData> expected = naive_.evaluate(node.workload, in);
+    for (size_t o = 0; o < out.size(); ++o) {
+      check_.compared += out[o].elements();
+      if (!std::equal(out[o].bytes().begin(), out[o].bytes().end(), expected[o].bytes().begin()))
+        check_.wrong = fmt::format("layer '{}', {}: the function in C and the definition differ", node.origin,
+                                   to_string(node.workload));
+    }
   }
 
   std::string on_real_inputs(CheckedLayer& layer, const Node& node, size_t call, const std::vector<TensorData>& in,
@@ -182,6 +199,7 @@ class LayersCheck {
       const CheckResult result = layer.compare(o, got[o].data(), std::nullopt);
       check_.compared += layer.samples(o);
       check_.rel_error = std::max(check_.rel_error, result.rel_error);
+      check_.errors[call] = std::max(check_.errors[call].value_or(0), result.rel_error);
       if (!result.ok && !is_as_good_as_naive(layer, node, in, o, result)) wrong = result.message;
       out->push_back(layer.output(o, got[o]));
     }

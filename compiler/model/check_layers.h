@@ -1,6 +1,7 @@
 // Every layer of a model against its reference: on the inputs that it has in the model, and on adversarial ones.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,15 @@
 namespace hone {
 
 struct LayerCheck {
-  size_t checked = 0;               ///< layers
-  int64_t compared = 0;             ///< elements, on the model's inputs
-  double rel_error = 0;             ///< the largest of a layer: the errors' norm as a share of the values', there
-  size_t stressed = 0;              ///< layers that were compared on adversarial inputs, too
-  size_t rounds = 0;                ///< how many such inputs there were in all
-  size_t stress_left_out = 0;       ///< layers for which there was no time to do so
-  std::string wrong;                ///< the first layer that is wrong, and how; empty: none is
+  size_t checked = 0;          ///< layers
+  int64_t compared = 0;        ///< elements, on the model's inputs
+  double rel_error = 0;        ///< the largest of a layer: the errors' norm as a share of the values', there
+  size_t stressed = 0;         ///< layers that were compared on adversarial inputs, too
+  size_t rounds = 0;           ///< how many such inputs there were in all
+  size_t stress_left_out = 0;  ///< layers for which there was no time to do so
+  std::string wrong;           ///< the first layer that is wrong, and how; empty: none is
+  /// By layer: the largest of its outputs' errors on the model's inputs, as above; nothing: it was not compared so.
+  std::vector<std::optional<double>> errors = {};
   std::vector<TensorData> outputs;  ///< of the model, as the layers compute them
 };
 

@@ -79,8 +79,10 @@ ArtifactDescription::Variant describe_variant(const VariantBuilder& v, const std
 void add_ports_and_layers(const VariantBuilder& v, OrderedJson& j) {
   const auto ports = [&](const char* key, std::span<const Port> list) {
     j[key] = OrderedJson::array();
-    for (const Port& p : list)
+    for (const Port& p : list) {
       j[key].push_back({{"name", p.name}, {"dtype", to_string(p.type.dtype)}, {"shape", p.type.shape}});
+      if (p.extent) j[key].back()["extent"] = {{"axis", p.extent->axis}, {"output", p.extent->count}};
+    }
   };
   ports("inputs", inputs_of(v));
   ports("outputs", v.variant().graph->outputs);

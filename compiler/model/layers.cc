@@ -16,7 +16,17 @@ namespace {
 struct Lowered {
   Module module;
   std::string config, source;
+  std::optional<HostFunction> host = std::nullopt;
 };
+
+Lowered in_c(HostFunction f) {
+  Module m;
+  m.workspace_bytes = f.workspace_bytes;
+  for (const auto& [types, role] : {std::pair(&f.inputs, ParamRole::kInput), {&f.outputs, ParamRole::kOutput}})
+    for (const TensorType& t : *types)
+      m.params.push_back({fmt::format("t{}", m.params.size()), role, t.dtype, t.shape, Layout::identity(t.shape)});
+  return {std::move(m), "", "host", std::move(f)};
+}
 
 // Whether the kernel takes the parameter in a layout of its own, which is how its value lies in memory; blocks of 1 lie
 // as none.
@@ -25,6 +35,29 @@ bool lies_as(const Param& p, const TensorType& value) {
   std::vector<int64_t> shape = p.layout.physical_shape();
   if (shape.size() == value.shape.size() + 1 && shape.back() == 1) shape.pop_back();
   return shape == value.shape;
+}
+
+// Nothing runs on the host between a GPU's launches.
+void check_has_gpu_kernel(const Node& node, const Target& target) {
+  try {
+    make_space(node.workload, target);
+  } catch (const UserError&) {
+    throw UserError(fmt::format("layer '{}': {} has no kernel for {}", node.origin, node.workload.task(), target.kind));
+  }
+}
+
+Lowered lower_node(const Graph& g, const Node& node, const Target& target, const ChooseConfig& choose,
+                   const SharedPackings* packings) {
+  if (target.is_gpu())
+    check_has_gpu_kernel(node, target);
+  else if (auto host = host_function_of(node.workload))
+    return in_c(std::move(*host));
+  const Space space = make_space(node.workload, target);
+  ChosenConfig chosen = choose(node.workload, target, space);
+  return blaming(node.workload, [&]() -> Lowered {
+    if (packings) chosen = packings->follow(g, node, target, space, chosen);
+    return {lower_config(node.workload, target, space, chosen.config), space.print(chosen.config), chosen.source};
+  });
 }
 
 }  // namespace
@@ -42,15 +75,7 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
     const std::string text = to_string(node.workload);
     auto it = lowered.find(text);
     if (it == lowered.end()) {
-      const Space space = make_space(node.workload, target);
-      ChosenConfig chosen = choose(node.workload, target, space);
-      if (packings) chosen = blaming(node.workload, [&] { return packings->follow(g, node, target, space, chosen); });
-      it =
-          lowered
-              .emplace(text, Lowered{blaming(node.workload,
-                                             [&] { return lower_config(node.workload, target, space, chosen.config); }),
-                                     space.print(chosen.config), chosen.source})
-              .first;
+      it = lowered.emplace(text, lower_node(g, node, target, choose, packings)).first;
     }
     const Module& whole = it->second.module;
     std::vector<bool> is_packed(whole.params.size(), false);
@@ -69,14 +94,17 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
       HONE_ICHECK(is_packed[p] || lies.shape == whole.params[p].shape)
           << text << ": its kernel has another layout for '" << whole.params[p].name << "'";
     }
-    Module module = target.is_gpu() ? gpu_plain_module(whole, target, is_packed) : plain_module(whole, is_packed);
+    Module module = it->second.host   ? whole
+                    : target.is_gpu() ? gpu_plain_module(whole, target, is_packed)
+                                      : plain_module(whole, is_packed);
     for (const KernelArgument& a : kernel_arguments(module))
       alignment.push_back(is_weight[a.param] ? kArenaAlignment : alignment_of(a.param));
     const std::string key = fmt::format("{} {} {}", text, fmt::join(is_packed, ""), fmt::join(alignment, ":"));
     const auto [place, is_new] = known.emplace(key, out.kernels.size());
     if (is_new)
       out.kernels.push_back({fmt::format("{}.{}", name, out.kernels.size()), node.workload, std::move(module),
-                             is_packed, alignment, it->second.config, it->second.source});
+                             is_packed, alignment, it->second.config, it->second.source, std::nullopt,
+                             it->second.host});
     out.calls.push_back({.node = static_cast<int>(n), .kernel = place->second});
   }
   return out;

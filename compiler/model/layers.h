@@ -14,6 +14,7 @@
 #include "compiler/codegen/llvm/model_entry.h"
 #include "compiler/graph/graph.h"
 #include "compiler/model/storage.h"
+#include "compiler/ops/host_function.h"
 
 namespace hone {
 
@@ -26,6 +27,9 @@ struct Kernel {
   std::vector<int64_t> alignment;  ///< of each kernel argument, bytes
   std::string config, source;      ///< the config, and where it is from (ChosenConfig::source)
   std::optional<InPlace> in_place = std::nullopt;  ///< arguments that lie in one buffer in some of its layers
+  /// A function in C instead of the module's kernels, of which there are none: the module says its parameters and
+  /// workspace.
+  std::optional<HostFunction> host = std::nullopt;
 };
 
 /// One node as a call.

@@ -4,6 +4,7 @@
 #include "compiler/graph/evaluate.h"
 #include "compiler/lower/lower.h"
 #include "compiler/ops/collapse.h"
+#include "compiler/ops/operator.h"
 #include "compiler/runtime/artifact.h"
 
 namespace hone {
@@ -25,7 +26,7 @@ NaiveKernels::~NaiveKernels() = default;
 
 std::vector<TensorData> NaiveKernels::evaluate(const Workload& w, std::span<const TensorData> inputs) {
   const PhysicalTypes types = physical_types(w);
-  if (operations(w, types) < kSmall) return hone::evaluate(w, inputs);
+  if (!w.op->define || operations(w, types) < kSmall) return hone::evaluate(w, inputs);
   std::unique_ptr<LocalKernel>& kernel = kernels_[to_string(w)];
   if (!kernel) {
     const Definition d = collapse(define(w));

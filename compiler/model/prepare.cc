@@ -125,8 +125,8 @@ std::vector<ModelTask> model_tasks(const Graph& g, const Growth* growth) {
   std::map<std::string, size_t> known;
   const Storage storage(g, growth);
   for (size_t i = 0; i < g.nodes.size(); ++i) {
-    if (storage.is_free(i)) continue;
     const Node& n = g.nodes[i];
+    if (storage.is_free(i) || host_function_of(n.workload)) continue;
     const auto [it, is_new] = known.emplace(to_string(n.workload), tasks.size());
     if (is_new) tasks.push_back({n.workload, 0});
     ++tasks[it->second].count;

@@ -47,7 +47,7 @@ Artifact loaded(const BuiltModel& model, const std::string& name) {
     const std::string& path;
     ~Remover() { unlink(path.c_str()); }  // what is mapped stays
   } remover{path};
-  const Status written = write_atomically(path, model.weights);
+  const Status written = write_atomically(path, {model.weights_begin, model.weights});
   HONE_USER_CHECK(written.ok()) << message_of(written);
   map_weights(artifact, name, path);
   return artifact;

@@ -34,8 +34,24 @@ void append(std::vector<std::vector<ElementRun>>* to, const std::vector<std::vec
   for (size_t p = 0; p < from.size(); ++p) (*to)[p].insert((*to)[p].end(), from[p].begin(), from[p].end());
 }
 
+// All that a function in C could touch.
+TouchedElements all_elements(const Module& m) {
+  TouchedElements all;
+  for (const KernelArgument& a : kernel_arguments(m)) {
+    const std::vector<ElementRun> whole{{0, element_count(a.shape)}};
+    const bool is_output = m.params[a.param].role == ParamRole::kOutput;
+    all.read.push_back(is_output ? std::vector<ElementRun>{} : whole);
+    all.written.push_back(is_output ? whole : std::vector<ElementRun>{});
+  }
+  return all;
+}
+
 Tasks tasks_of(const Module& m, int threads) {
   Tasks out;
+  if (m.kernels.empty()) {
+    out.touched.push_back(all_elements(m));
+    return out;
+  }
   out.iterations = iterations_of(m);
   const For* loop = m.kernels.size() == 1 ? whole_parallel_loop(m.kernels[0]) : nullptr;
   out.is_divided = loop && m.workers == threads && out.iterations > 1 && out.iterations <= kMostIterations &&

@@ -140,7 +140,7 @@ ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& las
   const ValueId out = n.outputs[0];
   // Of the threads of a GPU nobody has proved what they read before others write.
   if (v_.target.is_gpu()) return kNoValue;
-  if (n.outputs.size() != 1 || tensor_of(out) || storage_.root(out) != out) return kNoValue;
+  if (kernel.host || n.outputs.size() != 1 || tensor_of(out) || storage_.root(out) != out) return kNoValue;
   for (size_t p = n.inputs.size(); p-- > 0;) {
     const ValueId root = storage_.root(n.inputs[p]);
     const bool is_read_once =
@@ -225,6 +225,18 @@ void VariantBuilder::plan() {
     if (buffer_of[v] >= 0)
       places_[v] = TensorPlace{TensorPlace::In::kArena, memory_.offsets[static_cast<size_t>(buffer_of[v])], 0};
   workspaces_.assign(memory_.offsets.end() - calls, memory_.offsets.end());
+  keep_plan(buffers, buffer_of);
+}
+
+// For those who want to see the plan. The last buffers are the calls' workspaces.
+void VariantBuilder::keep_plan(const std::vector<ArenaBuffer>& buffers, const std::vector<int>& buffer_of) {
+  std::vector<std::vector<ValueId>> values(buffers.size());
+  for (size_t v = 0; v < buffer_of.size(); ++v)
+    if (buffer_of[v] >= 0) values[static_cast<size_t>(buffer_of[v])].push_back(static_cast<ValueId>(v));
+  const size_t of_values = buffers.size() - layers_.calls.size();
+  for (size_t b = 0; b < buffers.size(); ++b)
+    if (buffers[b].bytes > 0)
+      planned_.push_back({buffers[b], memory_.offsets[b], values[b], b < of_values ? 0 : b - of_values});
 }
 
 void VariantBuilder::make_steps(WeightsPacker& packer) {

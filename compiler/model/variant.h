@@ -37,6 +37,8 @@ class VariantBuilder {
   Layers& layers() { return layers_; }
   const Layers& layers() const { return layers_; }
   const MemoryPlan& memory() const { return memory_; }
+  /// What `memory()` is the plan of.
+  const std::vector<PlannedBuffer>& buffers() const { return planned_; }
   const std::vector<OutputCopy>& copies() const { return copies_; }
   /// The steps: a call for each layer, then a copy for each of `copies()`, then a step for the rows of caches that no
   /// layer reads, where there are any.
@@ -57,6 +59,7 @@ class VariantBuilder {
   ValueId new_row(size_t cache) const;
   TensorPlace count_place() const;
   void plan();
+  void keep_plan(const std::vector<ArenaBuffer>& buffers, const std::vector<int>& buffer_of);
   ValueId overwrite_input(size_t call, const std::vector<int>& last_use);
 
   const ModelVariant v_;
@@ -66,6 +69,7 @@ class VariantBuilder {
   std::vector<OutputCopy> copies_;
   Layers layers_;
   MemoryPlan memory_;
+  std::vector<PlannedBuffer> planned_;
   std::vector<int64_t> workspaces_;  ///< by call
   std::vector<int> row_written_;  ///< by cache: the call before which its row is written; behind all: that of the end
   std::vector<ModelStep> steps_;

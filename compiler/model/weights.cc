@@ -57,6 +57,10 @@ std::vector<std::vector<std::optional<WeightsPacker::Packer>>> WeightsPacker::pa
 
 PackedArguments WeightsPacker::pack(const Graph& g, const Layers& layers) {
   const auto packer_of = packers(layers);
+  // Once, instead of growing while it is copied: large models would be there three times.
+  size_t bytes = blob_.size();
+  for (const Value& v : g.values) bytes += v.constant ? v.constant->bytes().size() + alignment_ : 0;
+  blob_.reserve(bytes);
   PackedArguments out;
   for (const Layer& call : layers.calls) {
     const Node& node = g.nodes[static_cast<size_t>(call.node)];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/ops/infer.h"
 #include "compiler/ops/operator.h"
 
 namespace hone {
@@ -12,7 +13,10 @@ const Tensor& Definition::output() const {
   return outputs[0];
 }
 
-Definition define(const Workload& w) { return w.op->define(w); }
+Definition define(const Workload& w) {
+  HONE_USER_CHECK(w.op->define) << w.task() << " is a function in C: there is no program of it";
+  return w.op->define(w);
+}
 
 std::vector<const TensorNode*> stages_of(const Definition& d) {
   std::vector<const TensorNode*> order;
@@ -28,13 +32,10 @@ std::vector<const TensorNode*> stages_of(const Definition& d) {
 }
 
 double tensor_bytes(const Workload& w) {
-  const Definition d = define(w);
-  const auto bytes = [](const Tensor& t) {
-    return static_cast<double>(element_count(t->shape) * t->buffer->dtype.bytes());
-  };
+  const Inferred types = inferred(w);
   double sum = 0;
-  for (const Tensor& t : d.outputs) sum += bytes(t);
-  for (const auto& [tensor, role] : d.inputs) sum += bytes(tensor);
+  for (const auto* tensors : {&types.inputs, &types.outputs})
+    for (const TensorType& t : *tensors) sum += static_cast<double>(element_count(t.shape) * t.dtype.bytes());
   return sum;
 }
 

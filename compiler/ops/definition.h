@@ -24,7 +24,7 @@ struct Definition {
   const Tensor& output() const;
 };
 
-/// As the workload's operator defines it.
+/// As the workload's operator defines it. UserError where it is a function in C alone (host_function.h).
 Definition define(const Workload& w);
 
 /// The stages of `d`, each after those it reads; without placeholders.

@@ -7,6 +7,7 @@
 
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/host_function.h"
 #include "compiler/ops/operator.h"
 
 namespace hone {
@@ -44,6 +45,11 @@ std::string to_string(const TensorType& t) {
 Inferred inferred(Workload w) {
   Inferred out;
   out.workload = std::move(w);
+  if (auto host = host_function_of(out.workload)) {
+    out.inputs = std::move(host->inputs);
+    out.outputs = std::move(host->outputs);
+    return out;
+  }
   const Definition d = define(out.workload);
   for (const auto& [tensor, role] : d.inputs) out.inputs.push_back(type_of(tensor));
   for (const Tensor& t : d.outputs) out.outputs.push_back(type_of(t));

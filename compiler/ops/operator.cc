@@ -50,6 +50,10 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(argmax_operator(functions));
   table.add(argmin_operator(functions));
   table.add(top_k_operator());
+  table.add(nonzero_operator());
+  table.add(non_max_suppression_operator());
+  table.add(unique_operator());
+  table.add(require_operator());
   table.add(attention_operator(functions));
   table.add(cached_attention_operator(functions));
   return table;

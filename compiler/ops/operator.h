@@ -11,6 +11,7 @@
 #include "compiler/ops/attribute.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/functions.h"
+#include "compiler/ops/host_function.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/workload.h"
 
@@ -33,12 +34,14 @@ struct Operator {
   /// The attributes that the types of the inputs say, as texts (see infer()). UserError, one line, where inputs are
   /// missing or have the wrong rank or types.
   std::function<AttributeTexts(std::span<const TensorType> inputs)> infer;
-  /// The workload written down.
+  /// The workload written down. Empty where `host` is all there is.
   std::function<Definition(const Workload&)> define;
   /// Operations of the direct algorithm: see flops().
   std::function<double(const Workload&)> flops;
   /// Where two operators can spell the same workload: the canonical spelling. May be empty.
   std::function<std::optional<Spelling>(const Attributes&)> respell;
+  /// See host_function_of(). Empty for most.
+  std::function<std::optional<HostFunction>(const Workload&)> host = {};
 };
 
 /// The known operators. A value: callers add rows to a copy.
@@ -87,6 +90,11 @@ Operator layer_norm_operator(const FunctionTable& functions);
 Operator rms_norm_operator(const FunctionTable& functions);
 Operator l2_norm_operator(const FunctionTable& functions);
 Operator top_k_operator();
+// Those that are functions in C.
+Operator nonzero_operator();
+Operator non_max_suppression_operator();
+Operator unique_operator();
+Operator require_operator();
 Operator argmax_operator(const FunctionTable& functions);
 Operator argmin_operator(const FunctionTable& functions);
 Operator attention_operator(const FunctionTable& functions);

@@ -4,6 +4,7 @@
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/host_function.h"
 #include "compiler/ops/movement.h"
 #include "compiler/ops/operator.h"
 
@@ -60,6 +61,23 @@ Definition top_k(const Workload& w) {
   return d;
 }
 
+// Counting does n comparisons an element, in vectors; a heap does log k, one by one.
+std::optional<HostFunction> host_top_k(const Workload& w) {
+  constexpr int64_t kMostCounted = 64;
+  const auto& s = w.shape_as<TopKShape>();
+  const int64_t n = s.shape[s.axis], k = s.out[s.axis];
+  if (n <= kMostCounted) return std::nullopt;
+  const auto at = s.shape.begin() + static_cast<std::ptrdiff_t>(s.axis);
+  const DType t = dtypes_of(w).in;
+  return HostFunction{"top_k",
+                      {element_count({s.shape.begin(), at}), n, element_count({at + 1, s.shape.end()}), k,
+                       s.largest ? 1 : 0, order_code(t), t.bytes() * 8},
+                      {{t, s.shape}},
+                      {{i64, s.out}},
+                      8 * n + 16 * k,
+                      &hone_internal_top_k};
+}
+
 AttributeTexts infer_top_k(std::span<const TensorType> inputs) {
   const TensorType& x = input_at(inputs, 0, "x");
   return {{"shape", text_of_extents(x.shape)}, {"dtype", to_string(x.dtype)}};
@@ -81,6 +99,7 @@ Operator top_k_operator() {
   op.shape = [](const Attributes& a) { return std::any(shape_of_top_k(a)); };
   op.infer = &infer_top_k;
   op.define = &top_k;
+  op.host = &host_top_k;
   op.flops = [](const Workload& w) {
     const auto& s = w.shape_as<TopKShape>();
     return static_cast<double>(element_count(s.shape) + element_count(s.out)) * static_cast<double>(s.shape[s.axis]);

@@ -49,6 +49,7 @@ Status status_of(int32_t code) {
     case HONE_BAD_ARGUMENTS:
       return absl::InvalidArgumentError("the kernel refused its arguments (number, dtype, alignment or null data)");
     case HONE_GPU_FAILED: return absl::UnavailableError("the GPU did not run it; its launcher knows why");
+    case HONE_NO_RESULT: return absl::FailedPreconditionError("the model takes a branch that its shapes do not allow");
     default: return absl::InternalError(fmt::format("the kernel returned code {}", code));
   }
 }

@@ -1,4 +1,5 @@
-// The C code that artifacts bring (pool/pool.h, variants/variants.h, weights/weights.h) as machine code.
+// The C code that artifacts bring (pool/pool.h, variants/variants.h, weights/weights.h, host_functions/) as machine
+// code.
 #pragma once
 
 #include <string_view>
@@ -12,6 +13,8 @@ std::string_view pool_object(std::string_view arch);
 std::string_view variants_object(std::string_view arch);
 /// Of weights in a file of their own: hone_internal_map_weights.
 std::string_view weights_object(std::string_view arch);
+/// Of a layer in C (host_functions/host_functions.h): hone_internal_NAME.
+std::string_view host_function_object(std::string_view name, std::string_view arch);
 
 /// A shared library without symbols and with the soname of the one that pool_object's functions are in: linked with, it
 /// makes the loader open that one. Empty where pool_object is.

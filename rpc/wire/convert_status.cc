@@ -96,6 +96,39 @@ void health_to(const DeviceHealth& in, proto::DeviceHealth* out) {
   if (within(in.load, 0, HUGE_VAL)) out->set_load(std::min(*in.load, 1.0));
 }
 
+namespace {
+
+StatusOr<ModelSummary> model_from(const proto::ModelSummary& in) {
+  HONE_RETURN_IF_ERROR(check_numbers("summary.model", {in.seconds(), in.default_seconds()}));
+  HONE_RETURN_IF_ERROR(check_count("summary.model.slowest", in.slowest_size(), ModelSummary::kMaxTasks));
+  ModelSummary out{in.seconds(), in.default_seconds(), in.tasks(), in.missing(), {}};
+  for (const proto::TaskSummary& task : in.slowest()) {
+    HONE_RETURN_IF_ERROR(check_text("summary.model.slowest", task.workload(), kMaxText));
+    HONE_RETURN_IF_ERROR(
+        check_numbers("summary.model.slowest", {task.count(), task.seconds(), task.default_seconds()}));
+    out.slowest.push_back({task.workload(), task.count(), task.seconds(), task.default_seconds(), task.trials()});
+  }
+  return out;
+}
+
+void model_to(const ModelSummary& in, proto::ModelSummary* out) {
+  out->set_seconds(finite(in.seconds));
+  out->set_default_seconds(finite(in.default_seconds));
+  out->set_tasks(in.tasks);
+  out->set_missing(in.missing);
+  for (size_t i = 0; i < in.slowest.size() && i < ModelSummary::kMaxTasks; ++i) {
+    const TaskSummary& task = in.slowest[i];
+    proto::TaskSummary& to = *out->add_slowest();
+    to.set_workload(clean_line(task.workload, kMaxText));
+    to.set_count(finite(task.count));
+    to.set_seconds(finite(task.seconds));
+    to.set_default_seconds(finite(task.default_seconds));
+    to.set_trials(task.trials);
+  }
+}
+
+}  // namespace
+
 StatusOr<Summary> summary_from(const proto::Summary& in) {
   HONE_RETURN_IF_ERROR(check_numbers("summary", {in.best_gflops(), in.best_seconds(), in.trials_per_second()}));
   HONE_RETURN_IF_ERROR(check_count("summary.by_status", in.by_status_size(), kMaxPairs));
@@ -110,6 +143,9 @@ StatusOr<Summary> summary_from(const proto::Summary& in) {
   out.trials_per_second = in.trials_per_second();
   out.by_status = {in.by_status().begin(), in.by_status().end()};
   out.best_config = in.best_config();
+  if (in.has_model()) {
+    HONE_ASSIGN_OR_RETURN(out.model, model_from(in.model()));
+  }
   return out;
 }
 
@@ -121,6 +157,7 @@ void summary_to(const Summary& in, proto::Summary* out) {
   out->set_trials_per_second(finite(in.trials_per_second));
   for (const auto& [key, value] : in.by_status) (*out->mutable_by_status())[clean_line(key, kMaxName)] = value;
   out->set_best_config(clean_line(in.best_config, kMaxText));
+  if (in.model) model_to(*in.model, out->mutable_model());
 }
 
 }  // namespace detail
@@ -183,8 +220,9 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     one.share = session.share();
     one.poisoned = session.poisoned();
     for (const proto::CurvePoint& point : session.curve()) {
-      HONE_RETURN_IF_ERROR(check_numbers("session.curve", {point.seconds(), point.best_gflops()}));
-      one.curve.push_back({point.seconds(), point.trials(), point.best_gflops()});
+      HONE_RETURN_IF_ERROR(
+          check_numbers("session.curve", {point.seconds(), point.best_gflops(), point.model_seconds()}));
+      one.curve.push_back({point.seconds(), point.trials(), point.best_gflops(), point.model_seconds()});
     }
     out.sessions.push_back(std::move(one));
   }
@@ -239,6 +277,7 @@ void to_wire(const FleetStatus& in, proto::StatusReply* out) {
       to.set_seconds(point.seconds);
       to.set_trials(point.trials);
       to.set_best_gflops(point.best_gflops);
+      to.set_model_seconds(point.model_seconds);
     }
   }
   for (const auto& [status, count] : in.results) (*out->mutable_results())[status] = count;

@@ -24,6 +24,7 @@ struct CurvePoint {
   double seconds = 0;  ///< since the session opened
   uint64_t trials = 0;
   double best_gflops = 0;
+  double model_seconds = 0;  ///< ModelSummary::seconds; 0: there are none
 
   bool operator==(const CurvePoint&) const = default;
 };

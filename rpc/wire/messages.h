@@ -200,11 +200,30 @@ struct Blob {
 };
 
 /// For people: the dashboard and `tracker status`.
+/// A workload of a model: how many of its layers it is, and seconds of one of them.
+struct TaskSummary {
+  std::string workload;
+  double count = 0, seconds = 0, default_seconds = 0;
+  uint64_t trials = 0;
+
+  bool operator==(const TaskSummary&) const = default;
+};
+/// What a session that tunes a model says of it.
+struct ModelSummary {
+  double seconds = 0, default_seconds = 0;  ///< of a run, with the best so far and the defaults; 0: not known yet
+  uint64_t tasks = 0, missing = 0;          ///< workloads, and how many of them have no time yet
+  std::vector<TaskSummary> slowest;         ///< kMaxTasks at most, by their share of a run
+
+  static constexpr size_t kMaxTasks = 32;
+  bool operator==(const ModelSummary&) const = default;
+};
+
 struct Summary {
   uint64_t trials = 0, budget = 0;
   double best_gflops = 0, best_seconds = 0, trials_per_second = 0;
   std::map<std::string, uint64_t> by_status;
   std::string best_config;
+  std::optional<ModelSummary> model;
 
   bool operator==(const Summary&) const = default;
 };

@@ -4,7 +4,7 @@ import {after, before, test} from 'node:test';
 
 import {assertClean, faintTexts, live, overflow, startBrowser, until} from './browser.js';
 import {answersOf, startFakeTracker} from './fake_tracker.js';
-import {fleet} from './fixtures.js';
+import {asModel, fleet} from './fixtures.js';
 
 let browser;
 before(async () => (browser = await startBrowser()));
@@ -147,6 +147,35 @@ test('Session page: curve over time and over trials, config, share', async () =>
   });
 });
 
+test('Session page: a model has its time over time, and the gains of its layers', async () => {
+  const state = fleet(), session = asModel(state.sessions[0]);
+  await on(answersOf(state), {path: sessionAt(session.session)}, async (page) => {
+    assert.equal(await page.locator('h1').textContent(), 'model mobilenet.onnx');
+    assert.match(await page.locator('svg.chart').first().getAttribute('aria-label'), /: 5.00 ms a run/);
+    const model = page.locator('section.panel', {has: page.locator('h2', {hasText: /^Model$/})});
+    assert.match(await model.innerText(), /gain\s+1.80×/);
+    assert.match(await model.innerText(), /The 32 that take longest; 8 others/);
+    assert.equal(await model.locator('tbody tr').count(), 32);
+    assert.deepEqual(
+        await model.locator('tbody tr').first().locator('td').allTextContents(),
+        ['conv2dn=1, ci=8, h=56, w=56, co=64', '1', '400.0 µs', '600.0 µs', '1.50×', '8.0%', '40']);
+    assert.equal(await page.locator('h2', {hasText: 'Best config'}).isVisible(), false);
+  });
+  await on(answersOf(state), {}, async (page) => {
+    assert.match(await page.locator('.strip .config').first().textContent(), /5.00 ms a run, 1.80× the default/);
+  });
+});
+
+test('Session page: a model some of whose workloads have no time yet', async () => {
+  const state = fleet(), session = asModel(state.sessions[0], {tasks: 3, missing: 2});
+  await on(answersOf(state), {path: sessionAt(session.session)}, async (page) => {
+    const model = page.locator('section.panel', {has: page.locator('h2', {hasText: /^Model$/})});
+    assert.match(await model.innerText(), /3, 2 of them without a time/);
+    assert.match(await page.locator('svg.chart').first().textContent(), /no data yet/);
+    assert.equal(await model.locator('tbody tr').count(), 1);
+  });
+});
+
 test('Pages of what is not there say so', async () => {
   for (const path of [deviceAt('nobody/cpu'), sessionAt('0000')])
     await on(
@@ -184,6 +213,9 @@ test('Text from outside stays text, wherever it is shown', async () => {
   Object.assign(s, {title: kAttack, device_key: kAttack, labels: [kAttack]});
   s.summary.best_config = `${kAttack},a=${kAttack}`;
   s.summary.by_status = {[kAttack]: 3};
+  asModel(s);
+  Object.assign(s, {title: kAttack});
+  s.summary.model.slowest[0].workload = kAttack;
   state.results = {[kAttack]: 9};
   state.version = kAttack;
   const answers = answersOf(state, {
@@ -202,8 +234,11 @@ test('Text from outside stays text, wherever it is shown', async () => {
 
 test('Every text can be read, light and dark', async () => {
   const state = fleet({devices: 60});
+  asModel(state.sessions[1]);
   for (const dark of [false, true])
-    for (const path of ['/', deviceAt(state.devices[0].key), sessionAt(state.sessions[0].session)])
+    for (const path
+             of ['/', deviceAt(state.devices[0].key), sessionAt(state.sessions[0].session),
+                 sessionAt(state.sessions[1].session)])
       await on(answersOf(state), {path, dark}, async (page) => {
         assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), dark ? 'dark' : 'light');
         assert.deepEqual(await faintTexts(page), [], `${path} ${dark ? 'dark' : 'light'}`);
@@ -235,9 +270,11 @@ test('A phone 360 pixels wide never scrolls sideways', async () => {
   state.devices[0].why = state.devices[1].model = long;
   state.sessions[0].title = long;
   state.sessions[1].summary.best_config = long;
+  asModel(state.sessions[2]).summary.model.slowest[0].workload = long;
   for (const path
            of ['/', deviceAt(state.devices[0].key), deviceAt(state.devices[2].key),
-               sessionAt(state.sessions[0].session), sessionAt(state.sessions[1].session)])
+               sessionAt(state.sessions[0].session), sessionAt(state.sessions[1].session),
+               sessionAt(state.sessions[2].session)])
     await on(answersOf(state), {path, width: 360, height: 740}, async (page) => {
       await page.locator('main h1').waitFor({state: 'attached'});
       assert.equal(await overflow(page), 0, path);

@@ -131,6 +131,24 @@ export function session(i, next, age = 1) {
   };
 }
 
+/** Makes a session one that tunes a model of `tasks` workloads, of which the curve tells the time of a run. */
+export function asModel(session, {tasks = 40, missing = 0} = {}) {
+  const slowest =
+      [...Array(Math.min(32, tasks - missing)).keys()].map((i) => ({
+                                                             workload: `conv2d(n=1,ci=${i + 8},h=56,w=56,co=64)`,
+                                                             count: 1 + i % 3,
+                                                             seconds: 4e-4 / (i + 1),
+                                                             default_seconds: 6e-4 / (i + 1),
+                                                             trials: 40 - i
+                                                           }));
+  const seconds = missing ? 0 : 5e-3;
+  session.title = 'model mobilenet.onnx';
+  session.summary.best_config = '';
+  session.summary.model = {seconds, default_seconds: missing ? 0 : 9e-3, tasks, missing, slowest};
+  if (!missing) session.curve = session.curve.map((point, i, all) => [...point, 9e-3 - 4e-3 * i / (all.length - 1)]);
+  return session;
+}
+
 export function fleet({devices = 14, sessions = 5, seed = 7, age = 1} = {}) {
   const next = random(seed);
   const all = Array.from({length: devices}, (_, i) => device(i, next));

@@ -56,6 +56,7 @@ export class Chart {
 
   /** Another axis, before the next update. */
   setX(x) { this.options.x = x; }
+  setY(y) { this.options.y = y; }
 
   draw() {
     const {height, x, y, series} = this.options;

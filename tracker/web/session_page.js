@@ -2,6 +2,7 @@
 import {Chart} from './chart.js';
 import {h, setAttribute, setShown, setText} from './dom.js';
 import {age, count, moment, number, percent, settings, span, workload} from './format.js';
+import {modelPart} from './model_part.js';
 import {bar, eventList, facts, partsBar, section, statusParts} from './parts.js';
 import {describe} from './session_strips.js';
 
@@ -10,15 +11,23 @@ const kAxes = {
   trials: {kind: 'count', unit: 'trials'}
 };
 
+// Of a model its time is drawn, of anything else the rate.
+const kRate = {
+  unit: 'GFLOPS, best so far'
+},
+      kTime = {
+        unit: 'ms a run, best so far'
+      };
+
 export function sessionPage(app, id) {
-  let axis = 'time', last = null, shownConfig = null;
+  let axis = 'time', last = null, shownConfig = null, isModel = false;
   const heading = h('h1', {tabindex: '-1'}, 'session'), args = h('p', {class: 'config'}), tags = h('p', {class: 'dim'});
   const chart = new Chart({
     label: 'Best so far',
     height: 320,
     ticks: 6,
     x: kAxes.time,
-    y: {unit: 'GFLOPS, best so far'},
+    y: kRate,
     series: [{name: '', tone: 'main', step: true, fill: true}],
     readout: number
   });
@@ -44,6 +53,8 @@ export function sessionPage(app, id) {
     id: share.add('session', h('code', null))
   };
   const config = h('dl', {class: 'knobs'}), noConfig = h('p', {class: 'dim'}, 'Nothing measured yet.');
+  const model = modelPart();
+  const configPart = section('Best config', noConfig, config);
   const results = partsBar('Trials by status'), events = eventList(moment);
   const eventPart = section('Events', events.node);
   const absent = h('p', {class: 'empty', hidden: true});
@@ -54,7 +65,7 @@ export function sessionPage(app, id) {
             h('div', {class: 'tools', role: 'group', 'aria-label': 'The curve'}, choices)),
           chart.node),
         h('div', {class: 'columns'}, section('Search', figures.node, progress.node), section('Fleet', share.node)),
-        section('Best config', noConfig, config), section('Trials by status', results.node), eventPart);
+        model.node, configPart, section('Trials by status', results.node), eventPart);
   const node =
       h('div', null, h('p', {class: 'crumbs'}, h('a', {href: '#/'}, 'Fleet'), ' / session'),
         h('div', {class: 'page-head'}, heading), args, tags, absent, content);
@@ -68,7 +79,9 @@ export function sessionPage(app, id) {
   }
   function draw() {
     const at = axis === 'time' ? 0 : 1;
-    if (last) chart.update([last.map((point) => [point[at], point[2] > 0 ? point[2] : null])]);
+    const value = isModel ? (point) => point[3] * 1e3 : (point) => point[2];
+    chart.setY(isModel ? kTime : kRate);
+    if (last) chart.update([last.map((point) => [point[at], value(point) > 0 ? value(point) : null])]);
   }
 
   return {
@@ -86,9 +99,13 @@ export function sessionPage(app, id) {
       setShown(args, of !== '');
       setText(tags, describe(session));
       last = data.curve ?? session.curve ?? [];
+      isModel = Boolean(summary.model);
       draw();
+      model.update(summary.model);
+      // A model has a config for each workload.
+      setShown(configPart, !isModel);
       f.best.set(summary.best_gflops > 0 ? `${number(summary.best_gflops)} GFLOPS` : '');
-      f.time.set(summary.best_seconds > 0 ? span(summary.best_seconds) : '');
+      f.time.set(summary.best_seconds > 0 && !summary.model ? span(summary.best_seconds) : '');
       f.trials.set(summary.budget ? `${count(summary.trials)} of ${count(summary.budget)}` : count(summary.trials));
       f.rate.set(number(summary.trials_per_second));
       const left = (summary.budget - summary.trials) / summary.trials_per_second;

@@ -2,6 +2,7 @@
 import {Chart} from './chart.js';
 import {h, KeyedList, setAttribute, setShown, setText} from './dom.js';
 import {age, count, number, percent, span, workload} from './format.js';
+import {modelText} from './model_part.js';
 import {pager} from './pager.js';
 import {bar, sessionLink} from './parts.js';
 
@@ -45,7 +46,7 @@ function strip() {
       setAttribute(node, 'data-connected', session.connected);
       setText(
           config,
-          summary.best_config?.replaceAll(',', ', ') ||
+          summary.best_config?.replaceAll(',', ', ') || (summary.model && modelText(summary.model)) ||
               (summary.trials ? 'best config: not told yet' : 'nothing measured yet'));
       setAttribute(config, 'title', summary.best_config ? 'the best config so far' : null);
       setText(best.value, summary.best_gflops > 0 ? number(summary.best_gflops) : '–');

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "base/text.h"
 #include "compiler/ir/layout.h"
@@ -68,8 +69,9 @@ RemoteOptions remote_options(const TunerFlags& f, const Place& place,
   RemoteOptions remote;
   remote.client = place.client;
   remote.open.session = wire::Uuid::random();
-  remote.open.title =
-      tasks.size() == 1 ? tasks[0]->text : fmt::format("{} tasks: {}, ...", tasks.size(), tasks[0]->label);
+  remote.open.title = !f.model.empty()    ? "model " + std::filesystem::path(f.model).filename().string()
+                      : tasks.size() == 1 ? tasks[0]->text
+                                          : fmt::format("{} tasks: {}, ...", tasks.size(), tasks[0]->label);
   remote.open.target_kind = place.target.kind;
   remote.open.device_key = f.device;
   remote.open.labels = f.labels;

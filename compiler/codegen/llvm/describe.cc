@@ -396,9 +396,13 @@ class DescriptionEmitter {
 
   // const char* NAME_error(int32_t code)
   llvm::Function* emit_error() {
-    static constexpr const char* kCodes[] = {"ok", "an access out of bounds was caught; outputs are incomplete", "",
+    static constexpr const char* kCodes[] = {"ok",
+                                             "an access out of bounds was caught; outputs are incomplete",
+                                             "",
                                              "the runtime could not run the iterations",
-                                             "the GPU did not run it; its runtime knows why"};
+                                             "the GPU did not run it; its runtime knows why",
+                                             "the model has no result for these inputs: an If takes a branch that its "
+                                             "shapes do not allow, or that is not supported"};
     std::vector<Constant*> codes, wrongs;
     for (const char* text : kCodes) codes.push_back(data_.text(text));
     // First of the tensors, from number 0, which is none; what is only said of none stands at the end.

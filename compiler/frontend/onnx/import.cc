@@ -10,6 +10,7 @@
 
 #include "compiler/frontend/onnx/import_file.h"
 #include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/ragged.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
@@ -133,6 +134,7 @@ class Importer {
       const Operand* found = scope.find(v.name());
       HONE_USER_CHECK(found) << "nothing computes the output '" << v.name() << "'";
       builder_.output(v.name(), found->id, found->type);
+      if (found->ragged) builder_.tell_extent(found->ragged->axis, found->ragged->count);
     }
     return {builder_.take(), std::move(notes_)};
   }
@@ -416,17 +418,49 @@ class Importer {
       if (const auto with_body = bodies().find(c.node.op_type()); with_body != bodies().end())
         return (this->*with_body->second)(c, scope);
     const auto row = rows().find(domain + ":" + c.node.op_type());
-    if (row != rows().end()) return row->second(c);
+    if (row != rows().end()) return is_ragged(c) ? run_ragged(c, row->second) : row->second(c);
     run_function(c, *functions_.at(c.node.domain() + ":" + c.node.op_type()));
   }
 
-  // An If whose condition is known is the branch that it takes.
+  // An If whose condition is known is the branch that it takes. Of others both branches are computed, and the outputs
+  // are chosen: a branch has no effects.
   void run_if(NodeContext& c, Scope* scope) {
-    const auto condition = c.constant(0, "condition");
-    HONE_USER_CHECK(condition.elements() == 1 && condition.type().dtype.is_bool())
-        << "its condition is " << to_string(condition.type());
-    c.outputs = run_body(graph_of(c, condition.numbers()[0] ? "then_branch" : "else_branch"), {}, scope);
-    HONE_USER_CHECK(c.outputs.size() == static_cast<size_t>(c.node.output_size())) << "its branch has other outputs";
+    const Operand& condition = c.in(0);
+    HONE_USER_CHECK(element_count(condition.type.shape) == 1 && condition.type.dtype.is_bool())
+        << "its condition is " << to_string(condition.type);
+    using Outputs = std::vector<Operand>;
+    const auto branch = [&](const char* name) {
+      Outputs outputs = run_body(graph_of(c, name), {}, scope);
+      HONE_USER_CHECK(outputs.size() == static_cast<size_t>(c.node.output_size())) << "its branch has other outputs";
+      return outputs;
+    };
+    if (const auto known = lowering_.data_of(condition))
+      return void(c.outputs = branch(known->numbers()[0] ? "then_branch" : "else_branch"));
+    const auto before = unsupported_;
+    const auto if_possible = [&](const char* name) -> std::optional<Outputs> {
+      try {
+        return branch(name);
+      } catch (const UserError&) {
+        return std::nullopt;
+      }
+    };
+    const auto if_true = if_possible("then_branch"), if_false = if_possible("else_branch");
+    if (!if_true && !if_false) throw UserError("neither of its branches is supported");
+    if (if_true && if_false) {
+      for (size_t o = 0; o < if_true->size(); ++o)
+        c.outputs[o] = chosen(lowering_, condition, (*if_true)[o], (*if_false)[o]);
+      return;
+    }
+    // Shapes that only the other branch is for, mostly.
+    notes_.push_back(fmt::format("{} takes its {} (the other branch is not for these shapes; calls that take it fail)",
+                                 c.node.name(), if_true ? "then_branch" : "else_branch"));
+    unsupported_ = before;
+    const Operand one = lowering_.reshape(condition, {1}), holds = if_true ? one : lowering_.pointwise("not", {one});
+    c.outputs = if_true ? *if_true : *if_false;
+    for (Operand& x : c.outputs) {
+      HONE_USER_CHECK(!x.is_empty()) << "an output without elements of a branch is not supported";
+      x.id = lowering_.b.add_one("require", {}, {x.id, lowering_.value(holds)});
+    }
   }
 
   static const Graph& graph_of(const NodeContext& c, std::string_view name) {
@@ -462,6 +496,7 @@ class Importer {
     HONE_USER_CHECK(!turns.empty()) << "a loop that collects and takes no turn is not supported";
     std::vector<Operand> parts;
     for (const Operand& t : turns) {
+      HONE_USER_CHECK(!t.ragged) << "it collects what is ragged";
       Extents shape = t.type.shape;
       shape.insert(shape.begin() + NodeContext::axis_of(axis, shape.size() + 1), 1);
       parts.push_back(lowering_.reshape(t, shape));
@@ -469,36 +504,66 @@ class Importer {
     return lowering_.concat(parts, NodeContext::axis_of(axis, parts[0].rank()));
   }
 
-  // Turns are written out, so their number must be known, and the condition after each.
+  // Whether a loop takes its next turn: known, or a bool that a call finds out.
+  struct GoesOn {
+    bool may = true;
+    std::optional<Operand> does = std::nullopt;  ///< none: as `may` says
+  };
+
+  // One condition more.
+  void narrow(GoesOn* goes_on, const Operand& condition) {
+    HONE_USER_CHECK(element_count(condition.type.shape) == 1 && condition.type.dtype.is_bool())
+        << "its condition is " << to_string(condition.type);
+    if (const auto known = lowering_.data_of(condition)) {
+      goes_on->may = goes_on->may && known->numbers()[0] != 0;
+      return;
+    }
+    const Operand one = lowering_.reshape(condition, {1});
+    goes_on->does = goes_on->does ? lowering_.pointwise("and", {*goes_on->does, one}) : one;
+  }
+
+  // Turns are written out, so there must be a most of them. What a turn computes that a call does not take is dropped.
   void run_loop(NodeContext& c, Scope* scope) {
     const Graph& body = graph_of(c, "body");
-    const int64_t most = c.has(0) ? c.constant_number(0, "trip count") : INT64_MAX;
-    const auto holds = [](const TensorData& condition) {
-      HONE_USER_CHECK(condition.elements() == 1 && condition.type().dtype.is_bool())
-          << "its condition is " << to_string(condition.type());
-      return condition.numbers()[0] != 0;
-    };
-    bool goes_on = !c.has(1) || holds(c.constant(1, "condition"));
+    GoesOn goes_on;
+    int64_t most = INT64_MAX;
+    std::optional<Operand> trips;
+    if (c.has(0) && c.in(0).least) {
+      most = c.in(0).known->numbers().at(0);
+      trips = lowering_.reshape(lowering_.cast(whole(c.in(0)), i64), {1});
+    } else if (c.has(0)) {
+      most = c.constant_number(0, "trip count");
+    }
+    if (c.has(1)) narrow(&goes_on, c.in(1));
     std::vector<Operand> carried;
     for (size_t i = 2; i < c.inputs.size(); ++i) carried.push_back(c.in(i));
     HONE_USER_CHECK(static_cast<size_t>(body.output_size()) > carried.size())
         << "its body has " << body.output_size() << " outputs for " << carried.size() << " values";
     HONE_USER_CHECK(body.output_size() == c.node.output_size() + 1) << "its body has other outputs";
     std::vector<std::vector<Operand>> collected(static_cast<size_t>(body.output_size()) - 1 - carried.size());
+    std::optional<Operand> taken;  // turns that a call takes, where that is not all of them
     const Operand yes = lowering_.constant(TensorData({boolean, {}}, std::string(1, '\1')));
-    for (int64_t turn = 0; turn < most && goes_on; ++turn) {
+    for (int64_t turn = 0; turn < most && goes_on.may; ++turn) {
       HONE_USER_CHECK(turn < kMostTurns) << "more than " << kMostTurns << " turns are not supported";
+      if (trips)
+        narrow(&goes_on, lowering_.pointwise("greater", {*trips, lowering_.number(static_cast<double>(turn), i64)}));
+      HONE_USER_CHECK(!goes_on.does || most < INT64_MAX)
+          << "its condition depends on the inputs' elements, and it has no largest trip count";
       std::vector<Operand> inputs{lowering_.number(static_cast<double>(turn), i64), yes};
       inputs.insert(inputs.end(), carried.begin(), carried.end());
       const std::vector<Operand> outputs = run_body(body, inputs, scope);
-      const auto condition = lowering_.data_of(outputs[0]);
-      HONE_USER_CHECK(condition) << "its condition depends on the inputs' elements";
-      goes_on = holds(*condition);
-      for (size_t i = 0; i < carried.size(); ++i) carried[i] = outputs[1 + i];
+      if (goes_on.does && !taken) taken = lowering_.numbers({turn});
+      if (goes_on.does) taken = lowering_.pointwise("add", {lowering_.cast(*goes_on.does, i64), *taken});
+      for (size_t i = 0; i < carried.size(); ++i)
+        carried[i] = goes_on.does ? chosen(lowering_, *goes_on.does, outputs[1 + i], carried[i]) : outputs[1 + i];
       for (size_t i = 0; i < collected.size(); ++i) collected[i].push_back(outputs[1 + carried.size() + i]);
+      narrow(&goes_on, outputs[0]);
     }
     c.outputs = carried;
-    for (const auto& turns : collected) c.outputs.push_back(stacked(turns, 0));
+    for (const auto& turns : collected) {
+      c.outputs.push_back(stacked(turns, 0));
+      if (taken) c.outputs.back().ragged = Ragged{0, lowering_.value(*taken)};
+    }
   }
 
   void run_scan(NodeContext& c, Scope* scope) {
@@ -526,6 +591,7 @@ class Importer {
       return static_cast<size_t>(NodeContext::axis_of(axes[static_cast<size_t>(s)], sequence(s).rank()));
     };
     for (int64_t s = 0; s < sequences; ++s) {
+      HONE_USER_CHECK(!sequence(s).ragged) << "the extent of a sequence is known only when it runs";
       const int64_t extent = sequence(s).type.shape[axis(s)];
       HONE_USER_CHECK(!turns || *turns == extent) << "sequences of " << *turns << " and " << extent;
       turns = extent;

@@ -271,6 +271,7 @@ const Operand& NodeContext::in(size_t i) const {
 }
 
 TensorData NodeContext::constant(size_t i, std::string_view what) const {
+  HONE_USER_CHECK(!in(i).least) << "its " << what << " is known only when it runs";
   auto data = in(i).known ? in(i).known : l.data_of(in(i));
   HONE_USER_CHECK(data) << "its " << what
                         << " must be known while the model is built, and depends on the inputs' elements";
@@ -338,6 +339,7 @@ const RowTable& rows() {
     add_einsum_rows(t);
     add_sampling_rows(t);
     add_recurrent_rows(t);
+    add_selection_rows(t);
     return t;
   }();
   return table;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,13 @@ namespace hone::onnx {
 
 using Extents = std::vector<int64_t>;
 
+/// Along `axis` only the first elements are the model's, as many as `count` (s64[1]) is when a call has computed it.
+struct Ragged {
+  size_t axis = 0;
+  ValueId count = kNoValue;
+  bool operator==(const Ragged&) const = default;
+};
+
 /// A tensor of the model. The graph's value has the same elements in the same order, perhaps under another shape: of
 /// rank 0 there are none in a graph.
 struct Operand {
@@ -24,6 +32,9 @@ struct Operand {
   TensorType type;        ///< as the model has it
   /// Of numbers that a call tells: what they are for the most rows (graph/growth.h), which shapes are made of.
   std::optional<TensorData> known = std::nullopt;
+  /// Of numbers that a call finds out: each lies between this one's and `known`'s, which is the most then (ragged.h).
+  std::optional<TensorData> least = std::nullopt;
+  std::optional<Ragged> ragged = std::nullopt;  ///< `type` has the most elements that there may be
   bool is_empty() const { return id == kNoValue; }
   size_t rank() const { return type.shape.size(); }
 };
@@ -69,6 +80,13 @@ class Lowering {
   /// Whether a constant of so many bytes may be made out of nothing: a quarter of all such bytes each.
   bool may_make(int64_t bytes);
 
+  /// What make() gives, the first time for this key: so that equal things are seen to be equal while a model is read.
+  template <class F>
+  Operand once(const std::vector<int64_t>& key, const F& make) {
+    const auto known = once_.find(key);
+    return known != once_.end() ? known->second : once_.emplace(key, make()).first->second;
+  }
+
   GraphBuilder& b;
   std::string output_name;  ///< for the value that is added next
 
@@ -76,6 +94,7 @@ class Lowering {
   ModelFile& file_;
   const int64_t most_bytes_;
   int64_t made_bytes_ = 0;
+  std::map<std::vector<int64_t>, Operand> once_;
 };
 
 /// A number as chains have it.
@@ -133,5 +152,6 @@ void add_fourier_rows(RowTable& t);
 void add_einsum_rows(RowTable& t);
 void add_sampling_rows(RowTable& t);
 void add_recurrent_rows(RowTable& t);
+void add_selection_rows(RowTable& t);
 
 }  // namespace hone::onnx

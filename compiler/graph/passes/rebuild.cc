@@ -25,7 +25,7 @@ void Rebuild::copy(const Node& n) {
 }
 
 Graph Rebuild::end() {
-  for (const Port& p : g_.outputs) b_.output(p.name, p.value == kNoValue ? kNoValue : now(p.value), p.type);
+  for (const Port& p : g_.outputs) b_.output(p.name, p.value == kNoValue ? kNoValue : now(p.value), p.type, p.extent);
   return remove_dead(b_.take());
 }
 

@@ -77,7 +77,8 @@ class LayoutRewriter {
       else
         add_plain(g_.nodes[n]);
     }
-    for (const Port& p : g_.outputs) b_.output(p.name, p.value == kNoValue ? kNoValue : plain(p.value), p.type);
+    for (const Port& p : g_.outputs)
+      b_.output(p.name, p.value == kNoValue ? kNoValue : plain(p.value), p.type, p.extent);
     return {remove_dead(b_.take()), std::move(done_)};
   }
 

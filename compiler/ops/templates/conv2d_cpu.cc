@@ -15,19 +15,30 @@ namespace {
 // Choices of `algorithm`. 2, 4 and 6 are Winograd's F(m x m, 3 x 3).
 enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kPlanar = 3, kWinograd2 = 2, kWinograd4 = 4, kWinograd6 = 6 };
 
-// Whether the channels are planes, whose columns are the only vectors that memory has.
-bool is_planar_convolution(const Workload& w) {
-  const LayoutChoice& layout = layout_of(w);
-  return !layout.blocked && layout.in == "NCHW" && layout.out == "NCHW" && conv_shape(w).groups == 1;
+// Whether half a vector of channels or more divides those of a group: a block that lies in two groups has no one input.
+bool groups_have_blocks(const Workload& w, const Target& target) {
+  const ConvShape& c = conv_shape(w);
+  const int64_t lanes = target.lanes(accumulator_bits(w));
+  for (int64_t block = ceil_div(lanes, 2); block <= 2 * lanes; ++block)
+    if ((c.co / c.groups) % block == 0) return true;
+  return false;
 }
 
-std::vector<int64_t> algorithms_for(const Workload& w) {
+// Whether the channels are planes, whose columns are the only vectors that memory has.
+bool is_planar_convolution(const Workload& w, const Target& target) {
+  const LayoutChoice& layout = layout_of(w);
+  const bool has_planes = !layout.blocked && layout.in == "NCHW" && layout.out == "NCHW";
+  if (conv_shape(w).groups == 1) return has_planes;
+  return (has_planes || (layout.in_block == 0 && layout.out_block == 0)) && !groups_have_blocks(w, target);
+}
+
+std::vector<int64_t> algorithms_for(const Workload& w, const Target& target) {
   std::vector<int64_t> out{kDirect};
   // Rows of pixels of several padded images: without channel blocks the input's index is one sum whose bounds the
   // verifier cannot prove.
   const ConvShape& c = conv_shape(w);
   if (c.groups == 1 && (c.n == 1 || !is_padded(c) || layout_of(w).blocked)) out.push_back(kGemm);
-  if (is_planar_convolution(w)) out.push_back(kPlanar);
+  if (is_planar_convolution(w, target)) out.push_back(kPlanar);
   // Transforms are vectors of channels: these must lie together.
   for (const int64_t m : {kWinograd2, kWinograd4, kWinograd6})
     if (winograd_applies(w, static_cast<int>(m)) && layout_of(w).in != "NCHW") out.push_back(m);
@@ -78,7 +89,7 @@ int64_t usual_algorithm(const Workload& w, const Target& target) {
   const LayoutChoice& layout = layout_of(w);
   if (layout.in_block > 1 && layout.out_block > 1) return usual_in_blocks(w, target);
   const bool few_columns = conv_shape(w).ow < target.lanes(accumulator_bits(w)) / 2;
-  return is_planar_convolution(w) && !few_columns ? kPlanar : kDirect;
+  return is_planar_convolution(w, target) && !few_columns ? kPlanar : kDirect;
 }
 
 }  // namespace
@@ -103,7 +114,7 @@ void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes
 }
 
 void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const std::vector<int64_t> algorithms = algorithms_for(w);
+  const std::vector<int64_t> algorithms = algorithms_for(w, target);
   const int64_t algorithm = knobs.choice("algorithm", algorithms, usual_algorithm(w, target),
                                          {{kDirect, "direct"},
                                           {kGemm, "gemm"},

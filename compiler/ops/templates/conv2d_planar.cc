@@ -21,10 +21,11 @@ struct PlanarTile {
   int64_t channels = 1, columns = 1, rows = 1;
 };
 
-// Channels of a tile: all where they are few, so that data is read once.
-std::vector<int64_t> planar_channel_tiles(int64_t co) {
+// Channels of a tile: all where they are few, so that data is read once; of several groups, of one of them.
+std::vector<int64_t> planar_channel_tiles(const ConvShape& c) {
   std::set<int64_t> out;
-  for (const int64_t t : {1, 2, 3, 4, 6, 8, 12}) out.insert(std::min(t, co));
+  for (const int64_t t : {1, 2, 3, 4, 6, 8, 12})
+    if (const int64_t tile = std::min(t, c.co); c.groups == 1 || (c.co / c.groups) % tile == 0) out.insert(tile);
   return {out.begin(), out.end()};
 }
 
@@ -53,7 +54,7 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   const int64_t lanes = target.lanes(accumulator_bits(w));
 
   constexpr int64_t kMostRows = 4;
-  const std::vector<int64_t> channel_tiles = planar_channel_tiles(c.co), widths = vector_blocks(c.ow, lanes, c.ow);
+  const std::vector<int64_t> channel_tiles = planar_channel_tiles(c), widths = vector_blocks(c.ow, lanes, c.ow);
   const PlanarTile usual = usual_planar_tile(c, channel_tiles, widths, kMostRows, target, lanes);
   const int64_t oc_tile = knobs.choice("p_tile_oc", channel_tiles, usual.channels);
   const int64_t width = knobs.choice("p_tile_ow", widths, usual.columns);
@@ -119,9 +120,11 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
     schedule_padding(s, pad, 1, lanes, pad_at == kOnce);
   }
   s.parallel(task);
-  s.transform_layout(
-      "weight",
-      Layout{{{0, oc_tile, ceil_div(c.co, oc_tile)}, {1, 1, c.ci}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, oc_tile}}});
+  s.transform_layout("weight", Layout{{{0, oc_tile, ceil_div(c.co, oc_tile)},
+                                       {1, 1, c.ci / c.groups},
+                                       {2, 1, c.kh},
+                                       {3, 1, c.kw},
+                                       {0, 1, oc_tile}}});
 }
 
 }  // namespace hone

@@ -22,7 +22,8 @@ enum {
   HONE_BAD_ARGUMENTS = 2, /* wrong number of tensors, a null or misaligned data pointer, another dtype or ABI version */
   HONE_PANIC = 3,         /* only from a runtime's parallel_for: it could not run the iterations */
   HONE_GPU_FAILED =
-      4 /* only from a runtime's HoneGpu, which knows why: the code was not loaded, no memory, a kernel died */
+      4, /* only from a runtime's HoneGpu, which knows why: the code was not loaded, no memory, a kernel died */
+  HONE_NO_RESULT = 5 /* the model takes a branch of an If that its shapes do not allow, or that is not supported */
 };
 
 /* Runs the iterations begin .. end-1 as worker number `worker`. Non-zero ends the region with that code. */

@@ -7,8 +7,8 @@
 namespace hone::c_objects {
 
 struct Asset {
-  /// pool-ARCH.o, variants-ARCH.o and weights-ARCH.o, objects; libpthread-ARCH.so, a library of that soname without
-  /// symbols
+  /// pool-ARCH.o, variants-ARCH.o, weights-ARCH.o and those of host_functions, objects; libpthread-ARCH.so, a library
+  /// of that soname without symbols
   std::string_view name;
   std::string_view bytes;
 };

@@ -87,6 +87,12 @@ TEST(GpuModels, RefuseWhatTheyDoNotHave) {
   const Target target = Target::parse("opencl -sms=2");
   ModelOptions options{"m", target, &default_config};
   options.host = host_target(1);
+  const Graph places = read_graph(R"(graph g
+input "mask" %mask bool[40]
+%places, %count = nonzero(n=40) %mask
+output "places" %places s64[40]
+)");
+  EXPECT_THAT(refusal_of([&] { build_model(places, options); }), HasSubstr("nonzero has no kernel for opencl"));
   options.weights_file = "m.weights";
   EXPECT_THAT(refusal_of([&] { build_model(g, options); }), HasSubstr("weights in itself"));
   options.weights_file = "", options.most_embedded = 100;

@@ -1,7 +1,10 @@
 // Graphs: how they are built, what is wrong with broken ones, what they compute.
 #include "compiler/graph/graph.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
+
+#include <random>
 
 #include "compiler/graph/builder.h"
 #include "compiler/graph/evaluate.h"
@@ -199,6 +202,29 @@ TEST(TensorData, AsNumbers) {
   EXPECT_THAT(TensorData::of_numbers({-1, 3}).reshaped({2, 1}).values(), ElementsAre(-1, 3));
   EXPECT_THROW(TensorData({f32, {2}}, "1234567"), InternalError);
   EXPECT_THROW(TensorData::of_numbers({1, 2}).reshaped({3}), InternalError);
+}
+
+TEST(TensorData, TransposesAsTheOperatorDoes) {
+  std::mt19937 random(6);
+  for (const char* dtype : {"u8", "f16", "f32", "f64"})
+    for (const auto& [shape, perm] :
+         std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{{{5}, {0}},
+                                                                            {{35, 18}, {1, 0}},
+                                                                            {{1, 19, 1}, {2, 0, 1}},
+                                                                            {{3, 20, 4, 17}, {0, 2, 3, 1}},
+                                                                            {{3, 20, 4, 17}, {3, 1, 0, 2}},
+                                                                            {{2, 3, 4, 5}, {1, 0, 2, 3}}}) {
+      const TensorType type{parse_dtype(dtype), shape};
+      std::string bytes(static_cast<size_t>(bytes_of(type)), '\0');
+      for (char& c : bytes) c = static_cast<char>(random() % 64);
+      const TensorData x(type, bytes);
+      const Workload w = infer(test_operators(), "transpose",
+                               AttributeTexts{{"perm", fmt::format("{}", fmt::join(perm, ":"))}}, {{type}})
+                             .workload;
+      const TensorData wanted = evaluate(w, {{x}})[0], got = x.transposed(perm);
+      EXPECT_EQ(got.type(), wanted.type());
+      EXPECT_TRUE(std::equal(got.bytes().begin(), got.bytes().end(), wanted.bytes().begin(), wanted.bytes().end()));
+    }
 }
 
 }  // namespace

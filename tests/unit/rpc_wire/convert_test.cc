@@ -306,6 +306,32 @@ TEST(Convert, ASummaryIsBoundedInAllItsParts) {
   EXPECT_FALSE(from_wire(std::move(wire)).ok());
 }
 
+TEST(Convert, AModelsSummaryRoundTripsWithinItsBounds) {
+  Summary in;
+  in.model = ModelSummary{1.5e-3, 3e-3, 40, 2, {{"dense(m=1)", 3, 1e-4, 2e-4, 64}, {"conv2d(n=1)", 1, 5e-5, 0, 8}}};
+  proto::SessionToTracker wire;
+  to_wire(FromSession(in), &wire);
+  EXPECT_EQ(std::get<Summary>(from_wire(proto::SessionToTracker(wire)).value()), in);
+  const auto is_refused = [&](const auto& change) {
+    proto::SessionToTracker changed = wire;
+    change(*changed.mutable_summary()->mutable_model());
+    return !from_wire(std::move(changed)).ok();
+  };
+  EXPECT_FALSE(is_refused([](proto::ModelSummary&) {}));
+  EXPECT_TRUE(is_refused([](proto::ModelSummary& m) { m.set_seconds(std::nan("")); }));
+  EXPECT_TRUE(is_refused([](proto::ModelSummary& m) { m.mutable_slowest(0)->set_seconds(-1); }));
+  EXPECT_TRUE(
+      is_refused([](proto::ModelSummary& m) { m.mutable_slowest(0)->set_workload(std::string(1 << 20, 'x')); }));
+  EXPECT_TRUE(is_refused([](proto::ModelSummary& m) {
+    while (m.slowest_size() <= static_cast<int>(ModelSummary::kMaxTasks)) m.add_slowest();
+  }));
+  // Who sends more than that sends the first ones.
+  in.model->slowest.resize(ModelSummary::kMaxTasks + 5);
+  proto::SessionToTracker longer;
+  to_wire(FromSession(in), &longer);
+  EXPECT_EQ(longer.summary().model().slowest_size(), static_cast<int>(ModelSummary::kMaxTasks));
+}
+
 TEST(Convert, TheFleetsStatusRoundTrips) {
   FleetStatus fleet;
   DeviceStatus& device = fleet.devices.emplace_back();
@@ -326,7 +352,7 @@ TEST(Convert, TheFleetsStatusRoundTrips) {
   session.device_seconds = 12.5;
   session.share = 0.25;
   session.poisoned = 2;
-  session.curve = {{1, 8, 10}, {2.5, 64, 40}};
+  session.curve = {{1, 8, 10}, {2.5, 64, 40, 1e-3}};
   fleet.queued = 5, fleet.leased = 6, fleet.oldest_s = 7, fleet.now = 1e9;
   proto::StatusReply wire;
   to_wire(fleet, &wire);

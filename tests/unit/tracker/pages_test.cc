@@ -126,6 +126,31 @@ TEST(StatusText, ColoursAreItsOwnAndNobodyElsesCommandsPass) {
   EXPECT_THAT(coloured, Not(HasSubstr("\x1b[2J")));
 }
 
+TEST(Json, TellsWhatASessionSaysOfAModel) {
+  FakeFleet fleet({.started_unix_s = 1e9});
+  const auto session = fleet.open(wire::Uuid::random());
+  wire::Summary summary;
+  summary.trials = 1;
+  fleet.tracker->session_message(session, summary);
+  summary.trials = 8;
+  summary.best_gflops = 5;
+  summary.model = wire::ModelSummary{2e-3, 5e-3, 3, 0, {{"dense(m=1)", 2, 1e-3, 2e-3, 8}}};
+  fleet.clock.advance(2s);
+  fleet.tracker->session_message(session, summary);
+  const wire::FleetStatus status = fleet.tracker->status();
+  const Json one = Json::parse(session_detail_json(fleet.tracker->session_detail(status.sessions.at(0).id).value()));
+  EXPECT_EQ(one["curve"], Json::parse("[[0.0, 1, 0.0], [2.0, 8, 5.0, 0.002]]"));
+  const Json& model = one["session"]["summary"]["model"];
+  EXPECT_EQ(model["seconds"], 2e-3);
+  EXPECT_EQ(model["default_seconds"], 5e-3);
+  EXPECT_EQ(model["slowest"][0]["workload"], "dense(m=1)");
+  EXPECT_EQ(model["slowest"][0]["count"], 2);
+  // The list of sessions has the sums alone.
+  const Json listed = Json::parse(state_json(status))["sessions"][0]["summary"]["model"];
+  EXPECT_EQ(listed["seconds"], 2e-3);
+  EXPECT_EQ(listed["slowest"], Json::array());
+}
+
 TEST(Json, HasTheKeysOfTheContract) {
   FakeFleet fleet({.started_unix_s = 1e9});
   const auto agent = fleet.agent("a", 1);

@@ -131,6 +131,62 @@ TEST(Tasks, AModelsSearchEndsWithItsGains) {
   for (const SessionOutcome& o : out->tasks) EXPECT_TRUE(o.best && o.best->confirmed);
 }
 
+TEST(Tasks, AModelsSessionTellsTheTrackerWhatARunTakes) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Several s(space, log);
+  s.add("small(n=1)", 1e6, 1, space);
+  s.add("big(n=1)", 1e8, 2, space);
+  s.options.is_model = true;
+  const auto out = s.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  const auto& model = s.measurer.last_summary.model;
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->tasks, 2u);
+  EXPECT_EQ(model->missing, 0u);
+  ASSERT_EQ(model->slowest.size(), 2u);
+  EXPECT_EQ(model->slowest[0].workload, "big(n=1)") << "what takes most of a run comes first";
+  EXPECT_EQ(model->slowest[0].count, 2);
+  EXPECT_EQ(model->slowest[0].trials, out->tasks[1].trials);
+  double seconds = 0, default_seconds = 0;
+  for (const wire::TaskSummary& task : model->slowest) {
+    EXPECT_LE(task.seconds, task.default_seconds);
+    seconds += task.count * task.seconds;
+    default_seconds += task.count * task.default_seconds;
+  }
+  EXPECT_DOUBLE_EQ(model->seconds, seconds);
+  EXPECT_DOUBLE_EQ(model->default_seconds, default_seconds);
+}
+
+TEST(Tasks, ThoseOfNoModelTellNoRun) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Three s(space, log);
+  ASSERT_TRUE(s.go().ok());
+  EXPECT_FALSE(s.measurer.last_summary.model);
+}
+
+TEST(Tasks, AModelWithMissingTimesHasNoTimeOfARun) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Several s(space, log);
+  s.add("good(n=1)", 1e6, 1, space);
+  s.add("bad(n=1)", 1e6, 1, space);
+  s.options.is_model = true;
+  s.measurer.measure_task = [&](size_t t, const Candidate& c) {
+    if (t == 1) return FakeMeasurer::failed(wire::ResultStatus::kRunFailed, "it crashed");
+    return FakeMeasurer::timed(s.tasks[t].flops / (toy::speed_of(s.tasks[t].space, c.config) * 1e9));
+  };
+  ASSERT_TRUE(s.go().ok());
+  const auto& model = s.measurer.last_summary.model;
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->missing, 1u);
+  EXPECT_EQ(model->seconds, 0);
+  EXPECT_EQ(model->default_seconds, 0);
+  ASSERT_EQ(model->slowest.size(), 1u);
+  EXPECT_EQ(model->slowest[0].workload, "good(n=1)");
+}
+
 TEST(Tasks, ManyTasksWaitLongerForGains) {
   EXPECT_EQ(gains_window(1), 256u);
   EXPECT_EQ(gains_window(30), 960u);

@@ -1,0 +1,31 @@
+// The files of `tensorc m.onnx --report FILE --compare FILE`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/report/model_report.h"
+
+namespace hone {
+
+/// Whether two paths lead to one file, which need not be there.
+bool is_same_file(const std::string& a, const std::string& b);
+
+/// Before anything is built: that each file can be a report, and is none of `others`; and the report of `compare` where
+/// it is not empty. Usage errors, or UserError for a file that is no report.
+StatusOr<std::optional<ModelReport>> check_report_flags(const std::vector<std::string>& reports,
+                                                        const std::string& compare,
+                                                        const std::vector<std::string>& others);
+
+/// Writes `report`, compared with `before` where there is one, to each file: .json its data, others the page.
+Status write_reports(const ModelReport& report, const std::optional<ModelReport>& before,
+                     const std::vector<std::string>& files);
+
+/// `2026-01-31 12:00`, UTC.
+std::string time_now();
+/// What the system calls this machine's CPU; empty where it has no name.
+std::string cpu_name();
+
+}  // namespace hone

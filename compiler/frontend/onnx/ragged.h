@@ -1,0 +1,34 @@
+// Tensors of which only a call finds out how much there is: they have their largest shape, and along one axis only the
+// first elements are the model's. What lies behind these is filler: any numbers, as valid as places.
+#pragma once
+
+#include "compiler/frontend/onnx/lowering.h"
+
+namespace hone::onnx {
+
+/// What Lowering::once() keeps for these files: begins its keys.
+enum Once : uint8_t { kIsThere, kPlaces, kComparison, kJoinedMasks };
+
+/// x with `count` (s64[1]) of its elements along the axis: cut where the count is known.
+Operand with_extent(Lowering& l, const Operand& x, size_t axis, ValueId count);
+/// x without that: all of it.
+Operand whole(Operand x);
+
+/// [1, …, n, …, 1] of `rank` axes: which of the n elements along the axis are among the first `count`.
+Operand is_there(Lowering& l, size_t axis, ValueId count, int64_t n, size_t rank);
+/// x, and `filler`, of rank 0, instead of what is behind its elements. x itself where it is not ragged.
+Operand filled(Lowering& l, const Operand& x, const Operand& filler);
+/// The same with zeros.
+Operand filled_with_zeros(Lowering& l, const Operand& x);
+/// a where the condition, of one bool, holds, else b: of one type, and of shapes that differ in one axis at most.
+Operand chosen(Lowering& l, const Operand& condition, const Operand& a, const Operand& b);
+
+/// Where bools are true, ascending, in row-major order: s64 of one axis, ragged.
+Operand places_of_true(Lowering& l, const Operand& mask);
+
+/// Whether a call finds out an input's extent, or numbers that it is made of.
+bool is_ragged(const NodeContext& c);
+/// `row` for such inputs. UserError where nothing is known of how the operator treats them.
+void run_ragged(NodeContext& c, Row row);
+
+}  // namespace hone::onnx

@@ -1,0 +1,28 @@
+// Operators whose layers are functions in C: what is sequential, or how much of it there is depends on data.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ops/infer.h"
+#include "compiler/runtime/host_functions/host_functions.h"
+
+namespace hone {
+
+/// How a workload is computed by a function of compiler/runtime/host_functions.
+struct HostFunction {
+  std::string name;              ///< `nonzero`: hone_internal_nonzero
+  std::vector<int64_t> numbers;  ///< its sizes, as it wants them
+  std::vector<TensorType> inputs, outputs;
+  int64_t workspace_bytes = 0;
+  HoneHostFunction call = nullptr;  ///< that function in this process
+};
+
+/// Nothing for workloads that templates make kernels of.
+std::optional<HostFunction> host_function_of(const Workload& w);
+
+/// How host functions are told in which order elements of a type are (host_functions/order.h).
+int64_t order_code(DType t);
+
+}  // namespace hone

@@ -1,0 +1,29 @@
+// Two builds of a model beside each other: `tensorc --report new.html --compare old.html`.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "compiler/report/model_report.h"
+
+namespace hone {
+
+/// Layers of two builds that are one: of the same workload and nodes, else of the same nodes, else of the same
+/// workload.
+struct LayerPair {
+  std::optional<size_t> before, now;  ///< which layer of each; nothing: it is new, or gone
+  bool operator==(const LayerPair&) const = default;
+};
+
+/// Each layer of both once: those of `now` in order, then those that are gone.
+std::vector<LayerPair> pair_layers(const std::vector<ReportLayer>& before, const std::vector<ReportLayer>& now);
+
+/// What stands under `compared` in the JSON of `now`: the older build's figures, what keeps times from being compared,
+/// and for each variant of `now` the older one's layers (of the same name, else of the same threads and inputs; of one
+/// each, the one).
+OrderedJson compare_reports(const ModelReport& before, const ModelReport& now);
+
+}  // namespace hone

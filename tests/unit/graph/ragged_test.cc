@@ -1,0 +1,368 @@
+// Tensors of which a call finds out how much there is: what operators make of them is what they make of the tensor
+// that is as long from the beginning.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <random>
+
+#include "compiler/graph/extents.h"
+#include "compiler/graph/text.h"
+#include "tests/unit/graph/onnx_models.h"
+
+namespace hone {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int64_t kRows = 7, kColumns = 3;
+
+TensorData floats(const std::vector<int64_t>& shape, const std::vector<float>& v) {
+  return {{f32, shape}, floats_of(v)};
+}
+TensorData bools(const std::string& bytes) { return {{boolean, {std::ssize(bytes)}}, bytes}; }
+
+// x, f32[7, 3], and `mask`; v is the rows of x that the mask has, and u those of 2 x.
+TestModel selecting(int64_t opset = 17) {
+  TestModel m(opset);
+  m.input("x", {kRows, kColumns}).input("mask", {kRows}, kBool);
+  m.node("Compress", {"x", "mask"}, {"v"}).number("axis", 0);
+  m.node("Add", {"x", "x"}, {"x2"}).node("Compress", {"x2", "mask"}, {"u"}).number("axis", 0);
+  return m;
+}
+
+struct Operation {
+  const char* name;
+  std::function<void(TestModel&)> add;  ///< computes y of v and u
+};
+
+const std::vector<Operation>& operations() {
+  static const std::vector<Operation> all = {
+      {"Relu", [](TestModel& m) { m.node("Relu", {"v"}, {"y"}); }},
+      {"Add",
+       [](TestModel& m) {
+         m.node("Add", {"v", "u"}, {"y"});
+       }},
+      {"Transpose",
+       [](TestModel& m) {
+         m.node("Transpose", {"v"}, {"y"}).ints("perm", {1, 0});
+       }},
+      {"Unsqueeze",
+       [](TestModel& m) {
+         m.numbers("a", {1}, {0}).node("Unsqueeze", {"v", "a"}, {"y"});
+       }},
+      {"Reshape to a row",
+       [](TestModel& m) {
+         m.numbers("s", {1}, {-1}).node("Reshape", {"v", "s"}, {"y"});
+       }},
+      {"Reshape by its shape",
+       [](TestModel& m) {
+         m.node("Shape", {"v"}, {"s"}).node("Reshape", {"u", "s"}, {"y"});
+       }},
+      {"Shape", [](TestModel& m) { m.node("Shape", {"v"}, {"y"}); }},
+      {"Size", [](TestModel& m) { m.node("Size", {"v"}, {"y"}); }},
+      {"ConstantOfShape", [](TestModel& m) { m.node("Shape", {"v"}, {"s"}).node("ConstantOfShape", {"s"}, {"y"}); }},
+      {"Range",
+       [](TestModel& m) {
+         m.numbers("zero", {}, {0}).numbers("one", {}, {1});
+         m.node("Shape", {"v"}, {"s"}).node("Gather", {"s", "zero"}, {"n"}).node("Range", {"zero", "n", "one"}, {"y"});
+       }},
+      {"Expand",
+       [](TestModel& m) {
+         m.floats("c", {1, 1}, {4}).node("Shape", {"v"}, {"s"}).node("Expand", {"c", "s"}, {"y"});
+       }},
+      {"Concat along",
+       [](TestModel& m) {
+         m.node("Concat", {"v", "x", "u"}, {"y"}).number("axis", 0);
+       }},
+      {"Concat as the last",
+       [](TestModel& m) {
+         m.node("Concat", {"x", "v"}, {"y"}).number("axis", 0);
+       }},
+      {"Concat across",
+       [](TestModel& m) {
+         m.node("Concat", {"v", "u"}, {"y"}).number("axis", 1);
+       }},
+      {"Slice",
+       [](TestModel& m) {
+         m.numbers("b", {1}, {1}).numbers("e", {1}, {4}).numbers("a", {1}, {0});
+         m.node("Slice", {"v", "b", "e", "a"}, {"y"});
+       }},
+      {"Slice to the last but one",
+       [](TestModel& m) {
+         m.numbers("b", {1}, {0}).numbers("e", {1}, {-1}).numbers("a", {1}, {0});
+         m.node("Slice", {"v", "b", "e", "a"}, {"y"});
+       }},
+      {"Slice up to its length",
+       [](TestModel& m) {
+         m.numbers("b", {1}, {0}).numbers("a", {1}, {0}).numbers("zero", {1}, {0});
+         m.node("Shape", {"v"}, {"s"}).node("Gather", {"s", "zero"}, {"e"});
+         m.node("Slice", {"x", "b", "e", "a"}, {"y"});
+       }},
+      {"Gather the last",
+       [](TestModel& m) {
+         m.numbers("i", {}, {-1}).node("Gather", {"v", "i"}, {"y"});
+       }},
+      {"GatherND of places",
+       [](TestModel& m) {
+         m.node("NonZero", {"mask"}, {"p"}).node("Transpose", {"p"}, {"q"}).node("GatherND", {"x", "q"}, {"y"});
+       }},
+      {"NonZero of it",
+       [](TestModel& m) {
+         m.floats("half", {}, {0.5f}).node("Greater", {"v", "half"}, {"g"}).node("NonZero", {"g"}, {"y"});
+       }},
+      {"ReduceSum",
+       [](TestModel& m) {
+         m.numbers("a", {1}, {0}).node("ReduceSum", {"v", "a"}, {"y"});
+       }},
+      {"ReduceSum of columns",
+       [](TestModel& m) {
+         m.numbers("a", {1}, {1}).node("ReduceSum", {"v", "a"}, {"y"}).number("keepdims", 0);
+       }},
+      {"ReduceMean", [](TestModel& m) { m.node("ReduceMean", {"v"}, {"y"}).ints("axes", {0}); }},
+      {"ReduceMax", [](TestModel& m) { m.node("ReduceMax", {"v"}, {"y"}).ints("axes", {0}).number("keepdims", 0); }},
+      {"ReduceMin", [](TestModel& m) { m.node("ReduceMin", {"v"}, {"y"}); }},
+      {"ReduceProd", [](TestModel& m) { m.node("ReduceProd", {"v"}, {"y"}).ints("axes", {0}); }},
+      {"ReduceLogSumExp", [](TestModel& m) { m.node("ReduceLogSumExp", {"v"}, {"y"}).ints("axes", {0}); }},
+      {"ArgMax", [](TestModel& m) { m.node("ArgMax", {"v"}, {"y"}).number("axis", 0); }},
+      {"ArgMin", [](TestModel& m) { m.node("ArgMin", {"v"}, {"y"}).number("axis", 0).number("keepdims", 0); }},
+      {"Softmax along", [](TestModel& m) { m.node("Softmax", {"v"}, {"y"}).number("axis", 0); }},
+      {"Softmax across", [](TestModel& m) { m.node("Softmax", {"v"}, {"y"}).number("axis", 1); }},
+      {"TopK of as many as there are",
+       [](TestModel& m) {
+         m.numbers("zero", {1}, {0}).node("Shape", {"v"}, {"s"}).node("Gather", {"s", "zero"}, {"k"});
+         m.node("TopK", {"v", "k"}, {"y", "places"}).number("axis", 0);
+       }},
+      {"TopK of two at the most",
+       [](TestModel& m) {
+         m.numbers("zero", {1}, {0}).numbers("two", {1}, {2}).node("Shape", {"v"}, {"s"});
+         m.node("Gather", {"s", "zero"}, {"n"}).node("Concat", {"two", "n"}, {"both"}).number("axis", 0);
+         m.node("ReduceMin", {"both"}, {"k"}).node("TopK", {"u", "k"}, {"values", "y"}).number("axis", 0);
+         m.number("largest", 0);
+       }},
+      {"MatMul of rows",
+       [](TestModel& m) {
+         m.floats("w", {kColumns, 2}, {1, 2, 3, 4, 5, 6}).node("MatMul", {"v", "w"}, {"y"});
+       }},
+      {"MatMul over it",
+       [](TestModel& m) {
+         m.node("Transpose", {"v"}, {"t"}).ints("perm", {1, 0}).node("MatMul", {"t", "u"}, {"y"});
+       }},
+      {"Gemm",
+       [](TestModel& m) {
+         m.floats("w", {kColumns, 2}, {1, 2, 3, 4, 5, 6}).node("Gemm", {"v", "w"}, {"y"});
+       }},
+      {"Split",
+       [](TestModel& m) {
+         m.numbers("p", {2}, {1, 2}).node("Split", {"v", "p"}, {"first", "y"}).number("axis", 1);
+       }},
+      {"CumSum",
+       [](TestModel& m) {
+         m.numbers("a", {}, {0}).node("CumSum", {"v", "a"}, {"y"});
+       }},
+      {"Unique",
+       [](TestModel& m) {
+         m.node("Unique", {"v"}, {"y", "f", "i", "c"}).number("axis", 0);
+       }},
+      {"Compress of it",
+       [](TestModel& m) {
+         m.floats("half", {}, {0.5f}).numbers("zero", {}, {0});
+         m.node("Gather", {"v", "zero"}, {"column"}).number("axis", 1).node("Greater", {"column", "half"}, {"g"});
+         m.node("Compress", {"u", "g"}, {"y"}).number("axis", 0);
+       }},
+      {"Where",
+       [](TestModel& m) {
+         m.floats("half", {}, {0.5f}).node("Greater", {"v", "half"}, {"g"}).node("Where", {"g", "v", "u"}, {"y"});
+       }},
+  };
+  return all;
+}
+
+std::string text_of(const TensorData& t) {
+  return fmt::format("{} {}", to_string(t.type()), testing::PrintToString(t.values()));
+}
+
+TEST(Ragged, IsWhatTheTensorOfThatLengthIs) {
+  const ModelFolder f;
+  std::mt19937 random(3);
+  for (const Operation& op : operations()) {
+    SCOPED_TRACE(op.name);
+    TestModel m = selecting();
+    op.add(m);
+    m.output("y");
+    const OnnxModel ragged = f.import(m);
+    EXPECT_FALSE(ragged.graph.nodes.empty());
+    for (int turn = 0; turn < 8; ++turn) {
+      std::string mask;
+      for (int64_t r = 0; r < kRows; ++r) mask += random() % 2 ? '\1' : '\0';
+      mask[random() % mask.size()] = '\1';
+      if (turn == 0) mask.assign(kRows, '\1');
+      std::vector<float> x;
+      for (int64_t i = 0; i < kRows * kColumns; ++i) x.push_back(static_cast<float>(random() % 64) / 32 - 0.5f);
+      const TensorData data = floats({kRows, kColumns}, x);
+      OnnxOptions known;
+      known.values.emplace("mask", bools(mask));
+      const OnnxModel of_that_length = f.import(m, known);
+      const TensorData wanted =
+          cut_to_extents(of_that_length.graph, interpret(of_that_length.graph, {data}, &evaluate))[0];
+      const std::vector<TensorData> got =
+          cut_to_extents(ragged.graph, interpret(ragged.graph, {data, bools(mask)}, &evaluate));
+      ASSERT_EQ(got.size(), 1u);
+      ASSERT_EQ(got[0].type(), wanted.type()) << testing::PrintToString(mask);
+      EXPECT_THAT(got[0].values(), testing::Pointwise(testing::DoubleNear(1e-5), wanted.values()))
+          << text_of(got[0]) << " instead of " << text_of(wanted);
+    }
+  }
+}
+
+TEST(Ragged, MayHaveNoElements) {
+  const ModelFolder f;
+  for (const Operation& op : operations()) {
+    SCOPED_TRACE(op.name);
+    TestModel m = selecting();
+    op.add(m);
+    m.output("y");
+    const OnnxModel ragged = f.import(m);
+    const std::vector<TensorData> inputs{floats({kRows, kColumns}, std::vector<float>(kRows * kColumns, 1)),
+                                         bools(std::string(kRows, '\0'))};
+    EXPECT_EQ(cut_to_extents(ragged.graph, interpret(ragged.graph, inputs, &evaluate)).size(), 1u);
+  }
+}
+
+TEST(Ragged, IsRefusedWhereNothingIsKnownOfIt) {
+  const ModelFolder f;
+  const auto refused = [&](const std::function<void(TestModel&)>& add) {
+    TestModel m = selecting();
+    add(m);
+    m.output("y");
+    return f.refusal(m);
+  };
+  EXPECT_THAT(refused([](TestModel& m) {
+                m.node("NonZero", {"x"}, {"p"}).node("Cast", {"p"}, {"q"}).number("to", kFloat);
+                m.node("Transpose", {"q"}, {"t"}).node("MatMul", {"t", "v"}, {"y"});
+              }),
+              HasSubstr("not"));
+  EXPECT_THAT(refused([](TestModel& m) {
+                m.node("Not", {"mask"}, {"others"}).node("Compress", {"x", "others"}, {"w"}).number("axis", 0);
+                m.node("Add", {"w", "v"}, {"y"});
+              }),
+              HasSubstr("meet, and may be different ones"));
+  EXPECT_THAT(refused([](TestModel& m) {
+                m.numbers("i", {1, 1}, {0}).floats("z", {1, 3}, {1, 2, 3});
+                m.node("ScatterND", {"v", "i", "z"}, {"y"});
+              }),
+              HasSubstr("known only when it runs"));
+  EXPECT_THAT(refused([](TestModel& m) {
+                m.numbers("p", {4}, {1, 0, 1, 0}).node("Pad", {"v", "p"}, {"y"});
+              }),
+              HasSubstr("known only when it runs"));
+}
+
+TEST(Ragged, OutputsComeWithTheirCounts) {
+  const ModelFolder f;
+  TestModel m = selecting();
+  m.node("Relu", {"u"}, {"v.count"});
+  m.output("v").output("v.count");
+  const OnnxModel made = f.import(m);
+  ASSERT_EQ(made.graph.outputs.size(), 3u);
+  EXPECT_EQ(made.graph.outputs[2].name, "v.count_");
+  EXPECT_EQ(made.graph.outputs[0].extent, (Port::Extent{0, 2}));
+  EXPECT_EQ(made.graph.outputs[1].extent, (Port::Extent{0, 2}));
+  const std::string text = to_string(made.graph);
+  EXPECT_THAT(text, HasSubstr("f32[7, 3] extent 0 by 2\n"));
+  EXPECT_EQ(to_string(parse_graph(test_operators(), text)), text);
+}
+
+// y = x + 1 for as many turns as the sum of x is below a limit, at most five of them; and what x was in each.
+TestModel loop_with_condition() {
+  TestModel m(13);
+  m.input("x", {2}).numbers("turns", {}, {5}).floats("limit", {}, {10}).floats("one", {}, {1});
+  m.tensor("yes", {}, kBool)->add_int32_data(1);
+  m.node("Loop", {"turns", "yes", "x"}, {"y", "all"});
+  onnx::Graph* body = m.body("body");
+  for (const char* name : {"turn", "condition", "state"}) body->add_input()->set_name(name);
+  add_node(body->mutable_node(), "Add", {"state", "one"}, {"next"});
+  onnx::Node* sum = add_node(body->mutable_node(), "ReduceSum", {"next"}, {"sum"});
+  onnx::Attribute* keeps = sum->add_attribute();
+  keeps->set_name("keepdims");
+  keeps->set_i(0);
+  add_node(body->mutable_node(), "Less", {"sum", "limit"}, {"goes_on"});
+  for (const char* name : {"goes_on", "next", "state"}) body->add_output()->set_name(name);
+  m.output("y").output("all");
+  return m;
+}
+
+TEST(LoopsWithConditions, StopWhereACallSays) {
+  const ModelFolder f;
+  const OnnxModel m = f.import(loop_with_condition());
+  EXPECT_EQ(m.graph.outputs[1].type.shape, (std::vector<int64_t>{5, 2}));
+  const auto run = [&](float a, float b) {
+    std::vector<double> all;
+    for (const TensorData& t : cut_to_extents(m.graph, interpret(m.graph, {floats({2}, {a, b})}, &evaluate)))
+      for (const double v : t.values()) all.push_back(v);
+    return all;
+  };
+  EXPECT_THAT(run(2, 3), ElementsAre(5, 6, 2, 3, 3, 4, 4, 5));  // sums of 7, 9, 11
+  EXPECT_THAT(run(20, 3), ElementsAre(21, 4, 20, 3));
+  EXPECT_THAT(run(-9, 0), ElementsAre(-4, 5, -9, 0, -8, 1, -7, 2, -6, 3, -5, 4));
+  TestModel endless = loop_with_condition();
+  endless.graph()->mutable_initializer(0)->set_int64_data(0, kHuge);
+  EXPECT_THAT(f.refusal(endless), HasSubstr("it has no largest trip count"));
+}
+
+// y = 2 x or x where x[0] is above 0, as an If.
+TestModel branching(const std::string& then_op, const std::string& else_op) {
+  TestModel m(13);
+  m.input("x", {3}).floats("zero", {}, {0}).numbers("i", {}, {0});
+  m.node("Gather", {"x", "i"}, {"first"}).node("Greater", {"first", "zero"}, {"c"});
+  m.node("If", {"c"}, {"y"});
+  for (const auto& [name, op] : {std::pair("then_branch", then_op), {"else_branch", else_op}}) {
+    onnx::Graph* body = m.body(name);
+    const bool is_binary = op == "Add" || op == "MatMul";
+    add_node(body->mutable_node(), op, is_binary ? std::vector<std::string>{"x", "x"} : std::vector<std::string>{"x"},
+             {"out"});
+    body->add_output()->set_name("out");
+  }
+  m.output("y");
+  return m;
+}
+
+TEST(Branches, AreBothComputedWhereACallDecides) {
+  const ModelFolder f;
+  const OnnxModel m = f.import(branching("Add", "Neg"));
+  EXPECT_THAT(outputs_of(m, {floats({3}, {1, 2, 3})}), ElementsAre(2, 4, 6));
+  EXPECT_THAT(outputs_of(m, {floats({3}, {-1, 2, 3})}), ElementsAre(1, -2, -3));
+}
+
+TEST(Branches, ThatAreNotSupportedFailWhereACallTakesThem) {
+  const ModelFolder f;
+  const OnnxModel m = f.import(branching("Add", "NoSuchOperator"));
+  ASSERT_EQ(m.notes.size(), 1u);
+  EXPECT_THAT(m.notes[0], HasSubstr("If_y takes its then_branch"));
+  EXPECT_THAT(outputs_of(m, {floats({3}, {1, 2, 3})}), ElementsAre(2, 4, 6));
+  EXPECT_THROW(outputs_of(m, {floats({3}, {-1, 2, 3})}), UserError);
+  EXPECT_THAT(f.refusal(branching("OneThing", "Another")), HasSubstr("neither of its branches is supported"));
+}
+
+TEST(NonMaxSuppression, OfRaggedBoxesLooksAtThoseThatAreThere) {
+  const ModelFolder f;
+  TestModel m(13);
+  m.input("boxes", {4, 4}).input("scores", {4}).floats("limit", {}, {0.3f}).numbers("most", {1}, {10});
+  m.floats("iou", {1}, {0.5f}).numbers("to", {2}, {0, 1}).numbers("front", {1}, {0}).numbers("both", {2}, {0, 1});
+  m.node("Greater", {"scores", "limit"}, {"g"}).node("NonZero", {"g"}, {"p"}).numbers("flat", {1}, {-1});
+  m.node("Reshape", {"p", "flat"}, {"places"});
+  m.node("Gather", {"boxes", "places"}, {"b"}).node("Gather", {"scores", "places"}, {"s"});
+  m.node("Unsqueeze", {"b", "front"}, {"b3"}).node("Unsqueeze", {"s", "both"}, {"s3"});
+  m.node("NonMaxSuppression", {"b3", "s3", "most", "iou"}, {"y"}).output("y");
+  const OnnxModel made = f.import(m);
+  // The second overlaps the first, and the third is below the limit: it would be place 0 of what lies behind.
+  const std::vector<TensorData> inputs{floats({4, 4}, {0, 0, 2, 2, 0, 0, 2, 2.1f, 5, 5, 6, 6, 8, 8, 9, 9}),
+                                       floats({4}, {0.9f, 0.8f, 0.1f, 0.95f})};
+  const std::vector<TensorData> got = cut_to_extents(made.graph, interpret(made.graph, inputs, &evaluate));
+  EXPECT_EQ(got[0].type().shape, (std::vector<int64_t>{2, 3}));
+  EXPECT_THAT(got[0].numbers(), ElementsAre(0, 0, 2, 0, 0, 0));
+}
+
+}  // namespace
+}  // namespace hone

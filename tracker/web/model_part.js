@@ -1,0 +1,77 @@
+// What a session that tunes a model says of it: the time of a run, and which layers it gained most in.
+import {h, KeyedList, setShown, setText} from './dom.js';
+import {count, span, workload} from './format.js';
+import {facts, section} from './parts.js';
+
+/** How many times as fast as with the default; empty where one of the two is not known. */
+export const gain = (seconds, fallback) => seconds > 0 && fallback > 0 ? `${(fallback / seconds).toFixed(2)}×` : '';
+
+/** The time of a run in words: `12.3 ms a run, 1.42× the default`; or how many workloads have none yet. */
+export function modelText(model) {
+  if (!(model.seconds > 0)) return `${count(model.missing)} of ${count(model.tasks)} workloads have no time yet`;
+  return `${span(model.seconds)} a run, ${gain(model.seconds, model.default_seconds)} the default`;
+}
+
+const kColumns = ['layers', 'each', 'default', 'gain', 'of a run', 'trials'];
+
+function row() {
+  const name = h('span', {class: 'key'}), args = h('span', {class: 'about dim'});
+  const cells = kColumns.map((label) => h('td', {'data-label': label}));
+  return {
+    node: h('tr', null, h('td', {class: 'c-device'}, name, args), cells),
+    update(task) {
+      const [what, of] = workload(task.workload);
+      setText(name, what);
+      setText(args, of.replaceAll(',', ', '));
+      const texts = [
+        count(task.count), span(task.seconds), span(task.default_seconds), gain(task.seconds, task.default_seconds),
+        task.share, count(task.trials)
+      ];
+      texts.forEach((text, i) => setText(cells[i], text || '–'));
+    }
+  };
+}
+
+/** A section that is shown for models alone: update(model, or nothing). */
+export function modelPart() {
+  const figures = facts();
+  const f = {
+    seconds: figures.add('a run, as its layers sum up'),
+    fallback: figures.add('with the defaults'),
+    gain: figures.add('gain'),
+    tasks: figures.add('workloads'),
+  };
+  const body = h('tbody'), more = h('p', {class: 'dim'});
+  const table =
+      h('div', {class: 'table-box'},
+        h('table', null,
+          h('thead', null,
+            h('tr', null, h('th', {class: 'c-device', scope: 'col'}, 'workload'),
+              kColumns.map((label) => h('th', {scope: 'col'}, label)))),
+          body));
+  const rows = new KeyedList(body, (task) => task.workload, row);
+  const node = section('Model', figures.node, more, table);
+  setShown(node, false);
+  return {
+    node,
+    update(model) {
+      setShown(node, Boolean(model));
+      if (!model) return;
+      f.seconds.set(model.seconds > 0 ? span(model.seconds) : 'not known yet');
+      f.fallback.set(model.default_seconds > 0 ? span(model.default_seconds) : '');
+      f.gain.set(gain(model.seconds, model.default_seconds));
+      f.tasks.set(
+          model.missing ? `${count(model.tasks)}, ${count(model.missing)} of them without a time` : count(model.tasks));
+      const slowest = model.slowest ?? [];
+      const left = model.tasks - model.missing - slowest.length;
+      setText(more, left > 0 ? `The ${slowest.length} that take longest; ${count(left)} others.` : '');
+      setShown(more, left > 0);
+      setShown(table, slowest.length > 0);
+      rows.update(slowest.map(
+          (task) => ({
+            ...task,
+            share: model.seconds > 0 ? `${(100 * task.count * task.seconds / model.seconds).toFixed(1)}%` : ''
+          })));
+    }
+  };
+}
