@@ -18,6 +18,8 @@
 namespace hone {
 
 std::vector<ModelGraph> import_model(const OperatorTable& operators, const TunerFlags& f, std::ostream& err) {
+  const std::string kind = Target::parse(f.target).kind;
+  HONE_USER_CHECK(f.cache.empty() || kind == "llvm") << "--cache: of models for CPUs, not for " << kind;
   std::vector<ModelGraph> variants;
   std::set<std::string> assumed;
   for (const ModelBinding& binding : model_bindings(f.bind, f.shapes)) {

@@ -180,7 +180,7 @@ TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
       {"--bind batch", "NAME=VALUE"},
       {"--shape image=1x3x30x30", "dimension 2 is 20 in the model"},
       {"--shape picture=1x3", "there is no such input"},
-      {"--target cuda", "models are built for CPUs"},
+      {"--target 'opencl -sms=2' --cache n=3", "of models for CPUs"},
       {"--emit ptx", "of a model there is"},
       {"--emit obj --profile", "run a shared object"},
       {"--weights ./bad.so", "no file of its own"},
