@@ -96,8 +96,8 @@ double host_seconds(const HostFunction& f) {
 
 }  // namespace
 
-std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes) {
-  const Storage storage(g);
+std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment) {
+  const Storage storage(g, nullptr, alignment);
   const Neighbours neighbours(g);
   std::vector<LayerNotes> out;
   for (const Layer& call : layers.calls) {
@@ -108,8 +108,8 @@ std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const 
   return out;
 }
 
-std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes) {
-  const std::vector<LayerNotes> why = layer_notes(g, layers, notes);
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment) {
+  const std::vector<LayerNotes> why = layer_notes(g, layers, notes, alignment);
   std::string out;
   for (size_t c = 0; c < layers.calls.size(); ++c) {
     const Kernel& k = layers.kernels[layers.calls[c].kernel];
@@ -127,14 +127,14 @@ std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes&
   return out;
 }
 
-StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target) {
+StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target, Device* gpu) {
   std::vector<double> seconds;
   for (const Kernel& k : layers.kernels) {
     if (k.host) {
       seconds.push_back(host_seconds(*k.host));
       continue;
     }
-    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, k.module, nullptr, 3, 2));
+    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, k.module, gpu, 3, 2));
     seconds.push_back(t.seconds);
   }
   return seconds;

@@ -7,13 +7,14 @@
 #include "base/status.h"
 #include "compiler/graph/fusion_notes.h"
 #include "compiler/model/layers.h"
+#include "compiler/runtime/device.h"
 
 namespace hone {
 
 /// Of each layer, in order: what it computes (the model's nodes that it stands for), its workload, where its config is
 /// from and, where it only moves elements or computes each by itself, why no other layer does that along the way; where
-/// measurements chose its layout, which.
-std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes);
+/// measurements chose its layout, which. `alignment`: of parts of buffers, as of Storage.
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment = 1);
 
 /// Why a layer that only moves elements, or computes each by itself, is one; why a convolution lies in its layout.
 /// Empty where nothing is known.
@@ -21,11 +22,12 @@ struct LayerNotes {
   std::string alone, layout;
 };
 /// Of each layer, in order.
-std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes);
+std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes,
+                                    int64_t alignment = 1);
 
 /// Of each kernel: seconds, run by itself on this machine, which is `target`, on seeded inputs that are in its caches;
-/// so a layer may take longer in the model.
-StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target);
+/// so a layer may take longer in the model. `gpu`: the device of a GPU's target; null for CPUs.
+StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target, Device* gpu = nullptr);
 
 /// Each layer with its time; `seconds`: of kernel_seconds().
 std::string profile_text(const Graph& g, const Layers& layers, const std::vector<double>& seconds);

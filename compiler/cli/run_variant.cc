@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "compiler/cli/model_gpu.h"
 #include "compiler/frontend/onnx/tensor_file.h"
 #include "compiler/graph/extents.h"
 #include "compiler/model/check_layers.h"
@@ -37,6 +38,15 @@ class VariantRun {
     const auto wrong = [&](const std::string& text) {
       return Status(absl::StatusCode::kInternal, prefix_ + "check: " + text);
     };
+    if (v_.gpu) {
+      const GpuLayerCheck c = check_gpu_layers(v_.layers, *v_.gpu_target, v_.target.threads, *v_.gpu);
+      if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
+      err_ << prefix_
+           << fmt::format("check: {} kernels, {} elements agree with the reference (relative error {:.2g}){}\n",
+                          c.checked, c.compared, c.rel_error,
+                          c.left_out == 0 ? "" : fmt::format("; {} of several outputs are not looked at", c.left_out));
+      return check_model(inputs, got, c.checked, "kernels", c.rel_error);
+    }
     const LayerCheck c = check_layers(v_.graph, v_.layers, v_.target, inputs, {.seconds = v_.check_seconds});
     if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
     for (size_t o = 0; o < got.size(); ++o) {
@@ -50,17 +60,24 @@ class VariantRun {
     err_ << prefix_
          << fmt::format("check: {} layers agree on adversarial inputs ({} in all){}\n", c.stressed, c.rounds,
                         c.stress_left_out == 0 ? "" : fmt::format("; no time for {} layers", c.stress_left_out));
+    figures_.errors = c.errors;
+    return check_model(inputs, got, c.checked, "layers", c.rel_error);
+  }
+
+  // The artifact against the model as it was imported; `checked` of its `kind` were right by themselves.
+  Status check_model(const std::vector<TensorData>& inputs, const std::vector<TensorData>& got, size_t checked,
+                     const char* kind, double rel_error) {
     const WholeCheck whole =
         check_whole(v_.imported, v_.graph, v_.target, inputs, got, {.most_seconds = v_.check_seconds});
-    if (!whole.wrong.empty()) return wrong("wrong result: " + whole.wrong);
+    if (!whole.wrong.empty())
+      return Status(absl::StatusCode::kInternal, prefix_ + "check: wrong result: " + whole.wrong);
     const std::string found =
         whole.left_out.empty() ? fmt::format("the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})",
                                              whole.error, whole.allowed)
                                : "the whole was not compared with the imported model: " + whole.left_out;
     err_ << prefix_ << "check: " << found << "\n";
-    figures_.errors = c.errors;
     figures_.check =
-        fmt::format("{} layers agree with their references (relative error {:.2g}); {}", c.checked, c.rel_error, found);
+        fmt::format("{} {} agree with their references (relative error {:.2g}); {}", checked, kind, rel_error, found);
     return absl::OkStatus();
   }
 

@@ -29,6 +29,9 @@ struct VariantHere {
   const Target& target;  ///< this machine
   double check_seconds;  ///< that checks may take, roughly
   const Growth* growth;  ///< caches that grow in place, which are run with the most rows; null: there are none
+  /// Of a model for a GPU: the device that it runs on and what that is; `target` is the CPU beside it. Else null.
+  Device* gpu = nullptr;
+  const Target* gpu_target = nullptr;
 };
 
 /// What was found of a variant, for its report.

@@ -13,6 +13,7 @@
 
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
+#include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/cli/report_files.h"
@@ -60,9 +61,16 @@ class ModelCommand {
         target_(Target::parse(o.target)) {}
 
   Status run() {
-    if (target_.is_gpu()) return usage_error("--target " + o_.target + ": models are built for CPUs");
-    if (!target_.is_complete()) target_ = target_.completed_by(here_);
-    if (!thread_counts_.empty()) target_.threads = threads_;
+    if (target_.is_gpu()) {
+      HONE_ASSIGN_OR_RETURN(gpu_, open_model_gpu(target_, is_run()));
+      target_ = gpu_.target;
+      if (thread_counts_.size() > 1) return usage_error("--threads " + o_.threads + ": of a GPU's model there is one");
+      if (!o_.weights.empty() || !o_.cache.empty())
+        return usage_error("--weights and --cache: of models for CPUs, not for " + target_.kind);
+    } else {
+      if (!target_.is_complete()) target_ = target_.completed_by(here_);
+      if (!thread_counts_.empty()) target_.threads = threads_;
+    }
     HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(db::usual_hub(o_.db)));
     const std::vector<ModelBinding> bindings =
         model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()));
@@ -95,13 +103,14 @@ class ModelCommand {
     const Growth* caches() const { return growth ? &*growth : nullptr; }
   };
 
+  bool is_run() const { return o_.bench || o_.check || o_.profile || !o_.inputs.empty(); }
+
   Status check_flags() {
     if (!o_.emit.empty() && o_.emit != "so" && o_.emit != "obj")
       return usage_error(fmt::format("--emit {}: of a model there is graph, obj, so", o_.emit));
-    const bool is_run = o_.bench || o_.check || o_.profile || !o_.inputs.empty();
-    if (is_run && o_.emit == "obj")
+    if (is_run() && o_.emit == "obj")
       return usage_error("--bench, --check, --profile and --inputs run a shared object: --emit so");
-    if (is_run && !is_here())
+    if (is_run() && !is_here())
       return no_device_error("--bench, --check, --profile and --inputs run here, and this machine is another");
     path_ = !o_.output.empty() ? o_.output : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o" : ".so");
     header_ = fs::path(path_).replace_extension(".h").string();
@@ -114,7 +123,9 @@ class ModelCommand {
     HONE_ASSIGN_OR_RETURN(before_, check_report_flags(o_.reports, o_.compare, others));
     return absl::OkStatus();
   }
-  bool is_here() const { return target_.arch == here_.arch && target_.mcpu == here_.mcpu; }
+  bool is_here() const {
+    return target_.is_gpu() ? gpu_.device() != nullptr : target_.arch == here_.arch && target_.mcpu == here_.mcpu;
+  }
 
   PassContext pass_context(FusionNotes& notes) const {
     PassContext context{operators_, functions_, 0, &notes};
@@ -224,6 +235,7 @@ class ModelCommand {
                            return *chosen;
                          }};
     options.weights_file = fs::path(o_.weights).filename().string();
+    options.host = here_;
     built_ = build_model(variants_, options);
     tell_what_was_built();
     std::string written;
@@ -287,22 +299,25 @@ class ModelCommand {
       const BuiltVariant& variant = built_.variants[v];
       const Graph& g = *variants_[v].graph;
       if (!variant.name.empty() && (o_.explain || o_.profile)) out_ << variant.name << ":\n";
-      if (o_.explain) out_ << layers_text(g, variant.layers, prepared_of(v).notes);
+      if (o_.explain)
+        out_ << layers_text(g, variant.layers, prepared_of(v).notes, target_.is_gpu() ? kGpuAlignment : 1);
       std::vector<double>& seconds = figures_[v].kernel_seconds;
       if (o_.profile || (!o_.reports.empty() && is_here())) {
-        HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target));
+        HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target, gpu_.device()));
       }
       if (o_.profile) out_ << profile_text(g, variant.layers, seconds);
     }
     if (!(o_.bench || o_.check || given_)) return absl::OkStatus();
     for (size_t v = 0; v < variants_.size(); ++v) {
       if (!takes_given(v)) continue;
-      const int threads = thread_counts_.empty() ? threads_ : variants_[v].target.threads;
+      const int threads = thread_counts_.empty() || target_.is_gpu() ? threads_ : variants_[v].target.threads;
       HONE_RETURN_IF_ERROR(run_variant(
           o_,
           {variants_[v].name, *variants_[v].graph, prepared_of(v).imported, built_.variants[v].layers,
-           variants_[v].target, kCheckSeconds / static_cast<double>(variants_.size()), variants_[v].growth},
-          LoadedModel(path_, name_, threads, weights_, v), given_ ? &*given_ : nullptr, &figures_[v], out_, err_));
+           target_.is_gpu() ? here_ : variants_[v].target, kCheckSeconds / static_cast<double>(variants_.size()),
+           variants_[v].growth, gpu_.device(), &target_},
+          LoadedModel(path_, name_, threads, weights_, v, gpu_.device()), given_ ? &*given_ : nullptr, &figures_[v],
+          out_, err_));
     }
     return absl::OkStatus();
   }
@@ -318,9 +333,10 @@ class ModelCommand {
     r.weight_bytes = built_.weight_bytes;
     r.weights_file = built_.weights_file;
     if (is_here())
-      r.machine = cpu_name();
+      r.machine = target_.is_gpu() ? gpu_.device()->info().name : cpu_name();
     else
-      err_ << "--report: no times, as this machine is another\n";
+      err_ << (target_.is_gpu() ? "--report: no times, as nothing was run on a GPU\n"
+                                : "--report: no times, as this machine is another\n");
     std::map<int, MachineRoof> roofs;  // by threads
     for (size_t v = 0; v < variants_.size(); ++v) {
       const Target& target = variants_[v].target;
@@ -360,6 +376,7 @@ class ModelCommand {
   const int threads_;  ///< the most that anything runs on here
   const Target here_;
   Target target_;  ///< with the most threads
+  ModelGpu gpu_;   ///< of a GPU's target
   std::unique_ptr<db::TopHub> hub_;
   std::string path_, header_, name_, weights_;
   std::set<std::string> assumed_;

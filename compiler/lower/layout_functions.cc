@@ -112,7 +112,8 @@ Function unpack_function(const Param& param) {
   return f;
 }
 
-Module plain_module(const Module& m, const std::vector<bool>& is_packed) {
+Module plain_module(const Module& m, const std::vector<bool>& is_packed, const std::function<Stmt(const Stmt&)>& bind) {
+  const auto bound = [&](const Stmt& s) { return bind ? bind(s) : s; };
   HONE_ICHECK(m.kernels.size() == 1) << "plain_module takes one kernel";
   const Function& kernel = m.kernels[0];
   Module out = m;
@@ -146,11 +147,11 @@ Module plain_module(const Module& m, const std::vector<bool>& is_packed) {
       if (prepack) inline_prepack.map.emplace_back(prepack->function.params[inline_prepack.map.size()], copies.back());
     }
     if (prepack)
-      before.push_back(inline_prepack(prepack->function.body));
+      before.push_back(bound(inline_prepack(prepack->function.body)));
     else if (p.role == ParamRole::kOutput)
-      after.push_back(unpack_statement(p, copies.back(), plain));
+      after.push_back(bound(unpack_statement(p, copies.back(), plain)));
     else
-      before.push_back(pack_statement(p, plain, copies.back()));
+      before.push_back(bound(pack_statement(p, plain, copies.back())));
   }
   before.push_back(replace(kernel.body));
   before.insert(before.end(), after.begin(), after.end());

@@ -12,6 +12,7 @@
 #include "compiler/codegen/llvm/host_layer.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/model/describe_model.h"
+#include "compiler/model/gpu_artifact.h"
 #include "compiler/model/shared_packing.h"
 #include "compiler/runtime/c_objects.h"
 
@@ -37,7 +38,8 @@ void check_pair(const ModelVariant& a, const ModelVariant& b) {
 
 class ModelBuilder {
  public:
-  ModelBuilder(const std::vector<ModelVariant>& variants, const ModelOptions& options) : o_(options) {
+  ModelBuilder(const std::vector<ModelVariant>& variants, const ModelOptions& options)
+      : o_(options), packer_(options.target.is_gpu() ? kGpuAlignment : kArenaAlignment) {
     for (const ModelVariant& v : variants)
       HONE_USER_CHECK(!v.growth || v.graph == variants[0].graph)
           << "caches that grow in place: variants differ in --threads alone; give one value of each --bind";
@@ -61,6 +63,7 @@ class ModelBuilder {
     ModelProgram program{o_.name, {}, out_.json};
     for (const VariantBuilder& v : variants_) program.variants.push_back(v.steps());
     std::string weights = packer_.take_blob();
+    if (o_.target.is_gpu()) return for_gpu(weights);
     place_weights(program, weights);
     std::vector<std::string> parts = kernel_objects();
     parts.push_back(emit_model_object(program, o_.target));
@@ -72,20 +75,43 @@ class ModelBuilder {
     parts.push_back(emit_description_object(describe_model(variants_, o_.name, !out_.weights_file.empty()), o_.target));
     out_.objects.push_back({"", std::move(parts)});
     if (auto pool = pool_artifact_object(o_.target, o_.name)) out_.objects.push_back(std::move(*pool));
+    return finished();
+  }
+
+ private:
+  BuiltModel finished() {
     out_.header = model_header(variants_, o_.name, out_.weights_file);
     for (VariantBuilder& v : variants_)
       out_.variants.push_back({v.variant().name, std::move(v.layers()), v.memory(), v.buffers()});
     return std::move(out_);
   }
 
- private:
+  // The layers' code is data of an object for the host.
+  BuiltModel for_gpu(const std::string& weights) {
+    check_gpu_model(variants_, o_, static_cast<int64_t>(weights.size()));
+    std::set<std::string> symbols;
+    for (const VariantBuilder& v : variants_)
+      for (const Kernel& k : v.layers().kernels) symbols.insert(k.symbol);
+    out_.kernels = symbols.size();
+    const auto told = [this](size_t done) { tell("compiling kernels", done, out_.kernels); };
+    std::vector<std::string> parts{
+        emit_gpu_model_object(gpu_model(variants_, o_.name, out_.json, static_cast<int64_t>(weights.size()), told),
+                              o_.host),
+        emit_description_object(describe_model(variants_, o_.name, false), o_.host)};
+    if (!weights.empty()) parts.push_back(raw_object(weights, o_.name + ".weights", o_.host));
+    if (variants_.size() > 1) parts.push_back(c_object(variants_object(o_.host.arch), "several variants", o_.host));
+    out_.objects.push_back({"", std::move(parts)});
+    return finished();
+  }
+
   void tell(std::string_view what, size_t done, size_t all) const {
     if (o_.progress) o_.progress(what, done, all);
   }
 
-  std::string c_object(std::string_view object, const char* what) const {
-    HONE_USER_CHECK(!object.empty() && o_.target.os == "linux")
-        << what << ": Hone was built without a C compiler for " << o_.target.arch;
+  std::string c_object(std::string_view object, const char* what) const { return c_object(object, what, o_.target); }
+  static std::string c_object(std::string_view object, const char* what, const Target& cpu) {
+    HONE_USER_CHECK(!object.empty() && cpu.os == "linux")
+        << what << ": Hone was built without a C compiler for " << cpu.arch;
     return std::string(object);
   }
 

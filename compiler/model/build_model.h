@@ -14,12 +14,13 @@ namespace hone {
 
 struct ModelOptions {
   std::string name;  ///< of the artifact: a C identifier
-  Target target;     ///< a CPU, complete; variants differ from it in threads alone
+  Target target;     ///< complete; variants for CPUs differ from it in threads alone
   ChooseConfig choose;
   /// The name, without a folder, of the file that the weights are in; empty: they are in the artifact, unless they take
   /// more than `most_embedded` bytes: then that name is NAME.weights.
   std::string weights_file = {};
   int64_t most_embedded = int64_t{1} << 30;
+  Target host = {};  ///< of a model for a GPU: the CPU that its artifact is loaded on, complete
   /// Told what is done, now and then: `compiling layers`, how many of how many.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
 };

@@ -52,6 +52,8 @@ ArtifactDescription::Variant describe_variant(const VariantBuilder& v, const std
   d.entry = symbol;
   d.workers = v.variant().target.threads;
   d.workspace_bytes = d.run_workspace_bytes = v.memory().bytes;
+  const bool is_gpu = v.variant().target.is_gpu();
+  if (is_gpu) d.run_workspace_bytes = 0;  // what NAME_run needs it has on the device
   const auto add = [&](const Port& p, ParamRole role) {
     d.params.push_back({p.name, role, {p.type.dtype, p.type.shape}, {{p.type.dtype, p.type.shape}}, "", ""});
   };
@@ -63,6 +65,7 @@ ArtifactDescription::Variant describe_variant(const VariantBuilder& v, const std
       d.params[c.input].cache =
           d.params[output].cache = {c.axis, growth->most + 1, growth->caches[0].input, c.input, growth->symbol};
     }
+  if (is_gpu) return d;  // its steps are in NAME_gpu, and none runs by itself
   for (const Layer& call : v.layers().calls)
     d.layers.push_back(
         {nodes_of(v, call), to_string(kernel_of(v, call).workload), step_symbol(symbol, d.layers.size())});
@@ -155,17 +158,28 @@ std::string variant_lines(const std::deque<VariantBuilder>& variants, const std:
   return h;
 }
 
+// How models for GPUs are called; the begin of a comment.
+std::string gpu_comment(const VariantBuilder& v, const std::string& name, int64_t arena) {
+  return fmt::format(
+      "/* {0}: a model for a GPU, {1}.\n\n   It runs through rt->gpu, which must be there. {0}_run takes these "
+      "tensors, "
+      "row-major, on the CPU, aligned as\n   their elements need, and checks them; its arena may be null. {0} takes "
+      "them on the device, with an arena there of\n   {2} bytes.\n",
+      name, to_string(v.variant().target), arena);
+}
+
 }  // namespace
 
 ArtifactDescription describe_model(const std::deque<VariantBuilder>& variants, const std::string& name,
                                    bool has_weights_file) {
   ArtifactDescription d{.name = name,
                         .target = to_string(variants[0].variant().target),
-                        .has_gpu = false,
+                        .has_gpu = variants[0].variant().target.is_gpu(),
                         .has_weights_file = has_weights_file};
   for (const VariantBuilder& v : variants) {
     d.variants.push_back(describe_variant(v, variant_symbol(name, d.variants.size(), variants.size())));
-    d.variants.back().plain = variants.size() == 1 ? name + "_plain" : d.variants.back().entry;
+    const bool has_plain = variants.size() == 1 || d.has_gpu;
+    d.variants.back().plain = d.variants.back().entry + (has_plain ? "_plain" : "");
   }
   return d;
 }
@@ -178,6 +192,7 @@ std::string model_json(const std::deque<VariantBuilder>& variants, const std::st
   j["target"] = to_string(variants[0].variant().target);
   j["workers"] = variants[0].variant().target.threads;
   j["arena_bytes"] = most_arena(variants);
+  if (variants[0].variant().target.is_gpu()) j["arena_on"] = "device";
   const bool has_several = variants.size() > 1;
   if (!has_several) j["arena_bound"] = variants[0].memory().bound;
   j["weight_bytes"] = weight_bytes;
@@ -204,12 +219,15 @@ std::string model_header(const std::deque<VariantBuilder>& variants, const std::
   for (const char c : name) macro += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   const Target& target = variants[0].variant().target;
   const Graph& g = *variants[0].variant().graph;
-  std::string h = fmt::format(
-      "/* {0}: a model for {1}.\n\n   {0}_run takes these tensors, row-major, on the CPU, aligned as their elements "
-      "need, and checks them;\n   the arena is its workspace: {2} bytes, aligned to 64, one for each call that runs "
-      "at "
-      "the same time.\n",
-      name, to_string(target), most_arena(variants));
+  std::string h = target.is_gpu() ? gpu_comment(variants[0], name, most_arena(variants))
+                                  : fmt::format(
+                                        "/* {0}: a model for {1}.\n\n   {0}_run takes these tensors, row-major, on the "
+                                        "CPU, aligned as their elements "
+                                        "need, and checks them;\n   the arena is its workspace: {2} bytes, aligned to "
+                                        "64, one for each call that runs "
+                                        "at "
+                                        "the same time.\n",
+                                        name, to_string(target), most_arena(variants));
   h += variants.size() == 1 ? tensor_lines(g, variants[0].variant().growth) : variant_lines(variants, name);
   if (!weights_file.empty())
     h += fmt::format(
@@ -229,6 +247,13 @@ std::string model_header(const std::deque<VariantBuilder>& variants, const std::
       weights_file.empty()
           ? ""
           : fmt::format("int32_t {0}_weights(const char* path);\nextern const char {0}_weights_file[];\n\n", name));
+  if (target.is_gpu()) {
+    const std::string before = "int32_t " + name + "_run(";
+    h.insert(h.find(before),
+             fmt::format("int32_t {0}(const DLTensor* const* tensors, int32_t n, void* arena, const "
+                         "HoneRuntime* rt);\n{1}",
+                         name, variants.size() > 1 ? "" : "extern const HoneGpuModel " + name + "_gpu;\n"));
+  }
   return h;
 }
 

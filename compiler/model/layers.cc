@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compiler/lower/layout_functions.h"
+#include "compiler/model/gpu_packing.h"
 #include "compiler/model/shared_packing.h"
 #include "compiler/ops/physical.h"
 
@@ -36,9 +37,21 @@ bool lies_as(const Param& p, const TensorType& value) {
   return shape == value.shape;
 }
 
+// Nothing runs on the host between a GPU's launches.
+void check_has_gpu_kernel(const Node& node, const Target& target) {
+  try {
+    make_space(node.workload, target);
+  } catch (const UserError&) {
+    throw UserError(fmt::format("layer '{}': {} has no kernel for {}", node.origin, node.workload.task(), target.kind));
+  }
+}
+
 Lowered lower_node(const Graph& g, const Node& node, const Target& target, const ChooseConfig& choose,
                    const SharedPackings* packings) {
-  if (auto host = host_function_of(node.workload)) return in_c(std::move(*host));
+  if (target.is_gpu())
+    check_has_gpu_kernel(node, target);
+  else if (auto host = host_function_of(node.workload))
+    return in_c(std::move(*host));
   const Space space = make_space(node.workload, target);
   ChosenConfig chosen = choose(node.workload, target, space);
   return blaming(node.workload, [&]() -> Lowered {
@@ -81,7 +94,9 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
       HONE_ICHECK(is_packed[p] || lies.shape == whole.params[p].shape)
           << text << ": its kernel has another layout for '" << whole.params[p].name << "'";
     }
-    Module module = it->second.host ? whole : plain_module(whole, is_packed);
+    Module module = it->second.host   ? whole
+                    : target.is_gpu() ? gpu_plain_module(whole, target, is_packed)
+                                      : plain_module(whole, is_packed);
     for (const KernelArgument& a : kernel_arguments(module))
       alignment.push_back(is_weight[a.param] ? kArenaAlignment : alignment_of(a.param));
     const std::string key = fmt::format("{} {} {}", text, fmt::join(is_packed, ""), fmt::join(alignment, ":"));

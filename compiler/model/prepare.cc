@@ -44,8 +44,13 @@ OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector
 
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target) {
   PassContext of_target = context;
-  of_target.lanes = target.lanes(32);
-  return graph_passes(of_target);
+  of_target.lanes = target.is_gpu() ? 0 : target.lanes(32);
+  std::vector<Pass<Graph>> passes = graph_passes(of_target);
+  // What makes of convolutions what CPUs' vectors want: the templates of GPUs compute them as they are.
+  if (target.is_gpu())
+    std::erase_if(passes,
+                  [](const Pass<Graph>& p) { return p.name == "choose_layouts" || p.name == "planar_products"; });
+  return passes;
 }
 
 Graph prepare_graph(Graph imported, const PassContext& context, const Target& target, const PassHooks<Graph>& hooks) {

@@ -55,10 +55,11 @@ Artifact loaded(const BuiltModel& model, const std::string& name) {
 
 }  // namespace
 
-LoadedModel::LoadedModel(Artifact artifact, int threads, size_t variant)
+LoadedModel::LoadedModel(Artifact artifact, int threads, size_t variant, Device* gpu)
     : artifact_(std::move(artifact)),
       variant_(artifact_.description()->variants + variant),
       pool_({.workers = threads, .cpus = {}}),
+      launcher_(gpu ? std::make_unique<GpuLauncher>(*gpu) : nullptr),
       arena_(variant_->run_workspace_bytes) {
   for (int32_t p = 0; p < variant_->param_count; ++p) {
     const HoneTensorType& t = variant_->params[p].plain;
@@ -68,10 +69,10 @@ LoadedModel::LoadedModel(Artifact artifact, int threads, size_t variant)
 }
 
 LoadedModel::LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights,
-                         size_t variant)
-    : LoadedModel(loaded(path, name, weights), threads, variant) {}
-LoadedModel::LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant)
-    : LoadedModel(loaded(model, name), threads, variant) {}
+                         size_t variant, Device* gpu)
+    : LoadedModel(loaded(path, name, weights), threads, variant, gpu) {}
+LoadedModel::LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant, Device* gpu)
+    : LoadedModel(loaded(model, name), threads, variant, gpu) {}
 
 void LoadedModel::join_caches(const Growth& growth) {
   const auto inputs = static_cast<size_t>(std::count_if(variant_->params, variant_->params + variant_->param_count,
@@ -96,7 +97,10 @@ void LoadedModel::join_caches(const Growth& growth) {
 }
 
 int32_t LoadedModel::run_again() {
-  return variant_->run(views_.data(), static_cast<int32_t>(views_.size()), arena_.data(), pool_.runtime());
+  const auto n = static_cast<int32_t>(views_.size());
+  if (!launcher_) return variant_->run(views_.data(), n, arena_.data(), pool_.runtime());
+  const HoneRuntime runtime = launcher_->runtime(pool_.runtime());
+  return variant_->run(views_.data(), n, arena_.data(), &runtime);
 }
 
 std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) {
@@ -129,7 +133,9 @@ std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) 
     }
   }
   const int32_t code = run_again();
-  HONE_USER_CHECK(code == HONE_OK) << artifact_.description()->error(code);
+  HONE_USER_CHECK(code == HONE_OK) << artifact_.description()->error(code)
+                                   << (launcher_ && !launcher_->status().ok() ? ": " + message_of(launcher_->status())
+                                                                              : "");
   std::vector<TensorData> out;
   for (size_t p = 0; p < tensors_.size(); ++p) {
     const HoneParam& param = variant_->params[p];

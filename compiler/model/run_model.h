@@ -10,6 +10,7 @@
 #include "compiler/model/build_model.h"
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/buffer.h"
+#include "compiler/runtime/gpu_launcher.h"
 #include "compiler/runtime/thread_pool.h"
 
 namespace hone {
@@ -19,11 +20,12 @@ class LoadedModel {
   /// Loads the shared object at `path`, of the model `name`, and its weights where they are in a file of their own: at
   /// `weights`, or beside it. Runs are of variant number `variant`, on `threads` threads. UserError where one cannot be
   /// loaded.
+  /// Models for GPUs run on `gpu`, which must outlive this object.
   LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights = "",
-              size_t variant = 0);
+              size_t variant = 0, Device* gpu = nullptr);
   /// Loads a model that was built under this name, for this machine. Leaves no file behind. UserError where no file can
   /// be made.
-  LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant = 0);
+  LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant = 0, Device* gpu = nullptr);
 
   /// Each cache's input and output lie in one buffer from now on, as the artifact wants it. `growth`: of its model.
   void join_caches(const Growth& growth);
@@ -33,11 +35,12 @@ class LoadedModel {
   int32_t run_again();
 
  private:
-  LoadedModel(Artifact artifact, int threads, size_t variant);
+  LoadedModel(Artifact artifact, int threads, size_t variant, Device* gpu);
 
   Artifact artifact_;
   const HoneVariant* variant_ = nullptr;
   ThreadPool pool_;
+  std::unique_ptr<GpuLauncher> launcher_;  ///< null: the model is for CPUs
   AlignedBuffer arena_;
   std::vector<HostTensor> tensors_;
   std::vector<const DLTensor*> views_;

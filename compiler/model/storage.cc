@@ -39,8 +39,8 @@ bool follow_each_other(const Graph& g, const Node& n) {
 
 }  // namespace
 
-Storage::Storage(const Graph& g, const Growth* growth)
-    : parts_(g.values.size()), is_free_(g.nodes.size(), false), why_copied_(g.nodes.size()) {
+Storage::Storage(const Graph& g, const Growth* growth, int64_t alignment)
+    : alignment_(alignment), parts_(g.values.size()), is_free_(g.nodes.size(), false), why_copied_(g.nodes.size()) {
   for (size_t v = 0; v < parts_.size(); ++v) parts_[v].root = static_cast<ValueId>(v);
   // What must lie where it is: the caller's tensors, and constants.
   std::vector<bool> is_fixed(g.values.size(), false);
@@ -61,7 +61,12 @@ Storage::Storage(const Graph& g, const Growth* growth)
         why_copied_[i] = "its elements do not follow each other in its input";
         continue;
       }
-      lie_in(n.outputs[0], n.inputs[0], first * g.value(n.outputs[0]).type.dtype.bytes());
+      const int64_t offset = first * g.value(n.outputs[0]).type.dtype.bytes();
+      if ((place_of(n.inputs[0]).offset + offset) % alignment_ != 0) {
+        why_copied_[i] = "the device's buffers do not begin where it does";
+        continue;
+      }
+      lie_in(n.outputs[0], n.inputs[0], offset);
       is_free_[i] = true;
     }
   }
@@ -121,6 +126,12 @@ std::string Storage::join(const Graph& g, const Node& n, const std::vector<bool>
       return fmt::format("{} is a part of %{}", name, g.value(p.root).name);
   }
   int64_t offset = 0;
+  for (const ValueId v : n.inputs) {
+    if ((place_of(n.outputs[0]).offset + offset) % alignment_ != 0)
+      return "the device's buffers do not begin where its inputs would";
+    offset += bytes_of(g.value(v).type);
+  }
+  offset = 0;
   for (const ValueId v : n.inputs) {
     lie_in(root(v), n.outputs[0], offset);
     offset += bytes_of(g.value(v).type);

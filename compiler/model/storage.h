@@ -10,12 +10,16 @@
 
 namespace hone {
 
+/// Bytes: where buffers of GPUs may begin. No OpenCL device asks for more.
+inline constexpr int64_t kGpuAlignment = 512;
+
 /// Each value lies in the buffer of one value, its root, perhaps itself, from some byte on. Nobody writes to a value
 /// once it is computed, so that any number of values may share memory.
 class Storage {
  public:
   /// `growth`: caches, which are concatenations that cost nothing: their rows are there. Null: there are none.
-  explicit Storage(const Graph& g, const Growth* growth = nullptr);
+  /// `alignment`: bytes; nothing is a part that begins elsewhere than at a multiple of it. 1: as elements lie.
+  explicit Storage(const Graph& g, const Growth* growth = nullptr, int64_t alignment = 1);
 
   ValueId root(ValueId v) const { return place_of(v).root; }
   /// Bytes from the root's begin.
@@ -35,6 +39,7 @@ class Storage {
   bool is_part(const Graph& g, const Node& n, const std::vector<bool>& is_fixed);
   std::string join(const Graph& g, const Node& n, const std::vector<bool>& is_fixed);
 
+  const int64_t alignment_;
   std::vector<Part> parts_;  ///< of each value: what it is a part of, which may be one itself; roots of themselves
   std::vector<bool> is_free_;
   std::vector<std::string> why_copied_;

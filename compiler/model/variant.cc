@@ -26,12 +26,15 @@ std::optional<InPlace> arguments_of(const Module& m, size_t input, size_t output
 
 VariantBuilder::VariantBuilder(const ModelVariant& variant, const std::string& name, const ChooseConfig& choose,
                                const SharedPackings* packings)
-    : v_(variant), g_(*variant.graph), storage_(g_, variant.growth), places_(g_.values.size()) {
+    : v_(variant),
+      g_(*variant.graph),
+      storage_(g_, variant.growth, v_.target.is_gpu() ? kGpuAlignment : 1),
+      places_(g_.values.size()) {
   place_tensors();
   layers_ = make_layers(g_, v_.target, name, storage_, alignments(), choose, packings);
   find_rows();
   // Not around caches: a new row is written before the first of all layers that read it.
-  if (!v_.growth) share_regions();
+  if (!v_.growth && !v_.target.is_gpu()) share_regions();
   plan();
 }
 
@@ -60,7 +63,10 @@ std::vector<int64_t> VariantBuilder::alignments() const {
   std::vector<int64_t> out;
   for (size_t v = 0; v < g_.values.size(); ++v) {
     const auto id = static_cast<ValueId>(v);
-    out.push_back(tensor_of(id) ? g_.value(id).type.dtype.bytes() : std::gcd(kArenaAlignment, storage_.offset(id)));
+    if (v_.target.is_gpu())  // the device's buffers, and parts of them
+      out.push_back(kArenaAlignment);
+    else
+      out.push_back(tensor_of(id) ? g_.value(id).type.dtype.bytes() : std::gcd(kArenaAlignment, storage_.offset(id)));
   }
   return out;
 }
@@ -132,6 +138,8 @@ ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& las
   Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
   const Node& n = node_of(static_cast<int>(call));
   const ValueId out = n.outputs[0];
+  // Of the threads of a GPU nobody has proved what they read before others write.
+  if (v_.target.is_gpu()) return kNoValue;
   if (kernel.host || n.outputs.size() != 1 || tensor_of(out) || storage_.root(out) != out) return kNoValue;
   for (size_t p = n.inputs.size(); p-- > 0;) {
     const ValueId root = storage_.root(n.inputs[p]);
@@ -154,6 +162,11 @@ ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& las
 // Buffers: each value that lies in no tensor of the caller, then the workspace of each call.
 void VariantBuilder::plan() {
   std::vector<ArenaBuffer> buffers;
+  // So that the plan's offsets, which are sums of these, are where a GPU's buffers may begin.
+  const auto room = [&](int64_t bytes) {
+    const int64_t unit = v_.target.is_gpu() ? kGpuAlignment : 1;
+    return (bytes + unit - 1) / unit * unit;
+  };
   std::vector<int> buffer_of(g_.values.size(), -1);
   const int calls = static_cast<int>(layers_.calls.size());
   // The calls of a region happen at one time, and none may overwrite what another of them reads; what one of them wrote
@@ -188,7 +201,7 @@ void VariantBuilder::plan() {
     int& b = buffer_of[static_cast<size_t>(root)];
     if (b < 0) {
       b = static_cast<int>(buffers.size());
-      buffers.push_back({bytes_of(g_.value(root).type), step, step});
+      buffers.push_back({room(bytes_of(g_.value(root).type)), step, step});
     }
     buffers[static_cast<size_t>(b)].last = step;
   };
@@ -206,7 +219,7 @@ void VariantBuilder::plan() {
     if (row_written_[k] == calls) touch(new_row(k), calls);
   for (int c = 0; c < calls; ++c)
     buffers.push_back(
-        {layers_.kernels[layers_.calls[static_cast<size_t>(c)].kernel].module.workspace_bytes, when(c), when(c)});
+        {room(layers_.kernels[layers_.calls[static_cast<size_t>(c)].kernel].module.workspace_bytes), when(c), when(c)});
   memory_ = plan_memory(buffers);
   for (size_t v = 0; v < buffer_of.size(); ++v)
     if (buffer_of[v] >= 0)

@@ -13,8 +13,6 @@
 namespace hone {
 namespace {
 
-constexpr size_t kWeightAlignment = 64;
-
 // The least CPU of this machine's architecture.
 Target baseline() {
   Target t = host_target(1);
@@ -61,7 +59,7 @@ PackedArguments WeightsPacker::pack(const Graph& g, const Layers& layers) {
   const auto packer_of = packers(layers);
   // Once, instead of growing while it is copied: large models would be there three times.
   size_t bytes = blob_.size();
-  for (const Value& v : g.values) bytes += v.constant ? v.constant->bytes().size() + kWeightAlignment : 0;
+  for (const Value& v : g.values) bytes += v.constant ? v.constant->bytes().size() + alignment_ : 0;
   blob_.reserve(bytes);
   PackedArguments out;
   for (const Layer& call : layers.calls) {
@@ -108,7 +106,7 @@ int64_t WeightsPacker::keep(std::span<const char> bytes) {
     if (it->second.second == bytes.size() &&
         std::memcmp(blob_.data() + it->second.first, bytes.data(), bytes.size()) == 0)
       return static_cast<int64_t>(it->second.first);
-  blob_.resize((blob_.size() + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment);
+  blob_.resize((blob_.size() + alignment_ - 1) / alignment_ * alignment_);
   const size_t at = blob_.size();
   blob_.append(bytes.data(), bytes.size());
   kept_.emplace(hash, std::pair(at, bytes.size()));

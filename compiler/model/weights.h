@@ -23,9 +23,12 @@ using PackedArguments = std::vector<std::vector<std::vector<int64_t>>>;
 /// depend on the machine.
 class WeightsPacker {
  public:
+  /// `alignment`: bytes that everything in the blob begins at a multiple of.
+  explicit WeightsPacker(int64_t alignment = kArenaAlignment) : alignment_(static_cast<size_t>(alignment)) {}
+
   /// Adds what the layers take that is not there yet.
   PackedArguments pack(const Graph& g, const Layers& layers);
-  /// Where `bytes` begin, which are added unless they are there: a multiple of 64.
+  /// Where `bytes` begin, which are added unless they are there.
   int64_t keep(std::span<const char> bytes);
   const std::string& blob() const { return blob_; }
   /// The blob, with which the packer is at its end.
@@ -40,6 +43,7 @@ class WeightsPacker {
   std::vector<std::vector<std::optional<Packer>>> packers(const Layers& layers);
   std::vector<int64_t> place(const std::optional<Packer>& packer, const TensorData& data);
 
+  const size_t alignment_;
   std::vector<Artifact> artifacts_;           ///< the packers' code
   std::map<std::string, HoneEntry> entries_;  ///< by the canonical bytes of the packing function
   /// By the elements that are packed, which graphs may share, and by packer.

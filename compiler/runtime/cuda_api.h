@@ -41,6 +41,7 @@ using CuEvent = void*;
   F(free, cuMemFree_v2, CuAddress address)                                                                            \
   F(copy_to_device, cuMemcpyHtoD_v2, CuAddress to, const void* from, size_t bytes)                                    \
   F(copy_to_host, cuMemcpyDtoH_v2, void* to, CuAddress from, size_t bytes)                                            \
+  F(copy_on_device, cuMemcpyDtoDAsync_v2, CuAddress to, CuAddress from, size_t bytes, CuStream stream)                \
   F(fill, cuMemsetD8_v2, CuAddress to, unsigned char byte, size_t bytes)                                              \
   F(launch, cuLaunchKernel, CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
     unsigned block_y, unsigned block_z, unsigned dynamic_bytes, CuStream stream, void** parameters, void** extra)     \

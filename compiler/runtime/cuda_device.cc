@@ -125,6 +125,18 @@ class CudaDevice final : public Device {
     return std::make_unique<CudaBuffer>(this, bytes, nullptr, reinterpret_cast<CuAddress>(native));
   }
 
+  StatusOr<std::unique_ptr<DeviceBuffer>> do_part(DeviceBuffer& of, int64_t offset, int64_t bytes) override {
+    const CuAddress address = static_cast<CudaBuffer&>(of).address() + static_cast<CuAddress>(offset);
+    return std::make_unique<CudaBuffer>(this, bytes, nullptr, address);
+  }
+  Status do_copy(const DeviceBuffer& from, DeviceBuffer& to, int64_t bytes) override {
+    HONE_RETURN_IF_ERROR(enter());
+    return check(
+        cu_.copy_on_device(static_cast<CudaBuffer&>(to).address(), static_cast<const CudaBuffer&>(from).address(),
+                           static_cast<size_t>(bytes), nullptr),
+        "copying a buffer");
+  }
+
   Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) override {
     HONE_RETURN_IF_ERROR(enter());
     return check(cu_.copy_to_device(static_cast<CudaBuffer&>(to).address() + static_cast<CuAddress>(offset), from,

@@ -46,6 +46,20 @@ StatusOr<std::unique_ptr<DeviceBuffer>> Device::wrap(void* native, int64_t bytes
   return do_wrap(native, bytes);
 }
 
+StatusOr<std::unique_ptr<DeviceBuffer>> Device::part(DeviceBuffer& of, int64_t offset, int64_t bytes) {
+  HONE_RETURN_IF_ERROR(lost_);
+  HONE_RETURN_IF_ERROR(check_range(of, "a part", bytes, offset));
+  if (bytes < 1) return refused(fmt::format("a device buffer has at least one byte, not {}", bytes));
+  return do_part(of, offset, bytes);
+}
+
+Status Device::copy(const DeviceBuffer& from, DeviceBuffer& to, int64_t bytes) {
+  HONE_RETURN_IF_ERROR(lost_);
+  HONE_RETURN_IF_ERROR(check_range(from, "copy", bytes, 0));
+  HONE_RETURN_IF_ERROR(check_range(to, "copy", bytes, 0));
+  return bytes == 0 ? absl::OkStatus() : do_copy(from, to, bytes);
+}
+
 Status Device::check_range(const DeviceBuffer& buffer, const char* what, int64_t bytes, int64_t offset) const {
   if (buffer.owner_ != this) return refused(fmt::format("{}: the buffer is another device's", what));
   if (bytes < 0 || offset < 0 || offset > buffer.bytes() || bytes > buffer.bytes() - offset)

@@ -139,6 +139,12 @@ class Device {
   /// `bytes` bytes of this device (OpenCL: of its context) that another owner allocated and frees; `native` as
   /// DeviceBuffer's.
   StatusOr<std::unique_ptr<DeviceBuffer>> wrap(void* native, int64_t bytes);
+  /// The bytes offset .. offset + bytes - 1 of `of`, which must outlive it and be no part itself. OpenCL:
+  /// InvalidArgument for an offset that is no multiple of what the device wants buffers to begin at (512 is one
+  /// everywhere).
+  StatusOr<std::unique_ptr<DeviceBuffer>> part(DeviceBuffer& of, int64_t offset, int64_t bytes);
+  /// Copies within the device, as a command; does not wait. The two do not overlap.
+  Status copy(const DeviceBuffer& from, DeviceBuffer& to, int64_t bytes);
   /// Copies; done on return (write: `from` may be changed again).
   Status write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset = 0);
   Status read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset = 0);
@@ -172,6 +178,8 @@ class Device {
  private:
   virtual StatusOr<std::unique_ptr<DeviceBuffer>> do_allocate(int64_t bytes) = 0;
   virtual StatusOr<std::unique_ptr<DeviceBuffer>> do_wrap(void* native, int64_t bytes) = 0;
+  virtual StatusOr<std::unique_ptr<DeviceBuffer>> do_part(DeviceBuffer& of, int64_t offset, int64_t bytes) = 0;
+  virtual Status do_copy(const DeviceBuffer& from, DeviceBuffer& to, int64_t bytes) = 0;
   virtual Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) = 0;
   virtual Status do_read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset) = 0;
   virtual Status do_fill(DeviceBuffer& buffer, uint8_t byte) = 0;

@@ -37,7 +37,12 @@ Status packed_by(HoneEntry entry, const DLTensor& from, const DLTensor& to, cons
 
 }  // namespace
 
-GpuLauncher::GpuLauncher(Device& device) : device_(device) {
+GpuLauncher::GpuLauncher(Device& device)
+    : device_(device),
+      models_(device, [this](const HoneGpuProgram& program) -> StatusOr<const std::vector<BoundLaunch>*> {
+        HONE_ASSIGN_OR_RETURN(const Loaded* const loaded, load(program));
+        return &loaded->launches;
+      }) {
   gpu_.self = this;
   gpu_.run = [](void* self, const HoneGpuProgram* program, const DLTensor* const* args, int32_t n, void* workspace) {
     auto* launcher = static_cast<GpuLauncher*>(self);
@@ -69,6 +74,13 @@ int32_t GpuLauncher::code_of(Status status) {
                                                                 : HONE_GPU_FAILED;
 }
 
+Status GpuLauncher::check_device(const HoneGpuProgram& program) const {
+  const DeviceInfo& info = device_.info();
+  if (program.device_type == (info.api == "cuda" ? kDLCUDA : kDLOpenCL)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("a program for '{}' on '{}', a device of {}", program.target, info.name, info.api));
+}
+
 StatusOr<GpuLauncher::Loaded*> GpuLauncher::load(const HoneGpuProgram& program) {
   if (const auto found = loaded_.find(&program); found != loaded_.end()) return &found->second;
   const DeviceInfo& info = device_.info();
@@ -76,9 +88,7 @@ StatusOr<GpuLauncher::Loaded*> GpuLauncher::load(const HoneGpuProgram& program) 
   if (program.abi_version != HONE_RUNTIME_ABI)
     return absl::InvalidArgumentError(
         fmt::format("a program of ABI version {}; this runtime has {}", program.abi_version, HONE_RUNTIME_ABI));
-  if (program.device_type != (cuda ? kDLCUDA : kDLOpenCL))
-    return absl::InvalidArgumentError(
-        fmt::format("a program for '{}' on '{}', a device of {}", program.target, info.name, info.api));
+  HONE_RETURN_IF_ERROR(check_device(program));
   Loaded out;
   // A failure to compile or load is not an error in the caller's arguments.
   const auto made = [](StatusOr<std::unique_ptr<DeviceProgram>> p) -> StatusOr<std::unique_ptr<DeviceProgram>> {
@@ -109,7 +119,12 @@ Status GpuLauncher::launch(const Loaded& loaded, const std::vector<DeviceBuffer*
 }
 
 Status GpuLauncher::run(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, void* workspace) {
-  HONE_ASSIGN_OR_RETURN(Loaded* const loaded, load(program));
+  Loaded* loaded = nullptr;
+  if (is_gpu_model(program)) {
+    HONE_RETURN_IF_ERROR(check_device(program));
+  } else {
+    HONE_ASSIGN_OR_RETURN(loaded, load(program));
+  }
   HONE_RETURN_IF_ERROR(check_tensors(program, args, n, program.device_type));
   if (program.workspace_bytes > 0 && !workspace)
     return absl::InvalidArgumentError(fmt::format("no workspace; the program needs {} bytes", program.workspace_bytes));
@@ -131,11 +146,18 @@ Status GpuLauncher::run(const HoneGpuProgram& program, const DLTensor* const* ar
   }
   std::vector<DeviceBuffer*> buffers;
   for (const auto& b : wrapped) buffers.push_back(b.get());
-  return launch(*loaded, buffers);
+  if (loaded) return launch(*loaded, buffers);
+  return models_.run(reinterpret_cast<const HoneGpuModel&>(program), {buffers.data(), static_cast<size_t>(n)},
+                     program.workspace_bytes > 0 ? buffers.back() : nullptr);
 }
 
 Status GpuLauncher::run_plain(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n,
                               const HoneRuntime* rt) {
+  if (is_gpu_model(program)) {
+    HONE_RETURN_IF_ERROR(check_device(program));
+    HONE_RETURN_IF_ERROR(check_tensors(program, args, n, kDLCPU));
+    return models_.run_plain(reinterpret_cast<const HoneGpuModel&>(program), args);
+  }
   HONE_ASSIGN_OR_RETURN(Loaded* const loaded, load(program));
   HONE_RETURN_IF_ERROR(check_tensors(program, args, n, kDLCPU));
   if (loaded->buffers.empty()) {

@@ -7,14 +7,15 @@
 
 #include "compiler/runtime/buffer.h"
 #include "compiler/runtime/device.h"
+#include "compiler/runtime/gpu_model.h"
 #include "compiler/runtime/include/hone_runtime.h"
 
 namespace hone {
 
-/// Loads each program when it is first run (CUDA: the cubin where it is the device's, else the text) and keeps it, with
-/// the device buffers that NAME_plain needs, as long as it lives: no longer than the artifacts it has run. For one
-/// thread at a time, as the device. Artifact tensors are what DeviceBuffer::native() says, or the same from elsewhere
-/// (OpenCL: of the device's context).
+/// Runs programs and models. Loads each program when it is first run (CUDA: the cubin where it is the device's, else
+/// the text) and keeps it, with the device buffers that NAME_plain needs, as long as it lives: no longer than the
+/// artifacts it has run. For one thread at a time, as the device. Artifact tensors are what DeviceBuffer::native()
+/// says, or the same from elsewhere (OpenCL: of the device's context).
 class GpuLauncher {
  public:
   /// `device` must outlive it.
@@ -39,6 +40,7 @@ class GpuLauncher {
   };
 
   int32_t code_of(Status status);
+  Status check_device(const HoneGpuProgram& program) const;
   StatusOr<Loaded*> load(const HoneGpuProgram& program);
   Status launch(const Loaded& loaded, const std::vector<DeviceBuffer*>& buffers);
   Status run(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, void* workspace);
@@ -48,6 +50,7 @@ class GpuLauncher {
   HoneGpu gpu_;
   Status status_;
   std::map<const HoneGpuProgram*, Loaded> loaded_;
+  GpuModels models_;
 };
 
 }  // namespace hone

@@ -22,11 +22,13 @@ namespace hone {
   F(clCreateCommandQueue)        \
   F(clReleaseCommandQueue)       \
   F(clCreateBuffer)              \
+  F(clCreateSubBuffer)           \
   F(clRetainMemObject)           \
   F(clReleaseMemObject)          \
   F(clEnqueueReadBuffer)         \
   F(clEnqueueWriteBuffer)        \
   F(clEnqueueFillBuffer)         \
+  F(clEnqueueCopyBuffer)         \
   F(clCreateProgramWithSource)   \
   F(clCreateProgramWithBinary)   \
   F(clBuildProgram)              \

@@ -139,6 +139,21 @@ class OpenclDevice final : public Device {
     return std::make_unique<OpenclBuffer>(this, bytes, context_, static_cast<cl_mem>(native));
   }
 
+  StatusOr<std::unique_ptr<DeviceBuffer>> do_part(DeviceBuffer& of, int64_t offset, int64_t bytes) override {
+    const cl_buffer_region region{static_cast<size_t>(offset), static_cast<size_t>(bytes)};
+    cl_int error = CL_SUCCESS;
+    const cl_mem memory = cl_.clCreateSubBuffer(static_cast<OpenclBuffer&>(of).memory(), CL_MEM_READ_WRITE,
+                                                CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+    HONE_RETURN_IF_ERROR(opencl_status(error, fmt::format("a part of a buffer, {} bytes at {}", bytes, offset)));
+    return std::make_unique<OpenclBuffer>(this, bytes, context_, memory);
+  }
+  Status do_copy(const DeviceBuffer& from, DeviceBuffer& to, int64_t bytes) override {
+    return ran(cl_.clEnqueueCopyBuffer(queue(), static_cast<const OpenclBuffer&>(from).memory(),
+                                       static_cast<OpenclBuffer&>(to).memory(), 0, 0, static_cast<size_t>(bytes), 0,
+                                       nullptr, nullptr),
+               "copying a buffer");
+  }
+
   Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) override {
     return waited(
         cl_.clEnqueueWriteBuffer(queue(), static_cast<OpenclBuffer&>(to).memory(), CL_TRUE, static_cast<size_t>(offset),

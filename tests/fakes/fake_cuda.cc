@@ -135,6 +135,11 @@ EXPORT int cuMemcpyDtoH_v2(void* to, unsigned long long from, size_t bytes) {
   const int code = waited(called("cuMemcpyDtoH", std::to_string(bytes)));
   return code ? code : (std::memcpy(to, reinterpret_cast<void*>(from), bytes), 0);
 }
+EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void* stream) {
+  const int code = called("cuMemcpyDtoD", std::to_string(bytes));
+  if (code || stream) return code ? code : 1;
+  return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), 0;
+}
 EXPORT int cuMemsetD8_v2(unsigned long long to, unsigned char byte, size_t bytes) {
   const int code = called("cuMemsetD8", std::to_string(byte) + " " + std::to_string(bytes));
   return code ? code : (std::memset(reinterpret_cast<void*>(to), byte, bytes), 0);

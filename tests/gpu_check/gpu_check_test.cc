@@ -23,7 +23,7 @@ Journal open_or_die(const std::string& path) {
 std::vector<Step> c6() {
   std::vector<Step> steps;
   for (Step& s : plan(small_gpu("opencl"), 2, {"C6"}))
-    if (s.kind != StepKind::kSuite) steps.push_back(std::move(s));
+    if (!s.row.empty()) steps.push_back(std::move(s));
   return steps;
 }
 
@@ -31,8 +31,14 @@ TEST(GpuCheckPlan, HasTheSuiteThenTheRowsAskedFor) {
   const Target target = small_gpu("opencl");
   const std::vector<Step> steps = plan(target, 2, {"C6", "M5"});
   std::set<std::string> names, rows;
+  int models = 0;
   for (const Step& s : steps) {
     EXPECT_TRUE(names.insert(s.name).second) << s.name;
+    if (s.kind == StepKind::kModel) {
+      ++models;
+      EXPECT_TRUE(rows.empty()) << "the model comes in front of the tables";
+      continue;
+    }
     if (s.kind != StepKind::kSuite) {
       rows.insert(s.row);
       continue;
@@ -42,7 +48,8 @@ TEST(GpuCheckPlan, HasTheSuiteThenTheRowsAskedFor) {
     EXPECT_TRUE(space.valid(space.parse(s.config)));
   }
   EXPECT_EQ(rows, (std::set<std::string>{"C6", "M5"}));
-  EXPECT_EQ(names.size(), 2 * std::size(kGpuWorkloads) + 6);
+  EXPECT_EQ(models, 1);
+  EXPECT_EQ(names.size(), 2 * std::size(kGpuWorkloads) + 7);
 }
 
 TEST(GpuCheckPlan, ChecksTensorCoresWhereThereAreSome) {
@@ -103,6 +110,7 @@ TEST(GpuCheckReport, SaysWhatWasMeasured) {
           .add("bench/C6",
                {{"finished", true}, {"ok", true}, {"tuned_ms", 0.02}, {"default_ms", 0.2}, {"config", "algorithm=1"}})
           .ok());
+  ASSERT_TRUE(journal.add("model/small", {{"finished", true}, {"ok", true}, {"time_ms", 0.25}}).ok());
   const OrderedJson report = report_json(journal, c6());
   EXPECT_TRUE(report["complete"]);
   EXPECT_DOUBLE_EQ(report["session"]["failed_share"], 8 / 500.0);  // a device that is lost is not the candidate's doing
@@ -112,6 +120,7 @@ TEST(GpuCheckReport, SaysWhatWasMeasured) {
   EXPECT_NEAR(report["tables"][0]["mean"].get<double>(), 1.5, 1e-12);
   const std::string text = report_markdown(report);
   EXPECT_THAT(text, HasSubstr("| C6 | 500 | 0.2000 | 0.0200 |"));
+  EXPECT_THAT(text, HasSubstr("as one artifact: right, 0.250 ms"));
   EXPECT_THAT(text, HasSubstr("1.6% of them failed"));
   EXPECT_THAT(text, Not(HasSubstr("Not complete")));
 }
@@ -123,6 +132,7 @@ TEST(GpuCheckReport, SaysWhatWasNotMeasured) {
   ASSERT_TRUE(journal.add("bench/C6", {{"finished", true}, {"ok", false}, {"error", "check: wrong result"}}).ok());
   std::vector<Step> steps = c6();
   steps.push_back({"suite/0/0", StepKind::kSuite, "", steps[0].workload, "algorithm=0"});
+  ASSERT_TRUE(journal.add("model/small", {{"finished", true}, {"ok", false}, {"error", "check: layer 3"}}).ok());
   ASSERT_TRUE(journal.add("suite/0/0", {{"finished", true}, {"ok", false}, {"error", "element 3"}}).ok());
   const OrderedJson report = report_json(journal, steps);
   EXPECT_FALSE(report["complete"]);
@@ -130,6 +140,7 @@ TEST(GpuCheckReport, SaysWhatWasNotMeasured) {
   EXPECT_EQ(report["suite"]["wrong"].size(), 1u);
   const std::string text = report_markdown(report);
   EXPECT_THAT(text, HasSubstr("1 wrong"));
+  EXPECT_THAT(text, HasSubstr("as one artifact: check: layer 3"));
   EXPECT_THAT(text, HasSubstr("| C6 | not measured | not measured | not measured | not measured | not measured | not "
                               "measured | check: wrong result |"));
   EXPECT_THAT(text, HasSubstr("Not complete"));

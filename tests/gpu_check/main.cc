@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -14,6 +15,7 @@
 #include "base/cli.h"
 #include "base/clock.h"
 #include "compiler/build/build.h"
+#include "tests/fakes/small_model.h"
 #include "tests/gpu_check/report.h"
 
 namespace {
@@ -55,7 +57,9 @@ class Check {
       const Json* before = journal_.find(step.name);
       if (!before || !before->value("finished", false)) {
         if (left() < kLeastSeconds) break;
-        std::cout << fmt::format("{:.0f} s  {} {}\n", seconds(), step.name, to_string(step.workload)) << std::flush;
+        std::cout << fmt::format("{:.0f} s  {} {}\n", seconds(), step.name,
+                                 step.workload.op ? to_string(step.workload) : "a convolutional net")
+                  << std::flush;
         HONE_RETURN_IF_ERROR(journal_.add(step.name, carry_out(step)));
         if (!journal_.find(step.name)->value("finished", false)) break;  // the slice ended within it
       }
@@ -109,6 +113,7 @@ class Check {
 
   // The outcome of a step; an error is data.
   Json carry_out(const Step& step) {
+    if (step.kind == StepKind::kModel) return model();
     const std::vector<std::string> workload{"--workload", to_string(step.workload), "--target", to_string(target_)};
     const auto with = [&](const std::string& name, const std::vector<std::string>& more) {
       std::vector<std::string> argv{name};
@@ -117,6 +122,7 @@ class Check {
       return argv;
     };
     switch (step.kind) {
+      case StepKind::kModel: break;
       case StepKind::kSuite:
         return outcome_json(program(with("tensorc", {"--config", step.config, "--check"}), kMostSecondsOfOne));
       case StepKind::kTune:
@@ -125,6 +131,20 @@ class Check {
       case StepKind::kBench: return bench(with("tensorc", {"--db", file("tophub.db"), "--check", "--bench", "--json"}));
     }
     return {};
+  }
+
+  // A model from its file to one artifact: each kernel against its reference, the whole against the imported model.
+  Json model() {
+    const std::string onnx = file("small.onnx"), artifact = file("small.so");
+    SmallModel().write(onnx);
+    const StatusOr<Outcome> outcome = program(
+        {"tensorc", onnx, "--target", to_string(target_), "--config", "default", "-o", artifact, "--check", "--bench"},
+        kMostSecondsOfOne);
+    for (const std::string& made : {onnx, artifact, file("small.h")}) std::remove(made.c_str());
+    Json record = outcome_json(outcome);
+    double ms = 0;
+    if (record["ok"].get<bool>() && std::sscanf(outcome->out.c_str(), "%lf ms", &ms) == 1) record["time_ms"] = ms;
+    return record;
   }
 
   static Json outcome_json(const StatusOr<Outcome>& outcome) {
@@ -204,6 +224,8 @@ class Check {
     for (const char* name : {"stdout", "stderr"}) std::remove(file(name).c_str());
     std::cout << fmt::format("{} of {} steps; {}/report.md{}\n", done, steps.size(), o_.output,
                              done < steps.size() ? "; the same command goes on" : "");
+    if (report["model"].contains("error"))
+      return all_failed_error("the model: " + report["model"]["error"].get<std::string>());
     const size_t wrong = report["suite"]["wrong"].size();
     return wrong == 0 ? absl::OkStatus() : all_failed_error(fmt::format("{} configs of the suite are wrong", wrong));
   }

@@ -71,6 +71,7 @@ std::vector<Group> tables() {
 std::vector<Step> plan(const Target& target, int configs, const std::vector<std::string>& only) {
   std::vector<Step> steps;
   add_suite(steps, target, configs);
+  steps.push_back({"model/small", StepKind::kModel, "", {}, ""});
   for (const Group& group : tables())
     for (const auto& [row, workload] : group.rows) {
       if (!only.empty() && std::find(only.begin(), only.end(), row) == only.end()) continue;

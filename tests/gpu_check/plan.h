@@ -9,13 +9,13 @@
 
 namespace hone::gpu_check {
 
-enum class StepKind { kSuite, kTune, kPeer, kBench };
+enum class StepKind { kSuite, kModel, kTune, kPeer, kBench };
 
 struct Step {
-  std::string name;  ///< unique: suite/7/3, tune/C6, bench/C6
+  std::string name;  ///< unique: suite/7/3, model/small, tune/C6, bench/C6
   StepKind kind;
-  std::string row;  ///< C6; empty in the suite
-  Workload workload;
+  std::string row;     ///< C6; empty in the suite and of a model
+  Workload workload;   ///< none of a model
   std::string config;  ///< of the suite: what is checked
 };
 
@@ -31,7 +31,7 @@ struct Group {
 std::vector<Group> tables();
 
 /// The suite: `configs` of each small workload (the default one first) and, on NVIDIA's GPUs, of those for tensor
-/// cores; then row by row: tune, peer, bench. `only`: rows of these names; empty: all.
+/// cores; then a small model as a whole; then row by row: tune, peer, bench. `only`: rows of these names; empty: all.
 std::vector<Step> plan(const Target& target, int configs, const std::vector<std::string>& only);
 
 }  // namespace hone::gpu_check

@@ -84,6 +84,9 @@ OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps) 
   report["target"] = value_of(journal.find("device"), "target");
   report["version"] = value_of(journal.find("device"), "version");
   report["suite"] = suite_json(journal, steps);
+  const Json* model = journal.find("model/small");
+  report["model"] = {{"ok", value_of(model, "ok")}, {"time_ms", value_of(model, "time_ms")}};
+  if (model && model->contains("error")) report["model"]["error"] = (*model)["error"];
   report["tables"] = OrderedJson::array();
   for (const Group& group : tables()) {
     OrderedJson table{{"title", group.title}, {"peer", group.peer}, {"expected", group.expected}};
@@ -115,6 +118,12 @@ std::string report_markdown(const OrderedJson& report) {
   for (const auto& wrong : suite["wrong"])
     out += fmt::format("- `{}` `{}`: {}\n", wrong["workload"].get<std::string>(), wrong["config"].get<std::string>(),
                        wrong["error"].get<std::string>());
+  const auto& model = report["model"];
+  out += fmt::format("\nA small convolutional net as one artifact: {}.\n",
+                     model.contains("error")   ? model["error"].get<std::string>()
+                     : model["ok"].is_null()   ? "not looked at"
+                     : model["ok"].get<bool>() ? "right, " + text_of(model["time_ms"], "{:.3f} ms")
+                                               : "wrong");
   const auto& session = report["session"];
   out += fmt::format(
       "\nTuning: {} trials, {} of them failed (expected: at most 2%); C6: {} trials/s (expected: at least 10).\n",

@@ -11,14 +11,15 @@
 #include "base/text.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/host/local_gpu.h"
 #include "compiler/model/bindings.h"
 #include "compiler/model/prepare.h"
 
 namespace hone {
 
 std::vector<ModelGraph> import_model(const OperatorTable& operators, const TunerFlags& f, std::ostream& err) {
-  const Target target = Target::parse(f.target);
-  HONE_USER_CHECK(!target.is_gpu()) << "--model: models are built for CPUs, not for " << target.kind;
+  const std::string kind = Target::parse(f.target).kind;
+  HONE_USER_CHECK(f.cache.empty() || kind == "llvm") << "--cache: of models for CPUs, not for " << kind;
   std::vector<ModelGraph> variants;
   std::set<std::string> assumed;
   const std::vector<InputFormat> formats = input_formats(f.formats);
@@ -93,6 +94,11 @@ ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imp
 ModelWork model_work_here(const OperatorTable& operators, const TunerFlags& f, std::vector<ModelGraph> imported,
                           std::ostream& err) {
   Target target = Target::parse(f.target);
+  if (!target.is_complete() && target.is_gpu()) {
+    const auto here = open_local_gpu(target);
+    HONE_USER_CHECK(here.ok()) << "--target " << f.target << ": " << message_of(here.status());
+    target = here->target;
+  }
   if (!target.is_complete())
     target = target.completed_by(host_target(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))));
   return model_work(operators, std::move(imported), target, err);

@@ -58,6 +58,7 @@ LoadedModel built(ModelVariant variant, const std::string& name, const ChooseCon
 }
 
 std::string not_here(const Target& target) {
+  if (target.is_gpu()) return "it is for a GPU: tensorc --bench times it";
   const Target here = host_target(target.threads);
   if (target.arch != here.arch || target.mcpu != here.mcpu || target.mattr != here.mattr)
     return "it was tuned for another machine than this one";

@@ -50,11 +50,14 @@ PtxCode ptx_code(const Module& m, const Target& target, const NvrtcOptions& opti
 }
 
 GpuArtifactCode gpu_artifact_code(const Module& m, const Target& target, const NvrtcOptions& options) {
+  return gpu_artifact_code(m, target, nvrtc_for(target, options).get());
+}
+
+GpuArtifactCode gpu_artifact_code(const Module& m, const Target& target, const Nvrtc* nvrtc) {
   if (target.kind != "cuda") return {gpu_text(m, target), "", "the device's driver"};
-  const std::shared_ptr<const Nvrtc> nvrtc = nvrtc_for(target, options);
-  PtxCode ptx = ptx_by(nvrtc.get(), m, target);
+  PtxCode ptx = ptx_by(nvrtc, m, target);
   GpuArtifactCode out{std::move(ptx.source), "", std::move(ptx.by)};
-  if (nvrtc) out.binary = image_code(m, target, nvrtc.get()).bytes;
+  if (nvrtc) out.binary = image_code(m, target, nvrtc).bytes;
   return out;
 }
 

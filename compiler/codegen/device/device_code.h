@@ -44,5 +44,7 @@ struct GpuArtifactCode {
   std::string by;      ///< the compiler: as in PtxCode, or `the device's driver` for OpenCL
 };
 GpuArtifactCode gpu_artifact_code(const Module& m, const Target& target, const NvrtcOptions& options);
+/// The same with what nvrtc_for() gave.
+GpuArtifactCode gpu_artifact_code(const Module& m, const Target& target, const Nvrtc* nvrtc);
 
 }  // namespace hone

@@ -56,9 +56,10 @@ class DescriptionEmitter {
     llvm::Function* const error = emit_error();
     Constant* const artifact = emit_artifact(runs, error);
     if (has_several()) {
+      // What a GPU's NAME takes is on the device; on CPUs it is what NAME_plain takes.
       emit_choice("_run", "hone_internal_run_variant", artifact);
       emit_choice("", "hone_internal_enter_variant", artifact);
-      emit_choice("_plain", "hone_internal_enter_variant", artifact);
+      emit_choice("_plain", d_.has_gpu ? "hone_internal_run_variant" : "hone_internal_enter_variant", artifact);
     }
     HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the description of an artifact";
     return std::move(module_);
@@ -103,6 +104,12 @@ class DescriptionEmitter {
     Constant* entry = data_.entry(name);
     if (has_several()) llvm::cast<llvm::Function>(entry)->setVisibility(llvm::GlobalValue::HiddenVisibility);
     return entry;
+  }
+
+  Constant* program_of_variant(const std::string& entry) {
+    Constant* program = data_.imported(entry + "_gpu");
+    if (has_several()) llvm::cast<llvm::GlobalVariable>(program)->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return program;
   }
 
   // The checked entry of a variant: NAME_run where there is one.
@@ -473,7 +480,7 @@ class DescriptionEmitter {
       variants.push_back(data_.structure({parameters(v), data_.word(static_cast<int64_t>(v.params.size())),
                                           data_.word(v.workers), data_.number(v.workspace_bytes),
                                           data_.number(v.run_workspace_bytes), entry_of_variant(v.entry), runs[i],
-                                          d_.has_gpu ? data_.imported(d_.name + "_gpu") : data_.null()}));
+                                          d_.has_gpu ? program_of_variant(v.entry) : data_.null()}));
     }
     return data_.exported(data_.structure({data_.word(HONE_ARTIFACT_ABI), data_.word(static_cast<int64_t>(runs.size())),
                                            data_.array(variants), data_.text(d_.name), data_.text(d_.target),

@@ -45,7 +45,7 @@ struct ArtifactDescription {
     std::vector<Parameter> params;
     std::vector<Layer> layers;  ///< that its checked entry tells apart; empty: none
   };
-  std::string name;    ///< of the artifact: NAME_json and, where it has a GPU's code, NAME_gpu are there
+  std::string name;  ///< of the artifact: NAME_json and, where it has a GPU's code, each variant's ENTRY_gpu are there
   std::string target;  ///< canonical
   bool has_gpu = false;
   bool has_weights_file = false;  ///< the weights of a model are in a file of their own

@@ -21,34 +21,54 @@ using llvm::Constant;
 // Constants are written down member by member, in C's layout.
 static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offsetof(HoneGpuParam, elements) == 16 &&
               sizeof(HoneGpuProgram) == 96 && offsetof(HoneGpuProgram, binary) == 24 &&
-              offsetof(HoneGpuProgram, workspace_bytes) == 88);
+              offsetof(HoneGpuProgram, workspace_bytes) == 88 && sizeof(HoneGpuPlace) == 24 &&
+              sizeof(HoneGpuStep) == 40 && offsetof(HoneGpuModel, alignment) == 96 && sizeof(HoneGpuModel) == 136);
 
 class HostEmitter {
  public:
-  HostEmitter(llvm::LLVMContext& context, const GpuHostProgram& program, const Target& host)
-      : p_(program),
-        host_(host),
-        module_(std::make_unique<llvm::Module>(program.name, context)),
-        data_(*module_),
-        b_(context) {}
+  HostEmitter(llvm::LLVMContext& context, const std::string& name, const Target& host)
+      : host_(host), module_(std::make_unique<llvm::Module>(name, context)), data_(*module_), b_(context) {}
 
-  std::unique_ptr<llvm::Module> emit() {
-    llvm::GlobalVariable* const program = emit_program();
-    for (const bool plain : {false, true}) emit_entry(program, plain);
+  std::unique_ptr<llvm::Module> emit(const GpuHostProgram& program) {
+    emit_entries(program.name, data_.structure(program_of(program, HONE_RUNTIME_ABI)), false);
+    return finished();
+  }
+
+  std::unique_ptr<llvm::Module> emit(const GpuHostModel& model) {
+    std::vector<Constant*> programs;
+    for (const GpuHostProgram& p : model.programs)
+      programs.push_back(data_.stored(data_.structure(program_of(p, HONE_RUNTIME_ABI))));
+    for (const GpuHostModel::Variant& v : model.variants)
+      emit_entries(v.head.name, model_of(model, v, programs), model.variants.size() > 1);
+    data_.exported(llvm::ConstantDataArray::getString(b_.getContext(), model.json), model.name + "_json");
+    return finished();
+  }
+
+ private:
+  std::unique_ptr<llvm::Module> finished() {
     HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the entries of a GPU's program";
     return std::move(module_);
   }
 
- private:
+  // NAME_gpu, NAME and NAME_plain.
+  void emit_entries(const std::string& name, Constant* program, bool is_hidden) {
+    llvm::GlobalVariable* const gpu = data_.exported(program, name + "_gpu");
+    std::vector<llvm::GlobalValue*> made{gpu};
+    for (const bool plain : {false, true}) made.push_back(emit_entry(name, gpu, plain));
+    for (llvm::GlobalValue* value : made)
+      if (is_hidden) value->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
+
   // Null for no bytes.
   Constant* bytes(const std::string& s) { return s.empty() ? data_.null() : data_.text(s); }
 
-  llvm::GlobalVariable* emit_program() {
+  // The members of a HoneGpuProgram.
+  std::vector<Constant*> program_of(const GpuHostProgram& program, int abi_version) {
     std::vector<Constant*> launches, params;
-    for (const auto& l : p_.launches)
+    for (const auto& l : program.launches)
       launches.push_back(data_.structure({data_.text(l.kernel), data_.number(l.shape.blocks),
                                           data_.number(l.shape.threads), data_.number(l.shape.dynamic_shared_bytes)}));
-    for (const auto& p : p_.params) {
+    for (const auto& p : program.params) {
       std::vector<Constant*> members{data_.text(p.name), data_.word(p.is_output)};
       for (Constant* m : data_.type(p.dtype)) members.push_back(m);
       for (Constant* m :
@@ -57,12 +77,43 @@ class HostEmitter {
       params.push_back(data_.structure(members));
     }
     const auto size = [&](const auto& list) { return data_.number(static_cast<int64_t>(list.size())); };
-    return data_.exported(
-        data_.structure({data_.word(HONE_RUNTIME_ABI), data_.word(p_.device_type), data_.text(p_.target),
-                         data_.text(p_.arch), bytes(p_.binary), size(p_.binary), data_.text(p_.text), size(p_.text),
-                         data_.array(launches), size(launches), data_.array(params), size(params),
-                         data_.number(p_.workspace_bytes)}),
-        p_.name + "_gpu");
+    return {data_.word(abi_version),
+            data_.word(program.device_type),
+            data_.text(program.target),
+            data_.text(program.arch),
+            bytes(program.binary),
+            size(program.binary),
+            data_.text(program.text),
+            size(program.text),
+            data_.array(launches),
+            size(launches),
+            data_.array(params),
+            size(params),
+            data_.number(program.workspace_bytes)};
+  }
+
+  // A HoneGpuModel: its head's members are its own first ones.
+  Constant* model_of(const GpuHostModel& model, const GpuHostModel::Variant& v,
+                     const std::vector<Constant*>& programs) {
+    std::vector<Constant*> steps;
+    for (const GpuHostModel::Step& s : v.steps) {
+      std::vector<Constant*> places;
+      for (const GpuHostModel::Place& p : s.places)
+        places.push_back(
+            data_.structure({data_.word(p.in), data_.word(p.tensor), data_.number(p.offset), data_.number(p.bytes)}));
+      Constant* program = s.program < 0 ? data_.null() : programs[static_cast<size_t>(s.program)];
+      steps.push_back(data_.structure({data_.text(s.name), data_.text(s.workload), program, data_.array(places),
+                                       data_.number(static_cast<int64_t>(places.size()))}));
+    }
+    Constant* weights = data_.null();
+    if (model.weight_bytes > 0) {
+      weights = data_.imported(model.name + ".weights");
+      llvm::cast<llvm::GlobalVariable>(weights)->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
+    std::vector<Constant*> members = program_of(v.head, HONE_GPU_MODEL_ABI);
+    members.insert(members.end(), {data_.number(model.alignment), weights, data_.number(model.weight_bytes),
+                                   data_.array(steps), data_.number(static_cast<int64_t>(steps.size()))});
+    return data_.structure(members);
   }
 
   llvm::Value* member(llvm::Type* type, llvm::Value* of, size_t offset) {
@@ -70,9 +121,9 @@ class HostEmitter {
   }
 
   // rt->gpu->run(rt->gpu->self, program, args, n, workspace), or run_plain with rt at the end.
-  void emit_entry(llvm::GlobalVariable* program, bool plain) {
+  llvm::Function* emit_entry(const std::string& name, llvm::GlobalVariable* program, bool plain) {
     auto* f = llvm::Function::Create(data_.entry_type(), llvm::Function::ExternalLinkage,
-                                     p_.name + (plain ? "_plain" : ""), *module_);
+                                     name + (plain ? "_plain" : ""), *module_);
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr("target-cpu", host_.mcpu);
     auto* bad = llvm::BasicBlock::Create(b_.getContext(), "bad", f);
@@ -96,9 +147,9 @@ class HostEmitter {
         type, run, {member(b_.getPtrTy(), gpu, offsetof(HoneGpu, self)), program, args, n, plain ? rt : workspace}));
     b_.SetInsertPoint(bad);
     b_.CreateRet(b_.getInt32(HONE_BAD_ARGUMENTS));
+    return f;
   }
 
-  const GpuHostProgram& p_;
   const Target& host_;
   std::unique_ptr<llvm::Module> module_;
   CData data_;
@@ -107,12 +158,22 @@ class HostEmitter {
 
 }  // namespace
 
-std::string emit_gpu_host_object(const GpuHostProgram& program, const Target& host) {
+namespace {
+
+// `what`: a program or a model.
+template <class T>
+std::string emitted(const T& what, const Target& host) {
   const auto machine = make_machine(host);
   llvm::LLVMContext context;
-  const auto module = HostEmitter(context, program, host).emit();
+  const auto module = HostEmitter(context, what.name, host).emit(what);
   Optimizer(*machine).run(*module);
   return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
 }
+
+}  // namespace
+
+std::string emit_gpu_host_object(const GpuHostProgram& program, const Target& host) { return emitted(program, host); }
+
+std::string emit_gpu_model_object(const GpuHostModel& model, const Target& host) { return emitted(model, host); }
 
 }  // namespace hone

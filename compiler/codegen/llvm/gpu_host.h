@@ -27,6 +27,34 @@ struct GpuHostProgram {
   int64_t workspace_bytes = 0;
 };
 
+/// What becomes HoneGpuModels, one for each variant of a model.
+struct GpuHostModel {
+  struct Place {
+    int in = 0;      ///< HONE_GPU_ARENA, …
+    int tensor = 0;  ///< of the call
+    int64_t offset = 0, bytes = 0;
+  };
+  struct Step {
+    std::string name, workload;
+    int program = -1;  ///< of `programs`; -1: a copy
+    std::vector<Place> places;
+  };
+  struct Variant {
+    GpuHostProgram head;  ///< without code and launches; its name is the variant's
+    std::vector<Step> steps;
+  };
+  std::string name;  ///< of the artifact
+  std::vector<Variant> variants;
+  std::vector<GpuHostProgram> programs;  ///< of all variants
+  int64_t alignment = 0;
+  std::string json;          ///< exported as NAME_json
+  int64_t weight_bytes = 0;  ///< of the hidden symbol NAME.weights of another object; 0: there is none
+};
+
+/// The same of a model: NAME, NAME_plain, and NAME_gpu, its HoneGpuModel, for the name of each variant (of several,
+/// hidden); and NAME_json.
+std::string emit_gpu_model_object(const GpuHostModel& model, const Target& host);
+
 /// An object for the CPU `host` with these entries, to be linked with the one that has the packing ones.
 std::string emit_gpu_host_object(const GpuHostProgram& program, const Target& host);
 

@@ -94,6 +94,43 @@ typedef struct HoneGpuProgram {
   int64_t workspace_bytes; /* on the device */
 } HoneGpuProgram;
 
+/* --- Models for GPUs ---
+   NAME_gpu is then the head of a HoneGpuModel, and what `run` and `run_plain` below are given: head.abi_version says
+   so. A host that knows programs alone refuses that version with HONE_BAD_ARGUMENTS; its HoneRuntime is what it was. */
+#define HONE_GPU_MODEL_ABI 1001 /* apart from the versions of programs */
+
+/* Where a step's argument lies on the device. */
+enum {
+  HONE_GPU_ARENA = 0,   /* the workspace: head.workspace_bytes of the device's memory */
+  HONE_GPU_WEIGHTS = 1, /* the model's constants, which the host copies to the device when it first meets them */
+  HONE_GPU_TENSOR = 2   /* tensor number `tensor` of the call */
+};
+
+typedef struct HoneGpuPlace {
+  int32_t in;
+  int32_t tensor;
+  int64_t offset, bytes; /* offset: a multiple of HoneGpuModel.alignment */
+} HoneGpuPlace;
+
+typedef struct HoneGpuStep {
+  const char* name;              /* the nodes of the user's model that it stands for, as that calls them */
+  const char* workload;          /* what it computes: "conv2d(n=1,ci=64,...)"; "copy" */
+  const HoneGpuProgram* program; /* that it runs, which several steps may share; null: a copy of places[0] to places[1],
+                                    which are of the same bytes */
+  const HoneGpuPlace* places;    /* of the program's parameters, in order, and of its workspace where it has one */
+  int64_t place_count;
+} HoneGpuStep;
+
+typedef struct HoneGpuModel {
+  HoneGpuProgram head;   /* no code and no launches; params: the tensors of the call, in order, as they are on the CPU;
+                            workspace_bytes: the arena */
+  int64_t alignment;     /* bytes: the device's buffers may have to begin so (CL_DEVICE_MEM_BASE_ADDR_ALIGN) */
+  const void* weights;   /* in this process; equal addresses are equal weights */
+  int64_t weights_bytes; /* 0: there are none */
+  const HoneGpuStep* steps; /* in order, each after the one before */
+  int64_t step_count;
+} HoneGpuModel;
+
 /* How a host runs programs on one of its GPUs. Called by one thread at a time. */
 typedef struct HoneGpu {
   void* self;

@@ -56,6 +56,23 @@ class OpenclDevice : public testing::Test {
   std::unique_ptr<DeviceDriver> driver_;
 };
 
+TEST_F(OpenclDevice, PartsOfBuffersAndCopiesBetweenThem) {
+  const auto device = open();
+  const auto whole = *device->allocate(1024), other = *device->allocate(4);
+  std::vector<int32_t> numbers(256);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  ASSERT_TRUE(device->write(*whole, numbers.data(), 1024).ok());
+  const auto part = device->part(*whole, 512, 512);
+  ASSERT_TRUE(part.ok()) << part.status();
+  ASSERT_TRUE(device->copy(**part, *other, 4).ok());
+  int32_t got = 0;
+  ASSERT_TRUE(device->read(*other, &got, 4).ok());
+  EXPECT_EQ(got, 128);
+  EXPECT_EQ(device->part(*whole, 512, 513).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(device->part(*whole, 512, 0).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(device->copy(**part, *other, 5).code(), absl::StatusCode::kInvalidArgument);
+}
+
 template <class T>
 std::unique_ptr<DeviceBuffer> buffer_of(Device& device, const std::vector<T>& values) {
   auto buffer = device.allocate(static_cast<int64_t>(values.size() * sizeof(T)));

@@ -51,6 +51,10 @@ class MemoryDevice final : public Device {
     return std::make_unique<MemoryBuffer>(this, bytes);
   }
   StatusOr<std::unique_ptr<DeviceBuffer>> do_wrap(void*, int64_t) override { return absl::UnimplementedError("none"); }
+  StatusOr<std::unique_ptr<DeviceBuffer>> do_part(DeviceBuffer&, int64_t, int64_t) override {
+    return absl::UnimplementedError("none");
+  }
+  Status do_copy(const DeviceBuffer&, DeviceBuffer&, int64_t) override { return absl::UnimplementedError("none"); }
   Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) override {
     std::memcpy(static_cast<MemoryBuffer&>(to).data.data() + offset, from, static_cast<size_t>(bytes));
     return absl::OkStatus();

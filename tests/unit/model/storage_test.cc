@@ -134,5 +134,32 @@ TEST(Storage, WhatCannotMoveIsCopied) {
   EXPECT_FALSE(is_free(twice, "z"));
 }
 
+// Buffers of GPUs begin at certain bytes alone: what would lie elsewhere is copied.
+TEST(Storage, PartsBeginAtTheAlignmentThatIsAskedFor) {
+  const Graph g = read_graph(std::string(kBegin) + R"(
+%row = slice(shape=1x2x6,begin=0:1:0,step=1,size=1x1x6) %a
+%rest = slice(shape=1x1x6,begin=0:0:2,step=1,size=1x1x4) %row
+%all = concat(shapes=1x2x6:1x2x6,axis=1) %a %b
+%y = elementwise(op=relu,shape=1x1x4) %rest
+%z = elementwise(op=relu,shape=1x4x6) %all
+output "y" %y f32[1, 1, 4]
+output "z" %z f32[1, 4, 6]
+)");
+  const auto are_free = [&](int64_t alignment) {
+    const Storage s(g, nullptr, alignment);
+    std::vector<bool> out;
+    for (const char* name : {"row", "rest", "all"}) {
+      out.push_back(s.is_free(node_of(g, name)));
+      EXPECT_EQ(out.back(), s.why_copied(node_of(g, name)).empty());
+      EXPECT_EQ(s.offset(value_of(g, name)) % alignment, 0);
+    }
+    return out;
+  };
+  EXPECT_EQ(are_free(8), (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(are_free(24), (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(are_free(48), (std::vector<bool>{false, false, true}));
+  EXPECT_EQ(are_free(64), (std::vector<bool>{false, false, false}));
+}
+
 }  // namespace
 }  // namespace hone

@@ -154,5 +154,84 @@ TEST_F(GpuLauncherTest, WhatTheDriverRefusesIsNotTheArguments) {
   EXPECT_EQ(plain(program_, {a_.view(), b_.view()}), HONE_OK) << why();
 }
 
+// b = scale(scale(a)), over the arena; c = a part of the weights.
+class GpuModelTest : public GpuLauncherTest {
+ protected:
+  GpuModelTest() {
+    for (int i = 0; i < 132; ++i) weights_[i] = static_cast<float>(i);
+    model_.head = program_;
+    model_.head.abi_version = HONE_GPU_MODEL_ABI;
+    model_.head.text = "", model_.head.text_bytes = 0, model_.head.launches = nullptr, model_.head.launch_count = 0;
+    model_.head.params = tensors_, model_.head.param_count = 3, model_.head.workspace_bytes = 1024;
+    model_.alignment = 512, model_.weights = weights_, model_.weights_bytes = sizeof weights_;
+    model_.steps = steps_, model_.step_count = 3;
+  }
+  int32_t plain_model() { return plain(model_.head, {a_.view(), b_.view(), c_.view()}); }
+  static std::vector<float> values(const HostTensor& t) { return {t.as<float>(), t.as<float>() + 4}; }
+
+  float weights_[132];
+  HostTensor c_{kF32, {4}};
+  HoneGpuParam tensors_[3] = {{"a", 0, kF32, 4, 4, nullptr, nullptr},
+                              {"b", 1, kF32, 4, 4, nullptr, nullptr},
+                              {"c", 1, kF32, 4, 4, nullptr, nullptr}};
+  const HoneGpuPlace first_[2] = {{HONE_GPU_TENSOR, 0, 0, 16}, {HONE_GPU_ARENA, 0, 512, 16}};
+  const HoneGpuPlace second_[2] = {{HONE_GPU_ARENA, 0, 512, 16}, {HONE_GPU_TENSOR, 1, 0, 16}};
+  const HoneGpuPlace copy_[2] = {{HONE_GPU_WEIGHTS, 0, 512, 16}, {HONE_GPU_TENSOR, 2, 0, 16}};
+  const HoneGpuStep steps_[3] = {
+      {"n1", "scale", &program_, first_, 2}, {"n2", "scale", &program_, second_, 2}, {"c", "copy", nullptr, copy_, 2}};
+  HoneGpuModel model_{};
+};
+
+TEST_F(GpuModelTest, RunsItsStepsOverOneArenaAndCopiesItsWeightsOnce) {
+  for (int i = 0; i < 4; ++i) a_.as<float>()[i] = static_cast<float>(i);
+  for (int turn = 0; turn < 2; ++turn) {
+    fake_->calls.clear();
+    std::memset(b_.data(), 0, 16);
+    ASSERT_EQ(plain_model(), HONE_OK) << why();
+    EXPECT_EQ(values(b_), (std::vector<float>{0, 4, 8, 12}));
+    EXPECT_EQ(values(c_), (std::vector<float>{128, 129, 130, 131}));
+    EXPECT_THAT(fake_->calls, Contains("cuMemcpyHtoD 528").Times(turn == 0 ? 1 : 0));
+    EXPECT_THAT(fake_->calls, Contains("cuModuleLoadDataEx").Times(turn == 0 ? 1 : 0));
+    EXPECT_THAT(fake_->calls, Contains("cuMemcpyHtoD 16").Times(1));
+    EXPECT_THAT(fake_->calls, Contains("cuMemcpyDtoH 16").Times(2));
+    EXPECT_THAT(fake_->calls, Contains("cuCtxSynchronize").Times(1));
+  }
+  EXPECT_EQ(fake_->buffers, 5) << "three tensors, the arena, the weights";
+  launcher_.reset();
+  EXPECT_EQ(fake_->buffers, 0);
+}
+
+TEST_F(GpuModelTest, RunsOnTensorsOfTheDevice) {
+  const auto in = *device_->allocate(16), out = *device_->allocate(16), known = *device_->allocate(16),
+             arena = *device_->allocate(1024);
+  const float values[] = {1, 2, 3, 4};
+  ASSERT_TRUE(device_->write(*in, values, 16).ok());
+  const DLTensor a = on_device(*in), b = on_device(*out), c = on_device(*known);
+  EXPECT_EQ(run(model_.head, {&a, &b, &c}), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(why(), "no workspace; the program needs 1024 bytes");
+  ASSERT_EQ(run(model_.head, {&a, &b, &c}, arena->native()), HONE_OK) << why();
+  float got[4];
+  ASSERT_TRUE(device_->read(*out, got, 16).ok());
+  EXPECT_EQ(std::vector<float>(got, got + 4), (std::vector<float>{4, 8, 12, 16}));
+  EXPECT_EQ(fake_->buffers, 5) << "four of the caller's, the weights";
+}
+
+TEST_F(GpuModelTest, SaysWhatIsWrong) {
+  EXPECT_EQ(plain(model_.head, {a_.view(), b_.view()}), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(why(), "2 tensors for 3 parameters");
+  model_.head.device_type = kDLOpenCL;
+  EXPECT_EQ(plain_model(), HONE_BAD_ARGUMENTS);
+  EXPECT_THAT(why(), HasSubstr("a device of cuda"));
+  model_.head.device_type = kDLCUDA;
+  fake_->failures["cuMemAlloc"] = 2;
+  EXPECT_EQ(plain_model(), HONE_GPU_FAILED);
+  fake_->failures.clear();
+  fake_->failures["cuMemcpyDtoD"] = 1;
+  EXPECT_NE(plain_model(), HONE_OK);
+  EXPECT_THAT(why(), HasSubstr("copying a buffer"));
+  fake_->failures.clear();
+  EXPECT_EQ(plain_model(), HONE_OK) << "what failed is tried again: " << why();
+}
+
 }  // namespace
 }  // namespace hone

@@ -1,0 +1,110 @@
+#include "compiler/runtime/gpu_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hone {
+namespace {
+
+// Of a tensor of a call, on the CPU and on the device alike; a buffer has at least one byte.
+int64_t bytes_of(const HoneGpuParam& p) { return p.plain_elements * ((p.dtype.bits * p.dtype.lanes + 7) / 8); }
+
+char* data_of(const DLTensor& t) { return static_cast<char*>(t.data) + t.byte_offset; }
+
+}  // namespace
+
+StatusOr<DeviceBuffer*> GpuModels::weights_of(const HoneGpuModel& model) {
+  if (model.weights_bytes == 0) return nullptr;
+  std::unique_ptr<DeviceBuffer>& known = weights_[model.weights];
+  if (!known) {
+    HONE_ASSIGN_OR_RETURN(std::unique_ptr<DeviceBuffer> made, device_.allocate(model.weights_bytes));
+    HONE_RETURN_IF_ERROR(device_.write(*made, model.weights, model.weights_bytes));
+    known = std::move(made);
+  }
+  return known.get();
+}
+
+StatusOr<DeviceBuffer*> GpuModels::place(const HoneGpuPlace& p, std::span<DeviceBuffer* const> tensors,
+                                         DeviceBuffer* arena, DeviceBuffer* weights, Bound* bound) {
+  DeviceBuffer* whole = p.in == HONE_GPU_ARENA     ? arena
+                        : p.in == HONE_GPU_WEIGHTS ? weights
+                                                   : tensors[static_cast<size_t>(p.tensor)];
+  if (!whole) return absl::InternalError("a model's step takes memory that the model does not have");
+  // What begins where its buffer does needs no object of its own: kernels know how much they touch.
+  if (p.offset == 0) return whole;
+  std::unique_ptr<DeviceBuffer>& known = bound->parts[{whole, p.offset, p.bytes}];
+  if (!known) {
+    HONE_ASSIGN_OR_RETURN(known, device_.part(*whole, p.offset, p.bytes));
+  }
+  return known.get();
+}
+
+Status GpuModels::bind(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena,
+                       Bound* bound) {
+  HONE_ASSIGN_OR_RETURN(DeviceBuffer* const weights, weights_of(model));
+  for (int64_t s = 0; s < model.step_count; ++s) {
+    const HoneGpuStep& step = model.steps[s];
+    BoundStep& to = bound->steps.emplace_back();
+    for (int64_t i = 0; i < step.place_count; ++i) {
+      HONE_ASSIGN_OR_RETURN(to.arguments.emplace_back(), place(step.places[i], tensors, arena, weights, bound));
+    }
+    if (step.program) {
+      HONE_ASSIGN_OR_RETURN(to.launches, load_(*step.program));
+    } else {
+      to.bytes = step.places[0].bytes;
+    }
+  }
+  return absl::OkStatus();
+}
+
+Status GpuModels::launch(const Bound& bound) {
+  for (const BoundStep& step : bound.steps) {
+    if (!step.launches) {
+      HONE_RETURN_IF_ERROR(device_.copy(*step.arguments[0], *step.arguments[1], step.bytes));
+      continue;
+    }
+    for (const auto& [kernel, shape] : *step.launches)
+      HONE_RETURN_IF_ERROR(device_.launch(*kernel, shape, step.arguments));
+  }
+  return absl::OkStatus();
+}
+
+Status GpuModels::run(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena) {
+  Bound bound;
+  HONE_RETURN_IF_ERROR(bind(model, tensors, arena, &bound));
+  return launch(bound);
+}
+
+StatusOr<GpuModels::Bound*> GpuModels::own_buffers(const HoneGpuModel& model) {
+  if (const auto found = bound_.find(&model); found != bound_.end()) return &found->second;
+  Bound made;
+  std::vector<DeviceBuffer*> tensors;
+  for (int64_t i = 0; i < model.head.param_count; ++i) {
+    HONE_ASSIGN_OR_RETURN(made.own.emplace_back(),
+                          device_.allocate(std::max<int64_t>(1, bytes_of(model.head.params[i]))));
+    tensors.push_back(made.own.back().get());
+  }
+  DeviceBuffer* arena = nullptr;
+  if (model.head.workspace_bytes > 0) {
+    HONE_ASSIGN_OR_RETURN(made.own.emplace_back(), device_.allocate(model.head.workspace_bytes));
+    arena = made.own.back().get();
+  }
+  HONE_RETURN_IF_ERROR(bind(model, tensors, arena, &made));
+  return &bound_.emplace(&model, std::move(made)).first->second;
+}
+
+Status GpuModels::run_plain(const HoneGpuModel& model, const DLTensor* const* args) {
+  HONE_ASSIGN_OR_RETURN(Bound* const bound, own_buffers(model));
+  for (int64_t i = 0; i < model.head.param_count; ++i)
+    if (const HoneGpuParam& p = model.head.params[i]; !p.is_output)
+      HONE_RETURN_IF_ERROR(device_.write(*bound->own[static_cast<size_t>(i)], data_of(*args[i]), bytes_of(p)));
+  HONE_RETURN_IF_ERROR(launch(*bound));
+  HONE_RETURN_IF_ERROR(device_.synchronize());
+  for (int64_t i = 0; i < model.head.param_count; ++i)
+    if (const HoneGpuParam& p = model.head.params[i]; p.is_output)
+      HONE_RETURN_IF_ERROR(device_.read(*bound->own[static_cast<size_t>(i)], data_of(*args[i]), bytes_of(p)));
+  return absl::OkStatus();
+}
+
+}  // namespace hone

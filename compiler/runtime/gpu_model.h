@@ -1,0 +1,61 @@
+// Models on a Device: the steps of a HoneGpuModel with their kernels found and their arguments as device buffers.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "compiler/runtime/device.h"
+#include "compiler/runtime/include/hone_runtime.h"
+
+namespace hone {
+
+/// Whether the head is that of a model.
+inline bool is_gpu_model(const HoneGpuProgram& head) { return head.abi_version == HONE_GPU_MODEL_ABI; }
+
+/// The launches of a program that is loaded on the device.
+using LoadProgram = std::function<StatusOr<const std::vector<BoundLaunch>*>(const HoneGpuProgram&)>;
+
+/// Keeps each model's weights on the device, and the buffers of the calls with tensors on the CPU, as long as it lives.
+/// For one thread at a time, as the device.
+class GpuModels {
+ public:
+  /// `device` must outlive it.
+  GpuModels(Device& device, LoadProgram load) : device_(device), load_(std::move(load)) {}
+
+  /// On tensors of the device, with an arena that the caller has there. Does not wait.
+  Status run(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena);
+  /// On row-major tensors on the CPU: copies the inputs, runs, waits once, copies the outputs back.
+  Status run_plain(const HoneGpuModel& model, const DLTensor* const* args);
+
+ private:
+  /// A step's launches and what they are given.
+  struct BoundStep {
+    const std::vector<BoundLaunch>* launches = nullptr;  ///< null: a copy of the first buffer to the second
+    std::vector<DeviceBuffer*> arguments;
+    int64_t bytes = 0;  ///< of a copy
+  };
+  /// A model over given buffers.
+  struct Bound {
+    std::vector<std::unique_ptr<DeviceBuffer>> own;  ///< tensors and arena of run_plain()
+    std::map<std::tuple<DeviceBuffer*, int64_t, int64_t>, std::unique_ptr<DeviceBuffer>> parts;
+    std::vector<BoundStep> steps;
+  };
+
+  StatusOr<DeviceBuffer*> weights_of(const HoneGpuModel& model);
+  StatusOr<DeviceBuffer*> place(const HoneGpuPlace& p, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena,
+                                DeviceBuffer* weights, Bound* bound);
+  Status bind(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena, Bound* bound);
+  Status launch(const Bound& bound);
+  StatusOr<Bound*> own_buffers(const HoneGpuModel& model);
+
+  Device& device_;
+  LoadProgram load_;
+  std::map<const void*, std::unique_ptr<DeviceBuffer>> weights_;
+  std::map<const HoneGpuModel*, Bound> bound_;
+};
+
+}  // namespace hone

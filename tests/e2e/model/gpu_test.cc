@@ -1,0 +1,77 @@
+// Models for GPUs from the command line; run where there is an OpenCL device (PoCL).
+#include <gmock/gmock.h>
+
+#include "base/json.h"
+#include "tests/e2e/artifact/shell.h"
+#include "tests/fakes/small_model.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+struct GpuModelCommand : testing::Test {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path() + "/";
+  void SetUp() override { SmallModel().write(folder + "small.onnx"); }
+  Ran run(const std::string& program, const std::string& arguments) {
+    return shell("cd " + folder + " && " + kBin + "/" + program + " " + arguments);
+  }
+  Ran tensorc(const std::string& arguments) { return run("tensorc", "small.onnx --config default " + arguments); }
+};
+
+TEST_F(GpuModelCommand, IsCheckedAndTimedOnADevice) {
+  const Ran ran = tensorc("--target opencl -o m.so --check --bench --explain --profile");
+  if (ran.code == 3) GTEST_SKIP() << ran.output;
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  for (const char* text : {"layers (", "check: 6 kernels, ", "check: the whole agrees with the imported model",
+                           "c2 + s + g + features\n     conv2d(n=1,ci=16", " ms in all", "ms (median of "})
+    EXPECT_THAT(ran.output, HasSubstr(text));
+  const Ran tasks = run("tuner", "--model small.onnx --target opencl --print-tasks");
+  EXPECT_EQ(tasks.code, 0) << tasks.output;
+  EXPECT_THAT(tasks.output, HasSubstr("conv2d(n=1,ci=16"));
+}
+
+TEST_F(GpuModelCommand, IsBuiltWithoutADevice) {
+  for (const std::string target : {"opencl -sms=8", "cuda -arch=sm_80"}) {
+    const Ran ran = tensorc("--target '" + target + "' -o m.so --json");
+    ASSERT_EQ(ran.code, 0) << ran.output;
+    const Json j = Json::parse(ran.output.substr(ran.output.find('{'), ran.output.rfind('}') + 1), nullptr, false);
+    ASSERT_TRUE(j.is_object()) << ran.output;
+    EXPECT_THAT(j["target"].get<std::string>(), testing::StartsWith(target));
+    EXPECT_EQ(j["arena_on"], "device");
+    EXPECT_EQ(j["layers"].size(), 6);
+    const Ran header =
+        shell("cd " + folder +
+              " && gcc -fsyntax-only -Wall -Werror -x c -I " HONE_SOURCE_DIR "/compiler/runtime/include m.h");
+    EXPECT_EQ(header.code, 0) << header.output;
+  }
+  const Ran tasks = run("tuner", "--model small.onnx --target 'cuda -arch=sm_80' --print-tasks");
+  EXPECT_EQ(tasks.code, 0) << tasks.output;
+  EXPECT_THAT(tasks.output, HasSubstr("conv2d(n=1,ci=16"));
+}
+
+TEST_F(GpuModelCommand, HasVariants) {
+  SmallModel(SmallModel::kFree).write(folder + "small.onnx");
+  const Ran ran = tensorc("--target opencl -o m.so --bind 'batch=1|3' --check");
+  if (ran.code == 3) GTEST_SKIP() << ran.output;
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  for (const char* name : {"batch=1", "batch=3"})
+    EXPECT_THAT(ran.output, HasSubstr(std::string(name) + ": check: the whole agrees with the imported model"));
+}
+
+TEST_F(GpuModelCommand, SaysWhatItDoesNotHave) {
+  const Ran nowhere = tensorc("--target 'opencl -sms=2 -shared=1048576K' -o m.so --check");
+  EXPECT_EQ(nowhere.code, 3) << nowhere.output;
+  const std::string target = "--target 'opencl -sms=2' -o m.so ";
+  for (const auto& [flags, text] :
+       {std::pair{"--weights w", "of models for CPUs"}, {"--threads '1|2'", "there is one"}}) {
+    const Ran refused = tensorc(target + flags);
+    EXPECT_EQ(refused.code, 2) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr(text));
+  }
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,103 @@
+// Models for CUDA: built without a GPU, and run over a driver that only adds (tests/fakes/fake_cuda.h).
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+
+#include "compiler/runtime/cuda_driver.h"
+#include "tests/fakes/fake_cuda.h"
+#include "tests/gpu/models/gpu_model_run.h"
+
+namespace hone {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+// One element a thread: the driver adds as many as there are threads.
+ChosenConfig one_each(const Workload&, const Target&, const Space& space) {
+  return {space.parse("threads=32,rounds=1,vector=1"), "given", ""};
+}
+
+constexpr const char* kAdds = R"(graph g
+input "x" %x f32[256]
+%w = constant f32[256] fill 1
+%v = constant f32[256] fill 2
+%a = elementwise(op=add,shape=256,dtype=f32) %x %w
+%b = elementwise(op=add,shape=256,dtype=f32) %a %v
+%c = elementwise(op=add,shape=256,dtype=f32) %b %a
+output "c" %c f32[256]
+output "x" %x f32[256]
+)";
+
+TEST(CudaModels, RunOverTheDriver) {
+  void* library = dlopen(HONE_FAKE_CUDA_ADDS, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  ASSERT_TRUE(library) << dlerror();
+  FakeCuda* const fake = reinterpret_cast<FakeCudaReset>(dlsym(library, kFakeCudaReset))();
+  CudaOptions options;
+  options.library = HONE_FAKE_CUDA_ADDS;
+  options.nvrtc.libraries = {"libNoSuchNvrtc.so"};
+  const auto driver = *load_cuda(options);
+  const auto device = *driver->open(0);
+  const Graph g = read_graph(kAdds);
+  const std::vector<TensorData> inputs = seeded_inputs(g), wanted = interpret(g, inputs, &evaluate);
+  {
+    // The pass that would make one layer of them is not run: each is a launch.
+    LoadedModel model(built_for(g, Target::parse("cuda -arch=sm_90"), "cuda_adds", &one_each), "cuda_adds", 1, 0,
+                      device.get());
+    for (int turn = 0; turn < 2; ++turn) {
+      fake->calls.clear();
+      const std::vector<TensorData> got = model.run(inputs);
+      for (size_t o = 0; o < got.size(); ++o) EXPECT_EQ(difference(got[o], wanted[o]).largest, 0) << o;
+      EXPECT_THAT(fake->calls, Contains("cuLaunchKernel add 8x32 0").Times(3));
+      EXPECT_THAT(fake->calls, Contains("cuMemcpyDtoD 1024").Times(1)) << "the input that is an output";
+      EXPECT_THAT(fake->calls, Contains("cuCtxSynchronize").Times(1)) << "one wait, at the end";
+      EXPECT_THAT(fake->calls, Contains("cuMemcpyHtoD 2048").Times(turn == 0 ? 1 : 0)) << "weights are copied once";
+      EXPECT_THAT(fake->calls, Contains(HasSubstr("cuModuleLoad")).Times(turn == 0 ? 1 : 0)) << "equal layers are one";
+    }
+    fake->failures["cuMemcpyHtoD"] = 2;
+    EXPECT_THAT(refusal_of([&] { model.run(inputs); }), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+  }
+  EXPECT_EQ(fake->buffers, 0);
+  EXPECT_EQ(fake->modules, 0);
+}
+
+TEST(CudaModels, HoldTheLayersCodeAndSayWhereTheArenaIs) {
+  const Graph g = prepare_graph(read_graph(R"(graph g
+input "x" %x f32[1, 3, 8, 8]
+%w = constant f32[8, 3, 3, 3] fill 1
+%c = conv2d(n=1,ci=3,h=8,w=8,co=8,kh=3,kw=3,stride=1,pad=1,layout=NCHW,dtype=f32) %x %w
+%r = elementwise(op=relu,shape=1x8x8x8,dtype=f32) %c
+%y = softmax(shape=1x8x8x8,axis=3,dtype=f32) %r
+output "y" %y f32[1, 8, 8, 8]
+)"),
+                                test_context(), Target::parse("cuda -arch=sm_80"));
+  const BuiltModel built = built_for(g, Target::parse("cuda -arch=sm_80"), "cuda_net");
+  EXPECT_THAT(built.json, HasSubstr(R"("target":"cuda -arch=sm_80)"));
+  EXPECT_THAT(built.json, HasSubstr(R"("arena_on":"device")"));
+  EXPECT_THAT(built.json, HasSubstr("epilogue=relu"));
+  EXPECT_THAT(built.json, HasSubstr("layout=NCHW,")) << "no blocks of channels";
+  EXPECT_THAT(built.header, HasSubstr("extern const HoneGpuModel cuda_net_gpu;"));
+  EXPECT_THAT(built.objects[0].parts[0], HasSubstr(".target sm_80"));
+  // Without a GPU it says what is missing.
+  LoadedModel alone(built, "cuda_net", 1);
+  EXPECT_THAT(refusal_of([&] { alone.run(seeded_inputs(g)); }), HasSubstr("has no GPU that runs plain tensors"));
+}
+
+TEST(GpuModels, RefuseWhatTheyDoNotHave) {
+  const Graph g = read_graph(kAdds);
+  const Target target = Target::parse("opencl -sms=2");
+  ModelOptions options{"m", target, &default_config};
+  options.host = host_target(1);
+  const Graph places = read_graph(R"(graph g
+input "mask" %mask bool[40]
+%places, %count = nonzero(n=40) %mask
+output "places" %places s64[40]
+)");
+  EXPECT_THAT(refusal_of([&] { build_model(places, options); }), HasSubstr("nonzero has no kernel for opencl"));
+  options.weights_file = "m.weights";
+  EXPECT_THAT(refusal_of([&] { build_model(g, options); }), HasSubstr("weights in itself"));
+  options.weights_file = "", options.most_embedded = 100;
+  EXPECT_THAT(refusal_of([&] { build_model(g, options); }), HasSubstr("at most 100 bytes; these are 2048"));
+}
+
+}  // namespace
+}  // namespace hone
