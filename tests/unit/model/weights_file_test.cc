@@ -52,11 +52,11 @@ TEST_F(WeightsFile, IsThereWhenAskedForAndAboveALimit) {
   EXPECT_EQ(classes(asked), classes(embedded));
 
   HoneWeightsFile begin{};
-  ASSERT_GT(asked.weights.size(), static_cast<size_t>(HONE_WEIGHTS_BEGIN));
-  std::memcpy(&begin, asked.weights.data(), sizeof begin);
+  ASSERT_EQ(asked.weights_begin.size(), static_cast<size_t>(HONE_WEIGHTS_BEGIN));
+  std::memcpy(&begin, asked.weights_begin.data(), sizeof begin);
   EXPECT_EQ(std::string_view(begin.magic, sizeof begin.magic), HONE_WEIGHTS_MAGIC);
   EXPECT_EQ(begin.bytes, asked.weight_bytes);
-  EXPECT_EQ(begin.bytes + HONE_WEIGHTS_BEGIN, static_cast<int64_t>(asked.weights.size()));
+  EXPECT_EQ(begin.bytes, static_cast<int64_t>(asked.weights.size()));
 }
 
 }  // namespace
