@@ -132,8 +132,12 @@ std::string tensor_lines(const Graph& g, const Growth* growth) {
   int number = 0;
   const auto list = [&](const char* what, std::span<const Port> ports) {
     for (const Port& p : ports) {
-      h += fmt::format("   {} {}: {} [{}]  {}\n", number++, what, to_string(p.type.dtype),
-                       fmt::join(p.type.shape, ", "), in_comment(p.name));
+      h += fmt::format("   {} {}: {} [{}]  {}", number++, what, to_string(p.type.dtype), fmt::join(p.type.shape, ", "),
+                       in_comment(p.name));
+      if (p.extent)
+        h += fmt::format("; along dimension {} as many as tensor {} says", p.extent->axis,
+                         caller_inputs(g, growth) + p.extent->count);
+      h += "\n";
     }
   };
   list("input", {g.inputs.data(), caller_inputs(g, growth)});

@@ -49,6 +49,7 @@ TEST(HostLayers, ComputeInArtifactsWhatTheInterpreterDoes) {
     const BuiltModel m = built(g, threads);
     EXPECT_THAT(m.json, HasSubstr(R"("source":"host")"));
     EXPECT_THAT(m.json, HasSubstr(R"("extent":{"axis":0,"output":2})"));
+    EXPECT_THAT(m.header, HasSubstr("2 output: f32 [40, 4]  rows; along dimension 0 as many as tensor 4 says\n"));
     LoadedModel loaded(m, "m", threads);
     for (const uint64_t seed : {1, 2, 3}) {
       std::vector<TensorData> inputs = seeded_inputs(g);
