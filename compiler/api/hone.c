@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "compiler/api/cpu_features.h"
 #include "compiler/api/shared_object.h"
 #include "compiler/runtime/pool/pool.h"
 #include "compiler/runtime/variants/variants.h"
@@ -179,6 +180,17 @@ static int32_t map_weights(void* library, const HoneArtifact* artifact, const ch
   return fail(code, "'%s': %s", beside, artifact->error(code));
 }
 
+/* Instructions that the CPU does not have end the process. Older artifacts do not say what they need. */
+static int32_t check_cpu(void* library, const HoneArtifact* artifact, const char* path) {
+  if (artifact->abi_version != HONE_ARTIFACT_ABI) return HONE_OK;
+  const char* const needed = symbol(library, artifact->name, "_cpu");
+  char missing[256] = "";
+  if (needed) hone_missing_features(needed, missing, sizeof missing);
+  if (missing[0] == '\0') return HONE_OK;
+  return fail(HONE_WRONG_MACHINE, "'%s' is for a CPU that has %s; this one has not (it was built with --target '%s')",
+              path, missing, artifact->target);
+}
+
 /* `name` null: the artifact there is. */
 static int32_t open_path(const char* path, const char* name, HoneModel** model) {
   char words[384], of_file[kMostName], with_folder[4096];
@@ -201,6 +213,11 @@ static int32_t open_path(const char* path, const char* name, HoneModel** model) 
     artifact = symbol(library, name, "_artifact");
   }
   if (artifact) {
+    const int32_t runs = check_cpu(library, artifact, path);
+    if (runs != HONE_OK) {
+      dlclose(library);
+      return runs;
+    }
     const int32_t opened = open_artifact(artifact, path, library, model);
     if (opened != HONE_OK) return opened;
     const int32_t mapped = map_weights(library, artifact, path);

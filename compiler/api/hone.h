@@ -21,7 +21,7 @@ extern "C" {
 enum {
   HONE_NOT_FOUND = 16,     /* the file is not there or may not be read */
   HONE_NO_ARTIFACT = 17,   /* it is no shared object, cut off, not loadable, or has no artifact of that name */
-  HONE_WRONG_MACHINE = 18, /* it is for another processor */
+  HONE_WRONG_MACHINE = 18, /* it is for another processor, or for one that has more instructions than this one */
   HONE_WRONG_VERSION = 19, /* the artifact's ABI is of a version that this library does not know */
   HONE_NO_MEMORY = 20,
   HONE_NO_THREADS = 21 /* the system makes no more */

@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "compiler/codegen/llvm/c_data.h"
+#include "compiler/codegen/llvm/needed_features.h"
 #include "compiler/codegen/llvm/pipeline.h"
 #include "compiler/runtime/include/hone_runtime.h"
 
@@ -55,6 +56,7 @@ class DescriptionEmitter {
     for (size_t v = 0; v < d_.variants.size(); ++v) runs.push_back(emit_run(v));
     llvm::Function* const error = emit_error();
     Constant* const artifact = emit_artifact(runs, error);
+    data_.exported(llvm::ConstantDataArray::getString(b_.getContext(), needed_features(host_)), d_.name + "_cpu");
     if (has_several()) {
       // What a GPU's NAME takes is on the device; on CPUs it is what NAME_plain takes.
       emit_choice("_run", "hone_internal_run_variant", artifact);

@@ -161,8 +161,10 @@ std::vector<std::string> called_libraries(const std::vector<std::string>& texts,
   return out;
 }
 
+// Without a change to what is there: a process that has mapped it would end. The linker's file takes its place.
 void check_writable(const std::string& output_path) {
-  HONE_USER_CHECK(std::ofstream(output_path, std::ios::binary).good()) << "cannot write '" << output_path << "'";
+  HONE_USER_CHECK(std::ofstream(output_path, std::ios::binary | std::ios::app).good())
+      << "cannot write '" << output_path << "'";
 }
 
 // Runs the linker; `what` is for its error.

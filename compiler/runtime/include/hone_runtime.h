@@ -161,6 +161,9 @@ typedef struct HoneGpu {
    Another version of the file is to be renamed to its name, not written over it: what is mapped must not change.
    NAME_weights_file is the name that the file had, without a folder.
 
+   NAME_cpu names the instruction sets that its code may use ("avx2,fma"), as LLVM calls them: on a CPU without them a
+   call ends the process.
+
    NAME_error says what its code means. Artifacts for CPUs also bring a thread pool, NAME_pool and NAME_pool_free, where
    their header declares it. */
 #define HONE_ARTIFACT_ABI 4

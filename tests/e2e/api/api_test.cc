@@ -163,6 +163,14 @@ TEST_F(HoneApi, RunsAnArtifactThatIsPartOfTheProgram) {
   EXPECT_EQ(hone_open_linked(nullptr, &linked), HONE_NO_ARTIFACT);
 }
 
+TEST_F(HoneApi, RunsOnWhereItsFileIsBuiltAnew) {
+  const Model model = open(build("mm"));
+  build("mm", "--threads 2");
+  Product p;
+  EXPECT_EQ(p.run(model.get(), nullptr), HONE_OK);
+  EXPECT_TRUE(p.is_right());
+}
+
 TEST_F(HoneApi, SaysWhyAFileCannotBeOpened) {
   EXPECT_EQ(refusal(folder + "none.so", HONE_NOT_FOUND), "'none.so' cannot be read: No such file or directory");
   EXPECT_EQ(refusal(folder, HONE_NOT_FOUND), "'' is no file");
@@ -205,6 +213,16 @@ TEST_F(HoneApi, SaysForWhichProcessorAFileIs) {
   EXPECT_EQ(refusal(build("mm", std::string("--target '") + target + "'"), HONE_WRONG_MACHINE),
             std::string("'mm.so' ") + words);
 }
+
+#ifdef __x86_64__
+// fma4: four AMD generations had it, before AVX-512; no CPU that has both is made.
+TEST_F(HoneApi, SaysWhatTheProcessorLacks) {
+  const std::string least = "--target 'llvm -mtriple=x86_64-linux -mcpu=x86-64";
+  EXPECT_NE(open(build("least", least + "'")), nullptr);
+  EXPECT_THAT(refusal(build("mm", least + " -mattr=+fma4'"), HONE_WRONG_MACHINE),
+              StartsWith("'mm.so' is for a CPU that has fma4; this one has not (it was built with --target 'llvm "));
+}
+#endif
 
 TEST_F(HoneApi, KnowsOldAndNewVersions) {
 #ifdef __x86_64__

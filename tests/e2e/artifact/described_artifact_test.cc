@@ -224,8 +224,11 @@ TEST_F(DenseArtifact, SaysWhatElseIsWrong) {
   EXPECT_STREQ(d.error(run()), "mm: constant 'b' is missing or has no data");
   views[1] = second;
   EXPECT_STREQ(d.error(HONE_OK), "ok");
+  EXPECT_STREQ(d.error(HONE_NO_RESULT),
+               "the model has no result for these inputs: an If takes a branch that its shapes "
+               "do not allow, or that is not supported");
   for (const int32_t code :
-       {-1, 5, 77, HONE_BAD_ARGUMENTS | 99 << 8, HONE_BAD_ARGUMENTS | 5 << 16, 0x7fffffff, HONE_OK | 1 << 8})
+       {-1, 6, 77, HONE_BAD_ARGUMENTS | 99 << 8, HONE_BAD_ARGUMENTS | 5 << 16, 0x7fffffff, HONE_OK | 1 << 8})
     EXPECT_STREQ(d.error(code), "a code that is unknown here") << code;
   EXPECT_EQ(status_of(run()).code(), absl::StatusCode::kOk);
   EXPECT_EQ(status_of(0x100).code(), absl::StatusCode::kInternal) << "a foreign runtime's";

@@ -1,0 +1,14 @@
+// What an artifact's machine code asks of the CPU that it runs on. Private to codegen/llvm.
+#pragma once
+
+#include <string>
+
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// `avx2,fma`: of the instruction sets that vectors are made of (compiler/api/cpu_features.c knows the same) those that
+/// the target has. Empty for a least CPU.
+std::string needed_features(const Target& target);
+
+}  // namespace hone
