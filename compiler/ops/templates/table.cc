@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "compiler/ops/operator.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {
@@ -100,6 +101,9 @@ constexpr Template kTemplates[] = {
 const Template& template_for(const Workload& w, const Target& target) {
   for (const Template& t : kTemplates)
     if (t.task == w.task() && t.target_kind == target.kind) return t;
+  HONE_USER_CHECK(w.op->define) << w.task()
+                                << " is a part of models alone: a function in C, of which there is no other "
+                                << "program to choose";
   std::string kinds, tasks;
   for (const Template& t : kTemplates) {
     if (t.task == w.task()) kinds += (kinds.empty() ? "" : ", ") + std::string(t.target_kind);

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <random>
 
+#include "compiler/build/build.h"
 #include "compiler/ir/layout.h"
 #include "compiler/runtime/include/hone_runtime.h"
 #include "tests/fakes/workloads.h"
@@ -116,6 +117,17 @@ TEST(HostFunctions, TopKIsAStableSort) {
       expect_top_k("u8", bytes, outer, n, inner, k, largest);
       expect_top_k("s8", small, outer, n, inner, k, largest);
     }
+}
+
+TEST(HostFunctions, HaveNoTemplates) {
+  try {
+    make_space(Workload::parse(test_operators(), "nonzero(n=3)"),
+               Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4"));
+    ADD_FAILURE();
+  } catch (const UserError& e) {
+    EXPECT_STREQ(e.what(),
+                 "nonzero is a part of models alone: a function in C, of which there is no other program to choose");
+  }
 }
 
 // Of short rows the definition is a loop nest, and no function in C is needed.
