@@ -319,12 +319,15 @@ TEST(If, IsTheBranchThatItTakes) {
   }
 }
 
-TEST(If, RefusesWhatIsNotKnown) {
+TEST(If, RefusesWhatIsNoCondition) {
   const ModelFolder f;
-  TestModel m;
-  m.input("c", {1}, kBool).input("x", {2}).node("If", {"c"}, {"y"}).output("y");
-  add_branches(m.last, branch_of("Neg"), branch_of("Abs"));
-  EXPECT_THAT(f.refusal(m), HasSubstr("its condition must be known while the model is built"));
+  TestModel several, number;
+  several.input("c", {2}, kBool).input("x", {2}).node("If", {"c"}, {"y"}).output("y");
+  add_branches(several.last, branch_of("Neg"), branch_of("Abs"));
+  EXPECT_THAT(f.refusal(several), HasSubstr("its condition is bool[2]"));
+  number.input("c", {1}).input("x", {2}).node("If", {"c"}, {"y"}).output("y");
+  add_branches(number.last, branch_of("Neg"), branch_of("Abs"));
+  EXPECT_THAT(f.refusal(number), HasSubstr("its condition is f32[1]"));
   TestModel empty;
   empty.input("x", {2}).numbers("c", {0}, {}).node("If", {"c"}, {"y"}).output("y");
   add_branches(empty.last, branch_of("Neg"), branch_of("Abs"));
