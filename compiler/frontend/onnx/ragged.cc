@@ -95,7 +95,8 @@ Operand chosen(Lowering& l, const Operand& condition, const Operand& a, const Op
   };
   for (size_t d = 0; d < a.rank(); ++d)
     if (a.type.shape[d] != b.type.shape[d]) differ_in(d);
-  if (a.ragged != b.ragged)
+  // The same of both, unless they differ already.
+  if (a.ragged != b.ragged || axis)
     for (const Operand* x : {&a, &b})
       if (x->ragged) differ_in(x->ragged->axis);
   if (!axis) {

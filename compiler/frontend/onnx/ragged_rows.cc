@@ -52,10 +52,16 @@ struct RaggedNode {
   void set_all(const std::optional<Ragged>& r) const {
     for (size_t o = 0; o < c.outputs.size(); ++o) set(o, r);
   }
-  // Element `at` of numbers, as s64[1].
+  // Element `at` of numbers, as s64[1]: an extent, so that a call for which it is negative has no result.
   ValueId number_at(const Operand& numbers, int64_t at) const {
     const Operand flat = c.l.reshape(whole(numbers), {element_count(numbers.type.shape)});
-    return c.l.value(c.l.cast(c.l.slice(flat, {at}, {1}, {1}), i64));
+    const ValueId number = c.l.value(c.l.cast(c.l.slice(flat, {at}, {1}, {1}), i64));
+    if (numbers.least->numbers().at(static_cast<size_t>(at)) >= 0) return number;
+    return required(number, c.l.pointwise("greater_equal", {{number, {i64, {1}}}, c.l.number(0, i64)}));
+  }
+  // The number, where the condition of one bool holds; else the call has no result.
+  ValueId required(ValueId number, const Operand& condition) const {
+    return c.l.b.add_one("require", {}, {number, c.l.as(condition, {1})});
   }
 };
 
@@ -158,34 +164,87 @@ int64_t elements_behind(const Extents& shape, size_t axis) {
   return element_count({shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()});
 }
 
-// The axis of a view that is the ragged one, or that all of its elements, which stand first, are along.
-std::optional<Ragged> viewed(const RaggedNode& n, const Ragged& r, const Extents& from, const Extents& to) {
-  const int64_t before = elements_before(from, r.axis), behind = elements_behind(from, r.axis);
-  for (size_t d = 0; d < to.size(); ++d)
-    if (to[d] == from[r.axis] && elements_before(to, d) == before && elements_behind(to, d) == behind)
-      return Ragged{d, r.count};
-  HONE_USER_CHECK(before == 1) << "a view of an axis whose extent is known only when it runs";
-  size_t d = 0;
-  while (d + 1 < to.size() && to[d] == 1) ++d;
-  HONE_USER_CHECK(!to.empty()) << "a view without axes of what is known only when it runs";
-  const int64_t each = elements_behind(to, d);
+// What axis `d` of a view has where the ragged axis of what it is a view of is in it: nothing but ones stands in front
+// of both, or both are the same.
+Ragged viewed(const RaggedNode& n, const Ragged& r, const Extents& from, const Extents& to, size_t d) {
+  const int64_t before = elements_before(from, r.axis), behind = elements_behind(from, r.axis),
+                each = elements_behind(to, d);
+  const bool is_same = to[d] == from[r.axis] && elements_before(to, d) == before && each == behind;
+  if (is_same) return {d, r.count};
   const bool is_more = behind % each == 0;
-  HONE_USER_CHECK(is_more || each % behind == 0) << "a view of an axis whose extent is known only when it runs";
-  const double factor = static_cast<double>(is_more ? behind / each : each / behind);
-  if (factor == 1) return Ragged{d, r.count};
-  return Ragged{
-      d, n.l().value(n.l().pointwise(is_more ? "mul" : "div", {{r.count, {i64, {1}}}, n.l().number(factor, i64)}))};
+  HONE_USER_CHECK(before == 1 && elements_before(to, d) == 1 && (is_more || each % behind == 0))
+      << "a view of an axis whose extent is known only when it runs";
+  const Operand factor = n.l().number(static_cast<double>(is_more ? behind / each : each / behind), i64);
+  return {d, n.l().value(n.l().pointwise(is_more ? "mul" : "div", {{r.count, {i64, {1}}}, factor}))};
 }
 
+// The ragged axis is the one of which the shape says no number, or one that a call finds out.
 void reshape(const RaggedNode& n) {
-  if (n.has(1) && is_counted(n.given[1])) {
+  const auto r = n.ragged(0);
+  const auto open = open_axis(n.in(1));
+  HONE_USER_CHECK(r || !open) << "what is known is given a shape that is known only when it runs";
+  const bool is_counted_shape = is_counted(n.given[1]);
+  const Extents to = is_counted_shape ? n.in(1).known->numbers() : n.c.constant_numbers(1, "shape");
+  if (is_counted_shape)
     n.run_with_most(1);
-    if (const auto axis = open_axis(n.in(1)))
-      return n.set(0, Ragged{*axis, n.number_at(n.in(1), static_cast<int64_t>(*axis))});
-  } else {
+  else
     n.run();
+  if (!r) return;
+  std::optional<size_t> axis = open;
+  for (size_t d = 0; d < to.size() && !open; ++d) {
+    const bool is_copied = to[d] == 0 && d == r->axis && n.c.number("allowzero", 0) == 0;
+    if (is_copied || (to[d] == -1 && !axis)) axis = d;
   }
-  if (const auto r = n.ragged(0)) n.set(0, viewed(n, *r, n.in(0).type.shape, n.c.outputs[0].type.shape));
+  HONE_USER_CHECK(axis) << "a view of known shape of what is known only when it runs";
+  n.set(0, viewed(n, *r, n.in(0).type.shape, n.c.outputs[0].type.shape, *axis));
+}
+
+void flatten(const RaggedNode& n) {
+  n.run();
+  const auto r = n.ragged(0);
+  if (!r) return;
+  const Extents& from = n.in(0).type.shape;
+  int64_t axis = n.c.number("axis", 1);
+  if (axis < 0) axis += static_cast<int64_t>(from.size());
+  const size_t half = static_cast<int64_t>(r->axis) < axis ? 0 : 1;
+  const int64_t before =
+      elements_before(from, r->axis) / (half == 0 ? 1 : elements_before(from, static_cast<size_t>(axis)));
+  HONE_USER_CHECK(before == 1) << "a view of an axis whose extent is known only when it runs";
+  const int64_t each = n.c.outputs[0].type.shape[half] / from[r->axis];
+  const Operand factor = n.l().number(static_cast<double>(each), i64);
+  n.set(0, Ragged{half, n.l().value(n.l().pointwise("mul", {{r->count, {i64, {1}}}, factor}))});
+}
+
+// Of Squeeze and Unsqueeze, as an attribute or an input.
+std::optional<Extents> axes_of_view(const RaggedNode& n) {
+  if (n.has(1)) return n.c.constant_numbers(1, "axes");
+  return n.c.numbers("axes");
+}
+
+void squeeze(const RaggedNode& n) {
+  n.run();
+  const auto r = n.ragged(0);
+  if (!r) return;
+  const Operand& x = n.in(0);
+  const auto axes = axes_of_view(n);
+  std::vector<bool> goes(x.rank(), false);
+  for (const int64_t a : axes.value_or(Extents{})) goes[static_cast<size_t>(NodeContext::axis_of(a, x.rank()))] = true;
+  for (size_t d = 0; d < x.rank() && !axes; ++d) goes[d] = x.type.shape[d] == 1;
+  HONE_USER_CHECK(!goes[r->axis]) << "an axis whose extent is known only when it runs goes";
+  n.set(0, on_axis(r, -std::count(goes.begin(), goes.begin() + static_cast<std::ptrdiff_t>(r->axis), true)));
+}
+
+void unsqueeze(const RaggedNode& n) {
+  n.run();
+  auto r = n.ragged(0);
+  if (!r) return;
+  std::vector<bool> is_new(n.c.outputs[0].rank(), false);
+  for (const int64_t a : axes_of_view(n).value_or(Extents{}))
+    is_new[static_cast<size_t>(NodeContext::axis_of(a, is_new.size()))] = true;
+  size_t old = 0;
+  for (size_t d = 0; d < is_new.size(); ++d)
+    if (!is_new[d] && old++ == n.in(0).ragged->axis) r->axis = d;
+  n.set(0, r);
 }
 
 void transpose(const RaggedNode& n) {
@@ -237,15 +296,14 @@ void concat(const RaggedNode& n) {
   n.set(0, Ragged{axis, places.ragged->count});
 }
 
-// Of one axis that is ragged, or whose end is known only when it runs: from a place that is known, by steps of 1.
+// Of an axis that is ragged, or whose end is known only when it runs: from a place that is known, by steps of 1.
 void slice(const RaggedNode& n) {
   const auto r = n.ragged(0);
   if (n.c.opset < 10) {
     HONE_USER_CHECK(!r) << "before opset 10 of what is known only when it runs";
     return n.run();
   }
-  const Operand& x = n.in(0);
-  n.c.in(2);
+  const Operand &x = n.in(0), &given_ends = n.in(2);
   const bool is_open = is_counted(n.given[2]);
   for (size_t i : {size_t{1}, size_t{3}, size_t{4}})
     HONE_USER_CHECK(!n.has(i) || !is_counted(n.given[i])) << "its "
@@ -254,41 +312,50 @@ void slice(const RaggedNode& n) {
                                                                        : "step")
                                                           << " is known only when it runs";
   const Extents starts = n.c.constant_numbers(1, "start"),
-                ends = is_open ? n.in(2).known->numbers() : n.c.constant_numbers(2, "end");
+                ends = is_open ? given_ends.known->numbers() : n.c.constant_numbers(2, "end");
   Extents axes(starts.size()), steps(starts.size(), 1);
   for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
   if (n.has(3)) axes = n.c.constant_numbers(3, "axes");
   if (n.has(4)) steps = n.c.constant_numbers(4, "steps");
   HONE_USER_CHECK(axes.size() == starts.size() && ends.size() == starts.size() && steps.size() == starts.size())
       << "it has " << starts.size() << " starts, " << ends.size() << " ends, " << axes.size() << " axes";
+  const auto number = [&](int64_t v) { return n.l().numbers({v}); };
   std::optional<Ragged> out = r;
+  Extents most = ends;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto d = static_cast<size_t>(NodeContext::axis_of(axes[i], x.rank()));
-    const bool is_ragged_axis = r && r->axis == d, is_open_end = is_open && open_axis(n.in(2)) == i;
+    const bool is_ragged_axis = r && r->axis == d, is_open_end = is_open && open_axis(given_ends) == i;
     if (!is_ragged_axis && !is_open_end) continue;
     HONE_USER_CHECK(steps[i] == 1 && starts[i] >= 0 && !(out && out->axis != d))
         << "of an axis whose extent is known only when it runs: only from a known place on, by steps of 1";
-    const Operand there = is_ragged_axis ? Operand{r->count, {i64, {1}}} : n.l().numbers({x.type.shape[d]});
-    const auto number = [&](int64_t v) { return n.l().numbers({v}); };
-    Operand end = is_open_end ? Operand{n.number_at(n.in(2), static_cast<int64_t>(i)), {i64, {1}}} : number(ends[i]);
-    // From the end where it is negative.
-    if (!is_open_end && ends[i] < 0) end = n.l().pointwise("add", {there, end});
+    const Operand there = is_ragged_axis ? Operand{r->count, {i64, {1}}} : number(x.type.shape[d]);
+    Operand end = number(ends[i]);
+    if (is_open_end) {
+      const Operand flat = n.l().reshape(whole(given_ends), {static_cast<int64_t>(ends.size())});
+      end = n.l().cast(n.l().slice(flat, {static_cast<int64_t>(i)}, {1}, {1}), i64);
+    }
+    // From the end where it is negative; it may be that of all elements then, and those behind it are not there.
+    if ((is_open_end ? given_ends.least->numbers().at(i) : ends[i]) < 0) {
+      end = n.l().pointwise(
+          "where", {n.l().pointwise("add", {end, there}), n.l().pointwise("less", {end, n.l().number(0, i64)}), end});
+      most[i] = INT64_MAX;
+    }
     end = n.l().pointwise("minimum", {end, there});
     const Operand count = n.l().pointwise("maximum", {n.l().pointwise("sub", {end, number(starts[i])}), number(0)});
     out = Ragged{d, n.l().value(count)};
   }
-  if (!is_open) {
-    // A negative end is that of all elements: those behind it are not there.
-    Extents most = ends;
-    for (size_t i = 0; i < axes.size(); ++i)
-      if (r && static_cast<size_t>(NodeContext::axis_of(axes[i], x.rank())) == r->axis && ends[i] < 0)
-        most[i] = INT64_MAX;
-    n.c.inputs[2] = n.l().numbers(most);
-    n.run();
-  } else {
-    n.run_with_most(2);
-  }
+  n.c.inputs[2] = n.l().numbers(most);
+  n.run();
   n.set(0, out);
+}
+
+// Places along an axis of `count` elements, none of them from the end any more.
+Operand from_front(Lowering& l, const Operand& indices, const Operand& count) {
+  const Operand wide = l.cast(whole(indices), i64);
+  const Operand flat = l.reshape(wide, wide.type.shape.empty() ? Extents{1} : wide.type.shape);
+  const Operand moved =
+      l.pointwise("where", {l.pointwise("add", {flat, count}), l.pointwise("less", {flat, l.number(0, i64)}), flat});
+  return l.reshape(moved, wide.type.shape);
 }
 
 void gather(const RaggedNode& n) {
@@ -298,38 +365,45 @@ void gather(const RaggedNode& n) {
   std::optional<Ragged> out = on_axis(of_indices, static_cast<int64_t>(axis));
   if (of_data && of_data->axis != axis)
     agree(&out, on_axis(of_data, of_data->axis < axis ? 0 : static_cast<int64_t>(indices.rank()) - 1));
-  const auto known = n.l().data_of(whole(indices));
-  const auto is_from_end = [](int64_t i) { return i < 0; };
-  const std::vector<int64_t> places = known ? known->numbers() : std::vector<int64_t>{};
-  if (of_data && of_data->axis == axis && (!known || std::any_of(places.begin(), places.end(), is_from_end))) {
-    // Places from the end.
-    const Operand wide = n.l().cast(whole(indices), i64),
-                  count{of_data->count, {i64, Extents(std::max<size_t>(1, wide.rank()), 1)}};
-    const Operand flat = n.l().reshape(wide, wide.type.shape.empty() ? Extents{1} : wide.type.shape);
-    const Operand moved = n.l().pointwise(
-        "where", {n.l().pointwise("add", {flat, count}), n.l().pointwise("less", {flat, n.l().number(0, i64)}), flat});
-    n.c.inputs[1] = n.l().reshape(moved, wide.type.shape);
-  }
+  const auto known = n.l().data_of(indices);
+  const std::vector<int64_t> places = known ? known->numbers() : std::vector<int64_t>{-1};
+  const bool may_be_from_end = std::any_of(places.begin(), places.end(), [](int64_t i) { return i < 0; });
+  if (of_data && of_data->axis == axis && may_be_from_end)
+    n.c.inputs[1] = from_front(n.l(), indices, {of_data->count, {i64, {1}}});
   n.run();
   n.set(0, out);
 }
 
 void gather_nd(const RaggedNode& n) {
-  n.run();
   const auto of_data = n.ragged(0), of_indices = n.ragged(1);
   const Operand& indices = n.in(1);
   HONE_USER_CHECK(!of_indices || of_indices->axis + 1 < indices.rank())
       << "how many coordinates there are is known only when it runs";
+  const int64_t batch = n.c.number("batch_dims", 0), depth = indices.type.shape.back() + batch,
+                at = of_data ? static_cast<int64_t>(of_data->axis) : depth;
+  HONE_USER_CHECK(at >= batch) << "how many batches there are is known only when it runs";
   std::optional<Ragged> out = of_indices;
-  const auto depth = static_cast<size_t>(indices.type.shape.back() + n.c.number("batch_dims", 0));
-  if (of_data && of_data->axis >= depth)
-    agree(&out, on_axis(of_data, static_cast<int64_t>(indices.rank()) - 1 - indices.type.shape.back()));
+  if (at >= depth) {
+    agree(&out, on_axis(of_data, static_cast<int64_t>(indices.rank()) - 1 - depth));
+  } else {
+    // One of the coordinates is a place along the ragged axis.
+    std::vector<Operand> counts;
+    for (int64_t d = batch; d < depth; ++d)
+      counts.push_back(d == at ? Operand{of_data->count, {i64, {1}}} : n.l().numbers({0}));
+    n.c.inputs[1] = from_front(n.l(), indices, n.l().concat(counts, 0));
+  }
+  n.run();
   n.set(0, out);
 }
 
 void gather_elements(const RaggedNode& n) {
+  const auto of_data = n.ragged(0), of_indices = n.ragged(1);
+  const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", 0), n.in(0).rank()));
+  HONE_USER_CHECK(!of_data || of_data->axis == axis || of_data == of_indices)
+      << "extents that are known only when it runs meet, and may be different ones";
+  if (of_data && of_data->axis == axis) n.c.inputs[1] = from_front(n.l(), n.in(1), {of_data->count, {i64, {1}}});
   n.run();
-  n.set(0, n.ragged(1));
+  n.set(0, of_indices);
 }
 
 TensorData extreme(DType t, bool lowest) {
@@ -362,7 +436,10 @@ void top_k(const RaggedNode& n) {
     HONE_USER_CHECK(k.size() == 1) << "its k has " << k.size() << " elements";
     n.c.inputs[1] = n.l().numbers({std::min(k[0], x.type.shape[axis])});
     n.run();
-    return n.set_all(Ragged{axis, n.number_at(n.in(1), 0)});
+    // No more than there are.
+    const Operand asked{n.number_at(n.in(1), 0), {i64, {1}}};
+    const Operand there = r ? Operand{r->count, {i64, {1}}} : n.l().numbers({x.type.shape[axis]});
+    return n.set_all(Ragged{axis, n.required(asked.id, n.l().pointwise("less_equal", {asked, there}))});
   }
   n.run();
   if (!r || r->axis != axis) return n.set_all(r);
@@ -436,18 +513,26 @@ void softmax(const RaggedNode& n) {
 }
 
 void expand(const RaggedNode& n) {
-  std::optional<size_t> axis;
-  if (is_counted(n.given[1])) {
+  const bool is_counted_shape = is_counted(n.given[1]);
+  const auto open = open_axis(n.in(1));
+  const Extents to = is_counted_shape ? n.in(1).known->numbers() : n.c.constant_numbers(1, "shape");
+  if (is_counted_shape)
     n.run_with_most(1);
-    axis = open_axis(n.in(1));
-  } else {
+  else
     n.run();
-  }
+  const Operand& x = n.in(0);
   const size_t rank = n.c.outputs[0].rank();
-  if (const auto r = n.ragged(0)) return n.set(0, on_axis(r, static_cast<int64_t>(rank - n.in(0).rank())));
-  if (!axis) return;
-  const size_t at = *axis + rank - n.in(1).known->numbers().size();
-  n.set(0, Ragged{at, n.number_at(n.in(1), static_cast<int64_t>(*axis))});
+  if (const auto r = on_axis(n.ragged(0), static_cast<int64_t>(rank - x.rank()))) {
+    const bool is_named = r->axis + to.size() >= rank;  // by an entry of the shape
+    HONE_USER_CHECK(!open && (!is_named || to[r->axis + to.size() - rank] == 1))
+        << "an extent that is known only when it runs is broadcast";
+    return n.set(0, r);
+  }
+  if (!open) return;
+  const size_t at = *open + rank - to.size();
+  HONE_USER_CHECK(at + x.rank() < rank || x.type.shape[at + x.rank() - rank] == 1)
+      << to_string(x.type) << " is broadcast to an extent that is known only when it runs";
+  n.set(0, Ragged{at, n.number_at(n.in(1), static_cast<int64_t>(*open))});
 }
 
 void range(const RaggedNode& n) {
@@ -478,6 +563,9 @@ void product(const RaggedNode& n) {
   std::optional<Ragged> out;
   if (of_a && !sums_a) agree(&out, on_axis(of_a, static_cast<int64_t>(rank - a.rank())));
   if (of_b && !sums_b) agree(&out, on_axis(of_b, static_cast<int64_t>(rank - b.rank())));
+  for (const auto& [x, r, sums] : {std::tuple(&a, of_a, sums_a), std::tuple(&b, of_b, sums_b)})
+    HONE_USER_CHECK(!r || sums || x->type.shape[r->axis] == n.c.outputs[0].type.shape[r->axis + rank - x->rank()])
+        << "an extent that is known only when it runs is broadcast";
   n.set(0, out);
 }
 
@@ -488,6 +576,8 @@ void by_rows(const RaggedNode& n) {
   const auto r = n.ragged(0);
   HONE_USER_CHECK(!r || r->axis == 0) << "the extent of axis " << r->axis << " is known only when it runs";
   n.run();
+  HONE_USER_CHECK(!r || n.c.outputs[0].type.shape.at(0) == n.in(0).type.shape[0])
+      << "it changes how many rows there are, which is known only when it runs";
   n.set_all(r);
 }
 
@@ -555,12 +645,15 @@ void bound_outputs(const RaggedNode& n) {
   const bool is_turned = op == "Sub" || op == "Div";
   const auto at_end = [&](bool most) -> std::optional<std::vector<TensorData>> {
     NodeContext end{n.c.node, n.c.opset, {}, n.c.outputs, n.c.l, n.c.is_wanted};
+    double sum = 0, product = 1;  // of all numbers: no result is larger
     for (size_t i = 0; i < n.given.size(); ++i) {
       const auto& x = n.given[i];
       if (!x) {
         end.inputs.push_back(std::nullopt);
         continue;
       }
+      // Of places, one that is larger gives another number, a larger or a smaller one.
+      if (x->ragged || (op == "Gather" && i == 1 && x->least)) return std::nullopt;
       const bool takes_most = is_turned && i == 1 ? !most : most;
       const auto data = x->least ? takes_most ? x->known : x->least : n.l().data_of(*x);
       if (!data || !data->type().dtype.is_integer()) return std::nullopt;
@@ -569,6 +662,11 @@ void bound_outputs(const RaggedNode& n) {
       const bool has_zero = std::any_of(numbers.begin(), numbers.end(), [](int64_t v) { return v == 0; });
       if (is_negative && (op == "Mul" || op == "Div" || op == "ReduceProd")) return std::nullopt;
       if (has_zero && op == "Div" && i == 1) return std::nullopt;
+      for (const int64_t v : numbers) {
+        const double size = std::abs(static_cast<double>(v));
+        sum += size;
+        product *= std::max(1.0, size);
+      }
       end.inputs.push_back(n.l().constant(*data));
     }
     n.row(end);
@@ -576,6 +674,8 @@ void bound_outputs(const RaggedNode& n) {
     for (const Operand& x : end.outputs) {
       const auto data = n.l().data_of(x);
       if (!data || !data->type().dtype.is_integer()) return std::nullopt;
+      // Nothing may overflow.
+      if (std::max(sum, product) >= std::ldexp(1.0, data->type().dtype.bytes() * 8 - 2)) return std::nullopt;
       out.push_back(*data);
     }
     return out;
@@ -599,9 +699,9 @@ const std::unordered_map<std::string_view, Rule>& rules() {
         {"Size", &size},
         {"ConstantOfShape", &constant_of_shape},
         {"Reshape", &reshape},
-        {"Flatten", &reshape},
-        {"Squeeze", &reshape},
-        {"Unsqueeze", &reshape},
+        {"Flatten", &flatten},
+        {"Squeeze", &squeeze},
+        {"Unsqueeze", &unsqueeze},
         {"Transpose", &transpose},
         {"Concat", &concat},
         {"Slice", &slice},

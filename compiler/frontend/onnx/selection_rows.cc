@@ -49,7 +49,13 @@ void compress(NodeContext& c) {
   const Operand& condition = c.in(1);
   HONE_USER_CHECK(condition.rank() == 1 && condition.type.dtype.is_bool()) << "condition " << to_string(condition.type);
   const Attribute* given = c.find("axis");
-  if (!given) x = c.l.reshape(x, {element_count(x.type.shape)});
+  if (!given) {
+    const auto& shape = x.type.shape;
+    HONE_USER_CHECK(!x.ragged ||
+                    element_count({shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(x.ragged->axis)}) == 1)
+        << "the extent of an axis behind the first is known only when it runs";
+    x = c.l.reshape(x, {element_count(shape)});
+  }
   const int64_t axis = given ? NodeContext::axis_of(given->i(), x.rank()) : 0;
   const auto d = static_cast<size_t>(axis);
   HONE_USER_CHECK(condition.type.shape[0] <= x.type.shape[d])
@@ -62,6 +68,9 @@ void compress(NodeContext& c) {
   };
   const Operand places = places_of_true(c.l, condition);
   c.outputs[0] = as_many(gathered(places), d, places);
+  if (!x.ragged || x.ragged->axis == d) return;
+  HONE_USER_CHECK(!places.ragged) << "two extents are known only when it runs";
+  c.outputs[0].ragged = x.ragged;
 }
 
 // s64[1], at most `most`, of an input that may be left out.
@@ -92,7 +101,7 @@ void non_max_suppression(NodeContext& c) {
   const std::vector<ValueId> made = c.l.b.add(
       "non_max_suppression", {{"most", std::to_string(most)}, {"center", c.number("center_point_box", 0) ? "1" : "0"}},
       {c.l.value(whole(boxes)), c.l.value(whole(scores)), there, c.l.value(most_of(c, 2, 0)), threshold(3, 0),
-       threshold(4, -std::numeric_limits<double>::infinity())});
+       threshold(4, std::numeric_limits<double>::quiet_NaN())});
   c.outputs[0] = with_extent(c.l, {made[0], c.l.b.type(made[0])}, 0, made[1]);
 }
 

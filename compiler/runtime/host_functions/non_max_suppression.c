@@ -88,7 +88,7 @@ __attribute__((weak)) int32_t hone_internal_non_max_suppression(const int64_t* n
       int64_t size = 0;
       for (int64_t i = 0; i < there; ++i) {
         const float s = scores[(b * classes + c) * n + i];
-        if (s > score) heap[size++] = candidate(boxes + (b * n + i) * 4, is_center, s, i);
+        if (s > score || score != score) heap[size++] = candidate(boxes + (b * n + i) * 4, is_center, s, i);
       }
       for (int64_t i = size / 2; i-- > 0;) sift_down(heap, size, i, heap[i]);
       for (taken.count = 0; size > 0 && taken.count < takes;) {

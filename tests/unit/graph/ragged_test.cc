@@ -104,6 +104,45 @@ const std::vector<Operation>& operations() {
        [](TestModel& m) {
          m.numbers("i", {}, {-1}).node("Gather", {"v", "i"}, {"y"});
        }},
+      {"GatherElements from the end",
+       [](TestModel& m) {
+         m.numbers("i", {1, kColumns}, {-1, 0, -1}).node("GatherElements", {"v", "i"}, {"y"}).number("axis", 0);
+       }},
+      {"GatherND from the end",
+       [](TestModel& m) {
+         m.numbers("i", {2, 2}, {-1, 1, 0, -1}).node("GatherND", {"v", "i"}, {"y"});
+       }},
+      {"GatherND behind the batch",
+       [](TestModel& m) {
+         m.numbers("i", {2, 1}, {1, 0}).numbers("b", {1}, {0}).node("Unsqueeze", {"v", "b"}, {"w"});
+         m.node("Concat", {"w", "w"}, {"pairs"})
+             .number("axis", 0)
+             .node("Transpose", {"pairs"}, {"t"})
+             .ints("perm", {0, 2, 1});
+         m.numbers("j", {2, 1}, {2, 0}).node("GatherND", {"t", "j"}, {"y"}).number("batch_dims", 1);
+       }},
+      {"Slice to an end from the end",
+       [](TestModel& m) {
+         m.numbers("b", {1}, {0}).numbers("a", {1}, {0}).numbers("zero", {1}, {0}).numbers("four", {1}, {4});
+         m.node("Shape", {"v"}, {"s"}).node("Gather", {"s", "zero"}, {"n"}).node("Sub", {"n", "four"}, {"e"});
+         m.node("Slice", {"x", "b", "e", "a"}, {"y"});
+       }},
+      {"Flatten",
+       [](TestModel& m) {
+         m.numbers("b", {1}, {1}).node("Unsqueeze", {"v", "b"}, {"w"}).node("Flatten", {"w"}, {"y"}).number("axis", 2);
+       }},
+      {"Squeeze",
+       [](TestModel& m) {
+         m.numbers("b", {1}, {0}).node("Unsqueeze", {"v", "b"}, {"w"}).node("Squeeze", {"w", "b"}, {"y"});
+       }},
+      {"Reshape in two",
+       [](TestModel& m) {
+         m.numbers("s", {3}, {-1, 3, 1}).node("Reshape", {"v", "s"}, {"y"});
+       }},
+      {"Reshape that keeps it",
+       [](TestModel& m) {
+         m.numbers("s", {3}, {0, 1, -1}).node("Reshape", {"v", "s"}, {"y"});
+       }},
       {"GatherND of places",
        [](TestModel& m) {
          m.node("NonZero", {"mask"}, {"p"}).node("Transpose", {"p"}, {"q"}).node("GatherND", {"x", "q"}, {"y"});
@@ -257,6 +296,77 @@ TEST(Ragged, IsRefusedWhereNothingIsKnownOfIt) {
                 m.numbers("p", {4}, {1, 0, 1, 0}).node("Pad", {"v", "p"}, {"y"});
               }),
               HasSubstr("known only when it runs"));
+}
+
+// Where nothing says which axis of the result is as long as a call finds out, or how long.
+TEST(Ragged, IsRefusedRatherThanGuessed) {
+  const ModelFolder f;
+  const std::vector<Operation> guesses = {
+      {"the rest behind a known axis",
+       [](TestModel& m) {
+         m.numbers("s", {2}, {3, -1}).node("Reshape", {"v", "s"}, {"y"});
+       }},
+      {"a known shape",
+       [](TestModel& m) {
+         m.numbers("s", {2}, {3, 7}).node("Reshape", {"v", "s"}, {"y"});
+       }},
+      {"a known tensor as a count says",
+       [](TestModel& m) {
+         m.numbers("zero", {1}, {0}).numbers("rest", {1}, {-1}).node("Shape", {"v"}, {"s"});
+         m.node("Gather", {"s", "zero"}, {"n"}).node("Concat", {"n", "rest"}, {"to"}).number("axis", 0);
+         m.node("Reshape", {"x", "to"}, {"y"});
+       }},
+      {"a known extent broadcast to a count",
+       [](TestModel& m) {
+         m.numbers("zero", {1}, {0}).floats("w", {4}, {1, 2, 3, 4}).node("Shape", {"v"}, {"s"});
+         m.node("Gather", {"s", "zero"}, {"n"}).node("Expand", {"w", "n"}, {"y"});
+       }},
+      {"a number of a table",
+       [](TestModel& m) {
+         m.numbers("zero", {1}, {0}).numbers("table", {8}, {9, 1, 8, 2, 7, 3, 6, 4}).floats("w", {1}, {1});
+         m.node("Shape", {"v"}, {"s"}).node("Gather", {"s", "zero"}, {"n"}).node("Gather", {"table", "n"}, {"k"});
+         m.node("Expand", {"w", "k"}, {"y"});
+       }},
+      {"a number that may wrap",
+       [](TestModel& m) {
+         m.numbers("zero", {1}, {0}).numbers("many", {1}, {100}).floats("w", {1}, {1}).node("Shape", {"v"}, {"s"});
+         m.node("Gather", {"s", "zero"}, {"n"}).node("Mul", {"n", "many"}, {"k"}).node("Cast", {"k"}, {"small"});
+         m.number("to", 3).node("Cast", {"small"}, {"wide"}).number("to", kInt64).node("Expand", {"w", "wide"}, {"y"});
+       }},
+      {"another axis of a compressed one",
+       [](TestModel& m) {
+         m.input("columns", {kColumns}, kBool).node("Compress", {"v", "columns"}, {"y"}).number("axis", 1);
+       }},
+      {"all elements of a ragged second axis", [](TestModel& m) {
+         m.input("few", {4}, kBool).node("Transpose", {"v"}, {"t"}).node("Compress", {"t", "few"}, {"y"});
+       }}};
+  for (const Operation& guess : guesses) {
+    SCOPED_TRACE(guess.name);
+    TestModel m = selecting();
+    guess.add(m);
+    m.output("y");
+    EXPECT_THAT(f.refusal(m), HasSubstr("not supported"));
+  }
+}
+
+TEST(Ragged, MoreThanThereAreIsNoResult) {
+  const ModelFolder f;
+  TestModel m = selecting();
+  m.numbers("zero", {1}, {0}).numbers("two", {1}, {2}).node("Shape", {"v"}, {"s"});
+  m.node("Gather", {"s", "zero"}, {"n"}).node("Sub", {"n", "two"}, {"less"}).node("Add", {"n", "two"}, {"more"});
+  TestModel too_many = m, negative = m;
+  too_many.last = too_many.graph()->mutable_node(too_many.graph()->node_size() - 1);
+  too_many.node("TopK", {"v", "more"}, {"y", "i"}).number("axis", 0).output("y");
+  negative.node("ConstantOfShape", {"less"}, {"y"}).output("y");
+  const TensorData x = floats({kRows, kColumns}, std::vector<float>(kRows * kColumns, 1));
+  const auto run = [&](const TestModel& model, const std::string& mask) {
+    const OnnxModel made = f.import(model);
+    return cut_to_extents(made.graph, interpret(made.graph, {x, bools(mask)}, &evaluate))[0].type().shape[0];
+  };
+  const std::string one(1, '\1'), four(4, '\1');
+  EXPECT_THROW(run(too_many, four + std::string(3, '\0')), UserError);
+  EXPECT_THROW(run(negative, one + std::string(6, '\0')), UserError);
+  EXPECT_EQ(run(negative, four + std::string(3, '\0')), 2);
 }
 
 TEST(Ragged, OutputsComeWithTheirCounts) {
