@@ -54,6 +54,7 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(non_max_suppression_operator());
   table.add(unique_operator());
   table.add(require_operator());
+  table.add(scatter_operator());
   table.add(attention_operator(functions));
   table.add(cached_attention_operator(functions));
   return table;

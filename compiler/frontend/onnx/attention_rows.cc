@@ -365,8 +365,9 @@ void multi_head_attention(NodeContext& c) {
   const DType t = q.type.dtype;
   Scoring how{scale_of(c, q), 0, {}, t};
   if (c.has(4)) how.biases.push_back(bias_of_numbers(c, c.in(4), batch, queries, keys, t));
-  if (c.number("unidirectional", 0) && queries > 1)
-    how.biases.push_back(causal_bias(l, queries, keys, keys - queries, t));
+  const int64_t before = c.has(6) ? c.in(6).type.shape[2] : 0;
+  if (c.number("unidirectional", 0) && keys > before + 1)
+    how.biases.push_back(causal_bias(l, queries, keys, before, t));
   if (c.has(5)) how.biases.push_back(c.in(5));
   const Attended a = attend(l, q, key, value, how);
   c.outputs[0] = join_heads(l, a.out);

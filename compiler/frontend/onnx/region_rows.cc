@@ -104,33 +104,15 @@ void max_unpool(NodeContext& c) {
   const Window w = steps_of(c, image, *kernel);
   const Extents pads = c.numbers("pads").value_or(Extents(2 * n, 0));
   HONE_USER_CHECK(pads.size() == 2 * n) << "it has " << pads.size() << " pads for " << n << " axes";
-  Extents shape{x.type.shape[0], x.type.shape[1]}, windows;
+  Extents shape{x.type.shape[0], x.type.shape[1]};
   for (const int64_t p : pads) HONE_USER_CHECK(p >= 0 && p <= kMostOfWindow) << "a pad of " << p;
   for (size_t d = 0; d < n; ++d) {
     shape.push_back((image[d] - 1) * w.stride[d] + kernel->at(d) - pads[d] - pads[n + d]);
     HONE_USER_CHECK(shape.back() >= 1) << "pads [" << join(pads, ", ") << "]";
-    windows.push_back((kernel->at(d) + w.stride[d] - 1) / w.stride[d]);  // over a place
   }
-  const int64_t count = element_count(shape), over = element_count(windows);
-  HONE_USER_CHECK(over <= 64 && l.may_make(8 * count)) << over << " windows over each of " << count << " elements";
-  std::vector<int64_t> places(static_cast<size_t>(count));
-  std::iota(places.begin(), places.end(), 0);
-  const Operand own = l.reshape(l.numbers(places), shape);
-  Operand out = l.broadcast(l.number(0, x.type.dtype), shape);
-  for (int64_t which = 0; which < over; ++which) {
-    Operand value = x, place = from;
-    int64_t rest = which;
-    for (size_t d = n; d-- > 0;) {
-      const int64_t back = rest % windows[d];
-      rest /= windows[d];
-      std::vector<int64_t> window;
-      for (int64_t i = 0; i < shape[2 + d]; ++i)
-        window.push_back(std::clamp<int64_t>((i + pads[d]) / w.stride[d] - back, 0, image[d] - 1));
-      for (Operand* o : {&value, &place})
-        *o = l.add("gather", {{"axis", std::to_string(2 + d)}}, {l.value(*o), l.value(l.numbers(window))});
-    }
-    out = l.pointwise("where", {value, l.pointwise("equal", {l.cast(place, i64), own}), out});
-  }
+  const int64_t n_in = element_count(x.type.shape), count = element_count(shape);
+  const Operand out =
+      l.add("scatter", {{"to", std::to_string(count)}}, {l.as(x, {n_in}), l.as(l.cast(from, i64), {n_in})}, shape);
   if (!c.has(2)) return void(c.outputs[0] = out);
   const Extents wanted = c.constant_numbers(2, "output_shape");
   HONE_USER_CHECK(wanted.size() == shape.size() && wanted[0] == shape[0] && wanted[1] == shape[1])

@@ -1,6 +1,7 @@
 // Convolutions, poolings and what normalises channels.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compiler/frontend/onnx/window.h"
 #include "compiler/ir/layout.h"
@@ -149,7 +150,10 @@ Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, con
   Extents before(2, 0), after(2, 0);
   before.insert(before.end(), w.before.begin(), w.before.end());
   after.insert(after.end(), w.after.begin(), w.after.end());
-  const std::string least = t.is_float()                ? number_text(t == f16 ? -65504.0 : -3.4028234663852886e38, t)
+  const double least_float = t == f16   ? -65504.0
+                             : t == f64 ? std::numeric_limits<double>::lowest()
+                                        : static_cast<double>(std::numeric_limits<float>::lowest());
+  const std::string least = t.is_float()                ? number_text(least_float, t)
                             : t.code == TypeCode::kUInt ? "0"
                                                         : std::to_string(-(int64_t{1} << (t.bits - 1)));
   const Operand padded = with_borders(l, x, before, after, least);
@@ -179,12 +183,35 @@ Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, con
     slices.push_back(l.reshape(l.slice(padded, begin, step, shape), one));
     offsets.push_back(offset);
   }
-  const Operand best =
-      l.add("argmax", {{"axis", "0"}, {"keepdims", "0"}, {"last", "0"}}, {l.value(l.concat(slices, 0))}, shape);
-  const Operand from_begin = l.add("gather", {{"axis", "0"}}, {l.value(l.numbers(offsets)), l.value(best)}, shape);
   const Extents places(shape.begin() + 2, shape.end());
   const int64_t count = element_count(places), images = shape[0] * shape[1];
-  HONE_USER_CHECK(l.may_make(8 * (count + images))) << count << " indices";
+  HONE_USER_CHECK(l.may_make(16 * (count + images))) << count << " indices";
+  const Operand all = l.concat(slices, 0);
+  Operand best = l.add("argmax", {{"axis", "0"}, {"keepdims", "0"}, {"last", "0"}}, {l.value(all)}, shape);
+  if (std::any_of(w.before.begin(), w.before.end(), [](int64_t p) { return p > 0; })) {
+    // Where nothing is larger than the border, the first element that is none of it.
+    Extents first;
+    for (int64_t p = 0; p < count; ++p) {
+      int64_t tap = 0;
+      const auto is_inside = [&] {
+        for (size_t d = 0; d < n; ++d) {
+          const int64_t at =
+              place_in(places, p, d) * w.stride[d] - w.before[d] + place_in(w.kernel, tap, d) * w.dilation[d];
+          if (at < 0 || at >= s[2 + d]) return false;
+        }
+        return true;
+      };
+      while (tap + 1 < taps && !is_inside()) ++tap;
+      first.push_back(tap);
+    }
+    const Operand border =
+        t.is_float()
+            ? l.number(least_float, t)
+            : l.constant(TensorData::of_numbers({t.code == TypeCode::kUInt ? 0 : -(int64_t{1} << (t.bits - 1))}, t));
+    const Operand is_border = l.pointwise("less_equal", {l.reduce("max", all, {0}, false), border});
+    best = l.pointwise("where", {l.broadcast(l.reshape(l.numbers(first), places), shape), is_border, best});
+  }
+  const Operand from_begin = l.add("gather", {{"axis", "0"}}, {l.value(l.numbers(offsets)), l.value(best)}, shape);
   Extents begins, of_image;
   for (int64_t p = 0; p < count; ++p) {
     int64_t begin = 0;

@@ -4,7 +4,7 @@
    `numbers` are the layer's sizes. `tensors` are its inputs, then its outputs, contiguous and aligned as their
    elements; inputs are only read, and nothing overlaps. `workspace` is aligned to 64 bytes and as large as said below.
    A count says how many of an output's elements there are; all behind them are set to zero, which is a valid place.
-   They return HONE_OK, but for require. */
+   They return HONE_OK, but for require and scatter. */
 #ifndef HONE_HOST_FUNCTIONS_H
 #define HONE_HOST_FUNCTIONS_H
 
@@ -43,6 +43,11 @@ int32_t hone_internal_unique(const int64_t* numbers, void* const* tensors, void*
 /* Copies a tensor where a condition holds; HONE_NO_RESULT where it does not.
    numbers: bytes. tensors: x, condition bool[1]; y. */
 int32_t hone_internal_require(const int64_t* numbers, void* const* tensors, void* workspace);
+
+/* Elements at the places that are said, and zeros; of equal places the last one's. HONE_NO_RESULT for a place that is
+   none.
+   numbers: n, size, bytes of an element. tensors: x[n], places s64[n]; y[size]. */
+int32_t hone_internal_scatter(const int64_t* numbers, void* const* tensors, void* workspace);
 
 #ifdef __cplusplus
 }

@@ -210,5 +210,31 @@ TEST(Regions, SayWhatIsNotSupported) {
   EXPECT_THAT(f.refusal(crop), HasSubstr("shape [9223372036854775807]"));
 }
 
+// No element is larger than what stands around the image: the places are elements' all the same.
+TEST(Regions, PlacesOfLeastElementsAreInTheImage) {
+  const ModelFolder f;
+  TestModel m(12);
+  m.input("x", {1, 1, 2, 2}, 2).node("MaxPool", {"x"}, {"y", "places"}).ints("kernel_shape", {3, 3});
+  m.ints("pads", {1, 1, 1, 1}).output("places");
+  EXPECT_THAT(outputs_of(f.import(m), {TensorData({u8, {1, 1, 2, 2}}, std::string(4, '\0'))}),
+              testing::ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(outputs_of(f.import(m), {TensorData({u8, {1, 1, 2, 2}}, std::string("\0\0\0\5", 4))}),
+              testing::ElementsAre(3, 3, 3, 3));
+}
+
+TEST(Regions, UnpoolingPutsElementsWhereTheIndicesSay) {
+  const ModelFolder f;
+  TestModel m(11);
+  m.input("x", {1, 1, 1, 3}).input("i", {1, 1, 1, 3}, kInt64).node("MaxUnpool", {"x", "i"}, {"y"});
+  m.ints("kernel_shape", {1, 2}).ints("strides", {1, 2}).output("y");
+  const OnnxModel made = f.import(m);
+  const auto run = [&](const std::vector<int64_t>& places) {
+    return outputs_of(made, {TensorData({f32, {1, 1, 1, 3}}, floats_of({1, 2, 3})),
+                             TensorData::of_numbers(places).reshaped({1, 1, 1, 3})});
+  };
+  EXPECT_THAT(run({5, 0, 2}), testing::ElementsAre(2, 0, 3, 0, 0, 1));
+  EXPECT_THROW(run({6, 0, 2}), UserError);
+}
+
 }  // namespace
 }  // namespace hone

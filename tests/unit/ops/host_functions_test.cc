@@ -235,5 +235,18 @@ TEST(HostFunctions, RequireFailsWhereTheConditionDoesNotHold) {
   EXPECT_EQ(f->call(f->numbers.data(), tensors, nullptr), HONE_NO_RESULT);
 }
 
+TEST(HostFunctions, ScatterTakesNoPlaceThatIsNone) {
+  const auto f = host_function_of(Workload::parse(test_operators(), "scatter(n=3,to=5,dtype=s32)"));
+  std::vector<int32_t> x{7, 8, 9}, y(5, -1);
+  std::vector<int64_t> places{4, 1, 4};
+  void* tensors[] = {x.data(), places.data(), y.data()};
+  EXPECT_EQ(f->call(f->numbers.data(), tensors, nullptr), HONE_OK);
+  EXPECT_EQ(y, (std::vector<int32_t>{0, 8, 0, 0, 9}));
+  for (const int64_t none : {int64_t{-1}, int64_t{5}, INT64_MAX, INT64_MIN}) {
+    places[1] = none;
+    EXPECT_EQ(f->call(f->numbers.data(), tensors, nullptr), HONE_NO_RESULT);
+  }
+}
+
 }  // namespace
 }  // namespace hone
