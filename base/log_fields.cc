@@ -44,7 +44,7 @@ class JsonFormatter final : public spdlog::formatter {
       const size_t value = field.find(kValue);
       line[std::string(field.substr(0, value))] = std::string(field.substr(value + 1));
     }
-    const std::string text = line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+    const std::string text = json_line(line) + "\n";
     dest.append(text.data(), text.data() + text.size());
   }
   std::unique_ptr<formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
@@ -65,8 +65,7 @@ void event(Level level, std::string_view what, std::initializer_list<Field> fiel
       continue;
     }
     const bool bare = !value.empty() && value.find_first_of(" \"=") == value.npos;
-    line += fmt::format(" {}={}", field.key,
-                        bare ? value : Json(value).dump(-1, ' ', false, Json::error_handler_t::replace));
+    line += fmt::format(" {}={}", field.key, bare ? value : json_line(Json(value)));
   }
   spdlog::log(spdlog::source_loc{__FILE__, __LINE__, kEvent}, level, "{}", line);
 }

@@ -97,9 +97,7 @@ OrderedJson session_json(const wire::SessionStatus& s) {
 }
 
 // What came from outside need not be UTF-8 where no message checked it.
-std::string text_of(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
+std::string text_of(const OrderedJson& json) { return json_line(json); }
 
 }  // namespace
 

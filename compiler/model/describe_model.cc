@@ -202,7 +202,7 @@ std::string model_json(const std::deque<VariantBuilder>& variants, const std::st
   j["weight_bytes"] = weight_bytes;
   if (!has_several) {
     add_ports_and_layers(variants[0], j);
-    return j.dump();
+    return json_line(j);
   }
   j["variants"] = OrderedJson::array();
   for (const VariantBuilder& v : variants) {
@@ -214,7 +214,7 @@ std::string model_json(const std::deque<VariantBuilder>& variants, const std::st
     add_ports_and_layers(v, of);
     j["variants"].push_back(std::move(of));
   }
-  return j.dump();
+  return json_line(j);
 }
 
 std::string model_header(const std::deque<VariantBuilder>& variants, const std::string& name,

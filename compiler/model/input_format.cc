@@ -165,6 +165,8 @@ class Rewriter {
       std::string bytes;
       for (const double value : values) {
         const auto narrow = static_cast<float>(value);
+        HONE_USER_CHECK(t == f64 || (std::isfinite(narrow) && (narrow != 0 || value == 0)))
+            << "--input " << f.text << ": " << value << " is beyond what a float of 32 bits holds";
         bytes.append(t == f32 ? reinterpret_cast<const char*>(&narrow) : reinterpret_cast<const char*>(&value),
                      static_cast<size_t>(t.bytes()));
       }

@@ -200,13 +200,9 @@ OrderedJson report_json(const ModelReport& report) {
   return j;
 }
 
-std::string json_line(const OrderedJson& j) {
-  return j.dump(-1, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace);
-}
-
 ModelReport parse_report(const std::string& text, const std::string& name) {
   const OrderedJson j = OrderedJson::parse(data_of_page(text).value_or(text), nullptr, /*allow_exceptions=*/false);
-  HONE_USER_CHECK(j.is_object() && j.contains("hone_report"))
+  HONE_USER_CHECK(j.is_object() && j.contains("hone_report") && j["hone_report"].is_number_integer())
       << "'" << name << "' is no report that tensorc --report has written";
   HONE_USER_CHECK(j["hone_report"] == kFormat) << "'" << name << "' is a report of another version of Hone: of format "
                                                << json_line(j["hone_report"]) << ", and this one reads " << kFormat;

@@ -10,9 +10,6 @@ namespace hone {
 
 OrderedJson report_json(const ModelReport& report);
 
-/// One line of JSON, with U+FFFD for bytes that are no UTF-8.
-std::string json_line(const OrderedJson& j);
-
 /// The report in `text`: JSON, or a page that has it. `name`: of the file, for errors. UserError, one line, for
 /// anything else.
 ModelReport parse_report(const std::string& text, const std::string& name);

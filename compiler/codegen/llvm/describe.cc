@@ -196,7 +196,9 @@ class DescriptionEmitter {
   void check_tensor(Value* tensor, const ArtifactDescription::Tensor& type, size_t number) {
     const auto wrong = [&](int what) { return bad_arguments(what, number); };
     require(b_.CreateIsNotNull(tensor), wrong(HONE_WRONG_DATA));
-    require(b_.CreateIsNotNull(member(b_.getPtrTy(), tensor, offsetof(DLTensor, data))), wrong(HONE_WRONG_DATA));
+    // Of no elements there may be no place.
+    if (std::find(type.shape.begin(), type.shape.end(), 0) == type.shape.end())
+      require(b_.CreateIsNotNull(member(b_.getPtrTy(), tensor, offsetof(DLTensor, data))), wrong(HONE_WRONG_DATA));
     check_kind(tensor, type, number);
     check_shape(tensor, type, wrong(HONE_WRONG_SHAPE), wrong(HONE_WRONG_STRIDES));
     require(is_aligned(first_of(tensor), type.dtype.bytes()), wrong(HONE_WRONG_ALIGNMENT));

@@ -329,6 +329,7 @@ void multi_head_attention(NodeContext& c) {
   int64_t at = 0;
   // Of this input, with its part of the bias.
   const auto of_heads = [&](const Operand& x) {
+    HONE_USER_CHECK(x.rank() == 3) << to_string(x.type) << " of " << heads << " heads";
     const int64_t size = x.type.shape.back(), begin = std::exchange(at, at + size);
     if (!c.has(3)) return split_heads(l, x, heads);
     HONE_USER_CHECK(c.in(3).rank() == 1 && at <= c.in(3).type.shape[0]) << "a bias " << to_string(c.in(3).type);
@@ -414,6 +415,12 @@ void group_query_attention(NodeContext& c) {
   }
   HONE_USER_CHECK(before == 0 || known || batch == 1)
       << "its seqlens_k must be known while the model is built where there are several sequences with a cache";
+  if (before > 0 && !known && !l.rows_are_counted) {
+    // A cache with room is another model: a call that says so has no result.
+    const Operand place = l.reshape(l.cast(last, i64), {1});
+    const Operand is_full = l.pointwise("equal", {place, l.number(static_cast<double>(keys - 1), i64)});
+    q.id = l.b.add_one("require", {}, {l.value(q), l.value(is_full)});
+  }
   if (c.number("do_rotary", 0)) {
     Operand positions;
     if (c.has(9)) {

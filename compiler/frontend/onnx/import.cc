@@ -112,6 +112,7 @@ class Importer {
         builder_(operators, name, options.most_work),
         lowering_(builder_, file_, options.most_work / 2) {
     if (counted_.constants) builder_.leave_large_constants();
+    lowering_.rows_are_counted = counted_.constants || counted_.tables;
   }
 
   OnnxModel import() {
@@ -437,10 +438,12 @@ class Importer {
     if (const auto known = lowering_.data_of(condition))
       return void(c.outputs = branch(known->numbers()[0] ? "then_branch" : "else_branch"));
     const auto before = unsupported_;
+    std::string why;
     const auto if_possible = [&](const char* name) -> std::optional<Outputs> {
       try {
         return branch(name);
-      } catch (const UserError&) {
+      } catch (const UserError& e) {
+        why = e.what();
         return std::nullopt;
       }
     };
@@ -451,10 +454,12 @@ class Importer {
         c.outputs[o] = chosen(lowering_, condition, (*if_true)[o], (*if_false)[o]);
       return;
     }
-    // Shapes that only the other branch is for, mostly.
-    notes_.push_back(fmt::format("{} takes its {} (the other branch is not for these shapes; calls that take it fail)",
-                                 c.node.name(), if_true ? "then_branch" : "else_branch"));
+    // Mostly one that is for other shapes: what its nodes say of it.
+    for (const auto& [what, nodes] : unsupported_)
+      if (!before.contains(what)) why = what;
     unsupported_ = before;
+    notes_.push_back(fmt::format("{} takes its {}; calls that take the other branch fail: {}", c.node.name(),
+                                 if_true ? "then_branch" : "else_branch", why));
     const Operand one = lowering_.reshape(condition, {1}), holds = if_true ? one : lowering_.pointwise("not", {one});
     c.outputs = if_true ? *if_true : *if_false;
     for (Operand& x : c.outputs) {

@@ -240,6 +240,7 @@ Operand Lowering::reduce(const std::string& op, const Operand& x, const Extents&
 
 Operand Lowering::dense(const Operand& x, const Operand& weight, bool transposed, const std::string& epilogue,
                         const std::vector<Operand>& more) {
+  HONE_USER_CHECK(x.rank() >= 1 && weight.rank() == 2) << to_string(x.type) << " times " << to_string(weight.type);
   const Operand w = transposed ? weight : transpose(weight, {1, 0});
   const int64_t k = x.type.shape.back(), n = w.type.shape[0];
   HONE_USER_CHECK(w.type.shape[1] == k && k > 0) << to_string(x.type) << " times " << to_string(weight.type);
@@ -250,8 +251,25 @@ Operand Lowering::dense(const Operand& x, const Operand& weight, bool transposed
   return add("dense", {{"epilogue", epilogue}}, ids, shape);
 }
 
+Operand Lowering::matmul(Operand x, Operand y) {
+  HONE_USER_CHECK(x.rank() >= 1 && y.rank() >= 1) << to_string(x.type) << " times " << to_string(y.type);
+  HONE_USER_CHECK(element_count(x.type.shape) > 0 && element_count(y.type.shape) > 0)
+      << "a product of tensors without elements is not supported";
+  // Vectors are matrices of one row or column, which the result does not have.
+  const bool row = x.rank() == 1, column = y.rank() == 1;
+  if (row) x = reshape(x, {1, x.type.shape[0]});
+  if (column) y = reshape(y, {y.type.shape[0], 1});
+  const Operand out = y.rank() == 2 && data_of(y) ? dense(x, y, false) : batch_matmul(x, y);
+  if (!row && !column) return out;
+  Extents shape = out.type.shape;
+  if (column) shape.pop_back();
+  if (row) shape.erase(shape.end() - (column ? 1 : 2));
+  return reshape(out, shape);
+}
+
 Operand Lowering::batch_matmul(const Operand& a, const Operand& b_) {
   const Extents &sa = a.type.shape, &sb = b_.type.shape;
+  HONE_USER_CHECK(sa.size() >= 2 && sb.size() >= 2) << to_string(a.type) << " times " << to_string(b_.type);
   const int64_t m = sa[sa.size() - 2], k = sa.back(), n = sb.back();
   HONE_USER_CHECK(sb[sb.size() - 2] == k) << to_string(a.type) << " times " << to_string(b_.type);
   Extents batch_a(sa.begin(), sa.end() - 2), batch_b(sb.begin(), sb.end() - 2);

@@ -67,7 +67,10 @@ class Lowering {
   /// x B with B [k, n] (or [n, k] where `transposed`), x of any rank; `epilogue` and what it reads as dense has them.
   Operand dense(const Operand& x, const Operand& weight, bool transposed, const std::string& epilogue = "none",
                 const std::vector<Operand>& more = {});
+  /// Of matrices, [..., m, k] and [..., k, n].
   Operand batch_matmul(const Operand& a, const Operand& b);
+  /// As ONNX's MatMul: also of vectors; by a matrix that is known as dense().
+  Operand matmul(Operand x, Operand y);
 
   /// One operator with one output of the graph's own shape; `shape` is what the model calls it.
   Operand add(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
@@ -90,6 +93,8 @@ class Lowering {
   }
 
   GraphBuilder& b;
+  /// The model is read for one of several numbers of rows of its caches (import_growing.h), which hold no others.
+  bool rows_are_counted = false;
   std::string output_name;  ///< for the value that is added next
 
  private:

@@ -74,12 +74,16 @@ void tf_idf(NodeContext& c) {
     counts = l.pointwise("mul", {counts, l.constant(TensorData({f32, {all}}, std::move(bytes)))});
   }
   // Each result is a gram's, or that of the zero behind them.
-  const int64_t width = *std::max_element(targets.begin(), targets.end()) + 1;
-  HONE_USER_CHECK(*std::min_element(targets.begin(), targets.end()) >= 0 && width < int64_t{1} << 31 &&
-                  l.may_make(8 * width))
-      << "ngram_indexes up to " << width - 1;
+  const auto [first, last] = std::minmax_element(targets.begin(), targets.end());
+  HONE_USER_CHECK(*first >= 0 && *last < int64_t{1} << 31 && l.may_make(8 * (*last + 1)))
+      << "ngram_indexes from " << *first << " to " << *last;
+  const int64_t width = *last + 1;
   std::vector<int64_t> from(static_cast<size_t>(width), all);
-  for (size_t i = 0; i < targets.size(); ++i) from[static_cast<size_t>(targets[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    int64_t& gram = from[static_cast<size_t>(targets[i])];
+    HONE_USER_CHECK(gram == all) << "two grams have the index " << targets[i];
+    gram = static_cast<int64_t>(i);
+  }
   const Operand with_zero = l.concat({counts, l.broadcast(l.number(0, f32), {batch, 1})}, 1);
   c.outputs[0] = l.add("gather", {{"axis", "1"}}, {l.value(with_zero), l.value(l.numbers(from))},
                        is_flat ? Extents{width} : Extents{batch, width});

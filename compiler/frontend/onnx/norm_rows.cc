@@ -108,7 +108,7 @@ void skip_rms_norm(NodeContext& c) {
 }
 
 // Words, positions and segments of [batch, tokens] ids, summed and normalized; and how many tokens of each sequence the
-// mask keeps.
+// mask keeps: those of 1.
 void embed_layer_norm(NodeContext& c) {
   Lowering& l = c.l;
   const Operand &ids = c.in(0), &words = c.in(2), &positions = c.in(3);
@@ -132,7 +132,9 @@ void embed_layer_norm(NodeContext& c) {
   HONE_USER_CHECK(sum.type.shape == (Extents{batch, tokens, hidden})) << "embeddings " << to_string(sum.type);
   if (wants(c, 1))
     c.outputs[1] =
-        c.has(7) ? l.reduce("sum", l.cast(c.in(7), i32), {1}, false) : l.broadcast(l.number(0, i32), {batch});
+        c.has(7)
+            ? l.reduce("sum", l.cast(l.pointwise("equal", {c.in(7), l.number(1, c.in(7).type.dtype)}), i32), {1}, false)
+            : l.broadcast(l.number(0, i32), {batch});
   if (wants(c, 2)) c.outputs[2] = sum;
   c.outputs[0] = layer_norm_of(l, sum, 2, c.real("epsilon", 1e-12f), c.in(5), optional_input(c, 6));
 }

@@ -5,25 +5,7 @@
 namespace hone::onnx {
 namespace {
 
-void matmul(NodeContext& c) {
-  Operand a = c.in(0), b = c.in(1);
-  HONE_USER_CHECK(a.rank() >= 1 && b.rank() >= 1) << to_string(a.type) << " times " << to_string(b.type);
-  // Vectors are matrices of one row or column, which the result does not have.
-  const bool row = a.rank() == 1, column = b.rank() == 1;
-  if (row) a = c.l.reshape(a, {1, a.type.shape[0]});
-  if (column) b = c.l.reshape(b, {b.type.shape[0], 1});
-  Operand out;
-  if (element_count(a.type.shape) == 0 || element_count(b.type.shape) == 0)
-    throw UserError("a product of tensors without elements is not supported");
-  out = b.rank() == 2 && c.l.data_of(b) ? c.l.dense(a, b, false) : c.l.batch_matmul(a, b);
-  if (row || column) {
-    Extents shape = out.type.shape;
-    if (column) shape.pop_back();
-    if (row) shape.erase(shape.end() - (column ? 1 : 2));
-    out = c.l.reshape(out, shape);
-  }
-  c.outputs[0] = out;
-}
+void matmul(NodeContext& c) { c.outputs[0] = c.l.matmul(c.in(0), c.in(1)); }
 
 void gemm(NodeContext& c) {
   Operand a = c.in(0);

@@ -125,11 +125,6 @@ void dynamic_quantize_linear(NodeContext& c) {
   if (c.outputs.size() > 2) c.outputs[2] = c.l.reshape(zero, {});
 }
 
-// Products of differences of bytes: s16 factors hold them, sums are s32.
-Operand integer_product(Lowering& l, const Operand& a, const Operand& b) {
-  return b.rank() == 2 && l.data_of(b) ? l.dense(a, b, false) : l.batch_matmul(a, b);
-}
-
 // The zero point of A is one, or one a row; that of B one, or one a column.
 std::optional<Operand> row_zero(const NodeContext& c, size_t i) {
   if (!c.has(i)) return std::nullopt;
@@ -143,14 +138,14 @@ std::optional<Operand> column_zero(const NodeContext& c, size_t i) {
   return element_count(z.type.shape) == 1 ? c.l.reshape(z, {}) : z;
 }
 
+// Of differences of bytes: s16 factors hold them, and sums are s32.
 void matmul_integer(NodeContext& c) {
-  c.outputs[0] =
-      integer_product(c.l, centred(c.l, c.in(0), row_zero(c, 2), i16), centred(c.l, c.in(1), column_zero(c, 3), i16));
+  c.outputs[0] = c.l.matmul(centred(c.l, c.in(0), row_zero(c, 2), i16), centred(c.l, c.in(1), column_zero(c, 3), i16));
 }
 
 void qlinear_matmul(NodeContext& c) {
   const Operand product =
-      integer_product(c.l, centred(c.l, c.in(0), row_zero(c, 2), i16), centred(c.l, c.in(3), column_zero(c, 5), i16));
+      c.l.matmul(centred(c.l, c.in(0), row_zero(c, 2), i16), centred(c.l, c.in(3), column_zero(c, 5), i16));
   const Operand scale = c.l.pointwise("mul", {*row_zero(c, 1), *column_zero(c, 4)});
   const Operand real = c.l.pointwise("mul", {c.l.cast(product, f32), scale});
   c.outputs[0] = quantized(c.l, real, {c.l.reshape(c.in(6), {}), c.l.reshape(c.in(7), {})}, c.in(7).type.dtype);
@@ -209,7 +204,7 @@ void qgemm(NodeContext& c) {
         << "transB with scales by column is not supported";
     b = c.l.transpose(b, {1, 0});
   }
-  Operand sums = integer_product(c.l, a, b);
+  Operand sums = c.l.matmul(a, b);
   if (c.has(6)) sums = c.l.pointwise("add", {sums, c.in(6)});
   Operand scale = c.l.pointwise("mul", {c.l.reshape(c.in(1), {}), *column_zero(c, 4)});
   if (const double alpha = c.real("alpha", 1); alpha != 1)
@@ -252,7 +247,7 @@ Operand scaled_product(NodeContext& c, const Operand& sums, const Operand& a_sca
 
 void matmul_integer_to_float(NodeContext& c) {
   const Operand sums =
-      integer_product(c.l, centred(c.l, c.in(0), row_zero(c, 4), i16), centred(c.l, c.in(1), column_zero(c, 5), i16));
+      c.l.matmul(centred(c.l, c.in(0), row_zero(c, 4), i16), centred(c.l, c.in(1), column_zero(c, 5), i16));
   c.outputs[0] = scaled_product(c, sums, c.in(2), *column_zero(c, 3), 6);
 }
 
@@ -260,8 +255,8 @@ void matmul_integer_to_float(NodeContext& c) {
 void dynamic_quantize_matmul(NodeContext& c) {
   NodeContext a{c.node, 13, {c.in(0)}, std::vector<Operand>(3), c.l, {}};
   dynamic_quantize_linear(a);
-  const Operand sums = integer_product(c.l, centred(c.l, a.outputs[0], a.outputs[2], i16),
-                                       centred(c.l, c.in(1), column_zero(c, 3), i16));
+  const Operand sums =
+      c.l.matmul(centred(c.l, a.outputs[0], a.outputs[2], i16), centred(c.l, c.in(1), column_zero(c, 3), i16));
   c.outputs[0] = scaled_product(c, sums, a.outputs[1], *column_zero(c, 2), 4);
 }
 

@@ -694,7 +694,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
   static const std::unordered_map<std::string_view, Rule> all = [] {
     std::unordered_map<std::string_view, Rule> t = {
         {"Identity", &pointwise},
-        {"Dropout", &by_rows},
+        {"Dropout", &pointwise},
         {"Shape", &shape},
         {"Size", &size},
         {"ConstantOfShape", &constant_of_shape},
@@ -739,6 +739,19 @@ const std::unordered_map<std::string_view, Rule>& rules() {
   return all;
 }
 
+// Operators whose inputs behind the first say how, and those of which all do.
+const std::unordered_set<std::string_view>& takes_numbers() {
+  static const std::unordered_set<std::string_view> all = {
+      "Reshape",    "Expand",   "Slice",     "Squeeze",         "Unsqueeze",    "TopK",
+      "Split",      "CumSum",   "ReduceSum", "ReduceMean",      "ReduceMax",    "ReduceMin",
+      "ReduceProd", "ReduceL1", "ReduceL2",  "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"};
+  return all;
+}
+const std::unordered_set<std::string_view>& takes_numbers_only() {
+  static const std::unordered_set<std::string_view> all = {"ConstantOfShape", "Range"};
+  return all;
+}
+
 const RowTable& pointwise_rows() {
   static const RowTable table = [] {
     RowTable t;
@@ -766,6 +779,11 @@ void run_ragged(NodeContext& c, Row row) {
         << "an extent of its input " << i << " is known only when it runs, which is not supported";
   // Of numbers that a call finds out it reads the elements alone.
   if (!rule) return row(c);
+  // Axes, shapes and the like: a row would take them for as many as there may be.
+  const size_t first = takes_numbers_only().contains(op) ? 0 : 1;
+  for (size_t i = first; i < c.inputs.size() && (first == 0 || takes_numbers().contains(op)); ++i)
+    HONE_USER_CHECK(!c.inputs[i] || !c.inputs[i]->ragged)
+        << "how many numbers its input " << i << " has is known only when it runs";
   const RaggedNode n(c, row);
   rule(n);
   if (rule != &as_given && rule != &shape && rule != &size) bound_outputs(n);

@@ -19,11 +19,11 @@ Operand coordinates(Lowering& l, const Operand& places, const Extents& shape) {
   if (places.is_empty()) return {kNoValue, {i64, {static_cast<int64_t>(shape.size()), 0}}};
   std::vector<Operand> rows;
   int64_t stride = element_count(shape);
-  for (const int64_t extent : shape) {
-    stride /= extent;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    stride /= shape[d];
     Operand row = whole(places);
     if (stride > 1) row = l.pointwise("div", {row, l.number(static_cast<double>(stride), i64)});
-    if (&extent != &shape.front()) row = l.pointwise("mod", {row, l.number(static_cast<double>(extent), i64)});
+    if (d > 0) row = l.pointwise("mod", {row, l.number(static_cast<double>(shape[d]), i64)});
     rows.push_back(l.reshape(row, {1, places.type.shape[0]}));
   }
   return as_many(l.concat(rows, 0), 1, places);

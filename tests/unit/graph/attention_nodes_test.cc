@@ -5,29 +5,18 @@
 #include <functional>
 
 #include "compiler/graph/passes/passes.h"
-#include "tests/unit/graph/onnx_models.h"
+#include "tests/unit/graph/node_tests.h"
 
 namespace hone {
 namespace {
 
 using testing::HasSubstr;
 
-using Extents = std::vector<int64_t>;
-using Floats = std::vector<float>;
-
-// Numbers between -1 and 1 that differ.
-Floats numbers(int64_t count, int seed) {
-  Floats out(static_cast<size_t>(count));
-  for (size_t i = 0; i < out.size(); ++i)
-    out[i] = static_cast<float>((static_cast<int>(i) * 37 + seed * 11) % 101 - 50) / 50;
-  return out;
-}
 int64_t count_of(const Extents& shape) {
   int64_t n = 1;
   for (const int64_t e : shape) n *= e;
   return n;
 }
-TensorData tensor(const Extents& shape, const Floats& v) { return {{f32, shape}, floats_of(v)}; }
 
 // [batch, heads, rows, size], whatever the memory looks like.
 struct Heads {
@@ -118,10 +107,6 @@ TestModel& with_tables(TestModel& m, int64_t most, int64_t half) {
   return m.floats("cos", {most, half}, cos).floats("sin", {most, half}, sin);
 }
 
-TestModel& of_microsoft(TestModel& m) {
-  m.last->set_domain("com.microsoft");
-  return m;
-}
 std::vector<TestDim> dims(const Extents& shape) { return {shape.begin(), shape.end()}; }
 
 std::vector<std::vector<double>> run(const OnnxModel& m, const std::vector<TensorData>& inputs) {
@@ -135,9 +120,6 @@ void expect_one_attention(const OnnxModel& m) {
   for (const auto& pass : {&recognize_rows, &fuse_elementwise, &fuse_epilogues, &simplify_movement, &fuse_attention})
     g = (*pass)(g, test_context());
   EXPECT_THAT(to_string(g), HasSubstr("= attention("));
-}
-MATCHER_P(Near, wanted, "") {
-  return testing::ExplainMatchResult(testing::Pointwise(testing::DoubleNear(2e-5), wanted), arg, result_listener);
 }
 
 TEST(AttentionNode, OfHeadsApart) {
@@ -441,6 +423,40 @@ TEST(GroupQueryAttention, RefusesCachesWithRoomAndWindows) {
   EXPECT_THAT(refused(1, 3, -1), HasSubstr("seqlens_k says 4 tokens; the cache and the new ones are 7"));
   EXPECT_THAT(refused(2, -1, -1), HasSubstr("seqlens_k must be known"));
   EXPECT_THAT(refused(1, 6, 4), HasSubstr("local_window_size=4 of 7 keys is not supported"));
+}
+
+TEST(GroupQueryAttention, OfACacheWithRoomIsNoResult) {
+  const ModelFolder f;
+  TestModel m;
+  m.input("q", {1, 1, 8}).input("k", {1, 1, 4}).input("pk", {1, 1, 6, 4}).input("last", {1}, 6);
+  m.numbers("total", {1}, {7});
+  of_microsoft(m.node("GroupQueryAttention", {"q", "k", "k", "pk", "pk", "last", "total"}, {"y"}));
+  m.number("num_heads", 2).number("kv_num_heads", 1).output("y");
+  const OnnxModel made = f.import(m);
+  const auto run = [&](int64_t last) {
+    return outputs_of(made, {tensor({1, 1, 8}, numbers(8, 1)), tensor({1, 1, 4}, numbers(4, 2)),
+                             tensor({1, 1, 6, 4}, numbers(24, 3)), TensorData::of_numbers({last}, i32)});
+  };
+  EXPECT_EQ(run(6).size(), 8u);
+  EXPECT_THROW(run(3), UserError);
+}
+
+// Between sequences of other lengths query i sees the keys up to i.
+TEST(MultiHeadAttention, OfOneDirectionCountsFromTheFirstKey) {
+  const ModelFolder f;
+  for (const int64_t keys : {2, 4, 6}) {
+    const Floats q = numbers(4 * 6, 1), k = numbers(keys * 6, 2), v = numbers(keys * 6, 3);
+    TestModel m;
+    m.input("q", {1, 4, 6}).input("k", {1, keys, 6}).input("v", {1, keys, 6});
+    of_microsoft(m.node("MultiHeadAttention", {"q", "k", "v"}, {"y"})).number("num_heads", 2);
+    m.number("unidirectional", 1).output("y");
+    const Bias causal = [](int64_t, int64_t, int64_t i, int64_t j) { return j <= i ? 0.0 : kNever; };
+    const std::vector<double> wanted = attention(flat(q, 1, 2, 4, 3), flat(k, 1, 2, keys, 3), flat(v, 1, 2, keys, 3),
+                                                 1 / std::sqrt(3.0), causal, true);
+    EXPECT_THAT(outputs_of(f.import(m), {tensor({1, 4, 6}, q), tensor({1, keys, 6}, k), tensor({1, keys, 6}, v)}),
+                Near(wanted))
+        << keys;
+  }
 }
 
 }  // namespace

@@ -518,5 +518,41 @@ TEST(BadModel, WorkOnConstantsIsBounded) {
   EXPECT_GE(f.import(m).graph.nodes.size(), 7u);
 }
 
+// Whatever stands around them: operands without axes.
+TEST(Products, OfNumbersWithoutAxesAreRefused) {
+  const ModelFolder f;
+  struct Product {
+    const char *domain, *op;
+    std::vector<std::string> inputs;
+  };
+  const std::vector<Product> products = {{"", "MatMul", {"x", "x"}},
+                                         {"", "MatMulInteger", {"a", "a"}},
+                                         {"", "QLinearMatMul", {"a", "s", "z", "a", "s", "z", "s", "z"}},
+                                         {"com.microsoft", "DynamicQuantizeMatMul", {"x", "a", "s", "z"}},
+                                         {"com.microsoft", "MatMulIntegerToFloat", {"a", "a", "s", "s"}},
+                                         {"com.microsoft", "QGemm", {"a", "s", "z", "a", "s", "z", "", "s", "z"}},
+                                         {"com.microsoft", "FusedMatMul", {"x", "x"}},
+                                         {"com.microsoft", "FusedGemm", {"x", "x"}},
+                                         {"com.microsoft", "MultiHeadAttention", {"x", "x", "x"}},
+                                         {"com.microsoft", "Attention", {"x", "x", "x"}},
+                                         {"com.microsoft", "GroupQueryAttention", {"x", "x", "x", "", "", "n", "n"}}};
+  for (const Product& p : products) {
+    SCOPED_TRACE(p.op);
+    TestModel m;
+    m.input("a", {}, 2).input("x", {}).input("n", {}, 6).floats("s", {}, {1}).tensor("z", {}, 2)->add_int32_data(0);
+    m.node(p.op, p.inputs, {"y"}).number("num_heads", 1).number("kv_num_heads", 1).output("y");
+    m.last->set_domain(p.domain);
+    EXPECT_THAT(f.refusal(m), HasSubstr(p.op));
+  }
+}
+
+TEST(Products, OfVectorsOfWholeNumbersAreAsThoseOfFloats) {
+  const ModelFolder f;
+  TestModel m;
+  m.input("a", {3}, 2).input("b", {3, 2}, 2).node("MatMulInteger", {"a", "b"}, {"y"}).output("y");
+  EXPECT_THAT(outputs_of(f.import(m), {TensorData({u8, {3}}, "\1\2\3"), TensorData({u8, {3, 2}}, "\1\2\3\4\5\6")}),
+              testing::ElementsAre(22, 28));
+}
+
 }  // namespace
 }  // namespace hone

@@ -333,6 +333,12 @@ TEST(Ragged, IsRefusedRatherThanGuessed) {
          m.node("Gather", {"s", "zero"}, {"n"}).node("Mul", {"n", "many"}, {"k"}).node("Cast", {"k"}, {"small"});
          m.number("to", 3).node("Cast", {"small"}, {"wide"}).number("to", kInt64).node("Expand", {"w", "wide"}, {"y"});
        }},
+      {"as many numbers as there are",
+       [](TestModel& m) {
+         m.floats("w", {1}, {1}).node("NonZero", {"mask"}, {"p"}).numbers("flat", {1}, {-1});
+         m.node("Reshape", {"p", "flat"}, {"s"}).node("Shape", {"s"}, {"n"}).node("ConstantOfShape", {"n"}, {"zeros"});
+         m.node("Cast", {"zeros"}, {"to"}).number("to", kInt64).node("Expand", {"w", "to"}, {"y"});
+       }},
       {"another axis of a compressed one",
        [](TestModel& m) {
          m.input("columns", {kColumns}, kBool).node("Compress", {"v", "columns"}, {"y"}).number("axis", 1);
@@ -449,7 +455,8 @@ TEST(Branches, ThatAreNotSupportedFailWhereACallTakesThem) {
   const ModelFolder f;
   const OnnxModel m = f.import(branching("Add", "NoSuchOperator"));
   ASSERT_EQ(m.notes.size(), 1u);
-  EXPECT_THAT(m.notes[0], HasSubstr("If_y takes its then_branch"));
+  EXPECT_THAT(m.notes[0],
+              HasSubstr("If_y takes its then_branch; calls that take the other branch fail: NoSuchOperator"));
   EXPECT_THAT(outputs_of(m, {floats({3}, {1, 2, 3})}), ElementsAre(2, 4, 6));
   EXPECT_THROW(outputs_of(m, {floats({3}, {-1, 2, 3})}), UserError);
   EXPECT_THAT(f.refusal(branching("OneThing", "Another")), HasSubstr("neither of its branches is supported"));

@@ -205,6 +205,12 @@ TEST(Regions, SayWhatIsNotSupported) {
   grams.input("x", {4}, kInt64).node("TfIdfVectorizer", {"x"}, {"y"}).text("mode", "TF").ints("pool_int64s", {1, 2});
   grams.ints("ngram_counts", {0, 9}).ints("ngram_indexes", {0, 1}).number("max_gram_length", 2).output("y");
   EXPECT_THAT(f.refusal(grams), HasSubstr("ngram_counts [0, 9] of 2 numbers"));
+  TestModel shared;
+  shared.input("x", {4}, kInt64).node("TfIdfVectorizer", {"x"}, {"y"}).text("mode", "TF").ints("pool_int64s", {1, 2});
+  shared.ints("ngram_counts", {0}).ints("ngram_indexes", {0, 0}).number("max_gram_length", 1).output("y");
+  EXPECT_THAT(f.refusal(shared), HasSubstr("two grams have the index 0"));
+  shared.graph()->mutable_node(0)->mutable_attribute(3)->set_ints(1, kHuge);
+  EXPECT_THAT(f.refusal(shared), HasSubstr("ngram_indexes from 0 to 9223372036854775807"));
   TestModel crop(18);
   crop.input("x", {2}).numbers("to", {1}, {kHuge}).node("CenterCropPad", {"x", "to"}, {"y"}).output("y");
   EXPECT_THAT(f.refusal(crop), HasSubstr("shape [9223372036854775807]"));

@@ -147,6 +147,8 @@ TEST(InputFormat, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("image=u8,size=3"), HasSubstr("size is none of mean, scale, std"));
   for (const std::string mean : {"a", "", "1:", "nan", "inf", "1e99", "1/", "1/2/3", "1/0", "/2"})
     EXPECT_THAT(refusal("image=u8,mean=" + mean), HasSubstr("mean is numbers like")) << mean;
+  for (const std::string beyond : {"scale=1e-46", "std=1e-40", "mean=1e29,scale=1e29"})
+    EXPECT_THAT(refusal("image=u8," + beyond), HasSubstr("is beyond what a float of 32 bits holds")) << beyond;
   EXPECT_THAT(refusal("image=u8:s16"), HasSubstr("it says the type twice"));
   EXPECT_THAT(refusal("image"), HasSubstr("it is NAME=TYPE:LAYOUT"));
   const std::string sound = "graph g\ninput \"x\" %x f32[64]\noutput \"y\" %x f32[64]\n";

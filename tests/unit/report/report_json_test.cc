@@ -47,6 +47,9 @@ TEST(ReportJson, BytesThatAreNoUtf8AreReplaced) {
 TEST(ReportJson, ForeignFilesAreRefusedInOneLine) {
   for (const char* text : {"", "no JSON", "[1]", "3", "{}", R"({"name": "m"})", "{\"hone_report\": 1,"})
     EXPECT_EQ(error_of(text), "'old.json' is no report that tensorc --report has written") << text;
+  constexpr size_t kDeep = 100000;
+  EXPECT_EQ(error_of("{\"hone_report\":" + std::string(kDeep, '[') + std::string(kDeep, ']') + "}"),
+            "'old.json' is no report that tensorc --report has written");
   EXPECT_EQ(error_of(R"({"hone_report": 2})"),
             "'old.json' is a report of another version of Hone: of format 2, and this one reads 1");
 }
