@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "compiler/frontend/onnx/bodies.h"
 #include "compiler/frontend/onnx/import_file.h"
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/frontend/onnx/ragged.h"
@@ -20,7 +21,6 @@ namespace {
 constexpr int64_t kOldest = 6, kNewest = 23;
 constexpr int kDeepestCall = 16;  // functions that call functions
 constexpr size_t kMostNodes = 1 << 20;
-constexpr int64_t kMostTurns = 4096;  // of a loop
 constexpr int kMostOpsets = 256;
 
 // How much of a file is read, in pieces of 64 bytes. Functions may be called often, and each time all of their body is
@@ -402,76 +402,22 @@ class Importer {
     }
   }
 
-  /// Operators that hold graphs.
-  static const std::map<std::string, void (Importer::*)(NodeContext&, Scope*)>& bodies() {
-    static const std::map<std::string, void (Importer::*)(NodeContext&, Scope*)> all = {
-        {"If", &Importer::run_if}, {"Loop", &Importer::run_loop}, {"Scan", &Importer::run_scan}};
-    return all;
-  }
-
   bool is_supported(const Node& node, const std::string& domain) const {
-    return (domain.empty() && bodies().contains(node.op_type())) || rows().contains(domain + ":" + node.op_type()) ||
+    return (domain.empty() && body_rows().contains(node.op_type())) || rows().contains(domain + ":" + node.op_type()) ||
            functions_.contains(node.domain() + ":" + node.op_type());
   }
 
   void run_row(NodeContext& c, const std::string& domain, Scope* scope) {
     if (domain.empty())
-      if (const auto with_body = bodies().find(c.node.op_type()); with_body != bodies().end())
-        return (this->*with_body->second)(c, scope);
+      if (const auto with_body = body_rows().find(c.node.op_type()); with_body != body_rows().end()) {
+        const auto run = [&](const Graph& body, const std::vector<Operand>& inputs) {
+          return run_body(body, inputs, scope);
+        };
+        return with_body->second({c, run, unsupported_, notes_});
+      }
     const auto row = rows().find(domain + ":" + c.node.op_type());
     if (row != rows().end()) return is_ragged(c) ? run_ragged(c, row->second) : row->second(c);
     run_function(c, *functions_.at(c.node.domain() + ":" + c.node.op_type()));
-  }
-
-  // An If whose condition is known is the branch that it takes. Of others both branches are computed, and the outputs
-  // are chosen: a branch has no effects.
-  void run_if(NodeContext& c, Scope* scope) {
-    const Operand& condition = c.in(0);
-    HONE_USER_CHECK(element_count(condition.type.shape) == 1 && condition.type.dtype.is_bool())
-        << "its condition is " << to_string(condition.type);
-    using Outputs = std::vector<Operand>;
-    const auto branch = [&](const char* name) {
-      Outputs outputs = run_body(graph_of(c, name), {}, scope);
-      HONE_USER_CHECK(outputs.size() == static_cast<size_t>(c.node.output_size())) << "its branch has other outputs";
-      return outputs;
-    };
-    if (const auto known = lowering_.data_of(condition))
-      return void(c.outputs = branch(known->numbers()[0] ? "then_branch" : "else_branch"));
-    const auto before = unsupported_;
-    std::string why;
-    const auto if_possible = [&](const char* name) -> std::optional<Outputs> {
-      try {
-        return branch(name);
-      } catch (const UserError& e) {
-        why = e.what();
-        return std::nullopt;
-      }
-    };
-    const auto if_true = if_possible("then_branch"), if_false = if_possible("else_branch");
-    if (!if_true && !if_false) throw UserError("neither of its branches is supported");
-    if (if_true && if_false) {
-      for (size_t o = 0; o < if_true->size(); ++o)
-        c.outputs[o] = chosen(lowering_, condition, (*if_true)[o], (*if_false)[o]);
-      return;
-    }
-    // Mostly one that is for other shapes: what its nodes say of it.
-    for (const auto& [what, nodes] : unsupported_)
-      if (!before.contains(what)) why = what;
-    unsupported_ = before;
-    notes_.push_back(fmt::format("{} takes its {}; calls that take the other branch fail: {}", c.node.name(),
-                                 if_true ? "then_branch" : "else_branch", why));
-    const Operand one = lowering_.reshape(condition, {1}), holds = if_true ? one : lowering_.pointwise("not", {one});
-    c.outputs = if_true ? *if_true : *if_false;
-    for (Operand& x : c.outputs) {
-      HONE_USER_CHECK(!x.is_empty()) << "an output without elements of a branch is not supported";
-      x.id = lowering_.b.add_one("require", {}, {x.id, lowering_.value(holds)});
-    }
-  }
-
-  static const Graph& graph_of(const NodeContext& c, std::string_view name) {
-    const ::hone::onnx::Attribute* found = c.find(name);
-    HONE_USER_CHECK(found) << "it has no " << name;
-    return found->g();
   }
 
   // The outputs of a graph in a node; it sees what stands around the node.
@@ -494,135 +440,6 @@ class Importer {
       outputs.push_back(*found);
     }
     return outputs;
-  }
-
-  // What a loop's turns gave, along a new axis.
-  Operand stacked(const std::vector<Operand>& turns, int64_t axis) {
-    HONE_USER_CHECK(!turns.empty()) << "a loop that collects and takes no turn is not supported";
-    std::vector<Operand> parts;
-    for (const Operand& t : turns) {
-      HONE_USER_CHECK(!t.ragged) << "it collects what is ragged";
-      Extents shape = t.type.shape;
-      shape.insert(shape.begin() + NodeContext::axis_of(axis, shape.size() + 1), 1);
-      parts.push_back(lowering_.reshape(t, shape));
-    }
-    return lowering_.concat(parts, NodeContext::axis_of(axis, parts[0].rank()));
-  }
-
-  // Whether a loop takes its next turn: known, or a bool that a call finds out.
-  struct GoesOn {
-    bool may = true;
-    std::optional<Operand> does = std::nullopt;  ///< none: as `may` says
-  };
-
-  // One condition more.
-  void narrow(GoesOn* goes_on, const Operand& condition) {
-    HONE_USER_CHECK(element_count(condition.type.shape) == 1 && condition.type.dtype.is_bool())
-        << "its condition is " << to_string(condition.type);
-    if (const auto known = lowering_.data_of(condition)) {
-      goes_on->may = goes_on->may && known->numbers()[0] != 0;
-      return;
-    }
-    const Operand one = lowering_.reshape(condition, {1});
-    goes_on->does = goes_on->does ? lowering_.pointwise("and", {*goes_on->does, one}) : one;
-  }
-
-  // Turns are written out, so there must be a most of them. What a turn computes that a call does not take is dropped.
-  void run_loop(NodeContext& c, Scope* scope) {
-    const Graph& body = graph_of(c, "body");
-    GoesOn goes_on;
-    int64_t most = INT64_MAX;
-    std::optional<Operand> trips;
-    if (c.has(0) && c.in(0).least) {
-      most = c.in(0).known->numbers().at(0);
-      trips = lowering_.reshape(lowering_.cast(whole(c.in(0)), i64), {1});
-    } else if (c.has(0)) {
-      most = c.constant_number(0, "trip count");
-    }
-    if (c.has(1)) narrow(&goes_on, c.in(1));
-    std::vector<Operand> carried;
-    for (size_t i = 2; i < c.inputs.size(); ++i) carried.push_back(c.in(i));
-    HONE_USER_CHECK(static_cast<size_t>(body.output_size()) > carried.size())
-        << "its body has " << body.output_size() << " outputs for " << carried.size() << " values";
-    HONE_USER_CHECK(body.output_size() == c.node.output_size() + 1) << "its body has other outputs";
-    std::vector<std::vector<Operand>> collected(static_cast<size_t>(body.output_size()) - 1 - carried.size());
-    std::optional<Operand> taken;  // turns that a call takes, where that is not all of them
-    const Operand yes = lowering_.constant(TensorData({boolean, {}}, std::string(1, '\1')));
-    for (int64_t turn = 0; turn < most && goes_on.may; ++turn) {
-      HONE_USER_CHECK(turn < kMostTurns) << "more than " << kMostTurns << " turns are not supported";
-      if (trips)
-        narrow(&goes_on, lowering_.pointwise("greater", {*trips, lowering_.number(static_cast<double>(turn), i64)}));
-      HONE_USER_CHECK(!goes_on.does || most < INT64_MAX)
-          << "its condition depends on the inputs' elements, and it has no largest trip count";
-      std::vector<Operand> inputs{lowering_.number(static_cast<double>(turn), i64), yes};
-      inputs.insert(inputs.end(), carried.begin(), carried.end());
-      const std::vector<Operand> outputs = run_body(body, inputs, scope);
-      if (goes_on.does && !taken) taken = lowering_.numbers({turn});
-      if (goes_on.does) taken = lowering_.pointwise("add", {lowering_.cast(*goes_on.does, i64), *taken});
-      for (size_t i = 0; i < carried.size(); ++i)
-        carried[i] = goes_on.does ? chosen(lowering_, *goes_on.does, outputs[1 + i], carried[i]) : outputs[1 + i];
-      for (size_t i = 0; i < collected.size(); ++i) collected[i].push_back(outputs[1 + carried.size() + i]);
-      narrow(&goes_on, outputs[0]);
-    }
-    c.outputs = carried;
-    for (const auto& turns : collected) {
-      c.outputs.push_back(stacked(turns, 0));
-      if (taken) c.outputs.back().ragged = Ragged{0, lowering_.value(*taken)};
-    }
-  }
-
-  void run_scan(NodeContext& c, Scope* scope) {
-    HONE_USER_CHECK(c.opset >= 9) << "Scan of opset 8 is not supported";
-    const Graph& body = graph_of(c, "body");
-    const int64_t sequences = c.number("num_scan_inputs", 0);
-    HONE_USER_CHECK(sequences >= 1 && sequences <= static_cast<int64_t>(c.inputs.size()))
-        << "num_scan_inputs=" << sequences << " of " << c.inputs.size() << " inputs";
-    const int64_t states = static_cast<int64_t>(c.inputs.size()) - sequences, results = body.output_size() - states;
-    HONE_USER_CHECK(results >= 0 && body.output_size() == c.node.output_size())
-        << "its body has " << body.output_size() << " outputs for " << states << " states";
-    const auto each = [&](std::string_view name, int64_t count) {
-      const Extents given = c.numbers(name).value_or(Extents(static_cast<size_t>(count), 0));
-      HONE_USER_CHECK(static_cast<int64_t>(given.size()) == count) << given.size() << " " << name;
-      return given;
-    };
-    const Extents axes = each("scan_input_axes", sequences), backwards = each("scan_input_directions", sequences),
-                  result_axes = each("scan_output_axes", results),
-                  results_backwards = each("scan_output_directions", results);
-    std::vector<Operand> carried;
-    for (int64_t i = 0; i < states; ++i) carried.push_back(c.in(static_cast<size_t>(i)));
-    std::optional<int64_t> turns;
-    const auto sequence = [&](int64_t s) -> const Operand& { return c.in(static_cast<size_t>(states + s)); };
-    const auto axis = [&](int64_t s) {
-      return static_cast<size_t>(NodeContext::axis_of(axes[static_cast<size_t>(s)], sequence(s).rank()));
-    };
-    for (int64_t s = 0; s < sequences; ++s) {
-      HONE_USER_CHECK(!sequence(s).ragged) << "the extent of a sequence is known only when it runs";
-      const int64_t extent = sequence(s).type.shape[axis(s)];
-      HONE_USER_CHECK(!turns || *turns == extent) << "sequences of " << *turns << " and " << extent;
-      turns = extent;
-    }
-    HONE_USER_CHECK(*turns <= kMostTurns) << "more than " << kMostTurns << " turns are not supported";
-    std::vector<std::vector<Operand>> collected(static_cast<size_t>(results));
-    for (int64_t turn = 0; turn < *turns; ++turn) {
-      std::vector<Operand> inputs = carried;
-      for (int64_t s = 0; s < sequences; ++s) {
-        const Operand& x = sequence(s);
-        Extents begin(x.rank(), 0), size = x.type.shape, shape = x.type.shape;
-        begin[axis(s)] = backwards[static_cast<size_t>(s)] ? *turns - 1 - turn : turn;
-        size[axis(s)] = 1;
-        shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis(s)));
-        inputs.push_back(lowering_.reshape(lowering_.slice(x, begin, Extents(x.rank(), 1), size), shape));
-      }
-      const std::vector<Operand> outputs = run_body(body, inputs, scope);
-      carried.assign(outputs.begin(), outputs.begin() + states);
-      for (int64_t r = 0; r < results; ++r)
-        collected[static_cast<size_t>(r)].push_back(outputs[static_cast<size_t>(states + r)]);
-    }
-    c.outputs = carried;
-    for (size_t r = 0; r < collected.size(); ++r) {
-      if (results_backwards[r]) std::reverse(collected[r].begin(), collected[r].end());
-      c.outputs.push_back(stacked(collected[r], result_axes[r]));
-    }
   }
 
   void run_function(NodeContext& c, const Function& f) {
