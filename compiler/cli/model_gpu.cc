@@ -28,10 +28,6 @@ StatusOr<ModelGpu> open_model_gpu(const Target& target, bool is_run) {
 GpuLayerCheck check_gpu_layers(const Layers& layers, const Target& target, int threads, Device& device) {
   GpuLayerCheck out;
   for (const Kernel& k : layers.kernels) {
-    if (define(k.workload).outputs.size() != 1) {
-      ++out.left_out;
-      continue;
-    }
     const HereCheck c = blaming(k.workload, [&] { return check_here(k.workload, target, k.module, threads, &device); });
     if (!c.ok) {
       out.wrong = fmt::format("{}: {}", to_string(k.workload), c.message);

@@ -24,7 +24,6 @@ struct GpuLayerCheck {
   size_t checked = 0;    ///< kernels
   int64_t compared = 0;  ///< elements
   double rel_error = 0;  ///< the largest of a kernel
-  size_t left_out = 0;   ///< kernels of several outputs, which are compared only with the whole
   std::string wrong;     ///< the first kernel that is wrong, and how; empty: none is
 };
 /// Each kernel of the layers by itself on the device, on seeded inputs, against its reference, which the CPU computes.

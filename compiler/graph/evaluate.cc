@@ -5,8 +5,10 @@
 #include "compiler/ir/interp.h"
 #include "compiler/ir/layout.h"
 #include "compiler/lower/lower.h"
+#include "compiler/lower/repeat.h"
 #include "compiler/ops/collapse.h"
 #include "compiler/ops/operator.h"
+#include "compiler/ops/steps.h"
 
 namespace hone {
 
@@ -28,13 +30,19 @@ TensorData to_logical(const TensorData& data, const PhysicalTypes::Tensor& t) {
 }
 TensorData to_physical(const TensorData& data, const PhysicalTypes::Tensor& t) { return moved(data, t, t.type, &pack); }
 
+Module naive_module(const Workload& w) {
+  const auto steps = steps_of(w);
+  const Definition d = collapse(define(step_of(w)));
+  Module m = lower(Schedule(d.inputs, d.outputs), {});
+  return steps ? repeat(m, steps->how) : m;
+}
+
 std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> given) {
   if (!w.op->define) return call_host_function(*host_function_of(w), given);
   const PhysicalTypes types = physical_types(w);
   std::vector<TensorData> inputs;
   for (size_t i = 0; i < given.size(); ++i) inputs.push_back(to_logical(given[i], types.inputs[i]));
-  const Definition d = collapse(define(w));
-  const Module m = lower(Schedule(d.inputs, d.outputs), {});
+  const Module m = naive_module(w);
   std::vector<std::string> outputs;
   std::vector<InterpArg> args;
   for (const TensorData& t : inputs)  // the interpreter only reads them

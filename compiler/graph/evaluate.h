@@ -15,6 +15,9 @@ namespace hone {
 TensorData to_logical(const TensorData& data, const PhysicalTypes::Tensor& t);
 TensorData to_physical(const TensorData& data, const PhysicalTypes::Tensor& t);
 
+/// The naive program of a workload: its definition as loops, one step after the other where it is several.
+Module naive_module(const Workload& w);
+
 /// The outputs of a workload for these inputs (of its physical types), computed by the naive program of its definition
 /// in the interpreter of the IR: right, and slow (some ten million operations a second). Of an operator that has no
 /// definition, by its function in C.

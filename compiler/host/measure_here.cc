@@ -1,5 +1,7 @@
 #include "compiler/host/measure_here.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -63,7 +65,8 @@ class HereKernel {
 
 StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu, int repeats, double min_repeat_ms) {
   HereKernel kernel(m, target, gpu);
-  for (size_t i = 0; i + 1 < m.params.size(); ++i) kernel.set_input(i, logical_input(m.params[i], i, 1).data());
+  for (size_t i = 0; i < m.params.size(); ++i)
+    if (m.params[i].role != ParamRole::kOutput) kernel.set_input(i, logical_input(m.params[i], i, 1).data());
   HONE_ASSIGN_OR_RETURN(TimeResult t, kernel.time({.warmup = 2, .repeats = repeats, .min_repeat_ms = min_repeat_ms}));
   const auto [fastest, slowest] = std::minmax_element(t.seconds.begin(), t.seconds.end());
   return HereTime{t.median(), (*slowest - *fastest) / t.median()};
@@ -72,48 +75,55 @@ StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu,
 HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu,
                      uint64_t seed) {
   const Definition d = define(w);
-  std::vector<int64_t> samples = reference_samples(d, 0, seed);
-  if (samples.empty()) {
-    samples.resize(static_cast<size_t>(element_count(d.output()->shape)));
-    std::iota(samples.begin(), samples.end(), 0);
+  const size_t outputs = d.outputs.size(), inputs = m.params.size() - outputs;
+  std::vector<std::vector<int64_t>> samples;
+  for (size_t o = 0; o < outputs; ++o) {
+    samples.push_back(reference_samples(d, o, seed));
+    if (!samples.back().empty()) continue;
+    samples.back().resize(static_cast<size_t>(element_count(d.outputs[o]->shape)));
+    std::iota(samples.back().begin(), samples.back().end(), 0);
   }
   HereKernel kernel(m, target, gpu);
-  LocalKernel reference(reference_module(d, {static_cast<int64_t>(samples.size())}, threads),
-                        gpu ? host_target(threads) : target);
-  reference.set_input(0, samples.data());
-  const size_t out = m.params.size() - 1;
-  for (size_t i = 0; i < out; ++i) {
+  LocalKernel reference(reference_module(d, sample_counts(d, samples), threads), gpu ? host_target(threads) : target);
+  for (size_t i = 0; i < inputs; ++i) {
     const std::vector<char> data = logical_input(m.params[i], i, seed);
     kernel.set_input(i, data.data());
-    reference.set_input(i + 1, data.data());
+    reference.set_input(outputs + i, data.data());
   }
-  const DType t = m.params[out].dtype;
-  kernel.poison_output(out, t);
+  for (size_t o = 0; o < outputs; ++o) {
+    reference.set_input(o, samples[o].data());
+    kernel.poison_output(inputs + o, m.params[inputs + o].dtype);
+  }
   HereCheck result;
-  result.compared = static_cast<int64_t>(samples.size());
   const Status ran = kernel.run(), referenced = status_of(reference.run());
   if (!ran.ok() || !referenced.ok()) {
     result.message = message_of(ran.ok() ? referenced : ran);
     return result;
   }
-  const std::vector<char> got = kernel.get_output(out), value = reference.get_output(out + 1),
-                          tolerance = reference.get_output(out + 2), typical = reference.get_output(out + 3);
-  const auto numbers = [&](const std::vector<char>& bytes) {
-    return std::span<const double>(reinterpret_cast<const double*>(bytes.data()), samples.size());
-  };
-  Expected expected;
-  expected.samples = samples;
-  if (t.is_float())
-    expected.values = numbers(value);
-  else
-    expected.int_values = {reinterpret_cast<const int64_t*>(value.data()), samples.size()};
-  expected.tolerances = numbers(tolerance);
-  if (t.is_float()) expected.error_norm = error_norm_of(numbers(value), numbers(tolerance), numbers(typical));
-  const CheckResult c = check_output(got.data(), t, expected);
-  result.ok = c.ok;
-  result.message = c.message;
-  result.rel_error = c.rel_error;
-  result.max_error = c.max_error;
+  result.ok = true;
+  for (size_t o = 0; o < outputs && result.ok; ++o) {
+    const size_t first = outputs + inputs + 3 * o;  // of the reference's three tensors
+    const DType t = m.params[inputs + o].dtype;
+    const std::vector<char> got = kernel.get_output(inputs + o), value = reference.get_output(first),
+                            tolerance = reference.get_output(first + 1), typical = reference.get_output(first + 2);
+    const auto numbers = [&](const std::vector<char>& bytes) {
+      return std::span<const double>(reinterpret_cast<const double*>(bytes.data()), samples[o].size());
+    };
+    Expected expected;
+    expected.samples = samples[o];
+    if (t.is_float())
+      expected.values = numbers(value);
+    else
+      expected.int_values = {reinterpret_cast<const int64_t*>(value.data()), samples[o].size()};
+    expected.tolerances = numbers(tolerance);
+    if (t.is_float()) expected.error_norm = error_norm_of(numbers(value), numbers(tolerance), numbers(typical));
+    const CheckResult c = check_output(got.data(), t, expected);
+    result.compared += std::ssize(samples[o]);
+    result.ok = c.ok;
+    if (!c.ok) result.message = outputs == 1 ? c.message : fmt::format("'{}': {}", d.outputs[o]->name, c.message);
+    result.rel_error = std::max(result.rel_error, c.rel_error);
+    result.max_error = std::max(result.max_error, c.max_error);
+  }
   return result;
 }
 

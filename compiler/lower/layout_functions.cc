@@ -1,8 +1,8 @@
 #include "compiler/lower/layout_functions.h"
 
 #include "compiler/arith/simplify.h"
-#include "compiler/ir/mutator.h"
 #include "compiler/lower/plan_storage.h"
+#include "compiler/lower/replace_buffers.h"
 
 namespace hone {
 namespace {
@@ -31,37 +31,6 @@ Expr flat_index(const std::vector<Expr>& indices, const std::vector<int64_t>& sh
 Buffer flat_buffer(const std::string& name, DType t, int64_t size, BufferScope scope = BufferScope::kParam) {
   return make_buffer(name, t, std::vector<int64_t>{size}, scope);
 }
-
-// Kernel parameters replaced by other buffers.
-class BufferSubstituter final : public Mutator {
- public:
-  std::vector<std::pair<Buffer, Buffer>> map;
-
- protected:
-  using Mutator::visit;
-  Expr visit(const Load* op) override {
-    std::vector<Expr> indices;
-    mutate_all(op->indices, &indices);
-    return load(of(op->buffer), std::move(indices));
-  }
-  Stmt visit(const Store* op) override {
-    std::vector<Expr> indices;
-    mutate_all(op->indices, &indices);
-    return make_store(of(op->buffer), std::move(indices), (*this)(op->value), (*this)(op->mask));
-  }
-  Stmt visit(const Prefetch* op) override {
-    std::vector<Expr> indices;
-    mutate_all(op->indices, &indices);
-    return make_prefetch(of(op->buffer), std::move(indices));
-  }
-
- private:
-  Buffer of(const Buffer& b) const {
-    for (const auto& [from, to] : map)
-      if (from.same_as(b)) return to;
-    return b;
-  }
-};
 
 }  // namespace
 
@@ -120,7 +89,7 @@ Module plain_module(const Module& m, const std::vector<bool>& is_packed, const s
   out.prepacks.clear();
   Function f;
   f.name = kernel.name + "_plain";
-  BufferSubstituter replace;
+  std::vector<BufferReplacement> replaced;
   std::vector<Stmt> before, after;
   std::vector<Buffer> copies;
   size_t next = 0;  // of the kernel's arguments
@@ -136,24 +105,24 @@ Module plain_module(const Module& m, const std::vector<bool>& is_packed, const s
     f.params.push_back(flat_buffer(p.name, p.dtype, element_count(p.shape)));
     const Buffer plain = f.params.back();
     if (!prepack && p.layout == out.params[i].layout) {
-      replace.map.emplace_back(kernel.params[next++], plain);
+      replaced.push_back({kernel.params[next++], plain});
       continue;
     }
-    BufferSubstituter inline_prepack;
-    if (prepack) inline_prepack.map.emplace_back(prepack->function.params[0], plain);
+    std::vector<BufferReplacement> in_prepack;
+    if (prepack) in_prepack.push_back({prepack->function.params[0], plain});
     for (const KernelArgument& a : kernel_arguments(m, i)) {
       copies.push_back(flat_buffer(p.name + "_packed", a.dtype, element_count(a.shape), BufferScope::kWorkspace));
-      replace.map.emplace_back(kernel.params[next++], copies.back());
-      if (prepack) inline_prepack.map.emplace_back(prepack->function.params[inline_prepack.map.size()], copies.back());
+      replaced.push_back({kernel.params[next++], copies.back()});
+      if (prepack) in_prepack.push_back({prepack->function.params[in_prepack.size()], copies.back()});
     }
     if (prepack)
-      before.push_back(bound(inline_prepack(prepack->function.body)));
+      before.push_back(bound(replace_buffers(prepack->function.body, in_prepack)));
     else if (p.role == ParamRole::kOutput)
       after.push_back(bound(unpack_statement(p, copies.back(), plain)));
     else
       before.push_back(bound(pack_statement(p, plain, copies.back())));
   }
-  before.push_back(replace(kernel.body));
+  before.push_back(replace_buffers(kernel.body, replaced));
   before.insert(before.end(), after.begin(), after.end());
   f.body = make_seq(std::move(before));
   for (const Buffer& b : copies) f.body = make_allocate(b, -1, f.body);

@@ -7,120 +7,16 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <numeric>
 
-#include "compiler/check/adversarial.h"
-#include "compiler/check/checker.h"
-#include "compiler/graph/evaluate.h"
 #include "compiler/host/local_kernel.h"
+#include "compiler/model/checked_layer.h"
 #include "compiler/model/naive_kernels.h"
 #include "compiler/model/weights.h"
-#include "compiler/ops/definition.h"
 #include "compiler/ops/operator.h"
-#include "compiler/reference/reference.h"
+#include "compiler/ops/steps.h"
 
 namespace hone {
 namespace {
-
-constexpr double kBudget = 2e7;  // multiply-adds of the reference for each output of a layer
-
-// An output as the kernel computed it: its elements in the order of the logical tensor.
-using Computed = std::vector<std::vector<char>>;
-
-// A workload's kernel beside its reference.
-class CheckedLayer {
- public:
-  CheckedLayer(const Kernel& k, const Target& target)
-      : kernel_(k.module, target),
-        is_packed_(k.is_packed),
-        types_(physical_types(k.workload)),
-        definition_(define(k.workload)) {
-    for (size_t o = 0; o < definition_.outputs.size(); ++o) {
-      samples_.push_back(reference_samples(definition_, o, 1, kBudget));
-      if (!samples_.back().empty()) continue;
-      samples_.back().resize(static_cast<size_t>(element_count(definition_.outputs[o]->shape)));
-      std::iota(samples_.back().begin(), samples_.back().end(), int64_t{0});
-    }
-    reference_ = std::make_unique<LocalKernel>(
-        reference_module(definition_, sample_counts(definition_, samples_), target.threads), target);
-  }
-
-  // `packed`: the kernel's own tensors for this parameter, where it is a constant that the model has packed.
-  void set_input(size_t i, const TensorData& data, const std::vector<const char*>& packed = {}) {
-    for (size_t k = 0; k < packed.size(); ++k) {
-      HostTensor& t = kernel_.physical(i, k);
-      std::memcpy(t.data(), packed[k], static_cast<size_t>(t.bytes()));
-    }
-    if (!packed.empty()) return set_reference(i, data);
-    if (is_packed_[i] && kernel_.module().params[i].role != ParamRole::kConstant)
-      std::memcpy(kernel_.physical(i).data(), data.bytes().data(), data.bytes().size());
-    else
-      kernel_.set_input(i, data.bytes().data());
-    set_reference(i, data);
-  }
-
-  // Runs the kernel and its reference on the inputs that were set. Codes other than HONE_OK are in `*wrong`.
-  Computed run(std::string* wrong) {
-    const size_t inputs = types_.inputs.size();
-    for (size_t o = 0; o < samples_.size(); ++o) {
-      HostTensor& t = kernel_.physical(inputs + o);
-      poison(t.data(), output_type(o), t.size());
-      reference_->set_input(o, samples_[o].data());
-    }
-    Computed out;
-    for (LocalKernel* k : {&kernel_, reference_.get()})
-      if (const Status ran = status_of(k->run()); !ran.ok()) return *wrong = message_of(ran), out;
-    for (size_t o = 0; o < samples_.size(); ++o) out.push_back(kernel_.get_output(inputs + o));
-    return out;
-  }
-
-  // Output `o` against the reference of the last run. `adversary`: on such inputs, where roundings go one way, each
-  // element is held to its own tolerance alone.
-  CheckResult compare(size_t o, const void* got, std::optional<Adversary> adversary) const {
-    const size_t first = samples_.size() + types_.inputs.size() + 3 * o;
-    const std::vector<char> value = reference_->get_output(first), tolerance = reference_->get_output(first + 1),
-                            typical = reference_->get_output(first + 2);
-    const auto numbers = [&](const std::vector<char>& bytes) {
-      return std::span<const double>(reinterpret_cast<const double*>(bytes.data()), samples_[o].size());
-    };
-    const DType t = output_type(o);
-    std::vector<double> allowed(numbers(tolerance).begin(), numbers(tolerance).end());
-    if (t.is_float() && adversary == Adversary::kDenormal)
-      for (double& a : allowed) a += vanishing(t);
-    Expected expected;
-    expected.samples = samples_[o];
-    if (t.is_float()) {
-      expected.values = numbers(value);
-      if (!adversary) expected.error_norm = error_norm_of(numbers(value), numbers(tolerance), numbers(typical));
-    } else {
-      expected.int_values = {reinterpret_cast<const int64_t*>(value.data()), samples_[o].size()};
-    }
-    expected.tolerances = allowed;
-    return check_output(got, t, expected);
-  }
-
-  TensorData output(size_t o, const std::vector<char>& got) const {
-    return to_physical({TensorType{output_type(o), kernel_.module().params[types_.inputs.size() + o].shape},
-                        std::string(got.begin(), got.end())},
-                       types_.outputs[o]);
-  }
-  size_t outputs() const { return samples_.size(); }
-  int64_t samples(size_t o) const { return static_cast<int64_t>(samples_[o].size()); }
-  TensorData logical_output(size_t o, const TensorData& data) const { return to_logical(data, types_.outputs[o]); }
-
- private:
-  void set_reference(size_t i, const TensorData& data) {
-    reference_->set_input(samples_.size() + i, to_logical(data, types_.inputs[i]).bytes().data());
-  }
-  DType output_type(size_t o) const { return kernel_.module().params[types_.inputs.size() + o].dtype; }
-
-  LocalKernel kernel_;
-  const std::vector<bool> is_packed_;
-  const PhysicalTypes types_;
-  const Definition definition_;
-  std::vector<std::vector<int64_t>> samples_;
-  std::unique_ptr<LocalKernel> reference_;
-};
 
 class LayersCheck {
  public:
@@ -162,16 +58,112 @@ class LayersCheck {
       out = call_host_function(*host, in);
       if (node.workload.op->define) check_host(node, in, out);
     } else {
-      const size_t call = call_of_.at(static_cast<int>(n)), kernel = layers_.calls[call].kernel;
-      auto& layer = loaded_[kernel];
-      if (!layer) layer = std::make_unique<CheckedLayer>(layers_.kernels[kernel], target_);
-      std::string wrong = on_real_inputs(*layer, node, call, in, &out);
-      ++check_.checked;
-      if (wrong.empty()) wrong = on_adversarial_inputs(*layer, node, in);
+      const size_t call = call_of_.at(static_cast<int>(n));
+      const auto steps = steps_of(node.workload);
+      const std::string wrong = steps ? check_steps(*steps, node, call, in, &out) : check(node, call, in, &out);
       if (!wrong.empty())
         check_.wrong = fmt::format("layer '{}', {}: {}", node.origin, to_string(node.workload), wrong);
     }
     for (size_t o = 0; o < out.size(); ++o) values_[static_cast<size_t>(node.outputs[o])] = std::move(out[o]);
+  }
+
+  CheckedLayer& layer_of(const Node& node, size_t call) {
+    const size_t kernel = layers_.calls[call].kernel;
+    const Kernel& k = layers_.kernels[kernel];
+    auto& layer = loaded_[kernel];
+    if (!layer)
+      layer = std::make_unique<CheckedLayer>(node.workload, k.step ? *k.step : k.module, k.is_packed, target_);
+    return *layer;
+  }
+
+  std::string check(const Node& node, size_t call, const std::vector<TensorData>& in, std::vector<TensorData>* out) {
+    CheckedLayer& layer = layer_of(node, call);
+    std::string wrong = on_real_inputs(layer, node, call, in, out);
+    ++check_.checked;
+    return wrong.empty() ? on_adversarial_inputs(layer, node, in) : wrong;
+  }
+
+  // Each step by itself, on what the step before gave, some of them against the reference; then all of them by the
+  // layer's own kernel, which computes the same.
+  std::string check_steps(const Steps& steps, const Node& node, size_t call, const std::vector<TensorData>& in,
+                          std::vector<TensorData>* out) {
+    constexpr int64_t kMostCompared = 16;
+    const Repetition& how = steps.how;
+    const PhysicalTypes types = physical_types(node.workload);
+    Node one = node;
+    one.workload = steps.step;
+    CheckedLayer& layer = layer_of(one, call);
+    std::vector<std::string> expected;
+    for (const auto& t : types.outputs) expected.emplace_back(static_cast<size_t>(bytes_of(t.type)), '\0');
+    std::vector<TensorData> now = in, made;
+    std::string wrong;
+    for (int64_t s = 0; s < how.count && wrong.empty(); ++s) {
+      const int64_t part = how.is_backwards ? how.count - 1 - s : s;
+      for (size_t i = 0; i < in.size(); ++i)
+        if (how.params[i].kind == RepeatedParam::Kind::kPart)
+          now[i] = part_of(in[i], part, how.count);
+        else if (how.params[i].kind == RepeatedParam::Kind::kState && s > 0)
+          now[i] = made[how.params[i].next - in.size()].reshaped(in[i].type().shape);
+      made.clear();
+      if (s % ceil_div(how.count, kMostCompared) == 0 || s + 1 == how.count)
+        wrong = on_real_inputs(layer, one, call, now, &made);
+      else
+        made = on_kernel_alone(layer, call, now, &wrong);
+      for (size_t o = 0; o < made.size(); ++o) {
+        const auto bytes = made[o].bytes();
+        const bool is_part = how.params[in.size() + o].kind == RepeatedParam::Kind::kPart;
+        std::copy(bytes.begin(), bytes.end(),
+                  expected[o].begin() + static_cast<std::ptrdiff_t>(is_part ? static_cast<size_t>(part) * bytes.size() : 0));
+      }
+    }
+    ++check_.checked;
+    if (wrong.empty()) wrong = on_adversarial_inputs(layer, one, now);
+    if (!wrong.empty()) return "a step: " + wrong;
+    return compare_all_steps(types, call, in, expected, out);
+  }
+
+  static TensorData part_of(const TensorData& whole, int64_t part, int64_t parts) {
+    TensorType t = whole.type();
+    t.shape[0] /= parts;
+    const auto bytes = whole.bytes().subspan(static_cast<size_t>(part * bytes_of(t)), static_cast<size_t>(bytes_of(t)));
+    return {t, std::string(bytes.begin(), bytes.end())};
+  }
+
+  std::vector<TensorData> on_kernel_alone(CheckedLayer& layer, size_t call, const std::vector<TensorData>& in,
+                                          std::string* wrong) {
+    set_real_inputs(layer, call, in);
+    std::vector<TensorData> out;
+    const Computed got = layer.run_kernel(wrong);
+    for (size_t o = 0; o < got.size(); ++o) out.push_back(layer.output(o, got[o]));
+    return out;
+  }
+
+  // The layer's kernel gives what its steps gave, but for how a compiler may round within a loop.
+  std::string compare_all_steps(const PhysicalTypes& types, size_t call, const std::vector<TensorData>& in,
+                                const std::vector<std::string>& expected, std::vector<TensorData>* out) {
+    constexpr double kAllowed = 1e-3;  // of the norm; a step on the wrong part or state is off by much more
+    const Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
+    LocalKernel all(kernel.module, target_);
+    for (size_t i = 0; i < in.size(); ++i) {
+      const std::vector<const char*> packed = packed_for(call, i);
+      for (size_t k = 0; k < packed.size(); ++k) {
+        HostTensor& t = all.physical(i, k);
+        std::memcpy(t.data(), packed[k], static_cast<size_t>(t.bytes()));
+      }
+      if (packed.empty()) all.set_input(i, in[i].bytes().data());
+    }
+    if (const Status ran = status_of(all.run()); !ran.ok()) return message_of(ran);
+    for (size_t o = 0; o < expected.size(); ++o) {
+      const std::vector<char> got = all.get_output(in.size() + o);
+      out->emplace_back(types.outputs[o].type, std::string(got.begin(), got.end()));
+      if (std::equal(got.begin(), got.end(), expected[o].begin())) continue;
+      const std::vector<double> a = out->back().values(), b = TensorData(types.outputs[o].type, expected[o]).values();
+      double off = 0, norm = 0;
+      for (size_t e = 0; e < a.size(); ++e) off += (a[e] - b[e]) * (a[e] - b[e]), norm += b[e] * b[e];
+      if (!(off <= kAllowed * kAllowed * norm))
+        return fmt::format("its output {} is not what its steps give one by one", o);
+    }
+    return "";
   }
 
   // A function in C that has a definition, too, gives what that does, bit by bit.
@@ -186,13 +178,21 @@ class LayersCheck {
     }
   }
 
+  void set_real_inputs(CheckedLayer& layer, size_t call, const std::vector<TensorData>& in) const {
+    for (size_t i = 0; i < in.size(); ++i) layer.set_input(i, in[i], packed_for(call, i));
+  }
+
+  // Where the model has packed the constant that an input is; none where the kernel takes it as it is.
+  std::vector<const char*> packed_for(size_t call, size_t input) const {
+    std::vector<const char*> packed;
+    if (layers_.kernels[layers_.calls[call].kernel].is_packed[input])
+      for (const int64_t offset : weights_.offsets[call][input]) packed.push_back(weights_.bytes.data() + offset);
+    return packed;
+  }
+
   std::string on_real_inputs(CheckedLayer& layer, const Node& node, size_t call, const std::vector<TensorData>& in,
                              std::vector<TensorData>* out) {
-    for (size_t i = 0; i < in.size(); ++i) {
-      std::vector<const char*> packed;
-      for (const int64_t offset : weights_.offsets[call][i]) packed.push_back(weights_.bytes.data() + offset);
-      layer.set_input(i, in[i], packed);
-    }
+    set_real_inputs(layer, call, in);
     std::string wrong;
     const Computed got = layer.run(&wrong);
     for (size_t o = 0; o < got.size() && wrong.empty(); ++o) {

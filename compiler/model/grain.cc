@@ -9,7 +9,7 @@ namespace hone {
 namespace {
 
 // Larger layers are divided whatever lies around them, and are not looked at element by element.
-constexpr double kMostSmall = 200e-6;
+constexpr double kMostUndivided = 200e-6;
 
 // Bytes that the thread that has most of them reads of what another thread wrote, by how both layers run.
 struct Traffic {
@@ -25,10 +25,11 @@ class Grain {
     const size_t calls = layers_.calls.size();
     for (size_t c = 0; c < calls; ++c) {
       const double seconds = estimated_seconds(g_, node_of(c), target_);
-      is_small_.push_back(seconds <= kMostSmall);
       const int64_t n = tasks_.of(c).iterations, each = (n - 1) / threads_ + 1;
-      const double divided = seconds * static_cast<double>(each) / static_cast<double>(n) + kRegionSeconds;
-      const double alone = seconds <= kMostSmall || n == 1 ? seconds : Pbqp::kInfinite;
+      const double regions = static_cast<double>(std::max<int64_t>(1, tasks_.of(c).regions));
+      is_small_.push_back(seconds <= kMostUndivided);
+      const double divided = seconds * static_cast<double>(each) / static_cast<double>(n) + regions * kRegionSeconds;
+      const double alone = seconds <= regions * kMostUndivided || n == 1 ? seconds : Pbqp::kInfinite;
       problem_.add_node({n > 1 ? divided : Pbqp::kInfinite, alone});  // option 0: divided
       read(c);
       write(c);

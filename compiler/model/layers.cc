@@ -6,9 +6,11 @@
 #include <map>
 
 #include "compiler/lower/layout_functions.h"
+#include "compiler/lower/repeat.h"
 #include "compiler/model/gpu_packing.h"
 #include "compiler/model/shared_packing.h"
 #include "compiler/ops/physical.h"
+#include "compiler/ops/steps.h"
 
 namespace hone {
 namespace {
@@ -17,6 +19,7 @@ struct Lowered {
   Module module;
   std::string config, source;
   std::optional<HostFunction> host = std::nullopt;
+  std::optional<Module> step = std::nullopt;
 };
 
 Lowered in_c(HostFunction f) {
@@ -25,7 +28,7 @@ Lowered in_c(HostFunction f) {
   for (const auto& [types, role] : {std::pair(&f.inputs, ParamRole::kInput), {&f.outputs, ParamRole::kOutput}})
     for (const TensorType& t : *types)
       m.params.push_back({fmt::format("t{}", m.params.size()), role, t.dtype, t.shape, Layout::identity(t.shape)});
-  return {std::move(m), "", "host", std::move(f)};
+  return {.module = std::move(m), .config = "", .source = "host", .host = std::move(f)};
 }
 
 // Whether the kernel takes the parameter in a layout of its own, which is how its value lies in memory; blocks of 1 lie
@@ -52,11 +55,21 @@ Lowered lower_node(const Graph& g, const Node& node, const Target& target, const
     check_has_gpu_kernel(node, target);
   else if (auto host = host_function_of(node.workload))
     return in_c(std::move(*host));
-  const Space space = make_space(node.workload, target);
-  ChosenConfig chosen = choose(node.workload, target, space);
-  return blaming(node.workload, [&]() -> Lowered {
+  const auto steps = steps_of(node.workload);
+  const Workload w = step_of(node.workload);
+  const Space space = make_space(w, target);
+  ChosenConfig chosen = choose(w, target, space);
+  return blaming(w, [&]() -> Lowered {
     if (packings) chosen = packings->follow(g, node, target, space, chosen);
-    return {lower_config(node.workload, target, space, chosen.config), space.print(chosen.config), chosen.source};
+    Module m = lower_config(w, target, space, chosen.config);
+    Lowered made{.module = {}, .config = space.print(chosen.config), .source = chosen.source};
+    if (steps) {
+      made.module = repeat(m, steps->how);
+      made.step = std::move(m);
+    } else {
+      made.module = std::move(m);
+    }
+    return made;
   });
 }
 
@@ -102,9 +115,16 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
     const std::string key = fmt::format("{} {} {}", text, fmt::join(is_packed, ""), fmt::join(alignment, ":"));
     const auto [place, is_new] = known.emplace(key, out.kernels.size());
     if (is_new)
-      out.kernels.push_back({fmt::format("{}.{}", name, out.kernels.size()), node.workload, std::move(module),
-                             is_packed, alignment, it->second.config, it->second.source, std::nullopt,
-                             it->second.host});
+      out.kernels.push_back(
+          {.symbol = fmt::format("{}.{}", name, out.kernels.size()),
+           .workload = node.workload,
+           .module = std::move(module),
+           .is_packed = is_packed,
+           .alignment = alignment,
+           .config = it->second.config,
+           .source = it->second.source,
+           .host = it->second.host,
+           .step = it->second.step ? std::optional(plain_module(*it->second.step, is_packed)) : std::nullopt});
     out.calls.push_back({.node = static_cast<int>(n), .kernel = place->second});
   }
   return out;

@@ -30,6 +30,8 @@ struct Kernel {
   /// A function in C instead of the module's kernels, of which there are none: the module says its parameters and
   /// workspace.
   std::optional<HostFunction> host = std::nullopt;
+  /// Of a workload that is several steps: the module of one, of the same config; for checks.
+  std::optional<Module> step = std::nullopt;
 };
 
 /// One node as a call.

@@ -2,8 +2,6 @@
 
 #include "base/check.h"
 #include "compiler/graph/evaluate.h"
-#include "compiler/lower/lower.h"
-#include "compiler/ops/collapse.h"
 #include "compiler/ops/operator.h"
 #include "compiler/runtime/artifact.h"
 
@@ -28,10 +26,7 @@ std::vector<TensorData> NaiveKernels::evaluate(const Workload& w, std::span<cons
   const PhysicalTypes types = physical_types(w);
   if (!w.op->define || operations(w, types) < kSmall) return hone::evaluate(w, inputs);
   std::unique_ptr<LocalKernel>& kernel = kernels_[to_string(w)];
-  if (!kernel) {
-    const Definition d = collapse(define(w));
-    kernel = std::make_unique<LocalKernel>(lower(Schedule(d.inputs, d.outputs), {}), target_);
-  }
+  if (!kernel) kernel = std::make_unique<LocalKernel>(naive_module(w), target_);
   for (size_t i = 0; i < inputs.size(); ++i)
     kernel->set_input(i, to_logical(inputs[i], types.inputs[i]).bytes().data());
   const Status ran = status_of(kernel->run());

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "compiler/model/layers.h"
 #include "compiler/ops/attribute.h"
+#include "compiler/ops/steps.h"
 
 namespace hone {
 namespace {
@@ -136,9 +137,11 @@ std::vector<ModelTask> model_tasks(const Graph& g, const Growth* growth) {
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const Node& n = g.nodes[i];
     if (storage.is_free(i) || host_function_of(n.workload)) continue;
-    const auto [it, is_new] = known.emplace(to_string(n.workload), tasks.size());
-    if (is_new) tasks.push_back({n.workload, 0});
-    ++tasks[it->second].count;
+    const auto steps = steps_of(n.workload);
+    const Workload w = step_of(n.workload);
+    const auto [it, is_new] = known.emplace(to_string(w), tasks.size());
+    if (is_new) tasks.push_back({w, 0});
+    tasks[it->second].count += steps ? steps->how.count : 1;
   }
   return tasks;
 }

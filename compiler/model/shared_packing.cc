@@ -8,6 +8,7 @@
 #include "compiler/build/build.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/lower/layout_functions.h"
+#include "compiler/ops/steps.h"
 
 namespace hone {
 namespace {
@@ -136,7 +137,8 @@ ChosenConfig SharedPackings::follow(const Graph& g, const Node& node, const Targ
     if (!known->second.code.empty()) other = known->second.config;
   }
   if (wanted.empty()) return chosen;
-  const PackingSearch search(node.workload, target, space, std::move(wanted));
+  const Workload w = step_of(node.workload);
+  const PackingSearch search(w, target, space, std::move(wanted));
   if (search.packs_as_wanted(chosen.config)) return chosen;
   const auto found = search.find(chosen.config, other);
   if (!found) return chosen;

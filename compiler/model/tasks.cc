@@ -12,22 +12,31 @@ constexpr double kBytesPerSecond = 60e9, kClock = 4e9;
 // Loops of more iterations are not looked at one by one.
 constexpr int64_t kMostIterations = 1024;
 
-// The most iterations of a parallel loop of the module; 1: there is none.
-int64_t iterations_of(const Module& m) {
-  class Loops final : public Visitor {
-   public:
-    int64_t most = 1;
+// Counts the parallel loops of a module.
+class ParallelLoops final : public Visitor {
+ public:
+  explicit ParallelLoops(const Module& m) {
+    for (const Function& kernel : m.kernels) (*this)(kernel.body);
+  }
+  int64_t iterations = 1, regions = 0;  ///< as of Tasks
 
-   protected:
-    using Visitor::visit;
-    void visit(const For* op) override {
-      if (op->loop == LoopKind::kParallel) most = std::max(most, as_const_int(op->extent).value_or(INT64_MAX));
-      Visitor::visit(op);
+ protected:
+  using Visitor::visit;
+  void visit(const For* op) override {
+    const int64_t extent = std::max<int64_t>(1, as_const_int(op->extent).value_or(INT64_MAX));
+    if (op->loop == LoopKind::kParallel) {
+      iterations = std::max(iterations, extent);
+      regions += around_;
     }
-  } loops;
-  for (const Function& kernel : m.kernels) loops(kernel.body);
-  return loops.most;
-}
+    const int64_t before = around_;
+    around_ = extent > INT64_MAX / 2 / around_ ? INT64_MAX / 2 : around_ * extent;
+    Visitor::visit(op);
+    around_ = before;
+  }
+
+ private:
+  int64_t around_ = 1;
+};
 
 void append(std::vector<std::vector<ElementRun>>* to, const std::vector<std::vector<ElementRun>>& from) {
   to->resize(from.size());
@@ -52,7 +61,9 @@ Tasks tasks_of(const Module& m, int threads) {
     out.touched.push_back(all_elements(m));
     return out;
   }
-  out.iterations = iterations_of(m);
+  const ParallelLoops loops(m);
+  out.iterations = loops.iterations;
+  out.regions = loops.regions;
   const For* loop = m.kernels.size() == 1 ? whole_parallel_loop(m.kernels[0]) : nullptr;
   out.is_divided = loop && m.workers == threads && out.iterations > 1 && out.iterations <= kMostIterations &&
                    as_const_int(loop->extent) == out.iterations;

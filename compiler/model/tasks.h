@@ -27,6 +27,7 @@ double estimated_seconds(const Graph& g, const Node& n, const Target& target);
 struct Tasks {
   bool is_divided = false;               ///< several tasks: one for each iteration
   int64_t iterations = 1;                ///< of its longest parallel loop; 1: there is none
+  int64_t regions = 0;                   ///< how often a parallel loop begins
   std::vector<TouchedElements> touched;  ///< by task, by the kernel's argument
 };
 

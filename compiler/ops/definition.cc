@@ -5,6 +5,7 @@
 
 #include "compiler/ops/infer.h"
 #include "compiler/ops/operator.h"
+#include "compiler/ops/steps.h"
 
 namespace hone {
 
@@ -15,6 +16,7 @@ const Tensor& Definition::output() const {
 
 Definition define(const Workload& w) {
   HONE_USER_CHECK(w.op->define) << w.task() << " is a function in C: there is no program of it";
+  HONE_USER_CHECK(!steps_of(w)) << to_string(w) << " is several steps; one of them has a program: steps=1";
   return w.op->define(w);
 }
 

@@ -57,6 +57,9 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(scatter_operator());
   table.add(attention_operator(functions));
   table.add(cached_attention_operator(functions));
+  table.add(lstm_operator(functions));
+  table.add(gru_operator(functions));
+  table.add(rnn_operator(functions));
   return table;
 }
 

@@ -13,6 +13,7 @@
 #include "compiler/ops/functions.h"
 #include "compiler/ops/host_function.h"
 #include "compiler/ops/infer.h"
+#include "compiler/ops/steps.h"
 #include "compiler/ops/workload.h"
 
 namespace hone {
@@ -34,7 +35,7 @@ struct Operator {
   /// The attributes that the types of the inputs say, as texts (see infer()). UserError, one line, where inputs are
   /// missing or have the wrong rank or types.
   std::function<AttributeTexts(std::span<const TensorType> inputs)> infer;
-  /// The workload written down. Empty where `host` is all there is.
+  /// The workload, or one step of it, written down. Empty where `host` is all there is.
   std::function<Definition(const Workload&)> define;
   /// Operations of the direct algorithm: see flops().
   std::function<double(const Workload&)> flops;
@@ -42,6 +43,8 @@ struct Operator {
   std::function<std::optional<Spelling>(const Attributes&)> respell;
   /// See host_function_of(). Empty for most.
   std::function<std::optional<HostFunction>(const Workload&)> host = {};
+  /// See steps_of(). Empty for most.
+  std::function<std::optional<Steps>(const Workload&)> steps = {};
 };
 
 /// The known operators. A value: callers add rows to a copy.
@@ -100,5 +103,8 @@ Operator argmax_operator(const FunctionTable& functions);
 Operator argmin_operator(const FunctionTable& functions);
 Operator attention_operator(const FunctionTable& functions);
 Operator cached_attention_operator(const FunctionTable& functions);
+Operator lstm_operator(const FunctionTable& functions);
+Operator gru_operator(const FunctionTable& functions);
+Operator rnn_operator(const FunctionTable& functions);
 
 }  // namespace hone

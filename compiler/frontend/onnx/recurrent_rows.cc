@@ -1,7 +1,8 @@
-// RNN, GRU and LSTM, a step after the other: what depends on the input alone is one product for all steps.
+// RNN, GRU and LSTM: what depends on the input alone is one product for all steps, and a direction is one layer
+// (ops/recurrent.h).
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <cctype>
 
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/ir/layout.h"
@@ -9,17 +10,78 @@
 namespace hone::onnx {
 namespace {
 
-constexpr int64_t kMostSteps = 4096;
+// An activation as a chain, with {a} and {b} for alpha and beta where it takes them, and what these are by default.
+struct ActivationName {
+  std::string_view onnx, chain;
+  double alpha = 0, beta = 0;
+};
+constexpr ActivationName kActivations[] = {
+    {"sigmoid", "sigmoid"},
+    {"tanh", "tanh"},
+    {"relu", "relu"},
+    {"softsign", "softsign"},
+    {"softplus", "softplus"},
+    {"affine", "mul[{a}]+add[{b}]", 1, 0},
+    {"leakyrelu", "leaky[{a}]", 0.01},
+    {"thresholdedrelu", "thresholded_relu[{a}]", 1},
+    {"scaledtanh", "mul[{b}]+tanh+mul[{a}]", 1, 1},
+    {"hardsigmoid", "hard_sigmoid[{a};{b}]", 0.2f, 0.5},
+    {"elu", "elu[{a}]", 1},
+};
 
-// The layer in one direction.
+// A number where a chain could take it for an operand: 1 is a tensor of one element, 1.0 is not.
+std::string plain_number(double v, DType t) {
+  const std::string text = number_text(v, t);
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+}
+
+// The activations of all directions, in ONNX's order, each as a chain. Alphas and betas are taken by those that have
+// such a number, one after the other.
+std::vector<std::string> activations_of(const NodeContext& c, std::vector<std::string> names, DType t) {
+  std::vector<std::string> out;
+  std::array<int, 2> taken{};
+  const std::array<const Attribute*, 2> given{c.find("activation_alpha"), c.find("activation_beta")};
+  for (const std::string& name : names) {
+    std::string lower;
+    for (const char ch : name) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
+    const auto* known =
+        std::find_if(std::begin(kActivations), std::end(kActivations), [&](const auto& a) { return a.onnx == lower; });
+    HONE_USER_CHECK(known != std::end(kActivations)) << "activation " << name << " is not supported";
+    std::string chain(known->chain);
+    for (size_t n = 0; n < 2; ++n) {
+      const std::string_view place = n == 0 ? "{a}" : "{b}";
+      const size_t at = chain.find(place);
+      if (at == std::string::npos) continue;
+      const bool is_given = given[n] && taken[n] < given[n]->floats_size();
+      const double v = is_given ? static_cast<double>(given[n]->floats(taken[n]++)) : n == 0 ? known->alpha : known->beta;
+      chain.replace(at, place.size(), plain_number(v, t));
+    }
+    out.push_back(std::move(chain));
+  }
+  return out;
+}
+
+// `op` of the graph has `gates` gates and these activations, f, g and h, by default; its inputs behind x, r and h are
+// what `more` gives for a direction.
+struct Cell {
+  std::string_view op;
+  int64_t gates;
+  std::vector<std::string> activations;
+  AttributeTexts attributes;
+  bool has_cell_state = false;
+  /// Of the bias of R, of the gates behind the first so many: not a part of the input's sums.
+  int64_t gates_with_bias;
+};
+
 class Recurrence {
  public:
-  Recurrence(NodeContext& c, int64_t gates) : c_(c), l_(c.l), gates_(gates) {
+  Recurrence(NodeContext& c, Cell cell) : c_(c), l_(c.l), cell_(std::move(cell)) {
     const Operand& w = c.in(1);
+    const int64_t gates = cell_.gates;
     batch_first_ = c.number("layout", 0) != 0;
     HONE_USER_CHECK(c.in(0).rank() == 3) << "an input " << to_string(c.in(0).type);
     x_ = batch_first_ ? l_.transpose(c.in(0), {1, 0, 2}) : c.in(0);
-    HONE_USER_CHECK(x_.rank() == 3 && w.rank() == 3 && w.type.shape[1] % gates == 0 && !x_.is_empty())
+    HONE_USER_CHECK(w.rank() == 3 && w.type.shape[1] % gates == 0 && !x_.is_empty() && !w.is_empty())
         << to_string(c.in(0).type) << " with weights " << to_string(w.type);
     steps_ = x_.type.shape[0], batch_ = x_.type.shape[1], hidden_ = w.type.shape[1] / gates;
     directions_ = w.type.shape[0];
@@ -28,196 +90,165 @@ class Recurrence {
         << "direction=" << direction;
     HONE_USER_CHECK(directions_ == (direction == "bidirectional" ? 2 : 1))
         << direction << " with " << to_string(w.type);
-    HONE_USER_CHECK(steps_ * directions_ <= kMostSteps) << steps_ << " steps; " << kMostSteps << " are supported";
     reverse_first_ = direction == "reverse";
-    HONE_USER_CHECK(!c.find("clip")) << "clip is not supported";
-    if (c.has(4)) {
-      const auto lengths = l_.data_of(c.in(4));
-      const bool all = lengths && std::ranges::all_of(lengths->numbers(), [&](int64_t n) { return n == steps_; });
-      if (!all) lengths_ = l_.reshape(l_.cast(c.in(4), i64), {batch_, 1});
-    }
+    read_activations();
+    if (c.has(4)) read_lengths();
   }
 
-  // `states`: of the input that each starts with. `step` takes a direction, the gates' sums of the input, and the
-  // states, which it replaces. Outputs: all steps of the first state, then the last of each.
-  using States = std::vector<Operand>;
-  void run(const std::vector<size_t>& state_inputs,
-           const std::function<void(int64_t direction, const Operand& sums, States*)>& step) {
-    std::vector<std::vector<Operand>> all(static_cast<size_t>(steps_));
-    std::vector<States> last(state_inputs.size());
+  void run() {
+    std::vector<Operand> y, hidden, cell;
     for (int64_t d = 0; d < directions_; ++d) {
-      const Operand sums = sums_of_input(d);
-      States states;
-      for (const size_t i : state_inputs)
-        states.push_back(c_.has(i) ? matrix_of_state(c_.in(i), d)
-                                   : l_.broadcast(l_.number(0, x_.type.dtype), {batch_, hidden_}));
-      const bool backwards = reverse_first_ || d == 1;
-      for (int64_t s = 0; s < steps_; ++s) {
-        const int64_t t = backwards ? steps_ - 1 - s : s;
-        const Operand now =
-            l_.reshape(l_.slice(sums, {t, 0, 0}, {1, 1, 1}, {1, batch_, gates_ * hidden_}), {batch_, gates_ * hidden_});
-        const States before = states;
-        step(d, now, &states);
-        Operand seen = states[0];
-        if (lengths_) {
-          // A sequence that has ended keeps its states, and shows zeros.
-          const Operand lasts = l_.pointwise("greater", {*lengths_, l_.number(static_cast<double>(t), i64)});
-          for (size_t i = 0; i < states.size(); ++i) states[i] = l_.pointwise("where", {states[i], lasts, before[i]});
-          seen = l_.pointwise("where", {seen, lasts, l_.number(0, x_.type.dtype)});
-        }
-        all[static_cast<size_t>(t)].push_back(seen);
-      }
-      for (size_t i = 0; i < states.size(); ++i) last[i].push_back(states[i]);
+      const std::vector<Operand> made = direction(d);
+      y.push_back(l_.reshape(made[0], {steps_, 1, batch_, hidden_}));
+      const bool is_reverse = reverse_first_ || d == 1;
+      hidden.push_back(alive_ ? made[1]
+                              : l_.slice(made[0], {is_reverse ? 0 : steps_ - 1, 0, 0}, {1, 1, 1}, {1, batch_, hidden_}));
+      if (cell_.has_cell_state) cell.push_back(made.back());
     }
-    write_outputs(all, last);
-  }
-
-  // The product of the first state with R's gates from `first` to `first + count`, and the bias of these.
-  Operand product(const Operand& h, int64_t direction, int64_t first, int64_t count, bool with_bias) {
-    const Operand r = rows_of(c_.in(2), direction, first, count);
-    if (with_bias && c_.has(3)) return times(h, r, bias_of(direction, gates_ + first, count));
-    return times(h, r, std::nullopt);
-  }
-  Operand gate(const Operand& sums, int64_t which) {
-    return l_.slice(sums, {0, which * hidden_}, {1, 1}, {batch_, hidden_});
-  }
-  Operand bias_of(int64_t direction, int64_t first, int64_t count) {
-    return l_.reshape(l_.slice(c_.in(3), {direction, first * hidden_}, {1, 1}, {1, count * hidden_}),
-                      {count * hidden_});
-  }
-  // Peephole `which`, [hidden].
-  Operand peephole(int64_t direction, int64_t which) {
-    return l_.reshape(l_.slice(c_.in(7), {direction, which * hidden_}, {1, 1}, {1, hidden_}), {hidden_});
-  }
-  Operand activated(const Operand& x, int64_t direction, size_t which, const std::vector<std::string>& usual) {
-    const Attribute* given = c_.find("activations");
-    const size_t at = static_cast<size_t>(direction) * usual.size() + which;
-    std::string name = usual[which];
-    if (given) {
-      HONE_USER_CHECK(static_cast<size_t>(given->strings_size()) == usual.size() * static_cast<size_t>(directions_))
-          << given->strings_size() << " activations";
-      name = given->strings(static_cast<int>(at));
+    if (!c_.outputs.empty() && c_.is_wanted[0]) {
+      const Operand all = y.size() == 1 ? y[0] : l_.concat(y, 1);
+      c_.outputs[0] = batch_first_ ? l_.transpose(all, {2, 0, 1, 3}) : all;
     }
-    std::string lower;
-    for (const char ch : name) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(ch)));
-    HONE_USER_CHECK(!c_.find("activation_alpha") && !c_.find("activation_beta")) << "activation_alpha is not supported";
-    static const std::array<std::string, 5> kKnown = {"sigmoid", "tanh", "relu", "softsign", "softplus"};
-    HONE_USER_CHECK(std::ranges::find(kKnown, lower) != kKnown.end()) << "activation " << name << " is not supported";
-    return l_.pointwise(lower, {x});
+    if (c_.outputs.size() > 1) c_.outputs[1] = last_states(hidden);
+    if (c_.outputs.size() > 2) {
+      HONE_USER_CHECK(cell_.has_cell_state) << "it has two outputs";
+      c_.outputs[2] = last_states(cell);
+    }
   }
-  Operand add(const Operand& a, const Operand& b) { return l_.pointwise("add", {a, b}); }
-  Operand mul(const Operand& a, const Operand& b) { return l_.pointwise("mul", {a, b}); }
-  bool has(size_t input) const { return c_.has(input); }
-  Lowering& l() { return l_; }
 
  private:
-  // Of [directions, rows, k] those of one direction and some gates.
-  Operand rows_of(const Operand& w, int64_t direction, int64_t first, int64_t count) {
-    HONE_USER_CHECK(w.rank() == 3 && w.type.shape[0] == directions_ && w.type.shape[1] == gates_ * hidden_)
+  void read_activations() {
+    const DType t = x_.type.dtype;
+    const size_t each = cell_.activations.size(), wanted = each * static_cast<size_t>(directions_);
+    std::vector<std::string> names;
+    if (const Attribute* given = c_.find("activations")) {
+      names.assign(given->strings().begin(), given->strings().end());
+      HONE_USER_CHECK(names.size() == wanted) << names.size() << " activations; it has " << wanted;
+    }
+    while (names.size() < wanted) names.push_back(cell_.activations[names.size() % each]);
+    activations_ = activations_of(c_, names, t);
+    if (!c_.find("clip")) return;
+    const double most = c_.real("clip", 0);
+    HONE_USER_CHECK(most > 0) << "clip=" << most;
+    // Of sums of gates; the third activation is of the cell state.
+    for (size_t i = 0; i < activations_.size(); ++i)
+      if (i % each < 2)
+        activations_[i] = fmt::format("clip[{};{}]+{}", number_text(-most, t), number_text(most, t), activations_[i]);
+  }
+
+  // A sequence that has ended keeps its states, and shows zeros.
+  void read_lengths() {
+    const auto lengths = l_.data_of(c_.in(4));
+    if (lengths && std::ranges::all_of(lengths->numbers(), [&](int64_t n) { return n == steps_; })) return;
+    std::vector<int64_t> steps;
+    HONE_USER_CHECK(l_.may_make(8 * steps_)) << "so many steps with lengths";
+    for (int64_t s = 0; s < steps_; ++s) steps.push_back(s);
+    const Operand of_sequence = l_.reshape(l_.cast(c_.in(4), i64), {1, batch_});
+    alive_ = l_.pointwise("less", {l_.reshape(l_.numbers(steps), {steps_, 1}), of_sequence});
+  }
+
+  // All steps in one direction: what the layer's operator gives.
+  std::vector<Operand> direction(int64_t d) {
+    std::vector<ValueId> inputs{l_.value(sums_of_input(d)),
+                                l_.as(rows_of(c_.in(2), d), {cell_.gates, hidden_, hidden_}), state(5, d)};
+    if (cell_.has_cell_state) inputs.push_back(state(6, d));
+    AttributeTexts given = cell_.attributes;
+    if (cell_.gates_with_bias < cell_.gates)
+      inputs.push_back(l_.value(c_.has(3) ? bias_of(d, cell_.gates + cell_.gates_with_bias, 1) : zeros({hidden_})));
+    if (cell_.has_cell_state && c_.has(7)) {
+      given.emplace_back("peepholes", "1");
+      const Operand& p = c_.in(7);
+      HONE_USER_CHECK(p.type.shape == Extents({directions_, 3 * hidden_})) << "peepholes " << to_string(p.type);
+      inputs.push_back(l_.as(l_.slice(p, {d, 0}, {1, 1}, {1, 3 * hidden_}), {3, hidden_}));
+    }
+    if (alive_) {
+      given.emplace_back("masked", "1");
+      inputs.push_back(l_.value(*alive_));
+    }
+    if (reverse_first_ || d == 1) given.emplace_back("reverse", "1");
+    const size_t each = cell_.activations.size();
+    for (size_t i = 0; i < each; ++i)
+      given.emplace_back(std::string(1, "fgh"[i]), activations_[static_cast<size_t>(d) * each + i]);
+    std::vector<Operand> out;
+    for (const ValueId v : l_.b.add(cell_.op, given, inputs)) out.push_back({v, l_.b.type(v)});
+    return out;
+  }
+
+  // Of [directions, rows, k] the rows of one direction.
+  Operand rows_of(const Operand& w, int64_t direction) {
+    const int64_t rows = cell_.gates * hidden_;
+    HONE_USER_CHECK(w.rank() == 3 && w.type.shape[0] == directions_ && w.type.shape[1] == rows && !w.is_empty())
         << "weights " << to_string(w.type);
     const int64_t k = w.type.shape[2];
-    return l_.reshape(l_.slice(w, {direction, first * hidden_, 0}, {1, 1, 1}, {1, count * hidden_, k}),
-                      {count * hidden_, k});
+    return l_.reshape(l_.slice(w, {direction, 0, 0}, {1, 1, 1}, {1, rows, k}), {rows, k});
+  }
+  // `count` gates' part of the bias from `first` on: of W's gates, then of R's.
+  Operand bias_of(int64_t direction, int64_t first, int64_t count) {
+    const Operand& bias = c_.in(3);
+    HONE_USER_CHECK(bias.type.shape == Extents({directions_, 2 * cell_.gates * hidden_})) << "bias " << to_string(bias.type);
+    return l_.reshape(l_.slice(bias, {direction, first * hidden_}, {1, 1}, {1, count * hidden_}), {count * hidden_});
+  }
+  Operand zeros(const Extents& shape) { return l_.broadcast(l_.number(0, x_.type.dtype), shape); }
+
+  // W x with all that is added to it, [steps, batch, gates * hidden].
+  Operand sums_of_input(int64_t direction) {
+    const Operand w = rows_of(c_.in(1), direction);
+    const Operand rows = l_.reshape(x_, {steps_ * batch_, x_.type.shape[2]});
+    std::optional<Operand> bias;
+    if (c_.has(3)) {
+      Operand own = bias_of(direction, cell_.gates, cell_.gates_with_bias);
+      if (cell_.gates_with_bias < cell_.gates) own = l_.concat({own, zeros({hidden_})}, 0);
+      bias = l_.pointwise("add", {bias_of(direction, 0, cell_.gates), own});
+    }
+    return l_.reshape(times(rows, w, bias), {steps_, batch_, cell_.gates * hidden_});
   }
   // x w^T + bias
   Operand times(const Operand& x, const Operand& w, const std::optional<Operand>& bias) {
     if (l_.data_of(w) && (!bias || l_.data_of(*bias)))
       return bias ? l_.dense(x, w, true, "bias", {*bias}) : l_.dense(x, w, true);
     const Operand out = l_.batch_matmul(x, l_.transpose(w, {1, 0}));
-    return bias ? add(out, *bias) : out;
+    return bias ? l_.pointwise("add", {out, *bias}) : out;
   }
-  // Of all steps; with W's bias.
-  Operand sums_of_input(int64_t direction) {
-    const Operand w = rows_of(c_.in(1), direction, 0, gates_);
-    const Operand rows = l_.reshape(x_, {steps_ * batch_, x_.type.shape[2]});
-    const Operand out = times(rows, w, c_.has(3) ? std::optional(bias_of(direction, 0, gates_)) : std::nullopt);
-    return l_.reshape(out, {steps_, batch_, gates_ * hidden_});
-  }
-  Operand matrix_of_state(const Operand& given, int64_t direction) {
+
+  ValueId state(size_t input, int64_t direction) {
+    if (!c_.has(input)) return l_.value(zeros({batch_, hidden_}));
+    const Operand& given = c_.in(input);
     HONE_USER_CHECK(given.rank() == 3) << "a state " << to_string(given.type);
     const Operand h = batch_first_ ? l_.transpose(given, {1, 0, 2}) : given;
     HONE_USER_CHECK(h.type.shape == Extents({directions_, batch_, hidden_})) << "a state " << to_string(given.type);
-    return l_.reshape(l_.slice(h, {direction, 0, 0}, {1, 1, 1}, {1, batch_, hidden_}), {batch_, hidden_});
+    return l_.as(l_.slice(h, {direction, 0, 0}, {1, 1, 1}, {1, batch_, hidden_}), {batch_, hidden_});
   }
-  void write_outputs(const std::vector<std::vector<Operand>>& all, const std::vector<States>& last) {
-    const auto joined = [&](const std::vector<Operand>& parts) {
-      std::vector<Operand> out;
-      for (const Operand& p : parts) out.push_back(l_.reshape(p, {1, batch_, hidden_}));
-      return out.size() == 1 ? out[0] : l_.concat(out, 0);
-    };
-    if (!c_.outputs.empty() && c_.is_wanted[0]) {
-      std::vector<Operand> rows;
-      for (const auto& step : all) rows.insert(rows.end(), step.begin(), step.end());
-      const Operand y = l_.reshape(joined(rows), {steps_, directions_, batch_, hidden_});
-      c_.outputs[0] = batch_first_ ? l_.transpose(y, {2, 0, 1, 3}) : y;
-    }
-    for (size_t i = 0; i < last.size() && i + 1 < c_.outputs.size(); ++i) {
-      const Operand h = joined(last[i]);
-      c_.outputs[i + 1] = batch_first_ ? l_.transpose(h, {1, 0, 2}) : h;
-    }
+
+  Operand last_states(const std::vector<Operand>& states) {
+    std::vector<Operand> parts;
+    for (const Operand& s : states) parts.push_back(l_.reshape(s, {1, batch_, hidden_}));
+    const Operand all = parts.size() == 1 ? parts[0] : l_.concat(parts, 0);
+    return batch_first_ ? l_.transpose(all, {1, 0, 2}) : all;
   }
 
   NodeContext& c_;
   Lowering& l_;
-  int64_t gates_, steps_ = 0, batch_ = 0, hidden_ = 0, directions_ = 1;
+  const Cell cell_;
+  int64_t steps_ = 0, batch_ = 0, hidden_ = 0, directions_ = 1;
   bool batch_first_ = false, reverse_first_ = false;
   Operand x_;
-  std::optional<Operand> lengths_;  // [batch, 1]; none where all sequences are whole
+  std::vector<std::string> activations_;  // chains; of each direction in turn
+  std::optional<Operand> alive_;          // [steps, batch]; none where all sequences are whole
 };
 
-void rnn(NodeContext& c) {
-  Recurrence r(c, 1);
-  const std::vector<std::string> usual{"Tanh"};
-  r.run({5}, [&](int64_t d, const Operand& sums, Recurrence::States* s) {
-    Operand& h = (*s)[0];
-    h = r.activated(r.add(r.product(h, d, 0, 1, true), sums), d, 0, usual);
-  });
-}
+void rnn(NodeContext& c) { Recurrence(c, {"rnn", 1, {"Tanh"}, {}, false, 1}).run(); }
 
-// Gates z, r, h: h' = (1 - z) g + z h.
+// Gates z, r, h.
 void gru(NodeContext& c) {
-  Recurrence r(c, 3);
-  const bool linear_first = c.number("linear_before_reset", 0) != 0;
-  const std::vector<std::string> usual{"Sigmoid", "Tanh"};
-  r.run({5}, [&](int64_t d, const Operand& sums, Recurrence::States* s) {
-    Operand& h = (*s)[0];
-    Operand update, reset, candidate;
-    if (linear_first) {
-      const Operand own = r.product(h, d, 0, 3, true);
-      update = r.activated(r.add(r.gate(own, 0), r.gate(sums, 0)), d, 0, usual);
-      reset = r.activated(r.add(r.gate(own, 1), r.gate(sums, 1)), d, 0, usual);
-      candidate = r.add(r.mul(reset, r.gate(own, 2)), r.gate(sums, 2));
-    } else {
-      const Operand own = r.product(h, d, 0, 2, true);
-      update = r.activated(r.add(r.gate(own, 0), r.gate(sums, 0)), d, 0, usual);
-      reset = r.activated(r.add(r.gate(own, 1), r.gate(sums, 1)), d, 0, usual);
-      candidate = r.add(r.product(r.mul(reset, h), d, 2, 1, true), r.gate(sums, 2));
-    }
-    candidate = r.activated(candidate, d, 1, usual);
-    // g + z (h - g)
-    h = r.add(candidate, r.mul(update, r.l().pointwise("sub", {h, candidate})));
-  });
+  const bool resets_sum = c.number("linear_before_reset", 0) != 0;
+  Recurrence(c, {"gru", 3, {"Sigmoid", "Tanh"}, {{"reset_after", resets_sum ? "1" : "0"}}, false, resets_sum ? 2 : 3})
+      .run();
 }
 
 // Gates i, o, f, c.
 void lstm(NodeContext& c) {
-  Recurrence r(c, 4);
   HONE_USER_CHECK(c.number("input_forget", 0) == 0) << "input_forget is not supported";
-  const std::vector<std::string> usual{"Sigmoid", "Tanh", "Tanh"};
-  r.run({5, 6}, [&](int64_t d, const Operand& sums, Recurrence::States* s) {
-    Operand &h = (*s)[0], &cell = (*s)[1];
-    const Operand own = r.add(r.product(h, d, 0, 4, true), sums);
-    const auto peeked = [&](int64_t which, int64_t place, const Operand& state) {
-      const Operand sum = r.gate(own, which);
-      return r.has(7) ? r.add(sum, r.mul(state, r.peephole(d, place))) : sum;
-    };
-    const Operand input = r.activated(peeked(0, 0, cell), d, 0, usual),
-                  forget = r.activated(peeked(2, 2, cell), d, 0, usual),
-                  candidate = r.activated(r.gate(own, 3), d, 1, usual);
-    cell = r.add(r.mul(forget, cell), r.mul(input, candidate));
-    const Operand output = r.activated(peeked(1, 1, cell), d, 0, usual);
-    h = r.mul(output, r.activated(cell, d, 2, usual));
-  });
+  Recurrence(c, {"lstm", 4, {"Sigmoid", "Tanh", "Tanh"}, {}, true, 4}).run();
 }
 
 }  // namespace

@@ -1,0 +1,54 @@
+// A workload's kernel beside its reference, on the same inputs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/check/adversarial.h"
+#include "compiler/check/checker.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/host/local_kernel.h"
+#include "compiler/ops/definition.h"
+
+namespace hone {
+
+/// Outputs as a kernel computed them: their elements in the order of the logical tensors.
+using Computed = std::vector<std::vector<char>>;
+
+class CheckedLayer {
+ public:
+  /// `m`: the kernel of `w`, whose parameters lie packed where `is_packed` says so (Kernel::is_packed). On this machine,
+  /// which is `target`.
+  CheckedLayer(const Workload& w, const Module& m, const std::vector<bool>& is_packed, const Target& target);
+
+  /// `packed`: the kernel's own tensors for this parameter, where it is a constant that the model has packed.
+  void set_input(size_t i, const TensorData& data, const std::vector<const char*>& packed = {});
+  /// Runs the kernel, and the reference, on the inputs that were set. Codes other than HONE_OK are in `*wrong`.
+  Computed run(std::string* wrong);
+  /// Runs the kernel alone: there is nothing to compare() with.
+  Computed run_kernel(std::string* wrong);
+  /// Output `o` against the reference of the last run. `adversary`: on such inputs, where roundings go one way, each
+  /// element is held to its own tolerance alone.
+  CheckResult compare(size_t o, const void* got, std::optional<Adversary> adversary) const;
+
+  /// An output as it lies in the graph, and back.
+  TensorData output(size_t o, const std::vector<char>& got) const;
+  TensorData logical_output(size_t o, const TensorData& data) const { return to_logical(data, types_.outputs[o]); }
+  /// How many elements of an output are compared.
+  int64_t samples(size_t o) const { return static_cast<int64_t>(samples_[o].size()); }
+
+ private:
+  void set_reference(size_t i, const TensorData& data);
+  DType output_type(size_t o) const { return kernel_.module().params[types_.inputs.size() + o].dtype; }
+
+  LocalKernel kernel_;
+  const std::vector<bool> is_packed_;
+  const PhysicalTypes types_;
+  const Definition definition_;
+  std::vector<std::vector<int64_t>> samples_;  ///< by output
+  std::unique_ptr<LocalKernel> reference_;
+};
+
+}  // namespace hone

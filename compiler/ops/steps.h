@@ -1,0 +1,26 @@
+// Operators that are one workload after another, each on what the one before left: recurrent layers.
+#pragma once
+
+#include <optional>
+
+#include "compiler/ir/repetition.h"
+#include "compiler/ops/infer.h"
+
+namespace hone {
+
+/// A workload as several steps.
+struct Steps {
+  Workload step;   ///< what is defined, scheduled, tuned and looked up
+  Repetition how;  ///< of its inputs, then its outputs
+};
+
+/// Nothing for workloads that are one step.
+std::optional<Steps> steps_of(const Workload& w);
+
+/// One step of `w`, or `w` where that is one.
+Workload step_of(const Workload& w);
+
+/// The types around all steps, from those around one.
+Inferred types_of(const Workload& w, const Steps& s);
+
+}  // namespace hone
