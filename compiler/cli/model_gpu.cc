@@ -6,7 +6,6 @@
 
 #include "base/exit_code.h"
 #include "compiler/host/measure_here.h"
-#include "compiler/ops/definition.h"
 
 namespace hone {
 
@@ -28,6 +27,7 @@ StatusOr<ModelGpu> open_model_gpu(const Target& target, bool is_run) {
 GpuLayerCheck check_gpu_layers(const Layers& layers, const Target& target, int threads, Device& device) {
   GpuLayerCheck out;
   for (const Kernel& k : layers.kernels) {
+    if (k.host) continue;  // as on CPUs; the whole model's check has them
     const HereCheck c = blaming(k.workload, [&] { return check_here(k.workload, target, k.module, threads, &device); });
     if (!c.ok) {
       out.wrong = fmt::format("{}: {}", to_string(k.workload), c.message);

@@ -109,6 +109,7 @@ std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const 
 }
 
 std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment) {
+  const bool is_gpu = alignment == kGpuAlignment;
   const std::vector<LayerNotes> why = layer_notes(g, layers, notes, alignment);
   std::string out;
   for (size_t c = 0; c < layers.calls.size(); ++c) {
@@ -116,6 +117,9 @@ std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes&
     const Node& node = node_of(g, layers.calls[c]);
     out += fmt::format("{:4} {}\n     {}\n     config: {}\n", c, node.origin, to_string(k.workload),
                        k.host ? "none: a function in C, on one thread" : k.source);
+    if (k.host && is_gpu)
+      out += fmt::format("     on the host: {} bytes are copied there, {} back\n", k.host->input_bytes(),
+                         k.host->output_bytes());
     if (const Layer& call = layers.calls[c]; call.region == 0 && !call.is_divided)
       out += "     on one thread\n";
     else if (call.region > 0)

@@ -42,8 +42,8 @@ class VariantRun {
       const GpuLayerCheck c = check_gpu_layers(v_.layers, *v_.gpu_target, v_.target.threads, *v_.gpu);
       if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
       err_ << prefix_
-           << fmt::format("check: {} kernels, {} elements agree with the reference (relative error {:.2g})\n", c.checked,
-                          c.compared, c.rel_error);
+           << fmt::format("check: {} kernels, {} elements agree with the reference (relative error {:.2g})\n",
+                          c.checked, c.compared, c.rel_error);
       return check_model(inputs, got, c.checked, "kernels", c.rel_error);
     }
     const LayerCheck c = check_layers(v_.graph, v_.layers, v_.target, inputs, {.seconds = v_.check_seconds});

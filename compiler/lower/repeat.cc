@@ -13,8 +13,7 @@ using Kind = RepeatedParam::Kind;
 // to[0 .. n-1] = from[offset .. offset+n-1]
 Stmt copy(const Buffer& from, const Expr& offset, const Buffer& to, int64_t n) {
   const Var i("i");
-  return make_for(i, make_int(0), make_int(n), LoopKind::kSerial,
-                  make_store(to, {i}, load(from, {Expr(i) + offset})));
+  return make_for(i, make_int(0), make_int(n), LoopKind::kSerial, make_store(to, {i}, load(from, {Expr(i) + offset})));
 }
 
 void check_fits(const Module& step, const Repetition& r) {
@@ -69,8 +68,8 @@ Module repeat(const Module& step, const Repetition& r) {
     states.push_back(make_buffer(first->name + "_state", first->dtype, {n}, BufferScope::kWorkspace));
     replaced.push_back({first, states.back()});
     before.push_back(copy(first, make_int(0), states.back(), n));
-    behind.push_back(copy(f.params[argument[next]], r.params[next].kind == Kind::kPart ? part * n : make_int(0),
-                          states.back(), n));
+    behind.push_back(
+        copy(f.params[argument[next]], r.params[next].kind == Kind::kPart ? part * n : make_int(0), states.back(), n));
   }
   behind.insert(behind.begin(), replace_buffers(kernel.body, replaced));
   before.push_back(make_for(t, make_int(0), make_int(r.count), LoopKind::kSerial, make_seq(std::move(behind))));

@@ -99,6 +99,11 @@ class ModelBuilder {
                               o_.host),
         emit_description_object(describe_model(variants_, o_.name, false), o_.host)};
     if (!weights.empty()) parts.push_back(raw_object(weights, o_.name + ".weights", o_.host));
+    std::set<std::string> in_c;
+    for (const VariantBuilder& v : variants_)
+      for (const Kernel& k : v.layers().kernels)
+        if (k.host && in_c.insert(k.host->name).second)
+          parts.push_back(c_object(host_function_object(k.host->name, o_.host.arch), k.host->name.c_str(), o_.host));
     if (variants_.size() > 1) parts.push_back(c_object(variants_object(o_.host.arch), "several variants", o_.host));
     out_.objects.push_back({"", std::move(parts)});
     return finished();

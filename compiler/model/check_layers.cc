@@ -112,8 +112,9 @@ class LayersCheck {
       for (size_t o = 0; o < made.size(); ++o) {
         const auto bytes = made[o].bytes();
         const bool is_part = how.params[in.size() + o].kind == RepeatedParam::Kind::kPart;
-        std::copy(bytes.begin(), bytes.end(),
-                  expected[o].begin() + static_cast<std::ptrdiff_t>(is_part ? static_cast<size_t>(part) * bytes.size() : 0));
+        std::copy(
+            bytes.begin(), bytes.end(),
+            expected[o].begin() + static_cast<std::ptrdiff_t>(is_part ? static_cast<size_t>(part) * bytes.size() : 0));
       }
     }
     ++check_.checked;

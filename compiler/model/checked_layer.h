@@ -19,8 +19,8 @@ using Computed = std::vector<std::vector<char>>;
 
 class CheckedLayer {
  public:
-  /// `m`: the kernel of `w`, whose parameters lie packed where `is_packed` says so (Kernel::is_packed). On this machine,
-  /// which is `target`.
+  /// `m`: the kernel of `w`, whose parameters lie packed where `is_packed` says so (Kernel::is_packed). On this
+  /// machine, which is `target`.
   CheckedLayer(const Workload& w, const Module& m, const std::vector<bool>& is_packed, const Target& target);
 
   /// `packed`: the kernel's own tensors for this parameter, where it is a constant that the model has packed.

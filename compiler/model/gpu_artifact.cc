@@ -89,7 +89,10 @@ std::vector<GpuHostModel::Step> steps_of(const VariantBuilder& v, const std::map
       const Kernel& k = v.layers().kernels[calls[s].kernel];
       to.name = g.nodes[static_cast<size_t>(calls[s].node)].origin;
       to.workload = to_string(k.workload);
-      to.program = programs.at(k.symbol);
+      if (k.host)
+        to.host = {k.host->name, k.host->numbers, static_cast<int64_t>(k.host->inputs.size()), k.host->workspace_bytes};
+      else
+        to.program = programs.at(k.symbol);
       const std::vector<KernelArgument> arguments = kernel_arguments(k.module);
       HONE_ICHECK(arguments.size() == from.arguments.size()) << to.workload << ": its arguments are others";
       for (size_t a = 0; a < arguments.size(); ++a)
@@ -113,6 +116,7 @@ GpuHostModel gpu_model(const std::deque<VariantBuilder>& variants, const std::st
   for (const VariantBuilder& v : variants) {
     GpuHostModel::Variant made{head_of(v, variant_symbol(name, out.variants.size(), variants.size())), {}};
     for (const Kernel& k : v.layers().kernels) {
+      if (k.host) continue;
       if (!programs.emplace(k.symbol, static_cast<int>(out.programs.size())).second) continue;
       told(out.programs.size());
       out.programs.push_back(blaming(k.workload, [&] { return program_of(k, target, made.head, nvrtc.get()); }));

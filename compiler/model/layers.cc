@@ -22,9 +22,9 @@ struct Lowered {
   std::optional<Module> step = std::nullopt;
 };
 
-Lowered in_c(HostFunction f) {
+Lowered in_c(HostFunction f, const Target& target) {
   Module m;
-  m.workspace_bytes = f.workspace_bytes;
+  if (!target.is_gpu()) m.workspace_bytes = f.workspace_bytes;  // a GPU's host has its own
   for (const auto& [types, role] : {std::pair(&f.inputs, ParamRole::kInput), {&f.outputs, ParamRole::kOutput}})
     for (const TensorType& t : *types)
       m.params.push_back({fmt::format("t{}", m.params.size()), role, t.dtype, t.shape, Layout::identity(t.shape)});
@@ -40,21 +40,24 @@ bool lies_as(const Param& p, const TensorType& value) {
   return shape == value.shape;
 }
 
-// Nothing runs on the host between a GPU's launches.
-void check_has_gpu_kernel(const Node& node, const Target& target) {
+// The function in C that computes the node on this target. A GPU has its own kernel where there is one: what the host
+// computes is copied there and back.
+std::optional<HostFunction> host_for(const Node& node, const Target& target) {
+  auto host = host_function_of(node.workload);
+  if (!target.is_gpu()) return host;
   try {
     make_space(node.workload, target);
+    return std::nullopt;
   } catch (const UserError&) {
-    throw UserError(fmt::format("layer '{}': {} has no kernel for {}", node.origin, node.workload.task(), target.kind));
+    HONE_USER_CHECK(host) << "layer '" << node.origin << "': " << node.workload.task() << " has no kernel for "
+                          << target.kind;
   }
+  return host;
 }
 
 Lowered lower_node(const Graph& g, const Node& node, const Target& target, const ChooseConfig& choose,
                    const SharedPackings* packings) {
-  if (target.is_gpu())
-    check_has_gpu_kernel(node, target);
-  else if (auto host = host_function_of(node.workload))
-    return in_c(std::move(*host));
+  if (auto host = host_for(node, target)) return in_c(std::move(*host), target);
   const auto steps = steps_of(node.workload);
   const Workload w = step_of(node.workload);
   const Space space = make_space(w, target);

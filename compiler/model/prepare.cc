@@ -47,10 +47,10 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
   PassContext of_target = context;
   of_target.lanes = target.is_gpu() ? 0 : target.lanes(32);
   std::vector<Pass<Graph>> passes = graph_passes(of_target);
+  if (!target.is_gpu()) return passes;
   // What makes of convolutions what CPUs' vectors want: the templates of GPUs compute them as they are.
-  if (target.is_gpu())
-    std::erase_if(passes,
-                  [](const Pass<Graph>& p) { return p.name == "choose_layouts" || p.name == "planar_products"; });
+  std::erase_if(passes, [](const Pass<Graph>& p) { return p.name == "choose_layouts" || p.name == "planar_products"; });
+  passes.insert(passes.begin(), {"unroll_steps", [of_target](const Graph& g) { return unroll_steps(g, of_target); }});
   return passes;
 }
 

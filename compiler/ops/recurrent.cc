@@ -148,16 +148,15 @@ Definition lstm(const Workload& w) {
   };
   const auto peeked = [&](int64_t which, int64_t peephole, const Tensor& cell, const Expr& b, const Expr& j) {
     const Expr sum = gate(which, b, j);
-    return step.activated(
-        "f", has_peepholes ? sum + step.number(cell(b, j)) * step.number(p(make_int(peephole), j)) : sum);
+    return step.activated("f",
+                          has_peepholes ? sum + step.number(cell(b, j)) * step.number(p(make_int(peephole), j)) : sum);
   };
   std::vector<Tensor> reads{step.x(), own};
   if (has_peepholes) reads.push_back(p);
   std::vector<Tensor> of_cell = reads;
   of_cell.push_back(c);
   const Tensor cell = step.kept_state("cell", of_cell, c, [&](const Expr& b, const Expr& j) {
-    return peeked(2, 2, c, b, j) * step.number(c(b, j)) +
-           peeked(0, 0, c, b, j) * step.activated("g", gate(3, b, j));
+    return peeked(2, 2, c, b, j) * step.number(c(b, j)) + peeked(0, 0, c, b, j) * step.activated("g", gate(3, b, j));
   });
   reads.push_back(cell);
   step.show(reads, [&](const Expr& b, const Expr& j) {
@@ -172,8 +171,7 @@ Definition lstm(const Workload& w) {
 Definition gru(const Workload& w) {
   Step step(w);
   const bool resets_sum = w.attributes.get<bool>("reset_after");
-  const Tensor bias =
-      resets_sum ? step.input("bias", {step.shape().hidden}, ParamRole::kConstant) : Tensor();
+  const Tensor bias = resets_sum ? step.input("bias", {step.shape().hidden}, ParamRole::kConstant) : Tensor();
   step.add_mask();
   const auto gated = [&](int64_t which, const Tensor& own, int64_t at, const Expr& b, const Expr& j) {
     return step.activated("f", step.x_at(which, b, j) + step.number(own(b, make_int(at), j)));
@@ -185,8 +183,8 @@ Definition gru(const Workload& w) {
     const Tensor own = step.products("own", step.h(), 0, 3);
     step.show({step.x(), step.h(), own, bias}, [&](const Expr& b, const Expr& j) {
       const Expr sum = step.number(own(b, make_int(2), j)) + step.number(bias(j));
-      return mixed(gated(0, own, 0, b, j),
-                   step.activated("g", step.x_at(2, b, j) + gated(1, own, 1, b, j) * sum), b, j);
+      return mixed(gated(0, own, 0, b, j), step.activated("g", step.x_at(2, b, j) + gated(1, own, 1, b, j) * sum), b,
+                   j);
     });
     return step.definition();
   }
@@ -251,8 +249,7 @@ Operator recurrent(const FunctionTable& functions, const char* name, int64_t gat
   Operator op;
   op.name = name;
   op.summary = summary;
-  op.attributes = {
-      {"batch", "1", whole_number()}, {"hidden", "128", whole_number()}, {"dtype", "f32", float_dtype()}};
+  op.attributes = {{"batch", "1", whole_number()}, {"hidden", "128", whole_number()}, {"dtype", "f32", float_dtype()}};
   int operations = 4;
   for (const auto& [attribute, usual] : activations) {
     op.attributes.push_back({attribute, usual, activation(functions)});
@@ -269,8 +266,8 @@ Operator recurrent(const FunctionTable& functions, const char* name, int64_t gat
   op.steps = &steps_of_recurrent;
   op.flops = [operations](const Workload& w) {
     const RecurrentShape& s = recurrent_shape(w);
-    const auto sums = static_cast<double>(s.steps) * static_cast<double>(s.batch) *
-                      static_cast<double>(s.gates * s.hidden);
+    const auto sums =
+        static_cast<double>(s.steps) * static_cast<double>(s.batch) * static_cast<double>(s.gates * s.hidden);
     return sums * (2 * static_cast<double>(s.hidden) + operations);
   };
   return op;
@@ -281,10 +278,11 @@ Operator recurrent(const FunctionTable& functions, const char* name, int64_t gat
 const RecurrentShape& recurrent_shape(const Workload& w) { return w.shape_as<RecurrentShape>(); }
 
 Operator lstm_operator(const FunctionTable& functions) {
-  return recurrent(functions, "lstm", 4,
-                   "y, cell = LSTM of x[steps,batch,4 hidden] (sums of the input, with all biases), r[4,hidden,hidden], "
-                   "states h and c; gates i, o, f, c; f, g, h: activations of gates, candidate, cell",
-                   {{"f", "sigmoid"}, {"g", "tanh"}, {"h", "tanh"}}, {{"peepholes", "0", flag(), true}}, &lstm);
+  return recurrent(
+      functions, "lstm", 4,
+      "y, cell = LSTM of x[steps,batch,4 hidden] (sums of the input, with all biases), r[4,hidden,hidden], "
+      "states h and c; gates i, o, f, c; f, g, h: activations of gates, candidate, cell",
+      {{"f", "sigmoid"}, {"g", "tanh"}, {"h", "tanh"}}, {{"peepholes", "0", flag(), true}}, &lstm);
 }
 
 Operator gru_operator(const FunctionTable& functions) {
@@ -295,9 +293,10 @@ Operator gru_operator(const FunctionTable& functions) {
 }
 
 Operator rnn_operator(const FunctionTable& functions) {
-  return recurrent(functions, "rnn", 1,
-                   "y = f(x + r h) of x[steps,batch,hidden] (sums of the input, with biases), r[1,hidden,hidden], state h",
-                   {{"f", "tanh"}}, {}, &rnn);
+  return recurrent(
+      functions, "rnn", 1,
+      "y = f(x + r h) of x[steps,batch,hidden] (sums of the input, with biases), r[1,hidden,hidden], state h",
+      {{"f", "tanh"}}, {}, &rnn);
 }
 
 }  // namespace hone

@@ -71,6 +71,7 @@ int32_t GpuLauncher::code_of(Status status) {
   status_ = std::move(status);
   return status_.ok()                                           ? HONE_OK
          : status_.code() == absl::StatusCode::kInvalidArgument ? HONE_BAD_ARGUMENTS
+         : status_.code() == absl::StatusCode::kAborted         ? HONE_NO_RESULT
                                                                 : HONE_GPU_FAILED;
 }
 

@@ -51,6 +51,10 @@ Status GpuModels::bind(const HoneGpuModel& model, std::span<DeviceBuffer* const>
     }
     if (step.program) {
       HONE_ASSIGN_OR_RETURN(to.launches, load_(*step.program));
+    } else if (step.host) {
+      to.host = step.host;
+      for (int64_t i = 0; i < step.place_count; ++i) to.on_host.emplace_back(step.places[i].bytes);
+      to.on_host.emplace_back(std::max<int64_t>(1, step.host->workspace_bytes));
     } else {
       to.bytes = step.places[0].bytes;
     }
@@ -58,8 +62,29 @@ Status GpuModels::bind(const HoneGpuModel& model, std::span<DeviceBuffer* const>
   return absl::OkStatus();
 }
 
+// Waits for what the inputs are computed by.
+Status GpuModels::call_host(const BoundStep& step) {
+  HONE_RETURN_IF_ERROR(device_.synchronize());
+  const size_t tensors = step.arguments.size(), inputs = static_cast<size_t>(step.host->input_count);
+  std::vector<void*> on_host;
+  for (size_t i = 0; i < tensors; ++i) {
+    on_host.push_back(step.on_host[i].data());
+    if (i < inputs) HONE_RETURN_IF_ERROR(device_.read(*step.arguments[i], on_host[i], step.on_host[i].bytes()));
+  }
+  if (const int32_t code = step.host->call(step.host->numbers, on_host.data(), step.on_host.back().data()))
+    return code == HONE_NO_RESULT ? absl::AbortedError("the model takes a branch that its shapes do not allow")
+                                  : absl::InternalError(fmt::format("a function on the host returned code {}", code));
+  for (size_t i = inputs; i < tensors; ++i)
+    HONE_RETURN_IF_ERROR(device_.write(*step.arguments[i], on_host[i], step.on_host[i].bytes()));
+  return absl::OkStatus();
+}
+
 Status GpuModels::launch(const Bound& bound) {
   for (const BoundStep& step : bound.steps) {
+    if (step.host) {
+      HONE_RETURN_IF_ERROR(call_host(step));
+      continue;
+    }
     if (!step.launches) {
       HONE_RETURN_IF_ERROR(device_.copy(*step.arguments[0], *step.arguments[1], step.bytes));
       continue;

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "compiler/runtime/buffer.h"
 #include "compiler/runtime/device.h"
 #include "compiler/runtime/include/hone_runtime.h"
 
@@ -34,9 +35,11 @@ class GpuModels {
  private:
   /// A step's launches and what they are given.
   struct BoundStep {
-    const std::vector<BoundLaunch>* launches = nullptr;  ///< null: a copy of the first buffer to the second
+    const std::vector<BoundLaunch>* launches = nullptr;  ///< null: a copy of the first buffer to the second, or `host`
     std::vector<DeviceBuffer*> arguments;
-    int64_t bytes = 0;  ///< of a copy
+    int64_t bytes = 0;                          ///< of a copy
+    const HoneGpuHostFunction* host = nullptr;  ///< a step on the host, with its tensors there, then its workspace
+    std::vector<AlignedBuffer> on_host = {};
   };
   /// A model over given buffers.
   struct Bound {
@@ -50,6 +53,7 @@ class GpuModels {
                                 DeviceBuffer* weights, Bound* bound);
   Status bind(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena, Bound* bound);
   Status launch(const Bound& bound);
+  Status call_host(const BoundStep& step);
   StatusOr<Bound*> own_buffers(const HoneGpuModel& model);
 
   Device& device_;

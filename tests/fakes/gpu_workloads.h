@@ -123,6 +123,10 @@ inline constexpr const char* kGpuWorkloads[] = {
     "l2_norm(shape=2x9x5,axis=1)",
     "argmax(shape=33x70,prologue=mul[0.5])",
     "top_k(shape=5x37,k=7)",
+    "lstm(batch=3,hidden=20,peepholes=1,masked=1)",
+    "gru(hidden=33)",
+    "gru(batch=2,hidden=17,reset_after=0,masked=1)",
+    "rnn(batch=5,hidden=9)",
     "argmin(shape=3x17x7,axis=1,keepdims=1,last=1,dtype=s32)",
 };
 

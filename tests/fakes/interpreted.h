@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "compiler/ir/interp.h"
+#include "tests/fakes/logical_elements.h"
 
 namespace hone {
 
-/// Logical elements of the output of `f`, a kernel of `m` at any stage of lowering, on logical elements of the inputs
-/// by parameter. What nothing wrote over consists of 0xff.
+/// Logical elements of the outputs of `f`, one output behind the other, a kernel of `m` at any stage of lowering, on
+/// logical elements of the inputs by parameter. What nothing wrote over consists of 0xff.
 inline std::vector<char> interpreted(const Function& f, const Module& m, const std::vector<std::vector<char>>& inputs) {
   std::vector<std::vector<char>> tensors;
   std::vector<InterpArg> args;
@@ -19,10 +20,9 @@ inline std::vector<char> interpreted(const Function& f, const Module& m, const s
     args.push_back({tensors.back().data(), p.layout.physical_size()});
   }
   interpret(f, args);
-  const Param& out = m.params.back();
-  std::vector<char> logical(static_cast<size_t>(element_count(out.shape) * out.dtype.bytes()));
-  unpack(tensors.back().data(), logical.data(), out.shape, out.layout, out.dtype.bytes());
-  return logical;
+  std::vector<char> out;
+  for (size_t i = inputs.size(); i < m.params.size(); ++i) append_logical(tensors[i].data(), m.params[i], &out);
+  return out;
 }
 
 }  // namespace hone

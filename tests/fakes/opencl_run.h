@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/runtime/opencl.h"
+#include "tests/fakes/logical_elements.h"
 
 namespace hone {
 
@@ -19,7 +20,7 @@ inline void ok_or_throw(const Status& status) {
   if (!status.ok()) throw std::runtime_error(std::string(status.message()));
 }
 
-/// Logical elements of the output of `m` on `device`. Throws what the device says.
+/// Logical elements of the outputs of `m`, one output behind the other, on `device`. Throws what the device says.
 inline std::vector<char> run_on(Device& device, const Module& m, const std::vector<std::vector<char>>& inputs) {
   const GpuSource source = emit_gpu(m, GpuDialect::kOpencl);
   SCOPED_TRACE(source.text);
@@ -41,12 +42,14 @@ inline std::vector<char> run_on(Device& device, const Module& m, const std::vect
   for (const GpuLaunch& l : source.launches)
     ok_or_throw(device.launch(*ok_or_throw(program->kernel(l.kernel)), l.shape, args));
   ok_or_throw(device.synchronize());
-  const Param& out = m.params.back();
-  std::vector<char> physical(static_cast<size_t>(out.layout.physical_size() * out.dtype.bytes()));
-  ok_or_throw(device.read(*args[m.params.size() - 1], physical.data(), static_cast<int64_t>(physical.size())));
-  std::vector<char> logical(static_cast<size_t>(element_count(out.shape) * out.dtype.bytes()));
-  unpack(physical.data(), logical.data(), out.shape, out.layout, out.dtype.bytes());
-  return logical;
+  std::vector<char> out;
+  for (size_t i = inputs.size(); i < m.params.size(); ++i) {
+    const Param& p = m.params[i];
+    std::vector<char> physical(static_cast<size_t>(p.layout.physical_size() * p.dtype.bytes()));
+    ok_or_throw(device.read(*args[i], physical.data(), static_cast<int64_t>(physical.size())));
+    append_logical(physical.data(), p, &out);
+  }
+  return out;
 }
 
 }  // namespace hone

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <random>
 #include <utility>
 
@@ -61,54 +62,76 @@ inline double element(const std::vector<char>& bytes, DType t, int64_t i) {
   }
 }
 
-/// Random inputs of a computation with one output and what its reference makes of them.
+/// Random inputs of a computation and what its reference makes of them.
 class ReferenceRun {
  public:
   ReferenceRun(const Workload& w, std::mt19937_64& rng) : ReferenceRun(define(w), rng) {}
-  ReferenceRun(const Definition& d, std::mt19937_64& rng)
-      : outputs_(element_count(d.output()->shape)), kernel_(reference_module(d, {outputs_}, 2), host_target(2)) {
-    std::vector<int64_t> samples(static_cast<size_t>(outputs_));
-    for (int64_t i = 0; i < outputs_; ++i) samples[static_cast<size_t>(i)] = i;
-    kernel_.set_input(0, samples.data());
-    for (size_t i = 0; i < d.inputs.size(); ++i) {
-      const Param& p = kernel_.module().params[i + 1];
-      inputs_.push_back(random_elements(p.dtype, element_count(p.shape), rng));
-      kernel_.set_input(i + 1, inputs_.back().data());
+  ReferenceRun(const Definition& d, std::mt19937_64& rng) {
+    const std::vector<int64_t> counts = sample_counts(d, std::vector<std::vector<int64_t>>(d.outputs.size()));
+    LocalKernel kernel(reference_module(d, counts, 2), host_target(2));
+    for (size_t o = 0; o < counts.size(); ++o) {
+      std::vector<int64_t> samples(static_cast<size_t>(counts[o]));
+      std::iota(samples.begin(), samples.end(), 0);
+      kernel.set_input(o, samples.data());
     }
-    EXPECT_EQ(kernel_.run(), HONE_OK);
-    const size_t first = d.inputs.size() + 1;
-    wide_ = kernel_.module().params[first].dtype;
-    value_ = kernel_.get_output(first);
-    tolerance_ = kernel_.get_output(first + 1);
+    for (size_t i = 0; i < d.inputs.size(); ++i) {
+      const Param& p = kernel.module().params[i + counts.size()];
+      inputs_.push_back(random_elements(p.dtype, element_count(p.shape), rng));
+      kernel.set_input(i + counts.size(), inputs_.back().data());
+    }
+    EXPECT_EQ(kernel.run(), HONE_OK);
+    for (size_t o = 0; o < counts.size(); ++o) {
+      const size_t first = d.inputs.size() + counts.size() + 3 * o;
+      outputs_.push_back(
+          {counts[o], kernel.module().params[first].dtype, kernel.get_output(first), kernel.get_output(first + 1)});
+    }
   }
 
   /// Logical elements of the inputs, by parameter.
   const std::vector<std::vector<char>>& inputs() const { return inputs_; }
+  size_t outputs() const { return outputs_.size(); }
 
-  /// Whether logical output elements `got` of type `t` are right; fails the test where not. What nothing wrote over
-  /// consists of 0xff.
-  bool expect_agrees(const std::vector<char>& got, DType t) const {
+  /// Whether logical elements `got` of all outputs of `m`, one output behind the other, are right; fails the test where
+  /// not. What nothing wrote over consists of 0xff.
+  bool expect_agrees(const std::vector<char>& got, const Module& m) const {
+    bool is_right = true;
+    size_t at = 0;
+    for (size_t o = 0; o < outputs_.size(); ++o) {
+      const DType t = m.params[inputs_.size() + o].dtype;
+      const size_t bytes = static_cast<size_t>(outputs_[o].count * t.bytes());
+      is_right &= expect_output_agrees(
+          {got.begin() + static_cast<std::ptrdiff_t>(at), got.begin() + static_cast<std::ptrdiff_t>(at + bytes)}, t, o);
+      at += bytes;
+    }
+    return is_right && at == got.size();
+  }
+
+ private:
+  struct Output {
+    int64_t count;
+    DType wide;  ///< f64 or s64
+    std::vector<char> value, tolerance;
+  };
+
+  bool expect_output_agrees(const std::vector<char>& got, DType t, size_t output) const {
+    const Output& o = outputs_[output];
     int64_t wrong = 0;
-    for (int64_t i = 0; i < outputs_ && wrong < 5; ++i) {
-      const double want = element(value_, wide_, i), is = element(got, t, i), allowed = element(tolerance_, f64, i);
+    for (int64_t i = 0; i < o.count && wrong < 5; ++i) {
+      const double want = element(o.value, o.wide, i), is = element(got, t, i), allowed = element(o.tolerance, f64, i);
       // A NaN is right where the reference has one, but for the pattern that nothing wrote over.
       const char* bytes = got.data() + i * t.bytes();
       const bool written = std::any_of(bytes, bytes + t.bytes(), [](char c) { return c != '\xff'; });
       const bool same = want == is || (std::isnan(want) && std::isnan(is) && written);
       if (!same && !(std::fabs(is - want) <= allowed)) {
         ++wrong;
-        ADD_FAILURE() << "element " << i << " is " << is << ", not " << want;
+        ADD_FAILURE() << "output " << output << ", element " << i << " is " << is << ", not " << want;
       }
     }
     return wrong == 0;
   }
 
- private:
-  int64_t outputs_;
-  LocalKernel kernel_;
-  DType wide_;
   std::vector<std::vector<char>> inputs_;
-  std::vector<char> value_, tolerance_;
+  std::vector<Output> outputs_;
 };
 
 /// The default and random configs, `count` in all where the space has as many, of those whose text begins with
@@ -142,10 +165,17 @@ inline void expect_configs_match_reference(const Workload& w, size_t config_coun
   const auto is_right = [&](const Module& m) {
     LocalKernel kernel(m, target);
     for (size_t i = 0; i < inputs.size(); ++i) kernel.set_input(i, inputs[i].data());
-    HostTensor& out = kernel.physical(inputs.size());
-    std::memset(out.data(), 0xff, static_cast<size_t>(out.bytes()));
+    for (size_t o = 0; o < reference.outputs(); ++o) {
+      HostTensor& out = kernel.physical(inputs.size() + o);
+      std::memset(out.data(), 0xff, static_cast<size_t>(out.bytes()));
+    }
     EXPECT_EQ(kernel.run(), HONE_OK);
-    return reference.expect_agrees(kernel.get_output(inputs.size()), m.params[inputs.size()].dtype);
+    std::vector<char> got;
+    for (size_t o = 0; o < reference.outputs(); ++o) {
+      const std::vector<char> bytes = kernel.get_output(inputs.size() + o);
+      got.insert(got.end(), bytes.begin(), bytes.end());
+    }
+    return reference.expect_agrees(got, m);
   };
   bool is_first = true;
   for (const Config& config : some_configs(space, config_count, rng, prefix)) {

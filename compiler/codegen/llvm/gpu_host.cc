@@ -22,7 +22,8 @@ using llvm::Constant;
 static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offsetof(HoneGpuParam, elements) == 16 &&
               sizeof(HoneGpuProgram) == 96 && offsetof(HoneGpuProgram, binary) == 24 &&
               offsetof(HoneGpuProgram, workspace_bytes) == 88 && sizeof(HoneGpuPlace) == 24 &&
-              sizeof(HoneGpuStep) == 40 && offsetof(HoneGpuModel, alignment) == 96 && sizeof(HoneGpuModel) == 136);
+              sizeof(HoneGpuStep) == 48 && sizeof(HoneGpuHostFunction) == 32 &&
+              offsetof(HoneGpuModel, alignment) == 96 && sizeof(HoneGpuModel) == 136);
 
 class HostEmitter {
  public:
@@ -92,6 +93,17 @@ class HostEmitter {
             data_.number(program.workspace_bytes)};
   }
 
+  // The members of a HoneGpuHostFunction.
+  std::vector<Constant*> host_of(const GpuHostModel::Step::Host& host) {
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy()}, false);
+    auto* call =
+        llvm::cast<llvm::Function>(module_->getOrInsertFunction("hone_internal_" + host.name, type).getCallee());
+    call->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    std::vector<Constant*> numbers;
+    for (const int64_t n : host.numbers) numbers.push_back(data_.number(n));
+    return {call, data_.array(numbers), data_.number(host.input_count), data_.number(host.workspace_bytes)};
+  }
+
   // A HoneGpuModel: its head's members are its own first ones.
   Constant* model_of(const GpuHostModel& model, const GpuHostModel::Variant& v,
                      const std::vector<Constant*>& programs) {
@@ -102,7 +114,8 @@ class HostEmitter {
         places.push_back(
             data_.structure({data_.word(p.in), data_.word(p.tensor), data_.number(p.offset), data_.number(p.bytes)}));
       Constant* program = s.program < 0 ? data_.null() : programs[static_cast<size_t>(s.program)];
-      steps.push_back(data_.structure({data_.text(s.name), data_.text(s.workload), program, data_.array(places),
+      Constant* host = s.host ? data_.stored(data_.structure(host_of(*s.host))) : data_.null();
+      steps.push_back(data_.structure({data_.text(s.name), data_.text(s.workload), program, host, data_.array(places),
                                        data_.number(static_cast<int64_t>(places.size()))}));
     }
     Constant* weights = data_.null();

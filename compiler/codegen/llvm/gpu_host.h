@@ -1,6 +1,7 @@
 // The host's part of an artifact for a GPU: the program as data, and entries that hand it to the runtime.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,15 @@ struct GpuHostModel {
   };
   struct Step {
     std::string name, workload;
-    int program = -1;  ///< of `programs`; -1: a copy
+    int program = -1;  ///< of `programs`; -1: a copy, or a host function
     std::vector<Place> places;
+    /// Becomes a HoneGpuHostFunction.
+    struct Host {
+      std::string name;  ///< hone_internal_NAME of another object of the artifact
+      std::vector<int64_t> numbers;
+      int64_t input_count = 0, workspace_bytes = 0;
+    };
+    std::optional<Host> host = std::nullopt;
   };
   struct Variant {
     GpuHostProgram head;  ///< without code and launches; its name is the variant's

@@ -53,7 +53,9 @@ std::vector<std::string> activations_of(const NodeContext& c, std::vector<std::s
       const size_t at = chain.find(place);
       if (at == std::string::npos) continue;
       const bool is_given = given[n] && taken[n] < given[n]->floats_size();
-      const double v = is_given ? static_cast<double>(given[n]->floats(taken[n]++)) : n == 0 ? known->alpha : known->beta;
+      const double v = is_given ? static_cast<double>(given[n]->floats(taken[n]++))
+                       : n == 0 ? known->alpha
+                                : known->beta;
       chain.replace(at, place.size(), plain_number(v, t));
     }
     out.push_back(std::move(chain));
@@ -101,8 +103,8 @@ class Recurrence {
       const std::vector<Operand> made = direction(d);
       y.push_back(l_.reshape(made[0], {steps_, 1, batch_, hidden_}));
       const bool is_reverse = reverse_first_ || d == 1;
-      hidden.push_back(alive_ ? made[1]
-                              : l_.slice(made[0], {is_reverse ? 0 : steps_ - 1, 0, 0}, {1, 1, 1}, {1, batch_, hidden_}));
+      hidden.push_back(
+          alive_ ? made[1] : l_.slice(made[0], {is_reverse ? 0 : steps_ - 1, 0, 0}, {1, 1, 1}, {1, batch_, hidden_}));
       if (cell_.has_cell_state) cell.push_back(made.back());
     }
     if (!c_.outputs.empty() && c_.is_wanted[0]) {
@@ -185,7 +187,8 @@ class Recurrence {
   // `count` gates' part of the bias from `first` on: of W's gates, then of R's.
   Operand bias_of(int64_t direction, int64_t first, int64_t count) {
     const Operand& bias = c_.in(3);
-    HONE_USER_CHECK(bias.type.shape == Extents({directions_, 2 * cell_.gates * hidden_})) << "bias " << to_string(bias.type);
+    HONE_USER_CHECK(bias.type.shape == Extents({directions_, 2 * cell_.gates * hidden_}))
+        << "bias " << to_string(bias.type);
     return l_.reshape(l_.slice(bias, {direction, first * hidden_}, {1, 1}, {1, count * hidden_}), {count * hidden_});
   }
   Operand zeros(const Extents& shape) { return l_.broadcast(l_.number(0, x_.type.dtype), shape); }

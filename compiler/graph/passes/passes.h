@@ -98,6 +98,9 @@ std::optional<Workload> planar_product_of(const Graph& g, const Node& n, const P
 /// one with all channels, and slices of what it gives. Not where a concatenation or the caller has places for the
 /// parts.
 Graph merge_siblings(const Graph& g, const PassContext& context);
+/// A layer of several steps (ops/steps.h)   ->   a node for each, on slices, and a concatenation of what they give
+/// For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
+Graph unroll_steps(const Graph& g, const PassContext& context);
 /// The operator with `f+g` in its epilogue   ->   the operator with f, elementwise(g) behind it
 /// Where both of them together were measured faster: the veto of the tuner over what was fused. The parts of groups
 /// that matter and are not measured yet go to the context's alternatives.

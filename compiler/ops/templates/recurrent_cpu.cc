@@ -38,8 +38,8 @@ RecurrentChoices choose_recurrent(const Workload& w, const Target& target, Knobs
   const std::vector<int64_t> heights = tile_heights(s.batch);
   x.tile_b = knobs.choice("tile_b", heights, usual_rows(heights, s.batch, vectors, target));
   x.rows = chunks(ceil_div(s.batch, x.tile_b), knobs.thread_choice("tasks_b", chunk_counts(s.batch), 1));
-  x.columns = chunks(ceil_div(n, x.block),
-                     knobs.thread_choice("tasks_j", chunk_counts(ceil_div(n, lanes)), target.threads));
+  x.columns =
+      chunks(ceil_div(n, x.block), knobs.thread_choice("tasks_j", chunk_counts(ceil_div(n, lanes)), target.threads));
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
   x.vector_bits = knobs.choice("vector_bits",
                                target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}

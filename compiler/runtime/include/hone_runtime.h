@@ -97,7 +97,7 @@ typedef struct HoneGpuProgram {
 /* --- Models for GPUs ---
    NAME_gpu is then the head of a HoneGpuModel, and what `run` and `run_plain` below are given: head.abi_version says
    so. A host that knows programs alone refuses that version with HONE_BAD_ARGUMENTS; its HoneRuntime is what it was. */
-#define HONE_GPU_MODEL_ABI 1001 /* apart from the versions of programs */
+#define HONE_GPU_MODEL_ABI 1002 /* apart from the versions of programs */
 
 /* Where a step's argument lies on the device. */
 enum {
@@ -112,12 +112,22 @@ typedef struct HoneGpuPlace {
   int64_t offset, bytes; /* offset: a multiple of HoneGpuModel.alignment */
 } HoneGpuPlace;
 
+/* A step on the host: its inputs are copied there, `call` computes the outputs, which are copied back. */
+typedef struct HoneGpuHostFunction {
+  /* Of the artifact. `tensors`: the inputs, then the outputs; returns HONE_OK or HONE_NO_RESULT. */
+  int32_t (*call)(const int64_t* numbers, void* const* tensors, void* workspace);
+  const int64_t* numbers;
+  int64_t input_count;
+  int64_t workspace_bytes; /* on the host, 64-byte aligned */
+} HoneGpuHostFunction;
+
 typedef struct HoneGpuStep {
   const char* name;              /* the nodes of the user's model that it stands for, as that calls them */
   const char* workload;          /* what it computes: "conv2d(n=1,ci=64,...)"; "copy" */
   const HoneGpuProgram* program; /* that it runs, which several steps may share; null: a copy of places[0] to places[1],
-                                    which are of the same bytes */
-  const HoneGpuPlace* places;    /* of the program's parameters, in order, and of its workspace where it has one */
+                                    which are of the same bytes, or a host function */
+  const HoneGpuHostFunction* host; /* null for all other steps */
+  const HoneGpuPlace* places;      /* of the program's parameters, in order, and of its workspace where it has one */
   int64_t place_count;
 } HoneGpuStep;
 

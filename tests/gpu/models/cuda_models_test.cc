@@ -60,6 +60,47 @@ TEST(CudaModels, RunOverTheDriver) {
   EXPECT_EQ(fake->modules, 0);
 }
 
+// A layer in C between two launches: waits, copies its inputs to the host and its output back.
+TEST(CudaModels, CallFunctionsOnTheHost) {
+  void* library = dlopen(HONE_FAKE_CUDA_ADDS, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  ASSERT_TRUE(library) << dlerror();
+  FakeCuda* const fake = reinterpret_cast<FakeCudaReset>(dlsym(library, kFakeCudaReset))();
+  CudaOptions options;
+  options.library = HONE_FAKE_CUDA_ADDS;
+  options.nvrtc.libraries = {"libNoSuchNvrtc.so"};
+  const auto driver = *load_cuda(options);
+  const auto device = *driver->open(0);
+  const Graph g = read_graph(R"(graph g
+input "x" %x f32[256]
+input "is_there" %is_there bool[1]
+%a = elementwise(op=add,shape=256,dtype=f32) %x %x
+%r = require(shape=256,dtype=f32) %a %is_there
+%c = elementwise(op=add,shape=256,dtype=f32) %r %x
+output "c" %c f32[256]
+)");
+  std::vector<TensorData> inputs = seeded_inputs(g);
+  inputs[1] = TensorData({boolean, {1}}, std::string(1, '\1'));
+  {
+    const BuiltModel built = built_for(g, Target::parse("cuda -arch=sm_90"), "cuda_host", &one_each);
+    EXPECT_THAT(built.json, HasSubstr(R"("source":"host","copied":{"to_host":1025,"to_device":1024})"));
+    LoadedModel model(built, "cuda_host", 1, 0, device.get());
+    const auto wanted = interpret(g, inputs, &evaluate);
+    for (int turn = 0; turn < 2; ++turn) {
+      fake->calls.clear();
+      EXPECT_EQ(difference(model.run(inputs)[0], wanted[0]).largest, 0);
+      EXPECT_THAT(fake->calls, Contains("cuLaunchKernel add 8x32 0").Times(2));
+      EXPECT_THAT(fake->calls, Contains("cuCtxSynchronize").Times(2)) << "in front of the host's step, and at the end";
+      EXPECT_THAT(fake->calls, Contains("cuMemcpyDtoH 1024").Times(2)) << "to the host, and the output";
+      EXPECT_THAT(fake->calls, Contains("cuMemcpyHtoD 1024").Times(2)) << "the input, and back from the host";
+    }
+    inputs[1] = TensorData({boolean, {1}}, std::string(1, '\0'));
+    EXPECT_THAT(refusal_of([&] { model.run(inputs); }), HasSubstr("branch that its shapes do not allow"));
+    inputs[1] = TensorData({boolean, {1}}, std::string(1, '\1'));
+    EXPECT_EQ(difference(model.run(inputs)[0], wanted[0]).largest, 0) << "as if nothing had happened";
+  }
+  EXPECT_EQ(fake->buffers, 0);
+}
+
 TEST(CudaModels, HoldTheLayersCodeAndSayWhereTheArenaIs) {
   const Graph g = prepare_graph(read_graph(R"(graph g
 input "x" %x f32[1, 3, 8, 8]
@@ -87,12 +128,16 @@ TEST(GpuModels, RefuseWhatTheyDoNotHave) {
   const Target target = Target::parse("opencl -sms=2");
   ModelOptions options{"m", target, &default_config};
   options.host = host_target(1);
-  const Graph places = read_graph(R"(graph g
-input "mask" %mask bool[40]
-%places, %count = nonzero(n=40) %mask
-output "places" %places s64[40]
+  const Graph cached = read_graph(R"(graph g
+input "q" %q f32[2, 1, 8]
+input "k" %k f32[2, 9, 8]
+input "last" %last s64[1]
+input "v" %v f32[2, 9, 8]
+%a = cached_attention(b=2,m=1,n=9,k=8,v=8,dtype=f32) %q %k %last %v
+output "a" %a f32[2, 1, 8]
 )");
-  EXPECT_THAT(refusal_of([&] { build_model(places, options); }), HasSubstr("nonzero has no kernel for opencl"));
+  EXPECT_THAT(refusal_of([&] { build_model(cached, options); }),
+              HasSubstr("cached_attention has no kernel for opencl"));
   options.weights_file = "m.weights";
   EXPECT_THAT(refusal_of([&] { build_model(g, options); }), HasSubstr("weights in itself"));
   options.weights_file = "", options.most_embedded = 100;

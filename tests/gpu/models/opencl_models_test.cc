@@ -123,6 +123,60 @@ output "known" %known f32[5]
 )"));
 }
 
+// Functions in C on the host, between layers on the device.
+TEST_F(OpenclModels, WhatTheHostComputes) {
+  expect_as_interpreted(read_graph(R"(graph g
+input "x" %x f32[40, 4]
+input "s" %s f32[2, 200]
+%zero = constant f32[1] [0]
+%y = elementwise(op=mul[2],shape=40x4) %x
+%first = slice(shape=40x4,begin=0:0,size=40x1) %y
+%flat = reshape(shape=40x1,to=40) %first
+%mask = elementwise(op=greater,shape=40,operands=1) %flat %zero
+%places, %count = nonzero(n=40) %mask
+%rows = gather(shape=40x4,indices=40) %y %places
+%out = elementwise(op=relu,shape=40x4) %rows
+%best = top_k(shape=2x200,k=70) %s
+output "rows" %out f32[40, 4] extent 0 by 2
+output "best" %best s64[2, 70]
+output "rows.count" %count s64[1]
+)"));
+  const Graph scattered = read_graph(R"(graph g
+input "x" %x f32[5]
+input "at" %at s64[5]
+%d = elementwise(op=mul[2],shape=5) %x
+%s = scatter(n=5,to=9,dtype=f32) %d %at
+%y = elementwise(op=neg,shape=9) %s
+output "y" %y f32[9]
+)");
+  std::vector<TensorData> inputs = seeded_inputs(scattered);
+  inputs[1] = TensorData::of_numbers({8, 0, 3, 3, 1});
+  EXPECT_EQ(difference(run_on_gpu(scattered, gpu_.target, *gpu_.device, inputs)[0],
+                       interpret(scattered, inputs, &evaluate)[0])
+                .largest,
+            0);
+  inputs[1] = TensorData::of_numbers({8, 0, 9, 3, 1});
+  EXPECT_THAT(refusal_of([&] { run_on_gpu(scattered, gpu_.target, *gpu_.device, inputs); }),
+              HasSubstr("branch that its shapes do not allow"));
+}
+
+TEST_F(OpenclModels, RecurrentLayersStepByStep) {
+  expect_as_interpreted(read_graph(R"(graph g
+input "x" %x f32[5, 3, 80]
+input "h" %h f32[3, 20]
+input "c" %c f32[3, 20]
+%r = constant f32[4, 20, 20] fill 1
+%b = constant f32[20] fill 2
+%y, %cell = lstm(batch=3,hidden=20,steps=5,reverse=1) %x %r %h %c
+%u = slice(shape=5x3x80,begin=0:0:20,size=5x3x60) %x
+%q = constant f32[3, 20, 20] fill 3
+%z = gru(batch=3,hidden=20,steps=5) %u %q %h %b
+output "y" %y f32[5, 3, 20]
+output "cell" %cell f32[3, 20]
+output "z" %z f32[5, 3, 20]
+)"));
+}
+
 TEST_F(OpenclModels, VariantsShareKernelsAndWeights) {
   const auto net = [](int batch) {
     return read_graph(fmt::format(R"(graph g

@@ -25,7 +25,7 @@ TEST_P(OpenclTemplates, ComputeWhatTheReferenceComputes) {
   for (const Config& config : some_configs(space, 4, rng)) {
     SCOPED_TRACE(space.print(config));
     const Module m = lower_config(w, target, space, config);
-    if (!reference.expect_agrees(run_on(*device, m, reference.inputs()), m.params.back().dtype)) return;
+    if (!reference.expect_agrees(run_on(*device, m, reference.inputs()), m)) return;
   }
 }
 
@@ -44,7 +44,7 @@ TEST(OpenclTensorCoreSchedules, TheirSchedulesComputeWhatTheReferenceComputes) {
     for (const Config& config : some_configs(space, 3, rng, tensor_core_algorithm(w))) {
       SCOPED_TRACE(to_string(w) + " " + space.print(config));
       const Module m = lower_config(w, target, space, config);
-      reference.expect_agrees(run_on(*device, m, reference.inputs()), m.params.back().dtype);
+      reference.expect_agrees(run_on(*device, m, reference.inputs()), m);
     }
   }
 }
@@ -66,7 +66,7 @@ TEST(OpenclWarpSums, TheirSchedulesComputeWhatTheReferenceComputes) {
       SCOPED_TRACE(to_string(w) + " " + space.print(config));
       shuffling += space.print(config).find("shuffle=1") != std::string::npos;
       const Module m = lower_config(w, target, space, config);
-      reference.expect_agrees(run_on(*device, m, reference.inputs()), m.params.back().dtype);
+      reference.expect_agrees(run_on(*device, m, reference.inputs()), m);
     }
   }
   EXPECT_GT(shuffling, 3);
@@ -88,7 +88,7 @@ TEST(OpenclConvolutions, EachAlgorithmComputesWhatTheReferenceComputes) {
       for (const Config& config : some_configs(space, 2, rng, algorithm)) {
         SCOPED_TRACE(w.task() + " " + space.print(config));
         const Module m = lower_config(w, target, space, config);
-        reference.expect_agrees(run_on(*device, m, reference.inputs()), m.params.back().dtype);
+        reference.expect_agrees(run_on(*device, m, reference.inputs()), m);
       }
   }
 }

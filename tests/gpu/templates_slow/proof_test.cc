@@ -104,10 +104,9 @@ TEST_P(GpuProof, InterpretedTheyComputeWhatTheReferenceComputes) {
       const Module m = lower_config(w_, part.target, part.space, config);
       const auto violations = verify(m);
       EXPECT_TRUE(violations.empty()) << violations.front().access;
-      const DType out = m.params.back().dtype;
-      return violations.empty() && reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), out) &&
+      return violations.empty() && reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m) &&
              reference.expect_agrees(
-                 interpreted(as_function(gpu_program(m.kernels[0]), "threads"), m, reference.inputs()), out);
+                 interpreted(as_function(gpu_program(m.kernels[0]), "threads"), m, reference.inputs()), m);
     });
   }
 }
@@ -125,7 +124,7 @@ TEST_P(GpuProof, ADeviceComputesWhatTheReferenceComputes) {
   const Part& part = parts_.front();
   each_config(part, [&](const Config& config) {
     const Module m = lower_config(w_, part.target, part.space, config);
-    return reference.expect_agrees(run_on(*device, m, reference.inputs()), m.params.back().dtype);
+    return reference.expect_agrees(run_on(*device, m, reference.inputs()), m);
   });
 }
 

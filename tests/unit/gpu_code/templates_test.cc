@@ -29,12 +29,10 @@ TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
       const Module m = lower_config(w, target, space, config);
       EXPECT_TRUE(verify(m).empty()) << verify(m).front().access;
       ASSERT_EQ(m.kernels.size(), 1u);
-      ASSERT_TRUE(reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m.params.back().dtype))
-          << to_string(m);
+      ASSERT_TRUE(reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m)) << to_string(m);
       const GpuProgram program = gpu_program(m.kernels[0]);
       const Function threads = as_function(program, "threads");
-      ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m.params.back().dtype))
-          << to_string(threads);
+      ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m)) << to_string(threads);
       for (const GpuKernel& k : program.kernels) {
         EXPECT_NO_THROW(require_proved(k, k.body)) << to_string(threads);
         EXPECT_LE(k.thread_count(), target.max_threads);
@@ -56,11 +54,9 @@ TEST_P(TensorCores, ComputeWhatTheReferenceComputesWithoutRaces) {
     SCOPED_TRACE(space.print(config));
     const Module m = lower_config(w, target, space, config);
     EXPECT_TRUE(verify(m).empty()) << verify(m).front().access;
-    ASSERT_TRUE(reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m.params.back().dtype))
-        << to_string(m);
+    ASSERT_TRUE(reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m)) << to_string(m);
     const Function threads = as_function(gpu_program(m.kernels[0]), "threads");
-    ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m.params.back().dtype))
-        << to_string(threads);
+    ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m)) << to_string(threads);
     const std::string text = emit_gpu(m, GpuDialect::kCuda).text;
     EXPECT_NE(text.find("  mma_", text.find("extern \"C\"")), std::string::npos) << "no matrix unit in " << text;
   }

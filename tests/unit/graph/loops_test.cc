@@ -1,4 +1,4 @@
-// Loops that are written out, recurrent layers, and what operators with many attributes refuse.
+// Loops that are written out, and what operators with many attributes refuse.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -99,59 +99,6 @@ TEST(Loops, CostWhatTheyTakeAlsoWithoutNodes) {
   TestModel wide = counting_loop(true);
   for (int i = 0; i < 20000; ++i) named(wide.last->mutable_attribute(0)->mutable_g()->add_output(), "state");
   EXPECT_THAT(f.refusal(wide), HasSubstr("its body has other outputs"));
-}
-
-// A GRU of one unit, step by step.
-TEST(Recurrent, GruKeepsItsStateAndStopsWhereASequenceEnds) {
-  TestModel m(14);
-  m.input("x", {3, 2, 1}).input("lengths", {2}, 6);
-  m.floats("w", {1, 3, 1}, {0.5f, -0.25f, 1}).floats("r", {1, 3, 1}, {0.1f, 0.2f, 0.3f});
-  m.floats("b", {1, 6}, {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f});
-  m.node("GRU", {"x", "w", "r", "b", "lengths"}, {"y", "last"}).number("hidden_size", 1).output("y").output("last");
-  const ModelFolder f;
-  const OnnxModel imported = f.import(m);
-  const std::vector<float> x{1, 2, -1, 0.5f, 3, 4};  // [time][batch]
-  const int32_t lengths[] = {3, 2};
-  const std::vector<double> got = outputs_of(
-      imported, {TensorData({f32, {3, 2, 1}}, floats_of(x)),
-                 TensorData({i32, {2}}, std::string(reinterpret_cast<const char*>(lengths), sizeof lengths))});
-  ASSERT_EQ(got.size(), 8u);
-  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
-  for (size_t b = 0; b < 2; ++b) {
-    double h = 0;
-    for (size_t t = 0; t < 3; ++t) {
-      const double in = x[2 * t + b], z = sigmoid(0.5 * in + 0.1 + 0.1 * h + 0.4),
-                   r = sigmoid(-0.25 * in + 0.2 + 0.2 * h + 0.5), g = std::tanh(in + 0.3 + 0.3 * (r * h) + 0.6);
-      const bool lasts = t < static_cast<size_t>(lengths[b]);
-      if (lasts) h = (1 - z) * g + z * h;
-      EXPECT_NEAR(got[2 * t + b], lasts ? h : 0, 1e-6) << t << " " << b;
-    }
-    EXPECT_NEAR(got[6 + b], h, 1e-6);
-  }
-}
-
-TEST(Recurrent, RefusesWhatDoesNotFit) {
-  const ModelFolder f;
-  const auto lstm = [&](std::vector<TestDim> x, const std::vector<int64_t>& w, const std::vector<int64_t>& r) {
-    TestModel m(14);
-    m.input("x", x).input("w", {w.begin(), w.end()}).input("r", {r.begin(), r.end()});
-    m.node("LSTM", {"x", "w", "r"}, {"y"}).number("hidden_size", 2).output("y");
-    return f.refusal(m);
-  };
-  EXPECT_EQ(lstm({2, 1, 3}, {1, 8, 3}, {1, 8, 2}), "accepted");
-  EXPECT_THAT(lstm({5000, 1, 3}, {1, 8, 3}, {1, 8, 2}), HasSubstr("5000 steps; 4096 are supported"));
-  EXPECT_THAT(lstm({2, 1, 3}, {1, 7, 3}, {1, 8, 2}), HasSubstr("with weights f32[1, 7, 3]"));
-  EXPECT_THAT(lstm({2, 1, 3}, {1, 8, 3}, {1, 12, 2}), HasSubstr("weights f32[1, 12, 2]"));
-  EXPECT_THAT(lstm({2, 1, 3}, {2, 8, 3}, {2, 8, 2}), HasSubstr("forward with f32[2, 8, 3]"));
-  EXPECT_THAT(lstm({2, 1, 4}, {1, 8, 3}, {1, 8, 2}), HasSubstr("times"));
-  EXPECT_THAT(lstm({}, {1, 8, 3}, {1, 8, 2}), HasSubstr("an input f32[]"));
-  for (const bool is_input : {true, false}) {
-    TestModel m(14);
-    m.input("x", is_input ? std::vector<TestDim>{} : std::vector<TestDim>{1, 2, 3});
-    m.input("h", {}).floats("w", {1, 1, 3}, {1, 2, 3}).floats("r", {1, 1, 1}, {1});
-    m.node("RNN", {"x", "w", "r", "", "", "h"}, {"y"}).number("layout", 1).output("y");
-    EXPECT_THAT(f.refusal(m), HasSubstr(is_input ? "an input f32[]" : "a state f32[]"));
-  }
 }
 
 TEST(Operators, RefuseWhatIsOutOfRange) {

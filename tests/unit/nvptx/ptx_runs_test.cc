@@ -37,10 +37,9 @@ std::vector<char> run(const std::string& text, const Module& m, const Target& ta
     arguments.push_back(buffers.back().data());
   }
   for (const GpuLaunch& l : emit_ptx(m, target).launches) program.run(l, arguments);
-  const Param& out = m.params.back();
-  std::vector<char> logical(static_cast<size_t>(element_count(out.shape) * out.dtype.bytes()));
-  unpack(arguments[m.params.size() - 1], logical.data(), out.shape, out.layout, out.dtype.bytes());
-  return logical;
+  std::vector<char> out;
+  for (size_t i = inputs.size(); i < m.params.size(); ++i) append_logical(arguments[i], m.params[i], &out);
+  return out;
 }
 
 class PtxRuns : public testing::TestWithParam<const char*> {};
@@ -56,7 +55,7 @@ TEST_P(PtxRuns, AndComputesWhatTheReferenceComputes) {
     const Module m = lower_config(w, target, space, config);
     const std::string text = emit_ptx_llvm_text(m, target);
     if (kSanitizer) GTEST_SKIP() << kNoFibers;
-    if (!reference.expect_agrees(run(text, m, target, reference.inputs()), m.params.back().dtype)) return;
+    if (!reference.expect_agrees(run(text, m, target, reference.inputs()), m)) return;
   }
 }
 
@@ -109,7 +108,7 @@ TEST(PtxDynamicMemory, HoldsTheBlocksBuffersOneAfterTheOther) {
     EXPECT_NE(ptx.text.find(".extern .shared .align 16 .b8 block_memory[]"), std::string::npos);
     const std::string text = emit_ptx_llvm_text(m, target);
     if (kSanitizer) GTEST_SKIP() << kNoFibers;
-    reference.expect_agrees(run(text, m, target, reference.inputs()), m.params.back().dtype);
+    reference.expect_agrees(run(text, m, target, reference.inputs()), m);
     return;
   }
   FAIL() << "no config needs more than 48 KiB";

@@ -90,6 +90,16 @@ INSTANTIATE_TEST_SUITE_P(
                     "cached_attention(b=2,m=7,n=33,k=8,v=20,dtype=f16)"));
 
 INSTANTIATE_TEST_SUITE_P(
+    Recurrent, Templates,
+    testing::Values("lstm(hidden=37)", "lstm(batch=13,hidden=70,peepholes=1)", "lstm(batch=3,hidden=16,masked=1)",
+                    "lstm(batch=5,hidden=64,f=hard_sigmoid[0.2;0.5],g=clip[-1;1]+tanh,peepholes=1,masked=1)",
+                    "lstm(batch=2,hidden=9,dtype=f64)", "lstm(batch=3,hidden=20,dtype=f16)", "lstm(hidden=1)",
+                    "gru(hidden=48)", "gru(batch=9,hidden=100,masked=1)",
+                    "gru(batch=7,hidden=33,reset_after=0,masked=1)", "gru(batch=2,hidden=1,reset_after=0)",
+                    "gru(batch=4,hidden=16,dtype=bf16)", "rnn(batch=3,hidden=70)",
+                    "rnn(batch=2,hidden=16,f=relu,masked=1)", "rnn(hidden=130,dtype=f64)"));
+
+INSTANTIATE_TEST_SUITE_P(
     Types, Templates, testing::ValuesIn([] {
       std::vector<std::string> all;
       for (const char* t : {"f16", "bf16", "f64", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"}) {

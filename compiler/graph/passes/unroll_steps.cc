@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rebuild.h"
+#include "compiler/ops/steps.h"
+
+namespace hone {
+namespace {
+
+using Extents = std::vector<int64_t>;
+using Kind = RepeatedParam::Kind;
+
+constexpr int64_t kMostSteps = 4096;
+
+class StepUnroller {
+ public:
+  StepUnroller(const Graph& g, const PassContext& context) : rebuild_(g, context), b_(rebuild_.builder()) {}
+
+  Graph run() {
+    return rebuild_.run([&](const Node& n) {
+      const auto steps = steps_of(n.workload);
+      if (steps) unroll(n, *steps);
+      return steps.has_value();
+    });
+  }
+
+ private:
+  void unroll(const Node& n, const Steps& steps) {
+    const Repetition& how = steps.how;
+    HONE_USER_CHECK(how.count <= kMostSteps) << "layer '" << n.origin << "' has " << how.count << " steps; "
+                                             << kMostSteps << " are supported where each is a launch of its own";
+    const Inferred types = inferred(steps.step);
+    std::vector<ValueId> now, made;
+    for (const ValueId v : n.inputs) now.push_back(rebuild_.now(v));
+    const std::vector<ValueId> whole = now;
+    std::vector<std::vector<ValueId>> parts(n.outputs.size());
+    for (int64_t s = 0; s < how.count; ++s) {
+      const int64_t part = how.is_backwards ? how.count - 1 - s : s;
+      for (size_t i = 0; i < now.size(); ++i) {
+        if (how.params[i].kind == Kind::kPart) now[i] = part_of(whole[i], part, types.inputs[i].shape);
+        if (how.params[i].kind == Kind::kState && s > 0)
+          now[i] = rebuild_.with_shape(made[how.params[i].next - now.size()], types.inputs[i].shape);
+      }
+      made = b_.add(steps.step, now);
+      for (size_t o = 0; o < made.size(); ++o) parts[o].push_back(made[o]);
+    }
+    for (size_t o = 0; o < made.size(); ++o) {
+      const bool is_part = how.params[now.size() + o].kind == Kind::kPart;
+      if (is_part && how.is_backwards) std::reverse(parts[o].begin(), parts[o].end());
+      rebuild_.stand_in(n.outputs[o], is_part ? b_.add_one("concat", {{"axis", "0"}}, parts[o]) : made[o]);
+    }
+  }
+
+  ValueId part_of(ValueId whole, int64_t part, const Extents& shape) {
+    const size_t rank = shape.size();
+    Extents begin(rank, 0);
+    begin[0] = part * shape[0];
+    return b_.add_one("slice",
+                      {{"begin", fmt::format("{}", fmt::join(begin, ":"))},
+                       {"step", fmt::format("{}", fmt::join(Extents(rank, 1), ":"))},
+                       {"size", fmt::format("{}", fmt::join(shape, "x"))}},
+                      {whole});
+  }
+
+  Rebuild rebuild_;
+  GraphBuilder& b_;
+};
+
+}  // namespace
+
+Graph unroll_steps(const Graph& g, const PassContext& context) {
+  const auto has_steps = [](const Node& n) { return steps_of(n.workload).has_value(); };
+  return std::any_of(g.nodes.begin(), g.nodes.end(), has_steps) ? StepUnroller(g, context).run() : g;
+}
+
+}  // namespace hone
