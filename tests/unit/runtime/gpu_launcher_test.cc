@@ -177,8 +177,9 @@ class GpuModelTest : public GpuLauncherTest {
   const HoneGpuPlace first_[2] = {{HONE_GPU_TENSOR, 0, 0, 16}, {HONE_GPU_ARENA, 0, 512, 16}};
   const HoneGpuPlace second_[2] = {{HONE_GPU_ARENA, 0, 512, 16}, {HONE_GPU_TENSOR, 1, 0, 16}};
   const HoneGpuPlace copy_[2] = {{HONE_GPU_WEIGHTS, 0, 512, 16}, {HONE_GPU_TENSOR, 2, 0, 16}};
-  const HoneGpuStep steps_[3] = {
-      {"n1", "scale", &program_, first_, 2}, {"n2", "scale", &program_, second_, 2}, {"c", "copy", nullptr, copy_, 2}};
+  const HoneGpuStep steps_[3] = {{"n1", "scale", &program_, nullptr, first_, 2},
+                                 {"n2", "scale", &program_, nullptr, second_, 2},
+                                 {"c", "copy", nullptr, nullptr, copy_, 2}};
   HoneGpuModel model_{};
 };
 
