@@ -116,10 +116,15 @@ std::vector<LoopRef> Schedule::loops(BlockRef block) const {
 }
 
 LoopRef Schedule::loop(BlockRef block, std::string_view name) const {
-  TreeNode* leaf = live_block(block, "loop");
-  for (TreeNode* n = leaf->parent; n; n = n->parent)
-    if (n->is_loop() && n->var->name == name) return {n->loop_id};
-  throw UserError("loop: stage '" + leaf->block->name + "' has no loop '" + std::string(name) + "'");
+  if (const auto found = find_loop(block, name)) return *found;
+  throw UserError("loop: stage '" + live_block(block, "loop")->block->name + "' has no loop '" + std::string(name) +
+                  "'");
+}
+
+std::optional<LoopRef> Schedule::find_loop(BlockRef block, std::string_view name) const {
+  for (TreeNode* n = live_block(block, "loop")->parent; n; n = n->parent)
+    if (n->is_loop() && n->var->name == name) return LoopRef{n->loop_id};
+  return std::nullopt;
 }
 
 int64_t Schedule::extent(LoopRef loop) const { return live_loop(loop, "extent")->extent; }

@@ -3,6 +3,7 @@
 // loop and reason, and changes nothing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,8 @@ class Schedule {
   std::vector<LoopRef> loops(BlockRef block) const;  ///< around the block, outermost first
   /// The innermost loop of that name around the block; UserError when there is none.
   LoopRef loop(BlockRef block, std::string_view name) const;
+  /// The same; nothing when there is none: loops that run once may be gone behind compute_at and reverse_compute_at.
+  std::optional<LoopRef> find_loop(BlockRef block, std::string_view name) const;
   int64_t extent(LoopRef loop) const;
   std::string buffer_of(BlockRef block) const;          ///< name of the buffer that the block writes
   std::vector<int64_t> shape_of(BlockRef block) const;  ///< of that buffer

@@ -54,6 +54,21 @@ RecurrentChoices choose_recurrent(const Workload& w, const Target& target, Knobs
   return x;
 }
 
+// Of a stage that reverse_compute_at() has put under `tile`: the columns as a vector, all other loops as copies.
+void vectorize_columns(Schedule& s, BlockRef stage, LoopRef tile) {
+  std::vector<LoopRef> own = s.loops(stage);
+  own.erase(own.begin(), std::find_if(own.begin(), own.end(), [&](LoopRef l) { return l.id == tile.id; }) + 1);
+  const auto column = s.find_loop(stage, "j_i");
+  if (column) {
+    std::erase_if(own, [&](LoopRef l) { return l.id == column->id; });
+    own.push_back(*column);
+    if (own.size() > 1) s.reorder(own);
+    s.vectorize(*column);
+    own.pop_back();
+  }
+  for (const LoopRef l : own) s.unroll(l);
+}
+
 // Tiles of `writers[0]`, with the stages `writers` behind it, and with `sums`, over all gates that they read, inside.
 void schedule_tiles(Schedule& s, const RecurrentChoices& x, const std::vector<std::string>& writers,
                     const std::vector<std::string>& sums) {
@@ -66,12 +81,7 @@ void schedule_tiles(Schedule& s, const RecurrentChoices& x, const std::vector<st
   for (size_t i = 1; i < writers.size(); ++i) {
     const BlockRef next = s.block(writers[i]);
     s.reverse_compute_at(next, tile);
-    const LoopRef row = s.loop(next, "b_i"), column = s.loop(next, "j_i");
-    std::vector<LoopRef> order{row, column};
-    if (s.loops(next).back().id != column.id) order.insert(order.begin(), s.loops(next).back());  // the only step
-    s.reorder(order);
-    s.vectorize(column);
-    s.unroll(row);
+    vectorize_columns(s, next, tile);
   }
   s.vectorize(columns[2]);
   s.unroll(rows[2]);

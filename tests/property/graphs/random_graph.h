@@ -118,7 +118,7 @@ class RandomGraph {
   void add_node() {
     if (options_.spelled_rows && chance(3)) return add_spelled_rows();
     if (options_.convolution_pairs && chance(2)) return add_between_convolutions(of_rank(4));
-    switch (random(14)) {
+    switch (random(16)) {
       case 0:
       case 1:
       case 2:
@@ -132,6 +132,8 @@ class RandomGraph {
       case 10: return add_pool();
       case 11: return add_product();
       case 12: return add_bias_and_activation();
+      case 13: return add_recurrent();
+      case 14: return add_selection();
       default: return add_cast();
     }
   }
@@ -447,6 +449,40 @@ class RandomGraph {
     const TensorType made = b_.type(y);
     if (chance(2) && made.shape[0] % 2 == 0)  // a view of rows, as models have
       keep(b_.add("reshape", {{"to", fmt::format("2x{}x{}", made.shape[0] / 2, made.shape[1])}}, {y}));
+  }
+
+  void add_recurrent() {
+    const ValueId h = of_rank(2);
+    const TensorType t = b_.type(h);
+    const int64_t batch = t.shape[0], hidden = t.shape[1], steps = number(4);
+    if (!t.dtype.is_float() || hidden > 12) return;
+    const auto [op, gates] = pick(std::vector<std::pair<std::string, int64_t>>{{"lstm", 4}, {"gru", 3}, {"rnn", 1}});
+    AttributeTexts given{{"reverse", chance(2) ? "1" : "0"}};
+    std::vector<ValueId> inputs{leaf({t.dtype, {steps, batch, gates * hidden}}),
+                                leaf({t.dtype, {gates, hidden, hidden}}), h};
+    if (op == "lstm") inputs.push_back(leaf(t));
+    if (op == "gru") {
+      const bool resets_sum = chance(2);
+      given.emplace_back("reset_after", resets_sum ? "1" : "0");
+      if (resets_sum) inputs.push_back(leaf({t.dtype, {hidden}}));
+    }
+    if (chance(3)) {
+      given.emplace_back("masked", "1");
+      inputs.push_back(leaf({boolean, {steps, batch}}));
+    }
+    keep(b_.add(op, given, inputs));
+  }
+
+  // What is a function in C, where rows are long.
+  void add_selection() {
+    const ValueId x = of_rank(1);
+    const TensorType t = b_.type(x);
+    if (t.dtype.is_bool()) {
+      const ValueId places = b_.add("nonzero", {}, {x})[0];
+      return keep({b_.add_one("gather", {}, {leaf({pick(options_.types), {t.shape[0], 2}}), places})});
+    }
+    if (options_.only_continuous && t.dtype.is_float()) return;
+    keep(b_.add("top_k", {{"k", std::to_string(number(std::min<int64_t>(5, t.shape[0])))}}, {x}));
   }
 
   const FunctionTable& functions_;
