@@ -51,7 +51,8 @@ TEST_P(VerifyTemplates, LeaveNoAccessUnproved) {
 
 TEST_P(VerifyTemplates, ReferenceIsLegal) {
   // Some of its accesses depend on the sampled indices, which are read from memory: those are checked when it runs.
-  EXPECT_NO_THROW(verify(reference_module(define(parse_workload(GetParam())), {100}, 2)));
+  const Definition d = define(parse_workload(GetParam()));
+  EXPECT_NO_THROW(verify(reference_module(d, std::vector<int64_t>(d.outputs.size(), 100), 2)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, VerifyTemplates, testing::ValuesIn(kCpuWorkloads));

@@ -12,6 +12,23 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
+// The driver's first device, forgotten calls.
+struct OverTheDriver : testing::Test {
+  void SetUp() override {
+    void* library = dlopen(HONE_FAKE_CUDA_ADDS, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    ASSERT_TRUE(library) << dlerror();
+    fake = reinterpret_cast<FakeCudaReset>(dlsym(library, kFakeCudaReset))();
+    CudaOptions options;
+    options.library = HONE_FAKE_CUDA_ADDS;
+    options.nvrtc.libraries = {"libNoSuchNvrtc.so"};
+    driver = *load_cuda(options);
+    device = *driver->open(0);
+  }
+  FakeCuda* fake = nullptr;
+  std::unique_ptr<DeviceDriver> driver;
+  std::unique_ptr<Device> device;
+};
+
 // One element a thread: the driver adds as many as there are threads.
 ChosenConfig one_each(const Workload&, const Target&, const Space& space) {
   return {space.parse("threads=32,rounds=1,vector=1"), "given", ""};
@@ -28,15 +45,7 @@ output "c" %c f32[256]
 output "x" %x f32[256]
 )";
 
-TEST(CudaModels, RunOverTheDriver) {
-  void* library = dlopen(HONE_FAKE_CUDA_ADDS, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  ASSERT_TRUE(library) << dlerror();
-  FakeCuda* const fake = reinterpret_cast<FakeCudaReset>(dlsym(library, kFakeCudaReset))();
-  CudaOptions options;
-  options.library = HONE_FAKE_CUDA_ADDS;
-  options.nvrtc.libraries = {"libNoSuchNvrtc.so"};
-  const auto driver = *load_cuda(options);
-  const auto device = *driver->open(0);
+TEST_F(OverTheDriver, LayersAreLaunches) {
   const Graph g = read_graph(kAdds);
   const std::vector<TensorData> inputs = seeded_inputs(g), wanted = interpret(g, inputs, &evaluate);
   {
@@ -61,15 +70,7 @@ TEST(CudaModels, RunOverTheDriver) {
 }
 
 // A layer in C between two launches: waits, copies its inputs to the host and its output back.
-TEST(CudaModels, CallFunctionsOnTheHost) {
-  void* library = dlopen(HONE_FAKE_CUDA_ADDS, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  ASSERT_TRUE(library) << dlerror();
-  FakeCuda* const fake = reinterpret_cast<FakeCudaReset>(dlsym(library, kFakeCudaReset))();
-  CudaOptions options;
-  options.library = HONE_FAKE_CUDA_ADDS;
-  options.nvrtc.libraries = {"libNoSuchNvrtc.so"};
-  const auto driver = *load_cuda(options);
-  const auto device = *driver->open(0);
+TEST_F(OverTheDriver, FunctionsRunOnTheHost) {
   const Graph g = read_graph(R"(graph g
 input "x" %x f32[256]
 input "is_there" %is_there bool[1]
