@@ -21,7 +21,10 @@ void check_product_shape(const ProductShape& s) {
 
 Definition matrix_product(const Workload& w) { return split_matrix_product(w, 1); }
 
-Definition split_matrix_product(const Workload& w, int64_t parts) {
+namespace {
+
+// `along_k`: as product_along_k() says.
+Definition product_of(const Workload& w, int64_t parts, bool along_k) {
   const ProductShape& s = product_shape(w);
   const int64_t b = s.b, m = s.m, n = s.n, k = s.k;
   const bool batched = s.batched;
@@ -37,9 +40,15 @@ Definition split_matrix_product(const Workload& w, int64_t parts) {
   Definition d;
   d.inputs = {{lhs, ParamRole::kInput}, {rhs, batched ? ParamRole::kInput : ParamRole::kConstant}};
   lhs = through_prologue(w, lhs, axes.size() - 1, &d);
+  const bool has_columns = along_k && batched && n > 1;
+  if (has_columns)
+    rhs = compute("columns", {b, n, k}, {"b", "n", "k"}, {rhs},
+                  [from = rhs](const std::vector<Expr>& i) { return from(i[0], i[2], i[1]); });
   // `i` is the index of an element of the product.
   const auto term = [&](const Expr* i, const Expr& r) {
-    const Expr x = batched ? lhs(i[0], i[1], r) : lhs(i[0], r), y = batched ? rhs(i[0], r, i[2]) : rhs(i[1], r);
+    const Expr x = batched ? lhs(i[0], i[1], r) : lhs(i[0], r), y = has_columns ? rhs(i[0], i[2], r)
+                                                                    : batched   ? rhs(i[0], r, i[2])
+                                                                                : rhs(i[1], r);
     return cast(types.accumulate, x) * cast(types.accumulate, y);
   };
   Tensor product;
@@ -69,6 +78,12 @@ Definition split_matrix_product(const Workload& w, int64_t parts) {
   add_epilogue(w, axes.size() - 1, axes, &d);
   return d;
 }
+
+}  // namespace
+
+Definition split_matrix_product(const Workload& w, int64_t parts) { return product_of(w, parts, false); }
+
+Definition product_along_k(const Workload& w) { return product_of(w, 1, true); }
 
 double product_flops(const Workload& w) {
   const ProductShape& s = product_shape(w);

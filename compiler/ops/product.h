@@ -26,6 +26,10 @@ Definition matrix_product(const Workload& w);
 /// each, `matmul` sums the parts. One part is matrix_product().
 Definition split_matrix_product(const Workload& w, int64_t parts);
 
+/// The same where B is read along k: of batch_matmul with several columns from a stage `columns` [b,n,k], which is to
+/// be kept.
+Definition product_along_k(const Workload& w);
+
 /// Operations of a product.
 double product_flops(const Workload& w);
 

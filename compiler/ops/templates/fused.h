@@ -2,6 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "compiler/ops/definition.h"
 #include "compiler/schedule/schedule.h"
@@ -10,6 +13,13 @@
 
 namespace hone {
 
+/// What who knows more of a definition asks for.
+struct FusedOptions {
+  std::set<std::string> kept = {};               ///< stages that are computed once, in nests of their own
+  std::vector<int64_t> row_choices = {1, 2, 4};  ///< rows side by side in a reduction with lanes
+  int64_t usual_rows = 1;                        ///< of these
+};
+
 /// Declares, checks or applies like a TemplateFunction, from the definition alone: for any stages of which at most one
 /// is a reduction, however they were made. Stages without reductions are computed where they are read, unless that
 /// would make one statement too long. UserError for two reductions.
@@ -17,6 +27,7 @@ namespace hone {
 /// A reduction over the contiguous axis runs in lanes that are combined at its end, several rows side by side; any
 /// other in vectors along the contiguous axis of its output. Either has several accumulators in registers and may be
 /// cut in chunks that run in parallel.
-void fused_cpu(const Definition& d, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+void fused_cpu(const Definition& d, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule,
+               const FusedOptions& options = {});
 
 }  // namespace hone

@@ -12,7 +12,8 @@
 namespace hone {
 namespace {
 
-FusedChoices choose(const Definition& d, const TensorNode* r, const Target& target, Knobs& knobs) {
+FusedChoices choose(const Definition& d, const TensorNode* r, const Target& target, Knobs& knobs,
+                    const FusedOptions& options) {
   const std::vector<int64_t>& shape = d.output()->shape;
   const int64_t lanes = target.vector_bits / (8 * d.output()->buffer->dtype.bytes()),
                 last = r ? r->shape.back() : shape.back();
@@ -27,7 +28,7 @@ FusedChoices choose(const Definition& d, const TensorNode* r, const Target& targ
     for (int64_t n = std::max<int64_t>(2, lanes / 2); along && n <= 64 && n < 2 * terms; n *= 2) widths.push_back(n);
     k.lanes = knobs.choice("lanes", widths, 4 * lanes);
     knobs.when(k.lanes > 1);
-    k.rows = knobs.choice("rows", {1, 2, 4}, 1);
+    k.rows = knobs.choice("rows", options.row_choices, options.usual_rows);
     knobs.when(k.lanes == 1);
   }
   k.block = knobs.choice("block", vector_blocks(last, lanes, last), 4 * lanes);
@@ -105,10 +106,11 @@ std::vector<std::string> inline_stages(Schedule& s, const std::vector<const Tens
 
 }  // namespace
 
-void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out,
+               const FusedOptions& options) {
   const Definition collapsed = collapse(original);
   const TensorNode* r = only_reduction(collapsed);
-  const FusedChoices k = choose(collapsed, r, target, knobs);
+  const FusedChoices k = choose(collapsed, r, target, knobs, options);
   if (!out) return;
 
   ReductionSplit split{collapsed, "", {}};
@@ -128,7 +130,10 @@ void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, s
     keep.insert(split.partials.begin(), split.partials.end());
     if (!split.chunk.empty()) keep.insert(split.chunk);
   }
+  keep.insert(options.kept.begin(), options.kept.end());
   std::vector<std::string> nests = inline_stages(s, stages, keep);
+  for (const TensorNode* t : stages)
+    if (options.kept.count(t->name)) nests.push_back(t->name);
   if (d.output()->name != group_end) nests.push_back(d.output()->name);
   FusedChoices plain = k;
   plain.block = std::min<int64_t>({64, int64_t{4} * target.vector_bits / (8 * d.output()->buffer->dtype.bytes()),

@@ -1,11 +1,13 @@
 // dense and batch_matmul: a tile of rows x a block of columns in vector registers while k runs. B lies in panels of the
 // column block (a constant is packed ahead, else each task may pack its panels); A is broadcast, optionally from a
 // packed copy. The tails of rows, columns and k are guards of their loops, which legalize takes out of whole tiles.
-// Where rows and columns are too few for all threads, k is cut into parts that are added up afterwards.
+// Where rows and columns are too few for all threads, k is cut into parts that are added up afterwards. Of very few
+// columns vectors run along k (fused_cpu).
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
 #include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/fused.h"
 #include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/tile.h"
@@ -149,9 +151,21 @@ void pack(Schedule& s, const Workload& w, const Definition& d, const MatmulChoic
   }
 }
 
+// Columns that would fill a quarter of a vector at most: k is the vector then.
+bool is_along_k(const Workload& w, const Target& target) {
+  const ProductShape& p = product_shape(w);
+  const int64_t lanes = target.lanes(accumulator_bits(w));
+  return p.n <= lanes / 4 && p.k >= 2 * lanes && dtypes_of(w).in == dtypes_of(w).accumulate;
+}
+
 }  // namespace
 
 void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  if (is_along_k(w, target)) {
+    const int64_t n = product_shape(w).n;  // side by side they read a row of A once
+    const std::vector<int64_t> rows = n == 1 ? std::vector<int64_t>{1} : std::vector<int64_t>{1, n};
+    return fused_cpu(product_along_k(w), target, knobs, out, {{"columns"}, rows, n});
+  }
   const MatmulChoices x = choose_matmul(w, target, knobs);
   if (!out) return;
   const bool batched = product_shape(w).batched;

@@ -164,6 +164,10 @@ class RandomGraph {
                                                     "thresholded_relu",
                                                     "shrink",
                                                     "exp",
+                                                    "acos",
+                                                    "acosh",
+                                                    "asin",
+                                                    "atanh",
                                                     "square",
                                                     "saturate",
                                                     "cast"};

@@ -55,6 +55,16 @@ INSTANTIATE_TEST_SUITE_P(
         "reduce(op=max,shape=3x4,axes=-1)", "reduce(op=sum,shape=4099x3,axes=0)", "reduce(op=sum,shape=1x1,axes=all)",
         "reduce(op=mean,shape=20x70,axes=1,dtype=f64)"));
 
+// Few columns: vectors run along k.
+INSTANTIATE_TEST_SUITE_P(FewColumns, Templates,
+                         testing::Values("dense(m=37,n=2,k=70,epilogue=bias+relu)", "dense(m=1,n=1,k=33)",
+                                         "dense(m=5,n=4,k=130,epilogue=add)", "dense(m=200,n=3,k=64,prologue=mul[0.5])",
+                                         "batch_matmul(b=3,m=9,n=3,k=149)",
+                                         "batch_matmul(b=2,m=5,n=1,k=64,epilogue=add)",
+                                         "batch_matmul(b=7,m=33,n=4,k=40)",
+                                         "batch_matmul(b=1,m=20,n=2,k=100,dtype=f64)",
+                                         "dense(m=9,n=1,k=77,dtype=f16)"));
+
 // Tiles of several of the layout's blocks, whole and with a last one that is short.
 INSTANTIATE_TEST_SUITE_P(
     Blocks, Templates,
