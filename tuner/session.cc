@@ -265,7 +265,7 @@ Status Session::start(Batch& batch, const SearchWorker::Answer& answer) {
   TaskRun& task = tasks_[batch.task];
   batch.proposed = true;
   task.exhausted = task.exhausted || answer.exhausted;
-  wire::MeasureProfile profile = o_.profile;
+  wire::MeasureProfile profile = task.setup().profile_of(o_.profile);
   profile.best_seconds = task.reported_best();
   std::vector<db::TrialRow> unlowered;
   std::vector<SessionJobs::Trial> trials;

@@ -48,6 +48,15 @@ struct TaskSetup {
   const Space& space;
   CandidateSource& candidates;
   Searcher& searcher;
+  /// The model runs it several times on the same constants, one time after the other: they are measured as they are
+  /// then, whatever the profile says of constants.
+  bool has_warm_constants = false;
+
+  /// `profile` for this task.
+  wire::MeasureProfile profile_of(wire::MeasureProfile profile) const {
+    profile.cold_constants = profile.cold_constants && !has_warm_constants;
+    return profile;
+  }
 };
 
 /// What the tasks of a session share; all outlive it.

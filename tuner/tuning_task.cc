@@ -19,6 +19,7 @@ XgbOptions model_options(uint64_t seed, HostCores& cores) {
 TuningTask::TuningTask(Workload w, const Target& target, const TuningTaskOptions& options, HostCores& cores)
     : workload(std::move(w)),
       weight(options.weight),
+      has_warm_constants(options.has_warm_constants),
       text(to_string(workload)),
       label(options.label),
       space(make_space(workload, target, options.narrowing)),

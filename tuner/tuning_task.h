@@ -20,6 +20,7 @@ namespace hone {
 struct TuningTaskOptions {
   std::string label;  ///< its name in progress and reports
   double weight = 1;
+  bool has_warm_constants = false;                           ///< as of TaskSetup
   Narrowing narrowing;                                       ///< tune a sub-space
   uint64_t seed = 0;                                         ///< of the cost model and of the search
   size_t most_features = CompiledCandidates::kMostFeatures;  ///< kept at a time
@@ -30,6 +31,7 @@ class TuningTask {
  public:
   const Workload workload;
   const double weight;
+  const bool has_warm_constants;
   const std::string text, label;
   const Space space;
   CompiledCandidates candidates;

@@ -140,8 +140,9 @@ std::vector<ModelTask> model_tasks(const Graph& g, const Growth* growth) {
     const auto steps = steps_of(n.workload);
     const Workload w = step_of(n.workload);
     const auto [it, is_new] = known.emplace(to_string(w), tasks.size());
-    if (is_new) tasks.push_back({w, 0});
+    if (is_new) tasks.push_back({w});
     tasks[it->second].count += steps ? steps->how.count : 1;
+    ++tasks[it->second].nodes;
   }
   return tasks;
 }

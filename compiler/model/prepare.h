@@ -44,10 +44,11 @@ Graph prepare_growing(GrowingModel imported, const PassContext& context, const T
 /// Lets equal constants of the graphs, which are of one model's bindings, share their elements.
 void share_constants(const std::vector<Graph*>& graphs);
 
-/// A workload of a model, and how many of its nodes it is.
+/// A workload of a model, and how often it runs: nodes, or steps of these.
 struct ModelTask {
   Workload workload;
-  int count = 0;
+  int64_t count = 0;
+  int64_t nodes = 0;  ///< that hold its constants: fewer than `count` where steps read the same ones again
 };
 /// The workloads of a graph behind all passes, each once, in the order in which they occur; views are none. `growth`:
 /// of a graph whose caches grow in place; null for others.

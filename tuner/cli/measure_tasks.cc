@@ -48,6 +48,7 @@ StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const
   TuningTaskOptions options;
   options.label = short_text(w.workload);
   options.weight = w.weight;
+  options.has_warm_constants = w.times_per_constant >= 2;
   options.narrowing = f.narrowing;
   options.seed = f.seed;
   options.most_features = most_features;
@@ -90,7 +91,7 @@ double constant_bytes(const std::vector<WeightedWorkload>& model) {
   for (const WeightedWorkload& w : model)
     for (const auto& [tensor, role] : define(w.workload).inputs)
       if (role == ParamRole::kConstant)
-        bytes += w.weight * static_cast<double>(element_count(tensor->shape)) *
+        bytes += w.weight / w.times_per_constant * static_cast<double>(element_count(tensor->shape)) *
                  static_cast<double>(tensor->buffer->dtype.bytes());
   return bytes;
 }
@@ -144,7 +145,7 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
   for (const auto& task : tasks)
     // A copy has no operations, and its speed must be above 0 all the same.
     setups.push_back({task->text, target, task->label, std::max(1.0, flops(task->workload)), task->weight, task->space,
-                      task->candidates, *task->searcher});
+                      task->candidates, *task->searcher, task->has_warm_constants});
   StatusOr<TasksOutcome> outcome =
       run_tasks(setups, {measurer, log, cores, progress, clock, unix_ms, io.interrupts}, options);
   const bool is_lost = db::is_lost(outcome.status());

@@ -46,12 +46,15 @@ namespace {
 std::vector<WeightedWorkload> tasks_of(const std::vector<ModelGraph>& variants) {
   std::vector<WeightedWorkload> tasks;
   std::map<std::string, size_t> places;
+  std::vector<double> nodes;  // by task
   for (const ModelGraph& variant : variants)
     for (const ModelTask& task : model_tasks(variant.graph, variant.growth())) {
       const auto [at, is_new] = places.try_emplace(to_string(task.workload), tasks.size());
-      if (is_new) tasks.push_back({task.workload, 0});
-      tasks[at->second].weight += task.count;
+      if (is_new) tasks.push_back({task.workload, 0}), nodes.push_back(0);
+      tasks[at->second].weight += static_cast<double>(task.count);
+      nodes[at->second] += static_cast<double>(task.nodes);
     }
+  for (size_t t = 0; t < tasks.size(); ++t) tasks[t].times_per_constant = tasks[t].weight / nodes[t];
   return tasks;
 }
 

@@ -17,6 +17,7 @@ namespace hone {
 struct WeightedWorkload {
   Workload workload;
   double weight = 1;
+  double times_per_constant = 1;  ///< how often it runs, one time after the other, on the same constants
 };
 
 /// The tasks of `text`, at least one, each once. Errors are one line, `PATH:LINE: what`.

@@ -127,7 +127,7 @@ class Confirmation {
     // Candidates are built again first, which takes up to a tenth of a second each.
     if (hurry_ && candidates.size() > kHurriedFinalists) candidates.resize(kHurriedFinalists);
     while (hurry_ && candidates.size() > 1 && 3 * round_seconds() > most) candidates.pop_back();
-    wire::MeasureProfile profile = o_.profile;
+    wire::MeasureProfile profile = tasks_[answer.task].setup().profile_of(o_.profile);
     profile.best_seconds = 0;
     profile.min_repeat_ms = kConfirmRepeatMs;
     profile.repeats = static_cast<uint32_t>(std::clamp(most / round_seconds(), 3.0, kConfirmRepeats));

@@ -82,7 +82,7 @@ TEST_F(Prepare, TasksAreTheWorkloadsAndHowOftenEachRuns) {
 TEST_F(Prepare, TasksAreAllLayersThatAreBuilt) {
   SmallModel().write(file_);
   const Graph g = prepare().graph;
-  int count = 0;
+  int64_t count = 0;
   for (const ModelTask& t : model_tasks(g)) count += t.count;
   const Layers layers = make_layers(g, target_, "m", Storage(g), std::vector<int64_t>(g.values.size(), 64),
                                     [](const Workload&, const Target&, const Space& space) {

@@ -87,6 +87,7 @@ TEST(Recurrent, AStepIsWhatIsTuned) {
   ASSERT_EQ(tasks.size(), 1u);
   EXPECT_EQ(to_string(tasks[0].workload), "lstm(batch=1,hidden=37,dtype=f32,f=sigmoid,g=tanh,h=tanh)");
   EXPECT_EQ(tasks[0].count, 9);
+  EXPECT_EQ(tasks[0].nodes, 1) << "one tensor of weights for all steps";
 }
 
 TEST(Recurrent, SeveralStepsHaveNoProgramOfTheirOwn) {

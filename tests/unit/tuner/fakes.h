@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "tests/fakes/fake_clock.h"
@@ -72,10 +73,11 @@ class FakeMeasurer final : public Measurer {
   size_t at_once = 5;
   std::function<void()> on_collect;
 
-  std::vector<std::string> proposed;  ///< configs of trial jobs, in the order submitted, as `task config`
-  std::vector<std::string> measured;  ///< configs, once a trial job
-  bool tells_of_cancelled = false;    ///< what is cancelled comes back so
-  std::vector<MeasureJob> several;    ///< jobs of more than one candidate, and of the last of them the first
+  std::vector<std::string> proposed;                ///< configs of trial jobs, in the order submitted, as `task config`
+  std::vector<std::string> measured;                ///< configs, once a trial job
+  std::map<size_t, std::set<bool>> cold_constants;  ///< by task: what the profiles of its jobs say
+  bool tells_of_cancelled = false;                  ///< what is cancelled comes back so
+  std::vector<MeasureJob> several;  ///< jobs of more than one candidate, and of the last of them the first
   std::set<uint64_t> submitted, acked;
   wire::Summary last_summary;
 
@@ -98,6 +100,7 @@ class FakeMeasurer final : public Measurer {
   void submit(std::vector<MeasureJob> jobs) override {
     for (MeasureJob& j : jobs) {
       if (!submitted.insert(j.seq).second) throw std::logic_error("a seq was used twice");
+      cold_constants[j.task].insert(j.profile.cold_constants);
       if (j.candidates.size() == 1) proposed.push_back(std::to_string(j.task) + " " + j.candidates[0]->config_text);
       queue_.push_back(std::move(j));
     }

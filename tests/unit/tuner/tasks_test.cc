@@ -63,7 +63,8 @@ struct Several {
   StatusOr<TasksOutcome> go() {
     std::vector<TaskSetup> setups;
     for (One& t : tasks)
-      setups.push_back({t.workload, "llvm -mcpu=fake", "", t.flops, t.weight, t.space, t.candidates, *t.searcher});
+      setups.push_back({t.workload, "llvm -mcpu=fake", "", t.flops, t.weight, t.space, t.candidates, *t.searcher,
+                        t.workload.starts_with("step")});
     return run_tasks(setups,
                      {measurer, log, cores, progress, clock, [] { return int64_t{1'700'000'000'000}; },
                       [this] { return interrupts; }},
@@ -109,6 +110,20 @@ TEST(Tasks, WeightsCount) {
   const auto out = s.go();
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_GT(out->tasks[1].trials, 3 * out->tasks[0].trials);
+}
+
+// Steps of a recurrent layer read the same weights again: trials and finalists are measured so.
+TEST(Tasks, ConstantsAreColdButForThoseThatAreReadAgain) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Several s(space, log);
+  s.add("layer(n=1)", 1e7, 1, space);
+  s.add("step(n=1)", 1e7, 100, space);
+  s.options.trials = 60;
+  s.options.profile.cold_constants = true;
+  ASSERT_TRUE(s.go().ok());
+  EXPECT_EQ(s.measurer.cold_constants[0], std::set<bool>{true});
+  EXPECT_EQ(s.measurer.cold_constants[1], std::set<bool>{false});
 }
 
 TEST(Tasks, AModelsSearchEndsWithItsGains) {
