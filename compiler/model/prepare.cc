@@ -46,6 +46,7 @@ OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target) {
   PassContext of_target = context;
   of_target.lanes = target.is_gpu() ? 0 : target.lanes(32);
+  of_target.part_alignment = target.is_gpu() ? kGpuAlignment : 1;
   std::vector<Pass<Graph>> passes = graph_passes(of_target);
   if (!target.is_gpu()) return passes;
   // What makes of convolutions what CPUs' vectors want: the templates of GPUs compute them as they are.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/ir/layout.h"
@@ -56,6 +57,7 @@ std::vector<std::string> activations_of(const NodeContext& c, std::vector<std::s
       const double v = is_given ? static_cast<double>(given[n]->floats(taken[n]++))
                        : n == 0 ? known->alpha
                                 : known->beta;
+      HONE_USER_CHECK(std::isfinite(v)) << (n == 0 ? "activation_alpha=" : "activation_beta=") << v;
       chain.replace(at, place.size(), plain_number(v, t));
     }
     out.push_back(std::move(chain));
@@ -80,13 +82,17 @@ class Recurrence {
   Recurrence(NodeContext& c, Cell cell) : c_(c), l_(c.l), cell_(std::move(cell)) {
     const Operand& w = c.in(1);
     const int64_t gates = cell_.gates;
-    batch_first_ = c.number("layout", 0) != 0;
+    const int64_t layout = c.number("layout", 0);
+    HONE_USER_CHECK(layout == 0 || layout == 1) << "layout=" << layout;
+    batch_first_ = layout == 1;
     HONE_USER_CHECK(c.in(0).rank() == 3) << "an input " << to_string(c.in(0).type);
     x_ = batch_first_ ? l_.transpose(c.in(0), {1, 0, 2}) : c.in(0);
     HONE_USER_CHECK(w.rank() == 3 && w.type.shape[1] % gates == 0 && !x_.is_empty() && !w.is_empty())
         << to_string(c.in(0).type) << " with weights " << to_string(w.type);
     steps_ = x_.type.shape[0], batch_ = x_.type.shape[1], hidden_ = w.type.shape[1] / gates;
     directions_ = w.type.shape[0];
+    HONE_USER_CHECK(c.number("hidden_size", hidden_) == hidden_)
+        << "hidden_size=" << c.number("hidden_size", hidden_) << " with weights " << to_string(w.type);
     const std::string direction = c.text("direction", "forward");
     HONE_USER_CHECK(direction == "forward" || direction == "reverse" || direction == "bidirectional")
         << "direction=" << direction;
@@ -123,7 +129,7 @@ class Recurrence {
     const DType t = x_.type.dtype;
     const size_t each = cell_.activations.size(), wanted = each * static_cast<size_t>(directions_);
     std::vector<std::string> names;
-    if (const Attribute* given = c_.find("activations")) {
+    if (const Attribute* given = c_.find("activations"); given && given->strings_size() > 0) {
       names.assign(given->strings().begin(), given->strings().end());
       HONE_USER_CHECK(names.size() == wanted) << names.size() << " activations; it has " << wanted;
     }
@@ -132,6 +138,7 @@ class Recurrence {
     if (!c_.find("clip")) return;
     const double most = c_.real("clip", 0);
     HONE_USER_CHECK(most > 0) << "clip=" << most;
+    if (std::isinf(most)) return;
     // Of sums of gates; the third activation is of the cell state.
     for (size_t i = 0; i < activations_.size(); ++i)
       if (i % each < 2)

@@ -27,6 +27,8 @@ struct PassContext {
   MeasuredTime measured = {};
   /// Told which workloads a pass would compare if they were measured, for the tuner to do so; null: nobody asks.
   std::vector<Workload>* alternatives = nullptr;
+  /// Bytes: where a part of a tensor must begin not to be a copy.
+  int64_t part_alignment = 1;
   /// Caches that grow in place; null: there are none.
   const Growth* growth = nullptr;
 };
@@ -98,7 +100,7 @@ std::optional<Workload> planar_product_of(const Graph& g, const Node& n, const P
 /// one with all channels, and slices of what it gives. Not where a concatenation or the caller has places for the
 /// parts.
 Graph merge_siblings(const Graph& g, const PassContext& context);
-/// A layer of several steps (ops/steps.h)   ->   a node for each, on slices, and a concatenation of what they give
+/// A layer of several steps (ops/steps.h)   ->   a node for each, on its parts, and a concatenation of what they give
 /// For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
 Graph unroll_steps(const Graph& g, const PassContext& context);
 /// The operator with `f+g` in its epilogue   ->   the operator with f, elementwise(g) behind it

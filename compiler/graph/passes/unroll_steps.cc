@@ -18,7 +18,8 @@ constexpr int64_t kMostSteps = 4096;
 
 class StepUnroller {
  public:
-  StepUnroller(const Graph& g, const PassContext& context) : rebuild_(g, context), b_(rebuild_.builder()) {}
+  StepUnroller(const Graph& g, const PassContext& context)
+      : rebuild_(g, context), b_(rebuild_.builder()), alignment_(context.part_alignment) {}
 
   Graph run() {
     return rebuild_.run([&](const Node& n) {
@@ -51,11 +52,16 @@ class StepUnroller {
     for (size_t o = 0; o < made.size(); ++o) {
       const bool is_part = how.params[now.size() + o].kind == Kind::kPart;
       if (is_part && how.is_backwards) std::reverse(parts[o].begin(), parts[o].end());
-      rebuild_.stand_in(n.outputs[o], is_part ? b_.add_one("concat", {{"axis", "0"}}, parts[o]) : made[o]);
+      rebuild_.stand_in(n.outputs[o], is_part ? joined(std::move(parts[o])) : made[o]);
     }
   }
 
+  // Where a part does not begin where one must, it is copied: by its number, so that all parts share a kernel.
   ValueId part_of(ValueId whole, int64_t part, const Extents& shape) {
+    if (const TensorType& t = b_.type(whole); element_count(shape) * t.dtype.bytes() % alignment_ != 0) {
+      HONE_ICHECK(shape[0] == 1) << "a step's part of " << shape[0] << " rows";
+      return b_.add_one("gather", {{"axis", "0"}}, {whole, b_.constant(TensorData::of_numbers({part}))});
+    }
     const size_t rank = shape.size();
     Extents begin(rank, 0);
     begin[0] = part * shape[0];
@@ -66,8 +72,25 @@ class StepUnroller {
                       {whole});
   }
 
+  // A concatenation has a limited number of parts.
+  ValueId joined(std::vector<ValueId> parts) {
+    constexpr size_t kMostParts = 256;
+    while (parts.size() > 1) {
+      std::vector<ValueId> longer;
+      for (size_t at = 0; at < parts.size(); at += kMostParts) {
+        const std::vector<ValueId> some(
+            parts.begin() + static_cast<std::ptrdiff_t>(at),
+            parts.begin() + static_cast<std::ptrdiff_t>(std::min(at + kMostParts, parts.size())));
+        longer.push_back(some.size() == 1 ? some[0] : b_.add_one("concat", {{"axis", "0"}}, some));
+      }
+      parts = std::move(longer);
+    }
+    return parts[0];
+  }
+
   Rebuild rebuild_;
   GraphBuilder& b_;
+  const int64_t alignment_;
 };
 
 }  // namespace

@@ -243,8 +243,14 @@ TEST(Recurrent, ActivationsWithNumbers) {
   expect_as_step_by_step(r, affine);
   name->set_strings(0, "Cube");
   EXPECT_THAT(ModelFolder().refusal(affine), HasSubstr("activation Cube is not supported"));
+  alpha->set_floats(0, INFINITY);
+  name->set_strings(0, "Affine");
+  EXPECT_THAT(ModelFolder().refusal(affine), HasSubstr("activation_alpha=inf"));
   name->add_strings("Tanh");
   EXPECT_THAT(ModelFolder().refusal(affine), HasSubstr("2 activations; it has 1"));
+  name->clear_strings();  // as if there were none
+  r.f = [](double v) { return std::tanh(v); };
+  expect_as_step_by_step(r, affine);
 }
 
 TEST(Recurrent, ALayerIsOneNode) {
@@ -254,6 +260,21 @@ TEST(Recurrent, ALayerIsOneNode) {
   const Graph g = f.import(model_of(l)).graph;
   EXPECT_EQ(count_of(g, "lstm"), 1);
   EXPECT_LT(g.nodes.size(), 12u) << to_string(g);
+}
+
+// More steps than a concatenation has parts; parts that begin anywhere are gathered by one kernel.
+TEST(Recurrent, ManyStepsOneByOne) {
+  Layer l{"RNN", 1, 300, 1, 2, 3};
+  l.draw(1);
+  const ModelFolder f;
+  const Graph g = f.import(model_of(l)).graph;
+  PassContext context = test_context();
+  context.part_alignment = 512;
+  const Graph unrolled = unroll_steps(g, context);
+  EXPECT_EQ(count_of(unrolled, "rnn"), 300);
+  EXPECT_EQ(count_of(unrolled, "gather"), 300);
+  EXPECT_EQ(count_of(unrolled, "concat"), 3);
+  expect_same_values(g, unrolled);
 }
 
 TEST(Recurrent, GpusHaveALimitOfSteps) {
@@ -284,6 +305,7 @@ TEST(Recurrent, RefusesWhatDoesNotFit) {
   EXPECT_THAT(lstm({2, 1, 3}, {2, 8, 3}, {2, 8, 2}), HasSubstr("forward with f32[2, 8, 3]"));
   EXPECT_THAT(lstm({2, 1, 4}, {1, 8, 3}, {1, 8, 2}), HasSubstr("times"));
   EXPECT_THAT(lstm({}, {1, 8, 3}, {1, 8, 2}), HasSubstr("an input f32[]"));
+  EXPECT_THAT(lstm({2, 1, 3}, {1, 12, 3}, {1, 12, 3}), HasSubstr("hidden_size=2 with weights f32[1, 12, 3]"));
   for (const bool is_input : {true, false}) {
     TestModel m(14);
     m.input("x", is_input ? std::vector<TestDim>{} : std::vector<TestDim>{1, 2, 3});

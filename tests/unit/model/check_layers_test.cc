@@ -109,6 +109,22 @@ TEST_F(CheckLayers, PassesOverWhatTheOperatorDoesNotAdmit) {
   EXPECT_EQ(c.rounds, 7u);
 }
 
+// The reference computes in f64, where it comes back: 1e40 * 0 is no NaN there.
+TEST_F(CheckLayers, WhatOverflowsIsHeldToTheNaiveProgram) {
+  const auto with = [](const std::string& op) {
+    return graph("graph g\ninput \"x\" %x f32[4, 8]\n%y = elementwise(op=" + op +
+                 ",shape=4x8,dtype=f32) %x   # last\noutput \"y\" %y f32[4, 8]\n");
+  };
+  const Graph g = with("mul[1e+30]+mul[1e+30]+mul[0]");
+  const std::vector<TensorData> inputs = seeded_inputs(g);
+  EXPECT_EQ(check_layers(g, default_layers(g, target), target, inputs, {.seconds = 0}).wrong, "");
+  Layers layers = default_layers(g, target);
+  layers.kernels.at(0).module = default_layers(with("mul[0]"), target).kernels.at(0).module;
+  EXPECT_EQ(check_layers(g, layers, target, inputs, {.seconds = 0}).wrong, "") << "as the reference";
+  layers.kernels.at(0).module = default_layers(with("add[1.0]"), target).kernels.at(0).module;
+  EXPECT_THAT(check_layers(g, layers, target, inputs, {.seconds = 0}).wrong, HasSubstr("output element"));
+}
+
 TEST_F(CheckLayers, IndicesStayReal) {
   const Graph g = graph(
       "graph g\ninput \"t\" %t f32[4, 8]\ninput \"i\" %i s64[3]\n"
