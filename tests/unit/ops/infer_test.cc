@@ -49,7 +49,7 @@ TEST(Infer, EveryWorkloadFollowsFromItsInputsAndTheRest) {
     const Inferred found = infer(known.workload.task(), not_said(known.workload, known.inputs), known.inputs);
     EXPECT_EQ(to_string(found.workload), to_string(known.workload));
     EXPECT_EQ(found.outputs, known.outputs);
-    ASSERT_EQ(found.outputs.size(), 1u);
+    ASSERT_GE(found.outputs.size(), 1u);
   }
 }
 
