@@ -71,7 +71,7 @@ int32_t GpuLauncher::code_of(Status status) {
   status_ = std::move(status);
   return status_.ok()                                           ? HONE_OK
          : status_.code() == absl::StatusCode::kInvalidArgument ? HONE_BAD_ARGUMENTS
-         : status_.code() == absl::StatusCode::kAborted         ? HONE_NO_RESULT
+         : status_.code() == absl::StatusCode::kDataLoss        ? HONE_NO_RESULT  // no device says so
                                                                 : HONE_GPU_FAILED;
 }
 

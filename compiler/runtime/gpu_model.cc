@@ -72,7 +72,7 @@ Status GpuModels::call_host(const BoundStep& step) {
     if (i < inputs) HONE_RETURN_IF_ERROR(device_.read(*step.arguments[i], on_host[i], step.on_host[i].bytes()));
   }
   if (const int32_t code = step.host->call(step.host->numbers, on_host.data(), step.on_host.back().data()))
-    return code == HONE_NO_RESULT ? absl::AbortedError("the model takes a branch that its shapes do not allow")
+    return code == HONE_NO_RESULT ? absl::DataLossError("the model takes a branch that its shapes do not allow")
                                   : absl::InternalError(fmt::format("a function on the host returned code {}", code));
   for (size_t i = inputs; i < tensors; ++i)
     HONE_RETURN_IF_ERROR(device_.write(*step.arguments[i], on_host[i], step.on_host[i].bytes()));

@@ -27,7 +27,8 @@ class GpuModels {
   /// `device` must outlive it.
   GpuModels(Device& device, LoadProgram load) : device_(device), load_(std::move(load)) {}
 
-  /// On tensors of the device, with an arena that the caller has there. Does not wait.
+  /// On tensors of the device, with an arena that the caller has there. Waits for nothing but steps on the host, of
+  /// which one without a result (HONE_NO_RESULT) is DataLoss.
   Status run(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena);
   /// On row-major tensors on the CPU: copies the inputs, runs, waits once, copies the outputs back.
   Status run_plain(const HoneGpuModel& model, const DLTensor* const* args);

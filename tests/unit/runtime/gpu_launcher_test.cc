@@ -217,6 +217,31 @@ TEST_F(GpuModelTest, RunsOnTensorsOfTheDevice) {
   EXPECT_EQ(fake_->buffers, 5) << "four of the caller's, the weights";
 }
 
+// Adds a number to each element; without a result where that is 0.
+int32_t add_number(const int64_t* numbers, void* const* tensors, void*) {
+  for (int i = 0; i < 4; ++i)
+    static_cast<float*>(tensors[1])[i] = static_cast<const float*>(tensors[0])[i] + static_cast<float>(numbers[0]);
+  return numbers[0] == 0 ? HONE_NO_RESULT : HONE_OK;
+}
+
+TEST_F(GpuModelTest, AStepOnTheHost) {
+  int64_t numbers[] = {5};
+  const HoneGpuHostFunction host{&add_number, numbers, 1, 0};
+  const HoneGpuStep steps[3] = {steps_[0], {"n2", "host", nullptr, &host, second_, 2}, steps_[2]};
+  model_.steps = steps;
+  for (int i = 0; i < 4; ++i) a_.as<float>()[i] = static_cast<float>(i);
+  ASSERT_EQ(plain_model(), HONE_OK) << why();
+  EXPECT_EQ(values(b_), (std::vector<float>{5, 7, 9, 11}));
+  numbers[0] = 0;
+  EXPECT_EQ(plain_model(), HONE_NO_RESULT);
+  EXPECT_THAT(why(), HasSubstr("branch that its shapes do not allow"));
+  numbers[0] = 5;
+  EXPECT_EQ(plain_model(), HONE_OK) << "as if nothing had happened: " << why();
+  fake_->failures["cuCtxSynchronize"] = 700;
+  EXPECT_EQ(plain_model(), HONE_GPU_FAILED) << "a device that is lost has a reason of its own";
+  fake_->failures.clear();
+}
+
 TEST_F(GpuModelTest, SaysWhatIsWrong) {
   EXPECT_EQ(plain(model_.head, {a_.view(), b_.view()}), HONE_BAD_ARGUMENTS);
   EXPECT_EQ(why(), "2 tensors for 3 parameters");
