@@ -96,8 +96,8 @@ double host_seconds(const HostFunction& f) {
 
 }  // namespace
 
-std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment) {
-  const Storage storage(g, nullptr, alignment);
+std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes, bool is_gpu) {
+  const Storage storage(g, nullptr, is_gpu ? kGpuAlignment : 1);
   const Neighbours neighbours(g);
   std::vector<LayerNotes> out;
   for (const Layer& call : layers.calls) {
@@ -108,9 +108,8 @@ std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const 
   return out;
 }
 
-std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment) {
-  const bool is_gpu = alignment == kGpuAlignment;
-  const std::vector<LayerNotes> why = layer_notes(g, layers, notes, alignment);
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, bool is_gpu) {
+  const std::vector<LayerNotes> why = layer_notes(g, layers, notes, is_gpu);
   std::string out;
   for (size_t c = 0; c < layers.calls.size(); ++c) {
     const Kernel& k = layers.kernels[layers.calls[c].kernel];
@@ -118,8 +117,8 @@ std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes&
     out += fmt::format("{:4} {}\n     {}\n     config: {}\n", c, node.origin, to_string(k.workload),
                        k.host ? "none: a function in C, on one thread" : k.source);
     if (k.host && is_gpu)
-      out += fmt::format("     on the host: {} bytes are copied there, {} back\n", k.host->input_bytes(),
-                         k.host->output_bytes());
+      out += fmt::format("     on the host: {} bytes are copied there, {} back\n", bytes_of_all(k.host->inputs),
+                         bytes_of_all(k.host->outputs));
     if (const Layer& call = layers.calls[c]; call.region == 0 && !call.is_divided)
       out += "     on one thread\n";
     else if (call.region > 0)

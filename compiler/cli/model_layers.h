@@ -13,8 +13,8 @@ namespace hone {
 
 /// Of each layer, in order: what it computes (the model's nodes that it stands for), its workload, where its config is
 /// from and, where it only moves elements or computes each by itself, why no other layer does that along the way; where
-/// measurements chose its layout, which. `alignment`: of parts of buffers, as of Storage.
-std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, int64_t alignment = 1);
+/// measurements chose its layout, which. Of a GPU's also what steps on the host copy.
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, bool is_gpu = false);
 
 /// Why a layer that only moves elements, or computes each by itself, is one; why a convolution lies in its layout.
 /// Empty where nothing is known.
@@ -23,7 +23,7 @@ struct LayerNotes {
 };
 /// Of each layer, in order.
 std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes,
-                                    int64_t alignment = 1);
+                                    bool is_gpu = false);
 
 /// Of each kernel: seconds, run by itself on this machine, which is `target`, on seeded inputs that are in its caches;
 /// so a layer may take longer in the model. `gpu`: the device of a GPU's target; null for CPUs.

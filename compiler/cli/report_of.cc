@@ -33,7 +33,7 @@ std::string threads_text(const Layer& call, int threads) {
 
 std::vector<ReportLayer> layers_of(const ReportedVariant& v) {
   const Layers& layers = v.built.layers;
-  const std::vector<LayerNotes> notes = layer_notes(v.graph, layers, v.notes);
+  const std::vector<LayerNotes> notes = layer_notes(v.graph, layers, v.notes, v.target.is_gpu());
   std::vector<ReportLayer> out;
   for (size_t c = 0; c < layers.calls.size(); ++c) {
     const Layer& call = layers.calls[c];

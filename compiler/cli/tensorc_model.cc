@@ -299,8 +299,7 @@ class ModelCommand {
       const BuiltVariant& variant = built_.variants[v];
       const Graph& g = *variants_[v].graph;
       if (!variant.name.empty() && (o_.explain || o_.profile)) out_ << variant.name << ":\n";
-      if (o_.explain)
-        out_ << layers_text(g, variant.layers, prepared_of(v).notes, target_.is_gpu() ? kGpuAlignment : 1);
+      if (o_.explain) out_ << layers_text(g, variant.layers, prepared_of(v).notes, target_.is_gpu());
       std::vector<double>& seconds = figures_[v].kernel_seconds;
       if (o_.profile || (!o_.reports.empty() && is_here())) {
         HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target, gpu_.device()));

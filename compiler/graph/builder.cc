@@ -114,6 +114,21 @@ ValueId GraphBuilder::add_one(std::string_view op, const AttributeTexts& given, 
   return ids[0];
 }
 
+ValueId GraphBuilder::concat(std::vector<ValueId> parts, size_t axis, const std::string& name) {
+  constexpr size_t kMostParts = 256;
+  const AttributeTexts given{{"axis", std::to_string(axis)}};
+  while (parts.size() > kMostParts) {
+    std::vector<ValueId> groups;
+    for (auto at = parts.begin(); at < parts.end();) {
+      const auto end = at + std::min<std::ptrdiff_t>(kMostParts, parts.end() - at);
+      groups.push_back(concat({at, end}, axis));
+      at = end;
+    }
+    parts = std::move(groups);
+  }
+  return parts.size() == 1 ? parts[0] : add_one("concat", given, parts, name);
+}
+
 void GraphBuilder::output(const std::string& name, ValueId value, const TensorType& type,
                           std::optional<Port::Extent> extent) {
   graph_.outputs.push_back({name, value, type, extent});

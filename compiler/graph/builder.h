@@ -34,6 +34,9 @@ class GraphBuilder {
   /// The same of an operator with one output.
   ValueId add_one(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
                   const std::string& name = "");
+  /// `parts`, at least one, behind each other along an axis: in groups first where they are more than `concat` takes.
+  /// One part stays itself.
+  ValueId concat(std::vector<ValueId> parts, size_t axis, const std::string& name = "");
   /// A node whose workload is complete.
   std::vector<ValueId> add(const Workload& w, const std::vector<ValueId>& inputs,
                            const std::vector<std::string>& names = {});

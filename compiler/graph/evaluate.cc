@@ -32,8 +32,8 @@ TensorData to_physical(const TensorData& data, const PhysicalTypes::Tensor& t) {
 
 Module naive_module(const Workload& w) {
   const auto steps = steps_of(w);
-  const Definition d = collapse(define(step_of(w)));
-  Module m = lower(Schedule(d.inputs, d.outputs), {});
+  const Definition d = collapse(define(steps ? steps->step : w));
+  const Module m = lower(Schedule(d.inputs, d.outputs), {});
   return steps ? repeat(m, steps->how) : m;
 }
 

@@ -3,18 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
-#include "compiler/check/checker.h"
 #include "compiler/check/inputs.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/host/local_gpu.h"
 #include "compiler/host/local_kernel.h"
-#include "compiler/reference/reference.h"
+#include "compiler/host/local_reference.h"
 #include "compiler/runtime/time_kernel.h"
 
 namespace hone {
 namespace {
+
+constexpr double kReferenceBudget = 1e9;  // multiply-adds for each output
 
 std::vector<char> logical_input(const Param& p, size_t index, uint64_t seed) {
   std::vector<char> data(static_cast<size_t>(element_count(p.shape) * p.dtype.bytes()));
@@ -75,52 +75,28 @@ StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu,
 HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu,
                      uint64_t seed) {
   const Definition d = define(w);
-  const size_t outputs = d.outputs.size(), inputs = m.params.size() - outputs;
-  std::vector<std::vector<int64_t>> samples;
-  for (size_t o = 0; o < outputs; ++o) {
-    samples.push_back(reference_samples(d, o, seed));
-    if (!samples.back().empty()) continue;
-    samples.back().resize(static_cast<size_t>(element_count(d.outputs[o]->shape)));
-    std::iota(samples.back().begin(), samples.back().end(), 0);
-  }
+  const size_t inputs = d.inputs.size();
   HereKernel kernel(m, target, gpu);
-  LocalKernel reference(reference_module(d, sample_counts(d, samples), threads), gpu ? host_target(threads) : target);
+  LocalReference reference(d, seed, kReferenceBudget, host_target(threads));
   for (size_t i = 0; i < inputs; ++i) {
     const std::vector<char> data = logical_input(m.params[i], i, seed);
     kernel.set_input(i, data.data());
-    reference.set_input(outputs + i, data.data());
+    reference.set_input(i, data.data());
   }
-  for (size_t o = 0; o < outputs; ++o) {
-    reference.set_input(o, samples[o].data());
-    kernel.poison_output(inputs + o, m.params[inputs + o].dtype);
-  }
+  for (size_t o = 0; o < reference.outputs(); ++o) kernel.poison_output(inputs + o, m.params[inputs + o].dtype);
   HereCheck result;
-  const Status ran = kernel.run(), referenced = status_of(reference.run());
+  const Status ran = kernel.run(), referenced = reference.run();
   if (!ran.ok() || !referenced.ok()) {
     result.message = message_of(ran.ok() ? referenced : ran);
     return result;
   }
   result.ok = true;
-  for (size_t o = 0; o < outputs && result.ok; ++o) {
-    const size_t first = outputs + inputs + 3 * o;  // of the reference's three tensors
-    const DType t = m.params[inputs + o].dtype;
-    const std::vector<char> got = kernel.get_output(inputs + o), value = reference.get_output(first),
-                            tolerance = reference.get_output(first + 1), typical = reference.get_output(first + 2);
-    const auto numbers = [&](const std::vector<char>& bytes) {
-      return std::span<const double>(reinterpret_cast<const double*>(bytes.data()), samples[o].size());
-    };
-    Expected expected;
-    expected.samples = samples[o];
-    if (t.is_float())
-      expected.values = numbers(value);
-    else
-      expected.int_values = {reinterpret_cast<const int64_t*>(value.data()), samples[o].size()};
-    expected.tolerances = numbers(tolerance);
-    if (t.is_float()) expected.error_norm = error_norm_of(numbers(value), numbers(tolerance), numbers(typical));
-    const CheckResult c = check_output(got.data(), t, expected);
-    result.compared += std::ssize(samples[o]);
+  for (size_t o = 0; o < reference.outputs() && result.ok; ++o) {
+    const CheckResult c = reference.compare(o, kernel.get_output(inputs + o).data());
+    result.compared += reference.samples(o);
     result.ok = c.ok;
-    if (!c.ok) result.message = outputs == 1 ? c.message : fmt::format("'{}': {}", d.outputs[o]->name, c.message);
+    if (!c.ok)
+      result.message = reference.outputs() == 1 ? c.message : fmt::format("'{}': {}", d.outputs[o]->name, c.message);
     result.rel_error = std::max(result.rel_error, c.rel_error);
     result.max_error = std::max(result.max_error, c.max_error);
   }

@@ -1,16 +1,14 @@
 // A workload's kernel beside its reference, on the same inputs.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/check/adversarial.h"
-#include "compiler/check/checker.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/host/local_kernel.h"
-#include "compiler/ops/definition.h"
+#include "compiler/host/local_reference.h"
 
 namespace hone {
 
@@ -32,12 +30,16 @@ class CheckedLayer {
   /// Output `o` against the reference of the last run. `adversary`: on such inputs, where roundings go one way, each
   /// element is held to its own tolerance alone.
   CheckResult compare(size_t o, const void* got, std::optional<Adversary> adversary) const;
+  /// The same of those elements alone for which `only` is true, in the logical tensor.
+  CheckResult compare_only(size_t o, const void* got, const std::vector<bool>& only) const {
+    return reference_.compare(o, got, {.only = &only});
+  }
 
   /// An output as it lies in the graph, and back.
   TensorData output(size_t o, const std::vector<char>& got) const;
   TensorData logical_output(size_t o, const TensorData& data) const { return to_logical(data, types_.outputs[o]); }
   /// How many elements of an output are compared.
-  int64_t samples(size_t o) const { return static_cast<int64_t>(samples_[o].size()); }
+  int64_t samples(size_t o) const { return reference_.samples(o); }
 
  private:
   void set_reference(size_t i, const TensorData& data);
@@ -46,9 +48,7 @@ class CheckedLayer {
   LocalKernel kernel_;
   const std::vector<bool> is_packed_;
   const PhysicalTypes types_;
-  const Definition definition_;
-  std::vector<std::vector<int64_t>> samples_;  ///< by output
-  std::unique_ptr<LocalKernel> reference_;
+  LocalReference reference_;
 };
 
 }  // namespace hone

@@ -101,7 +101,8 @@ void add_ports_and_layers(const VariantBuilder& v, OrderedJson& j) {
       if (call.shares.size() == 1) j["layers"].back()["thread"] = call.shares[0].thread;
     }
     if (k.host && v.variant().target.is_gpu())
-      j["layers"].back()["copied"] = {{"to_host", k.host->input_bytes()}, {"to_device", k.host->output_bytes()}};
+      j["layers"].back()["copied"] = {{"to_host", bytes_of_all(k.host->inputs)},
+                                      {"to_device", bytes_of_all(k.host->outputs)}};
     if (call.in_place) j["layers"].back()["in_place"] = k.module.params[*call.in_place].name;
   }
 }

@@ -59,19 +59,15 @@ Lowered lower_node(const Graph& g, const Node& node, const Target& target, const
                    const SharedPackings* packings) {
   if (auto host = host_for(node, target)) return in_c(std::move(*host), target);
   const auto steps = steps_of(node.workload);
-  const Workload w = step_of(node.workload);
+  const Workload& w = steps ? steps->step : node.workload;
   const Space space = make_space(w, target);
   ChosenConfig chosen = choose(w, target, space);
   return blaming(w, [&]() -> Lowered {
     if (packings) chosen = packings->follow(g, node, target, space, chosen);
     Module m = lower_config(w, target, space, chosen.config);
-    Lowered made{.module = {}, .config = space.print(chosen.config), .source = chosen.source};
-    if (steps) {
-      made.module = repeat(m, steps->how);
-      made.step = std::move(m);
-    } else {
-      made.module = std::move(m);
-    }
+    Lowered made{
+        .module = steps ? repeat(m, steps->how) : m, .config = space.print(chosen.config), .source = chosen.source};
+    if (steps) made.step = std::move(m);
     return made;
   });
 }

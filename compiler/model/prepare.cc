@@ -139,7 +139,7 @@ std::vector<ModelTask> model_tasks(const Graph& g, const Growth* growth) {
     const Node& n = g.nodes[i];
     if (storage.is_free(i) || host_function_of(n.workload)) continue;
     const auto steps = steps_of(n.workload);
-    const Workload w = step_of(n.workload);
+    const Workload& w = steps ? steps->step : n.workload;
     const auto [it, is_new] = known.emplace(to_string(w), tasks.size());
     if (is_new) tasks.push_back({w});
     tasks[it->second].count += steps ? steps->how.count : 1;

@@ -137,8 +137,8 @@ ChosenConfig SharedPackings::follow(const Graph& g, const Node& node, const Targ
     if (!known->second.code.empty()) other = known->second.config;
   }
   if (wanted.empty()) return chosen;
-  const Workload w = step_of(node.workload);
-  const PackingSearch search(w, target, space, std::move(wanted));
+  const auto steps = steps_of(node.workload);
+  const PackingSearch search(steps ? steps->step : node.workload, target, space, std::move(wanted));
   if (search.packs_as_wanted(chosen.config)) return chosen;
   const auto found = search.find(chosen.config, other);
   if (!found) return chosen;

@@ -16,7 +16,8 @@ const Tensor& Definition::output() const {
 
 Definition define(const Workload& w) {
   HONE_USER_CHECK(w.op->define) << w.task() << " is a function in C: there is no program of it";
-  HONE_USER_CHECK(!steps_of(w)) << to_string(w) << " is several steps; one of them has a program: steps=1";
+  HONE_USER_CHECK(!steps_of(w))
+      << to_string(w) << " has several steps, which only models have; build or tune one step: leave out steps=";
   return w.op->define(w);
 }
 

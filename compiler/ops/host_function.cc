@@ -7,7 +7,7 @@ namespace hone {
 
 std::optional<HostFunction> host_function_of(const Workload& w) { return w.op->host ? w.op->host(w) : std::nullopt; }
 
-int64_t HostFunction::bytes_of_all(const std::vector<TensorType>& types) {
+int64_t bytes_of_all(const std::vector<TensorType>& types) {
   int64_t sum = 0;
   for (const TensorType& t : types) sum += element_count(t.shape) * t.dtype.bytes();
   return sum;

@@ -17,13 +17,10 @@ struct HostFunction {
   std::vector<TensorType> inputs, outputs;
   int64_t workspace_bytes = 0;
   HoneHostFunction call = nullptr;  ///< that function in this process
-
-  int64_t input_bytes() const { return bytes_of_all(inputs); }
-  int64_t output_bytes() const { return bytes_of_all(outputs); }
-
- private:
-  static int64_t bytes_of_all(const std::vector<TensorType>& types);
 };
+
+/// Bytes of all these tensors together.
+int64_t bytes_of_all(const std::vector<TensorType>& types);
 
 /// Nothing for workloads that templates make kernels of.
 std::optional<HostFunction> host_function_of(const Workload& w);

@@ -1,13 +1,13 @@
-// The numbers of recurrent layers, and one step of each written down.
+// The extents of recurrent layers (lstm, gru, rnn), read from a workload's attributes.
 #pragma once
 
 #include <cstdint>
 
-#include "compiler/ops/definition.h"
+#include "compiler/ops/workload.h"
 
 namespace hone {
 
-/// Sums of `gates` gates of `hidden` elements for each of `batch` sequences.
+/// `steps` steps of `batch` sequences, each with a state of `hidden` elements and `gates` gates over it.
 struct RecurrentShape {
   int64_t steps = 1, batch = 1, hidden = 0, gates = 1;
 };

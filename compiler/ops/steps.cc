@@ -6,11 +6,6 @@ namespace hone {
 
 std::optional<Steps> steps_of(const Workload& w) { return w.op->steps ? w.op->steps(w) : std::nullopt; }
 
-Workload step_of(const Workload& w) {
-  auto steps = steps_of(w);
-  return steps ? std::move(steps->step) : w;
-}
-
 Inferred types_of(const Workload& w, const Steps& s) {
   Inferred out = inferred(s.step);
   out.workload = w;

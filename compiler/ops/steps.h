@@ -17,9 +17,6 @@ struct Steps {
 /// Nothing for workloads that are one step.
 std::optional<Steps> steps_of(const Workload& w);
 
-/// One step of `w`, or `w` where that is one.
-Workload step_of(const Workload& w);
-
 /// The types around all steps, from those around one.
 Inferred types_of(const Workload& w, const Steps& s);
 

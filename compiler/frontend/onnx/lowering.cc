@@ -191,17 +191,6 @@ Operand Lowering::broadcast(const Operand& x, const Extents& shape) {
 }
 
 Operand Lowering::concat(const std::vector<Operand>& parts, int64_t axis) {
-  // The operator has a limit. Of more, groups are joined first: of loops of many turns.
-  constexpr size_t kMostParts = 256;
-  if (parts.size() > kMostParts) {
-    std::vector<Operand> groups;
-    for (size_t i = 0; i < parts.size(); i += kMostParts) {
-      const auto first = parts.begin() + static_cast<std::ptrdiff_t>(i);
-      groups.push_back(
-          concat({first, first + static_cast<std::ptrdiff_t>(std::min(kMostParts, parts.size() - i))}, axis));
-    }
-    return concat(groups, axis);
-  }
   Operand last;
   std::vector<ValueId> ids;
   TensorType type = parts.at(0).type;
@@ -216,7 +205,7 @@ Operand Lowering::concat(const std::vector<Operand>& parts, int64_t axis) {
   }
   if (ids.empty()) return {kNoValue, type};
   if (ids.size() == 1) return last;
-  return add("concat", {{"axis", std::to_string(axis)}}, ids);
+  return {b.concat(std::move(ids), static_cast<size_t>(axis), output_name), type};
 }
 
 Operand Lowering::slice(const Operand& x, const Extents& begin, const Extents& step, const Extents& size) {

@@ -65,16 +65,15 @@ std::vector<std::string> activations_of(const NodeContext& c, std::vector<std::s
   return out;
 }
 
-// `op` of the graph has `gates` gates and these activations, f, g and h, by default; its inputs behind x, r and h are
-// what `more` gives for a direction.
+// What LSTM, GRU and RNN differ in.
 struct Cell {
-  std::string_view op;
+  std::string_view op;  // of the graph
   int64_t gates;
-  std::vector<std::string> activations;
-  AttributeTexts attributes;
-  bool has_cell_state = false;
-  /// Of the bias of R, of the gates behind the first so many: not a part of the input's sums.
-  int64_t gates_with_bias;
+  std::vector<std::string> activations;  // f, g and h, unless the node names others
+  AttributeTexts attributes;             // of the graph's operator
+  bool has_cell_state;
+  int64_t
+      summed_biases;  // R's biases of the first so many gates are added to W x; the others are an input of their own
 };
 
 class Recurrence {
@@ -162,8 +161,8 @@ class Recurrence {
                                 l_.as(rows_of(c_.in(2), d), {cell_.gates, hidden_, hidden_}), state(5, d)};
     if (cell_.has_cell_state) inputs.push_back(state(6, d));
     AttributeTexts given = cell_.attributes;
-    if (cell_.gates_with_bias < cell_.gates)
-      inputs.push_back(l_.value(c_.has(3) ? bias_of(d, cell_.gates + cell_.gates_with_bias, 1) : zeros({hidden_})));
+    if (cell_.summed_biases < cell_.gates)
+      inputs.push_back(l_.value(c_.has(3) ? bias_of(d, cell_.gates + cell_.summed_biases, 1) : zeros({hidden_})));
     if (cell_.has_cell_state && c_.has(7)) {
       given.emplace_back("peepholes", "1");
       const Operand& p = c_.in(7);
@@ -206,8 +205,8 @@ class Recurrence {
     const Operand rows = l_.reshape(x_, {steps_ * batch_, x_.type.shape[2]});
     std::optional<Operand> bias;
     if (c_.has(3)) {
-      Operand own = bias_of(direction, cell_.gates, cell_.gates_with_bias);
-      if (cell_.gates_with_bias < cell_.gates) own = l_.concat({own, zeros({hidden_})}, 0);
+      Operand own = bias_of(direction, cell_.gates, cell_.summed_biases);
+      if (cell_.summed_biases < cell_.gates) own = l_.concat({own, zeros({hidden_})}, 0);
       bias = l_.pointwise("add", {bias_of(direction, 0, cell_.gates), own});
     }
     return l_.reshape(times(rows, w, bias), {steps_, batch_, cell_.gates * hidden_});

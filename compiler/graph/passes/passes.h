@@ -27,7 +27,7 @@ struct PassContext {
   MeasuredTime measured = {};
   /// Told which workloads a pass would compare if they were measured, for the tuner to do so; null: nobody asks.
   std::vector<Workload>* alternatives = nullptr;
-  /// Bytes: where a part of a tensor must begin not to be a copy.
+  /// Bytes: parts of tensors that begin at a multiple of this are views, others are copied.
   int64_t part_alignment = 1;
   /// Caches that grow in place; null: there are none.
   const Growth* growth = nullptr;

@@ -32,8 +32,9 @@ class StepUnroller {
  private:
   void unroll(const Node& n, const Steps& steps) {
     const Repetition& how = steps.how;
-    HONE_USER_CHECK(how.count <= kMostSteps) << "layer '" << n.origin << "' has " << how.count << " steps; "
-                                             << kMostSteps << " are supported where each is a launch of its own";
+    HONE_USER_CHECK(how.count <= kMostSteps)
+        << "layer '" << n.origin << "' has " << how.count << " steps, each of which is a launch on a GPU; at most "
+        << kMostSteps << " are supported";
     const Inferred types = inferred(steps.step);
     std::vector<ValueId> now, made;
     for (const ValueId v : n.inputs) now.push_back(rebuild_.now(v));
@@ -52,7 +53,7 @@ class StepUnroller {
     for (size_t o = 0; o < made.size(); ++o) {
       const bool is_part = how.params[now.size() + o].kind == Kind::kPart;
       if (is_part && how.is_backwards) std::reverse(parts[o].begin(), parts[o].end());
-      rebuild_.stand_in(n.outputs[o], is_part ? joined(std::move(parts[o])) : made[o]);
+      rebuild_.stand_in(n.outputs[o], is_part ? b_.concat(std::move(parts[o]), 0) : made[o]);
     }
   }
 
@@ -70,22 +71,6 @@ class StepUnroller {
                        {"step", fmt::format("{}", fmt::join(Extents(rank, 1), ":"))},
                        {"size", fmt::format("{}", fmt::join(shape, "x"))}},
                       {whole});
-  }
-
-  // A concatenation has a limited number of parts.
-  ValueId joined(std::vector<ValueId> parts) {
-    constexpr size_t kMostParts = 256;
-    while (parts.size() > 1) {
-      std::vector<ValueId> longer;
-      for (size_t at = 0; at < parts.size(); at += kMostParts) {
-        const std::vector<ValueId> some(
-            parts.begin() + static_cast<std::ptrdiff_t>(at),
-            parts.begin() + static_cast<std::ptrdiff_t>(std::min(at + kMostParts, parts.size())));
-        longer.push_back(some.size() == 1 ? some[0] : b_.add_one("concat", {{"axis", "0"}}, some));
-      }
-      parts = std::move(longer);
-    }
-    return parts[0];
   }
 
   Rebuild rebuild_;

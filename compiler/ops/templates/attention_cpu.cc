@@ -35,9 +35,7 @@ AttentionChoices choose_attention(const Workload& w, const Target& target, Knobs
   const AttentionShape& s = attention_shape(w);
   const int64_t lanes = target.lanes(accumulator_bits(w));
   AttentionChoices x{};
-  std::vector<int64_t> heights;
-  for (const int64_t t : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16})
-    if (t <= s.m && 3 * (ceil_div(s.m, t) * t - s.m) <= s.m) heights.push_back(t);
+  const std::vector<int64_t> heights = covering_heights(s.m, {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16});
   x.tile_m = knobs.choice("tile_m", heights, target.vector_registers >= 32 ? 12 : 6);
   x.n_block = knobs.choice("n_block", vector_blocks(s.n, lanes, s.n), 2 * lanes);
   x.v_block = knobs.choice("v_block", vector_blocks(s.v, lanes, s.v), 2 * lanes);

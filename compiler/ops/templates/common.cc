@@ -6,6 +6,17 @@
 
 namespace hone {
 
+int64_t choose_vector_bits(Knobs& knobs, const Target& target) {
+  std::vector<int64_t> widths{target.vector_bits};
+  if (target.vector_bits > 256) widths.insert(widths.begin(), 256);
+  return knobs.choice("vector_bits", widths, target.vector_bits);
+}
+
+std::vector<int64_t> covering_heights(int64_t extent, std::vector<int64_t> heights) {
+  std::erase_if(heights, [extent](int64_t t) { return t > extent || 3 * (ceil_div(extent, t) * t - extent) > extent; });
+  return heights;
+}
+
 std::vector<int64_t> divisors(int64_t n, int64_t limit) {
   std::vector<int64_t> out;
   for (int64_t d = 1; d <= std::min(n, limit); ++d)

@@ -16,6 +16,12 @@ namespace hone {
 /// How workers divide a parallel loop (Module::partition): one range for each, or by claiming one iteration at a time.
 inline const ChoiceWords kPartitionWords = {{0, "static"}, {1, "dynamic"}};
 
+/// The knob `vector_bits`: 256 or the target's vectors, which are the default.
+int64_t choose_vector_bits(Knobs& knobs, const Target& target);
+
+/// Of `heights` (of a tile) those that leave few surplus rows behind `extent`: at most a third of it.
+std::vector<int64_t> covering_heights(int64_t extent, std::vector<int64_t> heights);
+
 /// Divisors of `n` up to `limit`, ascending.
 std::vector<int64_t> divisors(int64_t n, int64_t limit);
 

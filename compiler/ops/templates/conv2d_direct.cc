@@ -98,10 +98,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const int64_t ic_unroll =
       knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, usual_unrolling(layout.blocked ? ic_block : group_in, 4));
   const bool unroll_kw = knobs.choice("unroll_kw", {0, 1}, 0) != 0;
-  const int64_t vector_bits = knobs.choice("vector_bits",
-                                           target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
-                                                                    : std::vector<int64_t>{target.vector_bits},
-                                           target.vector_bits);
+  const int64_t vector_bits = choose_vector_bits(knobs, target);
 
   const int64_t ic_step = layout.blocked ? ic_block : ic_unroll;
   const int64_t accumulators = oh_tile * ow[1] * registers_of(oc_block, vector_bits / accumulator_bits(w));

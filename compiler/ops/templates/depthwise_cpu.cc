@@ -55,10 +55,7 @@ DepthwiseChoices choose_depthwise(const Workload& w, const Target& target, Knobs
   x.copy_pad = knobs.choice("copy_pad", {0, 1}, 0) != 0;  // a padded copy of what a task reads
   x.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
   x.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
-  x.vector_bits = knobs.choice("vector_bits",
-                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
-                                                        : std::vector<int64_t>{target.vector_bits},
-                               target.vector_bits);
+  x.vector_bits = choose_vector_bits(knobs, target);
   x.partition = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
 
   const int64_t row = x.planes ? registers_of(x.ow[1], x.vector_bits / accumulator_bits(w))

@@ -13,7 +13,7 @@
 
 namespace hone {
 
-/// What who knows more of a definition asks for.
+/// For callers that know more of a definition than the template can see.
 struct FusedOptions {
   std::set<std::string> kept = {};               ///< stages that are computed once, in nests of their own
   std::vector<int64_t> row_choices = {1, 2, 4};  ///< rows side by side in a reduction with lanes

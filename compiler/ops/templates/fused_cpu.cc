@@ -50,10 +50,7 @@ FusedChoices choose(const Definition& d, const TensorNode* r, const Target& targ
   k.parallel =
       knobs.thread_choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
                           elements >= kWorthAThread ? 1 : 0) != 0;
-  k.vector_bits = knobs.choice("vector_bits",
-                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
-                                                        : std::vector<int64_t>{target.vector_bits},
-                               target.vector_bits);
+  k.vector_bits = choose_vector_bits(knobs, target);
 
   const int64_t register_lanes = lanes * k.vector_bits / target.vector_bits;
   const int64_t accumulators =

@@ -24,12 +24,8 @@ struct MatmulChoices {
   bool m_inside, pack_a, pack_b;
 };
 
-// The heights of a tile that leave few surplus rows at the end.
 std::vector<int64_t> tile_heights(int64_t m) {
-  std::vector<int64_t> heights;
-  for (const int64_t t : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 20, 28})
-    if (t <= m && 3 * (ceil_div(m, t) * t - m) <= m) heights.push_back(t);
-  return heights;
+  return covering_heights(m, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 20, 28});
 }
 
 // The height of a default tile beside `vectors` of columns.
@@ -81,10 +77,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
   x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
   x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
-  x.vector_bits = knobs.choice("vector_bits",
-                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
-                                                        : std::vector<int64_t>{target.vector_bits},
-                               target.vector_bits);
+  x.vector_bits = choose_vector_bits(knobs, target);
   x.partition = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
 
   const int64_t accumulators = x.tile_m * registers_of(x.n_block, x.vector_bits / accumulator_bits(w));

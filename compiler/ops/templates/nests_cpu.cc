@@ -3,6 +3,7 @@
 #include <set>
 
 #include "compiler/ops/collapse.h"
+#include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/generic.h"
 #include "compiler/ops/templates/kept_stages.h"
 #include "compiler/ops/templates/reduction_nest.h"
@@ -47,10 +48,7 @@ NestChoices choose_nests(const std::vector<const TensorNode*>& stages, const Tar
   k.unroll_k = knobs.choice("unroll_k", {1, 2, 4}, 1);
   k.parallel = knobs.thread_choice("parallel",
                                    target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 1) != 0;
-  k.vector_bits = knobs.choice("vector_bits",
-                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
-                                                        : std::vector<int64_t>{target.vector_bits},
-                               target.vector_bits);
+  k.vector_bits = choose_vector_bits(knobs, target);
   return k;
 }
 

@@ -63,10 +63,7 @@ PoolChoices choose_pool(const Workload& w, const Target& target, const ConvShape
                           {{0, "in_place"}, {1, "copy"}, {2, "copy_in_task"}, {3, "nearest"}});
   k.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
   k.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
-  k.vector_bits = knobs.choice("vector_bits",
-                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
-                                                        : std::vector<int64_t>{target.vector_bits},
-                               target.vector_bits);
+  k.vector_bits = choose_vector_bits(knobs, target);
 
   const int64_t columns = k.along_w ? 1 : k.tile_ow;
   const int64_t accumulators = k.tile_oh * columns * registers_of(k.block, lanes * k.vector_bits / target.vector_bits);

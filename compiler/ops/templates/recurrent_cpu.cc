@@ -20,31 +20,20 @@ struct RecurrentChoices {
   Split rows, columns;  // chunks (one for each task), tiles of a chunk
 };
 
-// The heights of a tile that leave few surplus rows at the end.
-std::vector<int64_t> tile_heights(int64_t batch) {
-  std::vector<int64_t> heights;
-  for (const int64_t t : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12})
-    if (t <= batch && 3 * (ceil_div(batch, t) * t - batch) <= batch) heights.push_back(t);
-  return heights;
-}
-
 RecurrentChoices choose_recurrent(const Workload& w, const Target& target, Knobs& knobs) {
   const RecurrentShape& s = recurrent_shape(w);
   const int64_t lanes = target.lanes(accumulator_bits(w)), n = s.hidden;
   RecurrentChoices x;
-  // Eight sums at least, so that none waits for itself.
+  // Eight accumulators or more hide the latency of a multiply-add.
   x.block = knobs.choice("block", vector_blocks(n, lanes, n), (s.gates > 2 ? 2 : 4) * lanes);
   const int64_t vectors = s.gates * registers_of(x.block, lanes);
-  const std::vector<int64_t> heights = tile_heights(s.batch);
+  const std::vector<int64_t> heights = covering_heights(s.batch, {1, 2, 3, 4, 5, 6, 7, 8, 10, 12});
   x.tile_b = knobs.choice("tile_b", heights, usual_rows(heights, s.batch, vectors, target));
   x.rows = chunks(ceil_div(s.batch, x.tile_b), knobs.thread_choice("tasks_b", chunk_counts(s.batch), 1));
   x.columns =
       chunks(ceil_div(n, x.block), knobs.thread_choice("tasks_j", chunk_counts(ceil_div(n, lanes)), target.threads));
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
-  x.vector_bits = knobs.choice("vector_bits",
-                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
-                                                        : std::vector<int64_t>{target.vector_bits},
-                               target.vector_bits);
+  x.vector_bits = choose_vector_bits(knobs, target);
   x.partition = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
 
   const int64_t registers = s.gates * registers_of(x.block, lanes * x.vector_bits / target.vector_bits);
@@ -54,7 +43,7 @@ RecurrentChoices choose_recurrent(const Workload& w, const Target& target, Knobs
   return x;
 }
 
-// Of a stage that reverse_compute_at() has put under `tile`: the columns as a vector, all other loops as copies.
+// Of a stage that reverse_compute_at() has put under `tile`: its columns become a vector, its other loops are unrolled.
 void vectorize_columns(Schedule& s, BlockRef stage, LoopRef tile) {
   std::vector<LoopRef> own = s.loops(stage);
   own.erase(own.begin(), std::find_if(own.begin(), own.end(), [&](LoopRef l) { return l.id == tile.id; }) + 1);
@@ -69,7 +58,7 @@ void vectorize_columns(Schedule& s, BlockRef stage, LoopRef tile) {
   for (const LoopRef l : own) s.unroll(l);
 }
 
-// Tiles of `writers[0]`, with the stages `writers` behind it, and with `sums`, over all gates that they read, inside.
+// Tiles of `writers[0]`. Each tile computes the `sums` that it needs first, and the other `writers` behind.
 void schedule_tiles(Schedule& s, const RecurrentChoices& x, const std::vector<std::string>& writers,
                     const std::vector<std::string>& sums) {
   const BlockRef writer = s.block(writers[0]);
@@ -109,7 +98,7 @@ std::vector<std::string> sums_of(const TensorNode* stage) {
   return names;
 }
 
-// Outputs follow each other in one nest; any other stage that is no sum has one of its own ahead of it.
+// All outputs are written in one nest. A stage that is neither output nor sum (a gated state) has a nest ahead of it.
 void schedule_step(Schedule& s, const RecurrentChoices& x, const Definition& d) {
   std::vector<std::string> writers;
   std::set<std::string> sums;

@@ -104,10 +104,7 @@ RowChoices choose_rows(const Definition& d, const RowGroup& g, const Target& tar
   k.parallel =
       knobs.thread_choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
                           operations_of_rows(d) >= 16384 ? 1 : 0) != 0;
-  k.vector_bits = knobs.choice("vector_bits",
-                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
-                                                        : std::vector<int64_t>{target.vector_bits},
-                               target.vector_bits);
+  k.vector_bits = choose_vector_bits(knobs, target);
   const int64_t accumulators = k.rows * registers_of(k.lanes, lanes * k.vector_bits / target.vector_bits);
   knobs.require("accumulators leave registers for data", accumulators + 2 <= target.vector_registers);
   knobs.require("the unrolled body is small", accumulators * k.unroll_k <= kMostUnrolledReduction);

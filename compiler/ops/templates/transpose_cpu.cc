@@ -34,10 +34,7 @@ TransposeChoices choose_transpose(int64_t read, int64_t written, int64_t others,
   std::vector<int64_t> widths;
   for (int64_t n = 2; n <= most && n < 2 * read; n *= 2) widths.push_back(n);
   TransposeChoices x{};
-  x.vector_bits = knobs.choice("vector_bits",
-                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
-                                                        : std::vector<int64_t>{target.vector_bits},
-                               target.vector_bits);
+  x.vector_bits = choose_vector_bits(knobs, target);
   x.read = knobs.choice("tile_read", widths.empty() ? std::vector<int64_t>{1} : widths, most);
   x.written = lanes(x.vector_bits);
   x.read_inside = knobs.choice("read_inside", {0, 1}, 0) != 0;

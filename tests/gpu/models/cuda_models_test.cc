@@ -1,9 +1,7 @@
 // Models for CUDA: built without a GPU, and run over a driver that only adds (tests/fakes/fake_cuda.h).
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 
-#include "compiler/runtime/cuda_driver.h"
-#include "tests/fakes/fake_cuda.h"
+#include "tests/fakes/fake_cuda_device.h"
 #include "tests/gpu/models/gpu_model_run.h"
 
 namespace hone {
@@ -12,21 +10,8 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-// The driver's first device, forgotten calls.
-struct OverTheDriver : testing::Test {
-  void SetUp() override {
-    void* library = dlopen(HONE_FAKE_CUDA_ADDS, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    ASSERT_TRUE(library) << dlerror();
-    fake = reinterpret_cast<FakeCudaReset>(dlsym(library, kFakeCudaReset))();
-    CudaOptions options;
-    options.library = HONE_FAKE_CUDA_ADDS;
-    options.nvrtc.libraries = {"libNoSuchNvrtc.so"};
-    driver = *load_cuda(options);
-    device = *driver->open(0);
-  }
-  FakeCuda* fake = nullptr;
-  std::unique_ptr<DeviceDriver> driver;
-  std::unique_ptr<Device> device;
+struct OverTheDriver : testing::Test, FakeCudaDevice {
+  OverTheDriver() : FakeCudaDevice(HONE_FAKE_CUDA_ADDS) {}
 };
 
 // One element a thread: the driver adds as many as there are threads.

@@ -214,6 +214,19 @@ TEST(Recurrent, AsStepByStep) {
   }
 }
 
+// Sets the activations of the layer's node, and their numbers.
+void set_activations(TestModel* m, const std::vector<std::string>& names, const Floats& alphas, const Floats& betas) {
+  const auto named = [&](const char* name) {
+    onnx::Attribute* a = m->last->add_attribute();
+    a->set_name(name);
+    return a;
+  };
+  onnx::Attribute *list = named("activations"), *alpha = named("activation_alpha"), *beta = named("activation_beta");
+  for (const std::string& name : names) list->add_strings(name);
+  for (const float v : alphas) alpha->add_floats(v);
+  for (const float v : betas) beta->add_floats(v);
+}
+
 // Alphas and betas are taken in order by those that have one.
 TEST(Recurrent, ActivationsWithNumbers) {
   Layer l{"LSTM", 4, 3, 2, 3, 5};
@@ -222,52 +235,41 @@ TEST(Recurrent, ActivationsWithNumbers) {
   l.h = [](double v) { return v < 0 ? 0.1 * v : v; };
   l.draw(3);
   TestModel m = model_of(l);
-  onnx::Attribute *names = m.last->add_attribute(), *alphas = m.last->add_attribute(), *betas = m.last->add_attribute();
-  names->set_name("activations");
-  for (const char* name : {"HardSigmoid", "ScaledTanh", "LeakyRelu"}) names->add_strings(name);
-  alphas->set_name("activation_alpha");
-  for (const float v : {0.3f, 1.5f, 0.1f}) alphas->add_floats(v);
-  betas->set_name("activation_beta");
-  for (const float v : {0.4f, 0.5f}) betas->add_floats(v);
+  set_activations(&m, {"HardSigmoid", "ScaledTanh", "LeakyRelu"}, {0.3f, 1.5f, 0.1f}, {0.4f, 0.5f});
   expect_as_step_by_step(l, m);
 
   Layer r{"RNN", 1, 2, 1, 3, 4};
-  r.f = [](double v) { return 2 * v + 1; };
   r.draw(7);
-  TestModel affine = model_of(r);
-  onnx::Attribute *name = affine.last->add_attribute(), *alpha = affine.last->add_attribute(),
-                  *beta = affine.last->add_attribute();
-  name->set_name("activations"), name->add_strings("affine");
-  alpha->set_name("activation_alpha"), alpha->add_floats(2);
-  beta->set_name("activation_beta"), beta->add_floats(1);
-  expect_as_step_by_step(r, affine);
-  name->set_strings(0, "Cube");
-  EXPECT_THAT(ModelFolder().refusal(affine), HasSubstr("activation Cube is not supported"));
-  alpha->set_floats(0, INFINITY);
-  name->set_strings(0, "Affine");
-  EXPECT_THAT(ModelFolder().refusal(affine), HasSubstr("activation_alpha=inf"));
-  name->add_strings("Tanh");
-  EXPECT_THAT(ModelFolder().refusal(affine), HasSubstr("2 activations; it has 1"));
-  name->clear_strings();  // as if there were none
+  const auto with = [&](const std::vector<std::string>& names, const Floats& alphas) {
+    TestModel one = model_of(r);
+    set_activations(&one, names, alphas, {1});
+    return one;
+  };
+  r.f = [](double v) { return 2 * v + 1; };
+  expect_as_step_by_step(r, with({"affine"}, {2}));
   r.f = [](double v) { return std::tanh(v); };
-  expect_as_step_by_step(r, affine);
+  expect_as_step_by_step(r, with({}, {}));
+  const ModelFolder f;
+  EXPECT_THAT(f.refusal(with({"Cube"}, {})), HasSubstr("activation Cube is not supported"));
+  EXPECT_THAT(f.refusal(with({"Affine"}, {INFINITY})), HasSubstr("activation_alpha=inf"));
+  EXPECT_THAT(f.refusal(with({"Affine", "Tanh"}, {1})), HasSubstr("2 activations; it has 1"));
+}
+
+Graph imported(Layer l) {
+  l.draw(1);
+  const ModelFolder f;
+  return f.import(model_of(l)).graph;
 }
 
 TEST(Recurrent, ALayerIsOneNode) {
-  Layer l{"LSTM", 4, 500, 1, 3, 5};
-  l.draw(1);
-  const ModelFolder f;
-  const Graph g = f.import(model_of(l)).graph;
+  const Graph g = imported({"LSTM", 4, 500, 1, 3, 5});
   EXPECT_EQ(count_of(g, "lstm"), 1);
   EXPECT_LT(g.nodes.size(), 12u) << to_string(g);
 }
 
 // More steps than a concatenation has parts; parts that begin anywhere are gathered by one kernel.
 TEST(Recurrent, ManyStepsOneByOne) {
-  Layer l{"RNN", 1, 300, 1, 2, 3};
-  l.draw(1);
-  const ModelFolder f;
-  const Graph g = f.import(model_of(l)).graph;
+  const Graph g = imported({"RNN", 1, 300, 1, 2, 3});
   PassContext context = test_context();
   context.part_alignment = 512;
   const Graph unrolled = unroll_steps(g, context);
@@ -278,15 +280,12 @@ TEST(Recurrent, ManyStepsOneByOne) {
 }
 
 TEST(Recurrent, GpusHaveALimitOfSteps) {
-  Layer l{"RNN", 1, 4097, 1, 1, 1};
-  l.draw(1);
-  const ModelFolder f;
-  const Graph g = f.import(model_of(l)).graph;
+  const Graph g = imported({"RNN", 1, 4097, 1, 1, 1});
   try {
     unroll_steps(g, test_context());
     FAIL() << "accepted";
   } catch (const UserError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("has 4097 steps; 4096 are supported"));
+    EXPECT_THAT(e.what(), HasSubstr("has 4097 steps, each of which is a launch on a GPU; at most 4096 are supported"));
   }
 }
 

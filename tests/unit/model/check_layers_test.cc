@@ -109,7 +109,7 @@ TEST_F(CheckLayers, PassesOverWhatTheOperatorDoesNotAdmit) {
   EXPECT_EQ(c.rounds, 7u);
 }
 
-// The reference computes in f64, where it comes back: 1e40 * 0 is no NaN there.
+// The reference computes in f64, where what overflows in f32 comes back: 1e60 * 0 is 0 there.
 TEST_F(CheckLayers, WhatOverflowsIsHeldToTheNaiveProgram) {
   const auto with = [](const std::string& op) {
     return graph("graph g\ninput \"x\" %x f32[4, 8]\n%y = elementwise(op=" + op +
@@ -122,6 +122,23 @@ TEST_F(CheckLayers, WhatOverflowsIsHeldToTheNaiveProgram) {
   layers.kernels.at(0).module = default_layers(with("mul[0]"), target).kernels.at(0).module;
   EXPECT_EQ(check_layers(g, layers, target, inputs, {.seconds = 0}).wrong, "") << "as the reference";
   layers.kernels.at(0).module = default_layers(with("add[1.0]"), target).kernels.at(0).module;
+  EXPECT_THAT(check_layers(g, layers, target, inputs, {.seconds = 0}).wrong, HasSubstr("output element"));
+}
+
+// One element overflows; the others are held to the reference as ever.
+TEST_F(CheckLayers, WhatStandsBesideAnOverflowIsHeldToTheReference) {
+  const auto with = [](const std::string& last) {
+    return graph("graph g\ninput \"x\" %x f32[4, 8]\n%y = elementwise(op=mul[1e+30]+mul[" + last +
+                 "],shape=4x8,dtype=f32) %x   # last\noutput \"y\" %y f32[4, 8]\n");
+  };
+  const Graph g = with("1e-30");
+  std::vector<float> x(32, 1.5f);
+  x[7] = 1e30f;
+  const std::vector<TensorData> inputs{
+      TensorData({f32, {4, 8}}, std::string(reinterpret_cast<const char*>(x.data()), 4 * x.size()))};
+  EXPECT_EQ(check_layers(g, default_layers(g, target), target, inputs, {.seconds = 0}).wrong, "");
+  Layers layers = default_layers(g, target);
+  layers.kernels.at(0).module = default_layers(with("1.0001e-30"), target).kernels.at(0).module;
   EXPECT_THAT(check_layers(g, layers, target, inputs, {.seconds = 0}).wrong, HasSubstr("output element"));
 }
 

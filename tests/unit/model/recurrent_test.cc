@@ -96,7 +96,7 @@ TEST(Recurrent, SeveralStepsHaveNoProgramOfTheirOwn) {
     define(w);
     FAIL() << "accepted";
   } catch (const UserError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("is several steps; one of them has a program: steps=1"));
+    EXPECT_THAT(e.what(), HasSubstr("build or tune one step: leave out steps="));
   }
 }
 

@@ -1,13 +1,11 @@
 // Programs of artifacts on a device, against the fake CUDA driver, whose kernel `scale` doubles.
 #include "compiler/runtime/gpu_launcher.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include <cstring>
 
-#include "compiler/runtime/cuda_driver.h"
-#include "tests/fakes/fake_cuda.h"
+#include "tests/fakes/fake_cuda_device.h"
 
 namespace hone {
 namespace {
@@ -32,18 +30,7 @@ int32_t reverse(const DLTensor* const* args, int32_t n, void*, const HoneRuntime
 
 class GpuLauncherTest : public testing::Test {
  protected:
-  GpuLauncherTest() {
-    void* library = dlopen(HONE_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    fake_ = reinterpret_cast<FakeCudaReset>(dlsym(library, kFakeCudaReset))();
-    CudaOptions options;
-    options.library = HONE_FAKE_CUDA;
-    options.nvrtc.libraries = {"libNoSuchNvrtc.so"};
-    driver_ = *load_cuda(options);
-    device_ = *driver_->open(0);
-    launcher_ = std::make_unique<GpuLauncher>(*device_);
-    rt_ = launcher_->runtime();
-    fake_->calls.clear();
-  }
+  GpuLauncherTest() : launcher_(std::make_unique<GpuLauncher>(*device_)), rt_(launcher_->runtime()) {}
 
   int32_t plain(const HoneGpuProgram& p, std::initializer_list<const DLTensor*> args) {
     return rt_.gpu->run_plain(rt_.gpu->self, &p, args.begin(), static_cast<int32_t>(args.size()), &rt_);
@@ -59,9 +46,9 @@ class GpuLauncherTest : public testing::Test {
   }
   std::string why() const { return message_of(launcher_->status()); }
 
-  FakeCuda* fake_;
-  std::unique_ptr<DeviceDriver> driver_;
-  std::unique_ptr<Device> device_;
+  FakeCudaDevice cuda_{HONE_FAKE_CUDA};
+  FakeCuda* const fake_ = cuda_.fake;
+  std::unique_ptr<Device>& device_ = cuda_.device;
   std::unique_ptr<GpuLauncher> launcher_;
   HoneRuntime rt_;
   HostTensor a_{kF32, {4}}, b_{kF32, {4}};
