@@ -23,10 +23,23 @@ class BufferFinder final : public Visitor {
   }
 };
 
+// How far a line reaches in each dimension: through the last one and, where the region has a dimension as a whole, on
+// through the one outside of it.
+std::vector<int64_t> line_steps(const Region& region, const Buffer& buffer) {
+  std::vector<int64_t> steps(region.extent.size(), 1);
+  int64_t rest = std::max<int64_t>(1, kLineBytes / buffer->dtype.bytes());  // elements of a line
+  for (size_t d = steps.size(); d-- > 0 && rest > 1;) {
+    steps[d] = rest;
+    const bool is_whole = as_const_int(buffer->shape[d]) == std::optional(region.extent[d]);
+    rest = is_whole ? rest / region.extent[d] : 1;
+  }
+  return steps;
+}
+
 // Steps through `region` one cache line at a time, last dimension fastest.
 std::vector<Stmt> lines_of(const Region& region, const PlacedBuffer& placed, const Facts& facts) {
   const size_t rank = region.extent.size();
-  const int64_t line = std::max<int64_t>(1, kLineBytes / placed.buffer->dtype.bytes());
+  const std::vector<int64_t> steps = line_steps(region, placed.buffer);
   std::vector<int64_t> at(rank, 0);
   std::vector<Stmt> out;
   while (static_cast<int64_t>(out.size()) < kMaxPrefetchLines) {
@@ -38,7 +51,7 @@ std::vector<Stmt> lines_of(const Region& region, const PlacedBuffer& placed, con
     out.push_back(make_prefetch(placed.buffer, std::move(indices)));
     size_t d = rank;
     while (d-- > 0) {
-      at[d] += d + 1 == rank ? line : 1;
+      at[d] += steps[d];
       if (at[d] < region.extent[d]) break;
       at[d] = 0;
     }

@@ -25,27 +25,35 @@ std::optional<int64_t> distance(const Expr& a, const Expr& b) {
 }
 
 // The first index of each lane's four bytes, when the four arguments are four neighbours: one word for all lanes, or a
-// word a lane in a row.
+// word a lane in a row. In the border of an image they may be a constant instead.
 struct Words {
   const Load* first;
   Expr base;
   bool uniform;
+  Expr inside;      // the condition under which they are read; null: always
+  Expr outside[4];  // what they are otherwise, each
 };
+
 std::optional<Words> words_of(const std::vector<Expr>& args, size_t first) {
   std::optional<Words> out;
   for (size_t t = 0; t < 4; ++t) {
     const Broadcast* spread = as<Broadcast>(args[first + t]);
-    const Load* l = as<Load>(spread ? spread->value : args[first + t]);
-    if (!l || l->indices.size() != 1) return std::nullopt;
+    const Expr& element = spread ? spread->value : args[first + t];
+    const Select* padded = as<Select>(element);
+    if (padded && padded->condition->dtype.is_vector()) return std::nullopt;
+    const Load* l = as<Load>(padded ? padded->on_true : element);
+    if (!l || l->indices.size() != 1 || (padded && !as<IntImm>(padded->on_false))) return std::nullopt;
     const Ramp* ramp = as<Ramp>(l->indices[0]);
     if (l->dtype.is_vector() && (!ramp || !is_const(ramp->stride, 4))) return std::nullopt;
-    const Expr base = ramp ? ramp->base : l->indices[0];
+    const Expr base = ramp ? ramp->base : l->indices[0], inside = padded ? padded->condition : Expr();
     if (t == 0) {
-      out = Words{l, base, spread != nullptr};
+      out = Words{l, base, spread != nullptr, inside, {}};
     } else if (!l->buffer.same_as(out->first->buffer) || (spread != nullptr) != out->uniform ||
-               distance(out->base, base) != static_cast<int64_t>(t)) {
+               distance(out->base, base) != static_cast<int64_t>(t) || bool(inside) != bool(out->inside) ||
+               (inside && !equal(inside, out->inside))) {
       return std::nullopt;
     }
+    if (padded) out->outside[t] = padded->on_false;
   }
   return out;
 }
@@ -57,11 +65,30 @@ Value* ExprEmitter::four_bytes(const Call* op, size_t first) {
   const int lanes = op->dtype.lanes;
   llvm::Type* type = type_of(op->dtype);
   if (const auto words = words_of(op->args, first);
-      words && !active_.lanes && !active_.any && !slot(words->first->buffer.get()).checked) {
+      words && !slot(words->first->buffer.get()).checked && !(options_.simt && (active_.lanes || active_.any))) {
     // All targets are little-endian: four neighbouring bytes are such a word.
-    const Address at = address(slot(words->first->buffer.get()), words->base, 1);
-    Value* word = b_.CreateAlignedLoad(words->uniform ? b_.getInt32Ty() : type, at.pointer,
-                                       llvm::Align(static_cast<uint64_t>(at.alignment)));
+    const BufferSlot& from = slot(words->first->buffer.get());
+    const Active outer = active_;
+    Value* inside = words->inside ? emit(words->inside) : nullptr;
+    if (inside) active_ = narrowed(inside);
+    const Address at = address(from, words->base, 1);
+    const llvm::Align alignment(static_cast<uint64_t>(at.alignment));
+    Value* word = nullptr;
+    if (words->uniform) {
+      word = b_.CreateAlignedLoad(b_.getInt32Ty(), guarded(at.pointer, from), alignment);
+    } else if (!active_.lanes && !active_.any) {
+      word = b_.CreateAlignedLoad(type, at.pointer, alignment);
+    } else {
+      Value* mask = active_.lanes ? active_.lanes : b_.CreateVectorSplat(lanes, active_.any);
+      word = b_.CreateMaskedLoad(type, guarded(at.pointer, from), alignment, mask);
+    }
+    active_ = outer;
+    if (inside) {
+      uint32_t border = 0;
+      for (size_t t = 0; t < 4; ++t)
+        border |= static_cast<uint32_t>(static_cast<uint8_t>(as<IntImm>(words->outside[t])->value)) << (8 * t);
+      word = b_.CreateSelect(inside, word, llvm::ConstantInt::get(word->getType(), border));
+    }
     return words->uniform ? b_.CreateVectorSplat(lanes, word) : word;
   }
   Value* word = nullptr;

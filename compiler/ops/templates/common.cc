@@ -1,8 +1,12 @@
 #include "compiler/ops/templates/common.h"
-#include "compiler/ops/conv_shape.h"
 
 #include <cmath>
 #include <set>
+
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/prologue.h"
+#include "compiler/schedule/tensor_intrinsics.h"
 
 namespace hone {
 
@@ -92,6 +96,28 @@ void reorder_tile(Schedule& s, std::vector<LoopRef> outer, const ChannelTileLoop
 void vectorize_tile(Schedule& s, const ChannelTileLoops& tile) {
   for (const LoopRef blocks : tile.blocks) s.unroll(blocks);
   s.vectorize(tile.lanes);
+}
+
+int64_t elements_of_dot(const Workload& w, int64_t block, int64_t lanes) {
+  constexpr int64_t kWord = 4;
+  const PatternAxis& vector = find_intrinsic(kDotIntrinsic).axes[0];
+  if (lanes % vector.multiple != 0 || lanes > vector.most) return 1;
+  const DTypes& types = dtypes_of(w);
+  if (!w.attributes.get<Prologue>("prologue").chain.empty()) return 1;
+  const bool is_dot = types.in == u8 && types.weight == i8 && types.accumulate == i32;
+  return is_dot && block % kWord == 0 ? kWord : 1;
+}
+
+std::pair<LoopRef, std::optional<LoopRef>> split_word(Schedule& s, LoopRef loop, int64_t elements) {
+  if (elements == 1) return {loop, std::nullopt};
+  const auto [words, element] = s.split(loop, elements);
+  return {words, element};
+}
+
+void append_words(Layout* layout, int reduced, int64_t block, int64_t elements, int axis, int64_t lanes) {
+  layout->dims.push_back({reduced, elements, block / elements});
+  layout->dims.push_back({axis, 1, lanes});
+  if (elements > 1) layout->dims.push_back({reduced, 1, elements});
 }
 
 int64_t registers_of(int64_t block, int64_t lanes) { return ceil_div(block, lanes); }

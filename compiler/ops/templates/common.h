@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compiler/ops/conv_shape.h"
@@ -62,6 +64,19 @@ void reorder_tile(Schedule& s, std::vector<LoopRef> outer, const ChannelTileLoop
                   const std::vector<LoopRef>& inner);
 /// Unrolls the blocks, makes the lanes a vector.
 void vectorize_tile(Schedule& s, const ChannelTileLoops& tile);
+
+/// The intrinsic that sums products of bytes, four at a time (schedule/tensor_intrinsics.h).
+inline constexpr std::string_view kDotIntrinsic = "dot_u8s8_s32";
+/// How many neighbouring elements of a reduction one lane's step takes: 4 bytes where the types are those of
+/// kDotIntrinsic, the input is read as it is (no prologue), they divide `block`, elements that lie together, and the
+/// intrinsic has vectors of `lanes` sums; else 1.
+int64_t elements_of_dot(const Workload& w, int64_t block, int64_t lanes);
+/// Splits a loop of a reduction into words of `elements` and the elements of a word; one element is no loop.
+std::pair<LoopRef, std::optional<LoopRef>> split_word(Schedule& s, LoopRef loop, int64_t elements);
+
+/// The end of a packed layout, from the inside: `reduced`, of extent `block`, in words of `elements`, then `lanes` of
+/// `axis`, then a word.
+void append_words(Layout* layout, int reduced, int64_t block, int64_t elements, int axis, int64_t lanes);
 
 /// Vector registers that one row of `block` lanes takes.
 int64_t registers_of(int64_t block, int64_t lanes);

@@ -65,6 +65,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
                                         : layout.blocked ? channel_blocks(group_in, lanes)
                                                          : std::vector<int64_t>{1},
                                         16);
+  const int64_t word = elements_of_dot(w, ic_block, oc_block);
   const ImageTile usual = usual_tile(registers_of(oc_block, lanes));
   columns_of_tiles.prefer = {layout.out_block ? usual.columns : kUsualColumns};
   // Where the width has few factors, the nearest one may be too wide for the registers: then the widest that is not.
@@ -96,11 +97,11 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   // Order of the reduction below the block of input channels: 0 kh kw ic, 1 kh ic kw, 2 ic kh kw.
   const int64_t order = knobs.choice("order", {0, 1, 2}, 0, {{0, "kh_kw_ic"}, {1, "kh_ic_kw"}, {2, "ic_kh_kw"}});
   const int64_t ic_unroll =
-      knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, usual_unrolling(layout.blocked ? ic_block : group_in, 4));
+      knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, usual_unrolling(layout.blocked ? ic_block / word : group_in, 4));
   const bool unroll_kw = knobs.choice("unroll_kw", {0, 1}, 0) != 0;
   const int64_t vector_bits = choose_vector_bits(knobs, target);
 
-  const int64_t ic_step = layout.blocked ? ic_block : ic_unroll;
+  const int64_t ic_step = layout.blocked ? ic_block : ic_unroll;  // word: 1 unless it is blocked
   const int64_t accumulators = oh_tile * ow[1] * registers_of(oc_block, vector_bits / accumulator_bits(w));
   knobs.require(
       "accumulators leave registers for weights and data",
@@ -108,7 +109,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   knobs.require("the output block fits a vector loop", oc_block <= Schedule::kMostLanes);
   knobs.require("input blocks divide the group", group_in % ic_step == 0);
   knobs.require("output blocks divide the group", c.groups == 1 || group_out % oc_block == 0);
-  knobs.require("unrolling divides the input block", ic_step % ic_unroll == 0);
+  knobs.require("unrolling divides the input block", ic_step / word % ic_unroll == 0);
   knobs.require("rows of a tile exist", oh_tile <= c.oh);
   knobs.require("the unrolled body is small", accumulators * ic_unroll * (unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
   if (!out) return;
@@ -148,21 +149,30 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"),
                 kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
   const auto [ic_o, ic_rest] = s.split(s.loop(conv, "ic"), ic_step);
-  const auto [ic_i, ic_u] = s.split(ic_rest, ic_unroll);
+  const auto [ic_words, ic_w] = split_word(s, ic_rest, word);
+  const auto [ic_i, ic_u] = s.split(ic_words, ic_unroll);
+  std::vector<LoopRef> tile_loops{ic_u, tile_oh, tile_ow, oc};
+  if (ic_w) tile_loops.push_back(*ic_w);
+  const auto reorder_sum = [&](std::vector<LoopRef> loops) {
+    loops.insert(loops.end(), tile_loops.begin(), tile_loops.end());
+    s.reorder(loops);
+  };
   switch (order) {
-    case 0: s.reorder({ic_o, kh, kw, ic_i, ic_u, tile_oh, tile_ow, oc}); break;
-    case 1: s.reorder({ic_o, kh, ic_i, kw, ic_u, tile_oh, tile_ow, oc}); break;
-    default: s.reorder({ic_o, ic_i, kh, kw, ic_u, tile_oh, tile_ow, oc}); break;
+    case 0: reorder_sum({ic_o, kh, kw, ic_i}); break;
+    case 1: reorder_sum({ic_o, kh, ic_i, kw}); break;
+    default: reorder_sum({ic_o, ic_i, kh, kw}); break;
   }
-  s.vectorize(oc);
+  if (!ic_w) s.vectorize(oc);
   s.unroll(tile_ow);
   s.unroll(tile_oh);
   s.unroll(ic_u);
   if (unroll_kw) s.unroll(kw);
   std::optional<LoopRef> reads_ahead;
   if (order == 0 || c.kh * c.kw == 1)  // the weights' own order
-    reads_ahead = prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", weight_bytes, ic_unroll * oc_block * element);
-  s.decompose_reduction(conv, ic_o);
+    reads_ahead =
+        prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", weight_bytes, ic_unroll * word * oc_block * element);
+  const BlockRef zeros = s.decompose_reduction(conv, ic_o);
+  if (ic_w) s.vectorize(s.loop(zeros, "oc"));
 
   // The padded input, and layouts.
   if (pad_at == kNowhere) {
@@ -185,12 +195,11 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
     s.annotate(ic_o, "prefetch:data", 1);
   s.parallel(task);
   lay_out_first_input(s, d, activation_layout(layout, ic_block, {c.n, c.ci, c.h, c.w}));
-  s.transform_layout("weight", Layout{{{0, oc_block, ceil_div(c.co, oc_block)},
-                                       {1, ic_step, group_in / ic_step},
-                                       {2, 1, c.kh},
-                                       {3, 1, c.kw},
-                                       {1, 1, ic_step},
-                                       {0, 1, oc_block}}});
+  Layout packed{
+      {{0, oc_block, ceil_div(c.co, oc_block)}, {1, ic_step, group_in / ic_step}, {2, 1, c.kh}, {3, 1, c.kw}}};
+  append_words(&packed, 1, ic_step, word, 0, oc_block);
+  s.transform_layout("weight", packed);
+  if (ic_w) s.tensorize(conv, oc, kDotIntrinsic);
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   lay_out_like(s, d, activation_layout(layout, layout.out_block ? layout.out_block : oc_block, out_shape));
   s.annotate("vector_bits", vector_bits);

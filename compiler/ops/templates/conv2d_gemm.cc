@@ -19,6 +19,7 @@ enum Gather : int64_t { kNobody = 0, kTask = 1, kBefore = 2 };
 
 struct GemmChoices {
   int64_t oc_block, ic_block, tile_p, block_p, unroll_ic;
+  int64_t word;  // neighbouring channels that one lane's step takes
   int64_t gather;
   bool oc_inside;  // whether a task runs through the channel blocks of its pixels, or is one of them
 };
@@ -49,13 +50,17 @@ void schedule_product(Schedule& s, const GemmChoices& k, LoopRef tile, int64_t w
   const LoopRef p = s.loop(product, "p"), oc = s.loop(product, "oc"), kh = s.loop(product, "kh"),
                 kw = s.loop(product, "kw");
   const auto [ic_o, ic_rest] = s.split(s.loop(product, "ic"), k.ic_block);
-  const auto [ic_i, ic_u] = s.split(ic_rest, k.unroll_ic);
-  s.reorder({ic_o, kh, kw, ic_i, ic_u, p, oc});
-  s.vectorize(oc);
+  const auto [ic_words, ic_w] = split_word(s, ic_rest, k.word);
+  const auto [ic_i, ic_u] = s.split(ic_words, k.unroll_ic);
+  std::vector<LoopRef> order{ic_o, kh, kw, ic_i, ic_u, p, oc};
+  if (ic_w) order.push_back(*ic_w);
+  s.reorder(order);
+  if (!ic_w) s.vectorize(oc);
   s.unroll(p);
   s.unroll(ic_u);
-  prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", weights, k.unroll_ic * k.oc_block * element);
-  s.decompose_reduction(product, ic_o);
+  prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", weights, k.unroll_ic * k.word * k.oc_block * element);
+  const BlockRef zeros = s.decompose_reduction(product, ic_o);
+  if (ic_w) s.vectorize(s.loop(zeros, "oc"));
 }
 
 }  // namespace
@@ -76,6 +81,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
                             }));
   k.ic_block = knobs.choice(
       "g_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
+  k.word = elements_of_dot(w, k.ic_block, k.oc_block);
   k.tile_p = knobs.choice("g_tile_p", tiles, usual_pixels(registers_of(k.oc_block, lanes)));
   const int64_t element = dtypes_of(w).in.bytes(), weight_bytes = element * c.co * c.ci * c.kh * c.kw;
   const double row_bytes = static_cast<double>(element * pixels);
@@ -94,7 +100,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
                            : kBefore,
       {{kNobody, "in_place"}, {kTask, "task"}, {kBefore, "before"}});
   k.oc_inside = knobs.thread_choice("g_oc_inside", {0, 1}, usual.all_channels ? 1 : 0) != 0;
-  k.unroll_ic = knobs.choice("g_unroll_ic", {1, 2, 4, 8}, usual_unrolling(k.ic_block, 4));
+  k.unroll_ic = knobs.choice("g_unroll_ic", {1, 2, 4, 8}, usual_unrolling(k.ic_block / k.word, 4));
 
   const int64_t registers = registers_of(k.oc_block, lanes), accumulators = k.tile_p * registers;
   knobs.require("accumulators leave registers for weights and data",
@@ -107,7 +113,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
                     dtypes_of(w).in.bytes() * k.tile_p * k.block_p * c.ci * c.kh * c.kw <= target.l2_bytes);
   knobs.require("the output block fits a vector loop", k.oc_block <= Schedule::kMostLanes);
   knobs.require("input blocks divide the channels", c.ci % k.ic_block == 0);
-  knobs.require("unrolling divides the input block", k.ic_block % k.unroll_ic == 0);
+  knobs.require("unrolling divides the input block", k.ic_block / k.word % k.unroll_ic == 0);
   knobs.require("the unrolled body is small", accumulators * k.unroll_ic <= kMostUnrolledProduct);
   if (!out) return;
 
@@ -139,14 +145,13 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
     s.compute_inline(s.block("rows"));
   s.parallel(task);
   lay_out_first_input(s, d, activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
-  s.transform_layout("weight", Layout{{{0, k.oc_block, ceil_div(c.co, k.oc_block)},
-                                       {1, k.ic_block, c.ci / k.ic_block},
-                                       {2, 1, c.kh},
-                                       {3, 1, c.kw},
-                                       {1, 1, k.ic_block},
-                                       {0, 1, k.oc_block}}});
+  Layout packed{
+      {{0, k.oc_block, ceil_div(c.co, k.oc_block)}, {1, k.ic_block, c.ci / k.ic_block}, {2, 1, c.kh}, {3, 1, c.kw}}};
+  append_words(&packed, 1, k.ic_block, k.word, 0, k.oc_block);
+  s.transform_layout("weight", packed);
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   lay_out_like(s, d, activation_layout(layout, layout.out_block ? layout.out_block : k.oc_block, out_shape));
+  if (k.word > 1) s.tensorize(s.block("product"), s.loop(s.block("product"), "oc"), kDotIntrinsic);
 }
 
 }  // namespace hone

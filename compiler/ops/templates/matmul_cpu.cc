@@ -22,6 +22,7 @@ struct MatmulChoices {
   int64_t split_k;      // parts of k, each with tasks of its own
   Split rows, columns;  // chunks (one for each task), tiles of a chunk
   bool m_inside, pack_a, pack_b;
+  int64_t word;  // elements of k that one lane's step takes
 };
 
 std::vector<int64_t> tile_heights(int64_t m) {
@@ -53,9 +54,9 @@ int64_t usual_column_tasks(const ProductShape& p, int64_t lanes, int64_t row_tas
 }
 
 // How many parts k may be cut into: few, and long ones.
-std::vector<int64_t> split_counts(int64_t k) {
+std::vector<int64_t> split_counts(int64_t k, int64_t word) {
   std::vector<int64_t> counts;
-  for (const int64_t c : divisors(k, 16))
+  for (const int64_t c : divisors(k / word, 16))
     if (c == 1 || k / c >= 64) counts.push_back(c);
   return counts;
 }
@@ -66,6 +67,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
                 lanes = target.lanes(accumulator_bits(w));
   MatmulChoices x;
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
+  x.word = elements_of_dot(w, k, x.n_block);
   x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m, registers_of(x.n_block, lanes), target));
   const int64_t row_tasks = row_tasks_in_l2(product_shape(w), dtypes_of(w).in.bytes(), target);
   x.rows = chunks(ceil_div(m, x.tile_m), knobs.thread_choice("tasks_m", chunk_counts(m), row_tasks));
@@ -73,7 +75,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
                      knobs.thread_choice("tasks_n", chunk_counts(ceil_div(n, lanes)),
                                          usual_column_tasks(product_shape(w), lanes, row_tasks, target)));
   x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // rows are the inner one of a task's two loops over tiles
-  x.split_k = knobs.thread_choice("split_k", split_counts(k), 1);
+  x.split_k = knobs.thread_choice("split_k", split_counts(k, x.word), 1);
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
   x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
   x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
@@ -84,20 +86,19 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
   knobs.require(
       "accumulators leave registers for both operands",
       accumulators + registers_of(x.n_block, x.vector_bits / accumulator_bits(w)) + 1 <= target.vector_registers);
-  knobs.require("k is as long as its unrolling", x.unroll_k <= k / x.split_k);
+  knobs.require("k is as long as its unrolling", x.unroll_k <= k / x.word / x.split_k);
   knobs.require("the unrolled body is small", accumulators * x.unroll_k <= kMostUnrolledProduct);
   knobs.require("a task reads its packed rows more than once", !x.pack_a || x.columns[1] > 1);
   knobs.require("a task reads its packed panels more than once", !x.pack_b || x.rows[1] > 1);
   return x;
 }
 
-// [tiles][k][tile] of an axis cut into tiles of `block`, after the batch.
-Layout panels(const Workload& w, int axis, int k_axis, int64_t extent, int64_t block) {
+// [tiles][k / word][tile][word] of an axis cut into tiles of `block`, after the batch.
+Layout panels(const Workload& w, int axis, int k_axis, int64_t extent, int64_t block, int64_t word) {
   Layout l;
   if (product_shape(w).batched) l.dims.push_back({0, 1, product_shape(w).b});
   l.dims.push_back({axis, block, ceil_div(extent, block)});
-  l.dims.push_back({k_axis, 1, product_shape(w).k});
-  l.dims.push_back({axis, 1, block});
+  append_words(&l, k_axis, product_shape(w).k, word, axis, block);
   return l;
 }
 
@@ -131,7 +132,7 @@ void pack(Schedule& s, const Workload& w, const Definition& d, const MatmulChoic
     const auto [row_o, row_i] = s.split(row, x.tile_m);
     s.reorder({row_o, column, row_i});
     s.unroll(row_i);
-    s.transform_layout(s.buffer_of(copy), panels(w, row_axis, k_axis, product_shape(w).m, x.tile_m));
+    s.transform_layout(s.buffer_of(copy), panels(w, row_axis, k_axis, product_shape(w).m, x.tile_m, x.word));
   }
   if (x.pack_b) {
     const BlockRef copy = s.cache_read("b", product, BufferScope::kWorkspace);
@@ -140,7 +141,7 @@ void pack(Schedule& s, const Workload& w, const Definition& d, const MatmulChoic
     const auto [column_o, column_i] = s.split(column, x.n_block);
     s.reorder({column_o, row, column_i});
     s.vectorize(column_i);
-    s.transform_layout(s.buffer_of(copy), panels(w, 2, 1, product_shape(w).n, x.n_block));
+    s.transform_layout(s.buffer_of(copy), panels(w, 2, 1, product_shape(w).n, x.n_block, x.word));
   }
 }
 
@@ -186,20 +187,25 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
 
   s.compute_at(product, inner);
   const LoopRef tile_rows = s.loop(product, "m"), tile_columns = s.loop(product, "n");
-  const auto [k_o, k_u] = s.split(s.loop(product, "k"), x.unroll_k);
-  s.reorder({k_o, k_u, tile_rows, tile_columns});
-  s.vectorize(tile_columns);
+  const auto [k_words, k_w] = split_word(s, s.loop(product, "k"), x.word);
+  const auto [k_o, k_u] = s.split(k_words, x.unroll_k);
+  std::vector<LoopRef> sum_order{k_o, k_u, tile_rows, tile_columns};
+  if (k_w) sum_order.push_back(*k_w);
+  s.reorder(sum_order);
+  if (!k_w) s.vectorize(tile_columns);
   s.unroll(tile_rows);
   s.unroll(k_u);
   constexpr int64_t kManyRows = 4;  // fewer are a stream, which the processor reads ahead itself
   if (!batched && x.tile_m >= kManyRows)
     prefetch_constants(s, {k_o}, "b", product_shape(w).n * product_shape(w).k * dtypes_of(w).in.bytes(),
-                       x.unroll_k * x.n_block * dtypes_of(w).in.bytes());
-  s.decompose_reduction(product, k_o);
+                       x.unroll_k * x.word * x.n_block * dtypes_of(w).in.bytes());
+  const BlockRef zeros = s.decompose_reduction(product, k_o);
+  if (k_w) s.vectorize(s.loop(zeros, "n"));
 
   pack(s, w, d, x, product, task);
   s.parallel(task);
-  if (!batched) s.transform_layout("b", panels(w, 0, 1, product_shape(w).n, x.n_block));
+  if (!batched) s.transform_layout("b", panels(w, 0, 1, product_shape(w).n, x.n_block, x.word));
+  if (k_w) s.tensorize(product, tile_columns, kDotIntrinsic);
   s.annotate("vector_bits", x.vector_bits);
   s.annotate("partition", x.partition);
 }

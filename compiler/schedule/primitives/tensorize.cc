@@ -46,7 +46,8 @@ class Matcher {
     if (const Load* l = as<Load>(p)) {
       const auto t = std::find_if(pattern_.tensors.begin(), pattern_.tensors.end(),
                                   [&](const PatternTensor& x) { return x.buffer.same_as(l->buffer); });
-      check_access(*t, l->indices, as<Load>(e)->buffer, as<Load>(e)->indices);
+      const Load* own = read_of(e);
+      check_access(*t, l->indices, own->buffer, own->indices);
       reads_[static_cast<size_t>(t - pattern_.tensors.begin())] = e;
     } else if (const Cast* c = as<Cast>(p)) {
       match(c->value, as<Cast>(e)->value);
@@ -58,20 +59,29 @@ class Matcher {
     }
   }
 
+  // A read, or one inside of an image's border and a constant on it (select(inside, load, 0)). Null: neither.
+  const Load* read_of(const Expr& e) const {
+    const Select* padded = as<Select>(e);
+    if (!padded || !pattern_.warp.empty()) return as<Load>(e);  // warps read what shared memory has
+    const bool is_constant =
+        padded->on_false->kind == ExprKind::kIntImm || padded->on_false->kind == ExprKind::kFloatImm;
+    return is_constant ? as<Load>(padded->on_true) : nullptr;
+  }
+
   // The same shape of expression and the same types, down to the reads.
-  static bool fits(const Expr& p, const Expr& e) {
-    if (p->kind != e->kind || p->dtype != e->dtype) return false;
+  bool fits(const Expr& p, const Expr& e) const {
+    if (p->dtype != e->dtype || (p->kind != e->kind && p->kind != ExprKind::kLoad)) return false;
     if (const Cast* c = as<Cast>(p)) return fits(c->value, as<Cast>(e)->value);
     const Binary* x = as<Binary>(p);
-    if (!x) return p->kind == ExprKind::kLoad;
+    if (!x) return p->kind == ExprKind::kLoad && read_of(e);
     const Binary* y = as<Binary>(e);
     return x->op == y->op && ((fits(x->a, y->a) && fits(x->b, y->b)) || (fits(x->a, y->b) && fits(x->b, y->a)));
   }
   // Two factors are told apart only by the loops that they move with.
-  static bool order_matters(const Binary* p) { return fits(p->a, p->b); }
+  bool order_matters(const Binary* p) const { return fits(p->a, p->b); }
   bool moves_unlike(const Expr& p, const Expr& e) const {
     if (const Cast* c = as<Cast>(p)) return as<Cast>(e) && moves_unlike(c->value, as<Cast>(e)->value);
-    const Load *l = as<Load>(p), *own = as<Load>(e);
+    const Load *l = as<Load>(p), *own = read_of(e);
     if (!l || !own) return false;
     for (size_t a = 0; a < loops_.size(); ++a)
       if (uses(l->indices, pattern_.axes[a].var.get()) != moves(own->indices, a)) return true;
@@ -160,7 +170,8 @@ std::vector<TreeNode*> innermost_loops(const TensorIntrinsic& pattern, TreeNode*
         << what << ": loop '" << n->var->name << "' has " << n->extent << " iterations; it takes a multiple of "
         << axis.multiple << " up to " << axis.most;
     // Each warp has accumulators of its own: at the end of rows and columns lowering lets it compute surplus ones.
-    const bool may_end_early = !pattern.warp.empty() && !axis.reduce;
+    // Lanes of a vector are masked.
+    const bool may_end_early = !axis.reduce && (!pattern.warp.empty() || axis.becomes == LoopKind::kVectorize);
     for (const Expr& p : block.predicates)
       HONE_USER_CHECK(may_end_early || !uses_var(p, n->var.get()))
           << what << ": loop '" << n->var->name << "' has a tail; pad or split evenly first";

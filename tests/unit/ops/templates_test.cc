@@ -65,6 +65,19 @@ INSTANTIATE_TEST_SUITE_P(FewColumns, Templates,
                                          "batch_matmul(b=1,m=20,n=2,k=100,dtype=f64)",
                                          "dense(m=9,n=1,k=77,dtype=f16)"));
 
+// Sums of products of bytes, four at a time where they lie together.
+INSTANTIATE_TEST_SUITE_P(
+    Bytes, Templates,
+    testing::Values("dense(m=13,n=70,k=60,dtype=u8:s8:s32:s32)", "dense(m=1,n=96,k=128,dtype=u8:s8:s32:s32)",
+                    "dense(m=20,n=40,k=33,dtype=u8:s8:s32:s32,epilogue=bias+cast:f32+mul[c]+round+saturate:u8)",
+                    "batch_matmul(b=2,m=9,n=32,k=20,dtype=u8:s8:s32:s32)",
+                    "conv2d(ci=16,h=9,w=7,co=40,dtype=u8:s8:s32:s32,layout=NCHW8c,epilogue=bias)",
+                    "conv2d(ci=32,h=8,w=9,co=48,kh=1,kw=1,pad=0,dtype=u8:s8:s32:s32,layout=NCHW8c:16c)",
+                    "conv2d(ci=64,h=11,w=9,co=32,kh=5,kw=3,stride=2,pad=2x1,dtype=u8:s8:s32:s32,layout=NCHW16c)",
+                    "conv2d(n=2,ci=24,h=7,w=7,co=48,groups=2,dtype=u8:s8:s32:s32,layout=NCHW4c:8c)",
+                    "conv2d(ci=6,h=7,w=7,co=12,dtype=u8:s8:s32:s32)",
+                    "conv2d(ci=16,h=6,w=6,co=16,dtype=u8:s8:s32:s32,layout=NHWC)"));
+
 // Tiles of several of the layout's blocks, whole and with a last one that is short.
 INSTANTIATE_TEST_SUITE_P(
     Blocks, Templates,
