@@ -67,7 +67,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
                 lanes = target.lanes(accumulator_bits(w));
   MatmulChoices x;
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
-  x.word = elements_of_dot(w, k, x.n_block);
+  const int64_t word = elements_of_dot(w, k, x.n_block);
   x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m, registers_of(x.n_block, lanes), target));
   const int64_t row_tasks = row_tasks_in_l2(product_shape(w), dtypes_of(w).in.bytes(), target);
   x.rows = chunks(ceil_div(m, x.tile_m), knobs.thread_choice("tasks_m", chunk_counts(m), row_tasks));
@@ -75,10 +75,12 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
                      knobs.thread_choice("tasks_n", chunk_counts(ceil_div(n, lanes)),
                                          usual_column_tasks(product_shape(w), lanes, row_tasks, target)));
   x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // rows are the inner one of a task's two loops over tiles
-  x.split_k = knobs.thread_choice("split_k", split_counts(k, x.word), 1);
+  x.split_k = knobs.thread_choice("split_k", split_counts(k, word), 1);
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
   x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
-  x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
+  x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                          batched && word > 1 ? 1 : 0) != 0;
+  x.word = batched && !x.pack_b ? 1 : word;  // rows of k are no neighbours in B as it is given
   x.vector_bits = choose_vector_bits(knobs, target);
   x.partition = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
 
