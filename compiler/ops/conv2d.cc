@@ -73,7 +73,8 @@ Operator conv2d_operator(const FunctionTable& functions) {
       {"layout", "NCHWc", layout_choice(false)},
       {"dtype", "f32", product_dtypes()},
       {"epilogue", "none", epilogue(functions, {[](const Attributes& a) { return output_shape(conv2d_shape(a)); }, 1})},
-      prologue_attribute(functions, {&conv2d_input_shape, 1})};
+      prologue_attribute(functions, {&conv2d_input_shape, 1}),
+      border_attribute()};
   op.shape = [](const Attributes& a) { return std::any(conv2d_shape(a)); };
   op.infer = &infer_conv2d;
   op.define = [](const Workload& w) { return convolution(w); };

@@ -1,5 +1,9 @@
 #include "compiler/ops/convolution.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
@@ -16,7 +20,7 @@ ConvolutionStages begin_convolution(const Workload& w, PadSlack slack) {
   stages.weight = placeholder("weight", {s.co, s.ci / s.groups, s.kh, s.kw}, types.weight);
   stages.definition.inputs = {{data, ParamRole::kInput}, {stages.weight, ParamRole::kConstant}};
   const Tensor source = through_prologue(w, data, 1, &stages.definition);
-  stages.pad = padded_image(s, source, make_const(0, types.in), slack);
+  stages.pad = padded_image(s, source, make_const(static_cast<double>(w.attributes.number("border")), types.in), slack);
   return stages;
 }
 
@@ -68,6 +72,21 @@ Definition gemm_convolution(const Workload& w) {
         return product.at({(i[0] * s.oh + i[2]) * s.ow + i[3], i[1]});
       });
   return finish_convolution(w, std::move(stages), conv);
+}
+
+Attribute border_attribute() {
+  return {"border", "0",
+          [](std::string_view text, const AttributeContext& c) {
+            constexpr int64_t kMostBits = 16;
+            const DType in = c.before.get<DTypes>("dtype").in;
+            const int64_t bits = in.is_float() ? 0 : std::min<int64_t>(8 * in.bytes(), kMostBits);
+            const bool is_signed = in.code == TypeCode::kInt;
+            const int64_t least = is_signed && bits ? -(int64_t{1} << (bits - 1)) : 0,
+                          most = bits ? (int64_t{1} << (bits - is_signed)) - 1 : 0;
+            const int64_t value = parse_number(c.name, text, least, most);
+            return ParsedAttribute{fmt::format("{}", value), value};
+          },
+          /*is_optional=*/true};
 }
 
 double convolution_flops(const Workload& w) {

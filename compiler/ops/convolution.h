@@ -21,12 +21,16 @@ Definition gemm_convolution(const Workload& w);
 struct ConvolutionStages {
   Definition definition;  ///< inputs so far
   Tensor weight;          ///< [co, ci/groups, kh, kw]
-  Tensor pad;             ///< stage `pad`: data with zeros around, [n, ci, padded h + slack.h, padded w + slack.w]
+  Tensor pad;             ///< stage `pad`: data with its border around, [n, ci, padded h + slack.h, padded w + slack.w]
 };
 ConvolutionStages begin_convolution(const Workload& w, PadSlack slack);
 
 /// Adds the epilogue's inputs and stage `out` to `conv` [n, co, oh, ow]; without an epilogue `conv` is the output.
 Definition finish_convolution(const Workload& w, ConvolutionStages stages, const Tensor& conv);
+
+/// The `border` attribute: what lies around the image, a number that the input's type holds; of floats 0 alone. The
+/// zero point of quantised images. Optional, since convolutions got it later than their other attributes.
+Attribute border_attribute();
 
 /// Operations of a convolution.
 double convolution_flops(const Workload& w);

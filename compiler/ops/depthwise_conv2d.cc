@@ -48,7 +48,8 @@ Operator depthwise_conv2d_operator(const FunctionTable& functions) {
       {"dtype", "f32", product_dtypes()},
       {"epilogue", "none",
        epilogue(functions, {[](const Attributes& a) { return output_shape(depthwise_conv2d_shape(a)); }, 1})},
-      prologue_attribute(functions, {&depthwise_conv2d_input_shape, 1})};
+      prologue_attribute(functions, {&depthwise_conv2d_input_shape, 1}),
+      border_attribute()};
   op.shape = [](const Attributes& a) { return std::any(depthwise_conv2d_shape(a)); };
   op.infer = &infer_depthwise_conv2d;
   op.define = [](const Workload& w) { return convolution(w); };

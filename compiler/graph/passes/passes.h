@@ -51,6 +51,10 @@ Graph fold_pads(const Graph& g);
 /// Products of one row with matrices of which several in a row are the same (the keys that a group of heads shares,
 /// expanded)   ->   products of several rows with each matrix once: a decoder reads its cache once, not once a head.
 Graph fold_repeats(const Graph& g, const PassContext& context);
+/// Products and convolutions of numbers that bytes were dequantised to, with weights that are whole numbers times a
+/// scale a channel   ->   sums of products of bytes (u8 by s8, exact in s32), scaled
+/// The weights' whole numbers are found in the numbers themselves, however an exporter came to them.
+Graph narrow_products(const Graph& g, const PassContext& context);
 /// softmax, layer_norm, rms_norm and l2_norm from the means, roots and quotients that exporters spell them with, with
 /// the constants that scale and shift a row. Of f32 and f64: what is rounded to 16 bits on the way stays as it is.
 Graph recognize_rows(const Graph& g, const PassContext& context);

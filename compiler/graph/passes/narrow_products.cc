@@ -1,0 +1,262 @@
+// conv(mul[0.02](sub[124](cast:f32(bytes))), 0.004 * weights)
+// ->   mul[0.00008](cast:f32(conv(bytes, weights) - 124 * sum of weights))     with a border of 124
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/layout.h"
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/product.h"
+
+namespace hone {
+namespace {
+
+using Extents = std::vector<int64_t>;
+
+constexpr int64_t kBytes = 256, kMostFactor = 128;
+
+// Numbers of bytes: (byte - zero) * scale.
+struct Steps {
+  double scale;
+  int64_t zero;
+};
+
+// The steps that a table of values has, one for each byte in ascending order from `least` on.
+std::optional<Steps> steps_of(const std::vector<double>& table, int64_t least) {
+  const double scale = (table.back() - table.front()) / static_cast<double>(kBytes - 1);
+  if (!std::isfinite(scale) || scale == 0) return std::nullopt;
+  const double zero = std::round(static_cast<double>(least) - table.front() / scale);
+  if (zero < static_cast<double>(least) || zero >= static_cast<double>(least + kBytes)) return std::nullopt;
+  constexpr double kRoundings = 1e-6;  // of f32, some of them, in the largest value
+  for (size_t i = 0; i < table.size(); ++i)
+    if (std::abs(table[i] - (static_cast<double>(least) + static_cast<double>(i) - zero) * scale) >
+        kRoundings * kBytes * std::abs(scale))
+      return std::nullopt;
+  return Steps{scale, static_cast<int64_t>(zero)};
+}
+
+// Weights as whole numbers times a scale for each output channel.
+struct WholeWeights {
+  std::vector<int64_t> numbers;
+  std::vector<double> scales;
+};
+
+// The scale of which all these are multiples by -128 to 127.
+std::optional<double> scale_of(std::span<const double> values) {
+  double most = 0;
+  for (const double v : values) most = std::max(most, std::abs(v));
+  if (most == 0) return 1;
+  constexpr double kNear = 1e-4;  // f32 has a number of up to 128 steps within 1.6e-5 of one
+  for (int64_t steps = 1; steps <= kMostFactor; ++steps) {
+    const double scale = most / static_cast<double>(steps);
+    double products = 0, squares = 0;
+    bool all = std::isnormal(static_cast<float>(scale));
+    for (size_t i = 0; i < values.size() && all; ++i) {
+      const double exact = values[i] / scale, whole = std::round(exact);
+      all = std::abs(exact - whole) <= kNear && whole >= -kMostFactor && whole < kMostFactor;
+      products += values[i] * whole, squares += whole * whole;
+    }
+    if (all) return products / squares;
+  }
+  return std::nullopt;
+}
+
+std::optional<WholeWeights> whole_weights(const TensorData& data) {
+  const std::vector<double> values = data.values();
+  const auto channels = static_cast<size_t>(data.type().shape[0]);
+  const size_t each = values.size() / channels;
+  WholeWeights out;
+  for (size_t c = 0; c < channels; ++c) {
+    const std::span<const double> own(values.data() + c * each, each);
+    const auto scale = data.type().dtype.is_float() ? scale_of(own) : std::optional(1.0);
+    if (!scale) return std::nullopt;
+    out.scales.push_back(*scale);
+    for (const double v : own) {
+      const auto number = static_cast<int64_t>(std::llround(v / *scale));
+      if (number < -kMostFactor || number >= kMostFactor) return std::nullopt;
+      out.numbers.push_back(number);
+    }
+  }
+  return out;
+}
+
+template <class T>
+TensorData tensor_of(DType t, const Extents& shape, const std::vector<T>& values) {
+  return {{t, shape}, std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
+}
+
+class ProductNarrower {
+ public:
+  ProductNarrower(const Graph& g, const PassContext& context) : g_(g), uses_(uses_of(g)), rebuild_(g, context) {}
+
+  Graph run() {
+    return rebuild_.run([&](const Node& n) { return narrow(n); });
+  }
+
+ private:
+  // A value that bytes were dequantised to: u8 in the new graph, and what they mean.
+  struct Bytes {
+    ValueId value;
+    Steps steps;
+  };
+
+  const Node* producer(ValueId v) const {
+    const int p = uses_.producer[static_cast<size_t>(v)];
+    return p < 0 ? nullptr : &g_.nodes[static_cast<size_t>(p)];
+  }
+
+  // Whether a node computes each element from one, by functions and numbers alone.
+  static bool is_function(const Node& n) {
+    return n.workload.task() == "elementwise" && n.inputs.size() == 1 && n.outputs.size() == 1;
+  }
+  static bool is_movement(const Node& n) { return n.workload.task() == "reshape" || n.workload.task() == "transpose"; }
+
+  // What functions give for each byte, the one nearest to the bytes last.
+  std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
+    std::vector<int64_t> all(kBytes);
+    std::iota(all.begin(), all.end(), bytes == u8 ? 0 : -kBytes / 2);
+    TensorData x = TensorData::of_numbers(all, bytes);
+    for (auto f = functions.rbegin(); f != functions.rend(); ++f) {
+      const std::pair<std::string, std::string> shape{"shape", std::to_string(kBytes)};
+      x = evaluate(Workload::changed((*f)->workload, {&shape, 1}), {&x, 1}).front();
+    }
+    return x.values();
+  }
+
+  // Of one product's data. The functions may stand before and behind views.
+  std::optional<Bytes> bytes_behind(ValueId v) {
+    std::vector<const Node*> functions, movements;
+    while (g_.value(v).type.dtype != u8 && g_.value(v).type.dtype != i8) {
+      const Node* n = producer(v);
+      if (!n || !(is_function(*n) || is_movement(*n))) return std::nullopt;
+      (is_function(*n) ? functions : movements).push_back(n);
+      v = n->inputs[0];
+    }
+    if (functions.empty()) return std::nullopt;
+    const DType type = g_.value(v).type.dtype;
+    std::string key = to_string(type);
+    for (const Node* f : functions)
+      key += "+" + f->workload.attributes.text("op") + ":" + to_string(g_.value(f->outputs[0]).type.dtype);
+    auto known = steps_.find(key);
+    if (known == steps_.end())
+      known = steps_.emplace(key, steps_of(table_of(functions, type), type == u8 ? 0 : -kBytes / 2)).first;
+    if (!known->second) return std::nullopt;
+    Bytes out{rebuild_.now(v), *known->second};
+    if (type == i8) {
+      out.value = unsigned_of(v);
+      out.steps.zero += kBytes / 2;
+    }
+    for (auto m = movements.rbegin(); m != movements.rend(); ++m) {
+      const std::pair<std::string, std::string> dtype{"dtype", "u8"};
+      out.value = rebuild_.builder().add(Workload::changed((*m)->workload, {&dtype, 1}), {out.value}).front();
+    }
+    return out;
+  }
+
+  // s8 as u8, 128 more.
+  ValueId unsigned_of(ValueId v) {
+    auto known = unsigned_.find(v);
+    if (known == unsigned_.end())
+      known = unsigned_
+                  .emplace(v, rebuild_.builder().add_one("elementwise", {{"op", "cast:s16+add[128]+cast:u8"}},
+                                                         {rebuild_.now(v)}))
+                  .first;
+    return known->second;
+  }
+
+  bool narrow(const Node& n) {
+    const std::string& task = n.workload.task();
+    const bool is_convolution = task == "conv2d" || task == "depthwise_conv2d";
+    if (!is_convolution && task != "dense") return false;
+    const Attributes& a = n.workload.attributes;
+    const DTypes& t = dtypes_of(n.workload);
+    const bool of_floats = t.in == f32 && t.weight == f32 && t.out == f32 && !t.tf32,
+               of_numbers = t.in == i16 && t.weight == i16 && t.accumulate == i32 && t.out == i32;
+    const bool has_bias = a.text("epilogue") == "bias";
+    if (!(of_floats || of_numbers) || !(has_bias || a.text("epilogue") == "none") || a.text("prologue") != "none" ||
+        !g_.is_constant(n.inputs[1]) || (is_convolution && layout_of(n.workload).in != "NCHW"))
+      return false;
+    if (has_bias && !g_.is_constant(n.inputs[2])) return false;
+    const TensorData& weight = *g_.value(n.inputs[1]).constant;
+    const auto whole = whole_weights(weight);
+    if (!whole) return false;
+    const auto channels = static_cast<size_t>(weight.type().shape[0]);
+    const int64_t each = weight.elements() / static_cast<int64_t>(channels);
+    if (each > (int64_t{1} << 31) / (kBytes * kMostFactor)) return false;  // sums of s32
+    const auto bytes = bytes_behind(n.inputs[0]);
+    if (!bytes || (of_numbers && bytes->steps.scale != 1)) return false;
+
+    GraphBuilder& b = rebuild_.builder();
+    std::vector<std::pair<std::string, std::string>> changes{{"dtype", "u8:s8:s32:s32"}, {"epilogue", "none"}};
+    if (is_convolution) changes.emplace_back("border", std::to_string(bytes->steps.zero));
+    const ValueId weights = b.constant(
+        tensor_of(i8, weight.type().shape, std::vector<int8_t>(whole->numbers.begin(), whole->numbers.end())),
+        g_.value(n.inputs[1]).name);
+    ValueId v = b.add(Workload::changed(n.workload, changes), {bytes->value, weights}).front();
+    Extents by_channel(b.type(v).shape.size(), 1);
+    by_channel[is_convolution ? 1 : by_channel.size() - 1] = static_cast<int64_t>(channels);
+    const auto apply = [&](const std::string& op, TensorData operand) {
+      v = b.add_one("elementwise", {{"op", op}}, {v, b.constant(std::move(operand), g_.value(n.inputs[1]).name)});
+    };
+
+    // What the zero point adds to each sum, and the bias, where it is a whole number of steps.
+    std::vector<int32_t> shift(channels);
+    for (size_t c = 0; c < channels; ++c) {
+      int64_t sum = 0;
+      for (int64_t i = 0; i < each; ++i) sum += whole->numbers[c * static_cast<size_t>(each) + static_cast<size_t>(i)];
+      shift[c] = static_cast<int32_t>(-bytes->steps.zero * sum);
+    }
+    std::vector<double> scales(channels);
+    for (size_t c = 0; c < channels; ++c) scales[c] = bytes->steps.scale * whole->scales[c];
+    const std::vector<double> bias = has_bias ? g_.value(n.inputs[2]).constant->values() : std::vector<double>{};
+    const bool joins_bias = has_bias && join_bias(bias, of_numbers ? std::vector<double>(channels, 1) : scales, &shift);
+    if (std::any_of(shift.begin(), shift.end(), [](int32_t s) { return s != 0; }))
+      apply("add", tensor_of(i32, by_channel, shift));
+    if (of_floats) {
+      v = b.add_one("elementwise", {{"op", "cast:f32"}}, {v});
+      apply("mul", tensor_of(f32, by_channel, std::vector<float>(scales.begin(), scales.end())));
+    }
+    if (has_bias && !joins_bias) {
+      if (of_floats)
+        apply("add", tensor_of(f32, by_channel, std::vector<float>(bias.begin(), bias.end())));
+      else
+        apply("add", tensor_of(i32, by_channel, std::vector<int32_t>(bias.begin(), bias.end())));
+    }
+    rebuild_.stand_in(n.outputs[0], v);
+    return true;
+  }
+
+  // Adds a bias to `shift`, in units of `scales`. False, and nothing changed, where it is no whole number of them.
+  static bool join_bias(const std::vector<double>& bias, const std::vector<double>& scales,
+                        std::vector<int32_t>* shift) {
+    std::vector<int32_t> out = *shift;
+    for (size_t c = 0; c < bias.size(); ++c) {
+      const double exact = bias[c] / scales[c], whole = std::round(exact), sum = whole + out[c];
+      constexpr double kNear = 1e-3, kRoundings = 1e-6;
+      if (std::abs(exact - whole) > kNear + kRoundings * std::abs(exact) || std::abs(sum) >= 0x1p30) return false;
+      out[c] = static_cast<int32_t>(sum);
+    }
+    *shift = std::move(out);
+    return true;
+  }
+
+  const Graph& g_;
+  const Uses uses_;
+  Rebuild rebuild_;
+  std::map<std::string, std::optional<Steps>> steps_;  // by the functions
+  std::map<ValueId, ValueId> unsigned_;
+};
+
+}  // namespace
+
+Graph narrow_products(const Graph& g, const PassContext& context) { return ProductNarrower(g, context).run(); }
+
+}  // namespace hone
