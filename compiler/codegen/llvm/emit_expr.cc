@@ -5,6 +5,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -408,7 +409,19 @@ Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {
   if (from.is_float() && to.is_float())
     return from.code == to.code && from.code == TypeCode::kFloat ? b_.CreateFPCast(v, type)
                                                                  : emit_bf16_cast(v, from, to);
-  if (from.is_float())  // values out of range become the nearest value of the type
+  // Values out of range become the nearest value of the type, and NaN 0. LLVM converts vectors to types of less than
+  // 32 bits lane by lane: these go by way of 32.
+  if (from.is_float() && to.is_integer() && to.lane_bytes() < 4 && to.is_vector()) {
+    const bool is_signed = to.code == TypeCode::kInt;
+    const int bits = 8 * to.lane_bytes();
+    const double least = is_signed ? -std::ldexp(1, bits - 1) : 0, most = std::ldexp(1, bits - is_signed) - 1;
+    const auto constant = [&](double x) { return llvm::ConstantFP::get(v->getType(), x); };
+    if (is_signed) v = b_.CreateSelect(b_.CreateFCmpORD(v, v), v, constant(0));
+    v = b_.CreateSelect(b_.CreateFCmpOGT(v, constant(least)), v, constant(least));
+    v = b_.CreateSelect(b_.CreateFCmpOLT(v, constant(most)), v, constant(most));
+    return b_.CreateTrunc(b_.CreateFPToSI(v, type_of(i32.with_lanes(to.lanes))), type);
+  }
+  if (from.is_float())
     return b_.CreateIntrinsic(to.code == TypeCode::kInt ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
                               {type, v->getType()}, {v});
   const bool is_signed = from.code == TypeCode::kInt;

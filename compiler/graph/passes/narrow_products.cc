@@ -119,6 +119,11 @@ class ProductNarrower {
   }
   static bool is_movement(const Node& n) { return n.workload.task() == "reshape" || n.workload.task() == "transpose"; }
 
+  static bool has_border(const Node& convolution) {
+    const ConvShape& s = conv_shape(convolution.workload);
+    return s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0;
+  }
+
   // What functions give for each byte, the one nearest to the bytes last.
   std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
     std::vector<int64_t> all(kBytes);
@@ -196,7 +201,7 @@ class ProductNarrower {
 
     GraphBuilder& b = rebuild_.builder();
     std::vector<std::pair<std::string, std::string>> changes{{"dtype", "u8:s8:s32:s32"}, {"epilogue", "none"}};
-    if (is_convolution) changes.emplace_back("border", std::to_string(bytes->steps.zero));
+    if (is_convolution && has_border(n)) changes.emplace_back("border", std::to_string(bytes->steps.zero));
     const ValueId weights = b.constant(
         tensor_of(i8, weight.type().shape, std::vector<int8_t>(whole->numbers.begin(), whole->numbers.end())),
         g_.value(n.inputs[1]).name);
