@@ -124,6 +124,16 @@ class ProductNarrower {
     return s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0;
   }
 
+  // Channels that a word of an image of few lacks.
+  static int64_t missing_channels(const Node& convolution) {
+    constexpr int64_t kFew = 16, kWord = 4;
+    const ConvShape& s = conv_shape(convolution.workload);
+    return s.groups == 1 && s.ci < kFew ? (kWord - s.ci % kWord) % kWord : 0;
+  }
+  static ValueId with_zeros(GraphBuilder& b, ValueId v, int64_t channels) {
+    return b.add_one("pad", {{"before", "0:0:0:0"}, {"after", fmt::format("0:{}:0:0", channels)}}, {v});
+  }
+
   // What functions give for each byte, the one nearest to the bytes last.
   std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
     std::vector<int64_t> all(kBytes);
@@ -200,12 +210,20 @@ class ProductNarrower {
     if (!bytes || (of_numbers && bytes->steps.scale != 1)) return false;
 
     GraphBuilder& b = rebuild_.builder();
+    // Of few channels a word is filled up: four bytes are multiplied at once.
+    ValueId image = bytes->value;
+    TensorData factors =
+        tensor_of(i8, weight.type().shape, std::vector<int8_t>(whole->numbers.begin(), whole->numbers.end()));
+    const int64_t missing = task == "conv2d" ? missing_channels(n) : 0;
+    if (missing > 0) {
+      image = with_zeros(b, image, missing);
+      factors = *b.constant_of(with_zeros(b, b.constant(std::move(factors)), missing));
+    }
     std::vector<std::pair<std::string, std::string>> changes{{"dtype", "u8:s8:s32:s32"}, {"epilogue", "none"}};
     if (is_convolution && has_border(n)) changes.emplace_back("border", std::to_string(bytes->steps.zero));
-    const ValueId weights = b.constant(
-        tensor_of(i8, weight.type().shape, std::vector<int8_t>(whole->numbers.begin(), whole->numbers.end())),
-        g_.value(n.inputs[1]).name);
-    ValueId v = b.add(Workload::changed(n.workload, changes), {bytes->value, weights}).front();
+    if (missing > 0) changes.emplace_back("ci", std::to_string(weight.type().shape[1] + missing));
+    const ValueId weights = b.constant(std::move(factors), g_.value(n.inputs[1]).name);
+    ValueId v = b.add(Workload::changed(n.workload, changes), {image, weights}).front();
     Extents by_channel(b.type(v).shape.size(), 1);
     by_channel[is_convolution ? 1 : by_channel.size() - 1] = static_cast<int64_t>(channels);
     const auto apply = [&](const std::string& op, TensorData operand) {

@@ -11,6 +11,7 @@
 #include "compiler/graph/builder.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/physical.h"
@@ -21,6 +22,7 @@ namespace {
 using Extents = std::vector<int64_t>;
 
 constexpr int64_t kLeastBlock = 4;   // fewer channels side by side, or than half a vector, are worth no conversion
+constexpr int64_t kWord = 4;         // bytes
 constexpr int64_t kMostPadding = 7;  // at most one channel of padding for so many
 
 std::string joined(const Extents& e, std::string_view separator) { return fmt::format("{}", fmt::join(e, separator)); }
@@ -168,11 +170,15 @@ class LayoutRewriter {
     auto& known = blocked_[static_cast<size_t>(v)];
     if (known) return *known;
     const Extents& s = g_.value(v).type.shape;
-    const auto [block, channels] = blocks_of(v);
-    const ValueId whole = padded(plain(v), {s[0], channels, s[2], s[3]});
-    if (s[2] * s[3] == 1) return *(known = with_shape(whole, blocked_shape(s, {block, channels})));
-    const ValueId apart = with_shape(whole, {s[0], channels / block, block, s[2], s[3]});
-    return *(known = transposed(apart, kIntoBlocks));
+    const Blocks blocks = blocks_of(v);
+    return *(known = in_blocks(padded(plain(v), {s[0], blocks.channels, s[2], s[3]}), blocks));
+  }
+
+  // Planes as blocks that they fill.
+  ValueId in_blocks(ValueId planes, const Blocks& b) {
+    const Extents s = b_.type(planes).shape;
+    if (s[2] * s[3] == 1) return with_shape(planes, blocked_shape(s, b));
+    return transposed(with_shape(planes, {s[0], b.channels / b.block, b.block, s[2], s[3]}), kIntoBlocks);
   }
 
   void set(const Node& n, ValueId made, bool is_blocked) {
@@ -248,7 +254,12 @@ class LayoutRewriter {
       if (s.depthwise) return false;
       in = {1, s.ci};
     }
-    const bool has_from_planes = !s.depthwise && in.block > 1 && (!pads_out || goes_on(n.outputs[0])) &&
+    // Words of four bytes, which are multiplied at once.
+    const DTypes& types_of_sum = dtypes_of(n.workload);
+    const bool in_words = !is_pool && !s.depthwise && types_of_sum.in == u8 && types_of_sum.weight == i8 &&
+                          in.block == 1 && s.ci % kWord == 0 && out.block > 1;
+    if (in_words) in = {kWord, s.ci};
+    const bool has_from_planes = !in_words && !s.depthwise && in.block > 1 && (!pads_out || goes_on(n.outputs[0])) &&
                                  std::count(n.inputs.begin(), n.inputs.end(), n.inputs[0]) == 1;
     if (has_from_planes && form_ == LayoutForm::kFromPlanes) in = {1, s.ci};
     // Vectors run over output channels: without blocks of them a convolution is better off with rows. And where nothing
@@ -260,6 +271,7 @@ class LayoutRewriter {
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       const auto& type = types.inputs[i];
       inputs.push_back(type.type == type.logical ? padded(plain(n.inputs[i]), type.logical.shape)
+                       : i == 0 && in_words      ? in_blocks(plain(n.inputs[i]), in)
                                                  : blocked(n.inputs[i]));
     }
     set(n, b_.add(w, inputs, {name(n.outputs[0])})[0], true);
