@@ -106,6 +106,7 @@ class ProductNarrower {
   struct Bytes {
     ValueId value;
     Steps steps;
+    ValueId zero = kNoValue;  // one that only a call knows, of one element; steps.zero is added to it
   };
 
   const Node* producer(ValueId v) const {
@@ -116,6 +117,11 @@ class ProductNarrower {
   // Whether a node computes each element from one, by functions and numbers alone.
   static bool is_function(const Node& n) {
     return n.workload.task() == "elementwise" && n.inputs.size() == 1 && n.outputs.size() == 1;
+  }
+  // x - y of whole numbers, y of one element.
+  bool subtracts_one(const Node& n) const {
+    return n.workload.task() == "elementwise" && n.workload.attributes.text("op") == "sub" && n.inputs.size() == 2 &&
+           g_.value(n.outputs[0]).type.dtype == i16 && element_count(g_.value(n.inputs[1]).type.shape) == 1;
   }
   static bool is_movement(const Node& n) { return n.workload.task() == "reshape" || n.workload.task() == "transpose"; }
 
@@ -149,8 +155,15 @@ class ProductNarrower {
   // Of one product's data. The functions may stand before and behind views.
   std::optional<Bytes> bytes_behind(ValueId v) {
     std::vector<const Node*> functions, movements;
+    ValueId zero = kNoValue;
     while (g_.value(v).type.dtype != u8 && g_.value(v).type.dtype != i8) {
       const Node* n = producer(v);
+      // Before that no function but a conversion: zeros are whole numbers of bytes.
+      if (n && functions.empty() && zero == kNoValue && subtracts_one(*n)) {
+        zero = n->inputs[1];
+        v = n->inputs[0];
+        continue;
+      }
       if (!n || !(is_function(*n) || is_movement(*n))) return std::nullopt;
       (is_function(*n) ? functions : movements).push_back(n);
       v = n->inputs[0];
@@ -164,7 +177,8 @@ class ProductNarrower {
     if (known == steps_.end())
       known = steps_.emplace(key, steps_of(table_of(functions, type), type == u8 ? 0 : -kBytes / 2)).first;
     if (!known->second) return std::nullopt;
-    Bytes out{rebuild_.now(v), *known->second};
+    Bytes out{rebuild_.now(v), *known->second, zero};
+    if (zero != kNoValue && out.steps.scale != 1) return std::nullopt;
     if (type == i8) {
       out.value = unsigned_of(v);
       out.steps.zero += kBytes / 2;
@@ -208,6 +222,7 @@ class ProductNarrower {
     if (each > (int64_t{1} << 31) / (kBytes * kMostFactor)) return false;  // sums of s32
     const auto bytes = bytes_behind(n.inputs[0]);
     if (!bytes || (of_numbers && bytes->steps.scale != 1)) return false;
+    if (bytes->zero != kNoValue && is_convolution && has_border(n)) return false;  // of what nobody knows yet
 
     GraphBuilder& b = rebuild_.builder();
     // Of few channels a word is filled up: four bytes are multiplied at once.
@@ -231,11 +246,17 @@ class ProductNarrower {
     };
 
     // What the zero point adds to each sum, and the bias, where it is a whole number of steps.
-    std::vector<int32_t> shift(channels);
+    std::vector<int32_t> sums(channels), shift(channels);
     for (size_t c = 0; c < channels; ++c) {
-      int64_t sum = 0;
-      for (int64_t i = 0; i < each; ++i) sum += whole->numbers[c * static_cast<size_t>(each) + static_cast<size_t>(i)];
-      shift[c] = static_cast<int32_t>(-bytes->steps.zero * sum);
+      const auto begin = whole->numbers.begin() + static_cast<std::ptrdiff_t>(c) * each;
+      sums[c] = static_cast<int32_t>(std::accumulate(begin, begin + each, int64_t{0}));
+      shift[c] = static_cast<int32_t>(-bytes->steps.zero * sums[c]);
+    }
+    if (bytes->zero != kNoValue) {
+      ValueId zero = rebuild_.with_shape(rebuild_.now(bytes->zero), Extents(by_channel.size(), 1));
+      zero = b.add_one("elementwise", {{"op", "cast:s32"}}, {zero});
+      const ValueId own = b.constant(tensor_of(i32, by_channel, sums));
+      v = b.add_one("elementwise", {{"op", "sub"}}, {v, b.add_one("elementwise", {{"op", "mul"}}, {own, zero})});
     }
     std::vector<double> scales(channels);
     for (size_t c = 0; c < channels; ++c) scales[c] = bytes->steps.scale * whole->scales[c];
