@@ -78,7 +78,7 @@ class ModuleEmitter {
  public:
   ModuleEmitter(llvm::LLVMContext& context, const Module& m, const Target& target, const CodegenOptions& options)
       : context_(context), source_(m), target_(target), options_(options), module_(new_module()) {
-    dot_bits_ = dot_product_bits(target);
+    dot_ = dot_units(target);
     vector_bits_ = m.vector_bits > 0 ? std::min(m.vector_bits, target.vector_bits) : target.vector_bits;
     math_units_ = math_units(target, vector_bits_);
     has_masked_loads_ = has_x86_features(target, {"avx2"});
@@ -237,7 +237,8 @@ class ModuleEmitter {
   std::optional<InPlace> in_place_;
   const Function* kernel_ = nullptr;  // that is being emitted
   bool is_checked_ = false;           // the kernel that is being emitted has run-time checks
-  int vector_bits_ = 0, dot_bits_ = 0;
+  int vector_bits_ = 0;
+  DotUnits dot_;
   MathUnits math_units_;
   bool has_masked_loads_ = false;
 };
@@ -247,7 +248,7 @@ class BodyEmitter final : public StmtEmitter {
  public:
   BodyEmitter(ModuleEmitter& m, llvm::Function* f, const CheckedAccesses& checked)
       : StmtEmitter(f, fault_block(f),
-                    {.dot_bits = m.dot_bits_, .math_units = m.math_units_, .has_masked_loads = m.has_masked_loads_}),
+                    {.dot = m.dot_, .math_units = m.math_units_, .has_masked_loads = m.has_masked_loads_}),
         m_(m),
         checked_(checked) {}
 

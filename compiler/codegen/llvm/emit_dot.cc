@@ -1,19 +1,14 @@
 // dot4: the processor's own instruction where it has one, else the same in 32-bit lanes.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "compiler/codegen/llvm/emit_expr.h"
-#include "compiler/codegen/llvm/x86_features.h"
 
 namespace hone {
 
 using llvm::Value;
-
-int dot_product_bits(const Target& target) {
-  if (has_x86_features(target, {"avx512vnni", "avx512vl"})) return 512;
-  return has_x86_features(target, {"avxvnni"}) ? 256 : 0;
-}
 
 namespace {
 
@@ -102,12 +97,48 @@ Value* ExprEmitter::four_bytes(const Call* op, size_t first) {
 Value* ExprEmitter::emit_dot4(const Call* op, Value* sum) {
   const int lanes = op->dtype.lanes;
   Value *a = four_bytes(op, 0), *b = four_bytes(op, 4);
-  if (!sum) sum = llvm::Constant::getNullValue(a->getType());
-  if (lanes >= 4 && 32 * lanes <= options_.dot_bits) {
-    const auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
-                    : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
-                                 : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
-    return b_.CreateIntrinsic(id, {}, {sum, a, b});
+  llvm::Type* type = a->getType();
+  if (!sum) sum = llvm::Constant::getNullValue(type);
+  // Vectors of `bits` a lane of as many bits in all, and back.
+  const auto as_bytes = [&](Value* v) {
+    return b_.CreateBitCast(v, llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(4 * lanes)));
+  };
+  const auto as_halves = [&](Value* v) {
+    return b_.CreateBitCast(v, llvm::FixedVectorType::get(b_.getInt16Ty(), static_cast<unsigned>(2 * lanes)));
+  };
+  const bool fits = (lanes == 4 || lanes == 8 || lanes == 16) && 32 * lanes <= options_.dot.bits;
+  switch (fits ? options_.dot.kind : DotProduct::kNone) {
+    case DotProduct::kVnni: {
+      const auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
+                      : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
+                                   : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
+      return b_.CreateIntrinsic(id, {}, {sum, a, b});
+    }
+    case DotProduct::kPairs: {
+      // Bytes 0 and 2 of each word, then 1 and 3, as halves.
+      const auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+                      : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                                   : llvm::Intrinsic::x86_sse2_pmadd_wd;
+      Value *x = as_halves(a), *y = as_halves(b);
+      Value* even = b_.CreateIntrinsic(id, {}, {b_.CreateAnd(x, 255), b_.CreateAShr(b_.CreateShl(y, 8), 8)});
+      Value* odd = b_.CreateIntrinsic(id, {}, {b_.CreateLShr(x, 8), b_.CreateAShr(y, 8)});
+      return b_.CreateAdd(sum, b_.CreateAdd(even, odd));
+    }
+    case DotProduct::kUsdot:
+      return b_.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_usdot, {type, as_bytes(a)->getType()},
+                                {sum, as_bytes(a), as_bytes(b)});
+    case DotProduct::kSdot: {
+      // a * b = (a - 128) * b + 128 * b; the second part is one for all rows of a tile.
+      Value* bytes = as_bytes(b);
+      const auto sdot = [&](Value* start, Value* x, Value* y) {
+        return b_.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_sdot, {type, bytes->getType()}, {start, x, y});
+      };
+      Value* ones = llvm::ConstantInt::get(bytes->getType(), 1);
+      Value* sums = b_.CreateShl(sdot(llvm::Constant::getNullValue(type), bytes, ones), 7);
+      Value* signed_bytes = b_.CreateXor(as_bytes(a), llvm::ConstantInt::get(bytes->getType(), 128));
+      return b_.CreateAdd(sdot(sum, signed_bytes, bytes), sums);
+    }
+    case DotProduct::kNone: break;
   }
   for (uint64_t t = 0; t < 4; ++t) {
     Value* unsigned_byte = b_.CreateAnd(b_.CreateLShr(a, 8 * t), 255);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/arith/bounds.h"
+#include "compiler/codegen/llvm/dot_units.h"
 #include "compiler/codegen/llvm/emit_math.h"
 #include "compiler/codegen/llvm/hoisting_builder.h"
 #include "compiler/ir/stmt.h"
@@ -32,7 +33,7 @@ struct BufferSlot {
 
 /// Properties of the machine that decide between equivalent forms of code.
 struct ExprOptions {
-  int dot_bits = 0;  ///< the widest vector of 4-way dot products that it has (0: none)
+  DotUnits dot;
   MathUnits math_units;
   int index_bits = 64;          ///< of index arithmetic; 32 only where every step of it is proved to fit
   int64_t base_alignment = 64;  ///< bytes, of a buffer whose slot does not say it
@@ -46,9 +47,6 @@ struct ExprOptions {
 
 /// The LLVM type of `t`; a bool is an i1 (in memory a byte).
 llvm::Type* llvm_type(llvm::IRBuilderBase& b, DType t);
-
-/// The widest vector, in bits, for which `target` has a 4-way u8 x s8 dot product that adds to s32; 0 when it has none.
-int dot_product_bits(const Target& target);
 
 /// Emits at the builder's position; moves it to a new block where a run-time check needs one.
 class ExprEmitter {
