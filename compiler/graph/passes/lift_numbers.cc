@@ -7,6 +7,7 @@
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
 
 namespace hone {
 namespace {
@@ -35,16 +36,22 @@ Graph lift_numbers(const Graph& g, const PassContext& context) {
   Graph out = g;
   NewConstants constants(&out, "_number");
   for (Node& n : out.nodes) {
-    if (!has_folding_weights(out, n)) continue;
-    const DType t = n.workload.attributes.get<DTypes>("dtype").out;
+    const bool of_bytes = sums_bytes(n);  // steps and zero points, few digits or many
+    if (!of_bytes && !has_folding_weights(out, n)) continue;
+    const DType t = of_bytes ? f32 : n.workload.attributes.get<DTypes>("dtype").out;
+    const std::vector<DType> after = epilogue_of(n.workload).types.after;
+    size_t place = 0;
     std::vector<BoundLink> links = bound_links(n);
     bool changed = false;
     for (BoundLink& l : links) {
+      const DType made = after[place++];
       if (!l.link.function || l.link.arguments.size() != 1 ||
-          (l.link.function->name != "add" && l.link.function->name != "mul"))
+          (l.link.function->name != "add" && l.link.function->name != "mul" &&
+           !(of_bytes && l.link.function->name == "sub")) ||
+          l.link.result || made != t)
         continue;
       const double* number = std::get_if<double>(&l.link.arguments[0]);
-      if (!number || !was_learned(*number)) continue;
+      if (!number || (!of_bytes && !was_learned(*number))) continue;
       l.operands = {constants.add(n.inputs[1], one_element(*number, t))};
       l.link.arguments[0] = Operand{Operand::Kind::kOne, {}};
       changed = true;

@@ -201,7 +201,25 @@ class ProductNarrower {
     return known->second;
   }
 
+  // The largest of numbers in ascending steps is that of the largest byte.
+  bool narrow_pool(const Node& n) {
+    if (n.workload.attributes.text("epilogue") != "none" || n.workload.attributes.text("prologue") != "none" ||
+        dtypes_of(n.workload).in != f32)
+      return false;
+    const auto bytes = bytes_behind(n.inputs[0]);
+    if (!bytes || bytes->steps.scale <= 0 || bytes->zero != kNoValue) return false;
+    GraphBuilder& b = rebuild_.builder();
+    const std::pair<std::string, std::string> dtype{"dtype", "u8"};
+    const ValueId most = b.add(Workload::changed(n.workload, {&dtype, 1}), {bytes->value}).front();
+    const auto scale = static_cast<float>(bytes->steps.scale);
+    rebuild_.stand_in(
+        n.outputs[0],
+        b.add_one("elementwise", {{"op", fmt::format("cast:f32+sub[{}]+mul[{}]", bytes->steps.zero, scale)}}, {most}));
+    return true;
+  }
+
   bool narrow(const Node& n) {
+    if (n.workload.task() == "max_pool2d") return narrow_pool(n);
     const std::string& task = n.workload.task();
     const bool is_convolution = task == "conv2d" || task == "depthwise_conv2d";
     if (!is_convolution && task != "dense") return false;

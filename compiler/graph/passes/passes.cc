@@ -20,6 +20,7 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
                                      {"sink_transposes", [c](const Graph& g) { return sink_transposes(g, c); }},
                                      {"simplify_moved", [c](const Graph& g) { return simplify_movement(g, c); }},
                                      {"fuse_epilogues", [c](const Graph& g) { return fuse_epilogues(g, c); }},
+                                     {"fold_requantization", [c](const Graph& g) { return fold_requantization(g, c); }},
                                      {"simplify_views", [c](const Graph& g) { return simplify_movement(g, c); }},
                                      {"fuse_prologues", [c](const Graph& g) { return fuse_prologues(g, c); }},
                                      {"fuse_attention", [c](const Graph& g) { return fuse_attention(g, c); }},

@@ -55,6 +55,9 @@ Graph fold_repeats(const Graph& g, const PassContext& context);
 /// scale a channel   ->   sums of products of bytes (u8 by s8, exact in s32), scaled
 /// The weights' whole numbers are found in the numbers themselves, however an exporter came to them.
 Graph narrow_products(const Graph& g, const PassContext& context);
+/// Steps of an output's bytes go into the factors that sums of bytes are scaled with; functions from one byte to the
+/// next that do nothing, or bound it, become that: a bound behind a quantisation, a pooling between equal ones.
+Graph fold_requantization(const Graph& g, const PassContext& context);
 /// softmax, layer_norm, rms_norm and l2_norm from the means, roots and quotients that exporters spell them with, with
 /// the constants that scale and shift a row. Of f32 and f64: what is rounded to 16 bits on the way stays as it is.
 Graph recognize_rows(const Graph& g, const PassContext& context);
