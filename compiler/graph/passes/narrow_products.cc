@@ -195,8 +195,8 @@ class ProductNarrower {
     auto known = unsigned_.find(v);
     if (known == unsigned_.end())
       known = unsigned_
-                  .emplace(v, rebuild_.builder().add_one("elementwise", {{"op", "cast:s16+add[128]+cast:u8"}},
-                                                         {rebuild_.now(v)}))
+                  .emplace(
+                      v, rebuild_.builder().add_one("elementwise", {{"op", "cast:s16+add[128]:u8"}}, {rebuild_.now(v)}))
                   .first;
     return known->second;
   }

@@ -1,0 +1,203 @@
+// Products of dequantised bytes as sums of bytes, and steps of outputs in their factors.
+#include <gmock/gmock.h>
+
+#include "compiler/graph/passes/passes.h"
+#include "tests/unit/graph/after_pass.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Graph narrowed(const Graph& g) { return narrow_products(g, test_context()); }
+
+// Weights of two output channels: whole numbers times 0.5 and times 0.03.
+const std::string kWeights =
+    "%w = constant f32[2, 3, 1, 2] [0.5, -1, 63.5, 0, 2, -64, 0.03, -0.06, 0.09, 3.81, -3.84, 0]\n";
+
+std::string conv_of(const std::string& type, const std::string& steps, const std::string& attributes = "pad=1") {
+  return "graph g\ninput \"x\" %x " + type + "[1, 3, 4, 5]\n%d = elementwise(op=" + steps +
+         ",shape=1x3x4x5,operands=none,dtype=" + type + ") %x\n" + kWeights +
+         "%b = constant f32[2] [0.7, -0.2]\n%y = conv2d(n=1,ci=3,h=4,w=5,co=2,kh=1,kw=2," + attributes +
+         ",layout=NCHW,epilogue=bias) %d %w %b\noutput \"y\" %y f32[1, 2, " +
+         (attributes == "pad=1" ? "6, 6" : "4, 4") + "]\n";
+}
+
+TEST(NarrowProducts, ConvolutionsOfDequantisedBytesSumBytes) {
+  const Graph g = read_graph(conv_of("u8", "cast:f32+sub[124]+mul[0.02]"));
+  const Graph made = narrowed(g);
+  const std::string text = to_string(made);
+  // Three channels are filled up to a word, and the border is the zero point.
+  EXPECT_THAT(text, HasSubstr("conv2d(n=1,ci=4,h=4,w=5,co=2,kh=1,kw=2,stride=1,pad=1,dilation=1,groups=1,layout=NCHW,"
+                              "dtype=u8:s8:s32:s32,epilogue=none,border=124)"));
+  expect_same_values(g, made, 1e-4);
+}
+
+TEST(NarrowProducts, WithoutPaddingThereIsNoBorder) {
+  const Graph g = read_graph(conv_of("u8", "cast:f32+sub[124]+mul[0.02]", "pad=0"));
+  EXPECT_THAT(to_string(narrowed(g)), Not(HasSubstr("border")));
+  expect_same_values(g, narrowed(g), 1e-4);
+}
+
+TEST(NarrowProducts, SignedBytesBecomeUnsignedOnes128Higher) {
+  const Graph g = read_graph(conv_of("s8", "cast:f32+sub[-5]+mul[0.02]"));
+  EXPECT_THAT(to_string(narrowed(g)), HasSubstr("border=123"));
+  expect_same_values(g, narrowed(g), 1e-4);
+}
+
+// A negative scale, and functions of other spellings: what counts is what they make of each byte.
+TEST(NarrowProducts, AnyFunctionsThatGiveEqualStepsCount) {
+  for (const char* steps :
+       {"cast:f32+mul[-0.02]", "cast:f32+mul[0.02]+sub[2.48]", "cast:s32+sub[7]:f32+mul[0.5]", "cast:f32+rsub[12]"}) {
+    const Graph g = read_graph(conv_of("u8", steps));
+    EXPECT_THAT(to_string(narrowed(g)), HasSubstr("u8:s8:s32:s32")) << steps;
+    expect_same_values(g, narrowed(g), 2e-3);
+  }
+  for (const char* steps : {"cast:f32+sub[3]+relu", "cast:f32+square", "cast:f32+sub[12.5]", "cast:f32+mul[0]",
+                            "cast:f32+sub[300]", "cast:f32+exp"}) {
+    const std::string text = conv_of("u8", steps);
+    EXPECT_EQ(to_string(narrowed(read_graph(text))), to_string(read_graph(text))) << steps;
+  }
+}
+
+TEST(NarrowProducts, WeightsThatAreNoWholeNumbersStay) {
+  std::string text = conv_of("u8", "cast:f32+mul[0.02]");
+  text.replace(text.find("63.5"), 4, "63.7");
+  EXPECT_EQ(to_string(narrowed(read_graph(text))), to_string(read_graph(text)));
+  text = conv_of("u8", "cast:f32+mul[0.02]");
+  text.replace(text.find("63.5"), 4, "64.5");  // 129 steps
+  EXPECT_EQ(to_string(narrowed(read_graph(text))), to_string(read_graph(text)));
+}
+
+TEST(NarrowProducts, DenseBehindViews) {
+  const Graph g = read_graph(R"(graph g
+input "x" %x u8[2, 2, 4]
+%d = elementwise(op=cast:f32+sub[7]+mul[0.1],shape=2x2x4,operands=none,dtype=u8) %x
+%r = reshape(shape=2x2x4,to=2x8) %d
+%t = transpose(shape=2x8,perm=1:0) %r
+%s = transpose(shape=8x2,perm=1:0) %t
+%w = constant f32[3, 8] [1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6, -7, -8, 0, 0, 0, 0, 0, 0, 0, 0]
+%b = constant f32[3] [0.1, 0.2, 0.35]
+%y = dense(m=2,n=3,k=8,epilogue=bias) %s %w %b
+output "y" %y f32[2, 3]
+)");
+  const std::string text = to_string(narrowed(g));
+  EXPECT_THAT(text, HasSubstr("reshape(shape=2x2x4,to=2x8,dtype=u8) %x"));
+  EXPECT_THAT(text, HasSubstr("dense(m=2,n=3,k=8,dtype=u8:s8:s32:s32,epilogue=none)"));
+  EXPECT_THAT(text, HasSubstr("f32[1, 3] [0.1, 0.2, 0.35]")) << "a bias of no whole steps";
+  expect_same_values(g, narrowed(g), 1e-4);
+}
+
+// As QLinearConv is imported: differences in s16.
+TEST(NarrowProducts, DifferencesOfWholeNumbersAreExact) {
+  const Graph g = read_graph(R"(graph g
+input "x" %x u8[1, 4, 3, 3]
+%d = elementwise(op=cast:s16+sub[100],shape=1x4x3x3,operands=none,dtype=u8) %x
+%c = constant s16[4, 1, 2, 2] [1, -2, 127, -128, 5, 6, 7, 8, 0, 0, 0, 0, 1, 1, 1, 1]
+%b = constant s32[4] [1000, -7, 0, 12345678]
+%y = depthwise_conv2d(n=1,c=4,h=3,w=3,kh=2,kw=2,pad=1,layout=NCHW,dtype=s16:s16:s32:s32,epilogue=bias) %d %c %b
+output "y" %y s32[1, 4, 4, 4]
+)");
+  EXPECT_THAT(to_string(narrowed(g)), HasSubstr("dtype=u8:s8:s32:s32,epilogue=none,border=100"));
+  expect_same_values(g, narrowed(g));
+}
+
+// As MatMulInteger behind DynamicQuantizeLinear.
+TEST(NarrowProducts, ZeroPointsOfACallAreSubtractedBehindTheSum) {
+  const Graph g = read_graph(R"(graph g
+input "x" %x u8[2, 4]
+input "z" %z u8[1]
+%s = elementwise(op=cast:s16,shape=1,operands=none,dtype=u8) %z
+%r = reshape(shape=1,to=1x1,dtype=s16) %s
+%c = elementwise(op=cast:s16,shape=2x4,operands=none,dtype=u8) %x
+%d = elementwise(op=sub,shape=2x4,operands=1x1,dtype=s16) %c %r
+%w = constant s16[3, 4] [1, 2, 3, 4, -128, 127, -5, 6, 0, 0, 0, 0]
+%y = dense(m=2,n=3,k=4,dtype=s16:s16:s32:s32) %d %w
+output "y" %y s32[2, 3]
+)");
+  EXPECT_THAT(to_string(narrowed(g)), HasSubstr("dense(m=2,n=3,k=4,dtype=u8:s8:s32:s32,epilogue=none) %x"));
+  expect_same_values(g, narrowed(g));
+}
+
+TEST(NarrowProducts, PoolingsPickBytes) {
+  const Graph g = read_graph(R"(graph g
+input "x" %x u8[1, 2, 4, 4]
+%d = elementwise(op=cast:f32+sub[9]+mul[0.5],shape=1x2x4x4,operands=none,dtype=u8) %x
+%y = max_pool2d(n=1,c=2,h=4,w=4,kh=3,kw=3,stride=1,pad=1,layout=NCHW) %d
+output "y" %y f32[1, 2, 4, 4]
+)");
+  EXPECT_THAT(to_string(narrowed(g)), HasSubstr("layout=NCHW,dtype=u8) %x"));
+  expect_same_values(g, narrowed(g));
+}
+
+std::string dense_with(const std::string& epilogue, const std::string& operands, const std::string& type = "u8") {
+  return "graph g\ninput \"x\" %x u8[4, 4]\n%w = constant s8[2, 4] [1, -2, 3, 4, 5, 6, -127, 8]\n"
+         "%s = constant f32[2] [0.01, 0.02]\n%t = constant f32[2] [0.3, -0.4]\n"
+         "%y = dense(m=4,n=2,k=4,dtype=u8:s8:s32:s32,epilogue=" +
+         epilogue + ") %x %w" + operands + "\noutput \"y\" %y " + type + "[4, 2]\n";
+}
+std::string epilogue_after(const std::string& graph) {
+  const Graph g = read_graph(graph), made = fold_requantization(g, test_context());
+  expect_same_values(g, made, 1);  // a rounding may be the other one
+  const std::string text = to_string(made);
+  const size_t begin = text.find("epilogue=") + 9;
+  return text.substr(begin, text.find(')', begin) - begin);
+}
+
+TEST(FoldRequantization, StepsGoIntoTheFactors) {
+  EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[c]+add[c]+div[0.5]+round+add[7]+saturate:u8", " %s %t")),
+            "cast:f32+mul[c]+bias+round+add[7]+saturate:u8");
+  EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[0.25]+minimum[6]+div[0.5]+round+saturate:s8", "", "s8")),
+            "cast:f32+mul[0.5]+minimum[12]+round+saturate:s8");
+  // What the saturation does anyway.
+  EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[c]+relu+minimum[200]+div[0.5]+round+saturate:u8", " %s")),
+            "cast:f32+mul[c]+round+saturate:u8");
+  // Something else stands between: a product by the reciprocal.
+  EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[c]+tanh+div[0.5]+round+saturate:u8", " %s")),
+            "cast:f32+mul[c]+tanh+mul[2]+round+saturate:u8");
+  EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[c]+relu+div[-0.5]+round+saturate:s8", " %s", "s8")),
+            "cast:f32+mul[c]+relu+mul[-2]+round+saturate:s8");
+}
+
+TEST(FoldRequantization, FunctionsFromByteToByteAreBoundsOrNothing) {
+  const std::string front = "cast:f32+mul[c]+round+add[100]+saturate:u8";
+  const auto behind = [&](const std::string& more) { return epilogue_after(dense_with(front + more, " %s")); };
+  EXPECT_EQ(behind("+cast:f32+sub[100]+mul[0.03]+div[0.03]+round+add[100]+saturate:u8"), front);
+  EXPECT_EQ(behind("+cast:f32+sub[100]+mul[0.03]+maximum[0]+minimum[3]+div[0.03]+round+add[100]+saturate:u8"),
+            front + "+maximum[100]+minimum[200]");
+  // One after the other.
+  EXPECT_EQ(epilogue_after(dense_with("cast:f32+saturate:u8+cast:f32+mul[0.5]+div[0.5]+saturate:u8+maximum[3]:f32+relu+"
+                                      "saturate:u8",
+                                      "")),
+            "cast:f32+saturate:u8+maximum[3]");
+  const std::string other = "+cast:f32+sub[100]+mul[0.03]+div[0.04]+round+add[100]+saturate:u8";
+  EXPECT_THAT(behind(other), HasSubstr("saturate:u8+cast:f32+sub[100]"));
+}
+
+TEST(FoldRequantization, NodesOfBytesToo) {
+  EXPECT_EQ(after(&fold_requantization, R"(input "x" %x u8[4]
+%y = elementwise(op=cast:f32+mul[0.1]+relu+div[0.1]+round+saturate:u8,shape=4,operands=none,dtype=u8) %x
+%z = elementwise(op=cast:f32,shape=4,operands=none,dtype=u8) %y
+output "z" %z f32[4]
+)"),
+            "%z = elementwise(op=cast:f32,shape=4,operands=none,dtype=u8) %x\noutput \"z\" %z f32[4]\n");
+  EXPECT_EQ(after(&fold_requantization, R"(input "x" %x s8[4]
+%y = elementwise(op=cast:f32+mul[0.1]+relu+div[0.1]+round+saturate:s8,shape=4,operands=none,dtype=s8) %x
+output "y" %y s8[4]
+)"),
+            "%y = elementwise(op=maximum[0],shape=4,operands=none,dtype=s8) %x\noutput \"y\" %y s8[4]\n");
+}
+
+TEST(LiftNumbers, OfSumsOfBytesAllAreLifted) {
+  EXPECT_THAT(after(&lift_numbers, R"(
+input "x" %x u8[3, 4]
+%w = constant s8[2, 4] [1, 2, 3, 4, 5, 6, 7, 8]
+%y = dense(m=3,n=2,k=4,dtype=u8:s8:s32:s32,epilogue=cast:f32+mul[0.5]+round+add[3]+saturate:u8) %x %w
+output "y" %y u8[3, 2]
+)"),
+              HasSubstr("epilogue=cast:f32+mul[1]+round+add[1]+saturate:u8) %x %w %w_number0 %w_number1"));
+}
+
+}  // namespace
+}  // namespace hone
