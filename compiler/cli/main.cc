@@ -43,6 +43,24 @@ int main(int argc, char** argv) {
   app.add_option("--inputs", o.inputs,
                  "of a model: run it on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
       ->type_name("FOLDER");
+  app.add_option(
+         "--quantize", o.quantize.type,
+         "of a model: int8: its convolutions and dense products become sums of bytes, by what --calibrate says; "
+         "prints how far each layer is off and its time")
+      ->type_name("TYPE");
+  app.add_option("--calibrate", o.quantize.calibrate,
+                 "of --quantize: a folder with samples, a few hundred: folders with input_0.npy (or .pb), ..., or .npy "
+                 "files of a model's only input; or a file that --ranges wrote")
+      ->type_name("FOLDER");
+  app.add_option(
+         "--range", o.quantize.range,
+         "of --quantize: what of the samples' values bytes cover: min-max, percentile (all but 0.01%) or entropy")
+      ->capture_default_str();
+  app.add_option("--ranges", o.quantize.ranges, "of --quantize: write what was found to FILE, for --calibrate")
+      ->type_name("FILE");
+  app.add_option("--keep", o.quantize.keep, "of --quantize: a node of the model that stays in f32; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("NODE");
   app.add_option("--task", o.task, operators.names())->capture_default_str();
   app.add_option("--args", o.args, "the workload's attributes, k=v,...; the rest have the task's defaults");
   app.add_option("--workload", o.workload, "the whole canonical text instead of --task and --args");

@@ -9,6 +9,15 @@
 
 namespace hone {
 
+/// `tensorc m.onnx --quantize int8`: products of bytes instead of f32.
+struct QuantizeFlags {
+  std::string type;               ///< int8; empty: nothing is quantised
+  std::string calibrate;          ///< a folder with samples, or a file of ranges
+  std::string range = "min-max";  ///< how ranges are chosen of what samples have
+  std::string ranges;             ///< the file to write them to; empty: none
+  std::vector<std::string> keep;  ///< nodes of the model that stay in f32
+};
+
 struct TensorcOptions {
   std::string task = "conv2d", args, workload, target = "llvm", db, emit, output, sysroot, config;
   std::string model;                      ///< path of an ONNX model; empty: one operator is built
@@ -21,6 +30,7 @@ struct TensorcOptions {
   std::vector<std::string> reports;       ///< of a model: files to write its report to
   std::string compare;                    ///< of a model: a report of before
   std::string threads;                    ///< a number; of a model also several: 1|2; empty: as many as there are CPUs
+  QuantizeFlags quantize;                 ///< of a model
   bool bench = false, explain = false, check = false, json = false;
   bool profile = false;  ///< of a model
 };

@@ -16,6 +16,7 @@
 #include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
+#include "compiler/cli/quantize_model.h"
 #include "compiler/cli/report_files.h"
 #include "compiler/cli/report_of.h"
 #include "compiler/cli/reproducer.h"
@@ -72,6 +73,10 @@ class ModelCommand {
       if (!thread_counts_.empty()) target_.threads = threads_;
     }
     HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(db::usual_hub(o_.db)));
+    if (!o_.quantize.type.empty())
+      quantizer_.emplace(o_, PassContext{operators_, functions_}, here_, err_);
+    else if (!o_.quantize.calibrate.empty() || !o_.quantize.ranges.empty() || !o_.quantize.keep.empty())
+      return usage_error("--calibrate, --ranges and --keep belong to --quantize int8");
     const std::vector<ModelBinding> bindings =
         model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()));
     const auto [form, after] = emit_form(o_.emit);
@@ -87,6 +92,7 @@ class ModelCommand {
     list_variants();
     if (!o_.inputs.empty()) HONE_RETURN_IF_ERROR(read_inputs());
     HONE_RETURN_IF_ERROR(build());
+    if (quantizer_) HONE_RETURN_IF_ERROR(quantizer_->report(configs(), out_));
     HONE_RETURN_IF_ERROR(answer());
     return o_.reports.empty() ? absl::OkStatus() : report();
   }
@@ -140,7 +146,9 @@ class ModelCommand {
     hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_input(binding, pass, g); };
     OnnxModel model;
     if (o_.cache.empty()) {
-      model = prepare_model(o_.model, pass_context(notes), target_, binding.options, hooks, formats_);
+      const auto quantize = [this](const Graph& g) { return quantizer_->quantize(g); };
+      model = prepare_model(o_.model, pass_context(notes), target_, binding.options, hooks, formats_,
+                            quantizer_ ? std::function<Graph(const Graph&)>(quantize) : nullptr);
     } else {
       GrowingModel read = with_input_formats(
           import_growing(o_.model, operators_, binding.options, cache_option(o_.cache)), formats_, operators_);
@@ -227,13 +235,17 @@ class ModelCommand {
                       [](const Port& p, const TensorData& t) { return p.type == t.type(); });
   }
 
+  ChooseConfig configs() const {
+    return [this](const Workload& w, const Target& target, const Space& space) {
+      if (o_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
+      auto chosen = choose_config(w, target, space, *hub_);
+      HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
+      return *chosen;
+    };
+  }
+
   Status build() {
-    ModelOptions options{name_, target_, [&](const Workload& w, const Target& target, const Space& space) {
-                           if (o_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
-                           auto chosen = choose_config(w, target, space, *hub_);
-                           HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
-                           return *chosen;
-                         }};
+    ModelOptions options{name_, target_, configs()};
     options.weights_file = fs::path(o_.weights).filename().string();
     options.host = here_;
     built_ = build_model(variants_, options);
@@ -386,7 +398,8 @@ class ModelCommand {
   BuiltModel built_;
   std::vector<VariantFigures> figures_;  ///< of each variant
   int64_t artifact_bytes_ = 0;
-  std::optional<ModelReport> before_;  ///< of --compare
+  std::optional<ModelReport> before_;        ///< of --compare
+  std::optional<ModelQuantizer> quantizer_;  ///< of --quantize
 };
 
 }  // namespace

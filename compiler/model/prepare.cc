@@ -71,10 +71,11 @@ Graph prepare_graph(Graph imported, const PassContext& context, const Target& ta
 
 OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
                         const OnnxOptions& options, const PassHooks<Graph>& hooks,
-                        const std::vector<InputFormat>& formats) {
+                        const std::vector<InputFormat>& formats, const std::function<Graph(const Graph&)>& rewrite) {
   OnnxModel model = import_onnx(path, context.operators, options);
-  model.graph =
-      prepare_graph(with_input_formats(std::move(model.graph), formats, context.operators), context, target, hooks);
+  Graph imported = with_input_formats(std::move(model.graph), formats, context.operators);
+  if (rewrite) imported = rewrite(imported);
+  model.graph = prepare_graph(std::move(imported), context, target, hooks);
   return model;
 }
 

@@ -1,6 +1,7 @@
 // From a model's file to the graph that is built and tuned.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,11 +24,12 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
 Graph prepare_graph(Graph imported, const PassContext& context, const Target& target,
                     const PassHooks<Graph>& hooks = {});
 
-/// The same of the model at `path` with inputs of these formats, for tensorc and tuner alike. UserError as
-/// import_onnx() and with_input_formats().
+/// The same of the model at `path` with inputs of these formats, for tensorc and tuner alike. `rewrite`, if there is
+/// one, makes the graph of the passes of the imported one. UserError as import_onnx() and with_input_formats().
 OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
                         const OnnxOptions& options, const PassHooks<Graph>& hooks = {},
-                        const std::vector<InputFormat>& formats = {});
+                        const std::vector<InputFormat>& formats = {},
+                        const std::function<Graph(const Graph&)>& rewrite = {});
 
 /// `NAME=N` as --cache has it. UserError, one line, for other texts.
 CacheOption cache_option(const std::string& text);

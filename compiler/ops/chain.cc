@@ -295,6 +295,11 @@ bool is_add_of(const ChainLink& link, const Operand& o) {
 
 }  // namespace
 
+std::string argument_text(float number) {
+  std::string text = fmt::format("{}", number);
+  return text == "1" ? "1.0" : text;
+}
+
 Chain parse_chain(std::string_view text, const ChainContext& context) { return Reader(text, context).read(); }
 
 std::string to_text(const Chain& chain, const ChainContext& context) {

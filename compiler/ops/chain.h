@@ -80,6 +80,9 @@ struct ChainContext {
 /// value too often.
 Chain parse_chain(std::string_view text, const ChainContext& context);
 
+/// A number that f32 holds as an argument in a chain's text: 1 alone would be a tensor of one element.
+std::string argument_text(float number);
+
 /// The canonical text: of one chain there is one. `bias` is add[c], and where operands are written a function without
 /// arguments takes `same`.
 std::string to_text(const Chain& chain, const ChainContext& context);

@@ -12,6 +12,7 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
 #include "compiler/ir/layout.h"
+#include "compiler/ops/chain.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
@@ -211,10 +212,12 @@ class ProductNarrower {
     GraphBuilder& b = rebuild_.builder();
     const std::pair<std::string, std::string> dtype{"dtype", "u8"};
     const ValueId most = b.add(Workload::changed(n.workload, {&dtype, 1}), {bytes->value}).front();
-    const auto scale = static_cast<float>(bytes->steps.scale);
+    const auto text = [](auto number) { return argument_text(static_cast<float>(number)); };
     rebuild_.stand_in(
         n.outputs[0],
-        b.add_one("elementwise", {{"op", fmt::format("cast:f32+sub[{}]+mul[{}]", bytes->steps.zero, scale)}}, {most}));
+        b.add_one("elementwise",
+                  {{"op", fmt::format("cast:f32+sub[{}]+mul[{}]", text(bytes->steps.zero), text(bytes->steps.scale))}},
+                  {most}));
     return true;
   }
 
