@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <memory>
 
 #include "base/atomic_file.h"
@@ -86,10 +83,7 @@ ModelQuantizer::ModelQuantizer(const TensorcOptions& o, const PassContext& conte
     samples_.emplace(o.quantize.calibrate);
     return;
   }
-  std::ifstream in(o.quantize.calibrate, std::ios::binary);
-  HONE_USER_CHECK(in.good()) << "--calibrate " << o.quantize.calibrate << ": this is no folder, and no file";
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  ranges_ = parse_ranges(text, o.quantize.calibrate);
+  ranges_ = read_ranges(o.quantize.calibrate);
 }
 
 // Says now and then how far it is, and when it will be done.

@@ -68,6 +68,7 @@ double Histogram::entropy_threshold() const {
       const size_t begin = level * kept / levels, end = (level + 1) * kept / levels;
       double sum = 0, filled = 0;
       for (size_t m = begin; m < end; ++m) sum += counts[m], filled += counts[m] > 0 ? 1 : 0;
+      if (filled == 0 && clipped > 0 && end == kept) divergence = std::numeric_limits<double>::infinity();
       if (filled == 0) continue;
       for (size_t m = begin; m < end; ++m) {
         const double p = counts[m] + (m + 1 == kept ? clipped : 0);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -42,6 +44,13 @@ Ranges parse_ranges(std::string_view text, const std::string& name) {
     out[value] = r;
   }
   return out;
+}
+
+Ranges read_ranges(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  HONE_USER_CHECK(in.good()) << path << ": there is no such file of ranges";
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  return parse_ranges(text, path);
 }
 
 }  // namespace hone

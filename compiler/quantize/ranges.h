@@ -30,5 +30,7 @@ std::string ranges_text(const Ranges& ranges);
 /// UserError, one line, for a text that is no such file or has numbers that are not finite or in the wrong order.
 /// `name`: of the file, for errors.
 Ranges parse_ranges(std::string_view text, const std::string& name);
+/// The same of a file's text. UserError, too, where it cannot be read.
+Ranges read_ranges(const std::string& path);
 
 }  // namespace hone

@@ -80,6 +80,12 @@ int main(int argc, char** argv) {
                  "given again")
       ->allow_extra_args(false)
       ->type_name("NAME=FORMAT");
+  app.add_option("--quantize", f.quantize, "of a model, as tensorc has it: int8, with what --ranges says")
+      ->type_name("TYPE");
+  app.add_option("--ranges", f.ranges, "of --quantize: a file that tensorc --ranges wrote")->type_name("FILE");
+  app.add_option("--keep", f.keep, "of --quantize: a node of the model that stays in f32; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("NODE");
   app.add_option("--cache", f.cache,
                  "of a decoder, as tensorc has it: the dimension that counts the rows of its caches, and the most of "
                  "them: past=1023; tuned with nearly all of them there")

@@ -14,12 +14,19 @@
 #include "compiler/host/local_gpu.h"
 #include "compiler/model/bindings.h"
 #include "compiler/model/prepare.h"
+#include "compiler/quantize/quantize_graph.h"
 
 namespace hone {
 
 std::vector<ModelGraph> import_model(const OperatorTable& operators, const TunerFlags& f, std::ostream& err) {
   const std::string kind = Target::parse(f.target).kind;
   HONE_USER_CHECK(f.cache.empty() || kind == "llvm") << "--cache: of models for CPUs, not for " << kind;
+  HONE_USER_CHECK(f.quantize.empty() || (f.quantize == "int8" && !f.ranges.empty() && f.cache.empty()))
+      << "--quantize " << f.quantize << ": there is int8, with --ranges FILE, and without --cache";
+  HONE_USER_CHECK(!f.quantize.empty() || (f.ranges.empty() && f.keep.empty()))
+      << "--ranges and --keep belong to --quantize int8";
+  const std::optional<Ranges> ranges = f.quantize.empty() ? std::nullopt : std::optional(read_ranges(f.ranges));
+  const FunctionTable functions = standard_functions();
   std::vector<ModelGraph> variants;
   std::set<std::string> assumed;
   const std::vector<InputFormat> formats = input_formats(f.formats);
@@ -29,6 +36,7 @@ std::vector<ModelGraph> import_model(const OperatorTable& operators, const Tuner
     if (f.cache.empty()) {
       OnnxModel model = import_onnx(f.model, operators, binding.options);
       v.graph = with_input_formats(std::move(model.graph), formats, operators), notes = std::move(model.notes);
+      if (ranges) v.graph = quantized(v.graph, plan_quantization(v.graph, f.keep), *ranges, {operators, functions});
     } else {
       v.growing = std::make_shared<GrowingModel>(with_input_formats(
           import_growing(f.model, operators, binding.options, cache_option(f.cache)), formats, operators));

@@ -22,6 +22,9 @@ struct TunerFlags {
   std::vector<std::string> labels;
   std::vector<std::string> bind, shapes;  ///< of --model: NAME=VALUE, or NAME=VALUE|VALUE
   std::vector<std::string> formats;       ///< of --model: NAME=u8:NHWC,mean=…,scale=…, as tensorc has it
+  std::string quantize;                   ///< of --model: int8, by the file `ranges`
+  std::string ranges;                     ///< that `tensorc --quantize int8 --ranges FILE` wrote
+  std::vector<std::string> keep;          ///< of --quantize: nodes that stay in f32
   std::string cache;                      ///< of --model: NAME=VALUE, caches that grow in place
   int priority = 0;
   double seconds = 0, weight = 1, timeout = 10, min_repeat_ms = 2;
