@@ -68,11 +68,11 @@ double Histogram::entropy_threshold() const {
       const size_t begin = level * kept / levels, end = (level + 1) * kept / levels;
       double sum = 0, filled = 0;
       for (size_t m = begin; m < end; ++m) sum += counts[m], filled += counts[m] > 0 ? 1 : 0;
-      if (filled == 0 && clipped > 0 && end == kept) divergence = std::numeric_limits<double>::infinity();
-      if (filled == 0) continue;
       for (size_t m = begin; m < end; ++m) {
-        const double p = counts[m] + (m + 1 == kept ? clipped : 0);
-        if (p > 0) divergence += p / (all + clipped) * std::log(p / (all + clipped) / (sum / filled / all));
+        constexpr double kNothing = 1e-9;  // of a level that has what is clipped alone
+        const double p = (counts[m] + (m + 1 == kept ? clipped : 0)) / (all + clipped),
+                     q = filled > 0 ? sum / filled / all : kNothing;
+        if (p > 0) divergence += p * std::log(p / q);
       }
     }
     if (divergence < best) best = divergence, threshold = limit_ * static_cast<double>(kept) / kMagnitudes;
