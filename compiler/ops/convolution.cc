@@ -48,6 +48,28 @@ Definition convolution(const Workload& w, PadSlack slack) {
   return finish_convolution(w, std::move(stages), conv);
 }
 
+Definition depthwise_convolution_in_words(const Workload& w, PadSlack slack) {
+  const ConvShape s = conv_shape(w);
+  const DTypes types = dtypes_of(w);
+  constexpr int64_t kWord = 4;
+  const int64_t columns = ceil_div(s.kw, kWord) * kWord;
+  slack.w += columns - s.kw;
+  ConvolutionStages stages = begin_convolution(w, slack);
+  const Tensor words = compute("words", {s.co, 1, s.kh, columns}, {"c", "one", "y", "x"}, {stages.weight},
+                               [&](const std::vector<Expr>& i) {
+                                 return select(lt(i[3], s.kw), stages.weight.at(i), make_const(0, types.weight));
+                               });
+  const Tensor conv = compute_reduce(
+      "conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {stages.pad, words}, [&](const std::vector<Expr>& i) {
+        const Axis ic = reduce_axis("ic", 1), kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", columns);
+        const Expr y = i[2] * s.stride_h + Expr(kh) * s.dilation_h, x = i[3] * s.stride_w + Expr(kw);
+        return sum(cast(types.accumulate, stages.pad.at({i[0], i[1], y, x})) *
+                       cast(types.accumulate, words.at({i[1], ic, kh, kw})),
+                   {ic, kh, kw});
+      });
+  return finish_convolution(w, std::move(stages), conv);
+}
+
 Definition gemm_convolution(const Workload& w) {
   const ConvShape s = conv_shape(w);
   const DTypes types = dtypes_of(w);

@@ -16,6 +16,11 @@ Definition convolution(const Workload& w, PadSlack slack = {});
 /// the p-th pixel (n, oh, ow in order) is computed from; `product` [p,oc]; `conv`, and `out` when there is an epilogue.
 Definition gemm_convolution(const Workload& w);
 
+/// A depthwise convolution whose kernel is filled up with zeros to words of four columns, in a stage `words`
+/// [c,1,kh,kw'] that is made ahead. Its last columns are multiplied by zero wherever they lie: `slack` is that of the
+/// tiles alone.
+Definition depthwise_convolution_in_words(const Workload& w, PadSlack slack);
+
 /// What the definitions of a convolution by different algorithms have in common: its inputs and padding before, its
 /// epilogue after.
 struct ConvolutionStages {

@@ -20,16 +20,18 @@ TensorIntrinsic fma_f32() {
   return t;
 }
 
-TensorIntrinsic dot_u8s8_s32() {
+// `each`: A has an element for each column, too.
+TensorIntrinsic dot_u8s8_s32(bool each) {
   const Var j("j"), k("k");
-  const Buffer a = make_buffer("A", u8, {4}), b = make_buffer("B", i8, {1, 4}), c = make_buffer("C", i32, {1});
+  const Buffer a = each ? make_buffer("A", u8, {4, 1}) : make_buffer("A", u8, {4}), b = make_buffer("B", i8, {1, 4}),
+               c = make_buffer("C", i32, {1});
   TensorIntrinsic t;
-  t.name = "dot_u8s8_s32";
+  t.name = each ? "dot_each_u8s8_s32" : "dot_u8s8_s32";
   t.axes = {{j, false, 4, 64, LoopKind::kVectorize}, {k, true, 4, 4, LoopKind::kSerial}};
   t.out = {c, 1};
   t.out_indices = {j};
   t.tensors = {{a, 1}, {b, 2}};
-  t.value = cast(i32, load(a, {k})) * cast(i32, load(b, {j, k}));
+  t.value = cast(i32, load(a, each ? std::vector<Expr>{k, j} : std::vector<Expr>{k})) * cast(i32, load(b, {j, k}));
   t.consumed = 1;
   t.implement = [](const std::vector<std::vector<Expr>>& reads) {
     std::vector<Expr> args;
@@ -67,7 +69,8 @@ TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc, Feature
 
 const std::vector<TensorIntrinsic>& tensor_intrinsics() {
   static const std::vector<TensorIntrinsic> table = {fma_f32(),
-                                                     dot_u8s8_s32(),
+                                                     dot_u8s8_s32(false),
+                                                     dot_u8s8_s32(true),
                                                      mma("mma_f16", f16, f16, f32, Feature::kMmaF16),
                                                      mma("mma_bf16", bf16, bf16, f32, Feature::kMmaBf16),
                                                      mma("mma_tf32", f32, f32, f32, Feature::kMmaTf32),

@@ -4,6 +4,8 @@
 #include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <numeric>
+
 #include "compiler/codegen/llvm/emit_expr.h"
 
 namespace hone {
@@ -86,12 +88,53 @@ Value* ExprEmitter::four_bytes(const Call* op, size_t first) {
     }
     return words->uniform ? b_.CreateVectorSplat(lanes, word) : word;
   }
-  Value* word = nullptr;
-  for (size_t t = 0; t < 4; ++t) {
-    Value* byte = b_.CreateShl(b_.CreateZExt(emit(op->args[first + t]), type), 8 * t);
-    word = word ? b_.CreateOr(word, byte) : byte;
+  if (lanes == 1) {
+    Value* word = nullptr;
+    for (size_t t = 0; t < 4; ++t) {
+      Value* byte = b_.CreateShl(b_.CreateZExt(emit(op->args[first + t]), type), 8 * t);
+      word = word ? b_.CreateOr(word, byte) : byte;
+    }
+    return word;
   }
-  return word;
+  // The first bytes of all lanes, then the second ones, ...: lane by lane instead.
+  std::vector<int> by_lane;
+  for (int lane = 0; lane < lanes; ++lane)
+    for (int t = 0; t < 4; ++t) by_lane.push_back(t * lanes + lane);
+  Value* bytes = neighbours(op, first);
+  if (!bytes) {
+    Value* parts[4];
+    for (size_t t = 0; t < 4; ++t) parts[t] = emit(op->args[first + t]);
+    std::vector<int> whole(static_cast<size_t>(2 * lanes));
+    std::iota(whole.begin(), whole.end(), 0);
+    Value *low = b_.CreateShuffleVector(parts[0], parts[1], whole),
+          *high = b_.CreateShuffleVector(parts[2], parts[3], whole);
+    whole.resize(static_cast<size_t>(4 * lanes));
+    std::iota(whole.begin(), whole.end(), 0);
+    bytes = b_.CreateShuffleVector(low, high, whole);
+  }
+  return b_.CreateBitCast(b_.CreateShuffleVector(bytes, by_lane), type);
+}
+
+// Four vectors of bytes that stand behind each other in memory, as one; null: they do not, or not all of them are
+// wanted.
+Value* ExprEmitter::neighbours(const Call* op, size_t first) {
+  const int lanes = op->dtype.lanes;
+  const Load* start = nullptr;
+  if (active_.lanes || active_.any) return nullptr;
+  for (size_t t = 0; t < 4; ++t) {
+    const Load* l = as<Load>(op->args[first + t]);
+    const Ramp* ramp = l && l->indices.size() == 1 ? as<Ramp>(l->indices[0]) : nullptr;
+    if (!ramp || !is_const(ramp->stride, 1)) return nullptr;
+    if (t == 0) start = l;
+    if (!l->buffer.same_as(start->buffer) ||
+        distance(as<Ramp>(start->indices[0])->base, ramp->base) != static_cast<int64_t>(t) * lanes)
+      return nullptr;
+  }
+  const BufferSlot& from = slot(start->buffer.get());
+  if (from.checked) return nullptr;
+  const Address at = address(from, as<Ramp>(start->indices[0])->base, 1);
+  return b_.CreateAlignedLoad(llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(4 * lanes)), at.pointer,
+                              llvm::Align(static_cast<uint64_t>(at.alignment)));
 }
 
 Value* ExprEmitter::emit_dot4(const Call* op, Value* sum) {

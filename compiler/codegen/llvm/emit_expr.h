@@ -98,6 +98,7 @@ class ExprEmitter {
   llvm::Value* emit_call(const Call* op);
   /// sum + dot4(…); a null sum is 0. In emit_dot.cc.
   llvm::Value* emit_dot4(const Call* op, llvm::Value* sum);
+  llvm::Value* neighbours(const Call* op, size_t first);
   llvm::Value* four_bytes(const Call* op, size_t first);
   llvm::Value* emit_load(const Load* op);
   llvm::Value* emit_fused(const Binary* op);

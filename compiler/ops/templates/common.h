@@ -67,6 +67,8 @@ void vectorize_tile(Schedule& s, const ChannelTileLoops& tile);
 
 /// The intrinsic that sums products of bytes, four at a time (schedule/tensor_intrinsics.h).
 inline constexpr std::string_view kDotIntrinsic = "dot_u8s8_s32";
+/// The same where each lane has bytes of its own.
+inline constexpr std::string_view kDotEachIntrinsic = "dot_each_u8s8_s32";
 /// How many neighbouring elements of a reduction one lane's step takes: 4 bytes where the types are those of
 /// kDotIntrinsic, the input is read as it is (no prologue), they divide `block`, elements that lie together, and the
 /// intrinsic has vectors of `lanes` sums; else 1.

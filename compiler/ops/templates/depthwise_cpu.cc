@@ -14,6 +14,8 @@
 namespace hone {
 namespace {
 
+constexpr int64_t kWord = 4;
+
 struct DepthwiseChoices {
   bool planes;         // NCHW: vectors run along rows
   bool channels_last;  // NHWC: a task is some rows of all channels, which are contiguous in memory
@@ -91,8 +93,12 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   const DepthwiseChoices x = choose_depthwise(w, target, knobs);
   if (!out) return;
 
-  const PadSlack slack{(x.oh[0] * x.oh[1] * x.oh_tile - c.oh) * c.stride_h, (x.ow[0] * x.ow[1] - c.ow) * c.stride_w};
-  const Definition d = convolution(w, slack);
+  const PadSlack tile_slack{(x.oh[0] * x.oh[1] * x.oh_tile - c.oh) * c.stride_h,
+                            (x.ow[0] * x.ow[1] - c.ow) * c.stride_w};
+  PadSlack slack = tile_slack;
+  const bool in_words = !x.planes && c.dilation_w == 1 && elements_of_dot(w, kWord, x.block) == kWord;
+  if (in_words) slack.w += ceil_div(c.kw, kWord) * kWord - c.kw;
+  const Definition d = in_words ? depthwise_convolution_in_words(w, tile_slack) : convolution(w, slack);
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const BlockRef pad = s.block("pad");
@@ -122,13 +128,17 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"),
                 ic = s.loop(conv, "ic"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
   // Makes it known outside of the loops over columns whether a row is padding.
-  s.reorder({ic, kh, tile_oh, kw, x.planes ? oc : tile_ow, x.planes ? tile_ow : oc});
-  s.vectorize(x.planes ? tile_ow : oc);
+  const auto [columns, column] = split_word(s, kw, in_words ? kWord : 1);
+  std::vector<LoopRef> order{ic, kh, tile_oh, columns, x.planes ? oc : tile_ow, x.planes ? tile_ow : oc};
+  if (column) order.push_back(*column);
+  s.reorder(order);
+  if (!column) s.vectorize(x.planes ? tile_ow : oc);
   s.unroll(x.planes ? oc : tile_ow);
   s.unroll(tile_oh);
-  if (x.unroll_kw) s.unroll(kw);
+  if (x.unroll_kw) s.unroll(columns);
   if (x.unroll_kh) s.unroll(kh);
-  s.decompose_reduction(conv, ic);
+  const BlockRef zeros = s.decompose_reduction(conv, ic);
+  if (column) s.vectorize(s.loop(zeros, "oc"));
 
   if (x.copy_pad) {
     schedule_copy(s, pad, x, target.lanes(accumulator_bits(w)), task);
@@ -141,11 +151,13 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   if (!x.planes) channels_innermost(s, conv, 1);
   s.parallel(task);
   lay_out_first_input(s, d, activation_layout(layout, x.block, {c.n, c.ci, c.h, c.w}));
-  s.transform_layout(
-      "weight",
-      Layout{{{0, x.block, ceil_div(c.co, x.block)}, {1, 1, 1}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, x.block}}});
+  Layout packed{{{0, x.block, ceil_div(c.co, x.block)}, {1, 1, 1}, {2, 1, c.kh}}};
+  append_words(&packed, 3, in_words ? ceil_div(c.kw, kWord) * kWord : c.kw, in_words ? kWord : 1, 0, x.block);
+  s.transform_layout(in_words ? "words" : "weight", packed);
+  if (in_words) s.prepack(s.block("words"));
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   lay_out_like(s, d, activation_layout(layout, x.block, out_shape));
+  if (column) s.tensorize(conv, oc, kDotEachIntrinsic);
   s.annotate("vector_bits", x.vector_bits);
   s.annotate("partition", x.partition);
 }

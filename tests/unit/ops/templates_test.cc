@@ -76,6 +76,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "conv2d(ci=64,h=11,w=9,co=32,kh=5,kw=3,stride=2,pad=2x1,dtype=u8:s8:s32:s32,layout=NCHW16c)",
                     "conv2d(n=2,ci=24,h=7,w=7,co=48,groups=2,dtype=u8:s8:s32:s32,layout=NCHW4c:8c)",
                     "conv2d(ci=6,h=7,w=7,co=12,dtype=u8:s8:s32:s32)",
+                    "conv2d(ci=8,h=7,w=7,co=16,dtype=u8:s8:s32:s32,border=131)",
+                    "depthwise_conv2d(c=32,h=9,w=9,dtype=u8:s8:s32:s32,layout=NCHW16c,border=9)",
+                    "depthwise_conv2d(c=20,h=11,w=8,kh=5,kw=5,pad=2,stride=2,dtype=u8:s8:s32:s32,epilogue=bias)",
+                    "depthwise_conv2d(c=8,h=6,w=9,kh=2,kw=7,pad=0x3,dtype=u8:s8:s32:s32,layout=NCHW8c)",
+                    "depthwise_conv2d(c=16,h=7,w=7,dilation=2,pad=2,dtype=u8:s8:s32:s32)",
+                    "depthwise_conv2d(c=24,h=6,w=6,layout=NHWC,dtype=u8:s8:s32:s32)",
+                    "depthwise_conv2d(c=5,h=6,w=20,layout=NCHW,dtype=u8:s8:s32:s32)",
                     "conv2d(ci=16,h=6,w=6,co=16,dtype=u8:s8:s32:s32,layout=NHWC)"));
 
 // Tiles of several of the layout's blocks, whole and with a last one that is short.
