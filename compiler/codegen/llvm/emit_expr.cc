@@ -3,11 +3,13 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "base/narrow_floats.h"
 #include "compiler/codegen/llvm/emit_math.h"
@@ -373,7 +375,63 @@ Value* ExprEmitter::emit_select(const Select* op) {
   return b_.CreateSelect(condition, t, f);
 }
 
+namespace {
+
+// max(min(x, most), least) of numbers that are whole.
+struct Bounded {
+  Expr x;
+  double least, most;
+};
+std::optional<Bounded> bounded(const Expr& e) {
+  const auto whole = [](const Expr& bound) -> std::optional<double> {
+    const Broadcast* spread = as<Broadcast>(bound);
+    const FloatImm* imm = as<FloatImm>(spread ? spread->value : bound);
+    return imm && std::rint(imm->value) == imm->value ? std::optional(imm->value) : std::nullopt;
+  };
+  const Binary* above = as<Binary>(e);
+  const Binary* below = above && above->op == BinaryOp::kMax ? as<Binary>(above->a) : nullptr;
+  if (!below || below->op != BinaryOp::kMin) return std::nullopt;
+  const auto least = whole(above->b), most = whole(below->b);
+  return least && most ? std::optional(Bounded{below->a, *least, *most}) : std::nullopt;
+}
+
+}  // namespace
+
+// What saturates to a type of 8 or 16 bits: the bounds that it has are enough, and where it rounds, the conversion
+// does. Null: it is something else.
+Value* ExprEmitter::emit_saturated(const Cast* op) {
+  const DType from = op->value->dtype, to = op->dtype;
+  if (from.scalar() != f32 || !to.is_integer() || to.lane_bytes() > 2 || !to.is_vector()) return nullptr;
+  const auto bounds = bounded(op->value);
+  const bool is_signed = to.code == TypeCode::kInt;
+  const int digits = 8 * to.lane_bytes() - (is_signed ? 1 : 0);
+  if (!bounds || bounds->least < (is_signed ? -std::ldexp(1, digits) : 0) || bounds->most > std::ldexp(1, digits) - 1)
+    return nullptr;
+  const Call* round = as<Call>(bounds->x);
+  if (round && round->function != Intrinsic::kRint) round = nullptr;
+  Value* v = emit(round ? round->args[0] : bounds->x);
+  const auto constant = [&](double x) { return llvm::ConstantFP::get(v->getType(), x); };
+  v = b_.CreateSelect(b_.CreateFCmpOLT(v, constant(bounds->most)), v, constant(bounds->most));
+  v = b_.CreateSelect(b_.CreateFCmpOLT(constant(bounds->least), v), v, constant(bounds->least));
+  llvm::Type* wide = type_of(i32.with_lanes(to.lanes));
+  const bool is_x86 = options_.dot.kind == DotProduct::kVnni || options_.dot.kind == DotProduct::kPairs;
+  if (!round) {
+    v = b_.CreateFPToSI(v, wide);
+  } else if (is_x86 && to.lanes == 16 && options_.dot.bits >= 512) {
+    constexpr uint32_t kAsTheMachine = 4;  // _MM_FROUND_CUR_DIRECTION
+    v = b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_cvtps2dq_512, {},
+                           {v, llvm::Constant::getNullValue(wide), b_.getInt16(0xffff), b_.getInt32(kAsTheMachine)});
+  } else if (is_x86 && (to.lanes == 8 || to.lanes == 4)) {
+    v = b_.CreateIntrinsic(to.lanes == 8 ? llvm::Intrinsic::x86_avx_cvt_ps2dq_256 : llvm::Intrinsic::x86_sse2_cvtps2dq,
+                           {}, {v});
+  } else {
+    v = b_.CreateFPToSI(b_.CreateIntrinsic(llvm::Intrinsic::rint, {v->getType()}, {v}), wide);
+  }
+  return b_.CreateTrunc(v, type_of(to));
+}
+
 Value* ExprEmitter::emit_cast(const Cast* op) {
+  if (Value* saturated = emit_saturated(op)) return saturated;
   const DType from = op->value->dtype, to = op->dtype;
   Value* v = emit(op->value);
   if (to.is_bool()) {

@@ -92,6 +92,7 @@ class ExprEmitter {
   llvm::Value* emit_compare(const Binary* op);
   llvm::Value* emit_ramp_compare(const Binary* op);
   llvm::Value* emit_select(const Select* op);
+  llvm::Value* emit_saturated(const Cast* op);
   llvm::Value* emit_cast(const Cast* op);
   llvm::Value* emit_conversion(llvm::Value* v, DType from, DType to);
   llvm::Value* emit_bf16_cast(llvm::Value* v, DType from, DType to);

@@ -147,7 +147,7 @@ std::string epilogue_after(const std::string& graph) {
 
 TEST(FoldRequantization, StepsGoIntoTheFactors) {
   EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[c]+add[c]+div[0.5]+round+add[7]+saturate:u8", " %s %t")),
-            "cast:f32+mul[c]+bias+round+add[7]+saturate:u8");
+            "cast:f32+mul[c]+bias+add[7]+round+saturate:u8");
   EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[0.25]+minimum[6]+div[0.5]+round+saturate:s8", "", "s8")),
             "cast:f32+mul[0.5]+minimum[12]+round+saturate:s8");
   // What the saturation does anyway.
