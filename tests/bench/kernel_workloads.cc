@@ -115,6 +115,14 @@ std::vector<NamedWorkload> fixed_workloads() {
   return all;
 }
 
+std::vector<NamedWorkload> of_bytes(const std::vector<NamedWorkload>& workloads) {
+  const std::pair<std::string, std::string> dtype{"dtype", "u8:s8:s32:s32"};
+  std::vector<NamedWorkload> out;
+  for (const NamedWorkload& named : workloads)
+    if (!is_memory_bound(named.workload)) out.push_back({named.name, Workload::changed(named.workload, {&dtype, 1})});
+  return out;
+}
+
 bool is_memory_bound(const Workload& w) {
   return w.task() == "max_pool2d" || w.task() == "avg_pool2d" || w.task() == "elementwise" || w.task() == "reduce";
 }

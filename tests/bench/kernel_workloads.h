@@ -19,6 +19,9 @@ struct NamedWorkload {
 /// (reductions): fp32.
 std::vector<NamedWorkload> fixed_workloads();
 
+/// Those that are sums of products, of u8 by s8 in s32.
+std::vector<NamedWorkload> of_bytes(const std::vector<NamedWorkload>& workloads);
+
 /// `count` legal workloads of all tasks, determined by the seed: channels that are no powers of two, odd sizes,
 /// strides, dilations among them. None takes more than about 2 GFLOP.
 std::vector<NamedWorkload> random_workloads(int count, uint64_t seed);

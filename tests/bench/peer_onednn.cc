@@ -28,6 +28,11 @@ memory filled(const memory::desc& desc) {
   memory m(desc, engine());
   std::minstd_rand rng(1);
   std::uniform_real_distribution<float> draw(-1, 1);
+  if (desc.data_type() != memory::data_type::f32) {
+    auto* bytes = static_cast<uint8_t*>(m.get_data_handle());
+    for (size_t i = 0; i < desc.get_size(); ++i) bytes[i] = static_cast<uint8_t>(rng() >> 8);
+    return m;
+  }
   float* values = static_cast<float*>(m.get_data_handle());
   for (size_t i = 0; i < desc.get_size() / sizeof(float); ++i) values[i] = draw(rng);
   return m;
@@ -41,20 +46,30 @@ Contender contender(std::string name, const dnnl::primitive& primitive, Argument
           }};
 }
 
-memory::desc any(const memory::dims& dims) { return {dims, memory::data_type::f32, memory::format_tag::any}; }
+// Of a product's input, weights and output.
+struct Types {
+  memory::data_type in = memory::data_type::f32, weight = in, out = in;
+};
+Types types_of(const Workload& w) {
+  using enum memory::data_type;
+  return w.attributes.text("dtype") == "f32" ? Types{} : Types{u8, s8, s32};
+}
+
+memory::desc any(const memory::dims& dims, memory::data_type t) { return {dims, t, memory::format_tag::any}; }
 
 std::vector<Contender> convolutions(const Workload& w) {
   const ConvShape& s = conv_shape(w);
   const memory::dims weights = s.groups == 1 ? memory::dims{s.co, s.ci, s.kh, s.kw}
                                              : memory::dims{s.groups, s.co / s.groups, s.ci / s.groups, s.kh, s.kw};
+  const Types t = types_of(w);
   std::vector<Contender> found;
   for (const auto& [name, algorithm] : {std::pair{"onednn_direct", dnnl::algorithm::convolution_direct},
                                         {"onednn_auto", dnnl::algorithm::convolution_auto},
                                         {"onednn_winograd", dnnl::algorithm::convolution_winograd}}) {
-    const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, algorithm,
-                                               any({s.n, s.ci, s.h, s.w}), any(weights), any({s.n, s.co, s.oh, s.ow}),
-                                               {s.stride_h, s.stride_w}, {s.dilation_h - 1, s.dilation_w - 1},
-                                               {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
+    const dnnl::convolution_forward::desc desc(
+        dnnl::prop_kind::forward_inference, algorithm, any({s.n, s.ci, s.h, s.w}, t.in), any(weights, t.weight),
+        any({s.n, s.co, s.oh, s.ow}, t.out), {s.stride_h, s.stride_w}, {s.dilation_h - 1, s.dilation_w - 1},
+        {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
     const dnnl::convolution_forward::primitive_desc chosen(desc, engine(), /*allow_empty=*/true);
     if (!chosen) continue;
     found.push_back(contender(name, dnnl::convolution_forward(chosen),
@@ -68,13 +83,15 @@ std::vector<Contender> convolutions(const Workload& w) {
 std::vector<Contender> products(const Workload& w) {
   const int64_t m = w.attributes.number("m"), n = w.attributes.number("n"), k = w.attributes.number("k");
   const bool dense = w.task() == "dense";
-  const auto f32 = memory::data_type::f32;
-  const auto plain = [&](const memory::dims& dims) { return memory::desc(dims, f32, memory::format_tag::abc); };
+  const Types t = types_of(w);
+  const auto plain = [&](const memory::dims& dims, memory::data_type type) {
+    return memory::desc(dims, type, memory::format_tag::abc);
+  };
   const int64_t b = dense ? 1 : w.attributes.number("b");
   const dnnl::matmul::desc desc =
-      dense ? dnnl::matmul::desc(memory::desc({m, k}, f32, memory::format_tag::ab), any({k, n}),
-                                 memory::desc({m, n}, f32, memory::format_tag::ab))
-            : dnnl::matmul::desc(plain({b, m, k}), plain({b, k, n}), plain({b, m, n}));
+      dense ? dnnl::matmul::desc(memory::desc({m, k}, t.in, memory::format_tag::ab), any({k, n}, t.weight),
+                                 memory::desc({m, n}, t.out, memory::format_tag::ab))
+            : dnnl::matmul::desc(plain({b, m, k}, t.in), plain({b, k, n}, t.weight), plain({b, m, n}, t.out));
   const dnnl::matmul::primitive_desc chosen(desc, engine(), /*allow_empty=*/true);
   if (!chosen) return {};
   return {contender("onednn", dnnl::matmul(chosen),
@@ -170,7 +187,8 @@ std::vector<Contender> reductions(const Workload& w) {
 }  // namespace
 
 std::vector<Contender> onednn_contenders(const Workload& w, int threads) {
-  if (w.attributes.text("dtype") != "f32") return {};
+  const std::string& dtype = w.attributes.text("dtype");
+  if (dtype != "f32" && dtype != "u8:s8:s32:s32") return {};
   omp_set_num_threads(threads);
   if (w.task() == "conv2d" || w.task() == "depthwise_conv2d") return convolutions(w);
   if (w.task() == "max_pool2d" || w.task() == "avg_pool2d") return poolings(w);
