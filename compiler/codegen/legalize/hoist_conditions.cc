@@ -27,13 +27,16 @@ class ConditionHoister final : public Mutator {
   Stmt visit(const Store* op) override {
     // A product with padding's zero adds nothing: it is skipped.
     const Binary* sum = as<Binary>(op->value);
-    const Binary* product = sum && sum->op == BinaryOp::kAdd ? as<Binary>(sum->b) : nullptr;
-    const Load* old = sum ? as<Load>(sum->a) : nullptr;
-    if (!product || product->op != BinaryOp::kMul || !old || op->mask || !old->buffer.same_as(op->buffer))
-      return Stmt(op);
+    if (!sum || sum->op != BinaryOp::kAdd) return Stmt(op);
+    const Binary* product = as<Binary>(sum->b);
+    const Load* old = as<Load>(sum->a);
+    if (!old || op->mask || !old->buffer.same_as(op->buffer)) return Stmt(op);
     if (!std::equal(old->indices.begin(), old->indices.end(), op->indices.begin(), op->indices.end(),
                     [](const Expr& a, const Expr& b) { return equal(a, b); }))
       return Stmt(op);
+    if (const Call* dot = as<Call>(sum->b); dot && dot->function == Intrinsic::kDot4)
+      return without_border(op, sum, dot);
+    if (!product || product->op != BinaryOp::kMul) return Stmt(op);
     const bool left = as<Select>(product->a);
     const Select* padded = as<Select>(left ? product->a : product->b);
     if (!padded || !is_zero(padded->on_false) || !is_index_arithmetic(padded->condition)) return Stmt(op);
@@ -45,6 +48,33 @@ class ConditionHoister final : public Mutator {
         varying.empty() ? padded->on_true : select(conjunction(varying), padded->on_true, padded->on_false);
     const Expr value = sum->a + (left ? rest * product->b : product->a * rest);
     return make_if(conjunction(uniform), make_store(op->buffer, op->indices, value));
+  }
+
+  // Of four products at once what all of them are conditions for.
+  Stmt without_border(const Store* op, const Binary* sum, const Call* dot) const {
+    std::vector<Expr> common;
+    for (size_t t = 0; t < 4; ++t) {
+      const Select* padded = as<Select>(dot->args[t]);
+      if (!padded || !is_zero(padded->on_false) || !is_index_arithmetic(padded->condition)) return Stmt(op);
+      std::vector<Expr> parts = conjuncts(padded->condition);
+      if (t > 0) std::erase_if(common, [&](const Expr& c) { return !contains(parts, c); });
+      if (t == 0)
+        for (const Expr& part : parts)
+          if (!vector_var_ || !uses_var(part, vector_var_)) common.push_back(part);
+    }
+    if (common.empty()) return Stmt(op);
+    std::vector<Expr> args = dot->args;
+    for (size_t t = 0; t < 4; ++t) {
+      const Select* padded = as<Select>(dot->args[t]);
+      std::vector<Expr> rest = conjuncts(padded->condition);
+      std::erase_if(rest, [&](const Expr& c) { return contains(common, c); });
+      args[t] = rest.empty() ? padded->on_true : select(conjunction(rest), padded->on_true, padded->on_false);
+    }
+    return make_if(conjunction(common),
+                   make_store(op->buffer, op->indices, sum->a + call(Intrinsic::kDot4, std::move(args))));
+  }
+  static bool contains(const std::vector<Expr>& all, const Expr& e) {
+    return std::any_of(all.begin(), all.end(), [&](const Expr& other) { return equal(other, e); });
   }
 
   Stmt visit(const For* op) override {
