@@ -269,6 +269,27 @@ TEST(HoistConditions, SkipsProductsWithPadding) {
               "1, A[j + i - 1], 0.0f) * B[j]\n    }\n  }\n}\n");
 }
 
+// Four bytes at a time: the condition of all four goes, those of one each stay.
+TEST(HoistConditions, SkipsSumsOfBytesWithABorderOfZeros) {
+  const Program p;
+  const Buffer a = make_buffer("A", u8, std::vector<int64_t>{64}), b = make_buffer("B", i8, std::vector<int64_t>{64}),
+               c = make_buffer("C", i32, std::vector<int64_t>{64});
+  const auto body = [&](int64_t border) {
+    std::vector<Expr> args;
+    for (int64_t t = 0; t < 4; ++t)
+      args.push_back(select(logical_and(lt(Expr(p.j), 2), ge(Expr(p.j) + t - 1, int64_t{0})),
+                            load(a, {Expr(p.j) + t - 1}), make_const(static_cast<double>(border), u8)));
+    for (int64_t t = 0; t < 4; ++t) args.push_back(load(b, {Expr(p.i) * 4 + t}));
+    return p.loop(
+        p.j, 3, LoopKind::kSerial,
+        p.loop(p.i, 4, LoopKind::kVectorize, make_store(c, {p.i}, load(c, {p.i}) + call(Intrinsic::kDot4, args))));
+  };
+  const std::string text = to_string(hoist_conditions(body(0)));
+  EXPECT_THAT(text, HasSubstr("for j in 0..3 {\n  if (j < 2) {\n    for i in 0..4 vectorize {\n      C[i] = C[i] + "
+                              "dot4(select(0 <= j - 1, A[j - 1], u8(0)), select(0 <= j + 1 - 1, A[j + 1 - 1], u8(0))"));
+  EXPECT_EQ(to_string(hoist_conditions(body(7))), to_string(body(7))) << "a border that counts";
+}
+
 TEST(HoistConditions, LeavesConditionsThatReadMemory) {
   const Program p;
   const Buffer index = make_buffer("I", kIndex, std::vector<int64_t>{4});

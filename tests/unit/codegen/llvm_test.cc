@@ -217,9 +217,18 @@ TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
   EXPECT_THAT(emit_asm_text(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=alderlake")),
               testing::ContainsRegex("vpdpbusd.*ymm"));
   for (const char* without :
-       {"llvm -mtriple=x86_64-linux -mcpu=haswell", "llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512vnni",
-        "llvm -mtriple=aarch64-linux -mcpu=neoverse-n1"})
-    EXPECT_THAT(emit_asm_text(m, Target::parse(without)), Not(HasSubstr("vpdpbusd"))) << without;
+       {"llvm -mtriple=x86_64-linux -mcpu=haswell", "llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512vnni"}) {
+    const std::string text = emit_asm_text(m, Target::parse(without));
+    EXPECT_THAT(text, Not(HasSubstr("vpdpbusd"))) << without;
+    EXPECT_THAT(text, HasSubstr("vpmaddwd")) << without;
+  }
+  const auto on_arm = [&](const std::string& cpu) {
+    return emit_asm_text(m, Target::parse("llvm -mtriple=aarch64-linux -mcpu=" + cpu));
+  };
+  EXPECT_THAT(on_arm("neoverse-n1"), testing::ContainsRegex("sdot.*16b"));
+  EXPECT_THAT(on_arm("neoverse-v1"), testing::ContainsRegex("usdot.*16b"));
+  EXPECT_THAT(on_arm("neoverse-v1 -mattr=-i8mm"), Not(HasSubstr("usdot")));
+  EXPECT_THAT(on_arm("cortex-a72"), Not(HasSubstr("dot\t")));
 }
 
 TEST(Llvm, SameModuleGivesTheSameObject) {
