@@ -18,6 +18,7 @@ constexpr std::string_view kProducts[] = {"f32",
                                           "f16:f16:f32:f32",
                                           "bf16:bf16:f32:bf16",
                                           "bf16:bf16:f32:f32",
+                                          "f32:s8:f32:f32",
                                           "u8:s8:s32:s32",
                                           "s8:s8:s32:s32",
                                           "s16:s16:s32:s32"};

@@ -53,7 +53,8 @@ Graph fold_pads(const Graph& g);
 Graph fold_repeats(const Graph& g, const PassContext& context);
 /// Products and convolutions of numbers that bytes were dequantised to, with weights that are whole numbers times a
 /// scale a channel   ->   sums of products of bytes (u8 by s8, exact in s32), scaled
-/// The weights' whole numbers are found in the numbers themselves, however an exporter came to them.
+/// Dense products of few rows of floats with such weights read them as bytes (f32 by s8). The weights' whole numbers
+/// are found in the numbers themselves, however an exporter came to them.
 Graph narrow_products(const Graph& g, const PassContext& context);
 /// Steps of an output's bytes go into the factors that sums of bytes are scaled with; functions from one byte to the
 /// next that do nothing, or bound it, become that: a bound behind a quantisation, a pooling between equal ones.

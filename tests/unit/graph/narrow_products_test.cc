@@ -89,6 +89,21 @@ output "y" %y f32[2, 3]
   expect_same_values(g, narrowed(g), 1e-4);
 }
 
+// Weights that are quantised alone, as language models have them.
+TEST(NarrowProducts, FewRowsOfFloatsReadWeightsAsBytes) {
+  std::string weights;
+  for (int i = 0; i < 256 * 256; ++i) weights += (i ? ", " : "") + std::to_string((i * 37 % 255 - 127) * 0.5);
+  const auto graph = [&](int rows) {
+    const std::string m = std::to_string(rows);
+    return read_graph("graph g\ninput \"x\" %x f32[" + m + ", 256]\n%w = constant f32[256, 256] [" + weights +
+                      "]\n%b = constant f32[256] fill 3\n%y = dense(m=" + m +
+                      ",n=256,k=256,epilogue=bias) %x %w %b\noutput \"y\" %y f32[" + m + ", 256]\n");
+  };
+  EXPECT_THAT(to_string(narrowed(graph(1))), HasSubstr("dense(m=1,n=256,k=256,dtype=f32:s8:f32:f32,epilogue=none)"));
+  expect_same_values(graph(2), narrowed(graph(2)), 0.05);
+  EXPECT_THAT(to_string(narrowed(graph(5))), HasSubstr("dtype=f32,epilogue=bias"));
+}
+
 // As QLinearConv is imported: differences in s16.
 TEST(NarrowProducts, DifferencesOfWholeNumbersAreExact) {
   const Graph g = read_graph(R"(graph g

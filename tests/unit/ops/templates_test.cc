@@ -76,6 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "conv2d(ci=64,h=11,w=9,co=32,kh=5,kw=3,stride=2,pad=2x1,dtype=u8:s8:s32:s32,layout=NCHW16c)",
                     "conv2d(n=2,ci=24,h=7,w=7,co=48,groups=2,dtype=u8:s8:s32:s32,layout=NCHW4c:8c)",
                     "conv2d(ci=6,h=7,w=7,co=12,dtype=u8:s8:s32:s32)",
+                    "dense(m=1,n=96,k=128,dtype=f32:s8:f32:f32,epilogue=mul[c]+bias)",
+                    "dense(m=3,n=5,k=64,dtype=f32:s8:f32:f32)", "dense(m=4,n=2,k=70,dtype=f32:s8:f32:f32)",
                     "elementwise(op=mul[300]+round+saturate:u8,shape=7x33)",
                     "elementwise(op=mul[300]+saturate:s8,shape=70)",
                     "elementwise(op=mul[99999]+round+saturate:s16,shape=70)",
