@@ -377,22 +377,39 @@ Value* ExprEmitter::emit_select(const Select* op) {
 
 namespace {
 
-// max(min(x, most), least) of numbers that are whole.
+std::optional<double> whole_number(const Expr& e) {
+  const Broadcast* spread = as<Broadcast>(e);
+  const FloatImm* imm = as<FloatImm>(spread ? spread->value : e);
+  constexpr double kExact = 0x1p20;  // f32 has these, and differences of them
+  return imm && std::rint(imm->value) == imm->value && std::abs(imm->value) <= kExact ? std::optional(imm->value)
+                                                                                      : std::nullopt;
+}
+
+// max(min(x, most), least) of numbers that are whole; with `round`, of rint(x) + zero.
 struct Bounded {
   Expr x;
   double least, most;
+  bool rounds = false;
+  double zero = 0;
 };
 std::optional<Bounded> bounded(const Expr& e) {
-  const auto whole = [](const Expr& bound) -> std::optional<double> {
-    const Broadcast* spread = as<Broadcast>(bound);
-    const FloatImm* imm = as<FloatImm>(spread ? spread->value : bound);
-    return imm && std::rint(imm->value) == imm->value ? std::optional(imm->value) : std::nullopt;
-  };
   const Binary* above = as<Binary>(e);
   const Binary* below = above && above->op == BinaryOp::kMax ? as<Binary>(above->a) : nullptr;
   if (!below || below->op != BinaryOp::kMin) return std::nullopt;
-  const auto least = whole(above->b), most = whole(below->b);
-  return least && most ? std::optional(Bounded{below->a, *least, *most}) : std::nullopt;
+  const auto least = whole_number(above->b), most = whole_number(below->b);
+  if (!least || !most) return std::nullopt;
+  Bounded out{below->a, *least, *most};
+  const auto rounded = [&](const Expr& x) {
+    const Call* call = as<Call>(x);
+    if (!call || call->function != Intrinsic::kRint) return false;
+    out.x = call->args[0], out.rounds = true;
+    return true;
+  };
+  if (rounded(below->a)) return out;
+  const Binary* sum = as<Binary>(below->a);
+  if (const auto zero = sum && sum->op == BinaryOp::kAdd ? whole_number(sum->b) : std::nullopt; zero && rounded(sum->a))
+    out.zero = *zero;
+  return out;
 }
 
 }  // namespace
@@ -407,15 +424,14 @@ Value* ExprEmitter::emit_saturated(const Cast* op) {
   const int digits = 8 * to.lane_bytes() - (is_signed ? 1 : 0);
   if (!bounds || bounds->least < (is_signed ? -std::ldexp(1, digits) : 0) || bounds->most > std::ldexp(1, digits) - 1)
     return nullptr;
-  const Call* round = as<Call>(bounds->x);
-  if (round && round->function != Intrinsic::kRint) round = nullptr;
-  Value* v = emit(round ? round->args[0] : bounds->x);
-  const auto constant = [&](double x) { return llvm::ConstantFP::get(v->getType(), x); };
+  Value* v = emit(bounds->x);
+  // Whole bounds of what is rounded are bounds of what is not, and a zero point is added to whole numbers.
+  const auto constant = [&](double x) { return llvm::ConstantFP::get(v->getType(), x - bounds->zero); };
   v = b_.CreateSelect(b_.CreateFCmpOLT(v, constant(bounds->most)), v, constant(bounds->most));
   v = b_.CreateSelect(b_.CreateFCmpOLT(constant(bounds->least), v), v, constant(bounds->least));
   llvm::Type* wide = type_of(i32.with_lanes(to.lanes));
   const bool is_x86 = options_.dot.kind == DotProduct::kVnni || options_.dot.kind == DotProduct::kPairs;
-  if (!round) {
+  if (!bounds->rounds) {
     v = b_.CreateFPToSI(v, wide);
   } else if (is_x86 && to.lanes == 16 && options_.dot.bits >= 512) {
     constexpr uint32_t kAsTheMachine = 4;  // _MM_FROUND_CUR_DIRECTION
@@ -427,6 +443,8 @@ Value* ExprEmitter::emit_saturated(const Cast* op) {
   } else {
     v = b_.CreateFPToSI(b_.CreateIntrinsic(llvm::Intrinsic::rint, {v->getType()}, {v}), wide);
   }
+  if (bounds->zero != 0)
+    v = b_.CreateAdd(v, llvm::ConstantInt::get(wide, static_cast<uint64_t>(static_cast<int64_t>(bounds->zero)), true));
   return b_.CreateTrunc(v, type_of(to));
 }
 

@@ -52,18 +52,14 @@ class RequantizationFolder {
   }
 
  private:
-  // Values that were scaled before have no exact halves: a product by the reciprocal rounds as the quotient does, or
-  // where that is a rounding away from a half. A zero point is added in front of the rounding for the same reason: the
-  // conversion to bytes rounds then.
+  // A product by the reciprocal rounds as the quotient does, or where that is a rounding of f32 away from a half; steps
+  // that are powers of two, of which sums may be exact halves, have exact reciprocals.
   bool fold_steps(Links* links) {
     bool changed = false;
     for (size_t d = 1; d + 1 < links->size(); ++d) {
       BoundLink& division = (*links)[d];
       const double* step = is(division, "div") && !division.link.result ? number_of(division) : nullptr;
       if (!step || *step == 0 || !is((*links)[d + 1], "round")) continue;
-      if (d + 3 < links->size() && is((*links)[d + 2], "add") && number_of((*links)[d + 2]) &&
-          !(*links)[d + 2].link.result && saturates_to_bytes((*links)[d + 3]))
-        std::swap((*links)[d + 1], (*links)[d + 2]);
       const double factor = 1 / *step;
       if (!std::isnormal(static_cast<float>(factor))) continue;
       division.link = {c_.functions.find("mul"), {in_f32(factor)}, std::nullopt};

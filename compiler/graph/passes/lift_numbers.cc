@@ -45,6 +45,9 @@ Graph lift_numbers(const Graph& g, const PassContext& context) {
     bool changed = false;
     for (BoundLink& l : links) {
       const DType made = after[place++];
+      // A zero point behind a rounding stays: where it is known, both are one conversion.
+      if (of_bytes && place > 1 && links[place - 2].link.function && links[place - 2].link.function->name == "round")
+        continue;
       if (!l.link.function || l.link.arguments.size() != 1 ||
           (l.link.function->name != "add" && l.link.function->name != "mul" &&
            !(of_bytes && l.link.function->name == "sub")) ||

@@ -78,6 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "conv2d(ci=6,h=7,w=7,co=12,dtype=u8:s8:s32:s32)",
                     "dense(m=1,n=96,k=128,dtype=f32:s8:f32:f32,epilogue=mul[c]+bias)",
                     "dense(m=3,n=5,k=64,dtype=f32:s8:f32:f32)", "dense(m=4,n=2,k=70,dtype=f32:s8:f32:f32)",
+                    "elementwise(op=mul[300]+round+add[101]+saturate:u8,shape=7x33)",
+                    "elementwise(op=mul[8]+mul[0.5]+round+add[-3]+saturate:s8,shape=70)",
                     "elementwise(op=mul[300]+round+saturate:u8,shape=7x33)",
                     "elementwise(op=mul[300]+saturate:s8,shape=70)",
                     "elementwise(op=mul[99999]+round+saturate:s16,shape=70)",
