@@ -63,8 +63,12 @@ std::string why_slower(const Kernel& floats, const Kernel& bytes) {
   const Workload& w = bytes.workload;
   if (dtypes_of(w).accumulate != i32) return "it stayed in f32";
   if (floats.config.find("winograd") != std::string::npos) return "in f32 Winograd's algorithm saves multiplications";
-  if (w.task() == "depthwise_conv2d") return "each product is of one channel: nothing sums four bytes at once";
-  if (w.attributes.has("layout") && conv_shape(w).ci % 4 != 0) return "its channels fill no words of four bytes";
+  const bool is_convolution = w.attributes.has("layout");
+  if (w.task() == "depthwise_conv2d" && (conv_shape(w).dilation_w > 1 || layout_of(w).in == "NCHW"))
+    return "its taps do not lie together: nothing sums four bytes at once";
+  if (w.task() == "conv2d" && (conv_shape(w).ci / conv_shape(w).groups) % 4 != 0)
+    return "its channels fill no words of four bytes";
+  if (is_convolution && layout_of(w).in == "NCHW") return "its channels do not lie together";
   if (w.attributes.text("epilogue").find(":f32") != std::string::npos && flops(w) < 1e7)
     return "it is small: scaling and rounding take longer than the products";
   return "";
