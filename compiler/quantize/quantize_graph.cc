@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "compiler/graph/passes/rebuild.h"
 #include "compiler/ops/chain.h"
 #include "compiler/ops/dtypes.h"
@@ -15,12 +16,18 @@
 namespace hone {
 namespace {
 
+bool is_finite(const TensorData& data) {
+  const std::vector<double> values = data.values();
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
 bool is_product(const Graph& g, const Node& n) {
   const std::string& task = n.workload.task();
   if (task != "conv2d" && task != "depthwise_conv2d" && task != "dense") return false;
   const DTypes& t = dtypes_of(n.workload);
   return t.in == f32 && t.weight == f32 && t.out == f32 && !t.tf32 && g.is_constant(n.inputs[1]) &&
-         !g.is_constant(n.inputs[0]) && n.workload.attributes.text("prologue") == "none";
+         !g.is_constant(n.inputs[0]) && n.workload.attributes.text("prologue") == "none" &&
+         is_finite(*g.value(n.inputs[1]).constant);
 }
 
 // The nearest of -127 to 127 steps, for each output channel, and back.
@@ -60,9 +67,9 @@ QuantizationPlan plan_quantization(const Graph& g, const std::vector<std::string
   }
   HONE_USER_CHECK(!known.empty()) << "--quantize: the model has no convolution or product of f32 with known weights";
   for (const std::string& name : keep)
-    HONE_USER_CHECK(kept.contains(name)) << "--keep " << name
+    HONE_USER_CHECK(kept.contains(name)) << "--keep " << clean_line(name)
                                          << ": no layer that can be quantised has this name; there are "
-                                         << fmt::format("{}", fmt::join(known, ", "));
+                                         << clean_line(fmt::format("{}", fmt::join(known, ", ")));
   return plan;
 }
 
@@ -80,8 +87,8 @@ Graph with_outputs(const Graph& g, const std::vector<ValueId>& values) {
 
 Graph quantized(const Graph& g, const QuantizationPlan& plan, const Ranges& ranges, const PassContext& context) {
   for (const ValueId v : plan.values)
-    HONE_USER_CHECK(ranges.contains(g.value(v).name))
-        << "the ranges have nothing for '" << g.value(v).name << "': they are of another model, or of other flags";
+    HONE_USER_CHECK(ranges.contains(g.value(v).name)) << "the ranges have nothing for '" << clean_line(g.value(v).name)
+                                                      << "': they are of another model, or of other flags";
   Rebuild rebuild(g, context);
   GraphBuilder& b = rebuild.builder();
   const auto round = [&](ValueId v) {

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace hone {
 
@@ -29,7 +30,7 @@ std::string ranges_text(const Ranges& ranges) {
 Ranges parse_ranges(std::string_view text, const std::string& name) {
   const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto require = [&](bool holds, const std::string& what) {
-    HONE_USER_CHECK(holds) << name << ": " << what << "; it is what --ranges writes";
+    HONE_USER_CHECK(holds) << name << ": " << clean_line(what) << "; it is what --ranges writes";
   };
   require(file.is_object() && file.contains("hone_ranges") && file["hone_ranges"] == 1 && file.contains("values") &&
               file["values"].is_object(),
@@ -39,7 +40,8 @@ Ranges parse_ranges(std::string_view text, const std::string& name) {
     require(range.is_array() && range.size() == 2 && range[0].is_number() && range[1].is_number(),
             fmt::format("'{}' has no two numbers", value));
     const Range r{range[0].get<double>(), range[1].get<double>()};
-    require(std::isfinite(r.least) && std::isfinite(r.most) && r.least <= r.most,
+    constexpr double kMost = 1e38;  // f32 has them, and their difference over 255
+    require(std::abs(r.least) <= kMost && std::abs(r.most) <= kMost && r.least <= r.most,
             fmt::format("'{}' has no range: {} to {}", value, r.least, r.most));
     out[value] = r;
   }

@@ -485,8 +485,8 @@ Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {
   if (from.is_float() && to.is_float())
     return from.code == to.code && from.code == TypeCode::kFloat ? b_.CreateFPCast(v, type)
                                                                  : emit_bf16_cast(v, from, to);
-  // Values out of range become the nearest value of the type, and NaN 0. LLVM converts vectors to types of less than
-  // 32 bits lane by lane: these go by way of 32.
+  // Values out of range become the nearest value of the type, and NaN 0 (what saturates gives its upper bound). LLVM
+  // converts vectors to types of less than 32 bits lane by lane: these go by way of 32.
   if (from.is_float() && to.is_integer() && to.lane_bytes() < 4 && to.is_vector()) {
     const bool is_signed = to.code == TypeCode::kInt;
     const int bits = 8 * to.lane_bytes();

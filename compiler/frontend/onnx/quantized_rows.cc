@@ -110,14 +110,16 @@ void dequantize_linear(NodeContext& c) {
   c.outputs[0] = to ? c.l.cast(out, dtype_of(static_cast<int>(to), "")) : out;
 }
 
-// scale = (max(x, 0) - min(x, 0)) / 255, zero = round(-min / scale)
+// scale = (max(x, 0) - min(x, 0)) / 255, of nothing but zeros 1; zero = round(-min / scale)
 void dynamic_quantize_linear(NodeContext& c) {
   const Operand& x = c.in(0);
   Extents axes;
   for (size_t d = 0; d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
   const Operand most = c.l.pointwise("max[0]", {c.l.reduce("max", x, axes, false)}),
                 least = c.l.pointwise("min[0]", {c.l.reduce("min", x, axes, false)});
-  const Operand scale = c.l.pointwise("div[255]", {c.l.pointwise("sub", {most, least})});
+  const Operand range = c.l.pointwise("sub", {most, least});
+  const Operand scale =
+      c.l.pointwise("add", {c.l.pointwise("div[255]", {range}), c.l.cast(c.l.pointwise("equal[0]", {range}), f32)});
   const Operand zero = c.l.pointwise(
       "saturate:u8", {c.l.pointwise("round", {c.l.pointwise("div", {c.l.pointwise("neg", {least}), scale})})});
   c.outputs[0] = quantized(c.l, x, {scale, zero}, u8);

@@ -201,6 +201,11 @@ class ProductNarrower {
     if (bytes->zero != kNoValue && is_convolution && has_border(n)) return false;  // of what nobody knows yet
     const auto whole = whole_weights(weight);
     if (!whole) return false;
+    std::vector<double> scales(channels);
+    for (size_t c = 0; c < channels; ++c) {
+      scales[c] = bytes->steps.scale * whole->scales[c];
+      if (!std::isnormal(static_cast<float>(scales[c]))) return false;  // digits would be lost
+    }
 
     GraphBuilder& b = rebuild_.builder();
     // Of few channels a word is filled up: four bytes are multiplied at once.
@@ -235,8 +240,6 @@ class ProductNarrower {
       const ValueId own = b.constant(tensor_of(i32, by_channel, sums));
       v = b.add_one("elementwise", {{"op", "sub"}}, {v, b.add_one("elementwise", {{"op", "mul"}}, {own, zero})});
     }
-    std::vector<double> scales(channels);
-    for (size_t c = 0; c < channels; ++c) scales[c] = bytes->steps.scale * whole->scales[c];
     const std::vector<double> bias = has_bias ? g_.value(n.inputs[2]).constant->values() : std::vector<double>{};
     const double room = 0x1p31 - static_cast<double>(each * (kBytes - 1) * kMostFactor);  // that s32 leaves a bias
     const bool joins_bias =
@@ -286,8 +289,9 @@ class ProductNarrower {
     std::vector<int32_t> out = *shift;
     for (size_t c = 0; c < bias.size(); ++c) {
       const double exact = bias[c] / scales[c], whole = std::round(exact);
-      constexpr double kNear = 1e-3, kRoundings = 1e-6;
-      if (std::abs(exact - whole) > kNear + kRoundings * std::abs(exact) || std::abs(whole) >= room) return false;
+      constexpr double kRoundings = 1e-6, kMostOff = 0.05;  // of f32; of a step
+      const bool is_whole = std::abs(exact - whole) <= std::min(kRoundings * std::abs(exact), kMostOff);
+      if (!is_whole || std::abs(whole) >= room) return false;  // no NaN is
       // Sums wrap around on the way; what comes out in the end fits.
       out[c] = static_cast<int32_t>(static_cast<uint32_t>(out[c]) + static_cast<uint32_t>(static_cast<int64_t>(whole)));
     }

@@ -20,14 +20,15 @@ std::optional<double> scale_of(std::span<const float> values) {
     most = std::max(most, std::abs(static_cast<double>(v)));
   }
   if (most == 0) return 1;
-  constexpr double kNear = 1e-4;  // f32 has a number of up to 128 steps within 1.6e-5 of one
+  // Of a step that was rounded to f32, times a number, rounded again; zeros are zeros: many that nearly are add up.
+  constexpr double kNear = 1e-6;
   for (int64_t steps = 1; steps <= kMostFactor; ++steps) {
     const double scale = most / static_cast<double>(steps);
     double products = 0, squares = 0;
     bool all = std::isnormal(static_cast<float>(scale));
     for (size_t i = 0; i < values.size() && all; ++i) {
       const double exact = static_cast<double>(values[i]) / scale, whole = std::round(exact);
-      all = std::abs(exact - whole) <= kNear && whole >= -kMostFactor && whole < kMostFactor;
+      all = std::abs(exact - whole) <= kNear * std::abs(whole) && whole >= -kMostFactor && whole < kMostFactor;
       products += static_cast<double>(values[i]) * whole, squares += whole * whole;
     }
     if (all) return products / squares;

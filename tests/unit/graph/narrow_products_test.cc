@@ -70,6 +70,53 @@ TEST(NarrowProducts, WeightsThatAreNoWholeNumbersStay) {
   EXPECT_EQ(to_string(narrowed(read_graph(text))), to_string(read_graph(text)));
 }
 
+// Numbers that only look whole beside larger ones: many of them add up.
+TEST(NarrowProducts, SmallWeightsAndBiasesCount) {
+  const auto dense = [](const std::string& weights, const std::string& bias) {
+    return read_graph(R"(graph g
+input "x" %x u8[2, 4]
+%d = elementwise(op=cast:f32+mul[0.5],shape=2x4,operands=none,dtype=u8) %x
+%w = constant f32[2, 4] [)" +
+                      weights + "]\n%b = constant f32[2] [" + bias +
+                      "]\n%y = dense(m=2,n=2,k=4,epilogue=bias) %d %w %b\noutput \"y\" %y f32[2, 2]\n");
+  };
+  const std::string whole = "1, 2, 3, 4, 100, 0, -100, 1";
+  const Graph small = dense("1, 3e-5, -5e-5, 9e-5, 1, 2, 3, 4", "0, 0");
+  EXPECT_EQ(to_string(narrowed(small)), to_string(small));
+  // Half a step is 0.25 and 0.5: sums of bytes, and the bias behind them as it is.
+  for (const char* bias : {"4e-4, 0", "0.25, 0.09", "0, nan", "inf, 1"}) {
+    const Graph g = dense(whole, bias);
+    EXPECT_THAT(to_string(narrowed(g)), HasSubstr("u8:s8:s32:s32"));
+    const std::string text = to_string(narrowed(g));
+    EXPECT_THAT(text,
+                HasSubstr("f32[1, 2] [" + to_string(g).substr(to_string(g).find("%b = constant f32[2] [") + 22, 2)));
+    if (std::string(bias).find('n') == std::string::npos) expect_same_values(g, narrowed(g), 1e-5);
+  }
+  // Of whole steps it is one number with what the zero point adds.
+  EXPECT_THAT(to_string(narrowed(dense(whole, "1.5, -7"))), HasSubstr("s32[1, 2] [3, -14]"));
+  // What f32 has no digits for.
+  std::string tiny = to_string(dense(whole, "0, 0"));
+  tiny.replace(tiny.find("mul[0.5]"), 8, "mul[1e-42]");
+  EXPECT_EQ(to_string(narrowed(read_graph(tiny))), tiny);
+}
+
+// A bias that sums of s32 have no room for stays apart.
+TEST(NarrowProducts, SumsDoNotOverflow) {
+  constexpr int64_t kSteps = 60000, kRoom = (int64_t{1} << 31) - kSteps * 255 * 128;
+  std::string weights = "1";  // a step
+  for (int64_t i = 1; i < kSteps; ++i) weights += ", 127";
+  const auto graph = [&](int64_t bias) {
+    return read_graph(
+        "graph g\ninput \"x\" %x u8[1, 60000]\n%d = elementwise(op=cast:f32,shape=1x60000,operands=none,"
+        "dtype=u8) %x\n%w = constant f32[1, 60000] [" +
+        weights + "]\n%b = constant f32[1] [" + std::to_string(bias) +
+        "]\n%y = dense(m=1,n=1,k=60000,epilogue=bias) %d %w %b\noutput \"y\" %y "
+        "f32[1, 1]\n");
+  };
+  EXPECT_THAT(to_string(narrowed(graph(kRoom - 64))), HasSubstr("= constant s32[1, 1]"));
+  EXPECT_THAT(to_string(narrowed(graph(kRoom + 64))), Not(HasSubstr("= constant s32[1, 1]")));
+}
+
 TEST(NarrowProducts, DenseBehindViews) {
   const Graph g = read_graph(R"(graph g
 input "x" %x u8[2, 2, 4]
