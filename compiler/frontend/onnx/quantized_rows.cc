@@ -118,8 +118,7 @@ void dynamic_quantize_linear(NodeContext& c) {
   const Operand most = c.l.pointwise("max[0]", {c.l.reduce("max", x, axes, false)}),
                 least = c.l.pointwise("min[0]", {c.l.reduce("min", x, axes, false)});
   const Operand range = c.l.pointwise("sub", {most, least});
-  const Operand scale =
-      c.l.pointwise("add", {c.l.pointwise("div[255]", {range}), c.l.cast(c.l.pointwise("equal[0]", {range}), f32)});
+  const Operand scale = c.l.pointwise("x=s+equal[0]:f32+mul[255]+add[s]+div[255]", {range});
   const Operand zero = c.l.pointwise(
       "saturate:u8", {c.l.pointwise("round", {c.l.pointwise("div", {c.l.pointwise("neg", {least}), scale})})});
   c.outputs[0] = quantized(c.l, x, {scale, zero}, u8);
