@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/cli/arithmetic_peak.h"
 #include "compiler/cli/machine_roof.h"
 #include "compiler/codegen/device/device_code.h"
 #include "compiler/codegen/legalize/legalize.h"
@@ -57,14 +58,17 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, do
   MachineRoof roof = machine_roof(target);
   HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m));
   const double bytes = parameter_bytes(m), working_set = bytes + static_cast<double>(m.workspace_bytes);
+  // The program counts operations of floats: of sums of bytes those of the workload count.
+  if (sums_bytes(w)) executed = flops(w);
   const auto seconds_of = [&](double flops) {
-    return std::max(flops / roof.peak_gflops, bytes / roof.level_of(working_set).gb_per_second) * 1e-9;
+    return std::max(flops / arithmetic_peak(roof, w, target), bytes / roof.level_of(working_set).gb_per_second) * 1e-9;
   };
   // Executed operations are counted with all conditions true, but a padded window skips some; the direct algorithm's
   // count never counts one twice.
   if (seconds_of(std::min(executed, flops(w))) > t.seconds) roof = beaten_roof(target, roof);
   const MachineRoof::Level& level = roof.level_of(working_set);
-  const double arithmetic = executed / roof.peak_gflops * 1e-9, memory = bytes / level.gb_per_second * 1e-9,
+  const double peak = arithmetic_peak(roof, w, target);
+  const double arithmetic = executed / peak * 1e-9, memory = bytes / level.gb_per_second * 1e-9,
                bound = std::max(arithmetic, memory);
   out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GFLOPS executed\n",
                      t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task(),
@@ -72,8 +76,7 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, do
   out << fmt::format(
       "roofline    {:.0f}% of what bounds it: {:.4f} ms of arithmetic at {:.0f} GFLOPS, {:.4f} ms of memory at {:.0f} "
       "GB/s (a working set of {})\n",
-      100 * bound / t.seconds, arithmetic * 1e3, roof.peak_gflops, memory * 1e3, level.gb_per_second,
-      amount(working_set, "B"));
+      100 * bound / t.seconds, arithmetic * 1e3, peak, memory * 1e3, level.gb_per_second, amount(working_set, "B"));
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/cli/arithmetic_peak.h"
 #include "compiler/cli/model_layers.h"
 
 namespace hone {
@@ -20,9 +21,9 @@ double argument_bytes(const Module& m) {
 }
 
 // At least so long arithmetic or memory takes.
-double roof_seconds(const MachineRoof& roof, double operations, double bytes, double workspace) {
+double roof_seconds(const MachineRoof& roof, double peak_gflops, double operations, double bytes, double workspace) {
   const double bandwidth = roof.level_of(bytes + workspace).gb_per_second;
-  return std::max(operations / roof.peak_gflops, bytes / bandwidth) * 1e-9;
+  return std::max(operations / peak_gflops, bytes / bandwidth) * 1e-9;
 }
 
 std::string threads_text(const Layer& call, int threads) {
@@ -53,7 +54,8 @@ std::vector<ReportLayer> layers_of(const ReportedVariant& v) {
     l.bytes = argument_bytes(k.module);
     if (!v.figures.kernel_seconds.empty()) l.seconds = v.figures.kernel_seconds[call.kernel];
     if (v.roof)
-      l.roof_seconds = roof_seconds(*v.roof, l.operations, l.bytes, static_cast<double>(k.module.workspace_bytes));
+      l.roof_seconds = roof_seconds(*v.roof, arithmetic_peak(*v.roof, k.workload, v.target), l.operations, l.bytes,
+                                    static_cast<double>(k.module.workspace_bytes));
     if (!v.figures.errors.empty()) l.error = v.figures.errors[c];
     out.push_back(std::move(l));
   }

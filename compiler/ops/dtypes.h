@@ -14,6 +14,8 @@ struct DTypes {
 
   /// Definition::factor_error: two factors, each rounded to 11 bits.
   double factor_error() const { return tf32 ? 0x1p-10 : 0; }
+  /// Products of u8 by s8 in s32: those that processors sum four at once.
+  bool sums_bytes() const { return in == u8 && weight == i8 && accumulate == i32; }
 };
 const DTypes& dtypes_of(const Workload& w);
 /// Bits of one accumulator: the unit of a tile's lanes and registers.

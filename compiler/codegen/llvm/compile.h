@@ -75,4 +75,8 @@ std::string codegen_version();
 /// The type that an artifact's entry expects in DLTensor::dtype; a bool is an unsigned 8-bit integer.
 DLDataType dlpack_type(DType t);
 
+/// How many products of bytes (u8 by s8) the target's processor adds to a lane in the time of a multiply-add of f32: 4
+/// by a dot product of its own, else 1.
+int bytes_summed_at_once(const Target& target);
+
 }  // namespace hone

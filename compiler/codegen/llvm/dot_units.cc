@@ -3,6 +3,7 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/TargetParser/AArch64TargetParser.h>
 
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/x86_features.h"
 
 namespace hone {
@@ -30,6 +31,11 @@ DotUnits dot_units(const Target& target) {
   if (has_x86_features(target, {"avxvnni"})) return {DotProduct::kVnni, 256};
   if (has_x86_features(target, {"avx512bw", "avx512vl"})) return {DotProduct::kPairs, 512};
   return has_x86_features(target, {"avx2"}) ? DotUnits{DotProduct::kPairs, 256} : DotUnits{};
+}
+
+int bytes_summed_at_once(const Target& target) {
+  const DotProduct kind = dot_units(target).kind;
+  return kind == DotProduct::kNone || kind == DotProduct::kPairs ? 1 : 4;
 }
 
 }  // namespace hone

@@ -127,8 +127,7 @@ bool has_folding_weights(const Graph& g, const Node& n) {
 bool sums_bytes(const Node& n) {
   const Attributes& a = n.workload.attributes;
   if (!a.has("epilogue") || !a.has("dtype")) return false;
-  const DTypes& t = a.get<DTypes>("dtype");
-  return t.in == u8 && t.weight == i8 && t.accumulate == i32;
+  return a.get<DTypes>("dtype").sums_bytes();
 }
 
 NewConstants::NewConstants(Graph* g, std::string suffix) : g_(g), suffix_(std::move(suffix)) {

@@ -256,8 +256,8 @@ class LayoutRewriter {
     }
     // Words of four bytes, which are multiplied at once.
     const DTypes& types_of_sum = dtypes_of(n.workload);
-    const bool in_words = !is_pool && !s.depthwise && types_of_sum.in == u8 && types_of_sum.weight == i8 &&
-                          in.block == 1 && s.ci % kWord == 0 && out.block > 1;
+    const bool in_words =
+        !is_pool && !s.depthwise && types_of_sum.sums_bytes() && in.block == 1 && s.ci % kWord == 0 && out.block > 1;
     if (in_words) in = {kWord, s.ci};
     const bool has_from_planes = !in_words && !s.depthwise && in.block > 1 && (!pads_out || goes_on(n.outputs[0])) &&
                                  std::count(n.inputs.begin(), n.inputs.end(), n.inputs[0]) == 1;

@@ -104,8 +104,7 @@ int64_t elements_of_dot(const Workload& w, int64_t block, int64_t lanes) {
   if (lanes % vector.multiple != 0 || lanes > vector.most) return 1;
   const DTypes& types = dtypes_of(w);
   if (!w.attributes.get<Prologue>("prologue").chain.empty()) return 1;
-  const bool is_dot = types.in == u8 && types.weight == i8 && types.accumulate == i32;
-  return is_dot && block % kWord == 0 ? kWord : 1;
+  return types.sums_bytes() && block % kWord == 0 ? kWord : 1;
 }
 
 std::pair<LoopRef, std::optional<LoopRef>> split_word(Schedule& s, LoopRef loop, int64_t elements) {
