@@ -20,8 +20,11 @@ Status cannot(const std::string& path, const std::string& why) {
 }  // namespace
 
 Status write_atomically(const std::string& path, const std::function<Status(std::ostream&)>& write) {
-  const std::string fresh = fmt::format("{}.{}.part", path, getpid());
   std::error_code error;
+  const std::filesystem::file_status there = std::filesystem::status(path, error);
+  // A terminal, a pipe, /dev/null: these are written to, and a file must not take their place.
+  const bool is_device = std::filesystem::exists(there) && std::filesystem::is_other(there);
+  const std::string fresh = is_device ? path : fmt::format("{}.{}.part", path, getpid());
   const Status written = [&] {
     errno = 0;
     std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
@@ -32,6 +35,7 @@ Status write_atomically(const std::string& path, const std::function<Status(std:
     // errno tells about close() only: after an earlier failure its value means nothing.
     return file.good() ? absl::OkStatus() : cannot(path, errno ? std::strerror(errno) : "the disk may be full");
   }();
+  if (is_device) return written;
   if (written.ok()) std::filesystem::rename(fresh, path, error);
   if (written.ok() && !error) return absl::OkStatus();
   Status failed = written.ok() ? cannot(path, error.message()) : written;

@@ -1,6 +1,9 @@
 #include "base/atomic_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -25,6 +28,20 @@ class AtomicFile : public testing::Test {
   const TemporaryFolder folder_;
   const std::string dir_ = folder_.path();
 };
+
+// As root, a file would take the place of /dev/null.
+TEST_F(AtomicFile, PipesAndDevicesStay) {
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+  const int reader = open(path().c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(write_atomically(path(), "text").ok());
+  char read_back[8] = {};
+  EXPECT_EQ(read(reader, read_back, sizeof read_back), 4);
+  close(reader);
+  EXPECT_STREQ(read_back, "text");
+  EXPECT_TRUE(std::filesystem::is_fifo(path()));
+  EXPECT_EQ(files(), 1);
+}
 
 TEST_F(AtomicFile, IsReplacedWhole) {
   ASSERT_TRUE(write_atomically(path(), "old").ok());
