@@ -5,8 +5,6 @@
 
 namespace hone {
 
-bool sums_bytes(const Workload& w) { return w.attributes.has("dtype") && dtypes_of(w).sums_bytes(); }
-
 double arithmetic_peak(const MachineRoof& roof, const Workload& w, const Target& target) {
   return roof.peak_gflops * (sums_bytes(w) ? bytes_summed_at_once(target) : 1);
 }

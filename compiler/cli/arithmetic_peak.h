@@ -7,10 +7,7 @@
 
 namespace hone {
 
-/// Whether a workload sums products of bytes (u8 by s8 in s32).
-bool sums_bytes(const Workload& w);
-
-/// Operations a second, in 1e9: those of f32, or for sums of bytes as many times that as a dot product sums at once.
+/// GFLOPS: those of f32; for int8 products (u8 by s8 in s32) four times that where the processor sums four at once.
 double arithmetic_peak(const MachineRoof& roof, const Workload& w, const Target& target);
 
 }  // namespace hone

@@ -12,6 +12,7 @@
 #include "compiler/codegen/llvm/code_report.h"
 #include "compiler/host/measure_here.h"
 #include "compiler/ir/printer.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/target/occupancy.h"
 
 namespace hone {
@@ -58,7 +59,7 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, do
   MachineRoof roof = machine_roof(target);
   HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m));
   const double bytes = parameter_bytes(m), working_set = bytes + static_cast<double>(m.workspace_bytes);
-  // The program counts operations of floats: of sums of bytes those of the workload count.
+  // The program counts float operations alone: of int8 products the workload's count.
   if (sums_bytes(w)) executed = flops(w);
   const auto seconds_of = [&](double flops) {
     return std::max(flops / arithmetic_peak(roof, w, target), bytes / roof.level_of(working_set).gb_per_second) * 1e-9;

@@ -51,8 +51,7 @@ Definition convolution(const Workload& w, PadSlack slack) {
 Definition depthwise_convolution_in_words(const Workload& w, PadSlack slack) {
   const ConvShape s = conv_shape(w);
   const DTypes types = dtypes_of(w);
-  constexpr int64_t kWord = 4;
-  const int64_t columns = ceil_div(s.kw, kWord) * kWord;
+  const int64_t columns = ceil_div(s.kw, kDotBytes) * kDotBytes;
   slack.w += columns - s.kw;
   ConvolutionStages stages = begin_convolution(w, slack);
   const Tensor words = compute("words", {s.co, 1, s.kh, columns}, {"c", "one", "y", "x"}, {stages.weight},

@@ -58,6 +58,12 @@ AttributeParser one_type(std::string_view allowed) {
 
 const DTypes& dtypes_of(const Workload& w) { return w.attributes.get<DTypes>("dtype"); }
 
+bool sums_bytes(const Workload& w) {
+  if (!w.attributes.has("dtype")) return false;
+  const DTypes& t = dtypes_of(w);
+  return t.in == u8 && t.weight == i8 && t.accumulate == i32;
+}
+
 int64_t accumulator_bits(const Workload& w) { return 8 * dtypes_of(w).accumulate.bytes(); }
 
 AttributeParser product_dtypes() {

@@ -14,10 +14,12 @@ struct DTypes {
 
   /// Definition::factor_error: two factors, each rounded to 11 bits.
   double factor_error() const { return tf32 ? 0x1p-10 : 0; }
-  /// Products of u8 by s8 in s32: those that processors sum four at once.
-  bool sums_bytes() const { return in == u8 && weight == i8 && accumulate == i32; }
 };
 const DTypes& dtypes_of(const Workload& w);
+/// Products of bytes that a processor's dot product sums at once; they lie together in memory.
+inline constexpr int64_t kDotBytes = 4;
+/// Whether a workload's products are of u8 by s8, summed in s32: the types of those dot products.
+bool sums_bytes(const Workload& w);
 /// Bits of one accumulator: the unit of a tile's lanes and registers.
 int64_t accumulator_bits(const Workload& w);
 

@@ -53,7 +53,8 @@ struct TensorIntrinsic {
 /// library.
 ///
 /// dot_u8s8_s32: for j a multiple of 4 up to 64, for k in 0..4: C[j] += s32(A[k]) * s32(B[j, k]) of u8 A and s8 B.
-/// Columns in vectors of dot4: vpdpbusd where the processor has it, elsewhere products in 32-bit lanes.
+/// Columns in vectors of dot4: the processor's dot product where it has one, else narrower products. A read of A may be
+/// padded: select(inside, load, constant). Columns may end in a tail.
 ///
 /// dot_each_u8s8_s32: C[j] += s32(A[k, j]) * s32(B[j, k]), else the same: each column has bytes of its own.
 ///

@@ -61,17 +61,21 @@ std::optional<Words> words_of(const std::vector<Expr>& args, size_t first) {
 Value* ExprEmitter::four_bytes(const Call* op, size_t first) {
   const int lanes = op->dtype.lanes;
   llvm::Type* type = type_of(op->dtype);
-  if (const auto words = words_of(op->args, first);
-      words && !slot(words->first->buffer.get()).checked && !(options_.simt && (active_.lanes || active_.any))) {
+  const auto words = words_of(op->args, first);
+  const BufferSlot* in = words ? &slot(words->first->buffer.get()) : nullptr;
+  const bool is_guarded = words && (words->inside || active_.lanes || active_.any);
+  // What is not wanted is read from the begin of the buffer instead, which must have a word. GPUs branch around it.
+  if (words && !in->checked && !(is_guarded && (options_.simt || in->elements < 4))) {
     // All targets are little-endian: four neighbouring bytes are such a word.
-    const BufferSlot& from = slot(words->first->buffer.get());
+    const BufferSlot& from = *in;
+    const bool is_one = words->uniform || lanes == 1;
     const Active outer = active_;
     Value* inside = words->inside ? emit(words->inside) : nullptr;
     if (inside) active_ = narrowed(inside);
     const Address at = address(from, words->base, 1);
     const llvm::Align alignment(static_cast<uint64_t>(at.alignment));
     Value* word = nullptr;
-    if (words->uniform) {
+    if (is_one) {
       word = b_.CreateAlignedLoad(b_.getInt32Ty(), guarded(at.pointer, from), alignment);
     } else if (!active_.lanes && !active_.any) {
       word = b_.CreateAlignedLoad(type, at.pointer, alignment);
@@ -86,7 +90,7 @@ Value* ExprEmitter::four_bytes(const Call* op, size_t first) {
         border |= static_cast<uint32_t>(static_cast<uint8_t>(as<IntImm>(words->outside[t])->value)) << (8 * t);
       word = b_.CreateSelect(inside, word, llvm::ConstantInt::get(word->getType(), border));
     }
-    return words->uniform ? b_.CreateVectorSplat(lanes, word) : word;
+    return is_one && lanes > 1 ? b_.CreateVectorSplat(lanes, word) : word;
   }
   if (lanes == 1) {
     Value* word = nullptr;

@@ -124,12 +124,6 @@ bool has_folding_weights(const Graph& g, const Node& n) {
          (!n.workload.attributes.has("layout") || layout_of(n.workload).in_block == 0);
 }
 
-bool sums_bytes(const Node& n) {
-  const Attributes& a = n.workload.attributes;
-  if (!a.has("epilogue") || !a.has("dtype")) return false;
-  return a.get<DTypes>("dtype").sums_bytes();
-}
-
 NewConstants::NewConstants(Graph* g, std::string suffix) : g_(g), suffix_(std::move(suffix)) {
   for (const Value& v : g->values) names_.insert(v.name);
 }

@@ -38,9 +38,6 @@ bool set_epilogue(const Graph& g, const FunctionTable& functions, const std::vec
 /// in blocks of channels.
 bool has_folding_weights(const Graph& g, const Node& n);
 
-/// Whether a node sums products of bytes that were quantised: in s32, and scales them in its epilogue.
-bool sums_bytes(const Node& n);
-
 /// Whether a link is an instruction or two for a vector: in a kernel that multiplies or reads memory it costs nothing.
 bool is_cheap(const ChainLink& link);
 

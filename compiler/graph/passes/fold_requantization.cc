@@ -71,45 +71,50 @@ class RequantizationFolder {
     return changed;
   }
 
-  // Multiplies what stands before link `d`, back to a product by what is known.
-  bool pass_back(Links* links, size_t d, double factor) {
-    size_t m = d;
-    while (m-- > 0) {
-      const BoundLink& l = (*links)[m];
+  // The last product by what is known in front of link `d`, if what stands between scales as it does.
+  std::optional<size_t> product_before(const Links& links, size_t d, double factor) const {
+    for (size_t m = d; m-- > 0;) {
+      const BoundLink& l = links[m];
       const bool is_known = number_of(l) || (l.operand() != kNoValue && g_.is_constant(l.operand()) &&
                                              g_.value(l.operand()).type.dtype == f32);
-      if (l.link.result && *l.link.result != f32) return false;
-      if (is(l, "mul") && is_known) break;
-      const bool passes = is(l, "relu") || ((is(l, "maximum") || is(l, "minimum")) && number_of(l)) ||
+      if (l.link.result && *l.link.result != f32) return std::nullopt;
+      if (is(l, "mul") && is_known) return factor > 0 || m + 1 == d ? std::optional(m) : std::nullopt;
+      const bool scales = is(l, "relu") || ((is(l, "maximum") || is(l, "minimum")) && number_of(l)) ||
                           ((is(l, "add") || is(l, "sub")) && is_known);
-      if (!passes) return false;
+      if (!scales) return std::nullopt;
     }
-    if (m > d || (factor < 0 && m + 1 < d)) return false;
-    for (size_t l = m; l < d; ++l)
-      if (!scaled((*links)[l], factor)) return false;
-    for (size_t l = m; l < d; ++l) (*links)[l] = *scaled((*links)[l], factor, true);
+    return std::nullopt;
+  }
+
+  // Multiplies what stands before link `d`, back to a product by what is known. False, and nothing changed, where there
+  // is none, or f32 does not hold what comes out.
+  bool pass_back(Links* links, size_t d, double factor) {
+    const auto begin = product_before(*links, d, factor);
+    if (!begin) return false;
+    Links out = *links;
+    for (size_t l = *begin; l < d; ++l)
+      if (!scale(&out[l], factor)) return false;
+    *links = std::move(out);
     return true;
   }
 
-  // A link whose number or operand is multiplied; nothing where f32 does not hold that. `adds`: its constants.
-  std::optional<BoundLink> scaled(BoundLink l, double factor, bool adds = false) {
-    for (Argument& a : l.link.arguments)
+  // A link's number or operand; false where f32 does not hold it.
+  bool scale(BoundLink* l, double factor) {
+    for (Argument& a : l->link.arguments)
       if (double* number = std::get_if<double>(&a)) {
         *number = in_f32(*number * factor);
-        if (!std::isfinite(*number)) return std::nullopt;
+        if (!std::isfinite(*number)) return false;
       }
-    if (l.operand() == kNoValue) return l;
-    const TensorData& old = *g_.value(l.operand()).constant;
+    if (l->operand() == kNoValue) return true;
+    const TensorData& old = *g_.value(l->operand()).constant;
     std::vector<float> values;
     for (const double v : old.values()) {
       values.push_back(static_cast<float>(v * factor));
-      if (!std::isfinite(values.back())) return std::nullopt;
+      if (!std::isfinite(values.back())) return false;
     }
-    if (adds)
-      l.operands[0] =
-          constants_.add(l.operand(), TensorData(old.type(), std::string(reinterpret_cast<const char*>(values.data()),
-                                                                         values.size() * sizeof(float))));
-    return l;
+    const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    l->operands[0] = constants_.add(l->operand(), TensorData(old.type(), bytes));
+    return true;
   }
 
   // Bounds in front of a rounding at `round` that the saturation behind it has, too.
@@ -154,28 +159,26 @@ class RequantizationFolder {
 
   // From one byte to the next, as long as that makes a chain shorter. `value` is the type that it begins with.
   bool shorten(Links* links, DType value) const {
-    bool changed = false;
-    DType type = value;              // of the value in front of link `begin`
+    Links out;
+    size_t begin = 0;                // of `out`: behind the last byte
+    DType type = value;              // in front of that
     bool is_known = is_byte(value);  // it is a byte, and no operand came behind it
-    size_t begin = 0;
-    for (size_t l = 0; l < links->size(); ++l) {
-      is_known = is_known && (*links)[l].operands.empty();
-      if (!saturates_to_bytes((*links)[l])) continue;
-      const DType made = *(*links)[l].link.result;
-      if (is_known && type == made)
-        if (const auto shorter = bounds_alone({links->begin() + static_cast<std::ptrdiff_t>(begin),
-                                               links->begin() + static_cast<std::ptrdiff_t>(l + 1)},
-                                              type)) {
-          const auto first = links->begin() + static_cast<std::ptrdiff_t>(begin);
-          links->erase(first, links->begin() + static_cast<std::ptrdiff_t>(l + 1));
-          links->insert(links->begin() + static_cast<std::ptrdiff_t>(begin), shorter->begin(), shorter->end());
-          begin += shorter->size();
-          l = begin - 1;  // wraps around where nothing is left, and comes back
+    bool changed = false;
+    for (const BoundLink& l : *links) {
+      out.push_back(l);
+      is_known = is_known && l.operands.empty();
+      if (!saturates_to_bytes(l)) continue;
+      if (is_known && type == *l.link.result) {
+        const auto part = out.begin() + static_cast<std::ptrdiff_t>(begin);
+        if (const auto shorter = bounds_alone({part, out.end()}, type)) {
+          out.erase(part, out.end());
+          out.insert(out.end(), shorter->begin(), shorter->end());
           changed = true;
-          continue;
         }
-      begin = l + 1, type = made, is_known = true;
+      }
+      begin = out.size(), type = *l.link.result, is_known = true;
     }
+    *links = std::move(out);
     return changed;
   }
 

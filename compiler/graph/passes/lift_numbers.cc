@@ -36,7 +36,7 @@ Graph lift_numbers(const Graph& g, const PassContext& context) {
   Graph out = g;
   NewConstants constants(&out, "_number");
   for (Node& n : out.nodes) {
-    const bool of_bytes = sums_bytes(n);  // steps and zero points, few digits or many
+    const bool of_bytes = sums_bytes(n.workload);  // steps and zero points, few digits or many
     if (!of_bytes && !has_folding_weights(out, n)) continue;
     const DType t = of_bytes ? f32 : n.workload.attributes.get<DTypes>("dtype").out;
     const std::vector<DType> after = epilogue_of(n.workload).types.after;

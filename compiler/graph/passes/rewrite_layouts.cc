@@ -22,7 +22,6 @@ namespace {
 using Extents = std::vector<int64_t>;
 
 constexpr int64_t kLeastBlock = 4;   // fewer channels side by side, or than half a vector, are worth no conversion
-constexpr int64_t kWord = 4;         // bytes
 constexpr int64_t kMostPadding = 7;  // at most one channel of padding for so many
 
 std::string joined(const Extents& e, std::string_view separator) { return fmt::format("{}", fmt::join(e, separator)); }
@@ -255,10 +254,9 @@ class LayoutRewriter {
       in = {1, s.ci};
     }
     // Words of four bytes, which are multiplied at once.
-    const DTypes& types_of_sum = dtypes_of(n.workload);
     const bool in_words =
-        !is_pool && !s.depthwise && types_of_sum.sums_bytes() && in.block == 1 && s.ci % kWord == 0 && out.block > 1;
-    if (in_words) in = {kWord, s.ci};
+        !is_pool && !s.depthwise && sums_bytes(n.workload) && in.block == 1 && s.ci % kDotBytes == 0 && out.block > 1;
+    if (in_words) in = {kDotBytes, s.ci};
     const bool has_from_planes = !in_words && !s.depthwise && in.block > 1 && (!pads_out || goes_on(n.outputs[0])) &&
                                  std::count(n.inputs.begin(), n.inputs.end(), n.inputs[0]) == 1;
     if (has_from_planes && form_ == LayoutForm::kFromPlanes) in = {1, s.ci};

@@ -99,12 +99,10 @@ void vectorize_tile(Schedule& s, const ChannelTileLoops& tile) {
 }
 
 int64_t elements_of_dot(const Workload& w, int64_t block, int64_t lanes) {
-  constexpr int64_t kWord = 4;
   const PatternAxis& vector = find_intrinsic(kDotIntrinsic).axes[0];
   if (lanes % vector.multiple != 0 || lanes > vector.most) return 1;
-  const DTypes& types = dtypes_of(w);
   if (!w.attributes.get<Prologue>("prologue").chain.empty()) return 1;
-  return types.sums_bytes() && block % kWord == 0 ? kWord : 1;
+  return sums_bytes(w) && block % kDotBytes == 0 ? kDotBytes : 1;
 }
 
 std::pair<LoopRef, std::optional<LoopRef>> split_word(Schedule& s, LoopRef loop, int64_t elements) {

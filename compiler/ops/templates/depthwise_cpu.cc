@@ -14,8 +14,6 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kWord = 4;
-
 struct DepthwiseChoices {
   bool planes;         // NCHW: vectors run along rows
   bool channels_last;  // NHWC: a task is some rows of all channels, which are contiguous in memory
@@ -96,8 +94,8 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   const PadSlack tile_slack{(x.oh[0] * x.oh[1] * x.oh_tile - c.oh) * c.stride_h,
                             (x.ow[0] * x.ow[1] - c.ow) * c.stride_w};
   PadSlack slack = tile_slack;
-  const bool in_words = !x.planes && c.dilation_w == 1 && elements_of_dot(w, kWord, x.block) == kWord;
-  if (in_words) slack.w += ceil_div(c.kw, kWord) * kWord - c.kw;
+  const bool in_words = !x.planes && c.dilation_w == 1 && elements_of_dot(w, kDotBytes, x.block) == kDotBytes;
+  if (in_words) slack.w += ceil_div(c.kw, kDotBytes) * kDotBytes - c.kw;
   const Definition d = in_words ? depthwise_convolution_in_words(w, tile_slack) : convolution(w, slack);
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
@@ -128,7 +126,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"),
                 ic = s.loop(conv, "ic"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
   // Makes it known outside of the loops over columns whether a row is padding.
-  const auto [columns, column] = split_word(s, kw, in_words ? kWord : 1);
+  const auto [columns, column] = split_word(s, kw, in_words ? kDotBytes : 1);
   std::vector<LoopRef> order{ic, kh, tile_oh, columns, x.planes ? oc : tile_ow, x.planes ? tile_ow : oc};
   if (column) order.push_back(*column);
   s.reorder(order);
@@ -152,7 +150,8 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.parallel(task);
   lay_out_first_input(s, d, activation_layout(layout, x.block, {c.n, c.ci, c.h, c.w}));
   Layout packed{{{0, x.block, ceil_div(c.co, x.block)}, {1, 1, 1}, {2, 1, c.kh}}};
-  append_words(&packed, 3, in_words ? ceil_div(c.kw, kWord) * kWord : c.kw, in_words ? kWord : 1, 0, x.block);
+  append_words(&packed, 3, in_words ? ceil_div(c.kw, kDotBytes) * kDotBytes : c.kw, in_words ? kDotBytes : 1, 0,
+               x.block);
   s.transform_layout(in_words ? "words" : "weight", packed);
   if (in_words) s.prepack(s.block("words"));
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
