@@ -22,41 +22,30 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // A layer of a built graph, found by a node of the model that it stands for.
-struct BuiltLayer {
+struct TimedLayer {
   const Kernel* kernel = nullptr;
   double seconds = 0;
 };
 
-// A graph with its kernels and their times by themselves.
-struct TimedModel {
-  Graph graph;
-  BuiltModel built;
-  std::vector<double> seconds;
+// A built graph with its kernels' times, each by itself.
+struct TimedGraph {
+  const Graph& graph;
+  const Layers& layers;
+  std::vector<double> seconds;  // by kernel
 
-  BuiltLayer find(const std::string& origin) const {
-    const Layers& layers = built.variants[0].layers;
+  TimedLayer find(const std::string& origin) const {
     for (const Layer& call : layers.calls) {
       const std::string& own = graph.nodes[static_cast<size_t>(call.node)].origin;
       const Kernel& k = layers.kernels[call.kernel];
       const std::string& task = k.workload.task();
       const bool is_product =
           task == "conv2d" || task == "depthwise_conv2d" || task == "dense" || task == "batch_matmul";
-      if (is_product &&
-          (own == origin || own.starts_with(origin + " + ") || own.find(" + " + origin) != std::string::npos))
+      if (is_product && (" + " + own + " + ").find(" + " + origin + " + ") != std::string::npos)
         return {&k, seconds[call.kernel]};
     }
     return {};
   }
 };
-
-StatusOr<std::unique_ptr<TimedModel>> timed(const Graph& imported, const PassContext& context, const Target& here,
-                                            const ChooseConfig& choose) {
-  auto out = std::make_unique<TimedModel>();
-  out->graph = prepare_graph(imported, context, here);
-  out->built = build_model(out->graph, {"timed", here, choose});
-  HONE_ASSIGN_OR_RETURN(out->seconds, kernel_seconds(out->built.variants[0].layers, here));
-  return out;
-}
 
 // Why a layer takes longer in int8, as far as its workload says it.
 std::string why_slower(const Kernel& floats, const Kernel& bytes) {
@@ -124,21 +113,31 @@ Graph ModelQuantizer::quantize(const Graph& imported) {
   return out;
 }
 
-Status ModelQuantizer::report(const ChooseConfig& choose, std::ostream& out) {
+Status ModelQuantizer::report(const Built* built, std::ostream& out) {
+  if (!samples_ && !built) return absl::OkStatus();
   QuantizationErrors errors;
   constexpr size_t kMostSamples = 200;
   if (samples_)
     errors = compare_quantized(imported_, quantized_, plan_, context_, here_, *samples_, kMostSamples,
                                progress("comparing with f32"));
-  HONE_ASSIGN_OR_RETURN(const auto floats, timed(imported_, context_, here_, choose));
-  HONE_ASSIGN_OR_RETURN(const auto bytes, timed(quantized_, context_, here_, choose));
+  Graph graph_of_floats;
+  BuiltModel built_of_floats;
+  std::optional<TimedGraph> floats, bytes;
+  if (built) {
+    graph_of_floats = prepare_graph(imported_, context_, here_);
+    built_of_floats = build_model(graph_of_floats, {"floats", here_, built->choose});
+    HONE_ASSIGN_OR_RETURN(std::vector<double> in_f32, kernel_seconds(built_of_floats.variants[0].layers, here_));
+    HONE_ASSIGN_OR_RETURN(std::vector<double> in_int8, kernel_seconds(built->layers, here_));
+    floats.emplace(TimedGraph{graph_of_floats, built_of_floats.variants[0].layers, std::move(in_f32)});
+    bytes.emplace(TimedGraph{built->graph, built->layers, std::move(in_int8)});
+  }
   out << fmt::format("{:>9} {:>9} {:>9}  quantised layer\n", "error", "f32 ms", "int8 ms");
   for (size_t p = 0; p < plan_.products.size(); ++p) {
     const std::string& origin = imported_.nodes[static_cast<size_t>(plan_.products[p])].origin;
-    const BuiltLayer f = floats->find(origin), b = bytes->find(origin);
+    const TimedLayer f = floats ? floats->find(origin) : TimedLayer{}, b = bytes ? bytes->find(origin) : TimedLayer{};
     const bool is_slower = f.kernel && b.kernel && b.seconds > f.seconds;
     const std::string why = is_slower ? why_slower(*f.kernel, *b.kernel) : "";
-    const auto time = [](const BuiltLayer& l) { return l.kernel ? fmt::format("{:.4f}", l.seconds * 1e3) : "-"; };
+    const auto time = [](const TimedLayer& l) { return l.kernel ? fmt::format("{:.4f}", l.seconds * 1e3) : "-"; };
     out << fmt::format("{:>9} {:>9} {:>9}  {}{}\n", samples_ ? fmt::format("{:.2g}", errors.products[p]) : "-", time(f),
                        time(b), origin, is_slower ? "  slower" + (why.empty() ? "" : ": " + why) : "");
   }

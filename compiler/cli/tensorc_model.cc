@@ -92,7 +92,7 @@ class ModelCommand {
     list_variants();
     if (!o_.inputs.empty()) HONE_RETURN_IF_ERROR(read_inputs());
     HONE_RETURN_IF_ERROR(build());
-    if (quantizer_) HONE_RETURN_IF_ERROR(quantizer_->report(configs(), out_));
+    if (quantizer_) HONE_RETURN_IF_ERROR(report_quantization());
     HONE_RETURN_IF_ERROR(answer());
     return o_.reports.empty() ? absl::OkStatus() : report();
   }
@@ -301,6 +301,14 @@ class ModelCommand {
           built_.variants.size(), built_.kernels, megabytes(built_.weight_bytes), megabytes(built_.more_weight_bytes));
     else
       err_ << fmt::format(", weights {:.1f} MB\n", megabytes(built_.weight_bytes));
+  }
+
+  Status report_quantization() {
+    const ChooseConfig choose = configs();
+    const ModelQuantizer::Built built{*variants_[0].graph, built_.variants[0].layers, choose};
+    const bool is_timed = is_here() && !target_.is_gpu() && variants_[0].target.threads == here_.threads;
+    if (!is_timed) err_ << "--quantize: no times, as what was built runs elsewhere\n";
+    return quantizer_->report(is_timed ? &built : nullptr, out_);
   }
 
   // What is asked of the artifact, variant by variant.

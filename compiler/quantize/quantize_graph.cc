@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <set>
+#include <span>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -16,9 +18,16 @@
 namespace hone {
 namespace {
 
+// The elements of a tensor of f32, copied: they may lie anywhere.
+std::vector<float> floats_of(const TensorData& data) {
+  std::vector<float> out(static_cast<size_t>(data.elements()));
+  std::memcpy(out.data(), data.bytes().data(), data.bytes().size());
+  return out;
+}
+
 bool is_finite(const TensorData& data) {
-  const std::vector<double> values = data.values();
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+  const std::vector<float> values = floats_of(data);
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
 bool is_product(const Graph& g, const Node& n) {
@@ -33,17 +42,15 @@ bool is_product(const Graph& g, const Node& n) {
 // The nearest of -127 to 127 steps, for each output channel, and back.
 TensorData rounded_weights(const TensorData& data) {
   constexpr double kMostSteps = 127;
-  std::vector<double> values = data.values();
+  std::vector<float> out = floats_of(data);
   const auto channels = static_cast<size_t>(data.type().shape[0]);
-  const size_t each = values.size() / channels;
-  std::vector<float> out(values.size());
+  const size_t each = out.size() / channels;
   for (size_t c = 0; c < channels; ++c) {
-    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(c * each);
+    const std::span<float> own(out.data() + c * each, each);
     double most = 0;
-    for (auto v = begin; v != begin + static_cast<std::ptrdiff_t>(each); ++v) most = std::max(most, std::abs(*v));
+    for (const float v : own) most = std::max(most, std::abs(static_cast<double>(v)));
     const double step = most / kMostSteps;
-    for (size_t i = c * each; i < (c + 1) * each; ++i)
-      out[i] = step > 0 ? static_cast<float>(std::round(values[i] / step) * step) : 0;
+    for (float& v : own) v = step > 0 ? static_cast<float>(std::round(static_cast<double>(v) / step) * step) : 0;
   }
   return {data.type(), std::string(reinterpret_cast<const char*>(out.data()), out.size() * sizeof(float))};
 }

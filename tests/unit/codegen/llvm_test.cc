@@ -205,6 +205,27 @@ TEST(Llvm, DotProductsAgreeWithTheInterpreter) {
   }
 }
 
+// Rows 0 and 3 lie in the border: bytes of 9. Of vectors, and of one sum at a time.
+TEST(Llvm, DotProductsOfABorderAgreeWithTheInterpreter) {
+  for (const LoopKind kind : {LoopKind::kVectorize, LoopKind::kSerial}) {
+    const Buffer a = make_buffer("A", u8, {8}), b = make_buffer("B", i8, {32}), c = make_buffer("C", i32, {32});
+    const Var i("i"), j("j");
+    const Expr inside = logical_and(ge(Expr(i), int64_t{1}), lt(Expr(i), int64_t{3}));
+    std::vector<Expr> args;
+    for (int t = 0; t < 4; ++t) args.push_back(select(inside, load(a, {(Expr(i) - 1) * 4 + t}), make_const(9, u8)));
+    for (int t = 0; t < 4; ++t) args.push_back(load(b, {Expr(j) * 4 + t}));
+    const Stmt store = make_store(c, {Expr(i) * 8 + j}, call(Intrinsic::kDot4, args));
+    Function f;
+    f.name = "f", f.params = {a, b, c};
+    f.body =
+        make_for(i, make_int(0), make_int(4), LoopKind::kSerial, make_for(j, make_int(0), make_int(8), kind, store));
+    const std::vector<HostTensor> t = tensors_of(f, 5), wanted = tensors_of(f, 5);
+    interpret(f, {{wanted[0].data(), 8}, {wanted[1].data(), 32}, {wanted[2].data(), 32}});
+    ASSERT_EQ(CompiledModule(module_of(f)).run(t), HONE_OK);
+    EXPECT_EQ(std::memcmp(t[2].data(), wanted[2].data(), 32 * sizeof(int32_t)), 0);
+  }
+}
+
 TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
   const Module m = dot_module(4, 64);
   const std::string znver4 = emit_asm_text(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4"));

@@ -84,13 +84,13 @@ input "x" %x u8[2, 4]
   const Graph small = dense("1, 3e-5, -5e-5, 9e-5, 1, 2, 3, 4", "0, 0");
   EXPECT_EQ(to_string(narrowed(small)), to_string(small));
   // Half a step is 0.25 and 0.5: sums of bytes, and the bias behind them as it is.
-  for (const char* bias : {"4e-4, 0", "0.25, 0.09", "0, nan", "inf, 1"}) {
+  for (const auto& [bias, kept] : std::vector<std::pair<std::string, std::string>>{
+           {"4e-4, 0", "0.0004, 0"}, {"0.25, 0.09", "0.25, 0.09"}, {"0, nan", "0, nan"}, {"inf, 1", "inf, 1"}}) {
     const Graph g = dense(whole, bias);
-    EXPECT_THAT(to_string(narrowed(g)), HasSubstr("u8:s8:s32:s32"));
     const std::string text = to_string(narrowed(g));
-    EXPECT_THAT(text,
-                HasSubstr("f32[1, 2] [" + to_string(g).substr(to_string(g).find("%b = constant f32[2] [") + 22, 2)));
-    if (std::string(bias).find('n') == std::string::npos) expect_same_values(g, narrowed(g), 1e-5);
+    EXPECT_THAT(text, HasSubstr("u8:s8:s32:s32"));
+    EXPECT_THAT(text, HasSubstr("f32[1, 2] [" + kept + "]"));
+    if (bias.find('n') == std::string::npos) expect_same_values(g, narrowed(g), 1e-5);
   }
   // Of whole steps it is one number with what the zero point adds.
   EXPECT_THAT(to_string(narrowed(dense(whole, "1.5, -7"))), HasSubstr("s32[1, 2] [3, -14]"));
@@ -147,8 +147,8 @@ TEST(NarrowProducts, FewRowsOfFloatsReadWeightsAsBytes) {
                       ",n=256,k=256,epilogue=bias) %x %w %b\noutput \"y\" %y f32[" + m + ", 256]\n");
   };
   EXPECT_THAT(to_string(narrowed(graph(1))), HasSubstr("dense(m=1,n=256,k=256,dtype=f32:s8:f32:f32,epilogue=none)"));
-  expect_same_values(graph(2), narrowed(graph(2)), 0.05);
-  EXPECT_THAT(to_string(narrowed(graph(5))), HasSubstr("dtype=f32,epilogue=bias"));
+  expect_same_values(graph(1), narrowed(graph(1)), 0.05);
+  EXPECT_THAT(to_string(narrowed(graph(2))), HasSubstr("dtype=f32,epilogue=bias")) << "small enough for a cache";
 }
 
 // As QLinearConv is imported: differences in s16.
