@@ -43,10 +43,10 @@ int main(int argc, char** argv) {
   app.add_option("--inputs", o.inputs,
                  "of a model: run it on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
       ->type_name("FOLDER");
-  app.add_option(
-         "--quantize", o.quantize.type,
-         "of a model: int8: its convolutions and dense products become sums of bytes, by what --calibrate says; "
-         "prints how far each layer is off and its time")
+  app.add_option("--quantize", o.quantize.type,
+                 "of a model: int8: its convolutions and dense products are computed with 8-bit inputs and weights, by "
+                 "the ranges "
+                 "of --calibrate; prints each layer's error and time")
       ->type_name("TYPE");
   app.add_option("--calibrate", o.quantize.calibrate,
                  "of --quantize: a folder with samples, a few hundred: folders with input_0.npy (or .pb), ..., or .npy "
