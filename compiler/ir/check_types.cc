@@ -72,11 +72,12 @@ Error call_error(const Call* op) {
   if (static_cast<int>(op->args.size()) != arity_of(op->function))
     return fmt::format("{} takes {} arguments, not {}", name_of(op->function), arity_of(op->function), op->args.size());
   const DType t = op->dtype;
-  if (op->function == Intrinsic::kDot4) {
-    if (t.scalar() != i32) return fmt::format("dot4 has type {}", to_string(t));
+  if (is_dot(op->function)) {
+    const bool of_bytes = op->function == Intrinsic::kDot4;
+    if (t.scalar() != (of_bytes ? i32 : f32)) return fmt::format("{} has type {}", name_of(op->function), to_string(t));
     for (size_t i = 0; i < op->args.size(); ++i)
-      if (const DType a = op->args[i]->dtype; a != (i < 4 ? u8 : i8).with_lanes(t.lanes))
-        return fmt::format("argument {} of dot4 has type {}", i, to_string(a));
+      if (const DType a = op->args[i]->dtype; a != (of_bytes ? i < 4 ? u8 : i8 : bf16).with_lanes(t.lanes))
+        return fmt::format("argument {} of {} has type {}", i, name_of(op->function), to_string(a));
     return std::nullopt;
   }
   if (!t.is_float() && !(op->function == Intrinsic::kAbs && t.is_integer()))

@@ -161,7 +161,9 @@ Expr load(Buffer buffer, std::vector<Expr> indices) { return Expr(new Load(std::
 
 Expr call(Intrinsic f, std::vector<Expr> args) {
   HONE_ICHECK(static_cast<int>(args.size()) == arity_of(f)) << name_of(f) << " takes " << arity_of(f) << " arguments";
-  const DType t = f == Intrinsic::kDot4 ? i32.with_lanes(args[0]->dtype.lanes) : args[0]->dtype;
+  const DType t = f == Intrinsic::kDot4   ? i32.with_lanes(args[0]->dtype.lanes)
+                  : f == Intrinsic::kDot2 ? f32.with_lanes(args[0]->dtype.lanes)
+                                          : args[0]->dtype;
   return Expr(new Call(t, f, std::move(args)));
 }
 
@@ -177,8 +179,8 @@ std::string_view symbol_of(BinaryOp op) {
 }
 
 std::string_view name_of(Intrinsic f) {
-  static constexpr std::string_view kNames[] = {"exp",  "log", "sqrt", "tanh", "abs", "fma",
-                                                "dot4", "erf", "rint", "sin",  "cos", "atan"};
+  static constexpr std::string_view kNames[] = {"exp", "log",  "sqrt", "tanh", "abs",  "fma", "dot4",
+                                                "erf", "rint", "sin",  "cos",  "atan", "dot2"};
   return kNames[static_cast<int>(f)];
 }
 
@@ -187,6 +189,8 @@ std::string_view name_of(BufferScope scope) {
   return kNames[static_cast<int>(scope)];
 }
 
-int arity_of(Intrinsic f) { return f == Intrinsic::kFma ? 3 : f == Intrinsic::kDot4 ? 8 : 1; }
+int arity_of(Intrinsic f) {
+  return f == Intrinsic::kFma ? 3 : f == Intrinsic::kDot4 ? 8 : f == Intrinsic::kDot2 ? 4 : 1;
+}
 
 }  // namespace hone

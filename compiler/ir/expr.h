@@ -50,8 +50,12 @@ enum class BinaryOp : uint8_t {
 
 /// The closed list of functions that a kernel may call. kDot4(a0 … a3, b0 … b3) is the s32 sum of the products at * bt,
 /// of u8 and s8; each lane by itself, like everything else. kRint: to the nearest whole number, halves to the even one.
-enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4, kErf, kRint, kSin, kCos, kAtan };
-inline constexpr int kIntrinsicCount = 12;
+/// kDot2(a0, a1, b0, b1) is the f32 sum of the products at * bt, of bf16; numbers below the normal ones may count as 0.
+enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4, kErf, kRint, kSin, kCos, kAtan, kDot2 };
+inline constexpr int kIntrinsicCount = 13;
+
+/// Whether it sums products of neighbours in memory: the first half of its arguments times the second one.
+constexpr bool is_dot(Intrinsic f) { return f == Intrinsic::kDot4 || f == Intrinsic::kDot2; }
 
 /// Whether it is a function of analysis that no processor has: a polynomial in machine code, a library's elsewhere.
 constexpr bool is_transcendental(Intrinsic f) {

@@ -273,6 +273,12 @@ class Runner {
 
   template <class F>
   F call_float(const ENode& n, int lane) {
+    if (n.function == Intrinsic::kDot2) {
+      const auto argument = [&](int64_t i) {
+        return eval_float<F>(program_.lists[static_cast<size_t>(n.b + i)], lane);
+      };
+      return argument(0) * argument(2) + argument(1) * argument(3);
+    }
     const F a = eval_float<F>(n.a, lane);
     switch (n.function) {
       case Intrinsic::kExp: return std::exp(a);
@@ -286,6 +292,7 @@ class Runner {
       case Intrinsic::kCos: return std::cos(a);
       case Intrinsic::kAtan: return std::atan(a);
       case Intrinsic::kDot4:
+      case Intrinsic::kDot2:
       case Intrinsic::kFma: break;
     }
     return std::fma(a, eval_float<F>(n.b, lane), eval_float<F>(n.c, lane));

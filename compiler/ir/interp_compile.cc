@@ -132,7 +132,7 @@ class Compiler {
       case ExprKind::kCall: {
         const Call* op = as<Call>(e);
         n.function = op->function;
-        if (op->function == Intrinsic::kDot4) {
+        if (is_dot(op->function)) {
           std::vector<int32_t> list;
           for (const Expr& x : op->args) list.push_back(compile(x));
           n.b = add_list(list);

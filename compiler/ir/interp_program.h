@@ -34,7 +34,7 @@ struct ENode {
   uint16_t (*narrow)(float) = nullptr;  // 16-bit floats: number to bits; and back
   float (*widen)(uint16_t) = nullptr;
   bool to_bool = false;
-  // Operands; Var: a = slot; Load: a = buffer slot, b = first index, c = how many; dot4: b = first argument.
+  // Operands; Var: a = slot; Load: a = buffer slot, b = first index, c = how many; dot4, dot2: b = first argument.
   int32_t a = -1, b = -1, c = -1;
   int64_t int_value = 0;
   double float_value = 0;

@@ -25,6 +25,7 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(conv2d_operator(functions));
   table.add(depthwise_conv2d_operator(functions));
   table.add(dense_operator(functions));
+  table.add(dense_nbits_operator(functions));
   table.add(batch_matmul_operator(functions));
   table.add(max_pool2d_operator(functions));
   table.add(avg_pool2d_operator(functions));

@@ -69,6 +69,7 @@ OperatorTable standard_operators(const FunctionTable& functions = standard_funct
 Operator conv2d_operator(const FunctionTable& functions);
 Operator depthwise_conv2d_operator(const FunctionTable& functions);
 Operator dense_operator(const FunctionTable& functions);
+Operator dense_nbits_operator(const FunctionTable& functions);
 Operator batch_matmul_operator(const FunctionTable& functions);
 Operator max_pool2d_operator(const FunctionTable& functions);
 Operator avg_pool2d_operator(const FunctionTable& functions);

@@ -42,6 +42,23 @@ TensorIntrinsic dot_u8s8_s32(bool each) {
   return t;
 }
 
+TensorIntrinsic dot_bf16_f32() {
+  const Var j("j"), k("k");
+  const Buffer a = make_buffer("A", bf16, {2}), b = make_buffer("B", bf16, {1, 2}), c = make_buffer("C", f32, {1});
+  TensorIntrinsic t;
+  t.name = "dot_bf16_f32";
+  t.axes = {{j, false, 4, 64, LoopKind::kVectorize}, {k, true, 2, 2, LoopKind::kSerial}};
+  t.out = {c, 1};
+  t.out_indices = {j};
+  t.tensors = {{a, 1}, {b, 2}};
+  t.value = cast(f32, load(a, {k})) * cast(f32, load(b, {j, k}));
+  t.consumed = 1;
+  t.implement = [](const std::vector<std::vector<Expr>>& reads) {
+    return call(Intrinsic::kDot2, {reads[0][0], reads[1][0], reads[0][1], reads[1][1]});
+  };
+  return t;
+}
+
 // The part of C += A * B that one thread of a warp holds, for a product on tensor cores (codegen/gpu/tensor_nest.h).
 TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc, Feature needs) {
   const Var h("h"), c("c"), k("k");
@@ -71,6 +88,7 @@ const std::vector<TensorIntrinsic>& tensor_intrinsics() {
   static const std::vector<TensorIntrinsic> table = {fma_f32(),
                                                      dot_u8s8_s32(false),
                                                      dot_u8s8_s32(true),
+                                                     dot_bf16_f32(),
                                                      mma("mma_f16", f16, f16, f32, Feature::kMmaF16),
                                                      mma("mma_bf16", bf16, bf16, f32, Feature::kMmaBf16),
                                                      mma("mma_tf32", f32, f32, f32, Feature::kMmaTf32),

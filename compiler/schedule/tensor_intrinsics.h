@@ -58,6 +58,9 @@ struct TensorIntrinsic {
 ///
 /// dot_each_u8s8_s32: C[j] += s32(A[k, j]) * s32(B[j, k]), else the same: each column has bytes of its own.
 ///
+/// dot_bf16_f32: for j a multiple of 4 up to 64, for k in 0..2: C[j] += f32(A[k]) * f32(B[j, k]) of bf16. Columns in
+/// vectors of dot2, else as dot_u8s8_s32.
+///
 /// mma_f16, mma_bf16, mma_tf32, mma_s8s8, mma_u8s8: for h in 0..2, for c in 0..2, for k in 0..32/bytes: C[h, c] += A[h,
 /// k] * B[c, k] in each of the 8 x 4 threads of a warp (the two thread loops closest around), h 8 rows apart and c
 /// neighbouring columns: the elements of C that tensor cores leave in a thread.

@@ -13,6 +13,8 @@ inline constexpr const char* kGpuWorkloads[] = {
     "batch_matmul(b=2,m=10,n=12,k=8)",
     "batch_matmul(b=3,m=5,n=7,k=9,epilogue=add)",
     "dense(m=9,n=12,k=8,dtype=u8:s8:s32:s32)",
+    "dense_nbits(m=3,n=20,k=64,zero=each,epilogue=bias)",
+    "dense_nbits(m=1,n=33,k=32,bits=8,block=16,zero=128)",
     "dense(m=7,n=10,k=256,epilogue=bias+relu)",
     "dense(m=20,n=24,k=16,dtype=f16)",
     "dense(m=9,n=7,k=10,dtype=bf16,epilogue=bias+relu)",

@@ -74,29 +74,34 @@ inline Module vector_module() {
   return m;
 }
 
-/// C[i, j] = sum over k of A[i, k] * B[k / 4, j, k % 4] with u8 A [rows, k], s8 B and 16 columns, four steps at a time.
-inline Module dot_module(int64_t rows = 2, int64_t k = 8) {
+/// C[i, j] = sum over k of A[i, k] * B[k / 4, j, k % 4] with u8 A [rows, k], s8 B and 16 columns, four steps at a time;
+/// or, by kDot2, of bf16, two steps at a time.
+inline Module dot_module(int64_t rows = 2, int64_t k = 8, Intrinsic dot = Intrinsic::kDot4) {
   constexpr int64_t kColumns = 16;
-  const Buffer a = make_buffer("A", u8, {rows * k}), b = make_buffer("B", i8, {k * kColumns}),
-               c = make_buffer("C", i32, {rows * kColumns});
-  const Buffer sum = make_buffer("sum", i32, {kColumns}, BufferScope::kStack);
+  const bool of_bytes = dot == Intrinsic::kDot4;
+  const int64_t steps = of_bytes ? 4 : 2;
+  const DType left = of_bytes ? u8 : bf16, right = of_bytes ? i8 : bf16, wide = of_bytes ? i32 : f32;
+  const Buffer a = make_buffer("A", left, {rows * k}), b = make_buffer("B", right, {k * kColumns}),
+               c = make_buffer("C", wide, {rows * kColumns});
+  const Buffer sum = make_buffer("sum", wide, {kColumns}, BufferScope::kStack);
   const Var i("i"), q("q"), j0("j"), j1("j"), j2("j");
   std::vector<Expr> args;
-  for (int t = 0; t < 4; ++t) args.push_back(load(a, {Expr(i) * k + Expr(q) * 4 + t}));
-  for (int t = 0; t < 4; ++t) args.push_back(load(b, {Expr(q) * (4 * kColumns) + Expr(j1) * 4 + t}));
-  const Stmt zero = serial(j0, kColumns, make_store(sum, {j0}, make_int(0, i32)), LoopKind::kVectorize);
+  for (int t = 0; t < steps; ++t) args.push_back(load(a, {Expr(i) * k + Expr(q) * steps + t}));
+  for (int t = 0; t < steps; ++t) args.push_back(load(b, {Expr(q) * (steps * kColumns) + Expr(j1) * steps + t}));
+  const Stmt zero = serial(j0, kColumns, make_store(sum, {j0}, make_whole(0, wide)), LoopKind::kVectorize);
   const Stmt step =
-      serial(j1, kColumns, make_store(sum, {j1}, load(sum, {j1}) + call(Intrinsic::kDot4, args)), LoopKind::kVectorize);
+      serial(j1, kColumns, make_store(sum, {j1}, load(sum, {j1}) + call(dot, args)), LoopKind::kVectorize);
   const Stmt write =
       serial(j2, kColumns, make_store(c, {Expr(i) * kColumns + j2}, load(sum, {j2})), LoopKind::kVectorize);
   Module m;
   m.kernels = {{"dots",
                 {a, b, c},
                 {},
-                serial(i, rows, make_allocate(sum, -1, make_seq({zero, serial(q, k / 4, step), write})))}};
-  m.params = {{"A", ParamRole::kInput, u8, {rows, k}, Layout::identity({rows, k})},
-              {"B", ParamRole::kConstant, i8, {k / 4, kColumns, 4}, Layout::identity({k / 4, kColumns, 4})},
-              {"C", ParamRole::kOutput, i32, {rows, kColumns}, Layout::identity({rows, kColumns})}};
+                serial(i, rows, make_allocate(sum, -1, make_seq({zero, serial(q, k / steps, step), write})))}};
+  const std::vector<int64_t> words{k / steps, kColumns, steps};
+  m.params = {{"A", ParamRole::kInput, left, {rows, k}, Layout::identity({rows, k})},
+              {"B", ParamRole::kConstant, right, words, Layout::identity(words)},
+              {"C", ParamRole::kOutput, wide, {rows, kColumns}, Layout::identity({rows, kColumns})}};
   return m;
 }
 

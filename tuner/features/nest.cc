@@ -166,6 +166,8 @@ class Walker {
         const Call* c = as<Call>(e);
         if (c->function == Intrinsic::kDot4)
           ops.integer += 7;  // four products, three sums
+        else if (c->function == Intrinsic::kDot2)
+          ops.float_fma += 2;
         else
           (c->function == Intrinsic::kFma ? ops.float_fma : ops.float_other) += 1;
         for (const Expr& a : c->args) add_value(a);

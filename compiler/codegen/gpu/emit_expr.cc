@@ -301,6 +301,9 @@ std::string ExprWriter::binary(const Binary* op, int lane) {
 }
 
 std::string ExprWriter::call(const Call* op, int lane) {
+  if (op->function == Intrinsic::kDot2)
+    return fmt::format("({} * {} + {} * {})", text(op->args[0], lane), text(op->args[2], lane), text(op->args[1], lane),
+                       text(op->args[3], lane));
   std::string args;
   for (const Expr& a : op->args) args += (args.empty() ? "" : ", ") + text(a, lane);
   if (op->function == Intrinsic::kDot4) return fmt::format("dot4({})", args);

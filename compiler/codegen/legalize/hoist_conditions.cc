@@ -34,8 +34,7 @@ class ConditionHoister final : public Mutator {
     if (!std::equal(old->indices.begin(), old->indices.end(), op->indices.begin(), op->indices.end(),
                     [](const Expr& a, const Expr& b) { return equal(a, b); }))
       return Stmt(op);
-    if (const Call* dot = as<Call>(sum->b); dot && dot->function == Intrinsic::kDot4)
-      return without_border(op, sum, dot);
+    if (const Call* dot = as<Call>(sum->b); dot && is_dot(dot->function)) return without_border(op, sum, dot);
     if (!product || product->op != BinaryOp::kMul) return Stmt(op);
     const bool left = as<Select>(product->a);
     const Select* padded = as<Select>(left ? product->a : product->b);
@@ -50,10 +49,11 @@ class ConditionHoister final : public Mutator {
     return make_if(conjunction(uniform), make_store(op->buffer, op->indices, value));
   }
 
-  // Of four products at once what all of them are conditions for.
+  // Of several products at once what all of them are conditions for.
   Stmt without_border(const Store* op, const Binary* sum, const Call* dot) const {
     std::vector<Expr> common;
-    for (size_t t = 0; t < 4; ++t) {
+    const size_t products = dot->args.size() / 2;
+    for (size_t t = 0; t < products; ++t) {
       const Select* padded = as<Select>(dot->args[t]);
       if (!padded || !is_zero(padded->on_false) || !is_index_arithmetic(padded->condition)) return Stmt(op);
       std::vector<Expr> parts = conjuncts(padded->condition);
@@ -64,14 +64,14 @@ class ConditionHoister final : public Mutator {
     }
     if (common.empty()) return Stmt(op);
     std::vector<Expr> args = dot->args;
-    for (size_t t = 0; t < 4; ++t) {
+    for (size_t t = 0; t < products; ++t) {
       const Select* padded = as<Select>(dot->args[t]);
       std::vector<Expr> rest = conjuncts(padded->condition);
       std::erase_if(rest, [&](const Expr& c) { return contains(common, c); });
       args[t] = rest.empty() ? padded->on_true : select(conjunction(rest), padded->on_true, padded->on_false);
     }
     return make_if(conjunction(common),
-                   make_store(op->buffer, op->indices, sum->a + call(Intrinsic::kDot4, std::move(args))));
+                   make_store(op->buffer, op->indices, sum->a + call(dot->function, std::move(args))));
   }
   static bool contains(const std::vector<Expr>& all, const Expr& e) {
     return std::any_of(all.begin(), all.end(), [&](const Expr& other) { return equal(other, e); });

@@ -1,4 +1,4 @@
-// Which instructions a processor sums products of bytes with. Private to codegen/llvm.
+// Which instructions a processor sums products of bytes, or of bf16, with. Private to codegen/llvm.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ enum class DotProduct : uint8_t {
 
 struct DotUnits {
   DotProduct kind = DotProduct::kNone;
-  int bits = 0;  ///< of the widest vector that it takes
+  int bits = 0;       ///< of the widest vector that it takes
+  int bf16_bits = 0;  ///< of the widest vector that adds two products of bf16 to each lane; 0: none does
 };
 DotUnits dot_units(const Target& target);
 

@@ -1,9 +1,10 @@
-// dot4: the processor's own instruction where it has one, else the same in 32-bit lanes.
+// dot4 and dot2: the processor's own instruction where it has one, else the same in 32-bit lanes.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "compiler/codegen/llvm/emit_expr.h"
@@ -21,8 +22,15 @@ std::optional<int64_t> distance(const Expr& a, const Expr& b) {
   return apart && apart->is_constant() ? std::optional(apart->constant) : std::nullopt;
 }
 
-// The first index of each lane's four bytes, when the four arguments are four neighbours: one word for all lanes, or a
-// word a lane in a row. In the border of an image they may be a constant instead.
+// A constant as it lies in memory; nothing for other floats than 0.
+std::optional<uint32_t> bits_of(const Expr& constant) {
+  if (const IntImm* i = as<IntImm>(constant)) return static_cast<uint8_t>(i->value);
+  const FloatImm* f = as<FloatImm>(constant);
+  return f && f->value == 0 && !std::signbit(f->value) ? std::optional<uint32_t>(0) : std::nullopt;
+}
+
+// The first index of each lane's four bytes, or two bf16, when these arguments are neighbours: one word for all lanes,
+// or a word a lane in a row. In the border of an image they may be a constant instead.
 struct Words {
   const Load* first;
   Expr base;
@@ -31,17 +39,17 @@ struct Words {
   Expr outside[4];  // what they are otherwise, each
 };
 
-std::optional<Words> words_of(const std::vector<Expr>& args, size_t first) {
+std::optional<Words> words_of(const std::vector<Expr>& args, size_t first, size_t count) {
   std::optional<Words> out;
-  for (size_t t = 0; t < 4; ++t) {
+  for (size_t t = 0; t < count; ++t) {
     const Broadcast* spread = as<Broadcast>(args[first + t]);
     const Expr& element = spread ? spread->value : args[first + t];
     const Select* padded = as<Select>(element);
     if (padded && padded->condition->dtype.is_vector()) return std::nullopt;
     const Load* l = as<Load>(padded ? padded->on_true : element);
-    if (!l || l->indices.size() != 1 || (padded && !as<IntImm>(padded->on_false))) return std::nullopt;
+    if (!l || l->indices.size() != 1 || (padded && !bits_of(padded->on_false))) return std::nullopt;
     const Ramp* ramp = as<Ramp>(l->indices[0]);
-    if (l->dtype.is_vector() && (!ramp || !is_const(ramp->stride, 4))) return std::nullopt;
+    if (l->dtype.is_vector() && (!ramp || !is_const(ramp->stride, static_cast<int64_t>(count)))) return std::nullopt;
     const Expr base = ramp ? ramp->base : l->indices[0], inside = padded ? padded->condition : Expr();
     if (t == 0) {
       out = Words{l, base, spread != nullptr, inside, {}};
@@ -57,22 +65,23 @@ std::optional<Words> words_of(const std::vector<Expr>& args, size_t first) {
 
 }  // namespace
 
-// Arguments first .. first+3 as the bytes of an i32 in each lane, the first one lowest.
-Value* ExprEmitter::four_bytes(const Call* op, size_t first) {
-  const int lanes = op->dtype.lanes;
-  llvm::Type* type = type_of(op->dtype);
-  const auto words = words_of(op->args, first);
+// Half of the arguments, from `first` on, as an i32 in each lane, the first one lowest.
+Value* ExprEmitter::words(const Call* op, size_t first) {
+  const int lanes = op->dtype.lanes, count = static_cast<int>(op->args.size() / 2);
+  const auto bits = static_cast<uint64_t>(32 / count);
+  llvm::Type* type = type_of(i32.with_lanes(lanes));
+  const auto words = words_of(op->args, first, static_cast<size_t>(count));
   const BufferSlot* in = words ? &slot(words->first->buffer.get()) : nullptr;
   const bool is_guarded = words && (words->inside || active_.lanes || active_.any);
   // What is not wanted is read from the begin of the buffer instead, which must have a word. GPUs branch around it.
-  if (words && !in->checked && !(is_guarded && (options_.simt || in->elements < 4))) {
-    // All targets are little-endian: four neighbouring bytes are such a word.
+  if (words && !in->checked && !(is_guarded && (options_.simt || in->elements < count))) {
+    // All targets are little-endian: neighbours are such a word.
     const BufferSlot& from = *in;
     const bool is_one = words->uniform || lanes == 1;
     const Active outer = active_;
     Value* inside = words->inside ? emit(words->inside) : nullptr;
     if (inside) active_ = narrowed(inside);
-    const Address at = address(from, words->base, 1);
+    const Address at = address(from, words->base, 4 / count);
     const llvm::Align alignment(static_cast<uint64_t>(at.alignment));
     Value* word = nullptr;
     if (is_one) {
@@ -86,46 +95,48 @@ Value* ExprEmitter::four_bytes(const Call* op, size_t first) {
     active_ = outer;
     if (inside) {
       uint32_t border = 0;
-      for (size_t t = 0; t < 4; ++t)
-        border |= static_cast<uint32_t>(static_cast<uint8_t>(as<IntImm>(words->outside[t])->value)) << (8 * t);
+      for (size_t t = 0; t < static_cast<size_t>(count); ++t) border |= *bits_of(words->outside[t]) << (bits * t);
       word = b_.CreateSelect(inside, word, llvm::ConstantInt::get(word->getType(), border));
     }
     return is_one && lanes > 1 ? b_.CreateVectorSplat(lanes, word) : word;
   }
   if (lanes == 1) {
     Value* word = nullptr;
-    for (size_t t = 0; t < 4; ++t) {
-      Value* byte = b_.CreateShl(b_.CreateZExt(emit(op->args[first + t]), type), 8 * t);
-      word = word ? b_.CreateOr(word, byte) : byte;
+    for (size_t t = 0; t < static_cast<size_t>(count); ++t) {
+      Value* element = b_.CreateShl(b_.CreateZExt(emit(op->args[first + t]), type), bits * t);
+      word = word ? b_.CreateOr(word, element) : element;
     }
     return word;
   }
-  // The first bytes of all lanes, then the second ones, ...: lane by lane instead.
+  // The first elements of all lanes, then the second ones, ...: lane by lane instead.
   std::vector<int> by_lane;
   for (int lane = 0; lane < lanes; ++lane)
-    for (int t = 0; t < 4; ++t) by_lane.push_back(t * lanes + lane);
-  Value* bytes = neighbours(op, first);
-  if (!bytes) {
-    Value* parts[4];
-    for (size_t t = 0; t < 4; ++t) parts[t] = emit(op->args[first + t]);
-    std::vector<int> whole(static_cast<size_t>(2 * lanes));
-    std::iota(whole.begin(), whole.end(), 0);
-    Value *low = b_.CreateShuffleVector(parts[0], parts[1], whole),
-          *high = b_.CreateShuffleVector(parts[2], parts[3], whole);
-    whole.resize(static_cast<size_t>(4 * lanes));
-    std::iota(whole.begin(), whole.end(), 0);
-    bytes = b_.CreateShuffleVector(low, high, whole);
+    for (int t = 0; t < count; ++t) by_lane.push_back(t * lanes + lane);
+  Value* elements = neighbours(op, first);
+  if (!elements) {
+    const auto joined = [&](Value* x, Value* y, int each) {
+      std::vector<int> whole(static_cast<size_t>(2 * each));
+      std::iota(whole.begin(), whole.end(), 0);
+      return b_.CreateShuffleVector(x, y, whole);
+    };
+    const auto argument = [&](size_t t) { return emit(op->args[first + t]); };
+    elements = joined(argument(0), argument(1), lanes);
+    if (count == 4) {
+      Value* high = joined(argument(2), argument(3), lanes);
+      elements = joined(elements, high, 2 * lanes);
+    }
   }
-  return b_.CreateBitCast(b_.CreateShuffleVector(bytes, by_lane), type);
+  return b_.CreateBitCast(b_.CreateShuffleVector(elements, by_lane), type);
 }
 
-// Four vectors of bytes that stand behind each other in memory, as one; null: they do not, or not all of them are
-// wanted.
+// Vectors of elements, one an argument, that stand behind each other in memory, as one; null: they do not, or not all
+// of them are wanted.
 Value* ExprEmitter::neighbours(const Call* op, size_t first) {
   const int lanes = op->dtype.lanes;
+  const size_t count = op->args.size() / 2;
   const Load* start = nullptr;
   if (active_.lanes || active_.any) return nullptr;
-  for (size_t t = 0; t < 4; ++t) {
+  for (size_t t = 0; t < count; ++t) {
     const Load* l = as<Load>(op->args[first + t]);
     const Ramp* ramp = l && l->indices.size() == 1 ? as<Ramp>(l->indices[0]) : nullptr;
     if (!ramp || !is_const(ramp->stride, 1)) return nullptr;
@@ -136,16 +147,21 @@ Value* ExprEmitter::neighbours(const Call* op, size_t first) {
   }
   const BufferSlot& from = slot(start->buffer.get());
   if (from.checked) return nullptr;
-  const Address at = address(from, as<Ramp>(start->indices[0])->base, 1);
-  return b_.CreateAlignedLoad(llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(4 * lanes)), at.pointer,
-                              llvm::Align(static_cast<uint64_t>(at.alignment)));
+  const Address at = address(from, as<Ramp>(start->indices[0])->base, static_cast<int64_t>(4 / count));
+  return b_.CreateAlignedLoad(llvm::FixedVectorType::get(b_.getIntNTy(static_cast<unsigned>(32 / count)),
+                                                         static_cast<unsigned>(count) * static_cast<unsigned>(lanes)),
+                              at.pointer, llvm::Align(static_cast<uint64_t>(at.alignment)));
 }
 
-Value* ExprEmitter::emit_dot4(const Call* op, Value* sum) {
-  const int lanes = op->dtype.lanes;
-  Value *a = four_bytes(op, 0), *b = four_bytes(op, 4);
+Value* ExprEmitter::emit_dot(const Call* op, Value* sum) {
+  Value *a = words(op, 0), *b = words(op, op->args.size() / 2);
+  if (!sum) sum = llvm::Constant::getNullValue(type_of(op->dtype));
+  return op->function == Intrinsic::kDot4 ? emit_dot4(a, b, sum, op->dtype.lanes)
+                                          : emit_dot2(a, b, sum, op->dtype.lanes);
+}
+
+Value* ExprEmitter::emit_dot4(Value* a, Value* b, Value* sum, int lanes) {
   llvm::Type* type = a->getType();
-  if (!sum) sum = llvm::Constant::getNullValue(type);
   // Vectors of `bits` a lane of as many bits in all, and back.
   const auto as_bytes = [&](Value* v) {
     return b_.CreateBitCast(v, llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(4 * lanes)));
@@ -193,6 +209,25 @@ Value* ExprEmitter::emit_dot4(const Call* op, Value* sum) {
     sum = b_.CreateAdd(sum, b_.CreateMul(unsigned_byte, signed_byte));
   }
   return sum;
+}
+
+Value* ExprEmitter::emit_dot2(Value* a, Value* b, Value* sum, int lanes) {
+  llvm::Type* type = sum->getType();
+  if ((lanes == 4 || lanes == 8 || lanes == 16) && 32 * lanes <= options_.dot.bf16_bits) {
+    llvm::Type* halves = llvm::FixedVectorType::get(b_.getBFloatTy(), static_cast<unsigned>(2 * lanes));
+    Value *x = b_.CreateBitCast(a, halves), *y = b_.CreateBitCast(b, halves);
+    if (options_.dot.kind == DotProduct::kUsdot || options_.dot.kind == DotProduct::kSdot)
+      return b_.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_bfdot, {type, halves}, {sum, x, y});
+    const auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512
+                    : lanes == 8 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256
+                                 : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128;
+    return b_.CreateIntrinsic(id, {}, {sum, x, y});
+  }
+  // A bf16 is the upper half of an f32.
+  const auto first = [&](Value* v) { return b_.CreateBitCast(b_.CreateShl(v, 16), type); };
+  const auto second = [&](Value* v) { return b_.CreateBitCast(b_.CreateAnd(v, 0xffff0000), type); };
+  sum = b_.CreateFAdd(sum, b_.CreateFMul(first(a), first(b)));
+  return b_.CreateFAdd(sum, b_.CreateFMul(second(a), second(b)));
 }
 
 }  // namespace hone

@@ -6,6 +6,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -220,6 +221,7 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
       if (const Binary* inverse = as<Binary>(second ? op->b : op->a))
         if (Value* quotient = emit_inverse(inverse, second ? op->a : op->b)) return quotient;
   if (Value* one_plus_erf = emit_one_plus_erf(op)) return one_plus_erf;
+  if (Value* masked = emit_masked(op)) return masked;
   switch (op->op) {
     case BinaryOp::kEq:
     case BinaryOp::kNe:
@@ -229,8 +231,8 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
   }
   if (op->op == BinaryOp::kAdd)
     for (const bool second : {true, false})
-      if (const Call* dot = as<Call>(second ? op->b : op->a); dot && dot->function == Intrinsic::kDot4)
-        return emit_dot4(dot, emit(second ? op->a : op->b));
+      if (const Call* dot = as<Call>(second ? op->b : op->a); dot && is_dot(dot->function))
+        return emit_dot(dot, emit(second ? op->a : op->b));
   Value *a = emit(op->a), *b = emit(op->b);
   const bool real = op->dtype.is_float(), is_signed = op->dtype.code == TypeCode::kInt;
   const auto integer = [&](llvm::Instruction::BinaryOps code) { return arith_.binary(code, a, b); };
@@ -256,6 +258,38 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
   }
   HONE_ICHECK(false) << "no code for " << symbol_of(op->op);
   return nullptr;
+}
+
+namespace {
+
+// The exponent of a power of two, in each lane.
+std::optional<int> exponent_of(const Expr& e) {
+  const Broadcast* spread = as<Broadcast>(e);
+  const IntImm* i = as<IntImm>(spread ? spread->value : e);
+  if (!i || i->value < 1 || !std::has_single_bit(static_cast<uint64_t>(i->value))) return std::nullopt;
+  return std::countr_zero(static_cast<uint64_t>(i->value));
+}
+
+// The operands of e = a (op) 2^exponent.
+std::optional<std::pair<Expr, int>> by_power(const Binary* e, BinaryOp op) {
+  const auto exponent = e && e->op == op ? exponent_of(e->b) : std::nullopt;
+  return exponent ? std::optional(std::pair(e->a, *exponent)) : std::nullopt;
+}
+
+}  // namespace
+
+// x / 2^p % 2^q * 2^p of an unsigned x are bits of it where they lie: one mask, where LLVM shifts vectors there and
+// back.
+Value* ExprEmitter::emit_masked(const Binary* op) {
+  if (op->dtype.code != TypeCode::kUInt) return nullptr;
+  const auto product = by_power(op, BinaryOp::kMul);
+  const auto rest = product ? by_power(as<Binary>(product->first), BinaryOp::kFloorMod) : std::nullopt;
+  const auto quotient = rest ? by_power(as<Binary>(rest->first), BinaryOp::kFloorDiv) : std::nullopt;
+  if (!quotient || quotient->second != product->second || product->second + rest->second > op->dtype.bits)
+    return nullptr;
+  const uint64_t mask = ((uint64_t{1} << rest->second) - 1) << product->second;
+  Value* x = emit(quotient->first);
+  return b_.CreateAnd(x, llvm::ConstantInt::get(x->getType(), mask));
 }
 
 Value* ExprEmitter::emit_integer_division(const Binary* op, Value* a, Value* b) {
@@ -506,7 +540,7 @@ Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {
 }
 
 Value* ExprEmitter::emit_call(const Call* op) {
-  if (op->function == Intrinsic::kDot4) return emit_dot4(op, nullptr);
+  if (is_dot(op->function)) return emit_dot(op, nullptr);
   std::vector<Value*> args;
   for (const Expr& a : op->args) args.push_back(emit(a));
   llvm::Type* type = args[0]->getType();

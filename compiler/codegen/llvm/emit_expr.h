@@ -87,6 +87,7 @@ class ExprEmitter {
   };
 
   llvm::Value* emit_binary(const Binary* op);
+  llvm::Value* emit_masked(const Binary* op);
   llvm::Value* emit_integer_division(const Binary* op, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide_by_constant(llvm::Value* a, llvm::Value* b, bool divides, bool is_signed);
   llvm::Value* emit_compare(const Binary* op);
@@ -97,10 +98,12 @@ class ExprEmitter {
   llvm::Value* emit_conversion(llvm::Value* v, DType from, DType to);
   llvm::Value* emit_bf16_cast(llvm::Value* v, DType from, DType to);
   llvm::Value* emit_call(const Call* op);
-  /// sum + dot4(…); a null sum is 0. In emit_dot.cc.
-  llvm::Value* emit_dot4(const Call* op, llvm::Value* sum);
+  /// sum + dot4(…) or dot2(…); a null sum is 0. In emit_dot.cc.
+  llvm::Value* emit_dot(const Call* op, llvm::Value* sum);
+  llvm::Value* emit_dot4(llvm::Value* a, llvm::Value* b, llvm::Value* sum, int lanes);
+  llvm::Value* emit_dot2(llvm::Value* a, llvm::Value* b, llvm::Value* sum, int lanes);
   llvm::Value* neighbours(const Call* op, size_t first);
-  llvm::Value* four_bytes(const Call* op, size_t first);
+  llvm::Value* words(const Call* op, size_t first);
   llvm::Value* emit_load(const Load* op);
   llvm::Value* emit_fused(const Binary* op);
   llvm::Value* emit_inverse(const Binary* op, const Expr& factor);

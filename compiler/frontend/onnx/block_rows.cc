@@ -1,4 +1,6 @@
 // Products with weights of 4 or 8 bits in blocks of a row, each with a scale: com.microsoft.MatMulNBits.
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "base/narrow_floats.h"
@@ -48,12 +50,16 @@ std::vector<double> zero_points(const NodeContext& c, const Blocks& b) {
   return out;
 }
 
-// [n, k] of floats. It is computed here and not by nodes, as it would take an interpreter minutes.
-TensorData dequantized(const NodeContext& c, const Blocks& b, const TensorData& weights, DType t) {
-  const TensorData scales = c.constant(2, "scales");
+TensorData scales_of(const NodeContext& c, const Blocks& b) {
+  TensorData scales = c.constant(2, "scales");
   HONE_USER_CHECK(scales.elements() == b.n * b.count && scales.type().dtype.is_float())
       << "scales " << to_string(scales.type()) << " for " << b.n << " rows of " << b.count << " blocks";
-  const std::vector<double> scale = scales.values(), zero = zero_points(c, b);
+  return scales;
+}
+
+// [n, k] of floats. It is computed here and not by nodes, as it would take an interpreter minutes.
+TensorData dequantized(const NodeContext& c, const Blocks& b, const TensorData& weights, DType t) {
+  const std::vector<double> scale = scales_of(c, b).values(), zero = zero_points(c, b);
   const auto element = static_cast<size_t>(t.bytes());
   std::string bytes(static_cast<size_t>(b.n * b.k) * element, '\0');
   char* out = bytes.data();
@@ -71,6 +77,52 @@ TensorData dequantized(const NodeContext& c, const Blocks& b, const TensorData& 
   return {{t, {b.n, b.k}}, std::move(bytes)};
 }
 
+// Zero points as the operator dense_nbits has them: one of all blocks, or whole numbers from 0 to 255 of each; nothing
+// where they are others.
+struct WholeZeros {
+  std::string text;
+  std::optional<TensorData> each;
+};
+std::optional<WholeZeros> whole_zeros(const NodeContext& c, const Blocks& b) {
+  const std::vector<double> zeros = zero_points(c, b);
+  std::string bytes;
+  bool all_equal = true;
+  for (const double z : zeros) {
+    if (!(z >= 0 && z <= 255 && z == std::floor(z))) return std::nullopt;
+    bytes += static_cast<char>(static_cast<uint8_t>(z));
+    all_equal = all_equal && z == zeros[0];
+  }
+  if (all_equal && zeros[0] < std::exp2(static_cast<double>(b.bits)))
+    return WholeZeros{std::to_string(static_cast<int64_t>(zeros[0])), std::nullopt};
+  return WholeZeros{"each", TensorData({u8, {b.n, b.count}}, std::move(bytes))};
+}
+
+// The product with the numbers as they are stored. Nothing where blocks are cut, or are no whole words.
+std::optional<Operand> product_of_words(NodeContext& c, const Blocks& b, const TensorData& weights) {
+  constexpr int64_t kWord = 4;  // bytes
+  if (b.k % b.size != 0 || b.bytes() % kWord != 0) return std::nullopt;
+  const TensorData scales = scales_of(c, b);
+  const auto zeros = whole_zeros(c, b);
+  if (!zeros) return std::nullopt;
+  const Operand& x = c.in(0);
+  Extents shape = x.type.shape;
+  shape.back() = b.n;
+  // Four bytes in the order of this machine's memory, the lowest first, as ONNX packs them.
+  static_assert(std::endian::native == std::endian::little);
+  const TensorData words({u32, {b.n, b.count * b.bytes() / kWord}},
+                         std::string(weights.bytes().begin(), weights.bytes().end()));
+  const std::vector<double> scale = scales.values();
+  const std::vector<float> floats(scale.begin(), scale.end());
+  const TensorData factors({f32, {b.n, b.count}},
+                           std::string(reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)));
+  std::vector<ValueId> ids{c.l.as(x, {element_count(x.type.shape) / b.k, b.k}), c.l.value(c.l.constant(words)),
+                           c.l.value(c.l.constant(factors))};
+  if (zeros->each) ids.push_back(c.l.value(c.l.constant(*zeros->each)));
+  const bool has_bias = c.has(5);
+  if (has_bias) ids.push_back(c.l.value(c.l.reshape(c.in(5), {b.n})));
+  return c.l.add("dense_nbits", {{"zero", zeros->text}, {"epilogue", has_bias ? "bias" : "none"}}, ids, shape);
+}
+
 // A times the transposed weights, [n, k].
 void matmul_of_blocks(NodeContext& c) {
   const Operand& x = c.in(0);
@@ -83,6 +135,7 @@ void matmul_of_blocks(NodeContext& c) {
   HONE_USER_CHECK(weights.type().dtype == u8 && element_count({b.n, b.count, b.bytes()}) == weights.elements())
       << "weights " << to_string(weights.type()) << " for " << b.n << " rows of " << b.count << " blocks of "
       << b.bytes() << " bytes";
+  if (auto product = product_of_words(c, b, weights)) return void(c.outputs[0] = *product);
   // Who only wants small constants need not wait for these.
   const int64_t bytes = element_count({b.n, b.k, t.bytes()});
   constexpr int64_t kLarge = 1 << 20;

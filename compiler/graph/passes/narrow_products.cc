@@ -268,6 +268,9 @@ class ProductNarrower {
     const TensorData& weight = *g_.value(n.inputs[1]).constant;
     const int64_t rows = g_.value(n.inputs[0]).type.shape[0];
     if (rows > kFewRows || weight.elements() < (rows == 1 ? kLeastWeights : kBeyondCaches)) return false;
+    const auto blocks = whole_blocks(weight);
+    if (!blocks) return false;
+    if (blocks->bits == 4 || blocks->size < weight.type().shape[1]) return narrow_blocks(n, *blocks);
     const auto whole = whole_weights(weight);
     if (!whole) return false;
     GraphBuilder& b = rebuild_.builder();
@@ -282,6 +285,31 @@ class ProductNarrower {
       v = b.add_one("elementwise", {{"op", "add"}},
                     {v, b.constant(g_.value(n.inputs[2]).constant->reshaped(by_channel), name)});
     rebuild_.stand_in(n.outputs[0], v);
+    return true;
+  }
+
+  // Of a product with these weights.
+  bool narrow_blocks(const Node& n, const WholeBlocks& w) {
+    const Extents& shape = g_.value(n.inputs[1]).type.shape;
+    const int64_t numbers_of_word = 32 / w.bits, blocks = shape[1] / w.size;
+    if (w.size % numbers_of_word != 0) return false;
+    GraphBuilder& b = rebuild_.builder();
+    const std::string& name = g_.value(n.inputs[1]).name;
+    std::vector<uint32_t> words(w.numbers.size() / static_cast<size_t>(numbers_of_word));
+    for (size_t i = 0; i < w.numbers.size(); ++i)
+      words[i / static_cast<size_t>(numbers_of_word)] |= static_cast<uint32_t>(w.numbers[i])
+                                                         << static_cast<int64_t>(i) % numbers_of_word * w.bits;
+    const bool one_zero = std::all_of(w.zeros.begin(), w.zeros.end(), [&](uint8_t z) { return z == w.zeros[0]; });
+    std::vector<ValueId> inputs{rebuild_.now(n.inputs[0]),
+                                b.constant(tensor_of(u32, {shape[0], shape[1] / numbers_of_word}, words), name),
+                                b.constant(tensor_of(f32, {shape[0], blocks}, w.scales), name)};
+    if (!one_zero) inputs.push_back(b.constant(tensor_of(u8, {shape[0], blocks}, w.zeros), name));
+    const bool has_bias = n.inputs.size() > 2;
+    if (has_bias) inputs.push_back(rebuild_.now(n.inputs[2]));
+    rebuild_.stand_in(n.outputs[0], b.add_one("dense_nbits",
+                                              {{"zero", one_zero ? std::to_string(w.zeros[0]) : "each"},
+                                               {"epilogue", has_bias ? "bias" : "none"}},
+                                              inputs));
     return true;
   }
 

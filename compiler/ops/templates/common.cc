@@ -98,11 +98,17 @@ void vectorize_tile(Schedule& s, const ChannelTileLoops& tile) {
   s.vectorize(tile.lanes);
 }
 
+std::string_view dot_intrinsic(const Workload& w) {
+  const DTypes& t = dtypes_of(w);
+  return sums_bytes(w) ? "dot_u8s8_s32" : t.in == bf16 && t.weight == bf16 && t.accumulate == f32 ? "dot_bf16_f32" : "";
+}
+
 int64_t elements_of_dot(const Workload& w, int64_t block, int64_t lanes) {
-  const PatternAxis& vector = find_intrinsic(kDotIntrinsic).axes[0];
-  if (lanes % vector.multiple != 0 || lanes > vector.most) return 1;
-  if (!w.attributes.get<Prologue>("prologue").chain.empty()) return 1;
-  return sums_bytes(w) && block % kDotBytes == 0 ? kDotBytes : 1;
+  const std::string_view name = dot_intrinsic(w);
+  if (name.empty() || !w.attributes.get<Prologue>("prologue").chain.empty()) return 1;
+  const std::vector<PatternAxis>& axes = find_intrinsic(name).axes;
+  if (lanes % axes[0].multiple != 0 || lanes > axes[0].most) return 1;
+  return block % axes[1].multiple == 0 ? axes[1].multiple : 1;
 }
 
 std::pair<LoopRef, std::optional<LoopRef>> split_word(Schedule& s, LoopRef loop, int64_t elements) {

@@ -65,12 +65,13 @@ void reorder_tile(Schedule& s, std::vector<LoopRef> outer, const ChannelTileLoop
 /// Unrolls the blocks, makes the lanes a vector.
 void vectorize_tile(Schedule& s, const ChannelTileLoops& tile);
 
-/// The intrinsic that sums products of bytes, four at a time (schedule/tensor_intrinsics.h).
-inline constexpr std::string_view kDotIntrinsic = "dot_u8s8_s32";
-/// The same where each lane has bytes of its own.
+/// The intrinsic that sums a workload's products in words of 32 bits, four bytes or two bf16 at a time
+/// (schedule/tensor_intrinsics.h); empty where there is none of its types.
+std::string_view dot_intrinsic(const Workload& w);
+/// That of bytes where each lane has bytes of its own.
 inline constexpr std::string_view kDotEachIntrinsic = "dot_each_u8s8_s32";
-/// How many neighbouring elements of a reduction one lane's step takes: 4 bytes where the types are those of
-/// kDotIntrinsic, the input is read as it is (no prologue), they divide `block`, elements that lie together, and the
+/// How many neighbouring elements of a reduction one lane's step takes: a word of them where there is a
+/// dot_intrinsic(), the input is read as it is (no prologue), they divide `block`, elements that lie together, and the
 /// intrinsic has vectors of `lanes` sums; else 1.
 int64_t elements_of_dot(const Workload& w, int64_t block, int64_t lanes);
 /// Splits a loop of a reduction into words of `elements` and the elements of a word; one element is no loop.

@@ -199,7 +199,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
       {{0, oc_block, ceil_div(c.co, oc_block)}, {1, ic_step, group_in / ic_step}, {2, 1, c.kh}, {3, 1, c.kw}}};
   append_words(&packed, 1, ic_step, word, 0, oc_block);
   s.transform_layout("weight", packed);
-  if (ic_w) s.tensorize(conv, oc, kDotIntrinsic);
+  if (ic_w) s.tensorize(conv, oc, dot_intrinsic(w));
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   lay_out_like(s, d, activation_layout(layout, layout.out_block ? layout.out_block : oc_block, out_shape));
   s.annotate("vector_bits", vector_bits);

@@ -151,7 +151,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   s.transform_layout("weight", packed);
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   lay_out_like(s, d, activation_layout(layout, layout.out_block ? layout.out_block : k.oc_block, out_shape));
-  if (k.word > 1) s.tensorize(s.block("product"), s.loop(s.block("product"), "oc"), kDotIntrinsic);
+  if (k.word > 1) s.tensorize(s.block("product"), s.loop(s.block("product"), "oc"), dot_intrinsic(w));
 }
 
 }  // namespace hone

@@ -207,7 +207,7 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   pack(s, w, d, x, product, task);
   s.parallel(task);
   if (!batched) s.transform_layout("b", panels(w, 0, 1, product_shape(w).n, x.n_block, x.word));
-  if (k_w) s.tensorize(product, tile_columns, kDotIntrinsic);
+  if (k_w) s.tensorize(product, tile_columns, dot_intrinsic(w));
   s.annotate("vector_bits", x.vector_bits);
   s.annotate("partition", x.partition);
 }

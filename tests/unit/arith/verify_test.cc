@@ -316,6 +316,11 @@ TEST(Verify, NamesWrongTypes) {
               HasSubstr("argument 4 of dot4 has type u8"));
   EXPECT_THAT(error_of(make_store(C, {make_int(0)}, Expr(new Call(f32, Intrinsic::kDot4, bytes)))),
               HasSubstr("dot4 has type f32"));
+  const std::vector<Expr> halves{make_float(1, bf16), make_float(1, bf16), make_float(1, bf16), make_float(1)};
+  EXPECT_THAT(error_of(make_store(C, {make_int(0)}, Expr(new Call(f32, Intrinsic::kDot2, halves)))),
+              HasSubstr("argument 3 of dot2 has type f32"));
+  EXPECT_THAT(error_of(make_store(C, {make_int(0)}, Expr(new Call(i32, Intrinsic::kDot2, halves)))),
+              HasSubstr("dot2 has type s32"));
   EXPECT_THAT(error_of(make_store(C, {make_int(0)}, Expr(new IntImm(f32, 1)))),
               HasSubstr("an integer constant has type f32"));
   EXPECT_THAT(error_of(make_store(C, {make_int(0)}, cast(f32, make_int(300, u8)))),

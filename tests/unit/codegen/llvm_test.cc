@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/check.h"
+#include "base/narrow_floats.h"
 #include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"
 #include "compiler/runtime/artifact.h"
@@ -250,6 +251,38 @@ TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
   EXPECT_THAT(on_arm("neoverse-v1"), testing::ContainsRegex("usdot.*16b"));
   EXPECT_THAT(on_arm("neoverse-v1 -mattr=-i8mm"), Not(HasSubstr("usdot")));
   EXPECT_THAT(on_arm("cortex-a72"), Not(HasSubstr("dot\t")));
+}
+
+// Whole numbers, whose sums are exact in whatever order.
+TEST(Llvm, DotProductsOfBf16AgreeWithTheInterpreter) {
+  const Module m = dot_module(3, 10, Intrinsic::kDot2);
+  const std::vector<HostTensor> t = tensors_of(m.kernels[0]);
+  for (int i = 0; i < 30; ++i) t[0].as<uint16_t>()[i] = bf16_of_float(static_cast<float>(i * 37 % 64 - 32));
+  for (int i = 0; i < 160; ++i) t[1].as<uint16_t>()[i] = bf16_of_float(static_cast<float>(i * 91 % 128 - 64));
+  std::vector<float> expected(3 * 16);
+  interpret(m, {{t[0].as<void>(), 30}, {t[1].as<void>(), 160}, {expected.data(), 48}});
+  Target plain = host_target(1);
+  if (plain.arch == "x86_64") plain.mattr += std::string(plain.mattr.empty() ? "" : ",") + "-avx512bf16";
+  for (const Target& target : {host_target(1), plain}) {
+    const CompiledModule compiled(m, {}, target);
+    std::fill_n(t[2].as<float>(), 48, -7.0f);
+    ASSERT_EQ(compiled.run(t), HONE_OK);
+    EXPECT_EQ(std::vector<float>(t[2].as<float>(), t[2].as<float>() + 48), expected) << to_string(target);
+  }
+}
+
+TEST(Llvm, DotProductsOfBf16AreOneInstructionWhereThereIsOne) {
+  const Module m = dot_module(4, 64, Intrinsic::kDot2);
+  const auto on = [&](const std::string& target) { return emit_asm_text(m, Target::parse("llvm -mtriple=" + target)); };
+  const std::string znver4 = on("x86_64-linux -mcpu=znver4");
+  EXPECT_THAT(znver4, testing::ContainsRegex("vdpbf16ps.*zmm"));
+  size_t shortest = 99;
+  for (const auto& loop : innermost_loops(znver4)) shortest = std::min(shortest, loop.size());
+  EXPECT_LE(shortest, 7u) << znver4;
+  EXPECT_THAT(on("x86_64-linux -mcpu=znver4 -mattr=-avx512bf16"), Not(HasSubstr("vdpbf16ps")));
+  EXPECT_THAT(on("x86_64-linux -mcpu=haswell"), HasSubstr("vfmadd"));
+  EXPECT_THAT(on("aarch64-linux -mcpu=neoverse-v1"), HasSubstr("bfdot"));
+  EXPECT_THAT(on("aarch64-linux -mcpu=neoverse-n1"), Not(HasSubstr("bfdot")));
 }
 
 TEST(Llvm, SameModuleGivesTheSameObject) {

@@ -1,5 +1,7 @@
 #include "tests/unit/codegen/programs.h"
 
+#include "base/narrow_floats.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -65,6 +67,7 @@ std::vector<HostTensor> tensors_of(const Function& f, uint64_t seed) {
         case 10: t.as<int8_t>()[i] = static_cast<int8_t>(v); break;
         case 11: t.as<uint8_t>()[i] = static_cast<uint8_t>(v + 8); break;
         case 13: t.as<uint8_t>()[i] = v > 0; break;
+        case 24: t.as<uint16_t>()[i] = bf16_of_float(static_cast<float>(v)); break;
         case 40: t.as<int32_t>()[i] = static_cast<int32_t>(v); break;
         case 80: t.as<int64_t>()[i] = v; break;
         case 42: t.as<float>()[i] = static_cast<float>(v) / 8; break;

@@ -251,6 +251,10 @@ TEST(WeightsInBlocks, AreWhatTheirBitsSay) {
         EXPECT_THAT(outputs_of(f.import(product_with(p, has_zeros, has_zeros)), {tensor({2, k}, x)}),
                     testing::Pointwise(testing::DoubleNear(1e-3), wanted))
             << bits << " " << k << has_zeros;
+        // Whole blocks are multiplied as they are stored.
+        EXPECT_EQ(
+            to_string(f.import(product_with(p, has_zeros, has_zeros)).graph).find("dense_nbits(") != std::string::npos,
+            k == 32);
       }
 }
 

@@ -1,6 +1,8 @@
 // Products of dequantised bytes as sums of bytes, and steps of outputs in their factors.
 #include <gmock/gmock.h>
 
+#include <cstring>
+
 #include "compiler/graph/passes/passes.h"
 #include "tests/unit/graph/after_pass.h"
 
@@ -149,6 +151,39 @@ TEST(NarrowProducts, FewRowsOfFloatsReadWeightsAsBytes) {
   EXPECT_THAT(to_string(narrowed(graph(1))), HasSubstr("dense(m=1,n=256,k=256,dtype=f32:s8:f32:f32,epilogue=none)"));
   expect_same_values(graph(1), narrowed(graph(1)), 0.05);
   EXPECT_THAT(to_string(narrowed(graph(2))), HasSubstr("dtype=f32,epilogue=bias")) << "small enough for a cache";
+}
+
+// 256 rows of 256 whole numbers by `number`, in blocks of 64 with a scale each.
+Graph weights_in_blocks(const std::function<int(int element, int block)>& number) {
+  std::string weights;
+  for (int i = 0; i < 256 * 256; ++i)
+    weights += (i ? ", " : "") + std::to_string(number(i, i / 64) * (0.25 + i / 64 % 3 * 0.0917));
+  return read_graph("graph g\ninput \"x\" %x f32[1, 256]\n%w = constant f32[256, 256] [" + weights +
+                    "]\n%b = constant f32[256] fill 3\n%y = dense(m=1,n=256,k=256,epilogue=bias) %x %w %b\n"
+                    "output \"y\" %y f32[1, 256]\n");
+}
+TEST(NarrowProducts, WeightsInBlocksAreReadAsTheyAreStored) {
+  const auto check = [](const Graph& g, const std::string& wanted) {
+    const Graph n = narrowed(g);
+    EXPECT_THAT(to_string(n), HasSubstr("dense_nbits(m=1,n=256,k=256," + wanted + ",dtype=f32,epilogue=bias)"));
+    expect_same_values(g, n, 0.05);
+  };
+  check(weights_in_blocks([](int i, int) { return i * 37 % 16 - 8; }), "bits=4,block=64,zero=8");
+  check(weights_in_blocks([](int i, int) { return i * 37 % 16; }), "bits=4,block=64,zero=0");
+  check(weights_in_blocks([](int i, int block) { return i * 37 % 16 - block % 16; }), "bits=4,block=64,zero=each");
+  check(weights_in_blocks([](int i, int) { return i * 37 % 256 - 128; }), "bits=8,block=64,zero=128");
+  const auto one_zero_each = [](int i, int block) { return block % 5 == 0 ? 0 : i * 37 % 16 - 8; };
+  check(weights_in_blocks(one_zero_each), "bits=4,block=64,zero=8");
+  // Of one scale a row 4 bits are read as such, too; a number that fits no scale leaves all as they are.
+  std::string text = to_string(narrowed(weights_in_blocks([](int i, int) { return i % 3 == 0 ? 1 : -2; })));
+  EXPECT_THAT(text, HasSubstr("bits=4,block=64"));
+  Graph odd = weights_in_blocks([](int i, int) { return i * 37 % 16 - 8; });
+  std::string bytes(odd.value(odd.nodes[0].inputs[1]).constant->bytes().begin(),
+                    odd.value(odd.nodes[0].inputs[1]).constant->bytes().end());
+  const float irrational = 0.7310585f;
+  std::memcpy(bytes.data() + 4 * 40000, &irrational, 4);
+  odd.values[static_cast<size_t>(odd.nodes[0].inputs[1])].constant = TensorData({f32, {256, 256}}, bytes);
+  EXPECT_THAT(to_string(narrowed(odd)), HasSubstr("dense(m=1,n=256,k=256,dtype=f32,epilogue=bias)"));
 }
 
 // As QLinearConv is imported: differences in s16.

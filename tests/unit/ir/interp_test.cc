@@ -127,6 +127,8 @@ TEST(Interp, CallsIntrinsics) {
       -4 * 255 * 128);
   EXPECT_EQ(value_of<int32_t>(call(Intrinsic::kDot4, {u(1), u(2), u(3), u(200), s(1), s(10), s(-100), s(127)})),
             1 + 20 - 300 + 25400);
+  const auto h = [](double v) { return make_const(v, bf16); };
+  EXPECT_EQ(value_of<float>(call(Intrinsic::kDot2, {h(3), h(-2), h(0.5), h(256)})), 1.5f - 512);
 }
 
 TEST(Interp, SelectReadsOnlyTheChosenSide) {

@@ -94,6 +94,27 @@ INSTANTIATE_TEST_SUITE_P(
                     "depthwise_conv2d(c=5,h=6,w=20,layout=NCHW,dtype=u8:s8:s32:s32)",
                     "conv2d(ci=16,h=6,w=6,co=16,dtype=u8:s8:s32:s32,layout=NHWC)"));
 
+// Sums of products of bf16, two at a time where they lie together.
+INSTANTIATE_TEST_SUITE_P(
+    Pairs, Templates,
+    testing::Values("dense(m=13,n=70,k=60,dtype=bf16)", "dense(m=1,n=96,k=128,dtype=bf16:bf16:f32:f32)",
+                    "dense(m=5,n=40,k=33,dtype=bf16,epilogue=bias+silu)", "batch_matmul(b=2,m=9,n=32,k=20,dtype=bf16)",
+                    "conv2d(ci=16,h=9,w=7,co=40,dtype=bf16,layout=NCHW8c,epilogue=bias+relu)",
+                    "conv2d(ci=32,h=8,w=9,co=48,kh=1,kw=1,pad=0,dtype=bf16,layout=NCHW8c:16c)",
+                    "conv2d(ci=6,h=7,w=7,co=12,dtype=bf16,stride=2)",
+                    "conv2d(ci=24,h=7,w=7,co=48,groups=2,dtype=bf16:bf16:f32:f32,layout=NCHW4c:8c)",
+                    "conv2d(ci=8,h=7,w=7,co=16,dtype=bf16,prologue=relu)"));
+
+// Weights of few bits in blocks.
+INSTANTIATE_TEST_SUITE_P(WeightsInBlocks, Templates,
+                         testing::Values("dense_nbits(m=1,n=130,k=256)", "dense_nbits(m=1,n=64,k=64,block=64,zero=0)",
+                                         "dense_nbits(m=2,n=40,k=96,zero=each,epilogue=bias+gelu)",
+                                         "dense_nbits(m=1,n=7,k=8,block=8,zero=15)",
+                                         "dense_nbits(m=33,n=37,k=128,bits=8,block=128,zero=128,epilogue=add)",
+                                         "dense_nbits(m=17,n=20,k=64,bits=8,block=4,zero=each)",
+                                         "dense_nbits(m=6,n=48,k=80,block=16,dtype=f16,epilogue=mul[c])",
+                                         "dense_nbits(m=3,n=48,k=64,dtype=bf16,prologue=mul[0.5])"));
+
 // Tiles of several of the layout's blocks, whole and with a last one that is short.
 INSTANTIATE_TEST_SUITE_P(
     Blocks, Templates,

@@ -81,15 +81,22 @@ TEST(Workload, FloatsOf16BitsAreSummedInF32) {
   EXPECT_THAT(canonical("dense(dtype=f16)"), HasSubstr("dtype=f16:f16:f32:f16"));
   EXPECT_THAT(canonical("dense(dtype=bf16)"), HasSubstr("dtype=bf16:bf16:f32:bf16"));
   EXPECT_THAT(canonical("conv2d(dtype=f16:f16:f32:f32)"), HasSubstr("dtype=f16:f16:f32:f32"));
+  EXPECT_THAT(refusal("dense_nbits(bits=3)"), HasSubstr("bits=3 is not supported; allowed: 4, 8"));
+  EXPECT_THAT(refusal("dense_nbits(block=20)"), HasSubstr("block=20 is no whole number of 32-bit words of 8 numbers"));
+  EXPECT_THAT(refusal("dense_nbits(k=100)"), HasSubstr("k=100 is no whole number of blocks of 32"));
+  EXPECT_THAT(refusal("dense_nbits(zero=16)"), HasSubstr("zero=16 does not fit 4 bits"));
+  EXPECT_THAT(refusal("dense_nbits(zero=all)"), HasSubstr("zero"));
+  EXPECT_THAT(refusal("dense_nbits(dtype=f64)"), HasSubstr("dtype=f64 is not supported; allowed: f32, f16, bf16"));
   EXPECT_THAT(refusal("dense(dtype=f16:f16:f16:f16)"), HasSubstr("dtype=f16:f16:f16:f16 is not supported"));
 }
 
 TEST(Workload, SaysWhatIsWrong) {
-  EXPECT_THAT(refusal("conv3d()"), HasSubstr("unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, "
-                                             "batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce, transpose, "
-                                             "reshape, broadcast, concat, slice, pad, gather, gather_elements, "
-                                             "gather_nd, depth_to_space, space_to_depth, resize, softmax, "
-                                             "log_softmax, layer_norm, rms_norm, l2_norm, argmax, argmin, top_k"));
+  EXPECT_THAT(refusal("conv3d()"),
+              HasSubstr("unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, dense_nbits, "
+                        "batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce, transpose, "
+                        "reshape, broadcast, concat, slice, pad, gather, gather_elements, "
+                        "gather_nd, depth_to_space, space_to_depth, resize, softmax, "
+                        "log_softmax, layer_norm, rms_norm, l2_norm, argmax, argmin, top_k"));
   EXPECT_THAT(refusal("conv2d"), HasSubstr("is not of the form task(attribute=value,...)"));
   EXPECT_THAT(refusal("conv2d(h=0)"), HasSubstr("h=0 is not a whole number from 1"));
   EXPECT_THAT(refusal("conv2d(pad=-1)"), HasSubstr("pad=-1 is not a whole number from 0"));

@@ -1,0 +1,157 @@
+#include "compiler/ops/dense_nbits.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "compiler/ir/layout.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
+#include "compiler/ops/operator.h"
+#include "compiler/ops/prologue.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kEachBlock = "each";
+
+// Value: std::optional<int64_t>.
+AttributeParser zero_point() {
+  return [](std::string_view text, const AttributeContext& context) {
+    std::optional<int64_t> zero;
+    if (text != kEachBlock) zero = parse_number(fmt::format("{}: {}", context.op, context.name), text, 0, 255);
+    return ParsedAttribute{zero ? std::to_string(*zero) : kEachBlock, zero};
+  };
+}
+
+NbitsShape shape_of(const Attributes& a) {
+  const NbitsShape s{
+      a.number("m"),    a.number("n"),     a.number("k"),
+      a.number("bits"), a.number("block"), a.get<std::optional<int64_t>>("zero"),
+  };
+  HONE_USER_CHECK(s.bits == 4 || s.bits == 8) << "dense_nbits: bits=" << s.bits << " is not supported; allowed: 4, 8";
+  HONE_USER_CHECK(s.block % s.per_word() == 0)
+      << "dense_nbits: block=" << s.block << " is no whole number of 32-bit words of " << s.per_word() << " numbers";
+  HONE_USER_CHECK(s.k % s.block == 0) << "dense_nbits: k=" << s.k << " is no whole number of blocks of " << s.block;
+  HONE_USER_CHECK(!s.zero || *s.zero < int64_t{1} << s.bits)
+      << "dense_nbits: zero=" << *s.zero << " does not fit " << s.bits << " bits";
+  HONE_USER_CHECK(a.get<DTypes>("dtype").accumulate == f32)
+      << "dense_nbits: dtype=" << a.text("dtype") << " is not supported; allowed: f32, f16, bf16";
+  element_count({s.m, s.n, s.blocks()});
+  element_count({s.m, s.k});
+  element_count({s.n, s.k});
+  return s;
+}
+
+AttributeTexts infer_nbits(std::span<const TensorType> inputs) {
+  const TensorType &a = input_of_rank(inputs, 0, "a", 2), &b = input_of_rank(inputs, 1, "b", 2),
+                   &scales = input_of_rank(inputs, 2, "scales", 2);
+  const int64_t k = a.shape[1], words = b.shape[1], blocks = scales.shape[1];
+  HONE_USER_CHECK(k % std::max<int64_t>(1, words) == 0 && k % std::max<int64_t>(1, blocks) == 0 && words > 0 &&
+                  blocks > 0 && 32 % (k / words) == 0)
+      << "dense_nbits: k=" << k << ", " << words << " words and " << blocks << " blocks of a row do not go together";
+  return {
+      {"m", std::to_string(a.shape[0])},          {"n", std::to_string(b.shape[0])},     {"k", std::to_string(k)},
+      {"bits", std::to_string(32 / (k / words))}, {"block", std::to_string(k / blocks)}, {"dtype", to_string(a.dtype)}};
+}
+
+// `of` by the value of `index`, from 0 to count - 1.
+Expr pick(const Expr& index, int64_t count, const std::function<Expr(int64_t)>& of) {
+  Expr out = of(count - 1);
+  for (int64_t i = count - 2; i >= 0; --i) out = select(eq(index, make_whole(i, index->dtype)), of(i), out);
+  return out;
+}
+
+// What a number is multiplied with where it is read in place: the value of the lowest of its bits.
+double place_value(int64_t number, int64_t bits) { return std::exp2(static_cast<double>(number * bits)); }
+
+// Number `i` of a word, times its place value in its half of the word: a mask of the word, or of its upper half.
+Expr number_in_place(const Expr& word, int64_t i, int64_t bits) {
+  const int64_t half = 16 / bits, place = i % half * bits;
+  const auto power = [](int64_t p) { return int64_t{1} << p; };
+  const Expr own_half = i < half ? word : floor_div(word, power(16));
+  return floor_mod(floor_div(own_half, power(place)), power(bits)) * power(place);
+}
+
+}  // namespace
+
+const NbitsShape& nbits_shape(const Workload& w) { return w.shape_as<NbitsShape>(); }
+
+Definition dense_nbits(const Workload& w) {
+  const NbitsShape& s = nbits_shape(w);
+  const DTypes& types = dtypes_of(w);
+  const Tensor a = placeholder("a", {s.m, s.k}, types.in), b = placeholder("b", {s.n, s.words()}, u32),
+               scales = placeholder("scales", {s.n, s.blocks()}, f32);
+  Definition d;
+  d.inputs = {{a, ParamRole::kInput}, {b, ParamRole::kConstant}, {scales, ParamRole::kConstant}};
+  Tensor zeros;
+  if (!s.zero) {
+    zeros = placeholder("zeros", {s.n, s.blocks()}, u8);
+    d.inputs.emplace_back(zeros, ParamRole::kConstant);
+  }
+  const int64_t per_word = s.per_word(), half = 16 / s.bits;
+  const Tensor x = through_prologue(w, a, 1, &d);
+  const Tensor scaled = compute("scaled", {s.m, s.k}, {"m", "k"}, {x}, [&](const std::vector<Expr>& i) {
+    const Expr place = floor_mod(i[1], half);
+    return cast(f32, x(i[0], i[1])) *
+           pick(place, half, [&](int64_t p) { return make_float(1 / place_value(p, s.bits)); });
+  });
+  const Tensor blocks = compute_reduce(
+      "blocks", {s.m, s.n, s.blocks()}, {"m", "n", "block"}, {scaled, b}, [&](const std::vector<Expr>& i) {
+        const Axis word = reduce_axis("word", s.block / per_word), number = reduce_axis("number", per_word);
+        const Expr bits = b(i[1], i[2] * (s.block / per_word) + word);
+        const Expr own = pick(number, per_word, [&](int64_t n) { return number_in_place(bits, n, s.bits); });
+        return sum(scaled(i[0], i[2] * s.block + word * per_word + number) * cast(f32, own), {word, number});
+      });
+  Tensor sums;
+  std::vector<Tensor> reads{scales, blocks};
+  if (!s.zero || *s.zero != 0) {
+    sums = compute_reduce("sums", {s.m, s.blocks()}, {"m", "block"}, {x}, [&](const std::vector<Expr>& i) {
+      const Axis number = reduce_axis("number", s.block);
+      return sum(cast(f32, x(i[0], i[1] * s.block + number)), {number});
+    });
+    reads.push_back(sums);
+  }
+  if (!s.zero) reads.push_back(zeros);
+  d.anchor = compute_reduce("matmul", {s.m, s.n}, {"m", "n"}, reads, [&](const std::vector<Expr>& i) {
+    const Axis block = reduce_axis("block", s.blocks());
+    Expr own = blocks(i[0], i[1], block);
+    if (sums.node()) {
+      const Expr zero = s.zero ? make_float(static_cast<double>(*s.zero)) : cast(f32, zeros(i[1], block));
+      own = own - zero * sums(i[0], block);
+    }
+    return sum(scales(i[1], block) * own, {block});
+  });
+  d.outputs = {d.anchor};
+  add_epilogue(w, 1, {"m", "n"}, &d);
+  return d;
+}
+
+Operator dense_nbits_operator(const FunctionTable& functions) {
+  Operator op;
+  op.name = "dense_nbits";
+  op.summary = "C[m,n] = A[m,k] W[n,k], W of 4 or 8 bits with a scale for each block along k";
+  const auto input = [](const Attributes& a) { return std::vector<int64_t>{a.number("m"), a.number("k")}; };
+  const auto output = [](const Attributes& a) { return std::vector<int64_t>{a.number("m"), a.number("n")}; };
+  op.attributes = {
+      {"m", "1", whole_number()},
+      {"n", "4096", whole_number()},
+      {"k", "4096", whole_number()},
+      {"bits", "4", whole_number()},
+      {"block", "32", whole_number()},
+      {"zero", "8", zero_point()},
+      {"dtype", "f32", float_dtype()},
+      {"epilogue", "none", epilogue(functions, {output, 1, /*has_rows=*/true})},
+      prologue_attribute(functions, {input, 1}),
+  };
+  op.shape = [](const Attributes& a) { return std::any(shape_of(a)); };
+  op.infer = &infer_nbits;
+  op.define = &dense_nbits;
+  op.flops = [](const Workload& w) {
+    const NbitsShape& s = nbits_shape(w);
+    return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  };
+  return op;
+}
+
+}  // namespace hone

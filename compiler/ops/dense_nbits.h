@@ -1,0 +1,28 @@
+// Products with weights of 4 or 8 bits in blocks along k, each block with a scale.
+#pragma once
+
+#include "compiler/ops/definition.h"
+
+namespace hone {
+
+/// C[m,n] = A[m,k] W[n,k] of W[j,i] = (number i of row j - zero point of its block) * scale of its block. A block is
+/// `block` neighbouring numbers of a row. Numbers lie in words of 32 bits, the first one in the lowest bits.
+struct NbitsShape {
+  int64_t m = 0, n = 0, k = 0, bits = 0, block = 0;
+  std::optional<int64_t> zero;  ///< of all blocks; nothing where each block has its own
+  int64_t blocks() const { return k / block; }
+  int64_t per_word() const { return 32 / bits; }
+  int64_t words() const { return k / per_word(); }  ///< of a row
+};
+const NbitsShape& nbits_shape(const Workload& w);
+
+/// a (input) [m,k]; b (constant) u32 [n,words]; scales (constant) f32 [n,blocks]; where each block has a zero point,
+/// zeros (constant) u8 [n,blocks]; then the epilogue's inputs.
+///
+/// Stages: `scaled` [m,k] is A divided by the place value that its number has in half a word, a power of two, so that
+/// numbers are multiplied where they lie, behind a mask and without a shift; `sums` [m,blocks] sums A, for the zero
+/// points (not there where all are 0); `blocks` [m,n,blocks] sums a block's products; `matmul`, the anchor, adds the
+/// blocks up; `out` where there is an epilogue.
+Definition dense_nbits(const Workload& w);
+
+}  // namespace hone
