@@ -147,8 +147,8 @@ Expr logical_not(Expr a) {
 Expr select(Expr condition, Expr on_true, Expr on_false) {
   HONE_ICHECK(on_true->dtype == on_false->dtype)
       << "select of " << to_string(on_true->dtype) << " and " << to_string(on_false->dtype);
-  if (is_const(condition, 1)) return on_true;
-  if (is_const(condition, 0)) return on_false;
+  const Broadcast* spread = as<Broadcast>(condition);
+  if (const auto known = as_const_int(spread ? spread->value : condition)) return *known ? on_true : on_false;
   return Expr(new Select(std::move(condition), std::move(on_true), std::move(on_false)));
 }
 

@@ -77,53 +77,108 @@ Expr number_in_place(const Expr& word, int64_t i, int64_t bits) {
 
 const NbitsShape& nbits_shape(const Workload& w) { return w.shape_as<NbitsShape>(); }
 
-Definition dense_nbits(const Workload& w) {
+namespace {
+
+// The inputs, by the names that the stages know them by.
+struct NbitsInputs {
+  Tensor x, b, scales, zeros;  // x: the input behind its prologue; zeros: null where all blocks have the same
+};
+
+NbitsInputs inputs_of(const Workload& w, Definition* d) {
   const NbitsShape& s = nbits_shape(w);
-  const DTypes& types = dtypes_of(w);
-  const Tensor a = placeholder("a", {s.m, s.k}, types.in), b = placeholder("b", {s.n, s.words()}, u32),
-               scales = placeholder("scales", {s.n, s.blocks()}, f32);
-  Definition d;
-  d.inputs = {{a, ParamRole::kInput}, {b, ParamRole::kConstant}, {scales, ParamRole::kConstant}};
-  Tensor zeros;
+  const Tensor a = placeholder("a", {s.m, s.k}, dtypes_of(w).in);
+  NbitsInputs in{{}, placeholder("b", {s.n, s.words()}, u32), placeholder("scales", {s.n, s.blocks()}, f32), {}};
+  d->inputs = {{a, ParamRole::kInput}, {in.b, ParamRole::kConstant}, {in.scales, ParamRole::kConstant}};
   if (!s.zero) {
-    zeros = placeholder("zeros", {s.n, s.blocks()}, u8);
-    d.inputs.emplace_back(zeros, ParamRole::kConstant);
+    in.zeros = placeholder("zeros", {s.n, s.blocks()}, u8);
+    d->inputs.emplace_back(in.zeros, ParamRole::kConstant);
   }
-  const int64_t per_word = s.per_word(), half = 16 / s.bits;
-  const Tensor x = through_prologue(w, a, 1, &d);
-  const Tensor scaled = compute("scaled", {s.m, s.k}, {"m", "k"}, {x}, [&](const std::vector<Expr>& i) {
-    const Expr place = floor_mod(i[1], half);
-    return cast(f32, x(i[0], i[1])) *
-           pick(place, half, [&](int64_t p) { return make_float(1 / place_value(p, s.bits)); });
-  });
-  const Tensor blocks = compute_reduce(
-      "blocks", {s.m, s.n, s.blocks()}, {"m", "n", "block"}, {scaled, b}, [&](const std::vector<Expr>& i) {
-        const Axis word = reduce_axis("word", s.block / per_word), number = reduce_axis("number", per_word);
-        const Expr bits = b(i[1], i[2] * (s.block / per_word) + word);
-        const Expr own = pick(number, per_word, [&](int64_t n) { return number_in_place(bits, n, s.bits); });
-        return sum(scaled(i[0], i[2] * s.block + word * per_word + number) * cast(f32, own), {word, number});
-      });
+  in.x = through_prologue(w, a, 1, d);
+  return in;
+}
+
+// The stages behind `blocks`, whose numbers are `more` than they should be.
+void add_up(const Workload& w, const NbitsInputs& in, const Tensor& blocks, int64_t more, Definition* d) {
+  const NbitsShape& s = nbits_shape(w);
   Tensor sums;
-  std::vector<Tensor> reads{scales, blocks};
-  if (!s.zero || *s.zero != 0) {
-    sums = compute_reduce("sums", {s.m, s.blocks()}, {"m", "block"}, {x}, [&](const std::vector<Expr>& i) {
+  std::vector<Tensor> reads{in.scales, blocks};
+  if (!s.zero || *s.zero + more != 0) {
+    sums = compute_reduce("sums", {s.m, s.blocks()}, {"m", "block"}, {in.x}, [&](const std::vector<Expr>& i) {
       const Axis number = reduce_axis("number", s.block);
-      return sum(cast(f32, x(i[0], i[1] * s.block + number)), {number});
+      return sum(cast(f32, in.x(i[0], i[1] * s.block + number)), {number});
     });
     reads.push_back(sums);
   }
-  if (!s.zero) reads.push_back(zeros);
-  d.anchor = compute_reduce("matmul", {s.m, s.n}, {"m", "n"}, reads, [&](const std::vector<Expr>& i) {
+  if (!s.zero) reads.push_back(in.zeros);
+  d->anchor = compute_reduce("matmul", {s.m, s.n}, {"m", "n"}, reads, [&](const std::vector<Expr>& i) {
     const Axis block = reduce_axis("block", s.blocks());
     Expr own = blocks(i[0], i[1], block);
     if (sums.node()) {
-      const Expr zero = s.zero ? make_float(static_cast<double>(*s.zero)) : cast(f32, zeros(i[1], block));
+      const auto offset = static_cast<double>(more);
+      const Expr zero = s.zero ? make_float(static_cast<double>(*s.zero) + offset)
+                        : more ? cast(f32, in.zeros(i[1], block)) + make_float(offset)
+                               : cast(f32, in.zeros(i[1], block));
       own = own - zero * sums(i[0], block);
     }
-    return sum(scales(i[1], block) * own, {block});
+    return sum(in.scales(i[1], block) * own, {block});
   });
-  d.outputs = {d.anchor};
-  add_epilogue(w, 1, {"m", "n"}, &d);
+  d->outputs = {d->anchor};
+  // What the two parts of an f32 leave out. Those of f16 and bf16 are exact.
+  if (s.bits == 4 && dtypes_of(w).in == f32) d->factor_error = 0x1p-16;
+  add_epilogue(w, 1, {"m", "n"}, d);
+}
+
+}  // namespace
+
+Definition dense_nbits(const Workload& w) {
+  const NbitsShape& s = nbits_shape(w);
+  Definition d;
+  const NbitsInputs in = inputs_of(w, &d);
+  const int64_t per_word = s.per_word(), half = 16 / s.bits;
+  const Tensor scaled = compute("scaled", {s.m, s.k}, {"m", "k"}, {in.x}, [&](const std::vector<Expr>& i) {
+    const Expr place = floor_mod(i[1], half);
+    return cast(f32, in.x(i[0], i[1])) *
+           pick(place, half, [&](int64_t p) { return make_float(1 / place_value(p, s.bits)); });
+  });
+  const Tensor blocks = compute_reduce(
+      "blocks", {s.m, s.n, s.blocks()}, {"m", "n", "block"}, {scaled, in.b}, [&](const std::vector<Expr>& i) {
+        const Axis word = reduce_axis("word", s.block / per_word), number = reduce_axis("number", per_word);
+        const Expr bits = in.b(i[1], i[2] * (s.block / per_word) + word);
+        const Expr own = pick(number, per_word, [&](int64_t n) { return number_in_place(bits, n, s.bits); });
+        return sum(scaled(i[0], i[2] * s.block + word * per_word + number) * cast(f32, own), {word, number});
+      });
+  add_up(w, in, blocks, 0, &d);
+  return d;
+}
+
+Definition dense_nbits_in_pairs(const Workload& w) {
+  const NbitsShape& s = nbits_shape(w);
+  HONE_ICHECK(s.bits == 4) << s.bits << " bits";
+  constexpr int64_t kNumbers = 8, kPairs = 4, kMore = 16;  // of a word; added to a number
+  Definition d;
+  const NbitsInputs in = inputs_of(w, &d);
+  const Tensor parts = compute("parts", {2, s.m, s.k}, {"part", "m", "k"}, {in.x}, [&](const std::vector<Expr>& i) {
+    const Expr number = floor_mod(i[2], kNumbers);
+    const Expr x = cast(f32, in.x(i[1], i[2] - number + floor_div(number, 2) + floor_mod(number, 2) * kPairs));
+    const Expr first = cast(bf16, x);
+    return select(eq(i[0], make_int(0)), first, cast(bf16, x - cast(f32, first)));
+  });
+  const Tensor blocks = compute_reduce(
+      "blocks", {s.m, s.n, s.blocks()}, {"m", "n", "block"}, {parts, in.b}, [&](const std::vector<Expr>& i) {
+        const Axis word = reduce_axis("word", s.block / kNumbers), number = reduce_axis("number", kPairs),
+                   part = reduce_axis("part", 2);
+        const Expr bits = in.b(i[1], i[2] * (s.block / kNumbers) + word),
+                   at = i[2] * s.block + word * kNumbers + number * 2;
+        const auto numbers = [&](int64_t first) {
+          return pick(number, kPairs, [&](int64_t n) {
+            return cast(bf16, floor_mod(floor_div(bits, int64_t{1} << (first + n) * s.bits), kMore) + kMore);
+          });
+        };
+        return sum(
+            call(Intrinsic::kDot2, {parts(part, i[0], at), parts(part, i[0], at + 1), numbers(0), numbers(kPairs)}),
+            {word, number, part});
+      });
+  add_up(w, in, blocks, kMore, &d);
   return d;
 }
 

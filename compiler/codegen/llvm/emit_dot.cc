@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -63,13 +64,63 @@ std::optional<Words> words_of(const std::vector<Expr>& args, size_t first, size_
   return out;
 }
 
+// A number of few bits of an unsigned word, plus 2^bits: as bf16 it is those bits behind the point, under the exponent
+// of 2^bits.
+struct Mantissa {
+  Expr word;
+  int shift, bits;
+};
+
+// The operands of a (op) b where b is one whole number for all lanes.
+std::optional<std::pair<Expr, int64_t>> with_number(const Expr& e, BinaryOp op) {
+  const Binary* binary = as<Binary>(e);
+  if (!binary || binary->op != op) return std::nullopt;
+  const Broadcast* spread = as<Broadcast>(binary->b);
+  const auto number = as_const_int(spread ? spread->value : binary->b);
+  return number ? std::optional(std::pair(binary->a, *number)) : std::nullopt;
+}
+
+std::optional<Mantissa> mantissa_of(const Expr& e) {
+  const Cast* bf = as<Cast>(e);
+  const auto sum = bf && bf->dtype.scalar() == bf16 ? with_number(bf->value, BinaryOp::kAdd) : std::nullopt;
+  const auto rest = sum ? with_number(sum->first, BinaryOp::kFloorMod) : std::nullopt;
+  if (!rest || rest->second != sum->second || rest->first->dtype.scalar() != u32) return std::nullopt;
+  const auto power = [](int64_t n) { return n > 0 && std::has_single_bit(static_cast<uint64_t>(n)); };
+  const auto exponent = [](int64_t n) { return std::countr_zero(static_cast<uint64_t>(n)); };
+  if (!power(rest->second) || exponent(rest->second) > 7) return std::nullopt;
+  const auto quotient = with_number(rest->first, BinaryOp::kFloorDiv);
+  if (!quotient) return Mantissa{rest->first, 0, exponent(rest->second)};
+  if (!power(quotient->second)) return std::nullopt;
+  return Mantissa{quotient->first, exponent(quotient->second), exponent(rest->second)};
+}
+
 }  // namespace
+
+// Two numbers, half a word apart, as the two bf16 of a word: where they lie but for a shift, under an exponent. Null
+// where the arguments are something else.
+Value* ExprEmitter::mantissas(const Call* op, size_t first) {
+  const auto low = mantissa_of(op->args[first]), high = mantissa_of(op->args[first + 1]);
+  constexpr int kHalf = 16, kPoint = 7, kBias = 127;
+  if (!low || !high || low->bits != high->bits || high->shift != low->shift + kHalf || !equal(low->word, high->word))
+    return nullptr;
+  Value* word = emit(low->word);
+  const int shift = low->shift - (kPoint - low->bits);
+  if (shift > 0) word = b_.CreateLShr(word, static_cast<uint64_t>(shift));
+  if (shift < 0) word = b_.CreateShl(word, static_cast<uint64_t>(-shift));
+  const auto in_halves = [&](int half) {
+    return llvm::ConstantInt::get(word->getType(), static_cast<uint64_t>(half) * 0x10001);
+  };
+  const int mask = ((1 << low->bits) - 1) << (kPoint - low->bits);
+  return b_.CreateOr(b_.CreateAnd(word, in_halves(mask)), in_halves((kBias + low->bits) << kPoint));
+}
 
 // Half of the arguments, from `first` on, as an i32 in each lane, the first one lowest.
 Value* ExprEmitter::words(const Call* op, size_t first) {
   const int lanes = op->dtype.lanes, count = static_cast<int>(op->args.size() / 2);
   const auto bits = static_cast<uint64_t>(32 / count);
   llvm::Type* type = type_of(i32.with_lanes(lanes));
+  if (op->function == Intrinsic::kDot2)
+    if (Value* made = mantissas(op, first)) return made;
   const auto words = words_of(op->args, first, static_cast<size_t>(count));
   const BufferSlot* in = words ? &slot(words->first->buffer.get()) : nullptr;
   const bool is_guarded = words && (words->inside || active_.lanes || active_.any);

@@ -103,6 +103,7 @@ class ExprEmitter {
   llvm::Value* emit_dot4(llvm::Value* a, llvm::Value* b, llvm::Value* sum, int lanes);
   llvm::Value* emit_dot2(llvm::Value* a, llvm::Value* b, llvm::Value* sum, int lanes);
   llvm::Value* neighbours(const Call* op, size_t first);
+  llvm::Value* mantissas(const Call* op, size_t first);
   llvm::Value* words(const Call* op, size_t first);
   llvm::Value* emit_load(const Load* op);
   llvm::Value* emit_fused(const Binary* op);

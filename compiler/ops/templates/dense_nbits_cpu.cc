@@ -1,6 +1,7 @@
 // dense_nbits: a tile of rows x a block of columns. For each block along k one set of accumulators sums the block's
-// products, of numbers that are masked out of a vector of words and converted in registers; another set sums the
-// blocks, scaled. Weights lie in panels of the columns, so that a task reads them as one stream.
+// products, of numbers that are masked out of a vector of words and converted in registers, or of pairs of them as
+// bf16; another set sums the blocks, scaled. Weights lie in panels of the columns, so that a task reads them as one
+// stream.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dense_nbits.h"
 #include "compiler/ops/dtypes.h"
@@ -15,6 +16,7 @@ namespace {
 
 struct NbitsChoices {
   int64_t n_block, tile_m, unroll, vector_bits, partition;
+  bool in_pairs;
   Split rows, columns;  // chunks (one for each task), tiles of a chunk
 };
 
@@ -31,6 +33,9 @@ NbitsChoices choose_nbits(const Workload& w, const Target& target, Knobs& knobs)
                      knobs.thread_choice("tasks_n", chunk_counts(ceil_div(s.n, lanes)), ceil_div(s.n, x.n_block)));
   const int64_t words = s.block / s.per_word();
   x.unroll = knobs.choice("unroll", {1, 2, 4}, 1);  // words of a block
+  constexpr int64_t kFewRows = 8;  // more of them share a number that is converted, and multiply two parts of A each
+  x.in_pairs = knobs.choice("pairs", s.bits == 4 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                            s.bits == 4 && s.m < kFewRows && target.has(Feature::kDotBf16) ? 1 : 0) != 0;
   x.vector_bits = choose_vector_bits(knobs, target);
   x.partition = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
 
@@ -50,15 +55,24 @@ Layout panels(int64_t n, int64_t block, int64_t along_k) {
 }
 
 // What depends on A alone, once for all columns.
-void prepare_rows(Schedule& s, const NbitsShape& shape, int64_t lanes) {
+void prepare_rows(Schedule& s, const NbitsShape& shape, const NbitsChoices& x, int64_t lanes) {
   const auto share_rows = [&](LoopRef rows) {
     constexpr int64_t kManyElements = 1 << 16;  // of fewer, waking threads takes longer
     if (shape.m > 1 && shape.m * shape.k >= kManyElements) s.parallel(rows);
   };
-  const auto scaled = s.loops(s.block("scaled"));
-  s.vectorize(s.split(scaled[1], std::min(lanes, shape.k)).second);
-  share_rows(scaled[0]);
-  if (shape.zero == 0) return;
+  if (x.in_pairs) {
+    const auto parts = s.loops(s.block("parts"));
+    const auto [word, number] = s.split(parts[2], shape.per_word());
+    s.reorder({parts[1], word, number, parts[0]});
+    s.unroll(number);
+    s.unroll(parts[0]);
+    share_rows(parts[1]);
+  } else {
+    const auto scaled = s.loops(s.block("scaled"));
+    s.vectorize(s.split(scaled[1], std::min(lanes, shape.k)).second);
+    share_rows(scaled[0]);
+    if (shape.zero == 0) return;
+  }
   // Sums of several blocks side by side: one waits for itself.
   const BlockRef sums = s.block("sums");
   constexpr int64_t kSums = 8;
@@ -77,7 +91,7 @@ void dense_nbits_cpu(const Workload& w, const Target& target, Knobs& knobs, std:
   if (!out) return;
   const NbitsShape& shape = nbits_shape(w);
 
-  const Definition d = dense_nbits(w);
+  const Definition d = x.in_pairs ? dense_nbits_in_pairs(w) : dense_nbits(w);
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const auto [product, writer] = begin_tile(s, d);
@@ -100,7 +114,11 @@ void dense_nbits_cpu(const Workload& w, const Target& target, Knobs& knobs, std:
   s.compute_at(sums, block);
   const LoopRef own_m = s.loop(sums, "m"), own_n = s.loop(sums, "n"), number = s.loop(sums, "number");
   const auto [word, unrolled] = s.split(s.loop(sums, "word"), x.unroll);
-  s.reorder({word, unrolled, number, own_m, own_n});
+  std::vector<LoopRef> order{word, unrolled, number};
+  if (x.in_pairs) order.push_back(s.loop(sums, "part"));
+  order.insert(order.end(), {own_m, own_n});
+  s.reorder(order);
+  if (x.in_pairs) s.unroll(order[3]);
   s.vectorize(own_n);
   s.unroll(own_m);
   s.unroll(number);
@@ -110,7 +128,7 @@ void dense_nbits_cpu(const Workload& w, const Target& target, Knobs& knobs, std:
   s.decompose_reduction(sums, word);
   s.decompose_reduction(product, block);
 
-  prepare_rows(s, shape, target.lanes(accumulator_bits(w)));
+  prepare_rows(s, shape, x, target.lanes(accumulator_bits(w)));
   s.parallel(task);
   s.transform_layout("b", panels(shape.n, x.n_block, shape.words()));
   s.transform_layout("scales", panels(shape.n, x.n_block, shape.blocks()));

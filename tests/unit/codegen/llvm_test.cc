@@ -285,6 +285,63 @@ TEST(Llvm, DotProductsOfBf16AreOneInstructionWhereThereIsOne) {
   EXPECT_THAT(on("aarch64-linux -mcpu=neoverse-n1"), Not(HasSubstr("bfdot")));
 }
 
+TEST(Llvm, TargetsKnowWhetherTheyHaveDotProductsOfBf16) {
+  const Module m = dot_module(4, 64, Intrinsic::kDot2);
+  for (const char* cpu : {"x86_64-linux -mcpu=haswell",
+                          "x86_64-linux -mcpu=alderlake",
+                          "x86_64-linux -mcpu=cascadelake",
+                          "x86_64-linux -mcpu=cooperlake",
+                          "x86_64-linux -mcpu=icelake-server",
+                          "x86_64-linux -mcpu=sapphirerapids",
+                          "x86_64-linux -mcpu=graniterapids",
+                          "x86_64-linux -mcpu=znver3",
+                          "x86_64-linux -mcpu=znver4",
+                          "x86_64-linux -mcpu=znver5",
+                          "x86_64-linux -mcpu=znver5 -mattr=-avx512bf16",
+                          "x86_64-linux -mcpu=icelake-server -mattr=+avx512bf16",
+                          "aarch64-linux -mcpu=generic",
+                          "aarch64-linux -mcpu=cortex-a72",
+                          "aarch64-linux -mcpu=cortex-a78",
+                          "aarch64-linux -mcpu=neoverse-n1",
+                          "aarch64-linux -mcpu=neoverse-n2",
+                          "aarch64-linux -mcpu=neoverse-v1",
+                          "aarch64-linux -mcpu=neoverse-v2",
+                          "aarch64-linux -mcpu=neoverse-v2 -mattr=-bf16"}) {
+    const Target t = Target::parse(std::string("llvm -mtriple=") + cpu);
+    const std::string text = emit_asm_text(m, t);
+    const bool has = text.find("vdpbf16ps") != std::string::npos || text.find("bfdot") != std::string::npos;
+    EXPECT_EQ(t.has(Feature::kDotBf16), has) << cpu;
+  }
+}
+
+// Numbers of a word as bf16: a shift, and one operation for mask and exponent.
+TEST(Llvm, NumbersOfAWordBecomeBf16WhereTheyLie) {
+  const Buffer a = make_buffer("A", bf16, {8}), w = make_buffer("W", u32, {16}), c = make_buffer("C", f32, {16});
+  const Var j("j");
+  std::vector<Stmt> steps;
+  for (int i = 0; i < 4; ++i) {
+    const auto number = [&](int at) {
+      return cast(bf16, floor_mod(floor_div(load(w, {j}), int64_t{1} << 4 * at), 16) + 16);
+    };
+    const Expr dot =
+        call(Intrinsic::kDot2, {load(a, {make_int(2 * i)}), load(a, {make_int(2 * i + 1)}), number(i), number(i + 4)});
+    steps.push_back(
+        make_for(j, make_int(0), make_int(16), LoopKind::kVectorize, make_store(c, {j}, load(c, {j}) + dot)));
+  }
+  Function f;
+  f.name = "f", f.params = {a, w, c}, f.body = make_seq(steps);
+  std::vector<HostTensor> t = tensors_of(f, 3), wanted = tensors_of(f, 3);
+  for (int i = 0; i < 16; ++i)
+    t[1].as<uint32_t>()[i] = wanted[1].as<uint32_t>()[i] = 0x9E3779B9u * static_cast<uint32_t>(i + 1);
+  interpret(f, {{wanted[0].data(), 8}, {wanted[1].data(), 16}, {wanted[2].data(), 16}});
+  ASSERT_EQ(CompiledModule(module_of(f)).run(t), HONE_OK);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(t[2].as<float>()[i], wanted[2].as<float>()[i]) << i;
+  const std::string text = emit_asm_text(module_of(f), Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4"));
+  EXPECT_THAT(text, HasSubstr("vpternlogd"));
+  EXPECT_THAT(text, testing::ContainsRegex("vdpbf16ps.*zmm"));
+  EXPECT_THAT(text, Not(HasSubstr("vcvt")));
+}
+
 TEST(Llvm, SameModuleGivesTheSameObject) {
   const Module m = module_of(tiled_matmul(8, 64, 32, 4, 32, 1, true), 0, 2);
   EXPECT_EQ(emit_object(m, host_target(1)), emit_object(m, host_target(1)));

@@ -68,6 +68,7 @@ std::vector<HostTensor> tensors_of(const Function& f, uint64_t seed) {
         case 11: t.as<uint8_t>()[i] = static_cast<uint8_t>(v + 8); break;
         case 13: t.as<uint8_t>()[i] = v > 0; break;
         case 24: t.as<uint16_t>()[i] = bf16_of_float(static_cast<float>(v)); break;
+        case 41: t.as<uint32_t>()[i] = static_cast<uint32_t>(v + 8); break;
         case 40: t.as<int32_t>()[i] = static_cast<int32_t>(v); break;
         case 80: t.as<int64_t>()[i] = v; break;
         case 42: t.as<float>()[i] = static_cast<float>(v) / 8; break;
