@@ -1,9 +1,11 @@
 #include "base/child_process.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -207,12 +209,35 @@ std::string describe_exit(int status) {
   return fmt::format("SIG{} ({})", name ? name : std::to_string(number), strsignal(number));
 }
 
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+std::string real_path(const char* path) {
+  char* const real = realpath(path, nullptr);
+  const std::string out = real ? real : "";
+  free(real);
+  return out;
+}
+
+}  // namespace
+
 std::string sibling_program(const std::string& name) {
-  std::string self(4096, '\0');
-  const ssize_t n = readlink("/proc/self/exe", self.data(), self.size());
-  self.resize(n > 0 ? n : 0);
-  const size_t slash = self.rfind('/');
-  return (slash == std::string::npos ? "." : self.substr(0, slash)) + "/" + name;
+  const std::string self = real_path("/proc/self/exe");
+  Dl_info here{};
+  const std::string file =
+      dladdr(reinterpret_cast<const void*>(&sibling_program), &here) && here.dli_fname ? real_path(here.dli_fname) : "";
+  // The loader's name of the program itself is how it was called, which need not be a path from here.
+  if (file.empty() || file == self || file.find(".so", file.rfind('/')) == std::string::npos)
+    return folder_of(self) + "/" + name;
+  const std::string folder = folder_of(file);
+  // A wheel; a build or /usr/lib; /usr/lib/x86_64-linux-gnu.
+  for (const char* bin : {"/bin/", "/../bin/", "/../../bin/"})
+    if (const std::string path = folder + bin + name; access(path.c_str(), F_OK) == 0) return path;
+  return folder + "/bin/" + name;
 }
 
 void die_with_parent(int signal_number, pid_t parent) {

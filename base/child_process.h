@@ -71,7 +71,8 @@ class ChildProcess {
 /// `exit code 3`, `SIGSEGV (Segmentation fault)`.
 std::string describe_exit(int wait_status);
 
-/// The path of a program that lies in the same folder as this one.
+/// The path of a program that lies in the same folder as this one. Where this code is part of a shared library, whose
+/// process is somebody else's program: in the folder bin beside the library, or beside the folder `lib` that it is in.
 std::string sibling_program(const std::string& name);
 
 /// This process gets `signal_number` when the thread that started it ends; raised at once when `parent` (a getppid()

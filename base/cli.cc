@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <new>
+#include <sstream>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -15,15 +15,9 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Lists have a line for each item.
-int fail(const CLI::App& app, int code, const std::string& text) {
-  std::cerr << app.get_name() << ": ";
-  for (size_t begin = 0, end = 0; begin <= text.size(); begin = end + 1) {
-    end = std::min(text.find('\n', begin), text.size());
-    std::cerr << clean_line(text.substr(begin, end - begin)) << "\n";
-  }
-  std::cerr << std::flush;
-  return code;
+CommandEnd internal_error(const std::string& what) {
+  return {kExitInternal, clean_lines(fmt::format(
+                             "internal error: {}; this is a bug: please report the command line and this text", what))};
 }
 
 // CLI11 knows "last one wins" or "twice is an error", not "twice with different values is an error": read the words
@@ -62,37 +56,37 @@ void allow_repetition(CLI::App& app) {
 
 }  // namespace
 
-int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
+CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
   // tensorc's own --config forces a config of the search space; there the file's flag is --config-file.
   const bool taken = app.get_option_no_throw("--config") != nullptr;
   app.set_config(taken ? "--config-file" : "--config", "", "read flags from a TOML file");
   allow_repetition(app);
   try {
     app.parse(argc, argv);
-    if (std::string line = repeated_with_other_value(app, argc, argv); !line.empty())
-      return fail(app, kExitUsage, line);
+    if (const std::string line = repeated_with_other_value(app, argc, argv); !line.empty())
+      return {kExitUsage, clean_lines(line)};
   } catch (const CLI::Success& e) {
-    return app.exit(e, std::cout, std::cerr);
+    std::ostringstream help;
+    return {app.exit(e, help, help), help.str()};
   } catch (const CLI::ParseError& e) {
-    return fail(app, kExitUsage, fmt::format("{} (--help shows what is allowed)", first_line(e.what())));
+    return {kExitUsage, clean_lines(fmt::format("{} (--help shows what is allowed)", first_line(e.what())))};
   }
   try {
     const Status status = body();
     const int code = exit_code_of(status);
-    if (code == kExitInternal)
-      return fail(app, code,
-                  fmt::format("internal error: {}; this is a bug: please report the command line and this text",
-                              message_of(status)));
-    return code == kExitDone ? code : fail(app, code, message_of(status));
+    if (code == kExitInternal) return internal_error(message_of(status));
+    return {code, code == kExitDone ? "" : clean_lines(message_of(status))};
   } catch (const UserError& e) {
-    return fail(app, kExitUsage, e.what());
+    return {kExitUsage, clean_lines(e.what())};
   } catch (const std::bad_alloc&) {
-    return fail(app, kExitUsage, "not enough memory for this workload");
+    return {kExitUsage, "not enough memory for this workload"};
   } catch (const std::exception& e) {
-    return fail(
-        app, kExitInternal,
-        fmt::format("internal error: {}; this is a bug: please report the command line and this text", e.what()));
+    return internal_error(e.what());
   }
+}
+
+int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
+  return print_end(app.get_name(), run_command(app, argc, argv, body));
 }
 
 }  // namespace hone

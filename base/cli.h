@@ -10,9 +10,12 @@
 namespace hone {
 
 /// Parses `argv` with `app` (adding --config FILE, or --config-file FILE where --config means something else), runs
-/// `body` and turns what comes back into an exit code. Errors, UserError among them, become one line `PROGRAM: what` on
-/// stderr. A flag given twice with different values is bad usage. For an internal error the line says how to report it.
-/// With subcommands, `body` looks at what was parsed.
+/// `body` and turns what comes back, UserError too, into an exit code and text. A flag given twice with different
+/// values is bad usage. For an internal error the text says how to report it. With subcommands, `body` looks at what
+/// was parsed.
+CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
+
+/// The same for a program: what print_end() gives.
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
 
 }  // namespace hone

@@ -1,5 +1,8 @@
 #include "base/exit_code.h"
 
+#include <iostream>
+#include <sstream>
+
 namespace hone {
 namespace {
 
@@ -38,6 +41,17 @@ int exit_code_of(const Status& status) {
     case absl::StatusCode::kOutOfRange: return kExitUsage;
     default: return kExitInternal;
   }
+}
+
+int print_end(const std::string& program, const CommandEnd& end) {
+  if (end.code == kExitDone) {
+    std::cout << end.text << std::flush;
+    return end.code;
+  }
+  std::istringstream lines(end.text);
+  for (std::string line; std::getline(lines, line);) std::cerr << program << ": " << line << "\n";
+  std::cerr << std::flush;
+  return end.code;
 }
 
 }  // namespace hone

@@ -26,6 +26,15 @@ Status all_failed_error(const std::string& line);   ///< every candidate failed 
 Status database_error(const std::string& line);     ///< database unreadable or unwritable -> 5
 Status interrupted_error(const std::string& line);  ///< Ctrl-C; what was measured is kept -> 130
 
+/// How a command ended.
+struct CommandEnd {
+  int code = kExitDone;
+  std::string text;  ///< why it failed, a line for each reason; of --help what it says; else empty
+};
+
+/// For a program: help goes to stdout, each line of an error as `PROGRAM: what` to stderr. Returns the code.
+int print_end(const std::string& program, const CommandEnd& end);
+
 /// kExitDone for OK; a status made above gives its code; kInvalidArgument, kNotFound and kOutOfRange give 2; anything
 /// else 70.
 int exit_code_of(const Status& status);

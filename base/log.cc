@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 #include <cstdlib>
+#include <mutex>
 
 #include "base/text.h"
 
@@ -35,6 +36,14 @@ void init_log(const std::string& program, const std::string& level) {
   logger->set_level(spdlog::level::from_str(wanted));
   logger->flush_on(spdlog::level::debug);
   spdlog::set_default_logger(std::move(logger));
+}
+
+void init_library_log(const std::string& library) {
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    // spdlog's own has no name.
+    if (spdlog::default_logger() && spdlog::default_logger()->name().empty()) init_log(library);
+  });
 }
 
 }  // namespace hone

@@ -11,6 +11,9 @@ namespace hone {
 /// that is empty, from $HONE_LOG (debug, info, warn, error, off; default warn).
 void init_log(const std::string& program, const std::string& level = "");
 
+/// The same for a library, once: a process that has a logger of its own with spdlog keeps it.
+void init_library_log(const std::string& library);
+
 namespace log {
 using spdlog::debug;
 using spdlog::error;

@@ -42,3 +42,12 @@ if(HONE_BENCH)
   find_package(dnnl CONFIG QUIET)
   pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
 endif()
+if(HONE_PYTHON)
+  # Debian's Python, which has Debian's pybind11 and numpy, before others in the path; a wheel is for the Python that
+  # makes it.
+  if(NOT Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
+    set(Python3_EXECUTABLE /usr/bin/python3)
+  endif()
+  find_package(Python3 QUIET COMPONENTS Interpreter Development.Module)
+  hone_optional(HONE_PYTHON pybind11 "the Python package")
+endif()

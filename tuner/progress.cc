@@ -120,4 +120,19 @@ void LineProgress::end() {
   shown_.clear();
 }
 
+void ToldProgress::show(const Snapshot& s) {
+  untold_ = s;
+  const auto now = clock_.now();
+  if (told_ && now - *told_ < std::chrono::milliseconds(100)) return;
+  told_ = now;
+  untold_.reset();
+  tell_(s);
+}
+
+void ToldProgress::end() {
+  if (untold_) tell_(*untold_);
+  untold_.reset();
+  told_.reset();
+}
+
 }  // namespace hone

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -58,6 +59,20 @@ class Progress {
   virtual void show(const Snapshot& s) = 0;
   /// The session is over, or another line is about to be printed: the live lines stay as they are and end.
   virtual void end() = 0;
+};
+
+/// Tells a program instead, at most ten times a second, and at the end.
+class ToldProgress final : public Progress {
+ public:
+  ToldProgress(const std::function<void(const Snapshot&)>& tell, const Clock& clock) : tell_(tell), clock_(clock) {}
+  void show(const Snapshot& s) override;
+  void end() override;
+
+ private:
+  const std::function<void(const Snapshot&)>& tell_;
+  const Clock& clock_;
+  std::optional<Clock::TimePoint> told_;
+  std::optional<Snapshot> untold_;
 };
 
 /// A terminal's size in characters.

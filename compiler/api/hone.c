@@ -4,30 +4,20 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "compiler/api/cpu_features.h"
+#include "compiler/api/last_error.h"
 #include "compiler/api/shared_object.h"
 #include "compiler/runtime/pool/pool.h"
 #include "compiler/runtime/variants/variants.h"
 
 enum { kAlignment = 64, kMostName = 256 };
 
-static _Thread_local char t_error[512];
-
-__attribute__((format(printf, 2, 3))) static int32_t fail(int32_t code, const char* format, ...) {
-  va_list words;
-  va_start(words, format);
-  vsnprintf(t_error, sizeof t_error, format, words);  // NOLINT(clang-analyzer-valist.Uninitialized): it is, above
-  va_end(words);
-  return code;
-}
-
-const char* hone_last_error(void) { return t_error; }
+#define fail hone_fail
 
 /* What one call needs of its own. */
 typedef struct HoneContext {

@@ -1,8 +1,10 @@
 // The command tensorc: builds one operator with the best known config.
 #pragma once
 
+#include <functional>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "compiler/ops/operator.h"
@@ -33,6 +35,9 @@ struct TensorcOptions {
   QuantizeFlags quantize;                 ///< of a model
   bool bench = false, explain = false, check = false, json = false;
   bool profile = false;  ///< of a model
+  /// For programs that call it themselves, of a model: told what is done, now and then, on the thread that calls.
+  /// What it throws ends the build.
+  std::function<void(std::string_view what, size_t done, size_t all)> progress;
 };
 
 /// Results go to `out`, the line that says which config was used and why to `err`.

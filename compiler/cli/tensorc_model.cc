@@ -248,6 +248,7 @@ class ModelCommand {
     ModelOptions options{name_, target_, configs()};
     options.weights_file = fs::path(o_.weights).filename().string();
     options.host = here_;
+    options.progress = o_.progress;
     built_ = build_model(variants_, options);
     tell_what_was_built();
     std::string written;

@@ -14,9 +14,9 @@ namespace hone {
 
 class LocalKernel {
  public:
-  /// Compiles `m` for `target`, which must be this machine's, and gives it tensors (contents zero). UserError when it
-  /// does not compile or load.
-  LocalKernel(const Module& m, const Target& target);
+  /// Compiles `m` for `target`, which must be this machine's, and gives it tensors (contents zero). `checked_accesses`:
+  /// nodes of `m` as CodegenOptions has them. UserError when it does not compile or load.
+  LocalKernel(const Module& m, const Target& target, const std::vector<const void*>& checked_accesses = {});
   ~LocalKernel();
   LocalKernel(const LocalKernel&) = delete;
   LocalKernel& operator=(const LocalKernel&) = delete;

@@ -441,15 +441,15 @@ Status cmd_train(const Context& c) {
 
 }  // namespace
 
-int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out) {
+CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out) {
   Flags f;
   CLI::App app(
       "Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\n\n"
       "Looks after the database of measured configs that the tuner writes and the compiler reads.",
       "tophub");
   app.fallthrough();
-  // For run_cli, which looks itself whether a flag came twice with different values. Only options added from here on
-  // follow it.
+  // For run_command, which looks itself whether a flag came twice with different values. Only options added from here
+  // on follow it.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_flag("--json", f.json, "results as JSON, one object a line");
@@ -499,12 +499,16 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
   train->add_option("--out", f.out_file, "write it to a file as well");
 
   app.require_subcommand(0, 1);
-  return run_cli(app, argc, argv, [&]() -> Status {
+  return run_command(app, argc, argv, [&]() -> Status {
     for (const Command& command : commands)
       if (command.app->parsed()) return command.run({f, hooks, out});
     return usage_error(
         "give one command: best, list, stats, export, import, merge, check or train (--help shows what they do)");
   });
+}
+
+int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out) {
+  return print_end("tophub", run_tophub(argc, argv, hooks, out));
 }
 
 }  // namespace hone::db

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
+#include "base/exit_code.h"
 #include "db/autotvm.h"
 #include "db/cli/training.h"
 #include "db/exchange.h"
@@ -38,7 +38,9 @@ struct CompilerHooks {
   std::function<StatusOr<Training>(Store& store, const std::string& target_kind)> train;
 };
 
-/// Runs `tophub ...`: results to `out`, errors to stderr. The exit code.
+/// Runs `tophub ...`: results to `out`.
+CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out);
+/// The same for the program: errors to stderr. The exit code.
 int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out);
 
 }  // namespace hone::db

@@ -102,7 +102,7 @@ SessionOptions session_options(const TunerFlags& f, size_t devices, size_t tasks
                                const std::vector<WeightedWorkload>& model) {
   SessionOptions o;
   o.devices = devices;
-  o.trials = f.trials > 0 ? f.trials : kModelTrials * tasks;
+  o.trials = f.trials > 0 ? f.trials : f.model.empty() ? kTrials : kModelTrials * tasks;
   o.is_model = !f.model.empty();
   o.seconds = f.seconds;
   o.stop_after = f.stop_after;
@@ -140,7 +140,9 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
   RemoteMeasurer measurer(remote_options(f, place, tasks));
   HONE_RETURN_IF_ERROR(measurer.wait_open(10s));
   DbTrialLog log(store);
-  LineProgress progress(io.err, io.terminal, clock, io.size);
+  LineProgress lines(io.err, io.terminal, clock, io.size);
+  ToldProgress told(io.on_progress, clock);
+  Progress& progress = io.on_progress ? static_cast<Progress&>(told) : lines;
   std::vector<TaskSetup> setups;
   for (const auto& task : tasks)
     // A copy has no operations, and its speed must be above 0 all the same.

@@ -39,8 +39,9 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
         << "--tasks names its workloads itself: --task, --args and --workload exclude it";
     HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> tasks, read_tasks(operators, f.tasks));
-    HONE_USER_CHECK(f.trials >= tasks.size()) << "--trials: " << f.trials << " for the " << tasks.size() << " tasks of "
-                                              << f.tasks << "; the default of each is one";
+    const size_t trials = f.trials > 0 ? f.trials : kTrials;
+    HONE_USER_CHECK(trials >= tasks.size()) << "--trials: " << trials << " for the " << tasks.size() << " tasks of "
+                                            << f.tasks << "; the default of each is one";
     return tasks;
   }
   HONE_USER_CHECK(f.task.empty() || f.workload.empty()) << "--task and --workload exclude each other";
@@ -212,6 +213,10 @@ StatusOr<bool> measure_alternatives(const OperatorTable& operators, const std::v
 }  // namespace
 
 Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io) {
+  if (f.list) {
+    list_tasks(operators, io.out);
+    return absl::OkStatus();
+  }
   HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> workloads, workloads_of(operators, f));
   std::vector<ModelGraph> imported;
   if (!f.model.empty()) imported = import_model(operators, f, io.err);

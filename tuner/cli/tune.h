@@ -17,7 +17,7 @@ struct SessionOutcome;
 
 struct TunerFlags {
   std::string task, args, workload, tasks, model, plot, target = "llvm", tracker, device, db, search = "xgb";
-  size_t trials = 1000;  ///< 0: kModelTrials for each of a model's workloads
+  size_t trials = 0;  ///< 0: kTrials, of a model kModelTrials for each of its workloads
   size_t stop_after = 0, batch = 0;
   std::vector<std::string> labels;
   std::vector<std::string> bind, shapes;  ///< of --model: NAME=VALUE, or NAME=VALUE|VALUE
@@ -33,6 +33,7 @@ struct TunerFlags {
   uint64_t seed = 0;
   bool warm_start = true;    ///< begin with a prior and with seeds from foreign records
   bool print_tasks = false;  ///< of --model: print the file of --tasks that says the same, and nothing else
+  bool list = false;         ///< print the tasks there are, and nothing else
   bool fresh = false, json = false, insecure = false;
   wire::CredentialFiles credentials;  ///< sent to --tracker
   // For programs that call tune() themselves; the command line has no flags for these.
@@ -42,6 +43,7 @@ struct TunerFlags {
   std::function<std::unique_ptr<Searcher>(const Space&)> make_searcher;  ///< instead of `search`
 };
 
+inline constexpr size_t kTrials = 1000;
 /// Trials of a model without --trials, for each of its workloads: a bound, the search ends with the gains.
 inline constexpr size_t kModelTrials = 256;
 
@@ -52,7 +54,8 @@ struct TunerIo {
   std::function<int()> interrupts;  ///< how often the user asked to stop
   /// Called with the first task's outcome, for callers that want more than the report; may be empty.
   std::function<void(const SessionOutcome&)> on_outcome;
-  TerminalSize size = {};  ///< of the terminal, when err is one
+  TerminalSize size = {};                                 ///< of the terminal, when err is one
+  std::function<void(const Snapshot&)> on_progress = {};  ///< called some ten times a second at most; may be empty
 };
 
 /// The tasks with their arguments and defaults, one a line.

@@ -70,6 +70,8 @@ const std::vector<Room>& rooms() {
       // What earlier trials and other tuners' logs teach a search; tophub does it without a wire too.
       {"tuner/transfer", {"tuner/search", "compiler/build"}},
       {"tuner", {"tuner/transfer", "compiler/cli", "compiler/model", "rpc/wire", "rpc/ir"}},
+      // libhone and the Python package: over everything, under nothing.
+      {"tuner/api", {"tuner", "compiler/api"}},
   };
   return table;
 }
@@ -113,6 +115,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"nlohmann/.*", {"base/json.h"}},
       {"spdlog/.*", {"base/log.", "base/log_fields.cc"}},
       {"CLI/.*", {"base/cli."}},
+      {"pybind11/.*", {"tuner/api/python/"}},
       {"(dnnl|dnnl\\..*|cblas\\.h|benchmark/.*|gtest/.*|gmock/.*)", {}},
   };
   return table;

@@ -1,0 +1,342 @@
+"""Models as Python has them: arrays, copies, errors, threads."""
+
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import threading
+import unittest
+import weakref
+
+import hone
+import numpy as np
+import small_onnx
+from support import Case, perceptron_of, sample
+
+
+class FromDlpack:
+    """An array that shows nothing but DLPack."""
+
+    def __init__(self, array, device=(1, 0)):
+        self._array = array
+        self._device = device
+
+    def __dlpack__(self, stream=None):
+        return self._array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self._device
+
+
+class Running(Case):
+    def test_computes(self):
+        model = self.perceptron()
+        np.testing.assert_allclose(model(sample()), perceptron_of(sample()), rtol=1e-5)
+        self.assertEqual([t.name for t in model.inputs], ["x"])
+        self.assertEqual(model.inputs[0], hone.TensorInfo("x", "float32", (3, 16)))
+        self.assertEqual(model.outputs[0].shape, (3, 8))
+        self.assertIn("x float32[3, 16]", repr(model))
+
+    def test_arrays_are_taken_where_they_lie(self):
+        model = self.perceptron()
+        x = sample()
+        model(x)
+        read_only = sample()
+        read_only.flags.writeable = False
+        model(read_only)
+        model(FromDlpack(x))
+        self.assertEqual(model.stats, {"calls": 3, "copied_arrays": 0, "copied_bytes": 0})
+
+    def test_what_is_not_row_major_is_copied_once(self):
+        model = self.perceptron()
+        wide = np.zeros((3, 32), dtype=np.float32)
+        wide[:, ::2] = sample()
+        turned = np.ascontiguousarray(sample().T).T
+        askew = np.frombuffer(b"?" + sample().tobytes(), dtype=np.uint8)[1:].view(np.float32).reshape(3, 16)
+        backwards = sample()[::-1][:, ::-1]
+        for x in (wide[:, ::2], turned, askew, FromDlpack(wide[:, ::2]), FromDlpack(turned)):
+            np.testing.assert_allclose(model(x), perceptron_of(sample()), rtol=1e-5)
+        np.testing.assert_allclose(model(backwards), perceptron_of(np.array(backwards)), rtol=1e-5)
+        np.testing.assert_allclose(model(sample().tolist()), perceptron_of(sample()), rtol=1e-5)
+        self.assertEqual(model.stats["copied_arrays"], 7)
+        self.assertEqual(model.stats["copied_bytes"], 7 * 3 * 16 * 4)
+
+    def test_writes_to_arrays_of_the_caller(self):
+        model = self.perceptron()
+        out = np.full((3, 8), np.nan, dtype=np.float32)
+        self.assertIs(model(sample(), out=out), out)
+        np.testing.assert_allclose(out, perceptron_of(sample()), rtol=1e-5)
+        read_only = np.zeros((3, 8), dtype=np.float32)
+        read_only.flags.writeable = False
+        for wrong, text in (
+            (read_only, "read-only"),
+            (np.zeros((3, 16), dtype=np.float32)[:, ::2], "row-major"),
+            (np.zeros((3, 9), dtype=np.float32), "y"),
+            (np.zeros((3, 8), dtype=np.float64), "float64"),
+            ([0.0], "numpy array"),
+        ):
+            with self.assertRaisesRegex((TypeError, ValueError), text):
+                model(sample(), out=wrong)
+        with self.assertRaisesRegex(TypeError, "1 outputs, given are 2"):
+            model(sample(), out=[out, out])
+        # It may not write over what it reads.
+        square = hone.compile("dense(m=16,n=16,k=16)", threads=1)
+        x = np.zeros((32, 16), dtype=np.float32)
+        square(x[:16], x[:16], out=x[16:])
+        for out in (x[:16], x[1:17], x[15:31]):
+            with self.assertRaisesRegex(ValueError, "overlaps"):
+                square(x[:16], x[:16], out=out)
+
+    def test_inputs_have_names(self):
+        model = hone.compile(
+            small_onnx.model(
+                [
+                    small_onnx.node("Sub", ["first", "second.value"], ["d"]),
+                    small_onnx.node("Greater", ["d", "zero"], ["g"]),
+                ],
+                [small_onnx.value(n, small_onnx.FLOAT, [2, 2]) for n in ("first", "second.value")],
+                [small_onnx.value("d", small_onnx.FLOAT, [2, 2]), small_onnx.value("g", small_onnx.BOOL, [2, 2])],
+                [small_onnx.tensor("zero", [], [0.0])],
+            ),
+            threads=1,
+        )
+        one, two = np.full((2, 2), 1, np.float32), np.array([[0, 2], [1, -1]], np.float32)
+        d, g = model(one, two)
+        np.testing.assert_array_equal(d, one - two)
+        self.assertEqual(g.dtype, np.bool_)
+        np.testing.assert_array_equal(g, one > two)
+        named = model.run({"second.value": two, "first": one})
+        self.assertEqual(list(named), ["d", "g"])
+        np.testing.assert_array_equal(named["d"], d)
+        np.testing.assert_array_equal(model(one, **{"second.value": two})[0], d)
+        for call, text in (
+            (lambda: model(one), "'second.value' is missing"),
+            (lambda: model(one, two, one), "takes 2 inputs, given are 3"),
+            (lambda: model(one, first=one), "'first' is given twice"),
+            (lambda: model.run({"first": one, "third": one}), "no input 'third'.*takes first, second.value"),
+        ):
+            with self.assertRaisesRegex(TypeError, text):
+                call()
+
+    def test_bools_are_bools(self):
+        model = hone.compile(
+            small_onnx.model(
+                [small_onnx.node("Not", ["b"], ["n"])],
+                [small_onnx.value("b", small_onnx.BOOL, [3])],
+                [small_onnx.value("n", small_onnx.BOOL, [3])],
+            ),
+            threads=1,
+        )
+        np.testing.assert_array_equal(model(np.array([True, False, True])), [False, True, False])
+        self.assertEqual(model.inputs[0].dtype, "bool")
+
+    def test_nothing_is_converted(self):
+        model = self.perceptron()
+        for x, text in (
+            (sample().astype(np.float64), "float32.*float64"),
+            (sample().astype(np.float16), "float16"),
+            (sample().astype(np.int32), "int32"),
+            (sample().astype(">f4"), ">f4"),
+            (np.array(["a"]), "<U1"),
+            (np.array([object()]), "object"),
+            (np.float64(1), "float64"),
+            ("text", "not str"),
+            (None, "NoneType"),
+            (FromDlpack(sample(), (2, 0)), "on the CPU.*2:0"),
+            (FromDlpack(sample().astype(np.int16)), "int16"),
+        ):
+            with self.assertRaisesRegex(TypeError, text):
+                model(x)
+        for x in (np.zeros((3, 17), np.float32), np.zeros((4, 16), np.float32), np.zeros(48, np.float32),
+                  np.zeros((0, 16), np.float32), np.float32(1), [[1.0]]):
+            with self.assertRaisesRegex(hone.BadInput, "x"):
+                model(x)
+        with self.assertRaises(ValueError):  # numpy's own words
+            model([[1.0], [1.0, 2.0]])
+
+    def test_a_closed_model_is_no_model(self):
+        model = self.perceptron()
+        with model:
+            model(sample())
+        self.assertIn("closed", repr(model))
+        model.close()
+        for use in (lambda: model(sample()), lambda: model.layers, lambda: model.profile(sample())):
+            with self.assertRaisesRegex(ValueError, "closed"):
+                use()
+
+    def test_arrays_outlive_the_model_and_are_freed(self):
+        model = self.perceptron()
+        x = sample()
+        freed = weakref.ref(x)
+        y = model(x)
+        del x, model
+        gc.collect()
+        self.assertIsNone(freed())
+        np.testing.assert_allclose(y, perceptron_of(sample()), rtol=1e-5)
+
+    def test_capsules_are_given_back(self):
+        model = self.perceptron()
+        x = sample()
+        before = sys.getrefcount(x)
+        for _ in range(10):
+            model(FromDlpack(x))
+            with self.assertRaises(hone.BadInput):
+                model(FromDlpack(x[:2]))
+        gc.collect()
+        self.assertEqual(sys.getrefcount(x), before)
+
+    def test_threads_share_a_model(self):
+        model = self.perceptron(bind={"batch": [1, 3]}, threads=2)
+        wrong = []
+
+        def work(rows):
+            for _ in range(200):
+                if not np.allclose(model(sample(rows)), perceptron_of(sample(rows)), rtol=1e-5):
+                    wrong.append(rows)
+
+        threads = [threading.Thread(target=work, args=(rows,)) for rows in (1, 3, 1, 3)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+        self.assertEqual(model.stats["calls"], 800)
+
+    def test_variants_are_found_by_shape(self):
+        model = self.perceptron(bind={"batch": [1, 3]})
+        for rows in (1, 3):
+            np.testing.assert_allclose(model(sample(rows)), perceptron_of(sample(rows)), rtol=1e-5)
+        with self.assertRaisesRegex(hone.BadInput, "x"):
+            model(sample(2))
+
+    def test_the_child_of_a_fork_runs(self):
+        model = self.perceptron(threads=2)
+        model(sample())
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if np.allclose(model(sample()), perceptron_of(sample()), rtol=1e-5) else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+
+class Building(Case):
+    def test_keeps_the_file_where_it_is_asked_to(self):
+        built = self.perceptron(output=self.path("kept.so"))
+        self.assertTrue(os.path.exists(self.path("kept.h")))
+        again = hone.open(self.path("kept.so"))
+        np.testing.assert_array_equal(again(sample()), built(sample()))
+        with self.assertRaisesRegex(hone.BadInput, "compile"):
+            again.report()
+
+    def test_leaves_no_files(self):
+        code = (
+            "import hone, os, small_onnx, tempfile\n"
+            "m = hone.compile(small_onnx.perceptron(), bind={'batch': 1}, threads=1)\n"
+            "print(os.listdir(tempfile.gettempdir()))"
+        )
+        ran = subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": self.folder},
+                             capture_output=True, text=True, check=True)
+        self.assertEqual(eval(ran.stdout), [n for n in os.listdir(self.folder) if n == "hub.db"])
+
+    def test_takes_paths_and_what_serializes(self):
+        class Proto:
+            def SerializeToString(self):
+                return small_onnx.perceptron()
+
+        with open(self.path("m.onnx"), "wb") as f:
+            f.write(small_onnx.perceptron())
+        for model in (self.path("m.onnx"), Proto(), bytearray(small_onnx.perceptron())):
+            hone.compile(model, bind={"batch": 1}, threads=1)(sample(1))
+        with self.assertRaisesRegex(TypeError, "not int"):
+            hone.compile(3)
+
+    def test_layers_are_a_table(self):
+        model = self.perceptron()
+        self.assertIn("workload", model.layers.columns)
+        self.assertTrue(any("dense" in w for w in model.layers.column("workload")))
+        self.assertIn("dense", repr(model.layers))
+        self.assertIn("<table>", model.layers._repr_html_())
+        timed = model.profile(sample())
+        self.assertEqual(len(timed), len(model.layers))
+        self.assertTrue(all(ms >= 0 for ms in timed.column("ms")))
+        with self.assertRaisesRegex(KeyError, "there is no column 'time'"):
+            timed.column("time")
+
+    def test_a_report_is_a_page(self):
+        with open(self.path("m.onnx"), "wb") as f:
+            f.write(small_onnx.perceptron())
+        report = hone.compile(self.path("m.onnx"), bind={"batch": 2}, threads=1).report()
+        self.assertIn("<html", report.html)
+        self.assertIn("iframe", report._repr_html_())
+        report.save(self.path("r.html"))
+        self.assertGreater(os.path.getsize(self.path("r.html")), 1000)
+
+    def test_operators_are_models(self):
+        dense = hone.compile("dense(m=5,n=8,k=16)", threads=1)
+        a = sample(5)
+        b = np.arange(8 * 16, dtype=np.float32).reshape(8, 16) / 16
+        np.testing.assert_allclose(dense(a, b), a @ b.T, rtol=1e-5)
+
+    def test_progress_and_lines(self):
+        lines, seen = [], []
+        self.perceptron(on_line=lines.append, on_progress=seen.append)
+        self.assertTrue(any(line.startswith("wrote ") for line in lines), lines)
+        self.assertEqual({p["what"] for p in seen} >= {"compiling kernels"}, True, seen)
+
+    def test_what_a_callback_raises_ends_the_build(self):
+        def refuse(progress):
+            raise ZeroDivisionError("mine")
+
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            self.perceptron(on_progress=refuse, output=self.path("never.so"))
+        self.assertFalse(os.path.exists(self.path("never.so")))
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            self.perceptron(on_line=refuse)
+
+    def test_another_processor_s_artifact_is_built_and_not_opened(self):
+        target = "llvm -mtriple=aarch64-linux -mcpu=cortex-a72"
+        sysroot = "/usr/aarch64-linux-gnu"
+        if not os.path.exists(sysroot):
+            self.skipTest("no files of another processor here")
+        self.assertIsNone(self.perceptron(target=target, output=self.path("arm.so")))
+        with self.assertRaisesRegex(hone.BadInput, "arm.so"):
+            hone.open(self.path("arm.so"))
+
+    def test_bad_input_is_told(self):
+        with open(self.path("cut.onnx"), "wb") as f:
+            f.write(small_onnx.perceptron()[:-40])
+        for call, error, text in (
+            (lambda: hone.compile(self.path("missing.onnx")), hone.BadInput, "missing.onnx"),
+            (lambda: hone.compile(self.path("cut.onnx")), hone.BadInput, "cut.onnx"),
+            (lambda: hone.compile(b""), hone.BadInput, "model"),
+            (lambda: self.perceptron(bind={"rows": 3}), hone.BadInput, "rows"),
+            (lambda: self.perceptron(bind={"batch": 0}), hone.BadInput, "elements"),
+            (lambda: self.perceptron(bind={"batch": 1.5}), TypeError, "1.5"),
+            (lambda: self.perceptron(bind={"batch": True}), TypeError, "True"),
+            (lambda: self.perceptron(shapes={"x": 3}), TypeError, "3 is no shape"),
+            (lambda: self.perceptron(shapes={"x": (3, 17)}), hone.BadInput, "dimension 1 is 16"),
+            (lambda: self.perceptron(target="llvm -mcpu=none"), hone.BadInput, "none"),
+            (lambda: self.perceptron(target="abacus"), hone.BadInput, "abacus"),
+            (lambda: self.perceptron(threads=-1), hone.BadInput, "threads"),
+            (lambda: self.perceptron(flags=["--no-such-flag"]), hone.BadInput, "no-such-flag"),
+            (lambda: self.perceptron(output="/no/such/folder/m.so"), hone.Error, "/no/such/folder"),
+            (lambda: self.perceptron(db="/no/such/folder/hub.db"), hone.Error, "/no/such/folder"),
+            (lambda: hone.compile("abacus(n=1)"), hone.BadInput, "abacus"),
+            (lambda: hone.compile("dense(m=0,n=8,k=16)"), hone.BadInput, "m"),
+            (lambda: hone.compile("dense(m=5)", bind={"m": 1}), TypeError, "workload"),
+            (lambda: hone.open(self.path("missing.so")), hone.BadInput, "missing.so"),
+            (lambda: hone.open(self.path("cut.onnx")), hone.BadInput, "cut.onnx"),
+            (lambda: hone.open("/usr/lib/x86_64-linux-gnu/libc.so.6"), hone.BadInput, "artifact"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                call()
+
+    def test_an_unsupported_model_says_all_reasons(self):
+        nodes = [small_onnx.node("StringSplit", ["x"], ["s"]), small_onnx.node("NoSuchOperator", ["s"], ["y"])]
+        values = [small_onnx.value(n, small_onnx.FLOAT, [2]) for n in "xy"]
+        with self.assertRaisesRegex(hone.BadInput, "(?s)StringSplit.*NoSuchOperator|NoSuchOperator.*StringSplit"):
+            hone.compile(small_onnx.model(nodes, values[:1], values[1:]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,77 @@
+"""Small ONNX models as bytes, written field by field: tests need no package of ONNX's."""
+
+import struct
+
+FLOAT, UINT8, INT64, BOOL = 1, 2, 7, 9
+
+
+def _varint(n):
+    n &= (1 << 64) - 1
+    out = b""
+    while True:
+        out += bytes([n & 0x7F | (0x80 if n > 0x7F else 0)])
+        n >>= 7
+        if not n:
+            return out
+
+
+def _number(field, n):
+    return _varint(field << 3) + _varint(n)
+
+
+def _bytes(field, content):
+    content = content.encode() if isinstance(content, str) else content
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def tensor(name, shape, values):
+    """A float initializer."""
+    return (
+        b"".join(_number(1, d) for d in shape)
+        + _number(2, FLOAT)
+        + _bytes(8, name)
+        + _bytes(9, struct.pack(f"<{len(values)}f", *values))
+    )
+
+
+def attribute(name, value):
+    if isinstance(value, float):
+        return _bytes(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, 1)
+    return _bytes(1, name) + _number(3, value) + _number(20, 2)
+
+
+def node(op, inputs, outputs, **attributes):
+    return (
+        b"".join(_bytes(1, i) for i in inputs)
+        + b"".join(_bytes(2, o) for o in outputs)
+        + _bytes(3, f"{op}_{outputs[0]}")
+        + _bytes(4, op)
+        + b"".join(_bytes(5, attribute(k, v)) for k, v in attributes.items())
+    )
+
+
+def value(name, elements, shape):
+    dims = b"".join(_bytes(1, _bytes(2, d) if isinstance(d, str) else _number(1, d)) for d in shape)
+    return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, elements) + _bytes(2, dims)))
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=17):
+    graph = (
+        b"".join(_bytes(1, n) for n in nodes)
+        + _bytes(2, "small")
+        + b"".join(_bytes(5, t) for t in initializers)
+        + b"".join(_bytes(11, v) for v in inputs)
+        + b"".join(_bytes(12, v) for v in outputs)
+    )
+    return _number(1, 8) + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, opset))
+
+
+def perceptron(rows="batch", k=16, n=8):
+    """relu(x W + b): x [rows, k], W of (i - j) / 8, b of j: y [rows, n]."""
+    weights = [(i - j) / 8 for i in range(k) for j in range(n)]
+    return model(
+        [node("MatMul", ["x", "w"], ["xw"]), node("Add", ["xw", "b"], ["z"]), node("Relu", ["z"], ["y"])],
+        [value("x", FLOAT, [rows, k])],
+        [value("y", FLOAT, [rows, n])],
+        [tensor("w", [k, n], weights), tensor("b", [n], [float(j) for j in range(n)])],
+    )

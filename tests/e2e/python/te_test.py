@@ -1,0 +1,347 @@
+"""Definitions and schedules in Python: every primitive keeps the meaning, what is wrong is said."""
+
+import threading
+import unittest
+
+import hone
+import numpy as np
+from hone import te
+
+RANDOM = np.random.default_rng(1)
+
+
+def matrices(m=24, n=40, k=32):
+    a = RANDOM.standard_normal((m, k)).astype(np.float32)
+    b = RANDOM.standard_normal((k, n)).astype(np.float32)
+    return a, b
+
+
+class Matmul:
+    """C = A B with a stage behind it, D = max(C, 0), and its schedule."""
+
+    def __init__(self, m=24, n=40, k=32):
+        self.A = te.placeholder((m, k), name="A")
+        self.B = te.placeholder((k, n), name="B", constant=True)
+        self.k = te.reduce_axis(k, name="k")
+        self.C = te.compute((m, n), lambda i, j: te.sum(self.A[i, self.k] * self.B[self.k, j], axis=self.k), name="C")
+        self.D = te.compute((m, n), lambda i, j: te.maximum(self.C[i, j], 0), name="D")
+        self.s = te.Schedule(self.D, inputs=[self.A, self.B])
+        self.a, self.b = matrices(m, n, k)
+
+    def check(self, test):
+        got = hone.build(self.s, threads=2)(self.a, self.b)
+        np.testing.assert_allclose(got, np.maximum(self.a @ self.b, 0), rtol=1e-4, atol=1e-5)
+        self.lowered = hone.lower(self.s)
+        return self
+
+
+class Primitives(unittest.TestCase):
+    """One test a primitive, called as its method."""
+
+    def setUp(self):
+        self.m = Matmul()
+        self.s, self.C, self.D = self.m.s, self.m.C, self.m.D
+        self.i, self.j, self.k = self.s.loops(self.C)
+
+    def tearDown(self):
+        self.m.check(self)
+
+    def test_nothing(self):
+        self.assertEqual(self.s.steps, "")
+        self.assertEqual([loop.extent for loop in self.s.loops(self.C)], [24, 40, 32])
+        self.assertIn("C[i, j] + A[i, k] * B[k, j]", str(self.s))
+
+    def test_split(self):
+        outer, inner = self.s.split(self.i, 7)
+        self.assertEqual((outer.extent, inner.extent), (4, 7))
+        self.assertEqual([loop.extent for loop in self.s.split(self.k, [1, 4, 4])], [2, 4, 4])
+        self.assertEqual(self.s.steps.splitlines()[0], "split(i, 7) -> i_o, i_i")
+
+    def test_split_parts(self):
+        outer, inner = self.s.split_parts(self.j, 3)
+        self.assertEqual((outer.extent, inner.extent), (3, 14))
+
+    def test_tile(self):
+        self.assertEqual([loop.extent for loop in self.s.tile(self.i, self.j, 8, 16)], [3, 3, 8, 16])
+
+    def test_fuse(self):
+        self.assertEqual(self.s.fuse(self.i, self.j).extent, 24 * 40)
+
+    def test_reorder(self):
+        self.s.reorder(self.k, self.i, self.j)
+        self.assertEqual([loop.extent for loop in self.s.loops(self.C)], [32, 24, 40])
+
+    def test_vectorize(self):
+        self.s.reorder(self.k, self.j)
+        self.s.vectorize(self.s.split(self.j, 16)[1])
+
+    def test_unroll(self):
+        self.s.unroll(self.s.split(self.k, 4)[1])
+
+    def test_parallel(self):
+        self.s.parallel(self.i)
+
+    def test_compute_at(self):
+        self.s.compute_at(self.C, self.s.loop(self.D, "i"))
+
+    def test_reverse_compute_at(self):
+        self.s.reverse_compute_at(self.D, self.j)
+
+    def test_compute_inline(self):
+        self.s.compute_inline(self.s.cache_read(self.m.A, self.C, "workspace"))
+
+    def test_reverse_compute_inline(self):
+        copied = self.s.cache_write(self.C, "workspace")
+        self.s.reverse_compute_inline(self.D)
+        self.assertIsInstance(copied, te.Block)
+
+    def test_cache_read(self):
+        cached = self.s.cache_read("A", self.C, "stack")
+        self.s.compute_at(cached, self.i)
+        self.assertNotEqual(cached.buffer, "A")
+
+    def test_cache_write(self):
+        copy = self.s.cache_write(self.D, "stack")
+        self.s.compute_at(self.D, self.s.loops(copy)[0])
+
+    def test_pad(self):
+        self.assertGreaterEqual(len(self.s.pad(self.C, [16, 16, 1])), 1)
+
+    def test_decompose_reduction(self):
+        self.s.decompose_reduction(self.C, self.k)
+
+    def test_rfactor(self):
+        outer, inner = self.s.split(self.k, 8)
+        self.assertIsInstance(self.s.rfactor(self.C, inner), te.Block)
+
+    def test_transform_layout(self):
+        self.s.transform_layout(self.m.B, "MN8n", "MN")
+
+    def test_set_scope(self):
+        self.s.compute_at(self.C, self.s.loop(self.D, "i"))
+        self.s.set_scope(self.C, "stack")
+
+    def test_storage_align(self):
+        self.s.storage_align(self.C, 0, 32, 8)
+
+    def test_double_buffer(self):
+        cached = self.s.cache_read(self.m.A, self.C, "stack")
+        self.s.compute_at(cached, self.s.split(self.k, 8)[0])
+        self.s.double_buffer(cached)
+
+    def test_prepack(self):
+        self.s.prepack(self.s.cache_read(self.m.B, self.C, "workspace"))
+
+    def test_annotate(self):
+        self.s.annotate(self.k, "prefetch", 4)
+        self.s.annotate("vector_bits", 256)
+
+    def test_bind_and_tensorize_refuse_what_does_not_fit(self):
+        with self.assertRaisesRegex(hone.BadInput, "tensorize"):
+            self.s.tensorize(self.C, self.k, "dot_u8_s8_s32")
+        with self.assertRaisesRegex(hone.BadInput, "bind: "):
+            self.s.bind(self.k, "thread")
+        with self.assertRaisesRegex(ValueError, "block, thread and warp"):
+            self.s.bind(self.i, "vthread")
+
+    def test_each_primitive_has_a_test(self):
+        methods = {n for n in dir(te.Schedule) if not n.startswith("_")} - {"loops", "loop", "steps"}
+        tested = {n[len("test_"):] for n in dir(self) if n.startswith("test_")}
+        self.assertEqual(methods - tested - {"bind", "tensorize"}, set())
+
+
+class Schedules(unittest.TestCase):
+    def test_int8_products_by_the_dot_product(self):
+        A = te.placeholder((8, 64), name="A", dtype="uint8")
+        B = te.placeholder((16, 64), name="B", dtype="int8")
+        k = te.reduce_axis(64, name="k")
+        C = te.compute(
+            (8, 16), lambda i, j: te.sum(A[i, k].astype("int32") * B[j, k].astype("int32"), axis=k), name="C"
+        )
+        s = te.Schedule(C, inputs=[A, B])
+        i, j, k = s.loops(C)
+        ko, ki = s.split(k, 4)
+        s.reorder(ko, j, ki)
+        packed = s.cache_read(B, C, "workspace")
+        a = RANDOM.integers(0, 255, (8, 64), dtype=np.uint8)
+        b = RANDOM.integers(-128, 127, (16, 64), dtype=np.int8)
+        np.testing.assert_array_equal(hone.build(s)(a, b), a.astype(np.int32) @ b.astype(np.int32).T)
+        self.assertIsInstance(packed, te.Block)
+
+    def test_a_gpu_s_text(self):
+        m = Matmul()
+        m.s.compute_at(m.C, m.s.loop(m.D, "j"))
+        m.s.set_scope(m.C, "stack")
+        m.s.bind(m.s.loop(m.D, "i"), "block")
+        m.s.bind(m.s.loop(m.D, "j"), "thread")
+        self.assertIn("__global__", hone.source(m.s, "cuda", "cuda -arch=sm_90"))
+        self.assertIn("__kernel", hone.source(m.s, "opencl", "opencl"))
+        with self.assertRaises(hone.BadInput):
+            hone.build(m.s, "cuda -arch=sm_90")
+
+    def test_texts(self):
+        m = Matmul()
+        self.assertIn("define", hone.source(m.s, "llvm"))
+        self.assertIn("ret", hone.source(m.s, "asm"))
+        self.assertIn("func kernel", hone.lower(m.s))
+        self.assertIn("func kernel", str(hone.build(m.s)))
+
+    def test_several_outputs(self):
+        x = te.placeholder((6,), name="x")
+        up = te.compute((6,), lambda i: x[i] + 1, name="up")
+        down = te.compute((6,), lambda i: x[i] - 1, name="down")
+        a = np.arange(6, dtype=np.float32)
+        one, other = hone.build(te.Schedule([up, down]))(a)
+        np.testing.assert_array_equal(one, a + 1)
+        np.testing.assert_array_equal(other, a - 1)
+
+    def test_threads_take_turns(self):
+        m = Matmul()
+        kernel = hone.build(m.s, threads=2)
+        wrong = []
+
+        def work(factor):
+            a = m.a * factor
+            for _ in range(100):
+                if not np.allclose(kernel(a, m.b), np.maximum(a @ m.b, 0), rtol=1e-4, atol=1e-4):
+                    wrong.append(factor)
+
+        threads = [threading.Thread(target=work, args=(f,)) for f in (np.float32(1), np.float32(-2), np.float32(3))]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+        self.assertGreater(kernel.time(m.a, m.b, repeats=2), 0)
+
+    def test_what_another_schedule_has_is_refused(self):
+        one, two = Matmul(), Matmul()
+        loop = two.s.loops(two.C)[0]
+        for call in (lambda: one.s.split(loop, 2), lambda: one.s.compute_inline(two.s["C"]), lambda: one.s["E"]):
+            with self.assertRaises(hone.BadInput):
+                call()
+        steps = one.s.steps
+        with self.assertRaisesRegex(hone.BadInput, "vectorize: loop 'k'.*"):
+            one.s.vectorize(one.s.loop(one.C, "k"))
+        self.assertEqual(one.s.steps, steps)
+
+
+class Expressions(unittest.TestCase):
+    def of(self, body, *arrays, dtype=None):
+        """What the elementwise body gives for arrays."""
+        inputs = [te.placeholder(a.shape, name=f"x{n}", dtype=str(a.dtype)) for n, a in enumerate(arrays)]
+        out = te.compute(arrays[0].shape, lambda i: body(*(x[i] for x in inputs)), name="out")
+        return hone.build(te.Schedule(out, inputs=inputs), threads=1)(*arrays)
+
+    def test_arithmetic(self):
+        x = np.array([-2.5, -1, 0.25, 3], np.float32)
+        y = np.array([2, -4, 0.5, 1], np.float32)
+        np.testing.assert_allclose(self.of(lambda a, b: (a + b) * 2 - a / b + (1 - a) - -b, x, y),
+                                   (x + y) * 2 - x / y + (1 - x) + y, rtol=1e-6)
+        np.testing.assert_array_equal(self.of(lambda a, b: te.minimum(te.maximum(a, b), 1.5), x, y),
+                                      np.minimum(np.maximum(x, y), 1.5))
+        n = np.array([-7, -1, 0, 9], np.int32)
+        np.testing.assert_array_equal(self.of(lambda a: a // 4, n), n // 4)
+        np.testing.assert_array_equal(self.of(lambda a: a % 4, n), n % 4)
+        np.testing.assert_array_equal(self.of(lambda a: 3 - a, n), 3 - n)
+
+    def test_functions(self):
+        x = np.array([0.1, 0.5, 1, 2.5], np.float32)
+        functions = (
+            (te.exp, np.exp), (te.log, np.log), (te.sqrt, np.sqrt), (te.tanh, np.tanh), (te.sin, np.sin),
+            (te.cos, np.cos), (te.atan, np.arctan), (te.abs, np.abs), (te.round, np.rint),
+        )
+        for ours, theirs in functions:
+            np.testing.assert_allclose(self.of(lambda a: ours(a), x), theirs(x), rtol=1e-5)
+        erf = [0.1124629, 0.5204999, 0.8427008, 0.999593]
+        np.testing.assert_allclose(self.of(lambda a: te.erf(a), x), erf, rtol=1e-4)
+
+    def test_conditions(self):
+        x = np.array([-2, -1, 0, 3], np.float32)
+        np.testing.assert_array_equal(
+            self.of(lambda a: te.where((a >= -1) & ~(a == 0) | (a < -1.5), a, 7), x), [-2, -1, 7, 3])
+        out = self.of(lambda a: (a > 0) | (a != -1), x)
+        self.assertEqual(out.dtype, np.bool_)
+        np.testing.assert_array_equal(out, [True, False, True, True])
+
+    def test_types(self):
+        x = np.array([0, 1, 127, 255], np.uint8)
+        np.testing.assert_array_equal(self.of(lambda a: a.astype("float32") / 2, x), x / np.float32(2))
+        for name in ("float16", "float64", "int8", "int16", "int64", "uint16", "uint32"):
+            got = self.of(lambda a: a.astype("int32").astype(name), x[:3])
+            self.assertEqual(got.dtype, name)
+            np.testing.assert_array_equal(got, x[:3].astype(name))
+
+    def test_indices_that_are_data_are_checked_while_it_runs(self):
+        x = te.placeholder((4,), name="x")
+        at = te.placeholder((3,), name="at", dtype="int64")
+        kernel = hone.build(te.Schedule(te.compute((3,), lambda i: x[at[i]], name="y"), inputs=[x, at]))
+        values = np.arange(4, dtype=np.float32)
+        np.testing.assert_array_equal(kernel(values, np.array([3, 0, 2])), [3, 0, 2])
+        for wrong in (4, -1, 2**62):
+            with self.assertRaisesRegex(hone.BadInput, "bounds"):
+                kernel(values, np.array([0, wrong, 0]))
+
+    def test_indices_of_several_dimensions_are_bounded(self):
+        x = te.placeholder((3, 4), name="x")
+        at = te.placeholder((3,), name="at", dtype="int32")
+        with self.assertRaisesRegex(hone.BadInput, r"x\[i, s64\(at\[i\]\)\] is not known to lie"):
+            te.Schedule(te.compute((3,), lambda i: x[i, at[i]], name="y"))
+        bounded = te.compute((3,), lambda i: x[i, te.minimum(te.maximum(at[i], 0), 3)], name="y")
+        kernel = hone.build(te.Schedule(bounded, inputs=[x, at]))
+        values = np.arange(12, dtype=np.float32).reshape(3, 4)
+        np.testing.assert_array_equal(kernel(values, np.array([3, 9, -2], np.int32)), [3, 7, 8])
+        # Beyond a row, and not beyond the tensor.
+        with self.assertRaisesRegex(hone.BadInput, "out of bounds"):
+            te.Schedule(te.compute((2,), lambda i: x[i, 4], name="y"))
+        with self.assertRaisesRegex(hone.BadInput, "is not known to lie|out of bounds"):
+            te.Schedule(te.compute((2, 4), lambda i, j: x[i, j + 1], name="y"))
+
+    def test_what_is_wrong_is_said(self):
+        x = te.placeholder((4,), name="x")
+        n = te.placeholder((4,), name="n", dtype="int8")
+        k = te.reduce_axis(4, name="k")
+
+        def stage(body, shape=(4,)):
+            return lambda: te.compute(shape, body, name="y")
+
+        for call, error, text in (
+            (stage(lambda i: x[i] + n[i]), TypeError, "float32 and int8.*astype"),
+            (stage(lambda i: n[i] / 2), TypeError, "// and %"),
+            (stage(lambda i: x[i] // 2), TypeError, "float32"),
+            (stage(lambda i: n[i] + 200), ValueError, "200 is no int8"),
+            (stage(lambda i: n[i] + 0.5), TypeError, "0.5 is no int8"),
+            (stage(lambda i: n[i] // 0), ValueError, "division by 0"),
+            (stage(lambda i: te.exp(n[i])), TypeError, "floats"),
+            (stage(lambda i: x), TypeError, "index it"),
+            (stage(lambda i: "x"), TypeError, "not of str"),
+            (stage(lambda i: te.sum(x[k], axis=k) + 1), TypeError, "reduction stands alone|unsupported operand"),
+            (stage(lambda i: te.sum(x[k], axis=[])), ValueError, "no axis"),
+            (stage(lambda i: te.sum(x[k], axis=i)), TypeError, ""),
+            (stage(lambda i: x[i] if i < 2 else 0), TypeError, "te.where"),
+            (stage(lambda i: x[i, i]), hone.BadInput, "1 dimensions, not 2"),
+            (stage(lambda i: x[x[i]]), TypeError, "whole number"),
+            (stage(lambda i: te.where(x[i], 1.0, 0.0)), TypeError, "by a bool"),
+            (stage(lambda i: x[i] & x[i]), TypeError, "combine bools"),
+            (stage(lambda i: x[i], (0,)), hone.BadInput, "at least 1"),
+            (stage(lambda i: x[i], (2**62, 2**62)), hone.BadInput, ""),
+            (stage(lambda i: 1 / 0), ZeroDivisionError, ""),
+            (lambda: te.placeholder((4, -1)), ValueError, "extent of -1"),
+            (lambda: te.placeholder((4,), dtype="complex64"), hone.BadInput, "complex64"),
+            (lambda: te.reduce_axis(0), ValueError, "extent of 0"),
+            (lambda: te.Schedule([]), ValueError, "no output"),
+            (lambda: te.Schedule(x), ValueError, "not computed"),
+            (lambda: te.Schedule(te.compute((4,), lambda i: x[i], name="y"), inputs=[n]), hone.BadInput, "x"),
+            (lambda: te.Schedule(te.compute((4,), lambda i: x[i + 1], name="y")), hone.BadInput, "out of bounds"),
+            (lambda: list(x), TypeError, "no elements"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                call()
+        kernel = hone.build(te.Schedule(te.compute((4,), lambda i: x[i] * 2, name="y")))
+        for arguments in ([], [np.zeros(5, np.float32)], [np.zeros(4)]):
+            with self.assertRaises((TypeError, ValueError)):
+                kernel(*arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()

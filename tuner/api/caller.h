@@ -1,0 +1,50 @@
+// Who calls libhone, and what he wants to hear.
+#pragma once
+
+#include <mutex>
+#include <ostream>
+#include <streambuf>
+#include <string>
+
+#include "tuner/api/hone_compiler.h"
+#include "tuner/progress.h"
+
+namespace hone::api {
+
+/// The caller's functions, as many as his version of the struct has. Calls them one at a time.
+class Caller {
+ public:
+  /// Null: nobody listens.
+  explicit Caller(const HoneCall* call);
+
+  void line(const std::string& text);
+  void progress(const HoneProgress& p);
+  void progress(const Snapshot& s);
+  int stops();
+
+ private:
+  HoneCall call_{};
+  std::mutex mutex_;
+};
+
+/// Hands over what is written, line by line.
+class LineBuffer : public std::streambuf {
+ public:
+  explicit LineBuffer(Caller& caller) : caller_(caller) {}
+  /// What no line end followed, too.
+  ~LineBuffer() override;
+
+ private:
+  int overflow(int c) override;
+
+  Caller& caller_;
+  std::string line_;
+};
+
+/// A stream whose lines the caller hears.
+class CallerStream final : private LineBuffer, public std::ostream {
+ public:
+  explicit CallerStream(Caller& caller) : LineBuffer(caller), std::ostream(static_cast<LineBuffer*>(this)) {}
+};
+
+}  // namespace hone::api

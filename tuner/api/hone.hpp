@@ -1,0 +1,277 @@
+// hone.h and hone_compiler.h for C++17: what fails throws hone::Error, what is opened is closed.
+//
+//   hone::compile("resnet18.onnx", "resnet18.so", {"--threads=4"});
+//   hone::Model model("resnet18.so");
+//   hone::Pool pool(4);
+//   std::vector<hone::Tensor> outputs = model.run({hone::Tensor(model.input(0))}, pool);
+#ifndef HONE_HPP
+#define HONE_HPP
+
+#include <hone_compiler.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hone {
+
+/// What a function of the library says; `code` is one of hone.h's or hone_compiler.h's.
+class Error : public std::runtime_error {
+ public:
+  Error(int32_t code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  int32_t code() const noexcept { return code_; }
+
+ private:
+  int32_t code_;
+};
+
+/// Throws the library's last error unless `code` is HONE_OK.
+inline void check(int32_t code) {
+  if (code != HONE_OK) throw Error(code, hone_last_error());
+}
+
+/// What a caller wants to hear of a build or a search; functions may be empty. They may throw: the call ends then, as
+/// if the user had asked to stop, and what was thrown is thrown again.
+struct Listener {
+  std::function<void(const char* line)> line;
+  std::function<void(const HoneProgress& progress)> progress;
+  std::function<int()> stops;  ///< how often the user has asked to stop
+};
+
+namespace internal {
+
+class Call {
+ public:
+  explicit Call(const Listener& listener) : listener_(listener) {
+    call_ = {sizeof call_, this,
+             [](void* self, const char* line) { static_cast<Call*>(self)->guarded(&Listener::line, line); },
+             [](void* self, const HoneProgress* p) { static_cast<Call*>(self)->guarded(&Listener::progress, *p); },
+             [](void* self) { return static_cast<Call*>(self)->stops(); }};
+  }
+  const HoneCall* get() const { return &call_; }
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  template <class Function, class Argument>
+  void guarded(Function Listener::*function, const Argument& argument) {
+    if (thrown_ || !(listener_.*function)) return;
+    try {
+      (listener_.*function)(argument);
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+  }
+  int stops() {
+    if (thrown_) return 2;
+    if (!listener_.stops) return 0;
+    try {
+      return listener_.stops();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return 2;
+    }
+  }
+
+  const Listener& listener_;
+  HoneCall call_{};
+  std::exception_ptr thrown_;
+};
+
+class Options {
+ public:
+  explicit Options(const std::vector<std::string>& texts) {
+    for (const std::string& t : texts) pointers_.push_back(t.c_str());
+  }
+  const char* const* data() const { return pointers_.data(); }
+  int32_t size() const { return static_cast<int32_t>(pointers_.size()); }
+
+ private:
+  std::vector<const char*> pointers_;
+};
+
+/// Calls `f(char** output)`; the output as a string.
+template <class F>
+std::string text_of(const F& f) {
+  char* text = nullptr;
+  const int32_t code = f(&text);
+  const std::unique_ptr<char, void (*)(char*)> owner(text, &hone_free_text);
+  check(code);
+  return text ? text : "";
+}
+template <class F>
+std::string text_of(const Listener& listener, const F& f) {
+  Call call(listener);
+  try {
+    std::string text = text_of([&](char** output) { return f(call.get(), output); });
+    call.rethrow();
+    return text;
+  } catch (const Error&) {
+    call.rethrow();
+    throw;
+  }
+}
+
+}  // namespace internal
+
+/// Builds the ONNX file `model` to a shared object with tensorc's options: its description as JSON.
+inline std::string compile(const std::string& model, const std::string& artifact,
+                           const std::vector<std::string>& options = {}, const Listener& listener = {}) {
+  const internal::Options o(options);
+  return internal::text_of(listener, [&](const HoneCall* call, char** output) {
+    return hone_compile(model.c_str(), artifact.c_str(), o.data(), o.size(), call, output);
+  });
+}
+/// The same of one operator, `dense(m=128,n=768,k=768)`.
+inline std::string compile_operator(const std::string& workload, const std::string& artifact,
+                                    const std::vector<std::string>& options = {}, const Listener& listener = {}) {
+  const internal::Options o(options);
+  return internal::text_of(listener, [&](const HoneCall* call, char** output) {
+    return hone_compile_operator(workload.c_str(), artifact.c_str(), o.data(), o.size(), call, output);
+  });
+}
+/// Tunes what tuner's options say: the outcome as JSON.
+inline std::string tune(const std::vector<std::string>& options, const Listener& listener = {}) {
+  const internal::Options o(options);
+  return internal::text_of(listener, [&](const HoneCall* call, char** output) {
+    return hone_tune(o.data(), o.size(), call, output);
+  });
+}
+/// What a command of tophub prints: {"best", "--task=dense", "--json"}.
+inline std::string tophub(const std::vector<std::string>& words) {
+  const internal::Options o(words);
+  return internal::text_of([&](char** output) { return hone_tophub(o.data(), o.size(), output); });
+}
+
+/// A row-major tensor with memory of its own, on the CPU.
+class Tensor {
+ public:
+  /// Of a parameter's type, or another one; its elements are zero. std::bad_alloc.
+  explicit Tensor(const HoneParam& p) : Tensor(p.plain.dtype, {p.plain.shape, p.plain.shape + p.plain.ndim}) {}
+  Tensor(DLDataType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(std::move(shape)) {
+    bytes_ = static_cast<size_t>(dtype.bits / 8) * dtype.lanes;
+    for (const int64_t extent : shape_) bytes_ *= static_cast<size_t>(extent);
+    constexpr size_t kAlignment = 64;
+    data_.reset(std::aligned_alloc(kAlignment, (bytes_ + kAlignment) / kAlignment * kAlignment));
+    if (!data_) throw std::bad_alloc();
+    std::memset(data_.get(), 0, bytes_);
+  }
+
+  DLDataType dtype() const { return dtype_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  size_t bytes() const { return bytes_; }
+  /// std::invalid_argument where elements of this size are not what it has.
+  template <class T>
+  T* data() {
+    if (sizeof(T) * 8 != size_t{dtype_.bits} * dtype_.lanes)
+      throw std::invalid_argument("elements of " + std::to_string(dtype_.bits) + " bits, asked for as " +
+                                  std::to_string(sizeof(T) * 8));
+    return static_cast<T*>(data_.get());
+  }
+  template <class T>
+  const T* data() const {
+    return const_cast<Tensor*>(this)->data<T>();
+  }
+  /// For hone_run; lives as long as the tensor, and does not move with it.
+  DLTensor view() const {
+    DLTensor t{};
+    t.data = data_.get();
+    t.device = {kDLCPU, 0};
+    t.ndim = static_cast<int32_t>(shape_.size());
+    t.dtype = dtype_;
+    t.shape = const_cast<int64_t*>(shape_.data());
+    return t;
+  }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  DLDataType dtype_;
+  std::vector<int64_t> shape_;
+  size_t bytes_ = 0;
+  std::unique_ptr<void, Free> data_;
+};
+
+/// Threads that calls divide their work among.
+class Pool {
+ public:
+  /// 0: one for each CPU that this thread may run on.
+  explicit Pool(int32_t threads = 0) : pool_(hone_pool_new(threads)) {
+    if (!pool_) throw Error(HONE_NO_THREADS, hone_last_error());
+  }
+  const HoneRuntime* get() const { return pool_.get(); }
+
+ private:
+  struct Free {
+    void operator()(HoneRuntime* p) const { hone_pool_free(p); }
+  };
+  std::unique_ptr<HoneRuntime, Free> pool_;
+};
+
+/// An artifact. Any number of threads may run it at once.
+class Model {
+ public:
+  explicit Model(const std::string& path) {
+    HoneModel* model = nullptr;
+    check(hone_open(path.c_str(), &model));
+    model_.reset(model);
+  }
+
+  int32_t input_count() const { return hone_input_count(model_.get()); }
+  int32_t output_count() const { return hone_output_count(model_.get()); }
+  /// std::out_of_range.
+  const HoneParam& input(int32_t index) const { return known(hone_input(model_.get(), index), index); }
+  const HoneParam& output(int32_t index) const { return known(hone_output(model_.get(), index), index); }
+
+  /// The outputs for these inputs, of the variant that they are for.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const { return run(inputs, nullptr); }
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs, const Pool& pool) const {
+    return run(inputs, pool.get());
+  }
+
+  HoneModel* get() const { return model_.get(); }
+
+ private:
+  struct Close {
+    void operator()(HoneModel* m) const { hone_close(m); }
+  };
+  static const HoneParam& known(const HoneParam* p, int32_t index) {
+    if (!p) throw std::out_of_range("the model has no tensor number " + std::to_string(index));
+    return *p;
+  }
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs, const HoneRuntime* pool) const {
+    std::vector<DLTensor> views;
+    for (const Tensor& t : inputs) views.push_back(t.view());
+    const std::vector<const DLTensor*> in = pointers(views);
+    const int32_t count = static_cast<int32_t>(in.size());
+    const int32_t variant = hone_find_variant(model_.get(), in.data(), count, pool);
+    if (variant < 0) throw Error(HONE_BAD_ARGUMENTS, hone_last_error());
+    std::vector<Tensor> outputs;
+    for (int32_t i = 0; i < output_count(); ++i)
+      outputs.emplace_back(*hone_variant_output(model_.get(), variant, i));
+    std::vector<DLTensor> out_views;
+    for (const Tensor& t : outputs) out_views.push_back(t.view());
+    const std::vector<const DLTensor*> out = pointers(out_views);
+    check(hone_run(model_.get(), in.data(), count, out.data(), output_count(), pool));
+    return outputs;
+  }
+  static std::vector<const DLTensor*> pointers(const std::vector<DLTensor>& tensors) {
+    std::vector<const DLTensor*> out;
+    for (const DLTensor& t : tensors) out.push_back(&t);
+    return out;
+  }
+
+  std::unique_ptr<HoneModel, Close> model_;
+};
+
+}  // namespace hone
+
+#endif

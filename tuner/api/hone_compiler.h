@@ -1,0 +1,86 @@
+/* libhone: builds models and operators, tunes them and asks the tophub, as the programs tensorc, tuner and tophub do.
+   It has hone.h, too: what was built is opened and run by the same library. C11 and C++.
+
+   Options are the programs' flags, each a word of its own: "--target=llvm", "--bind=batch=1"; `tensorc --help` and its
+   like list them. Functions return HONE_OK or another code, and hone_last_error says what is wrong in words. Any number
+   of threads may call at once. While a function runs, no other thread may change the environment (setenv). The child of
+   a fork() may open and run artifacts, but not build or tune. */
+#ifndef HONE_COMPILER_H
+#define HONE_COMPILER_H
+
+#include <hone.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Codes beyond those of hone.h, what the programs' exit codes say. */
+enum {
+  HONE_BAD_INPUT = 32,    /* an option, a model or a workload: what, where, and what is allowed */
+  HONE_NO_DEVICE = 33,    /* the target is fine, but no device serves it */
+  HONE_ALL_FAILED = 34,   /* every candidate failed */
+  HONE_BAD_DATABASE = 35, /* it could not be read or written */
+  HONE_STOPPED = 36,      /* HoneCall.stops said so; what was measured is kept */
+  HONE_INTERNAL = 37      /* a bug of Hone; the text says how to report it */
+};
+
+/* Of these functions and structs. Programs that were compiled with an older version go on working: structs grow at
+   their ends, and say how large they are. */
+#define HONE_COMPILER_VERSION 1
+HONE_API int32_t hone_compiler_version(void);
+/* The library's own: "0.1.0". */
+HONE_API const char* hone_version(void);
+
+/* How far a call is. */
+typedef struct HoneProgress {
+  size_t size;            /* of this struct, as the library knows it */
+  const char* what;       /* "compiling kernels", "measuring"; lives as long as the call of HoneCall.progress */
+  uint64_t done, all;     /* kernels, trials */
+  double best_gflops;     /* of tuning: of the best so far, of several workloads together; 0: there is none */
+  double seconds;         /* of tuning several workloads: one run of all with their best; 0: not known */
+  double default_seconds; /* and with their defaults */
+  double seconds_left;    /* below 0: not known */
+} HoneProgress;
+
+/* What a caller wants to hear; any function may be null. All are called during the call, one at a time, on the thread
+   that called or on one of the library's. They must not throw. */
+typedef struct HoneCall {
+  size_t size; /* sizeof(HoneCall) */
+  void* data;  /* handed to the functions */
+  /* What the programs say on stderr, line by line: what was assumed, which configs were found. */
+  void (*line)(void* data, const char* line);
+  void (*progress)(void* data, const HoneProgress* progress);
+  /* How often the user has asked to stop, asked every now and then: with 1 a search confirms what it found, within some
+     seconds, with 2 it ends at once; a build ends with 1. */
+  int32_t (*stops)(void* data);
+} HoneCall;
+
+/* Builds the ONNX file `model` to a shared object at `artifact` (and a C header beside it), which hone_open opens, with
+   options of tensorc. `call` may be null. `*output`: the model's description as JSON (inputs, outputs, layers with
+   their workloads, configs and where these are from), or null where this fails; to be freed by hone_free_text. `output`
+   may be null. */
+HONE_API int32_t hone_compile(const char* model, const char* artifact, const char* const* options, int32_t count,
+                              const HoneCall* call, char** output);
+/* The same of one operator: `workload` is its canonical text, "dense(m=128,n=768,k=768)". Without a description:
+   `*output` is what options like --bench print. */
+HONE_API int32_t hone_compile_operator(const char* workload, const char* artifact, const char* const* options,
+                                       int32_t count, const HoneCall* call, char** output);
+
+/* Tunes what options of tuner say ("--model=m.onnx", "--task=conv2d", "--trials=500"), on this machine (with the
+   programs tracker and device-agent, which must lie in the folder bin beside the library's) or, with --tracker, on a
+   fleet. `*output`: the outcome as JSON. What is measured is in the database at once. */
+HONE_API int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* call, char** output);
+
+/* A command of tophub: {"best", "--task=dense", "--json"}, {"list", "--json"}, {"import", "records.jsonl"}. `*output`:
+   what it prints. */
+HONE_API int32_t hone_tophub(const char* const* words, int32_t count, char** output);
+
+/* Null does nothing. */
+HONE_API void hone_free_text(char* text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

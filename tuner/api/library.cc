@@ -1,0 +1,166 @@
+// The functions of hone_compiler.h: each is a program's command with the caller's words.
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/cli.h"
+#include "base/log.h"
+#include "compiler/api/last_error.h"
+#include "compiler/build/build.h"
+#include "compiler/cli/tensorc_flags.h"
+#include "tuner/api/caller.h"
+#include "tuner/api/no_signals.h"
+#include "tuner/cli/tophub_hooks.h"
+#include "tuner/cli/tuner_flags.h"
+
+namespace hone::api {
+namespace {
+
+// Ends a build.
+struct Stopped {};
+
+// A command line.
+class Words {
+ public:
+  Words(const char* program, std::vector<std::string> before, const char* const* more, int32_t count)
+      : words_(std::move(before)) {
+    words_.insert(words_.begin(), program);
+    HONE_USER_CHECK(count >= 0 && (count == 0 || more)) << count << " options, and no list of them";
+    for (int32_t i = 0; i < count; ++i) {
+      HONE_USER_CHECK(more[i]) << "option " << i << " is null";
+      words_.emplace_back(more[i]);
+    }
+    for (const std::string& w : words_) pointers_.push_back(w.c_str());
+  }
+  int count() const { return static_cast<int>(pointers_.size()); }
+  const char* const* argv() const { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<const char*> pointers_;
+};
+
+int32_t code_of(int exit_code) {
+  switch (exit_code) {
+    case kExitDone: return HONE_OK;
+    case kExitUsage: return HONE_BAD_INPUT;
+    case kExitNoDevice: return HONE_NO_DEVICE;
+    case kExitAllFailed: return HONE_ALL_FAILED;
+    case kExitDatabase: return HONE_BAD_DATABASE;
+    case kExitInterrupted: return HONE_STOPPED;
+    default: return HONE_INTERNAL;
+  }
+}
+
+// Runs a command, whose output is handed over also where it ends with HONE_STOPPED. Nothing is thrown.
+template <class F>
+int32_t call(char** output, const F& command) {
+  if (output) *output = nullptr;
+  try {
+    const NoSignals none;
+    init_library_log("hone");
+    std::ostringstream out;
+    const CommandEnd end = command(out);
+    const int32_t code = code_of(end.code);
+    if (code == HONE_OK || code == HONE_STOPPED) {
+      // What --help says is output, too.
+      const std::string text = out.str() + (code == HONE_OK ? end.text : "");
+      if (output && !(*output = strdup(text.c_str()))) throw std::bad_alloc();
+    }
+    return code == HONE_OK ? code : hone_fail(code, "%s", end.text.c_str());
+  } catch (const UserError& e) {
+    return hone_fail(HONE_BAD_INPUT, "%s", e.what());
+  } catch (const std::bad_alloc&) {
+    return hone_fail(HONE_NO_MEMORY, "not enough memory");
+  } catch (const std::exception& e) {
+    return hone_fail(HONE_INTERNAL, "internal error: %s; this is a bug: please report it with this text", e.what());
+  } catch (...) {
+    return hone_fail(HONE_INTERNAL, "internal error: something unknown was thrown; this is a bug");
+  }
+}
+
+int32_t build(const std::vector<std::string>& what, const char* artifact, const char* const* options, int32_t count,
+              const HoneCall* given, char** output) {
+  return call(output, [&](std::ostream& out) {
+    HONE_USER_CHECK(artifact && *artifact) << "there is no path for the artifact";
+    Caller caller(given);
+    CallerStream err(caller);
+    std::vector<std::string> words = what;
+    words.insert(words.end(), {"-o", artifact});
+    const Words line("tensorc", words, options, count);
+    CLI::App app;
+    TensorcOptions o;
+    const OperatorTable operators = standard_operators();
+    add_tensorc_flags(app, operators, o);
+    o.progress = [&](std::string_view doing, size_t done, size_t all) {
+      const std::string text(doing);
+      caller.progress(
+          {.size = sizeof(HoneProgress), .what = text.c_str(), .done = done, .all = all, .seconds_left = -1});
+      if (caller.stops() > 0) throw Stopped();
+    };
+    return run_command(app, line.count(), line.argv(), [&]() -> Status {
+      try {
+        return run_tensorc(operators, o, out, err);
+      } catch (const Stopped&) {
+        return interrupted_error("stopped; nothing was written");
+      }
+    });
+  });
+}
+
+}  // namespace
+}  // namespace hone::api
+
+using namespace hone;  // NOLINT(google-build-using-namespace): below are C functions, which have none
+
+int32_t hone_compiler_version(void) { return HONE_COMPILER_VERSION; }
+
+const char* hone_version(void) {
+  static const std::string version = hone::hone_version();
+  return version.c_str();
+}
+
+int32_t hone_compile(const char* model, const char* artifact, const char* const* options, int32_t count,
+                     const HoneCall* call, char** output) {
+  if (!model || !*model) return hone_fail(HONE_BAD_INPUT, "there is no path of a model");
+  return api::build({model, "--json"}, artifact, options, count, call, output);
+}
+
+int32_t hone_compile_operator(const char* workload, const char* artifact, const char* const* options, int32_t count,
+                              const HoneCall* call, char** output) {
+  if (!workload || !*workload) return hone_fail(HONE_BAD_INPUT, "there is no workload");
+  return api::build({"--workload", workload, "--emit", "so"}, artifact, options, count, call, output);
+}
+
+int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* given, char** output) {
+  return api::call(output, [&](std::ostream& out) {
+    api::Caller caller(given);
+    api::CallerStream err(caller);
+    const api::Words line("tuner", {"--json"}, options, count);
+    CLI::App app;
+    TunerFlags f;
+    const OperatorTable operators = standard_operators();
+    add_tuner_flags(app, operators, f);
+    TunerIo io{out, err};
+    io.interrupts = [&] { return caller.stops(); };
+    io.on_progress = [&](const Snapshot& s) { caller.progress(s); };
+    return run_command(app, line.count(), line.argv(), [&] { return tune(operators, f, io); });
+  });
+}
+
+int32_t hone_tophub(const char* const* words, int32_t count, char** output) {
+  return api::call(output, [&](std::ostream& out) {
+    const api::Words line("tophub", {}, words, count);
+    const OperatorTable operators = standard_operators();
+    db::CompilerHooks hooks = tophub_hooks(operators);
+    std::istringstream nothing;
+    hooks.in = &nothing;
+    return db::run_tophub(line.count(), line.argv(), hooks, out);
+  });
+}
+
+void hone_free_text(char* text) { free(text); }

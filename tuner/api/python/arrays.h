@@ -1,0 +1,43 @@
+// Arrays of Python as tensors of a call: numpy's, and what has DLPack.
+#pragma once
+
+#include <hone_compiler.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hone::python {
+
+/// What calls have copied since the model was opened.
+struct CopyCount {
+  uint64_t arrays = 0, bytes = 0;
+};
+
+/// A tensor of a call, and what keeps its memory.
+struct Argument {
+  pybind11::object owner;
+  std::vector<int64_t> shape;
+  DLTensor tensor{};  ///< row-major; its shape is `shape`
+};
+
+/// Of the tensor's elements.
+size_t bytes_of(const Argument& a);
+/// `float32`, `bool` …: DLPack's types by numpy's names.
+std::string name_of(DLDataType t);
+/// numpy's type of these elements. Without one of its own, bfloat16 is ml_dtypes', where that is installed, else
+/// uint16.
+pybind11::dtype numpy_type(DLDataType t);
+
+/// `x` for the parameter: numpy arrays and what has DLPack as they lie where they are row-major, else copied once;
+/// lists and numbers as arrays of the parameter's type. Throws TypeError for other types of elements and for other
+/// devices; extents are for the library to check, which knows all variants.
+Argument as_input(const pybind11::object& x, const HoneParam& p, CopyCount* copied);
+/// `x` for the parameter's result: a numpy array that can be written where it lies. Throws TypeError, ValueError.
+Argument as_output(const pybind11::object& x, const HoneParam& p);
+/// A new numpy array for it.
+Argument new_output(const HoneParam& p);
+
+}  // namespace hone::python

@@ -1,0 +1,21 @@
+"""Hone: a tensor compiler that tunes itself on the devices it compiles for.
+
+    model = hone.compile("resnet18.onnx", bind={"batch": 1})
+    scores = model(image)                     # numpy, or anything with DLPack
+    hone.tune("resnet18.onnx", bind={"batch": 1}, seconds=600)
+"""
+
+from hone import _hone, te
+from hone.building import compile
+from hone.errors import AllFailed, BadInput, DatabaseError, Error, InternalError, NoDevice
+from hone.model import Model, Report, TensorInfo, open
+from hone.table import Table
+from hone.te import build, lower, source
+from hone.tophub import Tophub, best
+from hone.tuning import Outcome, tune
+
+__version__ = _hone.version()
+__all__ = [
+    "AllFailed", "BadInput", "DatabaseError", "Error", "InternalError", "Model", "NoDevice", "Outcome", "Report",
+    "Table", "TensorInfo", "Tophub", "best", "build", "compile", "lower", "open", "source", "te", "tune",
+]

@@ -1,0 +1,108 @@
+"""From ONNX files and operators to models that run."""
+
+import os
+import shutil
+import tempfile
+
+from hone import _hone, options
+from hone.model import Model
+
+__all__ = ["compile"]
+
+
+def _is_workload(model):
+    return isinstance(model, str) and model.endswith(")") and "(" in model
+
+
+def _file_of(model, folder):
+    """The path of a model: itself, or a file of what it serializes to."""
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model)
+    content = model.SerializeToString() if hasattr(model, "SerializeToString") else model
+    if not isinstance(content, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a model is a path, an onnx.ModelProto or its bytes, not {type(model).__name__}")
+    path = os.path.join(folder, "model.onnx")
+    with open(path, "wb") as f:
+        f.write(content)
+    return path
+
+
+def compile(
+    model,
+    output=None,
+    *,
+    target="llvm",
+    bind=None,
+    shapes=None,
+    formats=None,
+    threads=None,
+    db=None,
+    quantize=None,
+    calibrate=None,
+    flags=(),
+    on_line=None,
+    on_progress=None,
+):
+    """Builds a model, or one operator, and opens it.
+
+    model: the path of an ONNX file, an ``onnx.ModelProto``, its bytes; or an operator's workload,
+        ``"dense(m=128,n=768,k=768)"``, whose weights are inputs.
+    output: where the shared object is to be kept (a C header comes to lie beside it); None: it is gone with the model.
+    target: ``"llvm"`` is this machine's CPU; another CPU's artifact can be built, not opened: None is returned then.
+    bind: numbers for named dimensions, ``{"batch": 1}``; several, ``{"batch": [1, 4]}``, make a variant of each.
+    shapes: of inputs, ``{"x": (1, 3, 224, 224)}``. formats: what callers pass, ``{"image": "u8:NHWC,scale=1/255"}``.
+    threads: that calls use; several make a variant of each. None: as many as there are CPUs.
+    db: the tophub with tuned configs; None: the user's. quantize="int8" and calibrate: as ``tensorc`` has them.
+    flags: more words of ``tensorc``, ``["--disable=fold_scales"]``.
+    on_line(str): what ``tensorc`` says on stderr. on_progress(dict): ``what``, ``done``, ``all``.
+
+    Raises hone.BadInput with every reason at once where the model is not supported. Ctrl-C ends it.
+    """
+    words = options.of_threads(threads) + options.flag("target", target) + options.flag("db", db) + list(flags)
+    folder = tempfile.mkdtemp(prefix="hone-")
+    try:
+        artifact = os.path.join(folder, "model.so") if output is None else os.fspath(output)
+        if _is_workload(model):
+            if bind or shapes or formats or quantize or calibrate:
+                raise TypeError("bind, shapes, formats, quantize and calibrate are of models, not of a workload")
+            _hone.compile_operator(model, artifact, words, on_line, on_progress)
+            build = None
+        else:
+            path = _file_of(model, folder)
+            words += options.of_model(bind, shapes, formats)
+            words += options.flag("quantize", quantize) + options.flag("calibrate", calibrate)
+            _hone.compile(path, artifact, words, on_line, on_progress)
+            build = _reports(path, words) if os.path.dirname(path) != folder else None
+        if not _is_here(artifact, target):
+            return None
+        count = None if threads is None or not hasattr(threads, "__index__") else int(threads)
+        return Model(artifact, count, build)
+    finally:
+        # What is mapped stays.
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_here(artifact, target):
+    if target == "llvm":
+        return True
+    try:
+        _hone.Model(artifact).close()
+    except Exception as e:  # hone.BadInput of a file for another processor
+        if getattr(e, "code", 0) == 18:
+            return False
+        raise
+    return True
+
+
+def _reports(model, words):
+    def build():
+        folder = tempfile.mkdtemp(prefix="hone-")
+        try:
+            page = os.path.join(folder, "report.html")
+            _hone.compile(model, os.path.join(folder, "model.so"), [*words, f"--report={page}"], None, None)
+            with open(page, encoding="utf-8") as f:
+                return f.read()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    return build

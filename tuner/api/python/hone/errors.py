@@ -1,0 +1,41 @@
+"""What can go wrong, in the words of the programs: what, where, and what is allowed."""
+
+__all__ = ["Error", "BadInput", "NoDevice", "AllFailed", "DatabaseError", "InternalError"]
+
+
+class Error(RuntimeError):
+    """A function of Hone failed. ``code`` is the C library's (``hone.h``, ``hone_compiler.h``)."""
+
+    code = 0
+
+
+class BadInput(Error, ValueError):
+    """An option, a model, a workload, a file or a tensor is not what it should be."""
+
+
+class NoDevice(Error):
+    """The target is fine, but no device serves it."""
+
+
+class AllFailed(Error):
+    """Every candidate of a search failed; the text has the count of each status and the first message."""
+
+
+class DatabaseError(Error):
+    """The tophub could not be read or written."""
+
+
+class InternalError(Error):
+    """A bug of Hone; the text says how to report it."""
+
+
+_CLASSES = {33: NoDevice, 34: AllFailed, 35: DatabaseError, 36: KeyboardInterrupt, 37: InternalError}
+_INPUT = {2, 16, 17, 18, 19, 32}  # of tensors, of artifacts' files, of options
+
+
+def error_of(code, text):
+    """The exception of the C library's code; for the extension module."""
+    # What is wrong with a tensor stands in the bits above.
+    error = _CLASSES.get(code, BadInput if code & 0xFF in _INPUT else Error)(text)
+    error.code = code
+    return error

@@ -1,0 +1,173 @@
+"""Models that run: what compile() and open() give."""
+
+import html
+import json
+import os
+import pathlib
+from typing import NamedTuple, Tuple
+
+from hone import _hone
+from hone.errors import BadInput
+from hone.table import Table
+
+__all__ = ["Model", "Report", "TensorInfo", "open"]
+
+
+class TensorInfo(NamedTuple):
+    """An input or an output: its name, numpy's name of its elements' type, and its extents."""
+
+    name: str
+    dtype: str
+    shape: Tuple[int, ...]
+
+
+class Report:
+    """The page of a built model: what a notebook shows. ``html`` is the whole document."""
+
+    def __init__(self, document):
+        self.html = document
+
+    def save(self, path):
+        """Writes the document to a file."""
+        pathlib.Path(path).write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self):
+        return f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="600" style="border:0"></iframe>'
+
+    def __repr__(self):
+        return f"<hone.Report, {len(self.html)} characters; .save(path) writes it>"
+
+
+class Model:
+    """An artifact that was opened: ``outputs = model(x)``.
+
+    Calls take numpy arrays, and whatever has DLPack (a torch tensor on the CPU), where they lie if they are row-major;
+    others are copied once, which ``stats`` counts. Elements must be of the input's type: nothing is converted but
+    lists and numbers. Any number of threads may call at once; the GIL is released meanwhile.
+    """
+
+    def __init__(self, path, threads=None, build=None):
+        """Opens the shared object at ``path``. ``threads``: of its calls; None: as many as it was built for."""
+        self._model = _hone.Model(os.fspath(path))
+        self._build = build  # makes a report
+        description = json.loads(self._model.json)
+        # Of several variants the first stands for all: the others differ in shapes and threads.
+        first = description["variants"][0] if "variants" in description else description
+        self._described = first.get("layers", [])
+        self._is_bool = {t["name"] for key in ("inputs", "outputs") for t in first.get(key, []) if t["dtype"] == "bool"}
+        if threads is None:
+            threads = max(self._model.workers(v) for v in range(self._model.variant_count))
+        self.threads = threads
+        self._pool = _hone.Pool(threads) if threads > 1 else None
+        self.inputs = self._infos(self._model.inputs(0))
+        self.outputs = self._infos(self._model.outputs(0))
+        self._profile = None
+
+    def _infos(self, params):
+        return tuple(TensorInfo(n, "bool" if n in self._is_bool else t, s) for n, t, s, _ in params)
+
+    def _arguments(self, args, kwargs):
+        if len(args) > len(self.inputs):
+            raise TypeError(f"the model takes {len(self.inputs)} inputs, given are {len(args)}")
+        given = dict(zip((t.name for t in self.inputs), args))
+        for name, value in kwargs.items():
+            if name in given:
+                raise TypeError(f"the input {name!r} is given twice")
+            given[name] = value
+        names = [t.name for t in self.inputs]
+        unknown = [n for n in given if n not in names]
+        missing = [n for n in names if n not in given]
+        if unknown or missing:
+            raise TypeError(
+                "; ".join(
+                    ([f"there is no input {', '.join(map(repr, unknown))}"] if unknown else [])
+                    + ([f"{', '.join(map(repr, missing))} is missing"] if missing else [])
+                )
+                + f"; the model takes {', '.join(names)}"
+            )
+        return [given[n] for n in names]
+
+    def _run(self, inputs, out, timed):
+        if out is not None and not isinstance(out, (list, tuple)):
+            out = [out]
+        out_given = out is not None
+        arrays, variant, seconds = self._model.run(inputs, out, self._pool, timed)
+        if not out_given:
+            arrays = [a.view(bool) if t.name in self._is_bool else a for a, t in zip(arrays, self.outputs)]
+        return arrays, variant, seconds
+
+    def __call__(self, *args, out=None, **kwargs):
+        """Runs once. Inputs by their places or names; one output is returned as it is, several as a tuple.
+
+        ``out``: an array, or one for each output, to write to instead of new ones.
+        """
+        arrays, _, _ = self._run(self._arguments(args, kwargs), out, False)
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def run(self, feeds):
+        """Runs once on a dict of inputs, and returns a dict of outputs, for names that are no identifiers."""
+        arrays, _, _ = self._run(self._arguments((), feeds), None, False)
+        return dict(zip((t.name for t in self.outputs), arrays))
+
+    def profile(self, *args, **kwargs):
+        """Runs layer by layer on these inputs: ``layers`` with the milliseconds that each took."""
+        _, variant, seconds = self._run(self._arguments(args, kwargs), None, True)
+        if len(seconds) == len(self._model.layers(0)):
+            self._profile = seconds
+        rows = self._rows(variant)
+        for row, s in zip(rows, seconds):
+            row["ms"] = s * 1e3
+        return Table(rows)
+
+    def _rows(self, variant):
+        layers = self._model.layers(variant)
+        rows = [{"name": name, "workload": workload} for name, workload in layers]
+        if variant == 0 and len(self._described) == len(rows):
+            for row, layer in zip(rows, self._described):
+                row.update({k: layer[k] for k in ("config", "source") if k in layer})
+        return rows
+
+    @property
+    def layers(self):
+        """What runs, in order: the nodes that a layer stands for, its workload, its config and where that is from."""
+        return Table(self._rows(0))
+
+    @property
+    def stats(self):
+        """Calls, and what they copied: {"calls", "copied_arrays", "copied_bytes"}."""
+        return self._model.stats
+
+    @property
+    def target(self):
+        """What it was built for, as text."""
+        return self._model.target
+
+    def report(self):
+        """A page with the layers, their times here against the roofline, fusions and memory. Builds the model again."""
+        if self._build is None:
+            raise BadInput("a report is made of a model that compile() built: this one was opened from a file")
+        return Report(self._build())
+
+    def close(self):
+        """Frees it, at the latest behind the calls that run. Nothing can be run then."""
+        self._model.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __repr__(self):
+        if self._model.is_closed:
+            return "<hone.Model, closed>"
+
+        def told(tensors):
+            return ", ".join(f"{t.name} {t.dtype}[{', '.join(map(str, t.shape))}]" for t in tensors)
+
+        return f"<hone.Model ({told(self.inputs)}) -> ({told(self.outputs)}), {len(self._model.layers(0))} layers>"
+
+
+def open(path, threads=None):
+    """Opens an artifact that ``tensorc --emit so`` or ``compile(output=...)`` wrote."""
+    return Model(path, threads)

@@ -1,0 +1,69 @@
+"""Keyword arguments as the programs' flags."""
+
+import os
+
+
+def _number(value):
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{value!r} is no whole number")
+    return str(int(value))
+
+
+def _is_number(value):
+    return hasattr(value, "__index__")
+
+
+def _shape(value):
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{value!r} is no shape; a tuple of numbers is")
+    return "x".join(_number(extent) for extent in value)
+
+
+def _several(value, one, is_one):
+    if is_one(value):
+        return one(value)
+    if not isinstance(value, (list, tuple, range)):
+        return one(value)  # which says what is wrong
+    return "|".join(one(v) for v in value)
+
+
+def _is_shape(value):
+    return not isinstance(value, (list, tuple)) or not value or not isinstance(value[0], (list, tuple))
+
+
+def text(value):
+    """A flag's value: a path, a number, a text."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def flag(name, value):
+    """Nothing for None and False, the bare flag for True, one flag for each element of a list."""
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [f"--{name}"]
+    if isinstance(value, (list, tuple, set)):
+        return [word for v in value for word in flag(name, v)]
+    return [f"--{name}={text(value)}"]
+
+
+def of_model(bind, shapes, formats):
+    """bind: {"batch": 1} or {"batch": [1, 4]}; shapes: {"x": (1, 3, 224, 224)}, or several; formats: {"image":
+    "u8:NHWC,scale=1/255"}."""
+    words = []
+    for name, value in (bind or {}).items():
+        # A text is a sum: total=past+1.
+        number = value if isinstance(value, str) else _several(value, _number, _is_number)
+        words.append(f"--bind={name}={number}")
+    for name, value in (shapes or {}).items():
+        words.append(f"--shape={name}={_several(value, _shape, _is_shape)}")
+    for name, value in (formats or {}).items():
+        words.append(f"--input={name}={value}")
+    return words
+
+
+def of_threads(threads):
+    """A number, or several for a variant of each."""
+    if threads is None:
+        return []
+    return [f"--threads={_several(threads, _number, _is_number)}"]

@@ -1,0 +1,58 @@
+"""Rows with named columns, as a text, as HTML in a notebook, and for pandas."""
+
+import html
+
+__all__ = ["Table"]
+
+
+def _text(value):
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{k}={_text(v)}" for k, v in value.items())
+    return str(value)
+
+
+class Table(list):
+    """A list of dicts. ``columns``: the keys that are shown, in order."""
+
+    _MOST_ROWS = 60  # that are shown
+
+    def __init__(self, rows, columns=None):
+        super().__init__(rows)
+        if columns is None:
+            columns = list(dict.fromkeys(key for row in self for key in row))
+        self.columns = list(columns)
+
+    def column(self, name):
+        """The values of one column, None where a row has none."""
+        if name not in self.columns:
+            raise KeyError(f"there is no column {name!r}; there are {', '.join(self.columns)}")
+        return [row.get(name) for row in self]
+
+    def to_pandas(self):
+        """A data frame; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame(list(self), columns=self.columns)
+
+    def _cells(self):
+        return [[_text(row.get(c)) for c in self.columns] for row in self[: self._MOST_ROWS]]
+
+    def _more(self):
+        return f"... {len(self) - self._MOST_ROWS} more" if len(self) > self._MOST_ROWS else ""
+
+    def __repr__(self):
+        cells = [self.columns, *self._cells()]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in cells]
+        return "\n".join(lines + ([self._more()] if self._more() else []))
+
+    def _repr_html_(self):
+        def row(cells, tag):
+            return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+
+        body = "".join(row(cells, "td") for cells in self._cells())
+        return f"<table><thead>{row(self.columns, 'th')}</thead><tbody>{body}</tbody></table>{self._more()}"

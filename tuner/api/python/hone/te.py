@@ -1,0 +1,131 @@
+"""What is computed, element by element, and how: definitions and schedules.
+
+    A = te.placeholder((512, 512), name="A")
+    B = te.placeholder((512, 512), name="B")
+    k = te.reduce_axis(512, name="k")
+    C = te.compute((512, 512), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.Schedule(C)
+    i, j, k = s.loops(C)
+    s.vectorize(s.split(j, 16)[1])
+    matmul = hone.build(s)
+    c = matmul(a, b)
+
+A schedule begins as the naive nest; every primitive is a rewrite that is checked: what would compute something else
+raises hone.BadInput, in one line, and changes nothing. ``print(s)`` shows the steps and the program.
+"""
+
+import inspect
+import itertools
+
+from hone import _te
+from hone._te import (  # noqa: F401
+    Axis, Block, Expr, Loop, Reduction, Tensor, abs, atan, cos, erf, exp, log, maximum, minimum, sin, sqrt, tanh, where,
+)
+from hone._te import rint as round  # noqa: F401
+
+__all__ = [
+    "Axis", "Block", "Expr", "Kernel", "Loop", "Reduction", "Schedule", "Tensor", "abs", "atan", "build", "compute",
+    "cos", "erf", "exp", "log", "lower", "max", "maximum", "min", "minimum", "placeholder", "reduce_axis", "round",
+    "sin", "source", "sqrt", "sum", "tanh", "where",
+]
+
+_numbers = itertools.count()
+
+
+def _name(given, kind):
+    return given if given is not None else f"{kind}{next(_numbers)}"
+
+
+def placeholder(shape, name=None, dtype="float32", constant=False):
+    """A tensor that callers pass. ``constant``: it is the same in all calls, and ``Schedule.prepack`` may pack it."""
+    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    return _te.placeholder(_name(name, "placeholder"), shape, dtype, constant)
+
+
+def reduce_axis(extent, name=None):
+    """An axis of so many iterations to reduce over; of (0, extent) also, as TVM has it."""
+    if isinstance(extent, (tuple, list)):
+        first, extent = extent
+        if first != 0:
+            raise ValueError("an axis begins with 0")
+    return _te.reduce_axis(_name(name, "k"), extent)
+
+
+def compute(shape, body, name=None):
+    """A tensor whose element at (i, j, ...) is ``body(i, j, ...)``: an expression, or a reduction of one.
+
+    The axes are called as the function's arguments. Elements are of the type that the expression has.
+    """
+    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    names = [
+        p.name
+        for p in inspect.signature(body).parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(names) != len(shape):
+        names = [f"i{d}" for d in range(len(shape))]
+    return _te.compute(_name(name, "compute"), shape, names, body)
+
+
+def sum(value, axis):
+    """The sum over an axis, or over several: what compute()'s function returns."""
+    return _te.sum(value, axis)
+
+
+def max(value, axis):
+    """The largest over an axis, or over several. NaNs are left out. Of two values: maximum()."""
+    return _te.max(value, axis)
+
+
+def min(value, axis):
+    """The smallest over an axis, or over several. NaNs are left out. Of two values: minimum()."""
+    return _te.min(value, axis)
+
+
+class Schedule(_te.Schedule):
+    """How tensors are computed: naive at first, changed by primitives.
+
+    outputs: a tensor, or several. inputs: placeholders in the order in which callers pass them; None: as they are read.
+    Blocks are given as tensors, as names, or as ``s[tensor]``; loops are what ``s.loops(block)`` returns, outermost
+    first, or ``s.loop(block, name)``, and what primitives return:
+
+    split(loop, 16) -> outer, inner;  split(loop, [1, 4, 16]) -> three;  split_parts(loop, 4) -> outer, inner;
+    tile(y, x, 8, 16) -> yo, xo, yi, xi;  fuse(outer, inner) -> loop;  reorder(k, i, j)
+    vectorize(loop), unroll(loop), parallel(loop);  bind(loop, "block" | "thread" | "warp") for GPUs
+    compute_at(producer, loop), reverse_compute_at(consumer, loop), compute_inline(producer),
+    reverse_compute_inline(consumer)
+    cache_read(tensor, reader, "stack" | "workspace" | "shared") -> block;  cache_write(writer, scope) -> block
+    pad(block, [16, 16, 1]) -> blocks;  decompose_reduction(block, loop) -> block;  rfactor(block, loop) -> block
+    tensorize(block, loop, "dot_u8_s8_s32");  transform_layout(tensor or block, "NCHW16c", "NCHW");  set_scope(block, scope)
+    storage_align(block, dimension, factor, offset);  double_buffer(block);  prepack(block, ...)
+    annotate(loop, "prefetch", 4);  annotate("vector_bits", 512)
+    """
+
+    def __init__(self, outputs, inputs=None):
+        outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+        super().__init__(outputs, list(inputs or []))
+
+
+class Kernel(_te.Kernel):
+    """A schedule compiled for this machine: ``kernel(a, b)`` on arrays, in the order of the schedule's inputs.
+
+    ``kernel.time(a, b, repeats=5)``: the median of seconds a call. ``print(kernel)``: its loop form.
+    """
+
+
+def lower(schedule, threads=1):
+    """The schedule's loop form, as text: what is compiled."""
+    return _te.lowered(schedule, threads)
+
+
+def source(schedule, kind="llvm", target="llvm"):
+    """The code of a schedule: ``llvm``, ``asm``; of schedules with bound loops ``cuda``, ``opencl``."""
+    return _te.source(schedule, kind, target)
+
+
+def build(schedule, target="llvm", threads=None):
+    """Compiles a schedule for this machine. threads: that parallel loops have; None: all.
+
+    Accesses that cannot be proved to lie in their tensors are checked while the kernel runs.
+    """
+    return Kernel(schedule, target, threads)

@@ -1,0 +1,68 @@
+"""The database of measured configs."""
+
+import json
+
+from hone import _hone, options
+from hone.errors import BadInput
+from hone.table import Table
+
+__all__ = ["Tophub", "best"]
+
+
+class Tophub:
+    """The tophub at ``path``; None: the user's. What it does not know is looked for in installed packages."""
+
+    def __init__(self, path=None):
+        self.path = path
+
+    def _words(self, *words):
+        return [*words, *options.flag("db", self.path)]
+
+    def _objects(self, *words):
+        return [json.loads(line) for line in _hone.tophub(self._words(*words, "--json")).splitlines()]
+
+    def best(self, workload, target="llvm"):
+        """The best config known for exactly this workload, or what is nearest, as a dict; None where there is none."""
+        try:
+            return self._objects("best", f"--workload={workload}", f"--target={target}")[0]
+        except BadInput as e:
+            if str(e).startswith("no record of "):  # which is no other code of tophub's
+                return None
+            raise
+
+    def list(self, task=None, target=None):
+        """The best configs, a row each."""
+        return Table(self._objects("list", *options.flag("task", task), *options.flag("target", target)))
+
+    def stats(self):
+        """What is stored, counted."""
+        found = self._objects("stats")
+        return found[0] if len(found) == 1 else Table(found)
+
+    def export(self, path, best_only=False):
+        """Writes the records as JSON lines."""
+        return _hone.tophub(self._words("export", options.text(path), *options.flag("best", best_only)))
+
+    def load(self, *paths):
+        """Adds the records of exported files, or AutoTVM's logs as foreign records."""
+        return _hone.tophub(self._words("import", *map(options.text, paths)))
+
+    def merge(self, other):
+        """Adds the records of another tophub."""
+        return _hone.tophub(self._words("merge", options.text(other)))
+
+    def check(self, repair=False):
+        """Looks for damage. Raises hone.DatabaseError where there is any."""
+        return _hone.tophub(self._words("check", *options.flag("repair", repair)))
+
+    def train(self, target_kind="llvm"):
+        """Makes a prior of the trials: what searches begin with."""
+        return _hone.tophub(self._words("train", f"--target-kind={target_kind}"))
+
+    def __repr__(self):
+        return f"<hone.Tophub {self.path or 'of the user'}>"
+
+
+def best(workload, target="llvm", db=None):
+    """Tophub(db).best(workload, target)."""
+    return Tophub(db).best(workload, target)

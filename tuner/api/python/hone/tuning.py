@@ -1,0 +1,115 @@
+"""Searching for faster configs."""
+
+import json
+import os
+import sys
+import tempfile
+
+from hone import _hone, options
+from hone.building import _file_of, _is_workload
+
+__all__ = ["tune", "Outcome"]
+
+
+class Outcome(dict):
+    """What ``tuner --json`` says: of a workload ``best``, ``default``, ``trials``; of a model ``tasks``, ``model``."""
+
+    def __repr__(self):
+        best, default = self.get("best") or {}, self.get("default") or {}
+        if "time_ms" in best:
+            gain = f", {default['time_ms'] / best['time_ms']:.2f}x the default" if default.get("time_ms") else ""
+            return f"<hone.Outcome {self.get('workload')}: {best['time_ms']:.4g} ms{gain}, {self.get('trials')} trials>"
+        return f"<hone.Outcome of {len(self.get('tasks', []))} workloads>"
+
+
+class _Bar:
+    """A line on a terminal that is rewritten."""
+
+    _WIDTH = 24
+
+    def __init__(self, stream):
+        self._stream = stream
+        self._shown = ""
+
+    def __call__(self, p):
+        share = p["done"] / p["all"] if p["all"] else 0.0
+        full = round(self._WIDTH * min(1.0, share))
+        text = f"{'#' * full}{'.' * (self._WIDTH - full)} {p['done']}/{p['all']}"
+        if p["seconds"] > 0 and p["default_seconds"] > 0:
+            text += f"  {p['seconds'] * 1e3:.3f} ms, {p['default_seconds'] / p['seconds']:.2f}x the default"
+        elif p["best_gflops"] > 0:
+            text += f"  best {p['best_gflops']:.1f} GFLOPS"
+        if p["seconds_left"] is not None:
+            text += f"  left {p['seconds_left']:.0f} s"
+        if text == self._shown:
+            return
+        self._stream.write("\r" + text.ljust(len(self._shown)))
+        self._stream.flush()
+        self._shown = text
+
+    def end(self):
+        if self._shown:
+            self._stream.write("\n")
+            self._stream.flush()
+
+
+def tune(
+    what,
+    *,
+    trials=None,
+    seconds=None,
+    target="llvm",
+    bind=None,
+    shapes=None,
+    formats=None,
+    threads=None,
+    tracker=None,
+    device=None,
+    db=None,
+    flags=(),
+    callback=None,
+    progress=None,
+):
+    """Measures candidates and keeps the best in the tophub, where compile() finds them.
+
+    what: a workload, ``"conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3)"``; a list of them, trials going where the sum
+        gains most; or a model, as compile() takes it, with ``bind``, ``shapes`` and ``formats``.
+    trials, seconds: how many candidates to measure, how long; what was measured before counts and is not repeated.
+    tracker, device: ``"host:9190"`` and one of its devices; None: this machine.
+    db: the tophub; None: the user's. flags: more words of ``tuner``.
+    callback(dict): ``done``, ``all``, ``best_gflops``, ``seconds``, ``default_seconds``, ``seconds_left``, some ten
+        times a second; what it raises ends the search, with what was measured kept.
+    progress: True: a bar on stderr; None: where that is a terminal.
+
+    Returns the outcome. Ctrl-C keeps what was measured: the same call goes on from there.
+    """
+    with tempfile.TemporaryDirectory(prefix="hone-") as folder:
+        words = []
+        if isinstance(what, (list, tuple)):
+            path = os.path.join(folder, "tasks.txt")
+            with open(path, "w", encoding="utf-8") as f:
+                f.writelines(f"{w}\n" for w in what)
+            words.append(f"--tasks={path}")
+        elif _is_workload(what):
+            words.append(f"--workload={what}")
+        else:
+            words += [f"--model={_file_of(what, folder)}", *options.of_model(bind, shapes, formats)]
+        for name, value in (
+            ("trials", trials), ("seconds", seconds), ("target", target), ("tracker", tracker), ("device", device),
+            ("db", db), ("threads", threads),
+        ):
+            words += options.flag(name, value)
+        words += list(flags)
+        bar = _Bar(sys.stderr) if progress or (progress is None and sys.stderr.isatty()) else None
+
+        def told(p):
+            if bar:
+                bar(p)
+            if callback:
+                callback(p)
+
+        try:
+            return Outcome(json.loads(_hone.tune(words, None, told if bar or callback else None)))
+        finally:
+            if bar:
+                bar.end()

@@ -1,0 +1,323 @@
+// The extension module hone._hone: libhone's functions for the package's Python, which says what users see.
+#include <pybind11/stl.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuner/api/python/arrays.h"
+
+namespace py = pybind11;
+
+namespace hone::python {
+namespace {
+
+// hone.Error and those derived of it, by code: made in the package's Python.
+[[noreturn]] void raise(int32_t code, const std::string& text) {
+  const py::object error = py::module_::import("hone.errors").attr("error_of")(code, text);
+  PyErr_SetObject(py::type::of(error).ptr(), error.ptr());
+  throw py::error_already_set();
+}
+void check(int32_t code) {
+  if (code != HONE_OK) raise(code, hone_last_error());
+}
+
+// ---- building and tuning ----
+
+// What a call says to Python: `line(str)` and `progress(dict)`, each callable or None. What one of them raises, and
+// what a signal's handler raises (Ctrl-C), ends the call and is raised behind it.
+class Listener {
+ public:
+  Listener(py::object line, py::object progress) : line_(std::move(line)), progress_(std::move(progress)) {
+    call_.size = sizeof call_;
+    call_.data = this;
+    if (!line_.is_none())
+      call_.line = [](void* self, const char* text) {
+        static_cast<Listener*>(self)->guarded(
+            [&](Listener& l) { l.line_(py::str(py::bytes(text).attr("decode")("utf-8", "replace"))); });
+      };
+    if (!progress_.is_none())
+      call_.progress = [](void* self, const HoneProgress* p) {
+        static_cast<Listener*>(self)->guarded([&](Listener& l) {
+          py::dict d;
+          d["what"] = p->what;
+          d["done"] = p->done;
+          d["all"] = p->all;
+          d["best_gflops"] = p->best_gflops;
+          d["seconds"] = p->seconds;
+          d["default_seconds"] = p->default_seconds;
+          d["seconds_left"] = p->seconds_left < 0 ? py::object(py::none()) : py::float_(p->seconds_left);
+          l.progress_(d);
+        });
+      };
+    call_.stops = [](void* self) { return static_cast<Listener*>(self)->stops(); };
+  }
+  const HoneCall* get() const { return &call_; }
+  // With the GIL.
+  void rethrow() {
+    if (raised_) throw py::error_already_set(*raised_);
+  }
+
+ private:
+  template <class F>
+  void guarded(const F& f) {
+    const py::gil_scoped_acquire gil;
+    try {
+      f(*this);
+    } catch (py::error_already_set& e) {
+      keep(e);
+    }
+  }
+  int stops() {
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) {
+      py::error_already_set e;
+      keep(e);
+    }
+    return times_;
+  }
+  void keep(py::error_already_set& e) {
+    ++times_;
+    if (!raised_) raised_.emplace(e);
+  }
+
+  py::object line_, progress_;
+  HoneCall call_{};
+  int times_ = 0;
+  std::optional<py::error_already_set> raised_;
+};
+
+class Options {
+ public:
+  explicit Options(const std::vector<std::string>& texts) {
+    for (const std::string& t : texts) pointers_.push_back(t.c_str());
+  }
+  const char* const* data() const { return pointers_.data(); }
+  int32_t size() const { return static_cast<int32_t>(pointers_.size()); }
+
+ private:
+  std::vector<const char*> pointers_;
+};
+
+// The output of f(call, &text) as a str.
+template <class F>
+py::str text_of(const py::object& line, const py::object& progress, const F& f) {
+  Listener listener(line, progress);
+  char* text = nullptr;
+  int32_t code = HONE_OK;
+  std::string error;
+  {
+    const py::gil_scoped_release no_gil;
+    code = f(listener.get(), &text);
+    if (code != HONE_OK) error = hone_last_error();
+  }
+  const std::unique_ptr<char, void (*)(char*)> owner(text, &hone_free_text);
+  listener.rethrow();
+  if (code != HONE_OK) raise(code, error);
+  return py::str(py::bytes(text ? text : "").attr("decode")("utf-8", "replace"));
+}
+
+py::str compile(const std::string& model, const std::string& artifact, const std::vector<std::string>& options,
+                const py::object& line, const py::object& progress) {
+  const Options o(options);
+  return text_of(line, progress, [&](const HoneCall* call, char** out) {
+    return hone_compile(model.c_str(), artifact.c_str(), o.data(), o.size(), call, out);
+  });
+}
+
+py::str compile_operator(const std::string& workload, const std::string& artifact,
+                         const std::vector<std::string>& options, const py::object& line, const py::object& progress) {
+  const Options o(options);
+  return text_of(line, progress, [&](const HoneCall* call, char** out) {
+    return hone_compile_operator(workload.c_str(), artifact.c_str(), o.data(), o.size(), call, out);
+  });
+}
+
+py::str tune(const std::vector<std::string>& options, const py::object& line, const py::object& progress) {
+  const Options o(options);
+  return text_of(line, progress,
+                 [&](const HoneCall* call, char** out) { return hone_tune(o.data(), o.size(), call, out); });
+}
+
+py::str tophub(const std::vector<std::string>& words) {
+  const Options o(words);
+  return text_of(py::none(), py::none(),
+                 [&](const HoneCall*, char** out) { return hone_tophub(o.data(), o.size(), out); });
+}
+
+// ---- running ----
+
+struct Pool {
+  explicit Pool(int32_t threads) : pool(hone_pool_new(threads)) {
+    if (!pool) raise(HONE_NO_THREADS, hone_last_error());
+  }
+  ~Pool() {
+    const py::gil_scoped_release no_gil;
+    hone_pool_free(pool);
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  HoneRuntime* const pool;
+};
+
+py::tuple info_of(const HoneParam& p) {
+  py::tuple shape(static_cast<size_t>(p.plain.ndim));
+  for (int32_t d = 0; d < p.plain.ndim; ++d) shape[static_cast<size_t>(d)] = p.plain.shape[d];
+  return py::make_tuple(std::string(p.name), name_of(p.plain.dtype), shape, p.role == HONE_CONSTANT);
+}
+
+// Calls keep it, so that closing it meanwhile waits for them.
+class Model {
+ public:
+  explicit Model(const std::string& path) {
+    HoneModel* opened = nullptr;
+    int32_t code = HONE_OK;
+    {
+      const py::gil_scoped_release no_gil;
+      code = hone_open(path.c_str(), &opened);
+    }
+    check(code);
+    model_ = std::shared_ptr<HoneModel>(opened, &hone_close);
+  }
+  void close() { model_.reset(); }
+  bool is_closed() const { return !model_; }
+
+  std::string json() const { return hone_artifact(get())->json; }
+  std::string target() const { return hone_artifact(get())->target; }
+  int32_t variant_count() const { return hone_variant_count(get()); }
+  int32_t workers(int32_t variant) const { return hone_variant(get(), known(variant))->workers; }
+  py::list inputs(int32_t variant) const {
+    py::list out;
+    for (int32_t i = 0; i < hone_input_count(get()); ++i)
+      out.append(info_of(*hone_variant_input(get(), known(variant), i)));
+    return out;
+  }
+  py::list outputs(int32_t variant) const {
+    py::list out;
+    for (int32_t i = 0; i < hone_output_count(get()); ++i)
+      out.append(info_of(*hone_variant_output(get(), known(variant), i)));
+    return out;
+  }
+  py::list layers(int32_t variant) const {
+    py::list out;
+    for (int32_t i = 0; i < hone_variant_layer_count(get(), known(variant)); ++i) {
+      const HoneLayer* const l = hone_variant_layer(get(), variant, i);
+      out.append(py::make_tuple(std::string(l->name), std::string(l->workload)));
+    }
+    return out;
+  }
+
+  // The outputs, and with `is_timed` the seconds of each layer (None without it).
+  py::tuple run(const std::vector<py::object>& inputs, const std::optional<std::vector<py::object>>& outputs,
+                const Pool* pool, bool is_timed) {
+    HoneModel* const m = get();
+    const std::shared_ptr<HoneModel> kept = model_;
+    const int32_t count = hone_input_count(m), out_count = hone_output_count(m);
+    if (static_cast<int64_t>(inputs.size()) != count)
+      throw py::type_error("it takes " + std::to_string(count) + " inputs, given are " + std::to_string(inputs.size()));
+    std::vector<Argument> in, out;
+    for (int32_t i = 0; i < count; ++i)
+      in.push_back(as_input(inputs[static_cast<size_t>(i)], *hone_input(m, i), &copied_));
+    const std::vector<const DLTensor*> in_views = views(in);
+    const HoneRuntime* const runtime = pool ? pool->pool : nullptr;
+    const int32_t variant = hone_find_variant(m, in_views.data(), count, runtime);
+    if (variant < 0) raise(HONE_BAD_ARGUMENTS, hone_last_error());
+    if (outputs && static_cast<int64_t>(outputs->size()) != out_count)
+      throw py::type_error("it has " + std::to_string(out_count) + " outputs, given are " +
+                           std::to_string(outputs->size()));
+    for (int32_t i = 0; i < out_count; ++i) {
+      const HoneParam& p = *hone_variant_output(m, variant, i);
+      out.push_back(outputs ? as_output((*outputs)[static_cast<size_t>(i)], p) : new_output(p));
+    }
+    const std::vector<const DLTensor*> out_views = views(out);
+    if (outputs) refuse_overlaps(in, out);
+    std::vector<double> seconds(is_timed ? static_cast<size_t>(hone_variant_layer_count(m, variant)) : 0);
+    int32_t code = HONE_OK;
+    std::string error;
+    {
+      const py::gil_scoped_release no_gil;
+      code = is_timed ? hone_run_timed(m, in_views.data(), count, out_views.data(), out_count, runtime, seconds.data(),
+                                       static_cast<int32_t>(seconds.size()))
+                      : hone_run(m, in_views.data(), count, out_views.data(), out_count, runtime);
+      if (code != HONE_OK) error = hone_last_error();
+    }
+    if (code != HONE_OK) raise(code, error);
+    ++calls_;
+    py::list arrays;
+    for (const Argument& a : out) arrays.append(a.owner);
+    return py::make_tuple(arrays, variant, is_timed ? py::cast(seconds) : py::object(py::none()));
+  }
+
+  py::dict stats() const {
+    py::dict d;
+    d["calls"] = calls_;
+    d["copied_arrays"] = copied_.arrays;
+    d["copied_bytes"] = copied_.bytes;
+    return d;
+  }
+
+ private:
+  HoneModel* get() const {
+    if (!model_) throw py::value_error("the model is closed");
+    return model_.get();
+  }
+  int32_t known(int32_t variant) const {
+    if (variant < 0 || variant >= hone_variant_count(get()))
+      throw py::index_error("there is no variant " + std::to_string(variant));
+    return variant;
+  }
+  // A kernel may read what it has written.
+  static void refuse_overlaps(const std::vector<Argument>& in, const std::vector<Argument>& out) {
+    const auto begin = [](const Argument& a) { return static_cast<const char*>(a.tensor.data); };
+    for (size_t i = 0; i < out.size(); ++i) {
+      const auto refuse = [&](const Argument& other, const char* what, size_t number) {
+        if (begin(out[i]) < begin(other) + bytes_of(other) && begin(other) < begin(out[i]) + bytes_of(out[i]))
+          throw py::value_error("output " + std::to_string(i) + " overlaps " + what + " " + std::to_string(number));
+      };
+      for (size_t j = 0; j < in.size(); ++j) refuse(in[j], "input", j);
+      for (size_t j = 0; j < i; ++j) refuse(out[j], "output", j);
+    }
+  }
+  static std::vector<const DLTensor*> views(std::vector<Argument>& arguments) {
+    std::vector<const DLTensor*> out;
+    for (Argument& a : arguments) {
+      a.tensor.ndim = static_cast<int32_t>(a.shape.size());
+      a.tensor.shape = a.shape.data();
+      out.push_back(&a.tensor);
+    }
+    return out;
+  }
+
+  std::shared_ptr<HoneModel> model_;
+  uint64_t calls_ = 0;  // guarded by the GIL, as is what was copied
+  CopyCount copied_;
+};
+
+}  // namespace
+
+PYBIND11_MODULE(_hone, m) {
+  m.doc() = "libhone's functions; use the package hone.";
+  m.def("version", &hone_version);
+  m.def("compile", &compile);
+  m.def("compile_operator", &compile_operator);
+  m.def("tune", &tune);
+  m.def("tophub", &tophub);
+  py::class_<Pool>(m, "Pool").def(py::init<int32_t>());
+  py::class_<Model>(m, "Model")
+      .def(py::init<const std::string&>())
+      .def("close", &Model::close)
+      .def_property_readonly("is_closed", &Model::is_closed)
+      .def_property_readonly("json", &Model::json)
+      .def_property_readonly("target", &Model::target)
+      .def_property_readonly("variant_count", &Model::variant_count)
+      .def_property_readonly("stats", &Model::stats)
+      .def("workers", &Model::workers)
+      .def("inputs", &Model::inputs)
+      .def("outputs", &Model::outputs)
+      .def("layers", &Model::layers)
+      .def("run", &Model::run);
+}
+
+}  // namespace hone::python

@@ -1,0 +1,331 @@
+#include "tuner/api/python/te_expr.h"
+
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "compiler/ir/layout.h"
+#include "compiler/ir/printer.h"
+
+namespace hone::python {
+namespace {
+
+namespace py = pybind11;
+
+void add_reads(std::vector<Tensor>* to, const std::vector<Tensor>& more) {
+  for (const Tensor& t : more)
+    if (std::none_of(to->begin(), to->end(), [&](const Tensor& u) { return u.node().same_as(t.node()); }))
+      to->push_back(t);
+}
+
+// A number of Python's as a constant of a type.
+Expr constant(const py::handle& value, DType t) {
+  if (t.is_bool()) return make_bool(value.cast<bool>());
+  if (t.is_float()) return make_float(value.cast<double>(), t);
+  if (!PyLong_Check(value.ptr()))
+    throw py::type_error(py::repr(value).cast<std::string>() + " is no " + numpy_name(t) + "; use astype()");
+  const int64_t number = value.cast<int64_t>();
+  const bool is_signed = t.code == TypeCode::kInt;
+  const int64_t least = !is_signed ? 0 : t.bits == 64 ? INT64_MIN : -(int64_t{1} << (t.bits - 1));
+  const int64_t most = t.bits == 64 ? INT64_MAX : (int64_t{1} << (is_signed ? t.bits - 1 : t.bits)) - 1;
+  if (number < least || number > most) throw py::value_error(std::to_string(number) + " is no " + numpy_name(t));
+  return make_int(number, t);
+}
+
+bool is_number(const py::handle& x) {
+  return PyLong_Check(x.ptr()) || PyFloat_Check(x.ptr()) || py::hasattr(x, "__index__") || py::hasattr(x, "__float__");
+}
+
+std::optional<PyExpr> as_expr(const py::handle& x) {
+  if (py::isinstance<PyExpr>(x)) return x.cast<PyExpr>();
+  if (py::isinstance<PyAxis>(x)) return PyExpr{x.cast<PyAxis&>().axis};
+  return std::nullopt;
+}
+
+[[noreturn]] void no_operand(const py::handle& x) {
+  const std::string type = py::str(py::type::of(x).attr("__name__"));
+  if (py::isinstance<PyTensor>(x)) throw py::type_error("a tensor is no expression: index it, t[i, j]");
+  if (py::isinstance<PyReduction>(x))
+    throw py::type_error("a reduction stands alone in compute(): use a stage behind it");
+  throw py::type_error("an expression is made of elements, axes and numbers, not of " + type);
+}
+
+// Both of one type: a number has that of the other.
+std::pair<PyExpr, PyExpr> operands(const py::handle& a, const py::handle& b) {
+  std::optional<PyExpr> x = as_expr(a), y = as_expr(b);
+  if (!x && !y) no_operand(is_number(a) ? b : a);
+  if (!x) {
+    if (!is_number(a)) no_operand(a);
+    x = PyExpr{constant(a, y->expr->dtype)};
+  }
+  if (!y) {
+    if (!is_number(b)) no_operand(b);
+    y = PyExpr{constant(b, x->expr->dtype)};
+  }
+  if (x->expr->dtype != y->expr->dtype)
+    throw py::type_error(numpy_name(x->expr->dtype) + " and " + numpy_name(y->expr->dtype) +
+                         " in one expression; use astype()");
+  return {*x, *y};
+}
+
+PyExpr alone(const py::handle& x, std::optional<DType> number = std::nullopt) {
+  if (const auto e = as_expr(x)) return *e;
+  if (!number || !is_number(x)) no_operand(x);
+  return {constant(x, *number)};
+}
+
+using Make = Expr (*)(Expr, Expr);
+
+PyExpr combined(const py::handle& a, const py::handle& b, Make make, bool numbers_only = true) {
+  auto [x, y] = operands(a, b);
+  if (numbers_only && x.expr->dtype.is_bool()) throw py::type_error("bools are combined by &, | and ~");
+  PyExpr out{make(x.expr, y.expr), x.reads};
+  add_reads(&out.reads, y.reads);
+  return out;
+}
+
+PyExpr logical(const py::handle& a, const py::handle& b, Make make) {
+  auto [x, y] = operands(a, b);
+  if (!x.expr->dtype.is_bool()) throw py::type_error("& and | combine bools, not " + numpy_name(x.expr->dtype));
+  PyExpr out{make(x.expr, y.expr), x.reads};
+  add_reads(&out.reads, y.reads);
+  return out;
+}
+
+PyExpr divided(const py::handle& a, const py::handle& b) {
+  auto [x, y] = operands(a, b);
+  if (!x.expr->dtype.is_float())
+    throw py::type_error("/ divides floats; // and % are for " + numpy_name(x.expr->dtype));
+  PyExpr out{x.expr / y.expr, x.reads};
+  add_reads(&out.reads, y.reads);
+  return out;
+}
+
+PyExpr whole(const py::handle& a, const py::handle& b, Make make) {
+  auto [x, y] = operands(a, b);
+  if (!x.expr->dtype.is_integer())
+    throw py::type_error("// and % are for whole numbers, not " + numpy_name(x.expr->dtype));
+  if (as_const_int(y.expr) == 0) throw py::value_error("a division by 0");
+  PyExpr out{make(x.expr, y.expr), x.reads};
+  add_reads(&out.reads, y.reads);
+  return out;
+}
+
+// Bounds stand outside, where proofs look for them.
+Expr as_index(const Expr& e) {
+  const auto* b = as<Binary>(e);
+  if (b && (b->op == BinaryOp::kMin || b->op == BinaryOp::kMax)) return binary(b->op, as_index(b->a), as_index(b->b));
+  if (const auto number = as_const_int(e)) return make_int(*number);
+  return cast(kIndex, e);
+}
+
+PyExpr element(const PyTensor& t, const py::object& at) {
+  std::vector<Expr> indices;
+  PyExpr out;
+  const py::tuple all = py::isinstance<py::tuple>(at) ? py::reinterpret_borrow<py::tuple>(at) : py::make_tuple(at);
+  for (const py::handle i : all) {
+    PyExpr index = alone(i, kIndex);
+    if (!index.expr->dtype.is_integer())
+      throw py::type_error("an index is a whole number, not " + numpy_name(index.expr->dtype));
+    indices.push_back(as_index(index.expr));
+    add_reads(&out.reads, index.reads);
+  }
+  out.expr = t.tensor.at(std::move(indices));
+  add_reads(&out.reads, {t.tensor});
+  return out;
+}
+
+PyExpr function(const py::handle& x, Intrinsic f) {
+  PyExpr e = alone(x);
+  if (!e.expr->dtype.is_float() && f != Intrinsic::kAbs)
+    throw py::type_error(std::string(name_of(f)) + "() is of floats, not of " + numpy_name(e.expr->dtype));
+  return {call(f, {e.expr}), e.reads};
+}
+
+PyExpr where(const py::handle& condition, const py::handle& a, const py::handle& b) {
+  PyExpr c = alone(condition);
+  if (!c.expr->dtype.is_bool()) throw py::type_error("where() chooses by a bool, not by " + numpy_name(c.expr->dtype));
+  auto [x, y] = operands(a, b);
+  PyExpr out{select(c.expr, x.expr, y.expr), c.reads};
+  add_reads(&out.reads, x.reads);
+  add_reads(&out.reads, y.reads);
+  return out;
+}
+
+std::vector<Axis> axes_of(const py::object& axis) {
+  std::vector<Axis> out;
+  if (py::isinstance<PyAxis>(axis)) return {axis.cast<PyAxis&>().axis};
+  for (const py::handle a : axis) {
+    if (!py::isinstance<PyAxis>(a)) throw py::type_error("axis: of reduce_axis(), or a list of these");
+    out.push_back(a.cast<PyAxis&>().axis);
+  }
+  if (out.empty()) throw py::value_error("a reduction over no axis");
+  return out;
+}
+
+PyReduction reduced(const py::handle& value, const py::object& axis, Reduction (*make)(Expr, std::vector<Axis>)) {
+  PyExpr e = alone(value);
+  if (e.expr->dtype.is_bool()) throw py::type_error("a reduction of bools; use astype()");
+  return {make(e.expr, axes_of(axis)), e.reads};
+}
+
+PyTensor compute_py(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
+                    const py::function& body) {
+  element_count(shape);
+  std::vector<Tensor> reads;
+  const Tensor probe = compute_reduce(name, shape, names, {}, [&](const std::vector<Expr>& indices) -> Reduction {
+    py::tuple arguments(indices.size());
+    for (size_t i = 0; i < indices.size(); ++i) arguments[i] = py::cast(PyExpr{indices[i]});
+    const py::object value = body(*arguments);
+    if (py::isinstance<PyReduction>(value)) {
+      const auto& r = value.cast<PyReduction&>();
+      reads = r.reads;
+      return r.reduction;
+    }
+    PyExpr e = alone(value, f32);
+    reads = e.reads;
+    return {ReduceKind::kNone, e.expr, {}};
+  });
+  // The tensors that it reads are known only now.
+  auto* node = new TensorNode;
+  const Ref<const TensorNode> owner(node);
+  node->name = probe->name;
+  node->buffer = probe->buffer;
+  node->shape = probe->shape;
+  node->axes = probe->axes;
+  node->reduce_axes = probe->reduce_axes;
+  node->reduce = probe->reduce;
+  node->body = probe->body;
+  for (const Tensor& t : reads) node->inputs.push_back(t.node());
+  return {Tensor(owner)};
+}
+
+std::string described(const PyTensor& t) {
+  std::string shape;
+  for (const int64_t extent : t.tensor->shape) shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  return "<te.Tensor " + t.tensor->name + ": " + numpy_name(t.tensor->buffer->dtype) + "[" + shape + "]" +
+         (t.tensor->is_placeholder() ? "" : " = " + to_string(t.tensor->body)) + ">";
+}
+
+}  // namespace
+
+DType dtype_named(const std::string& name) {
+  static const std::pair<const char*, DType> table[] = {
+      {"float16", f16}, {"bfloat16", bf16}, {"float32", f32}, {"float64", f64}, {"int8", i8},    {"int16", i16},
+      {"int32", i32},   {"int64", i64},     {"uint8", u8},    {"uint16", u16},  {"uint32", u32}, {"uint64", u64}};
+  for (const auto& [known, type] : table)
+    if (name == known) return type;
+  return parse_dtype(name);
+}
+
+std::string numpy_name(DType t) {
+  if (t.is_bool()) return "bool";
+  const char* const kind = t.code == TypeCode::kBFloat ? "bfloat"
+                           : t.is_float()              ? "float"
+                           : t.code == TypeCode::kInt  ? "int"
+                                                       : "uint";
+  return kind + std::to_string(t.bits);
+}
+
+void bind_expressions(py::module_& m) {
+  const auto both = [](auto f) { return [f](const py::object& a, const py::object& b) { return f(a, b); }; };
+  const auto reversed = [](auto f) { return [f](const py::object& a, const py::object& b) { return f(b, a); }; };
+  const auto add = [](const py::handle& a, const py::handle& b) {
+    return combined(a, b, [](Expr x, Expr y) { return x + y; });
+  };
+  const auto sub = [](const py::handle& a, const py::handle& b) {
+    return combined(a, b, [](Expr x, Expr y) { return x - y; });
+  };
+  const auto mul = [](const py::handle& a, const py::handle& b) {
+    return combined(a, b, [](Expr x, Expr y) { return x * y; });
+  };
+  const auto floordiv = [](const py::handle& a, const py::handle& b) {
+    return whole(a, b, [](Expr x, Expr y) { return floor_div(std::move(x), std::move(y)); });
+  };
+  const auto mod = [](const py::handle& a, const py::handle& b) {
+    return whole(a, b, [](Expr x, Expr y) { return floor_mod(std::move(x), std::move(y)); });
+  };
+  const auto conjunction = [](const py::handle& a, const py::handle& b) { return logical(a, b, &logical_and); };
+  const auto disjunction = [](const py::handle& a, const py::handle& b) { return logical(a, b, &logical_or); };
+  const auto compared = [](Make make) {
+    return [make](const py::object& a, const py::object& b) { return combined(a, b, make); };
+  };
+  const auto with_operators = [&](auto& c) {
+    c.def("__add__", both(add)).def("__radd__", reversed(add)).def("__sub__", both(sub)).def("__rsub__", reversed(sub));
+    c.def("__mul__", both(mul)).def("__rmul__", reversed(mul));
+    c.def("__truediv__", both(&divided)).def("__rtruediv__", reversed(&divided));
+    c.def("__floordiv__", both(floordiv)).def("__rfloordiv__", reversed(floordiv));
+    c.def("__mod__", both(mod)).def("__rmod__", reversed(mod));
+    c.def("__and__", both(conjunction)).def("__or__", both(disjunction));
+    c.def("__invert__", [](const py::object& a) {
+      const PyExpr e = alone(a);
+      if (!e.expr->dtype.is_bool()) throw py::type_error("~ is of bools, not of " + numpy_name(e.expr->dtype));
+      return PyExpr{logical_not(e.expr), e.reads};
+    });
+    c.def("__neg__", [](const py::object& a) {
+      const PyExpr e = alone(a);
+      return PyExpr{make_const(0, e.expr->dtype) - e.expr, e.reads};
+    });
+    c.def("__eq__", compared([](Expr x, Expr y) { return eq(std::move(x), std::move(y)); }));
+    c.def("__ne__", compared([](Expr x, Expr y) { return ne(std::move(x), std::move(y)); }));
+    c.def("__lt__", compared([](Expr x, Expr y) { return lt(std::move(x), std::move(y)); }));
+    c.def("__le__", compared([](Expr x, Expr y) { return le(std::move(x), std::move(y)); }));
+    c.def("__gt__", compared([](Expr x, Expr y) { return lt(std::move(y), std::move(x)); }));
+    c.def("__ge__", compared([](Expr x, Expr y) { return le(std::move(y), std::move(x)); }));
+    c.def("__hash__", [](const py::object& self) { return reinterpret_cast<intptr_t>(self.ptr()) >> 4; });
+    c.def("__bool__", [](const py::object&) -> bool {
+      throw py::type_error("an expression is not known to be true or false: use te.where(), & and |");
+    });
+    c.def("astype", [](const py::object& a, const std::string& type) {
+      const PyExpr e = alone(a);
+      return PyExpr{cast(dtype_named(type), e.expr), e.reads};
+    });
+    c.def_property_readonly("dtype", [](const py::object& a) { return numpy_name(alone(a).expr->dtype); });
+  };
+  py::class_<PyExpr> expr(m, "Expr");
+  with_operators(expr);
+  expr.def("__repr__", [](const PyExpr& e) { return to_string(e.expr); });
+  py::class_<PyAxis> axis(m, "Axis");
+  with_operators(axis);
+  axis.def_property_readonly("name", [](const PyAxis& a) { return a.axis.var->name; })
+      .def_property_readonly("extent", [](const PyAxis& a) { return a.axis.extent; })
+      .def("__repr__",
+           [](const PyAxis& a) { return "<te.Axis " + a.axis.var->name + ": " + std::to_string(a.axis.extent) + ">"; });
+  py::class_<PyReduction>(m, "Reduction");
+  py::class_<PyTensor>(m, "Tensor")
+      .def("__getitem__", &element)
+      .def("__repr__", &described)
+      .def("__iter__",
+           [](const PyTensor&) -> py::object { throw py::type_error("a tensor of te has no elements yet"); })
+      .def_property_readonly("name", [](const PyTensor& t) { return t.tensor->name; })
+      .def_property_readonly("dtype", [](const PyTensor& t) { return numpy_name(t.tensor->buffer->dtype); })
+      .def_property_readonly("shape", [](const PyTensor& t) { return py::tuple(py::cast(t.tensor->shape)); });
+
+  m.def("placeholder",
+        [](const std::string& name, const std::vector<int64_t>& shape, const std::string& type, bool is_constant) {
+          if (shape.empty()) throw py::value_error("a placeholder has a dimension at least");
+          for (const int64_t extent : shape)
+            if (extent < 1) throw py::value_error("placeholder '" + name + "': an extent of " + std::to_string(extent));
+          element_count(shape);
+          return PyTensor{placeholder(name, shape, dtype_named(type)), is_constant};
+        });
+  m.def("reduce_axis", [](const std::string& name, int64_t extent) {
+    if (extent < 1) throw py::value_error("axis '" + name + "': an extent of " + std::to_string(extent));
+    return PyAxis{reduce_axis(name, extent)};
+  });
+  m.def("compute", &compute_py);
+  m.def("sum", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &sum); });
+  m.def("max", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &max_over); });
+  m.def("min", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &min_over); });
+  m.def("maximum", compared([](Expr x, Expr y) { return max(std::move(x), std::move(y)); }));
+  m.def("minimum", compared([](Expr x, Expr y) { return min(std::move(x), std::move(y)); }));
+  m.def("where", [](const py::object& c, const py::object& a, const py::object& b) { return where(c, a, b); });
+  for (const Intrinsic f : {Intrinsic::kExp, Intrinsic::kLog, Intrinsic::kSqrt, Intrinsic::kTanh, Intrinsic::kAbs,
+                            Intrinsic::kErf, Intrinsic::kRint, Intrinsic::kSin, Intrinsic::kCos, Intrinsic::kAtan})
+    m.def(std::string(name_of(f)).c_str(), [f](const py::object& x) { return function(x, f); });
+}
+
+}  // namespace hone::python

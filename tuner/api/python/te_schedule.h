@@ -1,0 +1,30 @@
+// Schedules in Python: every primitive, with its checks and texts.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <vector>
+
+#include "compiler/schedule/schedule.h"
+#include "tuner/api/python/te_expr.h"
+
+namespace hone::python {
+
+/// Loops and blocks keep their schedule, and are of no other.
+struct PyLoop {
+  std::shared_ptr<Schedule> schedule;
+  LoopRef ref;
+};
+struct PyBlock {
+  std::shared_ptr<Schedule> schedule;
+  BlockRef ref;
+};
+
+struct PySchedule {
+  std::shared_ptr<Schedule> schedule;
+};
+
+void bind_schedules(pybind11::module_& m);
+
+}  // namespace hone::python

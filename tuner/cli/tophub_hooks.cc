@@ -1,0 +1,75 @@
+#include "tuner/cli/tophub_hooks.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "base/check.h"
+#include "base/exit_code.h"
+#include "compiler/build/choose_config.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "tuner/cost/check_model.h"
+#include "tuner/features/features.h"
+#include "tuner/transfer/seeds.h"
+#include "tuner/transfer/train.h"
+
+namespace hone {
+namespace {
+
+// A UserError of the compiler as the one line that the program prints.
+template <class F>
+StatusOr<std::string> text_or_usage_error(const F& f) {
+  try {
+    return f();
+  } catch (const UserError& e) {
+    return usage_error(e.what());
+  }
+}
+
+Target this_machine() { return host_target(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))); }
+
+int64_t unix_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+db::CompilerHooks tophub_hooks(const OperatorTable& operators) {
+  db::CompilerHooks hooks;
+  hooks.tasks = operators.names();
+  hooks.workload = [&operators](const std::string& task, const std::string& args, const std::string&) {
+    return text_or_usage_error([&] { return to_string(Workload::parse(operators, task, args)); });
+  };
+  hooks.parse_workload = [&operators](const std::string& workload) {
+    return text_or_usage_error([&] { return to_string(Workload::parse(operators, workload)); });
+  };
+  // `llvm` alone is this machine.
+  hooks.target = [](const std::string& target) {
+    return text_or_usage_error([&] { return to_string(Target::parse(target).completed_by(this_machine())); });
+  };
+  hooks.rank_nearest = [&operators](const std::string& workload, const std::vector<std::string>& known) {
+    return rank_nearest(Workload::parse(operators, workload), known);
+  };
+  hooks.foreign = [&operators,
+                   reader = std::make_shared<std::optional<ForeignReader>>()](const db::ForeignRow& record) {
+    if (!*reader) reader->emplace(operators, this_machine());
+    return (**reader)(record);
+  };
+  // A prior of another feature schema cannot be checked here, but a program that knows the schema may still ask for it.
+  hooks.check_prior = [](const db::PriorRow& prior) {
+    const bool known = prior.schema == feature_schema(feature_set(prior.target_kind)).hex();
+    return check_model(prior.model, known ? kFeatureCount : 0);
+  };
+  hooks.train = [&operators](db::Store& store, const std::string& target_kind) {
+    TrainOptions options;
+    options.operators = operators;
+    options.target_kind = target_kind;
+    options.now_ms = unix_ms();
+    return train_from(store, options);
+  };
+  return hooks;
+}
+
+}  // namespace hone

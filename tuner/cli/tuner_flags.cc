@@ -1,0 +1,112 @@
+#include "tuner/cli/tuner_flags.h"
+
+#include "rpc/wire/credential_flags.h"
+#include "tuner/search/searcher.h"
+
+namespace hone {
+namespace {
+
+std::string searcher_list() {
+  std::string text;
+  for (std::string_view name : searcher_names()) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+std::string is_label(std::string& text) {
+  const size_t equals = text.find('=');
+  return equals == text.npos || equals == 0 ? "'" + text + "' is not k=v" : "";
+}
+
+}  // namespace
+
+void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& f) {
+  app.name("tuner");
+  app.description(
+      "Example: tuner --task conv2d --target llvm --trials 128\n\nFinds the fastest schedule of an operator by "
+      "measuring candidates on a device.");
+  app.add_option("--task", f.task, operators.names());
+  app.add_option("--args", f.args, "attributes of the task, k=v,...; the others have their defaults");
+  app.add_option("--workload", f.workload, "a whole workload, task(k=v,...), instead of --task and --args");
+  app.add_flag("--list", f.list, "print the tasks with their arguments and defaults");
+  app.add_option("--tasks", f.tasks,
+                 "a file of workloads, one a line with an optional weight: tune them all, trials go where the weighted "
+                 "total gains most");
+  app.add_option("--model", f.model,
+                 "an ONNX model: tune its layers, trials go where the model gains most; ends when the gains do")
+      ->type_name("MODEL.onnx");
+  app.add_option(
+         "--bind", f.bind,
+         "of a model: a number for a named dimension or a scalar input; several, NAME=1|4|16, tune for each of them; "
+         "may be given again")
+      ->allow_extra_args(false)
+      ->type_name("NAME=N");
+  app.add_option("--shape", f.shapes,
+                 "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("INPUT=1x3x224x224");
+  app.add_option("--input", f.formats,
+                 "of a model, as tensorc has it: what callers pass for an input: images=u8:NHWC,scale=1/255; may be "
+                 "given again")
+      ->allow_extra_args(false)
+      ->type_name("NAME=FORMAT");
+  app.add_option("--quantize", f.quantize, "of a model, as tensorc has it: int8, with what --ranges says")
+      ->type_name("TYPE");
+  app.add_option("--ranges", f.ranges, "of --quantize: a file that tensorc --ranges wrote")->type_name("FILE");
+  app.add_option("--keep", f.keep, "of --quantize: a node of the model that stays in f32; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("NODE");
+  app.add_option("--cache", f.cache,
+                 "of a decoder, as tensorc has it: the dimension that counts the rows of its caches, and the most of "
+                 "them: past=1023; tuned with nearly all of them there")
+      ->type_name("NAME=N");
+  app.add_flag("--print-tasks", f.print_tasks, "of a model: print the file of --tasks that says the same");
+  app.add_option("--target", f.target, "llvm: the CPU that measures; its fields can be given")->capture_default_str();
+  app.add_option("--trials", f.trials,
+                 "candidates to measure at most, earlier sessions' included (of a model: 256 a workload)")
+      ->check(CLI::Range(1, 10'000'000))
+      ->default_str("1000");
+  app.add_option("--seconds", f.seconds, "stop measuring after this time")->check(CLI::Range(0.001, 1e9));
+  app.add_option("--stop-after", f.stop_after,
+                 "stop when so many trials brought no gain (of several tasks: leave the task)")
+      ->check(CLI::Range(1, 10'000'000));
+  app.add_option("--tracker", f.tracker, "HOST:PORT or unix:PATH; without it the tuner measures here by itself");
+  app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
+  app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(is_label, "K=V"));
+  app.add_option("--weight", f.weight, "share of the tracker's devices, relative to other sessions")
+      ->check(CLI::Range(0.01, 100.0))
+      ->capture_default_str();
+  app.add_option(
+         "--priority", f.priority,
+         "of the session; while a higher one has jobs queued, lower ones share a sixteenth of the devices' time")
+      ->check(CLI::Range(-100, 100))
+      ->capture_default_str();
+  wire::add_credential_flags(app, f.credentials);
+  app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
+  app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
+  app.add_option("--search", f.search, searcher_list())->capture_default_str();
+  app.add_option("--seed", f.seed, "of the search")->capture_default_str();
+  app.add_option("--batch", f.batch, "candidates per batch (default: by --trials, 8 to 32)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--timeout", f.timeout, "seconds for a candidate's build, and for its run")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  app.add_option("--repeat", f.repeat, "timed repeats of a candidate")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--min-repeat-ms", f.min_repeat_ms, "a repeat takes at least this long")
+      ->check(CLI::Range(0.01, 10'000.0))
+      ->capture_default_str();
+  app.add_option("--threads", f.threads, "of the kernel (default: the target's)")->check(CLI::Range(1, 1024));
+  app.add_option_function<std::string>(
+         "--warm-start", [&f](const std::string& given) { f.warm_start = given == "on"; },
+         "on, off: begin with a prior and with seeds from other tuners' logs, if there are any")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->default_str("on");
+  app.add_flag("--fresh", f.fresh, "do not resume from earlier trials");
+  app.add_option("--plot", f.plot, "write the tuning curve to this SVG file");
+  app.add_flag("--json", f.json, "print the outcome as one JSON object");
+}
+
+}  // namespace hone
