@@ -150,7 +150,7 @@ inline std::string tophub(const std::vector<std::string>& words) {
   return internal::text_of([&](char** output) { return hone_tophub(o.data(), o.size(), output); });
 }
 
-/// A row-major tensor with memory of its own, on the CPU.
+/// A row-major tensor on the CPU. Copies share its elements.
 class Tensor {
  public:
   /// Of a parameter's type, or another one; its elements are zero. std::bad_alloc.
@@ -159,7 +159,7 @@ class Tensor {
     bytes_ = static_cast<size_t>(dtype.bits / 8) * dtype.lanes;
     for (const int64_t extent : shape_) bytes_ *= static_cast<size_t>(extent);
     constexpr size_t kAlignment = 64;
-    data_.reset(std::aligned_alloc(kAlignment, (bytes_ + kAlignment) / kAlignment * kAlignment));
+    data_.reset(std::aligned_alloc(kAlignment, (bytes_ + kAlignment) / kAlignment * kAlignment), Free());
     if (!data_) throw std::bad_alloc();
     std::memset(data_.get(), 0, bytes_);
   }
@@ -179,7 +179,7 @@ class Tensor {
   const T* data() const {
     return const_cast<Tensor*>(this)->data<T>();
   }
-  /// For hone_run; lives as long as the tensor, and does not move with it.
+  /// For hone_run; valid while this tensor lives and is not moved.
   DLTensor view() const {
     DLTensor t{};
     t.data = data_.get();
@@ -197,7 +197,7 @@ class Tensor {
   DLDataType dtype_;
   std::vector<int64_t> shape_;
   size_t bytes_ = 0;
-  std::unique_ptr<void, Free> data_;
+  std::shared_ptr<void> data_;
 };
 
 /// Threads that calls divide their work among.

@@ -23,7 +23,6 @@
 namespace hone {
 namespace {
 
-using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
@@ -201,7 +200,9 @@ TEST_F(Library, TunesAndFinds) {
   EXPECT_THAT(heard.doing, Contains("measuring"));
   ASSERT_EQ(tophub({"best", workload, ("--target=" + outcome["target"].get<std::string>()).c_str(), "--json"}), HONE_OK)
       << hone_last_error();
-  EXPECT_EQ(Json::parse(output.get())["config"], outcome["best"]["config"]);
+  const std::string config = Json::parse(output.get())["config"];
+  for (const auto& [knob, choice] : outcome["best"]["config"].items())
+    EXPECT_THAT("," + config + ",", HasSubstr("," + knob + "=" + choice.dump() + ","));
   // A search that is stopped keeps what it has, and says what that is.
   heard.stops_at = heard.asked + 40;
   EXPECT_EQ(tune({workload, "--trials=1000000", "--threads=1", "--fresh"}, &call), HONE_STOPPED);
@@ -286,7 +287,7 @@ TEST_F(Library, StrangeWordsAreRefusedOrDone) {
                                            std::string(5000, 'a'),
                                            "int8",
                                            "default"};
-  for (int turn = 0; turn < 150; ++turn) {
+  for (int turn = 0; turn < 100; ++turn) {
     std::vector<std::string> words;
     for (size_t i = 0, n = below(4); i < n; ++i) {
       std::string word = names[below(names.size())];
@@ -302,7 +303,9 @@ TEST_F(Library, StrangeWordsAreRefusedOrDone) {
     const std::string told = testing::PrintToString(words);
     EXPECT_NE(code, HONE_INTERNAL) << told << hone_last_error();
     EXPECT_EQ(code == HONE_OK, text != nullptr) << told;
-    if (code != HONE_OK) EXPECT_THAT(hone_last_error(), AllOf(Not(std::string()), Not(HasSubstr("\x1b")))) << told;
+    if (code == HONE_OK) continue;
+    EXPECT_STRNE(hone_last_error(), "") << told;
+    EXPECT_THAT(hone_last_error(), Not(HasSubstr("\x1b"))) << told;
   }
 }
 
