@@ -1,5 +1,5 @@
-// Builds an operator, opens it and runs it, all with libhone: `hone_add_model` (CMakeLists.txt) and tensorc do the first
-// part ahead of time.
+// Builds an operator, opens it and runs it, all with libhone: `hone_add_model` (CMakeLists.txt) and tensorc do the
+// first part ahead of time.
 #include <hone.hpp>
 
 #include <cstdio>

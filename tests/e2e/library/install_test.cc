@@ -53,7 +53,8 @@ TEST_F(InstalledCompiler, ExamplesAreBuiltWithFindPackageAndRun) {
   EXPECT_THAT(shell("readelf -dW " + folder + "/build/model_in_program").output, testing::Not(HasSubstr("libhone")));
   const Ran ran = shell("cd " + folder + " && build/compile_and_run");
   EXPECT_EQ(ran.code, 0);
-  EXPECT_THAT(ran.output, AllOf(HasSubstr("64 x 64 products are right\n"), HasSubstr("error 32: "), HasSubstr("abacus")));
+  EXPECT_THAT(ran.output,
+              AllOf(HasSubstr("64 x 64 products are right\n"), HasSubstr("error 32: "), HasSubstr("abacus")));
   // Built again only when the model changes.
   EXPECT_THAT(build().output, testing::Not(HasSubstr("hone: mlp")));
   std::filesystem::last_write_time(folder + "/mlp.onnx", std::filesystem::file_time_type::clock::now());
@@ -69,11 +70,13 @@ TEST_F(InstalledCompiler, PkgConfigAndStrictCompilersTakeIt) {
                           folder + "/with_pkg_config");
     EXPECT_EQ(ran.code, 0) << ran.output;
   }
-  const Ran ran = shell("cd " + folder + " && LD_LIBRARY_PATH=" + pc.substr(0, pc.find('\n')) + "/.. ./with_pkg_config");
+  const Ran ran =
+      shell("cd " + folder + " && LD_LIBRARY_PATH=" + pc.substr(0, pc.find('\n')) + "/.. ./with_pkg_config");
   EXPECT_THAT(ran.output, HasSubstr("products are right"));
   // A header of C.
   for (const std::string compiler : {"gcc -std=c11 -Wpedantic", "gcc -x c++"}) {
-    std::ofstream(folder + "/c.c") << "#include <hone_compiler.h>\nint main(void) { return hone_compiler_version() - 1; }\n";
+    std::ofstream(folder + "/c.c")
+        << "#include <hone_compiler.h>\nint main(void) { return hone_compiler_version() - 1; }\n";
     const Ran c = shell(compiler + " -Wall -Wextra -Werror -fsyntax-only " + folder + "/c.c " + config);
     EXPECT_EQ(c.code, 0) << c.output;
   }

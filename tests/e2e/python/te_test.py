@@ -1,5 +1,7 @@
 """Definitions and schedules in Python: every primitive keeps the meaning, what is wrong is said."""
 
+import ast
+import os
 import threading
 import unittest
 
@@ -224,6 +226,27 @@ class Schedules(unittest.TestCase):
         with self.assertRaisesRegex(hone.BadInput, "vectorize: loop 'k'.*"):
             one.s.vectorize(one.s.loop(one.C, "k"))
         self.assertEqual(one.s.steps, steps)
+
+
+class Stubs(unittest.TestCase):
+    def test_stubs_have_what_there_is(self):
+        for module in (hone._hone, hone._te):
+            stub = os.path.join(os.path.dirname(hone.__file__), module.__name__.split(".")[1] + ".pyi")
+            with open(stub, encoding="utf-8") as f:
+                tree = ast.parse(f.read())
+            said = {n.name: n for n in tree.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
+            there = {n for n in dir(module) if not n.startswith("_")}
+            self.assertEqual(there - set(said), set(), stub)
+            self.assertEqual({n for n in said if not n.startswith("_")} - there, set(), stub)
+            for name, node in said.items():
+                if not isinstance(node, ast.ClassDef) or name.startswith("_"):
+                    continue
+                members = {m.name for m in node.body if isinstance(m, ast.FunctionDef)}
+                members |= {m.target.id for m in node.body if isinstance(m, ast.AnnAssign)}
+                if any(b.id == "_Operators" for b in node.bases):
+                    members |= {"astype", "dtype"}
+                is_public = {m for m in dir(getattr(module, name)) if not m.startswith("_")}
+                self.assertEqual({m for m in members if not m.startswith("_")}, is_public, f"{stub}: {name}")
 
 
 class Expressions(unittest.TestCase):

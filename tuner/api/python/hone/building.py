@@ -3,11 +3,17 @@
 import os
 import shutil
 import tempfile
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 from hone import _hone, options
 from hone.model import Model
 
 __all__ = ["compile"]
+
+Path = Union[str, "os.PathLike[str]"]
+Shape = Tuple[int, ...]
+Bind = Mapping[str, Union[int, Sequence[int], str]]
+Shapes = Mapping[str, Union[Shape, Sequence[Shape]]]
 
 
 def _is_workload(model):
@@ -28,21 +34,21 @@ def _file_of(model, folder):
 
 
 def compile(
-    model,
-    output=None,
+    model: Any,
+    output: Optional[Path] = None,
     *,
-    target="llvm",
-    bind=None,
-    shapes=None,
-    formats=None,
-    threads=None,
-    db=None,
-    quantize=None,
-    calibrate=None,
-    flags=(),
-    on_line=None,
-    on_progress=None,
-):
+    target: str = "llvm",
+    bind: Optional[Bind] = None,
+    shapes: Optional[Shapes] = None,
+    formats: Optional[Mapping[str, str]] = None,
+    threads: Union[int, Sequence[int], None] = None,
+    db: Optional[Path] = None,
+    quantize: Optional[str] = None,
+    calibrate: Optional[Path] = None,
+    flags: Sequence[str] = (),
+    on_line: Optional[Callable[[str], None]] = None,
+    on_progress: Optional[Callable[[Dict[str, Any]], None]] = None,
+) -> Optional[Model]:
     """Builds a model, or one operator, and opens it.
 
     model: the path of an ONNX file, an ``onnx.ModelProto``, its bytes; or an operator's workload,

@@ -4,7 +4,7 @@ import html
 import json
 import os
 import pathlib
-from typing import NamedTuple, Tuple
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union
 
 from hone import _hone
 from hone.errors import BadInput
@@ -24,10 +24,10 @@ class TensorInfo(NamedTuple):
 class Report:
     """The page of a built model: what a notebook shows. ``html`` is the whole document."""
 
-    def __init__(self, document):
+    def __init__(self, document: str) -> None:
         self.html = document
 
-    def save(self, path):
+    def save(self, path: "Union[str, os.PathLike[str]]") -> None:
         """Writes the document to a file."""
         pathlib.Path(path).write_text(self.html, encoding="utf-8")
 
@@ -46,7 +46,12 @@ class Model:
     lists and numbers. Any number of threads may call at once; the GIL is released meanwhile.
     """
 
-    def __init__(self, path, threads=None, build=None):
+    def __init__(
+        self,
+        path: "Union[str, os.PathLike[str]]",
+        threads: Optional[int] = None,
+        build: Optional[Callable[[], str]] = None,
+    ) -> None:
         """Opens the shared object at ``path``. ``threads``: of its calls; None: as many as it was built for."""
         self._model = _hone.Model(os.fspath(path))
         self._build = build  # makes a report
@@ -59,9 +64,8 @@ class Model:
             threads = max(self._model.workers(v) for v in range(self._model.variant_count))
         self.threads = threads
         self._pool = _hone.Pool(threads) if threads > 1 else None
-        self.inputs = self._infos(self._model.inputs(0))
-        self.outputs = self._infos(self._model.outputs(0))
-        self._profile = None
+        self.inputs: Tuple[TensorInfo, ...] = self._infos(self._model.inputs(0))
+        self.outputs: Tuple[TensorInfo, ...] = self._infos(self._model.outputs(0))
 
     def _infos(self, params):
         return tuple(TensorInfo(n, "bool" if n in self._is_bool else t, s) for n, t, s, _ in params)
@@ -96,7 +100,7 @@ class Model:
             arrays = [a.view(bool) if t.name in self._is_bool else a for a, t in zip(arrays, self.outputs)]
         return arrays, variant, seconds
 
-    def __call__(self, *args, out=None, **kwargs):
+    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Runs once. Inputs by their places or names; one output is returned as it is, several as a tuple.
 
         ``out``: an array, or one for each output, to write to instead of new ones.
@@ -104,16 +108,14 @@ class Model:
         arrays, _, _ = self._run(self._arguments(args, kwargs), out, False)
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
-    def run(self, feeds):
+    def run(self, feeds: Mapping[str, Any]) -> Dict[str, Any]:
         """Runs once on a dict of inputs, and returns a dict of outputs, for names that are no identifiers."""
         arrays, _, _ = self._run(self._arguments((), feeds), None, False)
         return dict(zip((t.name for t in self.outputs), arrays))
 
-    def profile(self, *args, **kwargs):
+    def profile(self, *args: Any, **kwargs: Any) -> Table:
         """Runs layer by layer on these inputs: ``layers`` with the milliseconds that each took."""
         _, variant, seconds = self._run(self._arguments(args, kwargs), None, True)
-        if len(seconds) == len(self._model.layers(0)):
-            self._profile = seconds
         rows = self._rows(variant)
         for row, s in zip(rows, seconds):
             row["ms"] = s * 1e3
@@ -128,34 +130,34 @@ class Model:
         return rows
 
     @property
-    def layers(self):
+    def layers(self) -> Table:
         """What runs, in order: the nodes that a layer stands for, its workload, its config and where that is from."""
         return Table(self._rows(0))
 
     @property
-    def stats(self):
+    def stats(self) -> Dict[str, int]:
         """Calls, and what they copied: {"calls", "copied_arrays", "copied_bytes"}."""
         return self._model.stats
 
     @property
-    def target(self):
+    def target(self) -> str:
         """What it was built for, as text."""
         return self._model.target
 
-    def report(self):
+    def report(self) -> Report:
         """A page with the layers, their times here against the roofline, fusions and memory. Builds the model again."""
         if self._build is None:
             raise BadInput("a report is made of a model that compile() built: this one was opened from a file")
         return Report(self._build())
 
-    def close(self):
+    def close(self) -> None:
         """Frees it, at the latest behind the calls that run. Nothing can be run then."""
         self._model.close()
 
-    def __enter__(self):
+    def __enter__(self) -> "Model":
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self.close()
 
     def __repr__(self):
@@ -168,6 +170,6 @@ class Model:
         return f"<hone.Model ({told(self.inputs)}) -> ({told(self.outputs)}), {len(self._model.layers(0))} layers>"
 
 
-def open(path, threads=None):
+def open(path: "Union[str, os.PathLike[str]]", threads: Optional[int] = None) -> Model:
     """Opens an artifact that ``tensorc --emit so`` or ``compile(output=...)`` wrote."""
     return Model(path, threads)

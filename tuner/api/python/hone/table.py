@@ -1,6 +1,7 @@
 """Rows with named columns, as a text, as HTML in a notebook, and for pandas."""
 
 import html
+from typing import Any, Dict, Iterable, List, Optional, Sequence
 
 __all__ = ["Table"]
 
@@ -15,24 +16,24 @@ def _text(value):
     return str(value)
 
 
-class Table(list):
+class Table(List[Dict[str, Any]]):
     """A list of dicts. ``columns``: the keys that are shown, in order."""
 
     _MOST_ROWS = 60  # that are shown
 
-    def __init__(self, rows, columns=None):
+    def __init__(self, rows: Iterable[Dict[str, Any]], columns: Optional[Sequence[str]] = None) -> None:
         super().__init__(rows)
         if columns is None:
             columns = list(dict.fromkeys(key for row in self for key in row))
         self.columns = list(columns)
 
-    def column(self, name):
+    def column(self, name: str) -> List[Any]:
         """The values of one column, None where a row has none."""
         if name not in self.columns:
             raise KeyError(f"there is no column {name!r}; there are {', '.join(self.columns)}")
         return [row.get(name) for row in self]
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """A data frame; needs pandas."""
         import pandas
 

@@ -16,6 +16,7 @@ raises hone.BadInput, in one line, and changes nothing. ``print(s)`` shows the s
 
 import inspect
 import itertools
+from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 from hone import _te
 from hone._te import (  # noqa: F401
@@ -29,6 +30,9 @@ __all__ = [
     "sin", "source", "sqrt", "sum", "tanh", "where",
 ]
 
+Extents = Union[int, Sequence[int]]
+Axes = Union[Axis, Sequence[Axis]]
+
 _numbers = itertools.count()
 
 
@@ -36,13 +40,15 @@ def _name(given, kind):
     return given if given is not None else f"{kind}{next(_numbers)}"
 
 
-def placeholder(shape, name=None, dtype="float32", constant=False):
+def placeholder(
+    shape: Extents, name: Optional[str] = None, dtype: str = "float32", constant: bool = False
+) -> Tensor:
     """A tensor that callers pass. ``constant``: it is the same in all calls, and ``Schedule.prepack`` may pack it."""
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     return _te.placeholder(_name(name, "placeholder"), shape, dtype, constant)
 
 
-def reduce_axis(extent, name=None):
+def reduce_axis(extent: Union[int, Tuple[int, int]], name: Optional[str] = None) -> Axis:
     """An axis of so many iterations to reduce over; of (0, extent) also, as TVM has it."""
     if isinstance(extent, (tuple, list)):
         first, extent = extent
@@ -51,7 +57,7 @@ def reduce_axis(extent, name=None):
     return _te.reduce_axis(_name(name, "k"), extent)
 
 
-def compute(shape, body, name=None):
+def compute(shape: Extents, body: Callable[..., Any], name: Optional[str] = None) -> Tensor:
     """A tensor whose element at (i, j, ...) is ``body(i, j, ...)``: an expression, or a reduction of one.
 
     The axes are called as the function's arguments. Elements are of the type that the expression has.
@@ -67,17 +73,17 @@ def compute(shape, body, name=None):
     return _te.compute(_name(name, "compute"), shape, names, body)
 
 
-def sum(value, axis):
+def sum(value: Any, axis: Axes) -> Reduction:
     """The sum over an axis, or over several: what compute()'s function returns."""
     return _te.sum(value, axis)
 
 
-def max(value, axis):
+def max(value: Any, axis: Axes) -> Reduction:
     """The largest over an axis, or over several. NaNs are left out. Of two values: maximum()."""
     return _te.max(value, axis)
 
 
-def min(value, axis):
+def min(value: Any, axis: Axes) -> Reduction:
     """The smallest over an axis, or over several. NaNs are left out. Of two values: minimum()."""
     return _te.min(value, axis)
 
@@ -101,7 +107,9 @@ class Schedule(_te.Schedule):
     annotate(loop, "prefetch", 4);  annotate("vector_bits", 512)
     """
 
-    def __init__(self, outputs, inputs=None):
+    def __init__(
+        self, outputs: Union[Tensor, Sequence[Tensor]], inputs: Optional[Sequence[Tensor]] = None
+    ) -> None:
         outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
         super().__init__(outputs, list(inputs or []))
 
@@ -113,17 +121,17 @@ class Kernel(_te.Kernel):
     """
 
 
-def lower(schedule, threads=1):
+def lower(schedule: Schedule, threads: int = 1) -> str:
     """The schedule's loop form, as text: what is compiled."""
     return _te.lowered(schedule, threads)
 
 
-def source(schedule, kind="llvm", target="llvm"):
+def source(schedule: Schedule, kind: str = "llvm", target: str = "llvm") -> str:
     """The code of a schedule: ``llvm``, ``asm``; of schedules with bound loops ``cuda``, ``opencl``."""
     return _te.source(schedule, kind, target)
 
 
-def build(schedule, target="llvm", threads=None):
+def build(schedule: Schedule, target: str = "llvm", threads: Optional[int] = None) -> Kernel:
     """Compiles a schedule for this machine. threads: that parallel loops have; None: all.
 
     Accesses that cannot be proved to lie in their tensors are checked while the kernel runs.

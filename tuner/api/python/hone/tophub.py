@@ -1,8 +1,10 @@
 """The database of measured configs."""
 
 import json
+from typing import Any, Dict, Optional, Union
 
 from hone import _hone, options
+from hone.building import Path
 from hone.errors import BadInput
 from hone.table import Table
 
@@ -12,7 +14,7 @@ __all__ = ["Tophub", "best"]
 class Tophub:
     """The tophub at ``path``; None: the user's. What it does not know is looked for in installed packages."""
 
-    def __init__(self, path=None):
+    def __init__(self, path: Optional[Path] = None) -> None:
         self.path = path
 
     def _words(self, *words):
@@ -21,7 +23,7 @@ class Tophub:
     def _objects(self, *words):
         return [json.loads(line) for line in _hone.tophub(self._words(*words, "--json")).splitlines()]
 
-    def best(self, workload, target="llvm"):
+    def best(self, workload: str, target: str = "llvm") -> Optional[Dict[str, Any]]:
         """The best config known for exactly this workload, or what is nearest, as a dict; None where there is none."""
         try:
             return self._objects("best", f"--workload={workload}", f"--target={target}")[0]
@@ -30,32 +32,32 @@ class Tophub:
                 return None
             raise
 
-    def list(self, task=None, target=None):
+    def list(self, task: Optional[str] = None, target: Optional[str] = None) -> Table:
         """The best configs, a row each."""
         return Table(self._objects("list", *options.flag("task", task), *options.flag("target", target)))
 
-    def stats(self):
+    def stats(self) -> Union[Dict[str, Any], Table]:
         """What is stored, counted."""
         found = self._objects("stats")
         return found[0] if len(found) == 1 else Table(found)
 
-    def export(self, path, best_only=False):
+    def export(self, path: Path, best_only: bool = False) -> str:
         """Writes the records as JSON lines."""
         return _hone.tophub(self._words("export", options.text(path), *options.flag("best", best_only)))
 
-    def load(self, *paths):
+    def load(self, *paths: Path) -> str:
         """Adds the records of exported files, or AutoTVM's logs as foreign records."""
         return _hone.tophub(self._words("import", *map(options.text, paths)))
 
-    def merge(self, other):
+    def merge(self, other: Path) -> str:
         """Adds the records of another tophub."""
         return _hone.tophub(self._words("merge", options.text(other)))
 
-    def check(self, repair=False):
+    def check(self, repair: bool = False) -> str:
         """Looks for damage. Raises hone.DatabaseError where there is any."""
         return _hone.tophub(self._words("check", *options.flag("repair", repair)))
 
-    def train(self, target_kind="llvm"):
+    def train(self, target_kind: str = "llvm") -> str:
         """Makes a prior of the trials: what searches begin with."""
         return _hone.tophub(self._words("train", f"--target-kind={target_kind}"))
 
@@ -63,6 +65,6 @@ class Tophub:
         return f"<hone.Tophub {self.path or 'of the user'}>"
 
 
-def best(workload, target="llvm", db=None):
+def best(workload: str, target: str = "llvm", db: Optional[Path] = None) -> Optional[Dict[str, Any]]:
     """Tophub(db).best(workload, target)."""
     return Tophub(db).best(workload, target)

@@ -4,9 +4,10 @@ import json
 import os
 import sys
 import tempfile
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from hone import _hone, options
-from hone.building import _file_of, _is_workload
+from hone.building import Bind, Path, Shapes, _file_of, _is_workload
 
 __all__ = ["tune", "Outcome"]
 
@@ -54,22 +55,22 @@ class _Bar:
 
 
 def tune(
-    what,
+    what: Any,
     *,
-    trials=None,
-    seconds=None,
-    target="llvm",
-    bind=None,
-    shapes=None,
-    formats=None,
-    threads=None,
-    tracker=None,
-    device=None,
-    db=None,
-    flags=(),
-    callback=None,
-    progress=None,
-):
+    trials: Optional[int] = None,
+    seconds: Optional[float] = None,
+    target: str = "llvm",
+    bind: Optional[Bind] = None,
+    shapes: Optional[Shapes] = None,
+    formats: Optional[Mapping[str, str]] = None,
+    threads: Optional[int] = None,
+    tracker: Optional[str] = None,
+    device: Optional[str] = None,
+    db: Optional[Path] = None,
+    flags: Sequence[str] = (),
+    callback: Optional[Callable[[Dict[str, Any]], None]] = None,
+    progress: Optional[bool] = None,
+) -> Outcome:
     """Measures candidates and keeps the best in the tophub, where compile() finds them.
 
     what: a workload, ``"conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3)"``; a list of them, trials going where the sum
