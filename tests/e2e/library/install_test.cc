@@ -25,7 +25,7 @@ struct InstalledCompiler : testing::Test {
     GTEST_SKIP() << "these libraries want a sanitizer's runtime, which the programs here have not";
 #endif
     setenv("HONE_DB", (folder + "/hub.db").c_str(), 1);
-    for (const char* component : {"runtime", "compiler"}) {
+    for (const char* component : {"runtime", "compiler", "tuner"}) {
       const Ran installed =
           shell(std::string("cmake --install " HONE_BIN_DIR "/.. --component ") + component + " --prefix " + prefix);
       ASSERT_EQ(installed.code, 0) << installed.output;
