@@ -23,7 +23,7 @@ def mirror():
     """Where this system's apt has its packages from."""
     for path in [pathlib.Path('/etc/apt/sources.list'), *pathlib.Path('/etc/apt/sources.list.d').glob('*')]:
         if path.is_file():
-            found = re.search(r'(?m)^(?:deb\s.*?|URIs:\s*)(https?://\S+)', path.read_text())
+            found = re.search(r'(?m)^(?:deb\s.*?|URIs:\s*)(https?://\S+/debian)/?(?:\s|$)', path.read_text())
             if found:
                 return found.group(1)
     return 'http://deb.debian.org/debian'
@@ -48,8 +48,10 @@ class Packages(unittest.TestCase):
             self.assertIn('libc6 (>=', fields)
             self.assertNotIn(str(ROOT), fields)
         # A library over libc.
-        self.assertRegex(run('dpkg-deb', '-f', self.debs['libhone-runtime'], 'Depends').stdout, r'^libc6 \(>= [\d.]+\)$')
-        listed = [line.split()[5] for deb in self.debs.values() for line in run('dpkg-deb', '-c', deb).stdout.splitlines()]
+        needed = run('dpkg-deb', '-f', self.debs['libhone-runtime'], 'Depends').stdout
+        self.assertRegex(needed, r'^libc6 \(>= [\d.]+\)$')
+        contents = [run('dpkg-deb', '-c', deb).stdout.splitlines() for deb in self.debs.values()]
+        listed = [line.split()[5] for lines in contents for line in lines]
         files = [f for f in listed if not f.endswith('/')]
         self.assertEqual(len(files), len(set(files)), 'two packages have one file')
 
@@ -66,8 +68,8 @@ class Packages(unittest.TestCase):
         (root / 'm.onnx').write_bytes(small_onnx.perceptron())
 
         def inside(command):
-            ran = run('chroot', root, 'env', '-i', 'PATH=/usr/bin:/usr/sbin:/bin:/sbin', 'HOME=/root', 'HONE_DB=/hub.db',
-                      'DEBIAN_FRONTEND=noninteractive', 'bash', '-c', command)
+            ran = run('chroot', root, 'env', '-i', 'PATH=/usr/bin:/usr/sbin:/bin:/sbin', 'HOME=/root',
+                      'HONE_DB=/hub.db', 'DEBIAN_FRONTEND=noninteractive', 'bash', '-c', command)
             self.assertEqual(ran.returncode, 0, f'{command}\n{ran.stdout[-3000:]}{ran.stderr[-3000:]}')
             return ran.stdout
 

@@ -58,13 +58,27 @@ Operand bias_of_mask(Lowering& l, const Operand& mask, DType t, double other) {
 }
 
 // [queries, keys]: query i sees keys up to `before` + i.
-Operand causal_bias(Lowering& l, int64_t queries, int64_t keys, int64_t before, DType t) {
+Operand causal_mask(Lowering& l, int64_t queries, int64_t keys, int64_t before) {
   HONE_USER_CHECK(l.may_make(element_count({queries, keys, 8}))) << "a mask of " << queries << " x " << keys;
   std::string sees;
   sees.reserve(static_cast<size_t>(queries * keys));
   for (int64_t q = 0; q < queries; ++q)
     for (int64_t k = 0; k < keys; ++k) sees += k <= before + q ? '\1' : '\0';
-  return bias_of_mask(l, l.constant(TensorData({boolean, {queries, keys}}, std::move(sees))), t, least(t));
+  return l.constant(TensorData({boolean, {queries, keys}}, std::move(sees)));
+}
+Operand causal_bias(Lowering& l, int64_t queries, int64_t keys, int64_t before, DType t) {
+  return bias_of_mask(l, causal_mask(l, queries, keys, before), t, least(t));
+}
+
+// The output of attention with zeros where a query sees no key: the softmax of what is masked as a whole would be the
+// mean of all values. `sees`: bools that broadcast to [batch, heads, queries, keys].
+Operand without_blind(Lowering& l, const Operand& out, const Operand& sees) {
+  const Operand any = l.reduce("max", l.cast(sees, i32), {static_cast<int64_t>(sees.rank()) - 1}, true);
+  if (const auto known = l.data_of(any)) {
+    const std::vector<int64_t> values = known->numbers();
+    if (std::find(values.begin(), values.end(), 0) == values.end()) return out;
+  }
+  return l.pointwise("where", {out, l.pointwise("greater", {any, l.number(0, i32)}), l.number(0, out.type.dtype)});
 }
 
 struct Scoring {
@@ -148,7 +162,17 @@ void attention(NodeContext& c) {
   HONE_USER_CHECK(!wants(c, 3) || mode == 0 || mode == 3)
       << "qk_matmul_output_mode=" << mode << " is not supported; 0 and 3 are";
   const Attended a = attend(l, q, keys, values, how);
-  c.outputs[0] = is_flat ? join_heads(l, a.out) : a.out;
+  Operand out = a.out;
+  if (c.has(3) && c.in(3).type.dtype.is_bool()) {
+    Operand sees = c.in(3);
+    if (c.number("is_causal", 0)) {
+      const int64_t seen = sees.type.shape.back();
+      const Operand causal = causal_mask(l, q.type.shape[2], count, c.has(4) ? c.in(4).type.shape[2] : 0);
+      sees = l.pointwise("and", {sees, seen < count ? part(l, causal, 1, 0, seen) : causal});
+    }
+    out = without_blind(l, out, sees);
+  }
+  c.outputs[0] = is_flat ? join_heads(l, out) : out;
   if (wants(c, 1)) c.outputs[1] = keys;
   if (wants(c, 2)) c.outputs[2] = values;
   if (wants(c, 3)) c.outputs[3] = mode == 0 ? a.dots : a.shares;

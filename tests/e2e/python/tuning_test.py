@@ -37,7 +37,8 @@ class Tuning(Case):
         hub.export(self.path("records.jsonl"))
         other = hone.Tophub(self.path("other.db"))
         other.load(self.path("records.jsonl"))
-        self.assertEqual(other.stats(), hub.stats())
+        for key in ("trials", "best", "workloads", "by_status"):
+            self.assertEqual(other.stats()[key], hub.stats()[key])
         self.assertIn("config", repr(other.list()))
 
     def test_a_model_is_tuned(self):

@@ -178,6 +178,27 @@ TEST(AttentionNode, AMaskOfBoolsLeavesOut) {
   EXPECT_THAT(got[0], Near(attention(hq, hk, hk, 0.5, bias, false)));
 }
 
+// As in a batch that is padded on the left: ONNX Runtime has zeros there, too.
+TEST(AttentionNode, AQueryThatSeesNoKeyGivesZeros) {
+  const ModelFolder f;
+  const Floats q = numbers(2 * 3 * 4, 1), k = numbers(2 * 3 * 4, 2);
+  for (const bool is_known : {false, true}) {
+    TestModel m(23);
+    m.input("q", {1, 2, 3, 4}).input("k", {1, 2, 3, 4});
+    if (is_known)
+      m.tensor("mask", {1, 3}, kBool)->set_raw_data(std::string("\0\0\1", 3));
+    else
+      m.input("mask", {1, 3}, kBool);
+    m.node("Attention", {"q", "k", "k", "mask"}, {"y"}).number("is_causal", 1).output("y");
+    std::vector<TensorData> inputs{tensor({1, 2, 3, 4}, q), tensor({1, 2, 3, 4}, k)};
+    if (!is_known) inputs.push_back(TensorData({boolean, {1, 3}}, std::string("\0\0\1", 3)));
+    Floats expected(2 * 3 * 4, 0);
+    for (size_t h = 0; h < 2; ++h)
+      std::copy_n(k.begin() + static_cast<int64_t>(h * 12 + 8), 4, expected.begin() + static_cast<int64_t>(h * 12 + 8));
+    EXPECT_THAT(run(f.import(m), inputs)[0], Near(expected)) << is_known;
+  }
+}
+
 TEST(AttentionNode, KeysBehindAMaskDoNotCount) {
   const ModelFolder f;
   const Floats q = numbers(2 * 3 * 4, 1), k = numbers(2 * 5 * 4, 2), mask = numbers(3 * 3, 7);

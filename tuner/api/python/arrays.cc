@@ -110,6 +110,15 @@ Argument of_dlpack(const py::object& x, const HoneParam& p, CopyCount* copied) {
   std::unique_ptr<DLManagedTensor, Release> owner(managed);
   const DLTensor& t = managed->dl_tensor;
   if (!is_same(as_stored(t.dtype), p.plain.dtype)) wrong_type(p, name_of(t.dtype));
+  constexpr int32_t kMostDimensions = 64;
+  if (t.ndim < 0 || t.ndim > kMostDimensions || (t.ndim > 0 && !t.shape))
+    throw py::value_error(told(p) + ": DLPack's tensor has " + std::to_string(t.ndim) + " dimensions");
+  bool is_empty = false;
+  for (int32_t d = 0; d < t.ndim; ++d) {
+    if (t.shape[d] < 0) throw py::value_error(told(p) + ": DLPack's tensor has an extent below 0");
+    is_empty = is_empty || t.shape[d] == 0;
+  }
+  if (!t.data && !is_empty) throw py::value_error(told(p) + ": DLPack's tensor has no data");
   const char* const data = static_cast<const char*>(t.data) + t.byte_offset;
   if (is_row_major(t) && is_aligned(data, t.dtype)) {
     Argument a;
@@ -166,6 +175,8 @@ py::dtype numpy_type(DLDataType t) {
 }
 
 Argument as_input(const py::object& x, const HoneParam& p, CopyCount* copied) {
+  if (py::isinstance<py::array>(x) && py::hasattr(x, "filled") && py::hasattr(x, "mask"))
+    throw py::type_error(told(p) + " is a masked array: fill it, x.filled(0)");
   if (py::isinstance<py::array>(x)) return of_numpy(py::reinterpret_borrow<py::array>(x), p, copied);
   if (py::hasattr(x, "__dlpack__") && py::hasattr(x, "__dlpack_device__")) return of_dlpack(x, p, copied);
   // Lists and numbers have no type of their own; scalars of numpy have.
