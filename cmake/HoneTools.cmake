@@ -34,7 +34,12 @@ if(HONE_CCACHE)
 endif()
 find_program(HONE_MOLD mold)
 if(HONE_MOLD)
-  add_link_options(-fuse-ld=mold)
+  # A cross compiler looks for its linkers elsewhere, and may find none of that name.
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX -fuse-ld=mold HONE_LINKS_WITH_MOLD)
+  if(HONE_LINKS_WITH_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
 endif()
 
 # How long a test may take: a sanitized build is some ten times slower. What sanitizers are told at run time is in
