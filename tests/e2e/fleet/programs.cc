@@ -83,10 +83,11 @@ Workplace::~Workplace() {
 }
 
 Program Workplace::start(const Words& words) {
-  const std::string log = path(fmt::format("{}-{}", words.at(0), ++started_));
+  const fs::path program = fs::path(HONE_BIN_DIR) / words.at(0);
+  const std::string log = path(fmt::format("{}-{}", program.filename().string(), ++started_));
   ChildOptions options;
   options.argv = words;
-  options.argv[0] = std::string(HONE_BIN_DIR "/") + words[0];
+  options.argv[0] = program.string();
   options.env = {"HOME=" + dir_, "XDG_DATA_HOME=", "TMPDIR=" + path("tmp"), "HONE_DB=" + db_,
                  "HONE_HOST_LOCK=" + path("lock")};
   options.stdout_fd = open((log + ".out").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);

@@ -78,7 +78,7 @@ class Workplace : public testing::Test {
   ~Workplace() override;
 
   std::string path(const std::string& name) const { return dir_ + "/" + name; }
-  /// words[0] is one of Hone's programs.
+  /// words[0] is one of Hone's programs, or the whole path of another.
   Program start(const Words& words);
   /// Runs it to its end.
   Output run(const Words& words);
