@@ -69,7 +69,7 @@ function(hone_test name label)
     add_custom_target(tests_${label})
   endif()
   add_dependencies(tests_${label} ${name})
-  if(label STREQUAL slow)
+  if(label MATCHES "^(slow|arm64)$")
     set(HONE_TEST_TIMEOUT 3600)
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${label}." NO_PRETTY_VALUES

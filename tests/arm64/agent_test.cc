@@ -17,6 +17,8 @@ using testing::HasSubstr;
 
 const std::string kBuild = HONE_ARM64_BUILD_DIR, kPrograms = kBuild + "/bin/";
 constexpr const char* kEmulator = "/usr/bin/qemu-aarch64-static";
+// An emulated agent takes ten times as long, which other work on the machine multiplies.
+constexpr seconds kLong{900};
 
 // What `cmake --preset arm64` was configured with.
 std::string sysroot() {
@@ -123,14 +125,14 @@ TEST_P(BoardTunes, WithoutAWrongCandidateAndResumes) {
   EXPECT_THAT(agent.err(), HasSubstr("this system does not grant: "))
       << "qemu-user has no seccomp and no Landlock, and the agent has to say so";
   const auto [task, args] = GetParam();
-  const Output first = run(tuner(task, args, 16));
+  const Output first = run(tuner(task, args, 16), kLong);
   ASSERT_EQ(first.code, 0) << first.err << agent.err();
   EXPECT_EQ(first.json()["target"], kTarget);
   EXPECT_EQ(first.json()["by_status"], Json({{"ok", 16}}));
   EXPECT_EQ(stored(db_).trials, 16);
   EXPECT_EQ(trials_of(db_, "pi4"), 16);
 
-  const Output second = run(tuner(task, args, 24));
+  const Output second = run(tuner(task, args, 24), kLong);
   ASSERT_EQ(second.code, 0) << second.err << agent.err();
   EXPECT_EQ(second.json()["by_status"], Json({{"ok", 24}}));
   EXPECT_EQ(stored(db_).configs, 24) << "no config is measured twice";
@@ -144,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, BoardTunes,
 TEST_F(Board, KilledInASessionAndStartedAgainGoesOn) {
   std::optional<Program> agent(start_agent());
   Program session = start(tuner("conv2d", "ci=8,h=8,w=8,co=16", 32));
-  ASSERT_TRUE(eventually([&] { return stored(db_).trials >= 4; })) << session.err() << agent->err();
+  ASSERT_TRUE(eventually([&] { return stored(db_).trials >= 4; }, kLong)) << session.err() << agent->err();
   ASSERT_TRUE(session.running()) << "done before the kill";
   agent->signal(SIGKILL);
   EXPECT_EQ(agent->wait(), 128 + SIGKILL);
@@ -152,7 +154,7 @@ TEST_F(Board, KilledInASessionAndStartedAgainGoesOn) {
   EXPECT_TRUE(eventually([&] { return processes().size() <= ours; }))
       << "the agent's children outlive it: " << testing::PrintToString(processes());
   agent.emplace(start_agent());
-  EXPECT_EQ(session.wait(), 0) << session.err() << agent->err();
+  EXPECT_EQ(session.wait(kLong), 0) << session.err() << agent->err();
   const Json j = Json::parse(session.out());
   EXPECT_EQ(j["by_status"], Json({{"ok", 32}}));
   EXPECT_EQ(stored(db_).configs, 32);
