@@ -34,7 +34,12 @@ if(HONE_CCACHE)
 endif()
 find_program(HONE_MOLD mold)
 if(HONE_MOLD)
-  add_link_options(-fuse-ld=mold)
+  # A cross compiler looks for its linkers elsewhere, and may find none of that name.
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX -fuse-ld=mold HONE_LINKS_WITH_MOLD)
+  if(HONE_LINKS_WITH_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
 endif()
 
 # How long a test may take: a sanitized build is some ten times slower. What sanitizers are told at run time is in
@@ -64,7 +69,7 @@ function(hone_test name label)
     add_custom_target(tests_${label})
   endif()
   add_dependencies(tests_${label} ${name})
-  if(label STREQUAL slow)
+  if(label MATCHES "^(slow|arm64)$")
     set(HONE_TEST_TIMEOUT 3600)
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${label}." NO_PRETTY_VALUES

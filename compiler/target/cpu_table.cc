@@ -34,19 +34,35 @@ constexpr CpuEntry kCpus[] = {
     {"znver3", "x86_64", 256, 16, 32, 512, 32768},
     {"znver4", "x86_64", 512, 32, 32, 1024, 32768},
     {"znver5", "x86_64", 512, 32, 48, 1024, 32768},
-    {"generic", "aarch64", 128, 32, 32, 512, 0},
+    // ARM. What cores share is given whole, as Linux has it in /sys/devices/system/cpu/cpu0/cache, which a machine's
+    // own
+    // target is taken from; some boards' kernels have nothing there. TRM: Arm's technical reference manual of the core.
+    {"generic", "aarch64", 128, 32, 32, 512, 0},  // as cortex-a53, the smallest of these
+    // TRM: L1d 8 to 64, L2 up to 2048. Raspberry Pi 3 (BCM2837): four cores share 512 (Linux: bcm2837.dtsi).
     {"cortex-a53", "aarch64", 128, 32, 32, 512, 0},
+    // TRM: L1d 16 to 64, L2 64 to 256 of its own, L3 optional. RK3588: 32 and 128 (Linux: rk3588s.dtsi).
     {"cortex-a55", "aarch64", 128, 32, 32, 128, 0},
+    // TRM: L1d 32. Jetson Nano (Tegra X1) and TX2: four cores share 2048 (NVIDIA's data sheets of the modules).
     {"cortex-a57", "aarch64", 128, 32, 32, 2048, 0},
+    // TRM: L1d 32. Raspberry Pi 4 (BCM2711): four cores share 1024 (Linux: bcm2711.dtsi).
     {"cortex-a72", "aarch64", 128, 32, 32, 1024, 0},
+    // TRM: L1d 32 or 64, L2 256 to 8192 that up to four cores share. Odroid-N2 and VIM3 (S922X, A311D): 64 and 1024.
     {"cortex-a73", "aarch64", 128, 32, 64, 1024, 0},
     {"cortex-a75", "aarch64", 128, 32, 64, 512, 4096},
+    // Raspberry Pi 5 (BCM2712): four cores, 64 and 512 each, 2048 together (Linux: bcm2712.dtsi).
     {"cortex-a76", "aarch64", 128, 32, 64, 512, 2048},
     {"cortex-a78", "aarch64", 128, 32, 64, 512, 4096},
+    // Jetson Orin: 64 and 256 a core; clusters of four share 2048 (NVIDIA, Jetson AGX Orin Technical Brief 1.2: twelve
+    // cores, 3 MB of L2, 6 MB of L3; Orin Nano: six, 1.5 MB and 4 MB).
+    {"cortex-a78ae", "aarch64", 128, 32, 64, 256, 2048},
+    // TRM: L1d 64, L2 512 or 1024, L3 512 to 8192.
     {"cortex-x1", "aarch64", 128, 32, 64, 1024, 8192},
-    {"carmel", "aarch64", 128, 32, 64, 1024, 4096},
+    // Jetson Xavier: pairs of cores share 2048, all (AGX eight, NX six) 4096 (Linux: tegra194.dtsi).
+    {"carmel", "aarch64", 128, 32, 64, 2048, 4096},
+    // TRM: L1d 64, L2 256 to 1024. Graviton2: 1024, and 32 MiB for all (Arm Learning Paths, cache hierarchy).
     {"neoverse-n1", "aarch64", 128, 32, 64, 1024, 32768},
     {"neoverse-n2", "aarch64", 128, 32, 64, 1024, 32768},
+    // TRM: L1d 64, L2 512 or 1024. Graviton3: 1024, and 32 MiB for all (AWS, Graviton technical guide).
     {"neoverse-v1", "aarch64", 128, 32, 64, 1024, 32768},
     {"neoverse-v2", "aarch64", 128, 32, 64, 2048, 116736},
     {"apple-m1", "aarch64", 128, 32, 128, 3072, 8192},

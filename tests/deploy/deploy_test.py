@@ -303,7 +303,7 @@ class Packages(unittest.TestCase):
 
     def test_are_installed_by_section(self):
         sections = self.sections()
-        self.assertEqual(list(sections), ['programs', 'bundle', 'tests'])
+        self.assertEqual(list(sections), ['programs', 'bundle', 'arm64', 'tests'])
         wanted = []
         for section, packages in sections.items():
             wanted += packages
@@ -316,7 +316,7 @@ class Packages(unittest.TestCase):
         for words in (['test'], ['programs', 'tests'], ['']):
             result, installed, _ = self.set_up(*words)
             self.assertEqual((result.returncode, installed), (2, []), words)
-            self.assertIn('programs, bundle or tests', result.stderr)
+            self.assertIn('programs, bundle, arm64 or tests', result.stderr)
 
     def test_of_the_programs_are_all_that_quickstart_and_images_take(self):
         for path in (DEPLOY / 'quickstart', DEPLOY / 'docker' / 'Dockerfile'):

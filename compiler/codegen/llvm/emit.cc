@@ -248,7 +248,10 @@ class BodyEmitter final : public StmtEmitter {
  public:
   BodyEmitter(ModuleEmitter& m, llvm::Function* f, const CheckedAccesses& checked)
       : StmtEmitter(f, fault_block(f),
-                    {.dot = m.dot_, .math_units = m.math_units_, .has_masked_loads = m.has_masked_loads_}),
+                    {.dot = m.dot_,
+                     .math_units = m.math_units_,
+                     .has_masked_loads = m.has_masked_loads_,
+                     .far_back = m.target_.arch != "aarch64"}),
         m_(m),
         checked_(checked) {}
 

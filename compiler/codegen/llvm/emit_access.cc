@@ -16,6 +16,13 @@ namespace {
 
 DType memory_type(DType t) { return t.is_bool() ? u8.with_lanes(t.lanes) : t; }
 
+// What of a displacement (a convolution's border, some rows before an element) goes into the pointer, so that the rest
+// is none that has to be subtracted: in steps, for neighbours to share the pointer. AArch64 subtracts at most 256.
+int64_t far_back(int64_t bytes) {
+  constexpr int64_t kMost = 256, kStep = 4096;
+  return bytes >= -kMost ? 0 : bytes / kStep * kStep - (bytes % kStep != 0 ? kStep : 0);
+}
+
 // The largest power of two, at most `base`, that divides every byte offset of a linear index.
 int64_t alignment_of(const Linear& index, int64_t element_bytes, int64_t base) {
   int64_t g = base;
@@ -55,9 +62,9 @@ bool reads(const Expr& e, const BufferNode* buffer) {
 
 }  // namespace
 
-Value* ExprEmitter::walked(const BufferSlot& slot, const Linear& form, int64_t element_bytes) {
+Value* ExprEmitter::walked(Value* base, const Linear& form, int64_t element_bytes) {
   // Terms of outer loops come first: one pointer for each loop; the innermost one adds what changes there.
-  Value* pointer = slot.base;
+  Value* pointer = base;
   if (!options_.simt) {
     for (const Term& t : emit_terms(form, element_bytes)) pointer = arith_.walk(pointer, t.value, t.factor);
     return pointer;
@@ -87,7 +94,9 @@ ExprEmitter::Address ExprEmitter::address(const BufferSlot& slot, const Expr& in
     return {arith_.walk(slot.base, emit(index), element_bytes), std::gcd<int64_t>(element_bytes, base_alignment)};
   // The constant comes last: neighbouring accesses of an unrolled body share the rest and differ in the displacement.
   const auto bytes = static_cast<int64_t>(static_cast<uint64_t>(form->constant) * static_cast<uint64_t>(element_bytes));
-  return {arith_.displaced(walked(slot, *form, element_bytes), bytes),
+  const int64_t back = options_.far_back ? 0 : far_back(bytes);
+  Value* base = back == 0 ? slot.base : arith_.offset(slot.base, b_.getInt64(static_cast<uint64_t>(back)));
+  return {arith_.displaced(walked(base, *form, element_bytes), bytes - back),
           alignment_of(*form, element_bytes, base_alignment)};
 }
 

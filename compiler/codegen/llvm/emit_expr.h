@@ -41,6 +41,7 @@ struct ExprOptions {
   /// hold no scaled index.
   bool simt = false;
   bool has_masked_loads = false;  ///< of vectors of 4-byte and longer elements; others are loaded lane by lane
+  bool far_back = true;           ///< instructions that access memory subtract as much from an address as they add
   /// What is known where the next code stands, for divisions that need no rounding; null: nothing.
   const Facts* facts = nullptr;
 };
@@ -121,7 +122,7 @@ class ExprEmitter {
   /// The sum of terms; null for none.
   llvm::Value* sum_of(std::span<const Term> terms);
   /// The buffer's start plus the terms of `form` in elements, without its constant.
-  llvm::Value* walked(const BufferSlot& slot, const Linear& form, int64_t element_bytes);
+  llvm::Value* walked(llvm::Value* base, const Linear& form, int64_t element_bytes);
 
   /// The address of element `index` (scalar).
   Address address(const BufferSlot& slot, const Expr& index, int64_t element_bytes);

@@ -41,8 +41,8 @@ std::unique_ptr<db::Store> open_existing(const std::string& path) {
 
 }  // namespace
 
-bool eventually(const std::function<bool()>& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+bool eventually(const std::function<bool()>& holds, seconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!holds()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -58,7 +58,7 @@ std::string read_file(const std::string& path) {
 
 size_t count_lines(const std::string& text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }
 
-int Program::wait() { return take_code(kPatience).value_or(-1); }
+int Program::wait(seconds patience) { return take_code(patience).value_or(-1); }
 
 std::optional<int> Program::ended() { return take_code(std::chrono::milliseconds(0)); }
 
@@ -83,10 +83,11 @@ Workplace::~Workplace() {
 }
 
 Program Workplace::start(const Words& words) {
-  const std::string log = path(fmt::format("{}-{}", words.at(0), ++started_));
+  const fs::path program = fs::path(HONE_BIN_DIR) / words.at(0);
+  const std::string log = path(fmt::format("{}-{}", program.filename().string(), ++started_));
   ChildOptions options;
   options.argv = words;
-  options.argv[0] = std::string(HONE_BIN_DIR "/") + words[0];
+  options.argv[0] = program.string();
   options.env = {"HOME=" + dir_, "XDG_DATA_HOME=", "TMPDIR=" + path("tmp"), "HONE_DB=" + db_,
                  "HONE_HOST_LOCK=" + path("lock")};
   options.stdout_fd = open((log + ".out").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
@@ -98,9 +99,9 @@ Program Workplace::start(const Words& words) {
   return Program(std::move(*child), log + ".out", log + ".err");
 }
 
-Output Workplace::run(const Words& words) {
+Output Workplace::run(const Words& words, seconds patience) {
   Program program = start(words);
-  const int code = program.wait();
+  const int code = program.wait(patience);
   EXPECT_NE(code, -1) << words[0] << " did not end; stderr: " << program.err();
   return {code, program.out(), program.err()};
 }

@@ -23,8 +23,8 @@ using std::chrono::seconds;
 /// Generous: for what takes a second or two on an idle machine.
 inline constexpr seconds kPatience{120};
 
-/// True once `holds` is true, false when it is not within kPatience. Looks every few milliseconds.
-bool eventually(const std::function<bool()>& holds);
+/// True once `holds` is true, false when it is not within `patience`. Looks every few milliseconds.
+bool eventually(const std::function<bool()>& holds, seconds patience = kPatience);
 
 /// All of a file; empty when there is none.
 std::string read_file(const std::string& path);
@@ -48,8 +48,8 @@ class Program {
   }
 
   void signal(int number) const { child_.signal(number); }
-  /// The exit code; 128 + the signal's number when a signal ended it; -1 when it did not end within kPatience.
-  int wait();
+  /// The exit code; 128 + the signal's number when a signal ended it; -1 when it did not end within `patience`.
+  int wait(seconds patience = kPatience);
   bool running() { return !ended(); }
   /// The same once it has ended, without waiting.
   std::optional<int> ended();
@@ -78,10 +78,10 @@ class Workplace : public testing::Test {
   ~Workplace() override;
 
   std::string path(const std::string& name) const { return dir_ + "/" + name; }
-  /// words[0] is one of Hone's programs.
+  /// words[0] is one of Hone's programs, or the whole path of another.
   Program start(const Words& words);
   /// Runs it to its end.
-  Output run(const Words& words);
+  Output run(const Words& words, seconds patience = kPatience);
   /// Expects one line on stderr, nothing on stdout and this exit code; the line.
   std::string expect_refused(int code, const Words& words);
 

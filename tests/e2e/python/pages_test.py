@@ -47,9 +47,11 @@ class Pages(Case):
         return printed.getvalue()
 
     def run_shell(self, code):
-        env = {**os.environ, "HONE": ROOT, "PATH": os.path.join(os.environ["HONE_BUILD"], "bin") + ":" + os.environ["PATH"]}
+        path = os.path.join(os.environ["HONE_BUILD"], "bin") + ":" + os.environ["PATH"]
+        env = {**os.environ, "HONE": ROOT, "PATH": path}
         code = code.replace('"$HONE/build"', '"$HONE_BUILD"')
-        ran = subprocess.run(["bash", "-euo", "pipefail", "-c", code], capture_output=True, text=True, env=env, check=False)
+        words = ["bash", "-euo", "pipefail", "-c", code]
+        ran = subprocess.run(words, capture_output=True, text=True, env=env, check=False)
         self.assertEqual(ran.returncode, 0, f"{code}\n{ran.stdout}{ran.stderr}")
         return ran.stdout
 
