@@ -50,9 +50,10 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   constexpr int64_t kMostRows = 4, kUsualColumns = 12;
   SplitRule columns_of_tiles = columns_rule(target);
   const std::vector<int64_t> widths = split_factors(c.ow, columns_of_tiles);
+  const bool by_lanes = layout.blocked && multiplies_by_lanes(target, dtypes_of(w).in);
   const auto usual_tile = [&](int64_t vectors) {
     return usual_image_tile(widths, c.ow, c.oh, layout.in_block > 1 && layout.out_block ? kMostRows : 1, vectors,
-                            target);
+                            target, by_lanes);
   };
   const std::vector<int64_t> channels_of_tiles = channel_tiles(layout, c.co, lanes, group_out);
   const int64_t oc_block =
@@ -67,11 +68,11 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
                                         16);
   const int64_t word = elements_of_dot(w, ic_block, oc_block);
   const ImageTile usual = usual_tile(registers_of(oc_block, lanes));
-  columns_of_tiles.prefer = {layout.out_block ? usual.columns : kUsualColumns};
+  columns_of_tiles.prefer = {layout.out_block || by_lanes ? usual.columns : kUsualColumns};
   // Where the width has few factors, the nearest one may be too wide for the registers: then the widest that is not.
   const int64_t registers = registers_of(oc_block, lanes);
   const auto fits = [&](int64_t columns) { return (columns + 1) * registers < target.vector_registers; };
-  if (!layout.out_block && !fits(nearest_factor(widths, kUsualColumns)))
+  if (!layout.out_block && !by_lanes && !fits(nearest_factor(widths, kUsualColumns)))
     columns_of_tiles.prefer = {*std::find_if(widths.rbegin(), widths.rend(), fits)};
   const Split ow = knobs.split("tile_ow", c.ow, 2, columns_of_tiles);
   const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, usual.rows);

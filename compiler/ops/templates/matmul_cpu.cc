@@ -30,11 +30,11 @@ std::vector<int64_t> tile_heights(int64_t m) {
 }
 
 // The height of a default tile beside `vectors` of columns.
-int64_t usual_height(int64_t m, int64_t vectors, const Target& target) {
+int64_t usual_height(int64_t m, int64_t vectors, const Target& target, bool by_lanes) {
   constexpr int64_t kMost = 12;
   std::vector<int64_t> heights = tile_heights(m);
   std::erase_if(heights, [](int64_t t) { return t > kMost; });
-  return usual_rows(heights, m, vectors, target);
+  return usual_rows(heights, m, vectors, target, by_lanes);
 }
 
 // Tasks of rows: each task's part of A, which every panel of B meets, stays in L2.
@@ -65,10 +65,11 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
   const bool batched = product_shape(w).batched;
   const int64_t m = product_shape(w).m, n = product_shape(w).n, k = product_shape(w).k,
                 lanes = target.lanes(accumulator_bits(w));
+  const bool by_lanes = multiplies_by_lanes(target, dtypes_of(w).in);
   MatmulChoices x;
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
   const int64_t word = elements_of_dot(w, k, x.n_block);
-  x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m, registers_of(x.n_block, lanes), target));
+  x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m, registers_of(x.n_block, lanes), target, by_lanes));
   const int64_t row_tasks = row_tasks_in_l2(product_shape(w), dtypes_of(w).in.bytes(), target);
   x.rows = chunks(ceil_div(m, x.tile_m), knobs.thread_choice("tasks_m", chunk_counts(m), row_tasks));
   x.columns = chunks(ceil_div(n, x.n_block),
@@ -76,7 +77,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
                                          usual_column_tasks(product_shape(w), lanes, row_tasks, target)));
   x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // rows are the inner one of a task's two loops over tiles
   x.split_k = knobs.thread_choice("split_k", split_counts(k, word), 1);
-  x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
+  x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, by_lanes && k % 4 == 0 ? 4 : 2);
   x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
   x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
                           batched && word > 1 ? 1 : 0) != 0;

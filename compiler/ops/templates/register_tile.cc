@@ -11,30 +11,36 @@ bool fits_registers(int64_t rows, int64_t vectors, const Target& target) {
   return rows * vectors + vectors + 1 <= target.vector_registers;
 }
 
-double step_cost(int64_t rows, int64_t vectors) {
+bool multiplies_by_lanes(const Target& target, DType element) { return target.arch == "aarch64" && element == f32; }
+
+double step_cost(int64_t rows, int64_t vectors, int64_t lane_registers) {
   constexpr int64_t kLatencyOfTwoUnits = 10;
   constexpr double kLoad = 0.3;  // it takes a slot of another unit, and of the front end's
+  constexpr double kElementsOfALoad = 4;
+  const bool by_lanes = rows * vectors + vectors + rows + 1 <= lane_registers;
   return static_cast<double>(std::max(rows * vectors, kLatencyOfTwoUnits)) +
-         kLoad * static_cast<double>(rows + vectors);
+         kLoad * (static_cast<double>(rows) / (by_lanes ? kElementsOfALoad : 1) + static_cast<double>(vectors));
 }
 
 double covering_cost(int64_t extent, int64_t rows, int64_t vectors) {
   return static_cast<double>(ceil_div(extent, rows)) * step_cost(rows, vectors) / static_cast<double>(extent);
 }
 
-int64_t usual_rows(const std::vector<int64_t>& candidates, int64_t extent, int64_t vectors, const Target& target) {
+int64_t usual_rows(const std::vector<int64_t>& candidates, int64_t extent, int64_t vectors, const Target& target,
+                   bool by_lanes) {
   int64_t best = candidates.front();
   double least = 0;
   for (const int64_t rows : candidates) {
     if (!fits_registers(rows, vectors, target)) continue;
-    const double cost = covering_cost(extent, rows, vectors);
+    const double cost = static_cast<double>(ceil_div(extent, rows)) *
+                        step_cost(rows, vectors, by_lanes ? target.vector_registers : 0) / static_cast<double>(extent);
     if (least == 0 || cost <= least) least = cost, best = rows;
   }
   return best;
 }
 
 ImageTile usual_image_tile(const std::vector<int64_t>& widths, int64_t columns, int64_t rows, int64_t most_rows,
-                           int64_t vectors, const Target& target) {
+                           int64_t vectors, const Target& target, bool by_lanes) {
   constexpr int64_t kMostColumns = 14;
   constexpr double kRow = 0.05;  // rows are streams of their own, which lie in pages of their own
   ImageTile best;
@@ -44,7 +50,8 @@ ImageTile usual_image_tile(const std::vector<int64_t>& widths, int64_t columns, 
     for (int64_t y = 1; y <= std::min(most_rows, rows); ++y) {
       if (x * y > 1 && !fits_registers(x * y, vectors, target)) break;
       const double tiles = static_cast<double>(ceil_div(columns, x)) * static_cast<double>(ceil_div(rows, y)),
-                   cost = (1 + kRow * static_cast<double>(y - 1)) * tiles * step_cost(x * y, vectors) /
+                   cost = (1 + kRow * static_cast<double>(y - 1)) * tiles *
+                          step_cost(x * y, vectors, by_lanes ? target.vector_registers : 0) /
                           static_cast<double>(columns) / static_cast<double>(rows);
       if (best.cost == 0 || cost < best.cost) best = {x, y, cost};
     }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "compiler/ir/dtype.h"
 #include "compiler/target/target.h"
 
 namespace hone {
@@ -13,11 +14,16 @@ namespace hone {
 /// Whether the accumulators leave registers for one row of vectors and a broadcast element.
 bool fits_registers(int64_t rows, int64_t vectors, const Target& target);
 
+/// Whether vectors of f32 are multiplied by single lanes of others (NEON): four neighbours of a row are read at once
+/// then, and wait in a register until each has had its turn (codegen/llvm/lane_loads.h).
+bool multiplies_by_lanes(const Target& target, DType element);
+
 /// The time of a reduction's step in a tile, in multiply-adds: one for each accumulator, and what its loads add where
 /// they are many. At least 10: processors start two multiply-adds a cycle, of which each takes 4 (Zen 3, Skylake to
 /// Sapphire Rapids), so fewer sums wait for themselves, and 8 have no slack (1x1 convolutions of 1024 channels on Zen
-/// 3: 60 GFLOPS with tiles of 8, 94 with 12).
-double step_cost(int64_t rows, int64_t vectors);
+/// 3: 60 GFLOPS with tiles of 8, 94 with 12). `lane_registers`: of a target that multiplies_by_lanes(), how many there
+/// are; 0: of another one.
+double step_cost(int64_t rows, int64_t vectors, int64_t lane_registers = 0);
 
 /// The time of all tiles of `rows` over `extent`, a step of each, for one row of the extent. Rows of the last tile that
 /// lie behind the extent cost what others do.
@@ -25,7 +31,8 @@ double covering_cost(int64_t extent, int64_t rows, int64_t vectors);
 
 /// Of `candidates` (ascending) the rows that fit and cover `extent` in the least time, the largest of equal ones; the
 /// first candidate when none fits.
-int64_t usual_rows(const std::vector<int64_t>& candidates, int64_t extent, int64_t vectors, const Target& target);
+int64_t usual_rows(const std::vector<int64_t>& candidates, int64_t extent, int64_t vectors, const Target& target,
+                   bool by_lanes = false);
 
 /// A default tile of an image: columns and rows.
 struct ImageTile {
@@ -36,7 +43,7 @@ struct ImageTile {
 /// The tile of one of `widths` columns (ascending), at most 14, and of at most `most_rows` rows that covers an image of
 /// `columns` x `rows` in the least time, a wide one of equal ones.
 ImageTile usual_image_tile(const std::vector<int64_t>& widths, int64_t columns, int64_t rows, int64_t most_rows,
-                           int64_t vectors, const Target& target);
+                           int64_t vectors, const Target& target, bool by_lanes = false);
 
 /// Of `tiles` (channels of a register tile) the one nearest to two vectors, unless another covers `channels` in a tenth
 /// less time: `pixel_cost` is that of a pixel beside so many vectors.
