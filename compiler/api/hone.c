@@ -11,6 +11,7 @@
 
 #include "compiler/api/cpu_features.h"
 #include "compiler/api/last_error.h"
+#include "compiler/api/load.h"
 #include "compiler/api/shared_object.h"
 #include "compiler/runtime/pool/pool.h"
 #include "compiler/runtime/variants/variants.h"
@@ -189,7 +190,7 @@ static int32_t open_path(const char* path, const char* name, HoneModel** model) 
   /* A name without a slash would be searched for in the system's folders. */
   const int length = snprintf(with_folder, sizeof with_folder, "%s%s", strchr(path, '/') ? "" : "./", path);
   if (length < 0 || (size_t)length >= sizeof with_folder) return fail(HONE_NOT_FOUND, "the path is too long");
-  void* const library = dlopen(with_folder, RTLD_NOW | RTLD_LOCAL);
+  void* const library = hone_load(with_folder);
   if (!library) {
     const char* const why = dlerror();
     return fail(HONE_NO_ARTIFACT, "'%s' cannot be loaded: %s", path, why ? why : "no reason is known");

@@ -38,8 +38,7 @@ typedef struct HoneModel HoneModel;
    `tensorc --emit so` wrote, whatever the file is called now; in another shared object by the file's name, libNAME.so
    or NAME.so. Weights in a file of their own are looked for beside it, under the name that the file had when it was
    built, unless the program has called NAME_weights. `*model` is to be closed by hone_close; null where this fails. An
-   artifact with a thread pool stays loaded after that: another file under the same path is not looked at in this
-   process. */
+   artifact with a thread pool stays loaded after that; a file that was built anew under its path is another one. */
 HONE_API int32_t hone_open(const char* path, HoneModel** model);
 /* The artifact NAME of a shared object, which may hold several. */
 HONE_API int32_t hone_open_named(const char* path, const char* name, HoneModel** model);
@@ -48,7 +47,9 @@ HONE_API int32_t hone_open_linked(const HoneArtifact* artifact, HoneModel** mode
 /* Frees the model; nothing may run. What was got from it is no longer valid. Null does nothing. */
 HONE_API void hone_close(HoneModel* model);
 
-/* What the artifact says of itself. Lives as long as the model, as do the parameters. */
+/* The functions below take a model that was opened, and no null.
+
+   What the artifact says of itself. Lives as long as the model, as do the parameters. */
 HONE_API const HoneArtifact* hone_artifact(const HoneModel* model);
 
 /* Inputs, constants (weights: role HONE_CONSTANT) among them, and outputs, each in the order in which hone_run takes

@@ -31,6 +31,30 @@ TEST_F(Errors, StorageAlignPadsDimensionsOfIntermediates) {
                     }),
             "transform_layout: 'c' is aligned; storage_align comes after");
 }
+// o[i, j] = x[i, j] - sum(x[i, :]), the sum under j: each iteration computes it anew.
+TEST(ErrorsOfSums, DecomposeReductionStaysInsideWhatRecomputes) {
+  const Tensor x = placeholder("x", {4, 3}, f32);
+  const Axis k = reduce_axis("k", 3);
+  const Tensor row =
+      compute_reduce("row", {4}, {"i"}, {x}, [&](const std::vector<Expr>& i) { return sum(x(i[0], k), {k}); });
+  const Tensor o =
+      compute("o", {4, 3}, {"i", "j"}, {x, row}, [&](const std::vector<Expr>& i) { return x(i[0], i[1]) - row(i[0]); });
+  Schedule s({{x, ParamRole::kInput}}, o);
+  const std::vector<LoopRef> loops = s.loops(s.block("o"));
+  s.compute_at(s.block("row"), loops[1]);
+  for (const LoopRef around : loops)
+    EXPECT_THAT(refusal(s, [&] { s.decompose_reduction(s.block("row"), around); }),
+                HasSubstr("each iteration of 'j' computes it anew"));
+  s.decompose_reduction(s.block("row"), s.loop(s.block("row"), "k"));
+}
+TEST(ErrorsOfOutputs, ReverseComputeInlineLeavesThemWritten) {
+  const Tensor x = placeholder("x", {4}, f32);
+  const Tensor a = compute("a", {4}, {"i"}, {x}, [&](const std::vector<Expr>& i) { return x(i[0]) * 3; });
+  const Tensor b = compute("b", {4}, {"i"}, {a}, [&](const std::vector<Expr>& i) { return a(i[0]) + 1; });
+  Schedule s({{x, ParamRole::kInput}}, std::vector<Tensor>{a, b});
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_inline(s.block("b")); }),
+            "reverse_compute_inline: stage 'b' into 'a': that writes the output 'a'");
+}
 TEST_F(Errors, DoubleBufferStandsInALoopAndCopies) {
   EXPECT_EQ(refusal(s, [&] { s.double_buffer(d); }), "double_buffer: stage 'd' writes the output 'd'");
   EXPECT_EQ(refusal(s, [&] { s.double_buffer(c); }),

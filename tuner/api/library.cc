@@ -1,4 +1,6 @@
 // The functions of hone_compiler.h: each is a program's command with the caller's words.
+#include <cxxabi.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -78,6 +80,8 @@ int32_t call(char** output, const F& command) {
     return hone_fail(HONE_NO_MEMORY, "not enough memory");
   } catch (const std::exception& e) {
     return hone_fail(HONE_INTERNAL, "internal error: %s; this is a bug: please report it with this text", e.what());
+  } catch (const abi::__forced_unwind&) {
+    throw;  // the thread is being ended
   } catch (...) {
     return hone_fail(HONE_INTERNAL, "internal error: something unknown was thrown; this is a bug");
   }
@@ -90,7 +94,7 @@ int32_t build(const std::vector<std::string>& what, const char* artifact, const 
     Caller caller(given);
     CallerStream err(caller);
     std::vector<std::string> words = what;
-    words.insert(words.end(), {"-o", artifact});
+    words.push_back("-o" + std::string(*artifact == '-' ? "./" : "") + artifact);
     const Words line("tensorc", words, options, count);
     CLI::App app;
     TensorcOptions o;
@@ -127,7 +131,9 @@ const char* hone_version(void) {
 int32_t hone_compile(const char* model, const char* artifact, const char* const* options, int32_t count,
                      const HoneCall* call, char** output) {
   if (!model || !*model) return hone_fail(HONE_BAD_INPUT, "there is no path of a model");
-  return api::build({model, "--json"}, artifact, options, count, call, output);
+  // A file of that name, and no flag.
+  const std::string path = (*model == '-' ? "./" : "") + std::string(model);
+  return api::build({path, "--json"}, artifact, options, count, call, output);
 }
 
 int32_t hone_compile_operator(const char* workload, const char* artifact, const char* const* options, int32_t count,

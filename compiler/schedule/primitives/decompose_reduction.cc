@@ -2,6 +2,7 @@
 // for i: for k: for j:                    for i:
 //   if (k == 0) C[i, j] = 0          ->     for j: C[i, j] = 0
 //   C[i, j] += S                            for k: for j: C[i, j] += S
+// At or inside k there is no loop that computes the same sum again, as compute_at may have put around it.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -18,12 +19,18 @@ BlockRef Schedule::decompose_reduction(BlockRef ref, LoopRef loop) {
   std::vector<const VarNode*> reduce_loops;
   for (TreeNode* n = leaf->parent; n; n = n->parent) {
     if (!n->is_loop()) continue;
+    bool is_its_own = false;
     for (const Iter& i : block.iters) {
-      if (!i.reduce || !uses_var(i.binding, n->var.get())) continue;
+      if (!uses_var(i.binding, n->var.get())) continue;
+      is_its_own = true;
+      if (!i.reduce) continue;
       HONE_USER_CHECK(l->contains(n)) << what << ": its reduction loop '" << n->var->name << "' is outside";
       reduce_loops.push_back(n->var.get());
       break;
     }
+    // It would add to the sum of the iteration before.
+    HONE_USER_CHECK(is_its_own || n->extent == 1 || !l->contains(n))
+        << what << ": each iteration of '" << n->var->name << "' computes it anew";
   }
   for (const Iter& i : block.iters)
     HONE_USER_CHECK(i.reduce || !uses_any(i.binding, reduce_loops))

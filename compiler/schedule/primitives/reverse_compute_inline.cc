@@ -46,6 +46,7 @@ void Schedule::reverse_compute_inline(BlockRef consumer) {
   Block& producer = *p->block;
   const Buffer from = producer.out;
   what += fmt::format(" into '{}'", producer.name);
+  HONE_USER_CHECK(from->scope != BufferScope::kParam) << what << ": that writes the output '" << from->name << "'";
   HONE_USER_CHECK(producer.reduce == ReduceKind::kNone)
       << what << ": that is a reduction, complete only behind its loops";
   HONE_USER_CHECK(!producer.recomputes) << what

@@ -228,6 +228,26 @@ class Building(Case):
         with self.assertRaisesRegex(hone.BadInput, "compile"):
             again.report()
 
+    def test_a_path_that_is_built_anew_is_another_model(self):
+        def times(n):
+            return small_onnx.model(
+                [small_onnx.node("Mul", ["x", "n"], ["y"])],
+                [small_onnx.value("x", small_onnx.FLOAT, [2])],
+                [small_onnx.value("y", small_onnx.FLOAT, [2])],
+                [small_onnx.tensor("n", [], [float(n)])],
+            )
+
+        x = np.ones(2, np.float32)
+        for threads in (1, 2):
+            models = []
+            for n in range(2, 6):
+                models.append(hone.compile(times(n), self.path("same.so"), threads=threads))
+                self.assertEqual(models[-1](x)[0], n)
+                self.assertEqual(hone.open(self.path("same.so"))(x)[0], n)
+                if n == 4:
+                    models.pop().close()
+            self.assertEqual([m(x)[0] for m in models], [2, 3, 5])
+
     def test_leaves_no_files(self):
         code = (
             "import hone, os, small_onnx, tempfile\n"
@@ -318,6 +338,11 @@ class Building(Case):
             (lambda: self.perceptron(target="llvm -mcpu=none"), hone.BadInput, "none"),
             (lambda: self.perceptron(target="abacus"), hone.BadInput, "abacus"),
             (lambda: self.perceptron(threads=-1), hone.BadInput, "threads"),
+            (lambda: self.perceptron(threads=[]), ValueError, "threads is empty"),
+            (lambda: self.perceptron(target=""), ValueError, "target is empty"),
+            (lambda: self.perceptron(db=True), TypeError, "db"),
+            (lambda: self.perceptron(output="a\0b.so"), ValueError, "null|NUL"),
+            (lambda: hone.compile("--help"), hone.BadInput, "--help"),
             (lambda: self.perceptron(flags=["--no-such-flag"]), hone.BadInput, "no-such-flag"),
             (lambda: self.perceptron(output="/no/such/folder/m.so"), hone.Error, "/no/such/folder"),
             (lambda: self.perceptron(db="/no/such/folder/hub.db"), hone.Error, "/no/such/folder"),

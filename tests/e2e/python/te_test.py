@@ -1,6 +1,7 @@
 """Definitions and schedules in Python: every primitive keeps the meaning, what is wrong is said."""
 
 import ast
+import functools
 import os
 import threading
 import unittest
@@ -153,6 +154,44 @@ class Primitives(unittest.TestCase):
 
 
 class Schedules(unittest.TestCase):
+    def test_sums_are_not_decomposed_around_what_recomputes_them(self):
+        x = te.placeholder((4, 3), name="x")
+        k = te.reduce_axis(3, "k")
+        row = te.compute((4,), lambda i: te.sum(x[i, k], axis=k), name="row")
+        s = te.Schedule(te.compute((4, 3), lambda i, j: x[i, j] - row[i], name="o"))
+        loops = s.loops("o")
+        s.compute_at(row, loops[1])
+        for loop in loops:
+            with self.assertRaisesRegex(hone.BadInput, "anew"):
+                s.decompose_reduction(row, loop)
+        s.decompose_reduction(row, s.loops(row)[-1])
+        values = np.arange(12, dtype=np.float32).reshape(4, 3)
+        np.testing.assert_array_equal(hone.build(s)(values), values - values.sum(1, keepdims=True))
+
+    def test_outputs_stay_outputs(self):
+        x = te.placeholder((4,), name="x")
+        a = te.compute((4,), lambda i: x[i] * 3, name="a")
+        b = te.compute((4,), lambda i: a[i] + 1, name="b")
+        s = te.Schedule([a, b])
+        with self.assertRaisesRegex(hone.BadInput, "output"):
+            s.reverse_compute_inline(b)
+        got = hone.build(s)(np.ones(4, np.float32))
+        np.testing.assert_array_equal(got[0], np.full(4, 3))
+
+    def test_the_child_of_a_fork_is_told_to_build(self):
+        m = Matmul()
+        m.s.parallel(m.s.loops(m.C)[0])
+        kernel = hone.build(m.s, threads=2)
+        kernel(m.a, m.b)
+        child = os.fork()
+        if child == 0:
+            try:
+                kernel(m.a, m.b)
+            except hone.BadInput as e:
+                os._exit(0 if "fork" in str(e) else 2)
+            os._exit(1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
     def test_int8_products_by_the_dot_product(self):
         A = te.placeholder((8, 64), name="A", dtype="uint8")
         B = te.placeholder((16, 64), name="B", dtype="int8")
@@ -267,6 +306,8 @@ class Expressions(unittest.TestCase):
         np.testing.assert_array_equal(self.of(lambda a: a // 4, n), n // 4)
         np.testing.assert_array_equal(self.of(lambda a: a % 4, n), n % 4)
         np.testing.assert_array_equal(self.of(lambda a: 3 - a, n), 3 - n)
+        zeros = np.array([0.0, -0.0], np.float32)
+        np.testing.assert_array_equal(np.signbit(self.of(lambda a: -a, zeros)), [True, False])
 
     def test_functions(self):
         x = np.array([0.1, 0.5, 1, 2.5], np.float32)
@@ -349,6 +390,9 @@ class Expressions(unittest.TestCase):
             (stage(lambda i: x[i], (0,)), hone.BadInput, "at least 1"),
             (stage(lambda i: x[i], (2**62, 2**62)), hone.BadInput, ""),
             (stage(lambda i: 1 / 0), ZeroDivisionError, ""),
+            (stage(lambda i: te.sum(x[k], axis=[k, k])), ValueError, "axis 'k' is there twice"),
+            (stage(lambda i: functools.reduce(lambda e, n: e + 1, range(3000), x[i])), ValueError, "deep"),
+            (stage(lambda i: functools.reduce(lambda e, n: e + e, range(60), x[i])), ValueError, "operations"),
             (lambda: te.placeholder((4, -1)), ValueError, "extent of -1"),
             (lambda: te.placeholder((4,), dtype="complex64"), hone.BadInput, "complex64"),
             (lambda: te.reduce_axis(0), ValueError, "extent of 0"),

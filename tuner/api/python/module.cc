@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tuner/api/python/arrays.h"
+#include "tuner/api/python/no_gil.h"
 
 namespace py = pybind11;
 
@@ -62,6 +63,7 @@ class Listener {
  private:
   template <class F>
   void guarded(const F& f) {
+    sleep_if_python_ends();
     const py::gil_scoped_acquire gil;
     try {
       f(*this);
@@ -70,6 +72,7 @@ class Listener {
     }
   }
   int stops() {
+    sleep_if_python_ends();
     const py::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) {
       py::error_already_set e;
@@ -88,10 +91,17 @@ class Listener {
   std::optional<py::error_already_set> raised_;
 };
 
+// C's strings end there.
+const char* without_nul(const std::string& text) {
+  if (text.find('\0') != text.npos)
+    throw py::value_error("there is a NUL behind '" + text.substr(0, text.find('\0')) + "'");
+  return text.c_str();
+}
+
 class Options {
  public:
   explicit Options(const std::vector<std::string>& texts) {
-    for (const std::string& t : texts) pointers_.push_back(t.c_str());
+    for (const std::string& t : texts) pointers_.push_back(without_nul(t));
   }
   const char* const* data() const { return pointers_.data(); }
   int32_t size() const { return static_cast<int32_t>(pointers_.size()); }
@@ -108,7 +118,7 @@ py::str text_of(const py::object& line, const py::object& progress, const F& f) 
   int32_t code = HONE_OK;
   std::string error;
   {
-    const py::gil_scoped_release no_gil;
+    const NoGil no_gil;
     code = f(listener.get(), &text);
     if (code != HONE_OK) error = hone_last_error();
   }
@@ -121,16 +131,18 @@ py::str text_of(const py::object& line, const py::object& progress, const F& f) 
 py::str compile(const std::string& model, const std::string& artifact, const std::vector<std::string>& options,
                 const py::object& line, const py::object& progress) {
   const Options o(options);
+  const char *const from = without_nul(model), *const to = without_nul(artifact);
   return text_of(line, progress, [&](const HoneCall* call, char** out) {
-    return hone_compile(model.c_str(), artifact.c_str(), o.data(), o.size(), call, out);
+    return hone_compile(from, to, o.data(), o.size(), call, out);
   });
 }
 
 py::str compile_operator(const std::string& workload, const std::string& artifact,
                          const std::vector<std::string>& options, const py::object& line, const py::object& progress) {
   const Options o(options);
+  const char *const from = without_nul(workload), *const to = without_nul(artifact);
   return text_of(line, progress, [&](const HoneCall* call, char** out) {
-    return hone_compile_operator(workload.c_str(), artifact.c_str(), o.data(), o.size(), call, out);
+    return hone_compile_operator(from, to, o.data(), o.size(), call, out);
   });
 }
 
@@ -153,7 +165,7 @@ struct Pool {
     if (!pool) raise(HONE_NO_THREADS, hone_last_error());
   }
   ~Pool() {
-    const py::gil_scoped_release no_gil;
+    const NoGil no_gil;
     hone_pool_free(pool);
   }
   Pool(const Pool&) = delete;
@@ -172,10 +184,11 @@ py::tuple info_of(const HoneParam& p) {
 class Model {
  public:
   explicit Model(const std::string& path) {
+    without_nul(path);
     HoneModel* opened = nullptr;
     int32_t code = HONE_OK;
     {
-      const py::gil_scoped_release no_gil;
+      const NoGil no_gil;
       code = hone_open(path.c_str(), &opened);
     }
     check(code);
@@ -237,7 +250,7 @@ class Model {
     int32_t code = HONE_OK;
     std::string error;
     {
-      const py::gil_scoped_release no_gil;
+      const NoGil no_gil;
       code = is_timed ? hone_run_timed(m, in_views.data(), count, out_views.data(), out_count, runtime, seconds.data(),
                                        static_cast<int32_t>(seconds.size()))
                       : hone_run(m, in_views.data(), count, out_views.data(), out_count, runtime);

@@ -21,6 +21,21 @@ void add_reads(std::vector<Tensor>* to, const std::vector<Tensor>& more) {
       to->push_back(t);
 }
 
+// Of these operands. ValueError where it is too large.
+PyExpr made_of(Expr expr, std::initializer_list<const PyExpr*> operands) {
+  PyExpr out{std::move(expr)};
+  for (const PyExpr* o : operands) {
+    add_reads(&out.reads, o->reads);
+    out.depth = std::max(out.depth, o->depth + 1);
+    out.nodes += o->nodes;
+  }
+  if (out.depth > kMostDepth || out.nodes > kMostNodes)
+    throw py::value_error("an expression of " + std::to_string(out.nodes) + " operations, " +
+                          std::to_string(out.depth) + " deep; at most " + std::to_string(kMostNodes) + " and " +
+                          std::to_string(kMostDepth) + ": make a stage of a part of it");
+  return out;
+}
+
 // A number of Python's as a constant of a type.
 Expr constant(const py::handle& value, DType t) {
   if (t.is_bool()) return make_bool(value.cast<bool>());
@@ -82,26 +97,20 @@ using Make = Expr (*)(Expr, Expr);
 PyExpr combined(const py::handle& a, const py::handle& b, Make make, bool numbers_only = true) {
   auto [x, y] = operands(a, b);
   if (numbers_only && x.expr->dtype.is_bool()) throw py::type_error("bools are combined by &, | and ~");
-  PyExpr out{make(x.expr, y.expr), x.reads};
-  add_reads(&out.reads, y.reads);
-  return out;
+  return made_of(make(x.expr, y.expr), {&x, &y});
 }
 
 PyExpr logical(const py::handle& a, const py::handle& b, Make make) {
   auto [x, y] = operands(a, b);
   if (!x.expr->dtype.is_bool()) throw py::type_error("& and | combine bools, not " + numpy_name(x.expr->dtype));
-  PyExpr out{make(x.expr, y.expr), x.reads};
-  add_reads(&out.reads, y.reads);
-  return out;
+  return made_of(make(x.expr, y.expr), {&x, &y});
 }
 
 PyExpr divided(const py::handle& a, const py::handle& b) {
   auto [x, y] = operands(a, b);
   if (!x.expr->dtype.is_float())
     throw py::type_error("/ divides floats; // and % are for " + numpy_name(x.expr->dtype));
-  PyExpr out{x.expr / y.expr, x.reads};
-  add_reads(&out.reads, y.reads);
-  return out;
+  return made_of(x.expr / y.expr, {&x, &y});
 }
 
 PyExpr whole(const py::handle& a, const py::handle& b, Make make) {
@@ -109,9 +118,7 @@ PyExpr whole(const py::handle& a, const py::handle& b, Make make) {
   if (!x.expr->dtype.is_integer())
     throw py::type_error("// and % are for whole numbers, not " + numpy_name(x.expr->dtype));
   if (as_const_int(y.expr) == 0) throw py::value_error("a division by 0");
-  PyExpr out{make(x.expr, y.expr), x.reads};
-  add_reads(&out.reads, y.reads);
-  return out;
+  return made_of(make(x.expr, y.expr), {&x, &y});
 }
 
 // Bounds stand outside, where proofs look for them.
@@ -131,7 +138,7 @@ PyExpr element(const PyTensor& t, const py::object& at) {
     if (!index.expr->dtype.is_integer())
       throw py::type_error("an index is a whole number, not " + numpy_name(index.expr->dtype));
     indices.push_back(as_index(index.expr));
-    add_reads(&out.reads, index.reads);
+    out = made_of(nullptr, {&out, &index});
   }
   out.expr = t.tensor.at(std::move(indices));
   add_reads(&out.reads, {t.tensor});
@@ -142,17 +149,14 @@ PyExpr function(const py::handle& x, Intrinsic f) {
   PyExpr e = alone(x);
   if (!e.expr->dtype.is_float() && f != Intrinsic::kAbs)
     throw py::type_error(std::string(name_of(f)) + "() is of floats, not of " + numpy_name(e.expr->dtype));
-  return {call(f, {e.expr}), e.reads};
+  return made_of(call(f, {e.expr}), {&e});
 }
 
 PyExpr where(const py::handle& condition, const py::handle& a, const py::handle& b) {
   PyExpr c = alone(condition);
   if (!c.expr->dtype.is_bool()) throw py::type_error("where() chooses by a bool, not by " + numpy_name(c.expr->dtype));
   auto [x, y] = operands(a, b);
-  PyExpr out{select(c.expr, x.expr, y.expr), c.reads};
-  add_reads(&out.reads, x.reads);
-  add_reads(&out.reads, y.reads);
-  return out;
+  return made_of(select(c.expr, x.expr, y.expr), {&c, &x, &y});
 }
 
 std::vector<Axis> axes_of(const py::object& axis) {
@@ -163,6 +167,9 @@ std::vector<Axis> axes_of(const py::object& axis) {
     out.push_back(a.cast<PyAxis&>().axis);
   }
   if (out.empty()) throw py::value_error("a reduction over no axis");
+  for (size_t i = 0; i < out.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (out[i].var.same_as(out[j].var)) throw py::value_error("axis '" + out[i].var->name + "' is there twice");
   return out;
 }
 
@@ -263,11 +270,13 @@ void bind_expressions(py::module_& m) {
     c.def("__invert__", [](const py::object& a) {
       const PyExpr e = alone(a);
       if (!e.expr->dtype.is_bool()) throw py::type_error("~ is of bools, not of " + numpy_name(e.expr->dtype));
-      return PyExpr{logical_not(e.expr), e.reads};
+      return made_of(logical_not(e.expr), {&e});
     });
     c.def("__neg__", [](const py::object& a) {
       const PyExpr e = alone(a);
-      return PyExpr{make_const(0, e.expr->dtype) - e.expr, e.reads};
+      const DType t = e.expr->dtype;
+      // 0 - 0 is no -0.
+      return made_of((t.is_float() ? make_float(-0.0, t) : make_const(0, t)) - e.expr, {&e});
     });
     c.def("__eq__", compared([](Expr x, Expr y) { return eq(std::move(x), std::move(y)); }));
     c.def("__ne__", compared([](Expr x, Expr y) { return ne(std::move(x), std::move(y)); }));
@@ -279,9 +288,12 @@ void bind_expressions(py::module_& m) {
     c.def("__bool__", [](const py::object&) -> bool {
       throw py::type_error("an expression is not known to be true or false: use te.where(), & and |");
     });
-    c.def("astype", [](const py::object& a, const std::string& type) {
+    c.def("astype", [](const py::object& a, const py::object& given) {
       const PyExpr e = alone(a);
-      return PyExpr{cast(dtype_named(type), e.expr), e.reads};
+      const bool is_name = py::isinstance<py::str>(given);
+      const auto type =
+          py::str(is_name ? given : py::module_::import("numpy").attr("dtype")(given).attr("name")).cast<std::string>();
+      return made_of(cast(dtype_named(type), e.expr), {&e});
     });
     c.def_property_readonly("dtype", [](const py::object& a) { return numpy_name(alone(a).expr->dtype); });
   };

@@ -11,11 +11,14 @@
 
 namespace hone::python {
 
-/// An expression, and the tensors whose elements it reads, each once.
+/// An expression, and the tensors whose elements it reads, each once. Passes walk expressions as trees: what is used
+/// twice counts twice, and both sizes are bounded.
 struct PyExpr {
   Expr expr;
   std::vector<Tensor> reads = {};
+  int64_t depth = 1, nodes = 1;
 };
+inline constexpr int64_t kMostDepth = 2000, kMostNodes = 100000;
 
 struct PyTensor {
   Tensor tensor;

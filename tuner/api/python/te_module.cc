@@ -2,6 +2,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <unistd.h>
+
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -16,6 +18,7 @@
 #include "compiler/lower/lower.h"
 #include "compiler/runtime/time_kernel.h"
 #include "tuner/api/python/arrays.h"
+#include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/te_expr.h"
 #include "tuner/api/python/te_schedule.h"
 
@@ -60,12 +63,12 @@ std::string source(const PySchedule& s, const std::string& kind, const std::stri
 class Kernel {
  public:
   Kernel(const PySchedule& s, const std::string& target, std::optional<int> threads)
-      : target_(target_here(target, threads)), module_(lowered(s, target_.threads)) {
+      : process_(getpid()), target_(target_here(target, threads)), module_(lowered(s, target_.threads)) {
     HONE_USER_CHECK(!target_.is_gpu()) << "kernels are built for CPUs here; source() has a GPU's text";
     const Target here = host_target(target_.threads);
     HONE_USER_CHECK(target_.arch == here.arch && target_.mcpu == here.mcpu)
         << "the target is not this machine, which is " << to_string(here);
-    const py::gil_scoped_release no_gil;
+    const NoGil no_gil;
     kernel_.emplace(module_, target_, unproved(module_));
   }
 
@@ -73,7 +76,7 @@ class Kernel {
     const std::vector<Argument> inputs = as_inputs(arguments);
     std::vector<std::vector<char>> results;
     {
-      const py::gil_scoped_release no_gil;
+      const NoGil no_gil;
       const std::lock_guard lock(mutex_);
       run_on(inputs);
       for (const size_t i : numbers_of(true)) results.push_back(kernel_->get_output(i));
@@ -91,7 +94,7 @@ class Kernel {
   double time(const py::args& arguments, int repeats) {
     if (repeats < 1 || repeats > 100000) throw py::value_error("repeats: 1 to 100000");
     const std::vector<Argument> inputs = as_inputs(arguments);
-    const py::gil_scoped_release no_gil;
+    const NoGil no_gil;
     const std::lock_guard lock(mutex_);
     run_on(inputs);
     const PinnedCaller here = kernel_->pinned();
@@ -144,6 +147,9 @@ class Kernel {
   }
   // Without the GIL, and with the lock.
   void run_on(const std::vector<Argument>& inputs) {
+    HONE_USER_CHECK(getpid() == process_)
+        << "the kernel was built before a fork(): its threads are the parent's; build it"
+           " here";
     const std::vector<size_t> numbers = numbers_of(false);
     for (size_t i = 0; i < numbers.size(); ++i) kernel_->set_input(numbers[i], inputs[i].tensor.data);
     const int32_t code = kernel_->run();
@@ -151,6 +157,7 @@ class Kernel {
     HONE_USER_CHECK(code == HONE_OK) << "the kernel returned " << code;
   }
 
+  const pid_t process_;
   const Target target_;
   const Module module_;
   std::optional<LocalKernel> kernel_;

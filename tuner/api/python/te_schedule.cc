@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "base/text.h"
 #include "compiler/arith/verify.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ir/visitor.h"
@@ -101,6 +102,14 @@ std::shared_ptr<Schedule> schedule_of(const std::vector<PyTensor>& outputs, cons
   return schedule;
 }
 
+Layout layout_of(const std::string& layout, const std::string& letters, const std::vector<int64_t>& shape) {
+  const bool are_letters = std::all_of(letters.begin(), letters.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  HONE_USER_CHECK(are_letters && letters.size() == shape.size())
+      << "transform_layout: letters '" << clean_line(letters) << "' for " << shape.size()
+      << " dimensions; it is one of A to Z for each";
+  return Layout::parse(layout, letters, shape);
+}
+
 std::string without_last_feed(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   return text;
@@ -187,13 +196,12 @@ void bind_schedules(py::module_& m) {
              // A placeholder has no block.
              const auto* tensor = std::get_if<PyTensor>(&what);
              if (tensor && tensor->tensor->is_placeholder()) {
-               s.schedule->transform_layout(tensor->tensor->name,
-                                            Layout::parse(layout, letters, tensor->tensor->shape));
+               s.schedule->transform_layout(tensor->tensor->name, layout_of(layout, letters, tensor->tensor->shape));
                return;
              }
              const BlockRef b = block_of(s, what);
              s.schedule->transform_layout(s.schedule->buffer_of(b),
-                                          Layout::parse(layout, letters, s.schedule->shape_of(b)));
+                                          layout_of(layout, letters, s.schedule->shape_of(b)));
            })
       .def("set_scope",
            [](S s, B b, const std::string& scope) { s.schedule->set_scope(block_of(s, b), scope_named(scope)); })

@@ -52,7 +52,8 @@ class Model:
         threads: Optional[int] = None,
         build: Optional[Callable[[], str]] = None,
     ) -> None:
-        """Opens the shared object at ``path``. ``threads``: of its calls; None: as many as it was built for."""
+        """Opens the shared object at ``path``. ``threads``: of its calls; None: as many as it was built for; 0: one for
+        each CPU."""
         self._model = _hone.Model(os.fspath(path))
         self._build = build  # makes a report
         description = json.loads(self._model.json)
@@ -60,10 +61,12 @@ class Model:
         first = description["variants"][0] if "variants" in description else description
         self._described = first.get("layers", [])
         self._is_bool = {t["name"] for key in ("inputs", "outputs") for t in first.get(key, []) if t["dtype"] == "bool"}
+        if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__")):
+            raise TypeError(f"threads: {threads!r} is no whole number")
         if threads is None:
             threads = max(self._model.workers(v) for v in range(self._model.variant_count))
         self.threads = threads
-        self._pool = _hone.Pool(threads) if threads > 1 else None
+        self._pool = _hone.Pool(threads) if threads != 1 else None
         self.inputs: Tuple[TensorInfo, ...] = self._infos(self._model.inputs(0))
         self.outputs: Tuple[TensorInfo, ...] = self._infos(self._model.outputs(0))
 
@@ -147,7 +150,7 @@ class Model:
     def report(self) -> Report:
         """A page with the layers, their times here against the roofline, fusions and memory. Builds the model again."""
         if self._build is None:
-            raise BadInput("a report is made of a model that compile() built: this one was opened from a file")
+            raise BadInput("a report is of a model that compile() built from an ONNX file: give it a path")
         return Report(self._build())
 
     def close(self) -> None:

@@ -36,14 +36,21 @@ def text(value):
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
+def switch(name, value):
+    """A flag without a value."""
+    return [f"--{name}"] if value else []
+
+
 def flag(name, value):
-    """Nothing for None and False, the bare flag for True, one flag for each element of a list."""
-    if value is None or value is False:
+    """Nothing for None, one flag for each element of a list."""
+    if value is None:
         return []
-    if value is True:
-        return [f"--{name}"]
+    if isinstance(value, bool):
+        raise TypeError(f"{name}: {value!r} is no value of it")
     if isinstance(value, (list, tuple, set)):
         return [word for v in value for word in flag(name, v)]
+    if text(value) == "":
+        raise ValueError(f"{name} is empty")
     return [f"--{name}={text(value)}"]
 
 
@@ -66,4 +73,6 @@ def of_threads(threads):
     """A number, or several for a variant of each."""
     if threads is None:
         return []
+    if isinstance(threads, (list, tuple)) and not threads:
+        raise ValueError("threads is empty")
     return [f"--threads={_several(threads, _number, _is_number)}"]

@@ -18,6 +18,8 @@ import inspect
 import itertools
 from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
+import numpy
+
 from hone import _te
 from hone._te import (  # noqa: F401
     Axis, Block, Expr, Loop, Reduction, Tensor, abs, atan, cos, erf, exp, log, maximum, minimum, sin, sqrt, tanh, where,
@@ -43,7 +45,9 @@ def _name(given, kind):
 def placeholder(
     shape: Extents, name: Optional[str] = None, dtype: str = "float32", constant: bool = False
 ) -> Tensor:
-    """A tensor that callers pass. ``constant``: it is the same in all calls, and ``Schedule.prepack`` may pack it."""
+    """A tensor that callers pass. ``constant``: it is the same in all calls, and ``Schedule.prepack`` may pack it; such
+    a tensor must be among the schedule's ``inputs``."""
+    dtype = dtype if isinstance(dtype, str) else numpy.dtype(dtype).name
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     return _te.placeholder(_name(name, "placeholder"), shape, dtype, constant)
 
@@ -79,12 +83,12 @@ def sum(value: Any, axis: Axes) -> Reduction:
 
 
 def max(value: Any, axis: Axes) -> Reduction:
-    """The largest over an axis, or over several. NaNs are left out. Of two values: maximum()."""
+    """The largest over an axis, or over several. Beside a NaN it is any of them. Of two values: maximum()."""
     return _te.max(value, axis)
 
 
 def min(value: Any, axis: Axes) -> Reduction:
-    """The smallest over an axis, or over several. NaNs are left out. Of two values: minimum()."""
+    """The smallest over an axis, or over several. Beside a NaN it is any of them. Of two values: minimum()."""
     return _te.min(value, axis)
 
 

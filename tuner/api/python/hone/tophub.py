@@ -25,6 +25,8 @@ class Tophub:
 
     def best(self, workload: str, target: str = "llvm") -> Optional[Dict[str, Any]]:
         """The best config known for exactly this workload, or what is nearest, as a dict; None where there is none."""
+        if not workload:
+            raise ValueError("the workload is empty")
         try:
             return self._objects("best", f"--workload={workload}", f"--target={target}")[0]
         except BadInput as e:
@@ -43,7 +45,7 @@ class Tophub:
 
     def export(self, path: Path, best_only: bool = False) -> str:
         """Writes the records as JSON lines."""
-        return _hone.tophub(self._words("export", options.text(path), *options.flag("best", best_only)))
+        return _hone.tophub(self._words("export", options.text(path), *options.switch("best", best_only)))
 
     def load(self, *paths: Path) -> str:
         """Adds the records of exported files, or AutoTVM's logs as foreign records."""
@@ -55,7 +57,7 @@ class Tophub:
 
     def check(self, repair: bool = False) -> str:
         """Looks for damage. Raises hone.DatabaseError where there is any."""
-        return _hone.tophub(self._words("check", *options.flag("repair", repair)))
+        return _hone.tophub(self._words("check", *options.switch("repair", repair)))
 
     def train(self, target_kind: str = "llvm") -> str:
         """Makes a prior of the trials: what searches begin with."""

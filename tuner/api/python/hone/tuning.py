@@ -86,6 +86,8 @@ def tune(
     """
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         words = []
+        if (bind or shapes or formats) and (isinstance(what, (list, tuple)) or _is_workload(what)):
+            raise TypeError("bind, shapes and formats are of models, not of a workload")
         if isinstance(what, (list, tuple)):
             path = os.path.join(folder, "tasks.txt")
             with open(path, "w", encoding="utf-8") as f:

@@ -1,0 +1,31 @@
+// The GIL, released and taken back, also while the interpreter ends.
+#pragma once
+
+#include <Python.h>
+#include <unistd.h>
+
+namespace hone::python {
+
+/// When the interpreter ends, it ends the threads that want the GIL, in the midst of whatever C++ they are in. One that
+/// comes later sleeps instead, until the process is gone.
+inline void sleep_if_python_ends() {
+  while (_Py_IsFinalizing()) pause();
+}
+
+/// Without the GIL as long as it lives.
+class NoGil {
+ public:
+  NoGil() : state_(PyEval_SaveThread()) {}
+  // Python ends a thread that waits for the GIL by an exception of the C library's.
+  ~NoGil() noexcept(false) {
+    sleep_if_python_ends();
+    PyEval_RestoreThread(state_);
+  }
+  NoGil(const NoGil&) = delete;
+  NoGil& operator=(const NoGil&) = delete;
+
+ private:
+  PyThreadState* const state_;
+};
+
+}  // namespace hone::python
