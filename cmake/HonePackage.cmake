@@ -31,6 +31,7 @@ hone_deb(runtime libhone-runtime "opens and runs artifacts: a library of C over 
 hone_deb(compiler libhone-dev "libhone: compile, tune and the tophub from C and C++"
   "hone ${same}, libhone-runtime ${same}")
 hone_deb(python python3-hone "Hone from Python" "libhone-dev ${same}, python3, python3-numpy")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/deploy/debian/python3-hone/prerm)
 # What one machine has of programs is one package; `cmake --install` has them apart.
 set(CPACK_COMPONENTS_ALL tuner tracker tracker_unit agent agent_unit runtime compiler)
 if(TARGET hone_python)

@@ -149,6 +149,7 @@ ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& las
         !is_read_once || storage_.offset(n.inputs[p]) != 0 ||
         bytes_of(g_.value(root).type) != bytes_of(g_.value(out).type))
       continue;
+    if (is_written_beside(static_cast<int>(call), root) && !reads_each_element(n, p)) continue;
     const auto in_place = arguments_of(kernel.module, p, n.inputs.size());
     if (!in_place || (kernel.in_place && *kernel.in_place != *in_place)) continue;
     if (!kernel.in_place && !may_run_in_place(kernel.module, in_place->input, in_place->output)) continue;
@@ -157,6 +158,24 @@ ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& las
     return root;
   }
   return kNoValue;
+}
+
+// Whether another call of the region, which may be another thread's, writes elements of the value. Only those that this
+// call reads are known to be there before it.
+bool VariantBuilder::is_written_beside(int call, ValueId root) const {
+  if (region_of(call) == 0) return false;
+  const auto writes = [&](int c) {
+    const auto& outputs = node_of(c).outputs;
+    return std::any_of(outputs.begin(), outputs.end(), [&](ValueId v) { return storage_.root(v) == root; });
+  };
+  for (int c = call - 1; c >= 0 && region_of(c) == region_of(call); --c)
+    if (writes(c)) return true;
+  return false;
+}
+
+bool VariantBuilder::reads_each_element(const Node& n, size_t input) const {
+  return n.workload.task() == "elementwise" &&
+         g_.value(n.inputs[input]).type.shape == g_.value(n.outputs[0]).type.shape;
 }
 
 // Buffers: each value that lies in no tensor of the caller, then the workspace of each call.

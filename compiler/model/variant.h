@@ -61,6 +61,8 @@ class VariantBuilder {
   void plan();
   void keep_plan(const std::vector<ArenaBuffer>& buffers, const std::vector<int>& buffer_of);
   ValueId overwrite_input(size_t call, const std::vector<int>& last_use);
+  bool is_written_beside(int call, ValueId root) const;
+  bool reads_each_element(const Node& n, size_t input) const;
 
   const ModelVariant v_;
   const Graph& g_;
