@@ -100,6 +100,8 @@ class Tuning(Case):
             (lambda: hone.tune([], trials=1), hone.BadInput, "task"),
             (lambda: hone.tune(self.path("missing.onnx"), trials=1), hone.BadInput, "missing.onnx"),
             (lambda: hone.best("abacus(n=1)"), hone.BadInput, "abacus"),
+            (lambda: hone.best(""), ValueError, "empty"),
+            (lambda: hone.Tophub(self.path("no.db")).load("--help"), hone.Error, "--help"),
             (lambda: hone.Tophub(self.path("no/such.db")).list(), hone.Error, "such.db"),
             (lambda: hone.Tophub(self.path("no.db")).load(self.path("no.jsonl")), hone.Error, "no.jsonl"),
         ):

@@ -6,6 +6,7 @@ import tempfile
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 from hone import _hone, options
+from hone.errors import WRONG_MACHINE, BadInput
 from hone.model import Model
 
 __all__ = ["compile"]
@@ -53,7 +54,7 @@ def compile(
 
     model: the path of an ONNX file, an ``onnx.ModelProto``, its bytes; or an operator's workload,
         ``"dense(m=128,n=768,k=768)"``, whose weights are inputs.
-    output: where the shared object is to be kept (a C header comes to lie beside it); None: it is gone with the model.
+    output: where the shared object is to be kept (a C header comes to lie beside it); None: no file stays.
     target: ``"llvm"`` is this machine's CPU; another CPU's artifact can be built, not opened: None is returned then.
     bind: numbers for named dimensions, ``{"batch": 1}``; several, ``{"batch": [1, 4]}``, make a variant of each.
     shapes: of inputs, ``{"x": (1, 3, 224, 224)}``. formats: what callers pass, ``{"image": "u8:NHWC,scale=1/255"}``.
@@ -79,25 +80,16 @@ def compile(
             words += options.flag("quantize", quantize) + options.flag("calibrate", calibrate)
             _hone.compile(path, artifact, words, on_line, on_progress)
             build = _reports(path, words) if os.path.dirname(path) != folder else None
-        if not _is_here(artifact, target):
-            return None
         count = None if threads is None or not hasattr(threads, "__index__") else int(threads)
-        return Model(artifact, count, build)
+        try:
+            return Model(artifact, count, build)
+        except BadInput as e:
+            if target != "llvm" and e.code == WRONG_MACHINE:
+                return None
+            raise
     finally:
         # What is mapped stays.
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_here(artifact, target):
-    if target == "llvm":
-        return True
-    try:
-        _hone.Model(artifact).close()
-    except Exception as e:  # hone.BadInput of a file for another processor
-        if getattr(e, "code", 0) == 18:
-            return False
-        raise
-    return True
 
 
 def _reports(model, words):

@@ -29,6 +29,8 @@ class InternalError(Error):
     """A bug of Hone; the text says how to report it."""
 
 
+WRONG_MACHINE = 18  # the code of an artifact for another processor
+
 _CLASSES = {33: NoDevice, 34: AllFailed, 35: DatabaseError, 36: KeyboardInterrupt, 37: InternalError}
 _INPUT = {2, 16, 17, 18, 19, 32}  # of tensors, of artifacts' files, of options
 

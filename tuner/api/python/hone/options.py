@@ -36,6 +36,12 @@ def text(value):
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
+def path(value):
+    """A path that is an argument of its own, and no flag; "-" is what it is."""
+    value = text(value)
+    return f"./{value}" if value.startswith("-") and value != "-" else value
+
+
 def switch(name, value):
     """A flag without a value."""
     return [f"--{name}"] if value else []

@@ -30,7 +30,7 @@ class Tophub:
         try:
             return self._objects("best", f"--workload={workload}", f"--target={target}")[0]
         except BadInput as e:
-            if str(e).startswith("no record of "):  # which is no other code of tophub's
+            if str(e).startswith("no record of "):  # tophub has no exit code for that alone
                 return None
             raise
 
@@ -45,15 +45,15 @@ class Tophub:
 
     def export(self, path: Path, best_only: bool = False) -> str:
         """Writes the records as JSON lines."""
-        return _hone.tophub(self._words("export", options.text(path), *options.switch("best", best_only)))
+        return _hone.tophub(self._words("export", options.path(path), *options.switch("best", best_only)))
 
     def load(self, *paths: Path) -> str:
         """Adds the records of exported files, or AutoTVM's logs as foreign records."""
-        return _hone.tophub(self._words("import", *map(options.text, paths)))
+        return _hone.tophub(self._words("import", *map(options.path, paths)))
 
     def merge(self, other: Path) -> str:
         """Adds the records of another tophub."""
-        return _hone.tophub(self._words("merge", options.text(other)))
+        return _hone.tophub(self._words("merge", options.path(other)))
 
     def check(self, repair: bool = False) -> str:
         """Looks for damage. Raises hone.DatabaseError where there is any."""
