@@ -31,6 +31,12 @@ struct ArtifactObject {
 std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,
                                              const std::string& json);
 
+/// The same in C: one file for all but the pool, of which there is none. UserError as CFile.
+std::string artifact_c_source(const Module& m, const Target& target, const std::string& name, const std::string& json,
+                              const std::string& workload);
+/// What C sources begin with: what they compute, how they are compiled, NAME.h.
+std::string c_source_head(const std::string& name, const std::string& what);
+
 /// The objects of artifact_objects for NAME as a shared object. Throws as link_shared.
 void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
                    const std::string& output_path, const std::string& sysroot);
@@ -40,8 +46,8 @@ Status write_object(const ArtifactObject& object, const std::string& path);
 /// NAME_pool and NAME_pool_free with the thread pool behind them; none where there is no pool for the target.
 std::optional<ArtifactObject> pool_artifact_object(const Target& target, const std::string& name);
 
-/// Their declarations in a C header, with what they promise; or why there are none.
-std::string pool_declarations(const Target& target, const std::string& name);
+/// Their declarations in a C header, with what they promise; or why there are none (`in_c`: the artifact is in C).
+std::string pool_declarations(const Target& target, const std::string& name, bool in_c = false);
 
 /// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain and
 /// NAME_gpu; NAME_json and NAME_prepack<i>, with which the CPU packs constants and, after these, inputs and outputs in
@@ -50,8 +56,8 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
                                               const GpuArtifactCode& code, const std::string& name,
                                               const std::string& json);
 
-/// A C header that declares the entries and says what they take.
-std::string artifact_header(const Module& m, const Target& target, const std::string& name,
-                            const std::string& workload);
+/// A C header that declares the entries and says what they take; of an artifact in C with `in_c`.
+std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload,
+                            bool in_c = false);
 
 }  // namespace hone

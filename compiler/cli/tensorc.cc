@@ -42,7 +42,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
   const std::string name = entry_name(o, w);
   const std::string kinds = target.kind == "cuda"     ? "ir, lowered, legalized, cuda, ptx, llvm, so"
                             : target.kind == "opencl" ? "ir, lowered, legalized, opencl, so"
-                                                      : "ir, lowered, legalized, llvm, asm, obj, so";
+                                                      : "ir, lowered, legalized, llvm, asm, c, obj, so";
   const auto [form, after] = emit_form(o.emit);
   if (form.empty() || (", " + kinds + ",").find(", " + form + ",") == std::string::npos)
     return usage_error(fmt::format("--emit {}: of {} there is {}", o.emit, target.kind, kinds));
@@ -70,7 +70,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     out << text << (text.back() == '\n' ? "" : "\n");
     return absl::OkStatus();
   }
-  const std::string path = o.output.empty() ? fmt::format("{}.{}", name, o.emit == "so" ? "so" : "o") : o.output;
+  const std::string path = o.output.empty() ? fmt::format("{}.{}", name, o.emit == "obj" ? "o" : o.emit) : o.output;
   const std::string json = artifact_json(m, target, name, to_string(w), space.print(config));
   const std::string header = std::filesystem::path(path).replace_extension(".h").string();
   if (target.is_gpu()) {
@@ -79,6 +79,12 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     link_shared(gpu_artifact_objects(m, target, host, code, name, json), path,
                 {.sysroot = o.sysroot, .artifact = name, .threads = {}, .threads_library = ""});
     HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w))));
+    err << "wrote " << path << " " << header << "\n";
+    return absl::OkStatus();
+  }
+  if (o.emit == "c") {
+    HONE_RETURN_IF_ERROR(write_atomically(path, artifact_c_source(m, target, name, json, to_string(w))));
+    HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w), /*in_c=*/true)));
     err << "wrote " << path << " " << header << "\n";
     return absl::OkStatus();
   }

@@ -67,9 +67,10 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
                  "threads to build for (default: all of this machine); of a model several make a variant of each: 1|2");
   app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
   app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
-  app.add_option("--emit", o.emit,
-                 "ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, obj or so; of GPUs "
-                 "cuda, ptx, opencl or so; of models graph (or graph:after=PASS), obj or so");
+  app.add_option(
+      "--emit", o.emit,
+      "ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, c, obj or so; of GPUs "
+      "cuda, ptx, opencl or so; of models graph (or graph:after=PASS), c, obj or so");
   app.add_option("--disable", o.disabled,
                  "a pass that --emit lowered or legalized, or a model's build, leaves out; may be given again")
       ->allow_extra_args(false)

@@ -472,7 +472,7 @@ GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
       const std::string name = gpu_kernel_name(i, k);
       const bool dynamic = dialect == GpuDialect::kCuda && kernel.shared_bytes() > kMostDeclaredShared;
       all.staged |= !kernel.staged.empty();
-      kernels += "\n" + KernelWriter(words, kernel, Names(program, kernel)).write(name, program, needs, dynamic);
+      kernels += "\n" + KernelWriter(words, kernel, names_of(program, kernel)).write(name, program, needs, dynamic);
       out.launches.push_back(launch_of(name, kernel, dynamic));
     }
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -20,31 +19,6 @@ std::string clamped(const std::string& value, const std::string& type, DType to)
   const int64_t values = int64_t{1} << to.bits, least = is_signed ? -values / 2 : 0, most = least + values - 1;
   const char* suffix = type == "f32" ? ".0f" : ".0";
   return fmt::format("min_{0}(max_{0}({1}, {2}{4}), {3}{4})", type, value, least, most, suffix);
-}
-
-// Words of C, CUDA, OpenCL and the preludes that an IR name must not be.
-constexpr std::string_view kReserved[] = {
-    "auto",         "bool",     "break",  "case",      "char",    "const",    "continue", "default",
-    "do",           "double",   "else",   "enum",      "extern",  "float",    "for",      "goto",
-    "half",         "if",       "inline", "int",       "kernel",  "local",    "global",   "long",
-    "register",     "return",   "short",  "signed",    "sizeof",  "static",   "struct",   "switch",
-    "this",         "typedef",  "union",  "unsigned",  "void",    "volatile", "while",    "workspace",
-    "i8",           "u8",       "i16",    "u16",       "i32",     "u32",      "i64",      "u64",
-    "f32",          "f64",      "v",      "min",       "max",     "abs",      "rint",     "exp",
-    "log",          "sqrt",     "tanh",   "erf",       "sin",     "cos",      "atan",     "fma",
-    "barrier",      "printf",   "new",    "delete",    "class",   "template", "operator", "private",
-    "public",       "constant", "image",  "sampler_t", "event_t", "pipe",     "uint",     "uchar",
-    "ushort",       "ulong",    "dot4",   "M_PI",      "NAN",     "INFINITY", "v0",       "v1",
-    "v2",           "v3",       "v4",     "v5",        "v6",      "v7",       "v8",       "v9",
-    "v10",          "v11",      "v12",    "v13",       "v14",     "v15",      "blockIdx", "threadIdx",
-    "block_memory", "part",     "lane",   "a_parts",   "b_parts"};
-
-std::string identifier(const std::string& name) {
-  std::string out;
-  for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out = "x" + out;
-  // Names that begin with an underscore belong to the compilers.
-  return out[0] == '_' ? "x" + out : out;
 }
 
 uint16_t bits_of(double value, DType t) {
@@ -71,29 +45,14 @@ std::string int_text(int64_t value, DType t, bool narrow) {
 
 }  // namespace
 
-std::string memory_type(DType t) {
-  if (t.is_bool()) return "u8";
-  if (t.is_narrow_float()) return "u16";  // its bits
-  const char letter = t.is_float() ? 'f' : t.code == TypeCode::kUInt ? 'u' : 'i';
-  return fmt::format("{}{}", letter, t.bits);
-}
-
 // --- names ---
 
-Names::Names(const GpuProgram& program, const GpuKernel& kernel) {
-  for (const std::string_view word : kReserved) taken_.insert(std::string(word));
-  for (const Buffer& b : program.params) give(b.get(), b->name);
-  for (const GpuProgram::WorkspaceBuffer& w : program.workspace) give(w.buffer.get(), w.buffer->name);
-  for (const Buffer& b : kernel.shared) give(b.get(), b->name);
-}
-
-const std::string& Names::give(const void* node, const std::string& name) {
-  const auto [it, is_new] = given_.try_emplace(node);
-  if (!is_new) return it->second;
-  const std::string wanted = identifier(name);
-  std::string unique = wanted;
-  for (int i = 1; !taken_.insert(unique).second; ++i) unique = fmt::format("{}_{}", wanted, i);
-  return it->second = unique;
+Names names_of(const GpuProgram& program, const GpuKernel& kernel) {
+  Names out;
+  for (const Buffer& b : program.params) out.give(b.get(), b->name);
+  for (const GpuProgram::WorkspaceBuffer& w : program.workspace) out.give(w.buffer.get(), w.buffer->name);
+  for (const Buffer& b : kernel.shared) out.give(b.get(), b->name);
+  return out;
 }
 
 // --- width of indices ---

@@ -4,32 +4,20 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "compiler/arith/bounds.h"
 #include "compiler/codegen/gpu/dialect.h"
 #include "compiler/codegen/gpu/form_threads.h"
+#include "compiler/codegen/text/names.h"
 
 namespace hone {
 
-/// Identifiers of a kernel's buffers and variables: as in the IR, made unique and legal.
-class Names {
- public:
-  Names(const GpuProgram& program, const GpuKernel& kernel);
-  /// Gives `node`, a VarNode or a BufferNode, an identifier like `name` if it has none yet.
-  const std::string& give(const void* node, const std::string& name);
-
- private:
-  std::unordered_map<const void*, std::string> given_;
-  std::unordered_set<std::string> taken_;
-};
+/// Identifiers for a kernel's text: what it is given has its names already.
+Names names_of(const GpuProgram& program, const GpuKernel& kernel);
 
 /// Whether all of the kernel's index arithmetic, every step of it, is proved to stay within 32 bits.
 bool index_fits_i32(const GpuKernel& kernel);
-
-/// `f32`, `u8`, …; a bool in memory is a `u8`, a float of 16 bits a `u16`.
-std::string memory_type(DType t);
 
 /// The features of a program that decide which functions its text begins with.
 struct GpuNeeds {

@@ -16,6 +16,7 @@
 #include "compiler/codegen/llvm/checked_accesses.h"
 #include "compiler/codegen/llvm/emit_stmt.h"
 #include "compiler/codegen/llvm/x86_features.h"
+#include "compiler/ir/captures.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/runtime/include/hone_runtime.h"
@@ -28,51 +29,6 @@ constexpr int64_t kBufferAlignment = 64;  // bytes, of workspaces and of tensors
 using llvm::Value;
 
 int64_t rounded_bytes(const BufferNode* b) { return ceil_div(elements_of(b) * b->dtype.lane_bytes(), 64) * 64; }
-
-// The variables and buffers that a statement uses but does not define: the arguments of an outlined loop body. An alias
-// stands for its buffer.
-class Captures final : public Visitor {
- public:
-  explicit Captures(const CheckedAccesses& checked) : checked_(checked) {}
-  std::vector<const VarNode*> vars;
-  std::vector<const BufferNode*> buffers;
-
- protected:
-  using Visitor::visit;
-  void visit(const VarNode* op) override { add(op, own_vars_, &vars); }
-  void visit(const For* op) override {
-    own_vars_.push_back(op->var.get());
-    Visitor::visit(op);
-  }
-  void visit(const Allocate* op) override {
-    own_buffers_.push_back(op->buffer.get());
-    Visitor::visit(op);
-  }
-  void visit(const Load* op) override {
-    add(checked_.original(op->buffer.get()), own_buffers_, &buffers);
-    Visitor::visit(op);
-  }
-  void visit(const Store* op) override {
-    add(checked_.original(op->buffer.get()), own_buffers_, &buffers);
-    Visitor::visit(op);
-  }
-  void visit(const Prefetch* op) override {
-    add(op->buffer.get(), own_buffers_, &buffers);
-    Visitor::visit(op);
-  }
-
- private:
-  template <class T>
-  static void add(const T* what, const std::vector<const T*>& own, std::vector<const T*>* out) {
-    const auto has = [what](const std::vector<const T*>& list) {
-      return std::find(list.begin(), list.end(), what) != list.end();
-    };
-    if (!has(own) && !has(*out)) out->push_back(what);
-  }
-  const CheckedAccesses& checked_;
-  std::vector<const VarNode*> own_vars_;
-  std::vector<const BufferNode*> own_buffers_;
-};
 
 class ModuleEmitter {
  public:
@@ -307,9 +263,7 @@ class BodyEmitter final : public StmtEmitter {
 
   // The loop becomes a function of its own over a chunk of iterations, and a call of the runtime's parallel_for.
   void emit_parallel(const For* op) {
-    Captures captured(checked_);
-    captured(op->body);
-    std::erase(captured.vars, op->var.get());
+    const Captures captured = captures_of(op, [this](const BufferNode* b) { return checked_.original(b); });
     std::vector<Value*> values{workspace};
     for (const VarNode* v : captured.vars) values.push_back(expr_.value_of(v));
     for (const BufferNode* v : captured.buffers) values.push_back(expr_.slot(v).base);

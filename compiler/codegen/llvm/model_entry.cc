@@ -363,12 +363,6 @@ void append(std::string* out, const T& structure) {
 
 }  // namespace
 
-std::string variant_symbol(const std::string& name, size_t variant, size_t count) {
-  return count == 1 ? name : fmt::format("{}.variant{}", name, variant);
-}
-
-std::string step_symbol(const std::string& variant, size_t i) { return fmt::format("{}.step{}", variant, i); }
-
 std::string emit_model_object(const ModelProgram& program, const Target& target) {
   const auto machine = make_machine(target);
   llvm::LLVMContext context;

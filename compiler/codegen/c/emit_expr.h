@@ -1,0 +1,102 @@
+// Expressions of legalized loop form as C text. Private to codegen/c.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "compiler/arith/bounds.h"
+#include "compiler/codegen/c/helpers.h"
+#include "compiler/codegen/text/names.h"
+#include "compiler/ir/stmt.h"
+
+namespace hone {
+
+/// Lines of a function's body.
+class Lines {
+ public:
+  void add(const std::string& line) { text_ += std::string(static_cast<size_t>(2 * depth_), ' ') + line + "\n"; }
+  void open(const std::string& line) {
+    add(line);
+    ++depth_;
+  }
+  void close(const std::string& line = "}") {
+    --depth_;
+    add(line);
+  }
+  /// What is added from here on is held back until release(), which gives it.
+  void hold() { held_.push_back(std::exchange(text_, "")); }
+  std::string release() {
+    std::string out = std::exchange(text_, std::move(held_.back()));
+    held_.pop_back();
+    return out;
+  }
+  void add_text(const std::string& text) { text_ += text; }
+  int& depth() { return depth_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  std::vector<std::string> held_;
+  int depth_ = 1;
+};
+
+/// Writes what a statement needs first into `lines`: what is used twice, masks, and loads that only some lanes or one
+/// side of a selection may make.
+class CExprWriter {
+ public:
+  CExprWriter(Helpers& helpers, Names& names, Lines& lines) : helpers_(helpers), names_(names), lines_(lines) {}
+
+  std::string name_of(const VarNode* v) { return legal(v, v->name); }
+  std::string name_of(const BufferNode* b) { return legal(b, b->name); }
+  /// What is known where the next text will stand; the caller maintains it.
+  Facts& facts() { return facts_; }
+
+  /// Begins a statement: counts what it uses twice.
+  void begin(const std::vector<Expr>& used);
+  std::string text(const Expr& e);
+  /// The value of `store` as an assignment to memory.
+  void store(const Store* op);
+  void prefetch(const Prefetch* op);
+
+ private:
+  /// The mask of the lanes that are wanted; empty: all are.
+  struct Active {
+    std::string lanes;
+    DType type = i32;  ///< of the mask
+  };
+
+  std::string legal(const void* node, const std::string& name);
+  std::string compute(const Expr& e);
+  std::string cast_text(const Cast* op);
+  std::string binary(const Binary* op);
+  std::string divided(const Binary* op);
+  std::string arithmetic(const Binary* op, const char* symbol);
+  std::string compare(const Binary* op);
+  std::string selected(const Select* op);
+  std::string loaded(const Load* op);
+  std::string called(const Call* op);
+  std::string words(const Call* op, size_t first);
+  std::string mask_of(const std::string& comparison, DType compared);
+  std::string element(const BufferNode* buffer, const Expr& index) { return address(buffer, index, false); }
+  std::string address(const BufferNode* buffer, const Expr& index, bool is_pointer);
+  std::string in_memory(const Expr& value, DType t);
+  /// Declares a variable of that value, and gives its name.
+  std::string kept(DType t, const std::string& value);
+  std::string temporary() { return names_.fresh(fmt::format("t{}", temporaries_++)); }
+  bool may_wrap(const Binary* op) const;
+
+  Helpers& helpers_;
+  Names& names_;
+  Lines& lines_;
+  Facts facts_;
+  Active active_;
+  std::unordered_map<const ExprNode*, int> uses_;
+  int temporaries_ = 0;
+  std::vector<std::pair<const ExprNode*, std::string>> known_;  ///< values that have names here
+};
+
+}  // namespace hone

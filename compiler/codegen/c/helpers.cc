@@ -1,0 +1,243 @@
+#include "compiler/codegen/c/helpers.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <cmath>
+#include <optional>
+
+#include "base/check.h"
+#include "compiler/codegen/c/templates.h"
+#include "compiler/codegen/text/names.h"
+
+namespace hone {
+namespace {
+
+constexpr std::string_view kPrelude = R"(#include <math.h>
+#include <stdint.h>
+
+/* Vectors are GCC's, which Clang has as well. Vectors that a processor lacks are made of what it has. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+#define HONE_INLINE static inline __attribute__((always_inline, unused))
+#define HONE_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#if defined(__clang__) || __GNUC__ >= 9
+#define HONE_CONVERTS 1
+#endif
+typedef int8_t i8;
+typedef uint8_t u8;
+typedef int16_t i16;
+typedef uint16_t u16;
+typedef int32_t i32;
+typedef uint32_t u32;
+typedef int64_t i64;
+typedef uint64_t u64;
+typedef float f32;
+typedef double f64;
+/* Elements in memory: the workspace holds now these, now those. */
+#define HONE_ELEMENT(type) typedef type __attribute__((may_alias)) type##_element;
+HONE_ELEMENT(i8)
+HONE_ELEMENT(u8)
+HONE_ELEMENT(i16)
+HONE_ELEMENT(u16)
+HONE_ELEMENT(i32)
+HONE_ELEMENT(u32)
+HONE_ELEMENT(i64)
+HONE_ELEMENT(u64)
+HONE_ELEMENT(f32)
+HONE_ELEMENT(f64)
+#define HONE_VECTOR(type, lanes)                                              \
+  typedef type type##x##lanes __attribute__((vector_size(sizeof(type) * lanes))); \
+  typedef type##x##lanes __attribute__((may_alias, aligned(sizeof(type)))) type##x##lanes##_element;
+)";
+
+std::string plain_name(DType t) {
+  const std::string element = memory_type(t.scalar());
+  return t.is_vector() ? fmt::format("{}x{}", element, t.lanes) : element;
+}
+
+// The type of a comparison's lanes: signed numbers of as many bits.
+DType comparison_type(DType t) { return DType{TypeCode::kInt, t.bits, t.lanes}; }
+
+// What `$X` stands for in a template over t; null: the letter is none of these.
+std::optional<DType> letter_type(char letter, DType t) {
+  const auto of = [&](DType scalar) { return std::optional(scalar.with_lanes(t.lanes)); };
+  switch (letter) {
+    case 'V': return t;
+    case 'E': return t.scalar();
+    case 'B': return comparison_type(t);
+    case 'M': return of(i32);  // a mask
+    case 'I': return of(i32);
+    case 'U': return of(u32);
+    case 'H': return of(u16);
+    case 'A': return of(u8);
+    case 'S': return of(i8);
+    case 'L': return of(i64);
+    case 'K': return of(u64);
+    case 'F': return of(f32);
+    case 'D': return of(f64);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+DType value_type(DType t) {
+  if (t.is_narrow_float()) return f32.with_lanes(t.lanes);
+  return t.is_bool() && t.is_vector() ? i32.with_lanes(t.lanes) : t;
+}
+
+void Helpers::need_type(DType t) {
+  if (!t.is_vector() || !known_.insert(plain_name(t)).second) return;
+  types_ += fmt::format("HONE_VECTOR({}, {})\n", memory_type(t.scalar()), t.lanes);
+}
+
+std::string Helpers::type(DType t) {
+  const DType v = value_type(t);
+  if (v.is_bool()) return "int";
+  need_type(v);
+  return plain_name(v);
+}
+
+std::string Helpers::memory(DType t) {
+  const DType element = t.is_bool() ? u8.with_lanes(t.lanes) : t.is_narrow_float() ? u16.with_lanes(t.lanes) : t;
+  need_type(element);
+  return plain_name(element);
+}
+
+std::string Helpers::function(std::string_view name, DType t) {
+  const DType v = value_type(t);
+  return instance(name, v.is_bool() ? i32 : v, type(v.is_bool() ? i32 : v));
+}
+
+std::string Helpers::memory_function(std::string_view name, DType t) {
+  const DType element = t.is_bool() ? u8.with_lanes(t.lanes) : t.is_narrow_float() ? u16.with_lanes(t.lanes) : t;
+  return instance(name, element, memory(t));
+}
+
+std::string Helpers::instance(std::string_view name, DType t, const std::string& of) {
+  std::string full = fmt::format("{}_{}", name, of);
+  if (known_.contains(full)) return full;
+  const FunctionTemplate* found = template_of(name, t);
+  HONE_ICHECK(found) << "no function " << name << " of " << to_string(t) << " in C";
+  // What it uses comes first.
+  std::string made = fmt::format("HONE_INLINE {} {}({}) {{\n{}\n}}\n", filled(found->result, t), full,
+                                 filled(found->parameters, t), filled(found->body, t));
+  if (known_.insert(full).second) functions_ += made;
+  return full;
+}
+
+// `$V` and the other letters are types; `name_$V` is a function, `$V_of_$I` a conversion, `$sat_$I_of_$V` one that
+// saturates; `$N` the number of lanes, `$(text)` that often the text, with commas.
+std::string Helpers::filled(std::string_view text, DType t) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '$') {
+      out += text[i];
+      continue;
+    }
+    if (text[i + 1] == '(') {
+      const size_t end = text.find(')', i);
+      for (int lane = 0; lane < t.lanes; ++lane)
+        out += fmt::format("{}{}", lane ? ", " : "", text.substr(i + 2, end - i - 2));
+      i = end;
+      continue;
+    }
+    const char letter = text[++i];
+    if (letter == 'N') {
+      out += fmt::format("{}", t.lanes);
+      continue;
+    }
+    const auto found = letter_type(letter, t);
+    HONE_ICHECK(found) << "unknown letter in a template of C: " << letter;
+    // A conversion: `$V_of_$I`.
+    constexpr std::string_view kOf = "_of_$";
+    if (text.substr(i + 1).starts_with(kOf)) {
+      const DType from = *letter_type(text[i + 1 + kOf.size()], t);
+      const std::string_view before = out;
+      constexpr std::string_view kSaturated = "sat_";
+      if (before.ends_with(kSaturated)) {
+        out.resize(out.size() - kSaturated.size());
+        out += saturation(from, *found);
+      } else {
+        out += conversion(from, *found);
+      }
+      i += 1 + kOf.size();
+      continue;
+    }
+    // A function, whose name stands before: `exp_$V`.
+    size_t begin = out.size();
+    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(out[begin - 1])) || out[begin - 1] == '_')) --begin;
+    if (begin < out.size() && out.back() == '_') {
+      const std::string name = out.substr(begin, out.size() - begin - 1);
+      out.resize(begin);
+      need_type(*found);
+      out += instance(name, *found, plain_name(*found));
+      continue;
+    }
+    need_type(*found);
+    out += plain_name(*found);
+  }
+  return out;
+}
+
+std::string Helpers::conversion(DType from, DType to) {
+  need_type(from);
+  need_type(to);
+  const std::string of = plain_name(from), is = plain_name(to), name = fmt::format("{}_of_{}", is, of);
+  if (!known_.insert(name).second) return name;
+  if (!to.is_vector() || from == to) {
+    functions_ += fmt::format("HONE_INLINE {0} {1}({2} x) {{ return ({0})x; }}\n", is, name, of);
+    return name;
+  }
+  functions_ += fmt::format(R"(HONE_INLINE {0} {1}({2} x) {{
+#ifdef HONE_CONVERTS
+  return __builtin_convertvector(x, {0});
+#else
+  {0} out;
+  for (int l = 0; l < {3}; ++l) out[l] = ({4})x[l];
+  return out;
+#endif
+}}
+)",
+                            is, name, of, to.lanes, plain_name(to.scalar()));
+  return name;
+}
+
+std::string Helpers::saturation(DType from, DType to) {
+  const std::string of = type(from), is = type(to), name = fmt::format("sat_{}_of_{}", is, of);
+  if (known_.contains(name)) return name;
+  const bool is_signed = to.code == TypeCode::kInt;
+  const char* suffix = from.bits == 32 ? "f" : "";
+  const int digits = to.bits - (is_signed ? 1 : 0);
+  const std::string least =
+      fmt::format("{:a}{}", is_signed ? -static_cast<double>(uint64_t{1} << digits) : 0.0, suffix);
+  const std::string select = function("select", from), mask = function("mask", from);
+  std::string body;
+  if (to.bits < 32) {
+    // Whole numbers that the float has: between its bounds by way of 32 bits, which machines convert to.
+    const DType wide = i32.with_lanes(to.lanes);
+    const std::string most = fmt::format("{}.0{}", (int64_t{1} << digits) - 1, suffix), splat = function("splat", from);
+    body = fmt::format(
+        "  x = {0}({1}(x == x), x, {2}(0));\n  x = {0}({1}(x < {3}), {2}({3}), x);\n  x = {0}({1}(x > {4}), {2}({4}), "
+        "x);\n  return {5}({6}(x));\n",
+        select, mask, splat, least, most, conversion(wide, to), conversion(from, wide));
+  } else {
+    const std::string beyond = fmt::format("{:a}{}", std::ldexp(1, digits), suffix), splat = function("splat", from);
+    const std::string choose = function("select", to), all = function("splat", to);
+    const std::string largest = is_signed ? fmt::format("INT{}_MAX", to.bits) : fmt::format("UINT{}_MAX", to.bits);
+    const std::string smallest = is_signed ? fmt::format("INT{}_MIN", to.bits) : "0";
+    const std::string masks = type(boolean.with_lanes(to.lanes));
+    body = fmt::format(
+        "  const {0} over = {1}(x >= {2}), inside = {1}(x > {3}) & {1}(x < {2});\n  const {4} y = "
+        "{5}({6}(inside, x, {7}(0)));\n  return {8}(over, {9}({10}), {8}({1}(x <= {3}), {9}({11}), y));\n",
+        masks, mask, beyond, least, is, conversion(from, to), select, splat, choose, all, largest, smallest);
+  }
+  if (known_.insert(name).second) functions_ += fmt::format("HONE_INLINE {} {}({} x) {{\n{}}}\n", is, name, of, body);
+  return name;
+}
+
+std::string Helpers::text() const { return std::string(kPrelude) + types_ + functions_; }
+
+}  // namespace hone
