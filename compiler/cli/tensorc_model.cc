@@ -81,7 +81,7 @@ class ModelCommand {
         model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()));
     const auto [form, after] = emit_form(o_.emit);
     if (form == "graph") {
-      if (!o_.reports.empty()) return usage_error("--report belongs to what is built: --emit so or obj");
+      if (!o_.reports.empty()) return usage_error("--report belongs to what is built: --emit so, obj or c");
       if (bindings.size() > 1) return usage_error("--emit graph: of one binding; give one value of each flag");
       return print_graph(bindings[0], after);
     }
@@ -112,13 +112,18 @@ class ModelCommand {
   bool is_run() const { return o_.bench || o_.check || o_.profile || !o_.inputs.empty(); }
 
   Status check_flags() {
-    if (!o_.emit.empty() && o_.emit != "so" && o_.emit != "obj")
-      return usage_error(fmt::format("--emit {}: of a model there is graph, obj, so", o_.emit));
-    if (is_run() && o_.emit == "obj")
+    const bool is_c = o_.emit == "c" && !target_.is_gpu();
+    if (!o_.emit.empty() && o_.emit != "so" && o_.emit != "obj" && !is_c)
+      return usage_error(
+          fmt::format("--emit {}: of a model there is graph, {}obj, so", o_.emit, target_.is_gpu() ? "" : "c, "));
+    if (is_run() && (o_.emit == "obj" || is_c))
       return usage_error("--bench, --check, --profile and --inputs run a shared object: --emit so");
     if (is_run() && !is_here())
       return no_device_error("--bench, --check, --profile and --inputs run here, and this machine is another");
-    path_ = !o_.output.empty() ? o_.output : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o" : ".so");
+    path_ = !o_.output.empty() ? o_.output
+                               : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o"
+                                                                       : is_c           ? ".c"
+                                                                                        : ".so");
     header_ = fs::path(path_).replace_extension(".h").string();
     name_ = identifier(path_);
     for (const std::string& other : {path_, header_, o_.model})
@@ -248,6 +253,7 @@ class ModelCommand {
     ModelOptions options{name_, target_, configs()};
     options.weights_file = fs::path(o_.weights).filename().string();
     options.host = here_;
+    options.in_c = o_.emit == "c";
     options.progress = o_.progress;
     built_ = build_model(variants_, options);
     tell_what_was_built();
@@ -262,7 +268,11 @@ class ModelCommand {
     } else if (!o_.weights.empty()) {
       err_ << "--weights: the model has none, and no file is written\n";
     }
-    if (o_.emit == "obj") {
+    if (options.in_c) {
+      HONE_RETURN_IF_ERROR(write_atomically(path_, built_.c_source));
+      artifact_bytes_ = bytes_of_file(path_);
+      written += path_ + " ";
+    } else if (o_.emit == "obj") {
       for (const ArtifactObject& object : built_.objects) {
         const std::string file =
             object.suffix.empty() ? path_ : fs::path(path_).replace_extension().string() + object.suffix + ".o";

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "compiler/codegen/c/describe.h"
+#include "compiler/codegen/c/model.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/host_layer.h"
 #include "compiler/ir/structural_hash.h"
@@ -65,6 +67,7 @@ class ModelBuilder {
     std::string weights = packer_.take_blob();
     if (o_.target.is_gpu()) return for_gpu(weights);
     place_weights(program, weights);
+    if (o_.in_c) return in_c(program, weights);
     std::vector<std::string> parts = kernel_objects();
     parts.push_back(emit_model_object(program, o_.target));
     if (variants_.size() > 1) parts.push_back(c_object(variants_object(o_.target.arch), "several variants"));
@@ -80,10 +83,37 @@ class ModelBuilder {
 
  private:
   BuiltModel finished() {
-    out_.header = model_header(variants_, o_.name, out_.weights_file);
+    out_.header = model_header(variants_, o_.name, out_.weights_file, o_.in_c);
     for (VariantBuilder& v : variants_)
       out_.variants.push_back({v.variant().name, std::move(v.layers()), v.memory(), v.buffers()});
     return std::move(out_);
+  }
+
+  BuiltModel in_c(const ModelProgram& program, const std::string& weights) {
+    CFile file(o_.target.vector_bits);
+    std::set<std::string> included;
+    if (variants_.size() > 1) file.add(c_source("variants.c", &included));
+    if (program.weights_file) file.add(c_source("weights.c", &included));
+    const std::vector<const Kernel*> kernels = distinct_kernels();
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      const Kernel& k = *kernels[i];
+      tell("writing kernels", i, kernels.size());
+      const std::string symbol = c_symbol(k.symbol);
+      if (k.host) {
+        file.add(c_source(k.host->name + ".c", &included));
+        add_host_layer(file, k.host->name, k.host->numbers, k.module.params.size(), symbol);
+        continue;
+      }
+      std::vector<bool> apart(k.module.kernels[0].params.size(), true);
+      if (k.in_place) apart[k.in_place->input] = apart[k.in_place->output] = false;
+      blaming(k.workload, [&] { return file.add_layer(k.module, symbol, apart), 0; });
+    }
+    add_model(file, program, weights);
+    add_description(file, describe_model(variants_, o_.name, !out_.weights_file.empty()), out_.json);
+    // What is mapped is the system's, which C99 alone does not declare.
+    out_.c_source = file.text((program.weights_file ? "#define _GNU_SOURCE\n" : "") +
+                              c_source_head(o_.name, "The model " + o_.name));
+    return finished();
   }
 
   // The layers' code is data of an object for the host.
@@ -146,7 +176,7 @@ class ModelBuilder {
   void place_weights(ModelProgram& program, std::string& weights) {
     const auto bytes = static_cast<int64_t>(weights.size());
     if (bytes == 0 || (o_.weights_file.empty() && bytes <= o_.most_embedded)) return;
-    c_object(weights_object(o_.target.arch), "weights in a file of their own");
+    if (!o_.in_c) c_object(weights_object(o_.target.arch), "weights in a file of their own");
     out_.weights_file = o_.weights_file.empty() ? o_.name + ".weights" : o_.weights_file;
     out_.weights_begin = begin_of_weights(weights);
     program.weights_file = {out_.weights_file, out_.weights_begin};
@@ -155,13 +185,18 @@ class ModelBuilder {
   }
 
   // Of each kernel once.
-  std::vector<std::string> kernel_objects() {
-    std::map<std::string, const Kernel*> by_symbol;
+  std::vector<const Kernel*> distinct_kernels() {
+    std::set<std::string> symbols;
     std::vector<const Kernel*> kernels;
     for (const VariantBuilder& v : variants_)
       for (const Kernel& k : v.layers().kernels)
-        if (by_symbol.emplace(k.symbol, &k).second) kernels.push_back(&k);
+        if (symbols.insert(k.symbol).second) kernels.push_back(&k);
     out_.kernels = kernels.size();
+    return kernels;
+  }
+
+  std::vector<std::string> kernel_objects() {
+    const std::vector<const Kernel*> kernels = distinct_kernels();
     std::vector<std::string> objects;
     for (size_t k = 0; k < kernels.size(); ++k) {
       tell("compiling kernels", k, kernels.size());

@@ -20,7 +20,8 @@ struct ModelOptions {
   /// more than `most_embedded` bytes: then that name is NAME.weights.
   std::string weights_file = {};
   int64_t most_embedded = int64_t{1} << 30;
-  Target host = {};  ///< of a model for a GPU: the CPU that its artifact is loaded on, complete
+  bool in_c = false;  ///< C source instead of objects; of CPUs
+  Target host = {};   ///< of a model for a GPU: the CPU that its artifact is loaded on, complete
   /// Told what is done, now and then: `compiling layers`, how many of how many.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
 };
@@ -51,6 +52,7 @@ struct BuiltVariant {
 
 struct BuiltModel {
   std::vector<ArtifactObject> objects;  ///< for link_artifact(): the model, and its pool of threads
+  std::string c_source;                 ///< with ModelOptions::in_c, instead of objects
   std::string header;                   ///< a C header
   std::string json;                     ///< what NAME_json holds
   std::vector<BuiltVariant> variants;

@@ -221,7 +221,7 @@ std::string model_json(const std::deque<VariantBuilder>& variants, const std::st
 }
 
 std::string model_header(const std::deque<VariantBuilder>& variants, const std::string& name,
-                         const std::string& weights_file) {
+                         const std::string& weights_file, bool in_c) {
   std::string macro;
   for (const char c : name) macro += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   const Target& target = variants[0].variant().target;
@@ -250,7 +250,7 @@ std::string model_header(const std::deque<VariantBuilder>& variants, const std::
       "{1}_json[];\n\n"
       "{5}{4}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
       macro, name, inputs_of(variants[0]).size() + g.outputs.size(), most_arena(variants),
-      pool_declarations(target, name),
+      pool_declarations(target, name, in_c),
       weights_file.empty()
           ? ""
           : fmt::format("int32_t {0}_weights(const char* path);\nextern const char {0}_weights_file[];\n\n", name));

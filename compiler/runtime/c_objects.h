@@ -2,6 +2,8 @@
 // code.
 #pragma once
 
+#include <set>
+#include <string>
 #include <string_view>
 
 namespace hone {
@@ -19,5 +21,9 @@ std::string_view host_function_object(std::string_view name, std::string_view ar
 /// A shared library without symbols and with the soname of the one that pool_object's functions are in: linked with, it
 /// makes the loader open that one. Empty where pool_object is.
 std::string_view pool_library(std::string_view arch);
+
+/// The text of one of these files, `variants.c`, with the headers of ours that it includes, each where it is not yet in
+/// `included`; without hone_runtime.h. InternalError where there is no such file.
+std::string c_source(const std::string& file, std::set<std::string>* included);
 
 }  // namespace hone

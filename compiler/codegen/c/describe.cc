@@ -44,9 +44,6 @@ static int32_t hone_check(const HoneParam* params, int32_t count, int64_t worksp
 
 )";
 
-constexpr std::string_view kArguments =
-    "const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt";
-
 class DescriptionWriter {
  public:
   explicit DescriptionWriter(const ArtifactDescription& description) : d_(description) {}
@@ -128,7 +125,7 @@ class DescriptionWriter {
 
   std::string run(size_t number, const std::string& name) const {
     const Variant& v = d_.variants[number];
-    std::string out = fmt::format("{}int32_t {}({}) {{\n", has_several() ? "static " : "", name, kArguments);
+    std::string out = fmt::format("{}int32_t {}({}) {{\n", has_several() ? "static " : "", name, kEntryArguments);
     if (!v.layers.empty())
       out += fmt::format(
           "  if (n == HONE_ASK_LAYERS && workspace) {{\n    *(const HoneLayers**)workspace = &hone_layers{};\n    "
@@ -143,7 +140,7 @@ class DescriptionWriter {
   std::string choice(const std::string& suffix, const std::string& how) const {
     return fmt::format(
         "int32_t {}{}({}) {{\n  return hone_internal_{}_variant(&{}_artifact, args, n, workspace, rt);\n}}\n\n",
-        d_.name, suffix, kArguments, how, d_.name);
+        d_.name, suffix, kEntryArguments, how, d_.name);
   }
 
   std::string errors() const {

@@ -128,7 +128,7 @@ class FunctionWriter {
     const bool is_stack = b->scope == BufferScope::kStack || b->scope == BufferScope::kShared;
     lines_.open("{");
     if (is_stack) {
-      lines_.add(fmt::format("{} HONE_ALIGNED(64) {}[{}];", helpers_.memory(b->dtype), exprs_.name_of(b),
+      lines_.add(fmt::format("{} HONE_STACK {}[{}];", helpers_.memory(b->dtype), exprs_.name_of(b),
                              std::max<int64_t>(1, elements_of(b))));
     } else {
       HONE_USER_CHECK(op->offset >= 0) << "workspace buffer '" << b->name
@@ -273,11 +273,10 @@ void CFile::need_tensor_checks() {
 void CFile::add_checked(const std::string& name, const std::vector<Buffer>& params,
                         const std::vector<std::string>& kernels, bool element_aligned, bool needs_workspace) {
   need_tensor_checks();
-  std::string list,
-      text = fmt::format(
-          "int32_t {}(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt) {{\n"
-          "  if (n != {} || (uintptr_t)workspace % {} || !hone_knows(rt)) return HONE_BAD_ARGUMENTS;\n",
-          name, params.size(), kBufferAlignment);
+  std::string list, text = fmt::format(
+                        "int32_t {}({}) {{\n"
+                        "  if (n != {} || (uintptr_t)workspace % {} || !hone_knows(rt)) return HONE_BAD_ARGUMENTS;\n",
+                        name, kEntryArguments, params.size(), kBufferAlignment);
   if (needs_workspace) text += "  if (!workspace) return HONE_BAD_ARGUMENTS;\n";
   for (size_t i = 0; i < params.size(); ++i) {
     const DType t = params[i]->dtype;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/codegen/c/helpers.h"
@@ -42,6 +43,10 @@ class CFile {
   std::string functions_;
   bool has_tensor_check_ = false;
 };
+
+/// The parameters of an entry, HoneEntry.
+inline constexpr std::string_view kEntryArguments =
+    "const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt";
 
 /// A name of ours as a C identifier: dots become underscores.
 std::string c_symbol(const std::string& name);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kPrelude = R"(#include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Vectors are GCC's, which Clang has as well. Vectors that a processor lacks are made of what it has. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -22,6 +23,7 @@ constexpr std::string_view kPrelude = R"(#include <math.h>
 #endif
 #define HONE_INLINE static inline __attribute__((always_inline, unused))
 #define HONE_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define HONE_STACK __attribute__((aligned(64), unused))
 #if defined(__clang__) || __GNUC__ >= 9
 #define HONE_CONVERTS 1
 #endif

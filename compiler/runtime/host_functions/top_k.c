@@ -7,15 +7,15 @@ typedef struct {
 } Entry;
 
 /* Whether a stands behind b. */
-static int is_worse(Entry a, Entry b) { return a.key != b.key ? a.key < b.key : a.place > b.place; }
+static int is_worse_entry(Entry a, Entry b) { return a.key != b.key ? a.key < b.key : a.place > b.place; }
 
 /* Moves `e` down from `at` in a heap whose root is the worst of all. */
-static void sift_down(Entry* heap, int64_t size, int64_t at, Entry e) {
+static void sift_entry_down(Entry* heap, int64_t size, int64_t at, Entry e) {
   for (;;) {
     int64_t child = 2 * at + 1;
     if (child >= size) break;
-    if (child + 1 < size && is_worse(heap[child + 1], heap[child])) ++child;
-    if (!is_worse(heap[child], e)) break;
+    if (child + 1 < size && is_worse_entry(heap[child + 1], heap[child])) ++child;
+    if (!is_worse_entry(heap[child], e)) break;
     heap[at] = heap[child];
     at = child;
   }
@@ -24,12 +24,12 @@ static void sift_down(Entry* heap, int64_t size, int64_t at, Entry e) {
 
 static void top_k_of_row(const uint64_t* keys, int64_t n, int64_t k, int64_t* places, int64_t stride, Entry* heap) {
   for (int64_t i = 0; i < k; ++i) heap[i] = (Entry){keys[i], i};
-  for (int64_t i = k / 2; i-- > 0;) sift_down(heap, k, i, heap[i]);
+  for (int64_t i = k / 2; i-- > 0;) sift_entry_down(heap, k, i, heap[i]);
   for (int64_t i = k; i < n; ++i)
-    if (keys[i] > heap[0].key) sift_down(heap, k, 0, (Entry){keys[i], i});
+    if (keys[i] > heap[0].key) sift_entry_down(heap, k, 0, (Entry){keys[i], i});
   for (int64_t size = k; size-- > 0;) {
     places[size * stride] = heap[0].place;
-    sift_down(heap, size, 0, heap[size]);
+    sift_entry_down(heap, size, 0, heap[size]);
   }
 }
 

@@ -7,18 +7,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int32_t bad(int what) { return HONE_BAD_ARGUMENTS | what << 8; }
+static int32_t hone_bad(int what) { return HONE_BAD_ARGUMENTS | what << 8; }
 
-static int32_t map(int file, const HoneWeightsFile* wanted, _Atomic(const void*)* weights) {
+static int32_t hone_map(int file, const HoneWeightsFile* wanted, _Atomic(const void*)* weights) {
   const off_t size = lseek(file, 0, SEEK_END);
-  if (size < 0) return bad(HONE_WEIGHTS_UNREADABLE);
-  if (size != HONE_WEIGHTS_BEGIN + wanted->bytes) return bad(HONE_WRONG_WEIGHTS);
+  if (size < 0) return hone_bad(HONE_WEIGHTS_UNREADABLE);
+  if (size != HONE_WEIGHTS_BEGIN + wanted->bytes) return hone_bad(HONE_WRONG_WEIGHTS);
   char* const pages = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, file, 0);
-  if (pages == MAP_FAILED) return bad(HONE_WEIGHTS_UNREADABLE);
+  if (pages == MAP_FAILED) return hone_bad(HONE_WEIGHTS_UNREADABLE);
   const void* none = NULL;
   int32_t code = HONE_OK;
   if (memcmp(pages, wanted, sizeof *wanted) != 0)
-    code = bad(HONE_WRONG_WEIGHTS);
+    code = hone_bad(HONE_WRONG_WEIGHTS);
   else if (atomic_compare_exchange_strong(weights, &none, pages + HONE_WEIGHTS_BEGIN))
     return HONE_OK;
   munmap(pages, (size_t)size); /* another's, or another thread was faster */
@@ -31,11 +31,11 @@ __attribute__((weak)) int32_t hone_internal_map_weights(const char* path, const 
   if (atomic_load(weights)) return HONE_OK;
   if (!path) {
     errno = EINVAL;
-    return bad(HONE_WEIGHTS_UNREADABLE);
+    return hone_bad(HONE_WEIGHTS_UNREADABLE);
   }
   const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return bad(HONE_WEIGHTS_UNREADABLE);
-  const int32_t code = map(file, wanted, weights);
+  if (file < 0) return hone_bad(HONE_WEIGHTS_UNREADABLE);
+  const int32_t code = hone_map(file, wanted, weights);
   const int why = errno;
   close(file);
   errno = why;

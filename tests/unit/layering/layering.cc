@@ -87,6 +87,7 @@ const std::map<std::string_view, std::set<std::string_view>>& single_files() {
        {"compiler/runtime/include/hone_runtime.h", "compiler/runtime/gpu_launch.h",
         "compiler/runtime/weights/weights_file.h"}},
       {"compiler/codegen/artifact", {"compiler/runtime/include/hone_runtime.h"}},
+      {"compiler/codegen/c", {"compiler/runtime/weights/weights_file.h"}},
       // A plain struct that emitters write and drivers read.
       {"compiler/codegen/gpu", {"compiler/runtime/gpu_launch.h"}},
       {"compiler/codegen/nvptx", {"compiler/runtime/gpu_launch.h"}},

@@ -1,0 +1,222 @@
+#include "compiler/codegen/c/model.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+
+#include "base/check.h"
+#include "compiler/runtime/weights/weights_file.h"
+
+namespace hone {
+namespace {
+
+// How regions of threads run.
+constexpr std::string_view kRegions = R"(typedef struct HoneRegion {
+  const DLTensor* const* args;
+  char* workspace;
+} HoneRegion;
+
+/* Which iterations of a layer's parallel loop a thread of a region runs. */
+typedef struct HoneShare {
+  int64_t thread, count;
+  int64_t ranges[][2];
+} HoneShare;
+
+/* A parallel_for that runs the share's iterations and leaves out all others. */
+static int32_t hone_run_share(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers,
+                              int64_t grain) {
+  const HoneShare* const share = self;
+  int32_t code = HONE_OK;
+  int64_t i;
+  (void)iterations, (void)max_workers, (void)grain;
+  for (i = 0; i < share->count && !code; ++i)
+    code = body(share->ranges[i][0], share->ranges[i][1], (int32_t)share->thread, closure);
+  return code;
+}
+
+)";
+
+class ModelWriter {
+ public:
+  explicit ModelWriter(const ModelProgram& program) : p_(program) {}
+
+  std::string write(std::span<const char> weights) {
+    std::string out = "static inline char* hone_at(const DLTensor* t) { return (char*)t->data + t->byte_offset; }\n\n";
+    if (p_.weights_file)
+      out += weights_in_a_file();
+    else if (!weights.empty())
+      out += embedded(weights);
+    for (size_t v = 0; v < p_.variants.size(); ++v) {
+      const std::string symbol = c_symbol(variant_symbol(p_.name, v, p_.variants.size()));
+      const std::span<const ModelStep> steps = p_.variants[v];
+      functions_ += entry(symbol, steps, p_.variants.size() > 1);
+      for (size_t s = 0; s < steps.size(); ++s)
+        functions_ +=
+            entry(c_symbol(step_symbol(variant_symbol(p_.name, v, p_.variants.size()), s)), steps.subspan(s, 1), true);
+    }
+    if (p_.variants.size() == 1)
+      functions_ +=
+          fmt::format("int32_t {0}_plain({1}) {{ return {0}(args, n, workspace, rt); }}\n\n", p_.name, kEntryArguments);
+    return out + (has_regions_ ? std::string(kRegions) : "") + functions_;
+  }
+
+ private:
+  // As words, which all targets read from the low byte on.
+  std::string embedded(std::span<const char> weights) const {
+    std::string out =
+        fmt::format("static const uint64_t hone_weights[{}] HONE_ALIGNED(64) = {{", (weights.size() + 7) / 8);
+    static_assert(std::endian::native == std::endian::little);
+    for (size_t i = 0; i < weights.size(); i += 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, weights.data() + i, std::min<size_t>(8, weights.size() - i));
+      out += fmt::format("{}{:#x},", i % 48 ? "" : "\n", word);
+    }
+    return out + "\n};\n\n";
+  }
+
+  std::string weights_in_a_file() const {
+    std::string bytes;
+    for (const char c : p_.weights_file->begin.substr(0, sizeof(HoneWeightsFile)))
+      bytes += fmt::format("{},", static_cast<unsigned char>(c));
+    return fmt::format(
+        "const char {0}_weights_file[] = {1};\nstatic _Atomic(const void*) hone_mapped;\nstatic const union {{\n  "
+        "uint8_t "
+        "bytes[sizeof(HoneWeightsFile)];\n  HoneWeightsFile file;\n}} hone_begin = {{{{{2}}}}};\n\nint32_t "
+        "{0}_weights(const char* path) {{ return hone_internal_map_weights(path, &hone_begin.file, &hone_mapped); "
+        "}}\n\n",
+        p_.name, c_string(p_.weights_file->name), bytes);
+  }
+
+  static bool uses_weights(std::span<const ModelStep> steps) {
+    return std::any_of(steps.begin(), steps.end(), [](const ModelStep& step) {
+      return std::any_of(step.arguments.begin(), step.arguments.end(),
+                         [](const TensorPlace& place) { return place.in == TensorPlace::In::kWeights; });
+    });
+  }
+
+  std::string begin(std::span<const ModelStep> steps) const {
+    std::string out = "  int32_t code = HONE_OK;\n  (void)args, (void)workspace, (void)rt;\n";
+    if (!uses_weights(steps)) return out;
+    if (!p_.weights_file) return out + "  const char* const weights = (const char*)hone_weights;\n";
+    return out +
+           "  const char* const weights = atomic_load(&hone_mapped);\n  if (!weights) return HONE_BAD_ARGUMENTS | "
+           "HONE_NO_WEIGHTS << 8;\n";
+  }
+
+  static std::string pointer(const TensorPlace& place) {
+    const std::string offset = place.offset == 0 ? "" : fmt::format(" + {}", place.offset);
+    switch (place.in) {
+      case TensorPlace::In::kArena: return fmt::format("(char*)workspace{}", offset);
+      case TensorPlace::In::kTensor: return fmt::format("hone_at(args[{}]){}", place.index, offset);
+      case TensorPlace::In::kExtent: return fmt::format("(char*)args[{}]->shape{}", place.index, offset);
+      case TensorPlace::In::kWeights: break;
+    }
+    return fmt::format("(void*)(weights{})", offset);
+  }
+
+  // `return` ends the function, with `code`.
+  static std::string step_text(const ModelStep& step, const std::string& rt, const std::string& indent) {
+    HONE_ICHECK(step.rows.empty()) << "rows of caches in C";
+    if (step.symbol.empty())
+      return step.arguments.empty() ? ""
+                                    : fmt::format("{}memcpy({}, {}, {});\n", indent, pointer(step.arguments[1]),
+                                                  pointer(step.arguments[0]), step.bytes);
+    std::string args;
+    for (const TensorPlace& place : step.arguments) args += pointer(place) + ", ";
+    return fmt::format("{0}if ((code = {1}({2}(char*)workspace + {3}, {4}))) return code;\n", indent,
+                       c_symbol(step.symbol), args, step.workspace, rt);
+  }
+
+  std::string entry(const std::string& name, std::span<const ModelStep> steps, bool is_static) {
+    std::string out =
+        fmt::format("{}int32_t {}({}) {{\n  (void)n;\n", is_static ? "static " : "", name, kEntryArguments);
+    out += begin(steps);
+    for (size_t s = 0; s < steps.size();) {
+      size_t end = s + 1;
+      if (const int region = steps[s].region; region > 0 && steps.size() > 1)
+        while (end < steps.size() && steps[end].region == region) ++end;
+      out += end > s + 1 ? region_text(name, steps.subspan(s, end - s))
+                         : step_text(steps[s], steps[s].is_alone ? "0" : "rt", "  ");
+      s = end;
+    }
+    return out + "  return code;\n}\n\n";
+  }
+
+  // A region of the runtime whose iterations are the threads' shares; without a runtime they run one after the other.
+  std::string region_text(const std::string& name, std::span<const ModelStep> steps) {
+    has_regions_ = true;
+    const std::string region = fmt::format("{}_region{}", name, steps[0].region);
+    int last = 0;
+    std::map<int, std::string> of_thread;
+    std::string shares;
+    for (size_t s = 0; s < steps.size(); ++s)
+      for (const StepShare& share : steps[s].shares) {
+        last = std::max(last, share.thread);
+        std::string rt = "0";
+        if (!share.iterations.empty()) {
+          const std::string own = fmt::format("{}_share{}_{}", region, s, share.thread);
+          shares += share_text(own, share);
+          rt = "&" + own;
+        }
+        of_thread[share.thread] += step_text(steps[s], rt, "        ");
+      }
+    functions_ += shares;
+    functions_ += fmt::format(
+        "static int32_t {}(int64_t begin, int64_t end, int32_t worker, void* closure) {{\n  const HoneRegion* const "
+        "given "
+        "= closure;\n  const DLTensor* const* const args = given->args;\n  char* const workspace = given->workspace;\n "
+        " "
+        "const HoneRuntime* const rt = 0;\n  int64_t thread;\n  (void)worker;\n{}  for (thread = begin; thread < end; "
+        "++thread) switch (thread) {{\n",
+        region, begin(steps));
+    for (const auto& [thread, text] : of_thread)
+      functions_ += fmt::format("      case {}:\n{}        break;\n", thread, text);
+    functions_ += "      default: break;\n    }\n  return code;\n}\n\n";
+    return fmt::format(
+        "  {{\n    HoneRegion region = {{args, workspace}};\n    code = rt ? rt->parallel_for(rt->self, {0}, &region, "
+        "{1}, "
+        "{1}, 0) : {0}(0, {1}, 0, &region);\n    if (code) return code;\n  }}\n",
+        region, last + 1);
+  }
+
+  // A HoneRuntime of several workers, since kernels do not ask one of one.
+  static std::string share_text(const std::string& name, const StepShare& share) {
+    std::string ranges;
+    for (const IterationRange& r : share.iterations) ranges += fmt::format("{{{}, {}}}, ", r.begin, r.end);
+    return fmt::format(
+        "static struct {{\n  int64_t thread, count, ranges[{1}][2];\n}} {0}_ranges = {{{2}, {1}, {{{3}}}}};\nstatic "
+        "const "
+        "HoneRuntime {0} = {{HONE_RUNTIME_ABI, {4}, &{0}_ranges, hone_run_share, 0}};\n\n",
+        name, share.iterations.size(), share.thread, ranges, share.thread + 2);
+  }
+
+  const ModelProgram& p_;
+  std::string functions_;
+  bool has_regions_ = false;
+};
+
+}  // namespace
+
+void add_host_layer(CFile& file, const std::string& name, const std::vector<int64_t>& numbers, size_t tensors,
+                    const std::string& symbol) {
+  std::string params, list;
+  for (size_t i = 0; i < tensors; ++i) {
+    params += fmt::format("void* p{}, ", i);
+    list += fmt::format("{}p{}", i ? ", " : "", i);
+  }
+  file.add(
+      fmt::format("static int32_t {}({}char* workspace, const HoneRuntime* rt) {{\n  static const int64_t numbers[] "
+                  "= {{{}}};\n  void* const tensors[] = {{{}}};\n  (void)rt;\n  return hone_internal_{}(numbers, "
+                  "tensors, workspace);\n}}\n\n",
+                  symbol, params, numbers.empty() ? "0" : fmt::format("{}", fmt::join(numbers, ", ")), list, name));
+}
+
+void add_model(CFile& file, const ModelProgram& program, std::span<const char> weights) {
+  file.add(ModelWriter(program).write(weights));
+}
+
+}  // namespace hone
