@@ -102,8 +102,9 @@ class Site(unittest.TestCase):
     def test_finds_what_is_broken(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder).resolve()
-            (folder / 'a.html').write_text('<a href="b.html">b</a> <a href="#there">t</a> '
-                                           '<a href="#here" id="here">h</a><script src="https://cdn.example/x.js"></script>')
+            (folder / 'a.html').write_text(
+                '<a href="b.html">b</a> <a href="#there">t</a> <a href="#here" id="here">h</a>'
+                '<script src="https://cdn.example/x.js"></script>')
             (folder / 'a.css').write_text('@import url(/elsewhere/x.css); b { background: url(//cdn.example/y.png) }')
             pages = {folder / 'a.html': Page(folder / 'a.html')}
             self.assertEqual(broken(folder, pages), ['a.html: b.html', 'a.html: #there: no such place'])
