@@ -215,7 +215,7 @@ class FleetPage(unittest.TestCase):
     def test_commands_exist(self):
         text = FLEET_PAGE.read_text()
         checked = 0
-        for block in re.findall(r'^```\n(.*?)^```', text, re.MULTILINE | re.DOTALL):
+        for _, block in re.findall(r'^```(sh)?\n(.*?)^```', text, re.MULTILINE | re.DOTALL):
             for words in shell_words(block):
                 if pathlib.PurePath(words[0]).name in PROGRAMS:
                     check_command(self, words)

@@ -1,6 +1,7 @@
 """Small ONNX models as bytes, written field by field: tests need no package of ONNX's."""
 
 import struct
+import sys
 
 FLOAT, UINT8, INT64, BOOL = 1, 2, 7, 9
 
@@ -75,3 +76,8 @@ def perceptron(rows="batch", k=16, n=8):
         [value("y", FLOAT, [rows, n])],
         [tensor("w", [k, n], weights), tensor("b", [n], [float(j) for j in range(n)])],
     )
+
+
+if __name__ == "__main__":  # of the tutorial: small_onnx.py model.onnx
+    with open(sys.argv[1], "wb") as f:
+        f.write(perceptron())

@@ -52,18 +52,28 @@ def compile(
 ) -> Optional[Model]:
     """Builds a model, or one operator, and opens it.
 
-    model: the path of an ONNX file, an ``onnx.ModelProto``, its bytes; or an operator's workload,
-        ``"dense(m=128,n=768,k=768)"``, whose weights are inputs.
-    output: where the shared object is to be kept (a C header comes to lie beside it); None: no file stays.
-    target: ``"llvm"`` is this machine's CPU; another CPU's artifact can be built, not opened: None is returned then.
-    bind: numbers for named dimensions, ``{"batch": 1}``; several, ``{"batch": [1, 4]}``, make a variant of each.
-    shapes: of inputs, ``{"x": (1, 3, 224, 224)}``. formats: what callers pass, ``{"image": "u8:NHWC,scale=1/255"}``.
-    threads: that calls use; several make a variant of each. None: as many as there are CPUs.
-    db: the tophub with tuned configs; None: the user's. quantize="int8" and calibrate: as ``tensorc`` has them.
-    flags: more words of ``tensorc``, ``["--disable=fold_scales"]``.
-    on_line(str): what ``tensorc`` says on stderr. on_progress(dict): ``what``, ``done``, ``all``.
+    Args:
+        model: the path of an ONNX file, an ``onnx.ModelProto``, its bytes; or an operator's workload,
+            ``"dense(m=128,n=768,k=768)"``, whose weights are inputs.
+        output: where the shared object is to be kept (a C header comes to lie beside it); None: no file stays.
+        target: ``"llvm"`` is this machine's CPU; another CPU's artifact can be built, not opened.
+        bind: numbers for named dimensions, ``{"batch": 1}``; several, ``{"batch": [1, 4]}``, make a variant of each.
+        shapes: of inputs, ``{"x": (1, 3, 224, 224)}``.
+        formats: what callers pass, ``{"image": "u8:NHWC,scale=1/255"}``.
+        threads: that calls use; several make a variant of each. None: as many as there are CPUs.
+        db: the tophub with tuned configs; None: the user's.
+        quantize: ``"int8"``, as ``tensorc`` has it.
+        calibrate: of ``quantize``: a folder with samples, or a file with ranges.
+        flags: more words of ``tensorc``, ``["--disable=fold_scales"]``.
+        on_line: is called with each line that ``tensorc`` says on stderr.
+        on_progress: is called with a dict of ``what``, ``done``, ``all``.
 
-    Raises hone.BadInput with every reason at once where the model is not supported. Ctrl-C ends it.
+    Returns:
+        The model; None where it is for another machine.
+
+    Raises:
+        BadInput: with every reason at once where the model is not supported.
+        KeyboardInterrupt: Ctrl-C ends it.
     """
     words = options.of_threads(threads) + options.flag("target", target) + options.flag("db", db) + list(flags)
     folder = tempfile.mkdtemp(prefix="hone-")

@@ -52,8 +52,13 @@ class Model:
         threads: Optional[int] = None,
         build: Optional[Callable[[], str]] = None,
     ) -> None:
-        """Opens the shared object at ``path``. ``threads``: of its calls; None: as many as it was built for; 0: one for
-        each CPU."""
+        """Opens the shared object at ``path``.
+
+        Args:
+            path: what ``tensorc --emit so`` or compile() wrote.
+            threads: of its calls; None: as many as it was built for; 0: one for each CPU.
+            build: of compile(): makes the report's page.
+        """
         self._model = _hone.Model(os.fspath(path))
         self._build = build  # makes a report
         description = json.loads(self._model.json)
@@ -106,7 +111,13 @@ class Model:
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Runs once. Inputs by their places or names; one output is returned as it is, several as a tuple.
 
-        ``out``: an array, or one for each output, to write to instead of new ones.
+        Args:
+            out: an array, or one for each output, to write to instead of new ones.
+
+        Raises:
+            BadInput: an input of another shape than the model's, or any of its variants'.
+            TypeError: one of another element type, one too many, one that is missing.
+            ValueError: the model is closed.
         """
         arrays, _, _ = self._run(self._arguments(args, kwargs), out, False)
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
@@ -174,5 +185,13 @@ class Model:
 
 
 def open(path: "Union[str, os.PathLike[str]]", threads: Optional[int] = None) -> Model:
-    """Opens an artifact that ``tensorc --emit so`` or ``compile(output=...)`` wrote."""
+    """Opens an artifact that ``tensorc --emit so`` or ``compile(output=...)`` wrote.
+
+    Args:
+        path: of the shared object.
+        threads: of its calls; None: as many as it was built for; 0: one for each CPU.
+
+    Raises:
+        BadInput: there is no such file, it is no artifact, or it is for another machine; the text says which.
+    """
     return Model(path, threads)

@@ -45,8 +45,15 @@ def _name(given, kind):
 def placeholder(
     shape: Extents, name: Optional[str] = None, dtype: str = "float32", constant: bool = False
 ) -> Tensor:
-    """A tensor that callers pass. ``constant``: it is the same in all calls, and ``Schedule.prepack`` may pack it; such
-    a tensor must be among the schedule's ``inputs``."""
+    """A tensor that callers pass.
+
+    Args:
+        shape: its extents, or one extent.
+        name: in the program's text; None: a name of its own.
+        dtype: of its elements, as numpy calls it.
+        constant: it is the same in all calls, and ``Schedule.prepack`` may pack it; such a tensor must be among the
+            schedule's ``inputs``.
+    """
     dtype = dtype if isinstance(dtype, str) else numpy.dtype(dtype).name
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     return _te.placeholder(_name(name, "placeholder"), shape, dtype, constant)
@@ -64,7 +71,14 @@ def reduce_axis(extent: Union[int, Tuple[int, int]], name: Optional[str] = None)
 def compute(shape: Extents, body: Callable[..., Any], name: Optional[str] = None) -> Tensor:
     """A tensor whose element at (i, j, ...) is ``body(i, j, ...)``: an expression, or a reduction of one.
 
-    The axes are called as the function's arguments. Elements are of the type that the expression has.
+    Args:
+        shape: the extents of (i, j, ...), or one extent.
+        body: is called once with an axis for each extent; they are called as the function's arguments. Elements are of
+            the type that the expression has.
+        name: in the program's text, and of the block in a schedule; None: a name of its own.
+
+    Raises:
+        BadInput: a read that is proved not to lie in its tensor, when it is built.
     """
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     names = [
@@ -95,21 +109,27 @@ def min(value: Any, axis: Axes) -> Reduction:
 class Schedule(_te.Schedule):
     """How tensors are computed: naive at first, changed by primitives.
 
-    outputs: a tensor, or several. inputs: placeholders in the order in which callers pass them; None: as they are read.
     Blocks are given as tensors, as names, or as ``s[tensor]``; loops are what ``s.loops(block)`` returns, outermost
-    first, or ``s.loop(block, name)``, and what primitives return:
+    first, or ``s.loop(block, name)``, and what primitives return::
 
-    split(loop, 16) -> outer, inner;  split(loop, [1, 4, 16]) -> three;  split_parts(loop, 4) -> outer, inner;
-    tile(y, x, 8, 16) -> yo, xo, yi, xi;  fuse(outer, inner) -> loop;  reorder(k, i, j)
-    vectorize(loop), unroll(loop), parallel(loop);  bind(loop, "block" | "thread" | "warp") for GPUs
-    compute_at(producer, loop), reverse_compute_at(consumer, loop), compute_inline(producer),
-    reverse_compute_inline(consumer)
-    cache_read(tensor, reader, "stack" | "workspace" | "shared") -> block;  cache_write(writer, scope) -> block
-    pad(block, [16, 16, 1]) -> blocks;  decompose_reduction(block, loop) -> block;  rfactor(block, loop) -> block
-    tensorize(block, loop, "dot_u8_s8_s32");  transform_layout(tensor or block, "NCHW16c", "NCHW")
-    set_scope(block, scope);  storage_align(block, dimension, factor, offset);  double_buffer(block)
-    prepack(block, ...)
-    annotate(loop, "prefetch", 4);  annotate("vector_bits", 512)
+        split(loop, 16) -> outer, inner;  split(loop, [1, 4, 16]) -> three;  split_parts(loop, 4) -> outer, inner;
+        tile(y, x, 8, 16) -> yo, xo, yi, xi;  fuse(outer, inner) -> loop;  reorder(k, i, j)
+        vectorize(loop), unroll(loop), parallel(loop);  bind(loop, "block" | "thread" | "warp") for GPUs
+        compute_at(producer, loop), reverse_compute_at(consumer, loop), compute_inline(producer),
+        reverse_compute_inline(consumer)
+        cache_read(tensor, reader, "stack" | "workspace" | "shared") -> block;  cache_write(writer, scope) -> block
+        pad(block, [16, 16, 1]) -> blocks;  decompose_reduction(block, loop) -> block;  rfactor(block, loop) -> block
+        tensorize(block, loop, "dot_u8_s8_s32");  transform_layout(tensor or block, "NCHW16c", "NCHW")
+        set_scope(block, scope);  storage_align(block, dimension, factor, offset);  double_buffer(block)
+        prepack(block, ...)
+        annotate(loop, "prefetch", 4);  annotate("vector_bits", 512)
+
+    Args:
+        outputs: a tensor that is computed, or several.
+        inputs: placeholders in the order in which callers pass them; None: as they are read.
+
+    Raises:
+        BadInput: by every primitive that would compute something else; the schedule stays as it was.
     """
 
     def __init__(
@@ -123,6 +143,9 @@ class Kernel(_te.Kernel):
     """A schedule compiled for this machine: ``kernel(a, b)`` on arrays, in the order of the schedule's inputs.
 
     ``kernel.time(a, b, repeats=5)``: the median of seconds a call. ``print(kernel)``: its loop form.
+
+    Arrays have exactly the inputs' shapes (ValueError) and element types (TypeError); outputs are new arrays, one as it
+    is, several as a tuple.
     """
 
 
@@ -137,8 +160,16 @@ def source(schedule: Schedule, kind: str = "llvm", target: str = "llvm") -> str:
 
 
 def build(schedule: Schedule, target: str = "llvm", threads: Optional[int] = None) -> Kernel:
-    """Compiles a schedule for this machine. threads: that parallel loops have; None: all.
+    """Compiles a schedule for this machine.
 
     Accesses that cannot be proved to lie in their tensors are checked while the kernel runs.
+
+    Args:
+        schedule: of any outputs.
+        target: ``"llvm"``, with fields of this machine's CPU where they are given.
+        threads: that parallel loops have; None: all.
+
+    Raises:
+        BadInput: a target that is not this machine, or an access that is proved not to lie in its tensor.
     """
     return Kernel(schedule, target, threads)

@@ -71,18 +71,33 @@ def tune(
     callback: Optional[Callable[[Dict[str, Any]], None]] = None,
     progress: Optional[bool] = None,
 ) -> Outcome:
-    """Measures candidates and keeps the best in the tophub, where compile() finds them.
+    """Measures candidates and keeps the best in the tophub, where compile() finds them. Ctrl-C keeps what was
+    measured: the same call goes on from there.
 
-    what: a workload, ``"conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3)"``; a list of them, trials going where the sum
-        gains most; or a model, as compile() takes it, with ``bind``, ``shapes`` and ``formats``.
-    trials, seconds: how many candidates to measure, how long; what was measured before counts and is not repeated.
-    tracker, device: ``"host:9190"`` and one of its devices; None: this machine.
-    db: the tophub; None: the user's. flags: more words of ``tuner``.
-    callback(dict): ``done``, ``all``, ``best_gflops``, ``seconds``, ``default_seconds``, ``seconds_left``, some ten
-        times a second; what it raises ends the search, with what was measured kept.
-    progress: True: a bar on stderr; None: where that is a terminal.
+    Args:
+        what: a workload, ``"conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3)"``; a list of them, trials going where the sum
+            gains most; or a model, as compile() takes it.
+        trials: how many candidates to measure; what was measured before counts and is not repeated.
+        seconds: how long to measure; the best are confirmed after that.
+        target: ``"llvm"`` is the CPU that measures; ``"cuda"`` and ``"opencl"`` are its GPUs.
+        bind, shapes, formats: of a model, as compile() takes them.
+        threads: that candidates use; None: as many as there are CPUs.
+        tracker: of a fleet, ``"host:9190"``; None: this machine measures.
+        device: of the tracker: a device, an agent or a label.
+        db: the tophub; None: the user's.
+        flags: more words of ``tuner``.
+        callback: is called some ten times a second with a dict of ``done``, ``all``, ``best_gflops``, ``seconds``,
+            ``default_seconds``, ``seconds_left``; what it raises ends the search, with what was measured kept.
+        progress: True: a bar on stderr; None: where that is a terminal.
 
-    Returns the outcome. Ctrl-C keeps what was measured: the same call goes on from there.
+    Returns:
+        What was found, as ``tuner --json`` says it.
+
+    Raises:
+        BadInput: an option, a model or a workload is not what it should be.
+        NoDevice: the target is fine, but no device serves it.
+        AllFailed: every candidate failed.
+        DatabaseError: the tophub could not be read or written.
     """
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         words = []
