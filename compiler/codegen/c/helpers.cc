@@ -18,9 +18,7 @@ constexpr std::string_view kPrelude = R"(#include <math.h>
 #include <string.h>
 
 /* Vectors are GCC's, which Clang has as well. Vectors that a processor lacks are made of what it has. */
-#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi"
-#endif
 #define HONE_INLINE static inline __attribute__((always_inline, unused))
 #define HONE_ALIGNED(bytes) __attribute__((aligned(bytes)))
 #define HONE_STACK __attribute__((aligned(64), unused))

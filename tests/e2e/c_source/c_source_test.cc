@@ -1,0 +1,125 @@
+// What --emit c writes, compiled by the C compilers that are here, against the reference. HONE_C_CONFIGS: configs of
+// each workload; HONE_C_SEED: others of them.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+#include "compiler/build/artifact.h"
+#include "tests/e2e/artifact/shell.h"
+#include "tests/fakes/cpu_workloads.h"
+#include "tests/fakes/reference_check.h"
+#include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/workloads.h"
+
+namespace hone {
+namespace {
+
+uint64_t number_from(const char* variable, uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// As a careful user compiles it: no warning is left.
+Ran compiled(const std::string& how, const std::string& folder) {
+  return shell(how +
+               " -Wall -Wextra -Wpedantic -Werror -fPIC -shared -I" HONE_SOURCE_DIR "/compiler/runtime/include -I" +
+               folder + " " + folder + "/k.c -o " + folder + "/k.so -lm");
+}
+
+// A parallel_for whose workers take chunks in an order of its own.
+int32_t in_chunks(void*, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t) {
+  const int64_t each = std::max<int64_t>(1, iterations / 3);
+  int32_t worker = 0;
+  for (int64_t begin = (iterations - 1) / each * each; begin >= 0; begin -= each, worker = (worker + 1) % max_workers)
+    if (const int32_t code = body(begin, std::min(begin + each, iterations), worker, closure)) return code;
+  return HONE_OK;
+}
+const HoneRuntime kRuntime = {HONE_RUNTIME_ABI, 2, nullptr, &in_chunks, nullptr};
+
+struct Aligned {
+  explicit Aligned(size_t bytes) : memory(std::aligned_alloc(64, (bytes + 64) / 64 * 64)) {}
+  ~Aligned() { std::free(memory); }
+  Aligned(const Aligned&) = delete;
+  Aligned& operator=(const Aligned&) = delete;
+  void* memory;
+};
+
+size_t bytes_of(const HoneTensorType& t) {
+  size_t n = t.dtype.bits / 8u;
+  for (int32_t d = 0; d < t.ndim; ++d) n *= static_cast<size_t>(t.shape[d]);
+  return n;
+}
+
+// NAME_run on the inputs; all outputs, one behind the other.
+std::vector<char> run(const HoneArtifact& artifact, const std::vector<std::vector<char>>& inputs) {
+  const HoneVariant& v = artifact.variants[0];
+  std::vector<std::unique_ptr<Aligned>> memory;
+  std::vector<DLTensor> tensors(static_cast<size_t>(v.param_count));
+  std::vector<const DLTensor*> args;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const HoneTensorType& t = v.params[i].plain;
+    memory.push_back(std::make_unique<Aligned>(bytes_of(t)));
+    if (i < inputs.size())
+      std::memcpy(memory[i]->memory, inputs[i].data(), bytes_of(t));
+    else
+      std::memset(memory[i]->memory, 0xff, bytes_of(t));
+    tensors[i] = {memory[i]->memory, {kDLCPU, 0}, t.ndim, t.dtype, const_cast<int64_t*>(t.shape), nullptr, 0};
+    args.push_back(&tensors[i]);
+  }
+  const Aligned workspace(static_cast<size_t>(v.run_workspace_bytes));
+  const int32_t code = v.run(args.data(), v.param_count, workspace.memory, &kRuntime);
+  EXPECT_EQ(code, HONE_OK) << artifact.error(code);
+  std::vector<char> out;
+  for (size_t i = inputs.size(); i < tensors.size(); ++i) {
+    const char* first = static_cast<const char*>(memory[i]->memory);
+    out.insert(out.end(), first, first + bytes_of(v.params[i].plain));
+  }
+  return out;
+}
+
+class InC : public testing::TestWithParam<const char*> {};
+
+TEST_P(InC, ConfigsComputeWhatTheReferenceComputes) {
+  const Workload w = parse_workload(GetParam());
+  // Vectors of 512 bits, which few processors have: others make them of what they have.
+  const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=2");
+  const Space space = make_space(w, target);
+  std::mt19937_64 rng(number_from("HONE_C_SEED", 30));
+  const ReferenceRun reference(w, rng);
+  const bool has_clang = shell("command -v clang").code == 0;
+  int number = 0;
+  for (const Config& config : some_configs(space, number_from("HONE_C_CONFIGS", 2), rng)) {
+    SCOPED_TRACE(space.print(config));
+    const TemporaryFolder temporary;
+    const Module m = lower_config(w, target, space, config);
+    const std::string json = artifact_json(m, target, "k", to_string(w), space.print(config));
+    std::ofstream(temporary.path() + "/k.c") << artifact_c_source(m, target, "k", json, to_string(w));
+    std::ofstream(temporary.path() + "/k.h") << artifact_header(m, target, "k", to_string(w), /*in_c=*/true);
+    const bool by_clang = has_clang && number++ % 2 == 1;
+    const Ran built = compiled(by_clang ? "clang -std=c99 -O1" : "cc -std=c99 -O1 -march=native", temporary.path());
+    ASSERT_EQ(built.code, 0) << built.output;
+    void* const object = dlopen((temporary.path() + "/k.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(object, nullptr) << dlerror();
+    const auto* artifact = static_cast<const HoneArtifact*>(dlsym(object, "k_artifact"));
+    ASSERT_NE(artifact, nullptr);
+    EXPECT_TRUE(reference.expect_agrees(run(*artifact, reference.inputs()), m));
+    EXPECT_EQ(std::string(artifact->json), json);
+    dlclose(object);
+  }
+}
+
+// What takes a compiler seconds is left out: another workload has each template at work.
+std::vector<const char*> workloads() {
+  std::vector<const char*> out;
+  for (const char* text : kCpuWorkloads)
+    if (flops(parse_workload(text)) < 3e7) out.push_back(text);
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Templates, InC, testing::ValuesIn(workloads()));
+
+}  // namespace
+}  // namespace hone
