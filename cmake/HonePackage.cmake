@@ -15,6 +15,12 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 # What the programs are linked with, found by dpkg-shlibdeps; our own libraries are not packages yet.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib ${CMAKE_BINARY_DIR}/compiler/api)
+if(HONE_SYSROOT)
+  # dpkg-shlibdeps finds the sysroot's libraries there, and in DEBIAN/ above them which packages they are of.
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+  list(APPEND CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
+    ${HONE_SYSROOT}/lib/${CMAKE_LIBRARY_ARCHITECTURE} ${HONE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+endif()
 
 # hone_deb(PART NAME SUMMARY DEPENDS): the package of an install component, or of a group of these.
 macro(hone_deb part name summary depends)

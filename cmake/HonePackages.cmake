@@ -43,11 +43,19 @@ if(HONE_BENCH)
   pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
 endif()
 if(HONE_PYTHON)
-  # Debian's Python, which has Debian's pybind11 and numpy, before others in the path; a wheel is for the Python that
-  # makes it.
-  if(NOT Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
-    set(Python3_EXECUTABLE /usr/bin/python3)
+  if(CMAKE_CROSSCOMPILING)
+    # This machine's Python knows nothing of the other's: its headers, and how Debian names its modules.
+    file(GLOB Python3_INCLUDE_DIR ${CMAKE_SYSROOT}/usr/include/python3.*)
+    find_package(Python3 QUIET COMPONENTS Development.Module)
+    set(Python3_SOABI cpython-${Python3_VERSION_MAJOR}${Python3_VERSION_MINOR}-${CMAKE_LIBRARY_ARCHITECTURE})
+  else()
+    # Debian's Python, which has Debian's pybind11 and numpy, before others in the path; a wheel is for the Python that
+    # makes it.
+    if(NOT Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
+      set(Python3_EXECUTABLE /usr/bin/python3)
+    endif()
+    find_package(Python3 QUIET COMPONENTS Interpreter Development.Module)
   endif()
-  find_package(Python3 QUIET COMPONENTS Interpreter Development.Module)
+  set(PYBIND11_NOPYTHON ON)  # its headers alone
   hone_optional(HONE_PYTHON pybind11 "the Python package")
 endif()

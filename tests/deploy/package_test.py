@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The Debian packages that deploy/package makes: installed in a bare Debian, used, and removed. Labelled package: as
-root, with debootstrap and the network of apt."""
+"""The Debian packages that deploy/package makes: installed in a bare Debian, used, and removed; those for ARM unpacked
+and used under qemu-user. Labelled package: as root, with debootstrap and the network of apt."""
 import os
 import pathlib
 import re
@@ -29,27 +29,35 @@ def mirror():
     return 'http://deb.debian.org/debian'
 
 
-class Packages(unittest.TestCase):
-    NAMES = ['hone', 'hone-agent', 'libhone-runtime', 'libhone-dev', 'python3-hone']
+NAMES = ['hone', 'hone-agent', 'libhone-runtime', 'libhone-dev', 'python3-hone']
 
+
+def make_packages(test_class, *options):
+    test_class.folder = pathlib.Path(tempfile.mkdtemp(prefix='hone_package_'))
+    test_class.addClassCleanup(shutil.rmtree, test_class.folder, True)
+    made = run(ROOT / 'deploy' / 'package', *options, test_class.folder / 'debs')
+    assert made.returncode == 0, made.stderr
+    test_class.debs = {p.name.split('_')[0]: p for p in (test_class.folder / 'debs').glob('*.deb')}
+
+
+def field(deb, name):
+    return run('dpkg-deb', '-f', deb, name).stdout.strip()
+
+
+class Packages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix='hone_package_'))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
-        made = run(ROOT / 'deploy' / 'package', cls.folder / 'debs')
-        assert made.returncode == 0, made.stderr
-        cls.debs = {p.name.split('_')[0]: p for p in (cls.folder / 'debs').glob('*.deb')}
+        make_packages(cls)
 
     def test_there_are_all_and_each_says_what_it_needs(self):
-        self.assertEqual(sorted(self.debs), sorted(self.NAMES))
+        self.assertEqual(sorted(self.debs), sorted(NAMES))
         for name, deb in self.debs.items():
             fields = run('dpkg-deb', '-f', deb).stdout
             self.assertIn(f'Package: {name}\n', fields)
             self.assertIn('libc6 (>=', fields)
             self.assertNotIn(str(ROOT), fields)
         # A library over libc.
-        needed = run('dpkg-deb', '-f', self.debs['libhone-runtime'], 'Depends').stdout
-        self.assertRegex(needed, r'^libc6 \(>= [\d.]+\)$')
+        self.assertRegex(field(self.debs['libhone-runtime'], 'Depends'), r'^libc6 \(>= [\d.]+\)$')
         contents = [run('dpkg-deb', '-c', deb).stdout.splitlines() for deb in self.debs.values()]
         listed = [line.split()[5] for lines in contents for line in lines]
         files = [f for f in listed if not f.endswith('/')]
@@ -98,12 +106,110 @@ model = hone.compile('/m.onnx', bind={'batch': 2}, threads=1)
 print(model(np.ones((2, 16), np.float32))[0, 0], hone.tune('dense(m=8,n=8,k=8)', trials=2, threads=1)['trials'])
 " """)
         self.assertEqual(printed, '15.0 2\n')
-        inside('apt-get remove -y --purge ' + ' '.join(self.NAMES))
+        inside('apt-get remove -y --purge ' + ' '.join(NAMES))
         for deb in self.debs.values():
             for line in run('dpkg-deb', '-c', deb).stdout.splitlines():
                 path = line.split()[5][2:]
                 if not path.endswith('/') or 'hone' in path:
                     self.assertFalse((root / path).exists(), path)
+
+
+EM_AARCH64 = 183
+
+
+def machine(path):
+    """e_machine of a little-endian ELF file."""
+    with open(path, 'rb') as file:
+        return int.from_bytes(file.read(20)[18:], 'little')
+
+
+def binaries_in(root):
+    return [p for p in root.rglob('*') if p.is_file() and not p.is_symlink() and p.read_bytes()[:4] == b'\x7fELF']
+
+
+class Arm64Packages(unittest.TestCase):
+    TREE = ROOT / 'build-arm64'
+
+    @classmethod
+    def setUpClass(cls):
+        if not (cls.TREE / 'bin' / 'tensorc').exists():
+            raise unittest.SkipTest('deploy/build --arm64 makes what these packages have')
+        if not shutil.which('qemu-aarch64-static'):
+            raise unittest.SkipTest('deploy/setup arm64 installs the emulator')
+        make_packages(cls, '--arm64')
+        cls.root = cls.folder / 'root'
+        for deb in cls.debs.values():
+            unpacked = run('dpkg-deb', '-x', deb, cls.root)
+            assert unpacked.returncode == 0, unpacked.stderr
+        cache = (cls.TREE / 'CMakeCache.txt').read_text()
+        cls.sysroot = pathlib.Path(re.search(r'(?m)^HONE_SYSROOT:\w+=(.*)$', cache).group(1))
+
+    def emulate(self, program, *words, **more):
+        ran = run('qemu-aarch64-static', '-L', self.sysroot, program, *words, cwd=self.folder, timeout=900, **more)
+        self.assertEqual(ran.returncode, 0, f'{program} {words}\n{ran.stdout[-3000:]}{ran.stderr[-3000:]}')
+        return ran.stdout
+
+    def test_there_are_all_for_that_architecture(self):
+        self.assertEqual(sorted(self.debs), sorted(NAMES))
+        for name, deb in self.debs.items():
+            self.assertRegex(deb.name, '_arm64[.]deb$')
+            self.assertEqual(field(deb, 'Architecture'), 'arm64')
+            fields = run('dpkg-deb', '-f', deb).stdout
+            for here in (ROOT, self.sysroot):
+                self.assertNotIn(str(here), fields)
+
+    def test_programs_and_libraries_are_stripped_and_for_that_machine(self):
+        binaries = binaries_in(self.root)
+        names = {p.name.split('.')[0] for p in binaries}
+        self.assertLessEqual({'tensorc', 'tuner', 'tophub', 'tracker', 'device-agent', 'hone-builder', 'hone-runner',
+                              'libhone', 'libhone_runtime', '_hone', '_te'}, names)
+        for path in binaries:
+            self.assertEqual(machine(path), EM_AARCH64, path)
+            self.assertNotIn('.symtab', run('readelf', '-SW', path).stdout, path)
+
+    def test_depends_name_the_packages_of_all_libraries_that_are_loaded(self):
+        """By another way than dpkg-shlibdeps goes: what the dynamic section asks for, and the names that Debian gives
+        its libraries' packages."""
+        ours = {p.name for p in self.root.rglob('lib*.so*')}
+        shlibs = {}
+        for line in (self.sysroot / 'DEBIAN' / 'shlibs').read_text().splitlines():
+            words = line.split()
+            if len(words) > 2 and not words[0].endswith(':'):
+                shlibs[words[0], words[1]] = words[2]
+        for name, deb in self.debs.items():
+            unpacked = self.folder / name
+            run('dpkg-deb', '-x', deb, unpacked)
+            libraries = set()
+            for path in binaries_in(unpacked):
+                libraries |= set(re.findall(r'\(NEEDED\).*\[(.*)\]', run('readelf', '-dW', path).stdout))
+            wanted = {'libc6'}  # which has the loader, too
+            for library in libraries - ours - {'ld-linux-aarch64.so.1'}:
+                stem, _, version = library.partition('.so.')
+                wanted.add(shlibs[stem, version])
+            said = {re.split(r'[ (]', d.strip())[0] for d in field(deb, 'Depends').split(',')}
+            self.assertEqual({d for d in said if 'hone' not in d} - {'python3', 'python3-numpy'}, wanted, name)
+            self.assertIn('libc6 (>= 2.', field(deb, 'Depends'))
+        self.assertRegex(field(self.debs['libhone-runtime'], 'Depends'), r'^libc6 \(>= [\d.]+\)$')
+
+    def test_tensorc_compiles_what_computes_as_the_reference_does(self):
+        tensorc = self.root / 'usr' / 'bin' / 'tensorc'
+        model = self.folder / 'm.onnx'
+        model.write_bytes(small_onnx.perceptron())
+        for source in (['--task', 'dense', '--args', 'm=8,n=64,k=32', '--emit', 'so'], [model, '--bind', 'batch=2']):
+            so = self.folder / 'made.so'
+            self.emulate(tensorc, *source, '--threads', 2, '-o', so, '--check')
+            self.assertEqual(machine(so), EM_AARCH64)
+            so.unlink()
+
+    def test_the_other_programs_start(self):
+        for name in ('tuner', 'tophub', 'tracker', 'device-agent'):
+            self.assertIn(name, self.emulate(self.root / 'usr' / 'bin' / name, '--help'))
+        # numpy, which `import hone` needs, is not among the libraries that programs are built with.
+        modules = self.root / 'usr' / 'lib' / 'python3' / 'dist-packages' / 'hone'
+        python = self.sysroot / 'usr' / 'bin' / 'python3.11'
+        printed = self.emulate(python, '-S', '-c', 'import _te; print(_te.__name__)',
+                               env={'PYTHONHOME': str(self.sysroot / 'usr'), 'PYTHONPATH': str(modules)})
+        self.assertEqual(printed, '_te\n')
 
 
 if __name__ == '__main__':

@@ -80,6 +80,25 @@ std::vector<std::string> thermal_zones(const fs::path& sys) {
   return out;
 }
 
+// Of a Raspberry Pi: soc/soc:firmware up to the 4, soc@107c000000/soc@107c000000:firmware of the 5. "" elsewhere, and
+// where the kernel no longer has the file.
+std::string firmware_file(const fs::path& sys) {
+  for (const fs::path& soc : entries(sys / "devices/platform")) {
+    const std::string name = soc.filename();
+    const fs::path file = soc / (name + ":firmware") / "get_throttled";
+    std::error_code error;
+    if (name.starts_with("soc") && fs::exists(file, error)) return file;
+  }
+  return "";
+}
+
+// What those kernels still have: whether the supply is too weak.
+std::string undervoltage_alarm(const fs::path& sys) {
+  for (const fs::path& chip : entries(sys / "class/hwmon"))
+    if (line_of(chip / "name") == "rpi_volt") return chip / "in0_lcrit_alarm";
+  return "";
+}
+
 // cpu0, cpu1, … and not cpufreq, cpuidle.
 std::vector<fs::path> cpu_folders(const fs::path& sys) {
   std::vector<fs::path> out;
@@ -98,7 +117,8 @@ HealthReader::HealthReader(std::string device, const SystemRoots& roots)
     : device_(std::move(device)),
       cpuinfo_(roots.proc + "/cpuinfo"),
       stat_(roots.proc + "/stat"),
-      firmware_(roots.sys + "/devices/platform/soc/soc:firmware/get_throttled"),
+      firmware_(firmware_file(roots.sys)),
+      undervoltage_(undervoltage_alarm(roots.sys)),
       temperatures_(hwmon_sensors(roots.sys)) {
   if (temperatures_.empty()) temperatures_ = thermal_zones(roots.sys);
   for (const fs::path& cpu : cpu_folders(roots.sys)) {
@@ -133,13 +153,14 @@ std::optional<double> HealthReader::clock() const {
 }
 
 std::string HealthReader::throttled() {
-  // A Raspberry Pi's firmware: bits 0 to 3 tell the present state, the higher bits what happened since boot.
+  // The firmware: bits 0 to 3 tell the present state, the higher bits what happened since boot.
   if (const std::string text = line_of(firmware_); !text.empty()) {
     const unsigned long bits = std::strtoul(text.c_str(), nullptr, 16);
     if (bits & 1) return "undervoltage";
     if (bits & 0xC) return "thermal";
     return bits & 2 ? "frequency capped" : "";
   }
+  if (line_of(undervoltage_) == "1") return "undervoltage";
   uint64_t sum = 0;
   for (const std::string& path : throttle_counts_) sum += static_cast<uint64_t>(number_in(path).value_or(0));
   const uint64_t before = std::exchange(throttle_count_, sum);

@@ -34,7 +34,7 @@ class HealthReader {
   std::optional<double> load();
 
   const std::string device_;
-  const std::string cpuinfo_, stat_, firmware_;
+  const std::string cpuinfo_, stat_, firmware_, undervoltage_;
   std::vector<std::string> temperatures_;  ///< of the CPU packages, in thousandths of a degree
   std::vector<std::string> clocks_;        ///< of each CPU, in kHz
   std::vector<std::string> throttle_counts_;

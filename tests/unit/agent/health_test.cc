@@ -1,5 +1,6 @@
 #include "rpc/agent/supervise/health.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <condition_variable>
@@ -80,14 +81,27 @@ TEST_F(HealthTest, TheMeanClock) {
 }
 
 TEST_F(HealthTest, WhatARaspberryPisFirmwareSays) {
-  const std::string file = "sys/devices/platform/soc/soc:firmware/get_throttled";
-  HealthReader reader("lab/cpu", roots_);
-  for (const auto& [bits, what] :
-       {std::pair("50005\n", "undervoltage"), std::pair("4\n", "thermal"), std::pair("80008\n", "thermal"),
-        std::pair("2\n", "frequency capped"), std::pair("50000\n", ""), std::pair("0\n", "")}) {
-    put(file, bits);
-    EXPECT_EQ(reader.read().throttled, what) << bits;
+  for (const char* soc : {"soc", "soc@107c000000"}) {
+    const std::string file = fmt::format("sys/devices/platform/{0}/{0}:firmware/get_throttled", soc);
+    put(file, "0\n");
+    HealthReader reader("lab/cpu", roots_);
+    for (const auto& [bits, what] :
+         {std::pair("50005\n", "undervoltage"), std::pair("4\n", "thermal"), std::pair("80008\n", "thermal"),
+          std::pair("2\n", "frequency capped"), std::pair("50000\n", ""), std::pair("0\n", "")}) {
+      put(file, bits);
+      EXPECT_EQ(reader.read().throttled, what) << soc << " " << bits;
+    }
+    fs::remove_all(dir_ + "/sys/devices/platform");
   }
+}
+
+TEST_F(HealthTest, AWeakSupplyWhereTheFirmwareIsNotAsked) {
+  put("sys/class/hwmon/hwmon1/name", "rpi_volt\n");
+  put("sys/class/hwmon/hwmon1/in0_lcrit_alarm", "0\n");
+  HealthReader reader("lab/cpu", roots_);
+  EXPECT_EQ(reader.read().throttled, "");
+  put("sys/class/hwmon/hwmon1/in0_lcrit_alarm", "1\n");
+  EXPECT_EQ(reader.read().throttled, "undervoltage");
 }
 
 TEST_F(HealthTest, CountsOfThrottlingThatGrow) {
