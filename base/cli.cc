@@ -91,6 +91,9 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
     return {kExitUsage, clean_lines(e.what())};
   } catch (const std::bad_alloc&) {
     return {kExitUsage, "not enough memory for this workload"};
+  } catch (const std::filesystem::filesystem_error& e) {
+    // Of a name that is too long, a loop of links, a folder that may not be looked into.
+    return {kExitUsage, clean_lines(e.path1().string() + ": " + e.code().message())};
   } catch (const std::exception& e) {
     return internal_error(e.what());
   }

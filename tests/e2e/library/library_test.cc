@@ -127,6 +127,8 @@ TEST_F(Library, SaysWhatIsWrong) {
   EXPECT_THAT(hone_last_error(), HasSubstr("sm_1"));
   EXPECT_EQ(compile({}, nullptr, "no/such/folder.so"), HONE_BAD_INPUT);
   EXPECT_THAT(hone_last_error(), HasSubstr("no/such"));
+  const std::string long_path = "--inputs=" + std::string(70000, '/') + std::string(300, 'n');
+  EXPECT_EQ(compile({"--threads=1", long_path.c_str()}), HONE_BAD_INPUT);
   EXPECT_EQ(tune({"--task=abacus"}), HONE_BAD_INPUT);
   EXPECT_THAT(hone_last_error(), HasSubstr("abacus"));
   EXPECT_EQ(tune({"--task=dense", "--trials=1", "--target=cuda"}), HONE_NO_DEVICE);
