@@ -121,9 +121,10 @@ Files::Files() {
                 path("pair.onnx"),
                 path("no/such/hub.db"),
                 "/proc/hub.db",
-                ":memory:",
-                "file:hub.db?mode=memory"};
-  add(&databases_, none);
+                path(":memory:"),
+                path("file:hub.db?mode=memory")};
+  // A tophub that is not there is made, wherever its name says.
+  for (const std::string& name : none) databases_.push_back(name.empty() || name[0] == '/' ? name : path(name));
   texts_ = {
       records,
       write("bytes.txt", some_bytes(3000)),

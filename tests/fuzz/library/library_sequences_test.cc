@@ -30,6 +30,8 @@ std::ptrdiff_t entries(const std::string& folder) {
 
 // In a folder of its own, which is the working folder and that of temporary files, too: whoever leaves a file is seen.
 struct LibrarySequences : testing::Test {
+  // Warnings of the log are for stderr.
+  static void SetUpTestSuite() { setenv("HONE_LOG", "error", 1); }
   LibrarySequences() {
     fs::current_path(here.path());
     setenv("TMPDIR", here.path().c_str(), 1);

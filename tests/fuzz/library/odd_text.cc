@@ -129,6 +129,8 @@ bool writes_a_file(const char* flag) {
   return false;
 }
 
+bool makes_a_file(const char* flag) { return writes_a_file(flag) || !std::strcmp(flag, "--db"); }
+
 std::string value_of(const char* flag, const Files& files, const std::string& folder, std::mt19937_64& rng) {
   if (const char* value = harmless(flag)) return value;
   if (writes_a_file(flag)) return rng() % 2 ? folder + "/out" : files.path("folder");
@@ -173,13 +175,13 @@ std::vector<std::string> odd_options(const std::string& program, const Files& fi
     const std::string value = value_of(flag, files, folder, rng);
     switch (flag[0] == '-' ? rng() % 6 : 1) {
       case 0:
-        if (!writes_a_file(flag)) out.emplace_back(flag);
+        if (!makes_a_file(flag)) out.emplace_back(flag);
         break;
       case 1:
       case 2:
         out.emplace_back(flag);
         // Else the next word would be the name of a file, wherever this is.
-        if (writes_a_file(flag) || rng() % 4) out.push_back(value);
+        if (makes_a_file(flag) || rng() % 4) out.push_back(value);
         break;
       case 3: out.push_back(value); break;
       default: out.push_back(std::string(flag) + "=" + value); break;
