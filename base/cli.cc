@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <new>
 #include <sstream>
@@ -28,7 +29,10 @@ std::string repeated_with_other_value(const CLI::App& app, int argc, const char*
     std::string word = argv[i], value;
     if (word == "--") break;
     if (word.size() < 2 || word[0] != '-') continue;
-    if (const size_t eq = word.find('='); eq != std::string::npos) {
+    if (word[1] != '-' && word.size() > 2) {  // -oFILE
+      value = word.substr(2);
+      word.resize(2);
+    } else if (const size_t eq = word.find('='); eq != std::string::npos) {
       value = word.substr(eq + 1);
       word = word.substr(0, eq);
     } else if (i + 1 < argc && !(argv[i + 1][0] == '-' && argv[i + 1][1] == '-')) {
@@ -54,12 +58,19 @@ void allow_repetition(CLI::App& app) {
   for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) allow_repetition(*sub);
 }
 
+// A pipe ends; /dev/zero does not.
+std::string is_endless(std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_character_file(path, ignored) ? path + " is a device" : "";
+}
+
 }  // namespace
 
 CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
   // tensorc's own --config forces a config of the search space; there the file's flag is --config-file.
   const bool taken = app.get_option_no_throw("--config") != nullptr;
-  app.set_config(taken ? "--config-file" : "--config", "", "read flags from a TOML file");
+  app.set_config(taken ? "--config-file" : "--config", "", "read flags from a TOML file")
+      ->check(CLI::Validator(is_endless, ""));
   allow_repetition(app);
   try {
     app.parse(argc, argv);
@@ -80,6 +91,9 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
     return {kExitUsage, clean_lines(e.what())};
   } catch (const std::bad_alloc&) {
     return {kExitUsage, "not enough memory for this workload"};
+  } catch (const std::filesystem::filesystem_error& e) {
+    // Of a name that is too long, a loop of links, a folder that may not be looked into.
+    return {kExitUsage, clean_lines(e.path1().string() + ": " + e.code().message())};
   } catch (const std::exception& e) {
     return internal_error(e.what());
   }

@@ -27,7 +27,8 @@ enum {
   HONE_NO_THREADS = 21 /* the system makes no more */
 };
 
-/* What went wrong in the last call on this thread that failed, in words; empty where none has. Lives until the next
+/* What went wrong in the last call on this thread that failed, in words; empty where none has. UTF-8 without control
+   characters, one line; of a list each part has a line of its own, which begins with two blanks. Lives until the next
    call that fails on this thread. Never null. */
 HONE_API const char* hone_last_error(void);
 

@@ -8,7 +8,8 @@
 namespace hone::api {
 
 Caller::Caller(const HoneCall* call) {
-  if (call) std::memcpy(&call_, call, std::min(call->size, sizeof call_));
+  // Each member is as large as a pointer; of one that would be cut nothing is taken.
+  if (call) std::memcpy(&call_, call, std::min(call->size, sizeof call_) / sizeof(void*) * sizeof(void*));
 }
 
 void Caller::line(const std::string& text) {

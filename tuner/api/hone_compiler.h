@@ -4,7 +4,9 @@
    Options are the programs' flags, each a word of its own: "--target=llvm", "--bind=batch=1"; `tensorc --help` and its
    like list them. Functions return HONE_OK or another code, and hone_last_error says what is wrong in words. Any number
    of threads may call at once. While a function runs, no other thread may change the environment (setenv). The child of
-   a fork() may open and run artifacts, but not build or tune. */
+   a fork() may open and run artifacts, but not build or tune. Warnings go to stderr, unless $HONE_LOG is "error" or
+   "off" or the process has a logger of spdlog's. hone_tune leaves some idle threads of gRPC's and their descriptors,
+   once for the process. */
 #ifndef HONE_COMPILER_H
 #define HONE_COMPILER_H
 

@@ -94,7 +94,8 @@ int32_t build(const std::vector<std::string>& what, const char* artifact, const 
     Caller caller(given);
     CallerStream err(caller);
     std::vector<std::string> words = what;
-    words.push_back("-o" + std::string(*artifact == '-' ? "./" : "") + artifact);
+    // Two words: another -o among the options is then seen to differ.
+    words.insert(words.end(), {"-o", (*artifact == '-' ? "./" : "") + std::string(artifact)});
     const Words line("tensorc", words, options, count);
     CLI::App app;
     TensorcOptions o;
@@ -130,6 +131,7 @@ const char* hone_version(void) {
 
 int32_t hone_compile(const char* model, const char* artifact, const char* const* options, int32_t count,
                      const HoneCall* call, char** output) {
+  if (output) *output = nullptr;
   if (!model || !*model) return hone_fail(HONE_BAD_INPUT, "there is no path of a model");
   // A file of that name, and no flag.
   const std::string path = (*model == '-' ? "./" : "") + std::string(model);
@@ -138,6 +140,7 @@ int32_t hone_compile(const char* model, const char* artifact, const char* const*
 
 int32_t hone_compile_operator(const char* workload, const char* artifact, const char* const* options, int32_t count,
                               const HoneCall* call, char** output) {
+  if (output) *output = nullptr;
   if (!workload || !*workload) return hone_fail(HONE_BAD_INPUT, "there is no workload");
   return api::build({"--workload", workload, "--emit", "so"}, artifact, options, count, call, output);
 }

@@ -89,6 +89,9 @@ StatusOr<std::vector<WeightedWorkload>> parse_tasks(const OperatorTable& operato
 StatusOr<std::vector<WeightedWorkload>> read_tasks(const OperatorTable& operators, const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return usage_error(fmt::format("--tasks: {} is a folder", path));
+  // A pipe ends; /dev/zero does not.
+  if (std::filesystem::is_character_file(path, ignored))
+    return usage_error(fmt::format("--tasks: {} is a device", path));
   std::ifstream file(path);
   if (!file) return usage_error(fmt::format("--tasks: {} cannot be read: {}", path, std::strerror(errno)));
   std::ostringstream text;

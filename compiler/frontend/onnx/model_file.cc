@@ -146,7 +146,8 @@ DType dtype_of(int data_type, const std::string& what) {
 }
 
 ModelFile read_model(const std::string& path) {
-  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Opening a pipe would wait for who writes to it.
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   HONE_USER_CHECK(file.fd() >= 0) << path << ": " << strerror(errno);
   struct stat info {};
   HONE_USER_CHECK(fstat(file.fd(), &info) == 0 && S_ISREG(info.st_mode)) << path << ": it is no plain file";

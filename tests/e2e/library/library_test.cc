@@ -127,6 +127,8 @@ TEST_F(Library, SaysWhatIsWrong) {
   EXPECT_THAT(hone_last_error(), HasSubstr("sm_1"));
   EXPECT_EQ(compile({}, nullptr, "no/such/folder.so"), HONE_BAD_INPUT);
   EXPECT_THAT(hone_last_error(), HasSubstr("no/such"));
+  const std::string long_path = "--inputs=" + std::string(70000, '/') + std::string(300, 'n');
+  EXPECT_EQ(compile({"--threads=1", long_path.c_str()}), HONE_BAD_INPUT);
   EXPECT_EQ(tune({"--task=abacus"}), HONE_BAD_INPUT);
   EXPECT_THAT(hone_last_error(), HasSubstr("abacus"));
   EXPECT_EQ(tune({"--task=dense", "--trials=1", "--target=cuda"}), HONE_NO_DEVICE);
@@ -141,8 +143,13 @@ TEST_F(Library, SaysWhatIsWrong) {
 
 TEST_F(Library, PointersThatAreNullAreSaid) {
   const char* const null_word[] = {nullptr};
-  char* text = nullptr;
+  char before = 0;
+  char* text = &before;
   EXPECT_EQ(hone_compile(nullptr, "a.so", nullptr, 0, nullptr, &text), HONE_BAD_INPUT);
+  EXPECT_EQ(text, nullptr);
+  text = &before;
+  EXPECT_EQ(hone_compile_operator("", "a.so", nullptr, 0, nullptr, &text), HONE_BAD_INPUT);
+  EXPECT_EQ(text, nullptr);
   EXPECT_EQ(hone_compile("m.onnx", nullptr, nullptr, 0, nullptr, &text), HONE_BAD_INPUT);
   EXPECT_EQ(hone_compile("m.onnx", "", nullptr, 0, nullptr, &text), HONE_BAD_INPUT);
   EXPECT_EQ(hone_compile_operator(nullptr, "a.so", nullptr, 0, nullptr, &text), HONE_BAD_INPUT);
@@ -170,6 +177,9 @@ TEST_F(Library, OldCallersAreHeardAsFarAsTheyGo) {
   ASSERT_EQ(compile({"--threads=1"}, &call), HONE_OK) << hone_last_error();
   EXPECT_THAT(heard.lines, Contains(StartsWith("wrote ")));
   EXPECT_THAT(heard.doing, testing::IsEmpty());
+  // A size that ends within a function.
+  call.size = offsetof(HoneCall, progress) + 3;
+  EXPECT_EQ(compile({"--threads=1"}, &call), HONE_OK) << hone_last_error();
   // A later one's struct is longer.
   struct {
     HoneCall call;
@@ -179,6 +189,28 @@ TEST_F(Library, OldCallersAreHeardAsFarAsTheyGo) {
   EXPECT_EQ(compile({"--threads=1"}, &longer.call), HONE_OK) << hone_last_error();
   EXPECT_EQ(hone_compiler_version(), HONE_COMPILER_VERSION);
   EXPECT_THAT(hone_version(), testing::ContainsRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+}
+
+TEST_F(Library, WritesWhereItIsAskedTo) {
+  for (const std::string& word : {"-o" + path("other.so"), "-o=" + path("other.so")})
+    EXPECT_EQ(compile({"--threads=1", word.c_str()}), HONE_BAD_INPUT) << word;
+  EXPECT_EQ(compile({"--threads=1", "-o", path("other.so").c_str()}), HONE_BAD_INPUT);
+  EXPECT_THAT(hone_last_error(), HasSubstr("twice with different values"));
+  EXPECT_FALSE(std::filesystem::exists(path("other.so")));
+  EXPECT_EQ(compile({"--threads=1", "-o", path("pair.so").c_str()}), HONE_OK) << hone_last_error();
+}
+
+TEST_F(Library, ErrorsAreTextThatCanBeShown) {
+  HoneModel* none = nullptr;
+  EXPECT_EQ(hone_open("no\nsuch\x1b[2J\xff\xc2\x9b\xc3\xa4.so", &none), HONE_NOT_FOUND);
+  EXPECT_THAT(hone_last_error(), StartsWith("'no such [2J?  \xc3\xa4.so' "));
+  EXPECT_EQ(tophub({"two\nlines"}), HONE_BAD_INPUT);
+  EXPECT_THAT(hone_last_error(), Not(HasSubstr("\n")));
+  // Cut wherever it is too long, but not within a character.
+  std::string smiles;
+  for (int i = 0; i < 2000; ++i) smiles += "\xf0\x9f\x98\x80";
+  EXPECT_EQ(tophub({smiles.c_str()}), HONE_BAD_INPUT);
+  EXPECT_THAT(std::string(hone_last_error()), testing::ContainsRegex("\xf0\x9f\x98\x80\\?*$"));
 }
 
 TEST_F(Library, ABuildThatIsStoppedWritesNothing) {

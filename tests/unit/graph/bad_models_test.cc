@@ -1,6 +1,7 @@
 // ONNX files that are wrong, odd, or would cost too much: one line each, in little time.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -26,6 +27,9 @@ TEST(BadModel, NoModel) {
   EXPECT_THAT(f.refusal(only_graph.SerializeAsString()), StartsWith("it is no ONNX model: it has no opset"));
   EXPECT_THAT(refusal_of([&] { import_onnx(f.path("none.onnx"), test_operators()); }), HasSubstr("No such file"));
   EXPECT_THAT(refusal_of([&] { import_onnx("/", test_operators()); }), HasSubstr("it is no plain file"));
+  // Nobody writes to it.
+  ASSERT_EQ(mkfifo(f.path("pipe.onnx").c_str(), 0600), 0);
+  EXPECT_THAT(refusal_of([&] { import_onnx(f.path("pipe.onnx"), test_operators()); }), HasSubstr("no plain file"));
 }
 
 TEST(BadModel, TruncatedAnywhere) {

@@ -72,6 +72,7 @@ TEST(TasksFile, AFileThatCannotBeReadIsOneLine) {
   EXPECT_THAT(message_of(read_tasks(test_operators(), "/nowhere/tasks.txt").status()),
               HasSubstr("--tasks: /nowhere/tasks.txt cannot be read: No such file"));
   EXPECT_THAT(message_of(read_tasks(test_operators(), "/tmp").status()), HasSubstr("--tasks: /tmp is a folder"));
+  EXPECT_THAT(message_of(read_tasks(test_operators(), "/dev/zero").status()), HasSubstr("/dev/zero is a device"));
 }
 
 TEST(ShortText, NamesWhatDiffersFromTheDefaults) {

@@ -68,9 +68,10 @@ bool fits(const py::dtype& t, const HoneParam& p) {
   return t.attr("isnative").cast<bool>();
 }
 
-Argument of_numpy(const py::array& given, const HoneParam& p, CopyCount* copied) {
+Argument of_numpy(const py::array& given, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied) {
   if (!fits(given.dtype(), p)) wrong_type(p, py::str(given.dtype()));
   if ((given.flags() & py::array::c_style) && is_aligned(given.data(), p.plain.dtype)) return of_array(given, p);
+  if (!is_wanted({given.shape(), given.shape() + given.ndim()})) return of_array(given, p);
   ++copied->arrays;
   copied->bytes += static_cast<uint64_t>(given.nbytes());
   // A view that lies askew is contiguous for numpy.
@@ -97,7 +98,7 @@ void copy_strided(const DLTensor& from, char* to, size_t element, int32_t d, con
                  at + i * from.strides[d] * static_cast<int64_t>(element));
 }
 
-Argument of_dlpack(const py::object& x, const HoneParam& p, CopyCount* copied) {
+Argument of_dlpack(const py::object& x, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied) {
   const auto device = x.attr("__dlpack_device__")().cast<std::pair<int, int>>();
   constexpr int kPinned = 3;  // CUDA's host memory
   if (device.first != kDLCPU && device.first != kPinned)
@@ -120,7 +121,7 @@ Argument of_dlpack(const py::object& x, const HoneParam& p, CopyCount* copied) {
   }
   if (!t.data && !is_empty) throw py::value_error(told(p) + ": DLPack's tensor has no data");
   const char* const data = static_cast<const char*>(t.data) + t.byte_offset;
-  if (is_row_major(t) && is_aligned(data, t.dtype)) {
+  if ((is_row_major(t) && is_aligned(data, t.dtype)) || !is_wanted({t.shape, t.shape + t.ndim})) {
     Argument a;
     a.shape.assign(t.shape, t.shape + t.ndim);
     a.tensor.data = const_cast<char*>(data);
@@ -174,14 +175,14 @@ py::dtype numpy_type(DLDataType t) {
   }
 }
 
-Argument as_input(const py::object& x, const HoneParam& p, CopyCount* copied) {
+Argument as_input(const py::object& x, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied) {
   if (py::isinstance<py::array>(x) && py::hasattr(x, "filled") && py::hasattr(x, "mask"))
     throw py::type_error(told(p) + " is a masked array: fill it, x.filled(0)");
-  if (py::isinstance<py::array>(x)) return of_numpy(py::reinterpret_borrow<py::array>(x), p, copied);
-  if (py::hasattr(x, "__dlpack__") && py::hasattr(x, "__dlpack_device__")) return of_dlpack(x, p, copied);
+  if (py::isinstance<py::array>(x)) return of_numpy(py::reinterpret_borrow<py::array>(x), p, is_wanted, copied);
+  if (py::hasattr(x, "__dlpack__") && py::hasattr(x, "__dlpack_device__")) return of_dlpack(x, p, is_wanted, copied);
   // Lists and numbers have no type of their own; scalars of numpy have.
   const py::module_ numpy = py::module_::import("numpy");
-  if (py::isinstance(x, numpy.attr("generic"))) return of_numpy(numpy.attr("asarray")(x), p, copied);
+  if (py::isinstance(x, numpy.attr("generic"))) return of_numpy(numpy.attr("asarray")(x), p, is_wanted, copied);
   if (!PyList_Check(x.ptr()) && !PyTuple_Check(x.ptr()) && !PyNumber_Check(x.ptr()))
     throw py::type_error(told(p) + " takes arrays (numpy's, or with DLPack), lists and numbers, not " +
                          py::str(py::type::of(x).attr("__name__")).cast<std::string>());
@@ -204,6 +205,18 @@ Argument as_output(const py::object& x, const HoneParam& p) {
 Argument new_output(const HoneParam& p) {
   return of_array(
       py::array(numpy_type(p.plain.dtype), std::vector<py::ssize_t>(p.plain.shape, p.plain.shape + p.plain.ndim)), p);
+}
+
+void translate_cast_errors() {
+  py::register_local_exception_translator([](std::exception_ptr p) {
+    try {
+      if (p) std::rethrow_exception(p);
+    } catch (const py::cast_error& e) {
+      // What it says of C++'s types is not for users.
+      const std::string text = e.what();
+      PyErr_SetString(PyExc_TypeError, text.substr(0, text.find(" to C++ type")).c_str());
+    }
+  });
 }
 
 }  // namespace hone::python

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,16 @@ pybind11::dtype numpy_type(DLDataType t);
 
 /// `x` for the parameter: numpy arrays and what has DLPack as they lie where they are row-major, else copied once;
 /// lists and numbers as arrays of the parameter's type. Throws TypeError for other types of elements and for other
-/// devices; extents are for the library to check, which knows all variants.
-Argument as_input(const pybind11::object& x, const HoneParam& p, CopyCount* copied);
+/// devices; extents are for the library to check, which knows all variants. What `is_wanted` refuses is not copied, and
+/// is not to be read: few bytes may be told to be terabytes.
+using IsWanted = std::function<bool(const std::vector<int64_t>& shape)>;
+Argument as_input(const pybind11::object& x, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied);
 /// `x` for the parameter's result: a numpy array that can be written where it lies. Throws TypeError, ValueError.
 Argument as_output(const pybind11::object& x, const HoneParam& p);
 /// A new numpy array for it.
 Argument new_output(const HoneParam& p);
+
+/// Values that pybind11 cannot make C++'s of are TypeErrors, not RuntimeErrors. Of the module that calls it.
+void translate_cast_errors();
 
 }  // namespace hone::python

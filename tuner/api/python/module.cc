@@ -1,6 +1,7 @@
 // The extension module hone._hone: libhone's functions for the package's Python, which says what users see.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -232,7 +233,7 @@ class Model {
       throw py::type_error("it takes " + std::to_string(count) + " inputs, given are " + std::to_string(inputs.size()));
     std::vector<Argument> in, out;
     for (int32_t i = 0; i < count; ++i)
-      in.push_back(as_input(inputs[static_cast<size_t>(i)], *hone_input(m, i), &copied_));
+      in.push_back(as_input(inputs[static_cast<size_t>(i)], *hone_input(m, i), shapes_of(i), &copied_));
     const std::vector<const DLTensor*> in_views = views(in);
     const HoneRuntime* const runtime = pool ? pool->pool : nullptr;
     const int32_t variant = hone_find_variant(m, in_views.data(), count, runtime);
@@ -272,6 +273,16 @@ class Model {
   }
 
  private:
+  // Whether a variant has such an input.
+  IsWanted shapes_of(int32_t input) const {
+    return [kept = model_, input](const std::vector<int64_t>& shape) {
+      for (int32_t v = 0; v < hone_variant_count(kept.get()); ++v) {
+        const HoneTensorType& t = hone_variant_input(kept.get(), v, input)->plain;
+        if (std::equal(shape.begin(), shape.end(), t.shape, t.shape + t.ndim)) return true;
+      }
+      return false;
+    };
+  }
   HoneModel* get() const {
     if (!model_) throw py::value_error("the model is closed");
     return model_.get();
@@ -312,6 +323,7 @@ class Model {
 
 PYBIND11_MODULE(_hone, m) {
   m.doc() = "libhone's functions; use the package hone.";
+  translate_cast_errors();
   m.def("version", &hone_version);
   m.def("compile", &compile);
   m.def("compile_operator", &compile_operator);

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -69,8 +70,14 @@ class Kernel {
     HONE_USER_CHECK(target_.arch == here.arch && target_.mcpu == here.mcpu)
         << "the target is not this machine, which is " << to_string(here);
     const NoGil no_gil;
-    kernel_.emplace(module_, target_, unproved(module_));
+    kernel_ = std::make_unique<LocalKernel>(module_, target_, unproved(module_));
   }
+  // In the child of a fork() nobody can wait for its threads to end.
+  ~Kernel() {
+    if (getpid() != process_) (void)kernel_.release();
+  }
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
 
   py::object call(const py::args& arguments) {
     const std::vector<Argument> inputs = as_inputs(arguments);
@@ -135,8 +142,9 @@ class Kernel {
     std::vector<Argument> out;
     CopyCount ignored;
     for (size_t i = 0; i < numbers.size(); ++i) {
-      out.push_back(as_input(arguments[i], described(numbers[i]), &ignored));
       const Param& p = module_.params[numbers[i]];
+      const IsWanted is_wanted = [&](const std::vector<int64_t>& shape) { return shape == p.shape; };
+      out.push_back(as_input(arguments[i], described(numbers[i]), is_wanted, &ignored));
       if (out.back().shape == p.shape) continue;
       const auto told = [](const std::vector<int64_t>& shape) {
         return py::str(py::tuple(py::cast(shape))).cast<std::string>();
@@ -160,7 +168,7 @@ class Kernel {
   const pid_t process_;
   const Target target_;
   const Module module_;
-  std::optional<LocalKernel> kernel_;
+  std::unique_ptr<LocalKernel> kernel_;
   std::mutex mutex_;
 };
 
@@ -182,6 +190,7 @@ PYBIND11_MODULE(_te, m) {
       set_error(HONE_INTERNAL, std::string("internal error: ") + e.what() + "; this is a bug: please report it");
     }
   });
+  translate_cast_errors();
   bind_expressions(m);
   bind_schedules(m);
   m.def("lowered", [](const PySchedule& s, int threads) { return to_string(lowered(s, threads)); });

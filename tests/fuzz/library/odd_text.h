@@ -1,0 +1,23 @@
+// Words as nobody means them.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace hone::fuzz {
+
+class Files;
+
+/// A value for an option.
+std::string odd_text(std::mt19937_64& rng);
+/// Options as a command line would have them; most are wrong, some ask for help or for what is not built. `program`:
+/// tensorc, tuner or tophub. What they write is in `folder`.
+std::vector<std::string> odd_options(const std::string& program, const Files& files, const std::string& folder,
+                                     std::mt19937_64& rng);
+
+/// What is wrong with a text that libhone gives; empty: nothing. It is UTF-8 without control characters. `lines`: it
+/// may have several; else further ones begin with two blanks, those of a list.
+std::string wrong_with_text(const char* text, bool lines);
+
+}  // namespace hone::fuzz
