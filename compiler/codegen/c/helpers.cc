@@ -19,6 +19,10 @@ constexpr std::string_view kPrelude = R"(#include <math.h>
 
 /* Vectors are GCC's, which Clang has as well. Vectors that a processor lacks are made of what it has. */
 #pragma GCC diagnostic ignored "-Wpsabi"
+#ifndef __clang__ /* GCC does not see which lanes a mask lets be read */
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Warray-bounds"
+#endif
 #define HONE_INLINE static inline __attribute__((always_inline, unused))
 #define HONE_ALIGNED(bytes) __attribute__((aligned(bytes)))
 #define HONE_STACK __attribute__((aligned(64), unused))
