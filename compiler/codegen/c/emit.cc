@@ -9,21 +9,12 @@
 #include "compiler/codegen/c/emit_expr.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/ir/captures.h"
+#include "compiler/ir/queries.h"
 
 namespace hone {
 namespace {
 
 constexpr int64_t kBufferAlignment = 64;  // bytes
-
-int64_t elements_of(const BufferNode* b) {
-  int64_t n = 1;
-  for (const Expr& e : b->shape) {
-    const auto extent = as_const_int(e);
-    HONE_USER_CHECK(extent) << "buffer '" << b->name << "' has no constant size; shape variables are not supported yet";
-    n *= *extent;
-  }
-  return n;
-}
 
 int64_t rounded_bytes(const BufferNode* b) { return ceil_div(elements_of(b) * b->dtype.lane_bytes(), 64) * 64; }
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/narrow_floats.h"
+#include "compiler/ir/queries.h"
 #include "compiler/ir/visitor.h"
 
 namespace hone {
@@ -37,20 +38,6 @@ std::string int_text(int64_t value, DType t) {
 bool is_trivial(const Expr& e) {
   if (const Broadcast* b = as<Broadcast>(e)) return is_trivial(b->value);
   return as<VarNode>(e) || as<IntImm>(e) || as<FloatImm>(e);
-}
-
-// Whether not every lane, or side, may compute it: it reads memory.
-bool is_guarded(const Expr& e) {
-  class Finder final : public Visitor {
-   public:
-    bool found = false;
-
-   protected:
-    using Visitor::visit;
-    void visit(const Load*) override { found = true; }
-  } finder;
-  finder(e);
-  return finder.found;
 }
 
 // How often each node is used; what is below a node is counted once.
@@ -285,7 +272,9 @@ std::string CExprWriter::selected(const Select* op) {
       known_.resize(outside);
     }
     --lines_.depth();
-    if (before[0].empty() && before[1].empty()) return fmt::format("({} ? {} : {})", condition, values[1], values[0]);
+    // Two constants are an int in C, whatever type they have here.
+    if (before[0].empty() && before[1].empty())
+      return fmt::format("(({})({} ? {} : {}))", helpers_.type(t), condition, values[1], values[0]);
     const std::string name = temporary();
     lines_.add(fmt::format("{} {};", helpers_.type(t), name));
     lines_.open(fmt::format("if ({}) {{", condition));
@@ -304,7 +293,7 @@ std::string CExprWriter::selected(const Select* op) {
   std::string values[2];
   for (const bool side : {true, false}) {
     const Expr& value = side ? op->on_true : op->on_false;
-    if (is_guarded(value)) {
+    if (reads_memory(value)) {  // which an unwanted lane may not
       const std::string own = side ? condition : "~" + condition;
       const std::string both = before.lanes.empty() ? own : fmt::format("{} & {}", before.lanes, own);
       active_ = {both == condition ? both : kept(masks, both), value_type(masks)};
@@ -316,10 +305,12 @@ std::string CExprWriter::selected(const Select* op) {
   return fmt::format("{}({}, {}, {})", helpers_.function("select", t), condition, values[1], values[0]);
 }
 
-std::string CExprWriter::address(const BufferNode* buffer, const Expr& index, bool is_pointer) {
-  const std::string i = text(index);
-  if (!is_pointer) return fmt::format("{}[{}]", name_of(buffer), i);
-  return i == "0" ? name_of(buffer) : fmt::format("{} + {}", name_of(buffer), i);
+std::string CExprWriter::element(const BufferNode* buffer, const Expr& index) {
+  return fmt::format("{}[{}]", name_of(buffer), text(index));
+}
+
+std::string CExprWriter::pointer(const BufferNode* buffer, const Expr& index) {
+  return is_const(index, 0) ? name_of(buffer) : fmt::format("{} + {}", name_of(buffer), text(index));
 }
 
 std::string CExprWriter::loaded(const Load* op) {
@@ -347,13 +338,13 @@ std::string CExprWriter::loaded(const Load* op) {
   const std::string where = lanes.empty() ? "" : "_where", first = lanes.empty() ? "" : lanes + ", ";
   const Ramp* ramp = as<Ramp>(index);
   if (ramp && is_const(ramp->stride, 1)) {
-    const std::string at = address(buffer, ramp->base, true);
+    const std::string at = pointer(buffer, ramp->base);
     if (lanes.empty() || constant_inside(ramp->base, t.lanes))
       return value(fmt::format("{}({})", helpers_.memory_function("load", t), at));
     return value(fmt::format("{}({}, {})", helpers_.memory_function("load_where", t), lanes, at));
   }
   if (ramp) {
-    const std::string at = address(buffer, ramp->base, true);
+    const std::string at = pointer(buffer, ramp->base);
     return value(
         fmt::format("{}({}{}, {})", helpers_.memory_function("strided" + where, t), first, at, text(ramp->stride)));
   }
@@ -387,8 +378,8 @@ std::string CExprWriter::words(const Call* op, size_t first) {
   }
   const DType type = u32.with_lanes(op->dtype.lanes);
   const bool is_one = is_spread || !type.is_vector();
-  const std::string word = fmt::format("{}({})", helpers_.memory_function("words", is_one ? u32 : type),
-                                       address(start->buffer.get(), base, true));
+  const std::string word =
+      fmt::format("{}({})", helpers_.memory_function("words", is_one ? u32 : type), pointer(start->buffer.get(), base));
   return is_spread ? fmt::format("{}({})", helpers_.function("splat", type), word) : word;
 }
 
@@ -454,9 +445,9 @@ void CExprWriter::store(const Store* op) {
   const auto function = [&](const std::string& name) { return helpers_.memory_function(name, t); };
   std::string last;
   if (ramp && is_const(ramp->stride, 1)) {
-    last = fmt::format("{}({}{}, {});", function("store" + where), first, address(buffer, ramp->base, true), value);
+    last = fmt::format("{}({}{}, {});", function("store" + where), first, pointer(buffer, ramp->base), value);
   } else if (ramp) {
-    const std::string at = address(buffer, ramp->base, true);
+    const std::string at = pointer(buffer, ramp->base);
     last = fmt::format("{}({}{}, {}, {});", function("store_strided" + where), first, at, text(ramp->stride), value);
   } else {
     last = fmt::format("{}({}{}, {}, {});", function("scatter" + where), first, name_of(buffer), text(index), value);

@@ -23,9 +23,9 @@ class Lines {
     add(line);
     ++depth_;
   }
-  void close(const std::string& line = "}") {
+  void close() {
     --depth_;
-    add(line);
+    add("}");
   }
   /// What is added from here on is held back until release(), which gives it.
   void hold() { held_.push_back(std::exchange(text_, "")); }
@@ -81,8 +81,9 @@ class CExprWriter {
   std::string called(const Call* op);
   std::string words(const Call* op, size_t first);
   std::string mask_of(const std::string& comparison, DType compared);
-  std::string element(const BufferNode* buffer, const Expr& index) { return address(buffer, index, false); }
-  std::string address(const BufferNode* buffer, const Expr& index, bool is_pointer);
+  /// An element as an lvalue, and a pointer to it.
+  std::string element(const BufferNode* buffer, const Expr& index);
+  std::string pointer(const BufferNode* buffer, const Expr& index);
   std::string in_memory(const Expr& value, DType t);
   /// Declares a variable of that value, and gives its name.
   std::string kept(DType t, const std::string& value);

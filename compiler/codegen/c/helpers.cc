@@ -17,6 +17,15 @@ constexpr std::string_view kPrelude = R"(#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "this file is for little-endian processors"
+#endif
+#ifdef __FAST_MATH__
+#error "compile it without -ffast-math, which changes how numbers are rounded here; -ffp-contract=fast is fine"
+#endif
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
+#error "f32 has to be computed as f32: on 32-bit x86 with -msse2 -mfpmath=sse"
+#endif
 /* Vectors are GCC's, which Clang has as well. Vectors that a processor lacks are made of what it has. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 #ifndef __clang__ /* GCC does not see which lanes a mask lets be read */
@@ -78,7 +87,6 @@ std::optional<DType> letter_type(char letter, DType t) {
     case 'A': return of(u8);
     case 'S': return of(i8);
     case 'L': return of(i64);
-    case 'K': return of(u64);
     case 'F': return of(f32);
     case 'D': return of(f64);
     default: return std::nullopt;
@@ -132,8 +140,8 @@ std::string Helpers::instance(std::string_view name, DType t, const std::string&
   return full;
 }
 
-// `$V` and the other letters are types; `name_$V` is a function, `$V_of_$I` a conversion, `$sat_$I_of_$V` one that
-// saturates; `$N` the number of lanes, `$(text)` that often the text, with commas.
+// `$V` and the other letters are types (letter_type); `name_$V` is a function, `$V_of_$I` a conversion; `$N` is the
+// number of lanes, and `$(text)` stands for the text that many times, with commas.
 std::string Helpers::filled(std::string_view text, DType t) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -159,14 +167,7 @@ std::string Helpers::filled(std::string_view text, DType t) {
     constexpr std::string_view kOf = "_of_$";
     if (text.substr(i + 1).starts_with(kOf)) {
       const DType from = *letter_type(text[i + 1 + kOf.size()], t);
-      const std::string_view before = out;
-      constexpr std::string_view kSaturated = "sat_";
-      if (before.ends_with(kSaturated)) {
-        out.resize(out.size() - kSaturated.size());
-        out += saturation(from, *found);
-      } else {
-        out += conversion(from, *found);
-      }
+      out += conversion(from, *found);
       i += 1 + kOf.size();
       continue;
     }

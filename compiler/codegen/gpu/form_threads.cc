@@ -12,6 +12,7 @@
 #include "compiler/codegen/gpu/private_buffers.h"
 #include "compiler/codegen/gpu/touched.h"
 #include "compiler/ir/mutator.h"
+#include "compiler/ir/queries.h"
 #include "compiler/ir/visitor.h"
 
 namespace hone {

@@ -7,6 +7,7 @@
 #include "compiler/arith/linear.h"
 #include "compiler/codegen/gpu/touched.h"
 #include "compiler/ir/mutator.h"
+#include "compiler/ir/queries.h"
 #include "compiler/ir/visitor.h"
 
 namespace hone {

@@ -155,17 +155,4 @@ Touched touched_by(const Stmt& s, Facts facts) {
   return std::move(collector.out);
 }
 
-bool reads_memory(const Expr& e) {
-  class Finder final : public Visitor {
-   public:
-    bool found = false;
-
-   protected:
-    using Visitor::visit;
-    void visit(const Load*) override { found = true; }
-  } finder;
-  finder(e);
-  return finder.found;
-}
-
 }  // namespace hone

@@ -39,7 +39,4 @@ class Touched {
 /// around.
 Touched touched_by(const Stmt& s, Facts facts);
 
-/// Whether the value of `e` depends on memory.
-bool reads_memory(const Expr& e);
-
 }  // namespace hone

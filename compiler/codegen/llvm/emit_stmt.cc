@@ -4,16 +4,6 @@ namespace hone {
 
 using llvm::Value;
 
-int64_t elements_of(const BufferNode* b) {
-  int64_t n = 1;
-  for (const Expr& e : b->shape) {
-    const auto extent = as_const_int(e);
-    HONE_USER_CHECK(extent) << "buffer '" << b->name << "' has no constant size; shape variables are not supported yet";
-    n *= *extent;
-  }
-  return n;
-}
-
 namespace {
 
 ExprOptions with_facts(ExprOptions options, const Facts* facts) {

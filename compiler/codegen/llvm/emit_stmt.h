@@ -6,11 +6,9 @@
 #include <unordered_map>
 
 #include "compiler/codegen/llvm/emit_expr.h"
+#include "compiler/ir/queries.h"
 
 namespace hone {
-
-/// Bytes of all elements of `b`; UserError when that is no constant.
-int64_t elements_of(const BufferNode* b);
 
 /// Writes the body of one LLVM function. Derived classes define how concurrent loops run and where buffers outside of
 /// the frame lie.
