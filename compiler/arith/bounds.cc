@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "compiler/ir/queries.h"
 #include "compiler/ir/visitor.h"
 
 namespace hone {
@@ -43,18 +44,8 @@ bool is_index(const Expr& e) { return e->dtype == kIndex; }
 
 bool is_one_atom(const Linear& e) { return e.terms.size() == 1 && e.terms[0].coefficient == 1 && e.constant == 0; }
 
-bool reads_memory(const Linear& form) {
-  class Loads final : public Visitor {
-   public:
-    bool found = false;
-
-   protected:
-    using Visitor::visit;
-    void visit(const Load*) override { found = true; }
-  } loads;
-  for (const Linear::Term& t : form.terms)
-    if (t.atom->kind != ExprKind::kVar) loads(t.atom);
-  return loads.found;
+bool reads_any(const Linear& form) {
+  return std::any_of(form.terms.begin(), form.terms.end(), [](const Linear::Term& t) { return reads_memory(t.atom); });
 }
 
 }  // namespace
@@ -290,7 +281,7 @@ bool Facts::has_exact_dividends(const Linear& form) const {
 int Facts::push_nonnegative(const Expr& a, const Expr& b, int64_t offset) {
   if (!is_index(a)) return 0;
   const auto la = linear_of(a), lb = linear_of(b);
-  if (!la || !lb || !is_exact(*la) || !is_exact(*lb) || reads_memory(*la) || reads_memory(*lb)) return 0;
+  if (!la || !lb || !is_exact(*la) || !is_exact(*lb) || reads_any(*la) || reads_any(*lb)) return 0;
   auto fact = add(*la, *lb, -1);
   if (!fact || __builtin_add_overflow(fact->constant, offset, &fact->constant)) return 0;
   auto joined = without_remainders(*fact);

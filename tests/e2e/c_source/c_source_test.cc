@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "compiler/build/artifact.h"
+#include "compiler/codegen/c/emit.h"
 #include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/cpu_workloads.h"
 #include "tests/fakes/reference_check.h"
@@ -115,6 +116,40 @@ TEST_P(InC, ConfigsComputeWhatTheReferenceComputes) {
     dlclose(object);
   }
   if (compiled_texts == 0) GTEST_SKIP() << "its texts are long: HONE_C_CONFIGS=2";
+}
+
+// out[i] = (i < 1 ? 70000 : 3) * 70000 as f32: of indices, which have 64 bits, where C would compute it as int.
+TEST(CSource, IndicesOfConstantsDoNotOverflowInC) {
+  const Buffer out = make_buffer("out", f32, {2});
+  const Var i("i");
+  const Expr number = select(lt(i, 1), make_int(70000), make_int(3)) * int64_t{70000};
+  Module m;
+  m.params.push_back({"out", ParamRole::kOutput, f32, {2}, Layout::identity({2})});
+  const Stmt body = make_for(i, make_int(0), make_int(2), LoopKind::kSerial, make_store(out, {i}, cast(f32, number)));
+  m.kernels.push_back({"k", {out}, {}, body});
+  const TemporaryFolder temporary;
+  CFile file(256);
+  file.add_entry(m, "k", /*element_aligned=*/true);
+  std::ofstream(temporary.path() + "/k.c") << file.text("#include \"hone_runtime.h\"\n#include <stdint.h>\n");
+  const Ran built = compiled("cc -std=c99 -O2", temporary.path());
+  ASSERT_EQ(built.code, 0) << built.output;
+  void* const object = dlopen((temporary.path() + "/k.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(object, nullptr) << dlerror();
+  HoneEntry entry = nullptr;
+  *reinterpret_cast<void**>(&entry) = dlsym(object, "k");
+  float values[2] = {};
+  int64_t shape[] = {2};
+  const DLTensor tensor{values, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  const DLTensor* args[] = {&tensor};
+  EXPECT_EQ(entry(args, 1, nullptr, nullptr), HONE_OK);
+  EXPECT_EQ(values[0], 4.9e9f);
+  EXPECT_EQ(values[1], 210000.0f);
+  dlclose(object);
+
+  // Roundings rest on IEEE's.
+  const Ran fast = compiled("cc -std=c99 -O2 -ffast-math", temporary.path());
+  EXPECT_NE(fast.code, 0);
+  EXPECT_THAT(fast.output, testing::HasSubstr("compile it without -ffast-math"));
 }
 
 // What takes a compiler seconds is left out: another workload has each template at work.
