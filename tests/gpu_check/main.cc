@@ -1,15 +1,18 @@
 // gpu-check: on a machine with a GPU, the templates' suite and the tables of what tuned kernels are measured against,
 // in slices; the report and the tophub it found go to a folder. It runs the programs beside it as anyone would: what a
 // candidate does to a driver is theirs to survive.
-#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <mutex>
+#include <thread>
 
 #include "base/child_process.h"
 #include "base/cli.h"
@@ -25,7 +28,7 @@ using namespace hone::gpu_check;
 
 struct Options {
   std::string target = "cuda", output = "gpu-check";
-  int trials = 500, configs = 6;
+  int trials = 500, configs = 6, jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
   double seconds = 480;
   std::vector<std::string> only;
 };
@@ -35,10 +38,25 @@ struct Outcome {
   std::string out, last_error;  ///< of what went to stderr the last line
 };
 
-std::string text_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+// What a program writes, in memory.
+class Output {
+ public:
+  explicit Output(const char* name) : fd_(memfd_create(name, MFD_CLOEXEC)) {}
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  ~Output() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int fd() const { return fd_; }
+  std::string text() const {
+    std::string text(static_cast<size_t>(std::max<off_t>(lseek(fd_, 0, SEEK_END), 0)), '\0');
+    text.resize(static_cast<size_t>(std::max<ssize_t>(pread(fd_, text.data(), text.size(), 0), 0)));
+    return text;
+  }
+
+ private:
+  const int fd_;
+};
 
 std::string last_line(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -52,16 +70,14 @@ class Check {
   Status run() {
     HONE_RETURN_IF_ERROR(find_device());
     const std::vector<Step> steps = plan(target_, o_.configs, o_.only);
+    HONE_RETURN_IF_ERROR(check_suite(steps));
     size_t done = 0;
     for (const Step& step : steps) {
-      const Json* before = journal_.find(step.name);
-      if (!before || !before->value("finished", false)) {
+      if (!is_finished(step)) {
         if (left() < kLeastSeconds) break;
-        std::cout << fmt::format("{:.0f} s  {} {}\n", seconds(), step.name,
-                                 step.workload.op ? to_string(step.workload) : "a convolutional net")
-                  << std::flush;
+        say_begun(step);
         HONE_RETURN_IF_ERROR(journal_.add(step.name, carry_out(step)));
-        if (!journal_.find(step.name)->value("finished", false)) break;  // the slice ended within it
+        if (!is_finished(step)) break;  // the slice ended within it
       }
       ++done;
     }
@@ -71,23 +87,57 @@ class Check {
  private:
   static constexpr double kLeastSeconds = 10, kMostSecondsOfOne = 120;
 
+  bool is_finished(const Step& step) const {
+    const Json* before = journal_.find(step.name);
+    return before && before->value("finished", false);
+  }
+  void say_begun(const Step& step) const {
+    std::cout << fmt::format("{:.0f} s  {} {}\n", seconds(), step.name,
+                             step.workload.op ? to_string(step.workload) : "a convolutional net")
+              << std::flush;
+  }
+
+  // The suite measures nothing: several of its processes run at once.
+  Status check_suite(const std::vector<Step>& steps) {
+    std::vector<const Step*> todo;
+    for (const Step& step : steps)
+      if (step.kind == StepKind::kSuite && !is_finished(step)) todo.push_back(&step);
+    std::atomic<size_t> next = 0;
+    std::mutex mutex;
+    Status status;
+    const auto work = [&] {
+      for (size_t i = next++; i < todo.size() && left() >= kLeastSeconds; i = next++) {
+        {
+          const std::lock_guard lock(mutex);
+          if (!status.ok()) return;
+          say_begun(*todo[i]);
+        }
+        const Json outcome = carry_out(*todo[i]);
+        const std::lock_guard lock(mutex);
+        if (Status added = journal_.add(todo[i]->name, outcome); !added.ok()) status = std::move(added);
+      }
+    };
+    std::vector<std::jthread> threads;
+    for (int i = 1; i < o_.jobs; ++i) threads.emplace_back(work);
+    work();
+    threads.clear();
+    return status;
+  }
+
   double seconds() const { return std::chrono::duration<double>(clock_.now() - start_).count(); }  // of this slice
   double left() const { return o_.seconds - seconds(); }
   std::string file(const std::string& name) const { return o_.output + "/" + name; }
 
   StatusOr<Outcome> program(std::vector<std::string> argv, double most_seconds) const {
     argv[0] = sibling_program(argv[0]);
-    const std::string out = file("stdout"), err = file("stderr");
+    const Output out("stdout"), err("stderr");
     ChildOptions child{.argv = std::move(argv), .own_group = false};
-    child.stdout_fd = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    child.stderr_fd = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    StatusOr<ChildProcess> process = ChildProcess::spawn(child);
-    for (const int fd : {child.stdout_fd, child.stderr_fd})
-      if (fd >= 0) close(fd);
-    HONE_RETURN_IF_ERROR(process.status());
-    const auto status = process->wait(std::chrono::milliseconds(static_cast<int64_t>(most_seconds * 1e3)));
+    child.stdout_fd = out.fd();
+    child.stderr_fd = err.fd();
+    HONE_ASSIGN_OR_RETURN(ChildProcess process, ChildProcess::spawn(child));
+    const auto status = process.wait(std::chrono::milliseconds(static_cast<int64_t>(most_seconds * 1e3)));
     if (!status) return Outcome{-1, "", fmt::format("did not end within {:.0f} s", most_seconds)};
-    Outcome outcome{WIFEXITED(*status) ? WEXITSTATUS(*status) : -1, text_of(out), last_line(text_of(err))};
+    Outcome outcome{WIFEXITED(*status) ? WEXITSTATUS(*status) : -1, out.text(), last_line(err.text())};
     if (outcome.code != kExitDone && outcome.last_error.empty()) outcome.last_error = describe_exit(*status);
     return outcome;
   }
@@ -221,7 +271,6 @@ class Check {
           program({"tophub", "export", file("tophub.jsonl"), "--best", "--db", file("tophub.db")}, kMostSecondsOfOne));
       if (exported.code != kExitDone) return absl::InternalError(exported.last_error);
     }
-    for (const char* name : {"stdout", "stderr"}) std::remove(file(name).c_str());
     std::cout << fmt::format("{} of {} steps; {}/report.md{}\n", done, steps.size(), o_.output,
                              done < steps.size() ? "; the same command goes on" : "");
     if (report["model"].contains("error"))
@@ -254,6 +303,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--configs", o.configs, "of each workload of the suite")
       ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  app.add_option("--jobs", o.jobs, "configs of the suite that are checked at once")
+      ->check(CLI::Range(1, 256))
       ->capture_default_str();
   app.add_option("--only", o.only, "tables: these rows, C6 D1 ... (default: all)");
   return run_cli(app, argc, argv, [&]() -> Status {
