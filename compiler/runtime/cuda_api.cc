@@ -20,6 +20,16 @@ StatusOr<std::shared_ptr<const CudaApi>> CudaApi::load(const std::string& librar
         fmt::format("no CUDA: {} has no {}: a driver of CUDA 11 or newer is needed", library, #name));
   HONE_CUDA_FUNCTIONS(HONE_CUDA_FIND)
 #undef HONE_CUDA_FIND
+  bool all = true;
+#define HONE_CUDA_FIND(member, name, ...) \
+  all &= (api->member = reinterpret_cast<decltype(api->member)>(opened->symbol(#name))) != nullptr;
+  HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_FIND)
+#undef HONE_CUDA_FIND
+  if (!all) {
+#define HONE_CUDA_CLEAR(member, ...) api->member = nullptr;
+    HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_CLEAR)
+#undef HONE_CUDA_CLEAR
+  }
   return api;
 }
 

@@ -18,6 +18,8 @@ using CuModule = void*;
 using CuFunction = void*;
 using CuStream = void*;
 using CuEvent = void*;
+using CuGraph = void*;
+using CuGraphExec = void*;
 
 // Member, exported symbol, parameters. The symbols with _v2 are what cuda.h's plain names stand for.
 #define HONE_CUDA_FUNCTIONS(F)                                                                                        \
@@ -53,9 +55,21 @@ using CuEvent = void*;
   F(error_name, cuGetErrorName, CuResult code, const char** name)                                                     \
   F(error_text, cuGetErrorString, CuResult code, const char** text)
 
+// Since CUDA 11.4: work recorded once and launched again as one. All are null with an older driver.
+#define HONE_CUDA_GRAPH_FUNCTIONS(F)                                                                            \
+  F(create_stream, cuStreamCreate, CuStream* stream, unsigned flags)                                            \
+  F(destroy_stream, cuStreamDestroy_v2, CuStream stream)                                                        \
+  F(begin_capture, cuStreamBeginCapture_v2, CuStream stream, int mode)                                          \
+  F(end_capture, cuStreamEndCapture, CuStream stream, CuGraph* graph)                                           \
+  F(instantiate_graph, cuGraphInstantiateWithFlags, CuGraphExec* exec, CuGraph graph, unsigned long long flags) \
+  F(launch_graph, cuGraphLaunch, CuGraphExec exec, CuStream stream)                                             \
+  F(destroy_graph_exec, cuGraphExecDestroy, CuGraphExec exec)                                                   \
+  F(destroy_graph, cuGraphDestroy, CuGraph graph)
+
 struct CudaApi {
 #define HONE_CUDA_POINTER(member, symbol, ...) CuResult (*member)(__VA_ARGS__) = nullptr;
   HONE_CUDA_FUNCTIONS(HONE_CUDA_POINTER)
+  HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_POINTER)
 #undef HONE_CUDA_POINTER
 
   /// Opens the driver's library. NotFound when there is none or it is older than CUDA 11.
@@ -78,6 +92,8 @@ inline constexpr int kMaxThreadsPerBlock = 1, kMaxGridX = 5, kSharedPerBlock = 8
 // CUfunction_attribute.
 inline constexpr int kFunctionMaxThreads = 0, kFunctionSharedBytes = 1, kFunctionRegisters = 4,
                      kFunctionMaxDynamicShared = 8;
+inline constexpr unsigned kStreamNonBlocking = 1;              // CUstream_flags
+inline constexpr int kCaptureModeRelaxed = 2;                  // CUstreamCaptureMode
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;  // CUjit_option
 inline constexpr CuResult kInvalidValue = 1, kOutOfMemory = 2, kDeinitialized = 4, kDeviceUnavailable = 46,
                           kNoDevice = 100, kInvalidImage = 200, kNoBinaryForGpu = 209, kEccUncorrectable = 214,

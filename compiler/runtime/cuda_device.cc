@@ -91,6 +91,20 @@ class CudaProgram final : public DeviceProgram {
   std::map<std::string, std::unique_ptr<CudaKernel>> kernels_;
 };
 
+// A graph of CUDA's.
+class CudaRecording final : public DeviceRecording {
+ public:
+  CudaRecording(ContextRef context, CuGraphExec graph) : context_(std::move(context)), graph_(graph) {}
+  ~CudaRecording() override {
+    if (context_->enter() == 0) context_->api->destroy_graph_exec(graph_);
+  }
+  CuGraphExec graph() const { return graph_; }
+
+ private:
+  ContextRef context_;
+  CuGraphExec graph_;
+};
+
 class CudaDevice final : public Device {
  public:
   CudaDevice(const DeviceInfo& info, ContextRef context, std::shared_ptr<CudaCompiler> compiler, BinaryCache cache)
@@ -103,6 +117,7 @@ class CudaDevice final : public Device {
     if (context_->enter() != 0) return;
     for (const CuEvent event : {from_, to_})
       if (event) cu_.destroy_event(event);
+    if (recording_stream_) cu_.destroy_stream(recording_stream_);
   }
 
  private:
@@ -133,7 +148,7 @@ class CudaDevice final : public Device {
     HONE_RETURN_IF_ERROR(enter());
     return check(
         cu_.copy_on_device(static_cast<CudaBuffer&>(to).address(), static_cast<const CudaBuffer&>(from).address(),
-                           static_cast<size_t>(bytes), nullptr),
+                           static_cast<size_t>(bytes), stream_),
         "copying a buffer");
   }
 
@@ -201,8 +216,34 @@ class CudaDevice final : public Device {
     for (CuAddress& a : addresses) parameters.push_back(&a);
     return check(
         cu_.launch(k.function(), static_cast<unsigned>(shape.blocks), 1, 1, static_cast<unsigned>(shape.threads), 1, 1,
-                   static_cast<unsigned>(shape.dynamic_shared_bytes), nullptr, parameters.data(), nullptr),
+                   static_cast<unsigned>(shape.dynamic_shared_bytes), stream_, parameters.data(), nullptr),
         fmt::format("launching kernel '{}'", k.info().name));
+  }
+
+  // The default stream records nothing: while there is a recording, commands go to a stream of its own.
+  StatusOr<bool> begin_recording() override {
+    if (!cu_.begin_capture) return false;
+    HONE_RETURN_IF_ERROR(enter());
+    if (!recording_stream_)
+      HONE_RETURN_IF_ERROR(check(cu_.create_stream(&recording_stream_, cuda::kStreamNonBlocking), "a stream"));
+    HONE_RETURN_IF_ERROR(check(cu_.begin_capture(recording_stream_, cuda::kCaptureModeRelaxed), "recording"));
+    stream_ = recording_stream_;
+    return true;
+  }
+  StatusOr<std::unique_ptr<DeviceRecording>> end_recording() override {
+    HONE_RETURN_IF_ERROR(enter());
+    stream_ = nullptr;
+    CuGraph graph = nullptr;
+    HONE_RETURN_IF_ERROR(check(cu_.end_capture(recording_stream_, &graph), "recording"));
+    CuGraphExec exec = nullptr;
+    const CuResult made = cu_.instantiate_graph(&exec, graph, 0);
+    cu_.destroy_graph(graph);
+    HONE_RETURN_IF_ERROR(check(made, "a graph of what was recorded"));
+    return std::make_unique<CudaRecording>(context_, exec);
+  }
+  Status do_replay(const DeviceRecording& recording) override {
+    HONE_RETURN_IF_ERROR(enter());
+    return check(cu_.launch_graph(static_cast<const CudaRecording&>(recording).graph(), nullptr), "launching a graph");
   }
 
   Status do_synchronize() override {
@@ -232,6 +273,7 @@ class CudaDevice final : public Device {
   std::shared_ptr<CudaCompiler> compiler_;
   BinaryCache cache_;
   CuEvent from_ = nullptr, to_ = nullptr;
+  CuStream stream_ = nullptr, recording_stream_ = nullptr;  ///< where commands go; the other is made when needed
 };
 
 }  // namespace

@@ -135,7 +135,7 @@ Status Device::synchronize() {
 
 StatusOr<double> Device::time_region(const std::function<Status()>& enqueue) {
   HONE_RETURN_IF_ERROR(lost_);
-  if (in_region_) return refused("a timed region within a timed region");
+  if (in_region_ || is_recording_) return refused("a timed region within another or a recording");
   HONE_RETURN_IF_ERROR(begin_region());
   in_region_ = true;
   launches_ = 0;
@@ -145,6 +145,32 @@ StatusOr<double> Device::time_region(const std::function<Status()>& enqueue) {
   HONE_RETURN_IF_ERROR(enqueued);
   if (launches_ == 0) return refused("a timed region in which nothing was launched");
   return seconds;
+}
+
+StatusOr<std::unique_ptr<DeviceRecording>> Device::record(const std::function<Status()>& enqueue) {
+  HONE_RETURN_IF_ERROR(lost_);
+  if (in_region_ || is_recording_) return refused("a recording within another or a timed region");
+  HONE_ASSIGN_OR_RETURN(const bool records, begin_recording());
+  if (!records) return nullptr;
+  is_recording_ = true;
+  launches_ = 0;
+  const Status enqueued = enqueue();
+  is_recording_ = false;
+  StatusOr<std::unique_ptr<DeviceRecording>> recording = end_recording();
+  HONE_RETURN_IF_ERROR(enqueued);
+  HONE_RETURN_IF_ERROR(recording.status());
+  if (launches_ == 0) return refused("a recording in which nothing was launched");
+  (*recording)->owner_ = this;
+  (*recording)->launches_ = launches_;
+  return recording;
+}
+
+Status Device::replay(const DeviceRecording& recording) {
+  HONE_RETURN_IF_ERROR(lost_);
+  if (recording.owner_ != this) return refused("the recording is another device's");
+  if (is_recording_) return refused("a recording within another");
+  launches_ += recording.launches_;
+  return do_replay(recording);
 }
 
 Status Device::flush_cache() {

@@ -100,6 +100,18 @@ struct BoundLaunch {
   LaunchShape shape;
 };
 
+/// Launches and copies that were recorded once; the host sends them again with one call. Must not outlive its device,
+/// nor what it launches.
+class DeviceRecording {
+ public:
+  virtual ~DeviceRecording() = default;
+
+ private:
+  friend class Device;
+  const Device* owner_ = nullptr;
+  int64_t launches_ = 0;
+};
+
 class DeviceProgram {
  public:
   virtual ~DeviceProgram() = default;
@@ -158,6 +170,12 @@ class Device {
   /// Starts a kernel whose parameters are pointers to `buffers`, in that order; does not wait. Everything that can be
   /// known to be too much for the device is refused before.
   Status launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers);
+  /// Records what `enqueue` launches and copies on the device, which runs nothing of it; `enqueue` gives the device no
+  /// other commands. Null where the driver records nothing. Recordings do not nest, and are made outside of timed
+  /// regions.
+  StatusOr<std::unique_ptr<DeviceRecording>> record(const std::function<Status()>& enqueue);
+  /// Starts what was recorded, as if it were launched again; does not wait.
+  Status replay(const DeviceRecording& recording);
   /// Waits for all commands; reports the errors of kernels.
   Status synchronize();
 
@@ -188,6 +206,11 @@ class Device {
   virtual StatusOr<std::unique_ptr<DeviceProgram>> do_load(const DeviceImage& image) = 0;
   virtual Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape,
                            std::span<DeviceBuffer* const> buffers) = 0;
+  /// False: this driver records nothing. Otherwise end_recording() follows, also when enqueuing failed; its result is
+  /// not used then.
+  virtual StatusOr<bool> begin_recording() { return false; }
+  virtual StatusOr<std::unique_ptr<DeviceRecording>> end_recording() { return nullptr; }
+  virtual Status do_replay(const DeviceRecording&) { return absl::UnimplementedError("nothing is recorded here"); }
   virtual Status do_synchronize() = 0;
   virtual Status begin_region() = 0;
   /// Seconds of the region that begin_region() opened. Also called when enqueuing failed; its result is not used then.
@@ -201,8 +224,8 @@ class Device {
   Status lost_;
   std::unique_ptr<DeviceBuffer> flush_;
   uint8_t flushed_ = 0;
-  bool in_region_ = false;
-  int64_t launches_ = 0;  ///< of the open region
+  bool in_region_ = false, is_recording_ = false;
+  int64_t launches_ = 0;  ///< of the open region or recording
 };
 
 struct DeviceOptions {

@@ -79,12 +79,10 @@ Status GpuModels::call_host(const BoundStep& step) {
   return absl::OkStatus();
 }
 
-Status GpuModels::launch(const Bound& bound) {
-  for (const BoundStep& step : bound.steps) {
-    if (step.host) {
-      HONE_RETURN_IF_ERROR(call_host(step));
-      continue;
-    }
+// Steps of the device.
+Status GpuModels::launch(const Bound& bound, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    const BoundStep& step = bound.steps[i];
     if (!step.launches) {
       HONE_RETURN_IF_ERROR(device_.copy(*step.arguments[0], *step.arguments[1], step.bytes));
       continue;
@@ -95,10 +93,39 @@ Status GpuModels::launch(const Bound& bound) {
   return absl::OkStatus();
 }
 
+// Null where the driver records nothing.
+StatusOr<DeviceRecording*> GpuModels::recording_of(Bound& bound, size_t begin, size_t end) {
+  if (const auto found = bound.recordings.find(begin); found != bound.recordings.end()) return found->second.get();
+  auto recorded = device_.record([&] { return launch(bound, begin, end); });
+  HONE_RETURN_IF_ERROR(device_.health());
+  return (bound.recordings[begin] = recorded.ok() ? *std::move(recorded) : nullptr).get();
+}
+
+// Where the buffers are kept, the second call records the device's steps, and from then on they are one command: a
+// launch costs the host as long as many a layer takes. The first call loads what is launched.
+Status GpuModels::run_steps(Bound& bound, bool is_kept) {
+  const bool records = is_kept && bound.calls++ > 0;
+  for (size_t begin = 0; begin < bound.steps.size();) {
+    if (bound.steps[begin].host) {
+      HONE_RETURN_IF_ERROR(call_host(bound.steps[begin++]));
+      continue;
+    }
+    size_t end = begin;
+    while (end < bound.steps.size() && !bound.steps[end].host) ++end;
+    DeviceRecording* recording = nullptr;
+    if (records) {
+      HONE_ASSIGN_OR_RETURN(recording, recording_of(bound, begin, end));
+    }
+    HONE_RETURN_IF_ERROR(recording ? device_.replay(*recording) : launch(bound, begin, end));
+    begin = end;
+  }
+  return absl::OkStatus();
+}
+
 Status GpuModels::run(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena) {
   Bound bound;
   HONE_RETURN_IF_ERROR(bind(model, tensors, arena, &bound));
-  return launch(bound);
+  return run_steps(bound, false);
 }
 
 StatusOr<GpuModels::Bound*> GpuModels::own_buffers(const HoneGpuModel& model) {
@@ -124,7 +151,7 @@ Status GpuModels::run_plain(const HoneGpuModel& model, const DLTensor* const* ar
   for (int64_t i = 0; i < model.head.param_count; ++i)
     if (const HoneGpuParam& p = model.head.params[i]; !p.is_output)
       HONE_RETURN_IF_ERROR(device_.write(*bound->own[static_cast<size_t>(i)], data_of(*args[i]), bytes_of(p)));
-  HONE_RETURN_IF_ERROR(launch(*bound));
+  HONE_RETURN_IF_ERROR(run_steps(*bound, true));
   HONE_RETURN_IF_ERROR(device_.synchronize());
   for (int64_t i = 0; i < model.head.param_count; ++i)
     if (const HoneGpuParam& p = model.head.params[i]; p.is_output)

@@ -47,13 +47,17 @@ class GpuModels {
     std::vector<std::unique_ptr<DeviceBuffer>> own;  ///< tensors and arena of run_plain()
     std::map<std::tuple<DeviceBuffer*, int64_t, int64_t>, std::unique_ptr<DeviceBuffer>> parts;
     std::vector<BoundStep> steps;
+    int64_t calls = 0;
+    std::map<size_t, std::unique_ptr<DeviceRecording>> recordings;  ///< of the device's steps from that one on
   };
 
   StatusOr<DeviceBuffer*> weights_of(const HoneGpuModel& model);
   StatusOr<DeviceBuffer*> place(const HoneGpuPlace& p, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena,
                                 DeviceBuffer* weights, Bound* bound);
   Status bind(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena, Bound* bound);
-  Status launch(const Bound& bound);
+  Status launch(const Bound& bound, size_t begin, size_t end);
+  Status run_steps(Bound& bound, bool is_kept);
+  StatusOr<DeviceRecording*> recording_of(Bound& bound, size_t begin, size_t end);
   Status call_host(const BoundStep& step);
   StatusOr<Bound*> own_buffers(const HoneGpuModel& model);
 

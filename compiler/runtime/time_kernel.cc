@@ -6,6 +6,7 @@
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/buffer.h"
 #include "compiler/runtime/device.h"
+#include "compiler/runtime/repeated_launch.h"
 
 namespace hone {
 namespace {
@@ -107,13 +108,11 @@ StatusOr<TimeResult> time_kernel(const std::function<int32_t()>& call, const Tim
 }
 
 StatusOr<TimeResult> time_on_device(Device& device, const std::function<Status()>& launch, const TimeOptions& options) {
+  RepeatedLaunch repeated(device, launch);
   return time_calls(
       [&](int64_t calls) -> StatusOr<double> {
         if (options.flush_bytes > 0) HONE_RETURN_IF_ERROR(device.flush_cache());
-        return device.time_region([&]() -> Status {
-          for (int64_t i = 0; i < calls; ++i) HONE_RETURN_IF_ERROR(launch());
-          return absl::OkStatus();
-        });
+        return repeated.seconds(calls);
       },
       options);
 }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <memory>
 
 namespace {
 
@@ -17,6 +19,11 @@ struct Function {
 };
 struct Event {
   double ms = -1;
+};
+// Work that a stream records instead of doing it.
+using Graph = std::vector<std::function<int()>>;
+struct Stream {
+  std::unique_ptr<Graph> recording;
 };
 constexpr const char* kKernels[] = {"scale", "crash", "wide"};
 
@@ -33,6 +40,13 @@ int called(const std::string& name, const std::string& arguments = "") {
   if (state->broken) return state->broken;
   const auto failure = state->failures.find(name);
   return failure == state->failures.end() ? 0 : failure->second;
+}
+
+// A null stream, the default one, records nothing; the others do nothing else.
+int do_or_record(void* stream, std::function<int()> work) {
+  if (!stream) return work();
+  if (!static_cast<Stream*>(stream)->recording) return 1;
+  return static_cast<Stream*>(stream)->recording->push_back(std::move(work)), 0;
 }
 
 int waited(int code) {
@@ -136,9 +150,9 @@ EXPORT int cuMemcpyDtoH_v2(void* to, unsigned long long from, size_t bytes) {
   return code ? code : (std::memcpy(to, reinterpret_cast<void*>(from), bytes), 0);
 }
 EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void* stream) {
-  const int code = called("cuMemcpyDtoD", std::to_string(bytes));
-  if (code || stream) return code ? code : 1;
-  return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), 0;
+  if (const int code = called("cuMemcpyDtoD", std::to_string(bytes))) return code;
+  return do_or_record(
+      stream, [=] { return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), 0; });
 }
 EXPORT int cuMemsetD8_v2(unsigned long long to, unsigned char byte, size_t bytes) {
   const int code = called("cuMemsetD8", std::to_string(byte) + " " + std::to_string(bytes));
@@ -151,25 +165,50 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
   if (const int code = called("cuLaunchKernel", f.name + " " + std::to_string(gx) + "x" + std::to_string(bx) + " " +
                                                     std::to_string(dynamic)))
     return code;
-  if (gy != 1 || gz != 1 || by != 1 || bz != 1 || stream || extra ||
+  if (gy != 1 || gz != 1 || by != 1 || bz != 1 || extra ||
       static_cast<int>(dynamic) + 1024 > std::max(f.max_dynamic + 1024, 48 << 10))
     return 1;
-  state->now_ms += state->kernel_ms;
-  if (f.name == "crash") state->pending = 700;
-  if (f.name == "add" && gx == kCrashingBlocks) return state->pending = 700, 0;
-  if (f.name == "add") {
-    const auto buffer = [&](int i) {
-      return reinterpret_cast<float*>(*static_cast<unsigned long long*>(parameters[i]));
-    };
-    for (unsigned i = 0; i < gx * bx; ++i) buffer(2)[i] = buffer(0)[i] + buffer(1)[i];
-  }
-  if (f.name == "scale") {
-    const auto* in = reinterpret_cast<const float*>(*static_cast<unsigned long long*>(parameters[0]));
-    auto* out = reinterpret_cast<float*>(*static_cast<unsigned long long*>(parameters[1]));
-    for (unsigned i = 0; i < gx * bx; ++i) out[i] = 2 * in[i];
-  }
+  std::vector<float*> buffers;
+  for (int i = 0; i < (f.name == "add" ? 3 : f.name == "scale" ? 2 : 0); ++i)
+    buffers.push_back(reinterpret_cast<float*>(*static_cast<unsigned long long*>(parameters[i])));
+  return do_or_record(stream, [=, name = f.name] {
+    state->now_ms += state->kernel_ms;
+    if (name == "crash" || (name == "add" && gx == kCrashingBlocks)) return state->pending = 700, 0;
+    for (unsigned i = 0; i < gx * bx; ++i) {
+      if (name == "add") buffers[2][i] = buffers[0][i] + buffers[1][i];
+      if (name == "scale") buffers[1][i] = 2 * buffers[0][i];
+    }
+    return 0;
+  });
+}
+
+EXPORT int cuStreamCreate(void** stream, unsigned flags) {
+  if (const int code = called("cuStreamCreate", std::to_string(flags))) return code;
+  return *stream = new Stream(), ++state->streams, 0;
+}
+EXPORT int cuStreamDestroy_v2(void* stream) { return delete static_cast<Stream*>(stream), --state->streams, 0; }
+EXPORT int cuStreamBeginCapture_v2(void* stream, int mode) {
+  if (const int code = called("cuStreamBeginCapture", std::to_string(mode))) return code;
+  if (!stream) return 900;
+  return static_cast<Stream*>(stream)->recording = std::make_unique<Graph>(), 0;
+}
+EXPORT int cuStreamEndCapture(void* stream, void** graph) {
+  const int code = called("cuStreamEndCapture");
+  std::unique_ptr<Graph> recorded = std::move(static_cast<Stream*>(stream)->recording);
+  return code ? code : (*graph = recorded.release(), ++state->graphs, 0);
+}
+EXPORT int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
+  if (const int code = called("cuGraphInstantiate", std::to_string(static_cast<Graph*>(graph)->size()))) return code;
+  return *exec = new Graph(*static_cast<Graph*>(graph)), ++state->graphs, 0;
+}
+EXPORT int cuGraphLaunch(void* exec, void*) {
+  if (const int code = called("cuGraphLaunch")) return code;
+  for (const auto& work : *static_cast<Graph*>(exec))
+    if (const int code = work()) return code;
   return 0;
 }
+EXPORT int cuGraphExecDestroy(void* exec) { return delete static_cast<Graph*>(exec), --state->graphs, 0; }
+EXPORT int cuGraphDestroy(void* graph) { return delete static_cast<Graph*>(graph), --state->graphs, 0; }
 
 EXPORT int cuEventCreate(void** event, unsigned flags) {
   if (const int code = called("cuEventCreate", std::to_string(flags))) return code;

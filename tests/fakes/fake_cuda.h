@@ -22,9 +22,9 @@ struct FakeCuda {
   double kernel_ms = 0.25;              ///< each launch takes so long by the events' clock
 
   std::vector<std::string> calls;  ///< "cuMemAlloc 64", in order; those that only ask are left out
-  int contexts = 0, modules = 0, buffers = 0, events = 0;  ///< alive
-  int broken = 0;                                          ///< what a crashed kernel makes every call answer
-  int pending = 0;                                         ///< the same before anyone waited
+  int contexts = 0, modules = 0, buffers = 0, events = 0, streams = 0, graphs = 0;  ///< alive
+  int broken = 0;   ///< what a crashed kernel makes every call answer
+  int pending = 0;  ///< the same before anyone waited
   double now_ms = 0;
 };
 

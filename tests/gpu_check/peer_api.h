@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/runtime/cuda_api.h"
 
 namespace hone::gpu_check {
 
@@ -29,6 +30,7 @@ struct CudnnFound {
 #define HONE_CUBLAS_FUNCTIONS(F)                                                                                    \
   F(create, cublasCreate_v2, CublasHandle* handle)                                                                  \
   F(version, cublasGetVersion_v2, CublasHandle handle, int* version)                                                \
+  F(set_stream, cublasSetStream_v2, CublasHandle handle, CuStream stream)                                           \
   F(gemm, cublasGemmStridedBatchedEx, CublasHandle handle, int transpose_a, int transpose_b, int m, int n, int k,   \
     const void* alpha, const void* a, int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb,  \
     long long stride_b, const void* beta, void* c, int type_c, int ldc, long long stride_c, int count, int compute, \
@@ -36,6 +38,7 @@ struct CudnnFound {
 
 #define HONE_CUDNN_FUNCTIONS(F)                                                                                   \
   F(create, cudnnCreate, CudnnHandle* handle)                                                                     \
+  F(set_stream, cudnnSetStream, CudnnHandle handle, CuStream stream)                                              \
   F(create_tensor, cudnnCreateTensorDescriptor, CudnnTensor* tensor)                                              \
   F(set_tensor, cudnnSetTensor4dDescriptor, CudnnTensor tensor, int format, int type, int n, int c, int h, int w) \
   F(create_filter, cudnnCreateFilterDescriptor, CudnnFilter* filter)                                              \

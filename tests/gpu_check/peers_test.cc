@@ -27,6 +27,7 @@ TEST(PeerApi, IsCublassOwn) {
 #ifdef HONE_CUBLAS_H
   EXPECT_TRUE((SameCall<decltype(CublasApi::create), decltype(&::cublasCreate_v2)>::value));
   EXPECT_TRUE((SameCall<decltype(CublasApi::version), decltype(&::cublasGetVersion_v2)>::value));
+  EXPECT_TRUE((SameCall<decltype(CublasApi::set_stream), decltype(&::cublasSetStream_v2)>::value));
   // The header has two of this name: this is the one that is exported.
   using Gemm =
       cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*, const void*,

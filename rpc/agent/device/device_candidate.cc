@@ -53,7 +53,7 @@ CandidateFailure failure_of(const Status& status, const std::string& what) {
 }
 
 DeviceCandidate::DeviceCandidate(Device& device, const CheckRequest& request, const std::vector<DeviceBuffer*>& inputs)
-    : device_(device), info_(request.info) {
+    : device_(device), info_(request.info), repeated_(device, [this] { return launch(); }) {
   const StatusOr<DeviceCode> code = from_bytes<DeviceCode>(request.code);
   if (!code.ok()) throw CandidateFailure{ResultStatus::kBuildFailed, "the file holds no code for a device"};
   StatusOr<std::unique_ptr<DeviceProgram>> program =
@@ -88,16 +88,13 @@ CheckReply DeviceCandidate::check(const std::vector<Expected>& expected) {
   return reply;
 }
 
-Status DeviceCandidate::launch(int64_t calls) {
-  for (int64_t i = 0; i < calls; ++i)
-    for (const BoundLaunch& l : launches_) HONE_RETURN_IF_ERROR(device_.launch(*l.kernel, l.shape, arguments_));
+Status DeviceCandidate::launch() {
+  for (const BoundLaunch& l : launches_) HONE_RETURN_IF_ERROR(device_.launch(*l.kernel, l.shape, arguments_));
   return absl::OkStatus();
 }
 
 // Seconds of all calls together.
-double DeviceCandidate::timed(int64_t calls) {
-  return value_of(device_.time_region([&] { return launch(calls); }), "the kernel");
-}
+double DeviceCandidate::timed(int64_t calls) { return value_of(repeated_.seconds(calls), "the kernel"); }
 
 TimeReply DeviceCandidate::time(const TimeRequest& request) {
   TimeReply reply;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/runtime/device.h"
+#include "compiler/runtime/repeated_launch.h"
 #include "rpc/agent/pipe/device_protocol.h"
 #include "rpc/agent/run/output_check.h"
 
@@ -38,7 +39,7 @@ class DeviceCandidate final : public CheckedKernel {
   const void* output(size_t param) override;
 
  private:
-  Status launch(int64_t calls);
+  Status launch();
   double timed(int64_t calls);
   void check_margins();
   void check_repeatable();
@@ -51,6 +52,7 @@ class DeviceCandidate final : public CheckedKernel {
   std::vector<DeviceBuffer*> arguments_;
   std::vector<char> output_;                   ///< what output() returned
   std::map<size_t, std::vector<char>> first_;  ///< logical outputs of the checked call, until they are compared
+  RepeatedLaunch repeated_;
   double call_seconds_ = 0;
 };
 

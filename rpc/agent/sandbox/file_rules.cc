@@ -30,6 +30,7 @@ constexpr uint64_t kWriteRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS
                                   LANDLOCK_ACCESS_FS_REMOVE_DIR | kRefer | kTruncate;
 constexpr uint64_t kDeviceRights =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE | kIoctlDevice;
+constexpr uint64_t kRewriteRights = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
 // Rights on a file itself; the others are a folder's.
 constexpr uint64_t kFileRights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
                                  LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctlDevice;
@@ -42,14 +43,18 @@ uint64_t known_rights(int abi) {
   return rights;
 }
 
-void allow(int ruleset, const char* path, uint64_t rights) {
-  const int fd = open(path, O_PATH | O_CLOEXEC);
-  if (fd < 0) return;
+void allow(int ruleset, int fd, uint64_t rights) {
   struct stat info {};
   landlock_path_beneath_attr rule{};
   rule.allowed_access = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? rights : rights & kFileRights;
   rule.parent_fd = fd;
   syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
+void allow(int ruleset, const char* path, uint64_t rights) {
+  const int fd = open(path, O_PATH | O_CLOEXEC);
+  if (fd < 0) return;
+  allow(ruleset, fd, rights);
   close(fd);
 }
 
@@ -74,6 +79,8 @@ FileRules::FileRules(const SandboxProfile& profile, const std::string& scratch,
   for (const char* path : profile.reads) allow(fd_, path, kReadRights & attributes.files);
   for (const std::string& path : more_reads) allow(fd_, path.c_str(), kReadRights & attributes.files);
   for (const char* path : profile.devices) allow(fd_, path, kDeviceRights & attributes.files);
+  names_threads_ = profile.names_threads;
+  if (names_threads_ && profile.role == SandboxRole::kRunner) allow(fd_, "/proc", kRewriteRights & attributes.files);
   if (!scratch.empty())
     allow(fd_, scratch.c_str(), (profile.writes_scratch ? kWriteRights : kReadRights) & attributes.files);
 }
@@ -82,6 +89,15 @@ FileRules::~FileRules() {
   if (fd_ >= 0) close(fd_);
 }
 
-bool FileRules::apply() const { return fd_ >= 0 && syscall(SYS_landlock_restrict_self, fd_, 0) == 0; }
+bool FileRules::apply() const {
+  if (fd_ < 0) return false;
+  if (names_threads_) {
+    // The rule is for the folder that the kernel holds in memory, and lasts as long as somebody has it open: the
+    // descriptor is left so.
+    const int threads = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (threads >= 0) allow(fd_, threads, kRewriteRights & known_rights(landlock_abi()));
+  }
+  return syscall(SYS_landlock_restrict_self, fd_, 0) == 0;
+}
 
 }  // namespace hone::agent

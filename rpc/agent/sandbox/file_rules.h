@@ -20,7 +20,7 @@ class FileRules {
   /// Not available() when the kernel has no Landlock, or this program is instrumented by a sanitizer. `scratch`: a
   /// folder; empty: none. `more_reads`: files beside those of the profile.
   FileRules(const SandboxProfile& profile, const std::string& scratch, const std::vector<std::string>& more_reads = {});
-  FileRules(FileRules&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileRules(FileRules&& other) noexcept : fd_(std::exchange(other.fd_, -1)), names_threads_(other.names_threads_) {}
   ~FileRules();
 
   bool available() const { return fd_ >= 0; }
@@ -32,6 +32,7 @@ class FileRules {
 
  private:
   int fd_ = -1;
+  bool names_threads_ = false;
 };
 
 }  // namespace hone::agent

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -103,12 +104,36 @@ constexpr const char* kFiles[] = {
     "ftruncate", "fallocate", "pwrite64", "memfd_create", "dup",     "dup2",     "dup3",   "fsync",    "fdatasync",
     "fadvise64", "umask",     "fchmod",   "getuid",       "geteuid", "getgid",   "getegid"};
 constexpr const char* kChildren[] = {"wait4", "waitid", "kill", "socketpair", "close_range", "dup", "dup2", "dup3"};
-constexpr const char* kDevice[] = {
-    "ioctl",          "eventfd2",      "epoll_create1", "epoll_ctl",     "epoll_wait",
-    "epoll_pwait",    "pipe2",         "mlock",         "munlock",       "sched_getscheduler",
-    "sched_getparam", "get_mempolicy", "mbind",         "set_mempolicy", "shmget",
-    "shmat",          "shmdt",         "shmctl",        "getuid",        "geteuid",
-    "getgid",         "getegid"};
+// NVIDIA's driver, beside its ioctls: it asks for the range of priorities, makes the folder of its cache, and listens
+// on an abstract socket for processes it could share memory with (there are none in its network namespace). It goes on
+// without symbolic links in /dev and without a connection to the daemon that shares a GPU among processes (MPS).
+constexpr const char* kDevice[] = {"ioctl",
+                                   "eventfd2",
+                                   "epoll_create1",
+                                   "epoll_ctl",
+                                   "epoll_wait",
+                                   "epoll_pwait",
+                                   "pipe2",
+                                   "mlock",
+                                   "munlock",
+                                   "sched_getscheduler",
+                                   "sched_getparam",
+                                   "sched_get_priority_min",
+                                   "sched_get_priority_max",
+                                   "get_mempolicy",
+                                   "mbind",
+                                   "set_mempolicy",
+                                   "shmget",
+                                   "shmat",
+                                   "shmdt",
+                                   "shmctl",
+                                   "getuid",
+                                   "geteuid",
+                                   "getgid",
+                                   "getegid",
+                                   "mkdir",
+                                   "bind",
+                                   "listen"};
 
 constexpr const char* kPrograms[] = {"execve",
                                      "vfork",
@@ -188,7 +213,11 @@ void add_group(scmp_filter_ctx context, SyscallGroup group) {
       seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG));
       return;
     case SyscallGroup::kHostLock: seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(flock), 0); return;
-    case SyscallGroup::kDevice: return add_rules(context, SCMP_ACT_ALLOW, kDevice);
+    case SyscallGroup::kDevice:
+      // Sockets of this kind carry nothing before they are connected, which they cannot be.
+      seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(socket), 2, SCMP_A0(SCMP_CMP_EQ, AF_UNIX),
+                       SCMP_A1(SCMP_CMP_MASKED_EQ, 0xF, SOCK_SEQPACKET));
+      return add_rules(context, SCMP_ACT_ALLOW, kDevice);
     case SyscallGroup::kPrograms: return add_rules(context, SCMP_ACT_ALLOW, kPrograms);
   }
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -22,6 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -527,6 +530,70 @@ TEST(SandboxProfile, OfAGpuCanBePutOn) {
         return has(missing, "seccomp") || denied(socket(AF_INET, SOCK_STREAM, 0)) ? 0 : 3;
       }),
       0);
+}
+
+// What NVIDIA's driver was seen to do when it starts, in a process that the runner forked.
+TEST(SandboxProfile, OfAGpuLetsTheDriverStart) {
+  if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer";
+  const std::string scratch = ::testing::TempDir() + "hone-driver-" + std::to_string(getpid());
+  std::filesystem::create_directory(scratch);
+  EXPECT_EQ(in_child([&] {
+              std::vector<std::string> missing = enter_sandbox();
+              const PreparedSandbox candidate(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kCandidate), scratch);
+              confine(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kRunner), scratch, &missing);
+              return in_child([&] {
+                candidate.apply(&missing);
+                std::string own;
+                std::thread([&] {
+                  own = "/proc/self/task/" + std::to_string(syscall(SYS_gettid)) + "/comm";
+                  FILE* comm = std::fopen(own.c_str(), "w");
+                  if (!comm || std::fputs("driver", comm) < 0 || std::fclose(comm) != 0) own.clear();
+                }).join();
+                if (own.empty()) return 1;
+                if (sched_get_priority_max(SCHED_RR) < 0) return 2;
+                if (mkdir((scratch + "/.nv").c_str(), 0700) != 0) return 3;
+                const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+                sockaddr_un name{};
+                name.sun_family = AF_UNIX;
+                const std::string text = "cuda-uvmfd-" + std::to_string(getpid());
+                text.copy(name.sun_path + 1, text.size());
+                const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+                if (bind(fd, reinterpret_cast<sockaddr*>(&name), bytes) != 0 || listen(fd, 8) != 0) return 4;
+                return 0;
+              });
+            }),
+            0);
+  std::filesystem::remove_all(scratch);
+}
+
+// ... and no more than that.
+TEST(SandboxProfile, OfAGpuReachesNoOtherProcess) {
+  if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer";
+  EXPECT_EQ(in_child([] {
+              std::vector<std::string> missing = enter_sandbox();
+              const std::string other = "/proc/" + std::to_string(getpid());
+              const PreparedSandbox candidate(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kCandidate), "");
+              confine(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kRunner), "", &missing);
+              return in_child([&] {
+                candidate.apply(&missing);
+                if (!has(missing, "landlock")) {
+                  for (const std::string& file : {other + "/comm", other + "/oom_score_adj", other + "/mem",
+                                                  std::string("/proc/sys/kernel/core_pattern")})
+                    if (opens(file, O_WRONLY)) return 1;
+                }
+                if (has(missing, "seccomp")) return 0;
+                sockaddr_un name{};
+                name.sun_family = AF_UNIX;
+                std::string("/run/daemon").copy(name.sun_path, sizeof name.sun_path - 1);
+                if (!denied(connect(0, reinterpret_cast<sockaddr*>(&name), sizeof name))) return 2;
+                for (const int type : {SOCK_STREAM, SOCK_DGRAM})
+                  if (!denied(socket(AF_UNIX, type, 0))) return 3;
+                for (const int family : {AF_INET, AF_INET6, AF_NETLINK})
+                  if (!denied(socket(family, SOCK_SEQPACKET, 0))) return 4;
+                return denied(symlink("a", "/dev/char/b")) ? 0 : 5;
+              });
+            }),
+            0);
 }
 
 }  // namespace

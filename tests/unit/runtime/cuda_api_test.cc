@@ -17,6 +17,7 @@ TEST(CudaApi, IsTheDriversOwn) {
 #define HONE_CUDA_COMPARE(member, symbol, ...) \
   EXPECT_TRUE((SameCall<decltype(CudaApi::member), decltype(&::symbol)>::value)) << #symbol;
   HONE_CUDA_FUNCTIONS(HONE_CUDA_COMPARE)
+  HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_COMPARE)
 }
 
 // The functions that cuda.h maps to other symbols: our table maps them to the same ones.
@@ -33,6 +34,10 @@ TEST(CudaApi, NamesTheSymbolsThatTheHeaderNames) {
   EXPECT_STREQ(HONE_TEXT(cuEventDestroy), "cuEventDestroy_v2");
   EXPECT_STREQ(HONE_TEXT(cuLaunchKernel), "cuLaunchKernel");
   EXPECT_STREQ(HONE_TEXT(cuModuleLoadDataEx), "cuModuleLoadDataEx");
+  EXPECT_STREQ(HONE_TEXT(cuStreamDestroy), "cuStreamDestroy_v2");
+  EXPECT_STREQ(HONE_TEXT(cuStreamBeginCapture), "cuStreamBeginCapture_v2");
+  EXPECT_STREQ(HONE_TEXT(cuStreamEndCapture), "cuStreamEndCapture");
+  EXPECT_STREQ(HONE_TEXT(cuGraphLaunch), "cuGraphLaunch");
 }
 
 TEST(CudaApi, NumbersAreTheHeaders) {
@@ -50,6 +55,8 @@ TEST(CudaApi, NumbersAreTheHeaders) {
   EXPECT_EQ(kFunctionSharedBytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   EXPECT_EQ(kFunctionRegisters, CU_FUNC_ATTRIBUTE_NUM_REGS);
   EXPECT_EQ(kFunctionMaxDynamicShared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  EXPECT_EQ(kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
+  EXPECT_EQ(kCaptureModeRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_EQ(kJitErrorLog, CU_JIT_ERROR_LOG_BUFFER);
   EXPECT_EQ(kJitErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
   const std::pair<int, int> codes[] = {{0, CUDA_SUCCESS},

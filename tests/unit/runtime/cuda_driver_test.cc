@@ -175,6 +175,73 @@ TEST_F(CudaDriver, RepeatsLastAsLongAsAskedByTheDevicesClock) {
   EXPECT_EQ(time_on_device(*device, launch, {}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// A launch costs the host microseconds, so that shorter kernels are sent many at a time.
+TEST_F(CudaDriver, TimesShortKernelsByRecordings) {
+  fake_->kernel_ms = 0.002;
+  const auto device = open();
+  const auto program = device->load({.bytes = "fake wide"});
+  DeviceKernel* const kernel = *(*program)->kernel("wide");
+  const auto launch = [&] { return device->launch(*kernel, {.blocks = 1, .threads = 32}, {}); };
+  fake_->calls.clear();
+  const auto result = time_on_device(*device, launch, {.warmup = 1, .repeats = 2, .min_repeat_ms = 2});
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const double s : result->seconds) EXPECT_NEAR(s, 2e-6, 1e-12);
+  EXPECT_EQ(result->calls, 2 * 1000);
+  const auto count = [&](const char* call) { return std::count(fake_->calls.begin(), fake_->calls.end(), call); };
+  EXPECT_EQ(count("cuGraphInstantiate 64"), 1);
+  EXPECT_EQ(count("cuGraphLaunch"), 1 + 2 * (1000 / 64));
+  EXPECT_EQ(count("cuLaunchKernel wide 1x32 0"), 1 + 64 + 2 * (1000 % 64));
+  EXPECT_EQ(fake_->graphs, 0);
+
+  // Without graphs it launches all.
+  fake_->failures["cuStreamBeginCapture"] = 900;
+  fake_->calls.clear();
+  const auto launched = time_on_device(*device, launch, {.warmup = 1, .repeats = 2, .min_repeat_ms = 2});
+  ASSERT_TRUE(launched.ok()) << launched.status();
+  EXPECT_EQ(count("cuGraphLaunch"), 0);
+  EXPECT_EQ(count("cuLaunchKernel wide 1x32 0"), 1 + 2 * 1000);
+}
+
+TEST_F(CudaDriver, ReplaysWhatItRecorded) {
+  const auto device = open();
+  const auto program = device->load({.bytes = "fake scale crash"});
+  DeviceKernel *const scale = *(*program)->kernel("scale"), *const crash = *(*program)->kernel("crash");
+  const std::vector<float> values = {1, 2, 3, 4};
+  const auto a = *device->allocate(16), b = *device->allocate(16), c = *device->allocate(16);
+  ASSERT_TRUE(device->write(*a, values.data(), 16).ok());
+  DeviceBuffer* const buffers[] = {a.get(), b.get()};
+  const LaunchShape shape{.blocks = 1, .threads = 4};
+  {
+    const auto recording = device->record([&] {
+      HONE_RETURN_IF_ERROR(device->launch(*scale, shape, buffers));
+      return device->copy(*b, *c, 16);
+    });
+    ASSERT_TRUE(recording.ok()) << recording.status();
+    ASSERT_NE(*recording, nullptr);
+    std::vector<float> out(4);
+    ASSERT_TRUE(device->read(*c, out.data(), 16).ok());
+    EXPECT_THAT(out, ElementsAre(0, 0, 0, 0));  // recorded, not run
+    ASSERT_TRUE(device->replay(**recording).ok());
+    ASSERT_TRUE(device->read(*c, out.data(), 16).ok());
+    EXPECT_THAT(out, ElementsAre(2, 4, 6, 8));
+    EXPECT_EQ(fake_->graphs, 1);
+  }
+  EXPECT_EQ(fake_->graphs, 0);
+  // Refused: nothing to record, what cannot be launched, a recording within a recording or a region.
+  EXPECT_EQ(device->record([] { return absl::OkStatus(); }).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(device->record([&] { return device->launch(*scale, {.blocks = 1, .threads = 4096}, buffers); }).ok());
+  EXPECT_FALSE(device->record([&] { return device->record([] { return absl::OkStatus(); }).status(); }).ok());
+  EXPECT_FALSE(device->record([&] { return device->time_region([] { return absl::OkStatus(); }).status(); }).ok());
+  EXPECT_FALSE(device->time_region([&] { return device->record([] { return absl::OkStatus(); }).status(); }).ok());
+  EXPECT_EQ(fake_->graphs, 0);
+  // What dies in a replay is told as in a launch.
+  const auto dies = device->record([&] { return device->launch(*crash, shape, buffers); });
+  ASSERT_TRUE(dies.ok());
+  ASSERT_TRUE(device->replay(**dies).ok());
+  EXPECT_EQ(device->synchronize().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(device->replay(**dies).code(), absl::StatusCode::kOutOfRange);
+}
+
 TEST_F(CudaDriver, FlushesMoreThanTheCache) {
   const auto device = open();
   ASSERT_TRUE(device->flush_cache().ok());
