@@ -79,8 +79,10 @@ FileRules::FileRules(const SandboxProfile& profile, const std::string& scratch,
   for (const char* path : profile.reads) allow(fd_, path, kReadRights & attributes.files);
   for (const std::string& path : more_reads) allow(fd_, path.c_str(), kReadRights & attributes.files);
   for (const char* path : profile.devices) allow(fd_, path, kDeviceRights & attributes.files);
-  names_threads_ = profile.names_threads;
-  if (names_threads_ && profile.role == SandboxRole::kRunner) allow(fd_, "/proc", kRewriteRights & attributes.files);
+  if (profile.names_threads) {
+    thread_rights_ = kRewriteRights & attributes.files;
+    if (profile.role == SandboxRole::kRunner) allow(fd_, "/proc", thread_rights_);
+  }
   if (!scratch.empty())
     allow(fd_, scratch.c_str(), (profile.writes_scratch ? kWriteRights : kReadRights) & attributes.files);
 }
@@ -91,11 +93,11 @@ FileRules::~FileRules() {
 
 bool FileRules::apply() const {
   if (fd_ < 0) return false;
-  if (names_threads_) {
+  if (thread_rights_ != 0) {
     // The rule is for the folder that the kernel holds in memory, and lasts as long as somebody has it open: the
     // descriptor is left so.
     const int threads = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (threads >= 0) allow(fd_, threads, kRewriteRights & known_rights(landlock_abi()));
+    if (threads >= 0) allow(fd_, threads, thread_rights_);
   }
   return syscall(SYS_landlock_restrict_self, fd_, 0) == 0;
 }

@@ -1,6 +1,7 @@
 // Which files a process sees (Landlock): made once, applied by a system call in as many processes as needed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,7 @@ class FileRules {
   /// Not available() when the kernel has no Landlock, or this program is instrumented by a sanitizer. `scratch`: a
   /// folder; empty: none. `more_reads`: files beside those of the profile.
   FileRules(const SandboxProfile& profile, const std::string& scratch, const std::vector<std::string>& more_reads = {});
-  FileRules(FileRules&& other) noexcept : fd_(std::exchange(other.fd_, -1)), names_threads_(other.names_threads_) {}
+  FileRules(FileRules&& other) noexcept : fd_(std::exchange(other.fd_, -1)), thread_rights_(other.thread_rights_) {}
   ~FileRules();
 
   bool available() const { return fd_ >= 0; }
@@ -32,7 +33,7 @@ class FileRules {
 
  private:
   int fd_ = -1;
-  bool names_threads_ = false;
+  uint64_t thread_rights_ = 0;  ///< on the files of the process's own threads in /proc
 };
 
 }  // namespace hone::agent

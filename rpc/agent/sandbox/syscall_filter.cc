@@ -103,7 +103,8 @@ constexpr const char* kFiles[] = {
     "open",      "openat",    "openat2",  "creat",        "unlink",  "unlinkat", "rename", "renameat", "renameat2",
     "ftruncate", "fallocate", "pwrite64", "memfd_create", "dup",     "dup2",     "dup3",   "fsync",    "fdatasync",
     "fadvise64", "umask",     "fchmod",   "getuid",       "geteuid", "getgid",   "getegid"};
-constexpr const char* kChildren[] = {"wait4", "waitid", "kill", "socketpair", "close_range", "dup", "dup2", "dup3"};
+constexpr const char* kChildren[] = {"wait4", "waitid", "kill", "socketpair",       "close_range",
+                                     "dup",   "dup2",   "dup3", "landlock_add_rule"};
 // NVIDIA's driver, beside its ioctls: it asks for the range of priorities, makes the folder of its cache, and listens
 // on an abstract socket for processes it could share memory with (there are none in its network namespace). It goes on
 // without symbolic links in /dev and without a connection to the daemon that shares a GPU among processes (MPS).

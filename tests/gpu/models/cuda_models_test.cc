@@ -37,12 +37,15 @@ TEST_F(OverTheDriver, LayersAreLaunches) {
     // The pass that would make one layer of them is not run: each is a launch.
     LoadedModel model(built_for(g, Target::parse("cuda -arch=sm_90"), "cuda_adds", &one_each), "cuda_adds", 1, 0,
                       device.get());
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int turn = 0; turn < 4; ++turn) {
       fake->calls.clear();
       const std::vector<TensorData> got = model.run(inputs);
       for (size_t o = 0; o < got.size(); ++o) EXPECT_EQ(difference(got[o], wanted[o]).largest, 0) << o;
-      EXPECT_THAT(fake->calls, Contains("cuLaunchKernel add 8x32 0").Times(3));
-      EXPECT_THAT(fake->calls, Contains("cuMemcpyDtoD 1024").Times(1)) << "the input that is an output";
+      // The second call records them, and from then on they are one command.
+      EXPECT_THAT(fake->calls, Contains("cuLaunchKernel add 8x32 0").Times(turn < 2 ? 3 : 0));
+      EXPECT_THAT(fake->calls, Contains("cuMemcpyDtoD 1024").Times(turn < 2 ? 1 : 0)) << "the input that is an output";
+      EXPECT_THAT(fake->calls, Contains("cuGraphInstantiate 4").Times(turn == 1 ? 1 : 0));
+      EXPECT_THAT(fake->calls, Contains("cuGraphLaunch").Times(turn == 0 ? 0 : 1));
       EXPECT_THAT(fake->calls, Contains("cuCtxSynchronize").Times(1)) << "one wait, at the end";
       EXPECT_THAT(fake->calls, Contains("cuMemcpyHtoD 2048").Times(turn == 0 ? 1 : 0)) << "weights are copied once";
       EXPECT_THAT(fake->calls, Contains(HasSubstr("cuModuleLoad")).Times(turn == 0 ? 1 : 0)) << "equal layers are one";
@@ -52,6 +55,7 @@ TEST_F(OverTheDriver, LayersAreLaunches) {
   }
   EXPECT_EQ(fake->buffers, 0);
   EXPECT_EQ(fake->modules, 0);
+  EXPECT_EQ(fake->graphs, 0);
 }
 
 // A layer in C between two launches: waits, copies its inputs to the host and its output back.
@@ -71,10 +75,12 @@ output "c" %c f32[256]
     EXPECT_THAT(built.json, HasSubstr(R"("source":"host","copied":{"to_host":1025,"to_device":1024})"));
     LoadedModel model(built, "cuda_host", 1, 0, device.get());
     const auto wanted = interpret(g, inputs, &evaluate);
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int turn = 0; turn < 3; ++turn) {
       fake->calls.clear();
       EXPECT_EQ(difference(model.run(inputs)[0], wanted[0]).largest, 0);
-      EXPECT_THAT(fake->calls, Contains("cuLaunchKernel add 8x32 0").Times(2));
+      EXPECT_THAT(fake->calls, Contains("cuLaunchKernel add 8x32 0").Times(turn < 2 ? 2 : 0));
+      EXPECT_THAT(fake->calls, Contains("cuGraphLaunch").Times(turn == 0 ? 0 : 2))
+          << "before the host's step and behind";
       EXPECT_THAT(fake->calls, Contains("cuCtxSynchronize").Times(2)) << "in front of the host's step, and at the end";
       EXPECT_THAT(fake->calls, Contains("cuMemcpyDtoH 1024").Times(2)) << "to the host, and the output";
       EXPECT_THAT(fake->calls, Contains("cuMemcpyHtoD 1024").Times(2)) << "the input, and back from the host";

@@ -111,6 +111,33 @@ TEST_F(CudaGpu, SumsInSharedMemoryBetweenBarriers) {
   }
 }
 
+TEST_F(CudaGpu, ReplaysWhatItRecorded) {
+  const auto device = open();
+  const auto program = compile(*device);
+  if (!program) GTEST_SKIP() << "no NVRTC for " << device->info().arch;
+  std::vector<float> in(64 * 64, 1.0f);
+  const auto a = buffer_of(*device, in), b = buffer_of(*device, std::vector<float>(64, -1.0f)),
+             c = buffer_of(*device, std::vector<float>(64, -1.0f));
+  DeviceKernel* const kernel = *program->kernel("block_sums");
+  const auto enqueue = [&] {
+    DeviceBuffer *const first[] = {a.get(), b.get()}, *const second[] = {b.get(), c.get()};
+    HONE_RETURN_IF_ERROR(device->launch(*kernel, {.blocks = 64, .threads = 64}, first));
+    HONE_RETURN_IF_ERROR(device->launch(*kernel, {.blocks = 1, .threads = 64}, second));
+    return device->copy(*c, *a, 4);
+  };
+  ASSERT_TRUE(enqueue().ok());
+  EXPECT_EQ(values_of<float>(*device, *c)[0], 64 * 64);
+  const auto recording = device->record(enqueue);
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  if (!*recording) GTEST_SKIP() << "the driver is older than CUDA 11.4";
+  EXPECT_EQ(values_of<float>(*device, *c)[0], 64 * 64);
+  // The sum's copy is in the input of the next: n + 4095 each time.
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(device->replay(**recording).ok());
+    EXPECT_EQ(values_of<float>(*device, *c)[0], 64 * 64 + i * 4095);
+  }
+}
+
 TEST_F(CudaGpu, GivesMoreSharedMemoryThanAKernelMayDeclare) {
   const auto device = open();
   if (device->info().max_local_bytes < 65536 + 128)
