@@ -20,6 +20,7 @@ struct Placement {
   std::vector<Expr> min;
   TreeNode* home = nullptr;  ///< where it is allocated: `scope`, or around it when it is a double buffer
   Expr turn;                 ///< part of a double buffer that an iteration of `scope` reads; null for a plain buffer
+  int64_t ahead = 0;         ///< ... and how many iterations later the part is read that it fills
 };
 
 bool touches(const Block& b, const Buffer& buffer) { return b.out.same_as(buffer) || reads(b, buffer); }
@@ -133,10 +134,12 @@ class BlockLowering {
         const Region region = region_of(accesses_below(scope, b.out, true), scope, b.out);
         std::vector<int64_t> extent = region.extent;
         align(b, &extent);
-        if (b.double_buffer && can_fill_ahead(b, scope)) {
+        if (b.parts > 1 && can_fill_ahead(b, scope)) {
+          const int64_t parts = std::min(b.parts, scope->extent);
           p.home = scope->parent;
-          p.turn = floor_mod(Expr(scope->var), 2);
-          extent.insert(extent.begin(), 2);
+          p.ahead = parts - 1;
+          p.turn = floor_mod(Expr(scope->var), parts);
+          extent.insert(extent.begin(), parts);
         }
         p.to = make_buffer(b.out->name, b.out->dtype, extent, b.out->scope);
         p.min = region.min;
@@ -169,35 +172,44 @@ class BlockLowering {
       }
   }
 
-  // Whether `child` fills the part of a double buffer that the next iteration of `loop`, directly around it, reads.
-  bool fills_ahead(const TreeNode* child, const TreeNode* loop) const {
+  // How many iterations of `loop`, directly around `child`, ahead of its reader it fills a part of a double buffer; 0:
+  // it fills none.
+  int64_t filled_ahead(const TreeNode* child, const TreeNode* loop) const {
     while (child->is_loop() && child->children.size() == 1) child = child->children[0].get();
-    if (!child->is_block() || !child->block->double_buffer) return false;
-    return std::any_of(placements_.begin(), placements_.end(), [&](const Placement& p) {
-      return p.from.same_as(child->block->out) && p.turn && p.scope == loop;
-    });
+    if (!child->is_block() || child->block->parts == 1) return 0;
+    for (const Placement& p : placements_)
+      if (p.from.same_as(child->block->out) && p.scope == loop) return p.ahead;
+    return 0;
   }
   bool fills_ahead(const TreeNode* loop) const {
     return loop->is_loop() && loop->extent > 1 &&
            std::any_of(loop->children.begin(), loop->children.end(),
-                       [&](const auto& c) { return fills_ahead(c.get(), loop); });
+                       [&](const auto& c) { return filled_ahead(c.get(), loop) > 0; });
   }
 
-  // A loop in which each iteration first fills the double buffer for the next one, then computes.
+  // A loop in which each iteration first fills double buffers for iterations to come, then computes.
   Stmt lower_filling_ahead(TreeNode* loop) {
     facts_.push_range(loop->var.get(), 0, loop->extent - 1);
-    std::vector<Stmt> fills, rest;
-    for (const auto& child : loop->children)
-      (fills_ahead(child.get(), loop) ? fills : rest).push_back(lower(child.get()));
+    std::map<int64_t, std::vector<Stmt>> fills;  // by how far ahead
+    std::vector<Stmt> rest;
+    for (const auto& child : loop->children) {
+      const int64_t ahead = filled_ahead(child.get(), loop);
+      (ahead > 0 ? fills[ahead] : rest).push_back(lower(child.get()));
+    }
     Stmt body = make_seq(std::move(rest));
     facts_.pop_range();
     for (auto p = placements_.rbegin(); p != placements_.rend(); ++p)
       if (p->home == loop) body = make_allocate(p->to, -1, body);
-    const Stmt fill = make_seq(std::move(fills));
-    const Expr next = Expr(loop->var) + 1;
-    body = make_seq({make_if(lt(next, loop->extent), clone_with(fill, loop->var, next)), body});
-    return make_seq({clone_with(fill, loop->var, make_int(0)),
-                     make_for(loop->var, make_int(0), make_int(loop->extent), loop->loop, body)});
+    std::vector<Stmt> first, each;
+    for (auto& [ahead, stmts] : fills) {
+      const Stmt fill = make_seq(std::move(stmts));
+      const Expr later = Expr(loop->var) + ahead;
+      each.push_back(make_if(lt(later, loop->extent), clone_with(fill, loop->var, later)));
+      for (int64_t i = 0; i < ahead; ++i) first.push_back(clone_with(fill, loop->var, make_int(i)));
+    }
+    each.push_back(body);
+    first.push_back(make_for(loop->var, make_int(0), make_int(loop->extent), loop->loop, make_seq(std::move(each))));
+    return make_seq(std::move(first));
   }
 
   Stmt lower(TreeNode* node) {

@@ -37,7 +37,7 @@ void Schedule::replay(const std::vector<Step>& steps) {
       case Primitive::kStorageAlign:
         storage_align(block(0), static_cast<int>(s.args.at(1)), s.args.at(2), s.args.at(3));
         break;
-      case Primitive::kDoubleBuffer: double_buffer(block(0)); break;
+      case Primitive::kDoubleBuffer: double_buffer(block(0), s.args.size() > 1 ? s.args[1] : 2); break;
       case Primitive::kSplitParts: split_parts(loop(0), s.args.at(1)); break;
       case Primitive::kReverseComputeAt: reverse_compute_at(block(0), loop(1)); break;
       case Primitive::kReverseComputeInline: reverse_compute_inline(block(0)); break;

@@ -182,10 +182,11 @@ class Schedule {
   /// memory. Requires an intermediate, 0 <= dimension < rank - 1, 1 <= factor <= 4096 and 0 <= offset < factor.
   void storage_align(BlockRef block, int dimension, int64_t factor, int64_t offset);
   /// for k: { A = f(k);  S(A) }  ->  A[0] = f(0);  for k: { if (k + 1 < n) A[(k + 1) % 2] = f(k + 1);  S(A[k % 2]) }
-  /// Each iteration fills the buffer that the next one reads. Requires that `block` stands directly in a serial loop
-  /// without prefetch that runs more than once, that only this loop touches its buffer, and that `block` reads nothing
-  /// computed in the same iteration. Refuses outputs and reductions.
-  void double_buffer(BlockRef block);
+  /// Each iteration fills the buffer that the next one reads; of `parts` buffers, the one that is read `parts` - 1
+  /// iterations later, so that more copies are under way. Requires that `block` stands directly in a serial loop
+  /// without prefetch that runs more than once, that only this loop touches its buffer, that `block` reads nothing
+  /// computed in the same iteration, and 2 <= parts <= 8. Refuses outputs and reductions.
+  void double_buffer(BlockRef block, int64_t parts = 2);
   /// kernel(W): { U = f(W);  V = h(W);  C = g(U, V) }
   ///   ->  prepack(W): { U = f(W);  V = h(W) };  kernel(U, V): C = g(U, V)
   /// Computes stages ahead of the kernel, once: their nests, with the stages computed inside, leave the program, so

@@ -43,9 +43,9 @@ struct Block {
     int dimension = 0;
     int64_t factor = 0, offset = 0;
   } alignment;
-  /// A double buffer: while one iteration of the loop around reads one part, the other is filled for the next
-  /// iteration.
-  bool double_buffer = false;
+  /// Of the block's buffer, where it is a double buffer: while an iteration of the loop around reads one part, another
+  /// is filled for an iteration to come.
+  int64_t parts = 1;
   /// Inlined unless it is computed somewhere (TensorNode::is_inlined).
   bool is_inlined = false;
   bool fused_step = false;  ///< for a sum of products: a step is fma(a, b, sum), rounded once (after tensorize)

@@ -64,6 +64,9 @@ TEST_F(Errors, DoubleBufferStandsInALoopAndCopies) {
             "double_buffer: stage 'c_cache' does not stand in a serial loop that runs more than once; compute_at comes "
             "first");
   s.compute_at(copy, s.loops(d)[0]);
+  for (const int64_t parts : {int64_t{1}, int64_t{9}, std::numeric_limits<int64_t>::max()})
+    EXPECT_EQ(refusal(s, [&] { s.double_buffer(copy, parts); }),
+              "double_buffer: stage 'c_cache': " + std::to_string(parts) + " parts: not 2 to 8");
   s.double_buffer(copy);
   EXPECT_EQ(refusal(s, [&] { s.double_buffer(copy); }), "double_buffer: stage 'c_cache' has two buffers already");
 }

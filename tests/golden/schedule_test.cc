@@ -261,6 +261,17 @@ TEST(DoubleBuffer, FillsOneHalfWhileTheOtherIsRead) {
             "6 + 6]\n      }\n    }\n"
             "    for j in 0..6 {\n      d[j + i * 6] = a_cache[j + floormod(i, 2) * 6] * s32(3)\n    }\n  }\n}\n");
 }
+TEST(DoubleBuffer, OfMorePartsIsFilledFartherAhead) {
+  EXPECT_EQ(
+      staged_rows([](Schedule& s, BlockRef copy) { s.double_buffer(copy, 3); }),
+      "alloc a_cache: s32[18] shared {\n  for i1 in 0..6 {\n    a_cache[i1] = a[i1]\n  }\n  for i1_1 in 0..6 {\n"
+      "    a_cache[i1_1 + 6] = a[i1_1 + 6]\n  }\n  for i in 0..4 {\n    if (i + 2 < 4) {\n"
+      "      for i1_2 in 0..6 {\n        a_cache[i1_2 + floormod(i + 2, 3) * 6] = a[i1_2 + i * 6 + 12]\n      }\n"
+      "    }\n    for j in 0..6 {\n      d[j + i * 6] = a_cache[j + floormod(i, 3) * 6] * s32(3)\n    }\n  }\n}\n");
+  // No more parts than iterations.
+  EXPECT_EQ(staged_rows([](Schedule& s, BlockRef copy) { s.double_buffer(copy, 8); }),
+            staged_rows([](Schedule& s, BlockRef copy) { s.double_buffer(copy, 4); }));
+}
 TEST(StorageAlign, PutsRowsFartherApart) {
   EXPECT_THAT(staged_rows([](Schedule& s, BlockRef copy) { s.storage_align(copy, 0, 8, 3); }),
               testing::HasSubstr("alloc a_cache: s32[11] shared"));

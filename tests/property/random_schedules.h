@@ -114,7 +114,7 @@ inline void random_step(Schedule& s, std::mt19937& rng) {
                       static_cast<int64_t>(rng() % 4));
       break;
     case 27:
-    case 28: s.double_buffer(b); break;
+    case 28: s.double_buffer(b, 2 + static_cast<int64_t>(rng() % 4)); break;
   }
 }
 

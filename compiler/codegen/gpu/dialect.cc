@@ -109,11 +109,15 @@ constexpr std::string_view kCudaCopies = R"(#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async." how ".shared.global [%0], [%1], " #bytes ";" : : "r"((u32)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)) : "memory"); \
   }
 HONE_FUNCTION void await_copies() { asm volatile("cp.async.wait_all;" : : : "memory"); }
+HONE_FUNCTION void commit_copies() { asm volatile("cp.async.commit_group;" : : : "memory"); }
+template <int groups> HONE_FUNCTION void await_copies_but() { asm volatile("cp.async.wait_group %0;" : : "n"(groups) : "memory"); }
 #else
 #define HONE_COPY(bytes, type, how) \
   HONE_FUNCTION void copy_##bytes##_where(bool all, void* to, const void* from) { type v = {}; if (all) v = *(const type*)from; *(type*)to = v; } \
   HONE_FUNCTION void copy_##bytes(void* to, const void* from) { *(type*)to = *(const type*)from; }
 HONE_FUNCTION void await_copies() {}
+HONE_FUNCTION void commit_copies() {}
+template <int groups> HONE_FUNCTION void await_copies_but() {}
 #endif
 HONE_COPY(4, i32, "ca")
 HONE_COPY(8, i32x2, "ca")

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "compiler/arith/bounds.h"
 #include "compiler/arith/simplify.h"
@@ -19,7 +20,9 @@ namespace hone {
 namespace {
 
 constexpr int64_t kSharedAlignment = 16;
-constexpr std::string_view kAwaitCopies = "await_copies();";
+// Of asynchronous copies: lines that are dropped again where a kernel makes none.
+constexpr std::string_view kAwaitCopies = "await_copies();", kCommitCopies = "commit_copies();",
+                           kAwaitEarlierCopies = "await_copies_but";
 
 // One instruction moves at most four f32.
 constexpr int kVectorBits = 128;
@@ -150,7 +153,8 @@ class KernelWriter {
       }
       case StmtKind::kStore: return store(as<Store>(s));
       case StmtKind::kBarrier:
-        if (copies_ahead()) line(std::string(kAwaitCopies));
+        if (copies_ahead())
+          line(under_way_ > 0 ? fmt::format("{}<{}>();", kAwaitEarlierCopies, under_way_) : std::string(kAwaitCopies));
         return line(std::string(words_.barrier));
       case StmtKind::kPrefetch: return;
     }
@@ -160,8 +164,33 @@ class KernelWriter {
     if (op->loop == LoopKind::kWarp && warp_sum(op)) return;
     if (tensor_nest(op)) return;
     if (op->loop == LoopKind::kWarp) return statement(plain_warp_loops(Stmt(op)));
+    const auto pipeline = std::find_if(kernel_.pipelines.begin(), kernel_.pipelines.end(),
+                                       [&](const GpuPipeline& p) { return p.var == op->var.get(); });
+    if (copies_ahead() && pipeline != kernel_.pipelines.end()) return pipelined_loop(op, pipeline->ahead);
+    const int64_t around = std::exchange(under_way_, 0);
     open_loop(op);
     statement(op->body);
+    close_loop(op);
+    under_way_ = around;
+  }
+
+  // Copies are committed as groups, one an iteration: what was copied in front of the loop is the first group, and with
+  // empty ones behind it the same number of groups may be under way from the first iteration on.
+  void pipelined_loop(const For* op, int64_t ahead) {
+    for (int64_t i = 0; i < ahead; ++i) line(std::string(kCommitCopies));
+    open_loop(op);
+    const Seq* seq = as<Seq>(op->body);
+    bool is_committed = false;
+    for (size_t i = 0; seq && i < seq->stmts.size(); ++i) {
+      under_way_ = is_committed ? 0 : ahead - 1;
+      statement(seq->stmts[i]);
+      if (!is_committed && seq->stmts[i]->kind == StmtKind::kIf) {
+        line(std::string(kCommitCopies));
+        is_committed = true;
+      }
+    }
+    HONE_ICHECK(is_committed) << "loop '" << op->var->name << "' copies nothing ahead";
+    under_way_ = 0;
     close_loop(op);
   }
 
@@ -307,12 +336,12 @@ class KernelWriter {
 
   // Drops the lines that wait for asynchronous copies when the kernel turned out to make none.
   void drop_awaits() {
-    const std::string awaits = std::string(kAwaitCopies) + "\n";
-    for (size_t at = out_.find(awaits); at != std::string::npos; at = out_.find(awaits, at)) {
-      const size_t begin = out_.rfind('\n', at) + 1;
-      out_.erase(begin, at + awaits.size() - begin);
-      at = begin;
-    }
+    for (const std::string_view word : {kAwaitCopies, kCommitCopies, kAwaitEarlierCopies})
+      for (size_t at = out_.find(word); at != std::string::npos; at = out_.find(word, at)) {
+        const size_t begin = out_.rfind('\n', at) + 1;
+        out_.erase(begin, out_.find('\n', at) + 1 - begin);
+        at = begin;
+      }
   }
 
   // Whether copies to shared memory may be asynchronous, up to the next barrier.
@@ -396,7 +425,8 @@ class KernelWriter {
   const std::set<const BufferNode*>* stored_ = nullptr;  // the parameters that the program stores to
   std::string out_;
   int depth_ = 0;
-  int divergent_ = 0;  // how many open conditions and loops may differ between the threads of a warp
+  int64_t under_way_ = 0;  // groups of copies that the next barrier need not wait for
+  int divergent_ = 0;      // how many open conditions and loops may differ between the threads of a warp
   bool copied_ahead_ = false;
 };
 

@@ -204,10 +204,32 @@ class BlockFormer {
     since_barrier_.shift(loop->var.get());
     since_barrier_.add(before);
     Stmt body = convert(loop->body);
+    if (const int64_t ahead = filled_ahead(loop); ahead > 1) kernel_.pipelines.push_back({loop->var.get(), ahead});
     since_barrier_.forget(loop->var.get());
     since_barrier_.add(before);  // a loop that runs no iteration passes no barrier
     facts_.pop_range();
     return make_for(loop->var, loop->min, loop->extent, loop->loop, std::move(body));
+  }
+
+  // How many iterations ahead of their readers a loop fills all the staged buffers that it touches; 0: it does not do
+  // that for all alike, with the copies first.
+  int64_t filled_ahead(const For* loop) const {
+    const Seq* seq = as<Seq>(loop->body);
+    const If* fill = seq ? as<If>(seq->stmts[0]) : nullptr;
+    const Binary* less = fill && !fill->else_case ? as<Binary>(fill->condition) : nullptr;
+    const auto first = less && less->op == BinaryOp::kLt ? linear_of(less->a) : std::nullopt;
+    if (!first || first->terms.size() != 1 || first->coefficient_of(loop->var.get()) != 1 ||
+        loop->loop != LoopKind::kSerial)
+      return 0;
+    const int64_t ahead = first->constant;
+    const Touched copies = touched_by(seq->stmts[0], facts_);
+    Touched rest;
+    for (size_t i = 1; i < seq->stmts.size(); ++i) rest.add(touched_by(seq->stmts[i], facts_));
+    for (const Buffer& b : kernel_.staged)
+      if (copies.reads(b) || rest.writes(b) || !copies.all_in_part(b, true, loop->var.get(), ahead, ahead + 1) ||
+          !rest.all_in_part(b, false, loop->var.get(), 0, ahead + 1))
+        return 0;
+    return ahead;
   }
 
   Stmt convert_if(const If* op) {

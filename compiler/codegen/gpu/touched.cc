@@ -15,13 +15,14 @@ bool uses(const Linear& form, const VarNode* var) {
 
 bool same_place(const Touched::Access& a, const Touched::Access& b) {
   if (a.parts != b.parts || a.turn.has_value() != b.turn.has_value()) return false;
-  if (!a.turn) return true;
+  if (!a.turn) return a.range && b.range && a.range->lo == b.range->lo && a.range->hi == b.range->hi;
   const auto apart = add(*a.turn, *b.turn, -1);
   return apart && apart->is_constant() && apart->constant == 0;
 }
 
 bool may_meet(const Touched::Access& a, const Touched::Access& b) {
   if (!a.buffer.same_as(b.buffer)) return false;
+  if (a.range && b.range && (a.range->hi < b.range->lo || b.range->hi < a.range->lo)) return false;
   if (!a.turn || !b.turn || a.parts != b.parts) return true;
   const auto apart = add(*a.turn, *b.turn, -1);
   return !apart || !apart->is_constant() || floor_mod(apart->constant, a.parts) == 0;
@@ -74,14 +75,10 @@ class Collector final : public Visitor {
       if (parts && *parts > 1 && term.coefficient * *parts == *elements)
         return set(a, *form, i, turn->a, *parts, index->dtype.lanes);
     }
-    // The turn is a constant: the index stays in the first or in the second part.
+    // The turn is a constant where a double buffer is filled in front of its loop.
     const Interval range = facts_.bounds(*form);
-    if (*elements % 2 != 0 || range.lo < 0 || range.hi >= *elements) return;
-    const int64_t last = range.hi + index->dtype.lanes - 1, half = *elements / 2;
-    if (last < half || (range.lo >= half && last < *elements)) {
-      a->parts = 2;
-      a->turn.emplace().constant = last < half ? 0 : 1;
-    }
+    if (range.lo >= 0 && range.hi <= *elements - index->dtype.lanes)
+      a->range = {range.lo, range.hi + index->dtype.lanes - 1};
   }
 
   void set(Touched::Access* a, const Linear& form, size_t turn, const Expr& dividend, int64_t parts,
@@ -109,7 +106,7 @@ void Touched::add(const Touched& other) {
 
 void Touched::add(Access access) {
   const bool known = std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
-    return a.buffer.same_as(access.buffer) && a.writes == access.writes && (!a.turn || same_place(a, access));
+    return a.buffer.same_as(access.buffer) && a.writes == access.writes && ((!a.turn && !a.range) || same_place(a, access));
   });
   if (!known) accesses_.push_back(std::move(access));
 }
@@ -129,6 +126,14 @@ bool Touched::reads(const Buffer& b) const {
 bool Touched::writes(const Buffer& b) const {
   return std::any_of(accesses_.begin(), accesses_.end(),
                      [&](const Access& a) { return a.writes && a.buffer.same_as(b); });
+}
+
+bool Touched::all_in_part(const Buffer& b, bool writes, const VarNode* var, int64_t ahead, int64_t parts) const {
+  return std::all_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
+    return !a.buffer.same_as(b) || a.writes != writes ||
+           (a.turn && a.parts == parts && a.turn->constant == ahead && a.turn->terms.size() == 1 &&
+            a.turn->terms[0].coefficient == 1 && as<VarNode>(a.turn->terms[0].atom) == var);
+  });
 }
 
 void Touched::shift(const VarNode* var) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kBytesOfK = 32;  // bytes of k that one mma takes
 constexpr int64_t kRowBytes = 16;  // bytes of a row that ldmatrix reads at once
+constexpr int64_t kUsualStages = 3;
 // Registers of a thread beside its accumulators: addresses, counters, and fragments of A and B on their way to the
 // tensor cores.
 constexpr int64_t kMostAccumulators = 128, kWarpRegisters = 56;
@@ -49,29 +50,40 @@ WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& type
                           int64_t outer_k, bool columns_of_b) {
   WarpTile t;
   t.step_k = step_of_k(types);
-  t.warps_m = knobs.choice("warps_m", powers(4), m >= 64 ? 2 : 1);
-  t.warps_n = knobs.choice("warps_n", powers(8), n >= 64 ? 2 : 1);
-  t.tile_m = knobs.choice("warp_tile_m", powers(8), m >= 128 ? 4 : 1);
-  t.tile_n = knobs.choice("warp_tile_n", powers(16), n >= 128 ? 8 : n >= 64 ? 4 : 1);
+  WarpTile usual;
+  usual.warps_m = m >= 64 ? 2 : 1, usual.warps_n = n >= 64 ? 2 : 1;
+  usual.tile_m = m >= 128 ? 4 : 1, usual.tile_n = n >= 128 ? 8 : n >= 64 ? 4 : 1;
+  usual.step_k = t.step_k;
+  t.warps_m = knobs.choice("warps_m", powers(4), usual.warps_m);
+  t.warps_n = knobs.choice("warps_n", powers(8), usual.warps_n);
+  t.tile_m = knobs.choice("warp_tile_m", powers(8), usual.tile_m);
+  t.tile_n = knobs.choice("warp_tile_n", powers(16), usual.tile_n);
   const auto parts_of_k = [&](int64_t steps) {
     return k % (steps * t.step_k) == 0 ? k / (steps * t.step_k) * outer_k : 0;
   };
-  const int64_t usual = parts_of_k(2) > 1 ? 2 : 1;
-  t.steps = knobs.choice("steps_k", powers(4), usual);
-  t.double_buffer = knobs.choice("warp_double_buffer", {0, 1}, parts_of_k(usual) > 1 ? 1 : 0) != 0;
+  const auto staged_bytes = [&](const WarpTile& tile) {
+    const int64_t b = columns_of_b ? tile.tile_k() * row_bytes(tile.columns() * types.weight.bytes())
+                                   : tile.columns() * row_bytes(tile.tile_k() * types.weight.bytes());
+    return tile.rows() * row_bytes(tile.tile_k() * types.in.bytes()) + b;
+  };
+  usual.steps = parts_of_k(2) > 1 ? 2 : 1;
+  t.steps = knobs.choice("steps_k", powers(4), usual.steps);
+  // Without asynchronous copies a thread waits for what it fetches: two stages are as good as more.
+  const std::vector<int64_t> stages =
+      target.has(Feature::kAsyncCopy) ? std::vector<int64_t>{1, 2, 3, 4, 5} : std::vector<int64_t>{1, 2};
+  usual.stages = std::min({parts_of_k(usual.steps), stages.back(), kUsualStages,
+                           std::max<int64_t>(target.shared_bytes / staged_bytes(usual), 1)});
+  t.stages = knobs.choice("warp_stages", stages, usual.stages);
 
   const int64_t accumulators = 4 * t.tile_m * t.tile_n, registers = accumulators + 2 * t.tile_n + 4 + kWarpRegisters;
-  const int64_t b_bytes = columns_of_b ? t.tile_k() * row_bytes(t.columns() * types.weight.bytes())
-                                       : t.columns() * row_bytes(t.tile_k() * types.weight.bytes());
-  const int64_t staged = t.rows() * row_bytes(t.tile_k() * types.in.bytes()) + b_bytes;
   knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);
   knobs.require("accumulators fit the registers",
                 accumulators <= kMostAccumulators && registers * t.threads() <= target.registers_per_sm);
   knobs.require("the tile is not much larger than the product",
                 t.rows() < 2 * std::max<int64_t>(m, 16) && t.columns() < 2 * std::max<int64_t>(n, 8));
   knobs.require("k divides into tiles", k % t.tile_k() == 0);
-  knobs.require("there is a next tile to fetch", !t.double_buffer || parts_of_k(t.steps) > 1);
-  require_room(knobs, target, {t.threads(), registers, (t.double_buffer ? 2 : 1) * staged});
+  knobs.require("there are as many parts to fetch", t.stages == 1 || parts_of_k(t.steps) >= t.stages);
+  require_room(knobs, target, {t.threads(), registers, t.stages * staged_bytes(t)});
   return t;
 }
 
@@ -122,7 +134,7 @@ int64_t copied_at_once(DType t, std::initializer_list<int64_t> extents) {
 
 void finish_staged(Schedule& s, const WarpTile& tile, BlockRef copy, DType t, int dimension) {
   s.storage_align(copy, dimension, 2 * kRowBytes / t.bytes(), kRowBytes / t.bytes());
-  if (tile.double_buffer) s.double_buffer(copy);
+  if (tile.stages > 1) s.double_buffer(copy, tile.stages);
 }
 
 }  // namespace hone

@@ -21,7 +21,8 @@ int64_t step_of_k(const DTypes& types);
 struct WarpTile {
   int64_t warps_m = 1, warps_n = 1, tile_m = 1, tile_n = 1;
   int64_t steps = 1, step_k = 16;  ///< of k: steps staged at a time, and elements of a step
-  bool double_buffer = false;      ///< the next part of k is fetched while this one is multiplied
+  /// Parts of k in shared memory: while one is multiplied, the others are fetched.
+  int64_t stages = 1;
   int64_t rows() const { return 16 * warps_m * tile_m; }
   int64_t columns() const { return 8 * warps_n * tile_n; }
   int64_t tile_k() const { return steps * step_k; }

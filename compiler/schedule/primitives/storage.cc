@@ -8,6 +8,7 @@
 //     A_cache[i] = A[k, i]    ->   for k:
 //     S(A_cache)                     if (k + 1 < n) A_cache[(k + 1) % 2, i] = A[k + 1, i]
 //                                    S(A_cache[k % 2])
+// With more parts, say 4: A_cache[0..2] are filled in front of the loop, A_cache[(k + 3) % 4] in it.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -28,12 +29,14 @@ void Schedule::storage_align(BlockRef ref, int dimension, int64_t factor, int64_
          fmt::format("storage_align({}, {}, {}, {})", block.name, dimension, factor, offset));
 }
 
-void Schedule::double_buffer(BlockRef ref) {
+void Schedule::double_buffer(BlockRef ref, int64_t parts) {
+  constexpr int64_t kMostParts = 8;
   TreeNode* leaf = live_block(ref, "double_buffer");
   Block& block = *leaf->block;
   const std::string what = fmt::format("double_buffer: stage '{}'", block.name);
   HONE_USER_CHECK(block.out->scope != BufferScope::kParam) << what << " writes the output '" << block.out->name << "'";
-  HONE_USER_CHECK(!block.double_buffer) << what << " has two buffers already";
+  HONE_USER_CHECK(block.parts == 1) << what << " has " << (block.parts == 2 ? "two" : "several") << " buffers already";
+  HONE_USER_CHECK(parts >= 2 && parts <= kMostParts) << what << ": " << parts << " parts: not 2 to " << kMostParts;
   HONE_USER_CHECK(block.reduce == ReduceKind::kNone)
       << what << " is a reduction; what is staged is copied or computed in one step";
   TreeNode* loop = own_nest(leaf)->parent;
@@ -49,8 +52,11 @@ void Schedule::double_buffer(BlockRef ref) {
     HONE_USER_CHECK(!loop->contains(n) || n == leaf || !reads(block, b.out))
         << what << " reads '" << b.out->name << "', which stage '" << b.name << "' makes in the same iteration";
   });
-  block.double_buffer = true;
-  record(Primitive::kDoubleBuffer, {ref.id}, "", fmt::format("double_buffer({})", block.name));
+  block.parts = parts;
+  if (parts == 2)
+    record(Primitive::kDoubleBuffer, {ref.id}, "", fmt::format("double_buffer({})", block.name));
+  else
+    record(Primitive::kDoubleBuffer, {ref.id, parts}, "", fmt::format("double_buffer({}, {})", block.name, parts));
 }
 
 }  // namespace hone

@@ -101,7 +101,7 @@ TEST(Ptx, AsksForSharedMemoryAtTheLaunchWhereItNeedsMoreThanMayBeDeclared) {
   const Module m = lower_config(
       w, target, space,
       space.parse(
-          "algorithm=1,warp_split_k=1,warps_m=2,warps_n=2,warp_tile_m=4,warp_tile_n=8,steps_k=4,warp_double_buffer=1"));
+          "algorithm=1,warp_split_k=1,warps_m=2,warps_n=2,warp_tile_m=4,warp_tile_n=8,steps_k=4,warp_stages=2"));
   const GpuSource ptx = emit_ptx(m, target), cuda = emit_gpu(m, GpuDialect::kCuda);
   for (const GpuSource* source : {&ptx, &cuda}) {
     EXPECT_EQ(source->launches[0].shared_bytes, 0);

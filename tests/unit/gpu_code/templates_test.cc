@@ -94,10 +94,25 @@ TEST(StagedTiles, NeedOneBarrierWhenTheyAreDoubleBuffered) {
   const Workload w = parse_workload("dense(m=64,n=64,k=128,dtype=f16)");
   const Target target = small_gpu("cuda");
   const Space space = make_space(w, target);
-  const Config config = space.default_config();
-  ASSERT_NE(space.print(config).find("double_buffer=1"), std::string::npos);
-  const GpuProgram program = gpu_program(lower_config(w, target, space, config).kernels[0]);
-  EXPECT_EQ(barriers_of(program.kernels[0].body), 1) << to_string(program.kernels[0].body);
+  for (const std::string stages : {"2", "3", "4"}) {
+    const Config config = space.parse(
+        "algorithm=1,warp_split_k=1,warps_m=1,warps_n=1,warp_tile_m=1,warp_tile_n=2,steps_k=1,warp_stages=" + stages);
+    const Module m = lower_config(w, target, space, config);
+    const GpuProgram program = gpu_program(m.kernels[0]);
+    EXPECT_EQ(barriers_of(program.kernels[0].body), 1) << to_string(program.kernels[0].body);
+    // Of two stages the barrier waits for all copies, of more only for those of the iteration that begins.
+    const std::string text = emit_gpu(m, GpuDialect::kCuda).text;
+    const std::string body = text.substr(text.find("__global__"));
+    const auto count = [&](const std::string& word) {
+      size_t n = 0;
+      for (size_t at = body.find(word); at != std::string::npos; at = body.find(word, at + 1)) ++n;
+      return n;
+    };
+    EXPECT_EQ(count("await_copies();"), stages == "2" ? 1 : 0) << body;
+    EXPECT_EQ(count("await_copies_but<1>();"), stages == "3" ? 1 : 0) << body;
+    EXPECT_EQ(count("await_copies_but<2>();"), stages == "4" ? 1 : 0) << body;
+    EXPECT_EQ(count("commit_copies();"), stages == "2" ? 0 : std::stoi(stages)) << body;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, GpuTemplates, testing::ValuesIn(kGpuWorkloads),

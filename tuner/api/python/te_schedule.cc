@@ -409,14 +409,16 @@ Where the buffer of an intermediate lives: ``"stack"``, ``"workspace"``, ``"shar
 Neighbours in ``dimension`` are a multiple of ``factor`` plus ``offset`` elements apart: other banks of shared
 memory.)")
       .def(
-          "double_buffer", [](S s, B b) { s.schedule->double_buffer(block_of(s, b)); }, py::arg("block"),
-          R"(double_buffer(block)
+          "double_buffer", [](S s, B b, int64_t parts) { s.schedule->double_buffer(block_of(s, b), parts); },
+          py::arg("block"), py::arg("parts") = 2,
+          R"(double_buffer(block, parts=2)
 
 ::
 
     for k: { A = f(k);  S(A) }  ->  A[0] = f(0);  for k: { A[(k + 1) % 2] = f(k + 1);  S(A[k % 2]) }
 
-Each iteration fills the buffer that the next one reads.)")
+Each iteration fills the buffer that the next one reads; with more parts, 3 to 8, the one that is read ``parts - 1``
+iterations later: more copies are under way.)")
       .def(
           "prepack",
           [](S s, const py::args& blocks) {
