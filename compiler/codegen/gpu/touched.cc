@@ -106,7 +106,8 @@ void Touched::add(const Touched& other) {
 
 void Touched::add(Access access) {
   const bool known = std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
-    return a.buffer.same_as(access.buffer) && a.writes == access.writes && ((!a.turn && !a.range) || same_place(a, access));
+    return a.buffer.same_as(access.buffer) && a.writes == access.writes &&
+           ((!a.turn && !a.range) || same_place(a, access));
   });
   if (!known) accesses_.push_back(std::move(access));
 }

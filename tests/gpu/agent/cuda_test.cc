@@ -1,6 +1,8 @@
 // The agent's processes with CUDA devices, over a driver that only adds (tests/fakes/fake_cuda.h). Discovery, building
 // (by NVRTC or LLVM, as available), loading, checking and timing are the real ones.
 #include <cstdlib>
+#include <optional>
+#include <string>
 
 #include "tests/gpu/agent/gpu_agent_fixture.h"
 
@@ -12,16 +14,18 @@ using testing::HasSubstr;
 class CudaAgent : public GpuAgentTest {
  protected:
   CudaAgent() {
+    if (const char* before = std::getenv("LD_LIBRARY_PATH")) before_ = before;
     setenv("LD_LIBRARY_PATH", HONE_FAKE_CUDA_DIR, 1);
     found_ = find(DeviceKind::kCuda);
   }
-  ~CudaAgent() override { unsetenv("LD_LIBRARY_PATH"); }
+  ~CudaAgent() override { before_ ? setenv("LD_LIBRARY_PATH", before_->c_str(), 1) : unsetenv("LD_LIBRARY_PATH"); }
 
   void SetUp() override {
     ASSERT_EQ(found_.devices.size(), 2U) << testing::PrintToString(found_.skipped);
     open(found_.devices[1]);
   }
 
+  std::optional<std::string> before_;
   DeviceList found_;
 };
 
