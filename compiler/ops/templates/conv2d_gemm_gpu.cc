@@ -51,15 +51,25 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   const bool planes = is_planar(layout);
   const int64_t pixels = c.n * c.oh * c.ow, taps = c.kh * c.kw;
   const DTypes& types = dtypes_of(w);
-  const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : pixels, planes ? pixels : c.co,
-                                               c.ci, channel_tiles(c.ci), "", /*may_double_buffer=*/true);
+  const int64_t m = planes ? c.co : pixels, n = planes ? pixels : c.co;
+  ProductTile usual = usual_product_tile(target, m, n);
   // One iteration stages one tap of the window, or all taps: fewer barriers, more shared memory.
-  const bool window = knobs.choice("window", taps > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
-  const int64_t vector_data = knobs.choice("vector_data", {1, 2, 4}, 1),
-                vector_weight = knobs.choice("vector_weight", {1, 2, 4}, 1);
-
+  if (taps > 1) usual.tile_k = 8;
+  const int64_t usual_staged =
+      2 * usual.tile_k * taps * (types.in.bytes() + types.weight.bytes()) / 2 * (usual.rows() + usual.columns());
+  const bool may_window = taps > 1, is_window_usual = may_window && usual_staged <= target.shared_bytes;
+  const ProductTile tile = choose_product_tile(knobs, target, types, m, n, c.ci, usual, channel_tiles(c.ci), "",
+                                               /*may_double_buffer=*/true);
+  const bool window =
+      knobs.choice("window", may_window ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, is_window_usual) != 0;
   const bool in_place =
       taps == 1 && c.stride_h * c.stride_w == 1 && c.pad_top + c.pad_left + c.pad_bottom + c.pad_right == 0;
+  const int64_t usual_channels = planes ? usual.rows() : usual.columns(),
+                usual_pixels = planes ? usual.columns() : usual.rows(),
+                usual_data = planes && in_place ? usual_vector({c.oh * c.ow, usual_pixels}) : 1;
+  const int64_t vector_data = knobs.choice("vector_data", {1, 2, 4}, usual_data),
+                vector_weight = knobs.choice("vector_weight", {1, 2, 4}, usual_vector({c.co, usual_channels}));
+
   const int64_t tile_pixels = planes ? tile.columns() : tile.rows(),
                 tile_channels = planes ? tile.rows() : tile.columns(), depth = tile.tile_k * (window ? taps : 1);
   const int64_t neighbours = std::gcd(c.ci, neighbouring_channels(layout.in_block, c.ci));

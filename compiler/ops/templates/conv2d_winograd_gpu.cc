@@ -47,8 +47,10 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
   const int64_t alpha = m + 2, tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
   const DTypes& types = dtypes_of(w);
   // The columns of the products are contiguous in memory: tiles in NCHW, channels elsewhere.
-  const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : tiles, planes ? tiles : c.co, c.ci,
-                                               {4, 8, 16, 32}, "w_");
+  const int64_t rows = planes ? c.co : tiles, columns = planes ? tiles : c.co;
+  const ProductTile tile =
+      choose_product_tile(knobs, target, types, rows, columns, c.ci,
+                          usual_product_tile(target, rows, columns, alpha * alpha), {4, 8, 16, 32}, "w_");
   const int64_t vector_data = knobs.choice("w_vector_data", {1, 2, 4}, 1),
                 vector_weight = knobs.choice("w_vector_weight", {1, 2, 4}, 1);
   const int64_t threads_in = knobs.choice("w_threads_in", {32, 64, 128, 256}, 128),

@@ -3,6 +3,7 @@
 #include "compiler/ops/templates/unroll_limits.h"
 
 #include <numeric>
+#include <span>
 
 namespace hone {
 namespace {
@@ -19,15 +20,47 @@ std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<
 
 }  // namespace
 
+// Of the 3,108 candidates that were measured on an H100 (132 multiprocessors), the best of 13 convolutions have 98 to
+// 784 tiles, of 32 x 4 to 64 x 32; their 64 x 64 of before, of which a convolution of a late layer has 8, took three to
+// five times as long.
+ProductTile usual_product_tile(const Target& target, int64_t m, int64_t n, int64_t products) {
+  struct Row {
+    int64_t threads_m, threads_n, tile_m, tile_n;
+  };
+  constexpr Row kTall[] = {{16, 16, 4, 4}, {16, 8, 4, 4}, {16, 8, 4, 2}, {16, 4, 4, 2}, {16, 4, 2, 2}, {16, 2, 2, 2}},
+                kFlat[] = {{4, 16, 1, 4}, {4, 16, 1, 2}, {4, 16, 1, 1}};
+  const std::span<const Row> rows = m >= 17 ? std::span<const Row>(kTall) : kFlat;
+  ProductTile best;
+  for (const Row& row : rows) {
+    const ProductTile tile{row.threads_m, row.threads_n, row.tile_m, row.tile_n, 16};
+    const bool fits = tile.rows() < 2 * std::max<int64_t>(m, 8) && tile.columns() < 2 * std::max<int64_t>(n, 8);
+    if (fits || &row == &rows.back()) best = tile;
+    if (fits && 4 * products * ceil_div(m, tile.rows()) * ceil_div(n, tile.columns()) >= 3 * target.sms) break;
+  }
+  return best;
+}
+
+int64_t usual_vector(std::initializer_list<int64_t> extents) {
+  int64_t n = kGroup;
+  for (const int64_t extent : extents) n = std::gcd(n, extent);
+  return n;
+}
+
 ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n,
-                                int64_t k, const std::vector<int64_t>& tiles_k, const std::string& prefix,
-                                bool may_double_buffer) {
+                                int64_t k, const ProductTile& usual, const std::vector<int64_t>& tiles_k,
+                                const std::string& prefix, bool may_double_buffer) {
+  const auto largest = [&] {
+    int64_t out = tiles_k.front();
+    for (const int64_t tile : tiles_k)
+      if (tile <= std::min(usual.tile_k, std::max(k, tiles_k.front()))) out = std::max(out, tile);
+    return out;
+  };
   ProductTile t;
-  t.threads_m = knobs.choice(prefix + "threads_m", {1, 2, 4, 8, 16, 32}, m >= 64 ? 16 : 4);
-  t.threads_n = knobs.choice(prefix + "threads_n", {1, 2, 4, 8, 16, 32, 64}, 16);
-  t.tile_m = knobs.choice(prefix + "tile_m", {1, 2, 4, 8}, m >= 64 ? 4 : 1);
-  t.tile_n = knobs.choice(prefix + "tile_n", {1, 2, 4, 8}, n >= 64 ? 4 : 1);
-  t.tile_k = knobs.choice(prefix + "tile_k", tiles_k, 8);
+  t.threads_m = knobs.choice(prefix + "threads_m", {1, 2, 4, 8, 16, 32}, usual.threads_m);
+  t.threads_n = knobs.choice(prefix + "threads_n", {1, 2, 4, 8, 16, 32, 64}, usual.threads_n);
+  t.tile_m = knobs.choice(prefix + "tile_m", {1, 2, 4, 8}, usual.tile_m);
+  t.tile_n = knobs.choice(prefix + "tile_n", {1, 2, 4, 8}, usual.tile_n);
+  t.tile_k = knobs.choice(prefix + "tile_k", tiles_k, largest());
   t.strided = knobs.choice(prefix + "strided", {0, 1}, 0) != 0;
   t.unroll_k = knobs.choice(prefix + "unroll_k", {0, 1}, 1) != 0;
 
@@ -39,7 +72,7 @@ ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes
     t.double_buffer =
         knobs.choice(prefix + "double_buffer",
                      target.has(Feature::kDoubleBuffer) ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
-                     copies_ahead && k > 8 ? 1 : 0) != 0;
+                     copies_ahead && k > largest() ? 1 : 0) != 0;
     knobs.require("there is a next tile to fetch", !t.double_buffer || k > t.tile_k);
   }
 

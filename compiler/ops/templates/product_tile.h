@@ -23,11 +23,19 @@ struct ProductTile {
   int64_t threads() const { return threads_m * threads_n; }
 };
 
-/// Declares or reads the knobs of a tile of an m x n product over k, with its limits: threads, registers. `tiles_k` are
-/// the choices of tile_k; the knobs' names begin with `prefix`.
+/// The tile that is taken where nothing was measured: the largest of which `products` products of m x n have enough for
+/// the target's multiprocessors. Its tile_k is 16.
+ProductTile usual_product_tile(const Target& target, int64_t m, int64_t n, int64_t products = 1);
+
+/// Declares or reads the knobs of a tile of an m x n product over k, with its limits: threads, registers. `usual` are
+/// the default choices, `tiles_k` those of tile_k; the knobs' names begin with `prefix`.
 ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n,
-                                int64_t k, const std::vector<int64_t>& tiles_k = {4, 8, 16, 32},
-                                const std::string& prefix = "", bool may_double_buffer = false);
+                                int64_t k, const ProductTile& usual,
+                                const std::vector<int64_t>& tiles_k = {4, 8, 16, 32}, const std::string& prefix = "",
+                                bool may_double_buffer = false);
+
+/// The largest of 4, 2 and 1 that divides all `extents`: neighbours that a thread copies at once.
+int64_t usual_vector(std::initializer_list<int64_t> extents);
 
 /// Double buffers for the stages `copies`, where the tile says so. Comes last, when their loops are settled.
 void double_buffer_staged(Schedule& s, const ProductTile& tile, std::initializer_list<BlockRef> copies);
