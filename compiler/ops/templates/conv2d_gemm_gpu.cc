@@ -55,8 +55,9 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   ProductTile usual = usual_product_tile(target, m, n);
   // One iteration stages one tap of the window, or all taps: fewer barriers, more shared memory.
   if (taps > 1) usual.tile_k = 8;
-  const int64_t usual_staged =
-      2 * usual.tile_k * taps * (types.in.bytes() + types.weight.bytes()) / 2 * (usual.rows() + usual.columns());
+  const int64_t usual_depth = c.ci > usual.tile_k ? 2 * usual.tile_k : c.ci,
+                usual_staged = usual_depth * taps * std::max(types.in.bytes(), types.weight.bytes()) *
+                               (usual.rows() + usual.columns());
   const bool may_window = taps > 1, is_window_usual = may_window && usual_staged <= target.shared_bytes;
   const ProductTile tile = choose_product_tile(knobs, target, types, m, n, c.ci, usual, channel_tiles(c.ci), "",
                                                /*may_double_buffer=*/true);
