@@ -32,13 +32,59 @@ static int32_t hone_check_tensor(const DLTensor* t, const HoneTensorType* type, 
   return HONE_OK;
 }
 
-static int32_t hone_check(const HoneParam* params, int32_t count, int64_t workspace_bytes, const DLTensor* const* args,
-                          int32_t n, const void* workspace, const HoneRuntime* rt) {
+/* A cache that grows in place: the strides are those of a buffer with room for `room` rows, of which it is the first.
+   `counted_by` is the parameter whose extent says how many there are; `input`, of an output, the one behind which the
+   row stands. */
+typedef struct HoneCache {
+  int64_t room;
+  int32_t is_cache, axis, counted_by, input;
+} HoneCache;
+
+static uintptr_t hone_first(const DLTensor* t) { return (uintptr_t)t->data + t->byte_offset; }
+
+static int32_t hone_check_cache(const DLTensor* const* args, const HoneParam* params, int32_t i, const HoneCache* cache,
+                                int64_t* counted) {
+  const DLTensor* const t = args[i];
+  const HoneTensorType* const type = &params[i].plain;
+  const int32_t number = i + 1, is_output = params[i].role == HONE_OUTPUT;
+  int64_t rows, stride = 1, matrices = 1;
+  int32_t d;
+  if (!t) return hone_wrong(HONE_WRONG_DATA, number);
+  if (t->device.device_type != kDLCPU) return hone_wrong(HONE_WRONG_DEVICE, number);
+  if (t->dtype.code != type->dtype.code || t->dtype.bits != type->dtype.bits || t->dtype.lanes != type->dtype.lanes)
+    return hone_wrong(HONE_WRONG_DTYPE, number);
+  if (t->ndim != type->ndim || !t->shape) return hone_wrong(HONE_WRONG_SHAPE, number);
+  rows = t->shape[cache->axis];
+  if (i == cache->counted_by) *counted = rows;
+  if (i == cache->counted_by ? rows < 0 || rows >= cache->room : rows != *counted + is_output)
+    return hone_wrong(HONE_WRONG_SHAPE, number);
+  for (d = 0; d < type->ndim; ++d) {
+    if (d != cache->axis && t->shape[d] != type->shape[d]) return hone_wrong(HONE_WRONG_SHAPE, number);
+    if (d < cache->axis) matrices *= type->shape[d];
+  }
+  if (matrices != 1 && !t->strides) return hone_wrong(HONE_WRONG_STRIDES, number);
+  for (d = type->ndim; t->strides && d-- > 0; stride *= d == cache->axis ? cache->room : type->shape[d])
+    if (t->strides[d] != stride && (d == cache->axis ? rows > 1 : type->shape[d] != 1))
+      return hone_wrong(HONE_WRONG_STRIDES, number);
+  if (is_output || rows > 0) {
+    if (!t->data) return hone_wrong(HONE_WRONG_DATA, number);
+    if (hone_first(t) % (type->dtype.bits / 8)) return hone_wrong(HONE_WRONG_ALIGNMENT, number);
+  }
+  if (is_output && *counted > 0 && hone_first(t) != hone_first(args[cache->input]))
+    return hone_wrong(HONE_WRONG_DATA, number);
+  return HONE_OK;
+}
+
+static int32_t hone_check(const HoneParam* params, const HoneCache* caches, int32_t count, int64_t workspace_bytes,
+                          const DLTensor* const* args, int32_t n, const void* workspace, const HoneRuntime* rt) {
+  int64_t counted = 0;
   int32_t code = HONE_OK, i;
   if (!hone_knows(rt)) return hone_wrong(HONE_WRONG_RUNTIME, 0);
   if (n != count || !args) return hone_wrong(HONE_WRONG_COUNT, 0);
   if ((workspace_bytes > 0 && !workspace) || (uintptr_t)workspace % 64) return hone_wrong(HONE_WRONG_WORKSPACE, 0);
-  for (i = 0; i < count && !code; ++i) code = hone_check_tensor(args[i], &params[i].plain, i + 1);
+  for (i = 0; i < count && !code; ++i)
+    code = caches && caches[i].is_cache ? hone_check_cache(args, params, i, &caches[i], &counted)
+                                        : hone_check_tensor(args[i], &params[i].plain, i + 1);
   return code;
 }
 
@@ -49,12 +95,10 @@ class DescriptionWriter {
   explicit DescriptionWriter(const ArtifactDescription& description) : d_(description) {}
 
   std::string write(const std::string& json) {
-    for (const Parameter& p : d_.variants[0].params)
-      HONE_USER_CHECK(!p.cache) << "--emit c: caches that grow in place are not there in C; allowed: --emit so, obj";
     std::string out(kChecks);
     std::vector<std::string> runs;
     for (size_t v = 0; v < d_.variants.size(); ++v) {
-      out += parameters(v) + layers(v);
+      out += parameters(v) + caches(v) + layers(v);
       runs.push_back(has_several() ? fmt::format("{}_run{}", d_.name, v) : d_.name + "_run");
       out += run(v, runs.back());
     }
@@ -113,6 +157,20 @@ class DescriptionWriter {
     return shapes + table + "};\n\n";
   }
 
+  bool has_caches(size_t v) const {
+    const auto& params = d_.variants[v].params;
+    return std::any_of(params.begin(), params.end(), [](const Parameter& p) { return p.cache.has_value(); });
+  }
+  std::string caches(size_t v) const {
+    if (!has_caches(v)) return "";
+    std::string out = fmt::format("static const HoneCache hone_caches{}[] = {{\n", v);
+    for (const Parameter& p : d_.variants[v].params)
+      out += p.cache ? fmt::format("    {{{}, 1, {}, {}, {}}},\n", p.cache->room, p.cache->axis, p.cache->counted_by,
+                                   p.cache->input)
+                     : "    {0, 0, 0, 0, 0},\n";
+    return out + "};\n\n";
+  }
+
   std::string layers(size_t v) const {
     const auto& layers = d_.variants[v].layers;
     if (layers.empty()) return "";
@@ -132,8 +190,9 @@ class DescriptionWriter {
           "return "
           "HONE_OK;\n  }}\n",
           number);
-    out += fmt::format("  const int32_t code = hone_check(hone_params{}, {}, {}, args, n, workspace, rt);\n", number,
-                       v.params.size(), v.run_workspace_bytes);
+    out += fmt::format("  const int32_t code = hone_check(hone_params{}, {}, {}, {}, args, n, workspace, rt);\n",
+                       number, has_caches(number) ? fmt::format("hone_caches{}", number) : "0", v.params.size(),
+                       v.run_workspace_bytes);
     return out + fmt::format("  return code ? code : {}(args, n, workspace, rt);\n}}\n\n", c_symbol(v.plain));
   }
 

@@ -118,17 +118,26 @@ class ModelWriter {
     return fmt::format("(void*)(weights{})", offset);
   }
 
+  static std::string row_text(const NewRow& row, const std::string& indent) {
+    return fmt::format(
+        "{0}{{\n{0}  int64_t i, rows;\n{0}  memcpy(&rows, {1}, sizeof rows);\n{0}  for (i = 0; i < {2}; ++i)\n{0}    "
+        "memcpy({3} + rows * {4} + i * {5}, {6} + i * {4}, {4});\n{0}}}\n",
+        indent, pointer(row.count), row.matrices, bytes_at(row.to), row.bytes, row.matrix_bytes, bytes_at(row.from));
+  }
+  static std::string bytes_at(const TensorPlace& place) { return fmt::format("((char*){})", pointer(place)); }
+
   // `return` ends the function, with `code`.
   static std::string step_text(const ModelStep& step, const std::string& rt, const std::string& indent) {
-    HONE_ICHECK(step.rows.empty()) << "rows of caches in C";
+    std::string out;
+    for (const NewRow& row : step.rows) out += row_text(row, indent);
     if (step.symbol.empty())
-      return step.arguments.empty() ? ""
-                                    : fmt::format("{}memcpy({}, {}, {});\n", indent, pointer(step.arguments[1]),
-                                                  pointer(step.arguments[0]), step.bytes);
+      return out + (step.arguments.empty() ? ""
+                                           : fmt::format("{}memcpy({}, {}, {});\n", indent, pointer(step.arguments[1]),
+                                                         pointer(step.arguments[0]), step.bytes));
     std::string args;
     for (const TensorPlace& place : step.arguments) args += pointer(place) + ", ";
-    return fmt::format("{0}if ((code = {1}({2}(char*)workspace + {3}, {4}))) return code;\n", indent,
-                       c_symbol(step.symbol), args, step.workspace, rt);
+    return out + fmt::format("{0}if ((code = {1}({2}(char*)workspace + {3}, {4}))) return code;\n", indent,
+                             c_symbol(step.symbol), args, step.workspace, rt);
   }
 
   std::string entry(const std::string& name, std::span<const ModelStep> steps, bool is_static) {

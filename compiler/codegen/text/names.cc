@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 
@@ -10,27 +11,29 @@ namespace {
 
 // Words of C, CUDA, OpenCL and the preludes that an IR name must not be.
 constexpr std::string_view kReserved[] = {
-    "auto",         "bool",     "break",  "case",      "char",    "const",    "continue", "default",
-    "do",           "double",   "else",   "enum",      "extern",  "float",    "for",      "goto",
-    "half",         "if",       "inline", "int",       "kernel",  "local",    "global",   "long",
-    "register",     "return",   "short",  "signed",    "sizeof",  "static",   "struct",   "switch",
-    "this",         "typedef",  "union",  "unsigned",  "void",    "volatile", "while",    "workspace",
-    "i8",           "u8",       "i16",    "u16",       "i32",     "u32",      "i64",      "u64",
-    "f32",          "f64",      "v",      "min",       "max",     "abs",      "rint",     "exp",
-    "log",          "sqrt",     "tanh",   "erf",       "sin",     "cos",      "atan",     "fma",
-    "barrier",      "printf",   "new",    "delete",    "class",   "template", "operator", "private",
-    "public",       "constant", "image",  "sampler_t", "event_t", "pipe",     "uint",     "uchar",
-    "ushort",       "ulong",    "dot4",   "M_PI",      "NAN",     "INFINITY", "v0",       "v1",
-    "v2",           "v3",       "v4",     "v5",        "v6",      "v7",       "v8",       "v9",
-    "v10",          "v11",      "v12",    "v13",       "v14",     "v15",      "blockIdx", "threadIdx",
-    "block_memory", "part",     "lane",   "a_parts",   "b_parts"};
+    "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+    "float", "for", "goto", "half", "if", "inline", "int", "kernel", "local", "global", "long", "register", "return",
+    "short", "signed", "sizeof", "static", "struct", "switch", "this", "typedef", "union", "unsigned", "void",
+    "volatile", "while", "workspace", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "v", "min",
+    "max", "abs", "rint", "exp", "log", "sqrt", "tanh", "erf", "sin", "cos", "atan", "fma", "barrier", "printf", "new",
+    "delete", "class", "template", "operator", "private", "public", "constant", "image", "sampler_t", "event_t", "pipe",
+    "uint", "uchar", "ushort", "ulong", "dot4", "M_PI", "NAN", "INFINITY", "v0", "v1", "v2", "v3", "v4", "v5", "v6",
+    "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "blockIdx", "threadIdx", "block_memory", "part", "lane",
+    "a_parts", "b_parts",
+    // Macros of GCC's where it is not told to keep to the standard.
+    "linux", "unix", "i386"};
+
+// Names without a small letter are those of macros: NULL, HUGE_VAL, INT8_MAX. One letter is nobody's.
+bool is_macro_like(const std::string& name) {
+  return name.size() > 1 && std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c); });
+}
 
 std::string identifier(const std::string& name) {
   std::string out;
   for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out = "x" + out;
   // Names that begin with an underscore belong to the compilers.
-  return out[0] == '_' ? "x" + out : out;
+  return out[0] == '_' || is_macro_like(out) ? "x" + out : out;
 }
 
 }  // namespace

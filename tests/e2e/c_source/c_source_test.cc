@@ -152,6 +152,30 @@ TEST(CSource, IndicesOfConstantsDoNotOverflowInC) {
   EXPECT_THAT(fast.output, testing::HasSubstr("compile it without -ffast-math"));
 }
 
+// Buffers and variables may be called as what macros of the compiler's, and of what is included, are.
+TEST(CSource, NamesOfMacrosAreNoTrouble) {
+  Module m;
+  Stmt body = make_seq({});
+  std::vector<Buffer> params;
+  for (const char* name : {"linux", "unix", "NAN", "HUGE_VAL", "INT8_MAX", "NULL", "errno", "I", "HONE_OK", "main"}) {
+    const Buffer out = make_buffer(name, f32, {2});
+    params.push_back(out);
+    m.params.push_back({name, ParamRole::kOutput, f32, {2}, Layout::identity({2})});
+    const Var i(name);
+    body =
+        make_seq({body, make_for(i, make_int(0), make_int(2), LoopKind::kSerial, make_store(out, {i}, cast(f32, i)))});
+  }
+  m.kernels.push_back({"k", params, {}, body});
+  const TemporaryFolder temporary;
+  CFile file(256);
+  file.add_entry(m, "k", /*element_aligned=*/true);
+  std::ofstream(temporary.path() + "/k.c") << file.text("#include \"hone_runtime.h\"\n#include <stdint.h>\n");
+  for (const char* how : {"cc -std=gnu99 -O2", "cc -std=c99 -O2"}) {
+    const Ran built = compiled(how, temporary.path());
+    EXPECT_EQ(built.code, 0) << built.output;
+  }
+}
+
 // What takes a compiler seconds is left out: another workload has each template at work.
 std::vector<const char*> workloads() {
   std::vector<const char*> out;

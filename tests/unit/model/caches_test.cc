@@ -1,12 +1,17 @@
 // Caches that grow in place: one artifact for every number of rows, against the plain model of each number.
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <stdexcept>
 
 #include "base/check.h"
 #include "compiler/codegen/llvm/compile.h"
@@ -98,8 +103,9 @@ output "present_v" %present_v f32[1, {g}, {t}, {d}]
 class Caller {
  public:
   Caller(const BuiltModel& model, int64_t groups, int threads)
-      : artifact_(load(model)),
-        variant_(artifact_.description()->variants),
+      : artifact_(model.c_source.empty() ? std::optional(load(model)) : std::nullopt),
+        in_c_(artifact_ ? nullptr : compiled(model)),
+        variant_(description().variants),
         groups_(groups),
         pool_({.workers = threads, .cpus = {}}),
         arena_(variant_->run_workspace_bytes) {
@@ -130,15 +136,14 @@ class Caller {
   int32_t run() {
     std::vector<const DLTensor*> views;
     for (const DLTensor& t : tensors_) views.push_back(&t);
-    const auto run = reinterpret_cast<HoneEntry>(artifact_.symbol("m_run"));
-    return run(views.data(), static_cast<int32_t>(views.size()), arena_.data(), pool_.runtime());
+    return variant_->run(views.data(), static_cast<int32_t>(views.size()), arena_.data(), pool_.runtime());
   }
   // What a call says that is refused, and that nothing was written.
   std::string refusal() {
     const auto before = bytes();
     const int32_t code = run();
     EXPECT_TRUE(before == bytes()) << "something was written";
-    return code == HONE_OK ? "" : artifact_.description()->error(code);
+    return code == HONE_OK ? "" : description().error(code);
   }
   // A cache's rows that are there, one behind the other.
   TensorData rows(size_t i, int64_t count) const {
@@ -148,7 +153,9 @@ class Caller {
                   static_cast<size_t>(count * kDim) * sizeof(float));
     return {TensorType{f32, {1, groups_, count, kDim}}, data};
   }
-  const HoneArtifact& description() const { return *artifact_.description(); }
+  const HoneArtifact& description() const {
+    return artifact_ ? *artifact_->description() : *static_cast<const HoneArtifact*>(dlsym(in_c_.get(), "m_artifact"));
+  }
 
   std::vector<float> x = std::vector<float>(kWidth), y = std::vector<float>(kWidth);
 
@@ -158,6 +165,23 @@ class Caller {
     for (const ArtifactObject& o : model.objects)
       if (!o.has_threads) parts.insert(parts.end(), o.parts.begin(), o.parts.end());
     return load_objects(parts, "m");
+  }
+  struct Close {
+    void operator()(void* library) const { dlclose(library); }
+  };
+  static void* compiled(const BuiltModel& model) {
+    const TemporaryFolder folder;
+    const std::string file = folder.path() + "/m";
+    std::ofstream(file + ".c") << model.c_source;
+    std::ofstream(file + ".h") << model.header;
+    const std::string command =
+        "cc -std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -Wno-psabi -fPIC -shared -I" HONE_SOURCE_DIR
+        "/compiler/runtime/include -o " +
+        file + ".so " + file + ".c -lm";
+    EXPECT_EQ(std::system(command.c_str()), 0) << model.c_source;
+    void* const library = dlopen((file + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) throw std::runtime_error(dlerror());
+    return library;
   }
   static DLTensor tensor(float* data, std::vector<int64_t>& shape, int64_t* strides) {
     return {data, {kDLCPU, 0}, static_cast<int32_t>(shape.size()), {kDLFloat, 32, 1}, shape.data(), strides, 0};
@@ -169,7 +193,8 @@ class Caller {
     return out;
   }
 
-  Artifact artifact_;
+  std::optional<Artifact> artifact_;
+  std::unique_ptr<void, Close> in_c_;
   const HoneVariant* variant_;
   const int64_t groups_;
   ThreadPool pool_;
@@ -190,19 +215,20 @@ struct Caches : testing::Test {
     context.growth = of;
     return prepare_graph(parse_graph(test_operators(), text), context, target, {});
   }
-  BuiltModel built(int64_t groups, int threads, const std::string& behind_dots = "mul[0.35]") const {
+  BuiltModel built(int64_t groups, int threads, const std::string& behind_dots = "mul[0.35]", bool in_c = false) const {
     const Target target = host_target(threads);
     const Graph g = prepared(decoder(kMost, groups, behind_dots), &growth, target);
     check_growth(g, prepared(decoder(kMost - 1, groups, behind_dots), &growth, target), growth);
-    const ModelOptions options{"m", target, [](const Workload&, const Target&, const Space& space) {
-                                 return ChosenConfig{space.default_config(), "default", ""};
-                               }};
+    ModelOptions options{"m", target, [](const Workload&, const Target&, const Space& space) {
+                           return ChosenConfig{space.default_config(), "default", ""};
+                         }};
+    options.in_c = in_c;
     return build_model({ModelVariant{"", &g, target, &growth}}, options);
   }
 
   // Rows one by one, from none to as many as there is room for.
-  void grow(int64_t groups, int threads) const {
-    grow(built(groups, threads), groups, threads,
+  void grow(int64_t groups, int threads, bool in_c = false) const {
+    grow(built(groups, threads, "mul[0.35]", in_c), groups, threads,
          [&](int64_t past) { return parse_graph(test_operators(), decoder(past, groups)); });
   }
   // `plain`: the model for a number of rows, which it may be told behind its other inputs.
@@ -238,6 +264,11 @@ struct Caches : testing::Test {
 TEST_F(Caches, GrowFromNoRowToAllThatThereIsRoomFor) {
   grow(4, 1);
   grow(4, 2);
+}
+
+TEST_F(Caches, GrowInCToo) {
+  grow(4, 2, true);
+  grow(2, 1, true);
 }
 
 TEST_F(Caches, OfGroupedHeadsAreReadOnceAGroup) {
@@ -285,8 +316,11 @@ TEST_F(Caches, AreNamedInTheDescription) {
   EXPECT_THAT(m.header, HasSubstr("Caches: tensors 1 and 4, 2 and 5."));
 }
 
-TEST_F(Caches, AreRefusedWhereTheyLieOtherwise) {
-  Caller caller(built(4, 1), 4, 1);
+class CachesOrCachesInC : public Caches, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Artifacts, CachesOrCachesInC, testing::Bool());
+
+TEST_P(CachesOrCachesInC, AreRefusedWhereTheyLieOtherwise) {
+  Caller caller(built(4, 1, "mul[0.35]", GetParam()), 4, 1);
   caller.set_rows(3);
   for (size_t i = 0; i < 2; ++i) std::fill(caller.room(i).begin(), caller.room(i).end(), 0.5f);
   ASSERT_EQ(caller.run(), HONE_OK);
