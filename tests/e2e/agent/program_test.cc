@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <list>
 #include <sstream>
 
@@ -124,8 +123,10 @@ std::vector<pid_t> descendants(pid_t parent) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (!std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); })) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string stat{std::istreambuf_iterator<char>(file), {}};
+    // The process may go while its file is read: then there is nothing in it.
+    std::ostringstream read;
+    read << std::ifstream(entry.path() / "stat").rdbuf();
+    const std::string stat = read.str();
     const size_t close = stat.rfind(')');
     char state = 0;
     int ppid = 0;
