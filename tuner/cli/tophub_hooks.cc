@@ -45,9 +45,12 @@ db::CompilerHooks tophub_hooks(const OperatorTable& operators) {
   hooks.parse_workload = [&operators](const std::string& workload) {
     return text_or_usage_error([&] { return to_string(Workload::parse(operators, workload)); });
   };
-  // `llvm` alone is this machine.
+  // `llvm` alone is this machine; a GPU is none.
   hooks.target = [](const std::string& target) {
-    return text_or_usage_error([&] { return to_string(Target::parse(target).completed_by(this_machine())); });
+    return text_or_usage_error([&] {
+      const Target parsed = Target::parse(target);
+      return to_string(parsed.kind == "llvm" ? parsed.completed_by(this_machine()) : parsed);
+    });
   };
   hooks.rank_nearest = [&operators](const std::string& workload, const std::vector<std::string>& known) {
     return rank_nearest(Workload::parse(operators, workload), known);

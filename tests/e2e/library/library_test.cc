@@ -242,6 +242,18 @@ TEST_F(Library, TunesAndFinds) {
   EXPECT_NE(output, nullptr);
 }
 
+// The shipped package of a GPU that is not here.
+TEST_F(Library, FindsWhatShipsForAGpu) {
+  for (const auto& [sms, step] : std::vector<std::pair<int, std::string>>{{132, "exact"}, {114, "other target"}}) {
+    const std::string target = "--target=cuda -arch=sm_90 -sms=" + std::to_string(sms);
+    ASSERT_EQ(tophub({"best", "--task=dense", "--args=m=128,n=768,k=768,dtype=f16", target.c_str(), "--json"}), HONE_OK)
+        << hone_last_error();
+    const Json best = Json::parse(output.get());
+    EXPECT_EQ(best["step"], step) << best;
+    EXPECT_EQ(best["target"], "cuda -arch=sm_90 -sms=132");
+  }
+}
+
 TEST_F(Library, ManyThreadsCallAtOnce) {
   PairModel().write(path("pair.onnx"));
   std::vector<std::thread> threads;
