@@ -47,7 +47,9 @@ class Collector final : public Visitor {
     (*this)(op->min);
     (*this)(op->extent);
     facts_.push_loop(op->var.get(), op->min, op->extent);
+    inside_.push_back(op->var.get());
     (*this)(op->body);
+    inside_.pop_back();
     facts_.pop_range();
     out.forget(op->var.get());
   }
@@ -61,10 +63,12 @@ class Collector final : public Visitor {
     out.add(std::move(a));
   }
 
-  // The part of the buffer that `index` stays in, if that can be told.
+  // The part of the buffer that `index` stays in, if that can be told; `span`: from its first element to its last.
   void find_part(Touched::Access* a, const Expr& index) const {
     const Ramp* ramp = as<Ramp>(index);
-    if (ramp && !is_const(ramp->stride, 1)) return;
+    const auto stride = ramp ? as_const_int(ramp->stride) : std::optional<int64_t>(1);
+    if (!stride || *stride < 1 || *stride > (int64_t{1} << 32)) return;
+    const int64_t span = (index->dtype.lanes - 1) * *stride + 1;
     auto form = linear_of(ramp ? ramp->base : index);
     const auto elements = as_const_int(a->buffer->shape.at(0));
     if (!form || !elements) return;
@@ -72,30 +76,53 @@ class Collector final : public Visitor {
       const Linear::Term term = form->terms[i];
       const Binary* turn = as<Binary>(term.atom);
       const auto parts = turn && turn->op == BinaryOp::kFloorMod ? as_const_int(turn->b) : std::nullopt;
-      if (parts && *parts > 1 && term.coefficient * *parts == *elements)
-        return set(a, *form, i, turn->a, *parts, index->dtype.lanes);
+      if (parts && *parts > 1 && term.coefficient * *parts == *elements) {
+        if (const auto of_turn = linear_of(turn->a)) set(a, *form, i, *of_turn, *parts, span);
+        return;
+      }
     }
+    if (find_undivided_turn(a, *form, *elements, span)) return;
     // The turn is a constant where a double buffer is filled in front of its loop.
     const Interval range = facts_.bounds(*form);
-    if (range.lo >= 0 && range.hi <= *elements - index->dtype.lanes)
-      a->range = {range.lo, range.hi + index->dtype.lanes - 1};
+    if (range.lo >= 0 && range.hi <= *elements - span) a->range = {range.lo, range.hi + span - 1};
   }
 
-  void set(Touched::Access* a, const Linear& form, size_t turn, const Expr& dividend, int64_t parts,
-           int64_t lanes) const {
+  // A loop around with no more iterations than there are parts needs no remainder: turn * part + rest.
+  bool find_undivided_turn(Touched::Access* a, Linear form, int64_t elements, int64_t span) const {
+    size_t turn = form.terms.size();
+    for (size_t i = 0; i < form.terms.size(); ++i) {
+      const Linear::Term& term = form.terms[i];
+      const VarNode* var = as<VarNode>(term.atom);
+      const bool is_around = var && std::find(inside_.begin(), inside_.end(), var) == inside_.end();
+      if (is_around && term.coefficient > 0 && term.coefficient < elements && elements % term.coefficient == 0 &&
+          (turn == form.terms.size() || term.coefficient > form.terms[turn].coefficient))
+        turn = i;
+    }
+    if (turn == form.terms.size()) return false;
+    const int64_t part = form.terms[turn].coefficient;
+    Linear of_turn;
+    of_turn.terms.push_back({form.terms[turn].atom, 1});
+    of_turn.constant = floor_div(form.constant, part);
+    form.constant -= of_turn.constant * part;
+    set(a, form, turn, of_turn, elements / part, span);
+    return a->turn.has_value();
+  }
+
+  void set(Touched::Access* a, const Linear& form, size_t turn, const Linear& of_turn, int64_t parts,
+           int64_t span) const {
     Linear rest;
     rest.constant = form.constant;
     for (size_t i = 0; i < form.terms.size(); ++i)
       if (i != turn) rest.terms.push_back(form.terms[i]);
     const int64_t part = *as_const_int(a->buffer->shape[0]) / parts;
     const Interval range = facts_.bounds(rest);
-    const auto of_turn = linear_of(dividend);
-    if (!of_turn || range.lo < 0 || range.hi > part - lanes) return;
-    a->turn = *of_turn;
+    if (range.lo < 0 || range.hi > part - span) return;
+    a->turn = of_turn;
     a->parts = parts;
   }
 
   Facts facts_;
+  std::vector<const VarNode*> inside_;  // variables of the loops inside of what is looked at
 };
 
 }  // namespace

@@ -58,7 +58,8 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   const int64_t usual_depth = c.ci > usual.tile_k ? 2 * usual.tile_k : c.ci,
                 usual_staged = usual_depth * taps * std::max(types.in.bytes(), types.weight.bytes()) *
                                (usual.rows() + usual.columns());
-  const bool may_window = taps > 1, is_window_usual = may_window && usual_staged <= target.shared_bytes;
+  const bool may_window = taps > 1,
+             is_window_usual = may_window && target.has(Feature::kAsyncCopy) && usual_staged <= target.shared_bytes;
   const ProductTile tile = choose_product_tile(knobs, target, types, m, n, c.ci, usual, channel_tiles(c.ci), "",
                                                /*may_double_buffer=*/true);
   const bool window =

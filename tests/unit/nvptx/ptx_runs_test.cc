@@ -117,7 +117,7 @@ TEST(PtxDynamicMemory, HoldsTheBlocksBuffersOneAfterTheOther) {
 // The harness sees what barriers are for: without any of them, threads read what others have not written yet or have
 // written over.
 TEST(PtxBarriers, AreEachNeeded) {
-  const Workload w = parse_workload("dense(m=20,n=24,k=16)");
+  const Workload w = parse_workload("dense(m=20,n=24,k=48)");
   std::mt19937_64 rng(17);
   const ReferenceRun reference(w, rng);
   const Target target = Target::parse("cuda -arch=sm_53");
