@@ -30,6 +30,22 @@ class FromDlpack:
 
 
 class Running(Case):
+    def test_tensors_of_torch_are_read_in_place(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("there is no torch")
+        model = self.perceptron()
+        x = torch.from_numpy(sample().copy())
+        np.testing.assert_array_equal(model(x), model(sample()))
+        self.assertEqual(model.stats["copied_arrays"], 0)
+        across = x.T.contiguous().T
+        np.testing.assert_array_equal(model(across), model(sample()))
+        self.assertEqual(model.stats["copied_arrays"], 1)
+        self.assertEqual(torch.from_dlpack(model(x)).shape, (3, 8))
+        with self.assertRaisesRegex(TypeError, "float64"):
+            model(x.double())
+
     def test_computes(self):
         model = self.perceptron()
         np.testing.assert_allclose(model(sample()), perceptron_of(sample()), rtol=1e-5)

@@ -1,5 +1,7 @@
 """Tuning and the tophub from Python."""
 
+import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -51,6 +53,15 @@ class Tuning(Case):
     def test_several_workloads(self):
         outcome = hone.tune([WORKLOAD, "dense(m=16,n=32,k=32)"], trials=6, threads=1, progress=True)
         self.assertEqual(len(outcome["tasks"]), 2)
+
+    def test_a_notebook_has_a_bar_and_a_file_has_none(self):
+        class OutStream(io.StringIO):
+            __module__ = "ipykernel.iostream"
+
+        for stream, has_bar in ((OutStream(), True), (io.StringIO(), False)):
+            with contextlib.redirect_stderr(stream):
+                hone.tune(WORKLOAD, trials=4, threads=1, flags=["--fresh"])
+            self.assertEqual("\r" in stream.getvalue(), has_bar)
 
     def test_what_a_callback_raises_ends_it(self):
         def refuse(progress):

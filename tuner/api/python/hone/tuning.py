@@ -23,6 +23,11 @@ class Outcome(dict):
         return f"<hone.Outcome of {len(self.get('tasks', []))} workloads>"
 
 
+def _rewrites_lines(stream):
+    """Whether a line that begins with a carriage return takes the place of the last one."""
+    return stream.isatty() or type(stream).__module__.split(".")[0] == "ipykernel"
+
+
 class _Bar:
     """A line on a terminal that is rewritten."""
 
@@ -88,7 +93,7 @@ def tune(
         flags: more words of ``tuner``.
         callback: is called some ten times a second with a dict of ``done``, ``all``, ``best_gflops``, ``seconds``,
             ``default_seconds``, ``seconds_left``; what it raises ends the search, with what was measured kept.
-        progress: True: a bar on stderr; None: where that is a terminal.
+        progress: True: a bar on stderr; None: where that is a terminal or a notebook.
 
     Returns:
         What was found, as ``tuner --json`` says it.
@@ -118,7 +123,7 @@ def tune(
         ):
             words += options.flag(name, value)
         words += list(flags)
-        bar = _Bar(sys.stderr) if progress or (progress is None and sys.stderr.isatty()) else None
+        bar = _Bar(sys.stderr) if progress or (progress is None and _rewrites_lines(sys.stderr)) else None
 
         def told(p):
             if bar:
