@@ -20,17 +20,27 @@ StatusOr<std::shared_ptr<const CudaApi>> CudaApi::load(const std::string& librar
         fmt::format("no CUDA: {} has no {}: a driver of CUDA 11 or newer is needed", library, #name));
   HONE_CUDA_FUNCTIONS(HONE_CUDA_FIND)
 #undef HONE_CUDA_FIND
-  bool all = true;
+  CudaGraphApi graphs;
+  bool has_all = true;
 #define HONE_CUDA_FIND(member, name, ...) \
-  all &= (api->member = reinterpret_cast<decltype(api->member)>(opened->symbol(#name))) != nullptr;
+  has_all &= (graphs.member = reinterpret_cast<decltype(graphs.member)>(opened->symbol(#name))) != nullptr;
   HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_FIND)
 #undef HONE_CUDA_FIND
-  if (!all) {
-#define HONE_CUDA_CLEAR(member, ...) api->member = nullptr;
-    HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_CLEAR)
-#undef HONE_CUDA_CLEAR
-  }
+  if (has_all) api->graphs = graphs;
   return api;
+}
+
+StatusOr<CuGraphExec> CudaApi::record(CuStream stream, const std::function<Status()>& enqueue) const {
+  HONE_RETURN_IF_ERROR(status(graphs->begin_capture(stream, kCaptureModeRelaxed), "recording"));
+  const Status enqueued = enqueue();
+  CuGraph graph = nullptr;
+  CuGraphExec exec = nullptr;
+  CuResult made = graphs->end_capture(stream, &graph);
+  if (made == 0 && enqueued.ok()) made = graphs->instantiate(&exec, graph, 0);
+  if (graph) graphs->destroy(graph);
+  HONE_RETURN_IF_ERROR(enqueued);
+  HONE_RETURN_IF_ERROR(status(made, "a graph of what was recorded"));
+  return exec;
 }
 
 std::string CudaApi::describe(CuResult code) const {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -55,31 +57,40 @@ using CuGraphExec = void*;
   F(error_name, cuGetErrorName, CuResult code, const char** name)                                                     \
   F(error_text, cuGetErrorString, CuResult code, const char** text)
 
-// Since CUDA 11.4: work recorded once and launched again as one. All are null with an older driver.
-#define HONE_CUDA_GRAPH_FUNCTIONS(F)                                                                            \
-  F(create_stream, cuStreamCreate, CuStream* stream, unsigned flags)                                            \
-  F(destroy_stream, cuStreamDestroy_v2, CuStream stream)                                                        \
-  F(begin_capture, cuStreamBeginCapture_v2, CuStream stream, int mode)                                          \
-  F(end_capture, cuStreamEndCapture, CuStream stream, CuGraph* graph)                                           \
-  F(instantiate_graph, cuGraphInstantiateWithFlags, CuGraphExec* exec, CuGraph graph, unsigned long long flags) \
-  F(launch_graph, cuGraphLaunch, CuGraphExec exec, CuStream stream)                                             \
-  F(destroy_graph_exec, cuGraphExecDestroy, CuGraphExec exec)                                                   \
-  F(destroy_graph, cuGraphDestroy, CuGraph graph)
+// Since CUDA 11.4: work that is recorded once and launched again as one.
+#define HONE_CUDA_GRAPH_FUNCTIONS(F)                                                                      \
+  F(create_stream, cuStreamCreate, CuStream* stream, unsigned flags)                                      \
+  F(destroy_stream, cuStreamDestroy_v2, CuStream stream)                                                  \
+  F(begin_capture, cuStreamBeginCapture_v2, CuStream stream, int mode)                                    \
+  F(end_capture, cuStreamEndCapture, CuStream stream, CuGraph* graph)                                     \
+  F(instantiate, cuGraphInstantiateWithFlags, CuGraphExec* exec, CuGraph graph, unsigned long long flags) \
+  F(launch, cuGraphLaunch, CuGraphExec exec, CuStream stream)                                             \
+  F(destroy_exec, cuGraphExecDestroy, CuGraphExec exec)                                                   \
+  F(destroy, cuGraphDestroy, CuGraph graph)
+
+#define HONE_CUDA_POINTER(member, symbol, ...) CuResult (*member)(__VA_ARGS__) = nullptr;
+struct CudaGraphApi {
+  HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_POINTER)
+};
 
 struct CudaApi {
-#define HONE_CUDA_POINTER(member, symbol, ...) CuResult (*member)(__VA_ARGS__) = nullptr;
   HONE_CUDA_FUNCTIONS(HONE_CUDA_POINTER)
-  HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_POINTER)
-#undef HONE_CUDA_POINTER
+  std::optional<CudaGraphApi> graphs;  ///< nothing with a driver older than CUDA 11.4
 
   /// Opens the driver's library. NotFound when there is none or it is older than CUDA 11.
   static StatusOr<std::shared_ptr<const CudaApi>> load(const std::string& library);
+
+  /// What `enqueue` sends to `stream`, which is not the default one, as a graph that runs it when it is launched; to be
+  /// destroyed. Passes on the error of `enqueue`. Needs `graphs`.
+  StatusOr<CuGraphExec> record(CuStream stream, const std::function<Status()>& enqueue) const;
 
   /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
   std::string describe(CuResult code) const;
   /// Ok, or the status that device.h promises for the code, saying what failed.
   Status status(CuResult code, const std::string& what) const;
 };
+
+#undef HONE_CUDA_POINTER
 
 /// Whether a context that returned this code can no longer be used.
 bool cuda_error_is_final(CuResult code);

@@ -96,7 +96,7 @@ class CudaRecording final : public DeviceRecording {
  public:
   CudaRecording(ContextRef context, CuGraphExec graph) : context_(std::move(context)), graph_(graph) {}
   ~CudaRecording() override {
-    if (context_->enter() == 0) context_->api->destroy_graph_exec(graph_);
+    if (context_->enter() == 0) context_->api->graphs->destroy_exec(graph_);
   }
   CuGraphExec graph() const { return graph_; }
 
@@ -117,7 +117,7 @@ class CudaDevice final : public Device {
     if (context_->enter() != 0) return;
     for (const CuEvent event : {from_, to_})
       if (event) cu_.destroy_event(event);
-    if (recording_stream_) cu_.destroy_stream(recording_stream_);
+    if (recording_stream_) cu_.graphs->destroy_stream(recording_stream_);
   }
 
  private:
@@ -221,29 +221,21 @@ class CudaDevice final : public Device {
   }
 
   // The default stream records nothing: while there is a recording, commands go to a stream of its own.
-  StatusOr<bool> begin_recording() override {
-    if (!cu_.begin_capture) return false;
+  StatusOr<std::unique_ptr<DeviceRecording>> do_record(const std::function<Status()>& enqueue) override {
+    if (!cu_.graphs) return nullptr;
     HONE_RETURN_IF_ERROR(enter());
     if (!recording_stream_)
-      HONE_RETURN_IF_ERROR(check(cu_.create_stream(&recording_stream_, cuda::kStreamNonBlocking), "a stream"));
-    HONE_RETURN_IF_ERROR(check(cu_.begin_capture(recording_stream_, cuda::kCaptureModeRelaxed), "recording"));
+      HONE_RETURN_IF_ERROR(check(cu_.graphs->create_stream(&recording_stream_, cuda::kStreamNonBlocking), "a stream"));
     stream_ = recording_stream_;
-    return true;
-  }
-  StatusOr<std::unique_ptr<DeviceRecording>> end_recording() override {
-    HONE_RETURN_IF_ERROR(enter());
+    const StatusOr<CuGraphExec> graph = cu_.record(recording_stream_, enqueue);
     stream_ = nullptr;
-    CuGraph graph = nullptr;
-    HONE_RETURN_IF_ERROR(check(cu_.end_capture(recording_stream_, &graph), "recording"));
-    CuGraphExec exec = nullptr;
-    const CuResult made = cu_.instantiate_graph(&exec, graph, 0);
-    cu_.destroy_graph(graph);
-    HONE_RETURN_IF_ERROR(check(made, "a graph of what was recorded"));
-    return std::make_unique<CudaRecording>(context_, exec);
+    HONE_RETURN_IF_ERROR(graph.status());
+    return std::make_unique<CudaRecording>(context_, *graph);
   }
   Status do_replay(const DeviceRecording& recording) override {
     HONE_RETURN_IF_ERROR(enter());
-    return check(cu_.launch_graph(static_cast<const CudaRecording&>(recording).graph(), nullptr), "launching a graph");
+    return check(cu_.graphs->launch(static_cast<const CudaRecording&>(recording).graph(), nullptr),
+                 "launching a graph");
   }
 
   Status do_synchronize() override {

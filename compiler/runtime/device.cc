@@ -150,15 +150,11 @@ StatusOr<double> Device::time_region(const std::function<Status()>& enqueue) {
 StatusOr<std::unique_ptr<DeviceRecording>> Device::record(const std::function<Status()>& enqueue) {
   HONE_RETURN_IF_ERROR(lost_);
   if (in_region_ || is_recording_) return refused("a recording within another or a timed region");
-  HONE_ASSIGN_OR_RETURN(const bool records, begin_recording());
-  if (!records) return nullptr;
   is_recording_ = true;
   launches_ = 0;
-  const Status enqueued = enqueue();
+  StatusOr<std::unique_ptr<DeviceRecording>> recording = do_record(enqueue);
   is_recording_ = false;
-  StatusOr<std::unique_ptr<DeviceRecording>> recording = end_recording();
-  HONE_RETURN_IF_ERROR(enqueued);
-  HONE_RETURN_IF_ERROR(recording.status());
+  if (!recording.ok() || !*recording) return recording;
   if (launches_ == 0) return refused("a recording in which nothing was launched");
   (*recording)->owner_ = this;
   (*recording)->launches_ = launches_;

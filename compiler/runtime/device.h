@@ -206,10 +206,8 @@ class Device {
   virtual StatusOr<std::unique_ptr<DeviceProgram>> do_load(const DeviceImage& image) = 0;
   virtual Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape,
                            std::span<DeviceBuffer* const> buffers) = 0;
-  /// False: this driver records nothing. Otherwise end_recording() follows, also when enqueuing failed; its result is
-  /// not used then.
-  virtual StatusOr<bool> begin_recording() { return false; }
-  virtual StatusOr<std::unique_ptr<DeviceRecording>> end_recording() { return nullptr; }
+  /// What `enqueue` launches and copies, or its error; null where the driver records nothing, without calling it.
+  virtual StatusOr<std::unique_ptr<DeviceRecording>> do_record(const std::function<Status()>&) { return nullptr; }
   virtual Status do_replay(const DeviceRecording&) { return absl::UnimplementedError("nothing is recorded here"); }
   virtual Status do_synchronize() = 0;
   virtual Status begin_region() = 0;

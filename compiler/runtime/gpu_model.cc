@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace hone {
 namespace {
@@ -101,10 +102,11 @@ StatusOr<DeviceRecording*> GpuModels::recording_of(Bound& bound, size_t begin, s
   return (bound.recordings[begin] = recorded.ok() ? *std::move(recorded) : nullptr).get();
 }
 
-// Where the buffers are kept, the second call records the device's steps, and from then on they are one command: a
-// launch costs the host as long as many a layer takes. The first call loads what is launched.
-Status GpuModels::run_steps(Bound& bound, bool is_kept) {
-  const bool records = is_kept && bound.calls++ > 0;
+// Where the buffers are its own, and so the same in every call, the second call records the device's steps, and from
+// then on they are one command: a launch costs the host as long as many a layer takes. The first call loads what is
+// launched.
+Status GpuModels::run_steps(Bound& bound) {
+  const bool records = std::exchange(bound.has_run, true) && !bound.own.empty();
   for (size_t begin = 0; begin < bound.steps.size();) {
     if (bound.steps[begin].host) {
       HONE_RETURN_IF_ERROR(call_host(bound.steps[begin++]));
@@ -125,7 +127,7 @@ Status GpuModels::run_steps(Bound& bound, bool is_kept) {
 Status GpuModels::run(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena) {
   Bound bound;
   HONE_RETURN_IF_ERROR(bind(model, tensors, arena, &bound));
-  return run_steps(bound, false);
+  return run_steps(bound);
 }
 
 StatusOr<GpuModels::Bound*> GpuModels::own_buffers(const HoneGpuModel& model) {
@@ -151,7 +153,7 @@ Status GpuModels::run_plain(const HoneGpuModel& model, const DLTensor* const* ar
   for (int64_t i = 0; i < model.head.param_count; ++i)
     if (const HoneGpuParam& p = model.head.params[i]; !p.is_output)
       HONE_RETURN_IF_ERROR(device_.write(*bound->own[static_cast<size_t>(i)], data_of(*args[i]), bytes_of(p)));
-  HONE_RETURN_IF_ERROR(run_steps(*bound, true));
+  HONE_RETURN_IF_ERROR(run_steps(*bound));
   HONE_RETURN_IF_ERROR(device_.synchronize());
   for (int64_t i = 0; i < model.head.param_count; ++i)
     if (const HoneGpuParam& p = model.head.params[i]; p.is_output)

@@ -47,7 +47,7 @@ class GpuModels {
     std::vector<std::unique_ptr<DeviceBuffer>> own;  ///< tensors and arena of run_plain()
     std::map<std::tuple<DeviceBuffer*, int64_t, int64_t>, std::unique_ptr<DeviceBuffer>> parts;
     std::vector<BoundStep> steps;
-    int64_t calls = 0;
+    bool has_run = false;
     std::map<size_t, std::unique_ptr<DeviceRecording>> recordings;  ///< of the device's steps from that one on
   };
 
@@ -56,7 +56,7 @@ class GpuModels {
                                 DeviceBuffer* weights, Bound* bound);
   Status bind(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena, Bound* bound);
   Status launch(const Bound& bound, size_t begin, size_t end);
-  Status run_steps(Bound& bound, bool is_kept);
+  Status run_steps(Bound& bound);
   StatusOr<DeviceRecording*> recording_of(Bound& bound, size_t begin, size_t end);
   Status call_host(const BoundStep& step);
   StatusOr<Bound*> own_buffers(const HoneGpuModel& model);

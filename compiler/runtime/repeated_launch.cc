@@ -1,18 +1,11 @@
 #include "compiler/runtime/repeated_launch.h"
 
 namespace hone {
-namespace {
-
-// Replaying costs the host about 10 us, however many calls there are: of 64, the shortest kernels need more.
-constexpr int64_t kRecorded = 64;
-
-}  // namespace
-
 StatusOr<double> RepeatedLaunch::seconds(int64_t calls) {
-  if (!is_tried_ && calls >= kRecorded) {
+  if (!is_tried_ && calls >= kRecordedCalls) {
     is_tried_ = true;
     auto recorded = device_.record([&]() -> Status {
-      for (int64_t i = 0; i < kRecorded; ++i) HONE_RETURN_IF_ERROR(call_());
+      for (int64_t i = 0; i < kRecordedCalls; ++i) HONE_RETURN_IF_ERROR(call_());
       return absl::OkStatus();
     });
     HONE_RETURN_IF_ERROR(device_.health());
@@ -23,7 +16,8 @@ StatusOr<double> RepeatedLaunch::seconds(int64_t calls) {
   }
   return device_.time_region([&]() -> Status {
     int64_t left = calls;
-    for (; recording_ && left >= kRecorded; left -= kRecorded) HONE_RETURN_IF_ERROR(device_.replay(*recording_));
+    for (; recording_ && left >= kRecordedCalls; left -= kRecordedCalls)
+      HONE_RETURN_IF_ERROR(device_.replay(*recording_));
     for (; left > 0; --left) HONE_RETURN_IF_ERROR(call_());
     return absl::OkStatus();
   });

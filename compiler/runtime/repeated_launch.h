@@ -9,6 +9,9 @@
 
 namespace hone {
 
+/// Calls of a recording. Replaying it is one call of the host's, so the device is not kept waiting.
+inline constexpr int64_t kRecordedCalls = 64;
+
 /// Where many calls are asked for at once, some are recorded (Device::record) and replayed: a launch costs the host
 /// some microseconds, and a kernel that needs less would be measured as that.
 class RepeatedLaunch {
@@ -22,7 +25,7 @@ class RepeatedLaunch {
   Device& device_;
   std::function<Status()> call_;
   bool is_tried_ = false;
-  std::unique_ptr<DeviceRecording> recording_;  ///< of kRecorded calls; null where the driver records nothing
+  std::unique_ptr<DeviceRecording> recording_;  ///< of kRecordedCalls; null where the driver records nothing
 };
 
 }  // namespace hone

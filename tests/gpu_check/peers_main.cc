@@ -13,6 +13,7 @@
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/runtime/cuda_api.h"
+#include "compiler/runtime/repeated_launch.h"
 #include "compiler/runtime/time_kernel.h"
 #include "tests/fakes/workloads.h"
 #include "tests/gpu_check/peer_api.h"
@@ -64,15 +65,17 @@ class Gpu {
   // `call` is given the stream that it is to use.
   StatusOr<double> time(const std::function<Status(CuStream)>& call) {
     CuGraphExec graph = nullptr;
+    bool is_tried = false;
     const auto run = [&](int64_t calls) -> StatusOr<double> {
-      if (calls >= kRecorded && !graph) {
+      if (calls >= kRecordedCalls && !is_tried) {
+        is_tried = true;
         HONE_ASSIGN_OR_RETURN(graph, record(call));
-        if (graph) HONE_RETURN_IF_ERROR(check(cuda_->launch_graph(graph, nullptr), "a graph"));
+        if (graph) HONE_RETURN_IF_ERROR(check(cuda_->graphs->launch(graph, nullptr), "a graph"));
       }
       HONE_RETURN_IF_ERROR(check(cuda_->record_event(begin_, nullptr), "an event"));
       int64_t left = calls;
-      for (; graph && left >= kRecorded; left -= kRecorded)
-        HONE_RETURN_IF_ERROR(check(cuda_->launch_graph(graph, nullptr), "a graph"));
+      for (; graph && left >= kRecordedCalls; left -= kRecordedCalls)
+        HONE_RETURN_IF_ERROR(check(cuda_->graphs->launch(graph, nullptr), "a graph"));
       for (; left > 0; --left) HONE_RETURN_IF_ERROR(call(nullptr));
       HONE_RETURN_IF_ERROR(check(cuda_->record_event(end_, nullptr), "an event"));
       HONE_RETURN_IF_ERROR(check(cuda_->synchronize_event(end_), "waiting"));
@@ -81,29 +84,23 @@ class Gpu {
       return ms * 1e-3;
     };
     const StatusOr<TimeResult> t = time_calls(run, {.warmup = 2, .repeats = 11, .min_repeat_ms = 5});
-    if (graph) cuda_->destroy_graph_exec(graph);
+    if (graph) cuda_->graphs->destroy_exec(graph);
     HONE_RETURN_IF_ERROR(t.status());
     return t->median();
   }
 
  private:
-  static constexpr int64_t kRecorded = 64;
-
-  // Null where the driver, or the library for this call, records nothing.
+  // Null where the driver records nothing, or what the library does for this call cannot be recorded.
   StatusOr<CuGraphExec> record(const std::function<Status(CuStream)>& call) {
     CuStream stream = nullptr;
-    if (!cuda_->begin_capture) return nullptr;
-    HONE_RETURN_IF_ERROR(check(cuda_->create_stream(&stream, cuda::kStreamNonBlocking), "a stream"));
-    HONE_RETURN_IF_ERROR(check(cuda_->begin_capture(stream, cuda::kCaptureModeRelaxed), "recording"));
-    Status called;
-    for (int64_t i = 0; i < kRecorded && called.ok(); ++i) called = call(stream);
-    CuGraph graph = nullptr;
-    CuGraphExec exec = nullptr;
-    if (cuda_->end_capture(stream, &graph) == 0 && called.ok() && cuda_->instantiate_graph(&exec, graph, 0) != 0)
-      exec = nullptr;
-    if (graph) cuda_->destroy_graph(graph);
-    cuda_->destroy_stream(stream);
-    return exec;
+    if (!cuda_->graphs) return nullptr;
+    HONE_RETURN_IF_ERROR(check(cuda_->graphs->create_stream(&stream, cuda::kStreamNonBlocking), "a stream"));
+    const StatusOr<CuGraphExec> graph = cuda_->record(stream, [&]() -> Status {
+      for (int64_t i = 0; i < kRecordedCalls; ++i) HONE_RETURN_IF_ERROR(call(stream));
+      return absl::OkStatus();
+    });
+    cuda_->graphs->destroy_stream(stream);
+    return graph.ok() ? *graph : nullptr;
   }
   Status check(CuResult code, const std::string& what) const { return cuda_->status(code, what); }
   std::shared_ptr<const CudaApi> cuda_;

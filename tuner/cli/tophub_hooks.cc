@@ -45,7 +45,7 @@ db::CompilerHooks tophub_hooks(const OperatorTable& operators) {
   hooks.parse_workload = [&operators](const std::string& workload) {
     return text_or_usage_error([&] { return to_string(Workload::parse(operators, workload)); });
   };
-  // `llvm` alone is this machine; a GPU is none.
+  // `llvm` alone means this machine; a GPU's target is taken as it is given.
   hooks.target = [](const std::string& target) {
     return text_or_usage_error([&] {
       const Target parsed = Target::parse(target);

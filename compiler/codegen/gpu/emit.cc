@@ -6,7 +6,6 @@
 #include <cmath>
 #include <set>
 #include <unordered_map>
-#include <utility>
 
 #include "compiler/arith/bounds.h"
 #include "compiler/arith/simplify.h"
@@ -153,8 +152,7 @@ class KernelWriter {
       }
       case StmtKind::kStore: return store(as<Store>(s));
       case StmtKind::kBarrier:
-        if (copies_ahead())
-          line(under_way_ > 0 ? fmt::format("{}<{}>();", kAwaitEarlierCopies, under_way_) : std::string(kAwaitCopies));
+        if (copies_ahead()) line(std::string(kAwaitCopies));
         return line(std::string(words_.barrier));
       case StmtKind::kPrefetch: return;
     }
@@ -164,33 +162,33 @@ class KernelWriter {
     if (op->loop == LoopKind::kWarp && warp_sum(op)) return;
     if (tensor_nest(op)) return;
     if (op->loop == LoopKind::kWarp) return statement(plain_warp_loops(Stmt(op)));
-    const auto pipeline = std::find_if(kernel_.pipelines.begin(), kernel_.pipelines.end(),
-                                       [&](const GpuPipeline& p) { return p.var == op->var.get(); });
-    if (copies_ahead() && pipeline != kernel_.pipelines.end()) return pipelined_loop(op, pipeline->ahead);
-    const int64_t around = std::exchange(under_way_, 0);
+    const auto pipeline = kernel_.pipelines.find(op->var.get());
+    if (copies_ahead() && pipeline != kernel_.pipelines.end()) return pipelined_loop(op, pipeline->second);
     open_loop(op);
     statement(op->body);
     close_loop(op);
-    under_way_ = around;
   }
 
-  // Copies are committed as groups, one an iteration: what was copied in front of the loop is the first group, and with
-  // empty ones behind it the same number of groups may be under way from the first iteration on.
+  // The copies of an iteration are a group of cp.async's. Those in front of the loop are one group, too; empty groups
+  // behind it make as many as may be under way in the first iteration.
   void pipelined_loop(const For* op, int64_t ahead) {
     for (int64_t i = 0; i < ahead; ++i) line(std::string(kCommitCopies));
     open_loop(op);
-    const Seq* seq = as<Seq>(op->body);
     bool is_committed = false;
-    for (size_t i = 0; seq && i < seq->stmts.size(); ++i) {
-      under_way_ = is_committed ? 0 : ahead - 1;
-      statement(seq->stmts[i]);
-      if (!is_committed && seq->stmts[i]->kind == StmtKind::kIf) {
-        line(std::string(kCommitCopies));
-        is_committed = true;
+    const Seq* seq = as<Seq>(op->body);
+    HONE_ICHECK(seq) << "loop '" << op->var->name << "' does not begin with a barrier";
+    for (const Stmt& s : seq->stmts) {
+      if (s->kind == StmtKind::kBarrier && !is_committed) {
+        line(fmt::format("{}<{}>();", kAwaitEarlierCopies, ahead - 1));
+        line(std::string(words_.barrier));
+        continue;
       }
+      statement(s);
+      if (is_committed || s->kind != StmtKind::kIf) continue;
+      line(std::string(kCommitCopies));
+      is_committed = true;
     }
     HONE_ICHECK(is_committed) << "loop '" << op->var->name << "' copies nothing ahead";
-    under_way_ = 0;
     close_loop(op);
   }
 
@@ -425,8 +423,7 @@ class KernelWriter {
   const std::set<const BufferNode*>* stored_ = nullptr;  // the parameters that the program stores to
   std::string out_;
   int depth_ = 0;
-  int64_t under_way_ = 0;  // groups of copies that the next barrier need not wait for
-  int divergent_ = 0;      // how many open conditions and loops may differ between the threads of a warp
+  int divergent_ = 0;  // how many open conditions and loops may differ between the threads of a warp
   bool copied_ahead_ = false;
 };
 

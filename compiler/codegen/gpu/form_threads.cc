@@ -204,15 +204,15 @@ class BlockFormer {
     since_barrier_.shift(loop->var.get());
     since_barrier_.add(before);
     Stmt body = convert(loop->body);
-    if (const int64_t ahead = filled_ahead(loop); ahead > 1) kernel_.pipelines.push_back({loop->var.get(), ahead});
+    if (const int64_t ahead = filled_ahead(loop); ahead > 1) kernel_.pipelines[loop->var.get()] = ahead;
     since_barrier_.forget(loop->var.get());
     since_barrier_.add(before);  // a loop that runs no iteration passes no barrier
     facts_.pop_range();
     return make_for(loop->var, loop->min, loop->extent, loop->loop, std::move(body));
   }
 
-  // How many iterations ahead of their readers a loop fills all the staged buffers that it touches; 0: it does not do
-  // that for all alike, with the copies first.
+  // How many iterations before they are read a loop copies to all the staged buffers that it touches; 0 where it does
+  // not copy to all alike, first of all, at a distance that double_buffer() makes.
   int64_t filled_ahead(const For* loop) const {
     const Seq* seq = as<Seq>(loop->body);
     const If* fill = seq ? as<If>(seq->stmts[0]) : nullptr;
@@ -221,15 +221,20 @@ class BlockFormer {
     if (!first || first->terms.size() != 1 || first->coefficient_of(loop->var.get()) != 1 ||
         loop->loop != LoopKind::kSerial)
       return 0;
+    constexpr int64_t kFarthest = 7;
     const int64_t ahead = first->constant;
+    if (ahead < 1 || ahead > kFarthest) return 0;
     const Touched copies = touched_by(seq->stmts[0], facts_);
     Touched rest;
     for (size_t i = 1; i < seq->stmts.size(); ++i) rest.add(touched_by(seq->stmts[i], facts_));
-    for (const Buffer& b : kernel_.staged)
+    bool copies_any = false;
+    for (const Buffer& b : kernel_.staged) {
+      copies_any |= copies.writes(b);
       if (copies.reads(b) || rest.writes(b) || !copies.all_in_part(b, true, loop->var.get(), ahead, ahead + 1) ||
           !rest.all_in_part(b, false, loop->var.get(), 0, ahead + 1))
         return 0;
-    return ahead;
+    }
+    return copies_any ? ahead : 0;
   }
 
   Stmt convert_if(const If* op) {

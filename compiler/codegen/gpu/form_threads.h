@@ -1,6 +1,7 @@
 // From loop form to what each thread of a GPU does.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,21 +15,16 @@ struct GpuAxis {
   int64_t extent = 1;
 };
 
-/// A loop whose iterations fill parts of staged buffers that are read `ahead` (2 or more) iterations later: before its
-/// body come a barrier and the copies, in an If, and nothing else in it copies. Copies of `ahead` - 1 iterations may
-/// still be under way behind that barrier.
-struct GpuPipeline {
-  const VarNode* var = nullptr;
-  int64_t ahead = 0;
-};
-
 /// One launch: the program of one thread, and the axes of its blocks and threads.
 struct GpuKernel {
   std::vector<GpuAxis> blocks, threads;  ///< outermost first; a loop that runs once is no axis
   std::vector<Buffer> shared;            ///< shared memory of a block
   /// Shared buffers that are only copied to (copied_from) and read behind a barrier: the copies may be asynchronous.
   std::vector<Buffer> staged;
-  std::vector<GpuPipeline> pipelines;
+  /// Loops, by their variable, that begin with a barrier and an If, which holds all of their copies to staged buffers:
+  /// an iteration copies what is read so many iterations later, 2 to 7. Behind the barrier the copies of all but one of
+  /// these may be under way.
+  std::map<const VarNode*, int64_t> pipelines;
   Stmt body;  ///< with barriers; without thread loops
 
   int64_t block_count() const;

@@ -71,12 +71,14 @@ class Collector final : public Visitor {
     const int64_t span = (index->dtype.lanes - 1) * *stride + 1;
     auto form = linear_of(ramp ? ramp->base : index);
     const auto elements = as_const_int(a->buffer->shape.at(0));
-    if (!form || !elements) return;
+    // Beyond what shared memory can be, the arithmetic below could leave int64.
+    constexpr int64_t kMostElements = int64_t{1} << 40;
+    if (!form || !elements || *elements > kMostElements) return;
     for (size_t i = 0; i < form->terms.size(); ++i) {
       const Linear::Term term = form->terms[i];
       const Binary* turn = as<Binary>(term.atom);
       const auto parts = turn && turn->op == BinaryOp::kFloorMod ? as_const_int(turn->b) : std::nullopt;
-      if (parts && *parts > 1 && term.coefficient * *parts == *elements) {
+      if (parts && *parts > 1 && *elements % *parts == 0 && term.coefficient == *elements / *parts) {
         if (const auto of_turn = linear_of(turn->a)) set(a, *form, i, *of_turn, *parts, span);
         return;
       }
@@ -98,7 +100,7 @@ class Collector final : public Visitor {
           (turn == form.terms.size() || term.coefficient > form.terms[turn].coefficient))
         turn = i;
     }
-    if (turn == form.terms.size()) return false;
+    if (turn == form.terms.size() || form.constant < -elements || form.constant > elements) return false;
     const int64_t part = form.terms[turn].coefficient;
     Linear of_turn;
     of_turn.terms.push_back({form.terms[turn].atom, 1});

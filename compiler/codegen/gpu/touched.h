@@ -18,7 +18,7 @@ class Touched {
     bool writes = false;
     std::optional<Linear> turn = {};  ///< which of `parts`
     int64_t parts = 1;
-    std::optional<Interval> range = {};  ///< elements, in any iteration of any loop; nothing, nor a turn: the whole
+    std::optional<Interval> range = {};  ///< elements, over all iterations; without turn and range: the whole buffer
   };
 
   void add(const Touched& other);

@@ -13,6 +13,7 @@
 #include "compiler/ops/templates/product_tile.h"
 #include "compiler/ops/templates/tile.h"
 #include "compiler/ops/templates/unroll_limits.h"
+#include "compiler/ops/templates/warp_tile.h"
 
 namespace hone {
 namespace {
@@ -68,9 +69,13 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
       taps == 1 && c.stride_h * c.stride_w == 1 && c.pad_top + c.pad_left + c.pad_bottom + c.pad_right == 0;
   const int64_t usual_channels = planes ? usual.rows() : usual.columns(),
                 usual_pixels = planes ? usual.columns() : usual.rows(),
-                usual_data = planes && in_place ? usual_vector({c.oh * c.ow, usual_pixels}) : 1;
+                usual_data = planes && in_place
+                                 ? std::min<int64_t>(4, copied_at_once(types.in, {c.oh * c.ow, usual_pixels}))
+                                 : 1;
   const int64_t vector_data = knobs.choice("vector_data", {1, 2, 4}, usual_data),
-                vector_weight = knobs.choice("vector_weight", {1, 2, 4}, usual_vector({c.co, usual_channels}));
+                vector_weight =
+                    knobs.choice("vector_weight", {1, 2, 4},
+                                 std::min<int64_t>(4, copied_at_once(types.weight, {c.co, usual_channels})));
 
   const int64_t tile_pixels = planes ? tile.columns() : tile.rows(),
                 tile_channels = planes ? tile.rows() : tile.columns(), depth = tile.tile_k * (window ? taps : 1);

@@ -60,9 +60,11 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   const ProductTile tile =
       choose_product_tile(knobs, target, types, m, n, k, usual, {4, 8, 16, 32}, "", /*may_double_buffer=*/true);
   // A thread copies neighbours at once: along k of A and of dense's B [n, k], along n of batch_matmul's B [b, k, n].
-  const int64_t vector_a = knobs.choice("vector_a", {1, 2, 4}, usual_vector({k})),
+  const int64_t vector_a = knobs.choice("vector_a", {1, 2, 4}, std::min<int64_t>(4, copied_at_once(types.in, {k}))),
                 vector_b =
-                    knobs.choice("vector_b", {1, 2, 4}, usual_vector({batched ? n : k, batched ? usual.columns() : k}));
+                    knobs.choice("vector_b", {1, 2, 4},
+                                 batched ? std::min<int64_t>(4, copied_at_once(types.weight, {n, usual.columns()}))
+                                         : std::min<int64_t>(4, copied_at_once(types.weight, {k})));
   knobs.require("vectors of A divide its rows", k % vector_a == 0 && tile.tile_k % vector_a == 0);
   knobs.require("vectors of B divide its rows", batched ? n % vector_b == 0 && tile.columns() % vector_b == 0
                                                         : k % vector_b == 0 && tile.tile_k % vector_b == 0);

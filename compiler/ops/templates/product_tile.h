@@ -34,9 +34,6 @@ ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes
                                 const std::vector<int64_t>& tiles_k = {4, 8, 16, 32}, const std::string& prefix = "",
                                 bool may_double_buffer = false);
 
-/// The largest of 4, 2 and 1 that divides all `extents`: neighbours that a thread copies at once.
-int64_t usual_vector(std::initializer_list<int64_t> extents);
-
 /// Double buffers for the stages `copies`, where the tile says so. Comes last, when their loops are settled.
 void double_buffer_staged(Schedule& s, const ProductTile& tile, std::initializer_list<BlockRef> copies);
 

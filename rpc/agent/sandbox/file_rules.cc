@@ -79,7 +79,7 @@ FileRules::FileRules(const SandboxProfile& profile, const std::string& scratch,
   for (const char* path : profile.reads) allow(fd_, path, kReadRights & attributes.files);
   for (const std::string& path : more_reads) allow(fd_, path.c_str(), kReadRights & attributes.files);
   for (const char* path : profile.devices) allow(fd_, path, kDeviceRights & attributes.files);
-  if (profile.names_threads) {
+  if (profile.may(SyscallGroup::kDevice)) {
     thread_rights_ = kRewriteRights & attributes.files;
     if (profile.role == SandboxRole::kRunner) allow(fd_, "/proc", thread_rights_);
   }
@@ -94,8 +94,7 @@ FileRules::~FileRules() {
 bool FileRules::apply() const {
   if (fd_ < 0) return false;
   if (thread_rights_ != 0) {
-    // The rule is for the folder that the kernel holds in memory, and lasts as long as somebody has it open: the
-    // descriptor is left so.
+    // Landlock's rule holds for an inode, and procfs drops the inodes that nobody uses: the descriptor stays open.
     const int threads = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (threads >= 0) allow(fd_, threads, thread_rights_);
   }

@@ -16,6 +16,10 @@ int landlock_abi();
 /// Under the rules of a profile a process opens only `reads`, `devices` and its scratch folder. Where the kernel
 /// supports it, it also opens no TCP connection, and signals and reaches (by abstract socket) only processes that it
 /// forked. It cannot trace other processes either.
+///
+/// NVIDIA's driver writes its threads' names to /proc/self/task/*/comm, and does not start where it cannot. A candidate
+/// that may use devices (SyscallGroup::kDevice) may therefore write to the files of its own threads there, and its
+/// runner to all of /proc: it makes its rules before it knows its children's numbers.
 class FileRules {
  public:
   /// Not available() when the kernel has no Landlock, or this program is instrumented by a sanitizer. `scratch`: a

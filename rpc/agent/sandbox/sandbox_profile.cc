@@ -86,16 +86,16 @@ constexpr auto kResident = MemoryMeasure::kResident;
 // 20 to 300 KB: 64 MiB a file and 32 files bound what can be hidden in files without a name. A runner's tensors are
 // such files; it opens no file for writing.
 constexpr SandboxProfile kTable[] = {
-    {kCpu, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, false, kLibraries, {}, kBuilderCalls},
-    {kCpu, kRunner, kAddresses, 0, kTensorBytes, 256, false, false, kRunnerReads, {}, kRunnerCalls},
-    {kCpu, kCandidate, kAddresses, 0, 1, 0, false, false, kLibraries, {}, kCandidateCalls},
-    {kCuda, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, false, kGpuReads, {}, kGpuBuilderCalls},
-    {kCuda, kRunner, kResident, 0, kTensorBytes, 256, true, true, kGpuReads, kCudaNodes, kCudaRunnerCalls},
-    {kCuda, kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, true, kGpuReads, kCudaNodes, kCudaCalls},
-    {kOpencl, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, false, kGpuReads, {}, kGpuBuilderCalls},
-    {kOpencl, kRunner, kResident, 0, kTensorBytes, 256, true, true, kOpenclReads, kOpenclNodes, kOpenclRunnerCalls},
+    {kCpu, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kLibraries, {}, kBuilderCalls},
+    {kCpu, kRunner, kAddresses, 0, kTensorBytes, 256, false, kRunnerReads, {}, kRunnerCalls},
+    {kCpu, kCandidate, kAddresses, 0, 1, 0, false, kLibraries, {}, kCandidateCalls},
+    {kCuda, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
+    {kCuda, kRunner, kResident, 0, kTensorBytes, 256, true, kGpuReads, kCudaNodes, kCudaRunnerCalls},
+    {kCuda, kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, kGpuReads, kCudaNodes, kCudaCalls},
+    {kOpencl, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
+    {kOpencl, kRunner, kResident, 0, kTensorBytes, 256, true, kOpenclReads, kOpenclNodes, kOpenclRunnerCalls},
     // Drivers compile into files.
-    {kOpencl, kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, true, kOpenclReads, kOpenclNodes, kOpenclCalls},
+    {kOpencl, kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, kOpenclReads, kOpenclNodes, kOpenclCalls},
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ enum class SyscallGroup : uint8_t {
   kThreads,   ///< starts threads
   kChildren,  ///< forks, kills and reaps; confines what it forks
   kHostLock,  ///< flock
-  kDevice,    ///< ioctl on devices that are open; listens on a socket of its own
+  kDevice,    ///< ioctl on devices that are open; what their drivers do when they start (file_rules.h, too)
   kPrograms,  ///< starts programs, makes folders
 };
 
@@ -37,10 +37,6 @@ struct SandboxProfile {
   uint64_t file_bytes;    ///< of one file that is written, memory files included
   uint64_t open_files;
   bool writes_scratch;  ///< makes and removes files in its scratch folder; otherwise it reads and loads them
-  /// Writes /proc/self/task/*/comm: NVIDIA's driver names its threads there, and does not start where it cannot. A
-  /// candidate may write to its own threads' files in /proc; the runner, which cannot know its children's numbers
-  /// beforehand, to all of /proc.
-  bool names_threads;
   /// Files and folders that it reads and maps as code; those that do not exist are left out.
   std::span<const char* const> reads;
   std::span<const char* const> devices;  ///< nodes that it opens for reading and writing

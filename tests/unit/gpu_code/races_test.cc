@@ -1,6 +1,8 @@
 // The interpreter as a race checker, over loop form and over what threads do between barriers.
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "compiler/build/build.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/gpu/form_threads.h"
@@ -85,6 +87,38 @@ TEST(Races, PartsOfABufferThatMeetAreKeptApart) {
     EXPECT_EQ(text.find("barrier", one + 1) != std::string::npos, ahead == 2) << text;
     EXPECT_EQ(run(before), run(after));
   }
+}
+
+// Loops that copy ahead as double_buffer() does let copies be under way behind their barrier; no other does, whatever
+// its numbers.
+TEST(Pipelines, AreWhatDoubleBufferMakes) {
+  const auto ahead_of = [](int64_t ahead, int64_t parts, int64_t condition, bool reads_next) {
+    const Buffer a = buffer("A", 256), c = buffer("C", 256), s = buffer("S", parts * 8, BufferScope::kShared);
+    const Var k("k");
+    std::vector<Stmt> first;
+    const auto copy = [&](const Expr& i) {
+      const Var t("t");
+      return loop(t, 8, LoopKind::kThread, make_store(s, {floor_mod(i, parts) * 8 + t}, load(a, {i * 8 + t})));
+    };
+    for (int64_t i = 0; i < ahead; ++i) first.push_back(copy(make_int(i)));
+    const Var v("v");
+    const Expr read = floor_mod(Expr(k) + (reads_next ? 1 : 0), parts) * 8 + (make_int(7) - v);
+    const Stmt fill = make_if(lt(Expr(k) + condition, make_int(16)), copy(Expr(k) + ahead)),
+               use = loop(v, 8, LoopKind::kThread, make_store(c, {Expr(k) * 8 + v}, load(s, {read})));
+    first.push_back(loop(k, 16, LoopKind::kSerial, make_seq({fill, use})));
+    const GpuProgram program = form_threads(function_of({a, c}, make_allocate(s, -1, make_seq(first))));
+    const auto& pipelines = program.kernels[0].pipelines;
+    return pipelines.empty() ? 0 : pipelines.begin()->second;
+  };
+  EXPECT_EQ(ahead_of(2, 3, 2, false), 2);
+  EXPECT_EQ(ahead_of(7, 8, 7, false), 7);
+  EXPECT_EQ(ahead_of(1, 2, 1, false), 0) << "its barrier waits for all copies";
+  EXPECT_EQ(ahead_of(2, 3, 2, true), 0) << "reads what may be under way";
+  EXPECT_EQ(ahead_of(2, 4, 2, false), 0) << "a part is never read";
+  EXPECT_EQ(ahead_of(3, 4, 2, false), 0);
+  EXPECT_EQ(ahead_of(8, 9, 8, false), 0) << "farther than double_buffer() goes";
+  for (const int64_t far : {std::numeric_limits<int64_t>::max(), int64_t{1} << 40, int64_t{-1}})
+    EXPECT_EQ(ahead_of(2, 3, far, false), 0);
 }
 
 TEST(Races, TwoThreadsOfALoopMayNotWriteTheSameElement) {

@@ -17,7 +17,9 @@ TEST(CudaApi, IsTheDriversOwn) {
 #define HONE_CUDA_COMPARE(member, symbol, ...) \
   EXPECT_TRUE((SameCall<decltype(CudaApi::member), decltype(&::symbol)>::value)) << #symbol;
   HONE_CUDA_FUNCTIONS(HONE_CUDA_COMPARE)
-  HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_COMPARE)
+#define HONE_CUDA_COMPARE_GRAPH(member, symbol, ...) \
+  EXPECT_TRUE((SameCall<decltype(CudaGraphApi::member), decltype(&::symbol)>::value)) << #symbol;
+  HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_COMPARE_GRAPH)
 }
 
 // The functions that cuda.h maps to other symbols: our table maps them to the same ones.
