@@ -19,6 +19,7 @@
 #include <set>
 
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/linker_output.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -161,23 +162,22 @@ std::vector<std::string> called_libraries(const std::vector<std::string>& texts,
   return out;
 }
 
-// Without a change to what is there: a process that has mapped it would end. The linker's file takes its place.
-void check_writable(const std::string& output_path) {
-  HONE_USER_CHECK(std::ofstream(output_path, std::ios::binary | std::ios::app).good())
-      << "cannot write '" << output_path << "'";
-}
-
-// Runs the linker; `what` is for its error.
-void run_linker(const std::vector<const char*>& flags, const std::string& what) {
+// Links into the file `output_path`, which is whole afterwards, or as it was.
+void run_linker(const std::vector<const char*>& flags, const std::string& output_path) {
   static std::mutex one_at_a_time;  // lld keeps global state while it runs
-  std::vector<const char*> args{"ld.lld", "--threads=1"};
+  LinkerOutput output(output_path);
+  std::vector<const char*> args{"ld.lld", "--threads=1", "-o", output.pipe()};
   args.insert(args.end(), flags.begin(), flags.end());
   std::string out, err;
   llvm::raw_string_ostream out_stream(out), err_stream(err);
-  const std::lock_guard<std::mutex> lock(one_at_a_time);
-  const lld::Result result = lld::lldMain(args, out_stream, err_stream, {{lld::Gnu, &lld::elf::link}});
-  HONE_ICHECK(result.retCode == 0) << "linking " << what << " failed: " << err.substr(0, 500);
-  HONE_ICHECK(result.canRunAgain) << "the linker broke this process: " << err.substr(0, 500);
+  {
+    const std::lock_guard<std::mutex> lock(one_at_a_time);
+    const lld::Result result = lld::lldMain(args, out_stream, err_stream, {{lld::Gnu, &lld::elf::link}});
+    HONE_ICHECK(result.retCode == 0) << "linking '" << output_path << "' failed: " << err.substr(0, 500);
+    HONE_ICHECK(result.canRunAgain) << "the linker broke this process: " << err.substr(0, 500);
+  }
+  const Status written = output.commit();
+  HONE_USER_CHECK(written.ok()) << message_of(written);
 }
 
 }  // namespace
@@ -191,8 +191,7 @@ void link_shared(const std::vector<std::string>& objects, const std::string& out
     HONE_ICHECK(object.find("_GLOBAL_OFFSET_TABLE_") == std::string::npos) << "an object asks for the offset table";
     files.emplace_back(object);
   }
-  check_writable(output_path);
-  std::vector<const char*> args{"-shared", "-z", "now", "-o", output_path.c_str()};
+  std::vector<const char*> args{"-shared", "-z", "now"};
   if (!options.threads.empty()) args.insert(args.end(), {"-z", "nodelete"});
   const std::string alias = "--defsym=hone_this_artifact=" + options.artifact + "_artifact";
   if (!options.artifact.empty()) args.push_back(alias.c_str());
@@ -200,16 +199,15 @@ void link_shared(const std::vector<std::string>& objects, const std::string& out
   if (!options.threads_library.empty()) args.push_back(files.emplace_back(options.threads_library).path());
   args.push_back("--as-needed");
   for (const std::string& library : libraries) args.push_back(library.c_str());
-  run_linker(args, "'" + output_path + "'");
+  run_linker(args, output_path);
 }
 
 void merge_objects(const std::vector<std::string>& objects, const std::string& output_path) {
   std::deque<MemoryFile> files;
   for (const std::string& object : objects) files.emplace_back(object);
-  check_writable(output_path);
-  std::vector<const char*> args{"-r", "-o", output_path.c_str()};
+  std::vector<const char*> args{"-r"};
   for (const MemoryFile& f : files) args.push_back(f.path());
-  run_linker(args, "'" + output_path + "'");
+  run_linker(args, output_path);
 }
 
 }  // namespace hone

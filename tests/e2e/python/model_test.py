@@ -30,6 +30,13 @@ class FromDlpack:
 
 
 class Running(Case):
+    def test_paths_are_utf_8(self):
+        for call in (hone.compile, hone.open):
+            with self.assertRaisesRegex(ValueError, "is not UTF-8"):
+                call(os.fsdecode(b"/tmp/\xff.onnx"))
+        with self.assertRaisesRegex(ValueError, "is not UTF-8"):
+            hone.Tophub(os.fsdecode(b"/tmp/\xff.db")).list()
+
     def test_tensors_of_torch_are_read_in_place(self):
         try:
             import torch

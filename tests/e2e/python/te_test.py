@@ -1,6 +1,7 @@
 """Definitions and schedules in Python: every primitive keeps the meaning, what is wrong is said."""
 
 import ast
+import copy
 import functools
 import os
 import threading
@@ -267,6 +268,30 @@ class Schedules(unittest.TestCase):
         self.assertEqual(one.s.steps, steps)
 
 
+class Objects(unittest.TestCase):
+    def test_there_are_none_that_were_not_initialized(self):
+        m = Matmul()
+        for module in (hone._hone, hone._te, te):
+            for name, bound in vars(module).items():
+                if not isinstance(bound, type) or not bound.__module__.startswith("hone"):
+                    continue
+                for make in (lambda: bound.__new__(bound), lambda: type("Derived", (bound,), {})()):
+                    with self.assertRaises(TypeError, msg=name):
+                        make()
+        for whole in (m.A, m.s, m.s["C"], m.s.loops(m.C)[0]):
+            with self.assertRaises(TypeError):
+                copy.copy(whole)
+
+    def test_a_class_of_ones_own_is_made_as_ours(self):
+        class Named(te.Schedule):
+            def name(self):
+                return self["C"].buffer
+
+        m = Matmul()
+        self.assertEqual(Named(m.C).name(), "C")
+        self.assertEqual(Named(outputs=[m.C], inputs=[m.B, m.A])["C"].buffer, "C")
+
+
 class Stubs(unittest.TestCase):
     def test_stubs_have_what_there_is(self):
         for module in (hone._hone, hone._te):
@@ -294,6 +319,13 @@ class Expressions(unittest.TestCase):
         inputs = [te.placeholder(a.shape, name=f"x{n}", dtype=str(a.dtype)) for n, a in enumerate(arrays)]
         out = te.compute(arrays[0].shape, lambda i: body(*(x[i] for x in inputs)), name="out")
         return hone.build(te.Schedule(out, inputs=inputs), threads=1)(*arrays)
+
+    def test_where_of_two_numbers(self):
+        x = np.array([-2.5, -1, 0.25, 3], np.float32)
+        for below, above, dtype in ((1.0, 2.0, np.float32), (1, 2.5, np.float32), (-1, 7, np.int32)):
+            chosen = self.of(lambda a: te.where(a < 0, below, above), x)
+            self.assertEqual(chosen.dtype, dtype)
+            self.assertEqual(chosen.tolist(), np.where(x < 0, below, above).tolist())
 
     def test_arithmetic(self):
         x = np.array([-2.5, -1, 0.25, 3], np.float32)

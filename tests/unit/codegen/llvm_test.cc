@@ -525,12 +525,14 @@ TEST(Llvm, SaysWhichTargetsItCannotServe) {
 
 TEST(LinkShared, SaysThatItCannotWrite) {
   const std::string object = emit_object(module_of(tiled_matmul(4, 32, 8, 4, 32, 1)), host_target(1));
-  try {
-    link_shared({object}, "/nonexistent/folder/x.so");
-    ADD_FAILURE() << "no error";
-  } catch (const UserError& e) {
-    EXPECT_STREQ(e.what(), "cannot write '/nonexistent/folder/x.so'");
-  }
+  for (const auto& [path, reason] : {std::pair("/nonexistent/folder/x.so", "No such file or directory"),
+                                     std::pair("/dev/full", "the disk may be full")})
+    try {
+      link_shared({object}, path);
+      ADD_FAILURE() << "no error";
+    } catch (const UserError& e) {
+      EXPECT_EQ(e.what(), std::string(path) + " cannot be written: " + reason);
+    }
   EXPECT_THROW(link_shared({"not an object"}, "/tmp/hone-link-test.so"), InternalError);
   std::remove("/tmp/hone-link-test.so");
 }

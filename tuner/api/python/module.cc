@@ -9,6 +9,7 @@
 
 #include "tuner/api/python/arrays.h"
 #include "tuner/api/python/no_gil.h"
+#include "tuner/api/python/whole_objects.h"
 
 namespace py = pybind11;
 
@@ -329,9 +330,12 @@ PYBIND11_MODULE(_hone, m) {
   m.def("compile_operator", &compile_operator);
   m.def("tune", &tune);
   m.def("tophub", &tophub);
-  py::class_<Pool>(m, "Pool").def(py::init<int32_t>());
-  py::class_<Model>(m, "Model")
-      .def(py::init<const std::string&>())
+  py::class_<Pool> pool(m, "Pool");
+  pool.def(py::init<int32_t>());
+  make_only_whole(pool);
+  py::class_<Model> model(m, "Model");
+  make_only_whole(model);
+  model.def(py::init<const std::string&>())
       .def("close", &Model::close)
       .def_property_readonly("is_closed", &Model::is_closed)
       .def_property_readonly("json", &Model::json)

@@ -9,6 +9,7 @@
 
 #include "compiler/ir/layout.h"
 #include "compiler/ir/printer.h"
+#include "tuner/api/python/whole_objects.h"
 
 namespace hone::python {
 namespace {
@@ -155,7 +156,9 @@ PyExpr function(const py::handle& x, Intrinsic f) {
 PyExpr where(const py::handle& condition, const py::handle& a, const py::handle& b) {
   PyExpr c = alone(condition);
   if (!c.expr->dtype.is_bool()) throw py::type_error("where() chooses by a bool, not by " + numpy_name(c.expr->dtype));
-  auto [x, y] = operands(a, b);
+  // Two numbers have no operand to take a type from.
+  const bool are_whole = PyLong_Check(a.ptr()) && PyLong_Check(b.ptr());
+  auto [x, y] = is_number(a) && is_number(b) ? operands(py::cast(alone(a, are_whole ? i32 : f32)), b) : operands(a, b);
   return made_of(select(c.expr, x.expr, y.expr), {&c, &x, &y});
 }
 
@@ -306,15 +309,17 @@ void bind_expressions(py::module_& m) {
       .def_property_readonly("extent", [](const PyAxis& a) { return a.axis.extent; })
       .def("__repr__",
            [](const PyAxis& a) { return "<te.Axis " + a.axis.var->name + ": " + std::to_string(a.axis.extent) + ">"; });
-  py::class_<PyReduction>(m, "Reduction");
-  py::class_<PyTensor>(m, "Tensor")
-      .def("__getitem__", &element)
+  py::class_<PyReduction> reduction(m, "Reduction");
+  py::class_<PyTensor> tensor(m, "Tensor");
+  tensor.def("__getitem__", &element)
       .def("__repr__", &described)
       .def("__iter__",
            [](const PyTensor&) -> py::object { throw py::type_error("a tensor of te has no elements yet"); })
       .def_property_readonly("name", [](const PyTensor& t) { return t.tensor->name; })
       .def_property_readonly("dtype", [](const PyTensor& t) { return numpy_name(t.tensor->buffer->dtype); })
       .def_property_readonly("shape", [](const PyTensor& t) { return py::tuple(py::cast(t.tensor->shape)); });
+  for (const py::handle& bound : {py::handle(expr), py::handle(axis), py::handle(reduction), py::handle(tensor)})
+    make_only_whole(bound);
 
   m.def("placeholder",
         [](const std::string& name, const std::vector<int64_t>& shape, const std::string& type, bool is_constant) {

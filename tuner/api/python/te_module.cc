@@ -22,6 +22,7 @@
 #include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/te_expr.h"
 #include "tuner/api/python/te_schedule.h"
+#include "tuner/api/python/whole_objects.h"
 
 namespace hone::python {
 namespace {
@@ -195,8 +196,9 @@ PYBIND11_MODULE(_te, m) {
   bind_schedules(m);
   m.def("lowered", [](const PySchedule& s, int threads) { return to_string(lowered(s, threads)); });
   m.def("source", &source);
-  py::class_<Kernel>(m, "Kernel")
-      .def(py::init<const PySchedule&, const std::string&, std::optional<int>>())
+  py::class_<Kernel> kernel(m, "Kernel");
+  make_only_whole(kernel);
+  kernel.def(py::init<const PySchedule&, const std::string&, std::optional<int>>())
       .def("__call__", &Kernel::call)
       .def("time", &Kernel::time, py::arg("repeats") = 5)
       .def_property_readonly("inputs", [](const Kernel& k) { return k.parameters(false); })

@@ -12,6 +12,7 @@
 #include "compiler/ir/printer.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/lower/lower_blocks.h"
+#include "tuner/api/python/whole_objects.h"
 
 namespace hone::python {
 namespace {
@@ -115,13 +116,24 @@ std::string without_last_feed(std::string text) {
   return text;
 }
 
+// What te.Schedule takes: a tensor or several; placeholders or None.
+PySchedule made_of(const py::object& outputs, const py::object& inputs) {
+  using Tensors = std::vector<PyTensor>;
+  const Tensors computed =
+      py::isinstance<PyTensor>(outputs) ? Tensors{outputs.cast<PyTensor>()} : py::list(outputs).cast<Tensors>();
+  return PySchedule{schedule_of(computed, inputs.is_none() ? Tensors{} : py::list(inputs).cast<Tensors>())};
+}
+
 }  // namespace
 
 void bind_schedules(py::module_& m) {
-  py::class_<PyLoop>(m, "Loop", "A loop of a schedule.")
-      .def_property_readonly(
-          "extent", [](const PyLoop& l) { return l.schedule->extent(l.ref); }, "Its iterations.");
-  py::class_<PyBlock>(m, "Block", "A stage of a schedule: what computes one tensor, or a copy.")
+  py::class_<PyLoop> loop(m, "Loop", "A loop of a schedule.");
+  make_only_whole(loop);
+  loop.def_property_readonly(
+      "extent", [](const PyLoop& l) { return l.schedule->extent(l.ref); }, "Its iterations.");
+  py::class_<PyBlock> block(m, "Block", "A stage of a schedule: what computes one tensor, or a copy.");
+  make_only_whole(block);
+  block
       .def_property_readonly(
           "loops", [](const PyBlock& b) { return all_made(PySchedule{b.schedule}, b.schedule->loops(b.ref)); },
           "The loops around it, outermost first.")
@@ -134,10 +146,11 @@ void bind_schedules(py::module_& m) {
   // Each text begins with the signature, in the words that people use.
   py::options texts;
   texts.disable_function_signatures();
-  py::class_<PySchedule>(m, "Schedule")
-      .def(py::init([](const std::vector<PyTensor>& outputs, const std::vector<PyTensor>& inputs) {
-        return PySchedule{schedule_of(outputs, inputs)};
-      }))
+  py::class_<PySchedule> schedule(m, "Schedule");
+  make_only_whole(schedule);
+  schedule
+      .def(py::init(&made_of), py::arg("outputs"), py::arg("inputs") = py::none(),
+           "Schedule(outputs, inputs=None): of a tensor that is computed, or of several.")
       .def("__str__",
            [](S s) {
              const std::string steps = s.schedule->text();

@@ -24,7 +24,7 @@ def _is_workload(model):
 def _file_of(model, folder):
     """The path of a model: itself, or a file of what it serializes to."""
     if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model)
+        return options.text(model)
     content = model.SerializeToString() if hasattr(model, "SerializeToString") else model
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise TypeError(f"a model is a path, an onnx.ModelProto or its bytes, not {type(model).__name__}")
@@ -78,7 +78,7 @@ def compile(
     words = options.of_threads(threads) + options.flag("target", target) + options.flag("db", db) + list(flags)
     folder = tempfile.mkdtemp(prefix="hone-")
     try:
-        artifact = os.path.join(folder, "model.so") if output is None else os.fspath(output)
+        artifact = os.path.join(folder, "model.so") if output is None else options.text(output)
         if _is_workload(model):
             if bind or shapes or formats or quantize or calibrate:
                 raise TypeError("bind, shapes, formats, quantize and calibrate are of models, not of a workload")

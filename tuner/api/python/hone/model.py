@@ -6,7 +6,7 @@ import os
 import pathlib
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union
 
-from hone import _hone
+from hone import _hone, options
 from hone.errors import BadInput
 from hone.table import Table
 
@@ -59,7 +59,7 @@ class Model:
             threads: of its calls; None: as many as it was built for; 0: one for each CPU.
             build: of compile(): makes the report's page.
         """
-        self._model = _hone.Model(os.fspath(path))
+        self._model = _hone.Model(options.text(path))
         self._build = build  # makes a report
         description = json.loads(self._model.json)
         # Of several variants the first stands for all: the others differ in shapes and threads.

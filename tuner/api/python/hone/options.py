@@ -33,7 +33,12 @@ def _is_shape(value):
 
 def text(value):
     """A flag's value: a path, a number, a text."""
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    value = os.fspath(value) if isinstance(value, (os.PathLike, str)) else str(value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # what os.listdir() makes of a name of other bytes
+        raise ValueError(f"{value!r} is not UTF-8") from None
+    return value
 
 
 def path(value):

@@ -132,12 +132,6 @@ class Schedule(_te.Schedule):
         BadInput: by every primitive that would compute something else; the schedule stays as it was.
     """
 
-    def __init__(
-        self, outputs: Union[Tensor, Sequence[Tensor]], inputs: Optional[Sequence[Tensor]] = None
-    ) -> None:
-        outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-        super().__init__(outputs, list(inputs or []))
-
 
 class Kernel(_te.Kernel):
     """A schedule compiled for this machine: ``kernel(a, b)`` on arrays, in the order of the schedule's inputs.

@@ -1,0 +1,42 @@
+// What the linker writes, on its way to a file.
+#pragma once
+
+#include <array>
+#include <string>
+#include <thread>
+
+#include "base/status.h"
+
+namespace hone {
+
+/// A pipe for the linker to write to, and a thread that writes what comes to a file. A file lld would map, and where
+/// the disk is full, writing to what is mapped ends the process (SIGBUS); to anything else it writes from memory.
+class LinkerOutput {
+ public:
+  /// For the file `path`. UserError when the system has no pipe or thread for it.
+  explicit LinkerOutput(std::string path);
+  LinkerOutput(const LinkerOutput&) = delete;
+  /// Without commit() before, the file stays as it was.
+  ~LinkerOutput() { end(/*is_whole=*/false); }
+
+  /// The name under which this process opens the pipe.
+  const char* pipe() const { return name_.c_str(); }
+  /// The linker is done: afterwards the file is there, whole. A usage error of one line when it cannot be written, and
+  /// then it is as it was.
+  Status commit();
+
+ private:
+  void write();
+  size_t next(char* to, size_t most);
+  void end(bool is_whole);
+
+  const std::string path_;
+  std::array<int, 2> pipe_{-1, -1};
+  int ended_ = -1;  // an event: no more comes
+  std::string name_;
+  bool is_whole_ = false;
+  Status written_;
+  std::thread writer_;
+};
+
+}  // namespace hone
