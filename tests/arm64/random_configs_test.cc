@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <optional>
 #include <sstream>
 
 #include "compiler/build/artifact.h"
@@ -37,64 +39,127 @@ std::vector<char> bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The program that runs artifacts, compiled once.
-const std::string& runner() {
+constexpr char kInclude[] = "-I" HONE_SOURCE_DIR "/compiler/runtime/include -idirafter /usr/include ";
+
+// The program that runs artifacts, compiled by `compiler` once.
+const std::string& runner_by(const std::string& compiler) {
   static const TemporaryFolder folder;
-  static const std::string path = [] {
-    const std::string program = folder.path() + "/run_artifacts";
-    const Ran built = shell(
-        "aarch64-linux-gnu-gcc -O1 -Wall -Wextra -Werror -idirafter /usr/include "
-        "-I" HONE_SOURCE_DIR "/compiler/runtime/include " HONE_SOURCE_DIR "/tests/arm64/run_artifacts.c -ldl -o " +
-        program);
-    return built.code == 0 ? program : throw std::runtime_error(built.output);
-  }();
-  return path;
+  static std::map<std::string, std::string> programs;
+  std::string& program = programs[compiler];
+  if (!program.empty()) return program;
+  const std::string path = folder.path() + "/run_artifacts_" + compiler;
+  const Ran built = shell(compiler + " -O1 -Wall -Wextra -Werror " + kInclude + HONE_SOURCE_DIR +
+                          "/tests/arm64/run_artifacts.c -ldl -o " + path);
+  if (built.code != 0) throw std::runtime_error(built.output);
+  return program = path;
 }
 
-class OnArm : public testing::TestWithParam<std::tuple<Core, const char*>> {
+// Modules of one workload, run under qemu, against the reference.
+class OnArm : public testing::Test {
  protected:
-  const TemporaryFolder temporary_;
-  std::string file(const std::string& name) const { return temporary_.path() + "/" + name; }
-};
+  OnArm() : rng_(number_from("HONE_ARM64_SEED", 20)) {}
 
-TEST_P(OnArm, ConfigsComputeWhatTheReferenceComputes) {
-  const auto [core, text] = GetParam();
-  const Workload w = parse_workload(text);
-  const Target target = Target::parse(std::string("llvm -mtriple=aarch64-linux -threads=2 -mcpu=") + core.llvm);
-  const Space space = make_space(w, target);
-  std::mt19937_64 rng(number_from("HONE_ARM64_SEED", 20));
-  const ReferenceRun reference(w, rng);
-  {
+  // Configs of `text` for `target`; their reference, whose inputs lie in a file.
+  void begin(const std::string& text, const Target& target) {
+    workload_ = parse_workload(text);
+    target_ = target;
+    space_.emplace(make_space(workload_, target));
+    reference_.emplace(workload_, rng_);
     std::ofstream inputs(file("inputs"), std::ios::binary);
-    for (const std::vector<char>& input : reference.inputs())
+    for (const std::vector<char>& input : reference_->inputs())
       inputs.write(input.data(), static_cast<std::streamsize>(input.size()));
   }
-  const std::vector<Config> configs = some_configs(space, number_from("HONE_ARM64_CONFIGS", 3), rng);
-  std::vector<Module> modules;
-  std::ofstream calls(file("calls"));
-  for (size_t i = 0; i < configs.size(); ++i) {
-    modules.push_back(lower_config(w, target, space, configs[i]));
-    const std::string so = file(std::to_string(i) + ".so");
-    const std::string json = artifact_json(modules[i], target, "k", to_string(w), space.print(configs[i]));
-    link_artifact(artifact_objects(modules[i], target, "k", json), target, "k", so, "");
-    calls << so << " " << file("inputs") << " " << so << ".out\n";
+  std::vector<Config> configs(uint64_t count) {
+    return some_configs(*space_, number_from("HONE_ARM64_CONFIGS", count), rng_);
   }
-  calls.close();
-  const Ran ran = shell(std::string("timeout 280 qemu-aarch64-static -L /usr/aarch64-linux-gnu -cpu ") + core.qemu +
-                        " " + runner() + " <" + file("calls"));
-  ASSERT_EQ(ran.code, 0) << ran.output;
-  std::istringstream lines(ran.output);
-  for (size_t i = 0; i < configs.size(); ++i) {
-    SCOPED_TRACE(space.print(configs[i]));
-    std::string line;
-    std::getline(lines, line);
-    EXPECT_EQ(line, "ok");
-    EXPECT_TRUE(reference.expect_agrees(bytes_of(file(std::to_string(i) + ".so.out")), modules[i]));
+  Module lowered(const Config& config) const { return lower_config(workload_, target_, *space_, config); }
+  std::string json_of(const Module& m, const Config& config) const {
+    return artifact_json(m, target_, "k", to_string(workload_), space_->print(config));
   }
+  std::string file(const std::string& name) const { return temporary_.path() + "/" + name; }
+
+  // Shared objects and what each computes.
+  struct Built {
+    std::string object;
+    Module module;
+    std::string config;
+  };
+  void run(const std::string& qemu, const std::string& compiler, const std::vector<Built>& all) {
+    std::ofstream calls(file("calls"));
+    for (const Built& b : all) calls << b.object << " " << file("inputs") << " " << b.object << ".out\n";
+    calls.close();
+    const Ran ran = shell("timeout 280 " + qemu + " " + runner_by(compiler) + " <" + file("calls"));
+    ASSERT_EQ(ran.code, 0) << ran.output;
+    std::istringstream lines(ran.output);
+    for (const Built& b : all) {
+      SCOPED_TRACE(b.config);
+      std::string line;
+      std::getline(lines, line);
+      EXPECT_EQ(line, "ok");
+      EXPECT_TRUE(reference_->expect_agrees(bytes_of(b.object + ".out"), b.module));
+    }
+  }
+
+  const TemporaryFolder temporary_;
+  std::mt19937_64 rng_;
+  Workload workload_;
+  Target target_;
+  std::optional<Space> space_;
+  std::optional<ReferenceRun> reference_;
+};
+
+class ObjectsOnArm : public OnArm, public testing::WithParamInterface<std::tuple<Core, const char*>> {};
+
+TEST_P(ObjectsOnArm, ComputeWhatTheReferenceComputes) {
+  const auto [core, text] = GetParam();
+  begin(text, Target::parse(std::string("llvm -mtriple=aarch64-linux -threads=2 -mcpu=") + core.llvm));
+  std::vector<Built> all;
+  for (const Config& config : configs(3)) {
+    all.push_back({file(std::to_string(all.size()) + ".so"), lowered(config), space_->print(config)});
+    const Module& m = all.back().module;
+    link_artifact(artifact_objects(m, target_, "k", json_of(m, config)), target_, "k", all.back().object, "");
+  }
+  run(std::string("qemu-aarch64-static -L /usr/aarch64-linux-gnu -cpu ") + core.qemu, "aarch64-linux-gnu-gcc", all);
 }
 
-INSTANTIATE_TEST_SUITE_P(Templates, OnArm,
+INSTANTIATE_TEST_SUITE_P(Templates, ObjectsOnArm,
                          testing::Combine(testing::ValuesIn(kCores), testing::ValuesIn(kCpuWorkloads)));
+
+// What --emit c writes, by the C compilers of 64 and, where it is installed, of 32 bits.
+struct CCompiler {
+  const char *command, *flags, *qemu;
+};
+constexpr CCompiler kCompilers[] = {
+    {"aarch64-linux-gnu-gcc", "", "qemu-aarch64-static -L /usr/aarch64-linux-gnu"},
+    {"arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4 ", "qemu-arm-static -L /usr/arm-linux-gnueabihf"}};
+
+class CSourceOnArm : public OnArm, public testing::WithParamInterface<std::tuple<CCompiler, const char*>> {};
+
+TEST_P(CSourceOnArm, ComputesWhatTheReferenceComputes) {
+  const auto& [compiler, text] = GetParam();
+  if (shell(std::string("command -v ") + compiler.command).code != 0) GTEST_SKIP() << "no " << compiler.command;
+  begin(text, Target::parse("llvm -mtriple=aarch64-linux -threads=2 -mcpu=cortex-a72"));
+  std::vector<Built> all;
+  for (const Config& config : configs(2)) {
+    Built b{file(std::to_string(all.size()) + ".so"), lowered(config), space_->print(config)};
+    const std::string source = artifact_c_source(b.module, target_, "k", json_of(b.module, config), text);
+    // What is unrolled so far takes a compiler up to a minute.
+    constexpr size_t kMostBytes = 40000;
+    if (source.size() > kMostBytes && !std::getenv("HONE_ARM64_CONFIGS")) continue;
+    std::ofstream(file("k.c")) << source;
+    std::ofstream(file("k.h")) << artifact_header(b.module, target_, "k", text, /*in_c=*/true);
+    const Ran built = shell(std::string(compiler.command) + " -std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -fPIC " +
+                            "-shared -Wl,--defsym=hone_this_artifact=k_artifact " + compiler.flags + kInclude + "-I" +
+                            temporary_.path() + " " + file("k.c") + " -o " + b.object + " -lm");
+    ASSERT_EQ(built.code, 0) << built.output;
+    all.push_back(std::move(b));
+  }
+  if (all.empty()) GTEST_SKIP() << "its texts are long: HONE_ARM64_CONFIGS=2";
+  run(compiler.qemu, compiler.command, all);
+}
+
+INSTANTIATE_TEST_SUITE_P(Templates, CSourceOnArm,
+                         testing::Combine(testing::ValuesIn(kCompilers), testing::ValuesIn(kCpuWorkloads)));
 
 }  // namespace
 }  // namespace hone
