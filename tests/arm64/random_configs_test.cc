@@ -138,7 +138,7 @@ class CSourceOnArm : public OnArm, public testing::WithParamInterface<std::tuple
 TEST_P(CSourceOnArm, ComputesWhatTheReferenceComputes) {
   const auto& [compiler, text] = GetParam();
   if (shell(std::string("command -v ") + compiler.command).code != 0) GTEST_SKIP() << "no " << compiler.command;
-  begin(text, Target::parse("llvm -mtriple=aarch64-linux -threads=2 -mcpu=cortex-a72"));
+  begin(text, Target::parse("llvm -mtriple=aarch64-linux -threads=2 -mcpu=cortex-a76"));
   std::vector<Built> all;
   for (const Config& config : configs(2)) {
     Built b{file(std::to_string(all.size()) + ".so"), lowered(config), space_->print(config)};
@@ -160,6 +160,15 @@ TEST_P(CSourceOnArm, ComputesWhatTheReferenceComputes) {
 
 INSTANTIATE_TEST_SUITE_P(Templates, CSourceOnArm,
                          testing::Combine(testing::ValuesIn(kCompilers), testing::ValuesIn(kCpuWorkloads)));
+
+// Products of bytes by the instructions of processors that have them.
+constexpr CCompiler kDotCompilers[] = {
+    {"aarch64-linux-gnu-gcc", "-march=armv8.2-a+dotprod ", "qemu-aarch64-static -L /usr/aarch64-linux-gnu"},
+    {"aarch64-linux-gnu-gcc", "-march=armv8.2-a+i8mm ", "qemu-aarch64-static -L /usr/aarch64-linux-gnu"}};
+
+INSTANTIATE_TEST_SUITE_P(Dots, CSourceOnArm,
+                         testing::Combine(testing::ValuesIn(kDotCompilers),
+                                          testing::Values("dense(m=5,n=48,k=24,dtype=u8:s8:s32:s32)")));
 
 }  // namespace
 }  // namespace hone

@@ -140,7 +140,9 @@ std::string CExprWriter::compute(const Expr& e) {
       const std::string one = text(value), splat = helpers_.function("splat", e->dtype);
       return value->dtype.is_bool() ? fmt::format("{}(-({}))", splat, one) : fmt::format("{}({})", splat, one);
     }
-    case ExprKind::kCall: return called(as<Call>(e));
+    case ExprKind::kCall:
+      if (std::string dot = dot_added(e, nullptr); !dot.empty()) return dot;
+      return called(as<Call>(e));
   }
   throw InternalError("an expression of unknown kind");
 }
@@ -233,7 +235,9 @@ std::string CExprWriter::binary(const Binary* op) {
     return fmt::format("({} {} {})", a, is_mask ? of_masks : of_one, text(op->b));
   };
   switch (op->op) {
-    case BinaryOp::kAdd: return arithmetic(op, "+");
+    case BinaryOp::kAdd:
+      if (std::string sum = dot_added(op->b, &op->a); !sum.empty()) return sum;
+      return arithmetic(op, "+");
     case BinaryOp::kSub: return arithmetic(op, "-");
     case BinaryOp::kMul: return arithmetic(op, "*");
     case BinaryOp::kDiv: return arithmetic(op, "/");
@@ -383,12 +387,18 @@ std::string CExprWriter::words(const Call* op, size_t first) {
   return is_spread ? fmt::format("{}({})", helpers_.function("splat", type), word) : word;
 }
 
+// `sum` (null: 0) and the dot4 of words that `e` is, which processors have in one instruction. Empty: it is none.
+std::string CExprWriter::dot_added(const Expr& e, const Expr* sum) {
+  const Call* op = as<Call>(e);
+  if (!op || op->function != Intrinsic::kDot4) return "";
+  const std::string a = words(op, 0), b = words(op, 4);
+  if (a.empty() || b.empty()) return "";
+  const std::string first = sum ? text(*sum) : fmt::format("{}(0)", helpers_.function("splat", op->dtype));
+  return fmt::format("{}({}, {}, {})", helpers_.function("dot4_words", op->dtype), first, a, b);
+}
+
 std::string CExprWriter::called(const Call* op) {
   const DType t = op->dtype;
-  if (op->function == Intrinsic::kDot4) {
-    const std::string a = words(op, 0), b = words(op, 4);
-    if (!a.empty() && !b.empty()) return fmt::format("{}({}, {})", helpers_.function("dot4_words", t), a, b);
-  }
   std::vector<std::string> args;
   for (const Expr& a : op->args) args.push_back(text(a));
   if (op->function == Intrinsic::kDot2) return fmt::format("({} * {} + {} * {})", args[0], args[2], args[1], args[3]);

@@ -80,6 +80,7 @@ class CExprWriter {
   std::string loaded(const Load* op);
   std::string called(const Call* op);
   std::string words(const Call* op, size_t first);
+  std::string dot_added(const Expr& e, const Expr* sum);
   std::string mask_of(const std::string& comparison, DType compared);
   /// An element as an lvalue, and a pointer to it.
   std::string element(const BufferNode* buffer, const Expr& index);

@@ -65,6 +65,41 @@ HONE_ELEMENT(f64)
   typedef type##x##lanes __attribute__((may_alias, aligned(sizeof(type)))) type##x##lanes##_element;
 )";
 
+// Dot products of bytes, u8 by s8, for vectors of as many lanes as the processor's: by its instruction, or on AVX2 by
+// products of 16 bits, of which two fit into 32.
+constexpr std::string_view kDotPrelude = R"(#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+#if defined(__AVX512VNNI__)
+#define HONE_DOT4_16(type, sum, a, b) (type)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), (__m512i)(b))
+#endif
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+#define HONE_DOT4_8(type, sum, a, b) (type)_mm256_dpbusd_epi32((__m256i)(sum), (__m256i)(a), (__m256i)(b))
+#define HONE_DOT4_4(type, sum, a, b) (type)_mm_dpbusd_epi32((__m128i)(sum), (__m128i)(a), (__m128i)(b))
+#elif defined(__AVXVNNI__)
+#define HONE_DOT4_8(type, sum, a, b) (type)_mm256_dpbusd_avx_epi32((__m256i)(sum), (__m256i)(a), (__m256i)(b))
+#define HONE_DOT4_4(type, sum, a, b) (type)_mm_dpbusd_avx_epi32((__m128i)(sum), (__m128i)(a), (__m128i)(b))
+#elif defined(__AVX2__)
+#define HONE_DOT4_8(type, sum, a, b)                                                                          \
+  (type)_mm256_add_epi32(                                                                                     \
+      (__m256i)(sum),                                                                                         \
+      _mm256_add_epi32(                                                                                       \
+          _mm256_madd_epi16(_mm256_and_si256((__m256i)(a), _mm256_set1_epi16(255)),                           \
+                            _mm256_srai_epi16(_mm256_slli_epi16((__m256i)(b), 8), 8)),                        \
+          _mm256_madd_epi16(_mm256_srli_epi16((__m256i)(a), 8), _mm256_srai_epi16((__m256i)(b), 8))))
+#elif defined(__aarch64__) && defined(__ARM_FEATURE_MATMUL_INT8)
+#include <arm_neon.h>
+#define HONE_DOT4_4(type, sum, a, b) (type)vusdotq_s32((int32x4_t)(sum), (uint8x16_t)(a), (int8x16_t)(b))
+#elif defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD)
+#include <arm_neon.h>
+/* a as s8 is 128 less: 64 * b twice makes up for it. */
+#define HONE_DOT4_4(type, sum, a, b)                                                                     \
+  (type)vdotq_s32(vdotq_s32(vdotq_s32((int32x4_t)(sum), vdupq_n_s8(64), (int8x16_t)(b)), vdupq_n_s8(64), \
+                            (int8x16_t)(b)),                                                             \
+                  (int8x16_t)veorq_u8((uint8x16_t)(a), vdupq_n_u8(128)), (int8x16_t)(b))
+#endif
+)";
+
 std::string plain_name(DType t) {
   const std::string element = memory_type(t.scalar());
   return t.is_vector() ? fmt::format("{}x{}", element, t.lanes) : element;
@@ -243,6 +278,9 @@ std::string Helpers::saturation(DType from, DType to) {
   return name;
 }
 
-std::string Helpers::text() const { return std::string(kPrelude) + types_ + functions_; }
+std::string Helpers::text() const {
+  const bool has_dots = functions_.find("HONE_DOT4_") != std::string::npos;
+  return std::string(kPrelude) + std::string(has_dots ? kDotPrelude : "") + types_ + functions_;
+}
 
 }  // namespace hone

@@ -75,11 +75,11 @@ constexpr FunctionTemplate kBasic[] = {
     {"dot4", Of::kAll, "i", 32, "$V", "$A a0, $A a1, $A a2, $A a3, $S b0, $S b1, $S b2, $S b3",
      "  return $V_of_$A(a0) * $V_of_$S(b0) + $V_of_$A(a1) * $V_of_$S(b1) + $V_of_$A(a2) * $V_of_$S(b2) +\n         "
      "$V_of_$A(a3) * $V_of_$S(b3);"},
-    // The same of words that hold four each, the first one lowest.
-    {"dot4_words", Of::kAll, "i", 32, "$V", "$U a, $U b",
-     "  return ($V)(a & 255) * (($V)(b << 24) >> 24) + ($V)(a >> 8 & 255) * (($V)(b << 16) >> 24) +\n         ($V)(a "
-     ">> "
-     "16 & 255) * (($V)(b << 8) >> 24) + ($V)(a >> 24) * (($V)b >> 24);"},
+    // The same of words that hold four each, the first one lowest, and a sum before.
+    {"dot4_words", Of::kAll, "i", 32, "$V", "$V sum, $U a, $U b",
+     "#ifdef HONE_DOT4_$N\n  return HONE_DOT4_$N($V, sum, a, b);\n#else\n"
+     "  return ($V)(($U)sum + ($U)(($V)(a & 255) * (($V)(b << 24) >> 24) + ($V)(a >> 8 & 255) * (($V)(b << 16) >> 24) "
+     "+\n      ($V)(a >> 16 & 255) * (($V)(b << 8) >> 24) + ($V)(a >> 24) * (($V)b >> 24)));\n#endif"},
 };
 
 bool is_for(const FunctionTemplate& f, DType t) {

@@ -118,6 +118,34 @@ TEST_P(InC, ConfigsComputeWhatTheReferenceComputes) {
   if (compiled_texts == 0) GTEST_SKIP() << "its texts are long: HONE_C_CONFIGS=2";
 }
 
+// By the instructions of the processor, by AVX2's and by none.
+TEST(CSource, ProductsOfBytesAreExact) {
+  const Workload w = parse_workload("dense(m=5,n=48,k=24,dtype=u8:s8:s32:s32)");
+  std::mt19937_64 rng(31);
+  const ReferenceRun reference(w, rng);
+  std::vector<std::string> flags = {"-march=native", ""};
+  if (__builtin_cpu_supports("avx2")) flags.push_back("-mavx2");
+  for (const auto& [cpu, lanes] : {std::pair("x86-64-v3", "8"), std::pair("x86-64-v4", "16")})
+    for (const std::string& instructions : flags) {
+      SCOPED_TRACE(cpu + instructions);
+      const TemporaryFolder temporary;
+      const Target target = Target::parse(std::string("llvm -mtriple=x86_64-linux -mcpu=") + cpu);
+      const Space space = make_space(w, target);
+      const Module m = lower_config(w, target, space, space.default_config());
+      const std::string source = artifact_c_source(m, target, "k", "{}", to_string(w));
+      EXPECT_THAT(source, testing::HasSubstr(std::string("return HONE_DOT4_") + lanes));
+      std::ofstream(temporary.path() + "/k.c") << source;
+      std::ofstream(temporary.path() + "/k.h") << artifact_header(m, target, "k", to_string(w), /*in_c=*/true);
+      const Ran built = compiled("cc -std=c99 -O1 " + instructions, temporary.path());
+      ASSERT_EQ(built.code, 0) << built.output;
+      void* const object = dlopen((temporary.path() + "/k.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+      ASSERT_NE(object, nullptr) << dlerror();
+      const auto* artifact = static_cast<const HoneArtifact*>(dlsym(object, "k_artifact"));
+      EXPECT_TRUE(reference.expect_agrees(run(*artifact, reference.inputs()), m));
+      dlclose(object);
+    }
+}
+
 // out[i] = (i < 1 ? 70000 : 3) * 70000 as f32: of indices, which have 64 bits, where C would compute it as int.
 TEST(CSource, IndicesOfConstantsDoNotOverflowInC) {
   const Buffer out = make_buffer("out", f32, {2});
