@@ -12,6 +12,7 @@
 #include "compiler/build/artifact.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/cli/explain.h"
+#include "compiler/cli/gpu_host.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/cli/reproducer.h"
 #include "compiler/cli/tensorc_model.h"
@@ -110,7 +111,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
 // A command line, parsed.
 struct Job {
   const Workload& w;
-  const Target &target, &here;
+  const Target &target, &host;
   const Space& space;
   const ChosenConfig& chosen;
   Device* gpu;                ///< null where there is none
@@ -122,7 +123,7 @@ struct Job {
 Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ostream& err) {
   const Module m = lower_config(j.w, j.target, j.space, j.chosen.config);
 
-  if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, j.w, j.target, j.here, j.space, j.chosen.config, m, out, err));
+  if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, j.w, j.target, j.host, j.space, j.chosen.config, m, out, err));
   if (o.explain)
     HONE_RETURN_IF_ERROR(j.target.is_gpu()
                              ? explain_gpu(j.w, j.target, j.space, j.chosen.config, m, j.gpu, j.no_gpu, out)
@@ -219,6 +220,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   if ((o.bench || o.check) && !runs_here)
     return no_device_error(fmt::format("--{} runs here, and this machine is '{}', not '{}'",
                                        o.bench ? "bench" : "check", to_string(here), to_string(target)));
+  HONE_ASSIGN_OR_RETURN(const Target host, gpu_host(o, target, here));
 
   const Space space = make_space(w, target);
   ChosenConfig chosen{space.default_config(), "default", ""};
@@ -232,7 +234,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   if (!chosen.skipped.empty()) err << chosen.skipped << "\n";
   err << "config: " << chosen.source << "\n";
   if (o.emit.empty() && !o.disabled.empty()) return usage_error("--disable belongs to --emit lowered and legalized");
-  const Job job{w, target, here, space, chosen, gpu.device.get(), no_gpu, threads, runs_here};
+  const Job job{w, target, host, space, chosen, gpu.device.get(), no_gpu, threads, runs_here};
   try {
     return answer(o, job, out, err);
   } catch (const InternalError&) {

@@ -22,6 +22,7 @@ struct QuantizeFlags {
 
 struct TensorcOptions {
   std::string task = "conv2d", args, workload, target = "llvm", db, emit, output, sysroot, config;
+  std::string host;                       ///< of GPUs: the CPU that calls the kernels; empty: this machine's
   std::string model;                      ///< path of an ONNX model; empty: one operator is built
   std::string weights;                    ///< of a model: the file to write its weights to; empty: into the artifact
   std::string inputs;                     ///< of a model: a folder with input_0.npy, … and output_0.npy, …

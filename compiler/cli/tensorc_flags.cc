@@ -75,6 +75,10 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
                  "a pass that --emit lowered or legalized, or a model's build, leaves out; may be given again")
       ->allow_extra_args(false)
       ->type_name("PASS");
+  app.add_option("--host", o.host,
+                 "of --target cuda or opencl: the CPU that calls the kernels (default: this one): llvm "
+                 "-mtriple=aarch64-linux -mcpu=cortex-a78ae")
+      ->type_name("TARGET");
   app.add_option("--sysroot", o.sysroot,
                  "of --emit so for another architecture: a folder with that system's files "
                  "(lib/aarch64-linux-gnu/libm.so.6); else it is looked for on this one");

@@ -13,6 +13,7 @@
 
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
+#include "compiler/cli/gpu_host.h"
 #include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
@@ -72,6 +73,7 @@ class ModelCommand {
       if (!target_.is_complete()) target_ = target_.completed_by(here_);
       if (!thread_counts_.empty()) target_.threads = threads_;
     }
+    HONE_ASSIGN_OR_RETURN(host_, gpu_host(o_, target_, here_));
     HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(db::usual_hub(o_.db)));
     if (!o_.quantize.type.empty())
       quantizer_.emplace(o_, PassContext{operators_, functions_}, here_, err_);
@@ -252,7 +254,7 @@ class ModelCommand {
   Status build() {
     ModelOptions options{name_, target_, configs()};
     options.weights_file = fs::path(o_.weights).filename().string();
-    options.host = here_;
+    options.host = host_;
     options.in_c = o_.emit == "c";
     options.progress = o_.progress;
     built_ = build_model(variants_, options);
@@ -281,7 +283,7 @@ class ModelCommand {
         written += file + " ";
       }
     } else {
-      link_artifact(built_.objects, target_, name_, path_, o_.sysroot);
+      link_artifact(built_.objects, target_.is_gpu() ? host_ : target_, name_, path_, o_.sysroot);
       artifact_bytes_ = bytes_of_file(path_);
       written += path_ + " ";
     }
@@ -406,6 +408,7 @@ class ModelCommand {
   const int threads_;  ///< the most that anything runs on here
   const Target here_;
   Target target_;  ///< with the most threads
+  Target host_;    ///< of the code for CPUs in a GPU's artifact
   ModelGpu gpu_;   ///< of a GPU's target
   std::unique_ptr<db::TopHub> hub_;
   std::string path_, header_, name_, weights_;

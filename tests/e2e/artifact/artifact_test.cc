@@ -176,6 +176,31 @@ TEST_F(ArtifactFile, ForAnotherArchitectureNeedsItsLibrariesOnlyWhereItCallsThem
       << "this processor converts f16 by calls";
 }
 
+// A GPU's artifact whose CPU code is another machine's.
+TEST_F(ArtifactFile, OfAGpuIsForTheHostThatIsNamed) {
+  const std::string path = folder + "/k.so";
+  const auto emit = [&](const std::string& target, const std::string& host) {
+    return shell(kBin + "/tensorc --task conv2d --args ci=4,h=8,w=8,co=4 --config default --emit so -o " + path +
+                 " --target '" + target + "' --host '" + host + "'");
+  };
+  const auto machine_of = [&] {
+    std::ifstream file(path, std::ios::binary);
+    std::string head(20, '\0');
+    file.read(head.data(), 20);
+    return static_cast<int>(static_cast<unsigned char>(head[18]));
+  };
+  for (const std::string& gpu : {std::string("opencl -sms=8"), std::string("cuda -arch=sm_87 -sms=8")}) {
+    const Ran arm = emit(gpu, "llvm -mtriple=aarch64-linux -mcpu=cortex-a78ae");
+    ASSERT_EQ(arm.code, 0) << arm.output;
+    EXPECT_EQ(machine_of(), 183);
+    const Ran x86 = emit(gpu, "llvm -mtriple=x86_64-linux -mcpu=x86-64-v3");
+    ASSERT_EQ(x86.code, 0) << x86.output;
+    EXPECT_EQ(machine_of(), 62);
+  }
+  EXPECT_THAT(emit("llvm", "llvm").output, testing::HasSubstr("--host llvm: of a GPU's artifact"));
+  EXPECT_THAT(emit("opencl -sms=8", "cuda").output, testing::HasSubstr("--host cuda: that is no CPU"));
+}
+
 TEST(Tensorc, EmitsPtxByWhoeverKnowsTheArchitecture) {
   const Ran old =
       shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit ptx --target 'cuda -arch=sm_53'");
