@@ -6,6 +6,7 @@
 #include "base/cli.h"
 #include "base/log.h"
 #include "rpc/agent/supervise/agent.h"
+#include "rpc/agent/supervise/cpu_clusters.h"
 #include "rpc/agent/supervise/machine.h"
 #include "rpc/wire/credential_flags.h"
 
@@ -13,7 +14,7 @@ namespace hone::agent {
 namespace {
 
 struct AgentFlags {
-  std::string tracker = "127.0.0.1:9190", name;
+  std::string tracker = "127.0.0.1:9190", name, cpus;
   std::vector<std::string> labels, targets;
   wire::CredentialFiles credentials;
   int threads = 0;
@@ -32,6 +33,10 @@ Status run(const AgentFlags& given) {
   if (flags.name.empty()) flags.name = host_name();
   if (flags.name.find('/') != std::string::npos)
     return usage_error(fmt::format("--name {}: a name has no '/'", flags.name));
+  if (!flags.cpus.empty()) {
+    HONE_ASSIGN_OR_RETURN(const std::vector<int> cpus, parse_cpu_list(flags.cpus));
+    HONE_RETURN_IF_ERROR(keep_to_cpus(cpus));
+  }
   for (const Target& t : wanted)
     if (flags.threads == 0 && t.threads > 1) flags.threads = t.threads;
   if (flags.threads == 0) flags.threads = usable_cpus();
@@ -41,6 +46,9 @@ Status run(const AgentFlags& given) {
        {std::pair("--max-build-timeout", flags.most_build_s), std::pair("--max-run-timeout", flags.most_run_s)})
     if (!(seconds >= 1 && seconds <= 86400))
       return usage_error(fmt::format("{} {}: must be 1 to 86400 seconds", flag, seconds));
+  if (const auto clusters = cpu_clusters(usable_cpu_numbers()); clusters.size() > 1 && flags.threads > 1)
+    log::warn("these CPUs are of {} speeds, and each loop waits for the slowest; --cpus {} takes the fastest",
+              clusters.size(), cpu_list_text(clusters[0].cpus));
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
   return run_agent({tracker, std::move(credentials), flags.name, std::move(labels), std::move(wanted), flags.threads,
                     flags.most_build_s, flags.most_run_s, flags.allow_fake, flags.exit_with_parent, HONE_VERSION});
@@ -70,6 +78,8 @@ int main(int argc, char** argv) {
                  "CPU and every GPU that is found)")
       ->take_all()
       ->allow_extra_args(false);
+  app.add_option("--cpus", flags.cpus,
+                 "the CPUs to run on, 4-7 or 0,2: one cluster of a chip with fast and slow cores");
   app.add_option("--threads", flags.threads, "threads of a candidate's parallel loops (default: all usable CPUs)");
   app.add_option("--max-build-timeout", flags.most_build_s, "seconds to build a job's candidates, whatever it asks for")
       ->capture_default_str();

@@ -6,10 +6,14 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <sched.h>
+
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/host_cpu.h"
 
 namespace hone {
 namespace {
@@ -63,10 +67,21 @@ std::string trimmed_line(const std::string& path) {
   return line;
 }
 
-// Bytes of one cache of CPU 0 from sysfs; 0 where it does not say.
-int64_t cache_bytes(int level, bool data) {
+// The CPUs that this process may run on.
+std::vector<int> usable_cpus() {
+  cpu_set_t set;
+  std::vector<int> out;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set)) out.push_back(cpu);
+  return out.empty() ? std::vector<int>{0} : out;
+}
+
+// Bytes of one cache of a CPU from sysfs; 0 where it does not say.
+int64_t cache_bytes(int cpu, int level, bool data) {
+  const std::string caches = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index";
   for (int i = 0; i < 8; ++i) {
-    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
+    const std::string folder = caches + std::to_string(i) + "/";
     if (trimmed_line(folder + "level") != std::to_string(level)) continue;
     if (data && trimmed_line(folder + "type") == "Instruction") continue;
     const std::string size = trimmed_line(folder + "size");
@@ -106,13 +121,16 @@ Target host_target(int threads) {
   const bool x86 = triple.getArch() == llvm::Triple::x86_64;
   HONE_USER_CHECK(x86 || triple.getArch() == llvm::Triple::aarch64)
       << "this machine's architecture is not supported; allowed: x86_64, aarch64";
-  const std::string mcpu = llvm::sys::getHostCPUName().str();
+  const std::vector<int> cpus = usable_cpus();
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  const std::string mcpu =
+      x86 ? llvm::sys::getHostCPUName().str() : arm_cpu_name({std::istreambuf_iterator<char>(cpuinfo), {}}, cpus);
   Target t = cpu_defaults(x86 ? "x86_64" : "aarch64", mcpu);
   t.mattr = differing_features(t.arch + "-linux-gnu", mcpu, x86);
   t.threads = std::max(1, threads);
-  if (const int64_t n = cache_bytes(1, true)) t.l1_bytes = n;
-  if (const int64_t n = cache_bytes(2, true)) t.l2_bytes = n;
-  if (const int64_t n = cache_bytes(3, true)) t.l3_bytes = n;
+  if (const int64_t n = cache_bytes(cpus[0], 1, true)) t.l1_bytes = n;
+  if (const int64_t n = cache_bytes(cpus[0], 2, true)) t.l2_bytes = n;
+  if (const int64_t n = cache_bytes(cpus[0], 3, true)) t.l3_bytes = n;
   // A hypervisor may hide features that the CPU model has.
   const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   const auto has = [&features](const char* name) {
