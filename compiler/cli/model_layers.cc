@@ -151,7 +151,7 @@ std::string profile_text(const Graph& g, const Layers& layers, const std::vector
     const Kernel& k = layers.kernels[layers.calls[c].kernel];
     const double s = seconds[layers.calls[c].kernel];
     out += fmt::format("{:4} {:10.4f} {:5.1f}% {:8.1f}  {:8} {}  {}\n", c, s * 1e3, 100 * s / all,
-                       flops(k.workload) / s * 1e-9, source_word(k), node_of(g, layers.calls[c]).origin,
+                       s > 0 ? flops(k.workload) / s * 1e-9 : 0, source_word(k), node_of(g, layers.calls[c]).origin,
                        to_string(k.workload));
   }
   return out + fmt::format("     {:10.4f} ms in all\n", all * 1e3);

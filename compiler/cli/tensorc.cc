@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/atomic_file.h"
@@ -114,6 +116,7 @@ struct Job {
   const Target &target, &host;
   const Space& space;
   const ChosenConfig& chosen;
+  RemoteDevice* remote;       ///< null: kernels run here
   Device* gpu;                ///< null where there is none
   const std::string& no_gpu;  ///< why there is none
   int threads;
@@ -128,14 +131,29 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
     HONE_RETURN_IF_ERROR(j.target.is_gpu()
                              ? explain_gpu(j.w, j.target, j.space, j.chosen.config, m, j.gpu, j.no_gpu, out)
                              : explain(j.w, j.target, j.space, j.chosen.config, m, j.runs_here, out));
-  if (o.check) {
+  std::optional<RemoteFigures> there;
+  if (j.remote && (o.check || o.bench)) {
+    HONE_ASSIGN_OR_RETURN(const std::vector<RemoteFigures> figures, j.remote->run({{j.w, m}}, {}));
+    there = figures[0];
+    if (!there->wrong.empty())
+      return Status(absl::StatusCode::kInternal, fmt::format("{}: {}", j.remote->name(), there->wrong));
+  }
+  if (o.check && there) {
+    err << fmt::format("check: agrees with the reference on {} (relative error {:.2g})\n", j.remote->name(),
+                       there->rel_error);
+  } else if (o.check) {
     const HereCheck c = check_here(j.w, j.target, m, j.threads, j.gpu);
     if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
     err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared,
                        c.rel_error);
   }
   if (o.bench) {
-    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(j.target, m, j.gpu));
+    HereTime t;
+    if (there) {
+      t = {there->seconds, there->spread};
+    } else {
+      HONE_ASSIGN_OR_RETURN(t, time_here(j.target, m, j.gpu));
+    }
     const double gflops = flops(j.w) / t.seconds * 1e-9;
     if (o.json) {
       OrderedJson config = OrderedJson::object();
@@ -195,7 +213,13 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   const bool is_here = !target.is_complete();
   LocalGpu gpu;
   std::string no_gpu;  // why there is none
-  if (target.is_gpu()) {
+  std::unique_ptr<RemoteDevice> remote;
+  if (o.remote) {
+    HONE_ASSIGN_OR_RETURN(remote, o.remote(o.target, asked.empty() ? 0 : threads));
+    target = remote->target();
+    no_gpu = "kernels run on " + remote->name();
+    err << fmt::format("device: {} ({})\n", remote->name(), to_string(target));
+  } else if (target.is_gpu()) {
     // Text output needs no device, only its numbers (the target).
     if (is_here || o.bench || o.check || o.explain) {
       auto found = open_local_gpu(target);
@@ -216,8 +240,9 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
     target = target.completed_by(here);
   }
   if (!asked.empty() && !target.is_gpu()) target.threads = threads;
-  const bool runs_here = target.is_gpu() ? gpu.device != nullptr : target.arch == here.arch && target.mcpu == here.mcpu;
-  if ((o.bench || o.check) && !runs_here)
+  const bool runs_here =
+      !remote && (target.is_gpu() ? gpu.device != nullptr : target.arch == here.arch && target.mcpu == here.mcpu);
+  if ((o.bench || o.check) && !runs_here && !remote)
     return no_device_error(fmt::format("--{} runs here, and this machine is '{}', not '{}'",
                                        o.bench ? "bench" : "check", to_string(here), to_string(target)));
   HONE_ASSIGN_OR_RETURN(const Target host, gpu_host(o, target, here));
@@ -234,7 +259,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   if (!chosen.skipped.empty()) err << chosen.skipped << "\n";
   err << "config: " << chosen.source << "\n";
   if (o.emit.empty() && !o.disabled.empty()) return usage_error("--disable belongs to --emit lowered and legalized");
-  const Job job{w, target, host, space, chosen, gpu.device.get(), no_gpu, threads, runs_here};
+  const Job job{w, target, host, space, chosen, remote.get(), gpu.device.get(), no_gpu, threads, runs_here};
   try {
     return answer(o, job, out, err);
   } catch (const InternalError&) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "compiler/cli/remote.h"
 #include "compiler/ops/operator.h"
 
 namespace hone {
@@ -36,6 +37,8 @@ struct TensorcOptions {
   QuantizeFlags quantize;                 ///< of a model
   bool bench = false, explain = false, check = false, json = false;
   bool profile = false;  ///< of a model
+  /// Where --check, --bench and --profile run instead of here; empty: here.
+  FindRemoteDevice remote;
   /// For programs that call it themselves, of a model: told what is done, now and then, on the thread that calls.
   /// What it throws ends the build.
   std::function<void(std::string_view what, size_t done, size_t all)> progress;

@@ -18,6 +18,7 @@
 #include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/cli/quantize_model.h"
+#include "compiler/cli/remote_layers.h"
 #include "compiler/cli/report_files.h"
 #include "compiler/cli/report_of.h"
 #include "compiler/cli/reproducer.h"
@@ -63,9 +64,15 @@ class ModelCommand {
         target_(Target::parse(o.target)) {}
 
   Status run() {
-    if (target_.is_gpu()) {
+    if (o_.remote) {
+      HONE_ASSIGN_OR_RETURN(remote_, o_.remote(o_.target, thread_counts_.empty() ? 0 : threads_));
+      target_ = remote_->target();
+      err_ << fmt::format("device: {} ({})\n", remote_->name(), to_string(target_));
+    } else if (target_.is_gpu()) {
       HONE_ASSIGN_OR_RETURN(gpu_, open_model_gpu(target_, is_run()));
       target_ = gpu_.target;
+    }
+    if (target_.is_gpu()) {
       if (thread_counts_.size() > 1) return usage_error("--threads " + o_.threads + ": of a GPU's model there is one");
       if (!o_.weights.empty() || !o_.cache.empty())
         return usage_error("--weights and --cache: of models for CPUs, not for " + target_.kind);
@@ -118,9 +125,13 @@ class ModelCommand {
     if (!o_.emit.empty() && o_.emit != "so" && o_.emit != "obj" && !is_c)
       return usage_error(
           fmt::format("--emit {}: of a model there is graph, {}obj, so", o_.emit, target_.is_gpu() ? "" : "c, "));
-    if (is_run() && (o_.emit == "obj" || is_c))
+    if (remote_ && !o_.inputs.empty())
+      return usage_error(
+          "--inputs runs the artifact, which is possible here only: with --tracker there are --check, --bench and "
+          "--profile, layer by layer");
+    if (is_run() && !remote_ && (o_.emit == "obj" || is_c))
       return usage_error("--bench, --check, --profile and --inputs run a shared object: --emit so");
-    if (is_run() && !is_here())
+    if (is_run() && !remote_ && !is_here())
       return no_device_error("--bench, --check, --profile and --inputs run here, and this machine is another");
     path_ = !o_.output.empty() ? o_.output
                                : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o"
@@ -137,6 +148,7 @@ class ModelCommand {
     return absl::OkStatus();
   }
   bool is_here() const {
+    if (remote_) return false;
     return target_.is_gpu() ? gpu_.device() != nullptr : target_.arch == here_.arch && target_.mcpu == here_.mcpu;
   }
 
@@ -334,12 +346,14 @@ class ModelCommand {
       if (!variant.name.empty() && (o_.explain || o_.profile)) out_ << variant.name << ":\n";
       if (o_.explain) out_ << layers_text(g, variant.layers, prepared_of(v).notes, target_.is_gpu());
       std::vector<double>& seconds = figures_[v].kernel_seconds;
-      if (o_.profile || (!o_.reports.empty() && is_here())) {
+      if (remote_ && (is_run() || !o_.reports.empty())) {
+        HONE_RETURN_IF_ERROR(run_remotely(v));
+      } else if (o_.profile || (!o_.reports.empty() && is_here())) {
         HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target, gpu_.device()));
       }
       if (o_.profile) out_ << profile_text(g, variant.layers, seconds);
     }
-    if (!(o_.bench || o_.check || given_)) return absl::OkStatus();
+    if (remote_ || !(o_.bench || o_.check || given_)) return absl::OkStatus();
     for (size_t v = 0; v < variants_.size(); ++v) {
       if (!takes_given(v)) continue;
       const int threads = thread_counts_.empty() || target_.is_gpu() ? threads_ : variants_[v].target.threads;
@@ -354,6 +368,23 @@ class ModelCommand {
     return absl::OkStatus();
   }
 
+  // The variant's layers on the fleet's device.
+  Status run_remotely(size_t v) {
+    const BuiltVariant& variant = built_.variants[v];
+    HONE_ASSIGN_OR_RETURN(const RemoteLayers r, measure_layers(variant.layers, *remote_, err_));
+    figures_[v].kernel_seconds = r.seconds;
+    const std::string prefix = variant.name.empty() ? "" : variant.name + ": ";
+    const std::string in_c = r.in_c == 0 ? "" : fmt::format("; {} in C were not run", r.in_c);
+    figures_[v].check = fmt::format("{} kernels agree with their references on {} (relative error {:.2g}){}", r.checked,
+                                    remote_->name(), r.rel_error, in_c);
+    if (o_.check) err_ << prefix << "check: " << figures_[v].check << "\n";
+    if (o_.bench)
+      out_ << prefix
+           << fmt::format("{:.3f} ms (the sum of {} layers, each by itself on {}{})\n", r.sum * 1e3,
+                          variant.layers.calls.size(), remote_->name(), in_c);
+    return absl::OkStatus();
+  }
+
   // A page, or data, of what was built and measured.
   Status report() {
     ModelReport r;
@@ -364,7 +395,9 @@ class ModelCommand {
     r.artifact_bytes = artifact_bytes_;
     r.weight_bytes = built_.weight_bytes;
     r.weights_file = built_.weights_file;
-    if (is_here())
+    if (remote_)
+      r.machine = remote_->name();
+    else if (is_here())
       r.machine = target_.is_gpu() ? gpu_.device()->info().name : cpu_name();
     else
       err_ << (target_.is_gpu() ? "--report: no times, as nothing was run on a GPU\n"
@@ -410,6 +443,7 @@ class ModelCommand {
   Target target_;  ///< with the most threads
   Target host_;    ///< of the code for CPUs in a GPU's artifact
   ModelGpu gpu_;   ///< of a GPU's target
+  std::unique_ptr<RemoteDevice> remote_;
   std::unique_ptr<db::TopHub> hub_;
   std::string path_, header_, name_, weights_;
   std::set<std::string> assumed_;

@@ -56,6 +56,7 @@ StatusOr<Place> find_place(const TunerFlags& f) {
     if (ours.arch == theirs.arch && ours.os == theirs.os && ours.mcpu == theirs.mcpu && ours.mattr == theirs.mattr) {
       place.target = ours;
       place.device_target = d.target;
+      place.device_key = d.key;
       place.devices = static_cast<size_t>(
           std::count_if(devices.begin(), devices.end(), [&](const auto& other) { return other.target == d.target; }));
       return place;

@@ -18,6 +18,7 @@ struct Place {
   wire::ClientOptions client;
   Target target;
   std::string device_target;  ///< as the devices registered the target
+  std::string device_key;     ///< of the first of these
   size_t devices = 1;         ///< of that target
 };
 

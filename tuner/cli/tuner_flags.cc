@@ -19,6 +19,16 @@ std::string is_label(std::string& text) {
 
 }  // namespace
 
+void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_text) {
+  app.add_option("--tracker", f.tracker, tracker_text);
+  app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
+  app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(is_label, "K=V"));
+  wire::add_credential_flags(app, f.credentials);
+  app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
+}
+
 void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& f) {
   app.name("tuner");
   app.description(
@@ -69,11 +79,7 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
   app.add_option("--stop-after", f.stop_after,
                  "stop when so many trials brought no gain (of several tasks: leave the task)")
       ->check(CLI::Range(1, 10'000'000));
-  app.add_option("--tracker", f.tracker, "HOST:PORT or unix:PATH; without it the tuner measures here by itself");
-  app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
-  app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")
-      ->allow_extra_args(false)
-      ->check(CLI::Validator(is_label, "K=V"));
+  add_fleet_flags(app, f, "HOST:PORT or unix:PATH; without it the tuner measures here by itself");
   app.add_option("--weight", f.weight, "share of the tracker's devices, relative to other sessions")
       ->check(CLI::Range(0.01, 100.0))
       ->capture_default_str();
@@ -82,8 +88,6 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
          "of the session; while a higher one has jobs queued, lower ones share a sixteenth of the devices' time")
       ->check(CLI::Range(-100, 100))
       ->capture_default_str();
-  wire::add_credential_flags(app, f.credentials);
-  app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_option("--search", f.search, searcher_list())->capture_default_str();
   app.add_option("--seed", f.seed, "of the search")->capture_default_str();

@@ -56,6 +56,8 @@ struct LinkOptions {
   std::vector<std::string> threads;
   /// A shared library of their architecture, whose soname the result names as needed; its symbols do not count.
   std::string threads_library;
+  /// The linker maps the file: for processes that may have neither threads nor pipes. A full disk ends them (SIGBUS).
+  bool maps_file = false;
 };
 
 /// Links objects (contents, not paths) of one architecture into a shared object; in process, no linker need be

@@ -16,6 +16,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "compiler/codegen/llvm/compile.h"
@@ -163,10 +164,11 @@ std::vector<std::string> called_libraries(const std::vector<std::string>& texts,
 }
 
 // Links into the file `output_path`, which is whole afterwards, or as it was.
-void run_linker(const std::vector<const char*>& flags, const std::string& output_path) {
+void run_linker(const std::vector<const char*>& flags, const std::string& output_path, bool maps_file = false) {
   static std::mutex one_at_a_time;  // lld keeps global state while it runs
-  LinkerOutput output(output_path);
-  std::vector<const char*> args{"ld.lld", "--threads=1", "-o", output.pipe()};
+  std::optional<LinkerOutput> output;
+  if (!maps_file) output.emplace(output_path);
+  std::vector<const char*> args{"ld.lld", "--threads=1", "-o", output ? output->pipe() : output_path.c_str()};
   args.insert(args.end(), flags.begin(), flags.end());
   std::string out, err;
   llvm::raw_string_ostream out_stream(out), err_stream(err);
@@ -176,7 +178,8 @@ void run_linker(const std::vector<const char*>& flags, const std::string& output
     HONE_ICHECK(result.retCode == 0) << "linking '" << output_path << "' failed: " << err.substr(0, 500);
     HONE_ICHECK(result.canRunAgain) << "the linker broke this process: " << err.substr(0, 500);
   }
-  const Status written = output.commit();
+  if (!output) return;
+  const Status written = output->commit();
   HONE_USER_CHECK(written.ok()) << message_of(written);
 }
 
@@ -199,7 +202,7 @@ void link_shared(const std::vector<std::string>& objects, const std::string& out
   if (!options.threads_library.empty()) args.push_back(files.emplace_back(options.threads_library).path());
   args.push_back("--as-needed");
   for (const std::string& library : libraries) args.push_back(library.c_str());
-  run_linker(args, output_path);
+  run_linker(args, output_path, options.maps_file);
 }
 
 void merge_objects(const std::vector<std::string>& objects, const std::string& output_path) {

@@ -92,7 +92,7 @@ BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
     if (target.is_gpu())
       write_file(request.output, to_bytes(compilers.device.compile(module, target)));
     else
-      link_shared(compilers.host.compile(module, target, options), request.output);
+      link_shared(compilers.host.compile(module, target, options), request.output, {.maps_file = true});
   } catch (const UnprovedAccess& e) {  // accesses that lost their proof in the passes
     return failed(ResultStatus::kRejected, e.what());
   } catch (const std::bad_alloc&) {

@@ -1,0 +1,45 @@
+// A device of a fleet, as tensorc knows it: kernels are checked and timed there. What talks to the fleet is in tuner/.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/ir/module.h"
+#include "compiler/ops/workload.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// A program of a workload, as lower_config() makes it.
+struct RemoteKernel {
+  const Workload& workload;
+  const Module& module;
+};
+
+/// What a device said of a kernel, whose inputs were seeded numbers.
+struct RemoteFigures {
+  double seconds = 0, spread = 0;  ///< the median of its repeats; how far apart they are, as a share of it
+  double rel_error = 0;            ///< of its outputs, where they agree with the reference
+  std::string wrong;               ///< why it has no times, in one line; empty: it is right
+};
+
+class RemoteDevice {
+ public:
+  virtual ~RemoteDevice() = default;
+  /// What kernels for it are built for.
+  virtual const Target& target() const = 0;
+  /// As the fleet names it, `pi4/cpu`; of several that are alike, how many: `3 devices`.
+  virtual std::string name() const = 0;
+  /// Figures of each, in their order. `done` is told how many are ready, now and then. Errors are the fleet's.
+  virtual StatusOr<std::vector<RemoteFigures>> run(const std::vector<RemoteKernel>& kernels,
+                                                   const std::function<void(size_t)>& done) = 0;
+};
+
+/// Finds the device that a command line names, for a target as --target has it and a number of threads (0: the
+/// device's).
+using FindRemoteDevice = std::function<StatusOr<std::unique_ptr<RemoteDevice>>(const std::string& target, int threads)>;
+
+}  // namespace hone

@@ -1,0 +1,34 @@
+// The program tensorc: the compiler's command line, and a fleet's devices to check and time on. It stands here since
+// the compiler knows no tracker.
+#include <iostream>
+
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "compiler/cli/tensorc_flags.h"
+#include "tuner/cli/fleet_device.h"
+#include "tuner/cli/tuner_flags.h"
+
+int main(int argc, char** argv) {
+  using namespace hone;
+  CLI::App app;
+  TensorcOptions o;
+  TunerFlags fleet;
+  const OperatorTable operators = standard_operators();
+  add_tensorc_flags(app, operators, o);
+  add_fleet_flags(app, fleet,
+                  "HOST:PORT or unix:PATH: --check, --bench and --profile run on a device of this tracker, of a model "
+                  "layer by layer");
+  init_log("tensorc");
+  return run_cli(app, argc, argv, [&]() -> Status {
+    if (!fleet.tracker.empty()) {
+      o.remote = [&fleet](const std::string& target, int threads) {
+        fleet.target = target, fleet.threads = threads;
+        return find_fleet_device(fleet);
+      };
+    } else if (const auto& c = fleet.credentials;
+               !(fleet.device + c.ca + c.certificate + c.key + c.token).empty() || !fleet.labels.empty()) {
+      return usage_error("--device, --label, --tls-* and --token-file are of a fleet: give --tracker too");
+    }
+    return run_tensorc(operators, o, std::cout, std::cerr);
+  });
+}
