@@ -346,9 +346,11 @@ class ModelCommand {
       if (!variant.name.empty() && (o_.explain || o_.profile)) out_ << variant.name << ":\n";
       if (o_.explain) out_ << layers_text(g, variant.layers, prepared_of(v).notes, target_.is_gpu());
       std::vector<double>& seconds = figures_[v].kernel_seconds;
-      if (remote_ && (is_run() || !o_.reports.empty())) {
-        HONE_RETURN_IF_ERROR(run_remotely(v));
-      } else if (o_.profile || (!o_.reports.empty() && is_here())) {
+      if (remote_) {
+        if (is_run() || !o_.reports.empty()) HONE_RETURN_IF_ERROR(run_remotely(v));
+        continue;
+      }
+      if (o_.profile || (!o_.reports.empty() && is_here())) {
         HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target, gpu_.device()));
       }
       if (o_.profile) out_ << profile_text(g, variant.layers, seconds);
@@ -378,6 +380,7 @@ class ModelCommand {
     figures_[v].check = fmt::format("{} kernels agree with their references on {} (relative error {:.2g}){}", r.checked,
                                     remote_->name(), r.rel_error, in_c);
     if (o_.check) err_ << prefix << "check: " << figures_[v].check << "\n";
+    if (o_.profile) out_ << profile_text(*variants_[v].graph, variant.layers, r.seconds);
     if (o_.bench)
       out_ << prefix
            << fmt::format("{:.3f} ms (the sum of {} layers, each by itself on {}{})\n", r.sum * 1e3,

@@ -99,10 +99,10 @@ class Board : public Workplace {
 
   static constexpr const char* kTarget = "llvm -mtriple=aarch64-linux -mcpu=cortex-a72 -threads=2";
   std::optional<Program> tracker_;
-
- private:
+  const std::string& address() const { return address_; }
   std::string tls(const std::string& file) const { return path("tls/" + file); }
 
+ private:
   void write_script(const std::string& name, const std::string& program) {
     std::ofstream(path(name)) << "#!/bin/sh\nexec " << kEmulator << " -L " << sysroot() << " -cpu cortex-a72 "
                               << program << " \"$@\"\n";
@@ -141,6 +141,17 @@ TEST_P(BoardTunes, WithoutAWrongCandidateAndResumes) {
 INSTANTIATE_TEST_SUITE_P(Tasks, BoardTunes,
                          testing::Values(Task{"conv2d", "ci=8,h=8,w=8,co=16"}, Task{"dense", "m=8,n=64,k=32"}),
                          [](const auto& info) { return info.param.name; });
+
+TEST_F(Board, ChecksAndTimesWhatTensorcBuilds) {
+  const Program agent = start_agent();
+  const Output r = run({"tensorc", "--tracker", address(), "--device", "pi4", "--tls-ca", tls("ca.pem"), "--tls-cert",
+                        tls("tuner-ann.pem"), "--tls-key", tls("tuner-ann.key"), "--token-file", tls("tuner-ann.token"),
+                        "--task", "dense", "--args", "m=8,n=64,k=32", "--check", "--bench"},
+                       kLong);
+  ASSERT_EQ(r.code, 0) << r.err << agent.err();
+  EXPECT_THAT(r.err, HasSubstr("check: agrees with the reference on pi4/cpu"));
+  EXPECT_THAT(r.out, HasSubstr(" ms  "));
+}
 
 // As after a power cut: nothing is lost but what was in flight.
 TEST_F(Board, KilledInASessionAndStartedAgainGoesOn) {
