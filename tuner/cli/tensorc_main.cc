@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "compiler/cli/tensorc_flags.h"
 #include "tuner/cli/fleet_device.h"
-#include "tuner/cli/tuner_flags.h"
+#include "tuner/cli/fleet_flags.h"
 
 int main(int argc, char** argv) {
   using namespace hone;

@@ -1,6 +1,6 @@
 #include "tuner/cli/tuner_flags.h"
 
-#include "rpc/wire/credential_flags.h"
+#include "tuner/cli/fleet_flags.h"
 #include "tuner/search/searcher.h"
 
 namespace hone {
@@ -12,22 +12,7 @@ std::string searcher_list() {
   return text;
 }
 
-std::string is_label(std::string& text) {
-  const size_t equals = text.find('=');
-  return equals == text.npos || equals == 0 ? "'" + text + "' is not k=v" : "";
-}
-
 }  // namespace
-
-void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_text) {
-  app.add_option("--tracker", f.tracker, tracker_text);
-  app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
-  app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")
-      ->allow_extra_args(false)
-      ->check(CLI::Validator(is_label, "K=V"));
-  wire::add_credential_flags(app, f.credentials);
-  app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
-}
 
 void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& f) {
   app.name("tuner");

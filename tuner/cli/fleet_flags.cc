@@ -1,0 +1,25 @@
+#include "tuner/cli/fleet_flags.h"
+
+#include "rpc/wire/credential_flags.h"
+
+namespace hone {
+namespace {
+
+std::string is_label(std::string& text) {
+  const size_t equals = text.find('=');
+  return equals == text.npos || equals == 0 ? "'" + text + "' is not k=v" : "";
+}
+
+}  // namespace
+
+void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_text) {
+  app.add_option("--tracker", f.tracker, tracker_text);
+  app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
+  app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(is_label, "K=V"));
+  wire::add_credential_flags(app, f.credentials);
+  app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
+}
+
+}  // namespace hone

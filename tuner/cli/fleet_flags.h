@@ -1,0 +1,15 @@
+// The flags that name a device of a fleet, for tuner and tensorc.
+#pragma once
+
+#include <string>
+
+#include "base/cli.h"
+#include "tuner/cli/tune.h"
+
+namespace hone {
+
+/// --tracker, which `tracker_text` explains, --device, --label, credentials, --insecure: of the flags of `f`, which
+/// outlives `app`.
+void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_text);
+
+}  // namespace hone
