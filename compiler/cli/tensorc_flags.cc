@@ -65,7 +65,9 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
       ->capture_default_str();
   app.add_option("--threads", o.threads,
                  "threads to build for (default: all of this machine); of a model several make a variant of each: 1|2");
-  app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
+  app.add_option(
+      "--db", o.db,
+      "a tophub that is read before the user's ($HONE_DB, else in the data folder) and the installed packages");
   app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
   app.add_option(
       "--emit", o.emit,

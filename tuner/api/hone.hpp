@@ -9,6 +9,7 @@
 
 #include <hone_compiler.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -153,12 +154,19 @@ inline std::string tophub(const std::vector<std::string>& words) {
 /// A row-major tensor on the CPU. Copies share its elements.
 class Tensor {
  public:
-  /// Of a parameter's type, or another one; its elements are zero. std::bad_alloc.
+  /// Of a parameter's type, or another one; its elements are zero. std::bad_alloc; std::invalid_argument for a negative
+  /// extent, for elements of a part of a byte and for more bytes than there are addresses.
   explicit Tensor(const HoneParam& p) : Tensor(p.plain.dtype, {p.plain.shape, p.plain.shape + p.plain.ndim}) {}
   Tensor(DLDataType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(std::move(shape)) {
-    bytes_ = static_cast<size_t>(dtype.bits / 8) * dtype.lanes;
-    for (const int64_t extent : shape_) bytes_ *= static_cast<size_t>(extent);
     constexpr size_t kAlignment = 64;
+    if (dtype.bits == 0 || dtype.bits % 8 != 0) throw std::invalid_argument("elements of a part of a byte");
+    bytes_ = static_cast<size_t>(dtype.bits / 8) * dtype.lanes;
+    for (const int64_t extent : shape_) {
+      if (extent < 0) throw std::invalid_argument("an extent of " + std::to_string(extent));
+      if (extent > 0 && bytes_ > (PTRDIFF_MAX - kAlignment) / static_cast<size_t>(extent))
+        throw std::invalid_argument("more bytes than there are addresses");
+      bytes_ *= static_cast<size_t>(extent);
+    }
     data_.reset(std::aligned_alloc(kAlignment, (bytes_ + kAlignment) / kAlignment * kAlignment), Free());
     if (!data_) throw std::bad_alloc();
     std::memset(data_.get(), 0, bytes_);
@@ -216,7 +224,7 @@ class Pool {
   std::unique_ptr<HoneRuntime, Free> pool_;
 };
 
-/// An artifact. Any number of threads may run it at once.
+/// An artifact. Any number of threads may run it at once. std::logic_error by one that was moved from.
 class Model {
  public:
   explicit Model(const std::string& path) {
@@ -225,11 +233,11 @@ class Model {
     model_.reset(model);
   }
 
-  int32_t input_count() const { return hone_input_count(model_.get()); }
-  int32_t output_count() const { return hone_output_count(model_.get()); }
+  int32_t input_count() const { return hone_input_count(open()); }
+  int32_t output_count() const { return hone_output_count(open()); }
   /// std::out_of_range.
-  const HoneParam& input(int32_t index) const { return known(hone_input(model_.get(), index), index); }
-  const HoneParam& output(int32_t index) const { return known(hone_output(model_.get(), index), index); }
+  const HoneParam& input(int32_t index) const { return known(hone_input(open(), index), index); }
+  const HoneParam& output(int32_t index) const { return known(hone_output(open(), index), index); }
 
   /// The outputs for these inputs, of the variant that they are for.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs) const { return run(inputs, nullptr); }
@@ -243,6 +251,10 @@ class Model {
   struct Close {
     void operator()(HoneModel* m) const { hone_close(m); }
   };
+  HoneModel* open() const {
+    if (!model_) throw std::logic_error("the model was moved from");
+    return model_.get();
+  }
   static const HoneParam& known(const HoneParam* p, int32_t index) {
     if (!p) throw std::out_of_range("the model has no tensor number " + std::to_string(index));
     return *p;
@@ -252,15 +264,15 @@ class Model {
     for (const Tensor& t : inputs) views.push_back(t.view());
     const std::vector<const DLTensor*> in = pointers(views);
     const int32_t count = static_cast<int32_t>(in.size());
-    const int32_t variant = hone_find_variant(model_.get(), in.data(), count, pool);
+    const int32_t variant = hone_find_variant(open(), in.data(), count, pool);
     if (variant < 0) throw Error(HONE_BAD_ARGUMENTS, hone_last_error());
     std::vector<Tensor> outputs;
     for (int32_t i = 0; i < output_count(); ++i)
-      outputs.emplace_back(*hone_variant_output(model_.get(), variant, i));
+      outputs.emplace_back(*hone_variant_output(open(), variant, i));
     std::vector<DLTensor> out_views;
     for (const Tensor& t : outputs) out_views.push_back(t.view());
     const std::vector<const DLTensor*> out = pointers(out_views);
-    check(hone_run(model_.get(), in.data(), count, out.data(), output_count(), pool));
+    check(hone_run(open(), in.data(), count, out.data(), output_count(), pool));
     return outputs;
   }
   static std::vector<const DLTensor*> pointers(const std::vector<DLTensor>& tensors) {

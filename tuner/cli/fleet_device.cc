@@ -6,6 +6,8 @@
 #include <chrono>
 #include <map>
 
+#include "base/log.h"
+#include "base/text.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/ops/definition.h"
 #include "rpc/ir/encode.h"
@@ -33,7 +35,7 @@ RemoteFigures figures_of(const wire::CandidateResult& r) {
   RemoteFigures out;
   out.rel_error = r.rel_error;
   if (r.status != wire::ResultStatus::kOk || r.times.empty()) {
-    out.wrong = r.message.empty() ? "no result" : r.message;
+    out.wrong = r.message.empty() ? "no result" : clean_line(r.message);
     return out;
   }
   std::vector<double> times = r.times;
@@ -49,7 +51,7 @@ class FleetDevice final : public RemoteDevice {
 
   const Target& target() const override { return place_.target; }
   std::string name() const override {
-    return place_.devices == 1 ? place_.device_key : fmt::format("{} devices", place_.devices);
+    return place_.devices == 1 ? clean_line(place_.device_key) : fmt::format("{} devices", place_.devices);
   }
 
   StatusOr<std::vector<RemoteFigures>> run(const std::vector<RemoteKernel>& kernels,
@@ -81,8 +83,13 @@ class FleetDevice final : public RemoteDevice {
     RemoteMeasurer measurer(std::move(remote));
     HONE_RETURN_IF_ERROR(measurer.wait_open(10s));
     measurer.submit(std::move(jobs));
+    std::string trouble;
     for (size_t ready = 0; ready < kernels.size();) {
       HONE_ASSIGN_OR_RETURN(const std::vector<wire::JobResult> results, measurer.collect(1s));
+      if (std::string now = measurer.trouble(); now != trouble) {
+        if (!now.empty()) log::warn("waiting for results: {}", now);
+        trouble = std::move(now);
+      }
       std::vector<uint64_t> seqs;
       for (const wire::JobResult& r : results) {
         if (r.seq < 1 || r.seq > out.size() || r.candidates.empty())

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "base/atomic_file.h"
@@ -217,6 +218,9 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     list_tasks(operators, io.out);
     return absl::OkStatus();
   }
+  for (const auto& [flag, number] : {std::pair("--seconds", f.seconds), std::pair("--weight", f.weight),
+                                     std::pair("--timeout", f.timeout), std::pair("--min-repeat-ms", f.min_repeat_ms)})
+    if (std::isnan(number)) return usage_error(fmt::format("{} nan: this is no number", flag));
   HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> workloads, workloads_of(operators, f));
   std::vector<ModelGraph> imported;
   if (!f.model.empty()) imported = import_model(operators, f, io.err);

@@ -116,7 +116,8 @@ Status Embedded::launch(Program& p) {
   auto child = ChildProcess::spawn(options);
   close(fd);
   if (!child.ok())
-    return absl::InternalError(fmt::format("the tuner's own {}: {}", p.name, message_of(child.status())));
+    return usage_error(fmt::format("the tuner's own {}: {}; tuner, tracker and the agent's programs belong together",
+                                   p.name, message_of(child.status())));
   p.child = *std::move(child);
   return absl::OkStatus();
 }

@@ -30,6 +30,38 @@ class FromDlpack:
 
 
 class Running(Case):
+    def test_a_script_ends_while_models_and_kernels_have_threads(self):
+        """Each as a process of its own: what is global then is freed while the interpreter ends."""
+        script = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+import hone, small_onnx
+from hone import te
+model = hone.compile(small_onnx.perceptron(), bind={{"batch": 3}}, threads=2)
+A = te.placeholder((64,), name="A")
+kernel = hone.build(te.Schedule(te.compute((64,), lambda i: A[i] + 1.0, name="B")), threads=2)
+class Late:
+    def __del__(self, compile=hone.compile, model=small_onnx.perceptron()):
+        compile(model, bind={{"batch": 2}}, threads=2, on_line=lambda line: None)
+late = Late()
+"""
+        for end in ("", "sys.exit(3)", "raise ValueError('ours')", "model.close()", "import threading\n"
+                    "threading.Thread(target=lambda: [kernel.time(range(64)) for _ in range(10**6)], daemon=True)"):
+            ran = subprocess.run([sys.executable, "-c", script + end], capture_output=True, text=True, timeout=60)
+            self.assertEqual(ran.returncode, 3 if "exit" in end else 1 if "raise" in end else 0, end + ran.stderr)
+
+    def test_variants_are_told(self):
+        model = self.perceptron(bind={"batch": [1, 4]}, threads=[1, 2])
+        self.assertEqual({(v.inputs[0].shape[0], v.threads) for v in model.variants}, {(1, 1), (1, 2), (4, 1), (4, 2)})
+        self.assertIn("; the first of 4 variants>", repr(model))
+        self.assertNotIn("variants", repr(self.perceptron()))
+
+    def test_what_is_no_path_is_refused(self):
+        for call in (lambda: hone.open(None), lambda: hone.open(b"m.so"), lambda: self.perceptron(output=3),
+                     lambda: self.perceptron(output=b"m3.so"), lambda: self.perceptron(db=b"m.db")):
+            with self.assertRaises(TypeError):
+                call()
+
     def test_paths_are_utf_8(self):
         for call in (hone.compile, hone.open):
             with self.assertRaisesRegex(ValueError, "is not UTF-8"):

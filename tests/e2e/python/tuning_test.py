@@ -17,6 +17,22 @@ WORKLOAD = "dense(m=32,n=64,k=64)"
 
 
 class Tuning(Case):
+    def test_what_is_no_search_is_refused(self):
+        for call in (lambda: hone.tune("", trials=1), lambda: hone.tune("dense(m=8,n=8,k=8)", seconds=float("nan"))):
+            with self.assertRaises(ValueError):
+                call()
+
+    def test_the_child_of_a_process_that_tuned_refuses_to(self):
+        hone.tune("dense(m=8,n=8,k=8)", trials=1, threads=1)
+        child = os.fork()
+        if child == 0:
+            try:
+                hone.tune("dense(m=8,n=8,k=8)", trials=2, threads=1)
+            except RuntimeError:
+                os._exit(7)
+            os._exit(1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+
     def test_a_workload_is_tuned_and_found(self):
         seen = []
         outcome = hone.tune(WORKLOAD, trials=8, threads=1, callback=seen.append, progress=False)

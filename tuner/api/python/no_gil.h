@@ -6,16 +6,22 @@
 
 namespace hone::python {
 
-/// When the interpreter ends, it ends the threads that want the GIL, in the midst of whatever C++ they are in. One that
-/// comes later sleeps instead, until the process is gone.
+/// Whether this thread is the one that ends the interpreter: it alone has the GIL meanwhile, and frees objects.
+inline thread_local bool this_thread_ends_python = false;
+
+/// When the interpreter ends, it ends the other threads that want the GIL, in the midst of whatever C++ they are in.
+/// One that comes later sleeps instead, until the process is gone.
 inline void sleep_if_python_ends() {
-  while (_Py_IsFinalizing()) pause();
+  while (_Py_IsFinalizing() && !this_thread_ends_python) pause();
 }
 
 /// Without the GIL as long as it lives.
 class NoGil {
  public:
-  NoGil() : state_(PyEval_SaveThread()) {}
+  NoGil() {
+    this_thread_ends_python = _Py_IsFinalizing();
+    state_ = PyEval_SaveThread();
+  }
   // Python ends a thread that waits for the GIL by an exception of the C library's.
   ~NoGil() noexcept(false) {
     sleep_if_python_ends();
@@ -25,7 +31,7 @@ class NoGil {
   NoGil& operator=(const NoGil&) = delete;
 
  private:
-  PyThreadState* const state_;
+  PyThreadState* state_;
 };
 
 }  // namespace hone::python

@@ -61,7 +61,7 @@ def compile(
         shapes: of inputs, ``{"x": (1, 3, 224, 224)}``.
         formats: what callers pass, ``{"image": "u8:NHWC,scale=1/255"}``.
         threads: that calls use; several make a variant of each. None: as many as there are CPUs.
-        db: the tophub with tuned configs; None: the user's.
+        db: a tophub with tuned configs, which is asked before the user's and the installed packages.
         quantize: ``"int8"``, as ``tensorc`` has it.
         calibrate: of ``quantize``: a folder with samples, or a file with ranges.
         flags: more words of ``tensorc``, ``["--disable=fold_scales"]``.
@@ -78,7 +78,7 @@ def compile(
     words = options.of_threads(threads) + options.flag("target", target) + options.flag("db", db) + list(flags)
     folder = tempfile.mkdtemp(prefix="hone-")
     try:
-        artifact = os.path.join(folder, "model.so") if output is None else options.text(output)
+        artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
         if _is_workload(model):
             if bind or shapes or formats or quantize or calibrate:
                 raise TypeError("bind, shapes, formats, quantize and calibrate are of models, not of a workload")

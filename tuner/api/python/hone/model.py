@@ -21,6 +21,14 @@ class TensorInfo(NamedTuple):
     shape: Tuple[int, ...]
 
 
+class Variant(NamedTuple):
+    """One of the shapes and numbers of threads that a model was built for; a call picks by its inputs and its pool."""
+
+    inputs: Tuple[TensorInfo, ...]
+    outputs: Tuple[TensorInfo, ...]
+    threads: int
+
+
 class Report:
     """The page of a built model: what a notebook shows. ``html`` is the whole document."""
 
@@ -59,7 +67,7 @@ class Model:
             threads: of its calls; None: as many as it was built for; 0: one for each CPU.
             build: of compile(): makes the report's page.
         """
-        self._model = _hone.Model(options.text(path))
+        self._model = _hone.Model(options.path_text(path))
         self._build = build  # makes a report
         description = json.loads(self._model.json)
         # Of several variants the first stands for all: the others differ in shapes and threads.
@@ -72,8 +80,15 @@ class Model:
             threads = max(self._model.workers(v) for v in range(self._model.variant_count))
         self.threads = threads
         self._pool = _hone.Pool(threads) if threads != 1 else None
-        self.inputs: Tuple[TensorInfo, ...] = self._infos(self._model.inputs(0))
-        self.outputs: Tuple[TensorInfo, ...] = self._infos(self._model.outputs(0))
+        self.variants: Tuple[Variant, ...] = tuple(
+            Variant(
+                self._infos(self._model.inputs(v)), self._infos(self._model.outputs(v)), self._model.workers(v)
+            )
+            for v in range(self._model.variant_count)
+        )
+        # The first stands for all.
+        self.inputs: Tuple[TensorInfo, ...] = self.variants[0].inputs
+        self.outputs: Tuple[TensorInfo, ...] = self.variants[0].outputs
 
     def _infos(self, params):
         return tuple(TensorInfo(n, "bool" if n in self._is_bool else t, s) for n, t, s, _ in params)
@@ -181,7 +196,10 @@ class Model:
         def told(tensors):
             return ", ".join(f"{t.name} {t.dtype}[{', '.join(map(str, t.shape))}]" for t in tensors)
 
-        return f"<hone.Model ({told(self.inputs)}) -> ({told(self.outputs)}), {len(self._model.layers(0))} layers>"
+        count = len(self.variants)
+        more = f"; the first of {count} variants" if count > 1 else ""
+        layers = len(self._model.layers(0))
+        return f"<hone.Model ({told(self.inputs)}) -> ({told(self.outputs)}), {layers} layers{more}>"
 
 
 def open(path: "Union[str, os.PathLike[str]]", threads: Optional[int] = None) -> Model:

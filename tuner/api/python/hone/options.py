@@ -33,12 +33,21 @@ def _is_shape(value):
 
 def text(value):
     """A flag's value: a path, a number, a text."""
+    if isinstance(value, (bytes, bytearray)):
+        raise TypeError(f"{value!r} is no str")
     value = os.fspath(value) if isinstance(value, (os.PathLike, str)) else str(value)
     try:
         value.encode()
     except UnicodeEncodeError:  # what os.listdir() makes of a name of other bytes
         raise ValueError(f"{value!r} is not UTF-8") from None
     return value
+
+
+def path_text(value):
+    """A path as text."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{value!r} is no path")
+    return text(os.fspath(value))
 
 
 def path(value):

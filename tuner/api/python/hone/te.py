@@ -156,7 +156,8 @@ def source(schedule: Schedule, kind: str = "llvm", target: str = "llvm") -> str:
 def build(schedule: Schedule, target: str = "llvm", threads: Optional[int] = None) -> Kernel:
     """Compiles a schedule for this machine.
 
-    Accesses that cannot be proved to lie in their tensors are checked while the kernel runs.
+    Accesses that cannot be proved to lie in their tensors (an index that is data) are checked while the kernel runs; of
+    tensors of several dimensions they are refused: bound the index by ``te.minimum`` and ``te.maximum``.
 
     Args:
         schedule: of any outputs.

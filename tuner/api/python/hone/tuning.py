@@ -28,6 +28,17 @@ def _rewrites_lines(stream):
     return stream.isatty() or type(stream).__module__.split(".")[0] == "ipykernel"
 
 
+_tuned_in = None  # the process
+
+
+def _check_process():
+    """gRPC's threads do not come along into the child of a fork, which would wait for them."""
+    global _tuned_in
+    if _tuned_in is not None and _tuned_in != os.getpid():
+        raise RuntimeError("a process that has tuned was forked: tune in the parent, or in a process that is spawned")
+    _tuned_in = os.getpid()
+
+
 class _Bar:
     """A line on a terminal that is rewritten."""
 
@@ -104,6 +115,9 @@ def tune(
         AllFailed: every candidate failed.
         DatabaseError: the tophub could not be read or written.
     """
+    if isinstance(what, str) and not what:
+        raise ValueError("the workload is empty")
+    _check_process()
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         words = []
         if (bind or shapes or formats) and (isinstance(what, (list, tuple)) or _is_workload(what)):
