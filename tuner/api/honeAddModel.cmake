@@ -2,7 +2,8 @@
 #
 # A library NAME of the model, built with the program's other files: link it, include NAME.h, and call NAME_run. The
 # configs are those that the tophub DB has when it is built (then the user's, which the environment's HONE_DB may name
-# instead, and the installed packages); where DB is given, it is built anew when that file changes. TARGET: as tensorc's, of a CPU (default: this machine).
+# instead, and the installed packages); where DB is given, it is built anew when that file changes. TARGET: as
+# tensorc's, of a CPU (default: this machine).
 find_program(HONE_TENSORC tensorc HINTS ${CMAKE_CURRENT_LIST_DIR}/../../../bin ${CMAKE_CURRENT_LIST_DIR}/../../../../bin
   DOC "the compiler that hone_add_model calls")
 
@@ -15,7 +16,8 @@ function(hone_add_model name model)
     message(FATAL_ERROR "hone_add_model(${name}): the name is to be a C identifier that does not begin with lib")
   endif()
   if(NOT HONE_TENSORC)
-    message(FATAL_ERROR "hone_add_model(${name}): the program tensorc, of the component tuner, is not found; set HONE_TENSORC")
+    message(FATAL_ERROR
+      "hone_add_model(${name}): the program tensorc, of the component tuner, is not found; set HONE_TENSORC")
   endif()
   get_filename_component(model ${model} ABSOLUTE)
   set(flags ${HONE_OPTIONS})
