@@ -56,6 +56,8 @@ class Packages(unittest.TestCase):
             self.assertIn(f'Package: {name}\n', fields)
             self.assertIn('libc6 (>=', fields)
             self.assertNotIn(str(ROOT), fields)
+        summaries = {field(deb, 'Description').splitlines()[0] for deb in self.debs.values()}
+        self.assertEqual(len(summaries), len(NAMES))
         # A library over libc.
         self.assertRegex(field(self.debs['libhone-runtime'], 'Depends'), r'^libc6 \(>= [\d.]+\)$')
         contents = [run('dpkg-deb', '-c', deb).stdout.splitlines() for deb in self.debs.values()]

@@ -300,17 +300,20 @@ void bind_expressions(py::module_& m) {
     });
     c.def_property_readonly("dtype", [](const py::object& a) { return numpy_name(alone(a).expr->dtype); });
   };
-  py::class_<PyExpr> expr(m, "Expr");
+  py::class_<PyExpr> expr(m, "Expr",
+                          "A number or a bool that a body computes. Operators take others of its type, and numbers.");
   with_operators(expr);
   expr.def("__repr__", [](const PyExpr& e) { return to_string(e.expr); });
-  py::class_<PyAxis> axis(m, "Axis");
+  py::class_<PyAxis> axis(m, "Axis", "A loop's variable: an index, and a whole number in expressions.");
   with_operators(axis);
   axis.def_property_readonly("name", [](const PyAxis& a) { return a.axis.var->name; })
       .def_property_readonly("extent", [](const PyAxis& a) { return a.axis.extent; })
       .def("__repr__",
            [](const PyAxis& a) { return "<te.Axis " + a.axis.var->name + ": " + std::to_string(a.axis.extent) + ">"; });
-  py::class_<PyReduction> reduction(m, "Reduction");
-  py::class_<PyTensor> tensor(m, "Tensor");
+  py::class_<PyReduction> reduction(m, "Reduction",
+                                    "What sum(), max() and min() over an axis make: all of what a body computes.");
+  py::class_<PyTensor> tensor(
+      m, "Tensor", "What placeholder() and compute() make. ``t[i, j]`` is an element of it, for compute()'s bodies.");
   tensor.def("__getitem__", &element)
       .def("__repr__", &described)
       .def("__iter__",
