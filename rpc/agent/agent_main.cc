@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "rpc/agent/supervise/agent.h"
 #include "rpc/agent/supervise/cpu_clusters.h"
+#include "rpc/agent/supervise/health.h"
 #include "rpc/agent/supervise/machine.h"
 #include "rpc/wire/credential_flags.h"
 
@@ -49,6 +50,9 @@ Status run(const AgentFlags& given) {
   if (const auto clusters = cpu_clusters(usable_cpu_numbers()); clusters.size() > 1 && flags.threads > 1)
     log::warn("these CPUs are of {} speeds, and each loop waits for the slowest; --cpus {} takes the fastest",
               clusters.size(), cpu_list_text(clusters[0].cpus));
+  if (const std::string governors = slow_governors(usable_cpu_numbers()); !governors.empty())
+    log::info("this machine's clocks follow its load (governor {}); governor performance gives steadier times",
+              governors);
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
   return run_agent({tracker, std::move(credentials), flags.name, std::move(labels), std::move(wanted), flags.threads,
                     flags.most_build_s, flags.most_run_s, flags.allow_fake, flags.exit_with_parent, HONE_VERSION});

@@ -230,6 +230,10 @@ class Agent {
     offer.supervision.allow_fake = options_.allow_fake;
     offer.supervision.most_build_s = options_.most_build_s;
     offer.supervision.most_run_s = options_.most_run_s;
+    if (offer.on_host)
+      offer.supervision.throttled = [reader = std::make_shared<HealthReader>(key, SystemRoots{})] {
+        return reader->throttled();
+      };
     offer.supervisor.emplace(io_, offer.supervision, std::move(link), *offer.measurer, clock_);
   }
 

@@ -1,12 +1,14 @@
 #include "rpc/agent/supervise/health.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "base/host_lock.h"
@@ -164,7 +166,7 @@ std::string HealthReader::throttled() {
   uint64_t sum = 0;
   for (const std::string& path : throttle_counts_) sum += static_cast<uint64_t>(number_in(path).value_or(0));
   const uint64_t before = std::exchange(throttle_count_, sum);
-  return counted_ && sum > before ? "thermal" : "";
+  return std::exchange(throttles_counted_, true) && sum > before ? "thermal" : "";
 }
 
 std::optional<double> HealthReader::load() {
@@ -192,6 +194,16 @@ wire::DeviceHealth HealthReader::read() {
   h.load = load();
   counted_ = true;
   return h;
+}
+
+std::string slow_governors(const std::vector<int>& cpus, const SystemRoots& roots) {
+  std::set<std::string> found;
+  for (const int cpu : cpus) {
+    const std::string governor =
+        line_of(fmt::format("{}/devices/system/cpu/cpu{}/cpufreq/scaling_governor", roots.sys, cpu));
+    if (!governor.empty() && governor != "performance") found.insert(governor);
+  }
+  return fmt::format("{}", fmt::join(found, ", "));
 }
 
 struct HealthWatch::State {

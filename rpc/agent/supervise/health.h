@@ -26,11 +26,12 @@ class HealthReader {
   /// `throttled` is "thermal", "undervoltage" or "frequency capped", when it is so now or (where the kernel only
   /// counts) was so since the last call.
   wire::DeviceHealth read();
+  /// The same of `throttled` alone: a few small files.
+  std::string throttled();
 
  private:
   std::optional<double> temperature() const;
   std::optional<double> clock() const;
-  std::string throttled();
   std::optional<double> load();
 
   const std::string device_;
@@ -39,8 +40,12 @@ class HealthReader {
   std::vector<std::string> clocks_;        ///< of each CPU, in kHz
   std::vector<std::string> throttle_counts_;
   uint64_t throttle_count_ = 0, busy_ = 0, total_ = 0;
-  bool counted_ = false;
+  bool counted_ = false, throttles_counted_ = false;
 };
+
+/// How the kernel sets this machine's clocks, where they do not stay at their highest: "ondemand", or several,
+/// "ondemand, schedutil". "": governor performance, or the kernel does not say. Only of CPUs that this process may use.
+std::string slow_governors(const std::vector<int>& cpus, const SystemRoots& roots = {});
 
 /// Reads every few seconds on a thread of its own, under the host lock held shared: never while something is timed.
 class HealthWatch {

@@ -63,6 +63,7 @@ Supervisor::Supervisor(asio::io_context& io, SupervisorOptions options, TrackerL
       changed_(io),
       fake_timer_(io),
       grace_timer_(io),
+      throttle_timer_(io),
       modules_(options_.blob_bytes, clock) {}
 
 double Supervisor::seconds_since(Clock::TimePoint t) const {
@@ -459,7 +460,10 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
     r.samples = job.reference->samples;
     r.timeout_s = std::min(job.reference->timeout_s, options_.most_run_s);
   }
+  std::string throttled = co_await wait_while_throttled(*item);
   RunReply reply = co_await measurer_.run(std::move(request));
+  if (options_.throttled && throttled.empty()) throttled = options_.throttled();
+  reply.drifted |= !throttled.empty();
   for (size_t k = 0; k < places.size(); ++k) item->result.candidates[places[k]] = std::move(reply.candidates[k]);
   item->result.phases.check += reply.check_seconds;
   item->result.phases.run += reply.run_seconds;
@@ -468,17 +472,36 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
   item->result.sentinel_after = reply.sentinel_after;
   item->result.drifted = reply.drifted;
   item->result.remeasured = reply.remeasured;
-  tell_of_drift(reply.drifted);
+  tell_of_drift(reply.drifted, throttled);
   running_ = nullptr;
 }
 
+// A hot machine is given time to cool down, once until it did. Why it is still slow then; "": it is not.
+awaitable<std::string> Supervisor::wait_while_throttled(const Item& item) {
+  if (!options_.throttled) co_return "";
+  constexpr std::chrono::milliseconds kBetween{500};
+  const Clock::TimePoint begin = clock_.now();
+  std::string why = options_.throttled();
+  if (!why.empty() && !waited_in_vain_)
+    log::info("this machine is throttled ({}): waiting up to {:.0f} s", why, options_.most_throttled_s);
+  while (!why.empty() && !waited_in_vain_ && !item.cancelled && !draining_) {
+    boost::system::error_code ignored;
+    throttle_timer_.expires_after(kBetween);
+    co_await throttle_timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    why = options_.throttled();
+    waited_in_vain_ = seconds_since(begin) >= options_.most_throttled_s;
+  }
+  if (why.empty()) waited_in_vain_ = false;
+  co_return why;
+}
+
 // Logged once for each time that the machine stays disturbed.
-void Supervisor::tell_of_drift(bool drifted) {
+void Supervisor::tell_of_drift(bool drifted, const std::string& throttled) {
   drifted_in_a_row_ = drifted ? drifted_in_a_row_ + 1 : 0;
-  if (drifted_in_a_row_ == kTellOfDrift)
-    log::warn(
-        "this machine is busy with something else and does not become quiet; times are taken all the same and marked "
-        "as disturbed");
+  if (drifted_in_a_row_ != kTellOfDrift) return;
+  const std::string why = throttled.empty() ? "busy with something else and does not become quiet"
+                                            : "throttled (" + throttled + ") and does not recover";
+  log::warn("this machine is {}; times are taken all the same and marked as disturbed", why);
 }
 
 awaitable<void> Supervisor::run_fake(ItemPtr item) {

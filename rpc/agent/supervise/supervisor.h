@@ -38,6 +38,10 @@ struct SupervisorOptions {
   /// Upper limits in seconds, for every job: to build its candidates together; to check and time them together. Its
   /// reference may take as long once more.
   double most_build_s = 60, most_run_s = 120;
+  /// Why this machine runs slower than it could ("thermal"), now or since it was asked before; "": it does not. Asked
+  /// before and after each run; empty: nobody knows.
+  std::function<std::string()> throttled;
+  double most_throttled_s = 60;  ///< how long a run waits for that to end
 };
 
 class Supervisor {
@@ -103,7 +107,8 @@ class Supervisor {
   void collect_builds(Item& item);
   void say_limits(Item& item) const;
   void report(const ItemPtr& item);
-  void tell_of_drift(bool drifted);
+  awaitable<std::string> wait_while_throttled(const Item& item);
+  void tell_of_drift(bool drifted, const std::string& throttled);
   void drop_cancelled(Batch& batch);
   Batch take_queued(const std::function<bool(const Item&)>& which);
   void give_back(const Batch& items, const std::string& reason);
@@ -120,10 +125,11 @@ class Supervisor {
   ItemPtr running_;
   std::optional<wire::Uuid> last_session_;  ///< of the batch before
   int drifted_in_a_row_ = 0;
+  bool waited_in_vain_ = false;  ///< for a throttled machine, which has been so since
   bool draining_ = false;
   std::function<void()> drained_;
   Event changed_;  ///< leases came, were cancelled, blobs or builds arrived, drain
-  asio::steady_timer fake_timer_, grace_timer_;
+  asio::steady_timer fake_timer_, grace_timer_, throttle_timer_;
 
   ModuleStore modules_;
   /// Sessions with an item whose modules are being fetched and built one after the other.

@@ -53,6 +53,23 @@ TEST_F(HealthTest, TheHottestPackageOfIntelsSensors) {
   EXPECT_EQ(read().temperature_c, 63.0);
 }
 
+TEST_F(HealthTest, GovernorsThatLetTheClockFall) {
+  put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+  put("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "schedutil\n");
+  put("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "ondemand\n");
+  EXPECT_EQ(slow_governors({0}, roots_), "");
+  EXPECT_EQ(slow_governors({0, 1, 2, 3}, roots_), "ondemand, schedutil");
+}
+
+TEST_F(HealthTest, ThrottlesAloneAreCountedSinceTheyWereAskedFor) {
+  put("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "7\n");
+  HealthReader reader("lab/cpu", roots_);
+  EXPECT_EQ(reader.throttled(), "");
+  put("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "9\n");
+  EXPECT_EQ(reader.throttled(), "thermal");
+  EXPECT_EQ(reader.throttled(), "");
+}
+
 TEST_F(HealthTest, TheTrueTemperatureOfAmds) {
   put("sys/class/hwmon/hwmon3/name", "k10temp\n");
   put("sys/class/hwmon/hwmon3/temp1_label", "Tctl\n");

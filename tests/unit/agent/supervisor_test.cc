@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/hash_collision.h"
@@ -108,6 +109,8 @@ class SupervisorTest : public ::testing::Test {
     options.batch = 4;
     options.allow_fake = true;
     options.blob_bytes = 4096;
+    options.throttled = [this] { return throttled ? throttled() : ""; };
+    options.most_throttled_s = 2;
     supervisor.emplace(io, options, link, measurer, clock);
     supervisor->start();
   }
@@ -169,8 +172,14 @@ class SupervisorTest : public ::testing::Test {
     io.poll();
   }
 
+  // For what a real timer ends.
+  void settle_until(const std::function<bool()>& holds) {
+    for (int i = 0; i < 1000 && !holds(); ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) settle();
+  }
+
   asio::io_context io;
   FakeClock clock;
+  std::function<std::string()> throttled;
   FakeMeasurer measurer{io};
   std::map<Hash128, std::string> blobs;
   bool hold_blobs = false;
@@ -191,6 +200,45 @@ TEST_F(SupervisorTest, WantsTwoBatchesAndOneMoreForEachResult) {
   settle();
   EXPECT_EQ(wanted, 10u);
   EXPECT_THAT(results, SizeIs(2));
+}
+
+TEST_F(SupervisorTest, WaitsUntilAHotMachineIsCool) {
+  int asked = 0;
+  throttled = [&] { return ++asked <= 2 ? "thermal" : ""; };
+  supervisor->on_leases({lease(1, {"x"})});
+  settle();
+  EXPECT_THAT(measurer.runs, IsEmpty()) << "it is hot";
+  settle_until([&] { return !results.empty(); });
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_FALSE(results[1].drifted);
+}
+
+TEST_F(SupervisorTest, MarksWhatAMachineThatStaysHotMeasures) {
+  throttled = [] { return "thermal"; };
+  supervisor->on_leases({lease(1, {"x"})});
+  settle();
+  EXPECT_THAT(measurer.runs, IsEmpty());
+  clock.advance(std::chrono::seconds(3));
+  settle_until([&] { return !results.empty(); });
+  ASSERT_THAT(results, SizeIs(1));
+  EXPECT_TRUE(results[1].drifted);
+  supervisor->on_leases({lease(2, {"y"})});
+  settle();
+  ASSERT_THAT(results, SizeIs(2)) << "it is waited for once";
+  EXPECT_TRUE(results[2].drifted);
+  throttled = nullptr;
+  supervisor->on_leases({lease(3, {"z"})});
+  settle();
+  EXPECT_FALSE(results[3].drifted);
+}
+
+TEST_F(SupervisorTest, MarksARunThatHeatedTheMachine) {
+  bool is_hot = false;
+  throttled = [&] { return is_hot ? "undervoltage" : ""; };
+  measurer.on_run = [&] { is_hot = true; };
+  supervisor->on_leases({lease(1, {"x"})});
+  settle();
+  EXPECT_TRUE(results[1].drifted);
 }
 
 TEST_F(SupervisorTest, BuildsTheWholeBatchBeforeItRuns) {
