@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include "base/child_process.h"
 #include "base/cli.h"
+#include "base/cpus.h"
 #include "base/log.h"
 #include "rpc/agent/supervise/agent.h"
 #include "rpc/agent/supervise/cpu_clusters.h"
@@ -40,17 +43,17 @@ Status run(const AgentFlags& given) {
   }
   for (const Target& t : wanted)
     if (flags.threads == 0 && t.threads > 1) flags.threads = t.threads;
-  if (flags.threads == 0) flags.threads = usable_cpus();
+  if (flags.threads == 0) flags.threads = std::max(1, static_cast<int>(usable_cpus().size()));
   if (flags.threads < 1 || flags.threads > 1024)
     return usage_error(fmt::format("--threads {}: must be 1 to 1024", flags.threads));
   for (const auto& [flag, seconds] :
        {std::pair("--max-build-timeout", flags.most_build_s), std::pair("--max-run-timeout", flags.most_run_s)})
     if (!(seconds >= 1 && seconds <= 86400))
       return usage_error(fmt::format("{} {}: must be 1 to 86400 seconds", flag, seconds));
-  if (const auto clusters = cpu_clusters(usable_cpu_numbers()); clusters.size() > 1 && flags.threads > 1)
+  if (const auto clusters = cpu_clusters(usable_cpus()); clusters.size() > 1 && flags.threads > 1)
     log::warn("these CPUs are of {} speeds, and each loop waits for the slowest; --cpus {} takes the fastest",
               clusters.size(), cpu_list_text(clusters[0].cpus));
-  if (const std::string governors = slow_governors(usable_cpu_numbers()); !governors.empty())
+  if (const std::string governors = slow_governors(usable_cpus()); !governors.empty())
     log::info("this machine's clocks follow its load (governor {}); governor performance gives steadier times",
               governors);
   if (flags.exit_with_parent) die_with_parent(SIGTERM);

@@ -2,7 +2,6 @@
 // `hone-runner devices KIND...` says there which devices the drivers of those kinds offer, and ends.
 #include <errno.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <string_view>
 
 #include "base/child_process.h"
+#include "base/cpus.h"
 #include "base/log.h"
 #include "rpc/agent/device/device_candidates.h"
 #include "rpc/agent/device/device_discovery.h"
@@ -26,15 +26,6 @@
 
 namespace hone::agent {
 namespace {
-
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int i = 0; i < CPU_SETSIZE; ++i)
-    if (CPU_ISSET(i, &set)) cpus.push_back(i);
-  return cpus;
-}
 
 // The only folder that the device's driver may write to.
 StatusOr<std::string> driver_folder(const std::string& scratch) {
@@ -77,7 +68,7 @@ Status serve(const ChildArguments& arguments) {
   }
   RunnerOptions options;
   options.threads = arguments.threads;
-  options.cpus = allowed_cpus();
+  options.cpus = usable_cpus();
   const CpuAccountFile cpu_accounts;
   options.machine_cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   options.cpu_account = [&] { return cpu_accounts.read(); };

@@ -6,12 +6,11 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
-#include <sched.h>
-
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 
+#include "base/cpus.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/host_cpu.h"
 
@@ -67,16 +66,6 @@ std::string trimmed_line(const std::string& path) {
   return line;
 }
 
-// The CPUs that this process may run on.
-std::vector<int> usable_cpus() {
-  cpu_set_t set;
-  std::vector<int> out;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set)) out.push_back(cpu);
-  return out.empty() ? std::vector<int>{0} : out;
-}
-
 // Bytes of one cache of a CPU from sysfs; 0 where it does not say.
 int64_t cache_bytes(int cpu, int level, bool data) {
   const std::string caches = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index";
@@ -121,7 +110,8 @@ Target host_target(int threads) {
   const bool x86 = triple.getArch() == llvm::Triple::x86_64;
   HONE_USER_CHECK(x86 || triple.getArch() == llvm::Triple::aarch64)
       << "this machine's architecture is not supported; allowed: x86_64, aarch64";
-  const std::vector<int> cpus = usable_cpus();
+  std::vector<int> cpus = usable_cpus();
+  if (cpus.empty()) cpus = {0};
   std::ifstream cpuinfo("/proc/cpuinfo");
   const std::string mcpu =
       x86 ? llvm::sys::getHostCPUName().str() : arm_cpu_name({std::istreambuf_iterator<char>(cpuinfo), {}}, cpus);

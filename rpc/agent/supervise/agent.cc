@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/cpus.h"
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "rpc/agent/supervise/health.h"
@@ -42,7 +43,7 @@ struct Offer {
 
 // Cores that compile; one is kept for a GPU's launches.
 int builders_for(const DeviceSpec& device) {
-  return std::max(1, std::min(usable_cpus(), 16) - (device.is_gpu() ? 1 : 0));
+  return std::max(1, std::min(static_cast<int>(usable_cpus().size()), 16) - (device.is_gpu() ? 1 : 0));
 }
 
 class Agent {

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "base/cpus.h"
 #include "base/exit_code.h"
 
 namespace hone::agent {
@@ -63,17 +64,8 @@ std::string cpu_list_text(const std::vector<int>& cpus) {
   return out;
 }
 
-std::vector<int> usable_cpu_numbers() {
-  cpu_set_t set;
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  return cpus;
-}
-
 Status keep_to_cpus(const std::vector<int>& cpus) {
-  const std::vector<int> usable = usable_cpu_numbers();
+  const std::vector<int> usable = usable_cpus();
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int cpu : cpus) {

@@ -21,8 +21,6 @@ std::vector<CpuCluster> cpu_clusters(const std::vector<int>& usable, const std::
 StatusOr<std::vector<int>> parse_cpu_list(const std::string& text);
 std::string cpu_list_text(const std::vector<int>& cpus);
 
-/// CPUs that this process may run on.
-std::vector<int> usable_cpu_numbers();
 /// Keeps this process, its threads to come and its children on these. A usage error, where one is not usable.
 Status keep_to_cpus(const std::vector<int>& cpus);
 

@@ -1,6 +1,5 @@
 #include "rpc/agent/supervise/machine.h"
 
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -69,11 +68,6 @@ std::string os_version() {
   utsname u{};
   uname(&u);
   return std::string(u.sysname) + " " + u.release + " " + u.machine;
-}
-
-int usable_cpus() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
 std::string host_name() {

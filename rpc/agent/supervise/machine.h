@@ -14,8 +14,6 @@ std::string os_version();
 /// Instruction sets that matter to kernels, in the order of a fixed list: "avx2", "avx512f", "neon", …; read from a
 /// file like /proc/cpuinfo.
 std::vector<std::string> cpu_features(const std::string& cpuinfo = "/proc/cpuinfo");
-/// CPUs this process may run on.
-int usable_cpus();
 /// This machine's name, made fit for a device's key.
 std::string host_name();
 

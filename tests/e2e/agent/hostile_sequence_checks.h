@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/cpus.h"
 #include "rpc/agent/sandbox/sandbox.h"
-#include "rpc/agent/supervise/machine.h"
 #include "tests/e2e/agent/hostile_sequence.h"
 
 namespace hone::agent {
@@ -44,7 +44,7 @@ inline void expect_unharmed(const SequenceOptions& options) {
   EXPECT_THAT(r.scratch_after, ::testing::IsEmpty());
   // A builder for each core and the runner; an eventful life leaves no descriptors behind. A builder that is just being
   // replaced counts twice for a moment.
-  EXPECT_LE(r.after.children, usable_cpus() + 2);
+  EXPECT_LE(r.after.children, static_cast<int>(usable_cpus().size()) + 2);
   EXPECT_LE(r.after.descriptors, r.before.descriptors + 4);
   // It keeps up to 128 MiB of modules.
   EXPECT_LE(r.after.resident_bytes, r.before.resident_bytes + (int64_t{160} << 20));

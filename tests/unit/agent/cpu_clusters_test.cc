@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/cpus.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone::agent {
@@ -47,13 +48,13 @@ TEST(CpuClusters, AreThoseThatTheKernelRates) {
 TEST(KeepToCpus, IsOfCpusThatThereAre) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  const std::vector<int> usable = usable_cpu_numbers();
+  const std::vector<int> usable = usable_cpus();
   ASSERT_FALSE(usable.empty());
   ASSERT_TRUE(keep_to_cpus({usable[0]}).ok());
-  EXPECT_THAT(usable_cpu_numbers(), ElementsAre(usable[0]));
+  EXPECT_THAT(usable_cpus(), ElementsAre(usable[0]));
   const Status beyond = keep_to_cpus({usable[0], 1000});
   EXPECT_THAT(std::string(beyond.message()), HasSubstr("there is no CPU 1000 for this process"));
-  EXPECT_THAT(usable_cpu_numbers(), ElementsAre(usable[0]));
+  EXPECT_THAT(usable_cpus(), ElementsAre(usable[0]));
   sched_setaffinity(0, sizeof before, &before);
 }
 
