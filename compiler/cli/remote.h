@@ -22,6 +22,7 @@ struct RemoteKernel {
 /// What a device said of a kernel, whose inputs were seeded numbers.
 struct RemoteFigures {
   double seconds = 0, spread = 0;  ///< the median of its repeats; how far apart they are, as a share of it
+  bool is_disturbed = false;       ///< others used the device all along, or it was throttled: the times may be too long
   double rel_error = 0;            ///< of its outputs, where they agree with the reference
   std::string wrong;               ///< why it has no times, in one line; empty: it is right
 };

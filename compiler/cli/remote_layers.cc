@@ -34,6 +34,7 @@ StatusOr<RemoteLayers> measure_layers(const Layers& layers, RemoteDevice& device
                     fmt::format("{} (of {}, on {})", figures[i].wrong, to_string(kernels[i].workload), device.name()));
     out.seconds[numbers[i]] = figures[i].seconds;
     out.rel_error = std::max(out.rel_error, figures[i].rel_error);
+    out.disturbed += figures[i].is_disturbed ? 1 : 0;
     ++out.checked;
   }
   for (const Layer& call : layers.calls) out.sum += out.seconds[call.kernel];

@@ -15,7 +15,7 @@ struct RemoteLayers {
   std::vector<double> seconds;  ///< of each kernel; 0: it is a function in C, which is no candidate's
   double sum = 0;               ///< of all layers
   double rel_error = 0;         ///< the largest
-  size_t checked = 0, in_c = 0;
+  size_t checked = 0, in_c = 0, disturbed = 0;
 };
 
 /// Each kernel is compared with its reference and timed. What is done is told to `err` now and then. Internal for a

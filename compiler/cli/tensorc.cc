@@ -150,6 +150,8 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
   if (o.bench) {
     HereTime t;
     if (there) {
+      if (there->is_disturbed)
+        err << fmt::format("{} was disturbed meanwhile: the time may be too long\n", j.remote->name());
       t = {there->seconds, there->spread};
     } else {
       HONE_ASSIGN_OR_RETURN(t, time_here(j.target, m, j.gpu));

@@ -380,6 +380,10 @@ class ModelCommand {
     figures_[v].check = fmt::format("{} kernels agree with their references on {} (relative error {:.2g}){}", r.checked,
                                     remote_->name(), r.rel_error, in_c);
     if (o_.check) err_ << prefix << "check: " << figures_[v].check << "\n";
+    if (r.disturbed > 0 && (o_.bench || o_.profile))
+      err_ << prefix
+           << fmt::format("{} was disturbed while {} of {} kernels were timed, which may be too long\n",
+                          remote_->name(), r.disturbed, r.checked);
     if (o_.profile) out_ << profile_text(*variants_[v].graph, variant.layers, r.seconds);
     if (o_.bench)
       out_ << prefix

@@ -95,6 +95,7 @@ class FleetDevice final : public RemoteDevice {
         if (r.seq < 1 || r.seq > out.size() || r.candidates.empty())
           return absl::InternalError("the tracker answered what was not asked");
         out[r.seq - 1] = figures_of(r.candidates[0]);
+        out[r.seq - 1].is_disturbed = r.drifted;
         seqs.push_back(r.seq);
       }
       ready += seqs.size();
