@@ -78,9 +78,9 @@ HONE_API int32_t hone_find_variant(const HoneModel* model, const DLTensor* const
 
 /* Runs once: reads `inputs`, writes `outputs`. Tensors are row-major without gaps (strides may be null), on the CPU,
    aligned as their elements need, and of the types above: each is checked. Outputs must not overlap each other or the
-   inputs (but caches that grow in place), which is not checked. `pool` divides the work: of
-   hone_pool_new, of an artifact's NAME_pool, a host's own; null: all on the calling thread. Waits until it is done.
-   Workspaces are the model's, one for each call at once, and are kept until hone_close. */
+   inputs (but caches that grow in place), which is not checked. `pool` divides the work: of hone_pool_new, of
+   an artifact's NAME_pool, a host's own; null: all on the calling thread. Waits until it is done. Workspaces are the
+   model's, one for each call at once, and are kept until hone_close. */
 HONE_API int32_t hone_run(HoneModel* model, const DLTensor* const* inputs, int32_t input_count,
                           const DLTensor* const* outputs, int32_t output_count, const HoneRuntime* pool);
 

@@ -13,8 +13,8 @@ StatusOr<Target> gpu_host(const TensorcOptions& o, const Target& target, const T
   const Target host = Target::parse(o.host);
   if (host.is_gpu()) return usage_error(fmt::format("--host {}: that is no CPU; llvm -mtriple=… -mcpu=… is", o.host));
   if (!host.is_complete()) return host.completed_by(here);
-  // An operator's are of its kernels, and --profile and --report are of layers: none needs the artifact.
-  const bool runs_artifact = !o.model.empty() && (o.bench || o.check || !o.inputs.empty());
+  // Operators, --profile, --report and devices of a fleet run kernels by themselves: none needs the artifact.
+  const bool runs_artifact = !o.model.empty() && !o.remote && (o.bench || o.check || !o.inputs.empty());
   if (runs_artifact && (host.arch != here.arch || host.mcpu != here.mcpu))
     return no_device_error(fmt::format("--host {}: --bench, --check and --inputs run here, and this machine is '{}'",
                                        o.host, to_string(here)));

@@ -377,9 +377,11 @@ class ModelCommand {
     figures_[v].kernel_seconds = r.seconds;
     const std::string prefix = variant.name.empty() ? "" : variant.name + ": ";
     const std::string in_c = r.in_c == 0 ? "" : fmt::format("; {} in C were not run", r.in_c);
-    figures_[v].check = fmt::format("{} kernels agree with their references on {} (relative error {:.2g}){}", r.checked,
-                                    remote_->name(), r.rel_error, in_c);
-    if (o_.check) err_ << prefix << "check: " << figures_[v].check << "\n";
+    if (o_.check) {
+      figures_[v].check = fmt::format("{} kernels agree with their references on {} (relative error {:.2g}){}",
+                                      r.checked, remote_->name(), r.rel_error, in_c);
+      err_ << prefix << "check: " << figures_[v].check << "\n";
+    }
     if (r.disturbed > 0 && (o_.bench || o_.profile))
       err_ << prefix
            << fmt::format("{} was disturbed while {} of {} kernels were timed, which may be too long\n",

@@ -123,10 +123,15 @@ HealthReader::HealthReader(std::string device, const SystemRoots& roots)
       undervoltage_(undervoltage_alarm(roots.sys)),
       temperatures_(hwmon_sensors(roots.sys)) {
   if (temperatures_.empty()) temperatures_ = thermal_zones(roots.sys);
+  std::set<std::string> counted;
   for (const fs::path& cpu : cpu_folders(roots.sys)) {
     add_if_there(cpu / "cpufreq/scaling_cur_freq", &clocks_);
-    for (const char* count : {"core_throttle_count", "package_throttle_count"})
-      add_if_there(cpu / "thermal_throttle" / count, &throttle_counts_);
+    // Each CPU has the counts of its core and package: read before and after every run, one of each is enough.
+    const std::string package = line_of(cpu / "topology/physical_package_id");
+    const std::string core = package + ":" + line_of(cpu / "topology/core_id");
+    if (counted.insert(package).second)
+      add_if_there(cpu / "thermal_throttle/package_throttle_count", &throttle_counts_);
+    if (counted.insert(core).second) add_if_there(cpu / "thermal_throttle/core_throttle_count", &throttle_counts_);
   }
 }
 

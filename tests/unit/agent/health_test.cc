@@ -70,6 +70,26 @@ TEST_F(HealthTest, ThrottlesAloneAreCountedSinceTheyWereAskedFor) {
   EXPECT_EQ(reader.throttled(), "");
 }
 
+TEST_F(HealthTest, ThrottlesOfEachPackageAndCoreAreCounted) {
+  const auto put_count = [&](int cpu, const std::string& of, int count) {
+    put(fmt::format("sys/devices/system/cpu/cpu{}/thermal_throttle/{}_throttle_count", cpu, of),
+        std::to_string(count) + "\n");
+  };
+  // Two packages of one core each, and a second thread on the first core.
+  for (int cpu = 0; cpu < 3; ++cpu) {
+    put(fmt::format("sys/devices/system/cpu/cpu{}/topology/physical_package_id", cpu), cpu == 1 ? "1\n" : "0\n");
+    put(fmt::format("sys/devices/system/cpu/cpu{}/topology/core_id", cpu), "0\n");
+    for (const char* of : {"package", "core"}) put_count(cpu, of, 5);
+  }
+  HealthReader reader("lab/cpu", roots_);
+  EXPECT_EQ(reader.throttled(), "");
+  for (const int cpu : {0, 1})
+    for (const char* of : {"package", "core"}) {
+      put_count(cpu, of, 6);
+      EXPECT_EQ(reader.throttled(), "thermal") << of << " of CPU " << cpu;
+    }
+}
+
 TEST_F(HealthTest, TheTrueTemperatureOfAmds) {
   put("sys/class/hwmon/hwmon3/name", "k10temp\n");
   put("sys/class/hwmon/hwmon3/temp1_label", "Tctl\n");

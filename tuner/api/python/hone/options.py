@@ -33,9 +33,10 @@ def _is_shape(value):
 
 def text(value):
     """A flag's value: a path, a number, a text."""
+    value = os.fspath(value) if isinstance(value, os.PathLike) else value
     if isinstance(value, (bytes, bytearray)):
         raise TypeError(f"{value!r} is no str")
-    value = os.fspath(value) if isinstance(value, (os.PathLike, str)) else str(value)
+    value = str(value)
     try:
         value.encode()
     except UnicodeEncodeError:  # what os.listdir() makes of a name of other bytes
@@ -47,7 +48,7 @@ def path_text(value):
     """A path as text."""
     if not isinstance(value, (str, os.PathLike)):
         raise TypeError(f"{value!r} is no path")
-    return text(os.fspath(value))
+    return text(value)
 
 
 def path(value):
