@@ -143,7 +143,15 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     tracker.agent_message(id, std::move(message), peer.tenant);
   }
   void hear(Peer<Sessions::Stream>& peer, ConnectionId id, wire::FromSession message) {
-    if (std::holds_alternative<wire::SessionOpen>(message)) peer.deadline.reset();
+    if (const auto* open = std::get_if<wire::SessionOpen>(&message)) {
+      if (!peer.grant.allows(Role::kTuner) && open->target_kind != wire::kBuilderKind)
+        return turn_away(
+            peer, id, Refusal::kWrongRole,
+            fmt::format("the credentials of {} do not have the role tuner, and open sessions with builders alone",
+                        peer.grant.text()),
+            false);
+      peer.deadline.reset();
+    }
     tracker.session_message(id, std::move(message), peer.tenant);
   }
 
@@ -174,9 +182,15 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     return out;
   }
 
+  // Agents may open sessions, too, but with builders alone: hear() sees what a session asks for.
+  Judgement judge_session(const grpc::CallbackServerContext& context) {
+    if (security.authority && security.authority->judge(shown_by(context), Role::kAgent).grant)
+      return judge(context, Role::kAgent);
+    return judge(context, Role::kTuner);
+  }
+
   template <class In, class Out, class Plain>
-  RawReactor* accept(grpc::CallbackServerContext* context, Role role, Streams<In, Out, Plain>& streams) {
-    Judgement judgement = judge(*context, role);
+  RawReactor* accept(grpc::CallbackServerContext* context, Judgement judgement, Streams<In, Out, Plain>& streams) {
     if (!judgement.grant) return new RefusedStream(refusal_status(judgement));
     std::lock_guard lock(mutex);
     // Under the lock: a token that is withdrawn from now on ends the stream, which is then known.
@@ -197,8 +211,12 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     return stream;
   }
 
-  RawReactor* Agent(grpc::CallbackServerContext* context) override { return accept(context, Role::kAgent, agents); }
-  RawReactor* Session(grpc::CallbackServerContext* context) override { return accept(context, Role::kTuner, sessions); }
+  RawReactor* Agent(grpc::CallbackServerContext* context) override {
+    return accept(context, judge(*context, Role::kAgent), agents);
+  }
+  RawReactor* Session(grpc::CallbackServerContext* context) override {
+    return accept(context, judge_session(*context), sessions);
+  }
 
   // Status and Admin.
   grpc::ServerGenericBidiReactor* ask(grpc::CallbackServerContext& context, const std::string& method) {

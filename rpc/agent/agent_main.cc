@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <iostream>
 
 #include "base/child_process.h"
 #include "base/cli.h"
@@ -18,13 +19,38 @@ namespace hone::agent {
 namespace {
 
 struct AgentFlags {
-  std::string tracker = "127.0.0.1:9190", name, cpus;
+  std::string tracker = "127.0.0.1:9190", name, cpus, builder_key, trusted_builder;
   std::vector<std::string> labels, targets;
   wire::CredentialFiles credentials;
   int threads = 0;
   double most_build_s = SupervisorOptions().most_build_s, most_run_s = SupervisorOptions().most_run_s;
-  bool insecure = false, allow_fake = false, exit_with_parent = false;
+  bool insecure = false, allow_fake = false, exit_with_parent = false, builders = false;
 };
+
+// --builders, --builder-key and --trust-builder.
+Status read_builder_flags(const AgentFlags& flags, AgentOptions* options) {
+  if (flags.builders != !flags.builder_key.empty())
+    return usage_error("--builders and --builder-key FILE go together: boards run what the key has signed");
+  if (flags.builders && !flags.trusted_builder.empty())
+    return usage_error("--builders and --trust-builder: an agent builds for others, or has others build for it");
+  if (flags.builders && !flags.targets.empty())
+    return usage_error("--builders and --target: an agent that builds for boards measures nothing");
+  if (flags.builders) {
+    StatusOr<wire::SigningKey> key = wire::SigningKey::load_or_make(flags.builder_key);
+    if (!key.ok()) return usage_error("--builder-key " + message_of(key.status()));
+    options->builder_key = *std::move(key);
+    std::cerr << fmt::format(
+        "device-agent: boards trust this machine's builds with --trust-builder and a copy of "
+        "{}.pub (key {})\n",
+        flags.builder_key, options->builder_key->public_key().fingerprint());
+  }
+  if (!flags.trusted_builder.empty()) {
+    StatusOr<wire::PublicKey> key = wire::PublicKey::load(flags.trusted_builder);
+    if (!key.ok()) return usage_error("--trust-builder " + message_of(key.status()));
+    options->trusted_builder = *std::move(key);
+  }
+  return absl::OkStatus();
+}
 
 // Mistakes in the flags first, before any device is looked at.
 Status run(const AgentFlags& given) {
@@ -57,8 +83,20 @@ Status run(const AgentFlags& given) {
     log::info("this machine's clocks follow its load (governor {}); governor performance gives steadier times",
               governors);
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
-  return run_agent({tracker, std::move(credentials), flags.name, std::move(labels), std::move(wanted), flags.threads,
-                    flags.most_build_s, flags.most_run_s, flags.allow_fake, flags.exit_with_parent, HONE_VERSION});
+  AgentOptions options;
+  HONE_RETURN_IF_ERROR(read_builder_flags(flags, &options));
+  options.tracker = tracker;
+  options.credentials = std::move(credentials);
+  options.name = flags.name;
+  options.labels = std::move(labels);
+  options.targets = std::move(wanted);
+  options.threads = flags.threads;
+  options.most_build_s = flags.most_build_s;
+  options.most_run_s = flags.most_run_s;
+  options.allow_fake = flags.allow_fake;
+  options.exit_with_parent = flags.exit_with_parent;
+  options.version = HONE_VERSION;
+  return run_agent(std::move(options));
 }
 
 }  // namespace
@@ -93,6 +131,15 @@ int main(int argc, char** argv) {
   app.add_option("--max-run-timeout", flags.most_run_s,
                  "seconds to check and time a job's candidates, whatever it asks for")
       ->capture_default_str();
+  app.add_flag("--builders", flags.builders,
+               "build for boards that trust this agent's key, instead of measuring: a strong machine of their owner");
+  app.add_option("--builder-key", flags.builder_key,
+                 "with --builders: the private key that signs, made where there is none; boards get FILE.pub")
+      ->option_text("FILE");
+  app.add_option("--trust-builder", flags.trusted_builder,
+                 "have builders of this public key compile for this machine, and run what they signed as if it had "
+                 "been built here; where none is connected it is built here (default: always here)")
+      ->option_text("FILE");
   hone::wire::add_credential_flags(app, flags.credentials);
   app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
   app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks of the tracker)");

@@ -95,6 +95,42 @@ StatusOr<Reference> reference_from(const proto::Reference& in) {
   return out;
 }
 
+Status check_size(std::string_view field, const std::string& bytes, size_t size) {
+  if (bytes.size() == size) return absl::OkStatus();
+  return bad(field, fmt::format("{} bytes instead of {}", bytes.size(), size));
+}
+
+StatusOr<BuildPayload> build_from(const proto::BuildPayload& in) {
+  BuildPayload out;
+  HONE_RETURN_IF_ERROR(check_text("job.build.target", in.target(), kMaxText));
+  HONE_RETURN_IF_ERROR(check_text("job.build.codegen", in.codegen(), kMaxName));
+  HONE_RETURN_IF_ERROR(check_size("job.build.nonce", in.nonce(), kNonceBytes));
+  HONE_ASSIGN_OR_RETURN(out.scope, hash_from("job.build.scope", in.scope()));
+  out.target = in.target(), out.codegen = in.codegen(), out.nonce = in.nonce();
+  return out;
+}
+
+void build_to(const BuildPayload& in, proto::BuildPayload* out) {
+  out->set_target(in.target);
+  out->set_codegen(in.codegen);
+  out->set_nonce(in.nonce);
+  out->set_scope(in.scope.bytes());
+}
+
+StatusOr<SignedObject> object_from(const proto::SignedObject& in) {
+  HONE_RETURN_IF_ERROR(check_count("result.built.object", in.object().size(), kMaxObjectBytes));
+  HONE_RETURN_IF_ERROR(check_count("result.built.info", in.info().size(), kMaxObjectInfoBytes));
+  HONE_RETURN_IF_ERROR(check_size("result.built.signature", in.signature(), kSignatureBytes));
+  return SignedObject{in.object(), in.info(), in.expires(), in.signature()};
+}
+
+void object_to(const SignedObject& in, proto::SignedObject* out) {
+  out->set_object(in.object);
+  out->set_info(in.info);
+  out->set_expires(in.expires);
+  out->set_signature(in.signature);
+}
+
 StatusOr<CandidateResult> candidate_from(const proto::CandidateResult& in) {
   CandidateResult out;
   HONE_ASSIGN_OR_RETURN(out.status, status_from(in.status()));
@@ -159,6 +195,10 @@ StatusOr<Job> from_wire(const proto::Job& in) {
   if (in.has_reference()) {
     HONE_ASSIGN_OR_RETURN(out.reference, reference_from(in.reference()));
   }
+  if (in.has_build()) {
+    if (out.modules.size() != 1 || out.reference) return bad("job.build", "not of one module alone");
+    HONE_ASSIGN_OR_RETURN(out.build, build_from(in.build()));
+  }
   return out;
 }
 
@@ -180,6 +220,7 @@ void to_wire(const Job& in, proto::Job* out) {
       reference.add_samples()->mutable_indices()->Add(indices.begin(), indices.end());
     reference.set_timeout_s(in.reference->timeout_s);
   }
+  if (in.build) build_to(*in.build, out->mutable_build());
 }
 
 StatusOr<JobResult> from_wire(const proto::JobResult& in) {
@@ -205,6 +246,9 @@ StatusOr<JobResult> from_wire(const proto::JobResult& in) {
   out.attempts = in.attempts();
   out.drifted = in.drifted();
   out.remeasured = in.remeasured();
+  if (in.has_built()) {
+    HONE_ASSIGN_OR_RETURN(out.built, object_from(in.built()));
+  }
   return out;
 }
 
@@ -227,6 +271,7 @@ void to_wire(const JobResult& in, proto::JobResult* out) {
   out->set_attempts(in.attempts);
   out->set_drifted(in.drifted);
   out->set_remeasured(in.remeasured);
+  if (in.built) object_to(*in.built, out->mutable_built());
 }
 
 }  // namespace hone::wire

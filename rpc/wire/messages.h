@@ -91,6 +91,32 @@ struct FakePayload {
   bool operator==(const FakePayload&) const = default;
 };
 
+/// The kind of target of devices that build for boards, and measure nothing.
+inline constexpr std::string_view kBuilderKind = "builder";
+/// Largest object of a job with `build`: machine code of one operator has 20 to 300 KB.
+inline constexpr size_t kMaxObjectBytes = 1 << 20, kMaxObjectInfoBytes = 64 << 10;
+inline constexpr size_t kNonceBytes = 32, kSignatureBytes = 64;
+
+/// The job's only module is to be built for `target` and signed, and not run.
+struct BuildPayload {
+  std::string target;   ///< canonical
+  std::string codegen;  ///< the code generator that must build it
+  std::string nonce;    ///< kNonceBytes, new for each build; signed with the object
+  Hash128 scope;        ///< modules of different scopes never meet in a process
+
+  bool operator==(const BuildPayload&) const = default;
+};
+
+/// Machine code with its builder's signature; rpc/agent/supervise/signed_object.h has what is signed.
+struct SignedObject {
+  std::string object;     ///< an ELF shared object
+  std::string info;       ///< agent::ModuleInfo as bytes
+  int64_t expires = 0;    ///< seconds since 1970
+  std::string signature;  ///< kSignatureBytes
+
+  bool operator==(const SignedObject&) const = default;
+};
+
 /// One job: normally one candidate; several are measured interleaved (how finalists are confirmed). Either `modules` or
 /// `fake`.
 struct Job {
@@ -99,6 +125,7 @@ struct Job {
   std::optional<FakePayload> fake;
   MeasureProfile profile;
   std::optional<Reference> reference;
+  std::optional<BuildPayload> build;  ///< with one module, which is built for another machine
 
   /// The number of CandidateResults in its answer.
   size_t candidates() const { return fake ? 1 : modules.size(); }
@@ -143,6 +170,7 @@ struct JobResult {
   bool drifted = false;   ///< the device was disturbed and stayed so: the times are the best that could be had
   /// How often the job, or repeats of it, were timed again because of disturbances.
   uint32_t remeasured = 0;
+  std::optional<SignedObject> built;  ///< of a job with `build` that went well
 
   bool operator==(const JobResult&) const = default;
 };

@@ -8,6 +8,8 @@ namespace {
 // Roughly what it takes in memory.
 size_t bytes_of(const Unclaimed& entry) {
   size_t bytes = 512;
+  if (entry.result && entry.result->built)
+    bytes += entry.result->built->object.size() + entry.result->built->info.size();
   if (entry.result)
     for (const wire::CandidateResult& candidate : entry.result->candidates)
       bytes += 128 + candidate.message.size() + 8 * candidate.times.size();

@@ -114,6 +114,8 @@ void JobLifecycle::finish(Session& session, JobRecord& record, wire::JobResult r
     if (candidate.times.size() > most_times) candidate.times.resize(most_times);
     candidate.times.shrink_to_fit();
   }
+  // Nor an object that was not asked for.
+  if (!record.job.build) result.built.reset();
   record.state = JobState::kDone;
   ++session.done;
   if (session.connection) out_.result(session.spec.session, result);

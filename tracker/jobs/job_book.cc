@@ -17,7 +17,8 @@ constexpr size_t kSessionBytes = 64 << 10;
 size_t bytes_of(const wire::Job& job) {
   const size_t times = std::max(job.profile.repeats, job.profile.refine_repeats);
   const size_t of_candidate = 64 + (5 << 10) + 8 * times;
-  return 1024 + job.candidates() * of_candidate + (job.fake ? job.fake->padding.size() : 0);
+  return 1024 + job.candidates() * of_candidate + (job.fake ? job.fake->padding.size() : 0) +
+         (job.build ? wire::kMaxObjectBytes + wire::kMaxObjectInfoBytes : 0);
 }
 
 std::string new_id() { return wire::Uuid::random().text().substr(24); }

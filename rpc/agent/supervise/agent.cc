@@ -15,9 +15,11 @@
 #include "base/cpus.h"
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "rpc/agent/supervise/build_service.h"
 #include "rpc/agent/supervise/health.h"
 #include "rpc/agent/supervise/host_measurer.h"
 #include "rpc/agent/supervise/machine.h"
+#include "rpc/agent/supervise/remote_builder.h"
 #include "rpc/wire/agent_client.h"
 
 namespace hone::agent {
@@ -35,10 +37,11 @@ void print_line(const std::string& text) { std::cerr << "device-agent: " << text
 struct Offer {
   wire::DeviceInfo info;
   std::optional<HostMeasurer> measurer;
-  std::optional<Supervisor> supervisor;
+  std::unique_ptr<LeaseHandler> handler;
   std::optional<HealthWatch> health;
   bool on_host = true;  ///< the host's sensors are about this device
   SupervisorOptions supervision;
+  int builders = 1;  ///< that compile at the same time
 };
 
 // Cores that compile; one is kept for a GPU's launches.
@@ -56,9 +59,10 @@ class Agent {
       if (e) stop(absl::InternalError("the agent could not start"));
     });
     io_.run();
-    for (auto& offer : offers_) offer->health.reset(), offer->supervisor.reset();
+    for (auto& offer : offers_) offer->health.reset(), offer->handler.reset();
     client_.reset();  // sends queued messages and says goodbye
     offers_.clear();
+    elsewhere_.reset();
     return outcome_;
   }
 
@@ -76,7 +80,7 @@ class Agent {
       leaving_ = true;
       undrained_ = offers_.size();
       for (auto& offer : offers_)
-        offer->supervisor->drain([this] {
+        offer->handler->drain([this] {
           if (--undrained_ == 0) stop(absl::OkStatus());
         });
       wait_for_signal();
@@ -89,7 +93,10 @@ class Agent {
         std::find_if(options_.targets.begin(), options_.targets.end(), [&](const Target& t) { return t.kind == kind; });
     return found == options_.targets.end() ? nullptr : &*found;
   }
-  bool wants(DeviceKind kind) const { return options_.targets.empty() || wanted_of(target_kind_of(kind)); }
+  bool wants(DeviceKind kind) const {
+    if (options_.builder_key) return kind == DeviceKind::kCpu;
+    return options_.targets.empty() || wanted_of(target_kind_of(kind));
+  }
 
   awaitable<void> begin() {
     std::vector<DeviceKind> kinds;
@@ -131,7 +138,8 @@ class Agent {
     auto offer = std::make_unique<Offer>();
     HostOptions options;
     options.threads = options_.threads;
-    options.builders = builders_for(found.spec);
+    options.builders = offer->builders = builders_for(found.spec);
+    options.runs = !options_.builder_key;
     options.target = found.target;
     options.device = found.spec;
     options.memory = memory_;
@@ -145,6 +153,12 @@ class Agent {
     if (!host.ok())
       co_return found.spec.is_gpu() ? host.status()
                                     : absl::InternalError("this machine cannot measure: " + message_of(host.status()));
+    if (options_.builder_key) {
+      offer_builder(*offer, *host);
+      offers_.push_back(std::move(offer));
+      co_return absl::OkStatus();
+    }
+    if (options_.trusted_builder) offer->measurer->build_elsewhere(builder_elsewhere(host->version));
     const bool gpu = found.spec.is_gpu();
     Target target = Target::parse(gpu ? found.target : host->target);
     if (const Target* wanted = wanted_of(target.kind)) {
@@ -179,6 +193,40 @@ class Agent {
     co_return absl::OkStatus();
   }
 
+  // A device that builds, and measures nothing. Boards find it by the labels.
+  void offer_builder(Offer& offer, const HostInfo& host) {
+    wire::DeviceInfo& d = offer.info;
+    d.key = options_.name + "/" + std::string(wire::kBuilderKind);
+    d.target = wire::kBuilderKind;
+    d.model = cpu_model();
+    d.memory_bytes = memory_;
+    d.versions = {{"hone", options_.version}, {"codegen", host.version}, {"os", os_version()}};
+    d.labels = options_.labels;
+    for (const auto& [label, value] : builder_labels(options_.builder_key->public_key(), host.version))
+      d.labels[label] = value;
+    d.missing = host.missing;
+  }
+
+  // One for all of this agent's devices.
+  BuilderElsewhere* builder_elsewhere(const std::string& codegen) {
+    if (!elsewhere_)
+      elsewhere_.emplace(io_,
+                         RemoteBuilderOptions{.client = client_options(),
+                                              .title = "builds for " + options_.name,
+                                              .codegen = codegen,
+                                              .tell = print_line},
+                         *options_.trusted_builder);
+    return &*elsewhere_;
+  }
+
+  wire::ClientOptions client_options() const {
+    wire::ClientOptions client;
+    client.tracker = options_.tracker;
+    client.credentials = options_.credentials;
+    client.seed = static_cast<uint64_t>(getpid());
+    return client;
+  }
+
   // The client's handlers run on the client's thread: everything is posted to ours.
   template <class... Args>
   auto on_our_thread(void (Agent::*handler)(Args...)) {
@@ -196,10 +244,6 @@ class Agent {
     handlers.on_take_back = on_our_thread(&Agent::on_take_back);
     handlers.on_refused = on_our_thread(&Agent::on_refused);
     handlers.on_connection = on_our_thread(&Agent::on_connection);
-    wire::ClientOptions client;
-    client.tracker = options_.tracker;
-    client.credentials = options_.credentials;
-    client.seed = static_cast<uint64_t>(getpid());
     wire::AgentIdentity identity;
     identity.name = options_.name;
     for (const auto& offer : offers_) {
@@ -207,8 +251,8 @@ class Agent {
       offered_ += fmt::format("{}{} ({})", offered_.empty() ? "" : ", ", offer->info.key, offer->info.target);
       supervise(*offer);
     }
-    client_.emplace(client, identity, handlers);
-    for (auto& offer : offers_) offer->supervisor->start();
+    client_.emplace(client_options(), identity, handlers);
+    for (auto& offer : offers_) offer->handler->start();
     for (auto& offer : offers_)
       if (offer->on_host)
         offer->health.emplace(HealthReader(offer->info.key, {}), kHealthSeconds, [this](wire::DeviceHealth reading) {
@@ -227,6 +271,16 @@ class Agent {
     link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) {
       client_->request_blobs(std::move(hashes), std::move(reply));
     };
+    if (options_.builder_key) {
+      BuildServiceOptions service;
+      service.device = key;
+      service.codegen = offer.info.versions["codegen"];
+      service.slots = 2 * static_cast<uint32_t>(offer.builders) + 2;
+      service.most_build_s = options_.most_build_s;
+      offer.handler =
+          std::make_unique<BuildService>(io_, service, std::move(link), *offer.measurer, *options_.builder_key);
+      return;
+    }
     offer.supervision.device = key;
     offer.supervision.allow_fake = options_.allow_fake;
     offer.supervision.most_build_s = options_.most_build_s;
@@ -235,7 +289,7 @@ class Agent {
       offer.supervision.throttled = [reader = std::make_shared<HealthReader>(key, SystemRoots{})] {
         return reader->throttled();
       };
-    offer.supervisor.emplace(io_, offer.supervision, std::move(link), *offer.measurer, clock_);
+    offer.handler = std::make_unique<Supervisor>(io_, offer.supervision, std::move(link), *offer.measurer, clock_);
   }
 
   // Passes each lease to its device.
@@ -244,14 +298,14 @@ class Agent {
       std::vector<wire::Lease> theirs;
       for (wire::Lease& l : leases)
         if (l.device == offer->info.key) theirs.push_back(std::move(l));
-      if (!theirs.empty()) offer->supervisor->on_leases(std::move(theirs));
+      if (!theirs.empty()) offer->handler->on_leases(std::move(theirs));
     }
   }
   void on_cancel(const std::vector<wire::LeaseId>& ids) {
-    for (auto& offer : offers_) offer->supervisor->on_cancel(ids);
+    for (auto& offer : offers_) offer->handler->on_cancel(ids);
   }
   void on_take_back(const std::vector<wire::LeaseId>& ids) {
-    for (auto& offer : offers_) offer->supervisor->on_take_back(ids);
+    for (auto& offer : offers_) offer->handler->on_take_back(ids);
   }
   void on_refused(std::string reason, bool retry) {
     if (retry)
@@ -271,6 +325,7 @@ class Agent {
   const pid_t parent_ = getppid();
   asio::io_context io_;
   asio::signal_set signals_;
+  std::optional<RemoteBuilder> elsewhere_;  // outlives the offers' measurers
   std::vector<std::unique_ptr<Offer>> offers_;
   std::optional<wire::AgentClient> client_;
   std::string offered_;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "rpc/agent/supervise/supervisor.h"
 #include "rpc/wire/address.h"
 #include "rpc/wire/credentials.h"
+#include "rpc/wire/signature.h"
 
 namespace hone::agent {
 
@@ -23,6 +25,10 @@ struct AgentOptions {
   int threads = 1;              ///< of a candidate's parallel loops
   /// Seconds that a job may have, see SupervisorOptions.
   double most_build_s = SupervisorOptions().most_build_s, most_run_s = SupervisorOptions().most_run_s;
+  /// Signs what this agent builds for boards; it then offers NAME/builder, and measures nothing.
+  std::optional<wire::SigningKey> builder_key = {};
+  /// Whose objects this agent's devices run; without, it builds all itself.
+  std::optional<wire::PublicKey> trusted_builder = {};
   bool allow_fake = false;        ///< takes jobs that measure nothing (FakePayload)
   bool exit_with_parent = false;  ///< leaves at the first signal once its parent has ended
   std::string version;            ///< told to the tracker

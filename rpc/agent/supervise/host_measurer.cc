@@ -103,13 +103,14 @@ awaitable<StatusOr<RunnerHello>> HostMeasurer::start_runner() {
 awaitable<StatusOr<HostInfo>> HostMeasurer::start() {
   const StatusOr<BuilderHello> builder = co_await start_builder(slots_[0]);
   if (!builder.ok()) co_return builder.status();
-  const StatusOr<RunnerHello> runner = co_await start_runner();
-  if (!runner.ok()) co_return runner.status();
   HostInfo info{builder->target, builder->version, builder->device_compiler, builder->missing};
-  for (const std::string& m : runner->missing)
-    if (std::find(info.missing.begin(), info.missing.end(), m) == info.missing.end()) info.missing.push_back(m);
   host_target_ = info.target;
   if (options_.target.empty()) options_.target = info.target;
+  if (!options_.runs) co_return info;
+  const StatusOr<RunnerHello> runner = co_await start_runner();
+  if (!runner.ok()) co_return runner.status();
+  for (const std::string& m : runner->missing)
+    if (std::find(info.missing.begin(), info.missing.end(), m) == info.missing.end()) info.missing.push_back(m);
   co_return info;
 }
 
@@ -179,13 +180,17 @@ awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(Slot& slot, std::string r
 }
 
 awaitable<BuildOutcome> HostMeasurer::build(BuildOrder order) {
+  const std::string name = fmt::format("{}.so", ++files_);
+  // A CPU's reference is compiled as its candidates are.
+  const bool for_host = order.purpose == BuildPurpose::kReference && options_.device.is_gpu();
+  const std::string& target = !order.target.empty() ? order.target : for_host ? host_target_ : options_.target;
+  if (elsewhere_ && (for_host || !options_.device.is_gpu()))
+    if (auto built = co_await elsewhere_->build(order, target, folder_.path() + "/" + name))
+      co_return *std::move(built);
   Slot& slot = *co_await take_slot(order.session);
   BuildRequest request;
   request.module = *order.module;
-  // A CPU's reference is compiled as its candidates are.
-  request.target =
-      order.purpose == BuildPurpose::kReference && options_.device.is_gpu() ? host_target_ : options_.target;
-  const std::string name = fmt::format("{}.so", ++files_);
+  request.target = target;
   request.output = slot.folder.path() + "/" + name;
   auto file = std::make_shared<BuiltFile>();
   file->module.path = folder_.path() + "/" + name;

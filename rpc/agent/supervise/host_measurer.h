@@ -25,7 +25,8 @@ struct HostOptions {
   DeviceSpec device = {};
   /// Bytes that the processes of all devices, this one included, may use; 0: as much as this process may.
   uint64_t memory = 0;
-  int devices = 1;  ///< that share it
+  int devices = 1;   ///< that share it
+  bool runs = true;  ///< false: builds alone, there is no runner
 };
 
 /// The versions and targets of this host, as its first builder and its runner report them.
@@ -49,6 +50,8 @@ class HostMeasurer final : public Measurer {
   awaitable<StatusOr<HostInfo>> start();
   /// The target of candidates from now on.
   void set_target(std::string target) { options_.target = std::move(target); }
+  /// Modules for CPUs are built there from now on, and here where that is not possible. It outlives this; null: here.
+  void build_elsewhere(BuilderElsewhere* builder) { elsewhere_ = builder; }
 
   awaitable<BuildOutcome> build(BuildOrder order) override;
   awaitable<RunReply> run(RunRequest request) override;
@@ -88,6 +91,7 @@ class HostMeasurer final : public Measurer {
   asio::io_context& io_;
   HostOptions options_;
   std::string host_target_;  ///< target of references
+  BuilderElsewhere* elsewhere_ = nullptr;
   const ScratchFolder folder_;
   const MemoryShares memory_;
   std::vector<Slot> slots_;    ///< never resized

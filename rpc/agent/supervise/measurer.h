@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "rpc/agent/pipe/asio.h"
@@ -34,6 +35,17 @@ struct BuildOrder {
   BuildPurpose purpose = BuildPurpose::kCandidate;
   double timeout_s = 10;  ///< from when a builder has begun
   wire::Uuid session;     ///< no builder works on another module after it
+  std::string target;     ///< canonical; empty: this device's, or its host's for a reference
+};
+
+/// Another machine that builds for this one.
+class BuilderElsewhere {
+ public:
+  virtual ~BuilderElsewhere() = default;
+  /// The object of `order` for `target`, in the new file `path`, or how its module failed. Nothing: it is to be built
+  /// here.
+  virtual awaitable<std::optional<BuildOutcome>> build(const BuildOrder& order, const std::string& target,
+                                                       const std::string& path) = 0;
 };
 
 class Measurer {

@@ -46,6 +46,10 @@ bool names(const std::vector<LeaseId>& ids, const LeaseId& id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
+void refuse(wire::JobResult& result, const std::string& why) {
+  for (CandidateResult& c : result.candidates) c.status = ResultStatus::kRejected, c.message = why;
+}
+
 bool is_ok(const wire::JobResult& r) {
   return std::any_of(r.candidates.begin(), r.candidates.end(),
                      [](const CandidateResult& c) { return c.status == ResultStatus::kOk; });
@@ -338,8 +342,12 @@ awaitable<void> Supervisor::fetch_and_build(ItemPtr item) {
       outcome = *known;
       outcome.seconds = 0;
     } else if (BlobCache::Blob module = co_await fetch(key.module)) {
-      outcome = co_await measurer_.build(
-          {std::move(module), key.purpose, build_seconds(item->lease.job, key.purpose), key.session});
+      BuildOrder order;  // GCC 12 destroys members of a temporary twice where a coroutine waits
+      order.module = std::move(module);
+      order.purpose = key.purpose;
+      order.timeout_s = build_seconds(item->lease.job, key.purpose);
+      order.session = key.session;
+      outcome = co_await measurer_.build(std::move(order));
     } else {
       outcome.status = ResultStatus::kBuildFailed;
       outcome.message = is_nowhere(key.module);
@@ -436,8 +444,9 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
   running_ = item;
   item->ran = true;
   const wire::Job& job = item->lease.job;
-  if (job.fake) {
-    co_await run_fake(item);
+  if (job.fake || job.build) {
+    if (job.fake) co_await run_fake(item);
+    if (job.build) refuse(item->result, "this agent builds for no other machines");
     running_ = nullptr;
     co_return;
   }
@@ -508,8 +517,7 @@ awaitable<void> Supervisor::run_fake(ItemPtr item) {
   CandidateResult& c = item->result.candidates.at(0);
   const wire::FakePayload& fake = *item->lease.job.fake;
   if (!options_.allow_fake) {
-    c.status = ResultStatus::kRejected;
-    c.message = "this agent takes no fake jobs";
+    refuse(item->result, "this agent takes no fake jobs");
     co_return;
   }
   if (fake.run_seconds > 0) {

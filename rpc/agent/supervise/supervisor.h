@@ -14,20 +14,12 @@
 
 #include "base/clock.h"
 #include "rpc/agent/pipe/asio.h"
+#include "rpc/agent/supervise/lease_handler.h"
 #include "rpc/agent/supervise/measurer.h"
 #include "rpc/agent/supervise/module_store.h"
 #include "rpc/wire/messages.h"
 
 namespace hone::agent {
-
-/// The way to the tracker (wire::AgentClient). `blobs`' reply may come on any thread, in parts.
-struct TrackerLink {
-  using BlobReply = std::function<void(std::vector<wire::Blob> found, std::vector<Hash128> missing)>;
-  std::function<void(uint32_t slots)> want;
-  std::function<void(const wire::LeaseId&, wire::JobResult)> result;
-  std::function<void(std::vector<wire::LeaseId>, std::string reason)> give_back;
-  std::function<void(std::vector<Hash128>, BlobReply)> request_blobs;
-};
 
 struct SupervisorOptions {
   std::string device;       ///< NAME/cpu
@@ -44,18 +36,16 @@ struct SupervisorOptions {
   double most_throttled_s = 60;  ///< how long a run waits for that to end
 };
 
-class Supervisor {
+class Supervisor final : public LeaseHandler {
  public:
   Supervisor(asio::io_context& io, SupervisorOptions options, TrackerLink link, Measurer& measurer, const Clock& clock);
 
-  /// Begins to ask for leases.
-  void start();
-  void on_leases(std::vector<wire::Lease> leases);
-  void on_cancel(const std::vector<wire::LeaseId>& ids);
-  /// Gives back the leases that are not in the batch being measured.
-  void on_take_back(const std::vector<wire::LeaseId>& ids);
-  /// Gives back the leases that have not been started, finishes the running ones, then calls `done`.
-  void drain(std::function<void()> done);
+  void start() override;
+  void on_leases(std::vector<wire::Lease> leases) override;
+  void on_cancel(const std::vector<wire::LeaseId>& ids) override;
+  /// Those that are not in the batch being measured have not been started.
+  void on_take_back(const std::vector<wire::LeaseId>& ids) override;
+  void drain(std::function<void()> done) override;
 
   /// How long a batch that could begin waits for modules that were just asked for. Most come within milliseconds; a
   /// session that needs longer is not waited for.

@@ -1,9 +1,11 @@
 #include "rpc/wire/convert.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <google/protobuf/stubs/logging.h>
 
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -65,6 +67,50 @@ TEST(Convert, FakeJobsRoundTrip) {
   proto::Job wire;
   to_wire(job, &wire);
   EXPECT_EQ(from_wire(wire).value(), job);
+}
+
+Job sample_build() {
+  Job job;
+  job.seq = 3;
+  job.modules = {blob_id("a")};
+  job.build = BuildPayload{"llvm -mcpu=cortex-a72", "llvm-19 x", std::string(kNonceBytes, '\xff'), blob_id("s")};
+  return job;
+}
+
+TEST(Convert, BuildsRoundTrip) {
+  proto::Job wire;
+  to_wire(sample_build(), &wire);
+  EXPECT_EQ(from_wire(wire).value(), sample_build());
+  JobResult result = sample_result(Uuid::random());
+  result.built = SignedObject{std::string("\0\x7f", 2), "info", 5, std::string(kSignatureBytes, 's')};
+  proto::JobResult wire_result;
+  to_wire(result, &wire_result);
+  EXPECT_EQ(from_wire(wire_result).value(), result);
+}
+
+TEST(Convert, BuildsAreOfOneModuleAndOfTheSizesThatTheyHave) {
+  const auto refused = [](const std::function<void(proto::Job&)>& change) {
+    proto::Job wire;
+    to_wire(sample_build(), &wire);
+    change(wire);
+    return message_of(from_wire(wire).status());
+  };
+  EXPECT_THAT(refused([](proto::Job& j) { j.mutable_modules()->add_module_hash(blob_id("b").bytes()); }),
+              testing::HasSubstr("one module"));
+  EXPECT_THAT(refused([](proto::Job& j) { j.mutable_fake()->set_status(1); }), testing::HasSubstr("one module"));
+  EXPECT_THAT(refused([](proto::Job& j) { j.mutable_reference()->set_module_hash(blob_id("b").bytes()); }),
+              testing::HasSubstr("one module"));
+  EXPECT_THAT(refused([](proto::Job& j) { j.mutable_build()->set_nonce("short"); }), testing::HasSubstr("nonce"));
+  EXPECT_THAT(refused([](proto::Job& j) { j.mutable_build()->set_scope(""); }), testing::HasSubstr("scope"));
+  EXPECT_THAT(refused([](proto::Job& j) { j.mutable_build()->set_target("a\nb"); }), testing::HasSubstr("target"));
+  JobResult result = sample_result(Uuid::random());
+  result.built = SignedObject{std::string(kMaxObjectBytes + 1, 'x'), "", 5, std::string(kSignatureBytes, 's')};
+  proto::JobResult wire;
+  to_wire(result, &wire);
+  EXPECT_THAT(message_of(from_wire(wire).status()), testing::HasSubstr("built.object"));
+  wire.mutable_built()->set_object("x");
+  wire.mutable_built()->set_signature("");
+  EXPECT_THAT(message_of(from_wire(wire).status()), testing::HasSubstr("signature"));
 }
 
 TEST(Convert, AProfileOfZeroesIsTheDefault) {

@@ -172,8 +172,9 @@ TEST_F(Attack, NoTokenAWrongOneOrAWrongRoleOpensNothing) {
     EXPECT_THAT(end.error_message(), testing::Not(HasSubstr(kTuner.substr(1))));
   }
   EXPECT_EQ(rejected("bad_token"), 2u);
-  for (const auto& end : {end_of_agent_stream(with(kTuner)), end_of_session_stream(with(kGood))})
-    EXPECT_EQ(end.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(end_of_agent_stream(with(kTuner)).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(message_of(TestSession(address(), {}, with(kGood)).client_->wait_open(kPatience)),
+              HasSubstr("role tuner"));
   EXPECT_TRUE(absl::IsPermissionDenied(wire::administer(address(), "drain", "good", 10s, with(kTuner)).status()));
   EXPECT_TRUE(absl::IsPermissionDenied(wire::administer(address(), "drain", "good", 10s, with(kGood)).status()));
   EXPECT_EQ(rejected("wrong_role"), 4u);
@@ -181,6 +182,21 @@ TEST_F(Attack, NoTokenAWrongOneOrAWrongRoleOpensNothing) {
   EXPECT_TRUE(wire::fetch_status(address(), 10s, with(kTuner)).ok()) << "any role may look";
   expect_service();
   EXPECT_TRUE(wire::administer(address(), "drain", "good", 10s, with(kAdmin)).ok());
+}
+
+TEST_F(Attack, AnAgentOpensSessionsWithBuildersAlone) {
+  start();
+  wire::SessionOpen open;
+  open.session = wire::Uuid::random();
+  open.target_kind = wire::kBuilderKind;
+  wire::SessionClient builds({address(), {}, 1, nullptr, with(kGood)}, open, {});
+  EXPECT_TRUE(builds.wait_open(kPatience).ok());
+  for (const std::string kind : {"llvm", "cuda", ""}) {
+    open.session = wire::Uuid::random();
+    open.target_kind = kind;
+    wire::SessionClient tunes({address(), {}, 1, nullptr, with(kGood)}, open, {});
+    EXPECT_THAT(message_of(tunes.wait_open(kPatience)), HasSubstr("builders alone"));
+  }
 }
 
 TEST_F(Attack, ClientsAreToldWhyAndGiveUp) {
@@ -605,7 +621,7 @@ TEST_F(Attack, MutualTlsAloneKnowsAgentsByTheirCertificates) {
   start(clock_, false, true);
   const Credentials good = with_certificate("good", "agent", ca_), tuner = with_certificate("t", "tuner", ca_);
   expect_service(good, tuner);
-  EXPECT_EQ(end_of_session_stream(good).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(message_of(TestSession(address(), {}, good).client_->wait_open(kPatience)), HasSubstr("role tuner"));
   FakeAgent renamed(address(), "lab1", 1, false, good);
   EXPECT_TRUE(eventually([&] { return renamed.gave_up(); }));
   EXPECT_EQ(rejected("wrong_name"), 1u);

@@ -1,0 +1,53 @@
+// Builds of this device's modules on another machine, whose key the owner of this one trusts: sessions of the tracker
+// with devices that build.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "rpc/agent/supervise/measurer.h"
+#include "rpc/agent/supervise/signed_object.h"
+#include "rpc/wire/client_options.h"
+
+namespace hone::agent {
+
+struct RemoteBuilderOptions {
+  wire::ClientOptions client;
+  std::string title;                                  ///< shown to people
+  std::string codegen;                                ///< of this machine's own builder; others are not asked
+  double patience_s = 30;                             ///< how long an answer may take beyond the build's own limit
+  std::function<void(const std::string&)> tell = {};  ///< what people want to know, one line each; empty: nobody does
+};
+
+/// The labels by which boards find the builders that they trust.
+std::map<std::string, std::string> builder_labels(const wire::PublicKey& key, const std::string& codegen);
+
+class RemoteBuilder final : public BuilderElsewhere {
+ public:
+  /// Starts to connect at once. The io_context outlives it.
+  RemoteBuilder(asio::io_context& io, RemoteBuilderOptions options, wire::PublicKey key);
+  ~RemoteBuilder() override;
+
+  /// Nothing where no such builder is connected, none answers in time, or an answer is not what was asked for and
+  /// signed: that one is logged, and nothing of it is used.
+  awaitable<std::optional<BuildOutcome>> build(const BuildOrder& order, const std::string& target,
+                                               const std::string& path) override;
+
+ private:
+  struct Pending;
+  class Connection;
+
+  awaitable<void> wait_for_builders();
+  std::optional<BuildOutcome> outcome_of(const Pending& pending, const std::string& path) const;
+
+  asio::io_context& io_;
+  const RemoteBuilderOptions options_;
+  const wire::PublicKey key_;
+  const Hash128 salt_;  ///< of scopes: other machines do not learn what sessions are called
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace hone::agent

@@ -1,0 +1,289 @@
+// A board's builds elsewhere: a real tracker, and a builder that answers as each test says, honestly or not.
+#include "rpc/agent/supervise/remote_builder.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "base/log.h"
+#include "rpc/agent/pipe/archive.h"
+#include "rpc/wire/agent_client.h"
+#include "rpc/wire/certificate_dates.h"
+#include "tests/fakes/temporary_folder.h"
+#include "tracker/service.h"
+
+namespace hone::agent {
+namespace {
+
+using wire::ResultStatus;
+
+const std::string kModule = "bytes of a module", kTarget = "llvm -mcpu=cortex-a72", kCodegen = "llvm-19 1";
+
+// A device "builder" whose answers `answer` makes; without one it is silent.
+class ScriptedBuilder {
+ public:
+  using Answer = std::function<wire::JobResult(const wire::Lease&)>;
+
+  ScriptedBuilder(const wire::Address& tracker, std::map<std::string, std::string> labels, Answer answer) {
+    wire::AgentIdentity identity;
+    identity.name = "strong";
+    wire::DeviceInfo device;
+    device.key = "strong/builder";
+    device.target = wire::kBuilderKind;
+    device.labels = std::move(labels);
+    identity.devices = {device};
+    wire::AgentHandlers handlers;
+    handlers.on_leases = [this, answer](const std::vector<wire::Lease>& leases) {
+      for (const wire::Lease& lease : leases) {
+        {
+          const std::lock_guard lock(mutex_);
+          leases_.push_back(lease);
+        }
+        if (answer) client_->result(lease.id, answer(lease));
+      }
+    };
+    client_ = std::make_unique<wire::AgentClient>(wire::ClientOptions{tracker}, identity, handlers);
+    client_->want("strong/builder", 100);
+  }
+
+  std::vector<wire::Lease> leases() const {
+    const std::lock_guard lock(mutex_);
+    return leases_;
+  }
+  bool all_acknowledged() const { return client_->unacked() == 0; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<wire::Lease> leases_;
+  std::unique_ptr<wire::AgentClient> client_;
+};
+
+class RemoteBuilderTest : public testing::Test {
+ protected:
+  RemoteBuilderTest() {
+    spdlog::set_level(spdlog::level::off);
+    server_ =
+        tracker::TrackerServer::start(wire::Address::parse("unix:" + path("sock")).value(), {}, clock_, {}).value();
+  }
+  ~RemoteBuilderTest() override {
+    board_.reset();
+    builder_.reset();
+    server_->stop();
+  }
+
+  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  void start_builder(const ScriptedBuilder::Answer& answer) {
+    builder_.emplace(server_->address(), builder_labels(key_.public_key(), kCodegen), answer);
+  }
+  void start_board(double patience_s = 30) {
+    RemoteBuilderOptions options{.client = {server_->address()}, .title = "builds for pi4", .codegen = kCodegen};
+    options.patience_s = patience_s;
+    board_.emplace(io_, options, key_.public_key());
+  }
+
+  std::optional<BuildOutcome> build(double timeout_s = 10) {
+    std::optional<BuildOutcome> out;
+    bool done = false;
+    asio::co_spawn(
+        io_,
+        [&]() -> awaitable<void> {
+          BuildOrder order;
+          order.module = std::make_shared<const std::string>(kModule);
+          order.timeout_s = timeout_s;
+          out = co_await board_->build(order, kTarget, path(std::to_string(++files_) + ".so"));
+          done = true;
+        },
+        asio::detached);
+    io_.restart();
+    while (!done) io_.run_one();
+    return out;
+  }
+  // Nothing of a refused answer lies where an object would.
+  bool left_a_file() const { return std::ifstream(path(std::to_string(files_) + ".so")).good(); }
+
+  // What an honest builder answers.
+  wire::JobResult honest(const wire::Lease& lease, const wire::SigningKey& key) const {
+    wire::JobResult out;
+    out.candidates.resize(1);
+    out.candidates[0].times = {0.25};
+    out.built.emplace();
+    out.built->object = "machine code";
+    out.built->info = to_bytes(ModuleInfo{.workers = 2});
+    sign(key, {wire::sha256(kModule), *lease.job.build}, wire::wall_clock(), *out.built);
+    return out;
+  }
+  wire::JobResult honest(const wire::Lease& lease) const { return honest(lease, key_); }
+
+  void expect_refused(const ScriptedBuilder::Answer& answer) {
+    start_builder(answer);
+    start_board();
+    EXPECT_FALSE(build()) << "it is built here";
+    EXPECT_EQ(builder_->leases().size(), 1u) << "it was asked";
+    EXPECT_FALSE(left_a_file());
+  }
+
+  const TemporaryFolder folder_;
+  const SteadyClock clock_;
+  const wire::SigningKey key_ = wire::SigningKey::load_or_make(path("key")).value();
+  asio::io_context io_;
+  std::unique_ptr<tracker::TrackerServer> server_;
+  std::optional<ScriptedBuilder> builder_;
+  std::optional<RemoteBuilder> board_;
+  int files_ = 0;
+};
+
+TEST_F(RemoteBuilderTest, ASignedObjectIsUsed) {
+  start_builder([&](const wire::Lease& lease) { return honest(lease); });
+  start_board();
+  for (int i = 0; i < 3; ++i) {
+    const auto out = build();
+    ASSERT_TRUE(out);
+    ASSERT_EQ(out->status, ResultStatus::kOk) << out->message;
+    EXPECT_EQ(out->seconds, 0.25);
+    EXPECT_EQ(out->file->module.info.workers, 2);
+    std::ifstream file(out->file->module.path);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "machine code");
+  }
+  const std::vector<wire::Lease> leases = builder_->leases();
+  ASSERT_EQ(leases.size(), 3u);
+  EXPECT_NE(leases[0].job.build->nonce, leases[1].job.build->nonce);
+  EXPECT_EQ(leases[0].job.build->target, kTarget);
+  EXPECT_EQ(leases[0].job.build->codegen, kCodegen);
+  EXPECT_EQ(leases[0].job.modules[0], wire::blob_id(kModule));
+  EXPECT_FALSE(left_a_file()) << "its file went with the last that used it";
+}
+
+TEST_F(RemoteBuilderTest, AModulesOwnFailureIsItsOutcome) {
+  for (const ResultStatus status : {ResultStatus::kRejected, ResultStatus::kBuildFailed, ResultStatus::kBuildTimeout}) {
+    start_builder([&](const wire::Lease&) {
+      wire::JobResult out;
+      out.candidates.resize(1);
+      out.candidates[0].status = status;
+      out.candidates[0].message = "no good";
+      return out;
+    });
+    start_board();
+    const auto out = build();
+    ASSERT_TRUE(out);
+    EXPECT_EQ(out->status, status);
+    EXPECT_EQ(out->message, "no good");
+    EXPECT_FALSE(out->file);
+    board_.reset();
+    builder_.reset();
+  }
+}
+
+TEST_F(RemoteBuilderTest, AnUnsignedObjectIsRefused) {
+  expect_refused([&](const wire::Lease& lease) {
+    wire::JobResult out = honest(lease);
+    out.built->signature.assign(wire::kSignatureBytes, '\0');
+    return out;
+  });
+}
+
+TEST_F(RemoteBuilderTest, AnAnswerWithoutAnObjectIsRefused) {
+  expect_refused([&](const wire::Lease& lease) {
+    wire::JobResult out = honest(lease);
+    out.built.reset();
+    return out;
+  });
+}
+
+TEST_F(RemoteBuilderTest, AnotherKeysObjectIsRefused) {
+  const wire::SigningKey other = wire::SigningKey::load_or_make(path("other")).value();
+  expect_refused([&](const wire::Lease& lease) { return honest(lease, other); });
+}
+
+TEST_F(RemoteBuilderTest, ASwappedObjectIsRefused) {
+  expect_refused([&](const wire::Lease& lease) {
+    wire::JobResult out = honest(lease);
+    out.built->object = "other code";
+    return out;
+  });
+}
+
+TEST_F(RemoteBuilderTest, AnObjectForAnotherTargetIsRefused) {
+  expect_refused([&](wire::Lease lease) {
+    lease.job.build->target = "llvm -mcpu=cortex-a53";
+    return honest(lease);
+  });
+}
+
+TEST_F(RemoteBuilderTest, AnObjectOfAnotherModuleIsRefused) {
+  expect_refused([&](const wire::Lease& lease) {
+    wire::JobResult out = honest(lease);
+    sign(key_, {wire::sha256("another module"), *lease.job.build}, wire::wall_clock(), *out.built);
+    return out;
+  });
+}
+
+TEST_F(RemoteBuilderTest, AnExpiredSignatureIsRefused) {
+  expect_refused([&](const wire::Lease& lease) {
+    wire::JobResult out = honest(lease);
+    sign(key_, {wire::sha256(kModule), *lease.job.build}, wire::wall_clock() - kSignatureSeconds - 5, *out.built);
+    return out;
+  });
+}
+
+TEST_F(RemoteBuilderTest, ADescriptionThatNoBuilderGivesIsRefused) {
+  expect_refused([&](const wire::Lease& lease) {
+    wire::JobResult out = honest(lease);
+    out.built->info = to_bytes(ModuleInfo{.workspace_bytes = -1, .workers = 1});
+    sign(key_, {wire::sha256(kModule), *lease.job.build}, wire::wall_clock(), *out.built);
+    return out;
+  });
+}
+
+TEST_F(RemoteBuilderTest, AnAnswerFromBeforeIsRefused) {
+  std::optional<wire::JobResult> first;
+  start_builder([&](const wire::Lease& lease) {
+    if (!first) first = honest(lease);
+    return *first;
+  });
+  start_board();
+  EXPECT_TRUE(build());
+  EXPECT_FALSE(build()) << "the same module for the same target, and a replay";
+  EXPECT_EQ(builder_->leases().size(), 2u);
+}
+
+TEST_F(RemoteBuilderTest, WithoutABuilderItIsBuiltHere) {
+  start_board();
+  EXPECT_FALSE(build());
+}
+
+TEST_F(RemoteBuilderTest, BuildersOfAnotherKeyOrCompilerAreNotAsked) {
+  const wire::SigningKey other = wire::SigningKey::load_or_make(path("other")).value();
+  for (const auto& labels :
+       {builder_labels(other.public_key(), kCodegen), builder_labels(key_.public_key(), "llvm-18")}) {
+    builder_.emplace(server_->address(), labels, [&](const wire::Lease& lease) { return honest(lease); });
+    start_board();
+    EXPECT_FALSE(build());
+    EXPECT_TRUE(builder_->leases().empty());
+    board_.reset();
+    builder_.reset();
+  }
+}
+
+TEST_F(RemoteBuilderTest, ASilentBuilderIsNotWaitedForForEver) {
+  start_builder(nullptr);
+  start_board(0.2);
+  EXPECT_FALSE(build(0.1));
+  EXPECT_EQ(builder_->leases().size(), 1u);
+}
+
+TEST_F(RemoteBuilderTest, ABuilderThatLeavesIsNotWaitedFor) {
+  start_builder(nullptr);
+  start_board(/*patience_s=*/1e6);
+  std::thread leaves([&] {
+    while (builder_->leases().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    builder_.reset();
+  });
+  EXPECT_FALSE(build());
+  leaves.join();
+}
+
+}  // namespace
+}  // namespace hone::agent
