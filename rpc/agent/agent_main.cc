@@ -18,7 +18,7 @@ namespace hone::agent {
 namespace {
 
 struct AgentFlags {
-  std::string tracker = "127.0.0.1:9190", name, cpus;
+  std::string tracker = "127.0.0.1:9190", name, cpus, sensors;
   std::vector<std::string> labels, targets;
   wire::CredentialFiles credentials;
   int threads = 0;
@@ -53,12 +53,15 @@ Status run(const AgentFlags& given) {
   if (const auto clusters = cpu_clusters(usable_cpus()); clusters.size() > 1 && flags.threads > 1)
     log::warn("these CPUs are of {} speeds, and each loop waits for the slowest; --cpus {} takes the fastest",
               clusters.size(), cpu_list_text(clusters[0].cpus));
-  if (const std::string governors = slow_governors(usable_cpus()); !governors.empty())
-    log::info("this machine's clocks follow its load (governor {}); governor performance gives steadier times",
+  SystemRoots sensors;
+  if (!flags.sensors.empty()) sensors = {flags.sensors + "/sys", flags.sensors + "/proc"};
+  if (const std::string governors = slow_governors(usable_cpus(), sensors); !governors.empty())
+    log::warn("this machine's clocks follow its load (governor {}); governor performance gives steadier times",
               governors);
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
   return run_agent({tracker, std::move(credentials), flags.name, std::move(labels), std::move(wanted), flags.threads,
-                    flags.most_build_s, flags.most_run_s, flags.allow_fake, flags.exit_with_parent, HONE_VERSION});
+                    flags.most_build_s, flags.most_run_s, flags.allow_fake, flags.exit_with_parent, HONE_VERSION,
+                    sensors});
 }
 
 }  // namespace
@@ -97,5 +100,7 @@ int main(int argc, char** argv) {
   app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
   app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks of the tracker)");
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "leave when the process that started this one ends");
+  // For tests: readings of health come from DIR/sys and DIR/proc. Nothing else does, and nothing is written there.
+  app.add_option("--sensors", flags.sensors)->group("");
   return hone::run_cli(app, argc, argv, [&] { return hone::agent::run(flags); });
 }

@@ -205,6 +205,9 @@ StatusOr<JobResult> from_wire(const proto::JobResult& in) {
   out.attempts = in.attempts();
   out.drifted = in.drifted();
   out.remeasured = in.remeasured();
+  if (in.has_machine()) {
+    HONE_ASSIGN_OR_RETURN(out.machine, machine_from(in.machine()));
+  }
   return out;
 }
 
@@ -227,6 +230,7 @@ void to_wire(const JobResult& in, proto::JobResult* out) {
   out->set_attempts(in.attempts);
   out->set_drifted(in.drifted);
   out->set_remeasured(in.remeasured);
+  if (in.machine) machine_to(*in.machine, out->mutable_machine());
 }
 
 }  // namespace hone::wire
