@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "db/plausible.h"
+#include "db/trial_store.h"
 
 namespace hone::db {
 namespace {
@@ -57,13 +58,16 @@ constexpr const char* kOffer =
 
 // The columns of a BestRow: what the key says, then what the trial says.
 #define HONE_KEY_COLUMNS "k.workload, k.target, k.in_layout, k.out_layout, k.space"
-#define HONE_TRIAL_COLUMNS                                                                                   \
+#define HONE_TRIAL_COLUMNS \
   "o.template, o.revision, t.config, t.seconds, t.times, t.confirmed, o.device, o.device_model, o.profile, " \
   "o.hone_version, "                                                                                         \
   "o.codegen_version, t.module_hash, s.uuid, t.seq, t.candidate, t.created_at, "                             \
   "(SELECT what FROM missing_protections WHERE trial = t.id), t.sentinel_after, " HONE_DISTURBED(            \
-      "t") ", (SELECT default_s FROM disturbed_trials WHERE trial = t.id)"
-#define HONE_TRIAL_ORIGIN "JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin "
+      "t") ", (SELECT default_s FROM disturbed_trials WHERE trial = t.id), "                                 \
+  "h.trial, h.governor, h.temperature_before, h.temperature_after, h.clock_before, h.clock_after, h.throttled"
+#define HONE_TRIAL_ORIGIN                                                       \
+  "JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin LEFT " \
+  "JOIN machine_states h ON h.trial = t.id "
 
 // "[1.5e-3,2e-3]" as TrialStore writes it. Runs in every lookup, so no JSON tree.
 std::vector<double> parse_times(std::string_view json) {
@@ -93,6 +97,7 @@ void read_trial(const Statement& q, int c, BestRow& b) {
   b.session = q.text(c++), b.seq = q.integer(c++), b.candidate = q.integer(c++), b.updated_at = q.integer(c++);
   b.missing = q.text(c++);
   b.sentinel = q.real(c++), b.disturbed = q.integer(c++) != 0, b.default_seconds = q.maybe_real(c++);
+  b.machine = read_machine(q, c);
 }
 
 StatusOr<std::vector<std::string>> read_texts(Statement& q) {

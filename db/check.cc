@@ -29,6 +29,12 @@ constexpr const char* kQueries[] = {
     "ELSE 0 END",
     "SELECT 'trial ' || trial || ': a default of ' || default_s || ' s beside it' FROM disturbed_trials WHERE "
     "default_s <= 0",
+    "SELECT 'trial ' || trial || ': a machine of ' || coalesce(temperature_before, '?') || ' to ' || "
+    "coalesce(temperature_after, '?') || ' °C and ' || coalesce(clock_before, '?') || ' to ' || "
+    "coalesce(clock_after, '?') || ' MHz' FROM machine_states WHERE "
+    "max(abs(coalesce(temperature_before, 0)), abs(coalesce(temperature_after, 0))) > 1000 OR "
+    "max(coalesce(clock_before, 0), coalesce(clock_after, 0)) > 1e6 OR "
+    "min(coalesce(clock_before, 0), coalesce(clock_after, 0)) < 0",
     "SELECT 'prior for ' || target_kind || ': ' || CASE WHEN length(model) = 0 THEN 'its model is empty' ELSE 'trained "
     "on ' "
     "|| trial_count || ' trials of ' || group_count || ' groups, ' || held_out || ' held out' END FROM priors "

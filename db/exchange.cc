@@ -33,6 +33,15 @@ OrderedJson to_json(const SessionRow& s) {
           {"state", s.state}};
 }
 
+OrderedJson to_json(const std::optional<double>& x) { return x ? OrderedJson(*x) : OrderedJson(); }
+
+OrderedJson to_json(const MachineState& m) {
+  return {{"governor", m.governor},
+          {"temperature_c", {to_json(m.temperature_before_c), to_json(m.temperature_after_c)}},
+          {"clock_mhz", {to_json(m.clock_before_mhz), to_json(m.clock_after_mhz)}},
+          {"throttled", m.throttled}};
+}
+
 OrderedJson to_json(const TrialRow& t) {
   const PhaseSeconds& p = t.phases;
   OrderedJson json = {{"trial", {t.session, t.seq, t.candidate}},
@@ -62,6 +71,7 @@ OrderedJson to_json(const TrialRow& t) {
   if (!t.missing.empty()) json["missing"] = t.missing;
   if (t.disturbed)
     json["disturbed"] = {{"default_seconds", t.default_seconds ? OrderedJson(*t.default_seconds) : OrderedJson()}};
+  if (t.machine) json["machine"] = to_json(*t.machine);
   if (t.features) json["features"] = absl::Base64Escape(*t.features);
   return json;
 }
@@ -90,6 +100,17 @@ SessionRow session_of(const Json& j) {
   if (const Json& ended = j.at("ended"); !ended.is_null()) s.ended = ended.get<int64_t>();
   j.at("state").get_to(s.state);
   return s;
+}
+
+MachineState machine_of(const Json& j) {
+  MachineState m;
+  const auto reading = [](const Json& x) { return x.is_null() ? std::nullopt : std::optional(x.get<double>()); };
+  j.at("governor").get_to(m.governor);
+  const Json &temperature = j.at("temperature_c"), &clock = j.at("clock_mhz");
+  m.temperature_before_c = reading(temperature.at(0)), m.temperature_after_c = reading(temperature.at(1));
+  m.clock_before_mhz = reading(clock.at(0)), m.clock_after_mhz = reading(clock.at(1));
+  j.at("throttled").get_to(m.throttled);
+  return m;
 }
 
 TrialRow trial_of(const Json& j) {
@@ -128,6 +149,7 @@ TrialRow trial_of(const Json& j) {
     if (const Json& seconds = j.at("disturbed").at("default_seconds"); !seconds.is_null())
       t.default_seconds = seconds.get<double>();
   }
+  if (j.contains("machine")) t.machine = machine_of(j.at("machine"));
   if (j.contains("features")) {
     std::string bytes;
     if (!absl::Base64Unescape(j.at("features").get<std::string>(), &bytes))

@@ -121,7 +121,18 @@ CREATE TABLE disturbed_trials (
 );
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
+// Version 6. The machine around the timed calls of a trial; no row: nothing is known of it.
+constexpr const char* kVersion6 = R"sql(
+CREATE TABLE machine_states (
+  trial INTEGER PRIMARY KEY REFERENCES trials (id),
+  governor TEXT NOT NULL,                       -- "ondemand, schedutil"; '': not known, as NULL below
+  temperature_before REAL, temperature_after REAL,  -- in degrees Celsius
+  clock_before REAL, clock_after REAL,          -- in MHz
+  throttled TEXT NOT NULL                       -- why it ran slower than it could; '': it did not, or nobody knows
+);
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
 
 // True when the file is empty or a tophub; an error when it belongs to another program.
 Status check_identity(Database& db) {

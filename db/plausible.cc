@@ -60,6 +60,8 @@ Status check_foreign(const TrialRow& t, int64_t now_ms) {
                                     {"profile", t.profile},
                                     {"hone version", t.hone_version},
                                     {"codegen version", t.codegen_version}}));
+  if (t.machine)
+    HONE_RETURN_IF_ERROR(check_texts({{"governor", t.machine->governor}, {"throttled", t.machine->throttled}}));
   HONE_RETURN_IF_ERROR(validate(t));
   HONE_RETURN_IF_ERROR(check_date("created_at", t.created_at, now_ms));
   if (t.times.size() > kMostTimes)

@@ -18,7 +18,29 @@ double quantile(const std::vector<double>& values, double q) {
   return values[below] + (at - static_cast<double>(below)) * (above - values[below]);
 }
 
+// ", 61 to 64 °C"; ", 61 °C" where the other is not known; "" where neither is.
+std::string from_to(const std::optional<double>& before, const std::optional<double>& after, const char* unit) {
+  if (before && after) return fmt::format(", {:.0f} to {:.0f} {}", *before, *after, unit);
+  if (before || after) return fmt::format(", {:.0f} {}", before ? *before : *after, unit);
+  return "";
+}
+
+bool is_temperature(const std::optional<double>& x) { return !x || (std::isfinite(*x) && std::abs(*x) <= 1000); }
+bool is_clock(const std::optional<double>& x) { return !x || (std::isfinite(*x) && *x >= 0 && *x <= 1e6); }
+
 }  // namespace
+
+std::string MachineState::text() const {
+  std::string out = governor.empty() ? "" : ", governor " + governor;
+  out += from_to(temperature_before_c, temperature_after_c, "°C");
+  out += from_to(clock_before_mhz, clock_after_mhz, "MHz");
+  if (!throttled.empty()) out += ", throttled: " + throttled;
+  return out.empty() ? out : out.substr(2);
+}
+
+std::string disturbed_by(const std::optional<MachineState>& machine) {
+  return machine && !machine->throttled.empty() ? "throttled: " + machine->throttled : "others used the machine";
+}
 
 double median_of(std::vector<double> times) {
   if (times.empty()) return 0;
@@ -59,6 +81,12 @@ Status validate(const TrialRow& trial) {
   if (trial.default_seconds && !believable(*trial.default_seconds))
     return bad(fmt::format("the default's seconds {} are not from {} to {}", *trial.default_seconds, kLeastSeconds,
                            kMostSeconds));
+  if (const auto& m = trial.machine; m) {
+    if (!is_temperature(m->temperature_before_c) || !is_temperature(m->temperature_after_c))
+      return bad("the machine's temperature is none");
+    if (!is_clock(m->clock_before_mhz) || !is_clock(m->clock_after_mhz)) return bad("the machine's clock is none");
+    if (m->text().empty()) return bad("of a machine of which nothing is known there is no state");
+  }
   const PhaseSeconds& p = trial.phases;
   for (const double x : {trial.rel_error, trial.max_error, p.queue, p.transfer, p.build, p.check, p.run, p.reference,
                          trial.sentinel_before, trial.sentinel_after})

@@ -17,6 +17,18 @@ struct PhaseSeconds {
   bool operator==(const PhaseSeconds&) const = default;
 };
 
+/// The machine around the timed calls of a job, as far as it told; empty and null: not known.
+struct MachineState {
+  std::string governor;  ///< how the kernel set its clocks: "performance", or several: "ondemand, schedutil"
+  std::optional<double> temperature_before_c, temperature_after_c;  ///< of the hottest CPU package
+  std::optional<double> clock_before_mhz, clock_after_mhz;          ///< mean of the CPUs in use
+  std::string throttled;  ///< why it ran slower than it could: "undervoltage", "thermal", "hot"
+
+  /// One line: "governor ondemand, 61 to 64 °C, 1800 to 1500 MHz, throttled: thermal"; "": nothing is known.
+  std::string text() const;
+  bool operator==(const MachineState&) const = default;
+};
+
 /// One measured candidate, as stored. Identity: (session, seq, candidate).
 struct TrialRow {
   std::string session;           ///< uuid
@@ -47,11 +59,16 @@ struct TrialRow {
   std::string profile;  ///< how it was timed
   std::string hone_version, codegen_version;
   double sentinel_before = 0, sentinel_after = 0;  ///< seconds; 0 when not measured
+  std::optional<MachineState> machine;             ///< null: nothing is known of it
   int64_t created_at = 0;                          ///< Unix time in ms, when the result came in
   std::optional<std::string> features;             ///< opaque bytes for the cost model
 
   bool operator==(const TrialRow&) const = default;
 };
+
+/// Why what was timed on that machine is disturbed: "throttled: thermal", or "others used the machine" where nothing
+/// else is known.
+std::string disturbed_by(const std::optional<MachineState>& machine);
 
 /// One tuning session.
 struct SessionRow {
@@ -95,7 +112,8 @@ struct BestRow {
   std::optional<double> default_seconds;
   double sentinel = 0;  ///< seconds, after the repeats; 0 when not measured
   std::string device, device_model, profile;
-  std::string missing;  ///< protections that the device did not have, as in TrialRow
+  std::string missing;                  ///< protections that the device did not have, as in TrialRow
+  std::optional<MachineState> machine;  ///< around its timed calls, as in TrialRow
   std::string hone_version, codegen_version;
   std::string module_hash;
   std::string session;  ///< with seq and candidate: the trial
@@ -106,6 +124,8 @@ struct BestRow {
   std::string standing() const {
     return std::string(confirmed ? "confirmed" : "provisional") + (disturbed ? ", disturbed" : "");
   }
+  /// Why it is disturbed: "throttled: thermal", or "others used the machine" where nothing else is known.
+  std::string disturbed_by() const { return db::disturbed_by(machine); }
   /// Its time over the default's, both of the same disturbed job; null when that is not known.
   std::optional<double> of_default() const {
     return default_seconds ? std::optional(seconds / *default_seconds) : std::nullopt;

@@ -68,15 +68,18 @@ StatusOr<int64_t> session_id(Database& db, const Row& t, int64_t when) {
   return db.last_insert_id();
 }
 
+#define HONE_MACHINE_COLUMNS \
+  "h.trial, h.governor, h.temperature_before, h.temperature_after, h.clock_before, h.clock_after, h.throttled"
 #define HONE_TRIAL_COLUMNS                                                                                         \
   "s.uuid, t.seq, t.candidate, k.workload, k.target, k.space, o.template, o.revision, t.config, k.in_layout, "     \
   "k.out_layout, t.module_hash, t.status, t.message, t.times, t.seconds, t.censored, t.confirmed, t.rel_error, "   \
   "t.max_error, t.queue_s, t.transfer_s, t.build_s, t.check_s, t.run_s, t.reference_s, o.device, o.device_model, " \
   "o.profile, o.hone_version, o.codegen_version, t.sentinel_before, t.sentinel_after, t.created_at, t.features, "  \
-  "coalesce(m.what, ''), d.trial, d.default_s"
+  "coalesce(m.what, ''), d.trial, d.default_s, " HONE_MACHINE_COLUMNS
 #define HONE_TRIAL_TABLES                                                                                       \
   "trials t JOIN keys k ON k.id = t.key JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin " \
-  "LEFT JOIN missing_protections m ON m.trial = t.id LEFT JOIN disturbed_trials d ON d.trial = t.id"
+  "LEFT JOIN missing_protections m ON m.trial = t.id LEFT JOIN disturbed_trials d ON d.trial = t.id "           \
+  "LEFT JOIN machine_states h ON h.trial = t.id"
 
 StatusOr<TrialRow> read_trial(const Statement& q, const std::string& path) {
   TrialRow t;
@@ -103,6 +106,7 @@ StatusOr<TrialRow> read_trial(const Statement& q, const std::string& path) {
   if (!q.is_null(c)) t.features = q.text(c);
   t.missing = q.text(++c);
   t.disturbed = !q.is_null(++c), t.default_seconds = q.maybe_real(++c);
+  t.machine = read_machine(q, ++c);
   return t;
 }
 
@@ -141,6 +145,16 @@ constexpr const char* kInsertTrial =
 
 }  // namespace
 
+std::optional<MachineState> read_machine(const Statement& row, int c) {
+  if (row.is_null(c)) return std::nullopt;
+  MachineState m;
+  m.governor = row.text(c + 1);
+  m.temperature_before_c = row.maybe_real(c + 2), m.temperature_after_c = row.maybe_real(c + 3);
+  m.clock_before_mhz = row.maybe_real(c + 4), m.clock_after_mhz = row.maybe_real(c + 5);
+  m.throttled = row.text(c + 6);
+  return m;
+}
+
 StatusOr<AddResult> TrialStore::add(std::span<const TrialRow> trials) {
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db_));
   HONE_ASSIGN_OR_RETURN(const AddResult result, add_in_transaction(trials));
@@ -178,6 +192,15 @@ StatusOr<AddResult> TrialStore::add_in_transaction(std::span<const TrialRow> tri
       HONE_ASSIGN_OR_RETURN(Statement d, db_.cached("INSERT INTO disturbed_trials (trial, default_s) VALUES (?1, ?2)"));
       HONE_RETURN_IF_ERROR(d.bind(id, t.default_seconds));
       HONE_RETURN_IF_ERROR(d.run());
+    }
+    if (fresh && t.machine) {
+      HONE_ASSIGN_OR_RETURN(Statement h, db_.cached("INSERT INTO machine_states (trial, governor, temperature_before, "
+                                                    "temperature_after, clock_before, clock_after, throttled) VALUES "
+                                                    "(?1, ?2, ?3, ?4, ?5, ?6, ?7)"));
+      const MachineState& m = *t.machine;
+      HONE_RETURN_IF_ERROR(h.bind(id, m.governor, m.temperature_before_c, m.temperature_after_c, m.clock_before_mhz,
+                                  m.clock_after_mhz, m.throttled));
+      HONE_RETURN_IF_ERROR(h.run());
     }
     if (fresh && t.seconds && !t.censored) touched.insert(key);
   }

@@ -23,6 +23,10 @@ struct AddResult {
   int64_t best_changed = 0;  ///< bests that these trials replaced or began
 };
 
+/// The columns trial, governor, temperature_before, temperature_after, clock_before, clock_after, throttled of
+/// machine_states, from column `c` on; null where the trial is.
+std::optional<MachineState> read_machine(const Statement& row, int c);
+
 class TrialStore {
  public:
   explicit TrialStore(Database& db) : db_(db) {}

@@ -97,13 +97,20 @@ double resident_bytes() {
 std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& counts) {
   std::map<std::string, double> by_state;
   for (const char* state : {"idle", "busy", "draining", "quarantined", "probation", "lost"}) by_state[state] = 0;
-  std::vector<Labelled> states, results;
+  std::vector<Labelled> states, results, temperatures, clocks, throttled, governors;
   Bounded device_done("device", kMaxDevices), queued("session", kMaxSessions), leased("session", kMaxSessions),
       used("session", kMaxSessions);
   Bounded oldest("session", kMaxSessions, /*worst=*/true);
   for (const wire::DeviceStatus& device : status.devices) {
     ++by_state[device.state];
     device_done.add(device.info.key, static_cast<double>(device.done));
+    if (static_cast<size_t>(&device - status.devices.data()) >= kMaxDevices) continue;
+    const std::string& key = device.info.key;
+    const wire::DeviceHealth& health = device.health;
+    if (health.temperature_c) temperatures.push_back({{{"device", key}}, *health.temperature_c});
+    if (health.clock_mhz) clocks.push_back({{{"device", key}}, *health.clock_mhz * 1e6});
+    if (!health.throttled.empty()) throttled.push_back({{{"device", key}, {"reason", health.throttled}}, 1});
+    if (!health.governor.empty()) governors.push_back({{{"device", key}, {"governor", health.governor}}, 1});
   }
   for (const auto& [state, count] : by_state) states.push_back({{{"state", state}}, count});
   for (const wire::SessionStatus& session : status.sessions) {
@@ -125,6 +132,12 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
   const std::vector<MetricFamily> families = {
       family("hone_devices", "Devices by state", Gauge, states),
       family("hone_device_jobs_total", "Jobs answered, by device", Counter, device_done.take()),
+      family("hone_device_temperature_celsius", "Temperature of a device's CPU", Gauge, temperatures),
+      family("hone_device_clock_hertz", "Mean clock of the CPUs that a device uses", Gauge, clocks),
+      family("hone_device_throttled", "1 for each device that runs slower than it could, with the reason", Gauge,
+             throttled),
+      family("hone_device_governor", "1 for each device whose governor of clocks is known, with its name", Gauge,
+             governors),
       family("hone_queued_jobs", "Jobs waiting for a device, by session", Gauge, queued.take()),
       family("hone_queue_oldest_seconds", "Age of the oldest waiting job, by session", Gauge, oldest.take()),
       family("hone_leased_jobs", "Jobs on a device, by session", Gauge, leased.take()),

@@ -60,6 +60,7 @@ OrderedJson device_json(const wire::DeviceStatus& d) {
           {"sentinel_seconds", d.sentinel_seconds},
           {"temperature_c", or_null(d.health.temperature_c)},
           {"clock_mhz", or_null(d.health.clock_mhz)},
+          {"governor", d.health.governor},
           {"throttled", d.health.throttled},
           {"load", or_null(d.health.load)},
           {"utilization", d.utilization},

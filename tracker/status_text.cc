@@ -69,6 +69,16 @@ std::string heading(const std::string& text, const TextStyle& style) {
   return style.colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
 }
 
+// What ails a device, and what makes its times unsteady. `why` has one ailment alone: a quarantined board may be hot.
+std::string remarks(const wire::DeviceStatus& d) {
+  std::string out = d.why;
+  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
+  if (const std::string& t = d.health.throttled; !t.empty() && out.find(t) == std::string::npos) add("throttled: " + t);
+  if (const std::string& g = d.health.governor; !g.empty() && g != "performance")
+    add("governor " + g + ": its clocks follow the load");
+  return out;
+}
+
 std::string device_lines(const wire::DeviceStatus& d, const TextStyle& style) {
   const std::string temperature = d.health.temperature_c ? fmt::format("{:.0f} °C", *d.health.temperature_c) : "-";
   const std::string clock = d.health.clock_mhz ? fmt::format("{:.1f} GHz", *d.health.clock_mhz / 1000) : "-";
@@ -77,7 +87,8 @@ std::string device_lines(const wire::DeviceStatus& d, const TextStyle& style) {
       coloured(fmt::format("{:<11}", shown(d.state, style.width > 0 ? 11 : 0)), d.state, style), 100 * d.utilization,
       d.jobs_per_minute, d.leased, d.done, d.failed, temperature, clock);
   const size_t room = style.width > 6 ? style.width - 6 : 0;
-  return line + "\n" + (d.why.empty() ? "" : "      " + shown(d.why, room) + "\n");
+  const std::string more = remarks(d);
+  return line + "\n" + (more.empty() ? "" : "      " + shown(more, room) + "\n");
 }
 
 std::string session_lines(const wire::SessionStatus& s, const TextStyle& style) {

@@ -32,6 +32,15 @@ db::TrialRow blank_row(const TaskSetup& task, const SessionServices& services, c
   return row;
 }
 
+// What a device tells of its machine; null where that is nothing.
+std::optional<db::MachineState> machine_of(const wire::JobResult& job) {
+  if (!job.machine) return std::nullopt;
+  const wire::MachineState& m = *job.machine;
+  db::MachineState out{m.governor,         m.temperature_before_c, m.temperature_after_c,
+                       m.clock_before_mhz, m.clock_after_mhz,      m.throttled};
+  return out.text().empty() ? std::nullopt : std::optional(std::move(out));
+}
+
 double positive(double x) { return std::isfinite(x) && x > 0 ? x : 0; }
 
 }  // namespace
@@ -75,6 +84,7 @@ db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, c
   row.profile = describe(profile);
   row.sentinel_before = positive(job.sentinel_before);
   row.sentinel_after = positive(job.sentinel_after);
+  row.machine = machine_of(job);
   return row;
 }
 

@@ -95,6 +95,7 @@ struct Ranked {
   std::string job;                        ///< device that confirmed it; empty: none did
   bool disturbed = false;                 ///< timed on a machine that was not quiet
   std::optional<double> default_seconds;  ///< the default's time beside a disturbed confirmation; null: not known
+  std::string disturbed_by;               ///< why, as db::disturbed_by(); empty unless disturbed
 };
 
 /// Whether the ratio of the two times means anything: confirmations of different days do not compare, nor does a
@@ -120,6 +121,8 @@ struct Accounting {
   size_t devices_seen = 0;  ///< number of devices that sent results
   /// Batches with at least one trial whose device was disturbed and stayed so.
   size_t batches = 0, drifted_batches = 0;
+  /// Trials, confirmations among them, that were marked as disturbed, by what db::disturbed_by() says.
+  std::map<std::string, uint64_t> disturbed_by;
   /// Share of the devices' time without jobs.
   double idle_share() const {
     return measure > 0 && devices_seen > 0 ? idle / (measure * static_cast<double>(devices_seen)) : 0;

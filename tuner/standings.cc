@@ -11,8 +11,9 @@ namespace {
 Ranked ranked_of(const Standings::Known& k) {
   for (const Standings::Confirmation* c : {&k.confirmed, &k.disturbed_confirmed})
     if (c->seconds > 0)
-      return {k.config, c->seconds, c->spread, true, c->job, c == &k.disturbed_confirmed, c->default_seconds};
-  return {k.config, k.usable() ? k.seconds : 0, k.spread, false, "", k.disturbed, std::nullopt};
+      return {k.config,           c->seconds,     c->spread, true, c->job, c == &k.disturbed_confirmed,
+              c->default_seconds, c->disturbed_by};
+  return {k.config, k.usable() ? k.seconds : 0, k.spread, false, "", k.disturbed, std::nullopt, k.disturbed_by};
 }
 
 // Orders by class first; then disturbed confirmations by their share of the default's time, all others by their time.
@@ -32,8 +33,8 @@ void Standings::add(const db::TrialRow& row) {
     // A finalist that failed its confirmation does not count.
     Confirmation latest;
     if (row.seconds) {
-      latest = {*row.seconds, db::spread_of(row.times), fmt::format("{} {}", row.session, row.seq),
-                row.default_seconds};
+      latest = {*row.seconds, db::spread_of(row.times), fmt::format("{} {}", row.session, row.seq), row.default_seconds,
+                row.disturbed ? db::disturbed_by(row.machine) : ""};
     } else {
       k.status = row.status, k.seconds = 0;
       k.confirmed = k.disturbed_confirmed = latest;
@@ -46,6 +47,7 @@ void Standings::add(const db::TrialRow& row) {
   k.spread = db::spread_of(row.times);
   k.censored = row.censored;
   k.disturbed = row.disturbed;
+  k.disturbed_by = row.disturbed ? db::disturbed_by(row.machine) : "";
   ++since_gain_;
   if (double& best = row.disturbed ? best_disturbed_ : best_quiet_; k.usable() && (best == 0 || k.seconds < best)) {
     best = k.seconds;
@@ -97,7 +99,7 @@ std::optional<Ranked> Standings::second() const {
     const Confirmation& c = first->disturbed ? k.disturbed_confirmed : k.confirmed;
     if (c.seconds > 0 && c.job == first->job && k.config != first->config && (k.hash.empty() || k.hash != program) &&
         (!second || c.seconds < second->seconds))
-      second = {k.config, c.seconds, c.spread, true, c.job, first->disturbed, c.default_seconds};
+      second = {k.config, c.seconds, c.spread, true, c.job, first->disturbed, c.default_seconds, c.disturbed_by};
   }
   return second;
 }

@@ -22,6 +22,7 @@ class Standings {
     double seconds = 0, spread = 0;         ///< 0: there was none
     std::string job;                        ///< session and seq
     std::optional<double> default_seconds;  ///< of a disturbed confirmation, as stored
+    std::string disturbed_by;               ///< as in Ranked
   };
   struct Known {
     std::string config, hash, status;
@@ -29,6 +30,7 @@ class Standings {
     double spread = 0;
     bool censored = false;
     bool disturbed = false;            ///< the median above is disturbed
+    std::string disturbed_by;          ///< as in Ranked
     Confirmation confirmed;            ///< the latest in quiet
     Confirmation disturbed_confirmed;  ///< the latest on a disturbed machine
     bool usable() const { return seconds > 0 && !censored; }

@@ -82,6 +82,14 @@ void print(std::ostream& out, fmt::format_string<T...> format, T&&... values) {
   out << fmt::format(fmt::runtime(fmt::string_view(format)), one_line(values)...);
 }
 
+OrderedJson to_json(const MachineState& m) {
+  const auto reading = [](const std::optional<double>& x) { return x ? OrderedJson(*x) : OrderedJson(); };
+  return {{"governor", m.governor},
+          {"temperature_c", {reading(m.temperature_before_c), reading(m.temperature_after_c)}},
+          {"clock_mhz", {reading(m.clock_before_mhz), reading(m.clock_after_mhz)}},
+          {"throttled", m.throttled}};
+}
+
 OrderedJson to_json(const BestRow& row) {
   return {{"workload", row.workload},
           {"target", row.target},
@@ -100,6 +108,7 @@ OrderedJson to_json(const BestRow& row) {
           {"device", row.device},
           {"device_model", row.device_model},
           {"missing", row.missing},
+          {"machine", row.machine ? to_json(*row.machine) : OrderedJson()},
           {"versions", {{"hone", row.hone_version}, {"codegen", row.codegen_version}}},
           {"session", row.session},
           {"seq", row.seq},
@@ -156,13 +165,13 @@ Status cmd_best(const Context& c) {
   print(c.out, "config    {}\ntime      {:.6g} ms, spread {:.1f}%, {}\n", row.config, row.seconds * 1e3,
         row.spread * 100, row.standing());
   if (row.disturbed)
-    print(c.out,
-          "disturbed others used the machine while this was timed{}; tune again when it is quiet, which confirms it "
-          "first\n",
+    print(c.out, "disturbed {} while this was timed{}; tune again when it is quiet, which confirms it first\n",
+          row.disturbed_by(),
           row.of_default() ? fmt::format(": it takes {:.3g} of the default's time beside it", *row.of_default()) : "");
   print(c.out, "space     {} ({} revision {})\ndevice    {} {}\nversions  hone {}, codegen {}\nsource    {} ({})\n",
         row.space, row.template_name, row.template_revision, row.device, row.device_model, row.hone_version,
         row.codegen_version, answer.source, kSteps[static_cast<int>(answer.step)]);
+  if (row.machine) print(c.out, "machine   {}\n", row.machine->text());
   if (!row.missing.empty()) print(c.out, "measured  without {}, which the device did not have\n", row.missing);
   return absl::OkStatus();
 }

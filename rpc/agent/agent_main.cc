@@ -19,7 +19,7 @@ namespace hone::agent {
 namespace {
 
 struct AgentFlags {
-  std::string tracker = "127.0.0.1:9190", name, cpus, builder_key, trusted_builder;
+  std::string tracker = "127.0.0.1:9190", name, cpus, builder_key, trusted_builder, sensors;
   std::vector<std::string> labels, targets;
   wire::CredentialFiles credentials;
   int threads = 0;
@@ -79,8 +79,10 @@ Status run(const AgentFlags& given) {
   if (const auto clusters = cpu_clusters(usable_cpus()); clusters.size() > 1 && flags.threads > 1)
     log::warn("these CPUs are of {} speeds, and each loop waits for the slowest; --cpus {} takes the fastest",
               clusters.size(), cpu_list_text(clusters[0].cpus));
-  if (const std::string governors = slow_governors(usable_cpus()); !governors.empty())
-    log::info("this machine's clocks follow its load (governor {}); governor performance gives steadier times",
+  SystemRoots sensors;
+  if (!flags.sensors.empty()) sensors = {flags.sensors + "/sys", flags.sensors + "/proc"};
+  if (const std::string governors = slow_governors(usable_cpus(), sensors); !governors.empty())
+    log::warn("this machine's clocks follow its load (governor {}); governor performance gives steadier times",
               governors);
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
   AgentOptions options;
@@ -96,6 +98,7 @@ Status run(const AgentFlags& given) {
   options.allow_fake = flags.allow_fake;
   options.exit_with_parent = flags.exit_with_parent;
   options.version = HONE_VERSION;
+  options.sensors = sensors;
   return run_agent(std::move(options));
 }
 
@@ -144,5 +147,7 @@ int main(int argc, char** argv) {
   app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
   app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks of the tracker)");
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "leave when the process that started this one ends");
+  // For tests: readings of health come from DIR/sys and DIR/proc. Nothing else does, and nothing is written there.
+  app.add_option("--sensors", flags.sensors)->group("");
   return hone::run_cli(app, argc, argv, [&] { return hone::agent::run(flags); });
 }

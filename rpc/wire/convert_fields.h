@@ -56,11 +56,13 @@ StatusOr<Uuid> uuid_from(std::string_view field, const std::string& bytes);
 StatusOr<ResultStatus> status_from(int value);
 StatusOr<DeviceInfo> device_from(const proto::DeviceInfo& in);
 StatusOr<DeviceHealth> health_from(const proto::DeviceHealth& in);
+StatusOr<MachineState> machine_from(const proto::MachineState& in);
 StatusOr<std::vector<std::string>> names_from(std::string_view field,
                                               const google::protobuf::RepeatedPtrField<std::string>& in);
 StatusOr<Summary> summary_from(const proto::Summary& in);
 void device_to(const DeviceInfo& in, proto::DeviceInfo* out);
 void health_to(const DeviceHealth& in, proto::DeviceHealth* out);
+void machine_to(const MachineState& in, proto::MachineState* out);
 void summary_to(const Summary& in, proto::Summary* out);
 
 }  // namespace hone::wire::detail

@@ -249,6 +249,9 @@ StatusOr<JobResult> from_wire(const proto::JobResult& in) {
   if (in.has_built()) {
     HONE_ASSIGN_OR_RETURN(out.built, object_from(in.built()));
   }
+  if (in.has_machine()) {
+    HONE_ASSIGN_OR_RETURN(out.machine, machine_from(in.machine()));
+  }
   return out;
 }
 
@@ -272,6 +275,7 @@ void to_wire(const JobResult& in, proto::JobResult* out) {
   out->set_drifted(in.drifted);
   out->set_remeasured(in.remeasured);
   if (in.built) object_to(*in.built, out->mutable_built());
+  if (in.machine) machine_to(*in.machine, out->mutable_machine());
 }
 
 }  // namespace hone::wire

@@ -1,4 +1,6 @@
 // Messages for people: devices, summaries, the fleet's status.
+#include <algorithm>
+
 #include "rpc/wire/convert_fields.h"
 
 namespace hone::wire {
@@ -68,32 +70,71 @@ void device_to(const DeviceInfo& in, proto::DeviceInfo* out) {
   out->set_compute_capability(clean_line(in.compute_capability, kMaxName));
 }
 
+namespace {
+
+bool is_temperature(double x) { return std::isfinite(x) && std::abs(x) <= kMaxCelsius; }
+bool is_clock(double x) { return std::isfinite(x) && x >= 0 && x <= kMaxClockMhz; }
+
+// An impossible reading is dropped: sensors return nonsense now and then.
+std::optional<double> only_if(bool (*possible)(double), const std::optional<double>& x) {
+  return x && possible(*x) ? x : std::nullopt;
+}
+
+Status check_readings(std::string_view field, std::initializer_list<double> temperatures,
+                      std::initializer_list<double> clocks) {
+  if (!std::all_of(temperatures.begin(), temperatures.end(), &is_temperature)) return bad(field, "not a temperature");
+  return std::all_of(clocks.begin(), clocks.end(), &is_clock) ? absl::OkStatus() : bad(field, "not a clock in MHz");
+}
+
+}  // namespace
+
 StatusOr<DeviceHealth> health_from(const proto::DeviceHealth& in) {
   HONE_RETURN_IF_ERROR(check_text("health.device", in.device(), kMaxName));
   HONE_RETURN_IF_ERROR(check_text("health.throttled", in.throttled(), kMaxName));
-  HONE_RETURN_IF_ERROR(check_number("health.clock_mhz", in.clock_mhz(), kMaxClockMhz));
+  HONE_RETURN_IF_ERROR(check_text("health.governor", in.governor(), kMaxName));
   HONE_RETURN_IF_ERROR(check_number("health.load", in.load(), 1));
-  if (!std::isfinite(in.temperature_c()) || std::abs(in.temperature_c()) > kMaxCelsius)
-    return bad("health.temperature_c", "not a temperature");
+  HONE_RETURN_IF_ERROR(check_readings("health", {in.temperature_c()}, {in.clock_mhz()}));
   DeviceHealth out;
   out.device = in.device();
   out.throttled = in.throttled();
+  out.governor = in.governor();
   if (in.has_temperature_c()) out.temperature_c = in.temperature_c();
   if (in.has_clock_mhz()) out.clock_mhz = in.clock_mhz();
   if (in.has_load()) out.load = in.load();
   return out;
 }
 
-// An impossible reading is dropped: sensors return nonsense now and then.
 void health_to(const DeviceHealth& in, proto::DeviceHealth* out) {
-  const auto within = [](const std::optional<double>& value, double least, double most) {
-    return value && std::isfinite(*value) && *value >= least && *value <= most;
-  };
   out->set_device(clean_line(in.device, kMaxName));
   out->set_throttled(clean_line(in.throttled, kMaxName));
-  if (within(in.temperature_c, -kMaxCelsius, kMaxCelsius)) out->set_temperature_c(*in.temperature_c);
-  if (within(in.clock_mhz, 0, kMaxClockMhz)) out->set_clock_mhz(*in.clock_mhz);
-  if (within(in.load, 0, HUGE_VAL)) out->set_load(std::min(*in.load, 1.0));
+  out->set_governor(clean_line(in.governor, kMaxName));
+  if (const auto t = only_if(&is_temperature, in.temperature_c)) out->set_temperature_c(*t);
+  if (const auto mhz = only_if(&is_clock, in.clock_mhz)) out->set_clock_mhz(*mhz);
+  if (in.load && std::isfinite(*in.load) && *in.load >= 0) out->set_load(std::min(*in.load, 1.0));
+}
+
+StatusOr<MachineState> machine_from(const proto::MachineState& in) {
+  HONE_RETURN_IF_ERROR(check_text("result.machine.governor", in.governor(), kMaxName));
+  HONE_RETURN_IF_ERROR(check_text("result.machine.throttled", in.throttled(), kMaxName));
+  HONE_RETURN_IF_ERROR(check_readings("result.machine", {in.temperature_before_c(), in.temperature_after_c()},
+                                      {in.clock_before_mhz(), in.clock_after_mhz()}));
+  MachineState out;
+  out.governor = in.governor();
+  if (in.has_temperature_before_c()) out.temperature_before_c = in.temperature_before_c();
+  if (in.has_temperature_after_c()) out.temperature_after_c = in.temperature_after_c();
+  if (in.has_clock_before_mhz()) out.clock_before_mhz = in.clock_before_mhz();
+  if (in.has_clock_after_mhz()) out.clock_after_mhz = in.clock_after_mhz();
+  out.throttled = in.throttled();
+  return out;
+}
+
+void machine_to(const MachineState& in, proto::MachineState* out) {
+  out->set_governor(clean_line(in.governor, kMaxName));
+  if (const auto t = only_if(&is_temperature, in.temperature_before_c)) out->set_temperature_before_c(*t);
+  if (const auto t = only_if(&is_temperature, in.temperature_after_c)) out->set_temperature_after_c(*t);
+  if (const auto mhz = only_if(&is_clock, in.clock_before_mhz)) out->set_clock_before_mhz(*mhz);
+  if (const auto mhz = only_if(&is_clock, in.clock_after_mhz)) out->set_clock_after_mhz(*mhz);
+  out->set_throttled(clean_line(in.throttled, kMaxName));
 }
 
 namespace {

@@ -158,6 +158,17 @@ struct CandidateResult {
   bool operator==(const CandidateResult&) const = default;
 };
 
+/// The machine around a job's timed calls: just before the first one and just after the last, as far as it tells. Empty
+/// and null: not known.
+struct MachineState {
+  std::string governor;  ///< of the CPUs in use: "performance", or several: "ondemand, schedutil"
+  std::optional<double> temperature_before_c, temperature_after_c;  ///< of the hottest CPU package
+  std::optional<double> clock_before_mhz, clock_after_mhz;          ///< mean of the CPUs in use
+  std::string throttled;  ///< why it ran slower than it could, before or after: as DeviceHealth has it
+
+  bool operator==(const MachineState&) const = default;
+};
+
 struct JobResult {
   Uuid session;
   uint64_t seq = 0;
@@ -170,7 +181,8 @@ struct JobResult {
   bool drifted = false;   ///< the device was disturbed and stayed so: the times are the best that could be had
   /// How often the job, or repeats of it, were timed again because of disturbances.
   uint32_t remeasured = 0;
-  std::optional<SignedObject> built;  ///< of a job with `build` that went well
+  std::optional<SignedObject> built;    ///< of a job with `build` that went well
+  std::optional<MachineState> machine;  ///< null: of a device that is not its host's CPU, of an older agent
 
   bool operator==(const JobResult&) const = default;
 };
@@ -197,6 +209,7 @@ struct DeviceHealth {
   /// why it runs slower than it could ("thermal"); empty: it does not, or the cause is not known
   std::string throttled;
   std::optional<double> load;  ///< share of the machine that is busy, 0 to 1, by any program
+  std::string governor;        ///< how the kernel sets the clocks of the CPUs in use; empty: not known
 
   bool operator==(const DeviceHealth&) const = default;
 };

@@ -60,18 +60,12 @@ class Board : public Workplace {
   }
 
   Words as(const std::string& name) const {
-    return {"--tracker",
-            address_,
-            "--name",
-            name,
-            "--tls-ca",
-            tls("ca.pem"),
-            "--tls-cert",
-            tls("agent-" + name + ".pem"),
-            "--tls-key",
-            tls("agent-" + name + ".key"),
-            "--token-file",
-            tls("agent-" + name + ".token")};
+    return {"--tracker",    address_,
+            "--name",       name,
+            "--tls-ca",     tls("ca.pem"),
+            "--tls-cert",   tls("agent-" + name + ".pem"),
+            "--tls-key",    tls("agent-" + name + ".key"),
+            "--token-file", tls("agent-" + name + ".token")};
   }
 
   Program start_agent(const Words& more = {}) {

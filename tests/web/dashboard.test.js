@@ -99,6 +99,29 @@ test('Device page: facts, history, events', async () => {
   });
 });
 
+test('A board that is throttled says so, and how its clocks are governed', async () => {
+  const state = fleet(), device = state.devices.find((d) => d.governor === 'ondemand' && d.state === 'busy');
+  const steady = state.devices.find((d) => d.governor === 'performance');
+  Object.assign(device, {throttled: 'undervoltage', why: 'throttled: undervoltage'});
+  await on(answersOf(state), {}, async (page) => {
+    await page.getByRole('searchbox', {name: 'Search devices'}).fill('undervoltage ondemand');
+    assert.equal(await page.locator('tbody tr').count(), 1);
+    const row = await page.locator('tbody tr').innerText();
+    assert.match(row, /throttled: undervoltage/);
+    assert.match(row, /governor ondemand/);
+    await page.getByRole('searchbox', {name: 'Search devices'}).fill(steady.key);
+    assert.doesNotMatch(await page.locator('tbody tr').first().innerText(), /governor/, 'that is as it should be');
+  });
+  await on(answersOf(state), {path: deviceAt(device.key)}, async (page) => {
+    const now = await page.locator('.facts').nth(1).innerText();
+    assert.match(now, /governor\s+ondemand: its clocks follow the load/);
+    assert.match(now, /throttled\s+undervoltage/);
+  });
+  await on(
+      answersOf(state), {path: deviceAt(steady.key)},
+      async (page) => assert.match(await page.locator('.facts').nth(1).innerText(), /governor\s+performance\s*(\n|$)/));
+});
+
 test('Device page: readings that a device does not give are left out', async () => {
   const state = fleet(), device = state.devices.find((d) => d.temperature_c === null);
   await on(answersOf(state), {path: deviceAt(device.key)}, async (page) => {
@@ -186,7 +209,9 @@ test('Pages of what is not there say so', async () => {
 test('A tracker that tells less is shown with dashes', async () => {
   const {version, uptime_s, devices, sessions} = fleet();
   for (const d of devices)
-    for (const key of ['why', 'temperature_c', 'clock_mhz', 'utilization', 'jobs_per_minute', 'labels', 'missing'])
+    for (const key
+             of ['why', 'temperature_c', 'clock_mhz', 'governor', 'throttled', 'utilization', 'jobs_per_minute',
+                 'labels', 'missing'])
       delete d[key];
   for (const s of sessions)
     for (const key of ['curve', 'share', 'labels', 'priority', 'device_seconds']) delete s[key];

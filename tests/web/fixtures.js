@@ -52,6 +52,10 @@ export function device(i, next) {
     sentinel_seconds: 0.0004 + next() * 0.0002,
     temperature_c: warm ? 40 + next() * 40 : null,
     clock_mhz: warm ? 1500 + next() * 3000 : null,
+    governor: pi ? 'ondemand' :
+        warm     ? 'performance' :
+                   '',
+    throttled: '',
     utilization: state === 'busy' ? 0.6 + next() * 0.4 :
         state === 'idle'          ? next() * 0.1 :
                                     0,

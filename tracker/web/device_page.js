@@ -82,6 +82,7 @@ export function devicePage(app, key) {
     sentinel: now.add('sentinel'),
     temperature: now.add('temperature'),
     clock: now.add('clock'),
+    governor: now.add('governor'),
     throttled: now.add('throttled'),
     machine: now.add('load of the whole machine')
   };
@@ -138,6 +139,8 @@ export function devicePage(app, key) {
       f.sentinel.set(d.sentinel_seconds > 0 ? span(d.sentinel_seconds) : '');
       f.temperature.set(d.temperature_c === null || d.temperature_c === undefined ? '' : temperature(d.temperature_c));
       f.clock.set(d.clock_mhz === null || d.clock_mhz === undefined ? '' : clock(d.clock_mhz));
+      f.governor.set(
+          d.governor && d.governor !== 'performance' ? `${d.governor}: its clocks follow the load` : d.governor);
       f.throttled.set(d.throttled);
       f.machine.set(d.load === null || d.load === undefined ? '' : percent(d.load));
 

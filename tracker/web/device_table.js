@@ -65,7 +65,8 @@ function row() {
       state.update(d.state);
       setText(link, d.key);
       setAttribute(link, 'href', deviceLink(d.key));
-      const words = [d.model, d.target].filter(Boolean).join(' · ');
+      const slow = d.governor && d.governor !== 'performance' ? `governor ${d.governor}` : '';
+      const words = [d.model, d.target, slow].filter(Boolean).join(' · ');
       setText(about, words);
       setAttribute(about, 'title', words);
       setText(why, d.why ?? '');
@@ -85,8 +86,9 @@ function row() {
 }
 
 const haystack = (d) =>
-    `${d.key} ${d.agent ?? ''} ${d.model ?? ''} ${d.target ?? ''} ${d.state} ${d.why ?? ''} ${
-        Object.entries(d.labels ?? {}).map(([k, v]) => `${k}=${v}`).join(' ')} ${(d.missing ?? []).join(' ')}`
+    `${d.key} ${d.agent ?? ''} ${d.model ?? ''} ${d.target ?? ''} ${d.state} ${d.why ?? ''} ${d.governor ?? ''} ${
+        d.throttled ??
+        ''} ${Object.entries(d.labels ?? {}).map(([k, v]) => `${k}=${v}`).join(' ')} ${(d.missing ?? []).join(' ')}`
         .toLowerCase();
 
 /** The devices that hold all the words and, where one is asked for, are in the state; ordered. */

@@ -52,8 +52,11 @@ std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); 
 // Figures of the session's measurements that say how far to trust it.
 std::string doubts(const Accounting& a) {
   if (a.batches == 0) return "";
-  return fmt::format("{} of {} batches drifted, devices idle {}", a.drifted_batches, a.batches,
-                     percent(a.idle_share()));
+  std::string why;
+  for (const auto& [what, trials] : a.disturbed_by)
+    why += fmt::format("{}{} in {} trial{}", why.empty() ? "" : ", ", what, trials, trials == 1 ? "" : "s");
+  return fmt::format("{} of {} batches drifted{}, devices idle {}", a.drifted_batches, a.batches,
+                     why.empty() ? "" : fmt::format(" ({})", why), percent(a.idle_share()));
 }
 
 std::string accuracy_text(const Accuracy& a) {
@@ -90,6 +93,7 @@ void add_results(OrderedJson& j, const SessionOutcome& o, const Workload& w, con
                  {"spread", o.best->spread},
                  {"confirmed", o.best->confirmed},
                  {"disturbed", o.best->disturbed},
+                 {"disturbed_by", o.best->disturbed_by},
                  {"of_default", gain(o) ? OrderedJson(1 / *gain(o)) : OrderedJson(nullptr)}};
   } else {
     j["best"] = nullptr;
@@ -110,6 +114,7 @@ OrderedJson accuracy_json(const Accuracy& a) {
 void add_doubts(OrderedJson& j, const Accounting& a) {
   j["batches"] = a.batches;
   j["drifted_batches"] = a.drifted_batches;
+  j["disturbed_by"] = a.disturbed_by;
   j["idle_share"] = a.idle_share();
 }
 
@@ -124,9 +129,10 @@ std::string text_report(const SessionOutcome& o, const ReportContext& c) {
     text += fmt::format("  ({}, spread {})\nconfig    {}\n", standing(*o.best), percent(o.best->spread),
                         c.space.describe(c.space.parse(o.best->config)));
     if (o.best->disturbed)
-      text +=
-          "disturbed others used the machine while this was timed: only times beside it compare with it; the same "
-          "command confirms it again when it is quiet\n";
+      text += fmt::format(
+          "disturbed {} while this was timed: only times beside it compare with it; the same command confirms it again "
+          "when it is quiet\n",
+          o.best->disturbed_by.empty() ? db::disturbed_by({}) : o.best->disturbed_by);
   }
   std::string sure;
   if (const auto m = margin(o)) sure = fmt::format("{} ahead of the second finalist", percent(*m));

@@ -101,7 +101,10 @@ Status SessionJobs::store(size_t task, const std::vector<db::TrialRow>& rows) {
   const double start = now();
   HONE_RETURN_IF_ERROR(s_.log.add(rows));
   spent_.store += now() - start;
-  for (const db::TrialRow& row : rows) tasks_[task].standings().add(row);
+  for (const db::TrialRow& row : rows) {
+    tasks_[task].standings().add(row);
+    if (row.disturbed) ++spent_.disturbed_by[db::disturbed_by(row.machine)];
+  }
   return absl::OkStatus();
 }
 

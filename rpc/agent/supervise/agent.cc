@@ -255,10 +255,12 @@ class Agent {
     for (auto& offer : offers_) offer->handler->start();
     for (auto& offer : offers_)
       if (offer->on_host)
-        offer->health.emplace(HealthReader(offer->info.key, {}), kHealthSeconds, [this](wire::DeviceHealth reading) {
+        offer->health.emplace(reader_of(*offer), kHealthSeconds, [this](wire::DeviceHealth reading) {
           asio::post(io_, [this, reading = std::move(reading)] { client_->health({reading}); });
         });
   }
+
+  HealthReader reader_of(const Offer& offer) const { return {offer.info.key, options_.sensors, usable_cpus()}; }
 
   void supervise(Offer& offer) {
     TrackerLink link;
@@ -286,8 +288,8 @@ class Agent {
     offer.supervision.most_build_s = options_.most_build_s;
     offer.supervision.most_run_s = options_.most_run_s;
     if (offer.on_host)
-      offer.supervision.throttled = [reader = std::make_shared<HealthReader>(key, SystemRoots{})] {
-        return reader->throttled();
+      offer.supervision.glance = [reader = std::make_shared<HealthReader>(reader_of(offer))] {
+        return reader->glance();
       };
     offer.handler = std::make_unique<Supervisor>(io_, offer.supervision, std::move(link), *offer.measurer, clock_);
   }

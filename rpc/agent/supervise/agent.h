@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "compiler/target/target.h"
+#include "rpc/agent/supervise/sensors.h"
 #include "rpc/agent/supervise/supervisor.h"
 #include "rpc/wire/address.h"
 #include "rpc/wire/credentials.h"
@@ -32,6 +33,7 @@ struct AgentOptions {
   bool allow_fake = false;        ///< takes jobs that measure nothing (FakePayload)
   bool exit_with_parent = false;  ///< leaves at the first signal once its parent has ended
   std::string version;            ///< told to the tracker
+  SystemRoots sensors = {};       ///< where the readings of health are
 };
 
 /// `KEY=VALUE` each. A usage error names the first that is not.

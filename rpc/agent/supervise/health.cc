@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <filesystem>
+#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -17,161 +17,88 @@
 namespace hone::agent {
 namespace {
 
-namespace fs = std::filesystem;
+// The kernel lowers clocks from the limit on and lets them rise again when it is left by this much, on most boards.
+constexpr double kHysteresis = 2;  // °C
+// Clocks read between runs: a machine of 128 cores has a file for each.
+constexpr size_t kMostClocks = 8;
 
-std::string line_of(const fs::path& path) {
-  std::string line;
-  std::getline(std::ifstream(path), line);
-  while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back()))) line.pop_back();
-  return line;
-}
-
-std::optional<double> number_in(const std::string& path) {
-  std::ifstream file(path);
-  double x = 0;
-  return file >> x ? std::optional(x) : std::nullopt;
-}
-
-/// Entries of a folder, sorted by name; none when there is no such folder.
-std::vector<fs::path> entries(const fs::path& folder) {
-  std::vector<fs::path> out;
-  std::error_code error;
-  for (auto i = fs::directory_iterator(folder, error); !error && i != fs::directory_iterator(); i.increment(error))
-    out.push_back(i->path());
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-void add_if_there(const fs::path& path, std::vector<std::string>* out) {
-  std::error_code error;
-  if (fs::exists(path, error)) out->push_back(path);
-}
-
-bool is_any(const std::string& text, std::initializer_list<const char*> words) {
-  return std::find(words.begin(), words.end(), text) != words.end();
-}
-
-// Sensors of the CPU's package: Intel's coretemp ("Package id 0"; its others are single cores), AMD's k10temp ("Tctl";
-// of two, "Tdie" is the true one), boards' cpu_thermal. Chips of disks, network cards and power supplies are there,
-// too, and none of these.
-std::vector<std::string> hwmon_sensors(const fs::path& sys) {
-  std::vector<std::string> out;
-  for (const fs::path& chip : entries(sys / "class/hwmon")) {
-    const std::string name = line_of(chip / "name");
-    if (!is_any(name, {"coretemp", "k10temp", "zenpower", "cpu_thermal", "soc_thermal", "cpu"})) continue;
-    std::string best;
-    for (const fs::path& input : entries(chip)) {
-      const std::string file = input.filename();
-      if (!file.starts_with("temp") || !file.ends_with("_input")) continue;
-      const std::string label = line_of(chip / (file.substr(0, file.size() - 6) + "_label"));
-      if (best.empty() || label.starts_with("Package id") || label == "Tdie") best = input;
-    }
-    if (!best.empty()) out.push_back(best);
-  }
-  return out;
-}
-
-std::vector<std::string> thermal_zones(const fs::path& sys) {
-  std::vector<std::string> out;
-  for (const fs::path& zone : entries(sys / "class/thermal")) {
-    const std::string type = line_of(zone / "type");
-    const bool cpu =
-        type == "x86_pkg_temp" || type.starts_with("cpu") || type.starts_with("soc") || type.starts_with("CPU");
-    if (zone.filename().string().starts_with("thermal_zone") && cpu) add_if_there(zone / "temp", &out);
-  }
-  return out;
-}
-
-// Of a Raspberry Pi: soc/soc:firmware up to the 4, soc@107c000000/soc@107c000000:firmware of the 5. "" elsewhere, and
-// where the kernel no longer has the file.
-std::string firmware_file(const fs::path& sys) {
-  for (const fs::path& soc : entries(sys / "devices/platform")) {
-    const std::string name = soc.filename();
-    const fs::path file = soc / (name + ":firmware") / "get_throttled";
-    std::error_code error;
-    if (name.starts_with("soc") && fs::exists(file, error)) return file;
-  }
-  return "";
-}
-
-// What those kernels still have: whether the supply is too weak.
-std::string undervoltage_alarm(const fs::path& sys) {
-  for (const fs::path& chip : entries(sys / "class/hwmon"))
-    if (line_of(chip / "name") == "rpi_volt") return chip / "in0_lcrit_alarm";
-  return "";
-}
-
-// cpu0, cpu1, … and not cpufreq, cpuidle.
-std::vector<fs::path> cpu_folders(const fs::path& sys) {
-  std::vector<fs::path> out;
-  for (const fs::path& folder : entries(sys / "devices/system/cpu")) {
-    const std::string name = folder.filename();
-    if (name.size() > 3 && name.starts_with("cpu") &&
-        std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c); }))
-      out.push_back(folder);
-  }
-  return out;
-}
+std::string joined(const std::set<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
 }  // namespace
 
-HealthReader::HealthReader(std::string device, const SystemRoots& roots)
+HealthReader::HealthReader(std::string device, const SystemRoots& roots, const std::vector<int>& cpus)
     : device_(std::move(device)),
       cpuinfo_(roots.proc + "/cpuinfo"),
       stat_(roots.proc + "/stat"),
-      firmware_(firmware_file(roots.sys)),
-      undervoltage_(undervoltage_alarm(roots.sys)),
-      temperatures_(hwmon_sensors(roots.sys)) {
-  if (temperatures_.empty()) temperatures_ = thermal_zones(roots.sys);
-  std::set<std::string> counted;
-  for (const fs::path& cpu : cpu_folders(roots.sys)) {
-    add_if_there(cpu / "cpufreq/scaling_cur_freq", &clocks_);
-    // Each CPU has the counts of its core and package: read before and after every run, one of each is enough.
-    const std::string package = line_of(cpu / "topology/physical_package_id");
-    const std::string core = package + ":" + line_of(cpu / "topology/core_id");
-    if (counted.insert(package).second)
-      add_if_there(cpu / "thermal_throttle/package_throttle_count", &throttle_counts_);
-    if (counted.insert(core).second) add_if_there(cpu / "thermal_throttle/core_throttle_count", &throttle_counts_);
-  }
-}
+      sensors_(find_sensors(roots, cpus)) {}
 
 // The temperature of the hottest package.
 std::optional<double> HealthReader::temperature() const {
   std::optional<double> hottest;
-  for (const std::string& path : temperatures_)
+  for (const std::string& path : sensors_.temperatures)
     if (const std::optional<double> t = number_in(path)) hottest = std::max(hottest.value_or(-1e9), *t / 1000);
   return hottest;
 }
 
-// Mean of all CPUs.
-std::optional<double> HealthReader::clock() const {
+// Of `most` clock domains, spread over all of them.
+std::vector<const ClockDomain*> HealthReader::domains(size_t most) const {
+  std::vector<const ClockDomain*> out;
+  const size_t n = std::min(most, sensors_.clocks.size());
+  for (size_t i = 0; i < n; ++i) out.push_back(&sensors_.clocks[i * sensors_.clocks.size() / n]);
+  return out;
+}
+
+// Mean of the CPUs.
+std::optional<double> HealthReader::clock(size_t most) const {
   double sum = 0;
   int n = 0;
-  for (const std::string& path : clocks_)
-    if (const std::optional<double> khz = number_in(path)) sum += *khz / 1000, ++n;
-  if (n == 0) {
-    std::ifstream file(cpuinfo_);
-    for (std::string line; std::getline(file, line);) {
-      const size_t colon = line.find(':');
-      if (line.starts_with("cpu MHz") && colon != std::string::npos) sum += std::atof(line.c_str() + colon + 1), ++n;
-    }
+  for (const ClockDomain* domain : domains(most))
+    if (const std::optional<double> khz = number_in(domain->folder + "/scaling_cur_freq"))
+      sum += domain->cpus * *khz / 1000, n += domain->cpus;
+  return n > 0 && sum > 0 ? std::optional(sum / n) : std::nullopt;
+}
+
+// Virtual machines have no cpufreq, and a nominal clock here.
+std::optional<double> HealthReader::nominal_clock() const {
+  double sum = 0;
+  int n = 0;
+  std::ifstream file(cpuinfo_);
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (line.starts_with("cpu MHz") && colon != std::string::npos) sum += std::atof(line.c_str() + colon + 1), ++n;
   }
   return n > 0 && sum > 0 ? std::optional(sum / n) : std::nullopt;
 }
 
+std::string HealthReader::governor(size_t most) const {
+  std::set<std::string> found;
+  for (const ClockDomain* domain : domains(most)) found.insert(line_of(domain->folder + "/scaling_governor"));
+  found.erase("");
+  return joined(found);
+}
+
+bool HealthReader::is_hot() const {
+  return std::any_of(sensors_.trips.begin(), sensors_.trips.end(), [](const TripPoint& trip) {
+    const std::optional<double> t = number_in(trip.temperature);
+    return t && *t / 1000 > trip.limit_c - kHysteresis;
+  });
+}
+
 std::string HealthReader::throttled() {
   // The firmware: bits 0 to 3 tell the present state, the higher bits what happened since boot.
-  if (const std::string text = line_of(firmware_); !text.empty()) {
+  if (const std::string text = line_of(sensors_.firmware); !text.empty()) {
     const unsigned long bits = std::strtoul(text.c_str(), nullptr, 16);
     if (bits & 1) return "undervoltage";
     if (bits & 0xC) return "thermal";
-    return bits & 2 ? "frequency capped" : "";
+    if (bits & 2) return "frequency capped";
+  } else if (line_of(sensors_.undervoltage) == "1") {
+    return "undervoltage";
   }
-  if (line_of(undervoltage_) == "1") return "undervoltage";
   uint64_t sum = 0;
-  for (const std::string& path : throttle_counts_) sum += static_cast<uint64_t>(number_in(path).value_or(0));
+  for (const std::string& path : sensors_.throttle_counts) sum += static_cast<uint64_t>(number_in(path).value_or(0));
   const uint64_t before = std::exchange(throttle_count_, sum);
-  return std::exchange(throttles_counted_, true) && sum > before ? "thermal" : "";
+  if (std::exchange(throttles_counted_, true) && sum > before) return "thermal";
+  return is_hot() ? "hot" : "";
 }
 
 std::optional<double> HealthReader::load() {
@@ -190,12 +117,21 @@ std::optional<double> HealthReader::load() {
   return std::min(1.0, static_cast<double>(busy - busy_before) / static_cast<double>(total - total_before));
 }
 
-wire::DeviceHealth HealthReader::read() {
+wire::DeviceHealth HealthReader::glance(size_t most_clocks) {
   wire::DeviceHealth h;
   h.device = device_;
   h.temperature_c = temperature();
-  h.clock_mhz = clock();
+  h.clock_mhz = clock(most_clocks);
+  h.governor = governor(most_clocks);
   h.throttled = throttled();
+  return h;
+}
+
+wire::DeviceHealth HealthReader::glance() { return glance(kMostClocks); }
+
+wire::DeviceHealth HealthReader::read() {
+  wire::DeviceHealth h = glance(sensors_.clocks.size());
+  if (!h.clock_mhz) h.clock_mhz = nominal_clock();
   h.load = load();
   counted_ = true;
   return h;
@@ -203,12 +139,10 @@ wire::DeviceHealth HealthReader::read() {
 
 std::string slow_governors(const std::vector<int>& cpus, const SystemRoots& roots) {
   std::set<std::string> found;
-  for (const int cpu : cpus) {
-    const std::string governor =
-        line_of(fmt::format("{}/devices/system/cpu/cpu{}/cpufreq/scaling_governor", roots.sys, cpu));
-    if (!governor.empty() && governor != "performance") found.insert(governor);
-  }
-  return fmt::format("{}", fmt::join(found, ", "));
+  for (const int cpu : cpus)
+    found.insert(line_of(fmt::format("{}/devices/system/cpu/cpu{}/cpufreq/scaling_governor", roots.sys, cpu)));
+  found.erase(""), found.erase("performance");
+  return joined(found);
 }
 
 struct HealthWatch::State {

@@ -1,4 +1,4 @@
-// How this machine's CPU is right now: temperature, clock, throttling, load, as far as the kernel tells.
+// How this machine's CPU is right now: temperature, clock, governor, throttling, load, as far as the kernel tells.
 #pragma once
 
 #include <cstdint>
@@ -8,37 +8,40 @@
 #include <string>
 #include <vector>
 
+#include "rpc/agent/supervise/sensors.h"
 #include "rpc/wire/messages.h"
 
 namespace hone::agent {
 
-/// Where the kernel's files are; tests have trees of their own.
-struct SystemRoots {
-  std::string sys = "/sys", proc = "/proc";
-};
-
 /// Looks once where the readings are, then reads only those files.
 class HealthReader {
  public:
-  HealthReader(std::string device, const SystemRoots& roots);
+  /// `cpus`: those whose clocks and governors are meant; empty: all.
+  HealthReader(std::string device, const SystemRoots& roots, const std::vector<int>& cpus = {});
 
   /// Readings that cannot be taken are left out. The load is that since the last call (unknown at the first);
-  /// `throttled` is "thermal", "undervoltage" or "frequency capped", when it is so now or (where the kernel only
-  /// counts) was so since the last call.
+  /// `throttled` is "undervoltage", "thermal" or "frequency capped", when it is so now or (where the kernel only
+  /// counts) was so since the last call of either function, and "hot" where a thermal zone of the CPU is at the limit
+  /// from which its kernel slows it down.
   wire::DeviceHealth read();
-  /// The same of `throttled` alone: a few small files.
-  std::string throttled();
+  /// The same without the load, for readings between timed runs: some ten small files at most, of a machine with many
+  /// clocks some of them, and no nominal clock.
+  wire::DeviceHealth glance();
 
  private:
+  wire::DeviceHealth glance(size_t most_clocks);
   std::optional<double> temperature() const;
-  std::optional<double> clock() const;
+  std::vector<const ClockDomain*> domains(size_t most) const;
+  std::optional<double> clock(size_t most) const;
+  std::optional<double> nominal_clock() const;
+  std::string governor(size_t most) const;
+  bool is_hot() const;
+  std::string throttled();
   std::optional<double> load();
 
   const std::string device_;
-  const std::string cpuinfo_, stat_, firmware_, undervoltage_;
-  std::vector<std::string> temperatures_;  ///< of the CPU packages, in thousandths of a degree
-  std::vector<std::string> clocks_;        ///< of each CPU, in kHz
-  std::vector<std::string> throttle_counts_;
+  const std::string cpuinfo_, stat_;
+  const Sensors sensors_;
   uint64_t throttle_count_ = 0, busy_ = 0, total_ = 0;
   bool counted_ = false, throttles_counted_ = false;
 };

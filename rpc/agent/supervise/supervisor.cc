@@ -50,6 +50,15 @@ void refuse(wire::JobResult& result, const std::string& why) {
   for (CandidateResult& c : result.candidates) c.status = ResultStatus::kRejected, c.message = why;
 }
 
+wire::MachineState around(const wire::DeviceHealth& before, const wire::DeviceHealth& after) {
+  wire::MachineState m;
+  m.governor = after.governor;
+  m.temperature_before_c = before.temperature_c, m.temperature_after_c = after.temperature_c;
+  m.clock_before_mhz = before.clock_mhz, m.clock_after_mhz = after.clock_mhz;
+  m.throttled = before.throttled.empty() ? after.throttled : before.throttled;
+  return m;
+}
+
 bool is_ok(const wire::JobResult& r) {
   return std::any_of(r.candidates.begin(), r.candidates.end(),
                      [](const CandidateResult& c) { return c.status == ResultStatus::kOk; });
@@ -469,39 +478,48 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
     r.samples = job.reference->samples;
     r.timeout_s = std::min(job.reference->timeout_s, options_.most_run_s);
   }
-  std::string throttled = co_await wait_while_throttled(*item);
-  RunReply reply = co_await measurer_.run(std::move(request));
-  if (options_.throttled && throttled.empty()) throttled = options_.throttled();
-  reply.drifted |= !throttled.empty();
-  for (size_t k = 0; k < places.size(); ++k) item->result.candidates[places[k]] = std::move(reply.candidates[k]);
-  item->result.phases.check += reply.check_seconds;
-  item->result.phases.run += reply.run_seconds;
-  item->result.phases.reference += reply.reference_seconds;
-  item->result.sentinel_before = reply.sentinel_before;
-  item->result.sentinel_after = reply.sentinel_after;
-  item->result.drifted = reply.drifted;
-  item->result.remeasured = reply.remeasured;
-  tell_of_drift(reply.drifted, throttled);
+  const wire::DeviceHealth before = co_await wait_while_throttled(*item);
+  take_reply(*item, co_await measurer_.run(std::move(request)), places, before);
   running_ = nullptr;
 }
 
-// A hot machine is given time to cool down, once until it did. Why it is still slow then; "": it is not.
-awaitable<std::string> Supervisor::wait_while_throttled(const Item& item) {
-  if (!options_.throttled) co_return "";
+// `places`: of the candidates that ran, among all of the job's.
+void Supervisor::take_reply(Item& item, RunReply reply, const std::vector<size_t>& places,
+                            const wire::DeviceHealth& before) {
+  std::string throttled;
+  if (options_.glance) {
+    item.result.machine = around(before, options_.glance());
+    throttled = item.result.machine->throttled;
+  }
+  reply.drifted |= !throttled.empty();
+  for (size_t k = 0; k < places.size(); ++k) item.result.candidates[places[k]] = std::move(reply.candidates[k]);
+  item.result.phases.check += reply.check_seconds;
+  item.result.phases.run += reply.run_seconds;
+  item.result.phases.reference += reply.reference_seconds;
+  item.result.sentinel_before = reply.sentinel_before;
+  item.result.sentinel_after = reply.sentinel_after;
+  item.result.drifted = reply.drifted;
+  item.result.remeasured = reply.remeasured;
+  tell_of_drift(reply.drifted, throttled);
+}
+
+// A hot machine is given time to cool down, once until it did. How it is then.
+awaitable<wire::DeviceHealth> Supervisor::wait_while_throttled(const Item& item) {
+  if (!options_.glance) co_return wire::DeviceHealth();
   constexpr std::chrono::milliseconds kBetween{500};
   const Clock::TimePoint begin = clock_.now();
-  std::string why = options_.throttled();
-  if (!why.empty() && !waited_in_vain_)
-    log::info("this machine is throttled ({}): waiting up to {:.0f} s", why, options_.most_throttled_s);
-  while (!why.empty() && !waited_in_vain_ && !item.cancelled && !draining_) {
+  wire::DeviceHealth now = options_.glance();
+  if (!now.throttled.empty() && !waited_in_vain_)
+    log::warn("this machine is throttled ({}): waiting up to {:.0f} s", now.throttled, options_.most_throttled_s);
+  while (!now.throttled.empty() && !waited_in_vain_ && !item.cancelled && !draining_) {
     boost::system::error_code ignored;
     throttle_timer_.expires_after(kBetween);
     co_await throttle_timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-    why = options_.throttled();
+    now = options_.glance();
     waited_in_vain_ = seconds_since(begin) >= options_.most_throttled_s;
   }
-  if (why.empty()) waited_in_vain_ = false;
-  co_return why;
+  if (now.throttled.empty()) waited_in_vain_ = false;
+  co_return now;
 }
 
 // Logged once for each time that the machine stays disturbed.

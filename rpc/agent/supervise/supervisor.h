@@ -30,10 +30,10 @@ struct SupervisorOptions {
   /// Upper limits in seconds, for every job: to build its candidates together; to check and time them together. Its
   /// reference may take as long once more.
   double most_build_s = 60, most_run_s = 120;
-  /// Why this machine runs slower than it could ("thermal"), now or since it was asked before; "": it does not. Asked
-  /// before and after each run; empty: nobody knows.
-  std::function<std::string()> throttled;
-  double most_throttled_s = 60;  ///< how long a run waits for that to end
+  /// How this machine is now; `throttled` of it: now or since it was asked before. Asked before and after each run, so
+  /// it is cheap; empty: nobody knows.
+  std::function<wire::DeviceHealth()> glance;
+  double most_throttled_s = 60;  ///< how long a run waits for a hot or throttled machine
 };
 
 class Supervisor final : public LeaseHandler {
@@ -80,6 +80,7 @@ class Supervisor final : public LeaseHandler {
   awaitable<void> fetch_and_build(ItemPtr item);
   awaitable<BlobCache::Blob> fetch(Hash128 module);
   awaitable<void> run_item(ItemPtr item);
+  void take_reply(Item& item, RunReply reply, const std::vector<size_t>& places, const wire::DeviceHealth& before);
   awaitable<void> run_fake(ItemPtr item);
 
   static std::vector<BuildKey> needs(const Item& item);
@@ -97,7 +98,7 @@ class Supervisor final : public LeaseHandler {
   void collect_builds(Item& item);
   void say_limits(Item& item) const;
   void report(const ItemPtr& item);
-  awaitable<std::string> wait_while_throttled(const Item& item);
+  awaitable<wire::DeviceHealth> wait_while_throttled(const Item& item);
   void tell_of_drift(bool drifted, const std::string& throttled);
   void drop_cancelled(Batch& batch);
   Batch take_queued(const std::function<bool(const Item&)>& which);

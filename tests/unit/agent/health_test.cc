@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <tuple>
 
 #include "base/host_lock.h"
 #include "rpc/agent/supervise/machine.h"
@@ -31,6 +32,22 @@ class HealthTest : public ::testing::Test {
     std::ofstream(dir_ + "/" + path) << text;
   }
   wire::DeviceHealth read() { return HealthReader("lab/cpu", roots_).read(); }
+  void put_cpu(int cpu, const std::string& governor, int khz) {
+    const std::string folder = fmt::format("sys/devices/system/cpu/cpu{}/cpufreq", cpu);
+    put(folder + "/scaling_governor", governor + "\n");
+    put(folder + "/scaling_cur_freq", fmt::format("{}\n", khz));
+  }
+  // A thermal zone of the CPU.
+  void put_zone(const std::string& type, const std::string& policy,
+                const std::vector<std::pair<std::string, int>>& trips) {
+    put("sys/class/thermal/thermal_zone0/type", type + "\n");
+    put("sys/class/thermal/thermal_zone0/policy", policy + "\n");
+    for (size_t i = 0; i < trips.size(); ++i) {
+      put(fmt::format("sys/class/thermal/thermal_zone0/trip_point_{}_type", i), trips[i].first + "\n");
+      put(fmt::format("sys/class/thermal/thermal_zone0/trip_point_{}_temp", i), fmt::format("{}\n", trips[i].second));
+    }
+  }
+  void heat(int thousandths) { put("sys/class/thermal/thermal_zone0/temp", fmt::format("{}\n", thousandths)); }
 
   std::string dir_;
   SystemRoots roots_;
@@ -64,10 +81,10 @@ TEST_F(HealthTest, GovernorsThatLetTheClockFall) {
 TEST_F(HealthTest, ThrottlesAloneAreCountedSinceTheyWereAskedFor) {
   put("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "7\n");
   HealthReader reader("lab/cpu", roots_);
-  EXPECT_EQ(reader.throttled(), "");
+  EXPECT_EQ(reader.glance().throttled, "");
   put("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "9\n");
-  EXPECT_EQ(reader.throttled(), "thermal");
-  EXPECT_EQ(reader.throttled(), "");
+  EXPECT_EQ(reader.glance().throttled, "thermal");
+  EXPECT_EQ(reader.glance().throttled, "");
 }
 
 TEST_F(HealthTest, ThrottlesOfEachPackageAndCoreAreCounted) {
@@ -82,12 +99,86 @@ TEST_F(HealthTest, ThrottlesOfEachPackageAndCoreAreCounted) {
     for (const char* of : {"package", "core"}) put_count(cpu, of, 5);
   }
   HealthReader reader("lab/cpu", roots_);
-  EXPECT_EQ(reader.throttled(), "");
+  EXPECT_EQ(reader.glance().throttled, "");
   for (const int cpu : {0, 1})
     for (const char* of : {"package", "core"}) {
       put_count(cpu, of, 6);
-      EXPECT_EQ(reader.throttled(), "thermal") << of << " of CPU " << cpu;
+      EXPECT_EQ(reader.glance().throttled, "thermal") << of << " of CPU " << cpu;
     }
+}
+
+TEST_F(HealthTest, TheGovernorsOfTheCpusInUse) {
+  put_cpu(0, "ondemand", 600'000);
+  put_cpu(1, "performance", 1'800'000);
+  put_cpu(2, "schedutil", 1'500'000);
+  EXPECT_EQ(read().governor, "ondemand, performance, schedutil");
+  HealthReader reader("lab/cpu", roots_, {1});
+  EXPECT_EQ(reader.glance().governor, "performance");
+  EXPECT_EQ(reader.glance().clock_mhz, 1800);
+  put_cpu(1, "powersave", 900'000);
+  EXPECT_EQ(reader.glance().governor, "powersave") << "people change it while the agent runs";
+  EXPECT_EQ(reader.glance().clock_mhz, 900);
+}
+
+// As the kernel has it: cpufreq is a link to the folder of the cluster.
+TEST_F(HealthTest, CoresThatShareAClockAreReadOnceAndCountEach) {
+  for (const auto& [policy, khz, governor] :
+       {std::tuple("policy0", "1000000\n", "ondemand\n"), std::tuple("policy3", "2000000\n", "performance\n")}) {
+    put(fmt::format("sys/devices/system/cpu/cpufreq/{}/scaling_cur_freq", policy), khz);
+    put(fmt::format("sys/devices/system/cpu/cpufreq/{}/scaling_governor", policy), governor);
+  }
+  for (int cpu = 0; cpu < 4; ++cpu) {
+    const std::string folder = fmt::format("{}/sys/devices/system/cpu/cpu{}", dir_, cpu);
+    fs::create_directories(folder);
+    fs::create_directory_symlink(cpu < 3 ? "../cpufreq/policy0" : "../cpufreq/policy3", folder + "/cpufreq");
+  }
+  EXPECT_EQ(find_sensors(roots_, {}).clocks.size(), 2u);
+  EXPECT_EQ(read().clock_mhz, 1250);
+  EXPECT_EQ(read().governor, "ondemand, performance");
+}
+
+TEST_F(HealthTest, AGlanceReadsSomeOfManyClocksAndNoNominalOne) {
+  for (int cpu = 0; cpu < 64; ++cpu) put_cpu(cpu, "performance", cpu < 32 ? 1'000'000 : 3'000'000);
+  HealthReader reader("lab/cpu", roots_);
+  EXPECT_EQ(reader.glance().clock_mhz, 2000) << "of both halves";
+  put_cpu(1, "performance", 9'000'000);
+  EXPECT_EQ(reader.glance().clock_mhz, 2000) << "that file is not among them";
+  EXPECT_GT(reader.read().clock_mhz, 2000);
+  fs::remove_all(dir_ + "/sys/devices");
+  put("proc/cpuinfo", "processor\t: 0\ncpu MHz\t\t: 1000.0\n");
+  EXPECT_EQ(HealthReader("lab/cpu", roots_).glance().clock_mhz, std::nullopt);
+  EXPECT_EQ(HealthReader("lab/cpu", roots_).glance().load, std::nullopt);
+}
+
+TEST_F(HealthTest, HotIsAtTheLimitFromWhichTheKernelSlowsTheCpuDown) {
+  put_zone("cpu-thermal", "step_wise", {{"active", 50'000}, {"critical", 110'000}, {"passive", 85'000}});
+  heat(60'000);
+  HealthReader reader("lab/cpu", roots_);
+  EXPECT_EQ(reader.glance().throttled, "") << "active trips start fans";
+  for (const auto& [thousandths, what] :
+       {std::pair(82'000, ""), std::pair(83'500, "hot"), std::pair(91'000, "hot"), std::pair(83'000, "")}) {
+    heat(thousandths);
+    EXPECT_EQ(reader.glance().throttled, what) << thousandths;
+    EXPECT_EQ(reader.glance().temperature_c, thousandths / 1000.0);
+  }
+  EXPECT_EQ(reader.read().throttled, "");
+}
+
+TEST_F(HealthTest, TheLowerTripOfAPowerAllocatorOnlyStartsIt) {
+  heat(75'000);
+  put_zone("cpu-thermal", "power_allocator", {{"passive", 70'000}, {"passive", 85'000}, {"critical", 115'000}});
+  EXPECT_EQ(read().throttled, "");
+  put_zone("cpu-thermal", "step_wise", {});
+  EXPECT_EQ(read().throttled, "hot");
+}
+
+TEST_F(HealthTest, TripsThatNobodySetAreNone) {
+  heat(45'000);
+  put_zone("x86_pkg_temp", "user_space", {{"passive", 0}, {"passive", -274'000}, {"hot", 1'000}});
+  EXPECT_TRUE(find_sensors(roots_, {}).trips.empty());
+  EXPECT_EQ(read().throttled, "");
+  put_zone("gpu-thermal", "step_wise", {{"passive", 40'000}});
+  EXPECT_TRUE(find_sensors(roots_, {}).trips.empty()) << "not the CPU's";
 }
 
 TEST_F(HealthTest, TheTrueTemperatureOfAmds) {

@@ -111,7 +111,10 @@ class SupervisorTest : public ::testing::Test {
     options.batch = 4;
     options.allow_fake = true;
     options.blob_bytes = 4096;
-    options.throttled = [this] { return throttled ? throttled() : ""; };
+    options.glance = [this] {
+      machine.throttled = throttled ? throttled() : "";
+      return machine;
+    };
     options.most_throttled_s = 2;
     supervisor.emplace(io, options, link, measurer, clock);
     supervisor->start();
@@ -182,6 +185,7 @@ class SupervisorTest : public ::testing::Test {
   asio::io_context io;
   FakeClock clock;
   std::function<std::string()> throttled;
+  wire::DeviceHealth machine;  ///< what else it says
   FakeMeasurer measurer{io};
   std::map<Hash128, std::string> blobs;
   bool hold_blobs = false;

@@ -43,6 +43,37 @@ TEST_F(ThrottledMachine, MarksARunThatHeatedTheMachine) {
   supervisor->on_leases({lease(1, {"x"})});
   settle();
   EXPECT_TRUE(results[1].drifted);
+  EXPECT_EQ(results[1].machine->throttled, "undervoltage");
+}
+
+TEST_F(ThrottledMachine, ReadsItBeforeAndAfterEachRun) {
+  machine.governor = "ondemand";
+  machine.temperature_c = 61.5, machine.clock_mhz = 600;
+  measurer.on_run = [&] {
+    machine.temperature_c = 70;
+    machine.clock_mhz = 1800;
+  };
+  supervisor->on_leases({lease(1, {"x"}), lease(2, {"bad"})});
+  settle();
+  EXPECT_EQ(results[1].machine, (wire::MachineState{"ondemand", 61.5, 70, 600, 1800, ""}));
+  EXPECT_FALSE(results[1].drifted);
+  EXPECT_EQ(results[2].machine, std::nullopt) << "nothing ran";
+}
+
+TEST_F(ThrottledMachine, SaysOfMarkedTrialsWhatTheMachineWas) {
+  throttled = [] { return "hot"; };
+  supervisor->on_leases({lease(1, {"x"})});
+  settle();
+  EXPECT_THAT(measurer.runs, IsEmpty());
+  clock.advance(std::chrono::seconds(3));
+  settle_until([&] { return !results.empty(); });
+  EXPECT_TRUE(results[1].drifted);
+  EXPECT_EQ(results[1].machine->throttled, "hot");
+  throttled = nullptr;
+  supervisor->on_leases({lease(2, {"y"})});
+  settle();
+  EXPECT_FALSE(results[2].drifted);
+  EXPECT_EQ(results[2].machine->throttled, "");
 }
 
 }  // namespace

@@ -108,6 +108,25 @@ TEST_F(TophubCli, SaysWhatWasDisturbed) {
   EXPECT_THAT(run({"stats"}).out, HasSubstr("2 of them confirmed, 1 disturbed\n"));
 }
 
+TEST_F(TophubCli, SaysHowTheMachineWas) {
+  fill();
+  const std::vector<std::string> best = {"best", "--workload", kDense, "--target", kTarget};
+  EXPECT_THAT(run(best).out, testing::Not(HasSubstr("machine "))) << "nothing is known";
+  EXPECT_TRUE(Json::parse(run({best[0], best[1], best[2], "--json"}).out)["machine"].is_null());
+  TrialRow t = disturbed(confirmed_trial(10, 0.003, "tile=3"));
+  t.workload = "dense(m=1)";
+  t.machine = MachineState{"ondemand", 61.4, 80.6, {}, 1500, "undervoltage"};
+  add(*open_store(db()), {t});
+  const std::string text = run({"best", "--workload", "dense(m=1)", "--target", kTarget}).out;
+  EXPECT_THAT(text, HasSubstr("machine   governor ondemand, 61 to 81 °C, 1500 MHz, throttled: undervoltage\n"));
+  EXPECT_THAT(text, HasSubstr("disturbed throttled: undervoltage while this was timed; tune again"));
+  const Json json = Json::parse(run({"best", "--workload", "dense(m=1)", "--json"}).out)["machine"];
+  EXPECT_EQ(json, (Json{{"governor", "ondemand"},
+                        {"temperature_c", {61.4, 80.6}},
+                        {"clock_mhz", {nullptr, 1500.0}},
+                        {"throttled", "undervoltage"}}));
+}
+
 TEST_F(TophubCli, BestAsksTheCompilerForTheCanonicalTexts) {
   fill();
   CompilerHooks hooks;
@@ -231,6 +250,7 @@ TEST_F(TophubCli, PrintsNothingThatATerminalObeys) {
                                                               "31m";
   TrialRow t = confirmed_trial(0, 0.002, "tile=1" + escape + "\nconfig    forged");
   t.device_model = "znver5" + c1 + "\x7f", t.hone_version = escape, t.missing = escape, t.status = "ok";
+  t.machine = MachineState{escape, {}, {}, {}, {}, escape};
   TrialRow failed = failed_trial(1, "rejected" + escape, "x");
   add(*open_store(db()), {t, failed});
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{

@@ -31,6 +31,8 @@ std::unique_ptr<Store> sample_store(const std::string& session = "s-1") {
   trials[0].features = std::string("\0\xff\x10", 3);
   trials[2].times = {0.1, 0.25, 1.0 / 3};
   trials[2].missing = "landlock, seccomp";
+  trials[0].machine = MachineState{"ondemand", 61.25, 64, {}, 1799.5, "thermal"};
+  trials[1].machine = MachineState{"performance", {}, {}, {}, {}, ""};
   for (TrialRow& t : trials) t.session = session;
   add(*store, trials);
   return store;
@@ -74,6 +76,22 @@ TEST(Exchange, ADisturbedTrialOfAForeignFileIsChecked) {
   std::string text = exported(*store);
   text.replace(text.find("\"default_seconds\":3.0"), 21, "\"default_seconds\":-3.");
   EXPECT_THAT(message_of(import_text(*memory_store(), text).status()), testing::HasSubstr("line 2"));
+}
+
+// Programs that do not know of machines skip what is said of them.
+TEST(Exchange, AMachinesStateOfAForeignFileIsChecked) {
+  const std::string text = exported(*sample_store());
+  EXPECT_THAT(text, testing::StartsWith("{\"hone_tophub\":1}"));
+  const auto imported = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    return import_text(*memory_store(), other).status();
+  };
+  EXPECT_THAT(message_of(imported("61.25", "1e9")), HasSubstr("the machine's temperature is none"));
+  EXPECT_THAT(message_of(imported("[null,1799.5]", "[null]")), HasSubstr("line "));
+  EXPECT_THAT(message_of(imported("\"thermal\"", "\"the\\u001bmal\"")),
+              HasSubstr("throttled holds control characters"));
+  EXPECT_TRUE(imported("61.25", "61.5").ok());
 }
 
 TEST(Exchange, TheOrderOfInsertionDoesNotShow) {

@@ -67,6 +67,8 @@ TEST(Migrations, FilesOfEveryReleasedVersionAreReadAsTheyAre) {
       EXPECT_EQ(bests(**store)[0].missing, version >= 4 ? "landlock, network namespace" : "");
       EXPECT_EQ(*(*store)->trials().count({}), 3);
       EXPECT_EQ((*store)->trials().list({})->at(0).disturbed, version >= 5);
+      EXPECT_EQ((*store)->trials().list({})->at(0).machine.has_value(), version >= 6);
+      EXPECT_EQ(bests(**store)[0].machine.has_value(), version >= 6);
       EXPECT_EQ((*store)->trials().batches({})->size(), version >= 2 ? 1u : 0u);
       EXPECT_EQ((*store)->priors().list()->size(), version >= 3 ? 1u : 0u);
       EXPECT_EQ(*(*store)->priors().find("cuda", "none"), std::nullopt);
@@ -98,6 +100,12 @@ TEST(Migrations, FilesOfEveryReleasedVersionOpen) {
     const std::vector<TrialRow> trials = store->trials().list({}).value();
     EXPECT_EQ(trials.at(0).disturbed, version >= 5) << "disturbed times came with version 5; older ones count as quiet";
     EXPECT_FALSE(trials.at(1).disturbed);
+    ASSERT_EQ(trials.at(0).machine.has_value(), version >= 6) << "the machine's state came with version 6";
+    if (version >= 6) {
+      EXPECT_EQ(trials.at(0).machine, (MachineState{"ondemand", 61.5, 64, 1800, {}, "thermal"}));
+      EXPECT_EQ(rows[0].machine, (MachineState{"performance", -3.25, {}, 1800, 1795.5, ""}));
+      EXPECT_EQ(trials.at(2).machine, std::nullopt);
+    }
     const std::vector<BatchRow> batches = store->trials().batches({}).value();
     ASSERT_EQ(batches.size(), version >= 2 ? 1u : 0u) << "batches came with version 2";
     if (version >= 2) {

@@ -20,6 +20,7 @@ TEST(TrialStore, KeepsEveryField) {
   t.rel_error = 1e-7;
   t.max_error = 2e-7;
   t.features = std::string("\0\x01\xff binary", 10);
+  t.machine = MachineState{"ondemand", -3.25, 61.5, 1799.9, {}, "thermal"};
   const TrialRow failed = failed_trial(8, "build_failed", "no such instruction");
   add(*store, {t, failed});
   EXPECT_THAT(*store->trials().list({}), ElementsAre(t, failed));
@@ -73,6 +74,9 @@ TEST(TrialStore, RefusesRowsThatMakeNoSense) {
   refused([](TrialRow& t) { t.times = {1, -1}; }, "not from 1e-09 to 1000000");
   refused([](TrialRow& t) { t.status = "run_failed"; }, "exactly when the status is ok");
   refused([](TrialRow& t) { t.phases.build = -1; }, "at least 0");
+  refused([](TrialRow& t) { t.machine = MachineState{"x", std::nan(""), {}, {}, {}, ""}; }, "temperature is none");
+  refused([](TrialRow& t) { t.machine = MachineState{"x", {}, {}, {}, -1, ""}; }, "clock is none");
+  refused([](TrialRow& t) { t.machine.emplace(); }, "nothing is known");
   EXPECT_TRUE(validate(ok_trial(0, 1)).ok());
 }
 

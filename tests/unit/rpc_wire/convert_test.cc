@@ -49,6 +49,7 @@ JobResult sample_result(const Uuid& session) {
   result.attempts = 2;
   result.drifted = true;
   result.remeasured = 3;
+  result.machine = MachineState{"ondemand", -3.5, 61.5, 600, {}, "thermal"};
   return result;
 }
 
@@ -124,6 +125,56 @@ TEST(Convert, ResultsRoundTrip) {
   proto::JobResult wire;
   to_wire(result, &wire);
   EXPECT_EQ(from_wire(wire).value(), result);
+}
+
+// As it was before there was anything said of machines, with what came to be.
+TEST(Convert, ResultsOfOlderAgentsSayNothingOfTheirMachine) {
+  JobResult result = sample_result(Uuid::random());
+  result.machine.reset();
+  proto::JobResult wire;
+  to_wire(result, &wire);
+  EXPECT_FALSE(wire.has_machine());
+  const std::string old = wire.SerializeAsString();
+  ASSERT_TRUE(wire.ParseFromString(old));
+  EXPECT_EQ(from_wire(wire).value(), result);
+  // And the other way round: what a later version adds is skipped.
+  ASSERT_TRUE(wire.ParseFromString(old + std::string("\xfa\x3e\x03zzz", 6)));  // field 1007, 3 bytes
+  EXPECT_EQ(wire.ByteSizeLong(), old.size() + 6);
+  EXPECT_EQ(from_wire(wire).value(), result);
+}
+
+// The bytes of the field: numbers and types must not change, since other versions read them.
+TEST(Convert, TheBytesOfAMachinesState) {
+  proto::JobResult wire;
+  to_wire(sample_result(Uuid()), &wire);
+  EXPECT_EQ(wire.machine().SerializeAsString(), std::string("\x0a\x08ondemand"
+                                                            "\x11\0\0\0\0\0\0\x0c\xc0"
+                                                            "\x19\0\0\0\0\0\xc0\x4e\x40"
+                                                            "\x21\0\0\0\0\0\xc0\x82\x40"
+                                                            "\x32\x07thermal",
+                                                            10 + 27 + 9));
+  EXPECT_NE(wire.SerializeAsString().find(std::string("\x92\x03\x2e", 3)), std::string::npos) << "field 50, 46 bytes";
+}
+
+TEST(Convert, ImpossibleReadingsOfAMachineAreLeftOutBySendersAndRefusedOfOthers) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  JobResult result = sample_result(Uuid::random());
+  result.machine = MachineState{"on\x1b[2Jdemand", nan, 1e9, -1, 2000, "hot"};
+  proto::JobResult wire;
+  to_wire(result, &wire);
+  const auto back = from_wire(wire);
+  ASSERT_TRUE(back.ok()) << message_of(back.status());
+  EXPECT_EQ(back->machine, (MachineState{"on [2Jdemand", {}, {}, {}, 2000, "hot"}));
+  const auto refused = [&](const auto& spoil) {
+    proto::JobResult bad = wire;
+    spoil(*bad.mutable_machine());
+    return !from_wire(bad).ok();
+  };
+  EXPECT_TRUE(refused([&](proto::MachineState& m) { m.set_temperature_after_c(nan); }));
+  EXPECT_TRUE(refused([](proto::MachineState& m) { m.set_clock_before_mhz(-1); }));
+  EXPECT_TRUE(refused([](proto::MachineState& m) { m.set_governor("two\nlines"); }));
+  EXPECT_TRUE(refused([](proto::MachineState& m) { m.set_throttled(std::string(300, 'x')); }));
+  EXPECT_FALSE(refused([](proto::MachineState& m) { m.set_temperature_before_c(-40); }));
 }
 
 // A wrong candidate's error may be NaN and its message anything; neither may cost the stream.
@@ -288,7 +339,7 @@ TEST(Convert, StreamMessagesRoundTrip) {
   EXPECT_FALSE(from_wire(proto::AgentToTracker()).ok()) << "an empty message";
 }
 
-DeviceHealth sample_health() { return {"board/cpu", 61.5, 1800, "under-voltage", 0.25}; }
+DeviceHealth sample_health() { return {"board/cpu", 61.5, 1800, "undervoltage", 0.25, "ondemand"}; }
 
 TEST(Convert, HealthTravelsWithHeartbeats) {
   proto::AgentToTracker wire;

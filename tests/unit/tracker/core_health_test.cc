@@ -231,12 +231,13 @@ TEST(Readings, AreShownRememberedAndOnlyTakenFromTheDevicesAgent) {
   FakeFleet fleet({.started_unix_s = 1e9});
   const auto a = fleet.agent("a"), b = fleet.agent("b");
   fleet.clock.advance(25s);
-  fleet.tracker->agent_message(a,
-                               wire::Heartbeat{{}, {{"a/cpu", 61.5, 1800, "thermal", 0.5}, {"b/cpu", 99, {}, "", {}}}});
+  fleet.tracker->agent_message(
+      a, wire::Heartbeat{{}, {{"a/cpu", 61.5, 1800, "thermal", 0.5, "ondemand"}, {"b/cpu", 99, {}, "", {}}}});
   fleet.tracker->agent_message(b, wire::Heartbeat{{}, {}});
   const auto detail = fleet.tracker->device_detail("a/cpu").value();
   EXPECT_EQ(detail.device.health.temperature_c, 61.5);
   EXPECT_EQ(detail.device.health.clock_mhz, 1800);
+  EXPECT_EQ(detail.device.health.governor, "ondemand");
   EXPECT_EQ(detail.device.why, "throttled: thermal");
   ASSERT_EQ(detail.history.size(), 1u);
   EXPECT_EQ(detail.history[0].t, 1e9 + 20);

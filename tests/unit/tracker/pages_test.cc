@@ -78,6 +78,27 @@ TEST(Pages, SayWhenCertificatesEnd) {
               HasSubstr("\nhone_tls_certificate_expiration_timestamp_seconds{certificate=\"client_ca\"} 2103753600\n"));
 }
 
+TEST(Pages, ShowHowEachDevicesMachineIs) {
+  FakeFleet fleet;
+  const auto agent = fleet.agent("a", 1);
+  fleet.agent("b", 1);
+  fleet.tracker->agent_message(agent, wire::Heartbeat{{}, {{"a/cpu", 61.5, 1800, "undervoltage", {}, "ondemand"}}});
+  const auto status = fleet.tracker->status();
+  const std::string metrics = metrics_page(status, fleet.tracker->counts());
+  for (const char* line : {"\nhone_device_temperature_celsius{device=\"a/cpu\"} 61.5\n",
+                           "\nhone_device_clock_hertz{device=\"a/cpu\"} 1800000000\n",
+                           "\nhone_device_throttled{device=\"a/cpu\",reason=\"undervoltage\"} 1\n",
+                           "\nhone_device_governor{device=\"a/cpu\",governor=\"ondemand\"} 1\n"})
+    EXPECT_THAT(metrics, HasSubstr(line));
+  for (const char* name : {"temperature_celsius", "clock_hertz", "throttled", "governor"})
+    EXPECT_THAT(metrics, Not(HasSubstr(std::string("hone_device_") + name + "{device=\"b/cpu\"")))
+        << "b tells nothing of itself";
+  const Json devices = Json::parse(state_json(status))["devices"];
+  EXPECT_EQ(devices[0]["governor"], "ondemand");
+  EXPECT_EQ(devices[0]["throttled"], "undervoltage");
+  EXPECT_EQ(devices[1]["governor"], "");
+}
+
 TEST(Pages, ShowWhatTheTrackerHas) {
   FakeFleet fleet;
   const auto agent = fleet.agent("a", 1);
@@ -113,6 +134,19 @@ TEST(StatusText, FitsAHundredColumnsAndSaysWhatMatters) {
     EXPECT_THAT(text, HasSubstr(what));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("wrong_result"))) << "none";
+}
+
+TEST(StatusText, SaysWhatMakesTimesUnsteady) {
+  wire::FleetStatus status = full_status();
+  wire::DeviceStatus &good = status.devices[0], &bad = status.devices[1];
+  const std::string steady = state_text(status);
+  good.health.governor = "performance";
+  EXPECT_EQ(state_text(status), steady) << "that is as it should be";
+  good.why = "throttled: hot", good.health.throttled = "hot", good.health.governor = "ondemand, schedutil";
+  bad.why = "by hand", bad.health.throttled = "undervoltage";
+  const std::string text = state_text(status);
+  EXPECT_THAT(text, HasSubstr("\n      throttled: hot; governor ondemand, schedutil: its clocks follow the load\n"));
+  EXPECT_THAT(text, HasSubstr("\n      by hand; throttled: undervoltage\n"));
 }
 
 TEST(StatusText, ColoursAreItsOwnAndNobodyElsesCommandsPass) {
@@ -171,10 +205,13 @@ TEST(Json, HasTheKeysOfTheContract) {
   EXPECT_EQ(keys(state["queue"]), (std::set<std::string>{"queued", "leased", "oldest_s"}));
   EXPECT_EQ(state["queue"]["oldest_s"], 2);
   const Json& device = state["devices"][0];
-  EXPECT_THAT(keys(device),
-              testing::IsSupersetOf({"key", "agent", "state", "why", "target", "model", "memory_bytes", "versions",
-                                     "labels", "missing", "leased", "done", "failed", "connected_s", "sentinel_seconds",
-                                     "temperature_c", "clock_mhz", "utilization", "jobs_per_minute"}));
+  EXPECT_THAT(keys(device), testing::IsSupersetOf({"key",           "agent",       "state",
+                                                   "why",           "target",      "model",
+                                                   "memory_bytes",  "versions",    "labels",
+                                                   "missing",       "leased",      "done",
+                                                   "failed",        "connected_s", "sentinel_seconds",
+                                                   "temperature_c", "clock_mhz",   "governor",
+                                                   "throttled",     "utilization", "jobs_per_minute"}));
   EXPECT_EQ(device["temperature_c"], 50);
   EXPECT_TRUE(device["clock_mhz"].is_null());
   const Json& one = state["sessions"][0];

@@ -60,6 +60,42 @@ TEST(Disturbed, TrialsAreMarkedAndKeptBesideTheDefault) {
   EXPECT_TRUE(side_by_side(*out->best, *out->default_config)) << "their ratio holds";
 }
 
+TEST(Disturbed, TrialsKeepHowTheirMachineWasAndTheReportSaysWhy) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  size_t results = 0;
+  // The first is of an older agent; then one job of two finds a throttled machine.
+  run.measurer.touch = [&](wire::JobResult& r) {
+    if (++results == 1) return;
+    r.machine = wire::MachineState{"ondemand", 60, 70, 600, 1800, results % 2 ? "thermal" : ""};
+    r.drifted = results % 2 || results == 2;
+  };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  size_t throttled = 0, others = 0, unknown = 0;
+  for (const db::TrialRow& row : log.rows) {
+    unknown += !row.machine;
+    if (!row.machine) continue;
+    EXPECT_THAT(row.machine->text(), ::testing::StartsWith("governor ondemand, 60 to 70 °C, 600 to 1800 MHz"));
+    EXPECT_EQ(row.disturbed, !row.machine->throttled.empty() || row.seq == log.rows[1].seq);
+    (row.machine->throttled.empty() ? others : throttled) += row.disturbed;
+  }
+  EXPECT_EQ(unknown, 1u);
+  EXPECT_EQ(out->accounting.disturbed_by,
+            (std::map<std::string, uint64_t>{{"others used the machine", others}, {"throttled: thermal", throttled}}));
+  EXPECT_GT(throttled, 10u);
+}
+
+TEST(Disturbed, NothingIsStoredOfAMachineThatTellsNothing) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.touch = [](wire::JobResult& r) { r.machine.emplace(); };
+  ASSERT_TRUE(run.go().ok());
+  EXPECT_THAT(log.rows, Each(Field(&db::TrialRow::machine, std::optional<db::MachineState>())));
+}
+
 TEST(Disturbed, FailedTrialsAreNot) {
   const Space space = toy::tiling_space();
   MemoryLog log;

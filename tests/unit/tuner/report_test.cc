@@ -75,6 +75,7 @@ TEST(Report, SaysHowSureItIs) {
   EXPECT_NEAR(j["margin"].get<double>(), 0.034, 1e-9);
   EXPECT_EQ(j["batches"], 14);
   EXPECT_EQ(j["drifted_batches"], 2);
+  EXPECT_EQ(j["disturbed_by"], Json::object());
   EXPECT_DOUBLE_EQ(j["idle_share"], 0.05);
   EXPECT_EQ(j["accuracy"], (Json{{"pairwise", 0.87}, {"peak1", 0.91}, {"peak5", 0.97}}));
   const Json bare = Json::parse(json_report(outcome(), {dense(), kTarget, space(), "/tmp/x.db", ""}));
@@ -105,7 +106,16 @@ TEST(Report, SaysWhatWasDisturbed) {
   for (const char* part : {"2.00x the default  (confirmed, disturbed, spread 2.0%)",
                            "\ndisturbed others used the machine", "confirms it again when it is quiet\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  o.best->disturbed_by = "throttled: undervoltage";
+  o.accounting.batches = 14, o.accounting.drifted_batches = 2;
+  o.accounting.disturbed_by = {{"others used the machine", 1}, {"throttled: undervoltage", 12}};
+  for (const char* part : {"\ndisturbed throttled: undervoltage while this was timed: only",
+                           "2 of 14 batches drifted (others used the machine in 1 trial, throttled: undervoltage in 12 "
+                           "trials), devices idle"})
+    EXPECT_NE(text_report(o, context).find(part), std::string::npos) << part << " in\n" << text_report(o, context);
   const Json j = Json::parse(json_report(o, context));
+  EXPECT_EQ(j["disturbed_by"], (Json{{"others used the machine", 1}, {"throttled: undervoltage", 12}}));
+  EXPECT_EQ(j["best"]["disturbed_by"], "throttled: undervoltage");
   EXPECT_EQ(j["best"]["disturbed"], true);
   EXPECT_EQ(j["best"]["of_default"], 0.5);
   EXPECT_EQ(j["default"]["disturbed"], true);

@@ -1,0 +1,45 @@
+// Where this machine's kernel has its readings of the CPU: temperatures and their limits, clocks, governors,
+// throttling. Looked for once; what reads them is HealthReader.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hone::agent {
+
+/// Where the kernel's files are; tests have trees of their own.
+struct SystemRoots {
+  std::string sys = "/sys", proc = "/proc";
+};
+
+/// A temperature from which the kernel slows the CPU down or switches the machine off.
+struct TripPoint {
+  std::string temperature;  ///< file of its zone, in thousandths of a degree
+  double limit_c = 0;
+};
+
+/// CPUs whose clock one file tells.
+struct ClockDomain {
+  std::string folder;  ///< of cpufreq: scaling_cur_freq in kHz, scaling_governor
+  int cpus = 1;
+};
+
+struct Sensors {
+  std::vector<std::string> temperatures;  ///< of the CPU packages, in thousandths of a degree
+  std::vector<TripPoint> trips;           ///< of the CPU's thermal zones, one a zone
+  std::vector<ClockDomain> clocks;
+  std::vector<std::string> throttle_counts;  ///< of x86: events since the start, one of each core and package
+  std::string firmware;                      ///< of a Raspberry Pi: what `vcgencmd get_throttled` says; "": none
+  std::string undervoltage;                  ///< 1 while the supply is too weak; "": nobody tells
+};
+
+/// `cpus`: those whose clocks are meant; empty: all.
+Sensors find_sensors(const SystemRoots& roots, const std::vector<int>& cpus);
+
+/// The first line of a small file without the spaces at its end; "" where it cannot be read.
+std::string line_of(const std::string& path);
+/// The number that such a file begins with.
+std::optional<double> number_in(const std::string& path);
+
+}  // namespace hone::agent
