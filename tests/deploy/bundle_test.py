@@ -391,16 +391,40 @@ class OlderAndNewerHosts(Sessions, unittest.TestCase):
                              ['tracker', 'device-agent', 'hone-builder', 'hone-runner', 'tuner'],
                              own_libc, own_libstdcxx)
 
+    def check_names(self, host):
+        """A tracker is found by a name that only this host's files know, whatever else its nsswitch.conf names."""
+        (host.root / 'etc').mkdir(exist_ok=True)
+        (host.root / 'etc' / 'hosts').write_text('127.0.0.1 tracker.lab\n')
+        (host.root / 'etc' / 'nsswitch.conf').write_text('hosts: files mdns4_minimal [NOTFOUND=return] resolve dns\n')
+        made = host.run('tracker', 'init-tls', '/tmp/tls', '--host', 'tracker.lab')
+        self.assertEqual(made.returncode, 0, made.stderr)
+        tls = ['--tls-ca', '/tmp/tls/ca.pem', '--tls-cert', '/tmp/tls/admin.pem', '--tls-key', '/tmp/tls/admin.key',
+               '--token-file', '/tmp/tls/admin.token']
+        tracker = host.start('tracker', '--listen', '127.0.0.1:0', '--http', '127.0.0.1:0', '--tls-cert',
+                             '/tmp/tls/tracker.pem', '--tls-key', '/tmp/tls/tracker.key', '--token-file',
+                             '/tmp/tls/tokens')
+        try:
+            line = tracker.stdout.readline()
+            port = re.search(r'listening on 127.0.0.1(:\d+)', line)[1]
+            asked = host.run('tracker', 'status', '--json', '--tracker', f'tracker.lab{port}', *tls)
+            self.assertEqual((asked.returncode, json.loads(asked.stdout or '{}').get('devices')), (0, []), asked.stderr)
+            asked = host.run('tracker', 'status', '--tracker', f'nowhere.lab{port}', *tls)
+            self.assertNotEqual(asked.returncode, 0)
+        finally:
+            self.end_all([tracker])
+
     def test_an_older_one_runs_with_our_libc(self):
         host = self.host('bullseye')
         direct = host.run('/opt/hone/libexec-gcc/tophub', '--help')
         self.assertNotEqual(direct.returncode, 0)
         self.assertIn('GLIBC_', direct.stderr, 'what the launcher is for')
         self.check(host, True, True)
+        self.check_names(host)
 
     def test_a_newer_one_runs_with_its_libc(self):
         host = self.host('trixie')
         self.check(host, False, False)
+        self.check_names(host)
         for library in host.root.glob('usr/lib/*/libstdc++.so.6*'):
             library.unlink()
         self.check(host, False, True)
