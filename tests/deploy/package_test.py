@@ -11,22 +11,13 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / 'tests' / 'e2e' / 'python'))
+sys.path[:0] = [str(ROOT / 'tests' / 'e2e' / 'python'), str(ROOT / 'tests' / 'deploy')]
 import small_onnx  # noqa: E402
+from hosts import mirror  # noqa: E402
 
 
 def run(*words, **more):
     return subprocess.run([str(w) for w in words], capture_output=True, text=True, **more)
-
-
-def mirror():
-    """Where this system's apt has its packages from."""
-    for path in [pathlib.Path('/etc/apt/sources.list'), *pathlib.Path('/etc/apt/sources.list.d').glob('*')]:
-        if path.is_file():
-            found = re.search(r'(?m)^(?:deb\s.*?|URIs:\s*)(https?://\S+/debian)/?(?:\s|$)', path.read_text())
-            if found:
-                return found.group(1)
-    return 'http://deb.debian.org/debian'
 
 
 NAMES = ['hone', 'hone-agent', 'libhone-runtime', 'libhone-dev', 'python3-hone']

@@ -1,6 +1,8 @@
 #include "rpc/agent/sandbox/file_rules.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <linux/landlock.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -58,6 +60,15 @@ void allow(int ruleset, const char* path, uint64_t rights) {
   close(fd);
 }
 
+// What drivers load later (libcuda: libpthread, librt, libdl) must be of the libc that is loaded, which in a bundle
+// need not be where distributions put theirs.
+std::string libc_folder() {
+  Dl_info libc{};
+  if (dladdr(reinterpret_cast<const void*>(&gnu_get_libc_version), &libc) == 0 || !libc.dli_fname) return "";
+  const std::string path = libc.dli_fname;
+  return path.starts_with('/') ? path.substr(0, path.rfind('/')) : "";
+}
+
 }  // namespace
 
 int landlock_abi() {
@@ -77,6 +88,8 @@ FileRules::FileRules(const SandboxProfile& profile, const std::string& scratch,
   fd_ = static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size, 0));
   if (fd_ < 0) return;
   for (const char* path : profile.reads) allow(fd_, path, kReadRights & attributes.files);
+  if (const std::string folder = libc_folder(); !folder.empty())
+    allow(fd_, folder.c_str(), kReadRights & attributes.files);
   for (const std::string& path : more_reads) allow(fd_, path.c_str(), kReadRights & attributes.files);
   for (const char* path : profile.devices) allow(fd_, path, kDeviceRights & attributes.files);
   if (profile.may(SyscallGroup::kDevice)) {

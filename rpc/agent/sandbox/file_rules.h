@@ -13,9 +13,9 @@ namespace hone::agent {
 /// What this kernel's Landlock can do: 0 none, 1 files, 3 truncation too, 4 TCP, 6 signals and abstract sockets.
 int landlock_abi();
 
-/// Under the rules of a profile a process opens only `reads`, `devices` and its scratch folder. Where the kernel
-/// supports it, it also opens no TCP connection, and signals and reaches (by abstract socket) only processes that it
-/// forked. It cannot trace other processes either.
+/// Under the rules of a profile a process opens only `reads`, `devices`, its scratch folder and the folder of the libc
+/// that it runs with. Where the kernel supports it, it also opens no TCP connection, and signals and reaches (by
+/// abstract socket) only processes that it forked. It cannot trace other processes either.
 ///
 /// NVIDIA's driver writes its threads' names to /proc/self/task/*/comm, and does not start where it cannot. A candidate
 /// that may use devices (SyscallGroup::kDevice) may therefore write to the files of its own threads there, and its

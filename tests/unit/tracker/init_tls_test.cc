@@ -27,6 +27,10 @@ TEST(TrackerProgram, WhatInitTlsPrintsWorksWhenPasted) {
               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
         << entry.path();
   EXPECT_THAT(made.text, HasSubstr("\ndevice-agent --tracker localhost:9190 --name lab1 --tls-ca " + dir + "/ca.pem"));
+  EXPECT_THAT(made.text, HasSubstr("\ntar -C " + dir +
+                                   "/ -cf - ca.pem agent-lab1.pem agent-lab1.key agent-lab1.token | ssh lab1 "
+                                   "'umask 77; cat >lab1.enrol' && ssh -t lab1 sudo /opt/hone/bin/hone-enrol "
+                                   "lab1.enrol localhost:9190 lab1\n"));
 
   const std::string serve = replaced(replaced(arguments_of(made.text, "tracker --listen"), "0.0.0.0:9190", "0.0.0.0:0"),
                                      "0.0.0.0:9191", "0.0.0.0:0");
