@@ -150,7 +150,8 @@ class Sessions:
                 line = children[1].stderr.readline()
             self.assertIn('connected to', line)
             tuning = subprocess.Popen(
-                [*tuner, '--tracker', address, '--device', 'board/cpu', *TASK, *more, '--trials', '8', '--json'],
+                [*tuner, '--tracker', address, '--device', 'board/cpu', *TASK, *more, '--trials', '8', '--fresh',
+                 '--json'],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={
                     'PATH': os.environ['PATH'], 'HOME': str(host.root / 'tmp'),
                     'HONE_DB': str(host.root / 'tmp' / 'hub.db'), 'HONE_HOST_LOCK': str(host.root / 'tmp' / 'lock')})
@@ -381,10 +382,11 @@ class OlderAndNewerHosts(Sessions, unittest.TestCase):
             raise unittest.SkipTest(why)
         pack(cls, BUILD)
 
-    def host(self, suite):
-        root = self.folder / suite
-        unpack_debian(suite, {'x86_64': 'amd64', 'aarch64': 'arm64'}[os.uname().machine], root, self.folder / 'apt')
-        return Host(root, self.file)
+    def host(self, suite, *packages, mounts=('proc', 'dev')):
+        root = self.folder / '-'.join([suite, *packages])
+        unpack_debian(suite, {'x86_64': 'amd64', 'aarch64': 'arm64'}[os.uname().machine], root, self.folder / 'apt',
+                      ['libc6', 'libstdc++6', *packages])
+        return Host(root, self.file, mounts=mounts)
 
     def check(self, host, own_libc, own_libstdcxx):
         self.check_libraries(self.tune(host, host.words('tuner')),
@@ -428,6 +430,18 @@ class OlderAndNewerHosts(Sessions, unittest.TestCase):
         for library in host.root.glob('usr/lib/*/libstdc++.so.6*'):
             library.unlink()
         self.check(host, False, True)
+
+    def test_a_newer_ones_driver_loads(self):
+        """PoCL, which is C++ with an LLVM of its own and calls the system's linker: it asks for a newer libc and
+        libstdc++ than ours."""
+        host = self.host('trixie', 'pocl-opencl-icd', 'ocl-icd-libopencl1', 'binutils', 'gcc', 'libc6-dev',
+                         mounts=('proc', 'dev', 'sys'))
+        driver, = host.root.glob('usr/lib/*/libpocl.so.2')
+        versions = run('readelf', '-VW', driver).stdout
+        self.assertRegex(versions, r'GLIBC_2\.(3[89]|4\d)', 'for which Debian 12\'s is too old')
+        checked = host.run('tensorc', '--task', 'dense', '--args', 'm=16,n=64,k=64', '--target', 'opencl', '--check')
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+        self.assertIn('agree with the reference', checked.stdout + checked.stderr)
 
 
 class Arm64(Layout, Sessions, unittest.TestCase):

@@ -48,19 +48,19 @@ def unpack_debian(suite, architecture, root, work, packages=('libc6', 'libstdc++
         unpacked = run('dpkg-deb', '-x', package, root)
         assert unpacked.returncode == 0, unpacked.stderr
     # Where all lies below /usr, the package base-files brings the links.
-    for name in ('lib', 'lib64'):
+    for name in ('bin', 'lib', 'lib64'):
         if (root / 'usr' / name).exists() and not (root / name).exists():
             (root / name).symlink_to(f'usr/{name}')
     shutil.rmtree(work)
 
 
 class Host:
-    """A root folder with a bundle in /opt/hone, /proc, /dev and /tmp."""
+    """A root folder with a bundle in /opt/hone, /tmp, and what of this machine's is mounted there."""
 
-    def __init__(self, root, bundle, emulated=False):
-        self.root, self.emulated = root, emulated
+    def __init__(self, root, bundle, emulated=False, mounts=('proc', 'dev')):
+        self.root, self.emulated, self.mounts = root, emulated, mounts
         self.top = root / 'opt' / 'hone'
-        for name in ('proc', 'dev', 'tmp'):
+        for name in (*mounts, 'tmp'):
             (root / name).mkdir(parents=True, exist_ok=True)
         (root / 'tmp').chmod(0o1777)
         self.top.mkdir(parents=True)
@@ -91,8 +91,9 @@ class Host:
     def words(self, program, *words):
         """The command that runs a program of the bundle, or what a path says, with this root."""
         script = ' && '.join(filter(None, [
-            self.prepare(self.emulated), 'mount --rbind /proc "$0/proc"', 'mount --rbind /dev "$0/dev"',
-            'exec env -i HOME=/tmp HONE_DB=/tmp/hub.db HONE_HOST_LOCK=/tmp/lock "$(command -v chroot)" "$0" "$@"']))
+            self.prepare(self.emulated), *(f'mount --rbind /{name} "$0/{name}"' for name in self.mounts),
+            'chroot=$(command -v chroot)',
+            'exec env -i PATH=/usr/bin:/bin HOME=/tmp HONE_DB=/tmp/hub.db HONE_HOST_LOCK=/tmp/lock $chroot "$0" "$@"']))
         return [*self.alone(self.emulated), 'sh', '-c', script, str(self.root), os.path.join('/opt/hone/bin', program),
                 *(str(w) for w in words)]
 
