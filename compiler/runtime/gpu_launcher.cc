@@ -11,6 +11,12 @@ int64_t bytes_of(const HoneGpuParam& p, int64_t elements) {
   return elements * ((p.dtype.bits * p.dtype.lanes + 7) / 8);
 }
 
+// Under the unified addressing of 64-bit systems a GPU reads and writes memory that CUDA shared with the host by the
+// address that the host has.
+bool is_reachable(DLDeviceType from, int32_t device_type) {
+  return from == device_type || (device_type == kDLCUDA && (from == kDLCUDAManaged || from == kDLCUDAHost));
+}
+
 Status check_tensors(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, int32_t device_type) {
   if (n != program.param_count)
     return absl::InvalidArgumentError(fmt::format("{} tensors for {} parameters", n, program.param_count));
@@ -18,7 +24,7 @@ Status check_tensors(const HoneGpuProgram& program, const DLTensor* const* args,
     const DLTensor* t = args[i];
     const HoneGpuParam& p = program.params[i];
     if (!t || !t->data) return absl::InvalidArgumentError(fmt::format("parameter '{}' has no data", p.name));
-    if (t->device.device_type != device_type)
+    if (!is_reachable(t->device.device_type, device_type))
       return absl::InvalidArgumentError(fmt::format("parameter '{}' is on a device of type {}, not {}", p.name,
                                                     static_cast<int>(t->device.device_type), device_type));
     if (t->dtype.code != p.dtype.code || t->dtype.bits != p.dtype.bits || t->dtype.lanes != p.dtype.lanes)

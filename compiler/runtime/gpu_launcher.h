@@ -15,7 +15,8 @@ namespace hone {
 /// Runs programs and models. Loads each program when it is first run (CUDA: the cubin where it is the device's, else
 /// the text) and keeps it, with the device buffers that NAME_plain needs, as long as it lives: no longer than the
 /// artifacts it has run. For one thread at a time, as the device. Artifact tensors are what DeviceBuffer::native()
-/// says, or the same from elsewhere (OpenCL: of the device's context).
+/// says, or the same from elsewhere (OpenCL: of the device's context; CUDA: kDLCUDAManaged and kDLCUDAHost, too, which
+/// the host reads without a copy once the device is done).
 class GpuLauncher {
  public:
   /// `device` must outlive it.

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "rpc/agent/supervise/agent.h"
 #include "rpc/agent/supervise/cpu_clusters.h"
-#include "rpc/agent/supervise/health.h"
 #include "rpc/agent/supervise/machine.h"
 #include "rpc/wire/credential_flags.h"
 
@@ -81,9 +80,6 @@ Status run(const AgentFlags& given) {
               clusters.size(), cpu_list_text(clusters[0].cpus));
   SystemRoots sensors;
   if (!flags.sensors.empty()) sensors = {flags.sensors + "/sys", flags.sensors + "/proc"};
-  if (const std::string governors = slow_governors(usable_cpus(), sensors); !governors.empty())
-    log::warn("this machine's clocks follow its load (governor {}); governor performance gives steadier times",
-              governors);
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
   AgentOptions options;
   HONE_RETURN_IF_ERROR(read_builder_flags(flags, &options));

@@ -54,7 +54,8 @@ typedef struct HoneRuntime {
 typedef int32_t (*HoneEntry)(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);
 
 /* --- Artifacts for GPUs ---
-   They export the same names. NAME takes tensors and a workspace on the device (CUDA: addresses, 16-byte aligned;
+   They export the same names. NAME takes tensors and a workspace on the device (CUDA: addresses, 16-byte aligned,
+   also of memory that it shares with the host, kDLCUDAManaged and kDLCUDAHost, which NAME neither copies nor waits for;
    OpenCL: a cl_mem in `data`, byte_offset 0), and NAME_plain row-major tensors on the CPU; both go through rt->gpu,
    which must be there. NAME_prepack<i> packs a constant on the CPU (further ones an input, or unpack an output, where
    their layouts ask for it; HoneGpuParam names them too); copying is the caller's. NAME_gpu is the HoneGpuProgram. */

@@ -104,6 +104,12 @@ class Agent {
       if (wants(kind)) kinds.push_back(kind);
     DeviceList found;
     if (!kinds.empty()) found = co_await list_devices(io_, kinds);
+    const bool has_opencl_gpu = std::any_of(found.devices.begin(), found.devices.end(), [](const FoundDevice& d) {
+      return d.spec.kind == DeviceKind::kOpencl && !d.on_host;
+    });
+    if (const std::string hint = opencl_hint(options_.sensors.proc);
+        wants(DeviceKind::kOpencl) && !has_opencl_gpu && !hint.empty())
+      found.skipped.push_back(hint);
     devices_ = found.devices.size() + (wants(DeviceKind::kCpu) ? 1 : 0);
     if (wants(DeviceKind::kCpu)) {
       const FoundDevice cpu;
@@ -125,6 +131,9 @@ class Agent {
       for (const std::string& m : offer->info.missing)
         if (!has(missing, m)) missing.push_back(m);
     print_line(describe_isolation(missing));
+    if (const std::string governors = slow_governors(usable_cpus(), options_.sensors); !governors.empty())
+      log::warn("this machine's clocks follow its load (governor {}); governor performance gives steadier times",
+                governors);
     // Where Landlock does not keep children of the same user out of this process's memory, the kernel's rule for
     // non-dumpable processes does.
     if (has(missing, "landlock")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -70,6 +70,14 @@ std::string os_version() {
   return std::string(u.sysname) + " " + u.release + " " + u.machine;
 }
 
+std::string opencl_hint(const std::string& proc) {
+  std::string board;
+  std::getline(std::ifstream(proc + "/device-tree/model"), board);
+  if (!board.starts_with("Raspberry Pi")) return "";
+  return "opencl: a Raspberry Pi's GPU (VideoCore) has no OpenCL driver in Raspberry Pi OS; --target llvm measures its "
+         "CPU";
+}
+
 std::string host_name() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);

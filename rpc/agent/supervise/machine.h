@@ -14,6 +14,9 @@ std::string os_version();
 /// Instruction sets that matter to kernels, in the order of a fixed list: "avx2", "avx512f", "neon", …; read from a
 /// file like /proc/cpuinfo.
 std::vector<std::string> cpu_features(const std::string& cpuinfo = "/proc/cpuinfo");
+/// What to tell who looks for an OpenCL GPU on this board in vain; "" elsewhere. `proc`: where /proc is, whose device
+/// tree names the board.
+std::string opencl_hint(const std::string& proc = "/proc");
 /// This machine's name, made fit for a device's key.
 std::string host_name();
 

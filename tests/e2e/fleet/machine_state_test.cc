@@ -113,5 +113,17 @@ TEST_F(MachineState, AThrottledBoardIsWaitedFor) {
   }
 }
 
+TEST_F(MachineState, WhoAsksForAPisGpuIsToldThatItHasNoDriver) {
+  put("proc/device-tree/model", std::string("Raspberry Pi 5 Model B Rev 1.0\0", 31));
+  std::filesystem::create_directories(path("vendors"));
+  const Output refused = run({"/usr/bin/env", "OCL_ICD_VENDORS=" + path("vendors"), HONE_BIN_DIR "/device-agent",
+                              "--target", "opencl", "--tracker", address_, "--sensors", path("board")});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_EQ(count_lines(refused.err), 1u) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("--target opencl: no device of this machine serves it"));
+  EXPECT_THAT(refused.err,
+              HasSubstr("VideoCore) has no OpenCL driver in Raspberry Pi OS; --target llvm measures its CPU"));
+}
+
 }  // namespace
 }  // namespace hone::e2e

@@ -91,6 +91,25 @@ TEST_F(GpuLauncherTest, RunsOnTensorsOfTheDevice) {
   EXPECT_TRUE(launcher_->status().ok());
 }
 
+// As on boards whose GPU has the host's memory: one allocation, which both use.
+TEST_F(GpuLauncherTest, SharedMemoryIsUsedWhereItIs) {
+  for (const DLDeviceType type : {kDLCUDAManaged, kDLCUDAHost}) {
+    for (int i = 0; i < 4; ++i) a_.as<float>()[i] = static_cast<float>(i) + static_cast<float>(type);
+    std::memset(b_.data(), 0, 16);
+    DLTensor a = *a_.view(), b = *b_.view();
+    a.device.device_type = b.device.device_type = type;
+    ASSERT_EQ(run(program_, {&a, &b}), HONE_OK) << why();
+    ASSERT_TRUE(device_->synchronize().ok());
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(b_.as<float>()[i], 2 * (i + static_cast<float>(type)));
+  }
+  EXPECT_THAT(fake_->calls, Not(Contains(HasSubstr("cuMemcpy"))));
+  EXPECT_THAT(fake_->calls, Not(Contains(HasSubstr("cuMemAlloc"))));
+  DLTensor rocm = *a_.view();
+  rocm.device.device_type = kDLROCMHost;
+  EXPECT_EQ(run(program_, {&rocm, &rocm}), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(why(), "parameter 'a' is on a device of type 11, not 2");
+}
+
 TEST_F(GpuLauncherTest, TakesTheBinaryOfItsArchitectureElseTheText) {
   const std::string cubin(
       "\x7f"
