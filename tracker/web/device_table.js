@@ -66,7 +66,7 @@ function row() {
       setText(link, d.key);
       setAttribute(link, 'href', deviceLink(d.key));
       const slow = d.governor && d.governor !== 'performance' ? `governor ${d.governor}` : '';
-      const words = [d.model, d.target, slow].filter(Boolean).join(' · ');
+      const words = [d.model, slow, d.target].filter(Boolean).join(' · ');
       setText(about, words);
       setAttribute(about, 'title', words);
       setText(why, d.why ?? '');
