@@ -24,7 +24,7 @@ class HealthReader {
   /// counts) was so since the last call of either function, and "hot" where a thermal zone of the CPU is at the limit
   /// from which its kernel slows it down.
   wire::DeviceHealth read();
-  /// The same without the load, for readings between timed runs: some ten small files at most, of a machine with many
+  /// The same without the load, for readings between timed runs: twenty small files at most, of a machine with many
   /// clocks some of them, and no nominal clock.
   wire::DeviceHealth glance();
 
