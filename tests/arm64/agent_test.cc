@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Tasks, BoardTunes,
 TEST_F(Board, IsNotBoundByItsCompilerWhereAnotherMachineBuilds) {
   const auto rate = [&](const Words& trust, const std::string& db) {
     const Program agent = start_agent(trust);
-    Words words = tuner("dense", "m=8,n=64,k=32", 24);
+    Words words = tuner("conv2d", "ci=16,h=14,w=14,co=32", 24);
     words.insert(words.end(), {"--db", path(db)});
     const auto begin = std::chrono::steady_clock::now();
     const Output r = run(words, kLong);
@@ -177,7 +177,7 @@ TEST_F(Board, IsNotBoundByItsCompilerWhereAnotherMachineBuilds) {
   const double helped = rate({"--trust-builder", path("key.pub")}, "helped.db");
   std::cout << fmt::format("{:.2f} trials/s alone, {:.2f} with a builder elsewhere: {:.1f} times as many\n", alone,
                            helped, helped / alone);
-  EXPECT_GT(helped, 1.5 * alone);
+  EXPECT_GT(helped, 1.2 * alone);
 }
 
 TEST_F(Board, ChecksAndTimesWhatTensorcBuilds) {
