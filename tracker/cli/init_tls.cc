@@ -119,9 +119,7 @@ void print_peers(const TlsFolder& folder, const std::string& tracker, const Init
         << fmt::format("device-agent --tracker {} --name {} {}\n", tracker, agent, flags_of(folder, file))
         // Through a file, since sudo may ask for a password, which ssh lets it only where it has no other input.
         << fmt::format(
-               "# or, where the bundle is unpacked in /opt/hone, once from here; it starts again by itself ({0} is "
-               "what "
-               "ssh calls the machine first):\n"
+               "# or once from here, where the bundle is unpacked in /opt/hone ({0} is what ssh calls the machine):\n"
                "tar -C {1} -cf - ca.pem {2}.pem {2}.key {2}.token | ssh {0} 'umask 77; cat >{0}.enrol' && "
                "ssh -t {0} sudo /opt/hone/bin/hone-enrol {0}.enrol {3} {0}\n\n",
                agent, quoted(folder.path("")), file, tracker);
