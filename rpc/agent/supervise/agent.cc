@@ -62,7 +62,6 @@ class Agent {
     for (auto& offer : offers_) offer->health.reset(), offer->handler.reset();
     client_.reset();  // sends queued messages and says goodbye
     offers_.clear();
-    elsewhere_.reset();
     return outcome_;
   }
 

@@ -22,7 +22,7 @@ namespace {
 
 using wire::ResultStatus;
 
-constexpr double kFirstAnswerSeconds = 3;  // for the tracker's first word about builders
+constexpr std::chrono::seconds kFirstWord{3};  // of the tracker about builders, from the start
 
 // All of `bytes` in a new file that only its owner reads, as BuilderFolder::accept leaves them.
 Status write_object(const std::string& path, const std::string& bytes) {
@@ -193,6 +193,7 @@ RemoteBuilder::RemoteBuilder(asio::io_context& io, RemoteBuilderOptions options,
     : io_(io),
       options_(std::move(options)),
       key_(std::move(key)),
+      first_word_until_(std::chrono::steady_clock::now() + kFirstWord),
       salt_(secure_hash(wire::random_bytes(32))),
       connection_(std::make_unique<Connection>(io, options_, key_)) {}
 
@@ -201,8 +202,7 @@ RemoteBuilder::~RemoteBuilder() = default;
 // Modules that come right after the start are not built here for want of the tracker's first word.
 awaitable<void> RemoteBuilder::wait_for_builders() {
   asio::steady_timer timer(io_);
-  const auto until = std::chrono::steady_clock::now() + seconds(kFirstAnswerSeconds);
-  while (!connection_->knows_builders() && std::chrono::steady_clock::now() < until) {
+  while (!connection_->knows_builders() && std::chrono::steady_clock::now() < first_word_until_) {
     boost::system::error_code ignored;
     timer.expires_after(std::chrono::milliseconds(20));
     co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));

@@ -2,6 +2,7 @@
 // with devices that build.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -46,6 +47,7 @@ class RemoteBuilder final : public BuilderElsewhere {
   asio::io_context& io_;
   const RemoteBuilderOptions options_;
   const wire::PublicKey key_;
+  const std::chrono::steady_clock::time_point first_word_until_;  ///< how long the tracker's is waited for
   const Hash128 salt_;  ///< of scopes: other machines do not learn what sessions are called
   std::unique_ptr<Connection> connection_;
 };

@@ -149,8 +149,12 @@ TEST_F(BuildServiceTest, SaysWhatFailedWithoutASignature) {
   measured.job.build.reset();
   wire::Lease gone = lease(4, "lost");
   blobs.erase(wire::blob_id("lost"));
-  give({lease(1, "bad"), other, measured, gone});
-  ASSERT_THAT(results, SizeIs(4));
+  wire::Lease gpu = lease(6, "fine");
+  gpu.job.build->target = "cuda -arch=sm_90";
+  give({lease(1, "bad"), other, measured, gone, gpu});
+  ASSERT_THAT(results, SizeIs(5));
+  EXPECT_THAT(results[6].candidates[0].message, HasSubstr("for CPUs alone"));
+  EXPECT_THAT(measurer.orders, SizeIs(1)) << "only what can be built is";
   EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kRejected);
   EXPECT_EQ(results[1].candidates[0].message, "no good");
   EXPECT_THAT(results[2].candidates[0].message, HasSubstr("code generator is llvm-19, not llvm-18"));
