@@ -21,8 +21,19 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::string_view kEndMark = "the script is over";
 constexpr std::chrono::seconds kPatience{30};
+
+wire::Lease fake_lease(const wire::LeaseId& id) {
+  wire::Lease lease;
+  lease.id = id;
+  lease.device = "evil/cpu";
+  lease.job.seq = id.seq;
+  lease.job.fake = wire::FakePayload{};
+  return lease;
+}
+
+// The lease that ends each script: of a session that no script names.
+wire::LeaseId end_mark() { return {good_session(), 1, 1}; }
 
 // One agent, from its start to the end of the script.
 class Agent {
@@ -31,6 +42,8 @@ class Agent {
     worker_ = make_worker(io_, clock_, client_);
     wire::AgentHandlers handlers;
     handlers.on_leases = [this](std::vector<wire::Lease> leases) {
+      if (std::erase_if(leases, [](const wire::Lease& lease) { return lease.id == end_mark(); }) > 0)
+        post([this] { over_ = true; });
       post([this, leases = std::move(leases)]() mutable { worker_->on_leases(std::move(leases)); });
     };
     handlers.on_cancel = [this](std::vector<wire::LeaseId> ids) {
@@ -50,7 +63,6 @@ class Agent {
     identity.name = kEvil;
     identity.devices = {device_of(kEvil)};
     client_ = std::make_unique<wire::AgentClient>(client, identity, handlers);
-    client_->request_blobs({wire::blob_id(kEndMark)}, [this](auto&&, auto&&) { post([this] { over_ = true; }); });
     worker_->start();
   }
   ~Agent() {
@@ -89,7 +101,7 @@ void run(std::string_view bytes) {
   for (const ToAgentStep& step : script.steps())
     messages.push_back(step.has_garbage() ? step.garbage() : step.says().SerializeAsString());
   proto::TrackerToAgent end;
-  wire::to_wire(wire::ToAgent(wire::Blobs{{}, {wire::blob_id(kEndMark)}}), &end);
+  wire::to_wire(wire::ToAgent(wire::Leases{{fake_lease(end_mark())}}), &end);
   messages.push_back(end.SerializeAsString());
   RawServer& server = RawServer::shared();
   server.play(std::move(messages));
@@ -102,13 +114,9 @@ void say(ToAgentScript* script, Message message) {
 }
 
 wire::Lease lease(uint64_t seq, bool fake) {
-  wire::Lease lease;
-  lease.id = {evil_session(), seq, seq};
-  lease.device = "evil/cpu";
-  lease.job.seq = seq;
-  if (fake) {
-    lease.job.fake = wire::FakePayload{};
-  } else {
+  wire::Lease lease = fake_lease({evil_session(), seq, seq});
+  if (!fake) {
+    lease.job.fake.reset();
     lease.job.modules = {wire::blob_id("a blob"), wire::blob_id("another")};
     lease.job.reference.emplace();
     lease.job.reference->module_hash = wire::blob_id("a blob");
