@@ -1,5 +1,9 @@
 // for ow unroll: for c vectorize: acc[ow, c] = acc[ow, c] + select(0 <= y + kh && 0 <= x + ow, data[…], 0) * w[c]
 // ->   if (0 <= y + kh) for ow unroll: if (0 <= x + ow) for c vectorize: acc[ow, c] = acc[ow, c] + data[…] * w[c]
+//
+// for c vectorize: out[row, c] = select(row < 58, a[row, c], b[row - 58, c])
+// ->   if (row < 58) for c vectorize: out[row, c] = a[row, c]
+//      else          for c vectorize: out[row, c] = b[row - 58, c]
 #include <algorithm>
 
 #include "compiler/codegen/legalize/conditions.h"
@@ -25,12 +29,14 @@ class ConditionHoister final : public Mutator {
   using Mutator::visit;
 
   Stmt visit(const Store* op) override {
+    if (op->mask) return Stmt(op);
+    if (const Select* choice = as<Select>(op->value)) return one_of(op, choice);
     // A product with padding's zero adds nothing: it is skipped.
     const Binary* sum = as<Binary>(op->value);
     if (!sum || sum->op != BinaryOp::kAdd) return Stmt(op);
     const Binary* product = as<Binary>(sum->b);
     const Load* old = as<Load>(sum->a);
-    if (!old || op->mask || !old->buffer.same_as(op->buffer)) return Stmt(op);
+    if (!old || !old->buffer.same_as(op->buffer)) return Stmt(op);
     if (!std::equal(old->indices.begin(), old->indices.end(), op->indices.begin(), op->indices.end(),
                     [](const Expr& a, const Expr& b) { return equal(a, b); }))
       return Stmt(op);
@@ -39,14 +45,36 @@ class ConditionHoister final : public Mutator {
     const bool left = as<Select>(product->a);
     const Select* padded = as<Select>(left ? product->a : product->b);
     if (!padded || !is_zero(padded->on_false) || !is_index_arithmetic(padded->condition)) return Stmt(op);
-    std::vector<Expr> uniform, varying;
-    for (const Expr& part : conjuncts(padded->condition))
-      (vector_var_ && uses_var(part, vector_var_) ? varying : uniform).push_back(part);
+    const auto [uniform, varying] = parts_of(padded->condition);
     if (uniform.empty()) return Stmt(op);
     const Expr rest =
         varying.empty() ? padded->on_true : select(conjunction(varying), padded->on_true, padded->on_false);
     const Expr value = sum->a + (left ? rest * product->b : product->a * rest);
     return make_if(conjunction(uniform), make_store(op->buffer, op->indices, value));
+  }
+
+  // A vector is copied from one of two places: which of them, a branch tells, where it does not differ from lane to
+  // lane.
+  Stmt one_of(const Store* op, const Select* choice) const {
+    if (!vector_var_ || !is_index_arithmetic(choice->condition)) return Stmt(op);
+    const auto [uniform, varying] = parts_of(choice->condition);
+    if (uniform.empty()) return Stmt(op);
+    const auto stored = [&](const Expr& value) {
+      const Stmt store = make_store(op->buffer, op->indices, value);
+      const Select* inner = as<Select>(value);
+      return inner ? one_of(as<Store>(store), inner) : store;
+    };
+    const Expr rest =
+        varying.empty() ? choice->on_true : select(conjunction(varying), choice->on_true, choice->on_false);
+    return make_if(conjunction(uniform), stored(rest), stored(choice->on_false));
+  }
+
+  // Those that all lanes have in common, and the others.
+  std::pair<std::vector<Expr>, std::vector<Expr>> parts_of(const Expr& condition) const {
+    std::pair<std::vector<Expr>, std::vector<Expr>> parts;
+    for (const Expr& part : conjuncts(condition))
+      (vector_var_ && uses_var(part, vector_var_) ? parts.second : parts.first).push_back(part);
+    return parts;
   }
 
   // Of several products at once what all of them are conditions for.
@@ -92,9 +120,24 @@ class ConditionHoister final : public Mutator {
         (uses_var(part, loop->var.get()) ? varying : fixed).push_back(part);
       body = test->then_case;
     }
-    if (fixed.empty()) return walked;
-    if (!varying.empty()) body = make_if(conjunction(varying), std::move(body));
-    return make_if(conjunction(fixed), make_for(loop->var, loop->min, loop->extent, loop->loop, std::move(body)));
+    const If* choice = as<If>(body);  // with two branches
+    if (choice && (!is_index_arithmetic(choice->condition) || uses_var(choice->condition, loop->var.get())))
+      choice = nullptr;
+    if (fixed.empty() && !choice) return walked;
+    const auto guarded = [&](const Stmt& s) { return varying.empty() ? s : make_if(conjunction(varying), s); };
+    const auto looped = [&](const Var& var, const Stmt& s) {
+      return make_for(var, loop->min, loop->extent, loop->loop, s);
+    };
+    Stmt out;
+    if (choice) {
+      // Two copies may not define the same variables: the second gets fresh ones.
+      const Var other(loop->var->name, loop->var->dtype);
+      out = make_if(choice->condition, looped(loop->var, guarded(choice->then_case)),
+                    looped(other, clone_with(guarded(choice->else_case), loop->var, Expr(other))));
+    } else {
+      out = looped(loop->var, guarded(body));
+    }
+    return fixed.empty() ? out : make_if(conjunction(fixed), std::move(out));
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
 #include <array>
@@ -107,7 +108,12 @@ class Math {
     if (scalef_lanes_ > 0) return quotient(factor, b_.CreateFAdd(real(1), exp(x)));
     // Past the first the power is infinite. At the second it is 0, which is what 1 leaves of it, so that one step
     // scales all others: n is from -126 to 128, and half of 2^n is left to the mantissa.
-    const Power p = power(at_most(89, at_least(-87, x)), /*any=*/false, /*scale=*/2);
+    // Of a negated x the bounds are x's own, so that the sign goes into the products.
+    Value* size = nullptr;
+    Value* bounded = llvm::PatternMatch::match(x, llvm::PatternMatch::m_FNeg(llvm::PatternMatch::m_Value(size)))
+                         ? b_.CreateFNeg(at_least(-89, at_most(87, size)))
+                         : at_most(89, at_least(-87, x));
+    const Power p = power(bounded, /*any=*/false, /*scale=*/2);
     return quotient(factor, b_.CreateFAdd(real(1), scaled(p.mantissa, p.bits, /*more=*/-1)));
   }
 
