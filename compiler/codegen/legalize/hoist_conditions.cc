@@ -110,6 +110,11 @@ class ConditionHoister final : public Mutator {
     if (op->loop == LoopKind::kVectorize) vector_var_ = op->var.get();
     Stmt walked = Mutator::visit(op);
     vector_var_ = outer;
+    return out_of_loop(walked);
+  }
+
+  // The conditions at the start of a loop's body that the loop does not change stand around the loop.
+  static Stmt out_of_loop(const Stmt& walked) {
     const For* loop = as<For>(walked);
     if (!loop || is_concurrent(loop->loop)) return walked;  // nested so deep, these stay
     std::vector<Expr> fixed, varying;
@@ -124,18 +129,17 @@ class ConditionHoister final : public Mutator {
     if (choice && (!is_index_arithmetic(choice->condition) || uses_var(choice->condition, loop->var.get())))
       choice = nullptr;
     if (fixed.empty() && !choice) return walked;
-    const auto guarded = [&](const Stmt& s) { return varying.empty() ? s : make_if(conjunction(varying), s); };
-    const auto looped = [&](const Var& var, const Stmt& s) {
-      return make_for(var, loop->min, loop->extent, loop->loop, s);
+    const auto looped = [&](const Stmt& s) {
+      return make_for(loop->var, loop->min, loop->extent, loop->loop,
+                      varying.empty() ? s : make_if(conjunction(varying), s));
     };
     Stmt out;
     if (choice) {
       // Two copies may not define the same variables: the second gets fresh ones.
-      const Var other(loop->var->name, loop->var->dtype);
-      out = make_if(choice->condition, looped(loop->var, guarded(choice->then_case)),
-                    looped(other, clone_with(guarded(choice->else_case), loop->var, Expr(other))));
+      const Stmt second = clone_with(looped(choice->else_case), loop->var, Expr(loop->var));
+      out = make_if(choice->condition, out_of_loop(looped(choice->then_case)), out_of_loop(second));
     } else {
-      out = looped(loop->var, guarded(body));
+      out = looped(body);
     }
     return fixed.empty() ? out : make_if(conjunction(fixed), std::move(out));
   }

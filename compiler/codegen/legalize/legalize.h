@@ -13,8 +13,8 @@ Stmt unroll_loops(const Stmt& s);
 
 /// for i in 0..16 vectorize: C[j*16+i] = A[i] * B[j]   ->   C[ramp(j*16,1,16)] = A[ramp(0,1,16)] * broadcast(B[j],16)
 /// Longer loops become several vectors of at most `vector_bits` of the widest type involved; conditions on i become
-/// masks. A loop that cannot be vectorized without changing what it computes (an inner loop, a value carried from lane
-/// to lane) is replaced by its copies.
+/// masks, or branches where they are alike in all lanes of a vector: j*16 + i < 1008. A loop that cannot be vectorized
+/// without changing what it computes (an inner loop, a value carried from lane to lane) is replaced by its copies.
 Stmt vectorize_loops(const Stmt& s, int vector_bits);
 
 /// for v in 0..32 vectorize: acc[x + v*14] = S
@@ -37,6 +37,7 @@ Stmt roll_vectors(const Stmt& s, int vector_bits);
 /// for v: if (c) S                   ->   if (c) for v: S
 /// and, before that:
 /// A = A + select(c, x, 0) * y       ->   if (c) A = A + x * y
+/// A = select(c, x, y)               ->   if (c) A = x else A = y        in vector loops
 ///
 /// where c depends on neither v nor a vector loop. A product with padding is skipped, so an infinity or a NaN that only
 /// meets padding does not spread.

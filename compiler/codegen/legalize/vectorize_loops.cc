@@ -27,6 +27,9 @@ class BodyVectorizer {
       }
       case StmtKind::kStore: {
         const Store* op = as<Store>(s);
+        if (const Select* choice = as<Select>(op->value); choice && is_alike_in_lanes(choice->condition))
+          return make_if(condition(choice->condition), statement(with_value(op, choice->on_true), mask),
+                         statement(with_value(op, choice->on_false), mask));
         const Expr own = op->mask ? both(mask, expr(op->mask)) : mask;
         return make_store(op->buffer, {widen(expr(op->indices[0]), lanes_)}, widen(expr(op->value), lanes_),
                           own ? widen(own, lanes_) : own);
@@ -45,8 +48,38 @@ class BodyVectorizer {
     return lanes == 1 ? logical_and(a, b) : logical_and(widen(a, lanes), widen(b, lanes));
   }
 
+  static Stmt with_value(const Store* op, const Expr& value) {
+    return make_store(op->buffer, op->indices, value, op->mask);
+  }
+
+  // True where all of form's coefficients and its constant are whole vectors, which stays so where a sum wraps around.
+  bool counts_vectors(const Linear& form) const {
+    return form.constant % lanes_ == 0 && std::all_of(form.terms.begin(), form.terms.end(), [&](const Linear::Term& t) {
+             return t.coefficient % lanes_ == 0;
+           });
+  }
+  // x + v < n and n <= x + v, where x, the first v and n are whole vectors: what holds in one lane holds in all.
+  bool is_alike_in_lanes(const Expr& condition) const {
+    const Binary* c = as<Binary>(condition);
+    if (!c || (c->op != BinaryOp::kLt && c->op != BinaryOp::kLe) || c->a->dtype != kIndex) return false;
+    const auto walked = strided_in(c->op == BinaryOp::kLt ? c->a : c->b, var_),
+               bound = strided_in(c->op == BinaryOp::kLt ? c->b : c->a, var_);
+    const auto first = linear_of(lo_);
+    return walked && bound && first && walked->stride == 1 && bound->stride == 0 && counts_vectors(*first) &&
+           counts_vectors(walked->rest) && counts_vectors(bound->rest);
+  }
+  // A condition that is alike in all lanes, for the first of them; else as it is for each.
+  Expr condition(const Expr& c) { return is_alike_in_lanes(c) ? substitute(c, {{var_, lo_}}) : expr(c); }
+
   Stmt conditional(const If* op, const Expr& mask) {
-    const Expr c = expr(op->condition);
+    // Parts that are alike in all lanes become branches around the others.
+    const std::vector<Expr> parts = conjuncts(op->condition);
+    if (parts.size() > 1 && !op->else_case) {
+      Stmt inner = op->then_case;
+      for (auto part = parts.rbegin(); part != parts.rend(); ++part) inner = make_if(*part, std::move(inner));
+      return statement(inner, mask);
+    }
+    const Expr c = condition(op->condition);
     if (!c->dtype.is_vector())
       return make_if(c, statement(op->then_case, mask), op->else_case ? statement(op->else_case, mask) : Stmt());
     std::vector<Stmt> out;
@@ -107,7 +140,6 @@ class LoopVectorizer final : public Mutator {
     if (op->loop != LoopKind::kVectorize) return Mutator::visit(op);
     const auto extent = as_const_int(op->extent);
     HONE_ICHECK(extent) << "vector loop " << op->var->name << " has no constant extent";
-    if (Stmt cases = uniform_cases(op)) return cases;
     VectorBody body;
     body(op->body);
     const int64_t lanes = body.lanes(vector_bits_);
@@ -136,21 +168,6 @@ class LoopVectorizer final : public Mutator {
 
  private:
   static constexpr int64_t kMaxCopies = 64, kMaxPieces = 16;
-
-  // for v: A[v] = select(c, x, y)   ->   if (c) for v: A[v] = x  else for v: A[v] = y      one branch for all vectors,
-  // and x needs no guard. Null when the body is not of that form.
-  Stmt uniform_cases(const For* op) {
-    const Store* store = as<Store>(op->body);
-    const Select* value = store && !store->mask ? as<Select>(store->value) : nullptr;
-    if (!value || value->condition->dtype.is_vector() || uses_var(value->condition, op->var.get()) ||
-        !is_index_arithmetic(value->condition))
-      return Stmt();
-    const Stmt then =
-        make_for(op->var, op->min, op->extent, op->loop, make_store(store->buffer, store->indices, value->on_true));
-    const Var other(op->var->name, op->var->dtype);
-    const Stmt otherwise = clone_with(make_store(store->buffer, store->indices, value->on_false), op->var, Expr(other));
-    return make_if(value->condition, (*this)(then), (*this)(make_for(other, op->min, op->extent, op->loop, otherwise)));
-  }
 
   static Stmt vectorized(const For* op, Expr lo, int lanes) {
     return BodyVectorizer(op->var.get(), std::move(lo), lanes).statement(op->body, nullptr);

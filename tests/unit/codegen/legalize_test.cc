@@ -108,6 +108,42 @@ TEST(VectorizeLoops, TurnsConditionsIntoMasks) {
               "16)\n}\n");
 }
 
+// The end of 32 elements, and the start of 16, fall between vectors of 16.
+TEST(VectorizeLoops, BranchesWhereAllLanesAreAlike) {
+  const Program p;
+  const Expr at = Expr(p.j) * 16 + p.i;
+  const auto guarded = [&](const Expr& condition, LoopKind kind = LoopKind::kVectorize) {
+    return p.with(p.loop(p.j, 4, LoopKind::kSerial,
+                         p.loop(p.i, 32, kind, make_if(condition, make_store(p.c, {at}, load(p.a, {p.i}))))));
+  };
+  const std::string before = "for j in 0..4 {\n  for i in 0..32 vectorize {\n    if (";
+  expect_pass(&vectors512, guarded(lt(at, 32)),
+              before + "j * 16 + i < 32) {\n      C[j * 16 + i] = A[i]\n    }\n  }\n}\n",
+              "for j in 0..4 {\n  if (j * 16 < 32) {\n    C[ramp(j * 16, 1, 16)] = A[ramp(0, 1, 16)]\n  }\n"
+              "  if (j * 16 + 16 < 32) {\n    C[ramp(j * 16 + 16, 1, 16)] = A[ramp(16, 1, 16)]\n  }\n}\n");
+  EXPECT_THAT(to_string(vectors512(guarded(ge(at, int64_t{16})).body)), HasSubstr("if (16 <= j * 16 + 16)"));
+  // Beside another condition, which stays a mask.
+  const std::string both = to_string(vectors512(guarded(logical_and(lt(at, 48), lt(at, 37))).body));
+  EXPECT_THAT(both,
+              HasSubstr("if (j * 16 < 48) {\n    C[ramp(j * 16, 1, 16)] = A[ramp(0, 1, 16)] where ramp(j * 16, 1, "
+                        "16) < broadcast(37, 16)"));
+  for (const Expr& differs : {lt(at, 33), lt(at + 1, 32), ge(at, int64_t{8}), lt(Expr(p.i) * 2, 32), lt(Expr(p.j), p.i),
+                              lt(Expr(p.j) * 8 + p.i, 32), lt(make_int(16), at)})
+    EXPECT_THAT(to_string(vectors512(guarded(differs).body)), Not(HasSubstr("if ("))) << to_string(differs);
+}
+
+TEST(VectorizeLoops, CopiesFromOnePlaceWhereAllLanesAreAlike) {
+  const Program p;
+  const Expr at = Expr(p.j) * 16 + p.i;
+  const Function f =
+      p.with(p.loop(p.j, 4, LoopKind::kSerial,
+                    p.loop(p.i, 16, LoopKind::kVectorize,
+                           make_store(p.c, {at}, select(lt(at, 32), load(p.a, {at}), load(p.b, {at - 32}))))));
+  EXPECT_THAT(to_string(vectors512(f.body)),
+              HasSubstr("if (j * 16 < 32) {\n    C[ramp(j * 16, 1, 16)] = A[ramp(j * 16, 1, 16)]\n  } else {\n    "
+                        "C[ramp(j * 16, 1, 16)] = B[ramp(j * 16 - 32, 1, 16)]\n  }"));
+}
+
 TEST(VectorizeLoops, KeepsUniformConditionsAsBranches) {
   const Program p;
   const Function f =
@@ -226,18 +262,36 @@ TEST(RollVectors, LeavesRegistersAlone) {
   EXPECT_TRUE(rolled512(f.body).same_as(f.body));
 }
 
-TEST(VectorizeLoops, DecidesUniformSelectsOnceForAllVectors) {
+TEST(HoistConditions, DecidesUniformSelectsOnceForAllVectors) {
   const Program p;
-  expect_pass(&vectors512,
+  const Expr at = Expr(p.j) * 32 + p.i;
+  expect_pass(&hoist_conditions,
               p.with(p.loop(p.j, 3, LoopKind::kSerial,
                             p.loop(p.i, 32, LoopKind::kVectorize,
-                                   make_store(p.c, {Expr(p.j) * 32 + p.i},
-                                              select(lt(Expr(p.j), 2), load(p.a, {p.i}), make_float(0)))))),
+                                   make_store(p.c, {at}, select(lt(Expr(p.j), 2), load(p.a, {p.i}), make_float(0)))))),
               "for j in 0..3 {\n  for i in 0..32 vectorize {\n    C[j * 32 + i] = select(j < 2, A[i], 0.0f)\n  }\n}\n",
-              "for j in 0..3 {\n  if (j < 2) {\n    C[ramp(j * 32, 1, 16)] = A[ramp(0, 1, 16)]\n    C[ramp(j * 32 + "
-              "16, 1, 16)] = A[ramp(16, 1, 16)]\n  } else {\n"
-              "    C[ramp(j * 32, 1, 16)] = broadcast(0.0f, 16)\n    C[ramp(j * 32 + 16, 1, 16)] = broadcast(0.0f, "
-              "16)\n  }\n}\n");
+              "for j in 0..3 {\n  if (j < 2) {\n    for i in 0..32 vectorize {\n      C[j * 32 + i] = A[i]\n    }\n"
+              "  } else {\n    for i_1 in 0..32 vectorize {\n      C[j * 32 + i_1] = 0.0f\n    }\n  }\n}\n");
+}
+
+// Of a concatenation in blocks: one branch for each input, and the guard of the last block in each.
+TEST(HoistConditions, DecidesWhichInputAVectorIsCopiedFrom) {
+  const Program p;
+  const Expr at = Expr(p.j) * 8 + p.i, first = lt(Expr(p.j), 2), inside = ge(at, int64_t{1});
+  const Expr value = select(first, load(p.a, {at}),
+                            select(logical_and(lt(Expr(p.j), 4), inside), load(p.b, {at - 16}), make_float(0)));
+  const Function f =
+      p.with(p.loop(p.j, 5, LoopKind::kSerial,
+                    p.loop(p.i, 8, LoopKind::kVectorize, make_if(lt(at, 37), make_store(p.c, {at}, value)))));
+  expect_pass(
+      &hoist_conditions, f,
+      "for j in 0..5 {\n  for i in 0..8 vectorize {\n    if (j * 8 + i < 37) {\n      C[j * 8 + i] = select(j < "
+      "2, A[j * 8 + i], select(j < 4 && 1 <= j * 8 + i, B[j * 8 + i - 16], 0.0f))\n    }\n  }\n}\n",
+      "for j in 0..5 {\n  if (j < 2) {\n    for i in 0..8 vectorize {\n      if (j * 8 + i < 37) {\n        C[j "
+      "* 8 + i] = A[j * 8 + i]\n      }\n    }\n  } else {\n    if (j < 4) {\n      for i_1 in 0..8 vectorize {\n"
+      "        if (j * 8 + i_1 < 37) {\n          C[j * 8 + i_1] = select(1 <= j * 8 + i_1, B[j * 8 + i_1 - 16], "
+      "0.0f)\n        }\n      }\n    } else {\n      for i_2 in 0..8 vectorize {\n        if (j * 8 + i_2 < 37) "
+      "{\n          C[j * 8 + i_2] = 0.0f\n        }\n      }\n    }\n  }\n}\n");
 }
 
 TEST(HoistConditions, MovesThemOutOfLoopsThatDoNotChangeThem) {

@@ -79,7 +79,10 @@ class Generator {
   Stmt elementwise() {
     place_kind_ = below(5);
     const Var v("v");
-    Stmt s = make_store(c_, {place(v)}, cast(out_, value(v, 3)));
+    Expr stored = value(v, 3);
+    if (below(4) == 0) stored = select(guard(v), value(v, 1), std::move(stored));
+    if (below(4) == 0) stored = select(lt(Expr(j_), 1 + below(3)), std::move(stored), value(v, 1));
+    Stmt s = make_store(c_, {place(v)}, cast(out_, std::move(stored)));
     if (below(2)) s = make_if(guard(v), s, below(2) ? make_store(c_, {place(v)}, cast(out_, value(v, 1))) : Stmt());
     if (below(4) == 0) s = make_if(lt(Expr(i_), 1 + below(3)), s);
     const int64_t lo = below(3) == 0 ? 1 : 0;
@@ -134,8 +137,11 @@ class Generator {
   }
 
   Expr guard(const Var& v) {
-    switch (below(6)) {
+    switch (below(8)) {
       case 0: return lt(Expr(v) + Expr(i_), 1 + below(nv_));
+      // Those that fall between vectors of 4, 8 or 16, and next to there.
+      case 6: return lt(Expr(i_) * 16 + Expr(v), 4 * below(16) + below(2));
+      case 7: return le(make_int(4 * below(16) - below(2)), Expr(j_) * 8 + Expr(v));
       case 1: return le(make_int(below(nv_)), Expr(v));
       case 2: return logical_and(lt(make_int(0), Expr(v)), lt(Expr(v) * 2 + Expr(j_), nv_));
       case 3: return eq(floor_mod(Expr(v), 3), make_int(1));
