@@ -53,10 +53,12 @@ class ConditionHoister final : public Mutator {
     return make_if(conjunction(uniform), make_store(op->buffer, op->indices, value));
   }
 
-  // A vector is copied from one of two places: which of them, a branch tells, where it does not differ from lane to
-  // lane.
+  // A vector is copied from one of several places: which of them, a branch tells, where it does not differ from lane to
+  // lane. (A border of constants is left to the passes that make it a matter of the first and last tiles.)
   Stmt one_of(const Store* op, const Select* choice) const {
-    if (!vector_var_ || !is_index_arithmetic(choice->condition)) return Stmt(op);
+    if (!vector_var_ || !is_index_arithmetic(choice->condition) || !is_place(choice->on_true) ||
+        !is_place(choice->on_false))
+      return Stmt(op);
     const auto [uniform, varying] = parts_of(choice->condition);
     if (uniform.empty()) return Stmt(op);
     const auto stored = [&](const Expr& value) {
@@ -67,6 +69,11 @@ class ConditionHoister final : public Mutator {
     const Expr rest =
         varying.empty() ? choice->on_true : select(conjunction(varying), choice->on_true, choice->on_false);
     return make_if(conjunction(uniform), stored(rest), stored(choice->on_false));
+  }
+
+  static bool is_place(const Expr& e) {
+    const Select* choice = as<Select>(e);
+    return choice ? is_place(choice->on_true) && is_place(choice->on_false) : as<Load>(e) != nullptr;
   }
 
   // Those that all lanes have in common, and the others.

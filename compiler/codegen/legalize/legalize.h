@@ -37,7 +37,7 @@ Stmt roll_vectors(const Stmt& s, int vector_bits);
 /// for v: if (c) S                   ->   if (c) for v: S
 /// and, before that:
 /// A = A + select(c, x, 0) * y       ->   if (c) A = A + x * y
-/// A = select(c, x, y)               ->   if (c) A = x else A = y        in vector loops
+/// A = select(c, B[i], C[j])         ->   if (c) A = B[i] else A = C[j]   in vector loops
 ///
 /// where c depends on neither v nor a vector loop. A product with padding is skipped, so an infinity or a NaN that only
 /// meets padding does not spread.

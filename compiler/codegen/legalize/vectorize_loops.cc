@@ -140,6 +140,7 @@ class LoopVectorizer final : public Mutator {
     if (op->loop != LoopKind::kVectorize) return Mutator::visit(op);
     const auto extent = as_const_int(op->extent);
     HONE_ICHECK(extent) << "vector loop " << op->var->name << " has no constant extent";
+    if (Stmt cases = uniform_cases(op)) return cases;
     VectorBody body;
     body(op->body);
     const int64_t lanes = body.lanes(vector_bits_);
@@ -168,6 +169,21 @@ class LoopVectorizer final : public Mutator {
 
  private:
   static constexpr int64_t kMaxCopies = 64, kMaxPieces = 16;
+
+  // for v: A[v] = select(c, x, y)   ->   if (c) for v: A[v] = x  else for v: A[v] = y      one branch for all vectors,
+  // and x needs no guard. Null when the body is not of that form.
+  Stmt uniform_cases(const For* op) {
+    const Store* store = as<Store>(op->body);
+    const Select* value = store && !store->mask ? as<Select>(store->value) : nullptr;
+    if (!value || value->condition->dtype.is_vector() || uses_var(value->condition, op->var.get()) ||
+        !is_index_arithmetic(value->condition))
+      return Stmt();
+    const Stmt then =
+        make_for(op->var, op->min, op->extent, op->loop, make_store(store->buffer, store->indices, value->on_true));
+    const Var other(op->var->name, op->var->dtype);
+    const Stmt otherwise = clone_with(make_store(store->buffer, store->indices, value->on_false), op->var, Expr(other));
+    return make_if(value->condition, (*this)(then), (*this)(make_for(other, op->min, op->extent, op->loop, otherwise)));
+  }
 
   static Stmt vectorized(const For* op, Expr lo, int lanes) {
     return BodyVectorizer(op->var.get(), std::move(lo), lanes).statement(op->body, nullptr);

@@ -262,36 +262,39 @@ TEST(RollVectors, LeavesRegistersAlone) {
   EXPECT_TRUE(rolled512(f.body).same_as(f.body));
 }
 
-TEST(HoistConditions, DecidesUniformSelectsOnceForAllVectors) {
+TEST(VectorizeLoops, DecidesUniformSelectsOnceForAllVectors) {
   const Program p;
-  const Expr at = Expr(p.j) * 32 + p.i;
-  expect_pass(&hoist_conditions,
+  expect_pass(&vectors512,
               p.with(p.loop(p.j, 3, LoopKind::kSerial,
                             p.loop(p.i, 32, LoopKind::kVectorize,
-                                   make_store(p.c, {at}, select(lt(Expr(p.j), 2), load(p.a, {p.i}), make_float(0)))))),
+                                   make_store(p.c, {Expr(p.j) * 32 + p.i},
+                                              select(lt(Expr(p.j), 2), load(p.a, {p.i}), make_float(0)))))),
               "for j in 0..3 {\n  for i in 0..32 vectorize {\n    C[j * 32 + i] = select(j < 2, A[i], 0.0f)\n  }\n}\n",
-              "for j in 0..3 {\n  if (j < 2) {\n    for i in 0..32 vectorize {\n      C[j * 32 + i] = A[i]\n    }\n"
-              "  } else {\n    for i_1 in 0..32 vectorize {\n      C[j * 32 + i_1] = 0.0f\n    }\n  }\n}\n");
+              "for j in 0..3 {\n  if (j < 2) {\n    C[ramp(j * 32, 1, 16)] = A[ramp(0, 1, 16)]\n    C[ramp(j * 32 + "
+              "16, 1, 16)] = A[ramp(16, 1, 16)]\n  } else {\n"
+              "    C[ramp(j * 32, 1, 16)] = broadcast(0.0f, 16)\n    C[ramp(j * 32 + 16, 1, 16)] = broadcast(0.0f, "
+              "16)\n  }\n}\n");
 }
 
 // Of a concatenation in blocks: one branch for each input, and the guard of the last block in each.
 TEST(HoistConditions, DecidesWhichInputAVectorIsCopiedFrom) {
   const Program p;
   const Expr at = Expr(p.j) * 8 + p.i, first = lt(Expr(p.j), 2), inside = ge(at, int64_t{1});
-  const Expr value = select(first, load(p.a, {at}),
-                            select(logical_and(lt(Expr(p.j), 4), inside), load(p.b, {at - 16}), make_float(0)));
+  const Expr value =
+      select(first, load(p.a, {at}),
+             select(logical_and(lt(Expr(p.j), 4), inside), load(p.b, {at - 16}), load(p.a, {make_int(0)})));
   const Function f =
       p.with(p.loop(p.j, 5, LoopKind::kSerial,
                     p.loop(p.i, 8, LoopKind::kVectorize, make_if(lt(at, 37), make_store(p.c, {at}, value)))));
   expect_pass(
       &hoist_conditions, f,
       "for j in 0..5 {\n  for i in 0..8 vectorize {\n    if (j * 8 + i < 37) {\n      C[j * 8 + i] = select(j < "
-      "2, A[j * 8 + i], select(j < 4 && 1 <= j * 8 + i, B[j * 8 + i - 16], 0.0f))\n    }\n  }\n}\n",
+      "2, A[j * 8 + i], select(j < 4 && 1 <= j * 8 + i, B[j * 8 + i - 16], A[0]))\n    }\n  }\n}\n",
       "for j in 0..5 {\n  if (j < 2) {\n    for i in 0..8 vectorize {\n      if (j * 8 + i < 37) {\n        C[j "
       "* 8 + i] = A[j * 8 + i]\n      }\n    }\n  } else {\n    if (j < 4) {\n      for i_1 in 0..8 vectorize {\n"
       "        if (j * 8 + i_1 < 37) {\n          C[j * 8 + i_1] = select(1 <= j * 8 + i_1, B[j * 8 + i_1 - 16], "
-      "0.0f)\n        }\n      }\n    } else {\n      for i_2 in 0..8 vectorize {\n        if (j * 8 + i_2 < 37) "
-      "{\n          C[j * 8 + i_2] = 0.0f\n        }\n      }\n    }\n  }\n}\n");
+      "A[0])\n        }\n      }\n    } else {\n      for i_2 in 0..8 vectorize {\n        if (j * 8 + i_2 < 37) "
+      "{\n          C[j * 8 + i_2] = A[0]\n        }\n      }\n    }\n  }\n}\n");
 }
 
 TEST(HoistConditions, MovesThemOutOfLoopsThatDoNotChangeThem) {
