@@ -38,6 +38,7 @@ class ModuleEmitter {
     vector_bits_ = m.vector_bits > 0 ? std::min(m.vector_bits, target.vector_bits) : target.vector_bits;
     math_units_ = math_units(target, vector_bits_);
     has_masked_loads_ = has_x86_features(target, {"avx2"});
+    has_masked_stores_ = has_x86_features(target, {"avx512f", "avx512vl"});
   }
 
   std::unique_ptr<llvm::Module> emit() {
@@ -196,7 +197,7 @@ class ModuleEmitter {
   int vector_bits_ = 0;
   DotUnits dot_;
   MathUnits math_units_;
-  bool has_masked_loads_ = false;
+  bool has_masked_loads_ = false, has_masked_stores_ = false;
 };
 
 // The body of one LLVM function: a kernel's, or a parallel loop's.
@@ -207,6 +208,7 @@ class BodyEmitter final : public StmtEmitter {
                     {.dot = m.dot_,
                      .math_units = m.math_units_,
                      .has_masked_loads = m.has_masked_loads_,
+                     .has_masked_stores = m.has_masked_stores_,
                      .far_back = m.target_.arch != "aarch64"}),
         m_(m),
         checked_(checked) {}

@@ -247,6 +247,26 @@ Value* ExprEmitter::load_column(const BufferSlot& slot, const Load* op, int64_t 
   return parts[0];
 }
 
+// Most vectors are whole, where the last one of a row is not.
+void ExprEmitter::store_masked(const BufferSlot& slot, Value* value, const Address& at, llvm::Align align) {
+  llvm::BasicBlock* after = nullptr;
+  if (!options_.has_masked_stores && !llvm::isa<llvm::Constant>(active_.lanes)) {
+    llvm::Function* f = b_.GetInsertBlock()->getParent();
+    llvm::BasicBlock* whole = llvm::BasicBlock::Create(b_.getContext(), "whole", f);
+    llvm::BasicBlock* part = llvm::BasicBlock::Create(b_.getContext(), "part", f);
+    after = llvm::BasicBlock::Create(b_.getContext(), "stored", f);
+    b_.CreateCondBr(b_.CreateAndReduce(active_.lanes), whole, part);
+    b_.SetInsertPoint(whole);
+    b_.CreateAlignedStore(value, at.pointer, align);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(part);
+  }
+  b_.CreateMaskedStore(value, active_.any ? guarded(at.pointer, slot) : at.pointer, align, active_.lanes);
+  if (!after) return;
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
 void ExprEmitter::store_lanes(const BufferSlot& slot, const Expr& index, Value* value, Value* mask,
                               int64_t element_bytes) {
   const Ramp* ramp = as<Ramp>(index);
@@ -360,7 +380,7 @@ void ExprEmitter::emit_store(const Store* op) {
     } else if (active_.lanes && options_.simt) {
       store_lanes(s, index, value, active_.lanes, bytes);
     } else if (active_.lanes) {
-      b_.CreateMaskedStore(value, active_.any ? guarded(at.pointer, s) : at.pointer, align, active_.lanes);
+      store_masked(s, value, at, align);
     } else {
       b_.CreateAlignedStore(value, at.pointer, align);
     }

@@ -84,19 +84,6 @@ void expect_few_ulps(const Case& c, const Target& target) {
 
 class MathFunctions : public testing::TestWithParam<int> {};
 
-// This machine, and lesser ones whose code it runs: AVX-512 without its 512 bits, AVX2, neither vectors of 256 bits nor
-// FMA.
-std::vector<Target> targets_here() {
-  const Target host = host_target(1);
-  std::vector<Target> all = {host};
-  if (host.arch != "x86_64") return all;
-  if (host.vector_bits == 512) all.push_back(Target::parse("llvm -mtriple=x86_64-linux -mcpu=skylake-avx512"));
-  if (host.vector_bits == 512) all.back().vector_bits = 256;
-  if (host.vector_bits >= 256) all.push_back(Target::parse("llvm -mtriple=x86_64-linux -mcpu=haswell"));
-  all.push_back(Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64"));
-  return all;
-}
-
 TEST_P(MathFunctions, AreWithinTheirUlpsInEveryBinade) {
   for (const Target& target : targets_here()) {
     SCOPED_TRACE(to_string(target));

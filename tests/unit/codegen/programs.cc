@@ -11,6 +11,17 @@
 
 namespace hone {
 
+std::vector<Target> targets_here() {
+  const Target host = host_target(1);
+  std::vector<Target> all = {host};
+  if (host.arch != "x86_64") return all;
+  if (host.vector_bits == 512) all.push_back(Target::parse("llvm -mtriple=x86_64-linux -mcpu=skylake-avx512"));
+  if (host.vector_bits == 512) all.back().vector_bits = 256;
+  if (host.vector_bits >= 256) all.push_back(Target::parse("llvm -mtriple=x86_64-linux -mcpu=haswell"));
+  all.push_back(Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64"));
+  return all;
+}
+
 Module module_of(const Function& f, int64_t workspace_bytes, int workers) {
   Module m;
   m.kernels.push_back(f);

@@ -12,6 +12,10 @@
 
 namespace hone {
 
+/// This machine, and lesser ones whose code it runs: AVX-512 without its 512 bits, AVX2, neither vectors of 256 bits
+/// nor FMA.
+std::vector<Target> targets_here();
+
 /// One kernel as a Module; the last parameter is the output. Identity layouts.
 Module module_of(const Function& f, int64_t workspace_bytes = 0, int workers = 1);
 

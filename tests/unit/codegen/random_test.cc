@@ -42,6 +42,7 @@ class RandomPrograms : public testing::TestWithParam<int> {};
 
 TEST_P(RandomPrograms, ComputeWhatTheInterpreterDoes) {
   ThreadPool pool({.workers = 2});
+  const std::vector<Target> targets = targets_here();
   for (uint64_t seed = static_cast<uint64_t>(GetParam()) * 25; seed < static_cast<uint64_t>(GetParam() + 1) * 25;
        ++seed) {
     Module m = random_program(seed);
@@ -58,12 +59,18 @@ TEST_P(RandomPrograms, ComputeWhatTheInterpreterDoes) {
     expect_equal(vectors.back(), want.back(), type, what + "legalized:\n" + to_string(legal.kernels[0]));
 
     m.vector_bits = seed % 3 == 0 ? 128 : seed % 3 == 1 ? 256 : 0;
-    const CompiledModule compiled(m);
     const AlignedBuffer workspace(m.workspace_bytes);
-    for (const HoneRuntime* rt : {static_cast<const HoneRuntime*>(nullptr), pool.runtime()}) {
+    const auto expect_same_from = [&](const CompiledModule& compiled, const HoneRuntime* rt) {
       const std::vector<HostTensor> got = tensors_of(m.kernels[0], seed);
       ASSERT_EQ(compiled.run(got, workspace.data(), rt), HONE_OK) << what;
       expect_equal(got.back(), want.back(), type, what);
+    };
+    const CompiledModule compiled(m);
+    expect_same_from(compiled, nullptr);
+    expect_same_from(compiled, pool.runtime());
+    if (const Target& lesser = targets[seed / 3 % targets.size()]; lesser.mcpu != targets[0].mcpu) {
+      SCOPED_TRACE(lesser.mcpu);
+      expect_same_from(CompiledModule(m, {}, lesser), nullptr);
     }
   }
 }
