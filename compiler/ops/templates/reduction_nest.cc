@@ -16,11 +16,29 @@ std::vector<int64_t> powers_up_to(int64_t most) {
   return out;
 }
 
-// Fuses the loops over tiles into one, whose contiguous parts go to threads. Returns it.
+// The loops over tiles; of several threads, the outer ones become one, whose contiguous parts go to them. Loops inside
+// stay loops: a tile's place in fused ones takes a division for each of them. Returns the innermost.
 LoopRef over_tiles(Schedule& s, const std::vector<LoopRef>& outer, const FusedChoices& k) {
-  const LoopRef tiles = fuse_all(s, outer);
-  if (k.parallel) s.parallel(tiles);
-  return tiles;
+  constexpr int64_t kTasks = 256;  // even for dozens of threads
+  if (!k.parallel) return outer.back();
+  LoopRef tasks = outer[0];
+  int64_t count = s.extent(tasks);
+  size_t next = 1;
+  while (next < outer.size() && count < kTasks) {
+    const int64_t extent = s.extent(outer[next]);
+    int64_t part = 1;
+    while (part < extent && (extent % part != 0 || count * part < kTasks)) ++part;
+    if (part == extent) {
+      tasks = s.fuse(tasks, outer[next++]);
+      count *= extent;
+      continue;
+    }
+    const auto [first, rest] = s.split(outer[next], extent / part);
+    s.parallel(s.fuse(tasks, first));
+    return next + 1 < outer.size() ? outer.back() : rest;
+  }
+  s.parallel(tasks);
+  return next < outer.size() ? outer.back() : tasks;
 }
 
 }  // namespace
