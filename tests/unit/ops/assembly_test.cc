@@ -85,5 +85,42 @@ TEST(ProductKernels, AreFreeOfTailsInsideWholeTiles) {
             1);
 }
 
+// The innermost loops with products of f16 of a default config: those that match `product`, of `lanes` each.
+void expect_loops_of_products(const char* text, const char* target_text, const char* product, int lanes,
+                              double most_instructions) {
+  SCOPED_TRACE(text);
+  const Workload w = parse_workload(text);
+  const Target target = Target::parse(target_text);
+  const Space space = make_space(w, target);
+  const std::string assembly = emit_asm_text(lower_config(w, target, space, space.default_config()), target);
+  constexpr int kLeast = 16;
+  int found = 0;
+  for (const auto& loop : innermost_loops(assembly)) {
+    const int products = count_matching(loop, product);
+    if (products < kLeast) continue;
+    ++found;
+    EXPECT_EQ(count_matching(loop, R"(fcvt|\[sp)"), 0) << testing::PrintToString(loop);
+    EXPECT_LE(static_cast<double>(loop.size()), most_instructions * products * lanes) << testing::PrintToString(loop);
+  }
+  EXPECT_GE(found, 1) << assembly;
+}
+
+// Twice the lanes of f32, whose loops take 0.32 instructions a multiply-add: nothing is widened inside.
+TEST(ProductsOfF16, AreSummedInLanesOfF16) {
+  for (const char* text :
+       {"dense(m=128,n=768,k=768,dtype=f16:f16:f16:f16)", "batch_matmul(b=2,m=96,n=128,k=256,dtype=f16:f16:f16:f32)",
+        "conv2d(ci=64,h=56,w=56,co=64,dtype=f16:f16:f16:f16)",
+        "conv2d(ci=64,h=28,w=28,co=128,kh=1,kw=1,pad=0,dtype=f16:f16:f16:f16,layout=NCHW16c)"})
+    expect_loops_of_products(text, "llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=4", R"(fmla\s+v\d+\.8h)", 8,
+                             0.19);
+}
+
+TEST(ProductsOfF16, AreWidenedByTheMultiplyAdd) {
+  for (const char* text : {"dense(m=128,n=768,k=768,dtype=f16)", "conv2d(ci=64,h=56,w=56,co=64,dtype=f16)",
+                           "conv2d(ci=64,h=28,w=28,co=128,kh=1,kw=1,pad=0,dtype=f16,layout=NCHW16c)"})
+    expect_loops_of_products(text, "llvm -mtriple=aarch64-linux -mcpu=neoverse-v1 -threads=4", R"(fmlal2?\s+v\d+\.4s)",
+                             4, 0.37);
+}
+
 }  // namespace
 }  // namespace hone
