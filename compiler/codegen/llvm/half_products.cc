@@ -27,7 +27,9 @@ bool is_type(const llvm::Value* v, const llvm::Type* element, unsigned lanes) {
 
 // What is widened to the four floats `v`: a vector of halves or one half for all lanes. Null where it is neither.
 llvm::Value* halves_of(llvm::Value* v) {
-  const llvm::Type* half = llvm::Type::getHalfTy(v->getContext());
+  llvm::Type* half = llvm::Type::getHalfTy(v->getContext());
+  if (const auto* zero = llvm::dyn_cast<llvm::Constant>(v); zero && zero->isNullValue())  // what padding became
+    return llvm::Constant::getNullValue(half);
   if (const auto* wide = llvm::dyn_cast<llvm::FPExtInst>(v))
     return is_type(wide->getOperand(0), half, kLanes) ? wide->getOperand(0) : nullptr;
   const auto* splat = llvm::dyn_cast<llvm::ShuffleVectorInst>(v);
@@ -56,6 +58,7 @@ class HalfMultiplier {
             sum && sum->getIntrinsicID() == llvm::Intrinsic::fmuladd &&
             is_type(sum, llvm::Type::getFloatTy(f_.getContext()), kLanes)) {
           llvm::Value *a = halves_of(sum->getOperand(0)), *b = halves_of(sum->getOperand(1));
+          if (a && b && !a->getType()->isVectorTy()) std::swap(a, b);  // it is the second factor whose lanes are taken
           if (a && b) products.push_back({sum, a, b});
         }
     if (products.empty()) return false;

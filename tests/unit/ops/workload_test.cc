@@ -97,7 +97,7 @@ TEST(Workload, SumsOfF16AreInF16WhereThatIsAskedFor) {
   EXPECT_FALSE(dtypes_of(parse_workload("dense(dtype=f16)")).f16_runs);
   EXPECT_EQ(accumulator_bits(parse_workload("dense(dtype=f16:f16:f16:f32)")), 16);
   EXPECT_THAT(refusal("dense(dtype=f16:f32:f16:f16)"), HasSubstr("dtype=f16:f32:f16:f16 is not supported"));
-  EXPECT_THAT(refusal("dense_nbits(dtype=f16:f16:f16:f16)"), HasSubstr("is not supported; allowed: f32, f16, bf16"));
+  EXPECT_THAT(refusal("dense_nbits(dtype=f16:f16:f16:f16)"), HasSubstr("is not supported; allowed: f16, bf16"));
   EXPECT_THAT(refusal("softmax(dtype=f16:f16:f16:f16)"), HasSubstr("is not supported"));
 }
 
