@@ -82,6 +82,10 @@ class SumsInF16 : public testing::TestWithParam<const char*> {};
 
 // This machine rounds each step to f16 as the processor would.
 TEST_P(SumsInF16, AreWhatTheReferenceAllows) { expect_configs_match_reference(parse_workload(GetParam()), kA76, 8, 5); }
+TEST_P(SumsInF16, AreSoInLongerVectors) {
+  const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=sapphirerapids -threads=2");
+  expect_configs_match_reference(parse_workload(GetParam()), target, 4, 6);
+}
 INSTANTIATE_TEST_SUITE_P(Shapes, SumsInF16, testing::ValuesIn(kF16SumWorkloads));
 
 // The product of `k` steps of 0.75 by 0.75 as `made_of` sums it, as the reference of `text` checks it.
