@@ -27,7 +27,7 @@
 #include "compiler/model/bindings.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/prepare.h"
-#include "compiler/ops/dtypes.h"
+#include "compiler/ops/runs.h"
 
 namespace hone {
 namespace {
@@ -208,9 +208,7 @@ class ModelCommand {
       if (pass == "import" && o_.check) p.imported = g;
     };
     p.graph = prepared_model(binding, p.notes, hooks, &p.growth).graph;
-    const auto sums_in_f16 = [](const Node& n) {
-      return n.workload.attributes.has("dtype") && dtypes_of(n.workload).f16_runs;
-    };
+    const auto sums_in_f16 = [](const Node& n) { return has_runs(n.workload); };
     if (!o_.accumulate.empty() && std::none_of(p.graph.nodes.begin(), p.graph.nodes.end(), sums_in_f16))
       err_ << "--accumulate f16: the model has no products of f16\n";
   }

@@ -28,8 +28,10 @@ Tensor widened(DType t, const std::vector<std::string>& axes, const Tensor& run,
   return compute("sum", run->shape, axes, {run}, [&](const std::vector<Expr>& i) { return cast(t, run.at(i)); });
 }
 
+bool has_runs(const Workload& w) { return w.attributes.has("dtype") && dtypes_of(w).f16_runs; }
+
 void check_runs(const Workload& w, const Target& target) {
-  if (!w.attributes.has("dtype") || !dtypes_of(w).f16_runs) return;
+  if (!has_runs(w)) return;
   HONE_USER_CHECK(target.has(Feature::kSumsOfF16))
       << "dtype=" << w.attributes.text("dtype") << ": " << to_string(target) << " has no sums in f16 "
       << (target.is_gpu()           ? "here"

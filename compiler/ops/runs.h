@@ -32,6 +32,9 @@ Runs runs_of_channels(int64_t channels, int64_t block, int64_t products);
 /// A stage `sum`: `run` in type `t`, as what stands behind it reads it. `run` becomes the anchor.
 Tensor widened(DType t, const std::vector<std::string>& axes, const Tensor& run, Definition* d);
 
+/// Whether a workload's products are summed so.
+bool has_runs(const Workload& w);
+
 /// UserError where `w` sums in f16 and `target` cannot.
 void check_runs(const Workload& w, const Target& target);
 
