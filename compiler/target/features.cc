@@ -32,8 +32,6 @@ constexpr std::string_view kF16Cpus[] = {"sapphirerapids", "emeraldrapids", "gra
                                          "cortex-x1",      "carmel",        "neoverse-n1",   "neoverse-n2",
                                          "neoverse-v1",    "neoverse-v2",   "apple-m1"};
 
-constexpr std::string_view kWidenF16Cpus[] = {"neoverse-n2", "neoverse-v1", "neoverse-v2", "apple-m1"};
-
 // Whether CPU `t` has a feature that is called `x86` or `arm` and that `cpus` have by themselves.
 bool has_of_cpus(const Target& t, std::string_view x86, std::string_view arm, std::span<const std::string_view> cpus) {
   const std::string_view name = t.arch == "x86_64" ? x86 : arm;
@@ -55,7 +53,6 @@ int Target::compute_capability() const {
 bool Target::has(Feature feature) const {
   if (kind == "llvm") {
     if (feature == Feature::kDotBf16) return has_of_cpus(*this, "avx512bf16", "bf16", kDotBf16Cpus);
-    if (feature == Feature::kWidenF16) return arch == "aarch64" && has_of_cpus(*this, "", "fp16fml", kWidenF16Cpus);
     return feature == Feature::kSumsOfF16 && has_of_cpus(*this, "avx512fp16", "fullfp16", kF16Cpus);
   }
   for (const Row& row : kRows)

@@ -17,7 +17,6 @@ enum class Feature : uint8_t {
   kMmaBf16,
   kMmaTf32,
   kDotBf16,    ///< of CPUs: two products of bf16 are added to each lane of f32 at once
-  kWidenF16,   ///< of CPUs: products of f16 are added to f32 by one instruction
   kSumsOfF16,  ///< of CPUs: products and sums of f16, in twice the lanes of f32
 };
 

@@ -12,8 +12,7 @@ bool fits_registers(int64_t rows, int64_t vectors, const Target& target) {
 }
 
 bool multiplies_by_lanes(const Target& target, const DTypes& types) {
-  const bool widens = types.in == f16 && types.weight == f16 && target.has(Feature::kWidenF16);
-  return target.arch == "aarch64" && (types.in == f32 || types.f16_runs || widens);
+  return target.arch == "aarch64" && (types.in == f32 || types.in == f16);
 }
 
 double step_cost(int64_t rows, int64_t vectors, int64_t lane_registers) {

@@ -334,20 +334,31 @@ Module halves_module(DType t) {
   return module_of(f);
 }
 
-TEST(Llvm, TargetsKnowWhatTheyComputeWithF16) {
-  const Module narrow = halves_module(f16), wide = halves_module(f32);
+TEST(Llvm, TargetsKnowWhetherTheySumInF16) {
+  const Module m = halves_module(f16);
   std::vector<std::string> cpus(std::begin(kNarrowFloatCpus), std::end(kNarrowFloatCpus));
-  for (const char* more :
-       {"cortex-a53", "cortex-a55", "cortex-a57", "cortex-a75", "apple-m1", "generic -mattr=+fullfp16",
-        "cortex-a76 -mattr=-fullfp16", "cortex-a76 -mattr=+fp16fml", "neoverse-v1 -mattr=-fp16fml"})
+  for (const char* more : {"cortex-a53", "cortex-a55", "cortex-a57", "cortex-a75", "apple-m1",
+                           "generic -mattr=+fullfp16", "cortex-a76 -mattr=-fullfp16"})
     cpus.push_back(std::string("aarch64-linux -mcpu=") + more);
   for (const std::string& cpu : cpus) {
     const Target t = Target::parse("llvm -mtriple=" + cpu);
-    const std::string in_f16 = emit_asm_text(narrow, t), in_f32 = emit_asm_text(wide, t);
-    const bool sums = std::regex_search(in_f16, std::regex(R"(fmla\s+v\d+\.8h|vfmadd\d+ph)"));
-    EXPECT_EQ(t.has(Feature::kSumsOfF16), sums) << cpu << in_f16;
-    EXPECT_EQ(t.has(Feature::kWidenF16), std::regex_search(in_f32, std::regex(R"(fmlal\s+v\d+\.4s)"))) << cpu << in_f32;
+    const std::string text = emit_asm_text(m, t);
+    const bool sums = std::regex_search(text, std::regex(R"(fmla\s+v\d+\.8h|vfmadd\d+ph)"));
+    EXPECT_EQ(t.has(Feature::kSumsOfF16), sums) << cpu << text;
   }
+}
+
+TEST(Llvm, ProductsOfF16AreWidenedByTheMultiplyAddWhereItCan) {
+  const Module m = halves_module(f32);
+  const auto on = [&](const std::string& cpu) {
+    return emit_asm_text(m, Target::parse("llvm -mtriple=aarch64-linux -mcpu=" + cpu));
+  };
+  for (const char* cpu : {"neoverse-v1", "neoverse-n2", "apple-m1", "cortex-a76 -mattr=+fp16fml"}) {
+    EXPECT_THAT(on(cpu), HasSubstr("fmlal\t")) << cpu;
+    EXPECT_THAT(on(cpu), Not(HasSubstr("fcvt"))) << cpu;
+  }
+  for (const char* cpu : {"cortex-a53", "cortex-a76", "neoverse-v1 -mattr=-fp16fml"})
+    EXPECT_THAT(on(cpu), Not(HasSubstr("fmlal"))) << cpu;
 }
 
 // Numbers of a word as bf16: a shift, and one operation for mask and exponent.
