@@ -51,7 +51,7 @@ typedef struct {
 } Feature;
 
 static const Feature kFeatures[] = {
-    {"lse", AT_HWCAP, 8},  {"fullfp16", AT_HWCAP, 10}, {"dotprod", AT_HWCAP, 20},
+    {"lse", AT_HWCAP, 8},  {"fullfp16", AT_HWCAP, 10}, {"fp16fml", AT_HWCAP, 23}, {"dotprod", AT_HWCAP, 20},
     {"sve", AT_HWCAP, 22}, {"i8mm", AT_HWCAP2, 13},    {"bf16", AT_HWCAP2, 14},
 };
 

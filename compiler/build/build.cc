@@ -3,6 +3,7 @@
 #include "compiler/ir/printer.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lower/lower_blocks.h"
+#include "compiler/ops/runs.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {
@@ -22,6 +23,7 @@ std::unique_ptr<Schedule> scheduled(const Workload& w, const Target& target, con
 
 Space make_space(const Workload& w, const Target& target, const Narrowing& narrowing) {
   const Template& t = template_for(w, target);
+  check_runs(w, target);
   return Space(
       std::string(t.name), t.revision, [apply = t.apply, w, target](Knobs& knobs) { apply(w, target, knobs, nullptr); },
       narrowing);

@@ -198,11 +198,12 @@ void tell_how_to_see_it_again(const Job& j, std::ostream& err) {
 
 Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err) {
   if (!o.model.empty()) return run_tensorc_model(operators, o, out, err);
-  if (o.profile || !(o.inputs + o.weights + o.cache + o.compare).empty() || !o.bind.empty() || !o.shapes.empty() ||
-      !o.formats.empty() || !o.reports.empty())
+  if (o.profile || !(o.inputs + o.weights + o.cache + o.compare + o.accumulate).empty() || !o.bind.empty() ||
+      !o.shapes.empty() || !o.formats.empty() || !o.reports.empty())
     return usage_error(
-        "--bind, --shape, --input, --cache, --inputs, --weights, --profile, --report and --compare belong to a model: "
-        "tensorc MODEL.onnx");
+        "--bind, --shape, --input, --cache, --inputs, --weights, --accumulate, --profile, --report and --compare "
+        "belong "
+        "to a model: tensorc MODEL.onnx");
   const Workload w =
       o.workload.empty() ? Workload::parse(operators, o.task, o.args) : Workload::parse(operators, o.workload);
   const std::vector<int> asked = thread_counts(o.threads);

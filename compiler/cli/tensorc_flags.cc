@@ -31,6 +31,11 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
          "of a decoder: the dimension that counts the rows of its caches, and the most of them: past=1023. Each "
          "call says how many there are, and one row is added in place")
       ->type_name("NAME=N");
+  app.add_option("--accumulate", o.accumulate,
+                 "of a model: f16: its products of f16 are summed in f16, in runs of at most 144 that f32 adds up, on "
+                 "CPUs with that arithmetic: faster and less exact")
+      ->check(CLI::IsMember({"f16"}))
+      ->type_name("f16");
   app.add_option("--weights", o.weights,
                  "of a model: write its weights to FILE, which processes map and share, instead of into the artifact "
                  "(done by itself above 1 GiB)")

@@ -27,6 +27,7 @@
 #include "compiler/model/bindings.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/prepare.h"
+#include "compiler/ops/runs.h"
 
 namespace hone {
 namespace {
@@ -154,6 +155,7 @@ class ModelCommand {
 
   PassContext pass_context(FusionNotes& notes) const {
     PassContext context{operators_, functions_, 0, &notes};
+    context.sums_in_f16 = !o_.accumulate.empty();
     if (o_.config != "default")
       context.measured = [this](const Workload& w) { return measured_seconds(w, target_, *hub_); };
     return context;
@@ -206,6 +208,9 @@ class ModelCommand {
       if (pass == "import" && o_.check) p.imported = g;
     };
     p.graph = prepared_model(binding, p.notes, hooks, &p.growth).graph;
+    const auto sums_in_f16 = [](const Node& n) { return has_runs(n.workload); };
+    if (!o_.accumulate.empty() && std::none_of(p.graph.nodes.begin(), p.graph.nodes.end(), sums_in_f16))
+      err_ << "--accumulate f16: the model has no products of f16\n";
   }
 
   void list_variants() {

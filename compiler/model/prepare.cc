@@ -47,6 +47,8 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
   PassContext of_target = context;
   of_target.lanes = target.is_gpu() ? 0 : target.lanes(32);
   of_target.part_alignment = target.is_gpu() ? kGpuAlignment : 1;
+  HONE_USER_CHECK(!context.sums_in_f16 || target.has(Feature::kSumsOfF16))
+      << "--accumulate f16: " << to_string(target) << " has no sums in f16";
   std::vector<Pass<Graph>> passes = graph_passes(of_target);
   if (!target.is_gpu()) return passes;
   // What makes of convolutions what CPUs' vectors want: the templates of GPUs compute them as they are.
@@ -94,6 +96,7 @@ GrowingModel with_input_formats(GrowingModel m, const std::vector<InputFormat>& 
 Graph prepare_growing(GrowingModel imported, const PassContext& context, const Target& target,
                       const PassHooks<Graph>& hooks) {
   PassContext of_model = context, of_shorter{context.operators, context.functions, context.lanes};
+  of_shorter.sums_in_f16 = context.sums_in_f16;
   of_model.growth = &imported.growth;
   of_shorter.growth = &imported.shorter_growth;
   // The two graphs must be the same, and nobody measures the layers of the shorter one.

@@ -8,6 +8,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/prologue.h"
+#include "compiler/ops/runs.h"
 
 namespace hone {
 
@@ -30,21 +31,47 @@ Definition finish_convolution(const Workload& w, ConvolutionStages stages, const
   return std::move(stages.definition);
 }
 
-Definition convolution(const Workload& w, PadSlack slack) {
+namespace {
+
+// The sums of an output element i: over the window and `channels` input channels from `first` on.
+Reduction window_sum(const Workload& w, const ConvolutionStages& stages, const Expr* i, int64_t channels,
+                     const Expr& first) {
+  const ConvShape& s = conv_shape(w);
+  const int64_t group_in = s.ci / s.groups, group_out = s.co / s.groups;
+  const DType t = type_of_products(w);
+  const Axis ic = reduce_axis("ic", channels), kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);
+  const Expr in_group = first ? first + Expr(ic) : Expr(ic);
+  const Expr channel = s.groups == 1 ? in_group : floor_div(i[1], group_out) * group_in + in_group;
+  const Expr y = i[2] * s.stride_h + Expr(kh) * s.dilation_h, x = i[3] * s.stride_w + Expr(kw) * s.dilation_w;
+  return sum(cast(t, stages.pad.at({i[0], channel, y, x})) * cast(t, stages.weight.at({i[1], in_group, kh, kw})),
+             {ic, kh, kw});
+}
+
+}  // namespace
+
+Definition convolution(const Workload& w, PadSlack slack, int64_t block) {
   const ConvShape s = conv_shape(w);
   const DTypes types = dtypes_of(w);
   ConvolutionStages stages = begin_convolution(w, slack);
-  const int64_t group_in = s.ci / s.groups, group_out = s.co / s.groups;
-  const Tensor conv = compute_reduce(
-      "conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {stages.pad, stages.weight},
-      [&](const std::vector<Expr>& i) {
-        const Axis ic = reduce_axis("ic", group_in), kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);
-        const Expr channel = s.groups == 1 ? Expr(ic) : floor_div(i[1], group_out) * group_in + Expr(ic);
-        const Expr y = i[2] * s.stride_h + Expr(kh) * s.dilation_h, x = i[3] * s.stride_w + Expr(kw) * s.dilation_w;
-        return sum(cast(types.accumulate, stages.pad.at({i[0], channel, y, x})) *
-                       cast(types.accumulate, stages.weight.at({i[1], ic, kh, kw})),
-                   {ic, kh, kw});
-      });
+  const int64_t group_in = s.ci / s.groups;
+  const Runs runs = types.f16_runs ? runs_of_channels(group_in, block, s.kh * s.kw) : Runs{1, group_in};
+  const std::vector<int64_t> shape{s.n, s.co, s.oh, s.ow};
+  const std::vector<std::string> axes{"n", "oc", "oh", "ow"};
+  const std::vector<Tensor> reads{stages.pad, stages.weight};
+  if (runs.count == 1) {
+    Tensor conv = compute_reduce("conv", shape, axes, reads, [&](const std::vector<Expr>& i) {
+      return window_sum(w, stages, i.data(), group_in, {});
+    });
+    if (types.f16_runs) conv = widened(types.accumulate, axes, conv, &stages.definition);
+    return finish_convolution(w, std::move(stages), conv);
+  }
+  const Tensor partial = compute_reduce(
+      "runs", {runs.count, s.n, s.co, s.oh, s.ow}, {"run", "n", "oc", "oh", "ow"}, reads,
+      [&](const std::vector<Expr>& i) { return window_sum(w, stages, i.data() + 1, runs.length, i[0] * runs.length); });
+  const Tensor conv = compute_reduce("conv", shape, axes, {partial}, [&](const std::vector<Expr>& i) {
+    const Axis run = reduce_axis("run", runs.count);
+    return sum(cast(types.accumulate, partial(run, i[0], i[1], i[2], i[3])), {run});
+  });
   return finish_convolution(w, std::move(stages), conv);
 }
 

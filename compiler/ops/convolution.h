@@ -10,7 +10,9 @@ namespace hone {
 /// conv2d, depthwise_conv2d: data (input) [n,ci,h,w], weight (constant) [co,ci/groups,kh,kw], then the epilogue's
 /// inputs: bias (constant) [co], residual (input) [n,co,oh,ow]. Stages `pad` (always there), `conv`, and `out` when
 /// there is an epilogue; else `conv` is the output.
-Definition convolution(const Workload& w, PadSlack slack = {});
+/// Where sums are runs in f16 (DTypes): a stage `runs` [run,n,oc,oh,ow] sums each, of whole blocks of `block` input
+/// channels or parts of one, and `conv` the runs; of one run, `conv` is that in f16, and a stage `sum` widens it.
+Definition convolution(const Workload& w, PadSlack slack = {}, int64_t block = 1);
 
 /// The same for one group as a product of a matrix of pixels by one of weights. Stages `pad`; `rows` [p,ic,kh,kw], what
 /// the p-th pixel (n, oh, ow in order) is computed from; `product` [p,oc]; `conv`, and `out` when there is an epilogue.

@@ -16,6 +16,8 @@ constexpr std::string_view kProducts[] = {"f32",
                                           "tf32",
                                           "f16:f16:f32:f16",
                                           "f16:f16:f32:f32",
+                                          "f16:f16:f16:f16",
+                                          "f16:f16:f16:f32",
                                           "bf16:bf16:f32:bf16",
                                           "bf16:bf16:f32:f32",
                                           "f32:s8:f32:f32",
@@ -26,8 +28,10 @@ constexpr std::string_view kProducts[] = {"f32",
 std::string canonical_text(std::string_view text) {
   const auto parts = split_text(text, ':');
   const bool one = std::all_of(parts.begin(), parts.end(), [&](const std::string& p) { return p == parts[0]; });
-  std::string out = one && (parts.size() == 1 || parts.size() == 4) ? parts[0] : std::string(text);
-  if (text == "f16" || text == "bf16") out = fmt::format("{0}:{0}:f32:{0}", text);
+  const bool narrow = text == "f16" || text == "bf16";
+  std::string out = narrow ? fmt::format("{0}:{0}:f32:{0}", text)
+                    : one && (parts.size() == 1 || (parts.size() == 4 && parts[0] != "f16")) ? parts[0]
+                                                                                             : std::string(text);
   HONE_USER_CHECK(std::find(std::begin(kProducts), std::end(kProducts), out) != std::end(kProducts))
       << "dtype=" << text << " is not supported; allowed: " << fmt::format("{}", fmt::join(kProducts, ", "))
       << "; f16 is short for " << kProducts[3] << ", bf16 likewise";
@@ -42,7 +46,9 @@ DTypes types_of(const std::string& text) {
     const DType t = parse_dtype(text);
     return {t, t, t, t};
   }
-  return {parse_dtype(parts[0]), parse_dtype(parts[1]), parse_dtype(parts[2]), parse_dtype(parts[3])};
+  DTypes types{parse_dtype(parts[0]), parse_dtype(parts[1]), parse_dtype(parts[2]), parse_dtype(parts[3])};
+  if (types.accumulate == f16) types.accumulate = f32, types.f16_runs = true;
+  return types;
 }
 
 AttributeParser one_type(std::string_view allowed) {
@@ -64,7 +70,12 @@ bool sums_bytes(const Workload& w) {
   return t.in == u8 && t.weight == i8 && t.accumulate == i32;
 }
 
-int64_t accumulator_bits(const Workload& w) { return 8 * dtypes_of(w).accumulate.bytes(); }
+DType type_of_products(const Workload& w) {
+  const DTypes& t = dtypes_of(w);
+  return t.f16_runs ? f16 : t.accumulate;
+}
+
+int64_t accumulator_bits(const Workload& w) { return 8 * type_of_products(w).bytes(); }
 
 AttributeParser product_dtypes() {
   return [](std::string_view text, const AttributeContext&) {

@@ -4,6 +4,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/prologue.h"
+#include "compiler/ops/runs.h"
 
 namespace hone {
 
@@ -49,10 +50,11 @@ Definition product_of(const Workload& w, int64_t parts, bool along_k) {
     const Expr x = batched ? lhs(i[0], i[1], r) : lhs(i[0], r), y = has_columns ? rhs(i[0], i[2], r)
                                                                     : batched   ? rhs(i[0], r, i[2])
                                                                                 : rhs(i[1], r);
-    return cast(types.accumulate, x) * cast(types.accumulate, y);
+    return cast(type_of_products(w), x) * cast(type_of_products(w), y);
   };
+  const Runs runs = types.f16_runs ? runs_of(k) : Runs{parts, k / parts};
   Tensor product;
-  if (parts == 1) {
+  if (runs.count == 1) {
     product = compute_reduce("matmul", shape, axes, {lhs, rhs}, [&](const std::vector<Expr>& i) {
       const Axis r = reduce_axis("k", k);
       return sum(term(i.data(), r), {r});
@@ -60,19 +62,23 @@ Definition product_of(const Workload& w, int64_t parts, bool along_k) {
   } else {
     std::vector<int64_t> part_shape = shape;
     std::vector<std::string> part_axes = axes;
-    part_shape.insert(part_shape.begin(), parts);
-    part_axes.insert(part_axes.begin(), "part");
-    const Tensor partial = compute_reduce("parts", part_shape, part_axes, {lhs, rhs}, [&](const std::vector<Expr>& i) {
-      const Axis r = reduce_axis("k", k / parts);
-      return sum(term(i.data() + 1, i[0] * (k / parts) + r), {r});
-    });
+    const std::string one = types.f16_runs ? "run" : "part";
+    part_shape.insert(part_shape.begin(), runs.count);
+    part_axes.insert(part_axes.begin(), one);
+    const auto partial_sum = [&](const std::vector<Expr>& i) {
+      const Axis r = reduce_axis("k", runs.length);
+      const Expr at = i[0] * runs.length + r, value = term(i.data() + 1, at);
+      return sum(runs.count * runs.length == k ? value : select(lt(at, k), value, make_const(0, value->dtype)), {r});
+    };
+    const Tensor partial = compute_reduce(one + "s", part_shape, part_axes, {lhs, rhs}, partial_sum);
     product = compute_reduce("matmul", shape, axes, {partial}, [&](const std::vector<Expr>& i) {
-      const Axis part = reduce_axis("part", parts);
+      const Axis part = reduce_axis(one, runs.count);
       std::vector<Expr> at{part};
       at.insert(at.end(), i.begin(), i.end());
-      return sum(partial.at(at), {part});
+      return sum(cast(types.accumulate, partial.at(at)), {part});
     });
   }
+  if (product->buffer->dtype != types.accumulate) product = widened(types.accumulate, axes, product, &d);
   d.outputs = {product};
   d.factor_error = types.factor_error();
   add_epilogue(w, axes.size() - 1, axes, &d);

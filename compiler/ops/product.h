@@ -20,10 +20,12 @@ void check_product_shape(const ProductShape& s);
 
 /// dense: a (input) [m,k], b (constant) [n,k]; batch_matmul: a, b (inputs) [b,m,k], [b,k,n]; then the epilogue's: bias
 /// (constant) [n], residual (input), shaped like the output. Stages `matmul`, and `out` when there is an epilogue.
+/// Where sums are runs in f16 (DTypes): a stage `runs` [run, then as `matmul`] sums each, `matmul` the runs; of one
+/// run, `matmul` is that in f16, and a stage `sum` widens it.
 Definition matrix_product(const Workload& w);
 
 /// The same with k cut into `parts` (which divide it): stage `parts` [part, then as `matmul`] sums k / parts products
-/// each, `matmul` sums the parts. One part is matrix_product().
+/// each, `matmul` sums the parts. One part is matrix_product(), and so are sums of runs.
 Definition split_matrix_product(const Workload& w, int64_t parts);
 
 /// The same where B is read along k: of batch_matmul with several columns from a stage `columns` [b,n,k], which is to

@@ -14,6 +14,7 @@ namespace {
 constexpr double kFunctionUnits = 8;
 // Replaces infinity in products: infinity times 0 would not be 0.
 constexpr double kHuge = 1e300;
+constexpr double kLargestF16 = 65504;
 // Replaces 0 in denominators.
 constexpr double kTiny = 1e-300;
 
@@ -309,7 +310,11 @@ Approximate approximate_sum(Expr sum, const Expr& sizes, const Approximate& boun
   const Expr typical =
       add(bounds.typical, size_of(sum) * real(4 * std::sqrt(k + 2) * u + std::max(0.0, term_error - rounding_of(t))) +
                               real((k + 2) * floor_of(t)));
-  return {std::move(sum), tolerance, typical};
+  if (t != f16) return {std::move(sum), tolerance, typical};
+  // Some order of the terms may have gone beyond the type's largest number on the way, and an infinity stays one.
+  const Expr may_overflow = lt(real(kLargestF16), sizes * real(1 + (k + 2) * u));
+  const auto bound = [&](const Expr& error) { return select(may_overflow, real(kHuge), error); };
+  return {std::move(sum), bound(tolerance), bound(typical)};
 }
 
 }  // namespace hone

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "compiler/target/target.h"
 
@@ -26,12 +27,18 @@ constexpr Row kRows[] = {
 constexpr std::string_view kDotBf16Cpus[] = {"cooperlake", "sapphirerapids", "emeraldrapids", "graniterapids", "znver4",
                                              "znver5",     "neoverse-n2",    "neoverse-v1",   "neoverse-v2"};
 
-bool has_dot_bf16(const Target& t) {
-  const std::string_view name = t.arch == "x86_64" ? "avx512bf16" : "bf16";
+constexpr std::string_view kF16Cpus[] = {"sapphirerapids", "emeraldrapids", "graniterapids", "cortex-a55",
+                                         "cortex-a75",     "cortex-a76",    "cortex-a78",    "cortex-a78ae",
+                                         "cortex-x1",      "carmel",        "neoverse-n1",   "neoverse-n2",
+                                         "neoverse-v1",    "neoverse-v2",   "apple-m1"};
+
+// Whether CPU `t` has a feature that is called `x86` or `arm` and that `cpus` have by themselves.
+bool has_of_cpus(const Target& t, std::string_view x86, std::string_view arm, std::span<const std::string_view> cpus) {
+  const std::string_view name = t.arch == "x86_64" ? x86 : arm;
   const std::string changes = "," + t.mattr + ",";
   for (const char sign : {'-', '+'})
     if (changes.find(fmt::format(",{}{},", sign, name)) != std::string::npos) return sign == '+';
-  return std::find(std::begin(kDotBf16Cpus), std::end(kDotBf16Cpus), t.mcpu) != std::end(kDotBf16Cpus);
+  return std::find(cpus.begin(), cpus.end(), t.mcpu) != cpus.end();
 }
 
 }  // namespace
@@ -44,7 +51,10 @@ int Target::compute_capability() const {
 }
 
 bool Target::has(Feature feature) const {
-  if (kind == "llvm") return feature == Feature::kDotBf16 && has_dot_bf16(*this);
+  if (kind == "llvm") {
+    if (feature == Feature::kDotBf16) return has_of_cpus(*this, "avx512bf16", "bf16", kDotBf16Cpus);
+    return feature == Feature::kSumsOfF16 && has_of_cpus(*this, "avx512fp16", "fullfp16", kF16Cpus);
+  }
   for (const Row& row : kRows)
     if (row.feature == feature && row.kind == kind && compute_capability() >= row.least_capability) return true;
   return false;

@@ -16,7 +16,8 @@ enum class Feature : uint8_t {
   kMmaInt8,       ///< for 8-bit integers with sums in s32
   kMmaBf16,
   kMmaTf32,
-  kDotBf16,  ///< of CPUs: two products of bf16 are added to each lane of f32 at once
+  kDotBf16,    ///< of CPUs: two products of bf16 are added to each lane of f32 at once
+  kSumsOfF16,  ///< of CPUs: products and sums of f16, in twice the lanes of f32
 };
 
 /// `llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2 -l2=1024K`, `cuda -arch=sm_90 -sms=132`, `opencl -sms=8

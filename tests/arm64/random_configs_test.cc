@@ -12,6 +12,7 @@
 #include "compiler/build/artifact.h"
 #include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/cpu_workloads.h"
+#include "tests/fakes/f16_workloads.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/workloads.h"
@@ -125,6 +126,13 @@ TEST_P(ObjectsOnArm, ComputeWhatTheReferenceComputes) {
 INSTANTIATE_TEST_SUITE_P(Templates, ObjectsOnArm,
                          testing::Combine(testing::ValuesIn(kCores), testing::ValuesIn(kCpuWorkloads)));
 
+// Sums in f16, and those in f32 of products of f16 with and without the instructions for them (FEAT_FHM).
+constexpr Core kF16Cores[] = {{"cortex-a76", "cortex-a76"}, {"neoverse-v1", "max"}};
+INSTANTIATE_TEST_SUITE_P(SumsInF16, ObjectsOnArm,
+                         testing::Combine(testing::ValuesIn(kF16Cores), testing::ValuesIn(kF16SumWorkloads)));
+INSTANTIATE_TEST_SUITE_P(ProductsOfF16, ObjectsOnArm,
+                         testing::Combine(testing::ValuesIn(kF16Cores), testing::ValuesIn(kF16ProductWorkloads)));
+
 // What --emit c writes, by the C compilers of 64 and, where it is installed, of 32 bits.
 struct CCompiler {
   const char *command, *flags, *qemu;
@@ -160,6 +168,9 @@ TEST_P(CSourceOnArm, ComputesWhatTheReferenceComputes) {
 
 INSTANTIATE_TEST_SUITE_P(Templates, CSourceOnArm,
                          testing::Combine(testing::ValuesIn(kCompilers), testing::ValuesIn(kCpuWorkloads)));
+
+INSTANTIATE_TEST_SUITE_P(SumsInF16, CSourceOnArm,
+                         testing::Combine(testing::Values(kCompilers[0]), testing::ValuesIn(kF16SumWorkloads)));
 
 // Products of bytes by the instructions of processors that have them.
 constexpr CCompiler kDotCompilers[] = {

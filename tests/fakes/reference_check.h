@@ -152,13 +152,13 @@ inline std::vector<Config> some_configs(const Space& space, size_t count, std::m
   return configs;
 }
 
-/// Runs `config_count` configs for this machine, compiled, and of the first one, the default where it begins with
-/// `prefix`, the row-major form too, which artifacts have; fails the test at the first that disagrees with the
-/// reference.
-inline void expect_configs_match_reference(const Workload& w, size_t config_count, uint64_t seed,
-                                           std::string_view prefix = "") {
+/// Runs `config_count` configs that are made for `made_for` (two threads), compiled for this machine, and of the first
+/// one, the default where it begins with `prefix`, the row-major form too, which artifacts have; fails the test at the
+/// first that disagrees with the reference.
+inline void expect_configs_match_reference(const Workload& w, const Target& made_for, size_t config_count,
+                                           uint64_t seed, std::string_view prefix = "") {
   const Target target = host_target(2);
-  const Space space = make_space(w, target);
+  const Space space = make_space(w, made_for);
   std::mt19937_64 rng(seed);
   const ReferenceRun reference(w, rng);
   const std::vector<std::vector<char>>& inputs = reference.inputs();
@@ -180,9 +180,15 @@ inline void expect_configs_match_reference(const Workload& w, size_t config_coun
   bool is_first = true;
   for (const Config& config : some_configs(space, config_count, rng, prefix)) {
     SCOPED_TRACE(space.print(config));
-    const Module m = lower_config(w, target, space, config);
+    const Module m = lower_config(w, made_for, space, config);
     if (!is_right(m) || (std::exchange(is_first, false) && !is_right(plain_module(m)))) return;
   }
+}
+
+/// The same of configs for this machine.
+inline void expect_configs_match_reference(const Workload& w, size_t config_count, uint64_t seed,
+                                           std::string_view prefix = "") {
+  expect_configs_match_reference(w, host_target(2), config_count, seed, prefix);
 }
 
 }  // namespace hone

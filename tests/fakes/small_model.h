@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/narrow_floats.h"
 #include "compiler/frontend/onnx/onnx.pb.h"
 
 namespace hone {
@@ -14,8 +15,9 @@ namespace hone {
 class SmallModel {
  public:
   enum Batch { kOfOne, kFree };
+  enum Floats { kF32 = 1, kF16 = 10 };  ///< as ONNX counts its types
   /// `kFree`: the images' number is the dimension `batch`.
-  explicit SmallModel(Batch batch = kOfOne) : batch_(batch) {
+  explicit SmallModel(Batch batch = kOfOne, Floats floats = kF32) : batch_(batch), floats_(floats) {
     model_.set_ir_version(8);
     model_.add_opset_import()->set_version(13);
     port(graph().add_input(), "image", {1, 3, 20, 20});
@@ -53,7 +55,7 @@ class SmallModel {
   void port(onnx::ValueInfo* v, const std::string& name, const std::vector<int64_t>& shape) const {
     v->set_name(name);
     auto* t = v->mutable_type()->mutable_tensor_type();
-    t->set_elem_type(1);
+    t->set_elem_type(floats_);
     for (size_t d = 0; d < shape.size(); ++d)
       if (d == 0 && batch_ == kFree)
         t->mutable_shape()->add_dim()->set_dim_param("batch");
@@ -63,11 +65,16 @@ class SmallModel {
   void weights(const std::string& name, const std::vector<int64_t>& shape) {
     onnx::Tensor* t = graph().add_initializer();
     t->set_name(name);
-    t->set_data_type(1);
+    t->set_data_type(floats_);
     int64_t count = 1;
     for (const int64_t n : shape) t->add_dims(n), count *= n;
-    for (int64_t i = 0; i < count; ++i)
-      t->add_float_data(static_cast<float>(std::sin(static_cast<double>(i * 7 + count)) / 4));
+    for (int64_t i = 0; i < count; ++i) {
+      const auto value = static_cast<float>(std::sin(static_cast<double>(i * 7 + count)) / 4);
+      if (floats_ == kF32)
+        t->add_float_data(value);
+      else
+        t->add_int32_data(f16_of_float(value));
+    }
   }
   onnx::Node* node(const std::string& op, const std::vector<std::string>& inputs, const std::string& output) {
     onnx::Node* n = graph().add_node();
@@ -85,6 +92,7 @@ class SmallModel {
   }
 
   const Batch batch_;
+  const Floats floats_;
   onnx::Model model_;
 };
 

@@ -9,8 +9,10 @@
 #include "compiler/build/build.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/ir/printer.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/reference/reference.h"
 #include "tests/fakes/cpu_workloads.h"
+#include "tests/fakes/f16_workloads.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {
@@ -33,7 +35,8 @@ class VerifyTemplates : public testing::TestWithParam<const char*> {};
 
 TEST_P(VerifyTemplates, LeaveNoAccessUnproved) {
   const Workload w = parse_workload(GetParam());
-  const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
+  const Target target = Target::parse(dtypes_of(w).f16_runs ? "llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2"
+                                                            : "llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
   const Space space = make_space(w, target);
   std::mt19937_64 rng(11);  // over all shapes more than 20,000 configs
   std::vector<Config> configs{space.default_config()};
@@ -56,6 +59,7 @@ TEST_P(VerifyTemplates, ReferenceIsLegal) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, VerifyTemplates, testing::ValuesIn(kCpuWorkloads));
+INSTANTIATE_TEST_SUITE_P(SumsInF16, VerifyTemplates, testing::ValuesIn(kF16SumWorkloads));
 
 }  // namespace
 }  // namespace hone

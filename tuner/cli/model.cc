@@ -32,6 +32,7 @@ std::vector<ModelGraph> import_model(const OperatorTable& operators, const Tuner
   const std::vector<InputFormat> formats = input_formats(f.formats);
   for (const ModelBinding& binding : model_bindings(f.bind, f.shapes)) {
     ModelGraph& v = variants.emplace_back(ModelGraph{binding.name, {}});
+    v.sums_in_f16 = !f.accumulate.empty();
     std::vector<std::string> notes;
     if (f.cache.empty()) {
       OnnxModel model = import_onnx(f.model, operators, binding.options);
@@ -76,9 +77,12 @@ ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imp
   PassContext context{operators, functions};
   context.measured = measured;
   context.alternatives = &alternatives;
-  for (ModelGraph& v : work.variants)
-    v.graph =
-        v.growing ? prepare_growing(*v.growing, context, target) : prepare_graph(std::move(v.graph), context, target);
+  for (ModelGraph& v : work.variants) {
+    PassContext of_variant = context;
+    of_variant.sums_in_f16 = v.sums_in_f16;
+    v.graph = v.growing ? prepare_growing(*v.growing, of_variant, target)
+                        : prepare_graph(std::move(v.graph), of_variant, target);
+  }
   std::vector<std::string> skipped;
   std::string why;  // of the first
   for (WeightedWorkload& task : tasks_of(work.variants)) try {

@@ -22,6 +22,8 @@ struct ModelGraph {
   /// With --cache: the model as it was read. Null: no caches grow in place.
   std::shared_ptr<const GrowingModel> growing = nullptr;
 
+  bool sums_in_f16 = false;  ///< --accumulate f16
+
   const Growth* growth() const { return growing ? &growing->growth : nullptr; }
 };
 

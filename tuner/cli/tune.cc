@@ -34,8 +34,9 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
   HONE_USER_CHECK(f.bind.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() && f.quantize.empty() &&
-                  f.ranges.empty() && f.keep.empty() && !f.print_tasks)
-      << "--bind, --shape, --input, --cache, --quantize, --ranges, --keep and --print-tasks belong to --model";
+                  f.ranges.empty() && f.keep.empty() && f.accumulate.empty() && !f.print_tasks)
+      << "--bind, --shape, --input, --cache, --quantize, --ranges, --keep, --accumulate and --print-tasks belong to "
+         "--model";
   if (!f.tasks.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
         << "--tasks names its workloads itself: --task, --args and --workload exclude it";
@@ -66,6 +67,7 @@ std::string build_command(const TunerFlags& f) {
   if (!f.cache.empty()) line += " --cache " + shell_quoted(f.cache);
   if (!f.quantize.empty()) line += " --quantize " + f.quantize + " --calibrate " + shell_quoted(f.ranges);
   for (const std::string& node : f.keep) line += " --keep " + shell_quoted(node);
+  if (!f.accumulate.empty()) line += " --accumulate " + f.accumulate;
   if (f.target != "llvm") line += " --target " + shell_quoted(f.target);
   if (f.threads > 0) line += fmt::format(" --threads {}", f.threads);
   if (!f.db.empty()) line += " --db " + shell_quoted(f.db);

@@ -50,6 +50,10 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
   app.add_option("--keep", f.keep, "of --quantize: a node of the model that stays in f32; may be given again")
       ->allow_extra_args(false)
       ->type_name("NODE");
+  app.add_option("--accumulate", f.accumulate,
+                 "of a model, as tensorc has it: f16: its products of f16 are summed in f16")
+      ->check(CLI::IsMember({"f16"}))
+      ->type_name("f16");
   app.add_option("--cache", f.cache,
                  "of a decoder, as tensorc has it: the dimension that counts the rows of its caches, and the most of "
                  "them: past=1023; tuned with nearly all of them there")

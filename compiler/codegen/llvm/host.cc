@@ -56,7 +56,7 @@ constexpr std::string_view kX86Features[] = {"sse3",
                                              "tbm",
                                              "adx",
                                              "prefetchi"};
-constexpr std::string_view kArmFeatures[] = {"neon", "fp-armv8", "fullfp16", "dotprod", "i8mm",
+constexpr std::string_view kArmFeatures[] = {"neon", "fp-armv8", "fullfp16", "fp16fml", "dotprod", "i8mm",
                                              "bf16", "lse",      "rdm",      "sve",     "sve2"};
 
 std::string trimmed_line(const std::string& path) {

@@ -1,5 +1,6 @@
 #include "compiler/codegen/llvm/host_cpu.h"
 
+#include <llvm/ADT/StringRef.h>
 #include <llvm/TargetParser/Host.h>
 
 #include <algorithm>

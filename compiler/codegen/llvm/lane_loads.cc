@@ -5,13 +5,18 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
+#include <optional>
+#include <tuple>
 #include <vector>
 
 namespace hone {
 namespace {
 
-constexpr int64_t kElementBytes = 4, kRegisterBits = 128, kRegisters = 32;
+constexpr int64_t kRegisterBits = 128, kRegisters = 32;
+
+int64_t bytes_of(const llvm::Type* element) { return element->getPrimitiveSizeInBits().getFixedValue() / 8; }
 
 bool is_splat_of(const llvm::User* user, const llvm::Value* scalar) {
   const auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(user);
@@ -23,15 +28,24 @@ bool is_splat_of(const llvm::User* user, const llvm::Value* scalar) {
          });
 }
 
-// A scalar of which nothing but splats are made.
-bool is_for_splats(const llvm::LoadInst& load) {
-  return load.isSimple() && load.getType()->isFloatTy() && !load.use_empty() &&
-         llvm::all_of(load.users(), [&](const llvm::User* u) { return is_splat_of(u, &load); });
+// A scalar that is read, of which, or of what it is widened to, nothing but splats are made.
+struct Element {
+  llvm::LoadInst* load = nullptr;
+  llvm::Instruction* splatted = nullptr;  // the load, or the f32 that it becomes
+};
+
+bool is_for_splats(const llvm::Instruction& scalar) {
+  return !scalar.use_empty() &&
+         llvm::all_of(scalar.users(), [&](const llvm::User* u) { return is_splat_of(u, &scalar); });
 }
 
-bool writes(const llvm::Instruction& i) {
-  const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-  return i.mayWriteToMemory() && !(intrinsic && intrinsic->getIntrinsicID() == llvm::Intrinsic::prefetch);
+std::optional<Element> element_of(llvm::LoadInst& load) {
+  if (!load.isSimple() || !(load.getType()->isFloatTy() || load.getType()->isHalfTy())) return std::nullopt;
+  if (is_for_splats(load)) return Element{&load, &load};
+  auto* wide = load.hasOneUse() ? llvm::dyn_cast<llvm::FPExtInst>(*load.user_begin()) : nullptr;
+  if (!wide || !wide->getType()->isFloatTy() || wide->getParent() != load.getParent() || !is_for_splats(*wide))
+    return std::nullopt;
+  return Element{&load, wide};
 }
 
 // Registers that the loop's vectors take through its body.
@@ -44,46 +58,52 @@ int64_t accumulators(const llvm::BasicBlock& loop) {
   return registers;
 }
 
-// Loads whose addresses differ by constants, between two writes: by what is added to the address they share.
-using Neighbours = std::map<int64_t, llvm::LoadInst*>;
+// Elements of one type whose addresses differ by constants, between two writes: by what is added to the address they
+// share.
+using Neighbours = std::map<int64_t, Element>;
 
-std::vector<std::pair<llvm::Value*, Neighbours>> neighbours_of(llvm::BasicBlock& loop, const llvm::DataLayout& layout) {
-  std::vector<std::pair<llvm::Value*, Neighbours>> out;
-  std::map<llvm::Value*, size_t> open;  // which of `out` takes what is read at an address
+std::vector<Neighbours> neighbours_of(llvm::BasicBlock& loop, const llvm::DataLayout& layout) {
+  std::vector<Neighbours> out;
+  // Which of `out` takes what is read at an address, of a type, for splats of a type.
+  std::map<std::tuple<llvm::Value*, llvm::Type*, llvm::Type*>, size_t> open;
   for (llvm::Instruction& i : loop) {
-    if (writes(i)) open.clear();
+    if (writes_memory(i)) open.clear();
     auto* load = llvm::dyn_cast<llvm::LoadInst>(&i);
-    if (!load || !is_for_splats(*load)) continue;
+    const auto element = load ? element_of(*load) : std::nullopt;
+    if (!element) continue;
     llvm::APInt offset(layout.getIndexTypeSizeInBits(load->getPointerOperandType()), 0);
     llvm::Value* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
-    const auto [at, is_new] = open.try_emplace(base, out.size());
-    if (is_new) out.push_back({base, {}});
-    out[at->second].second.try_emplace(offset.getSExtValue(), load);
+    const auto [at, is_new] = open.try_emplace({base, load->getType(), element->splatted->getType()}, out.size());
+    if (is_new) out.emplace_back();
+    out[at->second].try_emplace(offset.getSExtValue(), *element);
   }
   return out;
 }
 
-using Group = std::vector<llvm::LoadInst*>;
+using Group = std::vector<Element>;
 
-// Fours, then twos, of elements one behind the other.
+// Elements one behind the other: as many as a register holds, or a smaller power of two.
 void append_groups(const Neighbours& loads, std::vector<Group>* groups) {
+  const Element& any = loads.begin()->second;
+  const int64_t bytes = bytes_of(any.load->getType()), most = kRegisterBits / 8 / bytes_of(any.splatted->getType());
   for (auto at = loads.begin(); at != loads.end();) {
     Group run{at->second};
     auto next = std::next(at);
-    while (run.size() < 4 && next != loads.end() &&
-           next->first == at->first + kElementBytes * static_cast<int64_t>(run.size()))
+    while (next != loads.end() && next->first == at->first + bytes * static_cast<int64_t>(run.size()) &&
+           static_cast<int64_t>(run.size()) < most)
       run.push_back(next++->second);
-    if (run.size() == 3) run.pop_back();
+    run.resize(std::bit_floor(run.size()));
     at = std::next(at, static_cast<std::ptrdiff_t>(run.size()));
     if (run.size() > 1) groups->push_back(std::move(run));
   }
 }
 
 void read_together(const Group& group) {
-  llvm::LoadInst* first = *std::min_element(
-      group.begin(), group.end(), [](const llvm::LoadInst* a, const llvm::LoadInst* b) { return a->comesBefore(b); });
+  llvm::LoadInst* first = std::min_element(group.begin(), group.end(), [](const Element& a, const Element& b) {
+                            return a.load->comesBefore(b.load);
+                          })->load;
   llvm::IRBuilder<> b(first);
-  llvm::Value* address = group[0]->getPointerOperand();
+  llvm::Value* address = group[0].load->getPointerOperand();
   // The lowest element's address may be computed further down than the first load.
   if (auto* made = llvm::dyn_cast<llvm::Instruction>(address);
       made && made->getParent() == first->getParent() && first->comesBefore(made)) {
@@ -92,11 +112,13 @@ void read_together(const Group& group) {
     llvm::Value* base = address->stripAndAccumulateConstantOffsets(layout, offset, true);
     address = b.CreateGEP(b.getInt8Ty(), base, b.getInt64(offset.getZExtValue()));
   }
-  auto* type = llvm::FixedVectorType::get(b.getFloatTy(), static_cast<unsigned>(group.size()));
-  llvm::Value* row = b.CreateAlignedLoad(type, address, group[0]->getAlign());
+  auto* type = llvm::FixedVectorType::get(group[0].load->getType(), static_cast<unsigned>(group.size()));
+  llvm::Value* row = b.CreateAlignedLoad(type, address, group[0].load->getAlign());
+  if (group[0].splatted != group[0].load)
+    row = b.CreateFPExt(row, llvm::FixedVectorType::get(b.getFloatTy(), static_cast<unsigned>(group.size())));
   for (size_t lane = 0; lane < group.size(); ++lane) {
     std::vector<llvm::Instruction*> dead;
-    for (llvm::User* insert : group[lane]->users()) {
+    for (llvm::User* insert : group[lane].splatted->users()) {
       for (llvm::User* user : insert->users()) {
         auto* splat = llvm::cast<llvm::ShuffleVectorInst>(user);
         const auto lanes = llvm::cast<llvm::FixedVectorType>(splat->getType())->getNumElements();
@@ -107,7 +129,8 @@ void read_together(const Group& group) {
       dead.push_back(llvm::cast<llvm::Instruction>(insert));
     }
     for (llvm::Instruction* i : dead) i->eraseFromParent();
-    group[lane]->eraseFromParent();
+    if (group[lane].splatted != group[lane].load) group[lane].splatted->eraseFromParent();
+    group[lane].load->eraseFromParent();
   }
 }
 
@@ -115,12 +138,17 @@ bool is_innermost(const llvm::BasicBlock& block) { return llvm::is_contained(llv
 
 }  // namespace
 
+bool writes_memory(const llvm::Instruction& i) {
+  const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+  return i.mayWriteToMemory() && !(intrinsic && intrinsic->getIntrinsicID() == llvm::Intrinsic::prefetch);
+}
+
 llvm::PreservedAnalyses ReadLanesTogether::run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
   bool changed = false;
   for (llvm::BasicBlock& block : f) {
     if (!is_innermost(block)) continue;
     std::vector<Group> groups;
-    for (const auto& [base, loads] : neighbours_of(block, f.getDataLayout())) append_groups(loads, &groups);
+    for (const Neighbours& loads : neighbours_of(block, f.getDataLayout())) append_groups(loads, &groups);
     const int64_t sums = accumulators(block), rows = static_cast<int64_t>(groups.size());
     // Of the other operand as many vectors as a row has sums are there at a time, and one more is on its way.
     if (rows == 0 || sums + rows + sums / rows + 1 > kRegisters) continue;

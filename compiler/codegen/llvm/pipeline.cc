@@ -28,6 +28,7 @@
 #include <mutex>
 
 #include "base/check.h"
+#include "compiler/codegen/llvm/half_products.h"
 #include "compiler/codegen/llvm/lane_loads.h"
 
 namespace hone {
@@ -127,7 +128,9 @@ Optimizer::Optimizer(llvm::TargetMachine& machine) : state_(new State(machine)) 
   llvm::LoopPassManager loop_passes;
   loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
   s.passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
-  if (machine.getTargetTriple().isAArch64()) s.passes.addPass(ReadLanesTogether());
+  if (!machine.getTargetTriple().isAArch64()) return;
+  if (machine.getMCSubtargetInfo()->checkFeatures("+fp16fml")) s.passes.addPass(MultiplyHalves());
+  s.passes.addPass(ReadLanesTogether());
 }
 
 Optimizer::~Optimizer() = default;

@@ -37,6 +37,11 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
         std::find_if(passes.begin(), passes.end(), [](const auto& p) { return p.name == "fuse_attention"; });
     passes.insert(behind + 1, {"use_caches", [c](const Graph& g) { return use_caches(g, c); }});
   }
+  if (c.sums_in_f16) {  // before what compares times of workloads
+    const auto place =
+        std::find_if(passes.begin(), passes.end(), [](const auto& p) { return p.name == "merge_siblings"; });
+    passes.insert(place, {"sum_in_f16", &sum_in_f16});
+  }
   return passes;
 }
 

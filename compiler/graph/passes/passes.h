@@ -31,7 +31,12 @@ struct PassContext {
   int64_t part_alignment = 1;
   /// Caches that grow in place; null: there are none.
   const Growth* growth = nullptr;
+  /// Whether products of f16 are summed in f16, in runs (ops/runs.h).
+  bool sums_in_f16 = false;
 };
+
+/// Products of f16 with sums in f32   ->   with sums in f16 (dtype f16:f16:f16:…)
+Graph sum_in_f16(const Graph& g);
 
 /// All passes for models, in order.
 std::vector<Pass<Graph>> graph_passes(const PassContext& context);

@@ -37,7 +37,8 @@ std::vector<int64_t> algorithms_for(const Workload& w, const Target& target) {
   // Rows of pixels of several padded images: without channel blocks the input's index is one sum whose bounds the
   // verifier cannot prove.
   const ConvShape& c = conv_shape(w);
-  if (c.groups == 1 && (c.n == 1 || !is_padded(c) || layout_of(w).blocked)) out.push_back(kGemm);
+  if (c.groups == 1 && !dtypes_of(w).f16_runs && (c.n == 1 || !is_padded(c) || layout_of(w).blocked))
+    out.push_back(kGemm);
   if (is_planar_convolution(w, target)) out.push_back(kPlanar);
   // Transforms are vectors of channels: these must lie together.
   for (const int64_t m : {kWinograd2, kWinograd4, kWinograd6})
@@ -52,7 +53,8 @@ bool prefers_rows_of_pixels(const Workload& w, const Target& target) {
   const ConvShape& c = conv_shape(w);
   const bool gathers = !reads_pixels_in_place(c);
   constexpr int64_t kMostRows = 4, kManyRegisters = 32, kLeastToGatherFor = 64;
-  if (c.n != 1 || c.groups != 1 || (gathers && (target.vector_registers >= kManyRegisters || c.co < kLeastToGatherFor)))
+  if (c.n != 1 || c.groups != 1 || dtypes_of(w).f16_runs ||
+      (gathers && (target.vector_registers >= kManyRegisters || c.co < kLeastToGatherFor)))
     return false;
   constexpr double kClearly = 0.97, kGathered = 6;  // an estimate: multiply-adds that copying an element takes
   const int64_t lanes = target.lanes(accumulator_bits(w)), vectors = std::min<int64_t>(2, ceil_div(c.co, lanes)),

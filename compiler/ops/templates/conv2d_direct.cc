@@ -8,6 +8,7 @@
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/prologue.h"
+#include "compiler/ops/runs.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/templates/register_tile.h"
@@ -50,7 +51,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   constexpr int64_t kMostRows = 4, kUsualColumns = 12;
   SplitRule columns_of_tiles = columns_rule(target);
   const std::vector<int64_t> widths = split_factors(c.ow, columns_of_tiles);
-  const bool by_lanes = layout.blocked && multiplies_by_lanes(target, dtypes_of(w).in);
+  const bool by_lanes = layout.blocked && multiplies_by_lanes(target, dtypes_of(w));
   const auto usual_tile = [&](int64_t vectors) {
     return usual_image_tile(widths, c.ow, c.oh, layout.in_block > 1 && layout.out_block ? kMostRows : 1, vectors,
                             target, by_lanes);
@@ -97,12 +98,17 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const bool oc_inside = knobs.thread_choice("oc_inside", {0, 1}, tasks.all_channels ? 1 : 0) != 0;
   // Order of the reduction below the block of input channels: 0 kh kw ic, 1 kh ic kw, 2 ic kh kw.
   const int64_t order = knobs.choice("order", {0, 1, 2}, 0, {{0, "kh_kw_ic"}, {1, "kh_ic_kw"}, {2, "ic_kh_kw"}});
-  const int64_t ic_unroll =
-      knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, usual_unrolling(layout.blocked ? ic_block / word : group_in, 4));
+  const auto run_of = [&](int64_t block) {
+    return dtypes_of(w).f16_runs ? runs_of_channels(group_in, block, c.kh * c.kw).length : group_in;
+  };
+  const int64_t ic_unroll = knobs.choice(
+      "unroll_ic", {1, 2, 4, 8, 16},
+      usual_unrolling(std::min(layout.blocked ? ic_block / word : group_in, run_of(layout.blocked ? ic_block : 1)), 4));
   const bool unroll_kw = knobs.choice("unroll_kw", {0, 1}, 0) != 0;
   const int64_t vector_bits = choose_vector_bits(knobs, target);
 
   const int64_t ic_step = layout.blocked ? ic_block : ic_unroll;  // word: 1 unless it is blocked
+  const int64_t step = std::min(ic_step, run_of(ic_step));        // of a run, within a block
   const int64_t accumulators = oh_tile * ow[1] * registers_of(oc_block, vector_bits / accumulator_bits(w));
   knobs.require(
       "accumulators leave registers for weights and data",
@@ -110,13 +116,14 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   knobs.require("the output block fits a vector loop", oc_block <= Schedule::kMostLanes);
   knobs.require("input blocks divide the group", group_in % ic_step == 0);
   knobs.require("output blocks divide the group", c.groups == 1 || group_out % oc_block == 0);
-  knobs.require("unrolling divides the input block", ic_step / word % ic_unroll == 0);
+  knobs.require("unrolling divides the input block", step / word % ic_unroll == 0);
   knobs.require("rows of a tile exist", oh_tile <= c.oh);
   knobs.require("the unrolled body is small", accumulators * ic_unroll * (unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
   if (!out) return;
 
   const Definition d = convolution(
-      w, {(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (columns[0] * columns[1] * ow[1] - c.ow) * c.stride_w});
+      w, {(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (columns[0] * columns[1] * ow[1] - c.ow) * c.stride_w},
+      ic_step);
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const BlockRef pad = s.block("pad");
@@ -147,9 +154,10 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
 
   // The accumulators of one tile.
   s.compute_at(conv, ow_o);
-  const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"),
-                kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
-  const auto [ic_o, ic_rest] = s.split(s.loop(conv, "ic"), ic_step);
+  const BlockRef sums = begin_runs(s, d, conv, {"oh", "ow"}, "oc");
+  const LoopRef oc = s.loop(sums, "oc"), tile_oh = s.loop(sums, "oh"), tile_ow = s.loop(sums, "ow"),
+                kh = s.loop(sums, "kh"), kw = s.loop(sums, "kw");
+  const auto [ic_o, ic_rest] = s.split(s.loop(sums, "ic"), step);
   const auto [ic_words, ic_w] = split_word(s, ic_rest, word);
   const auto [ic_i, ic_u] = s.split(ic_words, ic_unroll);
   std::vector<LoopRef> tile_loops{ic_u, tile_oh, tile_ow, oc};
@@ -172,7 +180,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   if (order == 0 || c.kh * c.kw == 1)  // the weights' own order
     reads_ahead =
         prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", weight_bytes, ic_unroll * word * oc_block * element);
-  const BlockRef zeros = s.decompose_reduction(conv, ic_o);
+  const BlockRef zeros = s.decompose_reduction(sums, ic_o);
   if (ic_w) s.vectorize(s.loop(zeros, "oc"));
 
   // The padded input, and layouts.
@@ -187,6 +195,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
     s.transform_layout("pad", activation_layout(layout, ic_block, pad_shape));
   }
   channels_innermost(s, conv, 1);
+  if (sums.id != conv.id) channels_innermost(s, sums, 2);
   // Half of what a thread reads of its input was written by another one a layer before, and is in that core's caches;
   // an image that L2 does not hold is in none of them. A line of it meets few multiply-adds where the kernel is 1x1; a
   // block of channels ahead is enough of them.
@@ -200,7 +209,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
       {{0, oc_block, ceil_div(c.co, oc_block)}, {1, ic_step, group_in / ic_step}, {2, 1, c.kh}, {3, 1, c.kw}}};
   append_words(&packed, 1, ic_step, word, 0, oc_block);
   s.transform_layout("weight", packed);
-  if (ic_w) s.tensorize(conv, oc, dot_intrinsic(w));
+  if (ic_w) s.tensorize(sums, oc, dot_intrinsic(w));
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   lay_out_like(s, d, activation_layout(layout, layout.out_block ? layout.out_block : oc_block, out_shape));
   s.annotate("vector_bits", vector_bits);

@@ -104,14 +104,15 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.unroll(oc_i);
 
   s.compute_at(conv, ow_o);
-  const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"),
-                ic = s.loop(conv, "ic"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
+  const BlockRef sums = begin_runs(s, d, conv, {"oh", "oc"}, "ow");
+  const LoopRef oc = s.loop(sums, "oc"), tile_oh = s.loop(sums, "oh"), tile_ow = s.loop(sums, "ow"),
+                ic = s.loop(sums, "ic"), kh = s.loop(sums, "kh"), kw = s.loop(sums, "kw");
   s.reorder({ic, kh, kw, tile_oh, oc, tile_ow});
   s.vectorize(tile_ow);
   s.unroll(oc);
   s.unroll(tile_oh);
   if (unroll_kw) s.unroll(kw);
-  s.decompose_reduction(conv, ic);
+  s.decompose_reduction(sums, ic);
 
   if (pad_at == kNowhere) {
     s.compute_inline(pad);

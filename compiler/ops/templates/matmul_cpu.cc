@@ -6,6 +6,7 @@
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
+#include "compiler/ops/runs.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/fused.h"
 #include "compiler/ops/templates/register_tile.h"
@@ -65,7 +66,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
   const bool batched = product_shape(w).batched;
   const int64_t m = product_shape(w).m, n = product_shape(w).n, k = product_shape(w).k,
                 lanes = target.lanes(accumulator_bits(w));
-  const bool by_lanes = multiplies_by_lanes(target, dtypes_of(w).in);
+  const bool by_lanes = multiplies_by_lanes(target, dtypes_of(w));
   MatmulChoices x;
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
   const int64_t word = elements_of_dot(w, k, x.n_block);
@@ -76,7 +77,8 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
                      knobs.thread_choice("tasks_n", chunk_counts(ceil_div(n, lanes)),
                                          usual_column_tasks(product_shape(w), lanes, row_tasks, target)));
   x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // rows are the inner one of a task's two loops over tiles
-  x.split_k = knobs.thread_choice("split_k", split_counts(k, word), 1);
+  const bool has_runs = dtypes_of(w).f16_runs;
+  x.split_k = knobs.thread_choice("split_k", has_runs ? std::vector<int64_t>{1} : split_counts(k, word), 1);
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, by_lanes && k % 4 == 0 ? 4 : 2);
   x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
   x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
@@ -89,7 +91,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
   knobs.require(
       "accumulators leave registers for both operands",
       accumulators + registers_of(x.n_block, x.vector_bits / accumulator_bits(w)) + 1 <= target.vector_registers);
-  knobs.require("k is as long as its unrolling", x.unroll_k <= k / x.word / x.split_k);
+  knobs.require("k is as long as its unrolling", x.unroll_k <= (has_runs ? runs_of(k).length : k / x.word / x.split_k));
   knobs.require("the unrolled body is small", accumulators * x.unroll_k <= kMostUnrolledProduct);
   knobs.require("a task reads its packed rows more than once", !x.pack_a || x.columns[1] > 1);
   knobs.require("a task reads its packed panels more than once", !x.pack_b || x.rows[1] > 1);
@@ -170,7 +172,7 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const Definition d = split_matrix_product(w, x.split_k);
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
-  const auto [product, writer] = begin_product(s, d);
+  const auto [sum, writer] = dtypes_of(w).f16_runs ? begin_tile(s, d) : begin_product(s, d);
   const bool split = x.split_k > 1;
   if (split) sum_parts(s, d, x);
 
@@ -188,7 +190,8 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   s.vectorize(columns[2]);
   s.unroll(rows[2]);
 
-  s.compute_at(product, inner);
+  s.compute_at(sum, inner);
+  const BlockRef product = begin_runs(s, d, sum, {"m"}, "n");
   const LoopRef tile_rows = s.loop(product, "m"), tile_columns = s.loop(product, "n");
   const auto [k_words, k_w] = split_word(s, s.loop(product, "k"), x.word);
   const auto [k_o, k_u] = s.split(k_words, x.unroll_k);

@@ -11,7 +11,9 @@ bool fits_registers(int64_t rows, int64_t vectors, const Target& target) {
   return rows * vectors + vectors + 1 <= target.vector_registers;
 }
 
-bool multiplies_by_lanes(const Target& target, DType element) { return target.arch == "aarch64" && element == f32; }
+bool multiplies_by_lanes(const Target& target, const DTypes& types) {
+  return target.arch == "aarch64" && (types.in == f32 || types.in == f16);
+}
 
 double step_cost(int64_t rows, int64_t vectors, int64_t lane_registers) {
   constexpr int64_t kLatencyOfTwoUnits = 10;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "compiler/ir/dtype.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/target/target.h"
 
 namespace hone {
@@ -14,9 +14,9 @@ namespace hone {
 /// Whether the accumulators leave registers for one row of vectors and a broadcast element.
 bool fits_registers(int64_t rows, int64_t vectors, const Target& target);
 
-/// Whether vectors of f32 are multiplied by single lanes of others (NEON): four neighbours of a row are read at once
-/// then, and wait in a register until each has had its turn (codegen/llvm/lane_loads.h).
-bool multiplies_by_lanes(const Target& target, DType element);
+/// Whether vectors are multiplied by single lanes of others (NEON, of f32 and f16): four neighbours of a row are read
+/// at once then, and wait in a register until each has had its turn (codegen/llvm/lane_loads.h).
+bool multiplies_by_lanes(const Target& target, const DTypes& types);
 
 /// The time of a reduction's step in a tile, in multiply-adds: one for each accumulator, and what its loads add where
 /// they are many. At least 10: processors start two multiply-adds a cycle, of which each takes 4 (Zen 3, Skylake to

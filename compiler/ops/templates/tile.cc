@@ -47,6 +47,24 @@ Tile begin_product(Schedule& s, const Definition& d) {
   return {parts, s.cache_write(parts, BufferScope::kStack)};
 }
 
+BlockRef begin_runs(Schedule& s, const Definition& d, BlockRef sum, const std::vector<std::string>& rows,
+                    std::string_view lanes) {
+  const TensorNode* runs = d.anchor->inputs[0].get();
+  if (runs->name != "runs") return sum;
+  const BlockRef of_run = s.block(runs->name);
+  const LoopRef run = s.loop(sum, "run"), vector = s.loop(sum, lanes);
+  std::vector<LoopRef> order{run};
+  for (const std::string& row : rows) order.push_back(s.loop(sum, row));
+  order.push_back(vector);
+  s.reorder(order);
+  for (size_t i = 1; i + 1 < order.size(); ++i) s.unroll(order[i]);
+  s.vectorize(vector);
+  s.set_scope(of_run, BufferScope::kStack);
+  s.compute_at(of_run, run);
+  s.decompose_reduction(sum, run);
+  return of_run;
+}
+
 BlockRef cache_first_input(Schedule& s, const Definition& d, BlockRef reader, BufferScope scope) {
   const TensorNode* prologue = prologue_stage(d);
   if (!prologue) return s.cache_read(d.inputs[0].first->name, reader, scope);

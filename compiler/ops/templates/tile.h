@@ -24,6 +24,11 @@ Tile begin_tile(Schedule& s, const Definition& d);
 /// the anchor, which adds them up, is left alone.
 Tile begin_product(Schedule& s, const Definition& d);
 
+/// Where the anchor `sum`, which stands in its tile, adds up runs in f16 (ops/runs.h): adds one after the other to its
+/// tile, `lanes` in vectors, and begins a tile of a run's sums there. Returns the block of these; else `sum`.
+BlockRef begin_runs(Schedule& s, const Definition& d, BlockRef sum, const std::vector<std::string>& rows,
+                    std::string_view lanes);
+
 /// `reader` reads a copy of the first input in `scope`: the stage of the prologue where there is one, else a
 /// cache_read(). Returns the stage that makes it; its loops are i0, i1, …
 BlockRef cache_first_input(Schedule& s, const Definition& d, BlockRef reader, BufferScope scope);

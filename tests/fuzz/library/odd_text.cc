@@ -14,20 +14,21 @@ const char* some(const std::array<const char*, n>& of, std::mt19937_64& rng) {
 }
 
 constexpr auto kTensorc = std::to_array<const char*>(
-    {"--bind",      "--shape",       "--input",  "--cache",   "--weights", "--inputs",  "--quantize",
-     "--calibrate", "--range",       "--ranges", "--keep",    "--task",    "--args",    "--workload",
-     "--target",    "--threads",     "--db",     "--config",  "--emit",    "--disable", "--sysroot",
-     "-o",          "--bench",       "--check",  "--explain", "--profile", "--report",  "--compare",
-     "--json",      "--config-file", "--help",   "--unknown", "-x"});
+    {"--bind",       "--shape",  "--input",       "--cache", "--weights", "--inputs",  "--quantize",
+     "--calibrate",  "--range",  "--ranges",      "--keep",  "--task",    "--args",    "--workload",
+     "--accumulate", "--target", "--threads",     "--db",    "--config",  "--emit",    "--disable",
+     "--sysroot",    "-o",       "--bench",       "--check", "--explain", "--profile", "--report",
+     "--compare",    "--json",   "--config-file", "--help",  "--unknown", "-x"});
 constexpr auto kTuner =
-    std::to_array<const char*>({"--task",          "--args",    "--workload",   "--list",        "--tasks",
-                                "--model",         "--bind",    "--shape",      "--input",       "--quantize",
-                                "--ranges",        "--keep",    "--cache",      "--print-tasks", "--target",
-                                "--trials",        "--seconds", "--stop-after", "--tracker",     "--device",
-                                "--label",         "--weight",  "--priority",   "--insecure",    "--db",
-                                "--search",        "--seed",    "--batch",      "--timeout",     "--repeat",
-                                "--min-repeat-ms", "--threads", "--warm-start", "--fresh",       "--plot",
-                                "--json",          "--config",  "--help",       "--unknown",     "-x"});
+    std::to_array<const char*>({"--task",   "--args",          "--workload",   "--list",       "--tasks",
+                                "--model",  "--bind",          "--shape",      "--input",      "--quantize",
+                                "--ranges", "--keep",          "--accumulate", "--cache",      "--print-tasks",
+                                "--target", "--trials",        "--seconds",    "--stop-after", "--tracker",
+                                "--device", "--label",         "--weight",     "--priority",   "--insecure",
+                                "--db",     "--search",        "--seed",       "--batch",      "--timeout",
+                                "--repeat", "--min-repeat-ms", "--threads",    "--warm-start", "--fresh",
+                                "--plot",   "--json",          "--config",     "--help",       "--unknown",
+                                "-x"});
 constexpr auto kTophub = std::to_array<const char*>(
     {"best",     "list",        "stats",        "export",  "import", "merge",    "check",
      "train",    "sing",        "--db",         "--json",  "--task", "--args",   "--workload",

@@ -119,6 +119,17 @@ TEST(Checker, WhatTheTypeCannotHoldIsInfinite) {
   EXPECT_FALSE(f.check().ok);
 }
 
+TEST(Checker, WhereAnyNumberMayBeInfinitiesMayToo) {
+  Floats f;
+  f.tolerances[9] = 1e300;
+  for (const float got : {-3e38F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    f.output[9] = got;
+    EXPECT_TRUE(f.check().ok) << got;
+  }
+  f.tolerances[9] = 1e90;
+  EXPECT_FALSE(f.check().ok);
+}
+
 TEST(Checker, FewErrorsSayNothingOnAverage) {
   const auto norm = [](size_t n) {
     const std::vector<double> ones(n, 1);

@@ -85,5 +85,56 @@ TEST(ProductKernels, AreFreeOfTailsInsideWholeTiles) {
             1);
 }
 
+// The innermost loops with products of f16 of a default config: lines that match `product`, of `lanes` each, and in the
+// best of them, away from borders, at most so many instructions a multiply-add.
+void expect_loops_of_products(const char* text, const char* target_text, const char* product, int lanes,
+                              double most_instructions, const char* never = "fcvt") {
+  SCOPED_TRACE(text);
+  const Workload w = parse_workload(text);
+  const Target target = Target::parse(target_text);
+  const Space space = make_space(w, target);
+  const std::string assembly = emit_asm_text(lower_config(w, target, space, space.default_config()), target);
+  constexpr int kLeast = 16;
+  double least = 1;
+  std::vector<std::string> best;
+  for (const auto& loop : innermost_loops(assembly)) {
+    const int products = count_matching(loop, product);
+    if (products < kLeast) continue;
+    const double each = static_cast<double>(loop.size()) / (products * lanes);
+    if (each < least) least = each, best = loop;
+  }
+  EXPECT_EQ(count_matching(best, never), 0) << testing::PrintToString(best);
+  EXPECT_EQ(count_matching(best, kArmStore), 0) << testing::PrintToString(best);
+  EXPECT_LE(least, most_instructions) << assembly;
+}
+
+// Twice the lanes of f32, whose loops take 0.32 instructions a multiply-add: nothing is widened inside.
+TEST(ProductsOfF16, AreSummedInLanesOfF16) {
+  for (const char* text :
+       {"dense(m=128,n=768,k=768,dtype=f16:f16:f16:f16)", "batch_matmul(b=2,m=96,n=128,k=256,dtype=f16:f16:f16:f32)",
+        "conv2d(ci=64,h=56,w=56,co=64,dtype=f16:f16:f16:f16)",
+        "conv2d(ci=64,h=28,w=28,co=128,kh=1,kw=1,pad=0,dtype=f16:f16:f16:f16,layout=NCHW16c)"})
+    expect_loops_of_products(text, "llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=4", R"(fmla\s+v\d+\.8h)", 8,
+                             0.19);
+}
+
+// Elsewhere elements of a row are widened four at a time: none by itself.
+TEST(ProductsOfF16, AreWidenedTogether) {
+  for (const char* text : {"dense(m=128,n=768,k=768,dtype=f16)",
+                           "conv2d(ci=64,h=28,w=28,co=128,kh=1,kw=1,pad=0,dtype=f16,layout=NCHW16c)"})
+    expect_loops_of_products(text, "llvm -mtriple=aarch64-linux -mcpu=cortex-a72 -threads=4", R"(fmla\s+v\d+\.4s)", 4,
+                             0.42, R"(fcvt\s)");
+}
+
+TEST(ProductsOfF16, AreWidenedByTheMultiplyAdd) {
+  const char* const target = "llvm -mtriple=aarch64-linux -mcpu=neoverse-v1 -threads=4";
+  for (const char* text : {"dense(m=128,n=768,k=768,dtype=f16)", "conv2d(ci=64,h=56,w=56,co=64,dtype=f16)",
+                           "conv2d(ci=64,h=28,w=28,co=128,kh=1,kw=1,pad=0,dtype=f16,layout=NCHW16c)"}) {
+    expect_loops_of_products(text, target, R"(fmlal2?\s+v\d+\.4s)", 4, 0.37);
+    // Every second one takes the upper halves.
+    expect_loops_of_products(text, target, R"(fmlal2\s+v\d+\.4s)", 8, 0.37);
+  }
+}
+
 }  // namespace
 }  // namespace hone

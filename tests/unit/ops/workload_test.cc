@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/reference/reference.h"
 #include "tests/fakes/workloads.h"
 
@@ -87,7 +88,17 @@ TEST(Workload, FloatsOf16BitsAreSummedInF32) {
   EXPECT_THAT(refusal("dense_nbits(zero=16)"), HasSubstr("zero=16 does not fit 4 bits"));
   EXPECT_THAT(refusal("dense_nbits(zero=all)"), HasSubstr("zero"));
   EXPECT_THAT(refusal("dense_nbits(dtype=f64)"), HasSubstr("dtype=f64 is not supported; allowed: f32, f16, bf16"));
-  EXPECT_THAT(refusal("dense(dtype=f16:f16:f16:f16)"), HasSubstr("dtype=f16:f16:f16:f16 is not supported"));
+}
+
+TEST(Workload, SumsOfF16AreInF16WhereThatIsAskedFor) {
+  EXPECT_THAT(canonical("dense(dtype=f16:f16:f16:f16)"), HasSubstr("dtype=f16:f16:f16:f16"));
+  EXPECT_THAT(canonical("conv2d(dtype=f16:f16:f16:f32)"), HasSubstr("dtype=f16:f16:f16:f32"));
+  EXPECT_TRUE(dtypes_of(parse_workload("dense(dtype=f16:f16:f16:f32)")).f16_runs);
+  EXPECT_FALSE(dtypes_of(parse_workload("dense(dtype=f16)")).f16_runs);
+  EXPECT_EQ(accumulator_bits(parse_workload("dense(dtype=f16:f16:f16:f32)")), 16);
+  EXPECT_THAT(refusal("dense(dtype=f16:f32:f16:f16)"), HasSubstr("dtype=f16:f32:f16:f16 is not supported"));
+  EXPECT_THAT(refusal("dense_nbits(dtype=f16:f16:f16:f16)"), HasSubstr("is not supported; allowed: f16, bf16"));
+  EXPECT_THAT(refusal("softmax(dtype=f16:f16:f16:f16)"), HasSubstr("is not supported"));
 }
 
 TEST(Workload, SaysWhatIsWrong) {

@@ -376,6 +376,43 @@ TEST(Reference, AllowsASumItsRoundings) {
     }
 }
 
+// Six runs of 128, each (K + 4) u of its own terms; the sum of the runs rounds in f32.
+TEST(Reference, AllowsSumsInF16TheRoundingsOfTheirRuns) {
+  const Computed run(define(parse_workload("dense(m=4,n=6,k=768,dtype=f16:f16:f16:f32)")));
+  const Doubles x = doubles_of(run.inputs[0], f16), y = doubles_of(run.inputs[1], f16);
+  const double u = 0x1p-11;
+  for (size_t i = 0; i < 4; ++i)
+    for (size_t j = 0; j < 6; ++j) {
+      double sizes = 0, runs = 0;
+      for (size_t r = 0; r < 6; ++r) {
+        double sum = 0;
+        for (size_t k = r * 128; k < (r + 1) * 128; ++k) {
+          const double product = x[i * 768 + k] * y[j * 768 + k];
+          sizes += std::fabs(product), sum += product;
+        }
+        runs += std::fabs(sum);
+      }
+      const Computed::Output& o = run.outputs[0];
+      EXPECT_NEAR(o.tolerance[i * 6 + j], 132 * u * sizes, 1e-4);
+      EXPECT_NEAR(o.typical[i * 6 + j], 4 * std::sqrt(130) * u * runs, 1e-4);
+    }
+}
+
+// What of a run's terms may reach 65504 in some order says nothing of what a kernel has.
+TEST(Reference, AllowsSumsInF16ToOverflow) {
+  const Tensor x = placeholder("x", {2, 2}, f16);
+  const Tensor total = compute_reduce("total", {2}, {"i"}, {x}, [&](const std::vector<Expr>& i) {
+    const Axis j = reduce_axis("j", 2);
+    return sum(x(i[0], j) * make_const(40000, f16), {j});
+  });
+  const Computed run(of({x}, {total}));
+  const Doubles in = doubles_of(run.inputs[0], f16);
+  for (size_t i = 0; i < 2; ++i) {
+    const bool may = (std::fabs(in[2 * i]) + std::fabs(in[2 * i + 1])) * 40000 * (1 + 4 * 0x1p-11) > 65504;
+    EXPECT_EQ(run.outputs[0].tolerance[i] > 1e100, may) << in[2 * i] << " " << in[2 * i + 1];
+  }
+}
+
 TEST(ReferenceSamples, AreAllOutputsWhereThatIsCheap) {
   EXPECT_TRUE(reference_samples(define(parse_workload("dense(m=16,n=64,k=32)")), 0, 1).empty());
 }

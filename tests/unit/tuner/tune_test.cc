@@ -138,7 +138,9 @@ TEST_F(Tune, FlagsOfAModelNeedOne) {
   expect(kExitUsage, "belong to --model");
   flags_.bind = {}, flags_.shapes = {"x=1x3"};
   expect(kExitUsage, "belong to --model");
-  flags_.shapes = {}, flags_.print_tasks = true;
+  flags_.shapes = {}, flags_.accumulate = "f16";
+  expect(kExitUsage, "belong to --model");
+  flags_.accumulate = "", flags_.print_tasks = true;
   expect(kExitUsage, "belong to --model");
 }
 
