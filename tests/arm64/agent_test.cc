@@ -11,6 +11,7 @@
 
 #include "db/store.h"
 #include "tests/e2e/fleet/programs.h"
+#include "tests/fakes/small_model.h"
 
 namespace hone::e2e {
 namespace {
@@ -32,6 +33,8 @@ std::string sysroot() {
 
 class Board : public Workplace {
  protected:
+  explicit Board(std::string cpu = "cortex-a72") : cpu_(std::move(cpu)) {}
+
   // Kernels start ARM's programs here only where somebody registered the emulator. So the agent finds, beside itself,
   // scripts that name it.
   void SetUp() override {
@@ -71,58 +74,59 @@ class Board : public Workplace {
 
   Program start_agent(const Words& more = {}) {
     Words words = as("pi4");
-    words.insert(words.begin(), {path("agent"), "--target", kTarget});
+    words.insert(words.begin(), {path("agent"), "--target", target()});
     words.insert(words.end(), more.begin(), more.end());
     Program agent = start(words);
-    EXPECT_TRUE(agent.wait_err(fmt::format("connected to {}, offering pi4/cpu ({})", address_, kTarget)))
+    EXPECT_TRUE(agent.wait_err(fmt::format("connected to {}, offering pi4/cpu ({})", address_, target())))
         << agent.err();
     return agent;
   }
 
   // Emulated, a candidate takes a second and more to compile, and many times that on a machine with other work.
   Words tuner(const std::string& task, const std::string& args, int trials) const {
-    return {"tuner",
-            "--tracker",
-            address_,
-            "--tls-ca",
-            tls("ca.pem"),
-            "--tls-cert",
-            tls("tuner-ann.pem"),
-            "--tls-key",
-            tls("tuner-ann.key"),
-            "--token-file",
-            tls("tuner-ann.token"),
-            "--task",
-            task,
-            "--args",
-            args,
-            "--target",
-            "llvm",
-            "--trials",
-            std::to_string(trials),
-            "--batch",
-            "4",
-            "--timeout",
-            "120",
-            "--repeat",
-            "1",
-            "--min-repeat-ms",
-            "0.2",
-            "--json"};
+    return with(ann(), {"tuner",
+                        "--tracker",
+                        address_,
+                        "--task",
+                        task,
+                        "--args",
+                        args,
+                        "--target",
+                        "llvm",
+                        "--trials",
+                        std::to_string(trials),
+                        "--batch",
+                        "4",
+                        "--timeout",
+                        "120",
+                        "--repeat",
+                        "1",
+                        "--min-repeat-ms",
+                        "0.2",
+                        "--json"});
   }
 
-  static constexpr const char* kTarget = "llvm -mtriple=aarch64-linux -mcpu=cortex-a72 -threads=2";
+  std::string target() const { return "llvm -mtriple=aarch64-linux -mcpu=" + cpu_ + " -threads=2"; }
+  static Words with(const Words& more, Words words) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  Words ann() const {
+    return {"--tls-ca",  tls("ca.pem"),        "--tls-cert",   tls("tuner-ann.pem"),
+            "--tls-key", tls("tuner-ann.key"), "--token-file", tls("tuner-ann.token")};
+  }
   std::optional<Program> tracker_;
   const std::string& address() const { return address_; }
   std::string tls(const std::string& file) const { return path("tls/" + file); }
 
  private:
   void write_script(const std::string& name, const std::string& program) {
-    std::ofstream(path(name)) << "#!/bin/sh\nexec " << kEmulator << " -L " << sysroot() << " -cpu cortex-a72 "
+    std::ofstream(path(name)) << "#!/bin/sh\nexec " << kEmulator << " -L " << sysroot() << " -cpu " << cpu_ << " "
                               << program << " \"$@\"\n";
     chmod(path(name).c_str(), 0700);
   }
 
+  const std::string cpu_;
   std::string address_;
 };
 
@@ -141,7 +145,7 @@ TEST_P(BoardTunes, WithoutAWrongCandidateAndResumes) {
   const auto [task, args] = GetParam();
   const Output first = run(tuner(task, args, 16), kLong);
   ASSERT_EQ(first.code, 0) << first.err << agent.err();
-  EXPECT_EQ(first.json()["target"], kTarget);
+  EXPECT_EQ(first.json()["target"], target());
   EXPECT_EQ(first.json()["by_status"], Json({{"ok", 16}}));
   EXPECT_EQ(stored(db_).trials, 16);
   EXPECT_EQ(trials_of(db_, "pi4"), 16);
@@ -194,13 +198,27 @@ TEST_F(Board, IsNotBoundByItsCompilerWhereAnotherMachineBuilds) {
 
 TEST_F(Board, ChecksAndTimesWhatTensorcBuilds) {
   const Program agent = start_agent();
-  const Output r = run({"tensorc", "--tracker", address(), "--device", "pi4", "--tls-ca", tls("ca.pem"), "--tls-cert",
-                        tls("tuner-ann.pem"), "--tls-key", tls("tuner-ann.key"), "--token-file", tls("tuner-ann.token"),
-                        "--task", "dense", "--args", "m=8,n=64,k=32", "--check", "--bench"},
-                       kLong);
+  Words words = {"tensorc", "--tracker", address(),       "--device", "pi4",    "--task",
+                 "dense",   "--args",    "m=8,n=64,k=32", "--check",  "--bench"};
+  for (const std::string& word : ann()) words.push_back(word);
+  const Output r = run(words, kLong);
   ASSERT_EQ(r.code, 0) << r.err << agent.err();
   EXPECT_THAT(r.err, HasSubstr("check: agrees with the reference on pi4/cpu"));
   EXPECT_THAT(r.out, HasSubstr(" ms  "));
+}
+
+struct BoardWithSumsInF16 : Board {
+  BoardWithSumsInF16() : Board("cortex-a76") {}
+};
+
+TEST_F(BoardWithSumsInF16, ChecksAModelThatAsksForThem) {
+  const Program agent = start_agent();
+  SmallModel(SmallModel::kOfOne, SmallModel::kF16).write(path("half.onnx"));
+  const Output r = run(with(ann(), {"tensorc", path("half.onnx"), "--tracker", address(), "--device", "pi4",
+                                    "--accumulate", "f16", "--config", "default", "-o", path("m.so"), "--check"}),
+                       kLong);
+  ASSERT_EQ(r.code, 0) << r.err << agent.err();
+  EXPECT_THAT(r.err, HasSubstr("check: 7 kernels agree with their references on pi4/cpu"));
 }
 
 // As after a power cut: nothing is lost but what was in flight.
