@@ -41,7 +41,7 @@ struct ExprOptions {
   /// hold no scaled index.
   bool simt = false;
   bool has_masked_loads = false;  ///< of vectors of 4-byte and longer elements; others are loaded lane by lane
-  /// A masked store takes no longer than another one. (AVX2's takes 12 cycles on Zen 1 to 3; NEON has none.)
+  /// A masked store takes no longer than another one. (AVX2's takes some 20 cycles on Zen 4; NEON has none.)
   bool has_masked_stores = false;
   bool far_back = true;  ///< instructions that access memory subtract as much from an address as they add
   /// What is known where the next code stands, for divisions that need no rounding; null: nothing.
