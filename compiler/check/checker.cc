@@ -40,7 +40,8 @@ double share_of(double error, double tolerance) {
   return error == 0 ? 0 : tolerance > 0 ? error / tolerance : std::numeric_limits<double>::infinity();
 }
 
-// A tolerance from here on says that a kernel may have any number there, and infinities and NaNs on the way to it.
+// A tolerance from here on, which no type but f64 can reach with its numbers, says that a kernel may have anything
+// there: infinities and NaNs, too.
 constexpr double kAnything = 1e100;
 
 // Whether an element takes part in the norm of all errors.
@@ -67,8 +68,8 @@ CheckResult check_integers(const void* output, DType t, const Expected& e) {
 
 // The error of one element as a share of its tolerance; infinite when it is wrong in a way no bound forgives.
 double error_share(double got, double want, double tolerance, double largest) {
-  if (tolerance >= kAnything && std::isfinite(tolerance)) return 0;
   if (std::isfinite(got) && std::isfinite(want)) return share_of(std::abs(got - want), tolerance);
+  if (largest < kAnything && tolerance >= kAnything && std::isfinite(tolerance)) return 0;
   // A value that the type cannot hold is infinite in it.
   const bool overflows = std::isinf(got) && std::isfinite(want) && std::abs(want) + tolerance > largest;
   const bool same = std::isnan(want) ? std::isnan(got) : got == want || (overflows && (got > 0) == (want > 0));

@@ -202,8 +202,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
       !o.shapes.empty() || !o.formats.empty() || !o.reports.empty())
     return usage_error(
         "--bind, --shape, --input, --cache, --inputs, --weights, --accumulate, --profile, --report and --compare "
-        "belong "
-        "to a model: tensorc MODEL.onnx");
+        "belong to a model: tensorc MODEL.onnx");
   const Workload w =
       o.workload.empty() ? Workload::parse(operators, o.task, o.args) : Workload::parse(operators, o.workload);
   const std::vector<int> asked = thread_counts(o.threads);

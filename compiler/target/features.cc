@@ -27,10 +27,12 @@ constexpr Row kRows[] = {
 constexpr std::string_view kDotBf16Cpus[] = {"cooperlake", "sapphirerapids", "emeraldrapids", "graniterapids", "znver4",
                                              "znver5",     "neoverse-n2",    "neoverse-v1",   "neoverse-v2"};
 
-constexpr std::string_view kF16Cpus[] = {"sapphirerapids", "emeraldrapids", "graniterapids", "cortex-a55",
-                                         "cortex-a75",     "cortex-a76",    "cortex-a78",    "cortex-a78ae",
-                                         "cortex-x1",      "carmel",        "neoverse-n1",   "neoverse-n2",
-                                         "neoverse-v1",    "neoverse-v2",   "apple-m1"};
+constexpr std::string_view kF16Cpus[] = {
+    "sapphirerapids", "emeraldrapids", "graniterapids", "cortex-a55",  "cortex-a75",  "cortex-a76",  "cortex-a78",
+    "cortex-a78ae",   "cortex-x1",     "carmel",        "neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2",
+    "apple-m1",       "cortex-a76ae",  "cortex-a77",    "cortex-a78c", "cortex-a510", "cortex-a520", "cortex-a710",
+    "cortex-a715",    "cortex-a720",   "cortex-x1c",    "cortex-x2",   "cortex-x3",   "cortex-x4",   "neoverse-n3",
+    "neoverse-v3",    "ampere1",       "apple-m2",      "apple-m3",    "apple-m4"};
 
 // Whether CPU `t` has a feature that is called `x86` or `arm` and that `cpus` have by themselves.
 bool has_of_cpus(const Target& t, std::string_view x86, std::string_view arm, std::span<const std::string_view> cpus) {

@@ -198,10 +198,9 @@ TEST_F(Board, IsNotBoundByItsCompilerWhereAnotherMachineBuilds) {
 
 TEST_F(Board, ChecksAndTimesWhatTensorcBuilds) {
   const Program agent = start_agent();
-  Words words = {"tensorc", "--tracker", address(),       "--device", "pi4",    "--task",
-                 "dense",   "--args",    "m=8,n=64,k=32", "--check",  "--bench"};
-  for (const std::string& word : ann()) words.push_back(word);
-  const Output r = run(words, kLong);
+  const Output r = run(with(ann(), {"tensorc", "--tracker", address(), "--device", "pi4", "--task", "dense", "--args",
+                                    "m=8,n=64,k=32", "--check", "--bench"}),
+                       kLong);
   ASSERT_EQ(r.code, 0) << r.err << agent.err();
   EXPECT_THAT(r.err, HasSubstr("check: agrees with the reference on pi4/cpu"));
   EXPECT_THAT(r.out, HasSubstr(" ms  "));

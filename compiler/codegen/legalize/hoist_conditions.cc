@@ -54,7 +54,7 @@ class ConditionHoister final : public Mutator {
   }
 
   // A vector is copied from one of several places: which of them, a branch tells, where it does not differ from lane to
-  // lane. (A border of constants is left to the passes that make it a matter of the first and last tiles.)
+  // lane. (Borders of constants are left to peel_borders and version_borders.)
   Stmt one_of(const Store* op, const Select* choice) const {
     if (!vector_var_ || !is_index_arithmetic(choice->condition) || !is_place(choice->on_true) ||
         !is_place(choice->on_false))

@@ -52,13 +52,13 @@ class BodyVectorizer {
     return make_store(op->buffer, op->indices, value, op->mask);
   }
 
-  // True where all of form's coefficients and its constant are whole vectors, which stays so where a sum wraps around.
+  // Whether the constant and every coefficient is a multiple of the lanes. So is 2^64: it holds where sums wrap around.
   bool counts_vectors(const Linear& form) const {
     return form.constant % lanes_ == 0 && std::all_of(form.terms.begin(), form.terms.end(), [&](const Linear::Term& t) {
              return t.coefficient % lanes_ == 0;
            });
   }
-  // x + v < n and n <= x + v, where x, the first v and n are whole vectors: what holds in one lane holds in all.
+  // x + v < n and n <= x + v, where x, n and the first v are multiples of the lanes: what holds in one holds in all.
   bool is_alike_in_lanes(const Expr& condition) const {
     const Binary* c = as<Binary>(condition);
     if (!c || (c->op != BinaryOp::kLt && c->op != BinaryOp::kLe) || c->a->dtype != kIndex) return false;

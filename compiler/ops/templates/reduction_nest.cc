@@ -19,21 +19,21 @@ std::vector<int64_t> powers_up_to(int64_t most) {
 // The loops over tiles; of several threads, the outer ones become one, whose contiguous parts go to them. Loops inside
 // stay loops: a tile's place in fused ones takes a division for each of them. Returns the innermost.
 LoopRef over_tiles(Schedule& s, const std::vector<LoopRef>& outer, const FusedChoices& k) {
-  constexpr int64_t kTasks = 256;  // even for dozens of threads
+  constexpr int64_t kTasks = 256, kMostTasks = 4096;  // even shares for dozens of threads, and no tiny ones
   if (!k.parallel) return outer.back();
   LoopRef tasks = outer[0];
   int64_t count = s.extent(tasks);
   size_t next = 1;
   while (next < outer.size() && count < kTasks) {
     const int64_t extent = s.extent(outer[next]);
-    int64_t part = 1;
-    while (part < extent && (extent % part != 0 || count * part < kTasks)) ++part;
-    if (part == extent) {
+    const std::vector<int64_t> parts = divisors(extent, kMostTasks / count);
+    const auto part = std::find_if(parts.begin(), parts.end(), [&](int64_t p) { return count * p >= kTasks; });
+    if (part == parts.end() || *part == extent) {
       tasks = s.fuse(tasks, outer[next++]);
       count *= extent;
       continue;
     }
-    const auto [first, rest] = s.split(outer[next], extent / part);
+    const auto [first, rest] = s.split(outer[next], extent / *part);
     s.parallel(s.fuse(tasks, first));
     return next + 1 < outer.size() ? outer.back() : rest;
   }

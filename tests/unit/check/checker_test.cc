@@ -130,6 +130,18 @@ TEST(Checker, WhereAnyNumberMayBeInfinitiesMayToo) {
   EXPECT_FALSE(f.check().ok);
 }
 
+// f64's own numbers may be as large: such a bound is one.
+TEST(Checker, ALargeBoundOfF64IsABound) {
+  const std::vector<int64_t> samples = {0};
+  const std::vector<double> values = {1e130}, tolerances = {1e115};
+  const auto accepts = [&](double got) {
+    return check_output(&got, f64, {.samples = samples, .values = values, .tolerances = tolerances}).ok;
+  };
+  EXPECT_TRUE(accepts(1e130 + 5e114));
+  for (const double wrong : {0.0, 1.01e130, std::nan(""), std::numeric_limits<double>::infinity()})
+    EXPECT_FALSE(accepts(wrong)) << wrong;
+}
+
 TEST(Checker, FewErrorsSayNothingOnAverage) {
   const auto norm = [](size_t n) {
     const std::vector<double> ones(n, 1);

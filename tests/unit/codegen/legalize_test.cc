@@ -132,6 +132,23 @@ TEST(VectorizeLoops, BranchesWhereAllLanesAreAlike) {
     EXPECT_THAT(to_string(vectors512(guarded(differs).body)), Not(HasSubstr("if ("))) << to_string(differs);
 }
 
+// From 2^63 - 16 on: sums wrap around between vectors, never inside one.
+TEST(VectorizeLoops, BranchesAsTheLanesDoWhereIndicesWrapAround) {
+  const Program p;
+  const Expr at = Expr(p.j) * 16 + p.i, far = at + make_int(INT64_MAX - 15);
+  for (const Expr& condition : {lt(far, 32), ge(far, int64_t{16}), lt(far, INT64_MAX - 15)}) {
+    const Function f =
+        p.with(p.loop(p.j, 3, LoopKind::kSerial,
+                      p.loop(p.i, 16, LoopKind::kVectorize,
+                             make_if(condition, make_store(p.c, {at}, load(p.a, {p.i}) + make_float(1))))));
+    Function g = f;
+    g.body = vectors512(f.body);
+    EXPECT_THAT(to_string(g.body), HasSubstr("if (")) << to_string(condition);
+    const std::vector<HostTensor> x = results_of(f), y = results_of(g);
+    EXPECT_EQ(std::memcmp(x[2].data(), y[2].data(), static_cast<size_t>(x[2].bytes())), 0) << to_string(condition);
+  }
+}
+
 TEST(VectorizeLoops, CopiesFromOnePlaceWhereAllLanesAreAlike) {
   const Program p;
   const Expr at = Expr(p.j) * 16 + p.i;

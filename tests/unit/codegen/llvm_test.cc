@@ -285,31 +285,6 @@ TEST(Llvm, DotProductsOfBf16AreOneInstructionWhereThereIsOne) {
   EXPECT_THAT(on("aarch64-linux -mcpu=neoverse-n1"), Not(HasSubstr("bfdot")));
 }
 
-constexpr const char* kNarrowFloatCpus[] = {"x86_64-linux -mcpu=haswell",
-                                            "x86_64-linux -mcpu=alderlake",
-                                            "x86_64-linux -mcpu=cascadelake",
-                                            "x86_64-linux -mcpu=cooperlake",
-                                            "x86_64-linux -mcpu=icelake-server",
-                                            "x86_64-linux -mcpu=sapphirerapids",
-                                            "x86_64-linux -mcpu=graniterapids",
-                                            "x86_64-linux -mcpu=znver3",
-                                            "x86_64-linux -mcpu=znver4",
-                                            "x86_64-linux -mcpu=znver5",
-                                            "x86_64-linux -mcpu=znver5 -mattr=-avx512bf16",
-                                            "x86_64-linux -mcpu=icelake-server -mattr=+avx512bf16",
-                                            "aarch64-linux -mcpu=generic",
-                                            "aarch64-linux -mcpu=cortex-a72",
-                                            "aarch64-linux -mcpu=cortex-a76",
-                                            "aarch64-linux -mcpu=cortex-a78",
-                                            "aarch64-linux -mcpu=cortex-a78ae",
-                                            "aarch64-linux -mcpu=cortex-x1",
-                                            "aarch64-linux -mcpu=carmel",
-                                            "aarch64-linux -mcpu=neoverse-n1",
-                                            "aarch64-linux -mcpu=neoverse-n2",
-                                            "aarch64-linux -mcpu=neoverse-v1",
-                                            "aarch64-linux -mcpu=neoverse-v2",
-                                            "aarch64-linux -mcpu=neoverse-v2 -mattr=-bf16"};
-
 TEST(Llvm, TargetsKnowWhetherTheyHaveDotProductsOfBf16) {
   const Module m = dot_module(4, 64, Intrinsic::kDot2);
   for (const char* cpu : kNarrowFloatCpus) {
@@ -318,47 +293,6 @@ TEST(Llvm, TargetsKnowWhetherTheyHaveDotProductsOfBf16) {
     const bool has = text.find("vdpbf16ps") != std::string::npos || text.find("bfdot") != std::string::npos;
     EXPECT_EQ(t.has(Feature::kDotBf16), has) << cpu;
   }
-}
-
-// C[i] += A[i] * B[i] of f16, computed in `t`.
-Module halves_module(DType t) {
-  const Buffer a = make_buffer("A", f16, {64}), b = make_buffer("B", f16, {64}), c = make_buffer("C", t, {64});
-  const Var i("i"), j("j");
-  const Expr at = Expr(i) * 8 + Expr(j);
-  const Stmt step = make_store(c, {at}, load(c, {at}) + cast(t, load(a, {at})) * cast(t, load(b, {at})));
-  Function f;
-  f.name = "halves";
-  f.params = {a, b, c};
-  f.body = make_for(i, make_int(0), make_int(8), LoopKind::kSerial,
-                    make_for(j, make_int(0), make_int(8), LoopKind::kVectorize, step));
-  return module_of(f);
-}
-
-TEST(Llvm, TargetsKnowWhetherTheySumInF16) {
-  const Module m = halves_module(f16);
-  std::vector<std::string> cpus(std::begin(kNarrowFloatCpus), std::end(kNarrowFloatCpus));
-  for (const char* more : {"cortex-a53", "cortex-a55", "cortex-a57", "cortex-a75", "apple-m1",
-                           "generic -mattr=+fullfp16", "cortex-a76 -mattr=-fullfp16"})
-    cpus.push_back(std::string("aarch64-linux -mcpu=") + more);
-  for (const std::string& cpu : cpus) {
-    const Target t = Target::parse("llvm -mtriple=" + cpu);
-    const std::string text = emit_asm_text(m, t);
-    const bool sums = std::regex_search(text, std::regex(R"(fmla\s+v\d+\.8h|vfmadd\d+ph)"));
-    EXPECT_EQ(t.has(Feature::kSumsOfF16), sums) << cpu << text;
-  }
-}
-
-TEST(Llvm, ProductsOfF16AreWidenedByTheMultiplyAddWhereItCan) {
-  const Module m = halves_module(f32);
-  const auto on = [&](const std::string& cpu) {
-    return emit_asm_text(m, Target::parse("llvm -mtriple=aarch64-linux -mcpu=" + cpu));
-  };
-  for (const char* cpu : {"neoverse-v1", "neoverse-n2", "apple-m1", "cortex-a76 -mattr=+fp16fml"}) {
-    EXPECT_THAT(on(cpu), HasSubstr("fmlal\t")) << cpu;
-    EXPECT_THAT(on(cpu), Not(HasSubstr("fcvt"))) << cpu;
-  }
-  for (const char* cpu : {"cortex-a53", "cortex-a76", "neoverse-v1 -mattr=-fp16fml"})
-    EXPECT_THAT(on(cpu), Not(HasSubstr("fmlal"))) << cpu;
 }
 
 // Numbers of a word as bf16: a shift, and one operation for mask and exponent.

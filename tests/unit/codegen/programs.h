@@ -16,6 +16,32 @@ namespace hone {
 /// nor FMA.
 std::vector<Target> targets_here();
 
+/// Targets with and without arithmetic in f16 and bf16, without `llvm -mtriple=`.
+inline constexpr const char* kNarrowFloatCpus[] = {"x86_64-linux -mcpu=haswell",
+                                                   "x86_64-linux -mcpu=alderlake",
+                                                   "x86_64-linux -mcpu=cascadelake",
+                                                   "x86_64-linux -mcpu=cooperlake",
+                                                   "x86_64-linux -mcpu=icelake-server",
+                                                   "x86_64-linux -mcpu=sapphirerapids",
+                                                   "x86_64-linux -mcpu=graniterapids",
+                                                   "x86_64-linux -mcpu=znver3",
+                                                   "x86_64-linux -mcpu=znver4",
+                                                   "x86_64-linux -mcpu=znver5",
+                                                   "x86_64-linux -mcpu=znver5 -mattr=-avx512bf16",
+                                                   "x86_64-linux -mcpu=icelake-server -mattr=+avx512bf16",
+                                                   "aarch64-linux -mcpu=generic",
+                                                   "aarch64-linux -mcpu=cortex-a72",
+                                                   "aarch64-linux -mcpu=cortex-a76",
+                                                   "aarch64-linux -mcpu=cortex-a78",
+                                                   "aarch64-linux -mcpu=cortex-a78ae",
+                                                   "aarch64-linux -mcpu=cortex-x1",
+                                                   "aarch64-linux -mcpu=carmel",
+                                                   "aarch64-linux -mcpu=neoverse-n1",
+                                                   "aarch64-linux -mcpu=neoverse-n2",
+                                                   "aarch64-linux -mcpu=neoverse-v1",
+                                                   "aarch64-linux -mcpu=neoverse-v2",
+                                                   "aarch64-linux -mcpu=neoverse-v2 -mattr=-bf16"};
+
 /// One kernel as a Module; the last parameter is the output. Identity layouts.
 Module module_of(const Function& f, int64_t workspace_bytes = 0, int workers = 1);
 
