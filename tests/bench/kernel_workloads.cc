@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <random>
+
+#include "compiler/ops/conv_shape.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone::bench {
@@ -116,10 +118,32 @@ std::vector<NamedWorkload> fixed_workloads() {
 }
 
 std::vector<NamedWorkload> of_bytes(const std::vector<NamedWorkload>& workloads) {
-  const std::pair<std::string, std::string> dtype{"dtype", "u8:s8:s32:s32"};
+  const std::pair<std::string, std::string> as_bytes[] = {{"dtype", "u8:s8:s32:s32"},
+                                                          {"epilogue", "cast:f32+mul[1]+round+saturate:u8"}};
+  std::vector<NamedWorkload> out;
+  for (const NamedWorkload& named : workloads) {
+    const bool is_product = named.workload.task() == "dense" || named.workload.task() == "batch_matmul";
+    if (!is_memory_bound(named.workload))
+      out.push_back({named.name, Workload::changed(named.workload, {as_bytes, is_product ? 1u : 2u})});
+  }
+  return out;
+}
+
+Workload with_whole_words(const Workload& w) {
+  constexpr int64_t kWord = 4;
+  if (w.task() != "conv2d" || w.attributes.text("dtype").rfind("u8", 0) != 0) return w;
+  const ConvShape& s = conv_shape(w);
+  if (s.groups > 1 || s.ci % kWord == 0) return w;
+  const std::pair<std::string, std::string> channels{"ci", std::to_string((s.ci + kWord - 1) / kWord * kWord)};
+  return Workload::changed(w, {&channels, 1});
+}
+
+std::vector<NamedWorkload> of_bf16(const std::vector<NamedWorkload>& workloads) {
+  const std::pair<std::string, std::string> dtype{"dtype", "bf16:bf16:f32:f32"};
   std::vector<NamedWorkload> out;
   for (const NamedWorkload& named : workloads)
-    if (!is_memory_bound(named.workload)) out.push_back({named.name, Workload::changed(named.workload, {&dtype, 1})});
+    if (!is_memory_bound(named.workload) && named.workload.task() != "depthwise_conv2d")
+      out.push_back({named.name, Workload::changed(named.workload, {&dtype, 1})});
   return out;
 }
 

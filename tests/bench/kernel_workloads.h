@@ -19,8 +19,16 @@ struct NamedWorkload {
 /// (reductions): fp32.
 std::vector<NamedWorkload> fixed_workloads();
 
-/// Those that are sums of products, of u8 by s8 in s32.
+/// Those that are sums of products, of u8 by s8 in s32: products give these sums, convolutions are scaled and rounded
+/// to u8, as quantised models have them.
 std::vector<NamedWorkload> of_bytes(const std::vector<NamedWorkload>& workloads);
+
+/// The same convolution with the channels of its input filled up to words of four bytes, as the graph compiler fills
+/// them with zeros; other workloads as they are.
+Workload with_whole_words(const Workload& w);
+
+/// Those that are sums of products and have kernels for it, of bf16 in f32.
+std::vector<NamedWorkload> of_bf16(const std::vector<NamedWorkload>& workloads);
 
 /// `count` legal workloads of all tasks, determined by the seed: channels that are no powers of two, odd sizes,
 /// strides, dilations among them. None takes more than about 2 GFLOP.

@@ -35,11 +35,10 @@ namespace {
 
 struct Options {
   bool tune = false, json = false;
-  bool int8 = false;  ///< sums of bytes
   int trials = 200, threads = 0, random = 0, rounds = 15;
   uint64_t seed = 1;
   double min_round_ms = 12;  // in shorter turns peers' threads are still waking up
-  std::string db;
+  std::string db, dtype = "f32";
   std::vector<std::string> only;
 };
 
@@ -66,18 +65,20 @@ struct Row {
 };
 
 StatusOr<Row> measure(const NamedWorkload& named, const Target& target, db::TopHub& hub, const Options& o) {
-  const Space space = make_space(named.workload, target);
-  HONE_ASSIGN_OR_RETURN(const ChosenConfig chosen, choose_config(named.workload, target, space, hub));
-  const Module tuned = lower_config(named.workload, target, space, chosen.config);
+  const Workload ours = with_whole_words(named.workload);
+  const Space space = make_space(ours, target);
+  HONE_ASSIGN_OR_RETURN(const ChosenConfig chosen, choose_config(ours, target, space, hub));
+  const Module tuned = lower_config(ours, target, space, chosen.config);
   std::vector<Contender> all = {
       kernel_contender("tuned", tuned, target),
-      kernel_contender("default", lower_config(named.workload, target, space, space.default_config()), target)};
+      kernel_contender("default", lower_config(ours, target, space, space.default_config()), target)};
   const auto add = [&](std::vector<Contender> peers) {
     std::move(peers.begin(), peers.end(), std::back_inserter(all));
   };
 #ifdef HONE_HAVE_ONEDNN
   add(onednn_contenders(named.workload, target.threads));
 #endif
+  add(onnxruntime_contenders(named.workload, target.threads, sibling_program("../peers/libonnxruntime.so.1")));
 #ifdef HONE_HAVE_OPENBLAS
   add(openblas_contenders(named.workload, target.threads));
 #endif
@@ -94,11 +95,9 @@ StatusOr<Row> measure(const NamedWorkload& named, const Target& target, db::TopH
 }
 
 // Columns of ratios: a peer's time over ours, so that more is better for us.
-constexpr std::pair<const char*, const char*> kPeers[] = {{"onednn_direct", "direct"},
-                                                          {"onednn", "onednn"},
-                                                          {"onednn_winograd", "winogr."},
-                                                          {"openblas", "openblas"},
-                                                          {"default", "default"}};
+constexpr std::pair<const char*, const char*> kPeers[] = {{"onednn_direct", "direct"},    {"onednn", "onednn"},
+                                                          {"onednn_winograd", "winogr."}, {"onnxrt", "onnxrt"},
+                                                          {"openblas", "openblas"},       {"default", "default"}};
 
 std::string cell(double value) { return value > 0 ? fmt::format("{:>9.2f}", value) : fmt::format("{:>9}", "-"); }
 
@@ -177,8 +176,8 @@ void print_json(const Row& row, const Target& target, double peak) {
 // The tuner resumes from the trials that the database holds, so this does too. A workload that cannot be tuned does not
 // keep the others from it.
 Status tune(const NamedWorkload& named, const Options& o) {
-  ChildOptions child{.argv = {sibling_program("tuner"), "--workload", to_string(named.workload), "--target", "llvm",
-                              "--trials", std::to_string(o.trials)},
+  ChildOptions child{.argv = {sibling_program("tuner"), "--workload", to_string(with_whole_words(named.workload)),
+                              "--target", "llvm", "--trials", std::to_string(o.trials)},
                      .own_group = false};
   if (!o.db.empty()) child.argv.insert(child.argv.end(), {"--db", o.db});
   if (o.threads > 0) child.argv.insert(child.argv.end(), {"--threads", std::to_string(o.threads)});
@@ -197,7 +196,8 @@ Status tune(const NamedWorkload& named, const Options& o) {
 
 Status run(const Options& o) {
   std::vector<NamedWorkload> workloads = o.random > 0 ? random_workloads(o.random, o.seed) : fixed_workloads();
-  if (o.int8) workloads = of_bytes(workloads);
+  if (o.dtype == "int8") workloads = of_bytes(workloads);
+  if (o.dtype == "bf16") workloads = of_bf16(workloads);
   if (!o.only.empty()) {
     std::set<std::string> wanted(o.only.begin(), o.only.end());
     std::erase_if(workloads, [&](const NamedWorkload& w) { return wanted.count(w.name) == 0; });
@@ -227,7 +227,7 @@ Status run(const Options& o) {
   for (const NamedWorkload& w : workloads) {
     peak.measure(1);
     HONE_ASSIGN_OR_RETURN(Row row, measure(w, target, *hub, o));
-    if (!o.int8) peak.beaten_by(row.fastest_gflops());
+    if (o.dtype == "f32") peak.beaten_by(row.fastest_gflops());
     if (o.json)
       print_json(row, target, peak.gflops());
     else
@@ -261,7 +261,8 @@ int main(int argc, char** argv) {
   hone::bench::quiet_peers(argv);
   hone::bench::Options o;
   CLI::App app{
-      "Times what the tophub holds beside the template's default, oneDNN and OpenBLAS.\n\nExample: bench_kernels "
+      "Times what the tophub holds beside the template's default, oneDNN, ONNX Runtime and OpenBLAS.\n\nExample: "
+      "bench_kernels "
       "--tune --db bench.db && bench_kernels --db bench.db",
       "bench_kernels"};
   app.add_flag("--tune", o.tune, "tune the workloads instead of measuring; goes on where it stopped");
@@ -270,9 +271,11 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
   app.add_option("--only", o.only, "names of workloads, C6,M4,...")->delimiter(',');
-  app.add_flag("--int8", o.int8,
-               "those that sum products, of u8 by s8 in s32; the peak stays that of f32, of which dot products of four "
-               "bytes reach up to four times");
+  app.add_option("--dtype", o.dtype,
+                 "f32, or those that sum products, of u8 by s8 (int8) or of bf16; the peak stays that of f32, of which "
+                 "dot products reach up to four times, and two")
+      ->check(CLI::IsMember({"f32", "int8", "bf16"}))
+      ->capture_default_str();
   app.add_option("--random", o.random, "so many random workloads instead of the fixed ones")
       ->check(CLI::Range(1, 10'000));
   app.add_option("--seed", o.seed, "of the random workloads")->capture_default_str();

@@ -1,5 +1,6 @@
-add_executable(bench_kernels kernels.cc contenders.cc kernel_workloads.cc)
-target_link_libraries(bench_kernels PRIVATE hone_host hone_check)
+add_executable(bench_kernels kernels.cc contenders.cc kernel_workloads.cc peer_onnxruntime.cc
+  models/onnxruntime_engine.cc models/onnxruntime_api.cc)
+target_link_libraries(bench_kernels PRIVATE hone_host hone_check hone_bench_side hone_onnx_proto ${CMAKE_DL_LIBS})
 # Peers, each in a file of its own; where one is not installed its column stays empty.
 if(dnnl_FOUND)
   find_package(OpenMP REQUIRED COMPONENTS CXX)  # oneDNN's threads: how many is set through OpenMP

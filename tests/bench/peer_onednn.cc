@@ -1,5 +1,6 @@
 #include <omp.h>
 
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string_view>
@@ -28,6 +29,16 @@ memory filled(const memory::desc& desc) {
   memory m(desc, engine());
   std::minstd_rand rng(1);
   std::uniform_real_distribution<float> draw(-1, 1);
+  if (desc.data_type() == memory::data_type::bf16) {
+    auto* halves = static_cast<uint16_t*>(m.get_data_handle());
+    for (size_t i = 0; i < desc.get_size() / sizeof(uint16_t); ++i) {
+      const float v = draw(rng);
+      uint32_t bits = 0;
+      std::memcpy(&bits, &v, sizeof bits);
+      halves[i] = static_cast<uint16_t>(bits >> 16);
+    }
+    return m;
+  }
   if (desc.data_type() != memory::data_type::f32) {
     auto* bytes = static_cast<uint8_t*>(m.get_data_handle());
     for (size_t i = 0; i < desc.get_size(); ++i) bytes[i] = static_cast<uint8_t>(rng() >> 8);
@@ -46,13 +57,18 @@ Contender contender(std::string name, const dnnl::primitive& primitive, Argument
           }};
 }
 
+constexpr std::string_view kBytes = "u8:s8:s32:s32", kBf16 = "bf16:bf16:f32:f32";
+
 // Of a product's input, weights and output.
 struct Types {
   memory::data_type in = memory::data_type::f32, weight = in, out = in;
 };
 Types types_of(const Workload& w) {
   using enum memory::data_type;
-  return w.attributes.text("dtype") == "f32" ? Types{} : Types{u8, s8, s32};
+  const std::string& dtype = w.attributes.text("dtype");
+  if (dtype == "f32") return {};
+  if (dtype == kBf16) return {bf16, bf16, f32};
+  return {u8, s8, w.task() == "dense" || w.task() == "batch_matmul" ? s32 : u8};
 }
 
 memory::desc any(const memory::dims& dims, memory::data_type t) { return {dims, t, memory::format_tag::any}; }
@@ -62,6 +78,8 @@ std::vector<Contender> convolutions(const Workload& w) {
   const memory::dims weights = s.groups == 1 ? memory::dims{s.co, s.ci, s.kh, s.kw}
                                              : memory::dims{s.groups, s.co / s.groups, s.ci / s.groups, s.kh, s.kw};
   const Types t = types_of(w);
+  dnnl::primitive_attr scaled;
+  if (t.out == memory::data_type::u8) scaled.set_output_scales(0, {0.01f});
   std::vector<Contender> found;
   for (const auto& [name, algorithm] : {std::pair{"onednn_direct", dnnl::algorithm::convolution_direct},
                                         {"onednn_auto", dnnl::algorithm::convolution_auto},
@@ -70,7 +88,7 @@ std::vector<Contender> convolutions(const Workload& w) {
         dnnl::prop_kind::forward_inference, algorithm, any({s.n, s.ci, s.h, s.w}, t.in), any(weights, t.weight),
         any({s.n, s.co, s.oh, s.ow}, t.out), {s.stride_h, s.stride_w}, {s.dilation_h - 1, s.dilation_w - 1},
         {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
-    const dnnl::convolution_forward::primitive_desc chosen(desc, engine(), /*allow_empty=*/true);
+    const dnnl::convolution_forward::primitive_desc chosen(desc, scaled, engine(), /*allow_empty=*/true);
     if (!chosen) continue;
     found.push_back(contender(name, dnnl::convolution_forward(chosen),
                               {{DNNL_ARG_SRC, filled(chosen.src_desc())},
@@ -188,7 +206,7 @@ std::vector<Contender> reductions(const Workload& w) {
 
 std::vector<Contender> onednn_contenders(const Workload& w, int threads) {
   const std::string& dtype = w.attributes.text("dtype");
-  if (dtype != "f32" && dtype != "u8:s8:s32:s32") return {};
+  if (dtype != "f32" && dtype != kBytes && dtype != kBf16) return {};
   omp_set_num_threads(threads);
   if (w.task() == "conv2d" || w.task() == "depthwise_conv2d") return convolutions(w);
   if (w.task() == "max_pool2d" || w.task() == "avg_pool2d") return poolings(w);

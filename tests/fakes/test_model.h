@@ -62,24 +62,28 @@ class TestModel {
   TestModel& ints(const std::string& name, const std::vector<int64_t>& values) {
     onnx::Attribute* a = last->add_attribute();
     a->set_name(name);
+    a->set_type(7);
     for (const int64_t v : values) a->add_ints(v);
     return *this;
   }
   TestModel& number(const std::string& name, int64_t value) {
     onnx::Attribute* a = last->add_attribute();
     a->set_name(name);
+    a->set_type(2);
     a->set_i(value);
     return *this;
   }
   TestModel& real(const std::string& name, float value) {
     onnx::Attribute* a = last->add_attribute();
     a->set_name(name);
+    a->set_type(1);
     a->set_f(value);
     return *this;
   }
   TestModel& text(const std::string& name, const std::string& value) {
     onnx::Attribute* a = last->add_attribute();
     a->set_name(name);
+    a->set_type(3);
     a->set_s(value);
     return *this;
   }
@@ -87,6 +91,7 @@ class TestModel {
   onnx::Graph* body(const std::string& name) {
     onnx::Attribute* a = last->add_attribute();
     a->set_name(name);
+    a->set_type(5);
     return a->mutable_g();
   }
   onnx::Tensor* tensor(const std::string& name, const std::vector<int64_t>& dims, int type = kFloat) {

@@ -6,6 +6,7 @@
 
 #include "base/small_vector.h"
 #include "compiler/codegen/llvm/emit_expr.h"
+#include "compiler/codegen/llvm/lane_offsets.h"
 #include "compiler/ir/visitor.h"
 
 namespace hone {
@@ -247,6 +248,28 @@ Value* ExprEmitter::load_column(const BufferSlot& slot, const Load* op, int64_t 
   return parts[0];
 }
 
+// Of rows 0 to 3 the words are: those of 0 and 2 by turns, those of 1 and 3, and these two by turns.
+Value* ExprEmitter::load_interleaved(const BufferSlot& slot, const Load* op) {
+  const std::optional<LaneOffsets> index = lane_offsets(op->indices[0]);
+  const int64_t rows = index ? interleaved_rows(index->offsets, kMostStride) : 0;
+  if (rows < 2 || (rows & (rows - 1)) != 0) return nullptr;
+  const int64_t bytes = op->dtype.lane_bytes(), lanes = op->dtype.lanes / rows;
+  llvm::Type* type = llvm_type(b_, memory_type(op->dtype).with_lanes(static_cast<int>(lanes)));
+  std::vector<Value*> parts;
+  for (int64_t row = 0; row < rows; ++row)
+    parts.push_back(
+        b_.CreateAlignedLoad(type, address(slot, index->base + index->offsets[static_cast<size_t>(row)], bytes).pointer,
+                             llvm::Align(static_cast<uint64_t>(bytes))));
+  for (int64_t width = lanes; parts.size() > 1; width *= 2) {
+    std::vector<int> turns;
+    for (int64_t i = 0; i < width; ++i) turns.insert(turns.end(), {static_cast<int>(i), static_cast<int>(width + i)});
+    const size_t half = parts.size() / 2;
+    for (size_t r = 0; r < half; ++r) parts[r] = b_.CreateShuffleVector(parts[r], parts[half + r], turns);
+    parts.resize(half);
+  }
+  return parts[0];
+}
+
 // Most vectors are whole, where the last one of a row is not.
 void ExprEmitter::store_masked(const BufferSlot& slot, Value* value, const Address& at, llvm::Align align) {
   llvm::BasicBlock* after = nullptr;
@@ -332,6 +355,8 @@ Value* ExprEmitter::emit_load(const Load* op) {
   const bool reads_vectors = !mask || (options_.has_masked_loads && bytes >= 4);
   if (!options_.simt && reads_vectors && stride > 1 && stride <= kMostStride && t.lanes >= kLeastStridedLanes)
     return from_memory(load_strided(s, op, stride, mask), t);
+  if (!options_.simt && !mask && !ramp)
+    if (Value* loaded = load_interleaved(s, op)) return from_memory(loaded, t);
   if (options_.simt || (!mask && ramp)) return from_memory(load_lanes(s, op), t);
   return from_memory(
       b_.CreateMaskedGather(type, lane_addresses(s, index, bytes), align, mask, llvm::Constant::getNullValue(type)), t);

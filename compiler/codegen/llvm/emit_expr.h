@@ -142,6 +142,8 @@ class ExprEmitter {
   /// Whether the elements at `index` are a column of a tile in the frame, which load_column reads.
   static bool is_column(const BufferSlot& slot, const Ramp* index, int64_t columns);
   llvm::Value* load_column(const BufferSlot& slot, const Load* op, int64_t columns);
+  /// Rows of which the lanes take turns, each read as a vector; null where the lanes do not lie so.
+  llvm::Value* load_interleaved(const BufferSlot& slot, const Load* op);
   /// A contiguous vector, in the active lanes.
   void store_masked(const BufferSlot& slot, llvm::Value* value, const Address& at, llvm::Align align);
   void store_lanes(const BufferSlot& slot, const Expr& index, llvm::Value* value, llvm::Value* mask,

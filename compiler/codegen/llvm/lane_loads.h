@@ -1,6 +1,7 @@
 // ARM: elements of one row that are multiplied with vectors, read together. Private to codegen/llvm.
 #pragma once
 
+#include <llvm/IR/Instruction.h>
 #include <llvm/IR/PassManager.h>
 
 namespace hone {

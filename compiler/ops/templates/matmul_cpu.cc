@@ -3,6 +3,8 @@
 // packed copy. The tails of rows, columns and k are guards of their loops, which legalize takes out of whole tiles.
 // Where rows and columns are too few for all threads, k is cut into parts that are added up afterwards. Of very few
 // columns vectors run along k (fused_cpu).
+#include <numeric>
+
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
@@ -144,8 +146,16 @@ void pack(Schedule& s, const Workload& w, const Definition& d, const MatmulChoic
     s.compute_at(copy, task);
     const LoopRef row = s.loop(copy, "i1"), column = s.loop(copy, "i2");
     const auto [column_o, column_i] = s.split(column, x.n_block);
-    s.reorder({column_o, row, column_i});
-    s.vectorize(column_i);
+    const auto [row_o, row_w] = split_word(s, row, x.word);
+    if (row_w) {
+      // As it is written: words, whose elements are of neighbouring rows.
+      const auto [words_o, words_i] = s.split(column_i, std::gcd(x.n_block, Schedule::kMostLanes / x.word));
+      s.reorder({column_o, row_o, words_o, words_i, *row_w});
+      s.vectorize(s.fuse(words_i, *row_w));
+    } else {
+      s.reorder({column_o, row, column_i});
+      s.vectorize(column_i);
+    }
     s.transform_layout(s.buffer_of(copy), panels(w, 2, 1, product_shape(w).n, x.n_block, x.word));
   }
 }

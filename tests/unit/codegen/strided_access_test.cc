@@ -145,5 +145,43 @@ TEST(StridedAccess, MaskedLanesReadNothing) {
             }
 }
 
+// Lanes take turns in rows that lie apart, as the elements of a word do in a panel.
+TEST(StridedAccess, RowsByTurns) {
+  for (const DType t : {f32, bf16, u8})
+    for (const int64_t rows : {2, 3, 4, 8})
+      for (const int64_t columns : {1, 2, 4, 16}) {
+        SCOPED_TRACE(to_string(t) + ", " + std::to_string(rows) + " rows of " + std::to_string(columns));
+        constexpr int64_t kParts = 3, kPitch = 64;
+        const int64_t lanes = rows * columns;
+        const Buffer in = make_buffer("in", t, std::vector<int64_t>{rows * kPitch}),
+                     out = make_buffer("out", t, std::vector<int64_t>{lanes * kParts});
+        const Var i("i"), j("j");
+        const Expr from = floor_mod(Expr(j), rows) * kPitch + floor_div(Expr(j), rows) + Expr(i) * columns +
+                          (kPitch - kParts * columns);
+        Function f;
+        f.name = "turns";
+        f.params = {in, out};
+        f.body = make_for(i, make_int(0), make_int(kParts), LoopKind::kSerial,
+                          make_for(j, make_int(0), make_int(lanes), LoopKind::kVectorize,
+                                   make_store(out, {Expr(i) * lanes + Expr(j)}, load(in, {from}))));
+        const CompiledModule compiled(module_of(f));
+        const std::vector<HostTensor> tensors = tensors_of(f);
+        const BesideGuard beside(tensors[0], true);
+        const DLTensor* args[] = {beside.view(), tensors[1].view()};
+        ASSERT_EQ(compiled.entry()(args, 2, nullptr, nullptr), HONE_OK);
+        const auto element = static_cast<size_t>(t.bytes());
+        for (int64_t part = 0; part < kParts; ++part)
+          for (int64_t lane = 0; lane < lanes; ++lane) {
+            const int64_t at = lane % rows * kPitch + lane / rows + part * columns + kPitch - kParts * columns;
+            ASSERT_EQ(
+                std::memcmp(
+                    static_cast<const char*>(tensors[1].data()) + static_cast<size_t>(part * lanes + lane) * element,
+                    static_cast<const char*>(tensors[0].data()) + static_cast<size_t>(at) * element, element),
+                0)
+                << "part " << part << ", lane " << lane;
+          }
+      }
+}
+
 }  // namespace
 }  // namespace hone
