@@ -39,6 +39,7 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(pad_operator());
   table.add(gather_operator());
   table.add(gather_elements_operator());
+  table.add(lookup_operator());
   table.add(gather_nd_operator());
   table.add(depth_to_space_operator());
   table.add(space_to_depth_operator());

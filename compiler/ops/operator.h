@@ -84,6 +84,7 @@ Operator slice_operator();
 Operator pad_operator();
 Operator gather_operator();
 Operator gather_elements_operator();
+Operator lookup_operator();
 Operator gather_nd_operator();
 Operator depth_to_space_operator();
 Operator space_to_depth_operator();

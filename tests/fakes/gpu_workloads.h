@@ -101,6 +101,7 @@ inline constexpr const char* kGpuWorkloads[] = {
     "gather(shape=3x13x5,indices=2x3,axis=1,index=s32,dtype=f16)",
     "gather(shape=1,indices=1,axis=0,dtype=bool)",
     "gather_elements(shape=5x37,indices=3x70,axis=1,index=s32)",
+    "lookup(shape=3x5x37,index=s8)",
     "gather_nd(shape=5x9x33,indices=7x2)",
     "gather_nd(shape=3x4,indices=2,dtype=bool)",
     "depth_to_space(shape=2x12x5x7,block=2)",

@@ -71,7 +71,7 @@ class BorderFinder final : public Visitor {
     rest.constant = form->constant;
     for (const Linear::Term& t : form->terms) {
       if (t.atom.get() == var_) continue;
-      if (std::find(inner_.begin(), inner_.end(), t.atom.get()) == inner_.end()) return false;
+      if (!is_inner(t.atom)) return false;
       rest.terms.push_back(t);
     }
     const int64_t least = facts_.bounds(rest).lo;
@@ -81,6 +81,13 @@ class BorderFinder final : public Visitor {
     first = std::max(first, std::min(from, extent_));
     last = std::min(last, std::max<int64_t>(to, -1));
     return true;
+  }
+
+  // Whether an inner loop's variable, or what is made of such alone: v floordiv 4.
+  bool is_inner(const Expr& atom) const {
+    if (atom->kind == ExprKind::kVar) return std::find(inner_.begin(), inner_.end(), atom.get()) != inner_.end();
+    const Binary* op = as<Binary>(atom);
+    return op ? is_inner(op->a) && is_inner(op->b) : atom->kind == ExprKind::kIntImm;
   }
 
   const VarNode* var_;

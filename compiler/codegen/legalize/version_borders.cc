@@ -48,7 +48,7 @@ class TilePlace {
     if (!form || !is_exact(sides->a) || !is_exact(sides->b) || !facts_.is_exact(*form)) return Expr();
     Linear known, rest;
     for (const Linear::Term& t : form->terms) {
-      const bool inside = std::find(inner_.begin(), inner_.end(), t.atom.get()) != inner_.end();
+      const bool inside = uses_only(t.atom, inner_);
       if (!inside && !uses_only(t.atom, outer_)) return Expr();
       (inside ? rest : known).terms.push_back(t);
     }

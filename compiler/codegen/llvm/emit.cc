@@ -37,6 +37,7 @@ class ModuleEmitter {
     dot_ = dot_units(target);
     vector_bits_ = m.vector_bits > 0 ? std::min(m.vector_bits, target.vector_bits) : target.vector_bits;
     math_units_ = math_units(target, vector_bits_);
+    tables_ = table_unit(target, vector_bits_);
     has_masked_loads_ = has_x86_features(target, {"avx2"});
     has_masked_stores_ = has_x86_features(target, {"avx512f", "avx512vl"});
   }
@@ -197,6 +198,7 @@ class ModuleEmitter {
   int vector_bits_ = 0;
   DotUnits dot_;
   MathUnits math_units_;
+  TableUnit tables_;
   bool has_masked_loads_ = false, has_masked_stores_ = false;
 };
 
@@ -207,6 +209,7 @@ class BodyEmitter final : public StmtEmitter {
       : StmtEmitter(f, fault_block(f),
                     {.dot = m.dot_,
                      .math_units = m.math_units_,
+                     .tables = m.tables_,
                      .has_masked_loads = m.has_masked_loads_,
                      .has_masked_stores = m.has_masked_stores_,
                      .far_back = m.target_.arch != "aarch64"}),

@@ -248,6 +248,16 @@ Value* ExprEmitter::load_column(const BufferSlot& slot, const Load* op, int64_t 
   return parts[0];
 }
 
+Value* ExprEmitter::load_entries(const BufferSlot& slot, const Load* op) {
+  constexpr int64_t kEntries = 256;
+  constexpr int kLeastLanes = 8;
+  const Cast* byte = as<Cast>(op->indices[0]);
+  if (options_.tables.kind == TableLookup::kNone || slot.elements != kEntries || op->dtype.lane_bytes() != 1 ||
+      op->dtype.lanes < kLeastLanes || !byte || byte->value->dtype.scalar() != u8)
+    return nullptr;
+  return emit_table_lookup(b_, options_.tables, slot.base, emit(byte->value));
+}
+
 // Of rows 0 to 3 the words are: those of 0 and 2 by turns, those of 1 and 3, and these two by turns.
 Value* ExprEmitter::load_interleaved(const BufferSlot& slot, const Load* op) {
   const std::optional<LaneOffsets> index = lane_offsets(op->indices[0]);
@@ -355,6 +365,8 @@ Value* ExprEmitter::emit_load(const Load* op) {
   const bool reads_vectors = !mask || (options_.has_masked_loads && bytes >= 4);
   if (!options_.simt && reads_vectors && stride > 1 && stride <= kMostStride && t.lanes >= kLeastStridedLanes)
     return from_memory(load_strided(s, op, stride, mask), t);
+  if (!options_.simt && !ramp)
+    if (Value* found = load_entries(s, op)) return from_memory(found, t);
   if (!options_.simt && !mask && !ramp)
     if (Value* loaded = load_interleaved(s, op)) return from_memory(loaded, t);
   if (options_.simt || (!mask && ramp)) return from_memory(load_lanes(s, op), t);

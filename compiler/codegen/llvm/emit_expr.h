@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/arith/bounds.h"
+#include "compiler/codegen/llvm/byte_tables.h"
 #include "compiler/codegen/llvm/dot_units.h"
 #include "compiler/codegen/llvm/emit_math.h"
 #include "compiler/codegen/llvm/hoisting_builder.h"
@@ -35,6 +36,7 @@ struct BufferSlot {
 struct ExprOptions {
   DotUnits dot;
   MathUnits math_units;
+  TableUnit tables;
   int index_bits = 64;          ///< of index arithmetic; 32 only where every step of it is proved to fit
   int64_t base_alignment = 64;  ///< bytes, of a buffer whose slot does not say it
   /// Code of one thread of a GPU: inactive accesses are branched around, lanes are masked one by one, and addresses
@@ -142,6 +144,8 @@ class ExprEmitter {
   /// Whether the elements at `index` are a column of a tile in the frame, which load_column reads.
   static bool is_column(const BufferSlot& slot, const Ramp* index, int64_t columns);
   llvm::Value* load_column(const BufferSlot& slot, const Load* op, int64_t columns);
+  /// Bytes of a table of 256, looked up in registers; null where the load is none.
+  llvm::Value* load_entries(const BufferSlot& slot, const Load* op);
   /// Rows of which the lanes take turns, each read as a vector; null where the lanes do not lie so.
   llvm::Value* load_interleaved(const BufferSlot& slot, const Load* op);
   /// A contiguous vector, in the active lanes.

@@ -12,6 +12,7 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
                                      {"fold_repeats", [c](const Graph& g) { return fold_repeats(g, c); }},
                                      {"simplify_repeats", [c](const Graph& g) { return simplify_movement(g, c); }},
                                      {"narrow_products", [c](const Graph& g) { return narrow_products(g, c); }},
+                                     {"use_tables", [c](const Graph& g) { return use_tables(g, c); }},
                                      {"recognize_rows", [c](const Graph& g) { return recognize_rows(g, c); }},
                                      {"sequences_as_images", [c](const Graph& g) { return sequences_as_images(g, c); }},
                                      {"simplify_sequences", [c](const Graph& g) { return simplify_movement(g, c); }},

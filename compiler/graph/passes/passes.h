@@ -116,6 +116,9 @@ Graph merge_siblings(const Graph& g, const PassContext& context);
 /// A layer of several steps (ops/steps.h)   ->   a node for each, on its parts, and a concatenation of what they give
 /// For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
 Graph unroll_steps(const Graph& g, const PassContext& context);
+/// Functions in a row from one byte to a byte, of numbers that are known   ->   a lookup in a table of 256 entries
+/// Where they take longer: sigmoid, tanh, gelu and their like between quantisations, or many of them.
+Graph use_tables(const Graph& g, const PassContext& context);
 /// The operator with `f+g` in its epilogue   ->   the operator with f, elementwise(g) behind it
 /// Where both of them together were measured faster: the veto of the tuner over what was fused. The parts of groups
 /// that matter and are not measured yet go to the context's alternatives.

@@ -114,7 +114,8 @@ class LayoutRewriter {
       return conv_shape(n.workload).groups == 1 && blocks_of(conv_shape(n.workload).co).block > 1;
     if (task == "reduce") return n.workload.attributes.get<Extents>("axes") == Extents{2, 3} && n.inputs.size() == 1;
     const ValueId out = n.outputs[0];
-    const bool goes_through = n.workload.attributes.has("layout") || task == "elementwise" || task == "resize";
+    const bool goes_through = n.workload.attributes.has("layout") || task == "elementwise" || task == "resize" ||
+                              (task == "lookup" && n.inputs[0] == v);
     return goes_through && g_.value(v).type.shape.size() == 4 && g_.value(out).type.shape.size() == 4 &&
            g_.value(v).type.shape[1] == g_.value(out).type.shape[1] && goes_on[static_cast<size_t>(out)];
   }
@@ -212,6 +213,7 @@ class LayoutRewriter {
       if (is_padded(n.outputs[0]) && n.workload.task() != "reduce" && !goes_on(n.outputs[0])) return false;
       const std::string& task = n.workload.task();
       if (task == "elementwise") return add_elementwise(n);
+      if (task == "lookup") return add_lookup(n);
       if (task == "concat") return add_concat(n);
       if (task == "slice") return add_slice(n);
       if (task == "reduce") return add_reduce(n);
@@ -360,6 +362,20 @@ class LayoutRewriter {
         infer(c_.operators, "elementwise", AttributeTexts{{"op", n.workload.attributes.text("op")}}, types);
     if (w.outputs[0].shape != blocked_shape(shape, blocks)) return false;
     set(n, b_.add(w.workload, inputs, {name(n.outputs[0])})[0], true);
+    return true;
+  }
+
+  // What a table has for the padding is known.
+  bool add_lookup(const Node& n) {
+    const ValueId x = n.inputs[0], table = n.inputs[1];
+    if (is_padded(x)) {
+      if (!has_blocked(x) || !g_.is_constant(table)) return false;
+      const double least = g_.value(x).type.dtype == i8 ? -128 : 0;
+      padding_[static_cast<size_t>(n.outputs[0])] =
+          g_.value(table).constant->values()[static_cast<size_t>(padding_[static_cast<size_t>(x)] - least)];
+    }
+    const std::vector<ValueId> inputs{blocked(x), plain(table)};
+    set(n, b_.add_one("lookup", {}, inputs, name(n.outputs[0])), true);
     return true;
   }
 

@@ -47,13 +47,47 @@ TransposeChoices choose_transpose(int64_t read, int64_t written, int64_t others,
   return x;
 }
 
+// Of 8 and 16 bits, and few that are written side by side (the words of an image): one vector of them reads their rows
+// by turns.
+bool is_word(const TensorNode* out, size_t turned) {
+  constexpr int64_t kMost = 4;
+  const int64_t written = out->shape.back();
+  return out->buffer->dtype.bytes() <= 2 && turned + 2 == out->shape.size() && written <= kMost &&
+         std::has_single_bit(static_cast<uint64_t>(written));
+}
+
+void transpose_words(const Definition& d, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  const TensorNode* stage = d.output().node().get();
+  const int64_t words = stage->shape[stage->shape.size() - 2], written = stage->shape.back();
+  const int64_t vector_bits = choose_vector_bits(knobs, target);
+  std::vector<int64_t> lanes;
+  for (int64_t n = 4 * written; n <= Schedule::kMostLanes && n < 2 * words * written; n *= 2) lanes.push_back(n);
+  const int64_t width = knobs.choice("lanes", lanes.empty() ? std::vector<int64_t>{written} : lanes,
+                                     vector_bits / (8 * stage->buffer->dtype.bytes()));
+  constexpr int64_t kWorthAThread = 65536;
+  const bool parallel =
+      knobs.thread_choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                          product_of(stage->shape, stage->shape.size()) >= kWorthAThread ? 1 : 0) != 0;
+  if (!out) return;
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
+  Schedule& s = **out;
+  const std::vector<LoopRef> axes = s.loops(s.block(d.output()->name));
+  const auto [words_o, words_i] = s.split(axes[axes.size() - 2], width / written);
+  s.vectorize(s.fuse(words_i, axes.back()));
+  std::vector<LoopRef> outer(axes.begin(), axes.end() - 2);
+  outer.push_back(words_o);
+  if (parallel) s.parallel(fuse_all(s, outer));
+  s.annotate("vector_bits", vector_bits);
+}
+
 }  // namespace
 
 void transpose_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const Definition d = collapse(define(w));
   const TensorNode* stage = d.output().node().get();
   const std::optional<size_t> turned = turned_axis(stage);
-  if (!turned || stage->buffer->dtype.bytes() != 4) return fused_cpu(d, target, knobs, out);
+  if (!turned || stage->buffer->dtype.bytes() > 4) return fused_cpu(d, target, knobs, out);
+  if (is_word(stage, *turned)) return transpose_words(d, target, knobs, out);
   const int64_t read = stage->shape[*turned], written = stage->shape.back();
   int64_t others = 1;
   for (const int64_t extent : stage->shape) others *= extent;

@@ -423,8 +423,8 @@ output "z" %z f32[8, 5, 5]
 TEST(GraphPasses, ByName) {
   EXPECT_EQ(names_of(graph_passes(test_context())),
             "remove_dead, share_nodes, simplify_movement, fold_pads, fold_repeats, simplify_repeats, narrow_products, "
-            "recognize_rows, "
-            "sequences_as_images, simplify_sequences, fuse_elementwise, simplify_chains, sink_transposes, "
+            "use_tables, recognize_rows, sequences_as_images, simplify_sequences, fuse_elementwise, simplify_chains, "
+            "sink_transposes, "
             "simplify_moved, fuse_epilogues, fold_requantization, simplify_views, fuse_prologues, "
             "fuse_attention, fold_scales, lift_numbers, merge_siblings, choose_layouts, planar_products, "
             "join_transposes, simplify_conversions, split_groups");

@@ -284,6 +284,17 @@ TEST(Movement, GathersElements) {
   EXPECT_THAT(refusal("gather_elements(shape=4x3,indices=4,axis=1)"), HasSubstr("do not fit shape=4x3"));
 }
 
+TEST(Movement, LooksBytesUp) {
+  std::vector<float> table = ascending(256);
+  const std::vector<uint8_t> bytes{0, 255, 7, 128, 127, 1};
+  EXPECT_EQ(computed("lookup(shape=2x3,index=u8,dtype=f32)", {bytes_of(bytes), bytes_of(table)}, {2, 3}),
+            (std::vector<float>{1, 256, 8, 129, 128, 2}));
+  EXPECT_EQ(computed("lookup(shape=2x3,index=s8,dtype=f32)", {bytes_of(bytes), bytes_of(table)}, {2, 3}),
+            (std::vector<float>{129, 128, 136, 1, 256, 130}));
+  EXPECT_EQ(canonical("lookup(shape=4)"), "lookup(shape=4,index=u8,dtype=u8)");
+  EXPECT_THAT(refusal("lookup(index=s16)"), HasSubstr("index=s16 is unknown; allowed: u8, s8"));
+}
+
 TEST(Movement, GathersByRowsOfIndices) {
   const Shape data{3, 5, 2};
   const auto x = bytes_of(ascending(30));

@@ -189,9 +189,9 @@ INSTANTIATE_TEST_SUITE_P(
 // What moves elements, and that of every type.
 INSTANTIATE_TEST_SUITE_P(
     Movement, Templates, testing::ValuesIn([] {
-      const std::set<std::string> operators{"transpose",      "reshape", "broadcast",       "concat",
-                                            "slice",          "pad",     "gather",          "depth_to_space",
-                                            "space_to_depth", "resize",  "gather_elements", "gather_nd"};
+      const std::set<std::string> operators{
+          "transpose",      "reshape",        "broadcast", "concat",          "slice",     "pad",   "gather",
+          "depth_to_space", "space_to_depth", "resize",    "gather_elements", "gather_nd", "lookup"};
       std::vector<std::string> all;
       for (const std::string text : kCpuWorkloads)
         if (operators.contains(text.substr(0, text.find('(')))) all.push_back(text);

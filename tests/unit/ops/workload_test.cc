@@ -106,7 +106,7 @@ TEST(Workload, SaysWhatIsWrong) {
               HasSubstr("unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, dense_nbits, "
                         "batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce, transpose, "
                         "reshape, broadcast, concat, slice, pad, gather, gather_elements, "
-                        "gather_nd, depth_to_space, space_to_depth, resize, softmax, "
+                        "lookup, gather_nd, depth_to_space, space_to_depth, resize, softmax, "
                         "log_softmax, layer_norm, rms_norm, l2_norm, argmax, argmin, top_k"));
   EXPECT_THAT(refusal("conv2d"), HasSubstr("is not of the form task(attribute=value,...)"));
   EXPECT_THAT(refusal("conv2d(h=0)"), HasSubstr("h=0 is not a whole number from 1"));
