@@ -82,7 +82,7 @@ Graph fuse_epilogues(const Graph& g, const PassContext& context);
 /// An operator on elementwise(f), its only reader, which reads each element about once   ->   the operator with f as
 /// its prologue, where f is a few instructions: rows (softmax, norms) and poolings whose windows do not overlap.
 Graph fuse_prologues(const Graph& g, const PassContext& context);
-/// Chains of f32 and f64 as short as they can be: a division by a number is a product, what exporters spell silu,
+/// Functions of f32 and f64 as short as they can be: a division by a number is a product, what exporters spell silu,
 /// hard_swish and gelu with becomes these.
 Graph simplify_chains(const Graph& g, const PassContext& context);
 /// softmax(Q K) V, three nodes and views between them that nobody else reads   ->   attention

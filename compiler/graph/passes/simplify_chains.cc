@@ -67,6 +67,27 @@ bool uses_label(std::span<const ChainLink> links, size_t index) {
   return false;
 }
 
+// The value's type in front of link `l` of a chain on an `x`.
+DType type_before(const Chain& chain, size_t l, DType x) {
+  for (size_t i = 0; i < l; ++i) {
+    const ChainLink& link = chain.links[i];
+    if (link.function && link.function->gives_bool) x = boolean;
+    if (link.function && link.result) x = *link.result;
+  }
+  return x;
+}
+
+// Whether what these links give depends on the last bit of what they begin with: they round or compare, in front of any
+// function that gives whole numbers, halves and the like of 0 alone, or where it no longer changes.
+bool steps_exactly(std::span<const ChainLink> links, bool is_stepped) {
+  static const std::set<std::string_view> kNear = {"exp", "tanh", "erf", "sigmoid"};
+  for (size_t l = 0; l < links.size(); ++l) {
+    if (!is_continuous(links.subspan(l, 1))) return true;
+    if (links[l].function && kNear.contains(links[l].function->name)) return false;
+  }
+  return is_stepped;
+}
+
 class ChainSimplifier {
  public:
   explicit ChainSimplifier(const PassContext& context) : c_(context) {
@@ -74,13 +95,15 @@ class ChainSimplifier {
       patterns_.push_back({parsed(s.chain, c_.functions), parsed(s.function, c_.functions)});
   }
 
-  // Whether there was anything to simplify. `x` is of f32 or f64, and so is all behind it. `is_stepped`: what the chain
-  // gives is rounded or compared.
+  // Whether there was anything to simplify. `x` is the type of what the chain begins with; functions of f32 and f64 are
+  // simplified. `is_stepped`: what the chain gives is rounded or compared.
   bool simplify(Chain* chain, DType x, bool is_stepped) const {
     bool changed = false;
     for (size_t l = 0; l < chain->links.size();) {
       const size_t before = chain->links.size();
-      if (simplify_link(chain, l, x, is_stepped) || recognize(chain, l, x))
+      const DType type = type_before(*chain, l, x);
+      if (type.is_float() && type.bits >= 32 &&
+          (simplify_link(chain, l, type, is_stepped) || recognize(chain, l, type)))
         changed = true, l = 0;
       else
         l += chain->links.size() == before ? 1 : 0;
@@ -105,7 +128,7 @@ class ChainSimplifier {
       if (!(std::abs(inverse) >= 0x1p-126 && std::abs(inverse) <= 0x1p126)) return false;
       int exponent = 0;
       const bool is_exact = std::abs(std::frexp(*number, &exponent)) == 0.5;
-      if (!is_exact && (is_stepped || !is_continuous(std::span(chain->links).subspan(l + 1)))) return false;
+      if (!is_exact && steps_exactly(std::span(chain->links).subspan(l + 1), is_stepped)) return false;
       link.function = c_.functions.find("mul");
       link.arguments[0] = inverse;
       return true;
@@ -161,9 +184,7 @@ Graph simplify_chains(const Graph& g, const PassContext& context) {
     if (n.workload.task() != "elementwise") continue;
     const ElementwiseShape& s = elementwise_shape(n.workload);
     const DType x = g.value(n.inputs[0]).type.dtype;
-    if (!x.is_float() || x.bits < 32 ||
-        std::any_of(s.types.after.begin(), s.types.after.end(), [&](DType t) { return t != x; }))
-      continue;
+    if (x.is_narrow_float()) continue;
     Chain chain = s.chain;
     if (!simplifier.simplify(&chain, x, meets_a_step(g, uses, n.outputs[0]))) continue;
     const std::string text = elementwise_text(chain, x, context.functions);

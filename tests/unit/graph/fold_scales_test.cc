@@ -30,6 +30,10 @@ TEST(SimplifyChains, SpelledFunctionsGetTheirNames) {
   // The value is used later on, or by something else.
   EXPECT_EQ(simplified("x=s+sigmoid+mul[s]+add[s]"), "x=s+sigmoid+mul[s]+add[s]");
   EXPECT_EQ(simplified("x=s+exp+x=t+sigmoid+mul[s]+mul[t]"), "x=s+exp+x=t+sigmoid+mul[s]+mul[t]");
+  // Behind and in front of other types.
+  EXPECT_EQ(
+      simplified("cast:s32+add[1]:f32+x=s+div[1.4142135]+erf+add[1.0]+mul[s]+mul[0.5]+round+saturate:u8+cast:f32"),
+      "cast:s32+add[1]:f32+gelu+round+saturate:u8+cast:f32");
   // Other numbers.
   EXPECT_EQ(simplified("x=s+add[3]+maximum[0]+minimum[6]+mul[s]+mul[0.17]"),
             "x=s+add[3]+maximum[0]+minimum[6]+mul[s]+mul[0.17]");
@@ -62,6 +66,10 @@ TEST(SimplifyChains, DivisionsInFrontOfStepsStay) {
   const std::string output = "output \"y\" %y f32[4]\n";
   for (const char* op : {"div[7]+ceil", "div[7]+add[2]+floor", "div[7]+round+mul[2]", "div[7]+saturate:u8+cast:f32"})
     EXPECT_THAT(simplified(op, output), testing::HasSubstr("div[7]")) << op;
+  for (const char* op : {"div[7]+log+floor", "div[7]+silu+ceil", "div[7]+square+floor"})
+    EXPECT_THAT(simplified(op, output), testing::HasSubstr("div[7]")) << op;
+  for (const char* op : {"div[7]+tanh+mul[5]+ceil", "x=s+div[7]+erf+mul[s]+round+saturate:u8"})
+    EXPECT_THAT(simplified(op, output), testing::HasSubstr("mul[0.14285715]")) << op;
   EXPECT_THAT(simplified("div[8]+ceil", output), testing::HasSubstr("mul[0.125]")) << "exact";
   const std::string moved = "%r = reshape(shape=4,to=2x2) %y\n%t = transpose(shape=2x2) %r\n";
   EXPECT_THAT(simplified("div[7]", moved + "%z = elementwise(op=floor,shape=2x2) %t\noutput \"z\" %z f32[2, 2]\n"),
