@@ -143,7 +143,7 @@ Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel lo
   std::vector<TensorData> inputs = given ? given->inputs : seeded_inputs(v.graph);
   if (v.growth) {
     inputs = with_most_rows(std::move(inputs), v.graph, *v.growth);
-    loaded.join_caches(*v.growth);
+    loaded.join_caches(*v.growth, /*on_device=*/v.gpu != nullptr);
   }
   const std::vector<TensorData> got = loaded.run(inputs);
   if (o.check) HONE_RETURN_IF_ERROR(run.check(inputs, got));

@@ -76,8 +76,6 @@ class ModelCommand {
     }
     if (target_.is_gpu()) {
       if (thread_counts_.size() > 1) return usage_error("--threads " + o_.threads + ": of a GPU's model there is one");
-      if (!o_.weights.empty() || !o_.cache.empty())
-        return usage_error("--weights and --cache: of models for CPUs, not for " + target_.kind);
     } else {
       if (!target_.is_complete()) target_ = target_.completed_by(here_);
       if (!thread_counts_.empty()) target_.threads = threads_;

@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/llvm/c_data.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/mapped_weights.h"
 #include "compiler/codegen/llvm/pipeline.h"
 #include "compiler/runtime/include/hone_runtime.h"
 
@@ -23,7 +24,8 @@ static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offse
               sizeof(HoneGpuProgram) == 96 && offsetof(HoneGpuProgram, binary) == 24 &&
               offsetof(HoneGpuProgram, workspace_bytes) == 88 && sizeof(HoneGpuPlace) == 24 &&
               sizeof(HoneGpuStep) == 48 && sizeof(HoneGpuHostFunction) == 32 &&
-              offsetof(HoneGpuModel, alignment) == 96 && sizeof(HoneGpuModel) == 136);
+              offsetof(HoneGpuModel, alignment) == 96 && offsetof(HoneGpuModel, caches) == 136 &&
+              sizeof(HoneGpuModel) == 160 && offsetof(HoneGpuCache, matrices) == 16 && sizeof(HoneGpuCache) == 40);
 
 class HostEmitter {
  public:
@@ -39,8 +41,10 @@ class HostEmitter {
     std::vector<Constant*> programs;
     for (const GpuHostProgram& p : model.programs)
       programs.push_back(data_.stored(data_.structure(program_of(p, HONE_RUNTIME_ABI))));
+    if (model.weights_file) weights_of_ = model.name;
     for (const GpuHostModel::Variant& v : model.variants)
       emit_entries(v.head.name, model_of(model, v, programs), model.variants.size() > 1);
+    if (model.weights_file) emit_weights_entry(*module_, model.name, *model.weights_file, host_);
     data_.exported(llvm::ConstantDataArray::getString(b_.getContext(), model.json), model.name + "_json");
     return finished();
   }
@@ -119,13 +123,21 @@ class HostEmitter {
                                        data_.number(static_cast<int64_t>(places.size()))}));
     }
     Constant* weights = data_.null();
-    if (model.weight_bytes > 0) {
+    if (model.weight_bytes > 0 && !model.weights_file) {
       weights = data_.imported(model.name + ".weights");
       llvm::cast<llvm::GlobalVariable>(weights)->setVisibility(llvm::GlobalValue::HiddenVisibility);
     }
-    std::vector<Constant*> members = program_of(v.head, HONE_GPU_MODEL_ABI);
+    std::vector<Constant*> caches;
+    for (const GpuHostModel::Cache& c : v.caches)
+      caches.push_back(data_.structure({data_.word(c.input), data_.word(c.output), data_.word(c.axis),
+                                        data_.number(c.matrices), data_.number(c.room), data_.number(c.row_bytes)}));
+    // Hosts of before run what needs nothing new.
+    const int version = caches.empty() && !model.weights_file ? HONE_GPU_MODEL_ABI_OLDEST : HONE_GPU_MODEL_ABI;
+    Constant* mapped = model.weights_file ? mapped_weights(*module_, model.name) : data_.null();
+    std::vector<Constant*> members = program_of(v.head, version);
     members.insert(members.end(), {data_.number(model.alignment), weights, data_.number(model.weight_bytes),
-                                   data_.array(steps), data_.number(static_cast<int64_t>(steps.size()))});
+                                   data_.array(steps), data_.number(static_cast<int64_t>(steps.size())),
+                                   data_.array(caches), data_.number(static_cast<int64_t>(caches.size())), mapped});
     return data_.structure(members);
   }
 
@@ -154,6 +166,7 @@ class HostEmitter {
     require(b_.CreateIsNotNull(gpu));
     llvm::Value* run = member(b_.getPtrTy(), gpu, plain ? offsetof(HoneGpu, run_plain) : offsetof(HoneGpu, run));
     require(b_.CreateIsNotNull(run));
+    if (!weights_of_.empty()) weights_or_return(b_, weights_of_);
     auto* type = llvm::FunctionType::get(
         b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy()}, false);
     b_.CreateRet(b_.CreateCall(
@@ -167,6 +180,7 @@ class HostEmitter {
   std::unique_ptr<llvm::Module> module_;
   CData data_;
   llvm::IRBuilder<> b_;
+  std::string weights_of_;  ///< the model whose weights have to be mapped before its entries run; empty: none
 };
 
 }  // namespace
