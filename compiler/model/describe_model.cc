@@ -65,14 +65,14 @@ ArtifactDescription::Variant describe_variant(const VariantBuilder& v, const std
       d.params[c.input].cache =
           d.params[output].cache = {c.axis, growth->most + 1, growth->caches[0].input, c.input, growth->symbol};
     }
-  if (is_gpu) return d;  // its steps are in NAME_gpu, and none runs by itself
-  for (const Layer& call : v.layers().calls)
-    d.layers.push_back(
-        {nodes_of(v, call), to_string(kernel_of(v, call).workload), step_symbol(symbol, d.layers.size())});
-  for (const OutputCopy& copy : v.copies())
-    d.layers.push_back({d.params[copy.tensor].name, "copy", step_symbol(symbol, d.layers.size())});
-  if (d.layers.size() < v.steps().size())
-    d.layers.push_back({"rows of caches", "copy", step_symbol(symbol, d.layers.size())});
+  const auto add_layer = [&](const std::string& layer, const std::string& workload) {
+    d.layers.push_back({layer, workload, step_symbol(symbol, d.layers.size())});
+  };
+  if (is_gpu) add_layer("inputs, to the device", "copy");
+  for (const Layer& call : v.layers().calls) add_layer(nodes_of(v, call), to_string(kernel_of(v, call).workload));
+  for (const OutputCopy& copy : v.copies()) add_layer(d.params[copy.tensor].name, "copy");
+  if (v.layers().calls.size() + v.copies().size() < v.steps().size()) add_layer("rows of caches", "copy");
+  if (is_gpu) add_layer("outputs, from the device", "copy");
   return d;
 }
 

@@ -72,17 +72,22 @@ class GpuSteps {
            std::function<int(const Module&)> row_program)
       : v_(v), g_(*v.variant().graph), program_(std::move(program)), row_program_(std::move(row_program)) {}
 
-  std::vector<GpuHostModel::Step> made() {
+  // The steps, and the parts that they are as layers.
+  void make(GpuHostModel::Variant* out) {
+    out->parts.push_back({0, 0, HONE_GPU_COPY_INPUTS});
     const size_t calls = v_.layers().calls.size(), copies = v_.copies().size();
     for (size_t s = 0; s < v_.steps().size(); ++s) {
       const ModelStep& from = v_.steps()[s];
+      const auto first = static_cast<int64_t>(steps_.size());
       for (const NewRow& row : from.rows) add_row(row);
       if (s < calls)
         add_call(v_.layers().calls[s], from);
       else if (s < calls + copies)
         add_copy(v_.copies()[s - calls], from);
+      out->parts.push_back({first, static_cast<int64_t>(steps_.size()) - first, 0});
     }
-    return std::move(steps_);
+    out->parts.push_back({static_cast<int64_t>(steps_.size()), 0, HONE_GPU_COPY_OUTPUTS});
+    out->steps = std::move(steps_);
   }
 
  private:
@@ -174,7 +179,7 @@ GpuHostModel gpu_model(const std::deque<VariantBuilder>& variants, const ModelPr
       if (is_new) out.programs.push_back(program_of(m, "new_row", target, made.head, nvrtc.get()));
       return it->second;
     };
-    made.steps = GpuSteps(v, program_of_kernel, row_program).made();
+    GpuSteps(v, program_of_kernel, row_program).make(&made);
     out.variants.push_back(std::move(made));
   }
   return out;

@@ -149,6 +149,12 @@ Status GpuLauncher::run(const HoneGpuProgram& program, const DLTensor* const* ar
 
 Status GpuLauncher::run_plain(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n,
                               const HoneRuntime* rt) {
+  if (is_gpu_part(program)) {
+    const auto& part = reinterpret_cast<const HoneGpuPart&>(program);
+    HONE_RETURN_IF_ERROR(check_device(program));
+    HONE_RETURN_IF_ERROR(check_tensors(part.whole->head, args, n, /*on_cpu=*/true));
+    return models_.run_part(part, args);
+  }
   if (is_gpu_model(program)) {
     HONE_RETURN_IF_ERROR(check_device(program));
     HONE_RETURN_IF_ERROR(check_tensors(program, args, n, /*on_cpu=*/true));

@@ -205,26 +205,58 @@ Status GpuModels::take_caches(const HoneGpuModel& model, const DLTensor* const* 
   return bound;
 }
 
+namespace {
+
+bool is_on_cpu(const HoneGpuCache& c, const DLTensor* const* args) {
+  return args[c.output]->device.device_type == kDLCPU;
+}
+
+}  // namespace
+
+Status GpuModels::copy_inputs(const HoneGpuModel& model, const DLTensor* const* args, int64_t rows, const Own& own) {
+  for (int64_t i = 0; i < model.head.param_count; ++i)
+    if (const HoneGpuParam& p = model.head.params[i]; !p.is_output && !cache_of(model, i))
+      HONE_RETURN_IF_ERROR(device_.write(*own.tensors[static_cast<size_t>(i)], data_of(*args[i]), plain_bytes(p)));
+  for (const HoneGpuCache& c : caches_of(model))
+    if (is_on_cpu(c, args))
+      HONE_RETURN_IF_ERROR(write_rows(device_, c, *args[c.output], rows, *own.tensors[static_cast<size_t>(c.output)]));
+  return tell_rows(model, rows);
+}
+
+// Once the steps are done.
+Status GpuModels::copy_outputs(const HoneGpuModel& model, const DLTensor* const* args, int64_t rows, const Own& own) {
+  for (int64_t i = 0; i < model.head.param_count; ++i)
+    if (const HoneGpuParam& p = model.head.params[i]; p.is_output && !cache_of(model, i))
+      HONE_RETURN_IF_ERROR(device_.read(*own.tensors[static_cast<size_t>(i)], data_of(*args[i]), plain_bytes(p)));
+  for (const HoneGpuCache& c : caches_of(model))
+    if (is_on_cpu(c, args))
+      HONE_RETURN_IF_ERROR(read_row(device_, c, *own.tensors[static_cast<size_t>(c.output)], rows, *args[c.output]));
+  return absl::OkStatus();
+}
+
 Status GpuModels::run_plain(const HoneGpuModel& model, const DLTensor* const* args) {
   HONE_ASSIGN_OR_RETURN(const int64_t rows, rows_of(model, args, /*cpu_too=*/true));
   HONE_ASSIGN_OR_RETURN(Own* const own, own_buffers(model));
   HONE_RETURN_IF_ERROR(take_caches(model, args, own));
-  const auto buffer = [&](int64_t i) -> DeviceBuffer& { return *own->tensors[static_cast<size_t>(i)]; };
-  const auto on_cpu = [&](const HoneGpuCache& c) { return args[c.output]->device.device_type == kDLCPU; };
-  for (int64_t i = 0; i < model.head.param_count; ++i)
-    if (const HoneGpuParam& p = model.head.params[i]; !p.is_output && !cache_of(model, i))
-      HONE_RETURN_IF_ERROR(device_.write(buffer(i), data_of(*args[i]), plain_bytes(p)));
-  for (const HoneGpuCache& c : caches_of(model))
-    if (on_cpu(c)) HONE_RETURN_IF_ERROR(write_rows(device_, c, *args[c.output], rows, buffer(c.output)));
-  HONE_RETURN_IF_ERROR(tell_rows(model, rows));
+  HONE_RETURN_IF_ERROR(copy_inputs(model, args, rows, *own));
   HONE_RETURN_IF_ERROR(run_steps(own->bound));
   HONE_RETURN_IF_ERROR(device_.synchronize());
-  for (int64_t i = 0; i < model.head.param_count; ++i)
-    if (const HoneGpuParam& p = model.head.params[i]; p.is_output && !cache_of(model, i))
-      HONE_RETURN_IF_ERROR(device_.read(buffer(i), data_of(*args[i]), plain_bytes(p)));
-  for (const HoneGpuCache& c : caches_of(model))
-    if (on_cpu(c)) HONE_RETURN_IF_ERROR(read_row(device_, c, buffer(c.output), rows, *args[c.output]));
-  return absl::OkStatus();
+  return copy_outputs(model, args, rows, *own);
+}
+
+Status GpuModels::run_part(const HoneGpuPart& part, const DLTensor* const* args) {
+  const HoneGpuModel& model = *part.whole;
+  HONE_ASSIGN_OR_RETURN(const int64_t rows, rows_of(model, args, /*cpu_too=*/true));
+  HONE_ASSIGN_OR_RETURN(Own* const own, own_buffers(model));
+  HONE_RETURN_IF_ERROR(take_caches(model, args, own));
+  if (part.copies & HONE_GPU_COPY_INPUTS) HONE_RETURN_IF_ERROR(copy_inputs(model, args, rows, *own));
+  const auto begin = static_cast<size_t>(part.first_step);
+  for (size_t i = begin; i < begin + static_cast<size_t>(part.step_count); ++i) {
+    const BoundStep& step = own->bound.steps[i];
+    HONE_RETURN_IF_ERROR(step.host ? call_host(step) : launch(own->bound, i, i + 1));
+  }
+  HONE_RETURN_IF_ERROR(device_.synchronize());
+  return part.copies & HONE_GPU_COPY_OUTPUTS ? copy_outputs(model, args, rows, *own) : absl::OkStatus();
 }
 
 }  // namespace hone

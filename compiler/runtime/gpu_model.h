@@ -19,6 +19,9 @@ inline bool is_gpu_model(const HoneGpuProgram& head) {
   return head.abi_version >= HONE_GPU_MODEL_ABI_OLDEST && head.abi_version <= HONE_GPU_MODEL_ABI;
 }
 
+/// Whether the head is that of a part of a model.
+inline bool is_gpu_part(const HoneGpuProgram& head) { return head.abi_version == HONE_GPU_PART_ABI; }
+
 /// The launches of a program that is loaded on the device.
 using LoadProgram = std::function<StatusOr<const std::vector<BoundLaunch>*>(const HoneGpuProgram&)>;
 
@@ -35,6 +38,8 @@ class GpuModels {
   /// On row-major tensors on the CPU: copies the inputs, runs, waits once, copies the outputs back. Caches may be on
   /// the device, where they stay.
   Status run_plain(const HoneGpuModel& model, const DLTensor* const* args);
+  /// Some of the steps of that, launch by launch, and waits for them.
+  Status run_part(const HoneGpuPart& part, const DLTensor* const* args);
 
  private:
   /// A step's launches and what they are given.
@@ -78,6 +83,8 @@ class GpuModels {
   StatusOr<DeviceRecording*> recording_of(Bound& bound, size_t begin, size_t end);
   Status call_host(const BoundStep& step);
   StatusOr<Own*> own_buffers(const HoneGpuModel& model);
+  Status copy_inputs(const HoneGpuModel& model, const DLTensor* const* args, int64_t rows, const Own& own);
+  Status copy_outputs(const HoneGpuModel& model, const DLTensor* const* args, int64_t rows, const Own& own);
   Status take_caches(const HoneGpuModel& model, const DLTensor* const* args, Own* own);
 
   Device& device_;

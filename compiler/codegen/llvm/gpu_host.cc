@@ -25,7 +25,8 @@ static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offse
               offsetof(HoneGpuProgram, workspace_bytes) == 88 && sizeof(HoneGpuPlace) == 24 &&
               sizeof(HoneGpuStep) == 48 && sizeof(HoneGpuHostFunction) == 32 &&
               offsetof(HoneGpuModel, alignment) == 96 && offsetof(HoneGpuModel, caches) == 136 &&
-              sizeof(HoneGpuModel) == 160 && offsetof(HoneGpuCache, matrices) == 16 && sizeof(HoneGpuCache) == 40);
+              sizeof(HoneGpuModel) == 160 && offsetof(HoneGpuCache, matrices) == 16 && sizeof(HoneGpuCache) == 40 &&
+              offsetof(HoneGpuPart, whole) == 96 && sizeof(HoneGpuPart) == 128);
 
 class HostEmitter {
  public:
@@ -43,7 +44,7 @@ class HostEmitter {
       programs.push_back(data_.stored(data_.structure(program_of(p, HONE_RUNTIME_ABI))));
     if (model.weights_file) weights_of_ = model.name;
     for (const GpuHostModel::Variant& v : model.variants)
-      emit_entries(v.head.name, model_of(model, v, programs), model.variants.size() > 1);
+      emit_parts(v, emit_entries(v.head.name, model_of(model, v, programs), model.variants.size() > 1));
     if (model.weights_file) emit_weights_entry(*module_, model.name, *model.weights_file, host_);
     data_.exported(llvm::ConstantDataArray::getString(b_.getContext(), model.json), model.name + "_json");
     return finished();
@@ -55,13 +56,26 @@ class HostEmitter {
     return std::move(module_);
   }
 
-  // NAME_gpu, NAME and NAME_plain.
-  void emit_entries(const std::string& name, Constant* program, bool is_hidden) {
+  // NAME_gpu, which it returns, NAME and NAME_plain.
+  llvm::GlobalVariable* emit_entries(const std::string& name, Constant* program, bool is_hidden) {
     llvm::GlobalVariable* const gpu = data_.exported(program, name + "_gpu");
     std::vector<llvm::GlobalValue*> made{gpu};
-    for (const bool plain : {false, true}) made.push_back(emit_entry(name, gpu, plain));
+    for (const bool plain : {false, true}) made.push_back(emit_entry(name + (plain ? "_plain" : ""), gpu, plain));
     for (llvm::GlobalValue* value : made)
       if (is_hidden) value->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return gpu;
+  }
+
+  // The entries of the variant's layers.
+  void emit_parts(const GpuHostModel::Variant& v, llvm::GlobalVariable* whole) {
+    GpuHostProgram head{.device_type = v.head.device_type, .target = v.head.target};
+    for (size_t i = 0; i < v.parts.size(); ++i) {
+      std::vector<Constant*> members = program_of(head, HONE_GPU_PART_ABI);
+      members.insert(members.end(), {whole, data_.number(v.parts[i].first_step), data_.number(v.parts[i].step_count),
+                                     data_.word(v.parts[i].copies)});
+      emit_entry(step_symbol(v.head.name, i), data_.stored(data_.structure(members)), true)
+          ->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
   }
 
   // Null for no bytes.
@@ -147,8 +161,7 @@ class HostEmitter {
 
   // rt->gpu->run(rt->gpu->self, program, args, n, workspace), or run_plain with rt at the end.
   llvm::Function* emit_entry(const std::string& name, llvm::GlobalVariable* program, bool plain) {
-    auto* f = llvm::Function::Create(data_.entry_type(), llvm::Function::ExternalLinkage,
-                                     name + (plain ? "_plain" : ""), *module_);
+    auto* f = llvm::Function::Create(data_.entry_type(), llvm::Function::ExternalLinkage, name, *module_);
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr("target-cpu", host_.mcpu);
     auto* bad = llvm::BasicBlock::Create(b_.getContext(), "bad", f);

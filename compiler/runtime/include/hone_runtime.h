@@ -162,6 +162,19 @@ typedef struct HoneGpuModel {
   const void* const* mapped_weights;
 } HoneGpuModel;
 
+/* Some steps of a model by themselves, for who times layers; only `run_plain` is given it, with the model's tensors. It
+   uses the buffers of the model's own calls, and waits until the steps are done. All parts in order are a call of the
+   model. A host that does not know the version refuses it with HONE_BAD_ARGUMENTS. */
+#define HONE_GPU_PART_ABI 2001
+enum { HONE_GPU_COPY_INPUTS = 1, HONE_GPU_COPY_OUTPUTS = 2 };
+
+typedef struct HoneGpuPart {
+  HoneGpuProgram head; /* version, device_type and target alone say something */
+  const HoneGpuModel* whole;
+  int64_t first_step, step_count;
+  int32_t copies; /* HONE_GPU_COPY_INPUTS: to the device, before the steps; HONE_GPU_COPY_OUTPUTS: back, after them */
+} HoneGpuPart;
+
 /* How a host runs programs on one of its GPUs. Called by one thread at a time. */
 typedef struct HoneGpu {
   void* self;
@@ -261,7 +274,8 @@ typedef struct HoneVariant {
 typedef struct HoneLayer {
   const char* name;     /* the nodes of the user's model that it stands for, as that calls them */
   const char* workload; /* what it computes: "conv2d(n=1,ci=64,...)"; "copy" */
-  HoneEntry run;        /* this step alone, with the arguments of NAME_run, which it trusts */
+  HoneEntry run;        /* this step alone, with the arguments of NAME_run, which it trusts; of a GPU it waits until the
+                           step is done, and the first and the last layer are the copies there and back */
 } HoneLayer;
 
 typedef struct HoneLayers {
