@@ -51,7 +51,7 @@ Status check_part(const HoneGpuModel& model, const HoneGpuCache& c, const DLTens
 }  // namespace
 
 std::span<const HoneGpuCache> caches_of(const HoneGpuModel& model) {
-  if (model.head.abi_version < 1003) return {};
+  if (model.head.abi_version < kModelWithCaches) return {};
   return {model.caches, static_cast<size_t>(model.cache_count)};
 }
 

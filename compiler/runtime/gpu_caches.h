@@ -10,6 +10,9 @@
 
 namespace hone {
 
+/// The first version of HoneGpuModel that has more than its steps.
+inline constexpr int32_t kModelWithCaches = 1003;
+
 /// The model's caches; none where its version knows nothing of them.
 std::span<const HoneGpuCache> caches_of(const HoneGpuModel& model);
 /// The cache that tensor number `i` of a call is a part of; null: it is of none.

@@ -21,7 +21,7 @@ char* data_of(const DLTensor& t) { return static_cast<char*>(t.data) + t.byte_of
 StatusOr<DeviceBuffer*> GpuModels::weights_of(const HoneGpuModel& model) {
   if (model.weights_bytes == 0) return nullptr;
   const void* weights = model.weights;
-  if (model.head.abi_version >= 1003 && model.mapped_weights)
+  if (model.head.abi_version >= kModelWithCaches && model.mapped_weights)
     weights = __atomic_load_n(model.mapped_weights, __ATOMIC_ACQUIRE);
   if (!weights) return absl::InvalidArgumentError("the file of the model's weights is not mapped: call NAME_weights");
   std::unique_ptr<DeviceBuffer>& known = weights_[weights];

@@ -36,7 +36,7 @@ class GpuModels {
   /// but steps on the host, of which one without a result (HONE_NO_RESULT) is DataLoss.
   Status run(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena, int64_t rows);
   /// On row-major tensors on the CPU: copies the inputs, runs, waits once, copies the outputs back. Caches may be on
-  /// the device, where they stay.
+  /// the device, where they stay; OpenCL's are retained until a call has others.
   Status run_plain(const HoneGpuModel& model, const DLTensor* const* args);
   /// Some of the steps of that, launch by launch, and waits for them.
   Status run_part(const HoneGpuPart& part, const DLTensor* const* args);
