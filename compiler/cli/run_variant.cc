@@ -37,6 +37,7 @@ class VariantRun {
   Status check(const std::vector<TensorData>& inputs, const std::vector<TensorData>& got) {
     if (v_.gpu) {
       const GpuLayerCheck c = check_gpu_layers(v_.layers, *v_.gpu_target, v_.target.threads, *v_.gpu);
+      figures_.errors = c.errors;
       if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
       err_ << prefix_
            << fmt::format("check: {} kernels, {} elements agree with the reference (relative error {:.2g})\n",

@@ -25,12 +25,17 @@ struct GpuModelCommand : testing::Test {
 };
 
 TEST_F(GpuModelCommand, IsCheckedAndTimedOnADevice) {
-  const Ran ran = tensorc("--target opencl -o m.so --check --bench --explain --profile");
+  const Ran ran = tensorc("--target opencl -o m.so --check --bench --explain --profile --report r.json");
   if (ran.code == 3) GTEST_SKIP() << ran.output;
   ASSERT_EQ(ran.code, 0) << ran.output;
   for (const char* text : {"layers (", "check: 6 kernels, ", "check: the whole agrees with the imported model",
                            "c2 + s + g + features\n     conv2d(n=1,ci=16", " ms in all", "ms (median of "})
     EXPECT_THAT(ran.output, HasSubstr(text));
+  std::ifstream file(folder + "r.json");
+  const Json report = Json::parse(file, nullptr, false);
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(report["variants"][0]["layers"].size(), 6u);
+  for (const auto& layer : report["variants"][0]["layers"]) EXPECT_LT(layer["error"], 1e-4) << layer;
   const Ran tasks = run("tuner", "--model small.onnx --target opencl --print-tasks");
   EXPECT_EQ(tasks.code, 0) << tasks.output;
   EXPECT_THAT(tasks.output, HasSubstr("conv2d(n=1,ci=16"));
