@@ -26,9 +26,13 @@ StatusOr<ModelGpu> open_model_gpu(const Target& target, bool is_run) {
 
 GpuLayerCheck check_gpu_layers(const Layers& layers, const Target& target, int threads, Device& device) {
   GpuLayerCheck out;
-  for (const Kernel& k : layers.kernels) {
+  out.errors.resize(layers.calls.size());
+  for (size_t i = 0; i < layers.kernels.size(); ++i) {
+    const Kernel& k = layers.kernels[i];
     if (k.host) continue;  // as on CPUs; the whole model's check has them
     const HereCheck c = blaming(k.workload, [&] { return check_here(k.workload, target, k.module, threads, &device); });
+    for (size_t l = 0; l < layers.calls.size(); ++l)
+      if (layers.calls[l].kernel == i) out.errors[l] = c.rel_error;
     if (!c.ok) {
       out.wrong = fmt::format("{}: {}", to_string(k.workload), c.message);
       return out;

@@ -1,7 +1,9 @@
 // The GPU that a model is built for, and what of `tensorc m.onnx --check` is another thing there.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "compiler/host/local_gpu.h"
@@ -25,6 +27,8 @@ struct GpuLayerCheck {
   int64_t compared = 0;  ///< elements
   double rel_error = 0;  ///< the largest of a kernel
   std::string wrong;     ///< the first kernel that is wrong, and how; empty: none is
+  /// By layer: its kernel's error; nothing: it was not compared.
+  std::vector<std::optional<double>> errors = {};
 };
 /// Each kernel of the layers by itself on the device, on seeded inputs, against its reference, which the CPU computes.
 GpuLayerCheck check_gpu_layers(const Layers& layers, const Target& target, int threads, Device& device);

@@ -35,11 +35,9 @@ class VariantRun {
 
   // Each layer against its reference, the artifact against its layers, and against the model as it was imported.
   Status check(const std::vector<TensorData>& inputs, const std::vector<TensorData>& got) {
-    const auto wrong = [&](const std::string& text) {
-      return Status(absl::StatusCode::kInternal, prefix_ + "check: " + text);
-    };
     if (v_.gpu) {
       const GpuLayerCheck c = check_gpu_layers(v_.layers, *v_.gpu_target, v_.target.threads, *v_.gpu);
+      figures_.errors = c.errors;
       if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
       err_ << prefix_
            << fmt::format("check: {} kernels, {} elements agree with the reference (relative error {:.2g})\n",
@@ -47,6 +45,7 @@ class VariantRun {
       return check_model(inputs, got, c.checked, "kernels", c.rel_error);
     }
     const LayerCheck c = check_layers(v_.graph, v_.layers, v_.target, inputs, {.seconds = v_.check_seconds});
+    figures_.errors = c.errors;
     if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
     for (size_t o = 0; o < got.size(); ++o) {
       const auto a = got[o].bytes(), b = c.outputs[o].bytes();
@@ -59,7 +58,6 @@ class VariantRun {
     err_ << prefix_
          << fmt::format("check: {} layers agree on adversarial inputs ({} in all){}\n", c.stressed, c.rounds,
                         c.stress_left_out == 0 ? "" : fmt::format("; no time for {} layers", c.stress_left_out));
-    figures_.errors = c.errors;
     return check_model(inputs, got, c.checked, "layers", c.rel_error);
   }
 
@@ -68,8 +66,7 @@ class VariantRun {
                      const char* kind, double rel_error) {
     const WholeCheck whole =
         check_whole(v_.imported, v_.graph, v_.target, inputs, got, {.most_seconds = v_.check_seconds});
-    if (!whole.wrong.empty())
-      return Status(absl::StatusCode::kInternal, prefix_ + "check: wrong result: " + whole.wrong);
+    if (!whole.wrong.empty()) return wrong("wrong result: " + whole.wrong);
     const std::string found =
         whole.left_out.empty() ? fmt::format("the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})",
                                              whole.error, whole.allowed)
@@ -123,6 +120,12 @@ class VariantRun {
   }
 
  private:
+  Status wrong(const std::string& text) {
+    figures_.check = text;
+    figures_.is_wrong = true;
+    return Status(absl::StatusCode::kInternal, prefix_ + "check: " + text);
+  }
+
   const VariantHere& v_;
   const std::string prefix_;
   VariantFigures& figures_;
@@ -141,14 +144,17 @@ Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel lo
   std::vector<TensorData> inputs = given ? given->inputs : seeded_inputs(v.graph);
   if (v.growth) {
     inputs = with_most_rows(std::move(inputs), v.graph, *v.growth);
-    loaded.join_caches(*v.growth);
+    loaded.join_caches(*v.growth, /*on_device=*/v.gpu != nullptr);
   }
   const std::vector<TensorData> got = loaded.run(inputs);
   if (o.check) HONE_RETURN_IF_ERROR(run.check(inputs, got));
   const bool is_right = !given || run.compare(cut_to_extents(v.graph, got), given->outputs);
   if (o.bench) run.time(loaded);
   if (is_right) return absl::OkStatus();
-  return Status(absl::StatusCode::kInternal, (v.name.empty() ? "" : v.name + ": ") + "the model's outputs are wrong");
+  const std::string wrong = "the model's outputs are wrong";
+  if (o.check) figures->check += "; " + wrong;
+  figures->is_wrong = true;
+  return Status(absl::StatusCode::kInternal, (v.name.empty() ? "" : v.name + ": ") + wrong);
 }
 
 }  // namespace hone

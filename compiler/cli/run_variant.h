@@ -38,12 +38,13 @@ struct VariantHere {
 struct VariantFigures {
   std::vector<double> kernel_seconds;                     ///< empty: not measured
   std::optional<double> median_seconds, fastest_seconds;  ///< of --bench
-  std::string check;                                      ///< of --check, in words; empty: not asked for
+  std::string check;                                      ///< of --check, in words; empty: nothing was found
+  bool is_wrong = false;                                  ///< `check` says what is
   std::vector<std::optional<double>> errors;              ///< by layer, as of LayerCheck
 };
 
 /// What --check, --bench and --inputs ask for. `given`: of --inputs; null: on seeded inputs. What is found is in
-/// `*figures`, too. Internal for a result that is wrong.
+/// `*figures`, too, also where it is wrong. Internal for a result that is wrong.
 Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel loaded, const TestTensors* given,
                    VariantFigures* figures, std::ostream& out, std::ostream& err);
 

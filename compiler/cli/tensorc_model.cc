@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
@@ -75,8 +76,6 @@ class ModelCommand {
     }
     if (target_.is_gpu()) {
       if (thread_counts_.size() > 1) return usage_error("--threads " + o_.threads + ": of a GPU's model there is one");
-      if (!o_.weights.empty() || !o_.cache.empty())
-        return usage_error("--weights and --cache: of models for CPUs, not for " + target_.kind);
     } else {
       if (!target_.is_complete()) target_ = target_.completed_by(here_);
       if (!thread_counts_.empty()) target_.threads = threads_;
@@ -103,8 +102,7 @@ class ModelCommand {
     if (!o_.inputs.empty()) HONE_RETURN_IF_ERROR(read_inputs());
     HONE_RETURN_IF_ERROR(build());
     if (quantizer_) HONE_RETURN_IF_ERROR(report_quantization());
-    HONE_RETURN_IF_ERROR(answer());
-    return o_.reports.empty() ? absl::OkStatus() : report();
+    return o_.reports.empty() ? answer() : answer_and_report();
   }
 
  private:
@@ -373,6 +371,36 @@ class ModelCommand {
           out_, err_));
     }
     return absl::OkStatus();
+  }
+
+  // What fails is in the report, too: who looks for a wrong layer needs its error, config and neighbours most.
+  Status answer_and_report() {
+    Status answered;
+    try {
+      answered = answer();
+    } catch (const UserError& e) {
+      tell_failure(e.what());
+      report_beside_failure();
+      throw;
+    }
+    if (answered.ok()) return report();
+    tell_failure(message_of(answered));
+    report_beside_failure();
+    return answered;
+  }
+
+  // Of variants that --check has said nothing of yet: the first is the one that failed.
+  void tell_failure(const std::string& what) {
+    if (!o_.check) return;
+    const auto is_told = [](const VariantFigures& f) { return f.is_wrong; };
+    bool is_known = std::any_of(figures_.begin(), figures_.end(), is_told);
+    for (VariantFigures& f : figures_)
+      if (f.check.empty()) f.check = std::exchange(is_known, true) ? "not done: another variant failed" : what;
+  }
+
+  // What failed is the error of the command; that its report cannot be written is said beside it.
+  void report_beside_failure() {
+    if (const Status written = report(); !written.ok()) err_ << message_of(written) << "\n";
   }
 
   // The variant's layers on the fleet's device.

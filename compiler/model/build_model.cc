@@ -65,8 +65,8 @@ class ModelBuilder {
     ModelProgram program{o_.name, {}, out_.json};
     for (const VariantBuilder& v : variants_) program.variants.push_back(v.steps());
     std::string weights = packer_.take_blob();
-    if (o_.target.is_gpu()) return for_gpu(weights);
     place_weights(program, weights);
+    if (o_.target.is_gpu()) return for_gpu(program, weights);
     if (o_.in_c) return in_c(program, weights);
     std::vector<std::string> parts = kernel_objects();
     parts.push_back(emit_model_object(program, o_.target));
@@ -117,18 +117,20 @@ class ModelBuilder {
   }
 
   // The layers' code is data of an object for the host.
-  BuiltModel for_gpu(const std::string& weights) {
-    check_gpu_model(variants_, o_, static_cast<int64_t>(weights.size()));
+  BuiltModel for_gpu(const ModelProgram& program, const std::string& weights) {
     std::set<std::string> symbols;
     for (const VariantBuilder& v : variants_)
       for (const Kernel& k : v.layers().kernels) symbols.insert(k.symbol);
     out_.kernels = symbols.size();
     const auto told = [this](size_t done) { tell("compiling kernels", done, out_.kernels); };
+    const int64_t weight_bytes = program.weights_file ? static_cast<int64_t>(out_.weights.size()) : std::ssize(weights);
     std::vector<std::string> parts{
-        emit_gpu_model_object(gpu_model(variants_, o_.name, out_.json, static_cast<int64_t>(weights.size()), told),
-                              o_.host),
-        emit_description_object(describe_model(variants_, o_.name, false), o_.host)};
-    if (!weights.empty()) parts.push_back(raw_object(weights, o_.name + ".weights", o_.host));
+        emit_gpu_model_object(gpu_model(variants_, program, weight_bytes, told), o_.host),
+        emit_description_object(describe_model(variants_, o_.name, program.weights_file.has_value()), o_.host)};
+    if (program.weights_file)
+      parts.push_back(std::string(weights_object(o_.host.arch)));
+    else if (!weights.empty())
+      parts.push_back(raw_object(weights, o_.name + ".weights", o_.host));
     std::set<std::string> in_c;
     for (const VariantBuilder& v : variants_)
       for (const Kernel& k : v.layers().kernels)
@@ -176,7 +178,8 @@ class ModelBuilder {
   void place_weights(ModelProgram& program, std::string& weights) {
     const auto bytes = static_cast<int64_t>(weights.size());
     if (bytes == 0 || (o_.weights_file.empty() && bytes <= o_.most_embedded)) return;
-    if (!o_.in_c) c_object(weights_object(o_.target.arch), "weights in a file of their own");
+    const Target& cpu = o_.target.is_gpu() ? o_.host : o_.target;
+    if (!o_.in_c) c_object(weights_object(cpu.arch), "weights in a file of their own", cpu);
     out_.weights_file = o_.weights_file.empty() ? o_.name + ".weights" : o_.weights_file;
     out_.weights_begin = begin_of_weights(weights);
     program.weights_file = {out_.weights_file, out_.weights_begin};

@@ -65,14 +65,14 @@ ArtifactDescription::Variant describe_variant(const VariantBuilder& v, const std
       d.params[c.input].cache =
           d.params[output].cache = {c.axis, growth->most + 1, growth->caches[0].input, c.input, growth->symbol};
     }
-  if (is_gpu) return d;  // its steps are in NAME_gpu, and none runs by itself
-  for (const Layer& call : v.layers().calls)
-    d.layers.push_back(
-        {nodes_of(v, call), to_string(kernel_of(v, call).workload), step_symbol(symbol, d.layers.size())});
-  for (const OutputCopy& copy : v.copies())
-    d.layers.push_back({d.params[copy.tensor].name, "copy", step_symbol(symbol, d.layers.size())});
-  if (d.layers.size() < v.steps().size())
-    d.layers.push_back({"rows of caches", "copy", step_symbol(symbol, d.layers.size())});
+  const auto add_layer = [&](const std::string& layer, const std::string& workload) {
+    d.layers.push_back({layer, workload, step_symbol(symbol, d.layers.size())});
+  };
+  if (is_gpu) add_layer("inputs, to the device", "copy");
+  for (const Layer& call : v.layers().calls) add_layer(nodes_of(v, call), to_string(kernel_of(v, call).workload));
+  for (const OutputCopy& copy : v.copies()) add_layer(d.params[copy.tensor].name, "copy");
+  if (v.layers().calls.size() + v.copies().size() < v.steps().size()) add_layer("rows of caches", "copy");
+  if (is_gpu) add_layer("outputs, from the device", "copy");
   return d;
 }
 
@@ -115,7 +115,7 @@ std::string in_comment(const std::string& name) {
 }
 
 // How caches are passed; as in a comment.
-std::string cache_lines(const Graph& g, const Growth& growth) {
+std::string cache_lines(const Graph& g, const Growth& growth, bool is_gpu) {
   const Cache& first = growth.caches[0];
   std::string pairs;
   for (const Cache& c : growth.caches)
@@ -125,12 +125,16 @@ std::string cache_lines(const Graph& g, const Growth& growth) {
    The two of a pair are one buffer of the shape that stands above for the output: both begin where it begins and have
    its strides (DLTensor.strides). Dimension {1} of the input says how many rows are there, {2} of 0 to {3}, the same of
    all; the output has one more, which the call writes. Nothing depends on what lies behind it.
-)",
-                     pairs, first.axis, in_comment(growth.symbol), growth.most);
+{4})",
+                     pairs, first.axis, in_comment(growth.symbol), growth.most,
+                     !is_gpu
+                         ? ""
+                         : "   A buffer may lie on the device while all other tensors are on the CPU: nothing of it "
+                           "is copied then. Of one on\n   the CPU each call copies the rows that are there.\n");
 }
 
 // The tensors of a variant, one a line; as in a comment.
-std::string tensor_lines(const Graph& g, const Growth* growth) {
+std::string tensor_lines(const Graph& g, const Growth* growth, bool is_gpu) {
   std::string h;
   int number = 0;
   const auto list = [&](const char* what, std::span<const Port> ports) {
@@ -145,7 +149,7 @@ std::string tensor_lines(const Graph& g, const Growth* growth) {
   };
   list("input", {g.inputs.data(), caller_inputs(g, growth)});
   list("output", g.outputs);
-  if (growth) h += cache_lines(g, *growth);
+  if (growth) h += cache_lines(g, *growth, is_gpu);
   return h;
 }
 
@@ -160,7 +164,8 @@ std::string variant_lines(const std::deque<VariantBuilder>& variants, const std:
     const ModelVariant& v = variants[i].variant();
     h += fmt::format("\n   {}: {}; arena {} bytes\n", i, v.name, variants[i].memory().bytes);
     // Variants of one graph, which are for other numbers of threads, follow each other.
-    if (i + 1 == variants.size() || variants[i + 1].variant().graph != v.graph) h += tensor_lines(*v.graph, v.growth);
+    if (i + 1 == variants.size() || variants[i + 1].variant().graph != v.graph)
+      h += tensor_lines(*v.graph, v.growth, v.target.is_gpu());
   }
   return h;
 }
@@ -235,12 +240,13 @@ std::string model_header(const std::deque<VariantBuilder>& variants, const std::
                                         "at "
                                         "the same time.\n",
                                         name, to_string(target), most_arena(variants));
-  h += variants.size() == 1 ? tensor_lines(g, variants[0].variant().growth) : variant_lines(variants, name);
+  h += variants.size() == 1 ? tensor_lines(g, variants[0].variant().growth, target.is_gpu())
+                            : variant_lines(variants, name);
   if (!weights_file.empty())
     h += fmt::format(
         "\n   The weights are in {0}: {1}_weights maps that file, which all processes share, and is to be called "
-        "before\n   {1}_run, by any thread; further calls do nothing. {1}_error has words for what it returns.\n",
-        weights_file, name);
+        "before\n   {1}_run, by any thread; further calls do nothing. {1}_error has words for what it returns.{2}\n",
+        weights_file, name, target.is_gpu() ? " The first\n   run copies them to the device." : "");
   h += fmt::format(
       "*/\n#ifndef {0}_H\n#define {0}_H\n\n#include \"hone_runtime.h\"\n\n#ifdef __cplusplus\nextern \"C\" "
       "{{\n#endif\n\n"

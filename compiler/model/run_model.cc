@@ -59,6 +59,7 @@ LoadedModel::LoadedModel(Artifact artifact, int threads, size_t variant, Device*
     : artifact_(std::move(artifact)),
       variant_(artifact_.description()->variants + variant),
       pool_({.workers = threads, .cpus = {}}),
+      gpu_(gpu),
       launcher_(gpu ? std::make_unique<GpuLauncher>(*gpu) : nullptr),
       arena_(variant_->run_workspace_bytes) {
   for (int32_t p = 0; p < variant_->param_count; ++p) {
@@ -74,26 +75,53 @@ LoadedModel::LoadedModel(const std::string& path, const std::string& name, int t
 LoadedModel::LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant, Device* gpu)
     : LoadedModel(loaded(model, name), threads, variant, gpu) {}
 
-void LoadedModel::join_caches(const Growth& growth) {
+void LoadedModel::join_caches(const Growth& growth, bool on_device) {
   const auto inputs = static_cast<size_t>(std::count_if(variant_->params, variant_->params + variant_->param_count,
                                                         [](const HoneParam& p) { return p.role != HONE_OUTPUT; }));
   for (const Cache& c : growth.caches) {
     JoinedCache& cache = caches_.emplace_back(JoinedCache{c.input, inputs + c.output, {}, {}, 0, 0});
-    const DLTensor &past = *tensors_[cache.input].view(), &room = *tensors_[cache.output].view();
+    HostTensor& buffer = tensors_[cache.output];
+    const DLTensor &past = *tensors_[cache.input].view(), &room = *buffer.view();
     cache.strides.assign(static_cast<size_t>(room.ndim), 1);
     for (size_t d = cache.strides.size(); d-- > 1;) cache.strides[d - 1] = cache.strides[d] * room.shape[d];
     const size_t row = static_cast<size_t>(cache.strides[c.axis] * (room.dtype.bits / 8));
     cache.matrix_bytes = row * static_cast<size_t>(room.shape[c.axis]);
-    cache.row_bytes = row * static_cast<size_t>(past.shape[c.axis]);
+    cache.rows_bytes = row * static_cast<size_t>(past.shape[c.axis]);
     cache.views[0] = past;
     cache.views[1] = room;
     for (DLTensor& view : cache.views) {
       view.data = room.data;
       view.strides = cache.strides.data();
     }
+    if (on_device && gpu_) {
+      auto made = gpu_->allocate(buffer.bytes());
+      HONE_USER_CHECK(made.ok()) << message_of(made.status());
+      cache.on_device = std::move(*made);
+      for (DLTensor& view : cache.views) {
+        view.data = cache.on_device->native();
+        view.device.device_type = gpu_->info().api == "cuda" ? kDLCUDA : kDLOpenCL;
+      }
+    }
     views_[cache.input] = &cache.views[0];
     views_[cache.output] = &cache.views[1];
   }
+}
+
+// The rows that the cache's input has.
+void LoadedModel::fill(const JoinedCache& cache, const TensorData& rows) {
+  HostTensor& buffer = tensors_[cache.output];
+  auto* to = static_cast<char*>(buffer.data());
+  for (size_t from = 0; from < rows.bytes().size(); from += cache.rows_bytes, to += cache.matrix_bytes)
+    std::memcpy(to, rows.bytes().data() + from, cache.rows_bytes);
+  if (!cache.on_device) return;
+  const Status written = gpu_->write(*cache.on_device, buffer.data(), buffer.bytes());
+  HONE_USER_CHECK(written.ok()) << message_of(written);
+}
+
+void LoadedModel::fetch(const JoinedCache& cache) {
+  HostTensor& buffer = tensors_[cache.output];
+  const Status read = gpu_->read(*cache.on_device, buffer.data(), buffer.bytes());
+  HONE_USER_CHECK(read.ok()) << message_of(read);
 }
 
 int32_t LoadedModel::run_again() {
@@ -125,17 +153,15 @@ std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) 
         << "input '" << param.name << "' is " << to_string(data.type()) << "; the model takes "
         << to_string(type_of(param.plain, dtype_of(param.plain.dtype)));
     if (!data.bytes().empty()) std::memcpy(tensors_[p].data(), data.bytes().data(), data.bytes().size());
-    for (const JoinedCache& cache : caches_) {
-      if (cache.input != p) continue;
-      auto* to = static_cast<char*>(tensors_[cache.output].data());
-      for (size_t from = 0; from < data.bytes().size(); from += cache.row_bytes, to += cache.matrix_bytes)
-        std::memcpy(to, data.bytes().data() + from, cache.row_bytes);
-    }
+    for (const JoinedCache& cache : caches_)
+      if (cache.input == p) fill(cache, data);
   }
   const int32_t code = run_again();
   HONE_USER_CHECK(code == HONE_OK) << artifact_.description()->error(code)
                                    << (launcher_ && !launcher_->status().ok() ? ": " + message_of(launcher_->status())
                                                                               : "");
+  for (const JoinedCache& cache : caches_)
+    if (cache.on_device) fetch(cache);
   std::vector<TensorData> out;
   for (size_t p = 0; p < tensors_.size(); ++p) {
     const HoneParam& param = variant_->params[p];

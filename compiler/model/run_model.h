@@ -10,6 +10,7 @@
 #include "compiler/model/build_model.h"
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/buffer.h"
+#include "compiler/runtime/device.h"
 #include "compiler/runtime/gpu_launcher.h"
 #include "compiler/runtime/thread_pool.h"
 
@@ -28,18 +29,25 @@ class LoadedModel {
   LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant = 0, Device* gpu = nullptr);
 
   /// Each cache's input and output lie in one buffer from now on, as the artifact wants it. `growth`: of its model.
-  void join_caches(const Growth& growth);
+  /// `on_device`: of a model for a GPU, that buffer is the device's, so that runs copy nothing of it. UserError where
+  /// the device has no memory for it.
+  void join_caches(const Growth& growth, bool on_device = false);
   /// The outputs for these inputs. UserError, in the artifact's own words, where it refuses them.
   std::vector<TensorData> run(const std::vector<TensorData>& inputs);
   /// Runs once more on the tensors of the last run; the artifact's code.
   int32_t run_again();
 
  private:
+  struct JoinedCache;
+
   LoadedModel(Artifact artifact, int threads, size_t variant, Device* gpu);
+  void fill(const JoinedCache& cache, const TensorData& rows);
+  void fetch(const JoinedCache& cache);
 
   Artifact artifact_;
   const HoneVariant* variant_ = nullptr;
   ThreadPool pool_;
+  Device* const gpu_;                      ///< null: the model is for CPUs
   std::unique_ptr<GpuLauncher> launcher_;  ///< null: the model is for CPUs
   AlignedBuffer arena_;
   std::vector<HostTensor> tensors_;
@@ -49,7 +57,8 @@ class LoadedModel {
     size_t input, output;
     std::vector<int64_t> strides;
     DLTensor views[2];
-    size_t matrix_bytes, row_bytes;  ///< of the buffer, and of the rows that the input has
+    size_t matrix_bytes, rows_bytes;                    ///< of the buffer, and of the rows that the input has
+    std::unique_ptr<DeviceBuffer> on_device = nullptr;  ///< where the buffer is; null: tensors_[output]
   };
   std::deque<JoinedCache> caches_;
 };

@@ -3,34 +3,21 @@
 #include <fmt/format.h>
 
 #include "compiler/runtime/artifact.h"
+#include "compiler/runtime/gpu_caches.h"
+#include "compiler/runtime/gpu_tensors.h"
 
 namespace hone {
 namespace {
 
-int64_t bytes_of(const HoneGpuParam& p, int64_t elements) {
-  return elements * ((p.dtype.bits * p.dtype.lanes + 7) / 8);
-}
+int64_t bytes_of(const HoneGpuParam& p, int64_t elements) { return elements * element_bytes(p); }
 
-// Under the unified addressing of 64-bit systems a GPU reads and writes memory that CUDA shared with the host by the
-// address that the host has.
-bool is_reachable(DLDeviceType from, int32_t device_type) {
-  return from == device_type || (device_type == kDLCUDA && (from == kDLCUDAManaged || from == kDLCUDAHost));
-}
-
-Status check_tensors(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, int32_t device_type) {
+// `on_cpu`: on the CPU, instead of on the program's device. The caches of models have checks of their own.
+Status check_tensors(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, bool on_cpu) {
   if (n != program.param_count)
     return absl::InvalidArgumentError(fmt::format("{} tensors for {} parameters", n, program.param_count));
   for (int32_t i = 0; i < n; ++i) {
-    const DLTensor* t = args[i];
-    const HoneGpuParam& p = program.params[i];
-    if (!t || !t->data) return absl::InvalidArgumentError(fmt::format("parameter '{}' has no data", p.name));
-    if (!is_reachable(t->device.device_type, device_type))
-      return absl::InvalidArgumentError(fmt::format("parameter '{}' is on a device of type {}, not {}", p.name,
-                                                    static_cast<int>(t->device.device_type), device_type));
-    if (t->dtype.code != p.dtype.code || t->dtype.bits != p.dtype.bits || t->dtype.lanes != p.dtype.lanes)
-      return absl::InvalidArgumentError(fmt::format("parameter '{}' has type {}.{}x{}, not {}.{}x{}", p.name,
-                                                    t->dtype.code, t->dtype.bits, t->dtype.lanes, p.dtype.code,
-                                                    p.dtype.bits, p.dtype.lanes));
+    if (is_gpu_model(program) && cache_of(reinterpret_cast<const HoneGpuModel&>(program), i)) continue;
+    HONE_RETURN_IF_ERROR(check_tensor(program, i, args[i], on_cpu));
   }
   return absl::OkStatus();
 }
@@ -132,41 +119,49 @@ Status GpuLauncher::run(const HoneGpuProgram& program, const DLTensor* const* ar
   } else {
     HONE_ASSIGN_OR_RETURN(loaded, load(program));
   }
-  HONE_RETURN_IF_ERROR(check_tensors(program, args, n, program.device_type));
+  HONE_RETURN_IF_ERROR(check_tensors(program, args, n, /*on_cpu=*/false));
   if (program.workspace_bytes > 0 && !workspace)
     return absl::InvalidArgumentError(fmt::format("no workspace; the program needs {} bytes", program.workspace_bytes));
+  const auto* const model = loaded ? nullptr : &reinterpret_cast<const HoneGpuModel&>(program);
+  int64_t rows = 0;
+  if (model) {
+    HONE_ASSIGN_OR_RETURN(rows, rows_of(*model, args, /*cpu_too=*/false));
+  }
   std::vector<std::unique_ptr<DeviceBuffer>> wrapped;
+  std::vector<DeviceBuffer*> buffers;
   for (int32_t i = 0; i < n; ++i) {
-    const bool address = program.device_type == kDLCUDA;
-    if (!address && args[i]->byte_offset != 0)
-      return absl::InvalidArgumentError(
-          fmt::format("parameter '{}' begins {} bytes into its cl_mem; it must begin with it", program.params[i].name,
-                      args[i]->byte_offset));
-    void* native = static_cast<char*>(args[i]->data) + (address ? args[i]->byte_offset : 0);
-    if (address && reinterpret_cast<uintptr_t>(native) % 16 != 0)
-      return absl::InvalidArgumentError(fmt::format("parameter '{}' is not 16-byte aligned", program.params[i].name));
-    HONE_ASSIGN_OR_RETURN(wrapped.emplace_back(),
-                          device_.wrap(native, bytes_of(program.params[i], program.params[i].elements)));
+    const HoneGpuCache* const cache = model ? cache_of(*model, i) : nullptr;
+    const int32_t at = cache ? cache->output : i;  // an input of no rows may be without data
+    HONE_ASSIGN_OR_RETURN(
+        wrapped.emplace_back(),
+        wrap_tensor(device_, program, at, *args[at],
+                    cache ? cache_bytes(*cache) : bytes_of(program.params[i], program.params[i].elements)));
+    buffers.push_back(wrapped.back().get());
   }
   if (program.workspace_bytes > 0) {
     HONE_ASSIGN_OR_RETURN(wrapped.emplace_back(), device_.wrap(workspace, program.workspace_bytes));
+    buffers.push_back(wrapped.back().get());
   }
-  std::vector<DeviceBuffer*> buffers;
-  for (const auto& b : wrapped) buffers.push_back(b.get());
   if (loaded) return launch(*loaded, buffers);
-  return models_.run(reinterpret_cast<const HoneGpuModel&>(program), {buffers.data(), static_cast<size_t>(n)},
-                     program.workspace_bytes > 0 ? buffers.back() : nullptr);
+  return models_.run(*model, {buffers.data(), static_cast<size_t>(n)},
+                     program.workspace_bytes > 0 ? buffers.back() : nullptr, rows);
 }
 
 Status GpuLauncher::run_plain(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n,
                               const HoneRuntime* rt) {
+  if (is_gpu_part(program)) {
+    const auto& part = reinterpret_cast<const HoneGpuPart&>(program);
+    HONE_RETURN_IF_ERROR(check_device(program));
+    HONE_RETURN_IF_ERROR(check_tensors(part.whole->head, args, n, /*on_cpu=*/true));
+    return models_.run_part(part, args);
+  }
   if (is_gpu_model(program)) {
     HONE_RETURN_IF_ERROR(check_device(program));
-    HONE_RETURN_IF_ERROR(check_tensors(program, args, n, kDLCPU));
+    HONE_RETURN_IF_ERROR(check_tensors(program, args, n, /*on_cpu=*/true));
     return models_.run_plain(reinterpret_cast<const HoneGpuModel&>(program), args);
   }
   HONE_ASSIGN_OR_RETURN(Loaded* const loaded, load(program));
-  HONE_RETURN_IF_ERROR(check_tensors(program, args, n, kDLCPU));
+  HONE_RETURN_IF_ERROR(check_tensors(program, args, n, /*on_cpu=*/true));
   if (loaded->buffers.empty()) {
     std::vector<std::unique_ptr<DeviceBuffer>> buffers;
     std::vector<AlignedBuffer> packed;

@@ -114,6 +114,8 @@ inline constexpr const char* kGpuWorkloads[] = {
     "resize(shape=2x6x5,size=2x4x15,mode=cubic,coordinates=asymmetric,cubic_coeff_a=-0.5,exclude_outside=1)",
     "softmax(shape=5x67)",
     "attention(b=2,m=5,n=37,k=8,v=12,scores=mul[0.25]+add[1x1x37])",
+    "cached_attention(b=2,m=3,n=37,k=8,v=12)",
+    "cached_attention(b=3,m=1,n=129,k=16,v=16,scores=mul[0.25]+add[1x1x129])",
     "softmax(shape=2x7x3x5,axis=1)",
     "softmax(shape=1x203)",
     "softmax(shape=5x1)",

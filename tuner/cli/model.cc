@@ -19,8 +19,6 @@
 namespace hone {
 
 std::vector<ModelGraph> import_model(const OperatorTable& operators, const TunerFlags& f, std::ostream& err) {
-  const std::string kind = Target::parse(f.target).kind;
-  HONE_USER_CHECK(f.cache.empty() || kind == "llvm") << "--cache: of models for CPUs, not for " << kind;
   HONE_USER_CHECK(f.quantize.empty() || (f.quantize == "int8" && !f.ranges.empty() && f.cache.empty()))
       << "--quantize " << f.quantize << ": there is int8, with --ranges FILE, and without --cache";
   HONE_USER_CHECK(!f.quantize.empty() || (f.ranges.empty() && f.keep.empty()))

@@ -124,7 +124,10 @@ class Sentences {
         if (!is_output) return fmt::format("{} is missing or has no data", tensor);
         return fmt::format("{} is missing, has no data, or lies elsewhere than '{}', whose rows it has with one more",
                            tensor, params()[c.input].name);
-      case HONE_WRONG_DEVICE: return fmt::format("{} is not on the CPU", tensor);
+      case HONE_WRONG_DEVICE:
+        if (!d_.has_gpu) return fmt::format("{} is not on the CPU", tensor);
+        return fmt::format("{} is neither on the CPU nor on the GPU{}", tensor,
+                           is_output ? fmt::format(", or not where '{}' is", params()[c.input].name) : "");
       case HONE_WRONG_DTYPE: return fmt::format("{} is of another type than {}", tensor, words(p.plain.dtype));
       case HONE_WRONG_SHAPE:
         return fmt::format("{} has another shape than {} [{}] with {} from 0 to {}{}", tensor, words(p.plain.dtype),

@@ -186,7 +186,7 @@ class DescriptionEmitter {
     // Of no elements there may be no place.
     if (std::find(type.shape.begin(), type.shape.end(), 0) == type.shape.end())
       require(b_.CreateIsNotNull(member(b_.getPtrTy(), tensor, offsetof(DLTensor, data))), wrong(HONE_WRONG_DATA));
-    check_kind(tensor, type, number);
+    check_kind(tensor, type, number, is_on_cpu(tensor));
     check_shape(tensor, type, wrong(HONE_WRONG_SHAPE), wrong(HONE_WRONG_STRIDES));
     require(is_aligned(first_of(tensor), type.dtype.bytes()), wrong(HONE_WRONG_ALIGNMENT));
   }
@@ -197,11 +197,25 @@ class DescriptionEmitter {
                         member(b_.getInt64Ty(), tensor, offsetof(DLTensor, byte_offset)));
   }
 
-  // Device, type and rank.
-  void check_kind(Value* tensor, const ArtifactDescription::Tensor& type, size_t number) {
+  Value* device_of(Value* tensor) {
+    return member(b_.getInt32Ty(), tensor, offsetof(DLTensor, device) + offsetof(DLDevice, device_type));
+  }
+  Value* is_on_cpu(Value* tensor) { return b_.CreateICmpEQ(device_of(tensor), b_.getInt32(kDLCPU)); }
+
+  // Where a cache may lie: on the CPU, and of a model for a GPU on that, too.
+  Value* is_in_reach(Value* tensor) {
+    Value* reached = is_on_cpu(tensor);
+    if (!d_.has_gpu) return reached;
+    std::vector<uint32_t> devices{kDLOpenCL};
+    if (Target::parse(d_.target).kind == "cuda") devices = {kDLCUDA, kDLCUDAHost, kDLCUDAManaged};
+    for (const uint32_t d : devices) reached = b_.CreateOr(reached, b_.CreateICmpEQ(device_of(tensor), b_.getInt32(d)));
+    return reached;
+  }
+
+  // Device, which `is_there` says is right, type and rank.
+  void check_kind(Value* tensor, const ArtifactDescription::Tensor& type, size_t number, Value* is_there) {
     const auto wrong = [&](int what) { return bad_arguments(what, number); };
-    Value* device = member(b_.getInt32Ty(), tensor, offsetof(DLTensor, device) + offsetof(DLDevice, device_type));
-    require(b_.CreateICmpEQ(device, b_.getInt32(kDLCPU)), wrong(HONE_WRONG_DEVICE));
+    require(is_there, wrong(HONE_WRONG_DEVICE));
     require(b_.CreateICmpEQ(member(b_.getInt32Ty(), tensor, offsetof(DLTensor, dtype)), data_.packed_type(type.dtype)),
             wrong(HONE_WRONG_DTYPE));
     require(b_.CreateICmpEQ(member(b_.getInt32Ty(), tensor, offsetof(DLTensor, ndim)),
@@ -217,7 +231,7 @@ class DescriptionEmitter {
     const auto word = [&](Value* list, size_t d) { return member(b_.getInt64Ty(), list, d * sizeof(int64_t)); };
     Value* tensor = tensor_of(i);
     require(b_.CreateIsNotNull(tensor), wrong(HONE_WRONG_DATA));
-    check_kind(tensor, p.plain, i + 1);
+    check_kind(tensor, p.plain, i + 1, is_in_reach(tensor));
     Value* shape = member(b_.getPtrTy(), tensor, offsetof(DLTensor, shape));
     require(b_.CreateIsNotNull(shape), wrong(HONE_WRONG_SHAPE));
     const bool is_output = p.role == ParamRole::kOutput;
@@ -236,10 +250,17 @@ class DescriptionEmitter {
     Value* missing = b_.CreateIsNull(member(b_.getPtrTy(), tensor, offsetof(DLTensor, data)));
     require(b_.CreateNot(b_.CreateAnd(there, missing)), wrong(HONE_WRONG_DATA));
     Value* first = first_of(tensor);
-    require(b_.CreateOr(b_.CreateNot(there), is_aligned(first, p.plain.dtype.bytes())), wrong(HONE_WRONG_ALIGNMENT));
-    if (is_output)
-      require(b_.CreateOr(b_.CreateIsNull(counted_), b_.CreateICmpEQ(first, first_of(tensor_of(p.cache->input)))),
-              wrong(HONE_WRONG_DATA));
+    // What is on a device may have no address.
+    Value* is_address = d_.has_gpu ? b_.CreateAnd(there, is_on_cpu(tensor)) : there;
+    require(b_.CreateOr(b_.CreateNot(is_address), is_aligned(first, p.plain.dtype.bytes())),
+            wrong(HONE_WRONG_ALIGNMENT));
+    if (!is_output) return;
+    const auto as_input = [&](Value* is_same, int what) {
+      require(b_.CreateOr(b_.CreateIsNull(counted_), is_same), wrong(what));
+    };
+    Value* input = tensor_of(p.cache->input);
+    if (d_.has_gpu) as_input(b_.CreateICmpEQ(device_of(tensor), device_of(input)), HONE_WRONG_DEVICE);
+    as_input(b_.CreateICmpEQ(first, first_of(input)), HONE_WRONG_DATA);
   }
 
   // Those of the buffer; none say the same where the rows follow each other, which those of one matrix do.

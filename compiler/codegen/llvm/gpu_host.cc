@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/llvm/c_data.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/mapped_weights.h"
 #include "compiler/codegen/llvm/pipeline.h"
 #include "compiler/runtime/include/hone_runtime.h"
 
@@ -23,7 +24,9 @@ static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offse
               sizeof(HoneGpuProgram) == 96 && offsetof(HoneGpuProgram, binary) == 24 &&
               offsetof(HoneGpuProgram, workspace_bytes) == 88 && sizeof(HoneGpuPlace) == 24 &&
               sizeof(HoneGpuStep) == 48 && sizeof(HoneGpuHostFunction) == 32 &&
-              offsetof(HoneGpuModel, alignment) == 96 && sizeof(HoneGpuModel) == 136);
+              offsetof(HoneGpuModel, alignment) == 96 && offsetof(HoneGpuModel, caches) == 136 &&
+              sizeof(HoneGpuModel) == 160 && offsetof(HoneGpuCache, matrices) == 16 && sizeof(HoneGpuCache) == 40 &&
+              offsetof(HoneGpuPart, whole) == 96 && sizeof(HoneGpuPart) == 128);
 
 class HostEmitter {
  public:
@@ -39,8 +42,10 @@ class HostEmitter {
     std::vector<Constant*> programs;
     for (const GpuHostProgram& p : model.programs)
       programs.push_back(data_.stored(data_.structure(program_of(p, HONE_RUNTIME_ABI))));
+    if (model.weights_file) weights_of_ = model.name;
     for (const GpuHostModel::Variant& v : model.variants)
-      emit_entries(v.head.name, model_of(model, v, programs), model.variants.size() > 1);
+      emit_parts(v, emit_entries(v.head.name, model_of(model, v, programs), model.variants.size() > 1));
+    if (model.weights_file) emit_weights_entry(*module_, model.name, *model.weights_file, host_);
     data_.exported(llvm::ConstantDataArray::getString(b_.getContext(), model.json), model.name + "_json");
     return finished();
   }
@@ -51,13 +56,26 @@ class HostEmitter {
     return std::move(module_);
   }
 
-  // NAME_gpu, NAME and NAME_plain.
-  void emit_entries(const std::string& name, Constant* program, bool is_hidden) {
+  // NAME_gpu, which it returns, NAME and NAME_plain.
+  llvm::GlobalVariable* emit_entries(const std::string& name, Constant* program, bool is_hidden) {
     llvm::GlobalVariable* const gpu = data_.exported(program, name + "_gpu");
     std::vector<llvm::GlobalValue*> made{gpu};
-    for (const bool plain : {false, true}) made.push_back(emit_entry(name, gpu, plain));
+    for (const bool plain : {false, true}) made.push_back(emit_entry(name + (plain ? "_plain" : ""), gpu, plain));
     for (llvm::GlobalValue* value : made)
       if (is_hidden) value->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return gpu;
+  }
+
+  // The entries of the variant's layers.
+  void emit_parts(const GpuHostModel::Variant& v, llvm::GlobalVariable* whole) {
+    GpuHostProgram head{.device_type = v.head.device_type, .target = v.head.target};
+    for (size_t i = 0; i < v.parts.size(); ++i) {
+      std::vector<Constant*> members = program_of(head, HONE_GPU_PART_ABI);
+      members.insert(members.end(), {whole, data_.number(v.parts[i].first_step), data_.number(v.parts[i].step_count),
+                                     data_.word(v.parts[i].copies)});
+      emit_entry(step_symbol(v.head.name, i), data_.stored(data_.structure(members)), true)
+          ->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
   }
 
   // Null for no bytes.
@@ -119,13 +137,21 @@ class HostEmitter {
                                        data_.number(static_cast<int64_t>(places.size()))}));
     }
     Constant* weights = data_.null();
-    if (model.weight_bytes > 0) {
+    if (model.weight_bytes > 0 && !model.weights_file) {
       weights = data_.imported(model.name + ".weights");
       llvm::cast<llvm::GlobalVariable>(weights)->setVisibility(llvm::GlobalValue::HiddenVisibility);
     }
-    std::vector<Constant*> members = program_of(v.head, HONE_GPU_MODEL_ABI);
+    std::vector<Constant*> caches;
+    for (const GpuHostModel::Cache& c : v.caches)
+      caches.push_back(data_.structure({data_.word(c.input), data_.word(c.output), data_.word(c.axis),
+                                        data_.number(c.matrices), data_.number(c.room), data_.number(c.row_bytes)}));
+    // Hosts of before run what needs nothing new.
+    const int version = caches.empty() && !model.weights_file ? HONE_GPU_MODEL_ABI_OLDEST : HONE_GPU_MODEL_ABI;
+    Constant* mapped = model.weights_file ? mapped_weights(*module_, model.name) : data_.null();
+    std::vector<Constant*> members = program_of(v.head, version);
     members.insert(members.end(), {data_.number(model.alignment), weights, data_.number(model.weight_bytes),
-                                   data_.array(steps), data_.number(static_cast<int64_t>(steps.size()))});
+                                   data_.array(steps), data_.number(static_cast<int64_t>(steps.size())),
+                                   data_.array(caches), data_.number(static_cast<int64_t>(caches.size())), mapped});
     return data_.structure(members);
   }
 
@@ -135,8 +161,7 @@ class HostEmitter {
 
   // rt->gpu->run(rt->gpu->self, program, args, n, workspace), or run_plain with rt at the end.
   llvm::Function* emit_entry(const std::string& name, llvm::GlobalVariable* program, bool plain) {
-    auto* f = llvm::Function::Create(data_.entry_type(), llvm::Function::ExternalLinkage,
-                                     name + (plain ? "_plain" : ""), *module_);
+    auto* f = llvm::Function::Create(data_.entry_type(), llvm::Function::ExternalLinkage, name, *module_);
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr("target-cpu", host_.mcpu);
     auto* bad = llvm::BasicBlock::Create(b_.getContext(), "bad", f);
@@ -154,6 +179,7 @@ class HostEmitter {
     require(b_.CreateIsNotNull(gpu));
     llvm::Value* run = member(b_.getPtrTy(), gpu, plain ? offsetof(HoneGpu, run_plain) : offsetof(HoneGpu, run));
     require(b_.CreateIsNotNull(run));
+    if (!weights_of_.empty()) weights_or_return(b_, weights_of_);
     auto* type = llvm::FunctionType::get(
         b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy()}, false);
     b_.CreateRet(b_.CreateCall(
@@ -167,6 +193,7 @@ class HostEmitter {
   std::unique_ptr<llvm::Module> module_;
   CData data_;
   llvm::IRBuilder<> b_;
+  std::string weights_of_;  ///< the model whose weights have to be mapped before its entries run; empty: none
 };
 
 }  // namespace

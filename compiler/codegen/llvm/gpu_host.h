@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/artifact/model_program.h"
 #include "compiler/ir/dtype.h"
 #include "compiler/runtime/gpu_launch.h"
 #include "compiler/target/target.h"
@@ -47,9 +48,21 @@ struct GpuHostModel {
     };
     std::optional<Host> host = std::nullopt;
   };
+  /// Becomes a HoneGpuCache.
+  struct Cache {
+    int input = 0, output = 0, axis = 0;
+    int64_t matrices = 1, room = 0, row_bytes = 0;
+  };
+  /// Becomes a HoneGpuPart.
+  struct Part {
+    int64_t first_step = 0, step_count = 0;
+    int copies = 0;  ///< HONE_GPU_COPY_INPUTS, …
+  };
   struct Variant {
     GpuHostProgram head;  ///< without code and launches; its name is the variant's
     std::vector<Step> steps;
+    std::vector<Cache> caches = {};  ///< that grow in place
+    std::vector<Part> parts = {};    ///< its layers
   };
   std::string name;  ///< of the artifact
   std::vector<Variant> variants;
@@ -57,10 +70,13 @@ struct GpuHostModel {
   int64_t alignment = 0;
   std::string json;          ///< exported as NAME_json
   int64_t weight_bytes = 0;  ///< of the hidden symbol NAME.weights of another object; 0: there is none
+  /// The weights are in a file of their own instead.
+  std::optional<ModelProgram::WeightsFile> weights_file = {};
 };
 
 /// The same of a model: NAME, NAME_plain, and NAME_gpu, its HoneGpuModel, for the name of each variant (of several,
-/// hidden); and NAME_json.
+/// hidden); a hidden entry of each part, step_symbol(); and NAME_json; and what emit_model_object() has for weights in
+/// a file of their own.
 std::string emit_gpu_model_object(const GpuHostModel& model, const Target& host);
 
 /// An object for the CPU `host` with these entries, to be linked with the one that has the packing ones.

@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "compiler/codegen/llvm/c_data.h"
+#include "compiler/codegen/llvm/mapped_weights.h"
 #include "compiler/codegen/llvm/pipeline.h"
 #include "compiler/runtime/weights/weights_file.h"
 
@@ -47,7 +48,7 @@ class ModelEmitter {
         emit_plain(entry);
     }
     data.exported(llvm::ConstantDataArray::getString(b_.getContext(), p_.json), p_.name + "_json");
-    if (p_.weights_file) emit_weights(data);
+    if (p_.weights_file) emit_weights_entry(*module_, p_.name, *p_.weights_file, target_);
     HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the entry of a model";
     return std::move(module_);
   }
@@ -78,16 +79,8 @@ class ModelEmitter {
     return at(weights_, place.offset);
   }
 
-  // Where the weights are once they are mapped; null until then.
-  llvm::GlobalVariable* mapped_weights() {
-    auto* variable = module_->getNamedGlobal(p_.name + ".mapped");
-    if (variable) return variable;
-    return new llvm::GlobalVariable(*module_, b_.getPtrTy(), false, llvm::GlobalValue::InternalLinkage,
-                                    llvm::ConstantPointerNull::get(b_.getPtrTy()), p_.name + ".mapped");
-  }
-
   // Sets weights_; the entry returns where they are missing.
-  void find_weights(llvm::Function* f) {
+  void find_weights() {
     if (!p_.weights_file) {
       auto* symbol = llvm::cast<llvm::GlobalVariable>(module_->getOrInsertGlobal(p_.name + ".weights", b_.getInt8Ty()));
       symbol->setConstant(true);
@@ -95,32 +88,7 @@ class ModelEmitter {
       weights_ = symbol;
       return;
     }
-    llvm::LoadInst* mapped = b_.CreateLoad(b_.getPtrTy(), mapped_weights());
-    mapped->setAtomic(llvm::AtomicOrdering::Acquire);
-    mapped->setAlignment(llvm::Align(8));
-    auto* there = llvm::BasicBlock::Create(b_.getContext(), "there", f);
-    auto* missing = llvm::BasicBlock::Create(b_.getContext(), "missing", f);
-    b_.CreateCondBr(b_.CreateIsNull(mapped), missing, there);
-    llvm::IRBuilder<>(missing).CreateRet(b_.getInt32(HONE_BAD_ARGUMENTS | HONE_NO_WEIGHTS << 8));
-    b_.SetInsertPoint(there);
-    weights_ = mapped;
-  }
-
-  // int32_t NAME_weights(const char* path)
-  void emit_weights(CData& data) {
-    const auto text = [&](const std::string& bytes, bool ends_with_zero) {
-      return llvm::ConstantDataArray::getString(b_.getContext(), bytes, ends_with_zero);
-    };
-    data.exported(text(p_.weights_file->name, true), p_.name + "_weights_file");
-    llvm::Type *const pointer = b_.getPtrTy(), *const word = b_.getInt32Ty();
-    llvm::FunctionCallee map = module_->getOrInsertFunction(
-        "hone_internal_map_weights", llvm::FunctionType::get(word, {pointer, pointer, pointer}, false));
-    llvm::cast<llvm::Function>(map.getCallee())->setVisibility(llvm::GlobalValue::HiddenVisibility);
-    llvm::Function* f = make_function(p_.name + "_weights", llvm::FunctionType::get(word, {pointer}, false));
-    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f));
-    b_.CreateRet(b_.CreateCall(
-        map, {f->getArg(0), data.stored(text(p_.weights_file->begin.substr(0, sizeof(HoneWeightsFile)), false)),
-              mapped_weights()}));
+    weights_ = weights_or_return(b_, p_.name);
   }
 
   // NAME_plain: `entry` under another name.
@@ -169,7 +137,7 @@ class ModelEmitter {
       return std::any_of(step.arguments.begin(), step.arguments.end(),
                          [](const TensorPlace& place) { return place.in == TensorPlace::In::kWeights; });
     });
-    if (uses_weights) find_weights(f);
+    if (uses_weights) find_weights();
     // One place returns what a layer said.
     failed_ = llvm::BasicBlock::Create(b_.getContext(), "failed", f);
     code_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed_);

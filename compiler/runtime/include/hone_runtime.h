@@ -97,14 +97,18 @@ typedef struct HoneGpuProgram {
 
 /* --- Models for GPUs ---
    NAME_gpu is then the head of a HoneGpuModel, and what `run` and `run_plain` below are given: head.abi_version says
-   so. A host that knows programs alone refuses that version with HONE_BAD_ARGUMENTS; its HoneRuntime is what it was. */
-#define HONE_GPU_MODEL_ABI 1002 /* apart from the versions of programs */
+   so. A host that knows programs alone refuses that version with HONE_BAD_ARGUMENTS; its HoneRuntime is what it was.
+   Version 1003 added the members behind `step_count`; models that need none of them are of version 1002, where these
+   are not to be read. */
+#define HONE_GPU_MODEL_ABI 1003 /* apart from the versions of programs */
+#define HONE_GPU_MODEL_ABI_OLDEST 1002
 
 /* Where a step's argument lies on the device. */
 enum {
   HONE_GPU_ARENA = 0,   /* the workspace: head.workspace_bytes of the device's memory */
   HONE_GPU_WEIGHTS = 1, /* the model's constants, which the host copies to the device when it first meets them */
-  HONE_GPU_TENSOR = 2   /* tensor number `tensor` of the call */
+  HONE_GPU_TENSOR = 2,  /* tensor number `tensor` of the call */
+  HONE_GPU_ROWS = 3     /* an s64, the number of rows that the caches have: the host writes it before the steps */
 };
 
 typedef struct HoneGpuPlace {
@@ -132,6 +136,16 @@ typedef struct HoneGpuStep {
   int64_t place_count;
 } HoneGpuStep;
 
+/* A cache that grows in place: a buffer of `matrices` with room for `room` rows each. A call says in dimension `axis`
+   of tensor `input` how many rows are there, the same of all caches; a step writes the next one. `run` takes `input`
+   and `output` at one place on the device, where they stay. `run_plain` takes them there, too, and copies nothing of
+   them; of those on the CPU it copies the rows that are there to the device, and the new row back. */
+typedef struct HoneGpuCache {
+  int32_t input, output; /* tensors of the call */
+  int32_t axis;
+  int64_t matrices, room, row_bytes;
+} HoneGpuCache;
+
 typedef struct HoneGpuModel {
   HoneGpuProgram head;   /* no code and no launches; params: the tensors of the call, in order, as they are on the CPU;
                             workspace_bytes: the arena */
@@ -140,7 +154,26 @@ typedef struct HoneGpuModel {
   int64_t weights_bytes; /* 0: there are none */
   const HoneGpuStep* steps; /* in order, each after the one before */
   int64_t step_count;
+  /* Since version 1003: */
+  const HoneGpuCache* caches;
+  int64_t cache_count;
+  /* Not null: the weights are in a file of their own, `weights` is null, and this is where NAME_weights writes
+     (release) where they are mapped; null stands there until then, and the entries return HONE_NO_WEIGHTS. */
+  const void* const* mapped_weights;
 } HoneGpuModel;
+
+/* Some steps of a model by themselves, for who times layers; only `run_plain` is given it, with the model's tensors. It
+   uses the buffers of the model's own calls, and waits until the steps are done. All parts in order are a call of the
+   model. A host that does not know the version refuses it with HONE_BAD_ARGUMENTS. */
+#define HONE_GPU_PART_ABI 2001
+enum { HONE_GPU_COPY_INPUTS = 1, HONE_GPU_COPY_OUTPUTS = 2 };
+
+typedef struct HoneGpuPart {
+  HoneGpuProgram head; /* version, device_type and target alone say something */
+  const HoneGpuModel* whole;
+  int64_t first_step, step_count;
+  int32_t copies; /* HONE_GPU_COPY_INPUTS: to the device, before the steps; HONE_GPU_COPY_OUTPUTS: back, after them */
+} HoneGpuPart;
 
 /* How a host runs programs on one of its GPUs. Called by one thread at a time. */
 typedef struct HoneGpu {
@@ -165,7 +198,9 @@ typedef struct HoneGpu {
    rows that there is room for. The input's extent along the cache's axis is the number of rows that are there, from 0
    to what HoneParam says, the same of all caches; the output's is one more. Where there are none, the input may be
    without data. The call writes the new row; what lies behind it is not written, and whatever it is, nothing depends on
-   it.
+   it. Of a model for a GPU a cache, its input and output alike, may lie on the device while all else is on the CPU:
+   then nothing of it is copied from call to call. One on the CPU is copied there by every call, all rows that are
+   there.
 
    An artifact whose weights are in a file of their own has two names more: `int32_t NAME_weights(const char* path)`
    maps that file, for all threads and for good, and is to be called before anything else; a second call does nothing.
@@ -239,7 +274,8 @@ typedef struct HoneVariant {
 typedef struct HoneLayer {
   const char* name;     /* the nodes of the user's model that it stands for, as that calls them */
   const char* workload; /* what it computes: "conv2d(n=1,ci=64,...)"; "copy" */
-  HoneEntry run;        /* this step alone, with the arguments of NAME_run, which it trusts */
+  HoneEntry run;        /* this step alone, with the arguments of NAME_run, which it trusts; of a GPU it waits until the
+                           step is done, and the first and the last layer are the copies there and back */
 } HoneLayer;
 
 typedef struct HoneLayers {

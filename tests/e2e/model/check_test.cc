@@ -1,10 +1,12 @@
 // `tensorc m.onnx --check` with compilers that are wrong on purpose.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "base/json.h"
 #include "compiler/cli/tensorc_model.h"
 #include "compiler/ops/definition.h"
 #include "tests/fakes/small_model.h"
@@ -42,9 +44,10 @@ struct CheckedModel : testing::Test {
   const TemporaryFolder folder;
   std::ostringstream out, err;
 
-  std::string run(const OperatorTable& operators) {
+  std::string run(const OperatorTable& operators, const std::string& report = "",
+                  const std::vector<std::string>& bind = {}) {
     const std::string file = folder.path() + "/small.onnx";
-    SmallModel().write(file);
+    SmallModel(bind.empty() ? SmallModel::kOfOne : SmallModel::kFree).write(file);
     TensorcOptions o;
     o.model = file;
     o.output = folder.path() + "/small.so";
@@ -52,9 +55,17 @@ struct CheckedModel : testing::Test {
     o.config = "default";
     o.threads = "1";
     o.check = true;
+    o.bind = bind;
+    if (!report.empty()) o.reports = {folder.path() + "/" + report};
     const Status s = run_tensorc_model(operators, o, out, err);
     return s.ok() ? "ok" : message_of(s);
   }
+  OrderedJson data(const std::string& name) const {
+    std::ifstream file(folder.path() + "/" + name);
+    return OrderedJson::parse(file, nullptr, false);
+  }
+  // The machine's roof, which reports measure, is kept in the test's folder.
+  void SetUp() override { setenv("XDG_CACHE_HOME", folder.path().c_str(), 1); }
 };
 
 TEST_F(CheckedModel, SaysWhatAgrees) {
@@ -76,6 +87,43 @@ TEST_F(CheckedModel, FindsAPassThatIsWrong) {
   EXPECT_THAT(run(with_other_words("elementwise", "(op=relu,", "(op=abs,")),
               AllOf(HasSubstr("check: wrong result: output 'classes' is not what the imported model computes: off by "),
                     HasSubstr("; the first layer that is off is 'c1 + r1', conv2d(n=1,ci=3,")));
+}
+
+// What was found until then is in the report.
+TEST_F(CheckedModel, ReportsALayerThatIsWrong) {
+  EXPECT_THAT(run(with_other_words("conv2d", "epilogue=bias+relu", "epilogue=bias"), "r.json"),
+              HasSubstr("check: wrong result: layer 'c1 + r1'"));
+  EXPECT_THAT(err.str(), HasSubstr("wrote " + folder.path() + "/r.json"));
+  const OrderedJson v = data("r.json")["variants"][0];
+  EXPECT_THAT(v["check"].get<std::string>(), testing::StartsWith("wrong result: layer 'c1 + r1', conv2d(n=1,ci=3,"));
+  ASSERT_EQ(v["layers"].size(), 7u);
+  EXPECT_EQ(v["layers"][0]["nodes"], "c1 + r1");
+  EXPECT_GT(v["layers"][0]["error"].get<double>(), 1e-2);
+  EXPECT_FALSE(v["layers"].back().contains("error")) << "it stops at the first that is wrong";
+}
+
+TEST_F(CheckedModel, ReportsAPassThatIsWrong) {
+  EXPECT_THAT(run(with_other_words("elementwise", "(op=relu,", "(op=abs,"), "r.json"), HasSubstr("wrong result"));
+  const OrderedJson v = data("r.json")["variants"][0];
+  EXPECT_THAT(v["check"].get<std::string>(), HasSubstr("output 'classes' is not what the imported model computes"));
+  for (const auto& layer : v["layers"]) EXPECT_LT(layer["error"], 1e-4) << layer;
+}
+
+TEST_F(CheckedModel, ReportsVariantsThatWereNotCheckedAsSuch) {
+  EXPECT_THAT(run(with_other_words("conv2d", "epilogue=bias+relu", "epilogue=bias"), "r.json", {"batch=1|2"}),
+              HasSubstr("batch=1: check: wrong result: layer"));
+  const OrderedJson variants = data("r.json")["variants"];
+  ASSERT_EQ(variants.size(), 2u);
+  EXPECT_THAT(variants[0]["check"].get<std::string>(), testing::StartsWith("wrong result: layer"));
+  EXPECT_EQ(variants[1]["check"], "not done: another variant failed");
+}
+
+// The error of the command is what failed, whatever becomes of the report.
+TEST_F(CheckedModel, AReportThatCannotBeWrittenIsSaidBesideWhatFailed) {
+  std::filesystem::create_directory(folder.path() + "/r.json");
+  EXPECT_THAT(run(with_other_words("conv2d", "epilogue=bias+relu", "epilogue=bias"), "r.json"),
+              HasSubstr("check: wrong result: layer 'c1 + r1'"));
+  EXPECT_THAT(err.str(), HasSubstr("r.json"));
 }
 
 TEST_F(CheckedModel, APassThatFailsIsNamedAndItsInputKept) {

@@ -1,8 +1,11 @@
 // Models for GPUs from the command line; run where there is an OpenCL device (PoCL).
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "base/json.h"
 #include "tests/e2e/artifact/shell.h"
+#include "tests/fakes/decoder_model.h"
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"
 
@@ -22,12 +25,17 @@ struct GpuModelCommand : testing::Test {
 };
 
 TEST_F(GpuModelCommand, IsCheckedAndTimedOnADevice) {
-  const Ran ran = tensorc("--target opencl -o m.so --check --bench --explain --profile");
+  const Ran ran = tensorc("--target opencl -o m.so --check --bench --explain --profile --report r.json");
   if (ran.code == 3) GTEST_SKIP() << ran.output;
   ASSERT_EQ(ran.code, 0) << ran.output;
   for (const char* text : {"layers (", "check: 6 kernels, ", "check: the whole agrees with the imported model",
                            "c2 + s + g + features\n     conv2d(n=1,ci=16", " ms in all", "ms (median of "})
     EXPECT_THAT(ran.output, HasSubstr(text));
+  std::ifstream file(folder + "r.json");
+  const Json report = Json::parse(file, nullptr, false);
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(report["variants"][0]["layers"].size(), 6u);
+  for (const auto& layer : report["variants"][0]["layers"]) EXPECT_LT(layer["error"], 1e-4) << layer;
   const Ran tasks = run("tuner", "--model small.onnx --target opencl --print-tasks");
   EXPECT_EQ(tasks.code, 0) << tasks.output;
   EXPECT_THAT(tasks.output, HasSubstr("conv2d(n=1,ci=16"));
@@ -61,16 +69,35 @@ TEST_F(GpuModelCommand, HasVariants) {
     EXPECT_THAT(ran.output, HasSubstr(std::string(name) + ": check: the whole agrees with the imported model"));
 }
 
+TEST_F(GpuModelCommand, HasCachesThatGrowInPlace) {
+  std::ofstream(folder + "decoder.onnx", std::ios::binary) << exported_decoder().model.SerializeAsString();
+  const std::string flags = "--cache past=21 --target opencl ";
+  const Ran ran = run("tensorc", "decoder.onnx --config default -o d.so --check --bench --json " + flags);
+  if (ran.code == 3) GTEST_SKIP() << ran.output;
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  for (const char* text : {"check: the whole agrees with the imported model", "ms (median of ", "cached_attention(",
+                           R"("caches":[{"input":"past_k")"})
+    EXPECT_THAT(ran.output, HasSubstr(text));
+  const Ran tasks = run("tuner", "--model decoder.onnx --print-tasks " + flags);
+  EXPECT_EQ(tasks.code, 0) << tasks.output;
+  EXPECT_THAT(tasks.output, HasSubstr("cached_attention("));
+}
+
 TEST_F(GpuModelCommand, SaysWhatItDoesNotHave) {
   const Ran nowhere = tensorc("--target 'opencl -sms=2 -shared=1048576K' -o m.so --check");
   EXPECT_EQ(nowhere.code, 3) << nowhere.output;
   const std::string target = "--target 'opencl -sms=2' -o m.so ";
-  for (const auto& [flags, text] :
-       {std::pair{"--weights w", "of models for CPUs"}, {"--threads '1|2'", "there is one"}}) {
-    const Ran refused = tensorc(target + flags);
-    EXPECT_EQ(refused.code, 2) << refused.output;
-    EXPECT_THAT(refused.output, HasSubstr(text));
-  }
+  const Ran refused = tensorc(target + "--threads '1|2'");
+  EXPECT_EQ(refused.code, 2) << refused.output;
+  EXPECT_THAT(refused.output, HasSubstr("there is one"));
+}
+
+TEST_F(GpuModelCommand, HasItsWeightsInAFileOfTheirOwn) {
+  const Ran ran = tensorc("--target opencl -o m.so --weights m.weights --check --bench");
+  if (ran.code == 3) GTEST_SKIP() << ran.output;
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("wrote m.weights m.so m.h"));
+  EXPECT_THAT(ran.output, HasSubstr("check: the whole agrees with the imported model"));
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
       {"--shape picture=1x3", "there is no such input"},
       {"--input picture=u8", "there is no input 'picture'"},
       {"--input image=u8,scale=0", "a scale of 0"},
-      {"--target 'opencl -sms=2' --cache n=3", "of models for CPUs"},
+      {"--target 'opencl -sms=2' --cache n=3", "no input has a dimension of that name"},
       {"--emit ptx", "of a model there is"},
       {"--emit obj --profile", "run a shared object"},
       {"--weights ./bad.so", "no file of its own"},

@@ -1,7 +1,13 @@
 // Models for CUDA: built without a GPU, and run over a driver that only adds (tests/fakes/fake_cuda.h).
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <set>
+
+#include "compiler/host/load_objects.h"
+#include "tests/fakes/decoder_model.h"
 #include "tests/fakes/fake_cuda_device.h"
+#include "tests/fakes/temporary_folder.h"
 #include "tests/gpu/models/gpu_model_run.h"
 
 namespace hone {
@@ -115,25 +121,45 @@ output "y" %y f32[1, 8, 8, 8]
   EXPECT_THAT(refusal_of([&] { alone.run(seeded_inputs(g)); }), HasSubstr("has no GPU that runs plain tensors"));
 }
 
-TEST(GpuModels, RefuseWhatTheyDoNotHave) {
-  const Graph g = read_graph(kAdds);
-  const Target target = Target::parse("opencl -sms=2");
-  ModelOptions options{"m", target, &default_config};
+// A kernel writes the new rows, which is told on the device how many there are: launches are the same in each call.
+TEST(CudaModels, HaveCachesThatGrowInPlace) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/decoder.onnx";
+  std::ofstream(file, std::ios::binary) << exported_decoder().model.SerializeAsString();
+  GrowingModel read = import_growing(file, test_operators(), {}, cache_option("past=21"));
+  const Growth growth = read.growth;
+  const Target target = Target::parse("cuda -arch=sm_80");
+  const Graph g = prepare_growing(std::move(read), test_context(), target);
+  ModelOptions options{"cuda_decoder", target, &default_config};
   options.host = host_target(1);
-  const Graph cached = read_graph(R"(graph g
-input "q" %q f32[2, 1, 8]
-input "k" %k f32[2, 9, 8]
-input "last" %last s64[1]
-input "v" %v f32[2, 9, 8]
-%a = cached_attention(b=2,m=1,n=9,k=8,v=8,dtype=f32) %q %k %last %v
-output "a" %a f32[2, 1, 8]
-)");
-  EXPECT_THAT(refusal_of([&] { build_model(cached, options); }),
-              HasSubstr("cached_attention has no kernel for opencl"));
-  options.weights_file = "m.weights";
-  EXPECT_THAT(refusal_of([&] { build_model(g, options); }), HasSubstr("weights in itself"));
-  options.weights_file = "", options.most_embedded = 100;
-  EXPECT_THAT(refusal_of([&] { build_model(g, options); }), HasSubstr("at most 100 bytes; these are 2048"));
+  const BuiltModel built = build_model({ModelVariant{"", &g, target, &growth}}, options);
+  const Artifact artifact = load_objects(built.objects[0].parts, "cuda_decoder");
+  const auto& model = *reinterpret_cast<const HoneGpuModel*>(artifact.description()->variants->gpu);
+  EXPECT_EQ(model.head.abi_version, HONE_GPU_MODEL_ABI);
+  EXPECT_EQ(model.head.param_count, 6) << "the number of rows is none of the caller's";
+  ASSERT_EQ(model.cache_count, 2);
+  for (int c = 0; c < 2; ++c) {
+    const HoneGpuCache& cache = model.caches[c];
+    EXPECT_STREQ(model.head.params[cache.input].name, c == 0 ? "past_k" : "past_v");
+    EXPECT_STREQ(model.head.params[cache.output].name, c == 0 ? "present_k" : "present_v");
+    EXPECT_EQ(cache.axis, 2);
+    EXPECT_EQ(cache.matrices, kDecoderHeads);
+    EXPECT_EQ(cache.room, kDecoderRoom);
+    EXPECT_EQ(cache.row_bytes, kDecoderDim * 4);
+  }
+  std::set<const HoneGpuProgram*> row_programs;
+  size_t rows = 0;
+  for (int64_t s = 0; s < model.step_count; ++s)
+    if (model.steps[s].workload == std::string("copy")) row_programs.insert(model.steps[s].program), ++rows;
+  EXPECT_EQ(rows, 2u);
+  EXPECT_EQ(row_programs.size(), 1u) << "caches of one shape share a program";
+}
+
+TEST(CudaModels, WithoutCachesAreOfTheVersionThatHostsOfBeforeKnow) {
+  const Graph g = read_graph(kAdds);
+  const BuiltModel built = built_for(g, Target::parse("cuda -arch=sm_90"), "cuda_old", &one_each);
+  const Artifact artifact = load_objects(built.objects[0].parts, "cuda_old");
+  EXPECT_EQ(artifact.description()->variants->gpu->abi_version, HONE_GPU_MODEL_ABI_OLDEST);
 }
 
 }  // namespace

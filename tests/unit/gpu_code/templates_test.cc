@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <sstream>
 
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/gpu/emit.h"
@@ -38,6 +39,29 @@ TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
         EXPECT_LE(k.thread_count(), target.max_threads);
         EXPECT_LE(k.shared_bytes(), target.shared_bytes);
       }
+    }
+  }
+}
+
+// Each read of keys and of values stands behind a condition on the newest row.
+TEST(CachedAttentionOnGpus, ReadsNoRowThatIsNotThere) {
+  const Workload w = parse_workload("cached_attention(b=3,m=2,n=129,k=16,v=16)");
+  std::mt19937_64 rng(7);
+  for (const GpuDialect dialect : {GpuDialect::kCuda, GpuDialect::kOpencl}) {
+    const Target target = small_gpu(dialect == GpuDialect::kCuda ? "cuda" : "opencl");
+    const Space space = make_space(w, target);
+    for (const Config& config : some_configs(space, 6, rng)) {
+      std::istringstream text(emit_gpu(lower_config(w, target, space, config), dialect).text);
+      size_t reads = 0;
+      for (std::string line; std::getline(text, line);)
+        for (const char* name : {" k[", " v_1["})
+          for (size_t at = line.find(name); at != std::string::npos; at = line.find(name, at + 1)) {
+            ++reads;
+            const size_t condition = line.rfind(" ? ", at);
+            ASSERT_NE(condition, std::string::npos) << line;
+            EXPECT_NE(line.rfind("last[", condition), std::string::npos) << line;
+          }
+      EXPECT_GE(reads, 2u) << space.print(config);
     }
   }
 }

@@ -160,8 +160,8 @@ TEST_F(Tune, BadModelsAreSaidBeforeAnythingStarts) {
   expect(kExitUsage, "--bind batch: it is NAME=VALUE");
   flags_.bind = {}, flags_.shapes = {"x=1xtwo"};
   expect(kExitUsage, "--shape x");
-  flags_.shapes = {}, flags_.target = "cuda", flags_.cache = "n=3";
-  expect(kExitUsage, "--cache: of models for CPUs, not for cuda");
+  flags_.shapes = {}, flags_.cache = "n=3";
+  expect(kExitUsage, "no input has a dimension of that name");
   EXPECT_FALSE(std::filesystem::exists(flags_.db));
 }
 
