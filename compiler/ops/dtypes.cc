@@ -23,6 +23,7 @@ constexpr std::string_view kProducts[] = {"f32",
                                           "f32:s8:f32:f32",
                                           "u8:s8:s32:s32",
                                           "s8:s8:s32:s32",
+                                          "s8:u8:s32:s32",
                                           "s16:s16:s32:s32"};
 
 std::string canonical_text(std::string_view text) {

@@ -94,9 +94,11 @@ std::string product_dtype_of(DType in, DType weight) {
     for (const DType t : {f32, f64, f16, bf16})
       if (in == t) return to_string(t);
   if (in == f32 && weight == i8) return "f32:s8:f32:f32";
-  const bool whole = ((in == u8 || in == i8) && weight == i8) || (in == i16 && weight == i16);
-  HONE_USER_CHECK(whole) << "there is no product of " << to_string(in) << " and " << to_string(weight)
-                         << "; there is one of f32, f64, f16, bf16, f32 and s8, u8 and s8, s8 and s8, s16 and s16";
+  const bool whole =
+      ((in == u8 || in == i8) && weight == i8) || (in == i8 && weight == u8) || (in == i16 && weight == i16);
+  HONE_USER_CHECK(whole)
+      << "there is no product of " << to_string(in) << " and " << to_string(weight)
+      << "; there is one of f32, f64, f16, bf16, f32 and s8, u8 and s8, s8 and s8, s8 and u8, s16 and s16";
   return fmt::format("{}:{}:s32:s32", to_string(in), to_string(weight));
 }
 

@@ -20,13 +20,14 @@ TensorIntrinsic fma_f32() {
   return t;
 }
 
-// `each`: A has an element for each column, too.
-TensorIntrinsic dot_u8s8_s32(bool each) {
+// `each`: A has an element for each column, too. The processor's instruction takes the factor of u8 first, so where A
+// is of s8 and B of u8 they are exchanged.
+TensorIntrinsic dot_of_bytes(std::string_view name, DType of_a, DType of_b, bool each) {
   const Var j("j"), k("k");
-  const Buffer a = each ? make_buffer("A", u8, {4, 1}) : make_buffer("A", u8, {4}), b = make_buffer("B", i8, {1, 4}),
-               c = make_buffer("C", i32, {1});
+  const Buffer a = each ? make_buffer("A", of_a, {4, 1}) : make_buffer("A", of_a, {4}),
+               b = make_buffer("B", of_b, {1, 4}), c = make_buffer("C", i32, {1});
   TensorIntrinsic t;
-  t.name = each ? "dot_each_u8s8_s32" : "dot_u8s8_s32";
+  t.name = name;
   t.axes = {{j, false, 4, 64, LoopKind::kVectorize}, {k, true, 4, 4, LoopKind::kSerial}};
   t.out = {c, 1};
   t.out_indices = {j};
@@ -34,8 +35,9 @@ TensorIntrinsic dot_u8s8_s32(bool each) {
   t.value = cast(i32, load(a, each ? std::vector<Expr>{k, j} : std::vector<Expr>{k})) * cast(i32, load(b, {j, k}));
   t.consumed = 1;
   t.implement = [](const std::vector<std::vector<Expr>>& reads) {
+    const size_t first = reads[0][0]->dtype.scalar() == u8 ? 0 : 1;
     std::vector<Expr> args;
-    for (size_t n : {0, 1})
+    for (const size_t n : {first, 1 - first})
       for (const auto& step : reads) args.push_back(step[n]);
     return call(Intrinsic::kDot4, std::move(args));
   };
@@ -86,8 +88,9 @@ TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc, Feature
 
 const std::vector<TensorIntrinsic>& tensor_intrinsics() {
   static const std::vector<TensorIntrinsic> table = {fma_f32(),
-                                                     dot_u8s8_s32(false),
-                                                     dot_u8s8_s32(true),
+                                                     dot_of_bytes("dot_u8s8_s32", u8, i8, false),
+                                                     dot_of_bytes("dot_each_u8s8_s32", u8, i8, true),
+                                                     dot_of_bytes("dot_s8u8_s32", i8, u8, false),
                                                      dot_bf16_f32(),
                                                      mma("mma_f16", f16, f16, f32, Feature::kMmaF16),
                                                      mma("mma_bf16", bf16, bf16, f32, Feature::kMmaBf16),

@@ -269,7 +269,8 @@ TEST(PadErrors, ReductionsMustNotSeeTheirEdge) {
 }
 TEST_F(Errors, TensorizeNamesWhatDoesNotFit) {
   EXPECT_EQ(refusal(s, [&] { s.tensorize(c, loops[0], "amx"); }),
-            "tensorize: there is no intrinsic 'amx'; there are fma_f32, dot_u8s8_s32, dot_each_u8s8_s32, dot_bf16_f32, "
+            "tensorize: there is no intrinsic 'amx'; there are fma_f32, dot_u8s8_s32, dot_each_u8s8_s32, dot_s8u8_s32, "
+            "dot_bf16_f32, "
             "mma_f16, "
             "mma_bf16, mma_tf32, "
             "mma_s8s8, mma_u8s8");

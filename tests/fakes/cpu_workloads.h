@@ -17,6 +17,7 @@ inline constexpr const char* kCpuWorkloads[] = {
     "dense(m=9,n=33,k=16,dtype=u8:s8:s32:s32)",
     "dense(m=9,n=33,k=40,dtype=bf16,epilogue=bias+relu)",
     "batch_matmul(b=2,m=7,n=35,k=24,dtype=bf16)",
+    "batch_matmul(b=2,m=7,n=35,k=24,dtype=s8:u8:s32:s32,epilogue=add[r]:f32+mul[0.25]+round+saturate:u8)",
     "conv2d(ci=16,h=8,w=9,co=33,dtype=bf16,epilogue=bias)",
     "conv2d(ci=32,h=8,w=9,co=48,kh=1,kw=1,pad=0,layout=NCHW16c,dtype=bf16:bf16:f32:f32)",
     "dense_nbits(m=1,n=70,k=96)",

@@ -11,6 +11,7 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
                                      {"fold_pads", &fold_pads},
                                      {"fold_repeats", [c](const Graph& g) { return fold_repeats(g, c); }},
                                      {"simplify_repeats", [c](const Graph& g) { return simplify_movement(g, c); }},
+                                     {"move_bytes", [c](const Graph& g) { return move_bytes(g, c); }},
                                      {"narrow_products", [c](const Graph& g) { return narrow_products(g, c); }},
                                      {"use_tables", [c](const Graph& g) { return use_tables(g, c); }},
                                      {"recognize_rows", [c](const Graph& g) { return recognize_rows(g, c); }},

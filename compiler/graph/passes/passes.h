@@ -116,6 +116,9 @@ Graph merge_siblings(const Graph& g, const PassContext& context);
 /// A layer of several steps (ops/steps.h)   ->   a node for each, on its parts, and a concatenation of what they give
 /// For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
 Graph unroll_steps(const Graph& g, const PassContext& context);
+/// What is moved of numbers that bytes were dequantised to   ->   bytes that are moved, and dequantised behind that
+/// Of several inputs (a concatenation) where they are dequantised alike.
+Graph move_bytes(const Graph& g, const PassContext& context);
 /// Functions in a row from one byte to a byte, of numbers that are known   ->   a lookup in a table of 256 entries
 /// Where they take longer: sigmoid, tanh, gelu and their like between quantisations, or many of them.
 Graph use_tables(const Graph& g, const PassContext& context);

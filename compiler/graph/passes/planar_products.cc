@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "compiler/graph/passes/chains.h"
@@ -19,6 +21,7 @@ constexpr int64_t kFewestRows = 8;
 struct Product {
   Workload workload;
   std::vector<std::pair<ValueId, Extents>> inputs;
+  int64_t padding = 0;  ///< zeros behind k, of both factors
 };
 
 class PlanarProducts {
@@ -32,6 +35,10 @@ class PlanarProducts {
       if (!product) return false;
       std::vector<ValueId> inputs;
       for (const auto& [v, shape] : product->inputs) inputs.push_back(rebuild.with_shape(rebuild.now(v), shape));
+      if (product->padding > 0)
+        for (const auto& [factor, after] : {std::pair<size_t, std::string>{0, fmt::format("0:0:{}", product->padding)},
+                                            {1, fmt::format("0:{}:0", product->padding)}})
+          inputs[factor] = rebuild.builder().add_one("pad", {{"before", "0:0:0"}, {"after", after}}, {inputs[factor]});
       const ValueId made = rebuild.builder().add(product->workload, inputs, {g_.value(n.outputs[0]).name})[0];
       rebuild.stand_in(n.outputs[0], rebuild.with_shape(made, g_.value(n.outputs[0]).type.shape));
       return true;
@@ -42,7 +49,9 @@ class PlanarProducts {
     if (!is_planar_product(n)) return std::nullopt;
     const ConvShape& s = conv_shape(n.workload);
     const int64_t rows = s.co / s.groups, depth = s.ci / s.groups, columns = s.oh * s.ow;
-    Product product{{}, {{n.inputs[1], {s.groups, rows, depth}}, {n.inputs[0], {s.groups, depth, columns}}}};
+    const bool of_bytes = sums_bytes(n.workload);
+    Product product{{}, {{n.inputs[1], {s.groups, rows, depth}}, {n.inputs[0], {s.groups, depth, columns}}}, 0};
+    if (of_bytes) product.padding = (kDotBytes - depth % kDotBytes) % kDotBytes;
     Chain chain;
     for (const BoundLink& l : bound_links(n)) {
       ChainLink link = l.link;
@@ -61,9 +70,11 @@ class PlanarProducts {
     const Extents out{s.groups, rows, columns};
     const std::string epilogue = to_text(canonical(chain, t.accumulate, t.out, c_.functions),
                                          {c_.functions, "epilogue", [&] { return out; }, std::nullopt, true});
-    const AttributeTexts given{{"dtype", n.workload.attributes.text("dtype")}, {"epilogue", epilogue}};
+    const AttributeTexts given{{"dtype", of_bytes ? "s8:u8:s32:s32" : n.workload.attributes.text("dtype")},
+                               {"epilogue", epilogue}};
     std::vector<TensorType> types;
     for (const auto& [v, shape] : product.inputs) types.push_back({g_.value(v).type.dtype, shape});
+    types[0].shape[2] += product.padding, types[1].shape[1] += product.padding;
     try {
       product.workload = infer(c_.operators, "batch_matmul", given, types).workload;
     } catch (const UserError&) {  // no product of these types, or not with this chain
@@ -81,7 +92,7 @@ class PlanarProducts {
     const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
     return s.n == 1 && (s.groups == 1 || s.co / s.groups >= kFewestRows) && s.kh * s.kw == 1 &&
            s.stride_h * s.stride_w == 1 && s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0 &&
-           s.oh * s.ow >= c_.lanes && t.in == t.weight;
+           s.oh * s.ow >= c_.lanes && (t.in == t.weight || sums_bytes(n.workload));
   }
 
   // An operand of the convolution's chain as one of the product's: channels are rows there.

@@ -100,7 +100,9 @@ void vectorize_tile(Schedule& s, const ChannelTileLoops& tile) {
 
 std::string_view dot_intrinsic(const Workload& w) {
   const DTypes& t = dtypes_of(w);
-  return sums_bytes(w) ? "dot_u8s8_s32" : t.in == bf16 && t.weight == bf16 && t.accumulate == f32 ? "dot_bf16_f32" : "";
+  if (sums_bytes(w)) return "dot_u8s8_s32";
+  if (t.in == i8 && t.weight == u8 && t.accumulate == i32) return "dot_s8u8_s32";
+  return t.in == bf16 && t.weight == bf16 && t.accumulate == f32 ? "dot_bf16_f32" : "";
 }
 
 int64_t elements_of_dot(const Workload& w, int64_t block, int64_t lanes) {

@@ -422,7 +422,8 @@ output "z" %z f32[8, 5, 5]
 
 TEST(GraphPasses, ByName) {
   EXPECT_EQ(names_of(graph_passes(test_context())),
-            "remove_dead, share_nodes, simplify_movement, fold_pads, fold_repeats, simplify_repeats, narrow_products, "
+            "remove_dead, share_nodes, simplify_movement, fold_pads, fold_repeats, simplify_repeats, move_bytes, "
+            "narrow_products, "
             "use_tables, recognize_rows, sequences_as_images, simplify_sequences, fuse_elementwise, simplify_chains, "
             "sink_transposes, "
             "simplify_moved, fuse_epilogues, fold_requantization, simplify_views, fuse_prologues, "

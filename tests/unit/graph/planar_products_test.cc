@@ -35,6 +35,24 @@ TEST(PlanarProducts, AreTheConvolutions) {
   }
 }
 
+// Weights of s8 times an image of u8; what a word of four lacks is zeros.
+TEST(PlanarProducts, OfBytes) {
+  for (const auto& [groups, k] : {std::pair{1, 12}, {2, 8}}) {
+    const std::string depth = std::to_string(12 / groups);
+    const Graph g = read_graph(
+        "graph g\ninput \"x\" %x u8[1, 12, 3, 5]\ninput \"w\" %w s8[16, " + depth +
+        ", 1, 1]\ninput \"b\" %b s32[16]\n%y = conv2d(n=1,ci=12,h=3,w=5,co=16,kh=1,kw=1,pad=0,groups=" +
+        std::to_string(groups) +
+        ",layout=NCHW,dtype=u8:s8:s32:s32,epilogue=bias:f32+mul[0.25]+round+saturate:u8) %x %w %b\noutput \"y\" %y "
+        "u8[1, 16, 3, 5]\n");
+    const Graph made = products_of(g);
+    EXPECT_THAT(to_string(made), HasSubstr("batch_matmul(b=" + std::to_string(groups)));
+    EXPECT_THAT(to_string(made), HasSubstr("k=" + std::to_string(k) + ",dtype=s8:u8:s32:s32"));
+    EXPECT_EQ(count_of(made, "pad"), groups == 1 ? 0 : 2);
+    expect_same_values(g, made);
+  }
+}
+
 TEST(PlanarProducts, GroupsOfFewChannelsStay) {
   EXPECT_THAT(to_string(products_of(conv(2, 14))), Not(HasSubstr("batch_matmul")));
 }

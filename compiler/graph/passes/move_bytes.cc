@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rebuild.h"
+#include "compiler/ops/elementwise.h"
+
+namespace hone {
+namespace {
+
+bool is_byte(DType t) { return t == u8 || t == i8; }
+
+// A value as the functions of bytes that it is.
+struct OfBytes {
+  ValueId bytes;  // of the new graph
+  DType type;
+  std::string functions;
+};
+
+class ByteMover {
+ public:
+  ByteMover(const Graph& g, const PassContext& context) : g_(g), rebuild_(g, context) {}
+
+  Graph run() {
+    return rebuild_.run([&](const Node& n) { return n.workload.task() == "elementwise" ? read(n) : move(n); });
+  }
+
+ private:
+  // What takes a zero point off and scales: other functions are computed once, in front of what several read.
+  static bool is_dequantising(const Node& n) {
+    static const std::set<std::string_view> kSteps = {"cast", "sub", "add", "mul"};
+    const std::vector<ChainLink>& links = elementwise_shape(n.workload).chain.links;
+    return std::all_of(links.begin(), links.end(),
+                       [](const ChainLink& l) { return l.function && kSteps.contains(l.function->name); });
+  }
+
+  // The node stays as it is.
+  bool read(const Node& n) {
+    if (n.inputs.size() != 1 || g_.value(n.inputs[0]).type.shape != g_.value(n.outputs[0]).type.shape) return false;
+    const DType from = g_.value(n.inputs[0]).type.dtype, to = g_.value(n.outputs[0]).type.dtype;
+    const std::string& op = n.workload.attributes.text("op");
+    if (!is_dequantising(n) || !to.is_float()) return false;
+    if (is_byte(from)) known_.emplace(n.outputs[0], OfBytes{rebuild_.now(n.inputs[0]), from, op});
+    if (const auto known = known_.find(n.inputs[0]); known != known_.end())
+      known_.emplace(n.outputs[0],
+                     OfBytes{known->second.bytes, known->second.type, known->second.functions + "+" + op});
+    return false;
+  }
+
+  bool move(const Node& n) {
+    static const std::set<std::string_view> kMoves = {"reshape", "transpose",      "slice",
+                                                      "concat",  "depth_to_space", "space_to_depth"};
+    if (!kMoves.contains(n.workload.task()) || n.outputs.size() != 1) return false;
+    std::vector<ValueId> inputs;
+    const OfBytes* first = nullptr;
+    for (const ValueId v : n.inputs) {
+      const auto known = known_.find(v);
+      if (known == known_.end()) return false;
+      if (!first) first = &known->second;
+      if (known->second.type != first->type || known->second.functions != first->functions) return false;
+      inputs.push_back(known->second.bytes);
+    }
+    if (!first) return false;
+    const OfBytes of = *first;
+    GraphBuilder& b = rebuild_.builder();
+    const std::pair<std::string, std::string> change{"dtype", to_string(of.type)};
+    const ValueId moved = n.workload.attributes.has("dtype")
+                              ? b.add(Workload::changed(n.workload, {&change, 1}), inputs)[0]
+                              : rebuild_.with_shape(inputs[0], g_.value(n.outputs[0]).type.shape);
+    known_.emplace(n.outputs[0], OfBytes{moved, of.type, of.functions});
+    rebuild_.stand_in(n.outputs[0],
+                      b.add_one("elementwise", {{"op", of.functions}}, {moved}, g_.value(n.outputs[0]).name));
+    return true;
+  }
+
+  const Graph& g_;
+  Rebuild rebuild_;
+  std::map<ValueId, OfBytes> known_;  ///< by value of the old graph
+};
+
+}  // namespace
+
+Graph move_bytes(const Graph& g, const PassContext& context) { return remove_dead(ByteMover(g, context).run()); }
+
+}  // namespace hone
