@@ -150,6 +150,13 @@ Interval Facts::nonlinear_interval(const Expr& e) const {
       if (e->dtype.is_bool()) return {0, 1};
       return {};
     }
+    case ExprKind::kCast: {
+      // A number of few bits is one that its type has, whatever it was computed or read from.
+      const DType from = as<Cast>(e)->value->dtype.scalar();
+      if (e->dtype.scalar() != kIndex || !from.is_integer() || from.bits >= 64) return {};
+      const int64_t half = int64_t{1} << (from.bits - 1);
+      return from.code == TypeCode::kInt ? Interval{-half, half - 1} : Interval{0, 2 * half - 1};
+    }
     default: return e->dtype.is_bool() ? Interval{0, 1} : Interval{};
   }
 }

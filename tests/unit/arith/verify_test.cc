@@ -265,6 +265,30 @@ TEST(Verify, ProvesIndicesWithClampedElements) {
   EXPECT_THAT(unproved(make_if(lt(element, 2), changed), {two, p}), testing::SizeIs(1));
 }
 
+// Whatever memory says, a byte is a number of its type; one of more bits than the buffer has elements for is not.
+TEST(Verify, ProvesIndicesThatAreBytes) {
+  const Buffer bytes = make_buffer("B", u8, {100}), words = make_buffer("W", u16, {100}),
+               numbers = make_buffer("S", i8, {100});
+  const auto looked_up = [&](const Buffer& from, int64_t entries, int64_t shift, int64_t lanes) {
+    const Buffer table = make_buffer("T", f32, std::vector<int64_t>{entries});
+    const Expr at = lanes == 1 ? Expr(i) : Expr(new Ramp(Expr(i), make_int(1), static_cast<int>(lanes)));
+    const Expr by = lanes == 1 ? make_int(shift) : Expr(new Broadcast(make_int(shift), static_cast<int>(lanes)));
+    const Expr place = cast(kIndex.with_lanes(static_cast<int>(lanes)), load(from, {at})) + by;
+    return unproved(
+        make_for(i, make_int(0), make_int(90), LoopKind::kSerial, make_store(C, {at}, load(table, {place}))),
+        {from, table, C});
+  };
+  for (const int64_t lanes : {1, 8}) {
+    EXPECT_TRUE(looked_up(bytes, 256, 0, lanes).empty());
+    EXPECT_TRUE(looked_up(numbers, 256, 128, lanes).empty());
+    EXPECT_TRUE(looked_up(words, 65536, 0, lanes).empty());
+    EXPECT_EQ(looked_up(bytes, 255, 0, lanes).size(), 1U);
+    EXPECT_EQ(looked_up(bytes, 256, 1, lanes).size(), 1U);
+    EXPECT_EQ(looked_up(numbers, 256, 0, lanes).size(), 1U);
+    EXPECT_EQ(looked_up(words, 65535, 0, lanes).size(), 1U);
+  }
+}
+
 TEST(Verify, DoesNotBelieveNarrowOrUnsignedComparisons) {
   // s8(i) < 100 holds for every i.
   EXPECT_THAT(
