@@ -58,6 +58,7 @@ Graph fold_pads(const Graph& g);
 Graph fold_repeats(const Graph& g, const PassContext& context);
 /// Products and convolutions of numbers that bytes were dequantised to, with weights that are whole numbers times a
 /// scale a channel   ->   sums of products of bytes (u8 by s8, exact in s32), scaled
+/// So are products of two inputs (batch_matmul) whose result becomes bytes.
 /// Dense products of few rows of floats with such weights read them as bytes (f32 by s8). The weights' whole numbers
 /// are found in the numbers themselves, however an exporter came to them.
 Graph narrow_products(const Graph& g, const PassContext& context);

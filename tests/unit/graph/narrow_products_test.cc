@@ -217,6 +217,50 @@ output "y" %y s32[2, 3]
   expect_same_values(g, narrowed(g));
 }
 
+// Both factors come from the caller: zero points are taken off the sums, whatever they are, and words are filled up.
+TEST(NarrowProducts, OfTwoInputs) {
+  const auto product = [](const std::string& x, const std::string& p, const std::string& y, const std::string& q,
+                          int rows, const std::string& behind) {
+    const std::string m = std::to_string(rows);
+    return "graph g\ninput \"x\" %x " + x + "[2, " + m + ", 6]\ninput \"y\" %y " + y + "[2, 6, 7]\n" +
+           "%a = elementwise(op=cast:f32+sub[" + p + "]+mul[0.5],shape=2x" + m + "x6,operands=none,dtype=" + x +
+           ") %x\n%b = elementwise(op=cast:f32+sub[" + q + "]+mul[0.25],shape=2x6x7,operands=none,dtype=" + y +
+           ") %y\n%c = batch_matmul(b=2,m=" + m + ",n=7,k=6) %a %b\n" + behind;
+  };
+  const auto quantised = [](int rows) {
+    const std::string m = std::to_string(rows);
+    return "%r = reshape(shape=2x" + m + "x7,to=2x1x" + m + "x7) %c\n%z = elementwise(op=mul[0.125]+round+add[9]" +
+           "+saturate:u8,shape=2x1x" + m + "x7,operands=none) %r\noutput \"z\" %z u8[2, 1, " + m + ", 7]\n";
+  };
+  PassContext of_cpu = test_context();
+  of_cpu.lanes = 16;
+  for (const auto& [x, p] : {std::pair("u8", "0"), {"u8", "128"}, {"u8", "255"}, {"s8", "0"}, {"s8", "-128"}})
+    for (const auto& [y, q] : {std::pair("u8", "0"), {"u8", "128"}, {"u8", "3"}, {"s8", "0"}, {"s8", "127"}})
+      for (const int rows : {3, 9}) {
+        const Graph g = read_graph(product(x, p, y, q, rows, quantised(rows)));
+        const Graph made = narrow_products(g, of_cpu);
+        EXPECT_THAT(to_string(made), HasSubstr(rows == 3 ? "k=8,dtype=s8:u8:s32:s32" : "k=8,dtype=u8:s8:s32:s32"));
+        expect_same_values(g, made);
+        EXPECT_THAT(to_string(narrowed(g)), HasSubstr("k=8,dtype=u8:s8:s32:s32")) << "of a GPU";
+        expect_same_values(g, narrowed(g));
+      }
+  // The zero points' own product is more than a float holds exactly.
+  const auto wide = [](int64_t k) {
+    const std::string n = std::to_string(k);
+    return read_graph("graph g\ninput \"x\" %x u8[1, 1, " + n + "]\ninput \"y\" %y u8[1, " + n +
+                      ", 1]\n%a = elementwise(op=cast:f32+sub[251],shape=1x1x" + n +
+                      ",operands=none,dtype=u8) %x\n%b = elementwise(op=cast:f32+sub[253],shape=1x" + n +
+                      "x1,operands=none,dtype=u8) %y\n%c = batch_matmul(b=1,m=1,n=1,k=" + n +
+                      ") %a %b\n%z = elementwise(op=round+saturate:u8,shape=1x1x1,operands=none) %c\noutput \"z\" %z "
+                      "u8[1, 1, 1]\n");
+  };
+  EXPECT_THAT(to_string(narrow_products(wide(9999), of_cpu)), HasSubstr("add[311158881]"));
+  EXPECT_THAT(to_string(narrow_products(wide(32769), of_cpu)), Not(HasSubstr("s8:u8")));
+  // What gives floats stays: a softmax of it may be one kernel with both products.
+  const Graph g = read_graph(product("u8", "3", "u8", "5", 3, "output \"c\" %c f32[2, 3, 7]\n"));
+  EXPECT_EQ(to_string(narrow_products(g, of_cpu)), to_string(g));
+}
+
 TEST(NarrowProducts, PoolingsPickBytes) {
   const Graph g = read_graph(R"(graph g
 input "x" %x u8[1, 2, 4, 4]
