@@ -77,15 +77,18 @@ DType type_before(const Chain& chain, size_t l, DType x) {
   return x;
 }
 
-// Whether what these links give depends on the last bit of what they begin with: they round or compare, in front of any
-// function that gives whole numbers, halves and the like of 0 alone, or where it no longer changes.
+// Whether what these links give depends on the last bit of what they begin with: they round or compare, and in front of
+// that stands no function that meets such steps at 0 alone, or where it no longer changes: tanh(x / 3) > 0 where x > 0.
+// What stands in between must keep 0, which tanh(x / 3 - 1) > 0 does not.
 bool steps_exactly(std::span<const ChainLink> links, bool is_stepped) {
-  static const std::set<std::string_view> kNear = {"exp", "tanh", "erf", "sigmoid"};
-  for (size_t l = 0; l < links.size(); ++l) {
-    if (!is_continuous(links.subspan(l, 1))) return true;
-    if (links[l].function && kNear.contains(links[l].function->name)) return false;
+  static const std::set<std::string_view> kNear = {"exp", "tanh", "erf", "sigmoid"},
+                                          kKeepsZero = {"mul", "neg", "abs", "relu"};
+  if (!is_stepped && is_continuous(links)) return false;
+  for (const ChainLink& link : links) {
+    if (link.function && !link.result && kNear.contains(link.function->name)) return false;
+    if (!link.function || link.result || !kKeepsZero.contains(link.function->name)) return true;
   }
-  return is_stepped;
+  return true;
 }
 
 class ChainSimplifier {

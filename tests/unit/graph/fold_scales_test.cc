@@ -66,9 +66,10 @@ TEST(SimplifyChains, DivisionsInFrontOfStepsStay) {
   const std::string output = "output \"y\" %y f32[4]\n";
   for (const char* op : {"div[7]+ceil", "div[7]+add[2]+floor", "div[7]+round+mul[2]", "div[7]+saturate:u8+cast:f32"})
     EXPECT_THAT(simplified(op, output), testing::HasSubstr("div[7]")) << op;
-  for (const char* op : {"div[7]+log+floor", "div[7]+silu+ceil", "div[7]+square+floor"})
+  for (const char* op : {"div[7]+log+floor", "div[7]+silu+ceil", "div[7]+square+floor", "div[7]+sub[1.0]+tanh+ceil",
+                         "div[7]+x=s+tanh+maximum[s]+floor", "div[7]+add[3]+exp+minimum[20]+floor"})
     EXPECT_THAT(simplified(op, output), testing::HasSubstr("div[7]")) << op;
-  for (const char* op : {"div[7]+tanh+mul[5]+ceil", "x=s+div[7]+erf+mul[s]+round"})
+  for (const char* op : {"div[7]+tanh+mul[5]+ceil", "x=s+div[7]+erf+mul[s]+round", "div[7]+neg+mul[3]+sigmoid+round"})
     EXPECT_THAT(simplified(op, output), testing::HasSubstr("mul[0.14285715]")) << op;
   EXPECT_THAT(simplified("div[8]+ceil", output), testing::HasSubstr("mul[0.125]")) << "exact";
   const std::string moved = "%r = reshape(shape=4,to=2x2) %y\n%t = transpose(shape=2x2) %r\n";
