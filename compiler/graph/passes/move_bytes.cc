@@ -16,12 +16,13 @@ bool is_byte(DType t) { return t == u8 || t == i8; }
 struct OfBytes {
   ValueId bytes;  // of the new graph
   DType type;
-  std::string functions;
+  Chain functions;
+  std::string text;  // of the functions
 };
 
 class ByteMover {
  public:
-  ByteMover(const Graph& g, const PassContext& context) : g_(g), rebuild_(g, context) {}
+  ByteMover(const Graph& g, const PassContext& context) : g_(g), c_(context), rebuild_(g, context) {}
 
   Graph run() {
     return rebuild_.run([&](const Node& n) { return n.workload.task() == "elementwise" ? read(n) : move(n); });
@@ -40,12 +41,16 @@ class ByteMover {
   bool read(const Node& n) {
     if (n.inputs.size() != 1 || g_.value(n.inputs[0]).type.shape != g_.value(n.outputs[0]).type.shape) return false;
     const DType from = g_.value(n.inputs[0]).type.dtype, to = g_.value(n.outputs[0]).type.dtype;
-    const std::string& op = n.workload.attributes.text("op");
-    if (!is_dequantising(n) || !to.is_float()) return false;
-    if (is_byte(from)) known_.emplace(n.outputs[0], OfBytes{rebuild_.now(n.inputs[0]), from, op});
-    if (const auto known = known_.find(n.inputs[0]); known != known_.end())
-      known_.emplace(n.outputs[0],
-                     OfBytes{known->second.bytes, known->second.type, known->second.functions + "+" + op});
+    const auto known = known_.find(n.inputs[0]);
+    if (!is_dequantising(n) || to.is_narrow_float() || !to.is_float() || !(is_byte(from) || known != known_.end()))
+      return false;
+    OfBytes of = is_byte(from) ? OfBytes{rebuild_.now(n.inputs[0]), from, {}, {}} : known->second;
+    const std::vector<ChainLink>& own = elementwise_shape(n.workload).chain.links;
+    constexpr size_t kMost = 8;
+    if (of.functions.links.size() + own.size() > kMost) return false;
+    of.functions.links.insert(of.functions.links.end(), own.begin(), own.end());
+    of.text = elementwise_text(of.functions, of.type, c_.functions);
+    known_.emplace(n.outputs[0], std::move(of));
     return false;
   }
 
@@ -59,7 +64,7 @@ class ByteMover {
       const auto known = known_.find(v);
       if (known == known_.end()) return false;
       if (!first) first = &known->second;
-      if (known->second.type != first->type || known->second.functions != first->functions) return false;
+      if (known->second.type != first->type || known->second.text != first->text) return false;
       inputs.push_back(known->second.bytes);
     }
     if (!first) return false;
@@ -69,13 +74,13 @@ class ByteMover {
     const ValueId moved = n.workload.attributes.has("dtype")
                               ? b.add(Workload::changed(n.workload, {&change, 1}), inputs)[0]
                               : rebuild_.with_shape(inputs[0], g_.value(n.outputs[0]).type.shape);
-    known_.emplace(n.outputs[0], OfBytes{moved, of.type, of.functions});
-    rebuild_.stand_in(n.outputs[0],
-                      b.add_one("elementwise", {{"op", of.functions}}, {moved}, g_.value(n.outputs[0]).name));
+    known_.emplace(n.outputs[0], OfBytes{moved, of.type, of.functions, of.text});
+    rebuild_.stand_in(n.outputs[0], b.add_one("elementwise", {{"op", of.text}}, {moved}, g_.value(n.outputs[0]).name));
     return true;
   }
 
   const Graph& g_;
+  const PassContext& c_;
   Rebuild rebuild_;
   std::map<ValueId, OfBytes> known_;  ///< by value of the old graph
 };

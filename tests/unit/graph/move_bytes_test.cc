@@ -48,6 +48,26 @@ TEST(MoveBytes, ConcatenationsOfWhatIsDequantisedAlike) {
   EXPECT_EQ(to_string(move_bytes(other, test_context())), to_string(other));
 }
 
+// Texts of nodes behind each other are none of one node: a conversion joins the function before it. And one node holds
+// so many functions and no more.
+TEST(MoveBytes, FunctionsOfSeveralNodes) {
+  const Graph wide = read_graph(kInput + kDequantised +
+                                "%d = elementwise(op=cast:f64,shape=2x6x5,operands=none) %s\n%y = "
+                                "transpose(shape=2x6x5,perm=1:0:2,dtype=f64) %d\noutput \"y\" %y f64[6, 2, 5]\n");
+  EXPECT_THAT(to_string(move_bytes(wide, test_context())), HasSubstr("op=cast:f32+sub[7]+mul[0.5]:f64,shape=6x2x5"));
+  expect_same_values(wide, move_bytes(wide, test_context()));
+  std::string lines = kInput + kDequantised;
+  std::string last = "s";
+  for (int i = 0; i < 20; ++i) {
+    const std::string next = "m" + std::to_string(i);
+    lines += "%" + next + " = elementwise(op=mul[1.5],shape=2x6x5,operands=none) %" + last + "\n";
+    last = next;
+  }
+  const Graph many =
+      read_graph(lines + "%y = transpose(shape=2x6x5,perm=1:0:2) %" + last + "\noutput \"y\" %y f32[6, 2, 5]\n");
+  EXPECT_EQ(to_string(move_bytes(many, test_context())), to_string(many));
+}
+
 // What others read as floats stays there for them; other functions stay in front.
 TEST(MoveBytes, OthersStay) {
   const Graph g = read_graph(kInput + kDequantised +
