@@ -68,12 +68,17 @@ TEST(QuantizeGraph, PassesMakeSumsOfBytes) {
   const Graph g = small_graph();
   const Graph rounded = quantized(g, plan_quantization(g, {}), kRanges, test_context());
   const Graph made = prepare_graph(rounded, test_context(), host_target(1));
+  // One is a 1x1 convolution of planes, a product of its weights by them.
   for (const Node& n : made.nodes) {
     if (n.workload.task() == "conv2d") {
       EXPECT_THAT(to_string(n.workload), HasSubstr("dtype=u8:s8:s32:s32"));
     }
+    if (n.workload.task() == "batch_matmul") {
+      EXPECT_THAT(to_string(n.workload), HasSubstr("dtype=s8:u8:s32:s32"));
+    }
   }
-  EXPECT_EQ(count_of(made, "conv2d"), 2);
+  EXPECT_EQ(count_of(made, "conv2d"), 1);
+  EXPECT_EQ(count_of(made, "batch_matmul"), 1);
   expect_same_values(rounded, made, 0.04);
 }
 
