@@ -183,9 +183,25 @@ void run_linker(const std::vector<const char*>& flags, const std::string& output
   HONE_USER_CHECK(written.ok()) << message_of(written);
 }
 
+// An artifact's entry must not stand in for a function of the C library that its own code calls.
+void refuse_called_name(const LinkOptions& options) {
+  static const std::set<std::string> kMathematics = {"erf", "exp", "log", "tanh"};
+  std::vector<std::unique_ptr<llvm::object::ObjectFile>> objects;
+  for (const std::string& text : options.threads)
+    if (auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(text, "object")))
+      objects.push_back(std::move(*object));
+    else
+      llvm::consumeError(object.takeError());  // the linker will complain about it
+  const bool is_called = is_in_libc(options.artifact) || kMathematics.contains(options.artifact) ||
+                         undefined_symbols(objects).contains(options.artifact);
+  HONE_USER_CHECK(!is_called) << "an artifact cannot be called '" << options.artifact
+                              << "' as a function of the C library that its code calls; give the file another name";
+}
+
 }  // namespace
 
 void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const LinkOptions& options) {
+  if (!options.artifact.empty()) refuse_called_name(options);
   const std::vector<std::string> libraries = called_libraries(objects, options.sysroot);
   std::deque<MemoryFile> files;
   for (const std::string& object : objects) files.emplace_back(object);
@@ -194,7 +210,9 @@ void link_shared(const std::vector<std::string>& objects, const std::string& out
     HONE_ICHECK(object.find("_GLOBAL_OFFSET_TABLE_") == std::string::npos) << "an object asks for the offset table";
     files.emplace_back(object);
   }
-  std::vector<const char*> args{"-shared", "-z", "now"};
+  // Its own calls stay within it: an artifact may be called like a function of the C library (sin, read), which the
+  // process has loaded before.
+  std::vector<const char*> args{"-shared", "-Bsymbolic", "-z", "now"};
   if (!options.threads.empty()) args.insert(args.end(), {"-z", "nodelete"});
   const std::string alias = "--defsym=hone_this_artifact=" + options.artifact + "_artifact";
   if (!options.artifact.empty()) args.push_back(alias.c_str());

@@ -74,6 +74,20 @@ TEST_F(ModelCommand, SaysWhatItBuiltAndWhatItAgreesWith) {
   EXPECT_THAT(unknown.output, HasSubstr("remove_dead"));
 }
 
+// The process that loads it has libm's sin and the C library's read before it; its own code calls memset.
+TEST_F(ModelCommand, IsCalledLikeFunctionsOfTheCLibrary) {
+  for (const char* name : {"sin", "y1", "read"}) {
+    const Ran ran = tensorc(std::string("--check --threads 1 -o ") + name + ".so");
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    EXPECT_THAT(ran.output, HasSubstr("the whole agrees with the imported model"));
+  }
+  for (const char* name : {"memset", "exp", "free"}) {
+    const Ran ran = tensorc(std::string("--threads 1 -o ") + name + ".so");
+    EXPECT_EQ(ran.code, 2) << ran.output;
+    EXPECT_THAT(ran.output, HasSubstr(std::string("an artifact cannot be called '") + name + "'"));
+  }
+}
+
 TEST_F(ModelCommand, TakesBytesOfACamera) {
   const std::string format = " --input image=u8:NHWC,mean=123.7:116.3:103.5,std=58";
   const Ran ran = tensorc("-o m.so --check --bench --json --threads 1" + format);
