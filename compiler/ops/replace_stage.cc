@@ -1,9 +1,8 @@
 #include "compiler/ops/replace_stage.h"
 
 namespace hone {
-namespace {
 
-Ref<const TensorNode> with_inputs(const TensorNode& t, std::vector<Ref<const TensorNode>> inputs) {
+Ref<const TensorNode> remade(const TensorNode& t, Expr body, std::vector<Ref<const TensorNode>> inputs) {
   auto* node = new TensorNode;
   Ref<const TensorNode> owner(node);
   node->name = t.name;
@@ -14,12 +13,10 @@ Ref<const TensorNode> with_inputs(const TensorNode& t, std::vector<Ref<const Ten
   node->axes = t.axes;
   node->reduce_axes = t.reduce_axes;
   node->reduce = t.reduce;
-  node->body = t.body;
+  node->body = std::move(body);
   node->inputs = std::move(inputs);
   return owner;
 }
-
-}  // namespace
 
 Ref<const TensorNode> StageReplacer::operator()(const Ref<const TensorNode>& stage) {
   for (const auto& [old, fresh] : made_)
@@ -30,7 +27,7 @@ Ref<const TensorNode> StageReplacer::operator()(const Ref<const TensorNode>& sta
     inputs.push_back((*this)(in));
     changed = changed || !inputs.back().same_as(in);
   }
-  Ref<const TensorNode> result = changed ? with_inputs(*stage, std::move(inputs)) : stage;
+  Ref<const TensorNode> result = changed ? remade(*stage, stage->body, std::move(inputs)) : stage;
   made_.emplace_back(stage.get(), result);
   return result;
 }

@@ -8,6 +8,9 @@
 
 namespace hone {
 
+/// A stage like `t`, in the same buffer, that computes `body` of `inputs`.
+Ref<const TensorNode> remade(const TensorNode& t, Expr body, std::vector<Ref<const TensorNode>> inputs);
+
 /// Makes stages anew that depend on a replaced one. What it replaces a stage by has the same buffer; a stage that
 /// several read stays one.
 class StageReplacer {

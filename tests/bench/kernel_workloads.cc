@@ -131,7 +131,7 @@ std::vector<NamedWorkload> of_bytes(const std::vector<NamedWorkload>& workloads)
 
 Workload with_whole_words(const Workload& w) {
   constexpr int64_t kWord = 4;
-  if (w.task() != "conv2d" || w.attributes.text("dtype").rfind("u8", 0) != 0) return w;
+  if (w.task() != "conv2d" || !w.attributes.text("dtype").starts_with("u8")) return w;
   const ConvShape& s = conv_shape(w);
   if (s.groups > 1 || s.ci % kWord == 0) return w;
   const std::pair<std::string, std::string> channels{"ci", std::to_string((s.ci + kWord - 1) / kWord * kWord)};

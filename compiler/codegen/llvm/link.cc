@@ -195,7 +195,7 @@ void refuse_called_name(const LinkOptions& options) {
   const bool is_called = is_in_libc(options.artifact) || kMathematics.contains(options.artifact) ||
                          undefined_symbols(objects).contains(options.artifact);
   HONE_USER_CHECK(!is_called) << "an artifact cannot be called '" << options.artifact
-                              << "' as a function of the C library that its code calls; give the file another name";
+                              << "': its code calls the C library's function of that name; give the file another one";
 }
 
 }  // namespace

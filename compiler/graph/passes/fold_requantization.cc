@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "compiler/graph/evaluate.h"
+#include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/ops/dtypes.h"
@@ -26,7 +27,6 @@ const double* number_of(const BoundLink& l) {
 }
 // A number as f32 holds it, with the digits of that.
 double in_f32(double v) { return std::stod(fmt::format("{}", static_cast<float>(v))); }
-bool is_byte(DType t) { return t == u8 || t == i8; }
 bool saturates_to_bytes(const BoundLink& l) { return is(l, "saturate") && l.link.result && is_byte(*l.link.result); }
 
 class RequantizationFolder {
@@ -136,14 +136,12 @@ class RequantizationFolder {
     int64_t least, most;
   };
   std::optional<Bounds> bounds_of(const Chain& chain, DType t) const {
-    constexpr int64_t kBytes = 256;
-    std::vector<int64_t> all(kBytes);
-    std::iota(all.begin(), all.end(), t == u8 ? 0 : -kBytes / 2);
-    const TensorData bytes = TensorData::of_numbers(all, t);
+    const TensorData bytes = all_bytes(t);
     const Inferred w =
         infer(c_.operators, "elementwise", AttributeTexts{{"op", elementwise_text(chain, t, c_.functions)}},
               std::vector<TensorType>{bytes.type()});
     const std::vector<int64_t> table = evaluate(w.workload, {&bytes, 1}).front().numbers();
+    const std::vector<int64_t> all = bytes.numbers();
     for (size_t i = 0; i < all.size(); ++i)
       if (table[i] != std::clamp(all[i], std::min(table.front(), table.back()), table.back())) return std::nullopt;
     return Bounds{table.front(), table.back()};

@@ -3,14 +3,13 @@
 #include <set>
 #include <string_view>
 
+#include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
 #include "compiler/ops/elementwise.h"
 
 namespace hone {
 namespace {
-
-bool is_byte(DType t) { return t == u8 || t == i8; }
 
 // A value as the functions of bytes that it is.
 struct OfBytes {

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "compiler/graph/evaluate.h"
+#include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
 #include "compiler/graph/passes/whole_weights.h"
@@ -23,7 +24,7 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-constexpr int64_t kBytes = 256, kMostFactor = 128;  // of a byte, and of a weight
+constexpr int64_t kMostFactor = 128;  // of a weight
 
 // Numbers of bytes: (byte - zero) * scale.
 struct Steps {
@@ -100,9 +101,7 @@ class ProductNarrower {
 
   // What functions give for each byte, the one nearest to the bytes last.
   std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
-    std::vector<int64_t> all(kBytes);
-    std::iota(all.begin(), all.end(), bytes == u8 ? 0 : -kBytes / 2);
-    TensorData x = TensorData::of_numbers(all, bytes);
+    TensorData x = all_bytes(bytes);
     for (auto f = functions.rbegin(); f != functions.rend(); ++f) {
       const std::pair<std::string, std::string> shape{"shape", std::to_string(kBytes)};
       x = evaluate(Workload::changed((*f)->workload, {&shape, 1}), {&x, 1}).front();
@@ -114,7 +113,7 @@ class ProductNarrower {
   std::optional<Bytes> bytes_behind(ValueId v) {
     std::vector<const Node*> functions, movements;
     ValueId zero = kNoValue;
-    while (g_.value(v).type.dtype != u8 && g_.value(v).type.dtype != i8) {
+    while (!is_byte(g_.value(v).type.dtype)) {
       const Node* n = producer(v);
       // Before that no function but a conversion: zeros are whole numbers of bytes.
       if (n && functions.empty() && zero == kNoValue && subtracts_one(*n)) {
@@ -271,7 +270,7 @@ class ProductNarrower {
       const Node& n = g_.nodes[static_cast<size_t>(readers[0])];
       if (!is_function(n) && !is_movement(n)) return false;
       v = n.outputs[0];
-      if (g_.value(v).type.dtype == u8 || g_.value(v).type.dtype == i8) return true;
+      if (is_byte(g_.value(v).type.dtype)) return true;
     }
     return false;
   }

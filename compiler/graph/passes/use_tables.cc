@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
 
 #include "compiler/graph/evaluate.h"
+#include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
@@ -13,19 +13,8 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kEntries = 256;
-
-bool is_byte(DType t) { return t == u8 || t == i8; }
-
-// All bytes of a type, the least one first.
-TensorData all_bytes(DType t) {
-  std::string bytes(kEntries, 0);
-  for (int64_t i = 0; i < kEntries; ++i) bytes[static_cast<size_t>(i)] = static_cast<char>(t == i8 ? i - 128 : i);
-  return TensorData({t, {kEntries}}, std::move(bytes));
-}
-
 // The nodes between a byte and a byte that is a function of it.
-struct Function {
+struct ByteFunction {
   ValueId byte = kNoValue;
   std::set<int> nodes;  // in the graph's order
 };
@@ -44,7 +33,7 @@ class TableUser {
 
   // Adds what computes `v` from bytes to `f`. False where that is more than one byte, or not by functions alone. A byte
   // that is a function of another one is computed from that.
-  bool trace(ValueId v, Function* f) const {
+  bool trace(ValueId v, ByteFunction* f) const {
     constexpr size_t kMostNodes = 64;
     const int producer = uses_.producer[static_cast<size_t>(v)];
     if (producer < 0 || node(producer).workload.task() != "elementwise" || f->nodes.size() >= kMostNodes) return false;
@@ -63,7 +52,7 @@ class TableUser {
   }
 
   // Whether it takes longer than looking a byte up: a function that is more than some instructions, or many.
-  bool is_long(const Function& f) const {
+  bool is_long(const ByteFunction& f) const {
     static const std::set<std::string_view> kShort = {"round", "saturate", "div"};
     constexpr size_t kMany = 12;
     size_t links = 0;
@@ -76,7 +65,7 @@ class TableUser {
   }
 
   // What it gives for all bytes, by the interpreter.
-  TensorData table_of(const Function& f, ValueId result) const {
+  TensorData table_of(const ByteFunction& f, ValueId result) const {
     std::map<ValueId, TensorData> known{{f.byte, all_bytes(g_.value(f.byte).type.dtype)}};
     for (const int n : f.nodes) {
       std::vector<TensorData> inputs;
@@ -94,7 +83,7 @@ class TableUser {
 
   bool replace(const Node& n) {
     if (n.workload.task() != "elementwise" || !is_byte(g_.value(n.outputs[0]).type.dtype)) return false;
-    Function f;
+    ByteFunction f;
     if (!trace(n.outputs[0], &f) || f.byte == kNoValue) return false;
     of_a_byte_[n.outputs[0]] = f;
     if (!is_long(f)) return false;
@@ -109,7 +98,7 @@ class TableUser {
   const PassContext& c_;
   const Uses uses_;
   Rebuild rebuild_;
-  std::map<ValueId, Function> of_a_byte_;  ///< the bytes so far that are functions of one
+  std::map<ValueId, ByteFunction> of_a_byte_;  ///< the bytes so far that are functions of one
 };
 
 }  // namespace

@@ -17,18 +17,11 @@ const TensorNode& stage_named(const Definition& d, std::string_view name) {
 //   dots[b, m, n] = sum(q k)   ->   dots[b, m, n] = sum(n <= newest ? q k : 0)
 Definition with_guarded_dots(const Definition& d) {
   const TensorNode &dots = stage_named(d, "dots"), &newest = stage_named(d, "newest");
-  auto* node = new TensorNode;
-  const Ref<const TensorNode> guarded(node);
-  node->name = dots.name;
-  node->buffer = dots.buffer;
-  node->shape = dots.shape;
-  node->axes = dots.axes;
-  node->reduce_axes = dots.reduce_axes;
-  node->reduce = dots.reduce;
-  node->body =
-      select(le(dots.axes[2], load(newest.buffer, {make_int(0)})), dots.body, make_const(0, dots.buffer->dtype));
-  node->inputs = dots.inputs;
-  node->inputs.emplace_back(&newest);
+  std::vector<Ref<const TensorNode>> inputs = dots.inputs;
+  inputs.emplace_back(&newest);
+  const Expr is_there = le(dots.axes[2], load(newest.buffer, {make_int(0)}));
+  const Ref<const TensorNode> guarded =
+      remade(dots, select(is_there, dots.body, make_const(0, dots.buffer->dtype)), std::move(inputs));
   StageReplacer replaced;
   replaced.replace(&dots, guarded);
   Definition out = d;
