@@ -25,7 +25,10 @@ constexpr int64_t kLarge = 1 << 20;
 std::string GraphBuilder::unique(std::string_view name) {
   // Names stand in texts behind `%`, up to a space or a comma.
   std::string base;
-  for (const char c : name) base.push_back(std::isalnum(static_cast<unsigned char>(c)) || strchr("_./:-", c) ? c : '_');
+  for (const char c : name) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) || (c && strchr("_./:-", c));  // not of "\0"
+    base.push_back(is_plain ? c : '_');
+  }
   if (base.empty()) base.push_back('v');
   for (;;) {
     const auto [it, is_new] = names_.try_emplace(base, 0);

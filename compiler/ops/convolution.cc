@@ -21,7 +21,8 @@ ConvolutionStages begin_convolution(const Workload& w, PadSlack slack) {
   stages.weight = placeholder("weight", {s.co, s.ci / s.groups, s.kh, s.kw}, types.weight);
   stages.definition.inputs = {{data, ParamRole::kInput}, {stages.weight, ParamRole::kConstant}};
   const Tensor source = through_prologue(w, data, 1, &stages.definition);
-  stages.pad = padded_image(s, source, make_const(static_cast<double>(w.attributes.number("border")), types.in), slack);
+  stages.pad = padded_image(
+      s, source, make_const(static_cast<double>(w.attributes.number("border")), source->buffer->dtype), slack);
   return stages;
 }
 

@@ -12,14 +12,18 @@ namespace hone {
 /// The `prologue` attribute, read.
 struct Prologue : TypedChain {};
 
-/// A chain (chain.h) that begins in the accumulators' type and is rounded once, to the input's. Operands are of the
-/// input's type until a function names one. `source`: that input; matrices have no rows here. Value: Prologue.
+/// A chain (chain.h) that begins in the accumulators' type and is rounded once, to DTypes::first_factor(). Operands are
+/// of input's type until a function names one. `source`: that input; matrices have no rows here. Value: Prologue.
 AttributeParser prologue(const FunctionTable& functions, ChainSource source);
 
 /// The `prologue` attribute with this parser; optional, since operators got it later than their other attributes.
 Attribute prologue_attribute(const FunctionTable& functions, ChainSource source);
 
-/// What the operator reads of `input`, the first of `d`: the input, or a stage NAME_in that applies the prologue and is
+/// Whether the elements of the first input are changed when they are read: by a prologue's functions, or from whole
+/// numbers to floats.
+bool changes_input(const Workload& w);
+
+/// What the operator reads of `input`, the first of `d`: the input, or a stage NAME_in that changes it and is
 /// inlined unless a template places it (TensorNode::is_inlined). The chain's operands become inputs of `d`, named
 /// in_NAME.
 Tensor through_prologue(const Workload& w, const Tensor& input, std::optional<size_t> channel_axis, Definition* d);

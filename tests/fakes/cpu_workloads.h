@@ -49,6 +49,7 @@ inline constexpr const char* kCpuWorkloads[] = {
     "conv2d(ci=16,h=9,w=7,co=40,layout=NCHW8c,epilogue=bias+add+relu)",
     "conv2d(ci=32,h=8,w=9,co=48,kh=1,kw=1,pad=0,layout=NCHW16c,epilogue=bias+silu)",
     "conv2d(ci=1,h=1,w=1,co=1,kh=1,kw=1,pad=0)",
+    "conv2d(ci=3,h=17,w=19,co=20,stride=2,dtype=u8:f32:f32:f32,layout=NCHW3c:16c,epilogue=bias,prologue=mul[1]+bias)",
     "depthwise_conv2d(c=32,h=14,w=14)",
     "depthwise_conv2d(c=19,h=15,w=9,stride=2)",
     "depthwise_conv2d(c=7,h=12,w=12,pad=0:1:0:2,dilation=2)",

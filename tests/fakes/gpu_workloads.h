@@ -19,6 +19,7 @@ inline constexpr const char* kGpuWorkloads[] = {
     "dense(m=20,n=24,k=16,dtype=f16)",
     "dense(m=9,n=7,k=10,dtype=bf16,epilogue=bias+relu)",
     "batch_matmul(b=2,m=10,n=16,k=8,dtype=f16:f16:f32:f32,epilogue=add)",
+    "conv2d(ci=3,h=15,w=14,co=20,dtype=u8:f32:f32:f32,layout=NCHW,prologue=mul[1]+bias)",
     "conv2d(n=1,ci=8,h=6,w=6,co=8,kh=3,kw=3,stride=1,pad=1,layout=NHWC,dtype=f16,epilogue=bias+add+relu)",
     "conv2d(n=1,ci=8,h=5,w=6,co=16,kh=3,kw=3,stride=1,pad=1,layout=NHWC,dtype=s8:s8:s32:s32)",
     "dense(m=20,n=24,k=64,dtype=f16,epilogue=bias+relu)",

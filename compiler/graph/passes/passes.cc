@@ -33,6 +33,7 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
                                      {"planar_products", [c](const Graph& g) { return planar_products(g, c); }},
                                      {"join_transposes", [c](const Graph& g) { return join_transposes(g, c); }},
                                      {"simplify_conversions", [c](const Graph& g) { return simplify_movement(g, c); }},
+                                     {"fold_preprocessing", [c](const Graph& g) { return fold_preprocessing(g, c); }},
                                      {"split_groups", [c](const Graph& g) { return split_groups(g, c); }}};
   if (c.growth) {
     const auto behind =

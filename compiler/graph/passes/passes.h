@@ -123,6 +123,10 @@ Graph move_bytes(const Graph& g, const PassContext& context);
 /// Functions in a row from one byte to a byte, of numbers that are known   ->   a lookup in a table of 256 entries
 /// Where they take longer: sigmoid, tanh, gelu and their like between quantisations, or many of them.
 Graph use_tables(const Graph& g, const PassContext& context);
+/// What stands between a picture and its first convolution (bytes made numbers, centred and scaled, channels that lie
+/// side by side or in the opposite order)   ->   the convolution of the picture as it is
+/// Each of its tasks converts what it reads, once. Channels in the opposite order are the weights'.
+Graph fold_preprocessing(const Graph& g, const PassContext& context);
 /// The operator with `f+g` in its epilogue   ->   the operator with f, elementwise(g) behind it
 /// Where both of them together were measured faster: the veto of the tuner over what was fused. The parts of groups
 /// that matter and are not measured yet go to the context's alternatives.

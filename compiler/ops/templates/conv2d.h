@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/ops/conv_shape.h"
+#include "compiler/ops/definition.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {
@@ -37,5 +38,9 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
 /// Schedules the stage `pad`: rows of the padded input, one vector of channels (or of columns, when channels are not
 /// blocked) at a time.
 void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bool parallel);
+
+/// Where elements change when they are read (ops/prologue.h), each task changes those that it reads, once, into a copy
+/// in planes: many outputs read each of them. Nothing where they do not. `lanes`: of a row, in a vector.
+void schedule_changed_input(Schedule& s, const Definition& d, int64_t lanes, LoopRef task);
 
 }  // namespace hone

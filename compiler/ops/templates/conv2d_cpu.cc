@@ -1,9 +1,11 @@
 // conv2d: the choice of an algorithm is the first knob; the others belong to one algorithm each.
+#include <algorithm>
 #include <numeric>
 
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/prologue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/templates/register_tile.h"
@@ -113,6 +115,16 @@ void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes
     s.vectorize(s.split(x, std::min(lanes, s.extent(x))).second);
     if (parallel) s.parallel(fuse_all(s, {n, c, y}));
   }
+}
+
+void schedule_changed_input(Schedule& s, const Definition& d, int64_t lanes, LoopRef task) {
+  const TensorNode* stage = prologue_stage(d);
+  if (!stage) return;
+  const BlockRef copy = s.block(stage->name);
+  s.set_scope(copy, BufferScope::kWorkspace);
+  s.compute_at(copy, task);
+  const LoopRef x = s.loop(copy, "i3");
+  s.vectorize(s.split(x, std::min(lanes, s.extent(x))).second);
 }
 
 void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {

@@ -95,7 +95,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
               columns = chunks(ow[0], by_columns ? parts : 1);
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
-  const bool oc_inside = knobs.thread_choice("oc_inside", {0, 1}, tasks.all_channels ? 1 : 0) != 0;
+  const bool oc_inside = knobs.thread_choice("oc_inside", {0, 1}, tasks.all_channels || changes_input(w) ? 1 : 0) != 0;
   // Order of the reduction below the block of input channels: 0 kh kw ic, 1 kh ic kw, 2 ic kh kw.
   const int64_t order = knobs.choice("order", {0, 1, 2}, 0, {{0, "kh_kw_ic"}, {1, "kh_ic_kw"}, {2, "ic_kh_kw"}});
   const auto run_of = [&](int64_t block) {
@@ -186,13 +186,16 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   // The padded input, and layouts.
   if (pad_at == kNowhere) {
     s.compute_inline(pad);
+    schedule_changed_input(s, d, lanes, task);
   } else {
     if (pad_at == kInTask) s.compute_at(pad, task);
-    schedule_padding(s, pad, ic_block, lanes, pad_at == kOnce);
+    // The few channels of a picture are no vectors; columns are.
+    const int64_t pad_block = changes_input(w) && ic_block < lanes ? 1 : ic_block;
+    schedule_padding(s, pad, pad_block, lanes, pad_at == kOnce);
     std::vector<int64_t> pad_shape = {
         c.n, c.ci, c.h + c.pad_top + c.pad_bottom + (oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h,
         c.w + c.pad_left + c.pad_right + (columns[0] * columns[1] * ow[1] - c.ow) * c.stride_w};
-    s.transform_layout("pad", activation_layout(layout, ic_block, pad_shape));
+    s.transform_layout("pad", activation_layout(layout, pad_block, pad_shape));
   }
   channels_innermost(s, conv, 1);
   if (sums.id != conv.id) channels_innermost(s, sums, 2);

@@ -116,6 +116,7 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
 
   if (pad_at == kNowhere) {
     s.compute_inline(pad);
+    schedule_changed_input(s, d, lanes, task);
   } else {
     if (pad_at == kInTask) s.compute_at(pad, task);
     schedule_padding(s, pad, 1, lanes, pad_at == kOnce);

@@ -7,6 +7,7 @@
 #include "compiler/ops/collapse.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/fused.h"
+#include "compiler/ops/templates/reduction_nest.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {

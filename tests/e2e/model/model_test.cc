@@ -92,8 +92,9 @@ TEST_F(ModelCommand, TakesBytesOfACamera) {
   const std::string format = " --input image=u8:NHWC,mean=123.7:116.3:103.5,std=58";
   const Ran ran = tensorc("-o m.so --check --bench --json --threads 1" + format);
   EXPECT_EQ(ran.code, 0) << ran.output;
-  EXPECT_THAT(ran.output, HasSubstr("9 layers"));
+  EXPECT_THAT(ran.output, HasSubstr("7 layers"));
   EXPECT_THAT(ran.output, HasSubstr("the whole agrees with the imported model"));
+  EXPECT_THAT(ran.output, HasSubstr("dtype=u8:f32:f32:f32,epilogue=bias+relu,prologue=mul[1]+bias"));
   EXPECT_THAT(ran.output, testing::ContainsRegex("\"u8\""));
   EXPECT_THAT(bytes_of(folder + "m.h"), HasSubstr("u8 [1, 20, 20, 3]"));
   // The same on both sides of the passes.

@@ -51,11 +51,12 @@ TEST(GraphBuilder, NamesAreUniqueAndPrintable) {
   GraphBuilder b(test_operators(), "g");
   const TensorType t{f32, {2}};
   for (const char* name : {"x", "x", "x_1", "x", "a b", "a,b", "", "%", "\xff"}) b.input(name, t);
+  b.input(std::string(1, '\0'), t);
   const Graph g = b.take();
   verify(g);
   std::vector<std::string> names;
   for (const Value& v : g.values) names.push_back(v.name);
-  EXPECT_THAT(names, ElementsAre("x", "x_1", "x_1_1", "x_2", "a_b", "a_b_1", "v", "_", "__1"));
+  EXPECT_THAT(names, ElementsAre("x", "x_1", "x_1_1", "x_2", "a_b", "a_b_1", "v", "_", "__1", "__2"));
   EXPECT_EQ(g.inputs[4].name, "a b");
   EXPECT_EQ(to_string(read_graph(to_string(g))), to_string(g));
 }

@@ -105,6 +105,22 @@ INSTANTIATE_TEST_SUITE_P(
                     "conv2d(ci=24,h=7,w=7,co=48,groups=2,dtype=bf16:bf16:f32:f32,layout=NCHW4c:8c)",
                     "conv2d(ci=8,h=7,w=7,co=16,dtype=bf16,prologue=relu)"));
 
+// Pictures as cameras give them, centred and scaled by the convolution that reads them.
+INSTANTIATE_TEST_SUITE_P(
+    Pictures, Templates,
+    testing::Values("conv2d(ci=3,h=33,w=37,co=20,kh=7,kw=7,stride=2,pad=3,dtype=u8:f32:f32:f32,layout=NCHW3c:16c,"
+                    "epilogue=bias+relu,prologue=mul[1]+bias)",
+                    "conv2d(n=2,ci=3,h=9,w=70,co=16,stride=2,dtype=u8:f32:f32:f32,layout=NCHW3c:8c,prologue=add[c])",
+                    "conv2d(ci=3,h=16,w=16,co=24,kh=4,kw=4,stride=4,pad=0,dtype=u8:f32:f32:f32,layout=NCHW3c:8c)",
+                    "conv2d(ci=4,h=9,w=9,co=16,dtype=s16:f32:f32:f32,layout=NCHW1c:16c,prologue=mul[0.5])",
+                    "conv2d(ci=1,h=1,w=90,co=16,kh=1,kw=9,pad=0x4,dtype=s16:f32:f32:f32,layout=NCHW1c:16c)",
+                    "conv2d(ci=3,h=9,w=37,co=5,dtype=u8:f32:f32:f32,layout=NCHW,prologue=mul[0.1]+add[-1])",
+                    "conv2d(ci=3,h=9,w=11,co=16,layout=NCHW3c:16c,epilogue=bias)",
+                    "conv2d(ci=6,h=7,w=7,co=12,groups=2,dtype=s8:f32:f32:f32,prologue=relu)",
+                    "depthwise_conv2d(c=5,h=6,w=20,layout=NCHW,dtype=u8:f32:f32:f32,prologue=mul[0.5])",
+                    "dense(m=5,n=40,k=33,dtype=u8:f32:f32:f32,prologue=mul[0.5]+add[-1])",
+                    "batch_matmul(b=2,m=9,n=32,k=20,dtype=u16:f32:f32:f32)"));
+
 // Weights of few bits in blocks.
 INSTANTIATE_TEST_SUITE_P(WeightsInBlocks, Templates,
                          testing::Values("dense_nbits(m=1,n=130,k=256)", "dense_nbits(m=1,n=64,k=64,block=64,zero=0)",

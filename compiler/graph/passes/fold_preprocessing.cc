@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/layout.h"
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/physical.h"
+
+namespace hone {
+namespace {
+
+using Extents = std::vector<int64_t>;
+
+constexpr int64_t kMostChannels = 4;  // of a picture
+constexpr size_t kRank = 4;           // n, channels, rows, columns
+
+// What stands between a picture and the convolution that reads it.
+struct Preprocessing {
+  ValueId picture = kNoValue;
+  bool is_interleaved = false;     ///< its channels are the last axis
+  bool reverses_channels = false;  ///< the convolution's first channel is the picture's last one
+  bool is_reversed_behind_chain = false;
+  std::vector<ChainLink> links;    ///< numbers, operands of one element and of one a channel
+  std::vector<ValueId> operands;   ///< theirs, in order
+  bool reverses_operands = false;  ///< the picture's first channel is their last one
+  std::string origin;
+};
+
+class PreprocessingFolder {
+ public:
+  PreprocessingFolder(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+
+  Graph run() {
+    Rebuild rebuild(g_, c_);
+    return rebuild.run([&](const Node& n) {
+      const auto p = preprocessing_of(n);
+      return p && add(n, *p, &rebuild);
+    });
+  }
+
+ private:
+  static bool is_planar(const Node& n) { return layout_of(n.workload).in == "NCHW"; }
+
+  static bool reads_picture(const Node& n) {
+    if (n.workload.task() != "conv2d" || n.workload.attributes.text("dtype") != "f32" ||
+        n.workload.attributes.text("prologue") != "none")
+      return false;
+    const LayoutChoice& layout = layout_of(n.workload);
+    const ConvShape& s = conv_shape(n.workload);
+    return (is_planar(n) || (layout.in_block == 1 && layout.out_block > 1)) && s.groups == 1 && s.ci <= kMostChannels;
+  }
+
+  // The node that makes `v` for one reader alone.
+  const Node* maker(ValueId v) const {
+    const auto i = static_cast<size_t>(v);
+    if (uses_.producer[i] < 0 || uses_.is_output[i] || uses_.readers[i].size() != 1) return nullptr;
+    return &g_.nodes[static_cast<size_t>(uses_.producer[i])];
+  }
+
+  std::optional<Preprocessing> preprocessing_of(const Node& n) const {
+    if (!reads_picture(n)) return std::nullopt;
+    Preprocessing p;
+    p.picture = n.inputs[0];
+    while (const Node* e = maker(p.picture)) {
+      if (!take(*e, n, &p)) break;
+      p.picture = e->inputs[0];
+      if (!e->origin.empty() && p.origin.find(e->origin) == std::string::npos)
+        p.origin = p.origin.empty() ? e->origin : e->origin + " + " + p.origin;
+    }
+    const DType given = g_.value(p.picture).type.dtype;
+    // Of numbers that lie in planes already a kernel of their own is as fast.
+    if (!p.is_interleaved && given == f32) return std::nullopt;
+    // Operands behind the reversal are in the convolution's order.
+    p.reverses_operands = p.reverses_channels && !p.is_reversed_behind_chain;
+    return p;
+  }
+
+  // Whether `e` becomes part of `p`, what stands between it and the convolution `n`.
+  bool take(const Node& e, const Node& n, Preprocessing* p) const {
+    if (e.inputs.empty()) return false;
+    const std::string& task = e.workload.task();
+    if (task == "transpose") {
+      // What writes planes has vectors of columns, which it reads from planes.
+      if (is_planar(n) || p->is_interleaved || e.workload.attributes.text("perm") != "0:3:1:2" ||
+          g_.value(e.inputs[0]).type.shape.size() != kRank)
+        return false;
+      p->is_interleaved = true;
+      return true;
+    }
+    if (task == "slice") {
+      if (p->reverses_channels || p->is_interleaved || !reverses_channels(e) || !g_.is_constant(n.inputs[1]))
+        return false;
+      p->reverses_channels = true;
+      return true;
+    }
+    return task == "elementwise" && take_chain(e, p);
+  }
+
+  bool reverses_channels(const Node& e) const {
+    const Extents& shape = g_.value(e.inputs[0]).type.shape;
+    return shape.size() == kRank && g_.value(e.outputs[0]).type.shape == shape &&
+           e.workload.attributes.text("step") == "1:-1:1:1" &&
+           e.workload.attributes.text("begin") == fmt::format("0:{}:0:0", shape[1] - 1);
+  }
+
+  bool take_chain(const Node& e, Preprocessing* p) const {
+    const ElementwiseShape& s = elementwise_shape(e.workload);
+    const DType given = g_.value(e.inputs[0]).type.dtype;
+    std::vector<ChainLink> links = s.chain.links;
+    if (s.x != s.shape || s.shape.size() != kRank || !p->links.empty() || links.empty() ||
+        !std::all_of(links.begin(), links.end(), [](const ChainLink& l) { return l.function && is_cheap(l); }) ||
+        !std::all_of(s.types.after.begin(), s.types.after.end(), [](DType t) { return t == f32; }))
+      return false;
+    if (given != f32) {  // the convolution converts what it reads
+      const bool is_byte_or_two = !given.is_float() && !given.is_bool() && given.bytes() <= 2;
+      if (!is_byte_or_two || links[0].function->name != "cast") return false;
+      links.erase(links.begin());
+    }
+    const size_t axis = p->is_interleaved ? kRank - 1 : 1;
+    auto value = e.inputs.begin() + 1;
+    std::vector<ValueId> operands;
+    for (ChainLink& l : links)
+      for (Argument& a : l.arguments) {
+        if (std::holds_alternative<Label>(a)) return false;
+        if (!std::holds_alternative<Operand>(a)) continue;
+        const ValueId v = *value++;
+        if (!g_.is_constant(v)) return false;
+        const Extents& shape = g_.value(v).type.shape;
+        const int64_t count = element_count(shape);
+        if (count == 1)
+          a = Operand{Operand::Kind::kOne, {}};
+        else if (shape.size() == kRank && shape[axis] == count)
+          a = Operand{Operand::Kind::kChannel, {}};
+        else
+          return false;
+        operands.push_back(v);
+      }
+    p->links = std::move(links);
+    p->is_reversed_behind_chain = p->reverses_channels;
+    p->operands = std::move(operands);
+    return true;
+  }
+
+  // `data` [outer, channels, inner] with the channels in the opposite order.
+  static TensorData reversed(const TensorData& data, int64_t outer, int64_t channels) {
+    const std::span<const char> from = data.bytes();
+    const auto inner = static_cast<int64_t>(from.size()) / outer / channels;
+    std::string bytes;
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t c = channels; c-- > 0;)
+        bytes.append(from.data() + (o * channels + c) * inner, static_cast<size_t>(inner));
+    return {data.type(), std::move(bytes)};
+  }
+
+  bool add(const Node& n, const Preprocessing& p, Rebuild* rebuild) const {
+    const ConvShape& s = conv_shape(n.workload);
+    const DType given = g_.value(p.picture).type.dtype;
+    const std::string prologue =
+        to_text(canonical({p.links}, f32, f32, c_.functions), {c_.functions, "prologue",
+                                                               [&] {
+                                                                 return Extents{s.n, s.ci, s.h, s.w};
+                                                               },
+                                                               1, false});
+    const std::pair<std::string, std::string> changes[] = {
+        {"layout", p.is_interleaved ? fmt::format("NCHW{}c:{}c", s.ci, layout_of(n.workload).out_block)
+                                    : n.workload.attributes.text("layout")},
+        {"dtype", given == f32 ? "f32" : fmt::format("{}:f32:f32:f32", to_string(given))},
+        {"prologue", prologue}};
+    Workload w;
+    try {
+      w = Workload::changed(n.workload, changes);
+    } catch (const UserError&) {  // the chain is too long
+      return false;
+    }
+    const Extents read = physical_types(w).inputs[0].type.shape;
+    GraphBuilder& b = rebuild->builder();
+    if (!p.origin.empty()) b.set_origin(p.origin + " + " + n.origin);
+    std::vector<ValueId> inputs{rebuild->with_shape(rebuild->now(p.picture), read)};
+    const auto constant = [&](ValueId v, bool is_reversed, int64_t outer) {
+      const TensorData& data = *g_.value(v).constant;
+      return is_reversed ? b.constant(reversed(data, outer, s.ci), g_.value(v).name + "_reversed") : rebuild->now(v);
+    };
+    inputs.push_back(p.reverses_channels ? constant(n.inputs[1], true, s.co) : rebuild->now(n.inputs[1]));
+    for (size_t i = 0; i < p.operands.size(); ++i) {
+      const bool is_one = element_count(g_.value(p.operands[i]).type.shape) == 1;
+      inputs.push_back(
+          rebuild->with_shape(constant(p.operands[i], !is_one && p.reverses_operands, 1), {is_one ? 1 : s.ci}));
+    }
+    for (size_t i = 2; i < n.inputs.size(); ++i) inputs.push_back(rebuild->now(n.inputs[i]));
+    rebuild->stand_in(n.outputs[0], b.add(w, inputs, {g_.value(n.outputs[0]).name})[0]);
+    return true;
+  }
+
+  const Graph& g_;
+  const PassContext& c_;
+  const Uses uses_;
+};
+
+}  // namespace
+
+Graph fold_preprocessing(const Graph& g, const PassContext& context) { return PreprocessingFolder(g, context).run(); }
+
+}  // namespace hone
