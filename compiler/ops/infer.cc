@@ -94,11 +94,15 @@ std::string product_dtype_of(DType in, DType weight) {
     for (const DType t : {f32, f64, f16, bf16})
       if (in == t) return to_string(t);
   if (in == f32 && weight == i8) return "f32:s8:f32:f32";
+  if (weight == f32)
+    for (const DType t : {u8, i8, u16, i16})
+      if (in == t) return fmt::format("{}:f32:f32:f32", to_string(in));
   const bool whole =
       ((in == u8 || in == i8) && weight == i8) || (in == i8 && weight == u8) || (in == i16 && weight == i16);
   HONE_USER_CHECK(whole)
       << "there is no product of " << to_string(in) << " and " << to_string(weight)
-      << "; there is one of f32, f64, f16, bf16, f32 and s8, u8 and s8, s8 and s8, s8 and u8, s16 and s16";
+      << "; there is one of f32, f64, f16, bf16, f32 and s8, u8 and s8, s8 and s8, s8 and u8, s16 and s16, and of "
+         "whole numbers of 8 or 16 bits and f32";
   return fmt::format("{}:{}:s32:s32", to_string(in), to_string(weight));
 }
 

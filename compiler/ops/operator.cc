@@ -57,6 +57,7 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(unique_operator());
   table.add(require_operator());
   table.add(scatter_operator());
+  table.add(scatter_rows_operator());
   table.add(attention_operator(functions));
   table.add(cached_attention_operator(functions));
   table.add(lstm_operator(functions));

@@ -101,6 +101,7 @@ Operator non_max_suppression_operator();
 Operator unique_operator();
 Operator require_operator();
 Operator scatter_operator();
+Operator scatter_rows_operator();
 Operator argmax_operator(const FunctionTable& functions);
 Operator argmin_operator(const FunctionTable& functions);
 Operator attention_operator(const FunctionTable& functions);

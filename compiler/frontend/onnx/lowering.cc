@@ -227,6 +227,14 @@ Operand Lowering::reduce(const std::string& op, const Operand& x, const Extents&
   return add("reduce", {{"op", op}, {"axes", join(axes)}, {"keepdims", keepdims ? "1" : "0"}}, {value(x)}, shape);
 }
 
+Operand Lowering::from_front(const Operand& places, const Operand& extent) {
+  const Operand wide = cast(places, i64);
+  const Operand flat = reshape(wide, wide.type.shape.empty() ? Extents{1} : wide.type.shape);
+  const Operand moved =
+      pointwise("where", {pointwise("add", {flat, extent}), pointwise("less", {flat, number(0, i64)}), flat});
+  return reshape(moved, wide.type.shape);
+}
+
 Operand Lowering::dense(const Operand& x, const Operand& weight, bool transposed, const std::string& epilogue,
                         const std::vector<Operand>& more) {
   HONE_USER_CHECK(x.rank() >= 1 && weight.rank() == 2) << to_string(x.type) << " times " << to_string(weight.type);
@@ -307,20 +315,40 @@ const Attribute* NodeContext::find(std::string_view name) const {
     if (a.name() == name) return &a;
   return nullptr;
 }
+namespace {
+
+// Attributes' types as ONNX numbers them.
+enum AttributeType : int32_t { kFloatType = 1, kIntType = 2, kStringType = 3, kIntsType = 7 };
+constexpr std::string_view kAttributeTypes[] = {"UNDEFINED", "FLOAT",  "INT",  "STRING", "TENSOR",
+                                                "GRAPH",     "FLOATS", "INTS", "STRINGS"};
+
+// The attribute; null where it is not there. UserError where it says that it is of another type.
+const Attribute* of_type(const NodeContext& c, std::string_view name, AttributeType type) {
+  const Attribute* a = c.find(name);
+  HONE_USER_CHECK(!a || a->type() == 0 || a->type() == type)
+      << "its attribute " << name << " is of type "
+      << (a->type() > 0 && a->type() < std::ssize(kAttributeTypes) ? std::string(kAttributeTypes[a->type()])
+                                                                   : std::to_string(a->type()))
+      << ", not " << kAttributeTypes[type];
+  return a;
+}
+
+}  // namespace
+
 int64_t NodeContext::number(std::string_view name, int64_t fallback) const {
-  const Attribute* a = find(name);
+  const Attribute* a = of_type(*this, name, kIntType);
   return a ? a->i() : fallback;
 }
 double NodeContext::real(std::string_view name, double fallback) const {
-  const Attribute* a = find(name);
+  const Attribute* a = of_type(*this, name, kFloatType);
   return a ? static_cast<double>(a->f()) : fallback;
 }
 std::string NodeContext::text(std::string_view name, std::string_view fallback) const {
-  const Attribute* a = find(name);
+  const Attribute* a = of_type(*this, name, kStringType);
   return a ? a->s() : std::string(fallback);
 }
 std::optional<Extents> NodeContext::numbers(std::string_view name) const {
-  const Attribute* a = find(name);
+  const Attribute* a = of_type(*this, name, kIntsType);
   if (!a) return std::nullopt;
   return Extents(a->ints().begin(), a->ints().end());
 }

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/window.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -237,7 +237,7 @@ void tile(NodeContext& c) {
 
 void pad(NodeContext& c) {
   Operand x = c.in(0);
-  Extents pads = c.opset >= 11 ? c.constant_numbers(1, "pads") : c.numbers("pads").value_or(Extents{});
+  const Extents pads = pads_of(c);
   double value = c.opset >= 11 ? 0 : c.real("value", 0);
   if (c.opset >= 11 && c.has(2)) {
     const TensorData data = c.constant(2, "value");
@@ -245,18 +245,6 @@ void pad(NodeContext& c) {
     value = data.values()[0];
   }
   HONE_USER_CHECK(x.type.dtype.is_float() || std::abs(value) < 0x1p53) << "it pads with " << value;
-  if (const auto axes = c.opset >= 18 ? axes_of(c, 18, 3) : std::nullopt) {
-    HONE_USER_CHECK(pads.size() == 2 * axes->size())
-        << "it has " << pads.size() << " pads for " << axes->size() << " axes";
-    Extents all(2 * x.rank(), 0);
-    for (size_t i = 0; i < axes->size(); ++i) {
-      const auto d = static_cast<size_t>(NodeContext::axis_of((*axes)[i], x.rank()));
-      all[d] = pads[i];
-      all[d + x.rank()] = pads[i + axes->size()];
-    }
-    pads = all;
-  }
-  HONE_USER_CHECK(pads.size() == 2 * x.rank()) << "it has " << pads.size() << " pads for " << to_string(x.type);
   // Negative pads cut.
   Extents begin(x.rank(), 0), size = x.type.shape, before(x.rank()), after(x.rank()), shape;
   for (size_t d = 0; d < x.rank(); ++d) {

@@ -1,7 +1,8 @@
 // Operators whose elements depend on where they stand: triangles, diagonals, one-hot, running sums.
 #include <algorithm>
+#include <numeric>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/ragged.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -213,9 +214,88 @@ Extents strides_of(const Extents& shape) {
   return out;
 }
 
+// Whether only a call knows the indices, or how many there are.
+bool are_found_out(NodeContext& c) {
+  const Operand& indices = c.in(1);
+  return !indices.is_empty() && (indices.ragged || !c.l.data_of(indices));
+}
+
+// The flat place that coordinates of one shape say, each from the front; -1, which is none, where one is beyond its
+// extent, and behind the elements of a ragged shape.
+Operand flat_places(Lowering& l, const std::vector<Operand>& coordinates, const Extents& extents,
+                    const std::optional<Ragged>& ragged) {
+  const auto number = [&](int64_t v) { return l.number(static_cast<double>(v), i64); };
+  const Extents strides = strides_of(extents);
+  Operand flat, is_inside;
+  for (size_t d = 0; d < coordinates.size(); ++d) {
+    const Operand& at = coordinates[d];
+    const Operand inside = l.pointwise(
+        "and", {l.pointwise("greater_equal", {at, number(0)}), l.pointwise("less", {at, number(extents[d])})});
+    const Operand part = strides[d] == 1 ? at : l.pointwise("mul", {at, number(strides[d])});
+    flat = d ? l.pointwise("add", {flat, part}) : part;
+    is_inside = d ? l.pointwise("and", {is_inside, inside}) : inside;
+  }
+  flat = l.pointwise("where", {flat, is_inside, number(-1)});
+  flat.ragged = ragged;
+  return filled(l, flat, number(-1));
+}
+
+// Rows [rows, row] of data at these places, replaced by updates or combined with them.
+Operand scattered_rows(NodeContext& c, const Operand& places, int64_t rows, int64_t row) {
+  Lowering& l = c.l;
+  const Operand &data = c.in(0), &updates = c.in(2);
+  const std::string reduction = c.text("reduction", "none");
+  const int64_t n = element_count(places.type.shape);
+  HONE_USER_CHECK(updates.type.dtype == data.type.dtype && element_count(updates.type.shape) == n * row)
+      << to_string(updates.type) << " into " << to_string(data.type);
+  // 16-bit floats are combined as f32, and rounded once.
+  const DType t = reduction != "none" && data.type.dtype.is_narrow_float() ? f32 : data.type.dtype;
+  const Operand out = l.add("scatter_rows", {{"reduction", reduction}},
+                            {l.as(l.cast(data, t), {rows, row}), l.as(places, {n}), l.as(l.cast(updates, t), {n, row})},
+                            data.type.shape);
+  return l.cast(out, data.type.dtype);
+}
+
+void scatter_found_elements(NodeContext& c, size_t axis) {
+  Lowering& l = c.l;
+  const Operand &x = c.in(0), &index = c.in(1);
+  const Extents& shape = index.type.shape;
+  std::vector<Operand> coordinates;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (d == axis) {
+      coordinates.push_back(l.from_front(whole(index), l.numbers({x.type.shape[d]})));
+      continue;
+    }
+    HONE_USER_CHECK(l.may_make(element_count({shape[d], 8}))) << to_string(index.type) << " is too large";
+    std::vector<int64_t> own(static_cast<size_t>(shape[d]));
+    std::iota(own.begin(), own.end(), 0);
+    Extents along(shape.size(), 1);
+    along[d] = shape[d];
+    coordinates.push_back(l.reshape(l.numbers(own), along));
+  }
+  const int64_t size = element_count(x.type.shape);
+  // Of one shape: the indices'.
+  Operand places = flat_places(l, coordinates, x.type.shape, index.ragged);
+  places = l.broadcast(places, shape);
+  c.outputs[0] = scattered_rows(c, places, size, 1);
+}
+
+void scatter_found_rows(NodeContext& c, size_t depth, int64_t each) {
+  Lowering& l = c.l;
+  const Operand &x = c.in(0), &index = c.in(1);
+  const Extents extents(x.type.shape.begin(), x.type.shape.begin() + static_cast<std::ptrdiff_t>(depth)),
+      shape(index.type.shape.begin(), index.type.shape.end() - 1);
+  const int64_t count = element_count(shape), rows = element_count(extents);
+  const Operand flat = l.from_front(l.reshape(whole(index), {count, static_cast<int64_t>(depth)}), l.numbers(extents));
+  std::vector<Operand> coordinates;
+  for (size_t d = 0; d < depth; ++d)
+    coordinates.push_back(
+        l.reshape(l.slice(flat, {0, static_cast<int64_t>(d)}, {1, 1}, {count, 1}), shape.empty() ? Extents{1} : shape));
+  c.outputs[0] = scattered_rows(c, flat_places(l, coordinates, extents, index.ragged), rows, each);
+}
+
 void scatter_elements(NodeContext& c) {
   const Operand &x = c.in(0), &updates = c.in(2);
-  const std::vector<int64_t> indices = c.constant_numbers(1, "indices");
   const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", 0), x.rank()));
   const Extents& shape = updates.type.shape;
   HONE_USER_CHECK(shape.size() == x.rank() && c.in(1).type.shape == shape)
@@ -223,6 +303,8 @@ void scatter_elements(NodeContext& c) {
   for (size_t d = 0; d < shape.size(); ++d)
     HONE_USER_CHECK(d == axis || shape[d] <= x.type.shape[d])
         << to_string(updates.type) << " into " << to_string(x.type);
+  if (are_found_out(c) && !x.is_empty()) return scatter_found_elements(c, axis);
+  const std::vector<int64_t> indices = c.constant_numbers(1, "indices");
   if (indices.empty()) return void(c.outputs[0] = x);
   const Extents strides = strides_of(x.type.shape), own = strides_of(shape);
   std::vector<int64_t> target;
@@ -238,7 +320,6 @@ void scatter_elements(NodeContext& c) {
 
 void scatter_nd(NodeContext& c) {
   const Operand &x = c.in(0), &index = c.in(1), &updates = c.in(2);
-  const std::vector<int64_t> indices = c.constant_numbers(1, "indices");
   HONE_USER_CHECK(index.rank() >= 1 && static_cast<size_t>(index.type.shape.back()) <= x.rank())
       << "indices " << to_string(index.type) << " into " << to_string(x.type);
   const auto depth = static_cast<size_t>(index.type.shape.back());
@@ -249,6 +330,8 @@ void scatter_nd(NodeContext& c) {
   HONE_USER_CHECK(updates.type.shape == wanted)
       << to_string(updates.type) << " with indices " << to_string(index.type) << " into " << to_string(x.type);
   if (count == 0 || each == 0) return void(c.outputs[0] = x);
+  if (are_found_out(c) && !x.is_empty()) return scatter_found_rows(c, depth, each);
+  const std::vector<int64_t> indices = c.constant_numbers(1, "indices");
   HONE_USER_CHECK(c.l.may_make(element_count({count, each, 8}))) << to_string(updates.type) << " is too large";
   const Extents strides = strides_of(x.type.shape);
   std::vector<int64_t> target;

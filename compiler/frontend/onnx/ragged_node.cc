@@ -1,6 +1,37 @@
 #include "compiler/frontend/onnx/ragged_node.h"
 
+#include <algorithm>
+
 namespace hone::onnx {
+
+ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at) {
+  ValueId same = kNoValue;
+  for (ValueId v = numbers;;) {
+    const TensorType& type = b.type(v);
+    if (type == TensorType{i64, {1}}) same = v;
+    const auto made = std::find_if(b.nodes().rbegin(), b.nodes().rend(),
+                                   [&](const hone::Node& n) { return n.outputs.size() == 1 && n.outputs[0] == v; });
+    if (made == b.nodes().rend()) return same;
+    const std::string& task = made->workload.task();
+    const bool is_row = type.shape.size() == 1 && b.type(made->inputs[0]).shape.size() == 1;
+    v = made->inputs[0];
+    if (task == "reshape") continue;
+    if (!is_row) return same;
+    if (task == "concat") {
+      size_t part = 0;
+      for (; at >= b.type(made->inputs[part]).shape[0]; ++part) at -= b.type(made->inputs[part]).shape[0];
+      v = made->inputs[part];
+    } else if (task == "gather" && b.constant_of(made->inputs[1])) {
+      at = b.constant_of(made->inputs[1])->numbers().at(static_cast<size_t>(at));
+      if (at < 0) at += b.type(v).shape[0];
+    } else if (task == "slice") {
+      const Attributes& a = made->workload.attributes;
+      at = a.get<std::vector<int64_t>>("begin").at(0) + at * a.get<std::vector<int64_t>>("step").at(0);
+    } else {
+      return same;
+    }
+  }
+}
 
 void agree(std::optional<Ragged>* known, const std::optional<Ragged>& more) {
   if (!more) return;

@@ -9,6 +9,10 @@
 
 namespace hone::onnx {
 
+/// The value, s64[1], that element `at` of whole numbers was put there from, through what joins, picks and views them;
+/// kNoValue where it is none. So counts that are one are seen to be one.
+ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at);
+
 /// A node whose inputs say no more what only a call finds out, and what they said.
 struct RaggedNode {
   NodeContext& c;
@@ -55,9 +59,11 @@ struct RaggedNode {
   }
   /// Element `at` of numbers, as s64[1]: an extent, so that a call for which it is negative has no result.
   ValueId number_at(const Operand& numbers, int64_t at) const {
+    const bool is_extent = numbers.least->numbers().at(static_cast<size_t>(at)) >= 0;
+    if (const ValueId same = same_number(c.l.b, numbers.id, at); same != kNoValue && is_extent) return same;
     const Operand flat = c.l.reshape(whole(numbers), {element_count(numbers.type.shape)});
     const ValueId number = c.l.value(c.l.cast(c.l.slice(flat, {at}, {1}, {1}), i64));
-    if (numbers.least->numbers().at(static_cast<size_t>(at)) >= 0) return number;
+    if (is_extent) return number;
     return required(number, c.l.pointwise("greater_equal", {{number, {i64, {1}}}, c.l.number(0, i64)}));
   }
   /// The number, where the condition of one bool holds; else the call has no result.

@@ -98,15 +98,6 @@ void slice(const RaggedNode& n) {
   n.set(0, out);
 }
 
-// Places along an axis of `count` elements, none of them from the end any more.
-Operand from_front(Lowering& l, const Operand& indices, const Operand& count) {
-  const Operand wide = l.cast(whole(indices), i64);
-  const Operand flat = l.reshape(wide, wide.type.shape.empty() ? Extents{1} : wide.type.shape);
-  const Operand moved =
-      l.pointwise("where", {l.pointwise("add", {flat, count}), l.pointwise("less", {flat, l.number(0, i64)}), flat});
-  return l.reshape(moved, wide.type.shape);
-}
-
 void gather(const RaggedNode& n) {
   const auto of_data = n.ragged(0), of_indices = n.ragged(1);
   const Operand &x = n.in(0), &indices = n.in(1);
@@ -118,7 +109,7 @@ void gather(const RaggedNode& n) {
   const std::vector<int64_t> places = known ? known->numbers() : std::vector<int64_t>{-1};
   const bool may_be_from_end = std::any_of(places.begin(), places.end(), [](int64_t i) { return i < 0; });
   if (of_data && of_data->axis == axis && may_be_from_end)
-    n.c.inputs[1] = from_front(n.l(), indices, {of_data->count, {i64, {1}}});
+    n.c.inputs[1] = n.l().from_front(whole(indices), {of_data->count, {i64, {1}}});
   n.run();
   n.set(0, out);
 }
@@ -139,7 +130,7 @@ void gather_nd(const RaggedNode& n) {
     std::vector<Operand> counts;
     for (int64_t d = batch; d < depth; ++d)
       counts.push_back(d == at ? Operand{of_data->count, {i64, {1}}} : n.l().numbers({0}));
-    n.c.inputs[1] = from_front(n.l(), indices, n.l().concat(counts, 0));
+    n.c.inputs[1] = n.l().from_front(whole(indices), n.l().concat(counts, 0));
   }
   n.run();
   n.set(0, out);
@@ -150,9 +141,33 @@ void gather_elements(const RaggedNode& n) {
   const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", 0), n.in(0).rank()));
   HONE_USER_CHECK(!of_data || of_data->axis == axis || of_data == of_indices)
       << "extents that are known only when it runs meet, and may be different ones";
-  if (of_data && of_data->axis == axis) n.c.inputs[1] = from_front(n.l(), n.in(1), {of_data->count, {i64, {1}}});
+  if (of_data && of_data->axis == axis) n.c.inputs[1] = n.l().from_front(whole(n.in(1)), {of_data->count, {i64, {1}}});
   n.run();
   n.set(0, of_indices);
+}
+
+// What is behind the updates goes nowhere, which the row sees to: it alone is told of the indices' extent.
+void scatter(const RaggedNode& n) {
+  const auto of_data = n.ragged(0), of_indices = n.ragged(1);
+  const bool is_by_rows = n.c.node.op_type() == "ScatterND";
+  HONE_USER_CHECK(of_indices == n.ragged(2) && (!of_indices || !is_by_rows || of_indices->axis + 1 < n.in(1).rank()))
+      << "extents that are known only when it runs meet, and may be different ones";
+  if (of_data) {
+    const auto at = static_cast<int64_t>(of_data->axis);
+    if (is_by_rows) {
+      const int64_t depth = n.in(1).type.shape.back();
+      HONE_USER_CHECK(at < depth) << "the extent of what it replaces is known only when it runs";
+      std::vector<Operand> counts;
+      for (int64_t d = 0; d < depth; ++d)
+        counts.push_back(d == at ? Operand{of_data->count, {i64, {1}}} : n.l().numbers({0}));
+      n.c.inputs[1] = n.l().from_front(whole(n.in(1)), n.l().concat(counts, 0));
+    } else if (at == NodeContext::axis_of(n.c.number("axis", 0), n.in(0).rank())) {
+      n.c.inputs[1] = n.l().from_front(whole(n.in(1)), {of_data->count, {i64, {1}}});
+    }
+  }
+  if (of_indices) n.c.inputs[1]->ragged = of_indices;
+  n.run();
+  n.set(0, of_data);
 }
 
 void split(const RaggedNode& n) {
@@ -172,6 +187,7 @@ void add_place_rules(RuleTable& t) {
   t["Gather"] = &gather;
   t["GatherND"] = &gather_nd;
   t["GatherElements"] = &gather_elements;
+  for (const char* op : {"Scatter", "ScatterElements", "ScatterND"}) t[op] = &scatter;
 }
 
 }  // namespace hone::onnx

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/frontend/onnx/ragged_node.h"
+#include "compiler/frontend/onnx/window.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -141,6 +142,36 @@ void unsqueeze(const RaggedNode& n) {
   n.set(0, r);
 }
 
+void tile(const RaggedNode& n) {
+  const auto r = n.ragged(0);
+  n.run();
+  HONE_USER_CHECK(!r || n.c.outputs[0].type.shape.at(r->axis) == n.in(0).type.shape[r->axis])
+      << "it repeats an axis whose extent is known only when it runs";
+  n.set(0, r);
+}
+
+// Behind the elements there is what it pads with.
+void pad(const RaggedNode& n) {
+  const auto r = n.ragged(0);
+  if (!r) return n.run();
+  const Operand& x = n.in(0);
+  const Extents pads = pads_of(n.c);
+  const int64_t before = pads[r->axis], after = pads[x.rank() + r->axis];
+  if (before == 0 && after == 0) {
+    n.run();
+    return n.set(0, r);
+  }
+  HONE_USER_CHECK(n.c.text("mode", "constant") == "constant" && before >= 0 && after >= 0)
+      << "of an axis whose extent is known only when it runs: mode=constant alone, and only more elements";
+  const Operand number = n.c.opset < 11 ? n.l().number(n.c.real("value", 0), x.type.dtype)
+                         : n.has(2)     ? n.l().reshape(n.in(2), {})
+                                        : n.l().cast(n.l().number(0, f32), x.type.dtype);
+  n.c.inputs[0] = filled(n.l(), x, number);
+  n.run();
+  const Operand more = n.l().number(static_cast<double>(before + after), i64);
+  n.set(0, Ragged{r->axis, n.l().value(n.l().pointwise("add", {{r->count, {i64, {1}}}, more}))});
+}
+
 void transpose(const RaggedNode& n) {
   n.run();
   auto r = n.ragged(0);
@@ -164,6 +195,10 @@ void expand(const RaggedNode& n) {
   const size_t rank = n.c.outputs[0].rank();
   if (const auto r = on_axis(n.ragged(0), static_cast<int64_t>(rank - x.rank()))) {
     const bool is_named = r->axis + to.size() >= rank;  // by an entry of the shape
+    const bool is_its_own = open && *open + rank - to.size() == r->axis &&
+                            x.type.shape[r->axis + x.rank() - rank] > 1 &&
+                            n.number_at(n.in(1), static_cast<int64_t>(*open)) == r->count;
+    if (is_its_own) return n.set(0, r);
     HONE_USER_CHECK(!open && (!is_named || to[r->axis + to.size() - rank] == 1))
         << "an extent that is known only when it runs is broadcast";
     return n.set(0, r);
@@ -196,6 +231,8 @@ void add_view_rules(RuleTable& t) {
   t["Flatten"] = &flatten;
   t["Squeeze"] = &squeeze;
   t["Unsqueeze"] = &unsqueeze;
+  t["Tile"] = &tile;
+  t["Pad"] = &pad;
   t["Transpose"] = &transpose;
   t["Expand"] = &expand;
   t["Range"] = &range;

@@ -44,7 +44,7 @@ Reads reads_along(Lowering& l, const Operand& begin, const Operand& size, int64_
   return r;
 }
 
-// The mean of samples in each bin of each region, read between four elements.
+// The mean (or the largest) of samples in each bin of each region, read between four elements.
 void roi_align(NodeContext& c) {
   Lowering& l = c.l;
   const Operand &x = c.in(0), &rois = c.in(1), &images = c.in(2);
@@ -56,7 +56,8 @@ void roi_align(NodeContext& c) {
                 samples = c.number("sampling_ratio", 0);
   HONE_USER_CHECK(samples >= 1 && samples <= 64) << "sampling_ratio=" << samples << "; 1 to 64 are supported";
   HONE_USER_CHECK(height >= 1 && width >= 1 && height <= 4096 && width <= 4096) << height << " x " << width;
-  HONE_USER_CHECK(c.text("mode", "avg") == "avg") << "mode=" << c.text("mode", "") << " is not supported";
+  const std::string taken = c.text("mode", "avg");
+  HONE_USER_CHECK(taken == "avg" || taken == "max") << "mode=" << taken << " is not supported";
   const std::string mode = c.text("coordinate_transformation_mode", c.opset < 16 ? "output_half_pixel" : "half_pixel");
   HONE_USER_CHECK(mode == "half_pixel" || mode == "output_half_pixel") << "coordinate_transformation_mode=" << mode;
   const bool is_aligned = mode == "half_pixel";
@@ -82,13 +83,16 @@ void roi_align(NodeContext& c) {
     const Operand value = l.add("gather", {{"axis", "0"}}, {l.value(table), l.value(at)}, Extents{count, h, w, s[1]});
     return l.pointwise("mul", {value, weight});
   };
-  const auto sum = [&](const Operand& a, const Operand& b) { return l.pointwise("add", {a, b}); };
+  // mode=max takes the largest weighted element, not the largest sum of four: as ONNX defines it.
+  const bool is_mean = taken == "avg";
+  const auto sum = [&](const Operand& a, const Operand& b) { return l.pointwise(is_mean ? "add" : "maximum", {a, b}); };
   const Operand all = sum(sum(read(rows.low, columns.low, rows.of_low, columns.of_low),
                               read(rows.low, columns.high, rows.of_low, columns.of_high)),
                           sum(read(rows.high, columns.low, rows.of_high, columns.of_low),
                               read(rows.high, columns.high, rows.of_high, columns.of_high)));
-  const Operand mean = l.reduce("mean", l.reshape(all, {count, height, samples, width, samples, s[1]}), {2, 4}, false);
-  c.outputs[0] = l.transpose(mean, {0, 3, 1, 2});
+  const Operand out =
+      l.reduce(is_mean ? "mean" : "max", l.reshape(all, {count, height, samples, width, samples, s[1]}), {2, 4}, false);
+  c.outputs[0] = l.transpose(out, {0, 3, 1, 2});
 }
 
 // Elements go back to where MaxPool found them, which is in one of the windows over each place. Everything else is 0.

@@ -1,6 +1,7 @@
 #include "compiler/frontend/onnx/window.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace hone::onnx {
 namespace {
@@ -48,6 +49,23 @@ Operand spread(Lowering& l, const Operand& x, size_t axis, int64_t stride) {
   Extents size = whole;
   size[axis] -= stride - 1;
   return l.slice(l.reshape(stuffed, whole), Extents(s.size(), 0), Extents(s.size(), 1), size);
+}
+
+Extents pads_of(const NodeContext& c) {
+  const size_t rank = c.in(0).rank();
+  const Extents pads = c.opset >= 11 ? c.constant_numbers(1, "pads") : c.numbers("pads").value_or(Extents{});
+  Extents axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (c.opset >= 18 && c.has(3)) axes = c.constant_numbers(3, "axes");
+  HONE_USER_CHECK(pads.size() == 2 * axes.size())
+      << "it has " << pads.size() << " pads for " << axes.size() << " axes of " << to_string(c.in(0).type);
+  Extents all(2 * rank, 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<size_t>(NodeContext::axis_of(axes[i], rank));
+    all[d] = pads[i];
+    all[d + rank] = pads[i + axes.size()];
+  }
+  return all;
 }
 
 Operand with_borders(Lowering& l, const Operand& x, const Extents& before, const Extents& after,

@@ -31,6 +31,9 @@ void require_image(const Operand& x);
 /// Zeros between the elements along an axis, so that they stand `stride` apart.
 Operand spread(Lowering& l, const Operand& x, size_t axis, int64_t stride);
 
+/// Of Pad: what it puts in front of each axis, then what behind each. UserError unless that is known.
+Extents pads_of(const NodeContext& c);
+
 /// So many elements more in front of and behind each axis, of this number as pads have it; negative ones are cut off.
 Operand with_borders(Lowering& l, const Operand& x, const Extents& before, const Extents& after,
                      const std::string& value = "0");

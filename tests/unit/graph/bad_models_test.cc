@@ -220,6 +220,22 @@ TEST(BadModel, TypesBetweenNodes) {
   EXPECT_EQ(f.refusal(type), "input 'x': its elements are string, which is not supported");
 }
 
+// AttributeProto.AttributeType's numbers; a file that says none is read as it was always.
+TEST(BadModel, TypesOfAttributes) {
+  const ModelFolder f;
+  const auto read = [&](int32_t type) {
+    TestModel m;
+    m.input("x", {2, 3}).node("Softmax", {"x"}, {"y"}).number("axis", 1).output("y");
+    m.last->mutable_attribute(0)->set_type(type);
+    return f.refusal(m);
+  };
+  EXPECT_EQ(read(0), "accepted");
+  EXPECT_EQ(read(2), "accepted");
+  EXPECT_THAT(read(7), HasSubstr("its attribute axis is of type INTS, not INT"));
+  EXPECT_THAT(read(99), HasSubstr("its attribute axis is of type 99, not INT"));
+  EXPECT_THAT(read(-1), HasSubstr("its attribute axis is of type -1, not INT"));
+}
+
 TEST(BadModel, TooFewInputsAndOutputs) {
   const ModelFolder f;
   for (const char* op : {"Add",

@@ -9,6 +9,7 @@ namespace hone {
 namespace {
 
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 
 onnx::ValueInfo* named(onnx::ValueInfo* v, const std::string& name) {
@@ -191,6 +192,44 @@ TEST(Operators, ScatterTouchesWhatItWritesAlone) {
   EXPECT_EQ(got[7], 8);
   EXPECT_EQ(got[0], 4);
   EXPECT_EQ(got[1], 1);
+}
+
+// Of places that a call finds out: later updates after earlier ones, from the end where they are negative; those whose
+// place is none are left out.
+TEST(Operators, ScatterTakesPlacesOfACall) {
+  const ModelFolder f;
+  const auto places = [](const std::vector<int64_t>& shape, const std::vector<int64_t>& v) {
+    return TensorData::of_numbers(v).reshaped(shape);
+  };
+  const TensorData x({f32, {3, 2}}, floats_of({1, 2, 3, 4, 5, 6}));
+  struct Case {
+    const char* reduction;
+    std::vector<double> wanted, wanted_twice;  // where x[2][0] is written once, and twice
+  };
+  const Case cases[] = {{"none", {1, 20, 3, 4, 10, 30}, {1, 20, 3, 4, 10, 30}},
+                        {"add", {1, 22, 3, 4, 15, 36}, {1, 22, 3, 4, 25, 36}},
+                        {"mul", {1, 40, 3, 4, 50, 180}, {1, 40, 3, 4, 500, 180}},
+                        {"max", {1, 20, 3, 4, 10, 30}, {1, 20, 3, 4, 10, 30}},
+                        {"min", {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}}};
+  for (const auto& [reduction, wanted, wanted_twice] : cases) {
+    TestModel elements(18), rows(18);
+    for (TestModel* m : {&elements, &rows}) m->input("x", {3, 2});
+    elements.input("i", {2, 2}, kInt64).input("u", {2, 2});
+    elements.node("ScatterElements", {"x", "i", "u"}, {"y"}).text("reduction", reduction).output("y");
+    const OnnxModel of_elements = f.import(elements);
+    EXPECT_THAT(outputs_of(of_elements,
+                           {x, places({2, 2}, {-1, 0, 2, -1}), TensorData({f32, {2, 2}}, floats_of({10, 20, 10, 30}))}),
+                ElementsAreArray(wanted_twice));
+    rows.input("i", {3, 2}, kInt64).input("u", {3});
+    rows.node("ScatterND", {"x", "i", "u"}, {"y"}).text("reduction", reduction).output("y");
+    const OnnxModel of_rows = f.import(rows);
+    const TensorData updates({f32, {3}}, floats_of({20, 10, 30}));
+    EXPECT_THAT(outputs_of(of_rows, {x, places({3, 2}, {0, 1, -1, 0, 2, -1}), updates}), ElementsAreArray(wanted));
+    for (const int64_t none : {int64_t{2}, int64_t{-3}, INT64_MAX, INT64_MIN})
+      EXPECT_THAT(outputs_of(of_rows, {x, places({3, 2}, {0, 1, -1, none, 2, -1}), updates}),
+                  ElementsAre(1, wanted[1], 3, 4, 5, wanted[5]))
+          << none;
+  }
 }
 
 // Places beyond 2048 are no whole numbers of f16.

@@ -214,6 +214,46 @@ const std::vector<Operation>& operations() {
        [](TestModel& m) {
          m.floats("half", {}, {0.5f}).node("Greater", {"v", "half"}, {"g"}).node("Where", {"g", "v", "u"}, {"y"});
        }},
+      {"ScatterND of its rows",
+       [](TestModel& m) {
+         m.node("NonZero", {"mask"}, {"p"}).node("Transpose", {"p"}, {"q"}).node("ScatterND", {"x", "q", "u"}, {"y"});
+       }},
+      {"ScatterND that adds up",
+       [](TestModel& m) {
+         m.node("NonZero", {"mask"}, {"p"}).numbers("two", {}, {2}).node("Div", {"p", "two"}, {"h"});
+         m.node("Transpose", {"h"}, {"q"}).node("ScatterND", {"x", "q", "u"}, {"y"}).text("reduction", "add");
+       }},
+      {"ScatterND into it, from its end",
+       [](TestModel& m) {
+         m.numbers("i", {1, 2}, {-1, -2}).floats("z", {1}, {9}).node("ScatterND", {"v", "i", "z"}, {"y"});
+       }},
+      {"ScatterElements of its rows",
+       [](TestModel& m) {
+         m.node("NonZero", {"mask"}, {"p"}).node("Transpose", {"p"}, {"q"}).node("Shape", {"v"}, {"s"});
+         m.node("Expand", {"q", "s"}, {"i"}).node("ScatterElements", {"x", "i", "v"}, {"y"});
+       }},
+      {"ScatterElements of columns",
+       [](TestModel& m) {
+         m.numbers("c", {1, 3}, {2, -3, -2}).node("Shape", {"v"}, {"s"}).node("Expand", {"c", "s"}, {"i"});
+         m.node("ScatterElements", {"v", "i", "u"}, {"y"}).number("axis", 1);
+       }},
+      {"ScatterElements into it, from its end",
+       [](TestModel& m) {
+         m.numbers("i", {1, 3}, {-1, -1, -1}).floats("z", {1, 3}, {7, 8, 9});
+         m.node("ScatterElements", {"v", "i", "z"}, {"y"});
+       }},
+      {"Pad with a number",
+       [](TestModel& m) {
+         m.numbers("p", {4}, {2, 0, 1, 1}).floats("five", {}, {5}).node("Pad", {"v", "p", "five"}, {"y"});
+       }},
+      {"Pad of columns",
+       [](TestModel& m) {
+         m.numbers("p", {4}, {0, 1, 0, 0}).node("Pad", {"v", "p"}, {"y"}).text("mode", "edge");
+       }},
+      {"Tile of columns",
+       [](TestModel& m) {
+         m.numbers("r", {2}, {1, 2}).node("Tile", {"v", "r"}, {"y"});
+       }},
   };
   return all;
 }
@@ -288,12 +328,15 @@ TEST(Ragged, IsRefusedWhereNothingIsKnownOfIt) {
               }),
               HasSubstr("meet, and may be different ones"));
   EXPECT_THAT(refused([](TestModel& m) {
-                m.numbers("i", {1, 1}, {0}).floats("z", {1, 3}, {1, 2, 3});
-                m.node("ScatterND", {"v", "i", "z"}, {"y"});
+                m.numbers("i", {7, 1}, {0, 1, 2, 3, 4, 5, 6}).node("ScatterND", {"x", "i", "v"}, {"y"});
+              }),
+              HasSubstr("meet, and may be different ones"));
+  EXPECT_THAT(refused([](TestModel& m) {
+                m.numbers("p", {4}, {1, 0, 1, 0}).node("Pad", {"v", "p"}, {"y"}).text("mode", "edge");
               }),
               HasSubstr("known only when it runs"));
   EXPECT_THAT(refused([](TestModel& m) {
-                m.numbers("p", {4}, {1, 0, 1, 0}).node("Pad", {"v", "p"}, {"y"});
+                m.numbers("r", {2}, {2, 1}).node("Tile", {"v", "r"}, {"y"});
               }),
               HasSubstr("known only when it runs"));
 }

@@ -195,6 +195,20 @@ TEST(AffineGrid, MapsThePlacesOfImagesAndVolumes) {
     }
 }
 
+// The largest of the four weighted elements, not their sum.
+TEST(Regions, AlignedOnesMayBeMaxima) {
+  const ModelFolder f;
+  for (const auto& [mode, wanted] : {std::pair{"avg", 2.5}, {"max", 1.0}}) {
+    TestModel m(16);
+    m.input("x", {1, 1, 2, 2}).input("r", {1, 4}).input("i", {1}, kInt64);
+    m.node("RoiAlign", {"x", "r", "i"}, {"y"}).number("sampling_ratio", 1).text("mode", mode).output("y");
+    EXPECT_THAT(outputs_of(f.import(m), {tensor({1, 1, 2, 2}, {1, 2, 3, 4}), tensor({1, 4}, {0, 0, 2, 2}),
+                                         TensorData::of_numbers({0})}),
+                testing::ElementsAre(wanted))
+        << mode;
+  }
+}
+
 TEST(Regions, SayWhatIsNotSupported) {
   const ModelFolder f;
   TestModel roi(16);

@@ -29,9 +29,11 @@ input "s" %s f32[2, 200]
 %places, %count = nonzero(n=40) %mask
 %rows = gather(shape=40x4,indices=40) %x %places
 %best = top_k(shape=2x200,k=70) %s
+%sums = scatter_rows(n=40,rows=40,row=4,reduction=add) %rows %places %x
 output "rows" %rows f32[40, 4] extent 0 by 2
 output "best" %best s64[2, 70]
 output "rows.count" %count s64[1]
+output "sums" %sums f32[40, 4]
 )");
 }
 

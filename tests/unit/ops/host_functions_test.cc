@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <type_traits>
 
 #include "compiler/build/build.h"
 #include "compiler/ir/layout.h"
@@ -246,6 +247,62 @@ TEST(HostFunctions, ScatterTakesNoPlaceThatIsNone) {
     places[1] = none;
     EXPECT_EQ(f->call(f->numbers.data(), tensors, nullptr), HONE_NO_RESULT);
   }
+}
+
+// Of every type, whole numbers wrap around and NaNs are what a maximum or a minimum becomes.
+template <class T>
+std::vector<T> scattered_rows(const std::string& attributes, std::vector<T> x, std::vector<int64_t> places,
+                              std::vector<T> updates) {
+  const auto f = host_function_of(Workload::parse(test_operators(), "scatter_rows(" + attributes + ")"));
+  std::vector<T> y(x.size(), T{77});
+  void* tensors[] = {x.data(), places.data(), updates.data(), y.data()};
+  EXPECT_EQ(f->call(f->numbers.data(), tensors, nullptr), HONE_OK);
+  return y;
+}
+template <class T>
+void check_scattered_rows(const std::string& type) {
+  const T most = std::numeric_limits<T>::max();
+  const std::string of = "n=4,rows=3,row=2,dtype=" + type + ",reduction=";
+  const std::vector<T> x{1, 2, 3, 4, 5, 6}, u{7, 8, 2, 9, most, most, 1, 1};
+  const std::vector<int64_t> places{2, 0, 3, 2};  // 3 is none
+  EXPECT_EQ(scattered_rows<T>(of + "none", x, places, u), (std::vector<T>{2, 9, 3, 4, 1, 1})) << type;
+  EXPECT_EQ(scattered_rows<T>(of + "add", x, places, u), (std::vector<T>{3, 11, 3, 4, 13, 15})) << type;
+  EXPECT_EQ(scattered_rows<T>(of + "mul", x, places, u), (std::vector<T>{2, 18, 3, 4, 35, 48})) << type;
+  EXPECT_EQ(scattered_rows<T>(of + "max", x, places, u), (std::vector<T>{2, 9, 3, 4, 7, 8})) << type;
+  EXPECT_EQ(scattered_rows<T>(of + "min", x, places, u), (std::vector<T>{1, 2, 3, 4, 1, 1})) << type;
+  if constexpr (std::is_integral_v<T>) {
+    const T least = std::numeric_limits<T>::min();
+    const std::string one = "n=1,rows=1,row=1,dtype=" + type + ",reduction=";
+    EXPECT_EQ(scattered_rows<T>(one + "add", {most}, {0}, {1}), std::vector<T>{least}) << type;
+    EXPECT_EQ(scattered_rows<T>(one + "mul", {most}, {0}, {2}), std::vector<T>{static_cast<T>(most * 2ull)}) << type;
+  }
+}
+
+TEST(HostFunctions, ScatterRowsCombinesEveryType) {
+  check_scattered_rows<float>("f32");
+  check_scattered_rows<double>("f64");
+  check_scattered_rows<int8_t>("s8");
+  check_scattered_rows<int16_t>("s16");
+  check_scattered_rows<int32_t>("s32");
+  check_scattered_rows<int64_t>("s64");
+  check_scattered_rows<uint8_t>("u8");
+  check_scattered_rows<uint16_t>("u16");
+  check_scattered_rows<uint32_t>("u32");
+  check_scattered_rows<uint64_t>("u64");
+  const float nan = NAN;
+  for (const char* reduction : {"max", "min"}) {
+    const std::string of = std::string("n=2,rows=2,row=1,reduction=") + reduction;
+    for (const float y : scattered_rows<float>(of, {nan, 1}, {0, 1}, {1, nan})) EXPECT_TRUE(std::isnan(y)) << reduction;
+  }
+}
+
+TEST(HostFunctions, ScatterRowsLeavesOutWhatHasNoPlace) {
+  for (const int64_t none : {int64_t{-1}, int64_t{3}, INT64_MAX, INT64_MIN})
+    EXPECT_EQ(scattered_rows<uint16_t>("n=1,rows=3,row=1,dtype=bf16", {1, 2, 3}, {none}, {9}),
+              (std::vector<uint16_t>{1, 2, 3}))
+        << none;
+  for (const char* bad : {"reduction=sum", "reduction=add,dtype=f16", "reduction=max,dtype=bool"})
+    EXPECT_THROW(Workload::parse(test_operators(), std::string("scatter_rows(") + bad + ")"), UserError) << bad;
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST(Infer, RefusesInOneLine) {
             "conv2d: 'weight' is f32[64, 0, 3, 3], and its 0 channels do not divide the 32 of 'data'");
   EXPECT_EQ(refusal_of("conv2d", {}, {data, {i32, {64, 32, 3, 3}}}),
             "conv2d: there is no product of f32 and s32; there is one of f32, f64, f16, bf16, f32 and s8, u8 and s8, "
-            "s8 and s8, s8 and u8, s16 and s16");
+            "s8 and s8, s8 and u8, s16 and s16, and of whole numbers of 8 or 16 bits and f32");
   EXPECT_EQ(refusal_of("conv2d", {{"n", "1"}}, {data, weight}), "conv2d: attribute 'n' follows from the inputs");
   EXPECT_EQ(refusal_of("conv2d", {}, {data, weight, data}), "conv2d: it takes 2 inputs, not 3");
   EXPECT_EQ(refusal_of("conv2d", {{"epilogue", "bias"}}, {data, weight, {f32, {63}}}),
