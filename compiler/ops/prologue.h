@@ -13,7 +13,7 @@ namespace hone {
 struct Prologue : TypedChain {};
 
 /// A chain (chain.h) that begins in the accumulators' type and is rounded once, to DTypes::first_factor(). Operands are
-/// of input's type until a function names one. `source`: that input; matrices have no rows here. Value: Prologue.
+/// of that type until a function names one. `source`: the first input; matrices have no rows here. Value: Prologue.
 AttributeParser prologue(const FunctionTable& functions, ChainSource source);
 
 /// The `prologue` attribute with this parser; optional, since operators got it later than their other attributes.

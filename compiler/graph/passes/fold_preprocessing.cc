@@ -24,12 +24,12 @@ constexpr size_t kRank = 4;           // n, channels, rows, columns
 // What stands between a picture and the convolution that reads it.
 struct Preprocessing {
   ValueId picture = kNoValue;
-  bool is_interleaved = false;     ///< its channels are the last axis
-  bool reverses_channels = false;  ///< the convolution's first channel is the picture's last one
-  bool is_reversed_behind_chain = false;
-  std::vector<ChainLink> links;    ///< numbers, operands of one element and of one a channel
-  std::vector<ValueId> operands;   ///< theirs, in order
-  bool reverses_operands = false;  ///< the picture's first channel is their last one
+  bool is_interleaved = false;            ///< its channels are the last axis
+  bool reverses_channels = false;         ///< the convolution's first channel is the picture's last one
+  bool is_reversed_behind_chain = false;  ///< so that the operands' channels are in the picture's order
+  std::vector<ChainLink> links;           ///< numbers, operands of one element and of one a channel
+  std::vector<ValueId> operands;          ///< theirs, in order
+  bool reverses_operands() const { return reverses_channels && !is_reversed_behind_chain; }
   std::string origin;
 };
 
@@ -77,8 +77,6 @@ class PreprocessingFolder {
     const DType given = g_.value(p.picture).type.dtype;
     // Of numbers that lie in planes already a kernel of their own is as fast.
     if (!p.is_interleaved && given == f32) return std::nullopt;
-    // Operands behind the reversal are in the convolution's order.
-    p.reverses_operands = p.reverses_channels && !p.is_reversed_behind_chain;
     return p;
   }
 
@@ -191,7 +189,7 @@ class PreprocessingFolder {
     for (size_t i = 0; i < p.operands.size(); ++i) {
       const bool is_one = element_count(g_.value(p.operands[i]).type.shape) == 1;
       inputs.push_back(
-          rebuild->with_shape(constant(p.operands[i], !is_one && p.reverses_operands, 1), {is_one ? 1 : s.ci}));
+          rebuild->with_shape(constant(p.operands[i], !is_one && p.reverses_operands(), 1), {is_one ? 1 : s.ci}));
     }
     for (size_t i = 2; i < n.inputs.size(); ++i) inputs.push_back(rebuild->now(n.inputs[i]));
     rebuild->stand_in(n.outputs[0], b.add(w, inputs, {g_.value(n.outputs[0]).name})[0]);
