@@ -20,8 +20,13 @@ namespace fs = std::filesystem;
 
 std::vector<NamedTensor> tensors_of(const Json& list) {
   std::vector<NamedTensor> tensors;
-  for (const Json& t : list)
+  for (const Json& t : list) {
     tensors.push_back({t.at("name"), {parse_dtype(t.at("dtype").get<std::string>()), t.at("shape")}});
+    if (t.contains("extent")) {
+      tensors.back().axis = t.at("extent").at("axis");
+      tensors.back().count = t.at("extent").at("output");
+    }
+  }
   return tensors;
 }
 

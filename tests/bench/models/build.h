@@ -22,6 +22,8 @@ Status run_program(const std::vector<std::string>& argv, const std::string& out,
 struct NamedTensor {
   std::string name;
   TensorType type;
+  /// Of an output whose extent along `axis` a run finds out: which output says it. -1: all extents are known.
+  int axis = -1, count = -1;
 };
 
 struct Artifact {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include "base/check.h"
 #include "base/exit_code.h"
 #include "compiler/graph/tensor_data.h"
+#include "compiler/ir/layout.h"
 #include "compiler/model/model_data.h"
 #include "tests/bench/models/build.h"
 #include "tests/bench/models/fill.h"
@@ -145,8 +147,12 @@ class Measurement {
     const auto& outputs = artifacts_.at(kUntuned).outputs;
     for (size_t i = 0; i < outputs.size(); ++i) {
       HONE_ASSIGN_OR_RETURN(const int number, onnx_type_of(outputs[i].type.dtype));
+      if (outputs[i].count >= 0 && extent_before(outputs[i]) > 1)
+        return absl::InternalError(
+            fmt::format("outputs like '{}', whose axis {} is as long as a run finds out, are not compared",
+                        outputs[i].name, outputs[i].axis));
       c.outputs.push_back({outputs[i].name, outputs[i].type.shape, number, bytes_of(outputs[i].type),
-                           fmt::format("{}/{}_output_{}", folder_, name, i)});
+                           fmt::format("{}/{}_output_{}", folder_, name, i), outputs[i].axis, outputs[i].count});
     }
     for (const OnnxInput& input : signature_.inputs) {
       const TensorType* type = type_of(input.name);
@@ -187,14 +193,42 @@ class Measurement {
     return absl::OkStatus();
   }
 
+  std::string elements(const std::string& contender, size_t output) const {
+    return contents(fmt::format("{}/{}_output_{}", folder_, contender, output));
+  }
+  int64_t count_of(const std::string& contender, const NamedTensor& output) const {
+    int64_t count = 0;
+    const std::string bytes = elements(contender, static_cast<size_t>(output.count));
+    if (bytes.size() == sizeof count) std::memcpy(&count, bytes.data(), sizeof count);
+    return count;
+  }
+  static int64_t extent_before(const NamedTensor& output) {
+    const std::vector<int64_t>& s = output.type.shape;
+    return element_count({s.begin(), s.begin() + output.axis});
+  }
+  // What is there of an output, without what lies behind it; of none of it one element.
+  TensorData there(const NamedTensor& output, TensorData all, const std::string& contender) const {
+    if (output.count < 0) return all;
+    TensorType type = output.type;
+    type.shape[static_cast<size_t>(output.axis)] = std::max<int64_t>(1, count_of(contender, output));
+    return {type, std::string(all.bytes().data(), static_cast<size_t>(bytes_of(type)))};
+  }
+  Status compare_counts(const std::string& contender, const NamedTensor& output) const {
+    const int64_t ours = count_of(contender, output), theirs = count_of(kPeer, output);
+    if (ours == theirs) return absl::OkStatus();
+    return absl::InternalError(fmt::format("wrong outputs: '{}' ({}) has {} of them, in ONNX Runtime {}", output.name,
+                                           contender, ours, theirs));
+  }
+
   Status compare_outputs() {
     const auto& outputs = artifacts_.at(kUntuned).outputs;
     for (const char* name : {kUntuned, kTuned}) {
       if (!artifacts_.count(name)) continue;
       for (size_t i = 0; i < outputs.size(); ++i) {
         const auto tensor = [&](const std::string& contender) {
-          return TensorData(outputs[i].type, contents(fmt::format("{}/{}_output_{}", folder_, contender, i)));
+          return there(outputs[i], TensorData(outputs[i].type, elements(contender, i)), contender);
         };
+        if (outputs[i].count >= 0) HONE_RETURN_IF_ERROR(compare_counts(name, outputs[i]));
         const double d = difference(tensor(name), tensor(kPeer)).largest;
         row_.difference = std::max(row_.difference, d);
         if (!(d <= o_.tolerance))

@@ -18,6 +18,7 @@ struct OrtSessionOptions;
 struct OrtSession;
 struct OrtMemoryInfo;
 struct OrtValue;
+struct OrtTensorTypeAndShapeInfo;
 
 // Member, slot, the library's name, parameters. All return an error to be released, or null.
 #define HONE_ORT_FUNCTIONS(F)                                                                                       \
@@ -33,6 +34,9 @@ struct OrtValue;
   F(set_parallel_nodes, 25, SetInterOpNumThreads, OrtSessionOptions* options, int threads)                          \
   F(create_tensor, 49, CreateTensorWithDataAsOrtValue, const OrtMemoryInfo* info, void* data, size_t bytes,         \
     const int64_t* shape, size_t rank, int type, OrtValue** out)                                                    \
+  F(data_of, 51, GetTensorMutableData, OrtValue* value, void** out)                                                 \
+  F(element_count, 64, GetTensorShapeElementCount, const OrtTensorTypeAndShapeInfo* type, size_t* out)              \
+  F(type_of, 65, GetTensorTypeAndShape, const OrtValue* value, OrtTensorTypeAndShapeInfo** out)                     \
   F(create_memory_info, 69, CreateCpuMemoryInfo, int allocator, int memory, OrtMemoryInfo** out)                    \
   F(fix_dimension, 124, AddFreeDimensionOverrideByName, OrtSessionOptions* options, const char* name, int64_t size) \
   F(set_entry, 130, AddSessionConfigEntry, OrtSessionOptions* options, const char* key, const char* value)
@@ -43,13 +47,16 @@ struct OrtFunctions {
 #undef HONE_ORT_POINTER
   const char* (*error_message)(const OrtStatus* status) = nullptr;
   void (*release_status)(OrtStatus* status) = nullptr;
+  void (*release_value)(OrtValue* value) = nullptr;
+  void (*release_type)(OrtTensorTypeAndShapeInfo* type) = nullptr;
   std::string version;  ///< of the library, `1.30.0`
 
   /// Loads the library at `path`, which stays loaded. Usage errors say why it is none.
   static StatusOr<OrtFunctions> load(const std::string& path);
 };
 
-inline constexpr int kOrtErrorMessageSlot = 2, kOrtReleaseStatusSlot = 93;
+inline constexpr int kOrtErrorMessageSlot = 2, kOrtReleaseStatusSlot = 93, kOrtReleaseValueSlot = 96,
+                     kOrtReleaseTypeSlot = 99;
 inline constexpr uint32_t kOrtApiVersion = 16;  ///< ONNX Runtime 1.16 and later answer to it
 // The values of the library's enumerations that are used.
 inline constexpr int kOrtLogErrors = 3;          // OrtLoggingLevel

@@ -1,4 +1,9 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <utility>
 
 #include "base/text.h"
 #include "tests/bench/models/engine.h"
@@ -44,19 +49,63 @@ class OnnxRuntimeEngine final : public Engine {
       input_names_.push_back(names_.inputs[i].name.c_str());
     }
     for (size_t o = 0; o < c.outputs.size(); ++o) {
+      const bool is_count = std::any_of(c.outputs.begin(), c.outputs.end(),
+                                        [&](const SideTensor& t) { return t.count == static_cast<int>(o); });
+      if (is_count) continue;
+      if (c.outputs[o].count >= 0) {
+        const auto count = static_cast<size_t>(c.outputs[o].count);
+        ragged_.push_back({outputs_.size(), c.outputs[o], buffers.outputs[o].get(), buffers.outputs[count].get()});
+      }
       outputs_.push_back(nullptr);
-      HONE_RETURN_IF_ERROR(tensor(c.outputs[o], buffers.outputs[o], &outputs_.back()));
+      if (c.outputs[o].count < 0) HONE_RETURN_IF_ERROR(tensor(c.outputs[o], buffers.outputs[o], &outputs_.back()));
       output_names_.push_back(names_.outputs[o].name.c_str());
     }
     return absl::OkStatus();
   }
 
   Status run() override {
-    return status_of(f_.run(session_, nullptr, input_names_.data(), inputs_.data(), inputs_.size(),
-                            output_names_.data(), output_names_.size(), outputs_.data()));
+    for (const RaggedOutput& r : ragged_) {
+      if (outputs_[r.place]) f_.release_value(outputs_[r.place]);
+      outputs_[r.place] = nullptr;
+    }
+    HONE_RETURN_IF_ERROR(status_of(f_.run(session_, nullptr, input_names_.data(), inputs_.data(), inputs_.size(),
+                                          output_names_.data(), output_names_.size(), outputs_.data())));
+    if (!std::exchange(has_run_, true))
+      for (const RaggedOutput& r : ragged_) HONE_RETURN_IF_ERROR(keep(r));
+    return absl::OkStatus();
   }
 
  private:
+  // An output that it allocates itself in each run, and where the first one's is kept.
+  struct RaggedOutput {
+    size_t place;  ///< in outputs_
+    SideTensor type;
+    void *elements, *count;
+  };
+
+  Status keep(const RaggedOutput& r) const {
+    OrtTensorTypeAndShapeInfo* type = nullptr;
+    void* data = nullptr;
+    size_t elements = 0;
+    HONE_RETURN_IF_ERROR(status_of(f_.type_of(outputs_[r.place], &type)));
+    const Status counted = status_of(f_.element_count(type, &elements));
+    f_.release_type(type);
+    HONE_RETURN_IF_ERROR(counted);
+    HONE_RETURN_IF_ERROR(status_of(f_.data_of(outputs_[r.place], &data)));
+    int64_t most = 1, row = 1;  // elements, and how many of them the extent counts
+    for (size_t d = 0; d < r.type.shape.size(); ++d) {
+      most *= r.type.shape[d];
+      if (static_cast<int>(d) > r.type.axis) row *= r.type.shape[d];
+    }
+    const int64_t bytes = static_cast<int64_t>(elements) * (r.type.bytes / most),
+                  count = static_cast<int64_t>(elements) / row;
+    if (bytes > r.type.bytes)
+      return absl::InternalError(fmt::format("output '{}' has {} elements, more than may be", r.type.name, elements));
+    std::memcpy(r.elements, data, static_cast<size_t>(bytes));
+    std::memcpy(r.count, &count, sizeof count);
+    return absl::OkStatus();
+  }
+
   Status status_of(OrtStatus* status) const {
     if (!status) return absl::OkStatus();
     const std::string text = clean_line(f_.error_message(status));
@@ -70,6 +119,8 @@ class OnnxRuntimeEngine final : public Engine {
   std::vector<const OrtValue*> inputs_;
   std::vector<OrtValue*> outputs_;
   std::vector<const char*> input_names_, output_names_;
+  std::vector<RaggedOutput> ragged_;
+  bool has_run_ = false;
 };
 
 }  // namespace

@@ -12,14 +12,21 @@ namespace {
 OrderedJson to_json(const std::vector<SideTensor>& tensors) {
   OrderedJson list = OrderedJson::array();
   for (const SideTensor& t : tensors)
-    list.push_back({{"name", t.name}, {"shape", t.shape}, {"type", t.onnx_type}, {"bytes", t.bytes}, {"file", t.file}});
+    list.push_back({{"name", t.name},
+                    {"shape", t.shape},
+                    {"type", t.onnx_type},
+                    {"bytes", t.bytes},
+                    {"file", t.file},
+                    {"axis", t.axis},
+                    {"count", t.count}});
   return list;
 }
 
 std::vector<SideTensor> tensors_of(const Json& list) {
   std::vector<SideTensor> tensors;
   for (const Json& t : list)
-    tensors.push_back({t.at("name"), t.at("shape"), t.at("type"), t.at("bytes"), t.at("file")});
+    tensors.push_back(
+        {t.at("name"), t.at("shape"), t.at("type"), t.at("bytes"), t.at("file"), t.at("axis"), t.at("count")});
   return tensors;
 }
 

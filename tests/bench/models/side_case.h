@@ -24,6 +24,9 @@ struct SideTensor {
   int onnx_type = 1;           ///< ONNX's number of the element type
   int64_t bytes = 0;
   std::string file;  ///< of an input: where its elements are; of an output: where the first run's are to be written
+  /// Of an output whose extent along `axis` a run finds out (`shape` is the largest, the extents before it are 1): the
+  /// number of the output that says it, s64[1], which the ONNX file does not have. -1: all extents are known.
+  int axis = -1, count = -1;
 };
 
 struct SideCase {

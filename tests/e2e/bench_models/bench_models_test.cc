@@ -107,6 +107,26 @@ TEST_F(BenchModels, RowThatFailsSaysWhyAndTheOthersGoOn) {
   EXPECT_THAT(ran.output, HasSubstr("all (1)")) << "the mean is of one model";
 }
 
+// What lies behind the elements is not compared, how many there are is.
+TEST_F(BenchModels, ComparesWhatThereIsOfAnOutputAsLongAsARunFindsOut) {
+  std::string files;
+  for (const char* name : {"some", "fewer"}) {
+    TestModel m;
+    m.model.set_ir_version(8);
+    m.input("x", {64}).floats("zero", {}, {0}).node("Greater", {"x", "zero"}, {"g"});
+    m.node("Compress", {"x", "g"}, {"y"}).number("axis", 0);
+    files += write(name, m, {TestDim("n")}) + " ";
+  }
+  const Ran ran = shell(program + " " + files + quick + fake + " --json " + folder + "r.json");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  const Json rows = read(folder + "r.json")["rows"];
+  ASSERT_EQ(rows.size(), 2u) << ran.output;
+  EXPECT_EQ(rows[0].value("error", ""), "");
+  EXPECT_EQ(rows[0]["difference"], 0);
+  EXPECT_THAT(rows[1].value("error", ""),
+              testing::MatchesRegex("wrong outputs: 'y' \\(untuned\\) has [0-9]+ of them, in ONNX Runtime [0-9]+"));
+}
+
 TEST_F(BenchModels, FixesFreeDimensionsAndGivesBoundInputsTheirValue) {
   TestModel m;
   m.model.set_ir_version(8);
