@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// In the order of HONE_SCATTER_….
+// In the order of HONE_SCATTER_NONE to _MIN.
 constexpr std::string_view kReductions[] = {"none", "add", "mul", "max", "min"};
 
 AttributeParser reduction() {

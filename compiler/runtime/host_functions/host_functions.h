@@ -52,8 +52,8 @@ int32_t hone_internal_scatter(const int64_t* numbers, void* const* tensors, void
 enum { HONE_SCATTER_NONE = 0, HONE_SCATTER_ADD = 1, HONE_SCATTER_MUL = 2, HONE_SCATTER_MAX = 3, HONE_SCATTER_MIN = 4 };
 /* A tensor with some of its rows replaced by others or combined with them, one after the other. An update whose place
    is none is left out: behind the elements there may be any, and a caller's indices may be wrong.
-   numbers: n, rows, row (elements of one), reduction (HONE_SCATTER_…, of 16-bit floats and bools only none), order,
-   bits. tensors: x [rows, row], places s64[n], updates [n, row]; y [rows, row]. */
+   numbers: n, rows, row (elements of one), reduction (HONE_SCATTER_NONE to _MIN; of 16-bit floats and bools NONE
+   alone), order, bits. tensors: x [rows, row], places s64[n], updates [n, row]; y [rows, row]. */
 int32_t hone_internal_scatter_rows(const int64_t* numbers, void* const* tensors, void* workspace);
 
 #ifdef __cplusplus
