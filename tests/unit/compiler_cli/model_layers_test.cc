@@ -1,8 +1,9 @@
-// What --explain says of a model's layers.
+// What --explain and --profile say of a model's layers.
 #include "compiler/cli/model_layers.h"
 
 #include <gtest/gtest.h>
 
+#include "compiler/codegen/llvm/compile.h"
 #include "tests/unit/graph/read_graph.h"
 
 namespace hone {
@@ -44,6 +45,21 @@ output "y" %y f32[1, 8, 4, 4]
      config: default
      layout: in planes 0.1000 ms as measured, 0.2000 ms in NCHW16c:8c
 )");
+}
+
+// Functions in C are timed by themselves, on elements that give a result.
+TEST(ModelLayers, EveryFunctionInCHasATime) {
+  Layers layers;
+  for (const char* text : {"require(shape=4)", "nonzero(n=9)", "unique(rows=5)", "scatter(n=3,to=5)",
+                           "scatter_rows(n=3,rows=5,row=2)", "non_max_suppression(boxes=9,most=4)"}) {
+    Kernel& k = layers.kernels.emplace_back();
+    k.workload = Workload::parse(test_operators(), text);
+    k.host = host_function_of(k.workload);
+    ASSERT_TRUE(k.host) << text;
+  }
+  const auto seconds = kernel_seconds(layers, host_target(1), nullptr);
+  ASSERT_TRUE(seconds.ok()) << seconds.status();
+  for (const double s : *seconds) EXPECT_GT(s, 0);
 }
 
 }  // namespace
