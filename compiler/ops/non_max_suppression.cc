@@ -29,7 +29,7 @@ std::optional<HostFunction> suppression(const Workload& w) {
       {s.batches, s.classes, s.boxes, s.most, w.attributes.get<bool>("center") ? 1 : 0},
       {{f32, {s.batches, s.boxes, 4}}, {f32, {s.batches, s.classes, s.boxes}}, count, count, threshold, threshold},
       {{i64, s.selected}, count},
-      48 * s.boxes,
+      48 * s.boxes + 4080,
       &hone_internal_non_max_suppression};
 }
 

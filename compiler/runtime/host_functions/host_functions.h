@@ -30,7 +30,7 @@ int32_t hone_internal_top_k(const int64_t* numbers, void* const* tensors, void* 
    best first (of equal scores the first), without those that overlap one that was taken by more than another threshold.
    numbers: batches b, classes c, boxes n, most m, is_center. tensors: boxes f32[b, n, 4], scores f32[b, c, n], s64[1]
    boxes that are there (of n), s64[1] how many to take of a class (at most m), f32[1] overlap, f32[1] score (NaN:
-   none); selected s64[b c m, 3] (batch, class, box), count s64[1]. workspace: 48 n bytes. */
+   none); selected s64[b c m, 3] (batch, class, box), count s64[1]. workspace: 48 n + 4080 bytes. */
 int32_t hone_internal_non_max_suppression(const int64_t* numbers, void* const* tensors, void* workspace);
 
 /* The different ones of n rows of m elements: in lexicographic order, or in that of their first occurrence. Elements

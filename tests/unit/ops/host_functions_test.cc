@@ -179,50 +179,59 @@ float overlap(const Box& a, const Box& b) {
 TEST(HostFunctions, SuppressionTakesTheBestFirst) {
   std::mt19937 random(4);
   const int64_t batches = 2, classes = 3, n = 150, most = 40;
+  struct Case {
+    bool center;
+    int64_t there, takes;
+    float apart;  // of seven groups of boxes, as those of classes are put beside each other
+  };
+  std::vector<Case> cases;
   for (const bool center : {false, true})
     for (const int64_t there : {0, 1, 100, 150})
-      for (const int64_t takes : {0, 5, 1000}) {
-        std::vector<float> boxes, scores;
-        std::vector<Box> corners;
-        for (int64_t i = 0; i < batches * n; ++i) {
-          const auto at = [&] { return static_cast<float>(random() % 64) / 4; };
-          const float y = at(), x = at(), h = 1 + at() / 4, w = 1 + at() / 4;
-          corners.push_back({y, x, y + h, x + w});
-          if (center)
-            boxes.insert(boxes.end(), {x + w / 2, y + h / 2, w, h});
-          else if (i % 2)  // either diagonal, either corner first
-            boxes.insert(boxes.end(), {y, x, y + h, x + w});
-          else
-            boxes.insert(boxes.end(), {y + h, x, y, x + w});
+      for (const int64_t takes : {0, 5, 1000})
+        for (const float apart : {0.f, 20.f, 1000.f}) cases.push_back({center, there, takes, apart});
+  for (const auto& [center, there, takes, apart] : cases) {
+    std::vector<float> boxes, scores;
+    std::vector<Box> corners;
+    for (int64_t i = 0; i < batches * n; ++i) {
+      const auto at = [&] { return static_cast<float>(random() % 64) / 4; };
+      const float group = static_cast<float>(i % 7) * apart;
+      const float y = group + at(), x = group + at(), h = 1 + at() / 4, w = 1 + at() / 4;
+      corners.push_back({y, x, y + h, x + w});
+      if (center)
+        boxes.insert(boxes.end(), {x + w / 2, y + h / 2, w, h});
+      else if (i % 2)  // either diagonal, either corner first
+        boxes.insert(boxes.end(), {y, x, y + h, x + w});
+      else
+        boxes.insert(boxes.end(), {y + h, x, y, x + w});
+    }
+    for (int64_t i = 0; i < batches * classes * n; ++i) scores.push_back(static_cast<float>(random() % 32) / 32);
+    const Tensors out = call(
+        std::string("non_max_suppression(batches=2,classes=3,boxes=150,most=40,center=") + (center ? "1" : "0") + ")",
+        {bytes_of(boxes), bytes_of(scores), bytes_of(std::vector<int64_t>{there}),
+         bytes_of(std::vector<int64_t>{takes}), bytes_of(std::vector<float>{0.4f}),
+         bytes_of(std::vector<float>{0.25f})});
+    std::vector<int64_t> wanted;
+    for (int64_t b = 0; b < batches; ++b)
+      for (int64_t c = 0; c < classes; ++c) {
+        const auto score = [&](int64_t i) { return scores[static_cast<size_t>((b * classes + c) * n + i)]; };
+        std::vector<int64_t> order;
+        for (int64_t i = 0; i < there; ++i)
+          if (score(i) > 0.25f) order.push_back(i);
+        std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return score(i) > score(j); });
+        std::vector<int64_t> taken;
+        const auto box = [&](int64_t i) { return corners[static_cast<size_t>(b * n + i)]; };
+        for (const int64_t i : order) {
+          if (std::ssize(taken) == std::min(most, takes)) break;
+          if (std::any_of(taken.begin(), taken.end(), [&](int64_t t) { return overlap(box(t), box(i)) > 0.4f; }))
+            continue;
+          taken.push_back(i);
+          wanted.insert(wanted.end(), {b, c, i});
         }
-        for (int64_t i = 0; i < batches * classes * n; ++i) scores.push_back(static_cast<float>(random() % 32) / 32);
-        const Tensors out = call(std::string("non_max_suppression(batches=2,classes=3,boxes=150,most=40,center=") +
-                                     (center ? "1" : "0") + ")",
-                                 {bytes_of(boxes), bytes_of(scores), bytes_of(std::vector<int64_t>{there}),
-                                  bytes_of(std::vector<int64_t>{takes}), bytes_of(std::vector<float>{0.4f}),
-                                  bytes_of(std::vector<float>{0.25f})});
-        std::vector<int64_t> wanted;
-        for (int64_t b = 0; b < batches; ++b)
-          for (int64_t c = 0; c < classes; ++c) {
-            const auto score = [&](int64_t i) { return scores[static_cast<size_t>((b * classes + c) * n + i)]; };
-            std::vector<int64_t> order;
-            for (int64_t i = 0; i < there; ++i)
-              if (score(i) > 0.25f) order.push_back(i);
-            std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return score(i) > score(j); });
-            std::vector<int64_t> taken;
-            const auto box = [&](int64_t i) { return corners[static_cast<size_t>(b * n + i)]; };
-            for (const int64_t i : order) {
-              if (std::ssize(taken) == std::min(most, takes)) break;
-              if (std::any_of(taken.begin(), taken.end(), [&](int64_t t) { return overlap(box(t), box(i)) > 0.4f; }))
-                continue;
-              taken.push_back(i);
-              wanted.insert(wanted.end(), {b, c, i});
-            }
-          }
-        EXPECT_EQ(as<int64_t>(out[1])[0], std::ssize(wanted) / 3);
-        wanted.resize(static_cast<size_t>(batches * classes * most * 3), 0);
-        EXPECT_EQ(as<int64_t>(out[0]), wanted);
       }
+    EXPECT_EQ(as<int64_t>(out[1])[0], std::ssize(wanted) / 3);
+    wanted.resize(static_cast<size_t>(batches * classes * most * 3), 0);
+    EXPECT_EQ(as<int64_t>(out[0]), wanted);
+  }
 }
 
 TEST(HostFunctions, RequireFailsWhereTheConditionDoesNotHold) {
