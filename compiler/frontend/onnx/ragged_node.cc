@@ -22,8 +22,9 @@ ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at) {
       for (; at >= b.type(made->inputs[part]).shape[0]; ++part) at -= b.type(made->inputs[part]).shape[0];
       v = made->inputs[part];
     } else if (task == "gather" && b.constant_of(made->inputs[1])) {
+      const int64_t n = b.type(v).shape[0];
       at = b.constant_of(made->inputs[1])->numbers().at(static_cast<size_t>(at));
-      if (at < 0) at += b.type(v).shape[0];
+      at = std::clamp<int64_t>(at < 0 ? at + n : at, 0, n - 1);  // as gather has it
     } else if (task == "slice") {
       const Attributes& a = made->workload.attributes;
       at = a.get<std::vector<int64_t>>("begin").at(0) + at * a.get<std::vector<int64_t>>("step").at(0);

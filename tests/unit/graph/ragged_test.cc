@@ -242,6 +242,12 @@ const std::vector<Operation>& operations() {
          m.numbers("i", {1, 3}, {-1, -1, -1}).floats("z", {1, 3}, {7, 8, 9});
          m.node("ScatterElements", {"v", "i", "z"}, {"y"});
        }},
+      {"Expand to its own count",
+       [](TestModel& m) {
+         m.numbers("first", {1}, {-2}).node("Shape", {"v"}, {"s"}).node("Gather", {"s", "first"}, {"n"});
+         m.numbers("c", {1}, {3}).node("Concat", {"n", "c"}, {"to"}).number("axis", 0);
+         m.node("Expand", {"v", "to"}, {"y"});
+       }},
       {"Pad with a number",
        [](TestModel& m) {
          m.numbers("p", {4}, {2, 0, 1, 1}).floats("five", {}, {5}).node("Pad", {"v", "p", "five"}, {"y"});
