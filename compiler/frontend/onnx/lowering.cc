@@ -315,6 +315,7 @@ const Attribute* NodeContext::find(std::string_view name) const {
     if (a.name() == name) return &a;
   return nullptr;
 }
+
 namespace {
 
 // Attributes' types as ONNX numbers them.

@@ -220,8 +220,8 @@ bool are_found_out(NodeContext& c) {
   return !indices.is_empty() && (indices.ragged || !c.l.data_of(indices));
 }
 
-// The flat place that coordinates of one shape say, each from the front; -1, which is none, where one is beyond its
-// extent, and behind the elements of a ragged shape.
+// The flat place that coordinates say, each from the front, one of them of the whole shape; -1, which is none, where
+// one is beyond its extent, and behind the elements of a ragged shape.
 Operand flat_places(Lowering& l, const std::vector<Operand>& coordinates, const Extents& extents,
                     const std::optional<Ragged>& ragged) {
   const auto number = [&](int64_t v) { return l.number(static_cast<double>(v), i64); };
@@ -274,10 +274,7 @@ void scatter_found_elements(NodeContext& c, size_t axis) {
     coordinates.push_back(l.reshape(l.numbers(own), along));
   }
   const int64_t size = element_count(x.type.shape);
-  // Of one shape: the indices'.
-  Operand places = flat_places(l, coordinates, x.type.shape, index.ragged);
-  places = l.broadcast(places, shape);
-  c.outputs[0] = scattered_rows(c, places, size, 1);
+  c.outputs[0] = scattered_rows(c, flat_places(l, coordinates, x.type.shape, index.ragged), size, 1);
 }
 
 void scatter_found_rows(NodeContext& c, size_t depth, int64_t each) {

@@ -114,12 +114,20 @@ void gather(const RaggedNode& n) {
   n.set(0, out);
 }
 
+// How many coordinates GatherND's and ScatterND's indices have: no more than there are axes.
+int64_t coordinates_of(const RaggedNode& n) {
+  const TensorType& indices = n.in(1).type;
+  HONE_USER_CHECK(!indices.shape.empty() && indices.shape.back() <= static_cast<int64_t>(n.in(0).rank()))
+      << to_string(indices) << " are indices of " << to_string(n.in(0).type);
+  return indices.shape.back();
+}
+
 void gather_nd(const RaggedNode& n) {
   const auto of_data = n.ragged(0), of_indices = n.ragged(1);
   const Operand& indices = n.in(1);
   HONE_USER_CHECK(!of_indices || of_indices->axis + 1 < indices.rank())
       << "how many coordinates there are is known only when it runs";
-  const int64_t batch = n.c.number("batch_dims", 0), depth = indices.type.shape.back() + batch,
+  const int64_t batch = n.c.number("batch_dims", 0), depth = coordinates_of(n) + batch,
                 at = of_data ? static_cast<int64_t>(of_data->axis) : depth;
   HONE_USER_CHECK(at >= batch) << "how many batches there are is known only when it runs";
   std::optional<Ragged> out = of_indices;
@@ -150,12 +158,12 @@ void gather_elements(const RaggedNode& n) {
 void scatter(const RaggedNode& n) {
   const auto of_data = n.ragged(0), of_indices = n.ragged(1);
   const bool is_by_rows = n.c.node.op_type() == "ScatterND";
+  const int64_t depth = is_by_rows ? coordinates_of(n) : 0;
   HONE_USER_CHECK(of_indices == n.ragged(2) && (!of_indices || !is_by_rows || of_indices->axis + 1 < n.in(1).rank()))
       << "extents that are known only when it runs meet, and may be different ones";
   if (of_data) {
     const auto at = static_cast<int64_t>(of_data->axis);
     if (is_by_rows) {
-      const int64_t depth = n.in(1).type.shape.back();
       HONE_USER_CHECK(at < depth) << "the extent of what it replaces is known only when it runs";
       std::vector<Operand> counts;
       for (int64_t d = 0; d < depth; ++d)

@@ -68,11 +68,13 @@ class PreprocessingFolder {
     if (!reads_picture(n)) return std::nullopt;
     Preprocessing p;
     p.picture = n.inputs[0];
+    std::string last;  // origin; those of one input are several nodes
     while (const Node* e = maker(p.picture)) {
       if (!take(*e, n, &p)) break;
       p.picture = e->inputs[0];
-      if (!e->origin.empty() && p.origin.find(e->origin) == std::string::npos)
-        p.origin = p.origin.empty() ? e->origin : e->origin + " + " + p.origin;
+      if (e->origin.empty() || e->origin == last) continue;
+      p.origin = p.origin.empty() ? e->origin : e->origin + " + " + p.origin;
+      last = e->origin;
     }
     const DType given = g_.value(p.picture).type.dtype;
     // Of numbers that lie in planes already a kernel of their own is as fast.

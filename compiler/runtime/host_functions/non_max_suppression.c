@@ -48,7 +48,7 @@ enum { kMostBuckets = 255 };
    a box is in its bucket or near it. */
 typedef struct {
   float *y0, *x0, *y1, *x1;
-  int64_t *begin, *count; /* of each bucket: its first place, which has room for all candidates; boxes there */
+  int64_t *begin, *count; /* of each bucket: its first place, with room for its candidates; how many were taken */
   int64_t buckets;
   float low, per_x, widest;
 } Taken;

@@ -210,13 +210,14 @@ class Measurement {
   TensorData there(const NamedTensor& output, TensorData all, const std::string& contender) const {
     if (output.count < 0) return all;
     TensorType type = output.type;
-    type.shape[static_cast<size_t>(output.axis)] = std::max<int64_t>(1, count_of(contender, output));
+    int64_t& extent = type.shape[static_cast<size_t>(output.axis)];
+    extent = std::clamp<int64_t>(count_of(contender, output), 1, extent);
     return {type, std::string(all.bytes().data(), static_cast<size_t>(bytes_of(type)))};
   }
   Status compare_counts(const std::string& contender, const NamedTensor& output) const {
     const int64_t ours = count_of(contender, output), theirs = count_of(kPeer, output);
     if (ours == theirs) return absl::OkStatus();
-    return absl::InternalError(fmt::format("wrong outputs: '{}' ({}) has {} of them, in ONNX Runtime {}", output.name,
+    return absl::InternalError(fmt::format("wrong outputs: '{}' ({}) has extent {}, in ONNX Runtime {}", output.name,
                                            contender, ours, theirs));
   }
 

@@ -341,6 +341,14 @@ TEST(Ragged, IsRefusedWhereNothingIsKnownOfIt) {
                 m.numbers("p", {4}, {1, 0, 1, 0}).node("Pad", {"v", "p"}, {"y"}).text("mode", "edge");
               }),
               HasSubstr("known only when it runs"));
+  for (const char* op : {"ScatterND", "GatherND"})
+    for (const std::vector<TestDim>& places : {std::vector<TestDim>{}, {1, 3}, {1, int64_t{1} << 30}})
+      EXPECT_THAT(refused([&](TestModel& m) {
+                    m.input("i", places, kInt64).node(op, {"v", "i", "u"}, {"y"});
+                    if (op == std::string("GatherND")) m.last->mutable_input()->RemoveLast();
+                  }),
+                  HasSubstr("are indices of f32[7, 3]"))
+          << op;
   EXPECT_THAT(refused([](TestModel& m) {
                 m.numbers("r", {2}, {2, 1}).node("Tile", {"v", "r"}, {"y"});
               }),
