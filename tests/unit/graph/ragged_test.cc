@@ -341,6 +341,12 @@ TEST(Ragged, IsRefusedWhereNothingIsKnownOfIt) {
                 m.numbers("p", {4}, {1, 0, 1, 0}).node("Pad", {"v", "p"}, {"y"}).text("mode", "edge");
               }),
               HasSubstr("known only when it runs"));
+  for (const std::vector<int64_t>& value : {std::vector<int64_t>{}, {1}, {1, 2}})
+    EXPECT_NE(refused([&](TestModel& m) {
+                m.numbers("p", {4}, {1, 0, 1, 0}).numbers("n", {std::ssize(value)}, value);
+                m.node("Pad", {"v", "p", "n"}, {"y"});
+              }),
+              "accepted");
   for (const char* op : {"ScatterND", "GatherND"})
     for (const std::vector<TestDim>& places : {std::vector<TestDim>{}, {1, 3}, {1, int64_t{1} << 30}})
       EXPECT_THAT(refused([&](TestModel& m) {
