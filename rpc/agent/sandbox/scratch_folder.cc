@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -33,6 +34,13 @@ bool can_load_code(int fd) {
   return true;
 }
 
+// False where an agent that starts at the same moment took the folder for abandoned, in the moment before it is locked:
+// it removes the folder then, or has.
+bool lock(int fd) {
+  struct stat file {};
+  return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &file) == 0 && file.st_nlink > 0;
+}
+
 void remove_abandoned(const std::string& parent) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
@@ -47,20 +55,28 @@ void remove_abandoned(const std::string& parent) {
 }  // namespace
 
 StatusOr<ScratchFolder> ScratchFolder::make() {
+  constexpr int kMostTries = 16;  // one is enough unless agents start at the same moment
   std::string why;
   for (const std::string& parent : parents()) {
     remove_abandoned(parent);
-    std::string path = parent + "/" + prefix() + "XXXXXX";
-    if (!mkdtemp(path.data())) {
-      why = fmt::format("{}: {}", parent, strerror(errno));
-      continue;
+    bool is_taken = true;
+    for (int n = 0; is_taken && n < kMostTries; ++n) {
+      std::string path = parent + "/" + prefix() + "XXXXXX";
+      if (!mkdtemp(path.data())) {
+        why = fmt::format("{}: {}", parent, strerror(errno));
+        break;
+      }
+      const int fd = open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+      is_taken = fd >= 0 && !lock(fd);
+      if (fd >= 0 && !is_taken && can_load_code(fd)) return ScratchFolder(path, fd);
+      why = fmt::format("{}: {}", parent,
+                        fd < 0     ? strerror(errno)
+                        : is_taken ? "others remove it at once"
+                                   : "mounted noexec");
+      if (fd >= 0) close(fd);
+      std::error_code ignored;
+      fs::remove_all(path, ignored);
     }
-    const int fd = open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && can_load_code(fd)) return ScratchFolder(path, fd);
-    if (fd >= 0) close(fd);
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-    why = parent + ": mounted noexec";
   }
   return absl::PermissionDeniedError(fmt::format("no folder to put compiled candidates in ({})", why));
 }
