@@ -50,6 +50,14 @@ export const live = (page) => page.locator('#link[data-state=live]').waitFor();
 /** Waits until the page's own `condition` holds. */
 export const until = (page, condition, argument) => page.waitForFunction(condition, argument, {timeout: kPatience});
 
+/** Waits until `condition()` holds here, in the test: for what the fake tracker counts. */
+export async function eventually(condition, what) {
+  for (const end = Date.now() + kPatience; !condition();) {
+    assert.ok(Date.now() < end, what);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 export function assertClean(opened) { assert.deepEqual(opened.faults, []); }
 
 /** By how many pixels the page is wider than its window. */
