@@ -1,8 +1,12 @@
 #include "compiler/build/build.h"
 
+#include <algorithm>
+
 #include "compiler/ir/printer.h"
+#include "compiler/lower/extremes.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lower/lower_blocks.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/runs.h"
 #include "compiler/ops/templates/template.h"
 
@@ -14,7 +18,7 @@ std::unique_ptr<Schedule> scheduled(const Workload& w, const Target& target, con
   HONE_USER_CHECK(broken.empty()) << "config " << space.print(config) << " breaks the constraint '" << broken << "'";
   std::unique_ptr<Schedule> s;
   Knobs knobs = space.reader(config);
-  template_for(w, target).apply(w, target, knobs, &s);
+  template_for(w, target).apply(without_extremes(w), target, knobs, &s);
   s->inline_rest();
   return s;
 }
@@ -24,14 +28,17 @@ std::unique_ptr<Schedule> scheduled(const Workload& w, const Target& target, con
 Space make_space(const Workload& w, const Target& target, const Narrowing& narrowing) {
   const Template& t = template_for(w, target);
   check_runs(w, target);
+  HONE_USER_CHECK(!tells_extremes(w) || !target.is_gpu()) << "extremes=1: kernels of " << target.kind << " have none";
   return Space(
-      std::string(t.name), t.revision, [apply = t.apply, w, target](Knobs& knobs) { apply(w, target, knobs, nullptr); },
+      std::string(t.name), t.revision,
+      [apply = t.apply, own = without_extremes(w), target](Knobs& knobs) { apply(own, target, knobs, nullptr); },
       narrowing);
 }
 
 Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config,
                     const PassHooks<Function>& hooks) {
-  return lower(*scheduled(w, target, space, config), {.workers = target.threads, .hooks = hooks});
+  const Module m = lower(*scheduled(w, target, space, config), {.workers = target.threads, .hooks = hooks});
+  return tells_extremes(w) ? tell_extremes(m) : m;
 }
 
 std::string scheduled_text(const Workload& w, const Target& target, const Space& space, const Config& config) {
@@ -48,7 +55,9 @@ Layouts layouts_of(const Module& m) {
     static constexpr std::string_view kLetters[] = {"", "A", "MN", "BMN", "NCHW"};
     return p.shape.size() <= 4 ? p.layout.name(kLetters[p.shape.size()]) : std::string();
   };
-  return {name(m.params.front()), name(m.params.back())};
+  const auto output =
+      std::find_if(m.params.begin(), m.params.end(), [](const Param& p) { return p.role == ParamRole::kOutput; });
+  return {name(m.params.front()), name(*output)};
 }
 
 std::string hone_version() { return "0.1.0"; }

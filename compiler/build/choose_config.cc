@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/prologue.h"
 
 namespace hone {
@@ -143,7 +144,8 @@ std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::
 }
 
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub) {
-  const std::string text = to_string(w);
+  const Workload tuned = without_extremes(w);
+  const std::string text = to_string(tuned);
   db::LookupQuery query;
   query.workload = text;
   query.target = to_string(target);
@@ -158,7 +160,7 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   query.rank_targets = [&](const std::vector<std::string>& known) {
     return target.is_gpu() ? rank_gpu_targets(target, known) : rank_cpu_targets(target, known);
   };
-  query.rank_nearest = [&](const std::vector<std::string>& known) { return rank_nearest(w, known); };
+  query.rank_nearest = [&](const std::vector<std::string>& known) { return rank_nearest(tuned, known); };
   HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
   ChosenConfig out{space.default_config(), answer.describe(), ""};
   if (answer.refused > 0)
@@ -171,7 +173,7 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
 
 std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub) {
   db::LookupQuery query;
-  query.workload = to_string(w);
+  query.workload = to_string(without_extremes(w));
   query.target = to_string(target);
   std::string space;
   try {

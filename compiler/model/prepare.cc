@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "compiler/model/layers.h"
 #include "compiler/ops/attribute.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/steps.h"
 
 namespace hone {
@@ -51,8 +52,11 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
       << "--accumulate f16: " << to_string(target) << " has no sums in f16";
   std::vector<Pass<Graph>> passes = graph_passes(of_target);
   if (!target.is_gpu()) return passes;
-  // What makes of convolutions what CPUs' vectors want: the templates of GPUs compute them as they are.
-  std::erase_if(passes, [](const Pass<Graph>& p) { return p.name == "choose_layouts" || p.name == "planar_products"; });
+  // What makes of convolutions what CPUs' vectors want: the templates of GPUs compute them as they are, and their
+  // blocks, which run in any order, have no extremes of all.
+  std::erase_if(passes, [](const Pass<Graph>& p) {
+    return p.name == "choose_layouts" || p.name == "planar_products" || p.name == "fuse_extremes";
+  });
   passes.insert(passes.begin(), {"unroll_steps", [of_target](const Graph& g) { return unroll_steps(g, of_target); }});
   return passes;
 }
@@ -143,7 +147,7 @@ std::vector<ModelTask> model_tasks(const Graph& g, const Growth* growth) {
     const Node& n = g.nodes[i];
     if (storage.is_free(i) || host_function_of(n.workload)) continue;
     const auto steps = steps_of(n.workload);
-    const Workload& w = steps ? steps->step : n.workload;
+    const Workload w = steps ? steps->step : without_extremes(n.workload);
     const auto [it, is_new] = known.emplace(to_string(w), tasks.size());
     if (is_new) tasks.push_back({w});
     tasks[it->second].count += steps ? steps->how.count : 1;

@@ -5,6 +5,7 @@
 #include "compiler/ops/chain_stage.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/movement.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/product.h"
@@ -170,6 +171,7 @@ Operator operator_named(const char* name, const FunctionTable& functions) {
 Operator attention_operator(const FunctionTable& functions) {
   Operator op = operator_named("attention", functions);
   op.summary = "softmax over n of scores(Q[b,m,k] K[b,k,n]), times V[b,n,v]";
+  op.attributes.push_back(extremes_attribute());
   op.infer = &infer_attention;
   op.define = &attention;
   return op;

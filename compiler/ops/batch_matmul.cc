@@ -1,6 +1,7 @@
 // batch_matmul: C[b,m,n] = A[b,m,k] B[b,k,n].
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/product.h"
 #include "compiler/ops/prologue.h"
@@ -42,7 +43,8 @@ Operator batch_matmul_operator(const FunctionTable& functions) {
                    {"epilogue", "none",
                     epilogue(functions, {[](const Attributes& a) { return output_shape(batch_matmul_shape(a)); }, 2,
                                          /*has_rows=*/true})},
-                   prologue_attribute(functions, {&batch_matmul_input_shape, 2})};
+                   prologue_attribute(functions, {&batch_matmul_input_shape, 2}),
+                   extremes_attribute()};
   op.shape = [](const Attributes& a) { return std::any(batch_matmul_shape(a)); };
   op.infer = &infer_batch_matmul;
   op.define = &matrix_product;

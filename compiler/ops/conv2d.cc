@@ -4,6 +4,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/prologue.h"
 
@@ -74,7 +75,8 @@ Operator conv2d_operator(const FunctionTable& functions) {
       {"dtype", "f32", product_dtypes()},
       {"epilogue", "none", epilogue(functions, {[](const Attributes& a) { return output_shape(conv2d_shape(a)); }, 1})},
       prologue_attribute(functions, {&conv2d_input_shape, 1}),
-      border_attribute()};
+      border_attribute(),
+      extremes_attribute()};
   op.shape = [](const Attributes& a) { return std::any(conv2d_shape(a)); };
   op.infer = &infer_conv2d;
   op.define = [](const Workload& w) { return convolution(w); };

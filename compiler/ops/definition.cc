@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/steps.h"
@@ -18,7 +19,9 @@ Definition define(const Workload& w) {
   HONE_USER_CHECK(w.op->define) << w.task() << " is a function in C: there is no program of it";
   HONE_USER_CHECK(!steps_of(w))
       << to_string(w) << " has several steps, which only models have; build or tune one step: leave out steps=";
-  return w.op->define(w);
+  Definition d = w.op->define(w);
+  if (tells_extremes(w)) add_extremes(&d);
+  return d;
 }
 
 std::vector<const TensorNode*> stages_of(const Definition& d) {

@@ -1,6 +1,7 @@
 // dense: C[m,n] = A[m,k] B[n,k].
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/product.h"
 #include "compiler/ops/prologue.h"
@@ -40,7 +41,8 @@ Operator dense_operator(const FunctionTable& functions) {
       {"dtype", "f32", product_dtypes()},
       {"epilogue", "none",
        epilogue(functions, {[](const Attributes& a) { return output_shape(dense_shape(a)); }, 1, /*has_rows=*/true})},
-      prologue_attribute(functions, {&dense_input_shape, 1})};
+      prologue_attribute(functions, {&dense_input_shape, 1}),
+      extremes_attribute()};
   op.shape = [](const Attributes& a) { return std::any(dense_shape(a)); };
   op.infer = &infer_dense;
   op.define = &matrix_product;

@@ -3,6 +3,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/prologue.h"
 
@@ -49,7 +50,8 @@ Operator depthwise_conv2d_operator(const FunctionTable& functions) {
       {"epilogue", "none",
        epilogue(functions, {[](const Attributes& a) { return output_shape(depthwise_conv2d_shape(a)); }, 1})},
       prologue_attribute(functions, {&depthwise_conv2d_input_shape, 1}),
-      border_attribute()};
+      border_attribute(),
+      extremes_attribute()};
   op.shape = [](const Attributes& a) { return std::any(depthwise_conv2d_shape(a)); };
   op.infer = &infer_depthwise_conv2d;
   op.define = [](const Workload& w) { return convolution(w); };

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/split_text.h"
 
@@ -199,7 +200,8 @@ Operator elementwise_operator(const FunctionTable& functions) {
                    {"shape", "1x64x56x56", extents()},
                    {"operands", "same", operands()},
                    {"dtype", "f32", element_dtype()},
-                   {"x", "same", shape_of_x(), /*is_optional=*/true}};
+                   {"x", "same", shape_of_x(), /*is_optional=*/true},
+                   extremes_attribute()};
   op.shape = [functions](const Attributes& a) { return std::any(shape_of_elementwise(a, functions)); };
   op.infer = &infer_elementwise;
   op.define = &elementwise;

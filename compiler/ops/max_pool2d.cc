@@ -1,6 +1,7 @@
 // max_pool2d: the largest of each window of data[n,c,h,w].
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/pooling.h"
 #include "compiler/ops/prologue.h"
@@ -34,7 +35,8 @@ Operator max_pool2d_operator(const FunctionTable& functions) {
                    {"dtype", "f32", number_dtype()},
                    {"epilogue", "none",
                     epilogue(functions, {[](const Attributes& a) { return output_shape(shape_of(a)); }, 1}), true},
-                   prologue_attribute(functions, {&max_pool2d_input_shape, 1})};
+                   prologue_attribute(functions, {&max_pool2d_input_shape, 1}),
+                   extremes_attribute()};
   op.shape = [](const Attributes& a) { return std::any(shape_of(a)); };
   op.infer = [](std::span<const TensorType> inputs) { return infer_image(inputs, "c"); };
   op.define = [](const Workload& w) { return pooling(w); };

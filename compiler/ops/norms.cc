@@ -1,6 +1,7 @@
 // layer_norm, rms_norm and l2_norm: rows divided by their deviation, their root mean square, their length.
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/prologue.h"
 #include "compiler/ops/rows.h"
@@ -72,6 +73,7 @@ Operator norm(const FunctionTable& functions, const char* name, const char* summ
   op.attributes.push_back({"dtype", "f32", float_dtype()});
   op.attributes.push_back({"epilogue", "none", epilogue(functions, rows_source())});
   op.attributes.push_back(prologue_attribute(functions, rows_source()));
+  op.attributes.push_back(extremes_attribute());
   op.shape = [to_last](const Attributes& a) { return std::any(rows_shape_of(a, to_last)); };
   op.infer = &infer_rows;
   op.define = define;

@@ -34,7 +34,7 @@ PhysicalTypes physical_types(const Workload& w) {
     const bool is_like_output = i >= own && types.inputs[i].shape == result.shape;
     out.inputs.push_back(tensor(types.inputs[i], i == 0 ? in_block : is_like_output ? out_block : 1));
   }
-  for (const TensorType& t : types.outputs) out.outputs.push_back(tensor(t, out_block));
+  for (const TensorType& t : types.outputs) out.outputs.push_back(tensor(t, t.shape == result.shape ? out_block : 1));
   return out;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/exit_code.h"
+#include "compiler/ops/extremes.h"
 
 namespace hone {
 namespace {
@@ -48,13 +49,13 @@ WeightedWorkload parse_line(const OperatorTable& operators, std::vector<std::str
     const size_t end = text.rfind(')');
     HONE_USER_CHECK(end == std::string::npos || end + 1 == text.size())
         << "'" << text.substr(end + 1) << "' after the workload is no weight";
-    out.workload = Workload::parse(operators, text);
+    out.workload = without_extremes(Workload::parse(operators, text));
   } else {
     HONE_USER_CHECK(words.size() <= 2) << "'" << words[2]
                                        << "': a line is TASK k=v,... and a weight, or a workload and a weight";
     HONE_USER_CHECK(words.size() < 2 || words[1].find('=') != std::string::npos)
         << "'" << words[1] << "' is neither k=v,... nor a weight";
-    out.workload = Workload::parse(operators, words[0], words.size() == 2 ? words[1] : "");
+    out.workload = without_extremes(Workload::parse(operators, words[0], words.size() == 2 ? words[1] : ""));
   }
   return out;
 }

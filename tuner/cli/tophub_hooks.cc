@@ -9,6 +9,7 @@
 #include "base/exit_code.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/ops/extremes.h"
 #include "tuner/cost/check_model.h"
 #include "tuner/features/features.h"
 #include "tuner/transfer/seeds.h"
@@ -40,7 +41,7 @@ db::CompilerHooks tophub_hooks(const OperatorTable& operators) {
   db::CompilerHooks hooks;
   hooks.tasks = operators.names();
   hooks.workload = [&operators](const std::string& task, const std::string& args, const std::string&) {
-    return text_or_usage_error([&] { return to_string(Workload::parse(operators, task, args)); });
+    return text_or_usage_error([&] { return to_string(without_extremes(Workload::parse(operators, task, args))); });
   };
   hooks.parse_workload = [&operators](const std::string& workload) {
     return text_or_usage_error([&] { return to_string(Workload::parse(operators, workload)); });

@@ -12,6 +12,7 @@
 #include "base/exit_code.h"
 #include "base/text.h"
 #include "compiler/build/choose_config.h"
+#include "compiler/ops/extremes.h"
 #include "tuner/cli/measure_tasks.h"
 #include "tuner/cli/model.h"
 #include "tuner/cli/report.h"
@@ -49,10 +50,10 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
   HONE_USER_CHECK(f.task.empty() || f.workload.empty()) << "--task and --workload exclude each other";
   if (!f.workload.empty()) {
     HONE_USER_CHECK(f.args.empty()) << "--args belongs to --task; --workload says everything itself";
-    return std::vector<WeightedWorkload>{{Workload::parse(operators, f.workload)}};
+    return std::vector<WeightedWorkload>{{without_extremes(Workload::parse(operators, f.workload))}};
   }
   HONE_USER_CHECK(!f.task.empty()) << "--task is missing; known tasks: " << operators.names();
-  return std::vector<WeightedWorkload>{{Workload::parse(operators, f.task, f.args)}};
+  return std::vector<WeightedWorkload>{{without_extremes(Workload::parse(operators, f.task, f.args))}};
 }
 
 std::string shell_quoted(const std::string& text) {

@@ -34,7 +34,8 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
                                      {"join_transposes", [c](const Graph& g) { return join_transposes(g, c); }},
                                      {"simplify_conversions", [c](const Graph& g) { return simplify_movement(g, c); }},
                                      {"fold_preprocessing", [c](const Graph& g) { return fold_preprocessing(g, c); }},
-                                     {"split_groups", [c](const Graph& g) { return split_groups(g, c); }}};
+                                     {"split_groups", [c](const Graph& g) { return split_groups(g, c); }},
+                                     {"fuse_extremes", [c](const Graph& g) { return fuse_extremes(g, c); }}};
   if (c.growth) {
     const auto behind =
         std::find_if(passes.begin(), passes.end(), [](const auto& p) { return p.name == "fuse_attention"; });

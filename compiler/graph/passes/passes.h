@@ -131,5 +131,8 @@ Graph fold_preprocessing(const Graph& g, const PassContext& context);
 /// Where both of them together were measured faster: the veto of the tuner over what was fused. The parts of groups
 /// that matter and are not measured yet go to the context's alternatives.
 Graph split_groups(const Graph& g, const PassContext& context);
+/// The least or the greatest of all elements that a node computes, perhaps moved since   ->   another output of the
+/// node, which finds it while it stores them (ops/extremes.h): what DynamicQuantizeLinear asks of each tensor.
+Graph fuse_extremes(const Graph& g, const PassContext& context);
 
 }  // namespace hone

@@ -428,7 +428,8 @@ TEST(GraphPasses, ByName) {
             "sink_transposes, "
             "simplify_moved, fuse_epilogues, fold_requantization, simplify_views, fuse_prologues, "
             "fuse_attention, fold_scales, lift_numbers, merge_siblings, choose_layouts, planar_products, "
-            "join_transposes, simplify_conversions, fold_preprocessing, split_groups");
+            "join_transposes, simplify_conversions, fold_preprocessing, split_groups, "
+            "fuse_extremes");
 }
 
 }  // namespace

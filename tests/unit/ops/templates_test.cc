@@ -121,6 +121,24 @@ INSTANTIATE_TEST_SUITE_P(
                     "dense(m=5,n=40,k=33,dtype=u8:f32:f32:f32,prologue=mul[0.5]+add[-1])",
                     "batch_matmul(b=2,m=9,n=32,k=20,dtype=u16:f32:f32:f32)"));
 
+// What also tells its least and greatest element: found while it is stored, or behind that (sums in parts), with
+// padding, tails and single elements.
+INSTANTIATE_TEST_SUITE_P(
+    Extremes, Templates,
+    testing::Values("dense(m=19,n=70,k=24,epilogue=bias+gelu,extremes=1)", "dense(m=64,n=96,k=256,extremes=1)",
+                    "dense(m=1,n=1,k=33,extremes=1)", "dense(m=33,n=3,k=70,extremes=1)",
+                    "dense(m=9,n=33,k=16,dtype=u8:s8:s32:s32,extremes=1)", "dense(m=20,n=48,k=32,dtype=f64,extremes=1)",
+                    "dense(m=9,n=33,k=16,dtype=f16,extremes=1)",
+                    "batch_matmul(b=3,m=17,n=29,k=8,epilogue=add,extremes=1)",
+                    "conv2d(ci=16,h=9,w=7,co=40,layout=NCHW8c,epilogue=bias+relu,extremes=1)",
+                    "conv2d(ci=16,h=14,w=14,co=32,extremes=1)", "conv2d(ci=5,h=8,w=8,co=7,layout=NCHW,extremes=1)",
+                    "conv2d(ci=32,h=8,w=9,co=40,kh=1,kw=1,pad=0,layout=NCHW16c,epilogue=bias+silu,extremes=1)",
+                    "depthwise_conv2d(c=19,h=15,w=9,stride=2,extremes=1)",
+                    "elementwise(op=exp+sub,shape=100x37,operands=1x37,extremes=1)",
+                    "elementwise(op=tanh,shape=1,extremes=1)", "elementwise(op=neg,shape=70,dtype=s64,extremes=1)",
+                    "max_pool2d(c=19,h=15,w=9,extremes=1)", "layer_norm(shape=128x384,extremes=1)",
+                    "rms_norm(shape=5x33,extremes=1)", "attention(b=2,m=17,n=37,k=8,v=12,extremes=1)"));
+
 // Weights of few bits in blocks.
 INSTANTIATE_TEST_SUITE_P(WeightsInBlocks, Templates,
                          testing::Values("dense_nbits(m=1,n=130,k=256)", "dense_nbits(m=1,n=64,k=64,block=64,zero=0)",

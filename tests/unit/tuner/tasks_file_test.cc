@@ -32,6 +32,14 @@ TEST(TasksFile, ReadsWorkloadsInEitherForm) {
   EXPECT_EQ((*tasks)[4].weight, 100);
 }
 
+TEST(TasksFile, ExtremesAreNoPartOfWhatIsTuned) {
+  for (const char* text : {"dense m=1,n=10,k=20,extremes=1", "dense(m=1,n=10,k=20,extremes=1)"}) {
+    const auto tasks = parse_tasks(test_operators(), text, "t.txt");
+    ASSERT_TRUE(tasks.ok()) << tasks.status();
+    EXPECT_EQ((*tasks)[0].workload, parse_workload("dense(m=1,n=10,k=20)"));
+  }
+}
+
 TEST(TasksFile, WhatIsWrittenIsRead) {
   const std::vector<WeightedWorkload> tasks{
       {parse_workload("conv2d(n=1,ci=64,h=56,w=56,co=64,epilogue=bias+relu)"), 2},

@@ -1,0 +1,17 @@
+// The least and the greatest element of what a kernel computes, found while it stores it.
+#pragma once
+
+#include "compiler/ir/module.h"
+
+namespace hone {
+
+/// kernel(x; y): for t: … y[i] = v …
+///   ->  kernel(x; y, least, most): { for t: { l = highest;  … { y[i] = v;  l = min(l, y[i]) } …;  part[t] = l }
+///                                    least = min of part }        and `most` alike
+/// Each iteration of the parallel loop has an `l` for each lane of a vector, on its stack. Where the kernel reads y or
+/// stores it at more than one place, a loop behind it reads y instead: what is stored may not be the last there. The
+/// outputs are of one element; padding of y's layout does not count. Takes a module of one kernel, whose last parameter
+/// is its only output.
+Module tell_extremes(const Module& m);
+
+}  // namespace hone
