@@ -375,6 +375,7 @@ const RowTable& rows() {
     add_product_rows(t);
     add_reduction_rows(t);
     add_quantized_rows(t);
+    add_microsoft_quantized_rows(t);
     add_place_rows(t);
     add_loss_rows(t);
     add_fourier_rows(t);

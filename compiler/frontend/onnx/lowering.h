@@ -35,6 +35,7 @@ struct Operand {
   /// Of numbers that a call finds out: each lies between this one's and `known`'s, which is the most then (ragged.h).
   std::optional<TensorData> least = std::nullopt;
   std::optional<Ragged> ragged = std::nullopt;  ///< `type` has the most elements that there may be
+  bool is_of_four_bits = false;                 ///< a tensor of the file that ONNX calls s4 or u4; s8 or u8 here
   bool is_empty() const { return id == kNoValue; }
   size_t rank() const { return type.shape.size(); }
 };
@@ -50,7 +51,11 @@ class Lowering {
   Operand numbers(const std::vector<int64_t>& values) { return constant(TensorData::of_numbers(values)); }
   /// One number of this type, of rank 0.
   Operand number(double v, DType t);
-  Operand of_proto(const Tensor& t) { return constant(tensor_of(t, file_), t.name()); }
+  Operand of_proto(const Tensor& t) {
+    Operand out = constant(tensor_of(t, file_), t.name());
+    out.is_of_four_bits = has_four_bits(t);
+    return out;
+  }
   /// Null unless the operand is known while the model is read.
   std::optional<TensorData> data_of(const Operand& x) const;
 
@@ -155,6 +160,7 @@ void add_window_rows(RowTable& t);
 void add_product_rows(RowTable& t);
 void add_reduction_rows(RowTable& t);
 void add_quantized_rows(RowTable& t);
+void add_microsoft_quantized_rows(RowTable& t);
 void add_place_rows(RowTable& t);
 void add_loss_rows(RowTable& t);
 void add_fourier_rows(RowTable& t);

@@ -79,6 +79,18 @@ int64_t number_of(const std::string& text, const std::string& what) {
   return n;
 }
 
+// Numbers of 4 bits, the lower half of a byte first, in a byte each.
+std::string in_bytes(std::span<const char> packed, int64_t count, bool is_signed) {
+  std::string out;
+  out.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    const auto byte = static_cast<uint8_t>(packed[static_cast<size_t>(i / 2)]);
+    const int half = i % 2 ? byte >> 4 : byte & 15;
+    out += static_cast<char>(is_signed && half >= 8 ? half - 16 : half);
+  }
+  return out;
+}
+
 TensorData external(const Tensor& t, const TensorType& type, int64_t bytes, const std::string& what, ModelFile& file) {
   std::string name;
   int64_t offset = 0, length = bytes;
@@ -167,16 +179,26 @@ ModelFile read_model(const std::string& path) {
 
 namespace {
 
+constexpr int kU4 = 21, kS4 = 22;
+
 TensorData read_tensor(const Tensor& t, ModelFile& file) {
   const std::string what = fmt::format("tensor '{}': ", t.name());
-  TensorType type{dtype_of(t.data_type(), what), {t.dims().begin(), t.dims().end()}};
-  int64_t bytes = 0;
+  const DType dtype = t.data_type() == kU4 ? u8 : t.data_type() == kS4 ? i8 : dtype_of(t.data_type(), what);
+  TensorType type{dtype, {t.dims().begin(), t.dims().end()}};
+  int64_t bytes = 0, count = 0;
   try {
     bytes = bytes_of(type);
+    count = element_count(type.shape);
   } catch (const UserError& e) {
     throw UserError(what + e.what());
   }
-  if (t.data_location() == 1) return external(t, type, bytes, what, file);
+  const bool is_packed = has_four_bits(t);
+  if (is_packed) bytes = (count + 1) / 2;
+  if (t.data_location() == 1) {
+    TensorData data = external(t, is_packed ? TensorType{u8, {bytes}} : type, bytes, what, file);
+    if (!is_packed) return data;
+    return {type, in_bytes(data.bytes(), count, dtype == i8)};
+  }
   std::string elements = t.has_raw_data() ? t.raw_data() : typed_elements(t, type.dtype);
   HONE_USER_CHECK(!elements.empty() || bytes == 0)
       << what << to_string(type) << " has no data: the model was stripped of its weights";
@@ -184,10 +206,13 @@ TensorData read_tensor(const Tensor& t, ModelFile& file) {
       << what << to_string(type) << " takes " << bytes << " bytes; the file has " << elements.size();
   if (type.dtype.is_bool())
     for (char& c : elements) c = c != 0;
+  if (is_packed) elements = in_bytes(elements, count, dtype == i8);
   return {std::move(type), std::move(elements)};
 }
 
 }  // namespace
+
+bool has_four_bits(const Tensor& t) { return t.data_type() == kU4 || t.data_type() == kS4; }
 
 TensorData tensor_of(const Tensor& t, ModelFile& file) {
   const auto known = file.read.find(&t);

@@ -31,9 +31,12 @@ ModelFile read_model(const std::string& path);
 /// its message.
 DType dtype_of(int data_type, const std::string& what);
 
-/// A tensor with elements, of the shape that the file says (of rank 0 too). UserError, one line with the tensor's name,
-/// for negative or huge dims, data that is missing or of another size, a type that is not supported, and external data
-/// that is not a plain file below the model's folder or is too short.
+/// Whether its numbers are s4 or u4, two in a byte.
+bool has_four_bits(const Tensor& t);
+
+/// A tensor with elements, s8 or u8 where they have four bits, of the shape that the file says (of rank 0 too).
+/// UserError, one line with the tensor's name, for negative or huge dims, data that is missing or of another size, a
+/// type that is not supported, and external data that is not a plain file below the model's folder or is too short.
 TensorData tensor_of(const Tensor& t, ModelFile& file);
 
 }  // namespace hone::onnx

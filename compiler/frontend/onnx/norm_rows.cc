@@ -1,7 +1,7 @@
 // Norms of rows: ONNX's own, and those that exporters and optimizers join with what stands in front of them.
 #include <algorithm>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/norms.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -107,14 +107,13 @@ void skip_rms_norm(NodeContext& c) {
   c.outputs[0] = rms_norm_of(c.l, sum, axis, eps, c.in(2));
 }
 
-// Words, positions and segments of [batch, tokens] ids, summed and normalized; and how many tokens of each sequence the
-// mask keeps: those of 1.
+// Words, positions and segments of [batch, tokens] ids, summed and normalized.
 void embed_layer_norm(NodeContext& c) {
   Lowering& l = c.l;
   const Operand &ids = c.in(0), &words = c.in(2), &positions = c.in(3);
   HONE_USER_CHECK(ids.rank() == 2 && words.rank() == 2 && positions.rank() == 2)
       << to_string(ids.type) << " of " << to_string(words.type) << " and " << to_string(positions.type);
-  const int64_t batch = ids.type.shape[0], tokens = ids.type.shape[1], hidden = words.type.shape[1];
+  const int64_t tokens = ids.type.shape[1];
   const auto looked_up = [&](const Operand& table, const Operand& index) {
     Extents shape = index.type.shape;
     shape.push_back(table.type.shape[1]);
@@ -129,14 +128,7 @@ void embed_layer_norm(NodeContext& c) {
     HONE_USER_CHECK(c.in(4).rank() == 2) << "segments " << to_string(c.in(4).type);
     sum = l.pointwise("add", {sum, looked_up(c.in(4), c.in(1))});
   }
-  HONE_USER_CHECK(sum.type.shape == (Extents{batch, tokens, hidden})) << "embeddings " << to_string(sum.type);
-  if (wants(c, 1))
-    c.outputs[1] =
-        c.has(7)
-            ? l.reduce("sum", l.cast(l.pointwise("equal", {c.in(7), l.number(1, c.in(7).type.dtype)}), i32), {1}, false)
-            : l.broadcast(l.number(0, i32), {batch});
-  if (wants(c, 2)) c.outputs[2] = sum;
-  c.outputs[0] = layer_norm_of(l, sum, 2, c.real("epsilon", 1e-12f), c.in(5), optional_input(c, 6));
+  write_embeddings(c, sum, c.in(5), optional_input(c, 6));
 }
 
 // Each group of channels of an image is a row. Until opset 20 there was one scale and bias for each group.
@@ -163,6 +155,19 @@ void group_norm(NodeContext& c) {
 }
 
 }  // namespace
+
+void write_embeddings(NodeContext& c, const Operand& sum, const Operand& scale, const std::optional<Operand>& bias) {
+  Lowering& l = c.l;
+  const Extents &ids = c.in(0).type.shape, &words = c.in(2).type.shape;
+  HONE_USER_CHECK(sum.type.shape == (Extents{ids[0], ids[1], words[1]})) << "embeddings " << to_string(sum.type);
+  if (wants(c, 1))
+    c.outputs[1] =
+        c.has(7)
+            ? l.reduce("sum", l.cast(l.pointwise("equal", {c.in(7), l.number(1, c.in(7).type.dtype)}), i32), {1}, false)
+            : l.broadcast(l.number(0, i32), {ids[0]});
+  if (wants(c, 2)) c.outputs[2] = sum;
+  c.outputs[0] = layer_norm_of(l, sum, 2, c.real("epsilon", 1e-12f), scale, bias);
+}
 
 void add_norm_rows(RowTable& t) {
   for (const char* domain : {":", "com.microsoft:"}) {
