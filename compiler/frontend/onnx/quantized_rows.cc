@@ -62,8 +62,9 @@ std::optional<Operand> known_in_blocks(const NodeContext& c) {
   int64_t size = c.number("block_size", 0);
   const auto data = c.l.data_of(x), scales = c.l.data_of(each);
   const auto zeros = c.has(2) ? c.l.data_of(c.in(2)) : std::nullopt;
-  const DType t = each.type.dtype;
-  if (size < 1 || !data || !scales || c.has(2) != zeros.has_value() || t.bytes() > 4 || x.type.dtype.bytes() > 1)
+  const DType t = each.type.dtype, of = x.type.dtype;
+  if (size < 1 || !data || !scales || c.has(2) != zeros.has_value() || (t != f32 && !t.is_narrow_float()) ||
+      (of != u8 && of != i8) || (zeros && zeros->type().dtype != of))
     return std::nullopt;
   const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", 1), x.rank()));
   const Extents& s = x.type.shape;
@@ -79,7 +80,7 @@ std::optional<Operand> known_in_blocks(const NodeContext& c) {
   c.l.count_expanded(count * t.bytes());
   const std::vector<double> scale = scales->values();
   const std::vector<int64_t> zero = zeros ? zeros->numbers() : std::vector<int64_t>();
-  const bool is_signed = x.type.dtype == i8;
+  const bool is_signed = of == i8;
   std::string bytes;
   bytes.reserve(static_cast<size_t>(count * t.bytes()));
   for (int64_t i = 0; i < count; ++i) {

@@ -228,6 +228,39 @@ TEST(FourBits, AreReadAsTheyArePacked) {
     }
 }
 
+// An odd number of them, in a file beside the model.
+TEST(FourBits, MayLieBesideTheModel) {
+  const ModelFolder f;
+  const std::string packed = some_bytes(11, 3);
+  f.write("w.bin", std::string(5, '\xff') + packed);
+  TestModel m = four_bits(kS4, "", true);
+  for (onnx::Tensor& t : *m.graph()->mutable_initializer()) {
+    if (t.name() != "w") continue;
+    t.clear_raw_data();
+    t.set_data_location(1);
+    for (const auto& [key, value] : {std::pair("location", "w.bin"), {"offset", "5"}, {"length", "11"}}) {
+      onnx::Entry* e = t.add_external_data();
+      e->set_key(key);
+      e->set_value(value);
+    }
+  }
+  const TensorData x = tensor({2, 7}, numbers(14, 1));
+  EXPECT_EQ(outputs_of(f.import(m), {x}), outputs_of(f.import(four_bits(kS4, packed, true)), {x}));
+  f.write("w.bin", std::string(15, '\xff'));
+  EXPECT_THAT(f.refusal(m), HasSubstr("it takes 11 bytes; 'w.bin' has 15"));
+}
+
+// Types that the operator does not allow go through nodes, which refuse them or compute.
+TEST(FourBits, BlocksOfOtherTypesAreNoLoop) {
+  const ModelFolder f;
+  TestModel m(21);
+  m.input("x", {2}).floats("s", {1, 2}, {0.5f, 1}).floats("z", {1, 2}, {1, 2});
+  m.tensor("w", {2, 2}, kU8)->set_raw_data(std::string("\1\2\3\4"));
+  m.node("DequantizeLinear", {"w", "s", "z"}, {"d"}).number("axis", 0).number("block_size", 2);
+  m.node("MatMul", {"x", "d"}, {"y"}).output("y");
+  EXPECT_THAT(outputs_of(f.import(m), {tensor({2}, {1, 1})}), Near(std::vector<double>{1, 2}));
+}
+
 TEST(FourBits, OfAnotherSizeAreRefused) {
   const ModelFolder f;
   EXPECT_THAT(f.refusal(four_bits(kS4, some_bytes(10, 1), true)), HasSubstr("takes 11 bytes; the file has 10"));
