@@ -99,6 +99,32 @@ class ProductNarrower {
     return b.add_one("pad", {{"before", "0:0:0:0"}, {"after", fmt::format("0:{}:0:0", channels)}}, {v});
   }
 
+  // The byte of which `zero` is the whole number; none where it may be no byte.
+  ValueId byte_behind(ValueId zero) const {
+    const Node* n = producer(zero);
+    while (n && is_movement(*n)) n = producer(n->inputs[0]);
+    if (!n || !is_function(*n) || n->workload.attributes.text("op") != "cast:s16") return kNoValue;
+    return is_byte(g_.value(n->inputs[0]).type.dtype) ? n->inputs[0] : kNoValue;
+  }
+
+  // An image of bytes inside of its convolution's border, which is the zero point that only a call knows.
+  ValueId with_border(ValueId image, const Bytes& bytes, const ConvShape& s) {
+    GraphBuilder& b = rebuild_.builder();
+    const ValueId padded = b.add_one("pad",
+                                     {{"before", fmt::format("0:0:{}:{}", s.pad_top, s.pad_left)},
+                                      {"after", fmt::format("0:0:{}:{}", s.pad_bottom, s.pad_right)}},
+                                     {image});
+    const int64_t h = b.type(padded).shape[2], w = b.type(padded).shape[3];
+    std::vector<uint8_t> inside;
+    for (int64_t y = 0; y < h; ++y)
+      for (int64_t x = 0; x < w; ++x)
+        inside.push_back(y >= s.pad_top && y < h - s.pad_bottom && x >= s.pad_left && x < w - s.pad_right ? 1 : 0);
+    const ValueId zero = b.add_one("elementwise", {{"op", fmt::format("cast:s16+add[{}]:u8", bytes.steps.zero)}},
+                                   {rebuild_.with_shape(rebuild_.now(byte_behind(bytes.zero)), {1, 1, 1, 1})});
+    return b.add_one("elementwise", {{"op", "where"}},
+                     {padded, b.constant(tensor_of(boolean, {1, 1, h, w}, inside)), zero});
+  }
+
   // What functions give for each byte, the one nearest to the bytes last.
   std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
     TensorData x = all_bytes(bytes);
@@ -199,7 +225,8 @@ class ProductNarrower {
     const auto bytes = bytes_behind(n.inputs[0]);
     if (!bytes) return of_floats && task == "dense" && narrow_weights(n);
     if (of_numbers && bytes->steps.scale != 1) return false;
-    if (bytes->zero != kNoValue && is_convolution && has_border(n)) return false;  // of what nobody knows yet
+    const bool has_own_border = bytes->zero != kNoValue && is_convolution && has_border(n);
+    if (has_own_border && byte_behind(bytes->zero) == kNoValue) return false;
     const auto whole = whole_weights(weight);
     if (!whole) return false;
     std::vector<double> scales(channels);
@@ -218,7 +245,15 @@ class ProductNarrower {
       factors = *b.constant_of(with_zeros(b, b.constant(std::move(factors)), missing));
     }
     std::vector<std::pair<std::string, std::string>> changes{{"dtype", "u8:s8:s32:s32"}, {"epilogue", "none"}};
-    if (is_convolution && has_border(n)) changes.emplace_back("border", std::to_string(bytes->steps.zero));
+    if (has_own_border) {
+      image = with_border(image, *bytes, conv_shape(n.workload));
+      const Extents& bordered = b.type(image).shape;
+      changes.emplace_back("pad", "0");
+      changes.emplace_back("h", std::to_string(bordered[2]));
+      changes.emplace_back("w", std::to_string(bordered[3]));
+    } else if (is_convolution && has_border(n)) {
+      changes.emplace_back("border", std::to_string(bytes->steps.zero));
+    }
     if (missing > 0) changes.emplace_back("ci", std::to_string(weight.type().shape[1] + missing));
     const ValueId weights = b.constant(std::move(factors), g_.value(n.inputs[1]).name);
     ValueId v = b.add(Workload::changed(n.workload, changes), {image, weights}).front();

@@ -217,6 +217,33 @@ output "y" %y s32[2, 3]
   expect_same_values(g, narrowed(g));
 }
 
+// As ConvInteger behind DynamicQuantizeLinear: the border is the zero point, which is put around the bytes. What may be
+// no byte cannot be.
+TEST(NarrowProducts, ZeroPointsOfACallAreTheBorder) {
+  const auto graph = [](const std::string& type, const std::string& zero_type, const std::string& task,
+                        const std::string& weights) {
+    return read_graph("graph g\ninput \"x\" %x " + type + "[2, 2, 4, 5]\ninput \"z\" %z " + zero_type + "[1]\n" +
+                      "%s = elementwise(op=cast:s16,shape=1,operands=none,dtype=" + zero_type +
+                      ") %z\n%r = reshape(shape=1,to=1x1x1x1,dtype=s16) %s\n%c = elementwise(op=cast:s16," +
+                      "shape=2x2x4x5,operands=none,dtype=" + type + ") %x\n%d = elementwise(op=sub,shape=2x2x4x5," +
+                      "operands=1x1x1x1,dtype=s16) %c %r\n" + weights + "%y = " + task +
+                      "h=4,w=5,kh=1,kw=2,pad=1:0:2:1,layout=NCHW,dtype=s16:s16:s32:s32) %d %w\n" +
+                      "output \"y\" %y s32[2, 2, 7, 5]\n");
+  };
+  const std::string direct = "conv2d(n=2,ci=2,co=2,", each = "depthwise_conv2d(n=2,c=2,";
+  const std::string of_all = "%w = constant s16[2, 2, 1, 2] [1, 2, 3, -4, -128, 127, -5, 6]\n",
+                    of_each = "%w = constant s16[2, 1, 1, 2] [1, -2, 127, 4]\n";
+  for (const std::string type : {"u8", "s8"})
+    for (const bool is_direct : {true, false}) {
+      const Graph g = graph(type, type, is_direct ? direct : each, is_direct ? of_all : of_each);
+      EXPECT_THAT(to_string(narrowed(g)), HasSubstr("pad=0,dilation=1")) << type;
+      EXPECT_THAT(to_string(narrowed(g)), HasSubstr("dtype=u8:s8:s32:s32")) << type;
+      expect_same_values(g, narrowed(g));
+    }
+  const Graph other = graph("u8", "s32", direct, of_all);
+  EXPECT_EQ(to_string(narrowed(other)), to_string(other));
+}
+
 // Both factors come from the caller: zero points are taken off the sums, whatever they are, and words are filled up.
 TEST(NarrowProducts, OfTwoInputs) {
   const auto product = [](const std::string& x, const std::string& p, const std::string& y, const std::string& q,
