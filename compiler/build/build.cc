@@ -6,6 +6,7 @@
 #include "compiler/lower/extremes.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lower/lower_blocks.h"
+#include "compiler/ops/definition.h"
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/runs.h"
 #include "compiler/ops/templates/template.h"
@@ -28,7 +29,10 @@ std::unique_ptr<Schedule> scheduled(const Workload& w, const Target& target, con
 Space make_space(const Workload& w, const Target& target, const Narrowing& narrowing) {
   const Template& t = template_for(w, target);
   check_runs(w, target);
-  HONE_USER_CHECK(!tells_extremes(w) || !target.is_gpu()) << "extremes=1: kernels of " << target.kind << " have none";
+  if (tells_extremes(w)) {
+    HONE_USER_CHECK(!target.is_gpu()) << "extremes=1: kernels of " << target.kind << " have none";
+    define(w);  // refuses types that have none
+  }
   return Space(
       std::string(t.name), t.revision,
       [apply = t.apply, own = without_extremes(w), target](Knobs& knobs) { apply(own, target, knobs, nullptr); },

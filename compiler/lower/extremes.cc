@@ -55,8 +55,8 @@ class Accesses final : public Visitor {
   std::vector<const For*> around_;  ///< null: a condition
 };
 
-// Lanes of what a task leaves, where it has a multiple of them.
-constexpr int64_t kLeft = 16;
+// Lanes of the partial result that a task stores; wider vectors are folded to so many first.
+constexpr int64_t kPartialLanes = 16;
 
 // One of the two, on its way: a value for each lane of each task, then for each lane, then one.
 struct Extreme {
@@ -73,33 +73,33 @@ Stmt each_lane(int64_t lanes, const std::function<Stmt(const Expr& lane)>& body)
 class Extremes {
  public:
   Extremes(const Buffer& of, int64_t tasks, int64_t lanes)
-      : of_(of), tasks_(tasks), lanes_(lanes), left_(left_of(lanes)) {
+      : of_(of), tasks_(tasks), lanes_(lanes), partial_(partial_lanes(lanes)) {
     const auto buffer = [&](const std::string& name, int64_t count, BufferScope scope) {
       return make_buffer(name, of->dtype, std::vector<int64_t>{count}, scope);
     };
     for (const auto& [kind, name] : {std::pair(ReduceKind::kMin, std::string("least")), {ReduceKind::kMax, "most"}})
       extremes_.push_back({kind, buffer(name + "_of_task", lanes, BufferScope::kStack),
-                           buffer(name + "_of_tasks", tasks * left_, BufferScope::kWorkspace),
-                           buffer(name + "_of_lanes", left_, BufferScope::kStack),
+                           buffer(name + "_of_tasks", tasks * partial_, BufferScope::kWorkspace),
+                           buffer(name + "_of_lanes", partial_, BufferScope::kStack),
                            buffer(name, 1, BufferScope::kParam)});
   }
 
-  static int64_t left_of(int64_t lanes) { return lanes % kLeft == 0 ? kLeft : lanes; }
+  static int64_t partial_lanes(int64_t lanes) { return lanes % kPartialLanes == 0 ? kPartialLanes : lanes; }
 
-  // Counts the element at `index`.
-  Stmt count(const Expr& index, const Expr& lane) const {
-    return both([&](const Extreme& e) { return combine(e, e.of_task, lane, load(of_, {index})); });
+  // Folds the element at `index` into the task's.
+  Stmt fold(const Expr& index, const Expr& lane) const {
+    return for_both([&](const Extreme& e) { return combine(e, e.of_task, lane, load(of_, {index})); });
   }
 
-  // `body`, which counts elements, as task number `task`.
+  // `body`, which folds elements, as task number `task`.
   Stmt task(const Expr& task, Stmt body) const {
-    std::vector<Stmt> all{both([&](const Extreme& e) { return begin(e, e.of_task, lanes_); }), std::move(body)};
-    all.push_back(both([&](const Extreme& e) {
-      return each_lane(left_, [&](const Expr& lane) {
+    std::vector<Stmt> all{for_both([&](const Extreme& e) { return begin(e, e.of_task, lanes_); }), std::move(body)};
+    all.push_back(for_both([&](const Extreme& e) {
+      return each_lane(partial_, [&](const Expr& lane) {
         Expr value = load(e.of_task, {lane});
-        for (int64_t more = left_; more < lanes_; more += left_)
+        for (int64_t more = partial_; more < lanes_; more += partial_)
           value = reduce_combine(e.kind, value, load(e.of_task, {lane + more}));
-        return make_store(e.of_tasks, {task * left_ + lane}, value);
+        return make_store(e.of_tasks, {task * partial_ + lane}, value);
       });
     }));
     Stmt s = make_seq(std::move(all));
@@ -116,10 +116,10 @@ class Extremes {
     return s;
   }
 
-  const std::vector<Extreme>& both() const { return extremes_; }
+  const std::vector<Extreme>& list() const { return extremes_; }
 
  private:
-  Stmt both(const std::function<Stmt(const Extreme&)>& one) const {
+  Stmt for_both(const std::function<Stmt(const Extreme&)>& one) const {
     std::vector<Stmt> all;
     for (const Extreme& e : extremes_) all.push_back(one(e));
     return make_seq(std::move(all));
@@ -133,26 +133,26 @@ class Extremes {
   Stmt reduce(const Extreme& e) const {
     const Var t("t"), l("l");
     const Stmt each_task =
-        make_for(t, make_int(0), make_int(tasks_), LoopKind::kSerial, each_lane(left_, [&](const Expr& lane) {
-                   return combine(e, e.of_lanes, lane, load(e.of_tasks, {Expr(t) * left_ + lane}));
+        make_for(t, make_int(0), make_int(tasks_), LoopKind::kSerial, each_lane(partial_, [&](const Expr& lane) {
+                   return combine(e, e.of_lanes, lane, load(e.of_tasks, {Expr(t) * partial_ + lane}));
                  }));
-    const Stmt each = make_for(l, make_int(0), make_int(left_), LoopKind::kSerial,
+    const Stmt each = make_for(l, make_int(0), make_int(partial_), LoopKind::kSerial,
                                combine(e, e.result, make_int(0), load(e.of_lanes, {l})));
     return make_allocate(
         e.of_lanes, -1,
-        make_seq({begin(e, e.of_lanes, left_), each_task,
+        make_seq({begin(e, e.of_lanes, partial_), each_task,
                   make_store(e.result, {make_int(0)}, reduce_identity(e.kind, e.result->dtype)), each}));
   }
 
   Buffer of_;
-  int64_t tasks_, lanes_, left_;
+  int64_t tasks_, lanes_, partial_;
   std::vector<Extreme> extremes_;
 };
 
-// Counts what is stored, in the iterations of one parallel loop; null: there is none.
-class StoreCounter final : public Mutator {
+// Folds what is stored, in the iterations of one parallel loop; null: there is none.
+class StoreFolder final : public Mutator {
  public:
-  StoreCounter(const Extremes& extremes, const Buffer& of, const For* parallel, const For* vector)
+  StoreFolder(const Extremes& extremes, const Buffer& of, const For* parallel, const For* vector)
       : extremes_(extremes), of_(of), parallel_(parallel), vector_(vector) {}
 
  protected:
@@ -164,7 +164,7 @@ class StoreCounter final : public Mutator {
   Stmt visit(const Store* op) override {
     if (!op->buffer.same_as(of_)) return Stmt(op);
     const Expr lane = vector_ ? Expr(vector_->var) - vector_->min : make_int(0);
-    return make_seq({Stmt(op), extremes_.count(op->indices[0], lane)});
+    return make_seq({Stmt(op), extremes_.fold(op->indices[0], lane)});
   }
 
  private:
@@ -174,17 +174,17 @@ class StoreCounter final : public Mutator {
 };
 
 // The extremes of `of`, found while `kernel` stores it. Nothing where what is stored may not be what is there in the
-// end, or where many short tasks would leave almost as many values as they store.
+// end, or where the partial results of many short tasks would be almost as many elements.
 std::optional<Extremes> while_stored(const Buffer& of, int64_t count, Stmt* kernel) {
   Accesses a(of);
   a(*kernel);
   if (a.stores != 1 || a.loads != 0 || !a.runs_once) return std::nullopt;
   const auto extent_of = [](const For* l) { return l ? as_const_int(l->extent).value_or(0) : 1; };
   const int64_t tasks = extent_of(a.parallel), lanes = extent_of(a.vector);
-  constexpr int64_t kLeastOfTask = 8;  // elements for each that it leaves
-  if (tasks < 1 || lanes < 1 || tasks > count / Extremes::left_of(lanes) / kLeastOfTask) return std::nullopt;
+  constexpr int64_t kLeastOfTask = 8;  // elements for each of its partial result
+  if (tasks < 1 || lanes < 1 || tasks > count / Extremes::partial_lanes(lanes) / kLeastOfTask) return std::nullopt;
   Extremes extremes(of, tasks, lanes);
-  *kernel = StoreCounter(extremes, of, a.parallel, a.vector)(*kernel);
+  *kernel = StoreFolder(extremes, of, a.parallel, a.vector)(*kernel);
   if (!a.parallel) *kernel = extremes.task(make_int(0), *kernel);
   return extremes;
 }
@@ -199,7 +199,7 @@ Extremes when_stored(const Buffer& of, int64_t count, int workers, Stmt* kernel)
   const Stmt some = make_for(v, make_int(0), make_int(std::min(each, vectors)), LoopKind::kSerial,
                              each_lane(lanes, [&](const Expr& lane) {
                                const Expr index = (Expr(t) * each + Expr(v)) * lanes + lane;
-                               return make_if(lt(index, make_int(count)), extremes.count(index, lane));
+                               return make_if(lt(index, make_int(count)), extremes.fold(index, lane));
                              }));
   *kernel = make_seq({*kernel, make_for(t, make_int(0), make_int(tasks), LoopKind::kParallel, extremes.task(t, some))});
   return extremes;
@@ -225,7 +225,7 @@ Module tell_extremes(const Module& m) {
   if (!extremes) extremes.emplace(when_stored(buffer, count, m.workers, &f.body));
   f.body = simplify(extremes->finish(f.body));
   if (plain) f.body = make_allocate(*plain, -1, f.body);
-  for (const Extreme& e : extremes->both()) {
+  for (const Extreme& e : extremes->list()) {
     f.params.push_back(e.result);
     out.params.push_back({e.result->name, ParamRole::kOutput, of.dtype, {1}, Layout::identity({1})});
   }

@@ -44,7 +44,7 @@ db::CompilerHooks tophub_hooks(const OperatorTable& operators) {
     return text_or_usage_error([&] { return to_string(without_extremes(Workload::parse(operators, task, args))); });
   };
   hooks.parse_workload = [&operators](const std::string& workload) {
-    return text_or_usage_error([&] { return to_string(Workload::parse(operators, workload)); });
+    return text_or_usage_error([&] { return to_string(without_extremes(Workload::parse(operators, workload))); });
   };
   // `llvm` alone means this machine; a GPU's target is taken as it is given.
   hooks.target = [](const std::string& target) {

@@ -167,7 +167,9 @@ Operand Lowering::cast(const Operand& x, DType to) {
 Operand Lowering::reshape(const Operand& x, Extents shape) {
   HONE_USER_CHECK(element_count(shape) == element_count(x.type.shape))
       << to_string(x.type) << " has no shape [" << join(shape, ", ") << "]";
-  return {x.id, {x.type.dtype, std::move(shape)}};
+  Operand out{x.id, {x.type.dtype, std::move(shape)}};
+  out.is_of_four_bits = x.is_of_four_bits;
+  return out;
 }
 
 Operand Lowering::transpose(const Operand& x, const Extents& perm) {

@@ -35,7 +35,7 @@ struct Operand {
   /// Of numbers that a call finds out: each lies between this one's and `known`'s, which is the most then (ragged.h).
   std::optional<TensorData> least = std::nullopt;
   std::optional<Ragged> ragged = std::nullopt;  ///< `type` has the most elements that there may be
-  bool is_of_four_bits = false;                 ///< a tensor of the file that ONNX calls s4 or u4; s8 or u8 here
+  bool is_of_four_bits = false;                 ///< INT4 or UINT4 in the file; s8 or u8 here
   bool is_empty() const { return id == kNoValue; }
   size_t rank() const { return type.shape.size(); }
 };

@@ -9,7 +9,7 @@
 namespace hone::onnx {
 namespace {
 
-constexpr int64_t kOpset = 13;  // of ONNX's operators that are meant
+constexpr int64_t kOpset = 13;  // whose definitions ONNX's operators have here
 
 // What ONNX's operator of that name makes of other inputs, with this node's attributes.
 Operand by_row(NodeContext& c, const std::string& op, int64_t opset,
@@ -55,6 +55,7 @@ void qlinear_add(NodeContext& c) {
 
 void qlinear_global_average_pool(NodeContext& c) {
   const Operand x = dequantized_input(c, 0);
+  HONE_USER_CHECK(x.rank() >= 3) << to_string(x.type);
   const size_t first = is_channels_last(c) ? 1 : 2;
   Extents axes;
   for (size_t d = first; d < x.rank() + first - 2; ++d) axes.push_back(static_cast<int64_t>(d));
@@ -122,7 +123,7 @@ void qattention(NodeContext& c) {
                   1,
                   {dequantized(c.l, c.in(0), quantization(c, 3, 6, 0, 3)),
                    dequantized(c.l, c.in(1), quantization(c, 4, 7, 1, 2)), given(2), given(5), given(8)},
-                  std::vector<Operand>(c.outputs.size()),
+                  c.outputs,
                   c.l,
                   c.is_wanted};
   rows().at("com.microsoft:Attention")(own);
@@ -151,7 +152,7 @@ void dynamic_quantize_lstm(NodeContext& c) {
   HONE_USER_CHECK(inputs.size() >= 3) << "it has " << inputs.size() << " inputs";
   inputs[1] = weights(1, 8);
   inputs[2] = weights(2, 10);
-  NodeContext own{c.node, kOpset, std::move(inputs), std::vector<Operand>(c.outputs.size()), c.l, c.is_wanted};
+  NodeContext own{c.node, kOpset, std::move(inputs), c.outputs, c.l, c.is_wanted};
   rows().at(":LSTM")(own);
   c.outputs = own.outputs;
 }

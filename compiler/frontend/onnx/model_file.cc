@@ -179,11 +179,11 @@ ModelFile read_model(const std::string& path) {
 
 namespace {
 
-constexpr int kU4 = 21, kS4 = 22;
+constexpr int kUint4 = 21, kInt4 = 22;  // ONNX's numbers of types
 
 TensorData read_tensor(const Tensor& t, ModelFile& file) {
   const std::string what = fmt::format("tensor '{}': ", t.name());
-  const DType dtype = t.data_type() == kU4 ? u8 : t.data_type() == kS4 ? i8 : dtype_of(t.data_type(), what);
+  const DType dtype = t.data_type() == kUint4 ? u8 : t.data_type() == kInt4 ? i8 : dtype_of(t.data_type(), what);
   TensorType type{dtype, {t.dims().begin(), t.dims().end()}};
   int64_t bytes = 0, count = 0;
   try {
@@ -212,7 +212,7 @@ TensorData read_tensor(const Tensor& t, ModelFile& file) {
 
 }  // namespace
 
-bool has_four_bits(const Tensor& t) { return t.data_type() == kU4 || t.data_type() == kS4; }
+bool has_four_bits(const Tensor& t) { return t.data_type() == kUint4 || t.data_type() == kInt4; }
 
 TensorData tensor_of(const Tensor& t, ModelFile& file) {
   const auto known = file.read.find(&t);

@@ -31,7 +31,7 @@ ModelFile read_model(const std::string& path);
 /// its message.
 DType dtype_of(int data_type, const std::string& what);
 
-/// Whether its numbers are s4 or u4, two in a byte.
+/// Whether its type is INT4 or UINT4: two numbers in a byte.
 bool has_four_bits(const Tensor& t);
 
 /// A tensor with elements, s8 or u8 where they have four bits, of the shape that the file says (of rank 0 too).

@@ -1,4 +1,4 @@
-// What rows of other families share with those of norms.
+// The part of EmbedLayerNormalization that its quantised form (microsoft_quantized_rows.cc) shares.
 #pragma once
 
 #include <optional>

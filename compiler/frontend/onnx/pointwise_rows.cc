@@ -162,7 +162,10 @@ void clip(NodeContext& c) {
 void where(NodeContext& c) { c.outputs[0] = c.l.pointwise("where", {c.in(1), c.in(0), c.in(2)}); }
 
 void cast(NodeContext& c) { c.outputs[0] = c.l.cast(c.in(0), dtype_of(static_cast<int>(c.number("to", 0)), "")); }
-void cast_like(NodeContext& c) { c.outputs[0] = c.l.cast(c.in(0), c.in(1).type.dtype); }
+void cast_like(NodeContext& c) {
+  HONE_USER_CHECK(!c.in(1).is_of_four_bits) << "a conversion to 4 bits is not supported";
+  c.outputs[0] = c.l.cast(c.in(0), c.in(1).type.dtype);
+}
 
 void gelu(NodeContext& c) {
   c.outputs[0] = c.l.pointwise(c.text("approximate", "none") == "tanh" ? "gelu_tanh" : "gelu", {c.in(0)});

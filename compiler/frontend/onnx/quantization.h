@@ -32,7 +32,7 @@ Operand dequantized(Lowering& l, const Operand& x, const Quantization& q);
 std::optional<Operand> row_zero(const NodeContext& c, size_t i);
 std::optional<Operand> column_zero(const NodeContext& c, size_t i);
 
-/// Rows that com.microsoft's operators have a part of.
+/// ONNX's operators that those of com.microsoft are lowered through.
 void dynamic_quantize_linear(NodeContext& c);
 void qlinear_conv(NodeContext& c);
 

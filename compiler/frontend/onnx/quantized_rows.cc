@@ -63,8 +63,8 @@ std::optional<Operand> known_in_blocks(const NodeContext& c) {
   const auto data = c.l.data_of(x), scales = c.l.data_of(each);
   const auto zeros = c.has(2) ? c.l.data_of(c.in(2)) : std::nullopt;
   const DType t = each.type.dtype, of = x.type.dtype;
-  if (size < 1 || !data || !scales || c.has(2) != zeros.has_value() || (t != f32 && !t.is_narrow_float()) ||
-      (of != u8 && of != i8) || (zeros && zeros->type().dtype != of))
+  if (size < 1 || x.is_empty() || !data || !scales || c.has(2) != zeros.has_value() ||
+      (t != f32 && !t.is_narrow_float()) || (of != u8 && of != i8) || (zeros && zeros->type().dtype != of))
     return std::nullopt;
   const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", 1), x.rank()));
   const Extents& s = x.type.shape;

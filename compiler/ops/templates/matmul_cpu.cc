@@ -34,10 +34,11 @@ std::vector<int64_t> tile_heights(int64_t m) {
 
 // The height of a default tile beside `vectors` of columns, whose rows of A lie `row_bytes` apart. Rows that lie whole
 // or half pages apart share a set or two of the first cache, of 8 or 12 lines each: products of 1024 x 1024 have 103
-// GFLOPS with tiles of 12 rows and 112 with 8 where k is 1024 or 512 (Zen 4), and 112 with both where k is 1280.
+// GFLOPS with tiles of 12 rows and 112 with 8 where k is 1024 or 512 (Zen 4), and 112 with both where k is 1280. Of so
+// few rows that one tile holds all, a second tile would read B again.
 int64_t usual_height(int64_t m, int64_t vectors, int64_t row_bytes, const Target& target, bool by_lanes) {
   constexpr int64_t kHalfPage = 2048;
-  const int64_t most = row_bytes % kHalfPage == 0 ? 8 : 12;
+  const int64_t most = m > 12 && row_bytes % kHalfPage == 0 ? 8 : 12;
   std::vector<int64_t> heights = tile_heights(m);
   std::erase_if(heights, [&](int64_t t) { return t > most; });
   return usual_rows(heights, m, vectors, target, by_lanes);

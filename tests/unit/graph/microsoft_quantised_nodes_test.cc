@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int kU8 = 2, kS8 = 3, kU4 = 21, kS4 = 22;
+constexpr int kU8 = 2, kS8 = 3, kUint4 = 21, kInt4 = 22;
 
 std::string some_bytes(int64_t count, int seed) {
   std::string out;
@@ -208,7 +208,7 @@ TEST(FourBits, AreReadAsTheyArePacked) {
   const ModelFolder f;
   const std::string packed = some_bytes(11, 3);
   const Floats x = numbers(14, 1), scales{0.5f, 1, 2, 4, 8, 16};
-  for (const int type : {kU4, kS4})
+  for (const int type : {kUint4, kInt4})
     for (const bool is_raw : {true, false}) {
       std::vector<double> wanted;
       for (size_t row = 0; row < 2; ++row)
@@ -218,7 +218,7 @@ TEST(FourBits, AreReadAsTheyArePacked) {
             const size_t i = k * 3 + n;
             const auto byte = static_cast<uint8_t>(packed[i / 2]);
             int v = i % 2 ? byte >> 4 : byte & 15;
-            if (type == kS4 && v >= 8) v -= 16;
+            if (type == kInt4 && v >= 8) v -= 16;
             sum += double{x[row * 7 + k]} * v * double{scales[k / 4 * 3 + n]};
           }
           wanted.push_back(sum);
@@ -233,7 +233,7 @@ TEST(FourBits, MayLieBesideTheModel) {
   const ModelFolder f;
   const std::string packed = some_bytes(11, 3);
   f.write("w.bin", std::string(5, '\xff') + packed);
-  TestModel m = four_bits(kS4, "", true);
+  TestModel m = four_bits(kInt4, "", true);
   for (onnx::Tensor& t : *m.graph()->mutable_initializer()) {
     if (t.name() != "w") continue;
     t.clear_raw_data();
@@ -245,7 +245,7 @@ TEST(FourBits, MayLieBesideTheModel) {
     }
   }
   const TensorData x = tensor({2, 7}, numbers(14, 1));
-  EXPECT_EQ(outputs_of(f.import(m), {x}), outputs_of(f.import(four_bits(kS4, packed, true)), {x}));
+  EXPECT_EQ(outputs_of(f.import(m), {x}), outputs_of(f.import(four_bits(kInt4, packed, true)), {x}));
   f.write("w.bin", std::string(15, '\xff'));
   EXPECT_THAT(f.refusal(m), HasSubstr("it takes 11 bytes; 'w.bin' has 15"));
 }
@@ -261,17 +261,49 @@ TEST(FourBits, BlocksOfOtherTypesAreNoLoop) {
   EXPECT_THAT(outputs_of(f.import(m), {tensor({2}, {1, 1})}), Near(std::vector<double>{1, 2}));
 }
 
+TEST(FourBits, BlocksOfNothingAreRefused) {
+  const ModelFolder f;
+  TestModel m(21);
+  m.input("x", {2}).floats("s", {1, 4}, {1, 1, 1, 1});
+  m.tensor("w", {0, 4}, kInt4)->set_raw_data("");
+  m.node("DequantizeLinear", {"w", "s"}, {"d"}).number("axis", 0).number("block_size", 2).output("d").output("x");
+  EXPECT_THAT(f.refusal(m), HasSubstr("block_size=2"));
+}
+
+TEST(MicrosoftQuantised, WhatIsNotComputedIsRefused) {
+  const ModelFolder f;
+  TestModel m;
+  m.input("x", {}, kU8).floats("s", {}, {1});
+  add_byte(&m, "z", kU8, 3);
+  of_microsoft(m.node("QLinearGlobalAveragePool", {"x", "s", "z", "s", "z"}, {"y"})).number("channels_last", 1);
+  EXPECT_THAT(f.refusal(m.output("y")), HasSubstr("QLinearGlobalAveragePool"));
+  TestModel lstm;
+  lstm.input("x", {2, 1, 2}).floats("s", {1}, {1});
+  add_bytes(&lstm, "w", {1, 2, 4}, kS8, 1);
+  add_bytes(&lstm, "r", {1, 1, 4}, kS8, 1);
+  lstm.tensor("z", {1}, kS8)->set_raw_data(std::string(1, '\0'));
+  of_microsoft(lstm.node("DynamicQuantizeLSTM", {"x", "w", "r", "", "", "", "", "", "s", "z", "s", "z"},
+                         {"y", "h", "c", "more"}));
+  lstm.number("hidden_size", 1).output("more");
+  EXPECT_THAT(f.refusal(lstm), HasSubstr("output 3 is not supported"));
+}
+
 TEST(FourBits, OfAnotherSizeAreRefused) {
   const ModelFolder f;
-  EXPECT_THAT(f.refusal(four_bits(kS4, some_bytes(10, 1), true)), HasSubstr("takes 11 bytes; the file has 10"));
-  EXPECT_THAT(f.refusal(four_bits(kS4, some_bytes(21, 1), true)), HasSubstr("takes 11 bytes; the file has 21"));
+  EXPECT_THAT(f.refusal(four_bits(kInt4, some_bytes(10, 1), true)), HasSubstr("takes 11 bytes; the file has 10"));
+  EXPECT_THAT(f.refusal(four_bits(kInt4, some_bytes(21, 1), true)), HasSubstr("takes 11 bytes; the file has 21"));
   TestModel m(21);
   m.input("x", {4}).floats("s", {}, {0.5f});
-  m.tensor("z", {}, kS4)->set_raw_data(std::string(1, '\0'));
+  m.tensor("z", {}, kInt4)->set_raw_data(std::string(1, '\0'));
   m.node("QuantizeLinear", {"x", "s", "z"}, {"y"}).output("y");
   EXPECT_THAT(f.refusal(m), HasSubstr("quantising to 4 bits is not supported"));
+  TestModel moved(21);
+  moved.input("x", {4}).floats("s", {}, {0.5f}).numbers("none", {0}, {});
+  moved.tensor("z", {1}, kInt4)->set_raw_data(std::string(1, '\0'));
+  moved.node("Reshape", {"z", "none"}, {"zr"}).node("QuantizeLinear", {"x", "s", "zr"}, {"y"}).output("y");
+  EXPECT_THAT(f.refusal(moved), HasSubstr("quantising to 4 bits is not supported"));
   TestModel input(21);
-  input.input("x", {4}, kS4).node("Identity", {"x"}, {"y"}).output("y");
+  input.input("x", {4}, kInt4).node("Identity", {"x"}, {"y"}).output("y");
   EXPECT_THAT(f.refusal(input), HasSubstr("ONNX's type 22"));
 }
 

@@ -52,6 +52,15 @@ TEST(Extremes, AreTunedAsWithoutThem) {
             make_space(parse_workload("dense()"), target).fingerprint());
 }
 
+TEST(Extremes, BoolsHaveNone) {
+  try {
+    make_space(parse_workload("elementwise(op=not,shape=8,dtype=bool,extremes=1)"), host_target(1));
+    FAIL() << "accepted";
+  } catch (const UserError& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("bools have none"));
+  }
+}
+
 TEST(Extremes, GpusHaveNone) {
   try {
     make_space(parse_workload("dense(extremes=1)"), Target::parse("opencl"));
