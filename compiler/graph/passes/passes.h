@@ -132,7 +132,8 @@ Graph fold_preprocessing(const Graph& g, const PassContext& context);
 /// that matter and are not measured yet go to the context's alternatives.
 Graph split_groups(const Graph& g, const PassContext& context);
 /// The least or the greatest of all elements that a node computes, perhaps moved since   ->   another output of the
-/// node, which finds it while it stores them (ops/extremes.h): what DynamicQuantizeLinear asks of each tensor.
+/// node, which finds it while it stores them (ops/extremes.h): what DynamicQuantizeLinear asks of each tensor. The last
+/// pass: others take such a node for one with a single output.
 Graph fuse_extremes(const Graph& g, const PassContext& context);
 
 }  // namespace hone

@@ -324,7 +324,7 @@ TEST(Tensorc, AnswersBadInputWithOneLineAndItsCode) {
         Case{"--args groups=5", 2, "tensorc: conv2d: groups=5 does not divide ci=64 and co=64\n"},
         Case{"--args colour=red", 2,
              "tensorc: conv2d: unknown attribute 'colour'; it has n, ci, h, w, co, kh, kw, stride, pad, dilation, "
-             "groups, layout, dtype, epilogue, prologue, border\n"},
+             "groups, layout, dtype, epilogue, prologue, border, extremes\n"},
         Case{"--args h=3,h=4", 2, "tensorc: conv2d: attribute 'h' is given twice\n"},
         Case{"--target vulkan", 2, "tensorc: target kind 'vulkan' is unknown; allowed: llvm, cuda, opencl\n"},
         Case{"--args n=?", 2, "tensorc: n=?: unknown extents are not supported yet\n"},

@@ -211,9 +211,14 @@ TEST(RandomGraphs, PassesChangeNothingThatIsComputed) {
     std::vector<std::vector<std::string>> orders = {all};
     for (const std::string& name : all) orders.push_back({name});
     std::mt19937_64 rng(seed);
+    // In any order but for the last pass: others do not see what it makes, nodes with more outputs.
     std::vector<std::string> other = all;
+    const std::string last = other.back();
+    ASSERT_EQ(last, "fuse_extremes");
     other.insert(other.end(), all.begin(), all.end());
+    std::erase(other, last);
     std::shuffle(other.begin(), other.end(), rng);
+    other.push_back(last);
     orders.push_back(other);
     for (const auto& order : orders) {
       const std::string fault = fault_behind(g, order, seed);
