@@ -1,6 +1,7 @@
 #include "compiler/build/build.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "compiler/ir/printer.h"
 #include "compiler/lower/extremes.h"
@@ -19,7 +20,9 @@ std::unique_ptr<Schedule> scheduled(const Workload& w, const Target& target, con
   HONE_USER_CHECK(broken.empty()) << "config " << space.print(config) << " breaks the constraint '" << broken << "'";
   std::unique_ptr<Schedule> s;
   Knobs knobs = space.reader(config);
-  template_for(w, target).apply(without_extremes(w), target, knobs, &s);
+  std::optional<Workload> plain;
+  const Workload& own = tells_extremes(w) ? plain.emplace(without_extremes(w)) : w;
+  template_for(w, target).apply(own, target, knobs, &s);
   s->inline_rest();
   return s;
 }
@@ -41,8 +44,9 @@ Space make_space(const Workload& w, const Target& target, const Narrowing& narro
 
 Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config,
                     const PassHooks<Function>& hooks) {
-  const Module m = lower(*scheduled(w, target, space, config), {.workers = target.threads, .hooks = hooks});
-  return tells_extremes(w) ? tell_extremes(m) : m;
+  Module m = lower(*scheduled(w, target, space, config), {.workers = target.threads, .hooks = hooks});
+  if (tells_extremes(w)) m = tell_extremes(m);
+  return m;
 }
 
 std::string scheduled_text(const Workload& w, const Target& target, const Space& space, const Config& config) {

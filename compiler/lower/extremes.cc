@@ -20,7 +20,7 @@ class Accesses final : public Visitor {
   explicit Accesses(const Buffer& buffer) : buffer_(buffer) {}
   int stores = 0, loads = 0;
   const For *parallel = nullptr, *vector = nullptr;  ///< loops around the store; null: none
-  bool runs_once = true;                             ///< the parallel loop, whatever stands around it
+  bool runs_once = true;                             ///< no loop or condition stands around the parallel loop
 
  protected:
   using Visitor::visit;
@@ -58,7 +58,8 @@ class Accesses final : public Visitor {
 // Lanes of the partial result that a task stores; wider vectors are folded to so many first.
 constexpr int64_t kPartialLanes = 16;
 
-// One of the two, on its way: a value for each lane of each task, then for each lane, then one.
+// One of the two: its buffers for one task (a value for each lane), for all tasks, for all tasks together (a value for
+// each lane still), and of one element.
 struct Extreme {
   ReduceKind kind;
   Buffer of_task, of_tasks, of_lanes, result;

@@ -76,10 +76,10 @@ class ExtremeFuser {
   }
 
   bool add(const Node& n) {
-    const auto i = &n - g_.nodes.data();
-    if (outputs_.contains(static_cast<int>(i))) return add_maker(n, &outputs_[static_cast<int>(i)]);
-    const auto& fused = fused_[static_cast<size_t>(i)];
-    return fused && add_extreme(n, *fused);
+    const auto i = static_cast<size_t>(&n - g_.nodes.data());
+    if (const auto outputs = outputs_.find(static_cast<int>(i)); outputs != outputs_.end())
+      return add_maker(n, &outputs->second);
+    return fused_[i] && add_extreme(n, *fused_[i]);
   }
 
   bool add_maker(const Node& n, std::vector<ValueId>* outputs) {

@@ -107,6 +107,12 @@ class ProductNarrower {
     return is_byte(g_.value(n->inputs[0]).type.dtype) ? n->inputs[0] : kNoValue;
   }
 
+  // Whether where the border is may be written down, an element of a plane each.
+  static bool can_have_border(const ConvShape& s) {
+    constexpr int64_t kMostElements = 1 << 24;
+    return s.h + s.pad_top + s.pad_bottom <= kMostElements / (s.w + s.pad_left + s.pad_right);
+  }
+
   // An image of bytes inside of its convolution's border, which is the zero point that only a call knows.
   ValueId with_border(ValueId image, const Bytes& bytes, const ConvShape& s) {
     GraphBuilder& b = rebuild_.builder();
@@ -226,7 +232,8 @@ class ProductNarrower {
     if (!bytes) return of_floats && task == "dense" && narrow_weights(n);
     if (of_numbers && bytes->steps.scale != 1) return false;
     const bool has_own_border = bytes->zero != kNoValue && is_convolution && has_border(n);
-    if (has_own_border && byte_behind(bytes->zero) == kNoValue) return false;
+    if (has_own_border && (byte_behind(bytes->zero) == kNoValue || !can_have_border(conv_shape(n.workload))))
+      return false;
     const auto whole = whole_weights(weight);
     if (!whole) return false;
     std::vector<double> scales(channels);

@@ -242,6 +242,16 @@ TEST(NarrowProducts, ZeroPointsOfACallAreTheBorder) {
     }
   const Graph other = graph("u8", "s32", direct, of_all);
   EXPECT_EQ(to_string(narrowed(other)), to_string(other));
+  // So large that the border is not written down.
+  const Graph huge = read_graph(
+      "graph g\ninput \"x\" %x u8[1, 1, 8388608, 8388608]\ninput \"z\" %z u8[1]\n"
+      "%s = elementwise(op=cast:s16,shape=1,operands=none,dtype=u8) %z\n"
+      "%r = reshape(shape=1,to=1x1x1x1,dtype=s16) %s\n"
+      "%c = elementwise(op=cast:s16,shape=1x1x8388608x8388608,operands=none,dtype=u8) %x\n"
+      "%d = elementwise(op=sub,shape=1x1x8388608x8388608,operands=1x1x1x1,dtype=s16) %c %r\n"
+      "%w = constant s16[1, 1, 1, 1] [3]\n%y = conv2d(n=1,ci=1,co=1,h=8388608,w=8388608,kh=1,kw=1,pad=1,layout=NCHW,"
+      "dtype=s16:s16:s32:s32) %d %w\noutput \"y\" %y s32[1, 1, 8388610, 8388610]\n");
+  EXPECT_EQ(to_string(narrowed(huge)), to_string(huge));
 }
 
 // Both factors come from the caller: zero points are taken off the sums, whatever they are, and words are filled up.
