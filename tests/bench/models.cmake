@@ -1,5 +1,5 @@
 # Apart, for its tests. One side of a comparison needs libhone_runtime alone.
-add_library(hone_bench_side STATIC models/line_channel.cc models/side_case.cc models/side_loop.cc)
+add_library(hone_bench_side STATIC models/layers.cc models/line_channel.cc models/side_case.cc models/side_loop.cc)
 target_link_libraries(hone_bench_side PUBLIC hone_base)
 add_executable(bench_models_side models/side_main.cc models/hone_engine.cc models/onnxruntime_engine.cc
   models/onnxruntime_api.cc)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "tests/bench/models/layers.h"
 #include "tests/bench/models/side_case.h"
 
 namespace hone::bench {
@@ -30,6 +31,9 @@ class Engine {
   virtual ~Engine() = default;
   /// Reads the inputs and writes the outputs once. Errors are of one line.
   virtual Status run() = 0;
+  /// How long each layer takes, over runs as `rules` say; the last call of an engine. The case has a `layers_file`,
+  /// beside which it may write.
+  virtual StatusOr<std::vector<LayerTime>> layers(const TurnRules& rules) = 0;
 };
 
 struct Opened {

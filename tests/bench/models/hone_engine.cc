@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <hone.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "tests/bench/models/engine.h"
@@ -40,6 +41,37 @@ class HoneEngine final : public Engine {
     const int32_t code = hone_run(model_.get(), inputs_.data(), static_cast<int32_t>(inputs_.size()), outputs_.data(),
                                   static_cast<int32_t>(outputs_.size()), pool_.get());
     return code == HONE_OK ? absl::OkStatus() : absl::InternalError(hone_last_error());
+  }
+
+  StatusOr<std::vector<LayerTime>> layers(const TurnRules& rules) override {
+    // Of the variant that a call takes; bench_models builds artifacts of one.
+    const int32_t count = hone_layer_count(model_.get());
+    std::vector<std::vector<double>> seconds(static_cast<size_t>(count));
+    std::vector<double> of_run(seconds.size());
+    const auto run_timed = [&] {
+      const int32_t code =
+          hone_run_timed(model_.get(), inputs_.data(), static_cast<int32_t>(inputs_.size()), outputs_.data(),
+                         static_cast<int32_t>(outputs_.size()), pool_.get(), of_run.data(), count);
+      return code == HONE_OK ? absl::OkStatus() : absl::InternalError(hone_last_error());
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    const auto elapsed_ms = [&] {
+      return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    };
+    for (int runs = 0; runs < rules.least_runs || elapsed_ms() < rules.least_ms; ++runs) {
+      HONE_RETURN_IF_ERROR(run_timed());
+      for (size_t i = 0; i < seconds.size(); ++i) seconds[i].push_back(of_run[i]);
+    }
+    std::vector<LayerTime> layers;
+    for (int32_t i = 0; i < count; ++i) {
+      std::vector<double>& times = seconds[static_cast<size_t>(i)];
+      const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+      std::nth_element(times.begin(), middle, times.end());
+      const HoneLayer& layer = *hone_layer(model_.get(), i);
+      const std::string workload = layer.workload;
+      layers.push_back({layer.name, workload.substr(0, workload.find('(')), *middle * 1e3});
+    }
+    return layers;
   }
 
  private:

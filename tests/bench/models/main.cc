@@ -117,7 +117,7 @@ Status show_again(const Options& o) {
   HONE_ASSIGN_OR_RETURN(const Report report, read_report(o.from));
   const Columns columns = columns_of(report);
   std::cout << header_text(columns);
-  for (const Row& row : report.rows) std::cout << row_text(row, columns);
+  for (const Row& row : report.rows) std::cout << row_text(row, columns) << layers_text(row);
   std::cout << summary_text(report, columns) << std::flush;
   return write_results(report, o);
 }
@@ -136,7 +136,7 @@ Status measure_all(const std::vector<ModelSpec>& models, const Options& o, Repor
       StatusOr<Row> row = measure(model, threads, measuring, report.peer_version);
       progress.clear();
       HONE_RETURN_IF_ERROR(row.status());
-      std::cout << row_text(*row, columns) << std::flush;
+      std::cout << row_text(*row, columns) << layers_text(*row) << std::flush;
       report.rows.push_back(*std::move(row));
       HONE_RETURN_IF_ERROR(write_results(report, o));  // what is measured is kept, however the run ends
     }
@@ -210,6 +210,8 @@ void add_flags(CLI::App& app, Options& o) {
   app.add_flag("--spinning", o.measure.spinning,
                "ONNX Runtime once more with its defaults (its threads spin between runs), and 100 ms of pause before "
                "our turns");
+  app.add_flag("--layers", o.measure.layers,
+               "where the time goes: each side's layers by their operators, after each row (each layer in --json)");
   app.add_option("--tolerance", o.measure.tolerance,
                  "the largest difference of outputs, over the largest value, that is no error")
       ->check(CLI::PositiveNumber)

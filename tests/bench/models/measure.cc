@@ -61,7 +61,8 @@ class Measurement {
     HONE_RETURN_IF_ERROR(add_contenders());
     HONE_RETURN_IF_ERROR(start(peer_version));
     HONE_RETURN_IF_ERROR(compare_outputs());
-    return take_turns();
+    HONE_RETURN_IF_ERROR(take_turns());
+    return o_.layers ? measure_layers() : absl::OkStatus();
   }
 
  private:
@@ -164,25 +165,27 @@ class Measurement {
     return absl::OkStatus();
   }
 
+  StatusOr<SideProcess> start_process(const Contender& c) const {
+    const std::string file = fmt::format("{}/{}.json", folder_, c.name);
+    HONE_RETURN_IF_ERROR(write_atomically(file, to_json(c.its_case).dump()));
+    const bool ours = is_ours(c.name);
+    return SideProcess::start({.title = ours ? "Hone" : "ONNX Runtime",
+                               .argv = {ours ? o_.side : o_.peer, ours ? "hone" : "onnxruntime", file},
+                               .log = fmt::format("{}/{}.log", folder_, c.name),
+                               .limit = o_.limit,
+                               .stop = o_.stop});
+  }
+
   // Each as often as the options say, in turns; the last process of each stays.
   Status start(std::string& peer_version) {
     std::map<std::string, std::vector<StartTimes>> times;
     for (int n = 0; n < o_.starts; ++n)
       for (Contender& c : contenders_) {
         o_.progress(fmt::format("starts {}", c.name));
-        const std::string file = fmt::format("{}/{}.json", folder_, c.name);
-        HONE_RETURN_IF_ERROR(write_atomically(file, to_json(c.its_case).dump()));
         c.process.reset();
-        const bool ours = is_ours(c.name);
-        HONE_ASSIGN_OR_RETURN(
-            SideProcess process,
-            SideProcess::start({.title = ours ? "Hone" : "ONNX Runtime",
-                                .argv = {ours ? o_.side : o_.peer, ours ? "hone" : "onnxruntime", file},
-                                .log = fmt::format("{}/{}.log", folder_, c.name),
-                                .limit = o_.limit,
-                                .stop = o_.stop}));
+        HONE_ASSIGN_OR_RETURN(SideProcess process, start_process(c));
         times[c.name].push_back(process.start_times());
-        if (!ours) peer_version = process.version();
+        if (!is_ours(c.name)) peer_version = process.version();
         // Until its turns all but the last are gone: they would take memory and cores from the starts of others.
         if (n + 1 == o_.starts) c.process = std::make_unique<SideProcess>(std::move(process));
       }
@@ -258,6 +261,20 @@ class Measurement {
       }
     }
     row_.others_cpus = others.cpus();
+    return absl::OkStatus();
+  }
+
+  // By processes of their own: ONNX Runtime's runs are slower while it measures its nodes.
+  Status measure_layers() {
+    const char* ours = artifacts_.count(kTuned) ? kTuned : kUntuned;
+    for (Contender& c : contenders_) c.process.reset();
+    for (Contender& c : contenders_) {
+      if (c.name != ours && c.name != kPeer) continue;
+      o_.progress(fmt::format("measures the layers of {}", c.name));
+      c.its_case.layers_file = fmt::format("{}/{}_layers", folder_, c.name);
+      HONE_ASSIGN_OR_RETURN(SideProcess process, start_process(c));
+      HONE_ASSIGN_OR_RETURN(row_.layers[c.name], process.layers(c.its_case.layers_file));
+    }
     return absl::OkStatus();
   }
 

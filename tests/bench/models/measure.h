@@ -15,6 +15,7 @@ struct MeasureOptions {
   std::string peer;       ///< what runs ONNX Runtime: bench_models_side too; tests have another
   std::string library;    ///< ONNX Runtime's
   std::string db;         ///< the tuned artifact's tophub; empty: there is no tuned artifact
+  bool layers = false;    ///< how long the layers of both sides take
   bool spinning = false;  ///< ONNX Runtime once more, with its defaults, and 100 ms of pause before our turns
   int turns = 9;
   int starts = 3;  ///< processes started for the time until the first outputs

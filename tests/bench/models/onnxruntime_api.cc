@@ -37,6 +37,7 @@ StatusOr<OrtFunctions> OrtFunctions::load(const std::string& path) {
 #undef HONE_ORT_TAKE
   take(f.error_message, table, kOrtErrorMessageSlot);
   take(f.release_status, table, kOrtReleaseStatusSlot);
+  take(f.release_session, table, kOrtReleaseSessionSlot);
   take(f.release_value, table, kOrtReleaseValueSlot);
   take(f.release_type, table, kOrtReleaseTypeSlot);
   return f;

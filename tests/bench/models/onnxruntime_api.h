@@ -29,6 +29,7 @@ struct OrtTensorTypeAndShapeInfo;
     const OrtValue* const* inputs, size_t input_count, const char* const* output_names, size_t output_count,        \
     OrtValue** outputs)                                                                                             \
   F(create_session_options, 10, CreateSessionOptions, OrtSessionOptions** out)                                      \
+  F(enable_profile, 14, EnableProfiling, OrtSessionOptions* options, const char* prefix)                            \
   F(set_optimization, 23, SetSessionGraphOptimizationLevel, OrtSessionOptions* options, int level)                  \
   F(set_threads, 24, SetIntraOpNumThreads, OrtSessionOptions* options, int threads)                                 \
   F(set_parallel_nodes, 25, SetInterOpNumThreads, OrtSessionOptions* options, int threads)                          \
@@ -47,6 +48,7 @@ struct OrtFunctions {
 #undef HONE_ORT_POINTER
   const char* (*error_message)(const OrtStatus* status) = nullptr;
   void (*release_status)(OrtStatus* status) = nullptr;
+  void (*release_session)(OrtSession* session) = nullptr;
   void (*release_value)(OrtValue* value) = nullptr;
   void (*release_type)(OrtTensorTypeAndShapeInfo* type) = nullptr;
   std::string version;  ///< of the library, `1.30.0`
@@ -55,8 +57,8 @@ struct OrtFunctions {
   static StatusOr<OrtFunctions> load(const std::string& path);
 };
 
-inline constexpr int kOrtErrorMessageSlot = 2, kOrtReleaseStatusSlot = 93, kOrtReleaseValueSlot = 96,
-                     kOrtReleaseTypeSlot = 99;
+inline constexpr int kOrtErrorMessageSlot = 2, kOrtReleaseStatusSlot = 93, kOrtReleaseSessionSlot = 95,
+                     kOrtReleaseValueSlot = 96, kOrtReleaseTypeSlot = 99;
 inline constexpr uint32_t kOrtApiVersion = 16;  ///< ONNX Runtime 1.16 and later answer to it
 // The values of the library's enumerations that are used.
 inline constexpr int kOrtLogErrors = 3;          // OrtLoggingLevel

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "base/text.h"
@@ -29,6 +31,7 @@ class OnnxRuntimeEngine final : public Engine {
     HONE_RETURN_IF_ERROR(status_of(f_.set_optimization(options, kOrtAllOptimizations)));
     // Its threads then spin within a run, and sleep when the run has ended: they would take cores from our turns.
     if (!c.spinning) HONE_RETURN_IF_ERROR(status_of(f_.set_entry(options, "session.force_spinning_stop", "1")));
+    if (!c.layers_file.empty()) HONE_RETURN_IF_ERROR(status_of(f_.enable_profile(options, profile_of(c).c_str())));
     for (const auto& [name, size] : c.dims)
       HONE_RETURN_IF_ERROR(status_of(f_.fix_dimension(options, name.c_str(), size)));
     return status_of(f_.create_session(env, c.model.c_str(), options, &session_));
@@ -63,6 +66,23 @@ class OnnxRuntimeEngine final : public Engine {
     return absl::OkStatus();
   }
 
+  StatusOr<std::vector<LayerTime>> layers(const TurnRules& rules) override {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int runs = 0;
+         runs < rules.least_runs || Milliseconds(std::chrono::steady_clock::now() - begin).count() < rules.least_ms;
+         ++runs)
+      HONE_RETURN_IF_ERROR(run());
+    f_.release_session(std::exchange(session_, nullptr));  // which writes the profile
+    // The library adds the time of day to the name.
+    const std::filesystem::path prefix = profile_of(names_);
+    for (const auto& entry : std::filesystem::directory_iterator(prefix.parent_path())) {
+      if (entry.path().filename().string().rfind(prefix.filename().string(), 0) != 0) continue;
+      std::ifstream in(entry.path());
+      return layers_of_profile({std::istreambuf_iterator<char>(in), {}});
+    }
+    return absl::InternalError(fmt::format("there is no profile {}*", prefix.string()));
+  }
+
   Status run() override {
     for (const RaggedOutput& r : ragged_) {
       if (outputs_[r.place]) f_.release_value(outputs_[r.place]);
@@ -76,6 +96,8 @@ class OnnxRuntimeEngine final : public Engine {
   }
 
  private:
+  static std::string profile_of(const SideCase& c) { return c.layers_file + ".onnxruntime"; }
+
   // An output that it allocates itself in each run, and where the first one's is kept.
   struct RaggedOutput {
     size_t place;  ///< in outputs_

@@ -32,6 +32,8 @@ struct Row {
   double others_cpus = 0;  ///< how many CPUs others kept busy during the turns: above some tenths, times are off
   int64_t artifact_bytes = 0, model_bytes = 0;
   std::map<std::string, StartTimes> starts;  ///< of each contender
+  /// With `--layers`, of ONNX Runtime and of our tuned artifact, or of the untuned one where there is no other.
+  std::map<std::string, std::vector<LayerTime>> layers;
 
   /// The median turn, in milliseconds; 0 where this contender has none.
   double ms(const std::string& contender) const;

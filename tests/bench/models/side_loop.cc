@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "tests/bench/models/line_channel.h"
 
@@ -56,7 +57,13 @@ Status answer(const std::string& file, const OpenEngine& open, LineChannel& chan
     const StatusOr<std::string> line = channel.read();
     if (absl::IsUnavailable(line.status())) return absl::OkStatus();
     HONE_RETURN_IF_ERROR(line.status());
-    if (*line != "turn") return usage_error(fmt::format("'{}' is no request; there is: turn", *line));
+    if (*line == "layers" && !c.layers_file.empty()) {
+      HONE_ASSIGN_OR_RETURN(const std::vector<LayerTime> layers, opened.engine->layers(c.turn));
+      HONE_RETURN_IF_ERROR(write_atomically(c.layers_file, to_json(layers).dump()));
+      HONE_RETURN_IF_ERROR(channel.write(OrderedJson{{"layers", layers.size()}}.dump()));
+      return absl::OkStatus();
+    }
+    if (*line != "turn") return usage_error(fmt::format("'{}' is no request; there are: turn, layers", *line));
     HONE_ASSIGN_OR_RETURN(const double ms, turn_ms(
                                                c.turn, [&] { return opened.engine->run(); }, now_ms));
     HONE_RETURN_IF_ERROR(channel.write(OrderedJson{{"ms", ms}}.dump()));

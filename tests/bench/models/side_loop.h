@@ -3,6 +3,8 @@
 //   side       {"version": "1.30.0", "library_ms": 31, "open_ms": 12, "first_run_ms": 1.5}   when it is ready
 //   benchmark  turn
 //   side       {"ms": 0.52}                                   the median run of a turn
+//   benchmark  layers                                         last, where the case has a file for them
+//   side       {"layers": 54}                                 so many are in the file
 //   side       {"error": "one line"}                          instead of any of its lines; it ends then
 //
 // The side ends when the benchmark closes the channel.

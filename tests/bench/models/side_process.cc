@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "base/exit_code.h"
 #include "base/json.h"
@@ -44,6 +45,18 @@ StatusOr<double> SideProcess::turn() {
   if (!said.contains("ms") || !said["ms"].is_number() || !(said["ms"].get<double>() > 0))
     return failure(absl::InvalidArgumentError("its line is no time: " + said.dump()));
   return milliseconds(said["ms"]);
+}
+
+StatusOr<std::vector<LayerTime>> SideProcess::layers(const std::string& layers_file) {
+  if (const Status sent = lines_.write("layers"); !sent.ok()) return failure(sent);
+  HONE_ASSIGN_OR_RETURN(const Json said, answer());
+  std::ifstream in(layers_file);
+  try {
+    std::vector<LayerTime> layers = layers_of(Json::parse(in));
+    if (said.value("layers", size_t{0}) == layers.size()) return layers;
+  } catch (const Json::exception&) {
+  }
+  return failure(absl::InvalidArgumentError("its layers are not in the file: " + said.dump()));
 }
 
 StatusOr<Json> SideProcess::answer() {

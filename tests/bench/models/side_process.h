@@ -9,6 +9,7 @@
 
 #include "base/child_process.h"
 #include "base/json.h"
+#include "tests/bench/models/layers.h"
 #include "tests/bench/models/line_channel.h"
 
 namespace hone::bench {
@@ -38,6 +39,8 @@ class SideProcess {
   pid_t pid() const { return child_.pid(); }
   /// The median run of a turn, in milliseconds.
   StatusOr<double> turn();
+  /// The side's last answer: the times of its layers, from the `layers_file` of its case.
+  StatusOr<std::vector<LayerTime>> layers(const std::string& layers_file);
 
  private:
   SideProcess(SideOptions options, ChildProcess child)

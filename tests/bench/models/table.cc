@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 namespace hone::bench {
 namespace {
@@ -74,6 +76,30 @@ std::string starts_text(const Report& report) {
          text;
 }
 
+// A heading, a line for each operation and one for all, of equal lengths.
+std::vector<std::string> operations_cells(const std::string& side, const std::vector<LayerTime>& layers) {
+  const std::vector<OperationTime> operations = by_operation(layers);
+  double all = 0;
+  for (const OperationTime& o : operations) all += o.ms;
+  std::vector<std::string> cells = {fmt::format("{:<24}{:>7}{}{:>7}", side, "layers", "        ms", "share")};
+  const auto add = [&](const std::string& name, int count, double ms) {
+    const double share = all > 0 ? 100 * ms / all : 0;
+    cells.push_back(fmt::format("{:<24}{:>7}{}{:>6.1f}%", name.substr(0, 24), count, time_cell(ms), share));
+  };
+  OperationTime others;
+  for (const OperationTime& o : operations) {
+    if (o.ms >= 0.01 * all) {
+      add(o.operation, o.layers, o.ms);
+      continue;
+    }
+    others.layers += o.layers;
+    others.ms += o.ms;
+  }
+  if (others.layers > 0) add("others", others.layers, others.ms);
+  add("all", static_cast<int>(layers.size()), all);
+  return cells;
+}
+
 }  // namespace
 
 Columns columns_of(const Report& report) {
@@ -108,6 +134,19 @@ std::string row_text(const Row& row, const Columns& c) {
   text += "  " + configs_text(row);
   if (row.others_cpus > kQuiet) text += fmt::format("; beside others on {:.1f} CPUs", row.others_cpus);
   return text + "\n";
+}
+
+std::string layers_text(const Row& row) {
+  if (row.layers.size() < 2) return "";
+  const auto ours = row.layers.find(row.layers.count(kTuned) ? kTuned : kUntuned), peer = row.layers.find(kPeer);
+  if (ours == row.layers.end() || peer == row.layers.end()) return "";
+  const std::vector<std::string> left = operations_cells(fmt::format("Hone, {}", ours->first), ours->second),
+                                 right = operations_cells("ONNX Runtime", peer->second);
+  const std::string none(left[0].size(), ' ');
+  std::string text;
+  for (size_t i = 0; i < std::max(left.size(), right.size()); ++i)
+    text += fmt::format("  {}{}\n", i < left.size() ? left[i] : none, i < right.size() ? "    " + right[i] : "");
+  return text;
 }
 
 std::string summary_text(const Report& report, const Columns& columns) {

@@ -86,6 +86,25 @@ TEST_F(BenchModels, MeasuresTheTunedArtifactBesideTheUntunedOne) {
   EXPECT_THAT(none.output, HasSubstr("none.db: there is no such file"));
 }
 
+TEST_F(BenchModels, LayersOfBothSidesAreShownAndKept) {
+  const Ran ran =
+      shell(program + " " + relu("good") + quick + fake + " --layers --threads 1,2 --json " + folder + "r.json");
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  const std::string heading = "  Hone, untuned ";
+  EXPECT_THAT(ran.output, AllOf(HasSubstr(heading), HasSubstr("    Relu                          2     3.000 100.0%")));
+  for (const Json& row : read(folder + "r.json")["rows"]) {
+    const Json& ours = row["layers"]["untuned"];
+    ASSERT_EQ(ours.size(), 1u) << row;
+    EXPECT_EQ(ours[0]["operation"], "fused");
+    EXPECT_GT(ours[0]["ms"], 0);
+    EXPECT_EQ(row["layers"]["onnxruntime"][1]["name"], "relu_2");
+  }
+  EXPECT_THAT(shell(program + " --from " + folder + "r.json").output, HasSubstr(heading));
+  const Ran refused = shell(program + " " + relu("refuses_layers") + quick + fake + " --layers");
+  EXPECT_EQ(refused.code, kExitAllFailed);
+  EXPECT_THAT(refused.output, HasSubstr("ONNX Runtime: no profile can be written"));
+}
+
 TEST_F(BenchModels, RowThatFailsSaysWhyAndTheOthersGoOn) {
   std::ofstream(folder + "broken.onnx") << "nonsense";
   std::string files;
@@ -195,12 +214,16 @@ TEST_F(BenchModels, AgreesWithOnnxRuntimeItself) {
   m.model.set_ir_version(8);
   m.input("x", {"batch", 64}).node("Relu", {"x"}, {"y"});
   const std::string file = write("free", m, {"batch", 64});
-  const Ran ran = shell(program + " " + file + quick + " --bind batch=2 --threads 1,2 --spinning --onnxruntime " +
-                        library + " --json " + folder + "r.json");
+  const Ran ran =
+      shell(program + " " + file + quick + " --bind batch=2 --threads 1,2 --spinning --layers --onnxruntime " +
+            library + " --json " + folder + "r.json");
   ASSERT_EQ(ran.code, 0) << ran.output;
   for (const Json& row : read(folder + "r.json")["rows"]) {
     EXPECT_EQ(row["difference"], 0);
     EXPECT_GT(row["ms"]["onnxruntime"], 0);
+    ASSERT_EQ(row["layers"]["onnxruntime"].size(), 1u) << row["layers"];
+    EXPECT_EQ(row["layers"]["onnxruntime"][0]["operation"], "Relu");
+    EXPECT_GE(row["layers"]["onnxruntime"][0]["ms"], 0) << "whole microseconds";
   }
   EXPECT_THAT(ran.output, Not(HasSubstr("wrong outputs")));
 }

@@ -1,7 +1,7 @@
 // Stands for ONNX Runtime: y = max(x, 0) of f32, with what a peer may do wrong, by the name of the model's file:
-// refuses.onnx, dies_at_start.onnx, dies.onnx (in its second turn), hangs.onnx, babbles.onnx, wrong.onnx; free.onnx
-// wants its free dimension `batch` fixed to 2, and an input `mode` of 7. Of an output as long as a run finds out: the
-// positive ones of x, all but the last of them in fewer.onnx.
+// refuses.onnx, dies_at_start.onnx, dies.onnx (in its second turn), hangs.onnx, babbles.onnx, wrong.onnx,
+// refuses_layers.onnx; free.onnx wants its free dimension `batch` fixed to 2, and an input `mode` of 7. Of an output as
+// long as a run finds out: the positive ones of x, all but the last of them in fewer.onnx.
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +20,12 @@ namespace {
 class Relu final : public Engine {
  public:
   Relu(const SideCase& c, const Buffers& b, std::string name) : c_(c), b_(b), name_(std::move(name)) {}
+
+  // Two nodes of one operator, of 1 and 2 ms.
+  StatusOr<std::vector<LayerTime>> layers(const TurnRules&) override {
+    if (name_ == "refuses_layers") return absl::InternalError("no profile can be written");
+    return std::vector<LayerTime>{{"relu_1", "Relu", 1}, {"relu_2", "Relu", 2}};
+  }
 
   Status run() override {
     ++runs_;

@@ -24,6 +24,7 @@ TEST(OnnxRuntimeApi, HasTheSlotsAndValuesOfItsHeader) {
   HONE_ORT_FUNCTIONS(HONE_ORT_SAME_SLOT)
   HONE_ORT_SAME_SLOT(error_message, kOrtErrorMessageSlot, GetErrorMessage)
   HONE_ORT_SAME_SLOT(release_status, kOrtReleaseStatusSlot, ReleaseStatus)
+  HONE_ORT_SAME_SLOT(release_session, kOrtReleaseSessionSlot, ReleaseSession)
   HONE_ORT_SAME_SLOT(release_value, kOrtReleaseValueSlot, ReleaseValue)
   HONE_ORT_SAME_SLOT(release_type, kOrtReleaseTypeSlot, ReleaseTensorTypeAndShapeInfo)
 #undef HONE_ORT_SAME_SLOT

@@ -102,11 +102,44 @@ TEST_F(Side, IsNotWaitedForOnceTheRunIsInterrupted) {
   EXPECT_EQ(exit_code_of(side->turn().status()), kExitInterrupted);
 }
 
+TEST_F(Side, TellsItsLayersOnceWhereTheCaseHasAFileForThem) {
+  SideCase c = relu("good");
+  StatusOr<SideProcess> none = start(c);
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_THAT(message_of(none->layers(folder + "layers").status()), HasSubstr("'layers' is no request"));
+
+  c.layers_file = folder + "layers";
+  StatusOr<SideProcess> side = start(c);
+  ASSERT_TRUE(side.ok() && side->turn().ok());
+  const auto layers = side->layers(c.layers_file);
+  ASSERT_TRUE(layers.ok()) << layers.status();
+  ASSERT_EQ(layers->size(), 2u);
+  EXPECT_EQ((*layers)[1].name, "relu_2");
+  EXPECT_EQ((*layers)[1].operation, "Relu");
+  EXPECT_EQ((*layers)[1].ms, 2);
+  EXPECT_FALSE(side->turn().ok()) << "it was its last answer";
+
+  SideCase refusing = relu("refuses_layers");
+  refusing.layers_file = folder + "others";
+  StatusOr<SideProcess> other = start(refusing);
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(message_of(other->layers(refusing.layers_file).status()), "the peer: no profile can be written");
+}
+
+TEST_F(Side, ThatWritesNoLayersIsAnError) {
+  SideCase c = relu("good");
+  c.layers_file = folder + "layers";
+  StatusOr<SideProcess> side = start(c);
+  ASSERT_TRUE(side.ok());
+  EXPECT_THAT(message_of(side->layers(folder + "elsewhere").status()), HasSubstr("its layers are not in the file"));
+}
+
 TEST_F(Side, CaseComesBackFromItsFile) {
   SideCase c = relu("good");
   c.library = "/lib/x.so";
   c.threads = 3;
   c.spinning = true;
+  c.layers_file = folder + "layers";
   c.inputs.push_back({"scalar", {}, 7, 8, folder + "s"});
   ASSERT_TRUE(write_atomically(folder + "case.json", to_json(c).dump()).ok());
   const StatusOr<SideCase> read = read_side_case(folder + "case.json");

@@ -76,6 +76,28 @@ TEST(Table, SizesAndStartsAreALineForEachModel) {
   EXPECT_THAT(text, testing::EndsWith("\n\nA machine, 2 CPUs; ONNX Runtime 1.30.0\n"));
 }
 
+TEST(Table, OperationsOfBothSidesStandBesideEachOther) {
+  Row row = sample_row("mobile", "convolutions", 1, 2, 1, 3);
+  EXPECT_EQ(layers_text(row), "");
+  row.layers[kTuned] = {{"a + r", "conv2d", 0.5}, {"b", "conv2d", 0.25}, {"t", "transpose", 0.25}};
+  EXPECT_EQ(layers_text(row), "") << "there is nothing to compare with";
+  row.layers[kPeer] = {{"a", "FusedConv", 1.98}, {"r", "Relu", 0.01}, {"s", "Sigmoid", 0.01}};
+  EXPECT_EQ(layers_text(row),
+            "  Hone, tuned              layers        ms  share    ONNX Runtime             layers        ms  share\n"
+            "  conv2d                        2     0.750  75.0%    FusedConv                     1     1.980  99.0%\n"
+            "  transpose                     1     0.250  25.0%    others                        2    0.0200   1.0%\n"
+            "  all                           3     1.000 100.0%    all                           3     2.000 100.0%\n");
+}
+
+TEST(Table, LongerSideOfTheOperationsGoesOn) {
+  Row row = sample_row("mobile", "convolutions", 1, 2, 1, 3);
+  row.layers[kUntuned] = {{"a", "conv2d", 1}};
+  row.layers[kPeer] = {{"a", "FusedConv", 2}, {"r", "Relu", 1}};
+  EXPECT_THAT(layers_text(row), HasSubstr("\n  all                           1     1.000 100.0%    Relu "));
+  EXPECT_THAT(layers_text(row),
+              testing::EndsWith("\n" + std::string(54, ' ') + "all                           2     3.000 100.0%\n"));
+}
+
 TEST(Table, HasNoSummaryWithoutTimes) {
   Report r = sample_report();
   r.rows.erase(r.rows.begin(), r.rows.end() - 1);
