@@ -63,7 +63,8 @@ std::string why_alone(size_t n, const Node& node, const Storage& storage, const 
   if (node.workload.task() == "transpose")
     return fmt::format("{} gives another order of elements than {} reads", neighbours.before(node.inputs[0]),
                        fmt::join(neighbours.behind(node.outputs[0]), ", "));
-  return node.workload.task() == "elementwise" ? notes.of(node.origin) : "";
+  const std::string& task = node.workload.task();
+  return task == "elementwise" || task == "softmax" ? notes.of(node.origin) : "";
 }
 
 // Why a convolution or pooling, or the product that one became, is in that layout; conversions around it have its name.

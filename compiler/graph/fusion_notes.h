@@ -12,6 +12,11 @@ class FusionNotes {
   /// Why a node stands by itself. `origin`: the node's. What is said last holds; nothing is kept of a node without an
   /// origin.
   void say(const std::string& origin, std::string why) { keep(why_, origin, std::move(why)); }
+  /// Says it beside what was said before: there are several nodes that it could have been joined to.
+  void say_too(const std::string& origin, const std::string& why) {
+    const std::string before = of(origin);
+    if (before.find(why) == std::string::npos) say(origin, before.empty() ? why : before + "; " + why);
+  }
   /// Empty where nothing was said.
   std::string of(const std::string& origin) const { return kept(why_, origin); }
 

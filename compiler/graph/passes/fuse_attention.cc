@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "compiler/graph/passes/passes.h"
@@ -18,14 +20,20 @@ class AttentionFuser {
   }
 
  private:
-  // The node that computes `v`, perhaps behind views, where nobody else reads it on the way.
-  const Node* own_producer(ValueId v) const {
-    for (;;) {
+  struct Producer {
+    const Node* node = nullptr;  ///< null: no node computes the value
+    bool is_own = true;          ///< nobody else reads it on the way
+  };
+
+  // The node that computes `v`, perhaps behind views.
+  Producer producer_of(ValueId v) const {
+    for (Producer out;;) {
       const auto i = static_cast<size_t>(v);
-      if (uses_.producer[i] < 0 || uses_.is_output[i] || uses_.readers[i].size() != 1) return nullptr;
-      const Node& n = g_.nodes[static_cast<size_t>(uses_.producer[i])];
-      if (n.workload.task() != "reshape") return &n;
-      v = n.inputs[0];
+      if (uses_.producer[i] < 0) return {};
+      out.is_own = out.is_own && !uses_.is_output[i] && uses_.readers[i].size() == 1;
+      out.node = &g_.nodes[static_cast<size_t>(uses_.producer[i])];
+      if (out.node->workload.task() != "reshape") return out;
+      v = out.node->inputs[0];
     }
   }
   bool is_plain(const Node& n) const {
@@ -33,23 +41,34 @@ class AttentionFuser {
     return n.workload.attributes.text("prologue") == "none" && (t.in == f32 || t.in == f64) && t.out == t.in &&
            t.accumulate == t.in && !t.tf32;
   }
-  bool is_product(const Node* n) const { return n && n->workload.task() == "batch_matmul" && is_plain(*n); }
+  static bool is_product(const Node& n) { return n.workload.task() == "batch_matmul"; }
 
   // softmax(Q K) V   ->   attention
   void fuse(Node* mix) {
-    if (!is_product(mix)) return;
-    const Node* softmax = own_producer(mix->inputs[0]);
-    if (!softmax || softmax->workload.task() != "softmax" || !is_plain(*softmax) ||
-        softmax->workload.attributes.text("epilogue") != "none")
-      return;
-    const Node* dots = own_producer(softmax->inputs[0]);
-    if (!is_product(dots)) return;
-    const RowsShape& rows = rows_shape(softmax->workload);
+    if (!is_product(*mix)) return;
+    const Producer softmax = producer_of(mix->inputs[0]);
+    if (!softmax.node || softmax.node->workload.task() != "softmax") return;
+    const std::string origin = softmax.node->origin, why = fuse(mix, softmax);
+    if (!why.empty() && c_.notes) c_.notes->say_too(origin, "no attention: " + why);
+  }
+
+  // Empty, or why not.
+  std::string fuse(Node* mix, const Producer& softmax) {
+    const Producer scores = producer_of(softmax.node->inputs[0]);
+    if (!scores.node || !is_product(*scores.node)) return "no product computes its scores";
+    if (!softmax.is_own) return "others read its shares, too";
+    if (!scores.is_own) return "others read its scores, too";
+    const Node* dots = scores.node;
+    for (const Node* part : {static_cast<const Node*>(mix), softmax.node, dots})
+      if (!is_plain(*part))
+        return fmt::format("{} is not of f32 or f64 throughout, or has a prologue", part->workload.task());
+    if (softmax.node->workload.attributes.text("epilogue") != "none") return "its shares are changed before they mix";
+    const RowsShape& rows = rows_shape(softmax.node->workload);
     const ProductShape &first = product_shape(dots->workload), &second = product_shape(mix->workload);
     // The rows of all three are the same: views keep the order of elements.
     if (rows.axes != std::vector<size_t>{rows.shape.size() - 1} || rows.length != first.n || second.k != first.n ||
         second.b != first.b || second.m != first.m)
-      return;
+      return "its rows are not those of both products";
     std::vector<ValueId> inputs{dots->inputs[0], dots->inputs[1], mix->inputs[1]};
     inputs.insert(inputs.end(), dots->inputs.begin() + 2, dots->inputs.end());
     inputs.insert(inputs.end(), mix->inputs.begin() + 2, mix->inputs.end());
@@ -61,11 +80,12 @@ class AttentionFuser {
                                            {"epilogue", mix->workload.attributes.text("epilogue")}},
                             types)
                           .workload;
-    } catch (const UserError&) {  // there is no such operator, or not with these chains
-      return;
+    } catch (const UserError& e) {  // there is no such operator, or not with these chains
+      return e.what();
     }
     mix->inputs = std::move(inputs);
     if (!dots->origin.empty() && dots->origin != mix->origin) mix->origin = dots->origin + " + " + mix->origin;
+    return "";
   }
 
   Graph g_;

@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
@@ -10,16 +13,19 @@
 namespace hone {
 namespace {
 
-// Whether a node takes a prologue and reads each element of its first input about once. What multiplies would compute
-// the prologue once for each tile of its outputs.
-bool takes_prologue(const Node& n) {
+// Why a node that could have a prologue is to have none; empty where it reads each element of its first input about
+// once. What multiplies would compute the prologue once for each tile of its outputs.
+std::string why_none(const Node& n) {
   const Attributes& a = n.workload.attributes;
-  if (!a.has("prologue") || a.text("prologue") != "none" || n.outputs.size() != 1) return false;
-  if (n.workload.task().ends_with("pool2d")) {
+  const std::string& task = n.workload.task();
+  if (a.text("prologue") != "none" || n.outputs.size() != 1) return fmt::format("the {} behind it has another", task);
+  if (task.ends_with("pool2d")) {
     const PoolShape& s = pool_shape(n.workload);
-    return s.stride_h >= s.kh && s.stride_w >= s.kw;
+    if (s.stride_h >= s.kh && s.stride_w >= s.kw) return "";
+    return fmt::format("windows of the {} behind it overlap", task);
   }
-  return a.has("shape");  // rows
+  if (a.has("shape")) return "";  // rows
+  return fmt::format("the {} behind it would compute it several times", task);
 }
 
 class PrologueFuser {
@@ -28,7 +34,11 @@ class PrologueFuser {
 
   Graph run() {
     for (Node& n : g_.nodes)
-      if (takes_prologue(n)) join(&n);
+      if (n.workload.attributes.has("prologue"))
+        if (const Node* e = before(n)) {
+          const std::string origin = e->origin, why = join(*e, &n);
+          if (!why.empty() && c_.notes) c_.notes->say_too(origin, why);
+        }
     return remove_dead(g_);
   }
 
@@ -48,24 +58,27 @@ class PrologueFuser {
     return std::nullopt;
   }
 
-  void join(Node* n) {
-    const Node* e = before(*n);
-    if (!e) return;
-    const ElementwiseShape& s = elementwise_shape(e->workload);
-    const TensorType& x = g_.value(e->inputs[0]).type;
+  // Makes `e` the prologue of `n`. Empty, or why not.
+  std::string join(const Node& e, Node* n) {
+    if (std::string why = why_none(*n); !why.empty()) return why;
+    const std::string behind = fmt::format("the {} behind it", n->workload.task());
+    const ElementwiseShape& s = elementwise_shape(e.workload);
+    const TensorType& x = g_.value(e.inputs[0]).type;
     const DTypes& t = n->workload.attributes.get<DTypes>("dtype");
     const bool is_of_one_type =
         x.dtype == f32 && t.accumulate == f32 && t.in == f32 &&
         std::all_of(s.types.after.begin(), s.types.after.end(), [](DType a) { return a == f32; });
-    if (!is_of_one_type || x.shape != s.shape || !std::all_of(s.chain.links.begin(), s.chain.links.end(), &is_cheap))
-      return;
+    if (!is_of_one_type) return behind + " takes prologues of f32 alone";
+    if (x.shape != s.shape) return fmt::format("%{} is repeated", g_.value(e.inputs[0]).name);
+    if (!std::all_of(s.chain.links.begin(), s.chain.links.end(), &is_cheap))
+      return behind + " reads its elements twice, and it is not cheap";
     Chain chain = s.chain;
-    auto operand = e->inputs.begin() + 1;
+    auto operand = e.inputs.begin() + 1;
     for (ChainLink& link : chain.links)
       for (Argument& a : link.arguments)
         if (std::holds_alternative<Operand>(a)) {
           const auto of = operand_for(*operand++, s.shape);
-          if (!of) return;
+          if (!of) return "its operands do not fit " + behind;
           a = *of;
         }
     try {
@@ -75,15 +88,17 @@ class PrologueFuser {
       Node made = *n;
       made.workload = Workload::changed(n->workload, {&change, 1});
       // Behind the operator's own inputs and in front of its epilogue's operands.
-      made.inputs[0] = e->inputs[0];
+      made.inputs[0] = e.inputs[0];
       made.inputs.insert(made.inputs.end() - static_cast<std::ptrdiff_t>(operands_of_epilogue(*n)),
-                         e->inputs.begin() + 1, e->inputs.end());
+                         e.inputs.begin() + 1, e.inputs.end());
       const Inferred types = inferred(made.workload);
       for (size_t i = 0; i < made.inputs.size(); ++i)
-        if (types.inputs[i] != g_.value(made.inputs[i]).type) return;
-      if (!e->origin.empty() && e->origin != n->origin) made.origin = e->origin + " + " + n->origin;
+        if (types.inputs[i] != g_.value(made.inputs[i]).type) return "its operands do not fit " + behind;
+      if (!e.origin.empty() && e.origin != n->origin) made.origin = e.origin + " + " + n->origin;
       *n = std::move(made);
-    } catch (const UserError&) {  // the operator does not take it
+      return "";
+    } catch (const UserError&) {
+      return behind + " does not take it";
     }
   }
 

@@ -69,5 +69,38 @@ output "y" %y f32[6, 5, 5]
 )");
 }
 
+// What is said of the softmax of these lines.
+std::string why_not(const std::string& lines) {
+  Graph g = read_graph("graph g\n" + lines);
+  for (Node& n : g.nodes) n.origin = n.workload.task();
+  FusionNotes notes;
+  PassContext context = test_context();
+  context.notes = &notes;
+  fuse_attention(g, context);
+  return notes.of("softmax");
+}
+
+TEST(FuseAttention, SaysWhyASoftmaxStays) {
+  const std::string whole = kInputs + kMask + kDots + kSoftmax + kMix + kOutput;
+  EXPECT_EQ(why_not(whole), "");
+  EXPECT_EQ(why_not(whole + "output \"s\" %s f32[6, 5, 7]\n"), "no attention: others read its scores, too");
+  EXPECT_EQ(why_not(whole + "output \"p\" %p f32[2, 3, 5, 7]\n"), "no attention: others read its shares, too");
+  EXPECT_EQ(why_not("input \"s\" %s f32[6, 5, 7]\ninput \"v\" %v f32[6, 7, 3]\n" + kSoftmax + kMix + kOutput),
+            "no attention: no product computes its scores");
+  EXPECT_EQ(why_not(kInputs + kMask + kDots + "%f = softmax(shape=6x5x7,axis=1,dtype=f32,epilogue=none) %s\n" + kMix +
+                    kOutput),
+            "no attention: its rows are not those of both products");
+  EXPECT_EQ(why_not(kInputs + kMask + kDots + "%f = softmax(shape=6x5x7,axis=2,dtype=f32,epilogue=relu) %s\n" + kMix +
+                    kOutput),
+            "no attention: its shares are changed before they mix");
+  const std::string halves = "f16";
+  EXPECT_EQ(
+      why_not("input \"q\" %q f16[6, 5, 4]\ninput \"k\" %k f16[6, 4, 7]\ninput \"v\" %v f16[6, 7, 3]\n"
+              "%s = batch_matmul(b=6,m=5,n=7,k=4,dtype=" +
+              halves + ") %q %k\n%f = softmax(shape=6x5x7,axis=2,dtype=" + halves +
+              ") %s\n%y = batch_matmul(b=6,m=5,n=3,k=7,dtype=" + halves + ") %f %v\noutput \"y\" %y f16[6, 5, 3]\n"),
+      "no attention: batch_matmul is not of f32 or f64 throughout, or has a prologue");
+}
+
 }  // namespace
 }  // namespace hone

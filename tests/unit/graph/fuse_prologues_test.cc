@@ -44,5 +44,27 @@ TEST(FusePrologues, NotWhereItIsComputedAgainAndAgain) {
     EXPECT_EQ(to_string(fuse_prologues(g, test_context())), to_string(g));
 }
 
+TEST(FusePrologues, SaysWhyAFunctionStays) {
+  const auto why = [](Graph g) {
+    g.nodes[0].origin = "e";
+    FusionNotes notes;
+    PassContext context = test_context();
+    context.notes = &notes;
+    notes.say("e", "no operator computes %x");
+    fuse_prologues(fuse_prologues(g, context), context);  // what is said twice is kept once
+    return notes.of("e");
+  };
+  const std::string before = "no operator computes %x";
+  EXPECT_EQ(why(in_front_of("mul", "1x4x1x1", "max_pool2d(n=1,c=4,h=6,w=8,kh=3,kw=3,stride=2,pad=1) %e")),
+            before + "; windows of the max_pool2d behind it overlap");
+  EXPECT_EQ(why(in_front_of("exp", "none", "softmax(shape=1x4x6x8) %e")),
+            before + "; the softmax behind it reads its elements twice, and it is not cheap");
+  EXPECT_EQ(why(in_front_of("mul", "1x4x1x1", "softmax(shape=1x4x6x8) %e")), before) << "it is a prologue";
+  const Graph product = read_graph(
+      "graph g\ninput \"x\" %x f32[4, 8]\ninput \"w\" %w f32[6, 8]\n%e = elementwise(op=relu,shape=4x8) %x\n"
+      "%y = dense(m=4,n=6,k=8) %e %w\noutput \"y\" %y f32[4, 6]\n");
+  EXPECT_EQ(why(product), before + "; the dense behind it would compute it several times");
+}
+
 }  // namespace
 }  // namespace hone
