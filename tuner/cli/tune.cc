@@ -147,26 +147,26 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
   io.out << text << (f.json ? "\n" : "") << std::flush;
 }
 
-// What was tuned as tensorc will find it, beside the defaults: each variant by itself.
-StatusOr<std::vector<WholeModel>> compare_with_default(const std::vector<ModelGraph>& variants, const Target& target,
-                                                       const db::Store& store, const TunerIo& io) {
+// What was tuned as tensorc will find it, beside the defaults and what was known before: each variant by itself.
+StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& variants, const ModelBefore& before,
+                                                 const Target& target, const db::Store& store, const TunerIo& io) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
   std::vector<WholeModel> out;
   for (const ModelGraph& v : variants) {
     io.err << "tuner: building the model with default and with tuned configs"
            << (v.name.empty() ? "" : " for " + v.name) << std::endl;
-    out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, *hub, io.interrupts));
+    out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, io.interrupts));
   }
   return out;
 }
 
 // The report of the tasks, then what they brought to the whole; one object of both for --json.
 Status report_model(const TunerFlags& f, const TunerIo& io, const Target& target, const db::Store& store,
-                    const std::vector<ModelGraph>& variants, const std::vector<std::unique_ptr<TuningTask>>& tasks,
-                    const TasksOutcome& outcome) {
+                    const std::vector<ModelGraph>& variants, const ModelBefore& before,
+                    const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome) {
   const std::string text = to_string(target);
   if (!f.json) report(f, io, text, store.path(), tasks, outcome, {});
-  HONE_ASSIGN_OR_RETURN(const std::vector<WholeModel> wholes, compare_with_default(variants, target, store, io));
+  HONE_ASSIGN_OR_RETURN(const std::vector<WholeModel> wholes, compare_wholes(variants, before, target, store, io));
   if (f.json) {
     report(f, io, text, store.path(), tasks, outcome, wholes);
   } else {
@@ -185,6 +185,11 @@ StatusOr<ModelWork> model_with_measured(const OperatorTable& operators, const st
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
   return model_work(operators, imported, target, err,
                     [&](const Workload& w) { return measured_seconds(w, target, *hub); });
+}
+
+StatusOr<ModelBefore> known_before(const ModelWork& model, const Target& target, const db::Store& store) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
+  return model_before(model, target, *hub);
 }
 
 // Measures what the model's layers could be instead of what they are: passes compare both when it is built next.
@@ -241,8 +246,10 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
   const std::string target = to_string(place.target);
   ModelWork model;
+  ModelBefore before;
   if (!f.model.empty()) {
     HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, io.err));
+    HONE_ASSIGN_OR_RETURN(before, known_before(model, place.target, *store));
     workloads = model.tasks;
     HONE_USER_CHECK(f.trials == 0 || f.trials >= workloads.size())
         << "--trials: " << f.trials << " for the " << workloads.size() << " tasks of " << f.model
@@ -283,7 +290,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     HONE_ASSIGN_OR_RETURN(is_complete, measure_alternatives(operators, imported, *outcome, services));
     std::ostringstream said_before;
     HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, said_before));
-    HONE_RETURN_IF_ERROR(report_model(f, io, place.target, *store, model.variants, tasks, *outcome));
+    HONE_RETURN_IF_ERROR(report_model(f, io, place.target, *store, model.variants, before, tasks, *outcome));
   }
   if (is_complete) return drawn;
   size_t trials = 0;

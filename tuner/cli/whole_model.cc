@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <optional>
 
 #include "base/check.h"
@@ -13,6 +14,7 @@
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/run_model.h"
+#include "compiler/ops/extremes.h"
 
 namespace hone {
 namespace {
@@ -47,14 +49,15 @@ std::string different_outputs(const Graph& g, const std::vector<TensorData>& a, 
   return "";
 }
 
-LoadedModel built(ModelVariant variant, const std::string& name, const ChooseConfig& choose,
-                  const std::function<int()>& interrupts) {
+void build(std::deque<LoadedModel>* models, ModelVariant variant, const std::string& name, const ChooseConfig& choose,
+           const MeasuredLayer& measured, const std::function<int()>& interrupts) {
   ModelOptions options{name, variant.target, choose};
+  options.measured = measured;
   options.progress = [&](std::string_view, size_t, size_t) {
     if (interrupts && interrupts() > 0) throw Interrupted();
   };
   variant.name.clear();  // it is alone in its artifact
-  return {build_model({variant}, options), name, variant.target.threads};
+  models->emplace_back(build_model({variant}, options), name, variant.target.threads);
 }
 
 std::string not_here(const Target& target) {
@@ -63,6 +66,32 @@ std::string not_here(const Target& target) {
   if (target.arch != here.arch || target.mcpu != here.mcpu || target.mattr != here.mattr)
     return "it was tuned for another machine than this one";
   return "";
+}
+
+ChosenConfig default_of(const Workload&, const Target&, const Space& space) {
+  return {space.default_config(), "default", ""};
+}
+
+// The variant as it was before, to be built now. Nothing where it would be the one with default configs.
+std::optional<ModelVariant> variant_before(const ModelVariant& variant, const ModelBefore* before) {
+  if (!before || !before->differs_from_defaults()) return std::nullopt;
+  for (const ModelGraph& g : before->variants)
+    if (g.name == variant.name) return ModelVariant{g.name, &g.graph, variant.target, g.growth()};
+  return std::nullopt;
+}
+
+ChooseConfig configs_of(const ModelBefore& before) {
+  return [&](const Workload& w, const Target& t, const Space& space) {
+    const auto it = before.configs.find(to_string(without_extremes(w)));
+    return it != before.configs.end() ? it->second : default_of(w, t, space);
+  };
+}
+
+MeasuredLayer times_of(const ModelBefore& before) {
+  return [&](const Workload& w, const Target& t) -> std::optional<double> {
+    const auto it = before.measured_seconds.find({to_string(without_extremes(w)), t.threads});
+    return it != before.measured_seconds.end() ? std::optional(it->second) : std::nullopt;
+  };
 }
 
 }  // namespace
@@ -90,35 +119,63 @@ std::vector<double> interleaved_medians(const std::vector<std::function<void()>>
   return medians;
 }
 
-WholeModel compare_whole(const ModelVariant& variant, db::TopHub& hub, const std::function<int()>& interrupts) {
+bool ModelBefore::differs_from_defaults() const {
+  return std::any_of(configs.begin(), configs.end(), [](const auto& c) { return c.second.source != "default"; });
+}
+
+StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, db::TopHub& hub) {
+  ModelBefore out;
+  out.variants = work.variants;
+  Target one = target;
+  one.threads = 1;
+  for (const WeightedWorkload& task : work.tasks) {
+    const std::string text = to_string(task.workload);
+    HONE_ASSIGN_OR_RETURN(out.configs[text],
+                          choose_config(task.workload, target, make_space(task.workload, target), hub));
+    for (const Target& t : {one, target})
+      if (const auto seconds = measured_seconds(task.workload, t, hub))
+        out.measured_seconds[{text, t.threads}] = *seconds;
+  }
+  return out;
+}
+
+WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
+                         const std::function<int()>& interrupts) {
   WholeModel out;
   out.variant = variant.name;
   if (out.why_not = not_here(variant.target); !out.why_not.empty()) return out;
   const Graph& g = *variant.graph;
   try {
-    const ChooseConfig defaults = [](const Workload&, const Target&, const Space& space) {
-      return ChosenConfig{space.default_config(), "default", ""};
-    };
     const ChooseConfig tuned = [&](const Workload& w, const Target& t, const Space& space) {
       auto chosen = choose_config(w, t, space, hub);
       HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
       return *chosen;
     };
-    LoadedModel first = built(variant, "model_default", defaults, interrupts);
-    LoadedModel second = built(variant, "model_tuned", tuned, interrupts);
+    const MeasuredLayer measured = [&](const Workload& w, const Target& t) { return measured_seconds(w, t, hub); };
+    std::deque<LoadedModel> models;
+    build(&models, variant, "model_default", &default_of, nullptr, interrupts);
+    build(&models, variant, "model_tuned", tuned, measured, interrupts);
+    if (const auto old = variant_before(variant, before))
+      build(&models, *old, "model_before", configs_of(*before), times_of(*before), interrupts);
     std::vector<TensorData> inputs = seeded_inputs(g);
     if (variant.growth) {
       inputs = with_most_rows(std::move(inputs), g, *variant.growth);
-      first.join_caches(*variant.growth);
-      second.join_caches(*variant.growth);
+      for (LoadedModel& m : models) m.join_caches(*variant.growth);
     }
-    out.different = different_outputs(g, first.run(inputs), second.run(inputs));
-    const std::function<void()> run_first = [&] { first.run_again(); }, run_second = [&] { second.run_again(); };
-    const double turn = std::max(kTurn, seconds_of(run_first)) + std::max(kTurn, seconds_of(run_second));
+    std::vector<std::function<void()>> runs;
+    double turn = 0;
+    const std::vector<TensorData> outputs = models[0].run(inputs);
+    for (LoadedModel& m : models) {
+      // What was there before is timed alone: if it is wrong, it has just been replaced.
+      const std::vector<TensorData> its_outputs = m.run(inputs);
+      if (&m == &models[1]) out.different = different_outputs(g, outputs, its_outputs);
+      runs.emplace_back([&m] { m.run_again(); });
+      turn += std::max(kTurn, seconds_of(runs.back()));
+    }
     const auto turns = static_cast<size_t>(kBudget / turn);
-    const std::vector<double> medians =
-        interleaved_medians({run_first, run_second}, std::clamp(turns, kLeastTurns, kMostTurns));
+    const std::vector<double> medians = interleaved_medians(runs, std::clamp(turns, kLeastTurns, kMostTurns));
     out.default_seconds = medians[0], out.tuned_seconds = medians[1];
+    if (medians.size() > 2) out.before_seconds = medians[2];
   } catch (const Interrupted&) {
     out.why_not = "interrupted";
   } catch (const std::exception& e) {  // what was tuned is reported all the same
@@ -135,6 +192,7 @@ OrderedJson json_of(const WholeModel& w) {
     return j;
   }
   j["default_ms"] = w.default_seconds * 1e3;
+  if (w.before_seconds > 0) j["before_ms"] = w.before_seconds * 1e3;
   j["tuned_ms"] = w.tuned_seconds * 1e3;
   j["gain"] = w.gain();
   j["agree"] = w.different.empty();
@@ -144,12 +202,18 @@ OrderedJson json_of(const WholeModel& w) {
 std::string to_string(const WholeModel& w) {
   const std::string model = w.variant.empty() ? "model" : "model, " + w.variant;
   if (!w.why_not.empty()) return fmt::format("{}: not built and timed as a whole: {}\n", model, w.why_not);
-  std::string text = fmt::format("{}: default {:.4g} ms, tuned {:.4g} ms ({:.2f}x)\n", model, w.default_seconds * 1e3,
-                                 w.tuned_seconds * 1e3, w.gain());
+  const std::string before = w.before_seconds > 0 ? fmt::format("before {:.4g} ms, ", w.before_seconds * 1e3) : "";
+  std::string text = fmt::format("{}: default {:.4g} ms, {}tuned {:.4g} ms ({:.2f}x)\n", model, w.default_seconds * 1e3,
+                                 before, w.tuned_seconds * 1e3, w.gain());
   if (!w.different.empty())
     text += fmt::format("{}: tuned and default configs do not give the same: {}\n", model, w.different);
-  if (w.gain() < 1 - kNoise)
-    text += fmt::format("{}: SLOWER tuned than with default configs, by {:.0f}%\n", model, 100 * (1 / w.gain() - 1));
+  const auto say_if_slower = [&](const char* than, double seconds) {
+    if (seconds > 0 && w.tuned_seconds * (1 - kNoise) > seconds)
+      text += fmt::format("{}: SLOWER tuned than with {}, by {:.0f}%\n", model, than,
+                          100 * (w.tuned_seconds / seconds - 1));
+  };
+  say_if_slower("default configs", w.default_seconds);
+  say_if_slower("what was known before", w.before_seconds);
   return text;
 }
 

@@ -1,42 +1,64 @@
-// What tuning brought to the whole of a model: its artifact with default configs beside the one with tuned ones.
+// What tuning brought to the whole of a model: its artifact with default configs beside the one with tuned ones, and
+// beside the one of what was known before.
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/status.h"
 #include "compiler/model/build_model.h"
 #include "db/lookup.h"
+#include "tuner/cli/model.h"
 
 namespace hone {
 
-/// Both artifacts, run here.
+/// What tensorc would have built before a session: taken from the database then, because the session writes to it.
+struct ModelBefore {
+  std::vector<ModelGraph> variants;
+  std::map<std::string, ChosenConfig> configs;                     ///< by workload, as it is tuned
+  std::map<std::pair<std::string, int>, double> measured_seconds;  ///< by workload and number of threads
+
+  /// Whether any config is another one than the template's default.
+  bool differs_from_defaults() const;
+};
+
+/// Of the graphs and tasks of `work`. Errors of the database.
+StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, db::TopHub& hub);
+
+/// The artifacts, run here.
 struct WholeModel {
   std::string variant;  ///< `batch=4`; empty where the model has one
   std::string why_not;  ///< one line: why they were not built or timed; empty: they were
   double default_seconds = 0, tuned_seconds = 0;
-  std::string different;  ///< one line: which output differs, and how much; empty: all agree
+  double before_seconds = 0;  ///< with the bests of before; 0: there were none
+  std::string different;      ///< one line: which output differs, and how much; empty: all agree
 
   double gain() const { return default_seconds / tuned_seconds; }
 };
 
-/// Builds both artifacts of a variant and runs them, in turns, on seeded inputs; caches have all of their rows. The
-/// tuned one is what tensorc builds: each config is the database's best, else the nearest, else the default. What
-/// hinders that is said in `why_not`: a target that is not this machine, a layer without a template, an interrupt.
-WholeModel compare_whole(const ModelVariant& variant, db::TopHub& hub, const std::function<int()>& interrupts);
+/// Builds the artifacts of a variant and runs them, in turns, on seeded inputs; caches have all of their rows. The
+/// tuned one is what tensorc builds: each config is the database's best, else the nearest, else the default. `before`
+/// may be null; its variant of the same name counts. What hinders that is said in `why_not`: a target that is not this
+/// machine, a layer without a template, an interrupt.
+WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
+                         const std::function<int()>& interrupts);
 
 /// Medians of the seconds of one call of each: `turns` times some milliseconds of one, then of the next, and so on, so
 /// that what disturbs one disturbs all.
 std::vector<double> interleaved_medians(const std::vector<std::function<void()>>& calls, size_t turns);
 
-/// `{"default_ms","tuned_ms","gain","agree"}`, or `{"why_not"}`; of a variant with `"variant"` in front.
+/// `{"default_ms","tuned_ms","gain","agree"}`, with `"before_ms"` where something was known before, or `{"why_not"}`;
+/// of a variant with `"variant"` in front.
 OrderedJson json_of(const WholeModel& whole);
 
-/// `model: default 21.3 ms, tuned 10.1 ms (2.1x)`, or why there is no such line; a second line where the outputs differ
-/// or tuning made it slower. Lines of a variant begin with `model, batch=4:`.
+/// `model: default 21.3 ms, before 12 ms, tuned 10.1 ms (2.11x)`, or why there is no such line; further lines where the
+/// outputs differ or tuning made it slower. Lines of a variant begin with `model, batch=4:`.
 std::string to_string(const WholeModel& whole);
 
 }  // namespace hone

@@ -42,6 +42,17 @@ TEST(WholeModelText, SaysWhatTuningBrought) {
   EXPECT_NEAR(json_of(w)["gain"].get<double>(), 2.109, 1e-3);
 }
 
+TEST(WholeModelText, WhatWasKnownBeforeStandsBetween) {
+  WholeModel w;
+  w.default_seconds = 20e-3, w.tuned_seconds = 10e-3, w.before_seconds = 12e-3;
+  EXPECT_EQ(to_string(w), "model: default 20 ms, before 12 ms, tuned 10 ms (2.00x)\n");
+  EXPECT_NEAR(json_of(w)["before_ms"].get<double>(), 12, 1e-9);
+  w.before_seconds = 8e-3;
+  EXPECT_EQ(to_string(w),
+            "model: default 20 ms, before 8 ms, tuned 10 ms (2.00x)\n"
+            "model: SLOWER tuned than with what was known before, by 25%\n");
+}
+
 TEST(WholeModelText, ALossAndADifferenceAreSaid) {
   WholeModel w;
   w.default_seconds = 10e-3, w.tuned_seconds = 12e-3;
@@ -77,24 +88,42 @@ class Whole : public testing::Test {
 };
 
 TEST_F(Whole, BothArtifactsRunAndAgree) {
-  const WholeModel w = compare_whole({"", &work_.variants[0].graph, here_}, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({"", &work_.variants[0].graph, here_}, nullptr, *hub_, [] { return 0; });
   EXPECT_EQ(w.why_not, "");
   EXPECT_EQ(w.different, "");
   EXPECT_GT(w.default_seconds, 0);
   EXPECT_GT(w.tuned_seconds, 0);
 }
 
+TEST_F(Whole, WhatWasKnownBeforeIsTimedToo) {
+  StatusOr<ModelBefore> before = model_before(work_, here_, *hub_);
+  ASSERT_TRUE(before.ok()) << before.status();
+  const auto compared = [&] {
+    return compare_whole({"", &work_.variants[0].graph, here_}, &*before, *hub_, [] { return 0; });
+  };
+  EXPECT_EQ(before->configs.size(), work_.tasks.size());
+  EXPECT_FALSE(before->differs_from_defaults());
+  EXPECT_EQ(compared().before_seconds, 0) << "it is the model with the defaults";
+
+  ChosenConfig& first = before->configs.at(to_string(work_.tasks[0].workload));
+  first.source = "best (of a session before)";
+  EXPECT_GT(compared().before_seconds, 0);
+  first.config = {};
+  EXPECT_NE(compared().why_not, "") << "that is no config of the layer";
+}
+
 TEST_F(Whole, AnotherMachinesTargetIsNotTimed) {
   Target other = here_;
   other.mcpu = "i386";
-  const WholeModel w = compare_whole({"", &work_.variants[0].graph, other}, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({"", &work_.variants[0].graph, other}, nullptr, *hub_, [] { return 0; });
   EXPECT_EQ(w.why_not, "it was tuned for another machine than this one");
   EXPECT_EQ(to_string(w), "model: not built and timed as a whole: it was tuned for another machine than this one\n");
   EXPECT_EQ(json_of(w).dump(), R"({"why_not":"it was tuned for another machine than this one"})");
 }
 
 TEST_F(Whole, AnInterruptEndsIt) {
-  EXPECT_EQ(compare_whole({"", &work_.variants[0].graph, here_}, *hub_, [] { return 1; }).why_not, "interrupted");
+  EXPECT_EQ(compare_whole({"", &work_.variants[0].graph, here_}, nullptr, *hub_, [] { return 1; }).why_not,
+            "interrupted");
 }
 
 TEST_F(Whole, TasksAreWeightedByHowOftenTheyRun) {
@@ -144,7 +173,7 @@ TEST_F(Whole, PartsOfASlowGroupAreMeasuredAndThenBuilt) {
   for (const WeightedWorkload& t : split.tasks) tasks.insert(to_string(t.workload));
   EXPECT_TRUE(tasks.contains(convolution));
   EXPECT_TRUE(tasks.contains(function));
-  const WholeModel w = compare_whole({"", &split.variants[0].graph, here_}, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({"", &split.variants[0].graph, here_}, nullptr, *hub_, [] { return 0; });
   EXPECT_EQ(w.why_not + w.different, "");
 }
 
@@ -161,7 +190,7 @@ TEST_F(Whole, CachesThatGrowInPlaceAreTunedAndComparedSo) {
   EXPECT_THAT(names, testing::Contains("cached_attention"));
   EXPECT_THAT(names, testing::Not(testing::Contains("concat"))) << "a cache costs nothing";
   const ModelGraph& v = grown.variants.at(0);
-  const WholeModel w = compare_whole({v.name, &v.graph, here_, v.growth()}, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({v.name, &v.graph, here_, v.growth()}, nullptr, *hub_, [] { return 0; });
   EXPECT_EQ(w.why_not + w.different, "");
   EXPECT_GT(w.tuned_seconds, 0);
 
