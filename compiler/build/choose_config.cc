@@ -121,11 +121,11 @@ std::vector<std::string> rank_gpu_targets(const Target& target, const std::vecto
 }
 
 std::vector<std::string> rank_cpu_targets(const Target& target, const std::vector<std::string>& known) {
-  std::vector<std::pair<std::tuple<double, bool>, std::string>> ranked;
+  std::vector<std::pair<std::tuple<bool, double>, std::string>> ranked;
   for (const std::string& text : known) {
     const auto t = known_target(text);
     if (t && t->kind == target.kind && has_same_registers(*t, target))
-      ranked.push_back({{apart(t->threads, target.threads), t->mcpu != target.mcpu}, text});
+      ranked.push_back({{t->mcpu != target.mcpu, apart(t->threads, target.threads)}, text});
   }
   return in_order(std::move(ranked));
 }

@@ -11,8 +11,9 @@ namespace {
 
 constexpr double kBytesPerSecond = 60e9, kClock = 4e9;
 
-struct Measured {
-  std::optional<double> alone, divided;
+// What was measured of a workload: one of them.
+struct Known {
+  std::optional<double> divided, alone;
 };
 
 }  // namespace
@@ -30,26 +31,26 @@ LayerCosts::LayerCosts(const Graph& g, const Layers& layers, TaskTable& tasks, c
                        const MeasuredLayer& measured) {
   Target one = target;
   one.threads = 1;
-  std::map<std::string, Measured> known;
+  std::map<std::string, Known> known;
   for (size_t c = 0; c < layers.calls.size(); ++c) {
     const Node& n = g.nodes[static_cast<size_t>(layers.calls[c].node)];
-    Measured m;
+    Known k;
     if (measured) {
       const auto [it, added] = known.try_emplace(to_string(n.workload));
-      if (added) it->second = {measured(n.workload, one), measured(n.workload, target)};
-      m = it->second;
+      if (added) {
+        it->second.divided = measured(n.workload, target);
+        if (!it->second.divided) it->second.alone = measured(n.workload, one);
+      }
+      k = it->second;
     }
     const Tasks& t = tasks.of(c);
     const int64_t each = (t.iterations - 1) / target.threads + 1;
     const double share = static_cast<double>(each) / static_cast<double>(t.iterations),
                  starts = static_cast<double>(std::max<int64_t>(1, t.regions)) * kRegionSeconds;
-    double alone = estimated_seconds(g, n, target);
-    if (m.alone)
-      alone = *m.alone;
-    else if (m.divided)
-      alone = std::max(*m.divided - starts, *m.divided / 2) / share;
+    double alone = k.alone.value_or(estimated_seconds(g, n, target));
+    if (k.divided) alone = t.iterations == 1 ? *k.divided : std::max(*k.divided - starts, *k.divided / 2) / share;
     alone_.push_back(alone);
-    divided_.push_back(t.iterations == 1 ? alone : m.divided.value_or(alone * share + starts));
+    divided_.push_back(t.iterations == 1 ? alone : k.divided.value_or(alone * share + starts));
   }
 }
 

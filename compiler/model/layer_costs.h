@@ -15,8 +15,10 @@ namespace hone {
 /// Seconds that the best known kernel of a workload takes on a target; nothing where nobody measured it there.
 using MeasuredLayer = std::function<std::optional<double>(const Workload&, const Target&)>;
 
-/// What was measured, and estimates of the rest. A layer that was measured with another number of threads alone is
-/// estimated from that: its iterations, whole ones to each thread, and what starting its regions costs.
+/// From one time of each layer: what was measured on the target, else what was on one thread of it, else an estimate.
+/// The other is the same work differently divided: whole iterations to each thread, and what starting regions costs. So
+/// both are of one measurement: of two, on other days and other machines of a kind, memory-bound layers looked faster
+/// on one thread than on two, and GPT-2's decoder took 1.8 times as long.
 class LayerCosts {
  public:
   /// `measured` may be empty: then all are estimates, which need only be right about which layers are small.

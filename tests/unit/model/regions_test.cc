@@ -167,14 +167,12 @@ TEST(Grain, IsDecidedByWhatWasMeasured) {
     for (const Layer& call : calls_of(build_model(g, options))) out.push_back(call.is_divided);
     return out;
   };
-  const auto seconds = [](double alone, double with_two) {
-    return [=](const Workload&, const Target& t) { return t.threads == 1 ? alone : with_two; };
-  };
-  for (const int size : {48, 256}) {
-    EXPECT_THAT(divided(size, nullptr), testing::Each(true));
-    EXPECT_THAT(divided(size, seconds(100e-6, 60e-6)), testing::Each(true));
-    EXPECT_THAT(divided(size, seconds(90e-6, 110e-6)), testing::Each(false));
-  }
+  const auto seconds = [](double s) { return [=](const Workload&, const Target&) { return s; }; };
+  EXPECT_THAT(divided(48, nullptr), testing::Each(true));
+  EXPECT_THAT(divided(48, seconds(100e-6)), testing::Each(true));
+  EXPECT_THAT(divided(48, seconds(0.5e-6)), testing::Each(false)) << "less than what a region costs";
+  EXPECT_THAT(divided(256, seconds(90e-6)), testing::Each(true));
+  EXPECT_THAT(divided(256, seconds(0.5e-6)), testing::Each(false));
 }
 
 TEST(LayerCosts, AreMeasuredOrEstimatedFromAnotherNumberOfThreads) {
@@ -197,10 +195,11 @@ TEST(LayerCosts, AreMeasuredOrEstimatedFromAnotherNumberOfThreads) {
     return LayerCosts(g, layers, tasks, target,
                       [=](const Workload&, const Target& on) { return on.threads == 1 ? alone : with_two; });
   };
-  EXPECT_EQ(costs(2e-3, 1.5e-3).alone(0), 2e-3);
   EXPECT_EQ(costs(2e-3, 1.5e-3).divided(1), 1.5e-3);
+  EXPECT_DOUBLE_EQ(costs(2e-3, 1.5e-3).alone(0), (1.5e-3 - kRegionSeconds) / share) << "of one measurement";
+  EXPECT_EQ(costs(2e-3, {}).alone(0), 2e-3);
   EXPECT_DOUBLE_EQ(costs(2e-3, {}).divided(0), 2e-3 * share + kRegionSeconds);
-  EXPECT_DOUBLE_EQ(costs({}, 1e-3).alone(0), (1e-3 - kRegionSeconds) / share);
+  EXPECT_DOUBLE_EQ(costs({}, 1e-6).alone(0), 0.5e-6 / share) << "at least half of it is work";
   EXPECT_EQ(costs({}, {}).alone(1), estimates.alone(1));
 }
 

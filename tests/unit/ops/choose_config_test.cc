@@ -109,14 +109,14 @@ TEST_F(ChooseConfig, TakesNoBestOfOtherRegisters) {
               HasSubstr("best (same workload, other target"));
 }
 
-TEST(RankCpuTargets, PutsTheNumberOfThreadsBeforeTheCpu) {
+TEST(RankCpuTargets, PutsTheCpuBeforeTheNumberOfThreads) {
   const std::string x86 = "llvm -mtriple=x86_64-linux -mcpu=";
-  EXPECT_EQ(
-      rank_cpu_targets(Target::parse(x86 + "znver4 -threads=2"),
-                       {"cuda -arch=sm_80", "llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2", "nonsense",
-                        x86 + "x86-64-v3 -threads=2", x86 + "znver4 -threads=16", x86 + "znver4 -threads=1",
-                        x86 + "x86-64-v4 -threads=2"}),
-      (std::vector<std::string>{x86 + "x86-64-v4 -threads=2", x86 + "znver4 -threads=1", x86 + "znver4 -threads=16"}));
+  EXPECT_EQ(rank_cpu_targets(Target::parse(x86 + "znver4 -threads=2"),
+                             {"cuda -arch=sm_80", "llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2", "nonsense",
+                              x86 + "x86-64-v3 -threads=2", x86 + "znver4 -threads=16", x86 + "znver4 -threads=1",
+                              x86 + "x86-64-v4 -threads=4", x86 + "x86-64-v4 -threads=2"}),
+            (std::vector<std::string>{x86 + "znver4 -threads=1", x86 + "znver4 -threads=16",
+                                      x86 + "x86-64-v4 -threads=2", x86 + "x86-64-v4 -threads=4"}));
 }
 
 // A GPU's space differs with each of its limits.
