@@ -175,15 +175,16 @@ std::optional<double> measured_seconds(const Workload& w, const Target& target, 
   db::LookupQuery query;
   query.workload = to_string(without_extremes(w));
   query.target = to_string(target);
-  std::string space;
-  try {
-    space = make_space(w, target).fingerprint().hex();
-  } catch (const UserError&) {
-    return std::nullopt;  // no template has it
-  }
+  query.rank_targets = [](const std::vector<std::string>&) { return std::vector<std::string>(); };  // no other one's
+  std::string space;  // made for a row that may be the one
   query.accept = [&](const db::BestRow& row) {
-    return row.workload == query.workload && row.target == query.target && row.space == space && row.confirmed &&
-           !row.disturbed;
+    if (row.workload != query.workload || row.target != query.target || !row.confirmed || row.disturbed) return false;
+    try {
+      if (space.empty()) space = make_space(w, target).fingerprint().hex();
+    } catch (const UserError&) {  // no template has it
+      return false;
+    }
+    return row.space == space;
   };
   const auto answer = hub.best(query);
   if (!answer.ok() || !answer->row) return std::nullopt;

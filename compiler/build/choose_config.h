@@ -34,7 +34,7 @@ std::vector<std::string> rank_gpu_targets(const Target& target, const std::vecto
 /// CPU targets that are worth trying for `target`, nearest first: of its architecture, with as many vector registers of
 /// the same width; the same CPU before others, then by the ratio of the numbers of threads. On one thread of a Zen 5,
 /// ten models took 0.97 of their defaults' time with configs of two threads of it, and 1.00 with those of one thread of
-/// a Zen 4.
+/// a Zen 4; larger ratios of threads were not measured.
 std::vector<std::string> rank_cpu_targets(const Target& target, const std::vector<std::string>& known);
 
 /// How far apart two workloads of one task are: the sum of |log2| of the ratios of their numbers, and 1e6 for each

@@ -15,7 +15,8 @@ class FusionNotes {
   /// Says it beside what was said before: there are several nodes that it could have been joined to.
   void say_too(const std::string& origin, const std::string& why) {
     const std::string before = of(origin);
-    if (before.find(why) == std::string::npos) say(origin, before.empty() ? why : before + "; " + why);
+    if (("; " + before + "; ").find("; " + why + "; ") == std::string::npos)
+      say(origin, before.empty() ? why : before + "; " + why);
   }
   /// Empty where nothing was said.
   std::string of(const std::string& origin) const { return kept(why_, origin); }

@@ -24,7 +24,7 @@ struct ModelOptions {
   bool in_c = false;  ///< C source instead of objects; of CPUs
   Target host = {};   ///< of a model for a GPU: the CPU that its artifact is loaded on, complete
   /// What layers are known to take: decides which are worth several threads, and which share a region. Empty:
-  /// estimates.
+  /// estimates. Not asked for one thread, GPUs and models with caches, where nothing of that is decided.
   MeasuredLayer measured = {};
   /// Told what is done, now and then: `compiling layers`, how many of how many.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};

@@ -47,8 +47,12 @@ LayerCosts::LayerCosts(const Graph& g, const Layers& layers, TaskTable& tasks, c
     const int64_t each = (t.iterations - 1) / target.threads + 1;
     const double share = static_cast<double>(each) / static_cast<double>(t.iterations),
                  starts = static_cast<double>(std::max<int64_t>(1, t.regions)) * kRegionSeconds;
-    double alone = k.alone.value_or(estimated_seconds(g, n, target));
-    if (k.divided) alone = t.iterations == 1 ? *k.divided : std::max(*k.divided - starts, *k.divided / 2) / share;
+    const double estimate = estimated_seconds(g, n, target);
+    double alone = k.alone.value_or(estimate);
+    // Of a layer that takes hardly longer than its regions' starts, the rest says little: the estimate is its least.
+    if (k.divided)
+      alone = t.iterations == 1 ? *k.divided
+                                : std::max(*k.divided - starts, std::min(*k.divided / 2, estimate * share)) / share;
     alone_.push_back(alone);
     divided_.push_back(t.iterations == 1 ? alone : k.divided.value_or(alone * share + starts));
   }

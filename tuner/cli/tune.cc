@@ -153,7 +153,7 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
   std::vector<WholeModel> out;
   for (const ModelGraph& v : variants) {
-    io.err << "tuner: building the model with default and with tuned configs"
+    io.err << "tuner: building the model with default and with tuned configs, and as it was before"
            << (v.name.empty() ? "" : " for " + v.name) << std::endl;
     out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, io.interrupts));
   }
@@ -249,11 +249,11 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   ModelBefore before;
   if (!f.model.empty()) {
     HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, io.err));
-    HONE_ASSIGN_OR_RETURN(before, known_before(model, place.target, *store));
     workloads = model.tasks;
     HONE_USER_CHECK(f.trials == 0 || f.trials >= workloads.size())
         << "--trials: " << f.trials << " for the " << workloads.size() << " tasks of " << f.model
         << "; the default of each is one";
+    HONE_ASSIGN_OR_RETURN(before, known_before(model, place.target, *store));
   }
 
   const SteadyClock clock;

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <deque>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "base/host_lock.h"
@@ -49,30 +51,31 @@ std::string different_outputs(const Graph& g, const std::vector<TensorData>& a, 
   return "";
 }
 
-void build(std::deque<LoadedModel>* models, ModelVariant variant, const std::string& name, const ChooseConfig& choose,
-           const MeasuredLayer& measured, const std::function<int()>& interrupts) {
+// Adds the artifact to `models`; returns its layers with their configs.
+std::vector<std::string> build(std::deque<LoadedModel>* models, ModelVariant variant, const std::string& name,
+                               const ChooseConfig& choose, const MeasuredLayer& measured,
+                               const std::function<int()>& interrupts) {
   ModelOptions options{name, variant.target, choose};
   options.measured = measured;
   options.progress = [&](std::string_view, size_t, size_t) {
     if (interrupts && interrupts() > 0) throw Interrupted();
   };
   variant.name.clear();  // it is alone in its artifact
-  models->emplace_back(build_model({variant}, options), name, variant.target.threads);
-}
-
-std::string not_here(const Target& target) {
-  if (target.is_gpu()) return "it is for a GPU: tensorc --bench times it";
-  const Target here = host_target(target.threads);
-  if (target.arch != here.arch || target.mcpu != here.mcpu || target.mattr != here.mattr)
-    return "it was tuned for another machine than this one";
-  return "";
+  const BuiltModel built = build_model({variant}, options);
+  std::vector<std::string> layers;
+  for (const Layer& call : built.variants[0].layers.calls) {
+    const Kernel& k = built.variants[0].layers.kernels[call.kernel];
+    layers.push_back(to_string(k.workload) + " " + k.config);
+  }
+  models->emplace_back(built, name, variant.target.threads);
+  return layers;
 }
 
 ChosenConfig default_of(const Workload&, const Target&, const Space& space) {
   return {space.default_config(), "default", ""};
 }
 
-// The variant as it was before, to be built now. Nothing where it would be the one with default configs.
+// The variant as it was before, to be built now. Nothing where all of its configs were defaults.
 std::optional<ModelVariant> variant_before(const ModelVariant& variant, const ModelBefore* before) {
   if (!before || !before->differs_from_defaults()) return std::nullopt;
   for (const ModelGraph& g : before->variants)
@@ -95,6 +98,14 @@ MeasuredLayer times_of(const ModelBefore& before) {
 }
 
 }  // namespace
+
+std::string why_not_here(const Target& target) {
+  if (target.is_gpu()) return "it is for a GPU: tensorc --bench times it";
+  const Target here = host_target(target.threads);
+  if (target.arch != here.arch || target.mcpu != here.mcpu || target.mattr != here.mattr)
+    return "it was tuned for another machine than this one";
+  return "";
+}
 
 std::vector<double> interleaved_medians(const std::vector<std::function<void()>>& calls, size_t turns) {
   std::vector<size_t> times;  // calls of each in one turn
@@ -125,6 +136,7 @@ bool ModelBefore::differs_from_defaults() const {
 
 StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, db::TopHub& hub) {
   ModelBefore out;
+  if (!why_not_here(target).empty()) return out;
   out.variants = work.variants;
   Target one = target;
   one.threads = 1;
@@ -143,7 +155,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
                          const std::function<int()>& interrupts) {
   WholeModel out;
   out.variant = variant.name;
-  if (out.why_not = not_here(variant.target); !out.why_not.empty()) return out;
+  if (out.why_not = why_not_here(variant.target); !out.why_not.empty()) return out;
   const Graph& g = *variant.graph;
   try {
     const ChooseConfig tuned = [&](const Workload& w, const Target& t, const Space& space) {
@@ -154,9 +166,12 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     const MeasuredLayer measured = [&](const Workload& w, const Target& t) { return measured_seconds(w, t, hub); };
     std::deque<LoadedModel> models;
     build(&models, variant, "model_default", &default_of, nullptr, interrupts);
-    build(&models, variant, "model_tuned", tuned, measured, interrupts);
-    if (const auto old = variant_before(variant, before))
-      build(&models, *old, "model_before", configs_of(*before), times_of(*before), interrupts);
+    const auto layers = build(&models, variant, "model_tuned", tuned, measured, interrupts);
+    if (const auto old = variant_before(variant, before)) {
+      out.is_as_before =
+          build(&models, *old, "model_before", configs_of(*before), times_of(*before), interrupts) == layers;
+      if (out.is_as_before) models.pop_back();  // it would be timed against itself
+    }
     std::vector<TensorData> inputs = seeded_inputs(g);
     if (variant.growth) {
       inputs = with_most_rows(std::move(inputs), g, *variant.growth);
@@ -203,8 +218,9 @@ std::string to_string(const WholeModel& w) {
   const std::string model = w.variant.empty() ? "model" : "model, " + w.variant;
   if (!w.why_not.empty()) return fmt::format("{}: not built and timed as a whole: {}\n", model, w.why_not);
   const std::string before = w.before_seconds > 0 ? fmt::format("before {:.4g} ms, ", w.before_seconds * 1e3) : "";
-  std::string text = fmt::format("{}: default {:.4g} ms, {}tuned {:.4g} ms ({:.2f}x)\n", model, w.default_seconds * 1e3,
-                                 before, w.tuned_seconds * 1e3, w.gain());
+  std::string text =
+      fmt::format("{}: default {:.4g} ms, {}tuned {:.4g} ms{} ({:.2f}x)\n", model, w.default_seconds * 1e3, before,
+                  w.tuned_seconds * 1e3, w.is_as_before ? " as before" : "", w.gain());
   if (!w.different.empty())
     text += fmt::format("{}: tuned and default configs do not give the same: {}\n", model, w.different);
   const auto say_if_slower = [&](const char* than, double seconds) {

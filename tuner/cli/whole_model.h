@@ -28,7 +28,10 @@ struct ModelBefore {
   bool differs_from_defaults() const;
 };
 
-/// Of the graphs and tasks of `work`. Errors of the database.
+/// Why models for a target cannot be run here to be timed: one line. Empty: they can.
+std::string why_not_here(const Target& target);
+
+/// Of the graphs and tasks of `work`; empty where models for the target cannot be run here. Errors of the database.
 StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, db::TopHub& hub);
 
 /// The artifacts, run here.
@@ -36,7 +39,8 @@ struct WholeModel {
   std::string variant;  ///< `batch=4`; empty where the model has one
   std::string why_not;  ///< one line: why they were not built or timed; empty: they were
   double default_seconds = 0, tuned_seconds = 0;
-  double before_seconds = 0;  ///< with the bests of before; 0: there were none
+  double before_seconds = 0;  ///< as it was before; 0: that is the default one or the tuned one
+  bool is_as_before = false;  ///< the tuned one has the layers and configs of before
   std::string different;      ///< one line: which output differs, and how much; empty: all agree
 
   double gain() const { return default_seconds / tuned_seconds; }
@@ -53,12 +57,13 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
 /// that what disturbs one disturbs all.
 std::vector<double> interleaved_medians(const std::vector<std::function<void()>>& calls, size_t turns);
 
-/// `{"default_ms","tuned_ms","gain","agree"}`, with `"before_ms"` where something was known before, or `{"why_not"}`;
+/// `{"default_ms","tuned_ms","gain","agree"}`, with `"before_ms"` where it was another one before, or `{"why_not"}`;
 /// of a variant with `"variant"` in front.
 OrderedJson json_of(const WholeModel& whole);
 
-/// `model: default 21.3 ms, before 12 ms, tuned 10.1 ms (2.11x)`, or why there is no such line; further lines where the
-/// outputs differ or tuning made it slower. Lines of a variant begin with `model, batch=4:`.
+/// `model: default 21.3 ms, before 12 ms, tuned 10.1 ms (2.11x)`, `…, tuned 10.1 ms as before (2.11x)`, or why there is
+/// no such line; further lines where the outputs differ or tuning made it slower. Lines of a variant begin with `model,
+/// batch=4:`.
 std::string to_string(const WholeModel& whole);
 
 }  // namespace hone

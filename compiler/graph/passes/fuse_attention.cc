@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
@@ -81,7 +82,7 @@ class AttentionFuser {
                             types)
                           .workload;
     } catch (const UserError& e) {  // there is no such operator, or not with these chains
-      return e.what();
+      return clean_line(e.what(), 300);
     }
     mix->inputs = std::move(inputs);
     if (!dots->origin.empty() && dots->origin != mix->origin) mix->origin = dots->origin + " + " + mix->origin;

@@ -18,7 +18,8 @@ namespace {
 std::string why_none(const Node& n) {
   const Attributes& a = n.workload.attributes;
   const std::string& task = n.workload.task();
-  if (a.text("prologue") != "none" || n.outputs.size() != 1) return fmt::format("the {} behind it has another", task);
+  if (n.outputs.size() != 1) return fmt::format("the {} behind it has several outputs", task);
+  if (a.text("prologue") != "none") return fmt::format("the {} behind it has another", task);
   if (task.ends_with("pool2d")) {
     const PoolShape& s = pool_shape(n.workload);
     if (s.stride_h >= s.kh && s.stride_w >= s.kw) return "";
@@ -71,7 +72,7 @@ class PrologueFuser {
     if (!is_of_one_type) return behind + " takes prologues of f32 alone";
     if (x.shape != s.shape) return fmt::format("%{} is repeated", g_.value(e.inputs[0]).name);
     if (!std::all_of(s.chain.links.begin(), s.chain.links.end(), &is_cheap))
-      return behind + " reads its elements twice, and it is not cheap";
+      return behind + " takes cheap functions alone";
     Chain chain = s.chain;
     auto operand = e.inputs.begin() + 1;
     for (ChainLink& link : chain.links)

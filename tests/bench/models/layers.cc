@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/exit_code.h"
 #include "base/text.h"
@@ -44,30 +46,25 @@ std::vector<OperationTime> by_operation(const std::vector<LayerTime>& layers) {
 }
 
 StatusOr<std::vector<LayerTime>> layers_of_profile(const std::string& json) {
-  struct Runs {
-    int count = 0;
-    double us = 0;  // of all but the first
-  };
   std::vector<LayerTime> layers;
-  std::vector<Runs> runs;
-  std::map<std::string, size_t> place;
+  std::map<std::pair<std::string, std::string>, size_t> place;  // by name and number: names may be the same
+  int runs = 0;
   try {
     for (const Json& event : Json::parse(json)) {
       const std::string name = event.value("name", "");
+      runs += name == "model_run";  // the last event of a run
       if (event.value("cat", "") != "Node" || !ends_with(name, kKernelTime)) continue;
-      const auto [it, added] = place.emplace(name, layers.size());
-      if (added) {
-        layers.push_back({name.substr(0, name.size() - kKernelTime.size()), event.at("args").at("op_name"), 0});
-        runs.emplace_back();
-      }
-      Runs& r = runs[it->second];
-      if (r.count++ > 0) r.us += event.at("dur").get<double>();
+      const Json& args = event.at("args");
+      const auto [it, added] =
+          place.try_emplace({name, args.contains("node_index") ? args["node_index"].dump() : ""}, layers.size());
+      if (added) layers.push_back({name.substr(0, name.size() - kKernelTime.size()), args.at("op_name"), 0});
+      if (const double ms = event.at("dur").get<double>() / 1e3; runs > 0) layers[it->second].ms += ms;
     }
   } catch (const Json::exception& e) {
     return usage_error(fmt::format("its profile cannot be read: {}", clean_line(e.what(), 300)));
   }
-  for (size_t i = 0; i < layers.size(); ++i)
-    if (runs[i].count > 1) layers[i].ms = runs[i].us / (runs[i].count - 1) / 1e3;
+  if (runs < 2) return usage_error(fmt::format("its profile has {} runs, the first of which does not count", runs));
+  for (LayerTime& layer : layers) layer.ms /= runs - 1;
   return layers;
 }
 

@@ -62,7 +62,12 @@ class Measurement {
     HONE_RETURN_IF_ERROR(start(peer_version));
     HONE_RETURN_IF_ERROR(compare_outputs());
     HONE_RETURN_IF_ERROR(take_turns());
-    return o_.layers ? measure_layers() : absl::OkStatus();
+    if (!o_.layers) return absl::OkStatus();
+    const Status layers = measure_layers();
+    if (layers.ok() || exit_code_of(layers) == kExitInterrupted) return layers;
+    row_.layers.clear();  // its turns are a result without them
+    row_.no_layers = message_of(layers);
+    return absl::OkStatus();
   }
 
  private:

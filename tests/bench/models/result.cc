@@ -35,6 +35,7 @@ OrderedJson to_json(const Row& r) {
   j["model_bytes"] = r.model_bytes;
   for (const auto& [contender, s] : r.starts)
     j["start"][contender] = {{"library_ms", s.library_ms}, {"open_ms", s.open_ms}, {"first_run_ms", s.first_run_ms}};
+  if (!r.no_layers.empty()) j["no_layers"] = r.no_layers;
   for (const auto& [contender, layers] : r.layers) j["layers"][contender] = to_json(layers);
   return j;
 }
@@ -54,6 +55,7 @@ Row row_of(const Json& j) {
   r.model_bytes = j.at("model_bytes");
   for (const auto& [contender, s] : j.at("start").items())
     r.starts[contender] = {s.at("library_ms"), s.at("open_ms"), s.at("first_run_ms")};
+  r.no_layers = j.value("no_layers", "");
   if (j.contains("layers"))
     for (const auto& [contender, layers] : j.at("layers").items()) r.layers[contender] = layers_of(layers);
   return r;

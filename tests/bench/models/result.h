@@ -34,6 +34,7 @@ struct Row {
   std::map<std::string, StartTimes> starts;  ///< of each contender
   /// With `--layers`, of ONNX Runtime and of our tuned artifact, or of the untuned one where there is no other.
   std::map<std::string, std::vector<LayerTime>> layers;
+  std::string no_layers;  ///< one line: why there are none, though they were asked for
 
   /// The median turn, in milliseconds; 0 where this contender has none.
   double ms(const std::string& contender) const;

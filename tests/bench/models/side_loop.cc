@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
+#include "base/text.h"
 #include "tests/bench/models/line_channel.h"
 
 namespace hone::bench {
@@ -101,7 +102,12 @@ StatusOr<double> turn_ms(const TurnRules& rules, const std::function<Status()>& 
 
 int serve(const std::string& file, const OpenEngine& open, int channel) {
   LineChannel lines(channel);
-  const Status status = answer(file, open, lines);
+  Status status;
+  try {
+    status = answer(file, open, lines);
+  } catch (const std::exception& e) {  // of files, and of what others wrote
+    status = absl::InternalError(clean_line(e.what()));
+  }
   if (status.ok()) return kExitDone;
   (void)lines.write(OrderedJson{{"error", message_of(status)}}.dump());
   return exit_code_of(status);

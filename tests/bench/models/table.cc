@@ -137,7 +137,7 @@ std::string row_text(const Row& row, const Columns& c) {
 }
 
 std::string layers_text(const Row& row) {
-  if (row.layers.size() < 2) return "";
+  if (!row.no_layers.empty()) return "  layers: " + row.no_layers + "\n";
   const auto ours = row.layers.find(row.layers.count(kTuned) ? kTuned : kUntuned), peer = row.layers.find(kPeer);
   if (ours == row.layers.end() || peer == row.layers.end()) return "";
   const std::vector<std::string> left = operations_cells(fmt::format("Hone, {}", ours->first), ours->second),

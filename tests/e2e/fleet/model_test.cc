@@ -57,7 +57,7 @@ TEST_F(TunedModel, IsBuiltFromTheDatabase) {
   const Output again = run(tune({"--trials", "48"}));
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("model: default "));
-  EXPECT_THAT(again.out, HasSubstr(" ms, before ")) << "the bests of the first session";
+  EXPECT_THAT(again.out, HasSubstr(" ms as before (")) << "it has the bests of the first session";
   EXPECT_THAT(again.out, HasSubstr("next      tensorc " + file_ + " --threads 1"));
   EXPECT_EQ(j["trials"].get<int64_t>(), stored(db_).trials);
 }

@@ -51,6 +51,7 @@ TEST(Report, ComesBackFromItsFile) {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/r.json";
   Report r = sample_report();
+  r.rows[1].no_layers = "no profile";
   r.rows[0].layers[kPeer] = {{"a", "FusedConv", 1.5}};
   ASSERT_TRUE(write_atomically(file, to_json(r).dump(1)).ok());
   const StatusOr<Report> back = read_report(file);
@@ -58,6 +59,7 @@ TEST(Report, ComesBackFromItsFile) {
   EXPECT_EQ(to_json(*back), to_json(r));
   EXPECT_DOUBLE_EQ(back->rows[0].ratio(kTuned), 2);
   EXPECT_EQ(back->rows[0].starts.at(kPeer).open_ms, 40);
+  EXPECT_EQ(back->rows[1].no_layers, "no profile");
   EXPECT_EQ(back->rows[0].layers.at(kPeer).at(0).ms, 1.5);
   EXPECT_EQ(back->rows.back().error, r.rows.back().error);
 }

@@ -89,6 +89,12 @@ TEST(Table, OperationsOfBothSidesStandBesideEachOther) {
             "  all                           3     1.000 100.0%    all                           3     2.000 100.0%\n");
 }
 
+TEST(Table, SaysWhyThereAreNoLayers) {
+  Row row = sample_row("mobile", "convolutions", 1, 2, 1, 3);
+  row.no_layers = "ONNX Runtime: no profile";
+  EXPECT_EQ(layers_text(row), "  layers: ONNX Runtime: no profile\n");
+}
+
 TEST(Table, LongerSideOfTheOperationsGoesOn) {
   Row row = sample_row("mobile", "convolutions", 1, 2, 1, 3);
   row.layers[kUntuned] = {{"a", "conv2d", 1}};

@@ -93,12 +93,10 @@ TEST(FuseAttention, SaysWhyASoftmaxStays) {
   EXPECT_EQ(why_not(kInputs + kMask + kDots + "%f = softmax(shape=6x5x7,axis=2,dtype=f32,epilogue=relu) %s\n" + kMix +
                     kOutput),
             "no attention: its shares are changed before they mix");
-  const std::string halves = "f16";
   EXPECT_EQ(
       why_not("input \"q\" %q f16[6, 5, 4]\ninput \"k\" %k f16[6, 4, 7]\ninput \"v\" %v f16[6, 7, 3]\n"
-              "%s = batch_matmul(b=6,m=5,n=7,k=4,dtype=" +
-              halves + ") %q %k\n%f = softmax(shape=6x5x7,axis=2,dtype=" + halves +
-              ") %s\n%y = batch_matmul(b=6,m=5,n=3,k=7,dtype=" + halves + ") %f %v\noutput \"y\" %y f16[6, 5, 3]\n"),
+              "%s = batch_matmul(b=6,m=5,n=7,k=4,dtype=f16) %q %k\n%f = softmax(shape=6x5x7,axis=2,dtype=f16) %s\n"
+              "%y = batch_matmul(b=6,m=5,n=3,k=7,dtype=f16) %f %v\noutput \"y\" %y f16[6, 5, 3]\n"),
       "no attention: batch_matmul is not of f32 or f64 throughout, or has a prologue");
 }
 

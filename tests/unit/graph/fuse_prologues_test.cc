@@ -58,7 +58,7 @@ TEST(FusePrologues, SaysWhyAFunctionStays) {
   EXPECT_EQ(why(in_front_of("mul", "1x4x1x1", "max_pool2d(n=1,c=4,h=6,w=8,kh=3,kw=3,stride=2,pad=1) %e")),
             before + "; windows of the max_pool2d behind it overlap");
   EXPECT_EQ(why(in_front_of("exp", "none", "softmax(shape=1x4x6x8) %e")),
-            before + "; the softmax behind it reads its elements twice, and it is not cheap");
+            before + "; the softmax behind it takes cheap functions alone");
   EXPECT_EQ(why(in_front_of("mul", "1x4x1x1", "softmax(shape=1x4x6x8) %e")), before) << "it is a prologue";
   const Graph product = read_graph(
       "graph g\ninput \"x\" %x f32[4, 8]\ninput \"w\" %w f32[6, 8]\n%e = elementwise(op=relu,shape=4x8) %x\n"

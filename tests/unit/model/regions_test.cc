@@ -175,6 +175,24 @@ TEST(Grain, IsDecidedByWhatWasMeasured) {
   EXPECT_THAT(divided(256, seconds(0.5e-6)), testing::Each(false));
 }
 
+// What is measured of a divided layer tells what it takes alone.
+TEST(LayerCosts, OfASmallLayerAreWhatItTakesAlone) {
+  const Graph g = products(48);
+  for (const int threads : {2, 8}) {
+    const Target target = Target::parse(fmt::format("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads={}", threads));
+    const BuiltModel m = built_for(g, target);
+    const Layers& layers = m.variants[0].layers;
+    TaskTable tasks(layers, threads);
+    ASSERT_GT(tasks.of(0).iterations, 1);
+    const LayerCosts estimates(g, layers, tasks, target, nullptr);
+    const LayerCosts costs(g, layers, tasks, target, [&](const Workload&, const Target& on) -> std::optional<double> {
+      return on.threads == 1 ? std::nullopt : std::optional(estimates.divided(0));
+    });
+    EXPECT_NEAR(costs.alone(0), estimates.alone(0), 1e-12) << threads << " threads";
+    EXPECT_LT(costs.alone(0), estimates.divided(0) * threads);
+  }
+}
+
 TEST(LayerCosts, AreMeasuredOrEstimatedFromAnotherNumberOfThreads) {
   const Graph g = products(256);
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
@@ -199,7 +217,10 @@ TEST(LayerCosts, AreMeasuredOrEstimatedFromAnotherNumberOfThreads) {
   EXPECT_DOUBLE_EQ(costs(2e-3, 1.5e-3).alone(0), (1.5e-3 - kRegionSeconds) / share) << "of one measurement";
   EXPECT_EQ(costs(2e-3, {}).alone(0), 2e-3);
   EXPECT_DOUBLE_EQ(costs(2e-3, {}).divided(0), 2e-3 * share + kRegionSeconds);
-  EXPECT_DOUBLE_EQ(costs({}, 1e-6).alone(0), 0.5e-6 / share) << "at least half of it is work";
+  // Of a small layer the region's start is most of what was measured: the estimate is the least of its work.
+  EXPECT_DOUBLE_EQ(costs({}, 0.5e-6).alone(0), std::min(0.25e-6 / share, estimates.alone(0)));
+  EXPECT_DOUBLE_EQ(costs({}, kRegionSeconds + 0.3e-6).alone(0),
+                   std::max(0.3e-6, std::min((kRegionSeconds + 0.3e-6) / 2, estimates.alone(0) * share)) / share);
   EXPECT_EQ(costs({}, {}).alone(1), estimates.alone(1));
 }
 

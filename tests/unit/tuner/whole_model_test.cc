@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <map>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -47,7 +48,9 @@ TEST(WholeModelText, WhatWasKnownBeforeStandsBetween) {
   w.default_seconds = 20e-3, w.tuned_seconds = 10e-3, w.before_seconds = 12e-3;
   EXPECT_EQ(to_string(w), "model: default 20 ms, before 12 ms, tuned 10 ms (2.00x)\n");
   EXPECT_NEAR(json_of(w)["before_ms"].get<double>(), 12, 1e-9);
-  w.before_seconds = 8e-3;
+  w.before_seconds = 0, w.is_as_before = true;
+  EXPECT_EQ(to_string(w), "model: default 20 ms, tuned 10 ms as before (2.00x)\n");
+  w.before_seconds = 8e-3, w.is_as_before = false;
   EXPECT_EQ(to_string(w),
             "model: default 20 ms, before 8 ms, tuned 10 ms (2.00x)\n"
             "model: SLOWER tuned than with what was known before, by 25%\n");
@@ -105,11 +108,32 @@ TEST_F(Whole, WhatWasKnownBeforeIsTimedToo) {
   EXPECT_FALSE(before->differs_from_defaults());
   EXPECT_EQ(compared().before_seconds, 0) << "it is the model with the defaults";
 
-  ChosenConfig& first = before->configs.at(to_string(work_.tasks[0].workload));
-  first.source = "best (of a session before)";
-  EXPECT_GT(compared().before_seconds, 0);
-  first.config = {};
-  EXPECT_NE(compared().why_not, "") << "that is no config of the layer";
+  // The first layer with several configs had another one.
+  for (const WeightedWorkload& task : work_.tasks) {
+    const Space space = make_space(task.workload, here_);
+    std::mt19937_64 rng(1);
+    const std::optional<Config> other = space.sample(rng);
+    if (!other || space.print(*other) == space.print(space.default_config())) continue;
+    ChosenConfig& chosen = before->configs.at(to_string(task.workload));
+    chosen = {space.default_config(), "best (of a session before)", ""};
+    WholeModel w = compared();
+    EXPECT_TRUE(w.is_as_before) << "the tuned one has that config, too";
+    EXPECT_EQ(w.before_seconds, 0);
+    chosen.config = *other;
+    w = compared();
+    EXPECT_FALSE(w.is_as_before);
+    EXPECT_GT(w.before_seconds, 0) << w.why_not;
+    return;
+  }
+  FAIL() << "each layer has one config alone";
+}
+
+TEST_F(Whole, WhatWasBeforeIsNotAskedForWhereItCannotRun) {
+  Target other = here_;
+  other.mcpu = "i386";
+  const StatusOr<ModelBefore> before = model_before(work_, other, *hub_);
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_TRUE(before->configs.empty());
 }
 
 TEST_F(Whole, AnotherMachinesTargetIsNotTimed) {
