@@ -272,8 +272,6 @@ class ModelCommand {
     options.host = host_;
     options.in_c = o_.emit == "c";
     options.progress = o_.progress;
-    if (o_.config != "default")
-      options.measured = [this](const Workload& w, const Target& t) { return measured_seconds(w, t, *hub_); };
     built_ = build_model(variants_, options);
     tell_what_was_built();
     std::string written;

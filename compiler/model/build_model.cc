@@ -48,7 +48,7 @@ class ModelBuilder {
     SharedPackings packings;
     for (const ModelVariant& v : variants) {
       for (const VariantBuilder& before : variants_) check_pair(before.variant(), v);
-      variants_.emplace_back(v, o_.name, o_.choose, variants_.empty() ? nullptr : &packings, o_.measured);
+      variants_.emplace_back(v, o_.name, o_.choose, variants_.empty() ? nullptr : &packings);
       const VariantBuilder& built = variants_.back();
       for (const Layer& call : built.layers().calls) {
         const Kernel& k = built.layers().kernels[call.kernel];

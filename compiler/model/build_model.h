@@ -7,7 +7,6 @@
 
 #include "compiler/build/artifact.h"
 #include "compiler/graph/graph.h"
-#include "compiler/model/layer_costs.h"
 #include "compiler/model/layers.h"
 #include "compiler/model/memory_plan.h"
 
@@ -23,9 +22,6 @@ struct ModelOptions {
   int64_t most_embedded = int64_t{1} << 30;
   bool in_c = false;  ///< C source instead of objects; of CPUs
   Target host = {};   ///< of a model for a GPU: the CPU that its artifact is loaded on, complete
-  /// What layers are known to take: decides which are worth several threads, and which share a region. Empty:
-  /// estimates. Not asked for one thread, GPUs and models with caches, where nothing of that is decided.
-  MeasuredLayer measured = {};
   /// Told what is done, now and then: `compiling layers`, how many of how many.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
 };

@@ -18,19 +18,19 @@ struct Traffic {
 
 class Grain {
  public:
-  Grain(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks, const LayerCosts& costs,
-        const Target& target)
-      : g_(g), storage_(storage), layers_(layers), tasks_(tasks), costs_(costs), threads_(target.threads) {}
+  Grain(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks, const Target& target)
+      : g_(g), storage_(storage), layers_(layers), tasks_(tasks), target_(target), threads_(target.threads) {}
 
   std::vector<bool> run() {
     const size_t calls = layers_.calls.size();
     for (size_t c = 0; c < calls; ++c) {
-      const double seconds = costs_.alone(c);
-      const int64_t n = tasks_.of(c).iterations;
-      const auto regions = static_cast<double>(std::max<int64_t>(1, tasks_.of(c).regions));
+      const double seconds = estimated_seconds(g_, node_of(c), target_);
+      const int64_t n = tasks_.of(c).iterations, each = (n - 1) / threads_ + 1;
+      const double regions = static_cast<double>(std::max<int64_t>(1, tasks_.of(c).regions));
       is_small_.push_back(seconds <= kMostUndivided);
+      const double divided = seconds * static_cast<double>(each) / static_cast<double>(n) + regions * kRegionSeconds;
       const double alone = seconds <= regions * kMostUndivided || n == 1 ? seconds : Pbqp::kInfinite;
-      problem_.add_node({n > 1 ? costs_.divided(c) : Pbqp::kInfinite, alone});  // option 0: divided
+      problem_.add_node({n > 1 ? divided : Pbqp::kInfinite, alone});  // option 0: divided
       read(c);
       write(c);
     }
@@ -139,7 +139,7 @@ class Grain {
   const Storage& storage_;
   const Layers& layers_;
   TaskTable& tasks_;
-  const LayerCosts& costs_;
+  const Target& target_;
   const int64_t threads_;
   Pbqp problem_;  ///< a node for each call; its options: divided, alone
   std::vector<bool> is_small_;
@@ -149,8 +149,9 @@ class Grain {
 }  // namespace
 
 std::vector<bool> worth_threads(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks,
-                                const LayerCosts& costs, const Target& target) {
-  return Grain(g, storage, layers, tasks, costs, target).run();
+                                const Target& target) {
+  if (target.threads < 2) return std::vector<bool>(layers.calls.size(), true);
+  return Grain(g, storage, layers, tasks, target).run();
 }
 
 }  // namespace hone

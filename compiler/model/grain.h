@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
-#include "compiler/model/layer_costs.h"
 #include "compiler/model/layers.h"
 #include "compiler/model/storage.h"
 #include "compiler/model/tasks.h"
@@ -12,10 +11,9 @@
 namespace hone {
 
 /// By call: whether it is worth the target's threads (of one thread: all are). A small layer costs as much to divide,
-/// and what one core wrote takes another one longer to fetch than to compute. `costs` say what layers take, the bytes
-/// that change cores are estimated by the elements that each thread's share touches, and the sum over the model is made
-/// least. For several threads.
+/// and what one core wrote takes another one longer to fetch than to compute: both are estimated, the bytes that change
+/// cores by the elements that each thread's share touches, and the sum over the model is made least.
 std::vector<bool> worth_threads(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks,
-                                const LayerCosts& costs, const Target& target);
+                                const Target& target);
 
 }  // namespace hone

@@ -37,8 +37,7 @@ class Sets {
 
 class Finder {
  public:
-  Finder(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks, const LayerCosts& costs,
-         const Target& target)
+  Finder(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks, const Target& target)
       : g_(g),
         storage_(storage),
         layers_(layers),
@@ -46,8 +45,10 @@ class Finder {
         threads_(static_cast<size_t>(target.threads)),
         most_bytes_(target.threads * target.l2_bytes / 2) {
     for (size_t c = 0; c < layers.calls.size(); ++c) {
-      seconds_.push_back(costs.alone(c));
-      by_itself_.push_back(kCall + (layers.calls[c].is_divided ? costs.divided(c) : costs.alone(c)));
+      seconds_.push_back(estimated_seconds(g, node_of(layers.calls[c]), target));
+      const int64_t n = layers.calls[c].is_divided ? tasks.of(c).iterations : 1, each = (n - 1) / target.threads + 1;
+      by_itself_.push_back(kCall + seconds_.back() * static_cast<double>(each) / static_cast<double>(n) +
+                           (n > 1 ? kRegionSeconds : 0));
     }
   }
 
@@ -250,7 +251,7 @@ class Finder {
   /// All that a region touches is in memory at one time: what the caches do not hold would be written over sooner by
   /// layers one after the other.
   const int64_t most_bytes_;
-  std::vector<double> seconds_;    ///< by call: on one thread
+  std::vector<double> seconds_;    ///< by call: estimated, on one thread
   std::vector<double> by_itself_;  ///< by call: on all that it has work for, in a region of its own
 
   // The region that is looked at: tasks are numbered through its calls.
@@ -264,8 +265,9 @@ class Finder {
 }  // namespace
 
 std::vector<Region> find_regions(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks,
-                                 const LayerCosts& costs, const Target& target) {
-  return Finder(g, storage, layers, tasks, costs, target).run();
+                                 const Target& target) {
+  if (target.threads < 2) return {};
+  return Finder(g, storage, layers, tasks, target).run();
 }
 
 }  // namespace hone

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
-#include "compiler/model/layer_costs.h"
 #include "compiler/model/layers.h"
 #include "compiler/model/storage.h"
 #include "compiler/model/tasks.h"
@@ -26,12 +25,12 @@ struct Region {
   std::vector<std::vector<Share>> threads;  ///< shares in the order of the calls; at least two threads, none empty
 };
 
-/// Which of `layers.calls` share a region on the target's threads, of which there are several. What depends on each
-/// other, iterations of parallel loops and layers that have none, is computed by one thread, so that no thread waits
-/// for what another one makes; that is proved by the elements that each of them touches. So layers that need nothing of
-/// each other run side by side, and a layer that reads of each row what one thread wrote follows at once. Only where
-/// that is faster than one region a layer: starting one and waiting for its end takes as long as a small layer.
+/// Which of `layers.calls` share a region on the target's threads. What depends on each other, iterations of parallel
+/// loops and layers that have none, is computed by one thread, so that no thread waits for what another one makes; that
+/// is proved by the elements that each of them touches. So layers that need nothing of each other run side by side, and
+/// a layer that reads of each row what one thread wrote follows at once. Only where that is faster than one region a
+/// layer: starting one and waiting for its end takes as long as a small layer.
 std::vector<Region> find_regions(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks,
-                                 const LayerCosts& costs, const Target& target);
+                                 const Target& target);
 
 }  // namespace hone

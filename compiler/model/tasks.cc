@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "compiler/ir/visitor.h"
+#include "compiler/ops/workload.h"
 
 namespace hone {
 namespace {
 
+constexpr double kBytesPerSecond = 60e9, kClock = 4e9;
 // Loops of more iterations are not looked at one by one.
 constexpr int64_t kMostIterations = 1024;
 
@@ -80,6 +82,15 @@ Tasks tasks_of(const Module& m, int threads) {
 }
 
 }  // namespace
+
+double estimated_seconds(const Graph& g, const Node& n, const Target& target) {
+  double bytes = 0;
+  for (const auto* values : {&n.inputs, &n.outputs})
+    for (const ValueId v : *values) bytes += static_cast<double>(bytes_of(g.value(v).type));
+  // Half of two multiply-adds of a vector a cycle.
+  const double flops_per_second = 2 * static_cast<double>(target.lanes(32)) * kClock;
+  return std::max(flops(n.workload) / flops_per_second, bytes / kBytesPerSecond);
+}
 
 const Tasks& TaskTable::of(size_t call) {
   const size_t k = layers_.calls[call].kernel;

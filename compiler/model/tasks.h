@@ -1,4 +1,4 @@
-// Layers as tasks that threads can have: what each reads and writes.
+// Layers as tasks that threads can have: what each reads and writes, and roughly how long it takes.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "compiler/arith/touched_elements.h"
+#include "compiler/graph/graph.h"
 #include "compiler/model/layers.h"
+#include "compiler/target/target.h"
 
 namespace hone {
 
@@ -16,6 +18,10 @@ namespace hone {
 /// and far apart at others: while they are far, PP-OCR's classifier takes 1.07 times as long with (0.3 us, 40e9) as
 /// with (1.5 us, 10e9), and with the latter 1.27 times as long as with all layers divided while they are close.
 inline constexpr double kRegionSeconds = 0.7e-6, kBytesBetweenCores = 20e9;
+
+/// Estimated seconds of a layer on one thread, when nothing has to be fetched: half of what whole vectors could reach.
+/// What matters is which layers are small.
+double estimated_seconds(const Graph& g, const Node& n, const Target& target);
 
 /// Of a kernel: the iterations of the parallel loop that it is, or all of it.
 struct Tasks {

@@ -25,7 +25,7 @@ std::optional<InPlace> arguments_of(const Module& m, size_t input, size_t output
 }  // namespace
 
 VariantBuilder::VariantBuilder(const ModelVariant& variant, const std::string& name, const ChooseConfig& choose,
-                               const SharedPackings* packings, const MeasuredLayer& measured)
+                               const SharedPackings* packings)
     : v_(variant),
       g_(*variant.graph),
       storage_(g_, variant.growth, v_.target.is_gpu() ? kGpuAlignment : 1),
@@ -34,17 +34,16 @@ VariantBuilder::VariantBuilder(const ModelVariant& variant, const std::string& n
   layers_ = make_layers(g_, v_.target, name, storage_, alignments(), choose, packings);
   find_rows();
   // Not around caches: a new row is written before the first of all layers that read it.
-  if (!v_.growth && !v_.target.is_gpu() && v_.target.threads > 1) share_regions(measured);
+  if (!v_.growth && !v_.target.is_gpu()) share_regions();
   plan();
 }
 
-void VariantBuilder::share_regions(const MeasuredLayer& measured) {
+void VariantBuilder::share_regions() {
   TaskTable tasks(layers_, v_.target.threads);
-  const LayerCosts costs(g_, layers_, tasks, v_.target, measured);
-  const std::vector<bool> divided = worth_threads(g_, storage_, layers_, tasks, costs, v_.target);
+  const std::vector<bool> divided = worth_threads(g_, storage_, layers_, tasks, v_.target);
   for (size_t c = 0; c < divided.size(); ++c) layers_.calls[c].is_divided = divided[c];
   int number = 0;
-  for (const Region& region : find_regions(g_, storage_, layers_, tasks, costs, v_.target)) {
+  for (const Region& region : find_regions(g_, storage_, layers_, tasks, v_.target)) {
     ++number;
     for (size_t c = region.begin; c < region.end; ++c) layers_.calls[c].region = number;
     for (size_t t = 0; t < region.threads.size(); ++t)

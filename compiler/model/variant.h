@@ -25,9 +25,9 @@ struct OutputCopy {
 class VariantBuilder {
  public:
   /// Chooses and lowers the layers and plans the arena; `packings`, null for the first variant: of those before.
-  /// `measured` may be empty. UserError where a workload has no template for the target.
+  /// UserError where a workload has no template for the target.
   VariantBuilder(const ModelVariant& variant, const std::string& name, const ChooseConfig& choose,
-                 const SharedPackings* packings, const MeasuredLayer& measured);
+                 const SharedPackings* packings);
 
   /// Packs the layers' weights and makes their steps; behind it, make_copies() adds those of `copies()`.
   void make_steps(WeightsPacker& packer);
@@ -53,7 +53,7 @@ class VariantBuilder {
   }
   int region_of(int call) const { return layers_.calls[static_cast<size_t>(call)].region; }
   void place_tensors();
-  void share_regions(const MeasuredLayer& measured);
+  void share_regions();
   void find_rows();
   NewRow row_of(size_t cache) const;
   ValueId new_row(size_t cache) const;

@@ -53,10 +53,8 @@ std::string different_outputs(const Graph& g, const std::vector<TensorData>& a, 
 
 // Adds the artifact to `models`; returns its layers with their configs.
 std::vector<std::string> build(std::deque<LoadedModel>* models, ModelVariant variant, const std::string& name,
-                               const ChooseConfig& choose, const MeasuredLayer& measured,
-                               const std::function<int()>& interrupts) {
+                               const ChooseConfig& choose, const std::function<int()>& interrupts) {
   ModelOptions options{name, variant.target, choose};
-  options.measured = measured;
   options.progress = [&](std::string_view, size_t, size_t) {
     if (interrupts && interrupts() > 0) throw Interrupted();
   };
@@ -87,13 +85,6 @@ ChooseConfig configs_of(const ModelBefore& before) {
   return [&](const Workload& w, const Target& t, const Space& space) {
     const auto it = before.configs.find(to_string(without_extremes(w)));
     return it != before.configs.end() ? it->second : default_of(w, t, space);
-  };
-}
-
-MeasuredLayer times_of(const ModelBefore& before) {
-  return [&](const Workload& w, const Target& t) -> std::optional<double> {
-    const auto it = before.measured_seconds.find({to_string(without_extremes(w)), t.threads});
-    return it != before.measured_seconds.end() ? std::optional(it->second) : std::nullopt;
   };
 }
 
@@ -138,15 +129,10 @@ StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, 
   ModelBefore out;
   if (!why_not_here(target).empty()) return out;
   out.variants = work.variants;
-  Target one = target;
-  one.threads = 1;
   for (const WeightedWorkload& task : work.tasks) {
     const std::string text = to_string(task.workload);
     HONE_ASSIGN_OR_RETURN(out.configs[text],
                           choose_config(task.workload, target, make_space(task.workload, target), hub));
-    for (const Target& t : {one, target})
-      if (const auto seconds = measured_seconds(task.workload, t, hub))
-        out.measured_seconds[{text, t.threads}] = *seconds;
   }
   return out;
 }
@@ -163,13 +149,11 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
       HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
       return *chosen;
     };
-    const MeasuredLayer measured = [&](const Workload& w, const Target& t) { return measured_seconds(w, t, hub); };
     std::deque<LoadedModel> models;
-    build(&models, variant, "model_default", &default_of, nullptr, interrupts);
-    const auto layers = build(&models, variant, "model_tuned", tuned, measured, interrupts);
+    build(&models, variant, "model_default", &default_of, interrupts);
+    const auto layers = build(&models, variant, "model_tuned", tuned, interrupts);
     if (const auto old = variant_before(variant, before)) {
-      out.is_as_before =
-          build(&models, *old, "model_before", configs_of(*before), times_of(*before), interrupts) == layers;
+      out.is_as_before = build(&models, *old, "model_before", configs_of(*before), interrupts) == layers;
       if (out.is_as_before) models.pop_back();  // it would be timed against itself
     }
     std::vector<TensorData> inputs = seeded_inputs(g);

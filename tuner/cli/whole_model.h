@@ -7,7 +7,6 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -21,8 +20,7 @@ namespace hone {
 /// What tensorc would have built before a session: taken from the database then, because the session writes to it.
 struct ModelBefore {
   std::vector<ModelGraph> variants;
-  std::map<std::string, ChosenConfig> configs;                     ///< by workload, as it is tuned
-  std::map<std::pair<std::string, int>, double> measured_seconds;  ///< by workload and number of threads
+  std::map<std::string, ChosenConfig> configs;  ///< by workload, as it is tuned
 
   /// Whether any config is another one than the template's default.
   bool differs_from_defaults() const;

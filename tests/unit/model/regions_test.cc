@@ -75,18 +75,6 @@ std::vector<int> times_computed(const BuiltModel& m, const Layer& call) {
   return times;
 }
 
-// Two products in a row.
-Graph products(int size) {
-  return parse_graph(test_operators(), fmt::format(R"(graph g
-input "x" %x f32[{0}, {0}]
-%w = constant f32[{0}, {0}] fill 1
-%a = dense(m={0},n={0},k={0}) %x %w
-%b = dense(m={0},n={0},k={0}) %a %w
-output "y" %b f32[{0}, {0}]
-)",
-                                                   size));
-}
-
 TEST(Regions, BranchesRunSideBySide) {
   const BuiltModel two = planned_for(fork(3), 2), one = planned_for(fork(3), 1);
   ASSERT_EQ(calls_of(two).size(), 9u);
@@ -146,82 +134,21 @@ TEST(Regions, LargeLayersHaveTheirOwn) {
 
 TEST(Grain, WhatIsWorthThreads) {
   const auto divided = [](int size, int threads) {
+    const Graph g = parse_graph(test_operators(), fmt::format(R"(graph g
+input "x" %x f32[{0}, {0}]
+%w = constant f32[{0}, {0}] fill 1
+%a = dense(m={0},n={0},k={0}) %x %w
+%b = dense(m={0},n={0},k={0}) %a %w
+output "y" %b f32[{0}, {0}]
+)",
+                                                              size));
     std::vector<bool> out;
-    for (const Layer& call : calls_of(planned_for(products(size), threads))) out.push_back(call.is_divided);
+    for (const Layer& call : calls_of(planned_for(g, threads))) out.push_back(call.is_divided);
     return out;
   };
   EXPECT_THAT(divided(16, 2), testing::Each(false)) << "a microsecond";
   EXPECT_THAT(divided(512, 2), testing::Each(true));
   EXPECT_THAT(divided(16, 1), testing::Each(true)) << "there is nothing to decide";
-}
-
-TEST(Grain, IsDecidedByWhatWasMeasured) {
-  const auto divided = [](int size, const MeasuredLayer& measured) {
-    const Graph g = products(size);
-    ModelOptions options{"m", Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2"),
-                         [](const Workload&, const Target&, const Space& space) {
-                           return ChosenConfig{space.default_config(), "default", ""};
-                         }};
-    options.measured = measured;
-    std::vector<bool> out;
-    for (const Layer& call : calls_of(build_model(g, options))) out.push_back(call.is_divided);
-    return out;
-  };
-  const auto seconds = [](double s) { return [=](const Workload&, const Target&) { return s; }; };
-  EXPECT_THAT(divided(48, nullptr), testing::Each(true));
-  EXPECT_THAT(divided(48, seconds(100e-6)), testing::Each(true));
-  EXPECT_THAT(divided(48, seconds(0.5e-6)), testing::Each(false)) << "less than what a region costs";
-  EXPECT_THAT(divided(256, seconds(90e-6)), testing::Each(true));
-  EXPECT_THAT(divided(256, seconds(0.5e-6)), testing::Each(false));
-}
-
-// What is measured of a divided layer tells what it takes alone.
-TEST(LayerCosts, OfASmallLayerAreWhatItTakesAlone) {
-  const Graph g = products(48);
-  for (const int threads : {2, 8}) {
-    const Target target = Target::parse(fmt::format("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads={}", threads));
-    const BuiltModel m = built_for(g, target);
-    const Layers& layers = m.variants[0].layers;
-    TaskTable tasks(layers, threads);
-    ASSERT_GT(tasks.of(0).iterations, 1);
-    const LayerCosts estimates(g, layers, tasks, target, nullptr);
-    const LayerCosts costs(g, layers, tasks, target, [&](const Workload&, const Target& on) -> std::optional<double> {
-      return on.threads == 1 ? std::nullopt : std::optional(estimates.divided(0));
-    });
-    EXPECT_NEAR(costs.alone(0), estimates.alone(0), 1e-12) << threads << " threads";
-    EXPECT_LT(costs.alone(0), estimates.divided(0) * threads);
-  }
-}
-
-TEST(LayerCosts, AreMeasuredOrEstimatedFromAnotherNumberOfThreads) {
-  const Graph g = products(256);
-  const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
-  const BuiltModel m = built_for(g, target);
-  const Layers& layers = m.variants[0].layers;
-  TaskTable tasks(layers, 2);
-  const Tasks& t = tasks.of(0);
-  ASSERT_GT(t.iterations, 1);
-  ASSERT_EQ(t.regions, 1);
-  const double share = static_cast<double>((t.iterations - 1) / 2 + 1) / static_cast<double>(t.iterations);
-
-  const LayerCosts estimates(g, layers, tasks, target, nullptr);
-  EXPECT_EQ(estimates.alone(0), estimated_seconds(g, g.nodes[static_cast<size_t>(layers.calls[0].node)], target));
-  EXPECT_DOUBLE_EQ(estimates.divided(0), estimates.alone(0) * share + kRegionSeconds);
-
-  using Seconds = std::optional<double>;
-  const auto costs = [&](Seconds alone, Seconds with_two) {
-    return LayerCosts(g, layers, tasks, target,
-                      [=](const Workload&, const Target& on) { return on.threads == 1 ? alone : with_two; });
-  };
-  EXPECT_EQ(costs(2e-3, 1.5e-3).divided(1), 1.5e-3);
-  EXPECT_DOUBLE_EQ(costs(2e-3, 1.5e-3).alone(0), (1.5e-3 - kRegionSeconds) / share) << "of one measurement";
-  EXPECT_EQ(costs(2e-3, {}).alone(0), 2e-3);
-  EXPECT_DOUBLE_EQ(costs(2e-3, {}).divided(0), 2e-3 * share + kRegionSeconds);
-  // Of a small layer the region's start is most of what was measured: the estimate is the least of its work.
-  EXPECT_DOUBLE_EQ(costs({}, 0.5e-6).alone(0), std::min(0.25e-6 / share, estimates.alone(0)));
-  EXPECT_DOUBLE_EQ(costs({}, kRegionSeconds + 0.3e-6).alone(0),
-                   std::max(0.3e-6, std::min((kRegionSeconds + 0.3e-6) / 2, estimates.alone(0) * share)) / share);
-  EXPECT_EQ(costs({}, {}).alone(1), estimates.alone(1));
 }
 
 TEST(Regions, ComputesTheSame) {
