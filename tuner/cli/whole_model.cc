@@ -163,11 +163,9 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     }
     std::vector<std::function<void()>> runs;
     double turn = 0;
-    const std::vector<TensorData> outputs = models[0].run(inputs);
+    out.different = different_outputs(g, models[0].run(inputs), models[1].run(inputs));
+    if (models.size() > 2) models[2].run(inputs);  // not compared: it is what was replaced
     for (LoadedModel& m : models) {
-      // What was there before is timed alone: if it is wrong, it has just been replaced.
-      const std::vector<TensorData> its_outputs = m.run(inputs);
-      if (&m == &models[1]) out.different = different_outputs(g, outputs, its_outputs);
       runs.emplace_back([&m] { m.run_again(); });
       turn += std::max(kTurn, seconds_of(runs.back()));
     }
@@ -193,6 +191,7 @@ OrderedJson json_of(const WholeModel& w) {
   j["default_ms"] = w.default_seconds * 1e3;
   if (w.before_seconds > 0) j["before_ms"] = w.before_seconds * 1e3;
   j["tuned_ms"] = w.tuned_seconds * 1e3;
+  if (w.is_as_before) j["as_before"] = true;
   j["gain"] = w.gain();
   j["agree"] = w.different.empty();
   return j;

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -55,8 +54,8 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
 /// that what disturbs one disturbs all.
 std::vector<double> interleaved_medians(const std::vector<std::function<void()>>& calls, size_t turns);
 
-/// `{"default_ms","tuned_ms","gain","agree"}`, with `"before_ms"` where it was another one before, or `{"why_not"}`;
-/// of a variant with `"variant"` in front.
+/// `{"default_ms","tuned_ms","gain","agree"}`, with `"before_ms"` where it was another one before and `"as_before"`
+/// where the tuned one is that, or `{"why_not"}`; of a variant with `"variant"` in front.
 OrderedJson json_of(const WholeModel& whole);
 
 /// `model: default 21.3 ms, before 12 ms, tuned 10.1 ms (2.11x)`, `…, tuned 10.1 ms as before (2.11x)`, or why there is

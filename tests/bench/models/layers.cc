@@ -57,13 +57,15 @@ StatusOr<std::vector<LayerTime>> layers_of_profile(const std::string& json) {
       const Json& args = event.at("args");
       const auto [it, added] =
           place.try_emplace({name, args.contains("node_index") ? args["node_index"].dump() : ""}, layers.size());
-      if (added) layers.push_back({name.substr(0, name.size() - kKernelTime.size()), args.at("op_name"), 0});
+      if (added)
+        layers.push_back({clean_line(name.substr(0, name.size() - kKernelTime.size())),
+                          clean_line(args.at("op_name").get<std::string>()), 0});
       if (const double ms = event.at("dur").get<double>() / 1e3; runs > 0) layers[it->second].ms += ms;
     }
   } catch (const Json::exception& e) {
     return usage_error(fmt::format("its profile cannot be read: {}", clean_line(e.what(), 300)));
   }
-  if (runs < 2) return usage_error(fmt::format("its profile has {} runs, the first of which does not count", runs));
+  if (runs < 2) return usage_error(fmt::format("its profile has too few runs, {}: the first does not count", runs));
   for (LayerTime& layer : layers) layer.ms /= runs - 1;
   return layers;
 }

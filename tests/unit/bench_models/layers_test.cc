@@ -43,7 +43,7 @@ TEST(Layers, OfAProfileAreTheMeansOfAllRunsButTheFirst) {
 
 TEST(Layers, OfAProfileWithoutRunsThatCountAreNone) {
   const auto layers = layers_of_profile("[" + event("Session", "model_run", 50) + "]");
-  EXPECT_EQ(message_of(layers.status()), "its profile has 1 runs, the first of which does not count");
+  EXPECT_EQ(message_of(layers.status()), "its profile has too few runs, 1: the first does not count");
 }
 
 TEST(Layers, AreNotReadFromWhatIsNoProfile) {

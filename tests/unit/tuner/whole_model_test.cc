@@ -50,6 +50,8 @@ TEST(WholeModelText, WhatWasKnownBeforeStandsBetween) {
   EXPECT_NEAR(json_of(w)["before_ms"].get<double>(), 12, 1e-9);
   w.before_seconds = 0, w.is_as_before = true;
   EXPECT_EQ(to_string(w), "model: default 20 ms, tuned 10 ms as before (2.00x)\n");
+  EXPECT_EQ(json_of(w)["as_before"], true);
+  EXPECT_FALSE(json_of(w).contains("before_ms"));
   w.before_seconds = 8e-3, w.is_as_before = false;
   EXPECT_EQ(to_string(w),
             "model: default 20 ms, before 8 ms, tuned 10 ms (2.00x)\n"
