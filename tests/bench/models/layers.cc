@@ -15,10 +15,6 @@ namespace {
 // What the profile adds to a node's name where it tells how long the node's kernel ran.
 constexpr std::string_view kKernelTime = "_kernel_time";
 
-bool ends_with(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 }  // namespace
 
 OrderedJson to_json(const std::vector<LayerTime>& layers) {
@@ -53,7 +49,7 @@ StatusOr<std::vector<LayerTime>> layers_of_profile(const std::string& json) {
     for (const Json& event : Json::parse(json)) {
       const std::string name = event.value("name", "");
       runs += name == "model_run";  // the last event of a run
-      if (event.value("cat", "") != "Node" || !ends_with(name, kKernelTime)) continue;
+      if (event.value("cat", "") != "Node" || !name.ends_with(kKernelTime)) continue;
       const Json& args = event.at("args");
       const auto [it, added] =
           place.try_emplace({name, args.contains("node_index") ? args["node_index"].dump() : ""}, layers.size());
