@@ -44,6 +44,10 @@ constexpr const char* kQueries[] = {
     "SELECT 'prior for ' || target_kind || ': an accuracy that is not from 0 to 1' FROM priors "
     "WHERE min(coalesce(pairwise, 0), coalesce(peak1, 0), coalesce(peak5, 0)) < 0 OR "
     "max(coalesce(pairwise, 0), coalesce(peak1, 0), coalesce(peak5, 0)) > 1",
+    "SELECT 'choice for ' || workload || ': ' || CASE WHEN min(seconds, instead_seconds) < 1e-9 OR max(seconds, "
+    "instead_seconds) > 1e6 THEN 'times of ' || seconds || ' and ' || instead_seconds || ' s' ELSE 'made at ' || "
+    "created_at || ' ms, which is no time up to now' END FROM choices WHERE min(seconds, instead_seconds) < 1e-9 OR "
+    "max(seconds, instead_seconds) > 1e6 OR created_at <= 0 OR created_at > (strftime('%s', 'now') + 86400) * 1000",
     "SELECT 'foreign record ' || id || ' (' || source || ':' || line || '): its arguments or config are not JSON "
     "arrays' "
     "FROM foreign_records WHERE CASE WHEN json_valid(arguments) AND json_valid(config) THEN "

@@ -16,10 +16,11 @@ namespace hone::db {
 namespace {
 
 // Files without priors stay readable to programs that do not know priors; files without disturbed trials to programs
-// that would read a disturbed time as a quiet one.
-constexpr int kFormat = 1, kFormatWithPriors = 2, kFormatWithDisturbed = 3;
+// that would read a disturbed time as a quiet one; files without choices to programs that do not know these.
+constexpr int kFormat = 1, kFormatWithPriors = 2, kFormatWithDisturbed = 3, kFormatWithChoices = 4;
 // How a line of each kind begins, as long as it was written here: enough to leave it out without parsing it.
-constexpr std::string_view kPriorPrefix = "{\"prior\":", kTrialPrefix = "{\"trial\":", kSessionPrefix = "{\"session\":";
+constexpr std::string_view kPriorPrefix = "{\"prior\":", kTrialPrefix = "{\"trial\":", kSessionPrefix = "{\"session\":",
+                           kChoicePrefix = "{\"choice\":";
 constexpr size_t kBatch = 1000;  // trials held in memory at a time
 
 // Messages come from compilers and kernels: bytes that are no UTF-8 must not stop an export.
@@ -86,6 +87,14 @@ OrderedJson to_json(const PriorRow& p) {
           {"held_out", p.held_out},
           {"accuracy", {share(p.pairwise), share(p.peak1), share(p.peak5)}},
           {"model", absl::Base64Escape(p.model)}};
+}
+
+OrderedJson to_json(const ChoiceRow& c) {
+  return {{"choice", {c.workload, c.target, c.space}},
+          {"config", c.config},
+          {"instead_of", c.instead_of},
+          {"seconds", {c.seconds, c.instead_seconds}},
+          {"created_at", c.created_at}};
 }
 
 SessionRow session_of(const Json& j) {
@@ -175,6 +184,17 @@ PriorRow prior_of(const Json& j) {
   return p;
 }
 
+ChoiceRow choice_of(const Json& j) {
+  ChoiceRow c;
+  const Json& key = j.at("choice");
+  key.at(0).get_to(c.workload), key.at(1).get_to(c.target), key.at(2).get_to(c.space);
+  j.at("config").get_to(c.config);
+  j.at("instead_of").get_to(c.instead_of);
+  j.at("seconds").at(0).get_to(c.seconds), j.at("seconds").at(1).get_to(c.instead_seconds);
+  j.at("created_at").get_to(c.created_at);
+  return c;
+}
+
 // nlohmann's messages begin with "[json.exception.type_error.302] ".
 std::string plain(const std::string& what) {
   const size_t end = what.find("] ");
@@ -185,10 +205,10 @@ Status check_header(const Json& line) {
   if (!line.contains("hone_tophub") || !line["hone_tophub"].is_number_integer())
     return absl::InvalidArgumentError("not a file of `tophub export`: its first line must be {\"hone_tophub\":1}");
   const auto format = line["hone_tophub"].get<int64_t>();
-  if (format < kFormat || format > kFormatWithDisturbed)
+  if (format < kFormat || format > kFormatWithChoices)
     return absl::InvalidArgumentError(
         fmt::format("format {} is not known (this Hone knows {} to {}); export it again, or update Hone", format,
-                    kFormat, kFormatWithDisturbed));
+                    kFormat, kFormatWithChoices));
   return absl::OkStatus();
 }
 
@@ -210,6 +230,11 @@ class Adder {
   Status add(const SessionRow& session) {
     ++count.sessions;
     return store_.trials().put_session_in_transaction(session);
+  }
+  Status add(const ChoiceRow& choice) {
+    HONE_ASSIGN_OR_RETURN(const bool fresh, store_.choices().put_in_transaction(choice, now_ms_));
+    count.choices += fresh;
+    return absl::OkStatus();
   }
   Status add(const PriorRow& prior) {
     HONE_ASSIGN_OR_RETURN(const bool fresh, store_.priors().put_in_transaction(prior, now_ms_));
@@ -240,6 +265,11 @@ Status add_checked(const SessionRow& session, const ImportParts& parts, Adder& a
   return adder.add(session);
 }
 
+Status add_checked(const ChoiceRow& choice, const ImportParts& parts, Adder& adder) {
+  HONE_RETURN_IF_ERROR(check_foreign(choice, parts.now_ms));
+  return adder.add(choice);
+}
+
 Status add_checked(const PriorRow& prior, const ImportParts& parts, Adder& adder) {
   HONE_RETURN_IF_ERROR(check_foreign(prior, parts.now_ms));
   if (parts.check_prior) {
@@ -253,12 +283,14 @@ Status import_line(const Json& json, const ImportParts& parts, Adder& adder) {
   if (json.contains("trial")) return add_checked(trial_of(json), parts, adder);
   if (json.contains("session")) return add_checked(session_of(json), parts, adder);
   if (json.contains("prior")) return add_checked(prior_of(json), parts, adder);
-  return absl::InvalidArgumentError("neither a session, a trial nor a prior");
+  if (json.contains("choice")) return add_checked(choice_of(json), parts, adder);
+  return absl::InvalidArgumentError("neither a session, a trial, a choice nor a prior");
 }
 
 bool left_out(const std::string& line, const ImportParts& parts) {
   const auto begins = [&](std::string_view prefix) { return line.compare(0, prefix.size(), prefix) == 0; };
-  return (!parts.priors && begins(kPriorPrefix)) || (!parts.trials && (begins(kTrialPrefix) || begins(kSessionPrefix)));
+  return (!parts.priors && begins(kPriorPrefix)) ||
+         (!parts.trials && (begins(kTrialPrefix) || begins(kSessionPrefix) || begins(kChoicePrefix)));
 }
 
 }  // namespace
@@ -275,13 +307,15 @@ StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool bes
     if (best_only)
       HONE_RETURN_IF_ERROR(each([&](const TrialRow& t) { return wanted.insert(t.session), absl::OkStatus(); }));
     HONE_ASSIGN_OR_RETURN(const std::vector<SessionRow> sessions, store.trials().sessions());
+    HONE_ASSIGN_OR_RETURN(const std::vector<ChoiceRow> choices, store.choices().list(/*in_effect=*/best_only));
     HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> priors, store.priors().list());
     HONE_ASSIGN_OR_RETURN(
         const int64_t disturbed,
         store.database().query_integer(
             best_only ? "SELECT EXISTS (SELECT 1 FROM best JOIN disturbed_trials d ON d.trial = best.trial)"
                       : "SELECT EXISTS (SELECT 1 FROM disturbed_trials)"));
-    out << dump({{"hone_tophub", disturbed != 0   ? kFormatWithDisturbed
+    out << dump({{"hone_tophub", !choices.empty() ? kFormatWithChoices
+                                 : disturbed != 0 ? kFormatWithDisturbed
                                  : priors.empty() ? kFormat
                                                   : kFormatWithPriors}})
         << '\n';
@@ -296,6 +330,8 @@ StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool bes
       ++count.trials;
       return absl::OkStatus();
     }));
+    for (const ChoiceRow& choice : choices) out << dump(to_json(choice)) << '\n';
+    count.choices = static_cast<int64_t>(choices.size());
     for (const PriorRow& prior : priors) out << dump(to_json(prior)) << '\n';
     count.priors = static_cast<int64_t>(priors.size());
     return absl::OkStatus();
@@ -364,6 +400,8 @@ Status merge_rows(Store& other, const ImportParts& parts, Adder& adder) {
     return add_checked(std::move(trial), parts, adder);
   }));
   HONE_RETURN_IF_ERROR(adder.flush());
+  HONE_ASSIGN_OR_RETURN(const std::vector<ChoiceRow> choices, other.choices().list());
+  for (const ChoiceRow& choice : choices) HONE_RETURN_IF_ERROR(add_checked(choice, parts, adder));
   HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> priors, other.priors().list());
   for (const PriorRow& prior : priors) HONE_RETURN_IF_ERROR(add_checked(prior, parts, adder));
   HONE_ASSIGN_OR_RETURN(const std::vector<ForeignRow> foreign, other.foreign().list());

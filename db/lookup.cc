@@ -108,23 +108,46 @@ StatusOr<bool> TopHub::any_source(Part part, const std::function<StatusOr<bool>(
   return false;
 }
 
+Status TopHub::apply_choice(const LookupQuery& query, LookupAnswer& answer) {
+  BestRow& best = *answer.row;
+  // Up to the best's own source: what comes behind it is not read for this.
+  return any_source(kTrials,
+                    [&](Source& source, Store& store) -> StatusOr<bool> {
+                      HONE_ASSIGN_OR_RETURN(const auto choice,
+                                            store.choices().find(best.workload, best.target, best.space));
+                      if (choice && choice->instead_of == best.config && choice->config != best.config) {
+                        BestRow chosen = best;
+                        chosen.config = choice->config;
+                        if (!query.accept || query.accept(chosen)) {
+                          best = std::move(chosen);
+                          answer.is_choice = true;
+                        }
+                      }
+                      return answer.is_choice || source.path == answer.source;
+                    })
+      .status();
+}
+
 StatusOr<bool> TopHub::try_exact(const std::string& workload, const std::string& target, const LookupQuery& query,
                                  LookupAnswer& answer) {
-  return any_source(kTrials, [&](Source& source, Store& store) -> StatusOr<bool> {
-    HONE_RETURN_IF_ERROR(store.best().visit(workload, target, query.in_layout, query.out_layout, [&](BestRow& row) {
-      if (!query.accept || query.accept(row)) {
-        answer.row = std::move(row);
-        return true;
-      }
-      ++answer.refused;
-      const std::string listed = "," + answer.refused_spaces + ",";
-      if (listed.find("," + row.space + ",") == std::string::npos)
-        answer.refused_spaces += (answer.refused_spaces.empty() ? "" : ",") + row.space;
-      return false;
-    }));
-    if (answer.row) answer.source = source.path;
-    return answer.row.has_value();
-  });
+  HONE_ASSIGN_OR_RETURN(
+      const bool found, any_source(kTrials, [&](Source& source, Store& store) -> StatusOr<bool> {
+        HONE_RETURN_IF_ERROR(store.best().visit(workload, target, query.in_layout, query.out_layout, [&](BestRow& row) {
+          if (!query.accept || query.accept(row)) {
+            answer.row = std::move(row);
+            return true;
+          }
+          ++answer.refused;
+          const std::string listed = "," + answer.refused_spaces + ",";
+          if (listed.find("," + row.space + ",") == std::string::npos)
+            answer.refused_spaces += (answer.refused_spaces.empty() ? "" : ",") + row.space;
+          return false;
+        }));
+        if (answer.row) answer.source = source.path;
+        return answer.row.has_value();
+      }));
+  if (found && query.in_model) HONE_RETURN_IF_ERROR(apply_choice(query, answer));
+  return found;
 }
 
 StatusOr<bool> TopHub::try_other_targets(const std::string& workload, const LookupQuery& query, LookupAnswer& answer) {
@@ -203,9 +226,10 @@ std::string LookupAnswer::describe() const {
   if (!row) return "default";
   // Rows of old files may hold anything, and this is printed.
   const auto clean = [](const std::string& text) { return clean_line(text); };
-  const std::string how = fmt::format("{}, device {}{}", row->confirmed ? "confirmed" : "provisional",
+  const std::string how = fmt::format("{}, device {}{}{}", row->confirmed ? "confirmed" : "provisional",
                                       clean(row->device_model.empty() ? row->device : row->device_model),
-                                      row->disturbed ? ", disturbed: not yet confirmed in quiet" : "");
+                                      row->disturbed ? ", disturbed: not yet confirmed in quiet" : "",
+                                      is_choice ? ", chosen inside a model" : "");
   const std::string from = clean(source);
   switch (step) {
     case LookupStep::kExact: return fmt::format("best (exact workload, {}) from {}", how, from);

@@ -34,6 +34,8 @@ struct LookupQuery {
   std::optional<std::string> in_layout, out_layout;  ///< not given: the best over all layouts
   /// Rows it refuses (e.g. of another space fingerprint) are skipped and counted; empty: every row is taken.
   std::function<bool(const BestRow&)> accept;
+  /// For a layer of a model: where there is a ChoiceRow about the best, its config is taken, if accepted.
+  bool in_model = false;
   /// Given the other targets of the kind that a workload is known for, the ones worth trying, nearest first. Empty:
   /// all, by the fields that they have in common.
   std::function<std::vector<std::string>(const std::vector<std::string>& targets)> rank_targets;
@@ -44,13 +46,15 @@ struct LookupQuery {
 
 struct LookupAnswer {
   std::optional<BestRow> row;  ///< null: nothing known, use the template's default
+  bool is_choice = false;      ///< its config is that of a ChoiceRow; all else is of the best
   LookupStep step = LookupStep::kExact;
   std::string source;          ///< path of the file the row is from
   int64_t refused = 0;         ///< rows that accept() turned down before
   std::string refused_spaces;  ///< their fingerprints, comma-separated, each once
 
   /// One phrase: `best (exact workload, confirmed, device znver5) from PATH`, `best (same workload, other target: ...)
-  /// from PATH`, `nearest (WORKLOAD, ...) from PATH`, `default`. Without control characters.
+  /// from PATH`, `nearest (WORKLOAD, ...) from PATH`, `default`; of a choice ", chosen inside a model" before the ")".
+  /// Without control characters.
   std::string describe() const;
 };
 
@@ -85,6 +89,8 @@ class TopHub {
   static StatusOr<std::unique_ptr<Store>> open_source(const Source& source, Part part);
   StatusOr<bool> try_exact(const std::string& workload, const std::string& target, const LookupQuery& query,
                            LookupAnswer& answer);
+  // Puts the config of a choice in the place of the best's.
+  Status apply_choice(const LookupQuery& query, LookupAnswer& answer);
   StatusOr<bool> try_other_targets(const std::string& workload, const LookupQuery& query, LookupAnswer& answer);
   std::vector<Source> sources_;
 };

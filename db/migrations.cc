@@ -132,7 +132,19 @@ CREATE TABLE machine_states (
 );
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
+// Version 7. Configs that models take instead of the best.
+constexpr const char* kVersion7 = R"sql(
+CREATE TABLE choices (
+  id INTEGER PRIMARY KEY,
+  workload TEXT NOT NULL, target TEXT NOT NULL, space TEXT NOT NULL,
+  config TEXT NOT NULL, instead_of TEXT NOT NULL,
+  seconds REAL NOT NULL, instead_seconds REAL NOT NULL,  -- inside the model
+  created_at INTEGER NOT NULL,                  -- Unix time in ms
+  UNIQUE (workload, target, space)
+);
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7};
 
 // True when the file is empty or a tophub; an error when it belongs to another program.
 Status check_identity(Database& db) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "db/choice_store.h"
 #include "db/foreign_store.h"
 #include "db/prior_store.h"
 
@@ -94,6 +95,16 @@ Status check_foreign(const PriorRow& p, int64_t now_ms) {
       check_texts({{"target_kind", p.target_kind}, {"schema", p.schema}, {"hone version", p.hone_version}}));
   HONE_RETURN_IF_ERROR(validate(p));
   return check_date("created_at", p.created_at, now_ms);
+}
+
+Status check_foreign(const ChoiceRow& c, int64_t now_ms) {
+  HONE_RETURN_IF_ERROR(check_texts({{"workload", c.workload},
+                                    {"target", c.target},
+                                    {"space", c.space},
+                                    {"config", c.config},
+                                    {"instead_of", c.instead_of}}));
+  HONE_RETURN_IF_ERROR(validate(c));
+  return check_date("created_at", c.created_at, now_ms);
 }
 
 Status check_foreign(const ForeignRow& r) {

@@ -33,6 +33,7 @@ int64_t unix_ms();
 Status check_foreign(const TrialRow& trial, int64_t now_ms);
 Status check_foreign(const SessionRow& session, int64_t now_ms);
 Status check_foreign(const PriorRow& prior, int64_t now_ms);
+Status check_foreign(const ChoiceRow& choice, int64_t now_ms);
 Status check_foreign(const ForeignRow& record);
 
 }  // namespace hone::db

@@ -136,6 +136,17 @@ struct BestRow {
   bool operator==(const BestRow&) const = default;
 };
 
+/// A config that models take instead of the best one: timed inside a model, where a layer's operands are as the layer
+/// before it left them, it was faster. One a (workload, target, space); it counts while `instead_of` is the best.
+struct ChoiceRow {
+  std::string workload, target, space;
+  std::string config, instead_of;
+  double seconds = 0, instead_seconds = 0;  ///< of a call of each, both inside the model, in turns
+  int64_t created_at = 0;                   ///< Unix time in ms
+
+  bool operator==(const ChoiceRow&) const = default;
+};
+
 /// A cost model trained offline on trials, for sessions to begin with. One a target kind and feature schema.
 struct PriorRow {
   std::string target_kind;  ///< "llvm"

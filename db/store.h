@@ -1,10 +1,12 @@
-// One tophub file, open and of this version: the connection with its trials, bests, priors and foreign records.
+// One tophub file, open and of this version: the connection with its trials, bests, choices, priors and foreign
+// records.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "db/best_store.h"
+#include "db/choice_store.h"
 #include "db/foreign_store.h"
 #include "db/prior_store.h"
 #include "db/sqlite.h"
@@ -22,16 +24,18 @@ class Store {
   Database& database() { return *db_; }
   TrialStore& trials() { return trials_; }
   BestStore& best() { return best_; }
+  ChoiceStore& choices() { return choices_; }
   PriorStore& priors() { return priors_; }
   ForeignStore& foreign() { return foreign_; }
   const std::string& path() const { return db_->path(); }
 
  private:
   explicit Store(std::unique_ptr<Database> db)
-      : db_(std::move(db)), trials_(*db_), best_(*db_), priors_(*db_), foreign_(*db_) {}
+      : db_(std::move(db)), trials_(*db_), best_(*db_), choices_(*db_), priors_(*db_), foreign_(*db_) {}
   std::unique_ptr<Database> db_;
   TrialStore trials_;
   BestStore best_;
+  ChoiceStore choices_;
   PriorStore priors_;
   ForeignStore foreign_;
 };

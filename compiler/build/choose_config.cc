@@ -143,12 +143,14 @@ std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::
   return in_order(std::move(ranked));
 }
 
-StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub) {
+StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
+                                     ConfigUse use) {
   const Workload tuned = without_extremes(w);
   const std::string text = to_string(tuned);
   db::LookupQuery query;
   query.workload = text;
   query.target = to_string(target);
+  query.in_model = use == ConfigUse::kInModel;
   const auto config_of = [&](const db::BestRow& row) {
     if (row.target == query.target && row.workload == text) return own_config(space, row);
     const auto theirs = known_target(row.target);
@@ -168,17 +170,18 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
                               answer.refused == 1 ? "" : "s", clean_line(answer.refused_spaces),
                               space.fingerprint().hex().substr(0, 12));
   if (answer.row) out.config = *config_of(*answer.row);
+  out.is_choice = answer.is_choice;
   return out;
 }
 
-std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub) {
+std::optional<db::BestRow> exact_best(const Workload& w, const Target& target, db::TopHub& hub) {
   db::LookupQuery query;
   query.workload = to_string(without_extremes(w));
   query.target = to_string(target);
   query.rank_targets = [](const std::vector<std::string>&) { return std::vector<std::string>(); };  // no other one's
   std::string space;  // made for a row that may be the one
   query.accept = [&](const db::BestRow& row) {
-    if (row.workload != query.workload || row.target != query.target || !row.confirmed || row.disturbed) return false;
+    if (row.workload != query.workload || row.target != query.target) return false;
     try {
       if (space.empty()) space = make_space(w, target).fingerprint().hex();
     } catch (const UserError&) {  // no template has it
@@ -187,8 +190,12 @@ std::optional<double> measured_seconds(const Workload& w, const Target& target, 
     return row.space == space;
   };
   const auto answer = hub.best(query);
-  if (!answer.ok() || !answer->row) return std::nullopt;
-  return answer->row->seconds;
+  return answer.ok() ? answer->row : std::nullopt;
+}
+
+std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub) {
+  const std::optional<db::BestRow> best = exact_best(w, target, hub);
+  return best && best->confirmed && !best->disturbed ? std::optional(best->seconds) : std::nullopt;
 }
 
 }  // namespace hone

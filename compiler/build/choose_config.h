@@ -12,8 +12,9 @@ namespace hone {
 
 struct ChosenConfig {
   Config config;
-  std::string source;   ///< `best (exact workload, confirmed, device …)`, `nearest (…)`, `default`, `given`
-  std::string skipped;  ///< one line about rows of other spaces that were passed over; empty when there were none
+  std::string source;      ///< `best (exact workload, confirmed, device …)`, `nearest (…)`, `default`, `given`
+  std::string skipped;     ///< one line about rows of other spaces that were passed over; empty when there were none
+  bool is_choice = false;  ///< a db::ChoiceRow's, in place of the best's
 };
 
 /// Exact workload and target, then the same workload for another target of the kind, then the nearest workload (its
@@ -21,10 +22,17 @@ struct ChosenConfig {
 /// Configs of other targets are adapted, too: of GPUs of any, whose spaces differ with every limit of a device; of CPUs
 /// of those with as many vector registers of the same width, and where the number of threads is another one, too, how
 /// work is divided among them is not taken. Database errors are passed on.
-StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub);
+///
+/// `use`: a layer of a model takes what was chosen inside a model where that is known (see db::ChoiceRow).
+enum class ConfigUse { kAlone, kInModel };
+StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
+                                     ConfigUse use = ConfigUse::kAlone);
 
-/// Seconds of the best config of exactly this workload and target, where it was confirmed on a quiet machine. Nothing
-/// where no template has it, and where the database fails, which choose_config() reports.
+/// The best of exactly this workload and target, and this version's space. Nothing where there is none, where no
+/// template has it, and where the database fails, which choose_config() reports.
+std::optional<db::BestRow> exact_best(const Workload& w, const Target& target, db::TopHub& hub);
+
+/// Seconds of the exact_best(), where it was confirmed on a quiet machine.
 std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub);
 
 /// GPU targets of one kind that are worth trying for `target`, nearest first: of its architecture before others (of

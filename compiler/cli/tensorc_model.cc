@@ -260,7 +260,7 @@ class ModelCommand {
   ChooseConfig configs() const {
     return [this](const Workload& w, const Target& target, const Space& space) {
       if (o_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
-      auto chosen = choose_config(w, target, space, *hub_);
+      auto chosen = choose_config(w, target, space, *hub_, ConfigUse::kInModel);
       HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
       return *chosen;
     };

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -67,6 +68,7 @@ LoadedModel::LoadedModel(Artifact artifact, int threads, size_t variant, Device*
     tensors_.emplace_back(t.dtype, std::vector<int64_t>(t.shape, t.shape + t.ndim));
   }
   for (const HostTensor& t : tensors_) views_.push_back(t.view());
+  workspace_ = arena_.data(), threads_ = pool_.runtime();
 }
 
 LoadedModel::LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights,
@@ -126,9 +128,32 @@ void LoadedModel::fetch(const JoinedCache& cache) {
 
 int32_t LoadedModel::run_again() {
   const auto n = static_cast<int32_t>(views_.size());
-  if (!launcher_) return variant_->run(views_.data(), n, arena_.data(), pool_.runtime());
+  if (!launcher_) return variant_->run(views_.data(), n, workspace_, threads_);
   const HoneRuntime runtime = launcher_->runtime(pool_.runtime());
-  return variant_->run(views_.data(), n, arena_.data(), &runtime);
+  return variant_->run(views_.data(), n, workspace_, &runtime);
+}
+
+int64_t LoadedModel::workspace_bytes() const { return variant_->run_workspace_bytes; }
+
+void LoadedModel::run_where(const LoadedModel& other, const AlignedBuffer& workspace) {
+  HONE_ICHECK(!launcher_ && views_.size() == other.views_.size() && workspace.bytes() >= workspace_bytes());
+  views_ = other.views_;
+  workspace_ = workspace.data(), threads_ = other.pool_.runtime();
+}
+
+std::vector<double> LoadedModel::run_again_timed() {
+  const HoneLayers* layers = nullptr;
+  if (launcher_ || variant_->run(nullptr, HONE_ASK_LAYERS, &layers, nullptr) != HONE_OK || !layers) return {};
+  const auto n = static_cast<int32_t>(views_.size());
+  std::vector<double> seconds(static_cast<size_t>(layers->count));
+  auto before = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    if (layers->layers[i].run(views_.data(), n, workspace_, threads_) != HONE_OK) return {};
+    const auto after = std::chrono::steady_clock::now();
+    seconds[i] = std::chrono::duration<double>(after - before).count();
+    before = after;
+  }
+  return seconds;
 }
 
 std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) {

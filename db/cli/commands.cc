@@ -266,11 +266,14 @@ Status cmd_export(const Context& c) {
     return absl::OkStatus();
   }));
   if (c.flags.json)
-    print_json(
-        c.out,
-        {{"file", c.flags.file}, {"sessions", count.sessions}, {"trials", count.trials}, {"priors", count.priors}});
+    print_json(c.out, {{"file", c.flags.file},
+                       {"sessions", count.sessions},
+                       {"trials", count.trials},
+                       {"choices", count.choices},
+                       {"priors", count.priors}});
   else
-    print(c.out, "{}: {} trials, {} sessions{}\n", c.flags.file, count.trials, count.sessions,
+    print(c.out, "{}: {} trials, {} sessions{}{}\n", c.flags.file, count.trials, count.sessions,
+          count.choices > 0 ? fmt::format(", {} choice{}", count.choices, count.choices == 1 ? "" : "s") : "",
           count.priors > 0 ? fmt::format(", {} prior{}", count.priors, count.priors == 1 ? "" : "s") : "");
   return absl::OkStatus();
 }
@@ -281,11 +284,13 @@ void print_added(const Context& c, const std::string& from, const ExchangeCount&
                        {"sessions", count.sessions},
                        {"trials", count.trials},
                        {"duplicates", count.duplicates},
+                       {"choices", count.choices},
                        {"priors", count.priors},
                        {"foreign", count.foreign}});
     return;
   }
   print(c.out, "{}: {} new trials, {} were there already", from, count.trials, count.duplicates);
+  if (count.choices > 0) print(c.out, "; {} new choice{}", count.choices, count.choices == 1 ? "" : "s");
   if (count.priors > 0) print(c.out, "; {} new prior{}", count.priors, count.priors == 1 ? "" : "s");
   if (count.foreign > 0) print(c.out, "; {} new foreign records", count.foreign);
   print(c.out, "\n");

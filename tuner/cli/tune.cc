@@ -13,11 +13,13 @@
 #include "base/text.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/ops/extremes.h"
+#include "db/plausible.h"
 #include "tuner/cli/measure_tasks.h"
 #include "tuner/cli/model.h"
 #include "tuner/cli/report.h"
 #include "tuner/cli/whole_model.h"
 #include "tuner/plot/curve.h"
+#include "tuner/standings.h"
 #include "tuner/transfer/warm_start.h"
 
 namespace hone {
@@ -147,26 +149,67 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
   io.out << text << (f.json ? "\n" : "") << std::flush;
 }
 
+// How many artifacts are built of configs that came close behind the best: they may be faster inside the model.
+constexpr size_t kRunnersUp = 2;
+
+// By place behind the best: the configs of the tasks that have so many, of all sessions' trials.
+StatusOr<std::vector<ConfigsByWorkload>> runners_up(const std::vector<std::unique_ptr<TuningTask>>& tasks,
+                                                    const std::string& target, db::Store& store) {
+  std::vector<ConfigsByWorkload> out(kRunnersUp);
+  for (const auto& task : tasks) {
+    const db::TrialFilter filter{task->text, target, task->space.fingerprint().hex(), ""};
+    HONE_ASSIGN_OR_RETURN(const std::vector<db::TrialRow> trials, store.trials().list(filter));
+    Standings standings;
+    for (const db::TrialRow& trial : trials) standings.add(trial);
+    const std::optional<Ranked> best = standings.best();
+    std::vector<std::string> fastest = standings.fastest(kRunnersUp + 1);
+    if (best) std::erase(fastest, best->config);
+    for (size_t place = 0; place < std::min(kRunnersUp, fastest.size()); ++place)
+      out[place][task->text] = {task->space.parse(fastest[place]), "runner-up", ""};
+  }
+  return out;
+}
+
+// Keeps what was found inside the model for tensorc to find.
+Status store_choices(const std::vector<ModelChoice>& choices, const Target& target, db::TopHub& hub, db::Store& store,
+                     const OperatorTable& operators) {
+  for (const ModelChoice& c : choices) {
+    const std::optional<db::BestRow> best = exact_best(Workload::parse(operators, c.workload), target, hub);
+    if (!best) continue;  // what was tuned for another target, or nearest, is no best to be instead of
+    HONE_RETURN_IF_ERROR(store.choices()
+                             .put({best->workload, best->target, best->space, c.config, best->config, c.seconds,
+                                   c.instead_seconds, db::unix_ms()})
+                             .status());
+  }
+  return absl::OkStatus();
+}
+
 // What was tuned as tensorc will find it, beside the defaults and what was known before: each variant by itself.
 StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& variants, const ModelBefore& before,
-                                                 const Target& target, const db::Store& store, const TunerIo& io) {
+                                                 const Target& target, db::Store& store, const OperatorTable& operators,
+                                                 const std::vector<std::unique_ptr<TuningTask>>& tasks,
+                                                 const TunerIo& io) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
+  HONE_ASSIGN_OR_RETURN(const std::vector<ConfigsByWorkload> others, runners_up(tasks, to_string(target), store));
   std::vector<WholeModel> out;
   for (const ModelGraph& v : variants) {
-    io.err << "tuner: building the model with default and with tuned configs, and as it was before"
+    io.err << "tuner: building the model with default and with tuned configs, with those next to them, and as it was "
+              "before"
            << (v.name.empty() ? "" : " for " + v.name) << std::endl;
-    out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, io.interrupts));
+    out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, io.interrupts, others));
+    HONE_RETURN_IF_ERROR(store_choices(out.back().choices, target, *hub, store, operators));
   }
   return out;
 }
 
 // The report of the tasks, then what they brought to the whole; one object of both for --json.
-Status report_model(const TunerFlags& f, const TunerIo& io, const Target& target, const db::Store& store,
-                    const std::vector<ModelGraph>& variants, const ModelBefore& before,
+Status report_model(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io, const Target& target,
+                    db::Store& store, const std::vector<ModelGraph>& variants, const ModelBefore& before,
                     const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome) {
   const std::string text = to_string(target);
   if (!f.json) report(f, io, text, store.path(), tasks, outcome, {});
-  HONE_ASSIGN_OR_RETURN(const std::vector<WholeModel> wholes, compare_wholes(variants, before, target, store, io));
+  HONE_ASSIGN_OR_RETURN(const std::vector<WholeModel> wholes,
+                        compare_wholes(variants, before, target, store, operators, tasks, io));
   if (f.json) {
     report(f, io, text, store.path(), tasks, outcome, wholes);
   } else {
@@ -290,7 +333,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     HONE_ASSIGN_OR_RETURN(is_complete, measure_alternatives(operators, imported, *outcome, services));
     std::ostringstream said_before;
     HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, said_before));
-    HONE_RETURN_IF_ERROR(report_model(f, io, place.target, *store, model.variants, before, tasks, *outcome));
+    HONE_RETURN_IF_ERROR(report_model(operators, f, io, place.target, *store, model.variants, before, tasks, *outcome));
   }
   if (is_complete) return drawn;
   size_t trials = 0;

@@ -24,6 +24,8 @@ namespace {
 constexpr double kTurn = 0.012, kBudget = 3;  // seconds
 constexpr size_t kLeastTurns = 7, kMostTurns = 101;
 constexpr double kTolerance = 1e-2;
+// With more weights than this no further artifacts are loaded beside those that are compared as wholes.
+constexpr size_t kMostWeightBytes = size_t{512} << 20;
 // A gain below this is noise in either direction.
 constexpr double kNoise = 0.01;
 
@@ -52,18 +54,20 @@ std::string different_outputs(const Graph& g, const std::vector<TensorData>& a, 
 }
 
 // Adds the artifact to `models`; returns its layers with their configs.
-std::vector<std::string> build(std::deque<LoadedModel>* models, ModelVariant variant, const std::string& name,
-                               const ChooseConfig& choose, const std::function<int()>& interrupts) {
+std::vector<LayerConfig> build(std::deque<LoadedModel>* models, size_t* weight_bytes, ModelVariant variant,
+                               const std::string& name, const ChooseConfig& choose,
+                               const std::function<int()>& interrupts) {
   ModelOptions options{name, variant.target, choose};
   options.progress = [&](std::string_view, size_t, size_t) {
     if (interrupts && interrupts() > 0) throw Interrupted();
   };
   variant.name.clear();  // it is alone in its artifact
   const BuiltModel built = build_model({variant}, options);
-  std::vector<std::string> layers;
+  *weight_bytes = static_cast<size_t>(built.weight_bytes);
+  std::vector<LayerConfig> layers;
   for (const Layer& call : built.variants[0].layers.calls) {
     const Kernel& k = built.variants[0].layers.kernels[call.kernel];
-    layers.push_back(to_string(k.workload) + " " + k.config);
+    layers.push_back({to_string(without_extremes(k.workload)), k.config});
   }
   models->emplace_back(built, name, variant.target.threads);
   return layers;
@@ -81,12 +85,134 @@ std::optional<ModelVariant> variant_before(const ModelVariant& variant, const Mo
   return std::nullopt;
 }
 
-ChooseConfig configs_of(const ModelBefore& before) {
-  return [&](const Workload& w, const Target& t, const Space& space) {
-    const auto it = before.configs.find(to_string(without_extremes(w)));
-    return it != before.configs.end() ? it->second : default_of(w, t, space);
+// Those of `configs`, of other workloads `rest`'s.
+ChooseConfig these_else(const ConfigsByWorkload& configs, const ChooseConfig& rest) {
+  return [&configs, rest](const Workload& w, const Target& t, const Space& space) {
+    const auto it = configs.find(to_string(without_extremes(w)));
+    return it != configs.end() ? it->second : rest(w, t, space);
   };
 }
+
+// `choices`: told how many configs were chosen inside a model; may be null.
+ChooseConfig looked_up(db::TopHub& hub, ConfigUse use, int* choices = nullptr) {
+  return [&hub, use, choices](const Workload& w, const Target& t, const Space& space) {
+    auto chosen = choose_config(w, t, space, hub, use);
+    HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
+    if (choices) *choices += chosen->is_choice;
+    return *chosen;
+  };
+}
+
+ChooseConfig with_choices(const std::vector<ModelChoice>& choices, const ChooseConfig& rest) {
+  return [&choices, rest](const Workload& w, const Target& t, const Space& space) {
+    const std::string text = to_string(without_extremes(w));
+    for (const ModelChoice& c : choices)
+      if (c.workload == text) return ChosenConfig{space.parse(c.config), "chosen", ""};
+    return rest(w, t, space);
+  };
+}
+
+// A model built in several ways, loaded, and set on the same inputs.
+class Artifacts {
+ public:
+  Artifacts(const ModelVariant& variant, const std::function<int()>& interrupts)
+      : variant_(variant), interrupts_(interrupts) {
+    inputs_ = seeded_inputs(*variant.graph);
+    if (variant.growth) inputs_ = with_most_rows(std::move(inputs_), *variant.graph, *variant.growth);
+  }
+
+  /// Builds one more, and runs it once; its number. Nothing where one before has the same layers and configs: `same` is
+  /// that one's.
+  std::optional<size_t> add(const ModelVariant& variant, const ChooseConfig& choose, size_t* same = nullptr) {
+    std::vector<LayerConfig> layers =
+        build(&models_, &weight_bytes_, variant, "model_" + std::to_string(built_++), choose, interrupts_);
+    for (size_t i = 0; i < layers_.size(); ++i)
+      if (layers_[i] == layers) {
+        models_.pop_back();  // it would be timed against itself
+        if (same) *same = i;
+        return std::nullopt;
+      }
+    if (variant_.growth) models_.back().join_caches(*variant_.growth);
+    layers_.push_back(std::move(layers));
+    outputs_.push_back(models_.back().run(inputs_));
+    share_memory();
+    return models_.size() - 1;
+  }
+  std::optional<size_t> add(const ChooseConfig& choose, size_t* same = nullptr) { return add(variant_, choose, same); }
+
+  size_t count() const { return models_.size(); }
+  /// Of the first one.
+  size_t weight_bytes() const { return weight_bytes_; }
+  void keep_first(size_t count) {
+    while (models_.size() > count) models_.pop_back(), layers_.pop_back(), outputs_.pop_back();
+  }
+  const std::vector<TensorData>& outputs(size_t i) const { return outputs_[i]; }
+
+  /// Medians of the seconds of a run of each.
+  std::vector<double> medians() {
+    std::vector<std::function<void()>> runs;
+    double turn = 0;
+    for (LoadedModel& m : models_) {
+      runs.emplace_back([&m] { m.run_again(); });
+      turn += std::max(kTurn, seconds_of(runs.back()));
+    }
+    const auto turns = static_cast<size_t>(kBudget / turn);
+    return interleaved_medians(runs, std::clamp(turns, kLeastTurns, kMostTurns));
+  }
+
+  /// The layers of each inside it.
+  std::vector<TimedLayers> timed_layers() {
+    std::vector<TimedLayers> out;
+    double turn = 0;
+    for (size_t i = 0; i < models_.size(); ++i) {
+      out.push_back({layers_[i], {}});
+      turn += std::max(kTurn, seconds_of([&] { models_[i].run_again_timed(); }));
+    }
+    const auto turns = std::clamp(static_cast<size_t>(kBudget / turn), kLeastTurns, kMostTurns);
+    StatusOr<HostLock> lock = HostLock::open();
+    for (size_t t = 0; t < turns; ++t)
+      for (size_t i = 0; i < models_.size(); ++i) {
+        const HostLock::Hold hold = lock.ok() ? lock->exclusive() : HostLock::Hold();
+        out[i].turns.push_back(turn_of(models_[i]));
+        if (out[i].turns.back().size() != layers_[i].size()) return {};  // it does not tell its layers apart
+      }
+    return out;
+  }
+
+ private:
+  // Where tensors lie decides some per cent: all artifacts run on those of the first.
+  void share_memory() {
+    int64_t most = 1;
+    for (const LoadedModel& m : models_) most = std::max(most, m.workspace_bytes());
+    if (most > workspace_.bytes()) workspace_ = AlignedBuffer(most);
+    for (LoadedModel& m : models_) m.run_where(models_[0], workspace_);
+  }
+  // Runs for some milliseconds: the median of each layer.
+  static std::vector<double> turn_of(LoadedModel& m) {
+    m.run_again();  // brings its data back into the caches
+    std::vector<std::vector<double>> runs;
+    const auto start = std::chrono::steady_clock::now();
+    do {
+      runs.push_back(m.run_again_timed());
+    } while (seconds_since(start) < kTurn);
+    std::vector<double> medians(runs[0].size()), layer(runs.size());
+    for (size_t l = 0; l < medians.size(); ++l) {
+      for (size_t r = 0; r < runs.size(); ++r) layer[r] = runs[r][l];
+      medians[l] = db::median_of(layer);
+    }
+    return medians;
+  }
+
+  const ModelVariant& variant_;
+  const std::function<int()>& interrupts_;
+  std::vector<TensorData> inputs_;
+  AlignedBuffer workspace_;
+  std::deque<LoadedModel> models_;  // not movable
+  std::vector<std::vector<LayerConfig>> layers_;
+  std::vector<std::vector<TensorData>> outputs_;
+  size_t weight_bytes_ = 0;
+  int built_ = 0;
+};
 
 }  // namespace
 
@@ -131,48 +257,51 @@ StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, 
   out.variants = work.variants;
   for (const WeightedWorkload& task : work.tasks) {
     const std::string text = to_string(task.workload);
-    HONE_ASSIGN_OR_RETURN(out.configs[text],
-                          choose_config(task.workload, target, make_space(task.workload, target), hub));
+    HONE_ASSIGN_OR_RETURN(out.configs[text], choose_config(task.workload, target, make_space(task.workload, target),
+                                                           hub, ConfigUse::kInModel));
   }
   return out;
 }
 
 WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
-                         const std::function<int()>& interrupts) {
+                         const std::function<int()>& interrupts, const std::vector<ConfigsByWorkload>& others) {
   WholeModel out;
   out.variant = variant.name;
   if (out.why_not = why_not_here(variant.target); !out.why_not.empty()) return out;
   const Graph& g = *variant.graph;
   try {
-    const ChooseConfig tuned = [&](const Workload& w, const Target& t, const Space& space) {
-      auto chosen = choose_config(w, t, space, hub);
-      HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
-      return *chosen;
-    };
-    std::deque<LoadedModel> models;
-    build(&models, variant, "model_default", &default_of, interrupts);
-    const auto layers = build(&models, variant, "model_tuned", tuned, interrupts);
+    Artifacts artifacts(variant, interrupts);
+    artifacts.add(&default_of);
+    int choices = 0;
+    const ChooseConfig tuned_configs = looked_up(hub, ConfigUse::kInModel, &choices);
+    const size_t tuned = artifacts.add(tuned_configs).value_or(0);
+    std::optional<size_t> was;
     if (const auto old = variant_before(variant, before)) {
-      out.is_as_before = build(&models, *old, "model_before", configs_of(*before), interrupts) == layers;
-      if (out.is_as_before) models.pop_back();  // it would be timed against itself
+      size_t same = artifacts.count();
+      was = artifacts.add(*old, these_else(before->configs, &default_of), &same);
+      out.is_as_before = same == tuned;
     }
-    std::vector<TensorData> inputs = seeded_inputs(g);
-    if (variant.growth) {
-      inputs = with_most_rows(std::move(inputs), g, *variant.growth);
-      for (LoadedModel& m : models) m.join_caches(*variant.growth);
+    const size_t kept = artifacts.count();
+    if (choices > 0) artifacts.add(looked_up(hub, ConfigUse::kAlone));
+    if (artifacts.weight_bytes() <= kMostWeightBytes)
+      for (const ConfigsByWorkload& configs : others) artifacts.add(these_else(configs, tuned_configs));
+    const std::vector<TimedLayers> layers = artifacts.timed_layers();
+    if (!layers.empty()) out.choices = faster_inside(layers[tuned], layers);
+    artifacts.keep_first(kept);
+    std::optional<size_t> chosen;
+    if (!out.choices.empty()) chosen = artifacts.add(with_choices(out.choices, tuned_configs));
+    const std::vector<double> medians = artifacts.medians();
+    out.default_seconds = medians[0], out.tuned_seconds = medians[tuned];
+    if (was) out.before_seconds = medians[*was];
+    if (chosen && medians[*chosen] < out.tuned_seconds) {
+      if (out.is_as_before) out.before_seconds = out.tuned_seconds;
+      out.is_as_before = false;
+      out.without_choices = out.tuned_seconds, out.tuned_seconds = medians[*chosen];
+    } else {
+      out.choices.clear(), chosen.reset();
     }
-    std::vector<std::function<void()>> runs;
-    double turn = 0;
-    out.different = different_outputs(g, models[0].run(inputs), models[1].run(inputs));
-    if (models.size() > 2) models[2].run(inputs);  // not compared: it is what was replaced
-    for (LoadedModel& m : models) {
-      runs.emplace_back([&m] { m.run_again(); });
-      turn += std::max(kTurn, seconds_of(runs.back()));
-    }
-    const auto turns = static_cast<size_t>(kBudget / turn);
-    const std::vector<double> medians = interleaved_medians(runs, std::clamp(turns, kLeastTurns, kMostTurns));
-    out.default_seconds = medians[0], out.tuned_seconds = medians[1];
-    if (medians.size() > 2) out.before_seconds = medians[2];
+    // Not what was before: it is replaced.
+    out.different = different_outputs(g, artifacts.outputs(0), artifacts.outputs(chosen.value_or(tuned)));
   } catch (const Interrupted&) {
     out.why_not = "interrupted";
   } catch (const std::exception& e) {  // what was tuned is reported all the same
@@ -192,6 +321,7 @@ OrderedJson json_of(const WholeModel& w) {
   if (w.before_seconds > 0) j["before_ms"] = w.before_seconds * 1e3;
   j["tuned_ms"] = w.tuned_seconds * 1e3;
   if (w.is_as_before) j["as_before"] = true;
+  if (!w.choices.empty()) j["choices"] = w.choices.size(), j["without_choices_ms"] = w.without_choices * 1e3;
   j["gain"] = w.gain();
   j["agree"] = w.different.empty();
   return j;
@@ -204,6 +334,10 @@ std::string to_string(const WholeModel& w) {
   std::string text =
       fmt::format("{}: default {:.4g} ms, {}tuned {:.4g} ms{} ({:.2f}x)\n", model, w.default_seconds * 1e3, before,
                   w.tuned_seconds * 1e3, w.is_as_before ? " as before" : "", w.gain());
+  if (!w.choices.empty())
+    text += fmt::format("{}: {} workload{} inside it with another config than by {}; {:.4g} ms without\n", model,
+                        w.choices.size(), w.choices.size() == 1 ? " is faster" : "s are faster",
+                        w.choices.size() == 1 ? "itself" : "themselves", w.without_choices * 1e3);
   if (!w.different.empty())
     text += fmt::format("{}: tuned and default configs do not give the same: {}\n", model, w.different);
   const auto say_if_slower = [&](const char* than, double seconds) {

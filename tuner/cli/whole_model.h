@@ -13,13 +13,17 @@
 #include "compiler/model/build_model.h"
 #include "db/lookup.h"
 #include "tuner/cli/model.h"
+#include "tuner/cli/model_choices.h"
 
 namespace hone {
+
+/// Configs by workload, as it is tuned.
+using ConfigsByWorkload = std::map<std::string, ChosenConfig>;
 
 /// What tensorc would have built before a session: taken from the database then, because the session writes to it.
 struct ModelBefore {
   std::vector<ModelGraph> variants;
-  std::map<std::string, ChosenConfig> configs;  ///< by workload, as it is tuned
+  ConfigsByWorkload configs;
 
   /// Whether any config is another one than the template's default.
   bool differs_from_defaults() const;
@@ -35,32 +39,38 @@ StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, 
 struct WholeModel {
   std::string variant;  ///< `batch=4`; empty where the model has one
   std::string why_not;  ///< one line: why they were not built or timed; empty: they were
-  double default_seconds = 0, tuned_seconds = 0;
-  double before_seconds = 0;  ///< as it was before; 0: that is the default one or the tuned one
-  bool is_as_before = false;  ///< the tuned one has the layers and configs of before
-  std::string different;      ///< one line: which output differs, and how much; empty: all agree
+  double default_seconds = 0;
+  double tuned_seconds = 0;          ///< with the choices
+  double before_seconds = 0;         ///< as it was before; 0: that is the default one or the tuned one
+  bool is_as_before = false;         ///< the tuned one has the layers and configs of before
+  std::vector<ModelChoice> choices;  ///< what is to be stored: with these it was faster than without
+  double without_choices = 0;        ///< seconds without them; 0: there are none
+  std::string different;             ///< one line: which output differs, and how much; empty: all agree
 
   double gain() const { return default_seconds / tuned_seconds; }
 };
 
 /// Builds the artifacts of a variant and runs them, in turns, on seeded inputs; caches have all of their rows. The
 /// tuned one is what tensorc builds: each config is the database's best, else the nearest, else the default. `before`
-/// may be null; its variant of the same name counts. What hinders that is said in `why_not`: a target that is not this
-/// machine, a layer without a template, an interrupt.
+/// may be null; its variant of the same name counts. Where layers are faster inside the model with another config, of
+/// the default, of what was before, of the best by itself, or of one of `others` (which have the tuned one where they
+/// say nothing), and the model is faster with them, they are its choices. What hinders that is said in `why_not`: a
+/// target that is not this machine, a layer without a template, an interrupt.
 WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
-                         const std::function<int()>& interrupts);
+                         const std::function<int()>& interrupts, const std::vector<ConfigsByWorkload>& others = {});
 
 /// Medians of the seconds of one call of each: `turns` times some milliseconds of one, then of the next, and so on, so
 /// that what disturbs one disturbs all.
 std::vector<double> interleaved_medians(const std::vector<std::function<void()>>& calls, size_t turns);
 
 /// `{"default_ms","tuned_ms","gain","agree"}`, with `"before_ms"` where it was another one before and `"as_before"`
-/// where the tuned one is that, or `{"why_not"}`; of a variant with `"variant"` in front.
+/// where the tuned one is that, with `"choices"` and `"without_choices_ms"` where there are some, or `{"why_not"}`; of
+/// a variant with `"variant"` in front.
 OrderedJson json_of(const WholeModel& whole);
 
 /// `model: default 21.3 ms, before 12 ms, tuned 10.1 ms (2.11x)`, `…, tuned 10.1 ms as before (2.11x)`, or why there is
-/// no such line; further lines where the outputs differ or tuning made it slower. Lines of a variant begin with `model,
-/// batch=4:`.
+/// no such line; further lines where there are choices, the outputs differ or tuning made it slower. Lines of a variant
+/// begin with `model, batch=4:`.
 std::string to_string(const WholeModel& whole);
 
 }  // namespace hone

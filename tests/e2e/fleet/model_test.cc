@@ -22,6 +22,17 @@ class TunedModel : public Workplace {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
+  // The layers that tensorc builds now, each with its config.
+  std::vector<std::string> build_layers(const std::string& name) {
+    const Output built =
+        run({"tensorc", file_, "--threads", "1", "-o", path(name + ".so"), "--report", path("report")});
+    EXPECT_EQ(built.code, 0) << built.err;
+    std::vector<std::string> layers;
+    for (const Json& layer : Json::parse(read_file(path("report")))["variants"][0]["layers"])
+      layers.push_back(layer["workload"].get<std::string>() + " " + layer["config"].get<std::string>());
+    EXPECT_FALSE(layers.empty());
+    return layers;
+  }
   const std::string file_ = path("small.onnx");
 };
 
@@ -53,11 +64,16 @@ TEST_F(TunedModel, IsBuiltFromTheDatabase) {
   EXPECT_THAT(after.err, HasSubstr(all + " layers")) << "the tasks are its layers";
   EXPECT_THAT(after.err, HasSubstr("configs: " + all + " best;"));
 
-  // What is known is not measured again; people get the same as text.
+  // What is known is not measured again, but bests of a disturbed machine are confirmed again, and others may win then.
+  // People get the same as text.
+  const std::vector<std::string> layers_before = build_layers("first");
   const Output again = run(tune({"--trials", "48"}));
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("model: default "));
-  EXPECT_THAT(again.out, HasSubstr(" ms as before (")) << "it has the bests of the first session";
+  if (build_layers("second") == layers_before)
+    EXPECT_THAT(again.out, HasSubstr(" ms as before ("));
+  else
+    EXPECT_THAT(again.out, testing::ContainsRegex(" ms, before [^ ]+ ms, tuned [^ ]+ ms \\("));
   EXPECT_THAT(again.out, HasSubstr("next      tensorc " + file_ + " --threads 1"));
   EXPECT_EQ(j["trials"].get<int64_t>(), stored(db_).trials);
 }
