@@ -197,7 +197,8 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
               "before"
            << (v.name.empty() ? "" : " for " + v.name) << std::endl;
     out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, io.interrupts, others));
-    HONE_RETURN_IF_ERROR(store_choices(out.back().choices, target, *hub, store, operators));
+    if (out.back().different.empty())  // a wrong one is reported, and never stored
+      HONE_RETURN_IF_ERROR(store_choices(out.back().choices, target, *hub, store, operators));
   }
   return out;
 }

@@ -121,24 +121,22 @@ class Artifacts {
     if (variant.growth) inputs_ = with_most_rows(std::move(inputs_), *variant.graph, *variant.growth);
   }
 
-  /// Builds one more, and runs it once; its number. Nothing where one before has the same layers and configs: `same` is
-  /// that one's.
-  std::optional<size_t> add(const ModelVariant& variant, const ChooseConfig& choose, size_t* same = nullptr) {
+  /// Builds one more, and runs it once; its number. Where one before has the same layers and configs, that one's.
+  size_t add(const ModelVariant& variant, const ChooseConfig& choose) {
     std::vector<LayerConfig> layers =
         build(&models_, &weight_bytes_, variant, "model_" + std::to_string(built_++), choose, interrupts_);
-    for (size_t i = 0; i < layers_.size(); ++i)
-      if (layers_[i] == layers) {
-        models_.pop_back();  // it would be timed against itself
-        if (same) *same = i;
-        return std::nullopt;
-      }
+    const auto same = std::find(layers_.begin(), layers_.end(), layers);
+    if (same != layers_.end()) {
+      models_.pop_back();  // it would be timed against itself
+      return static_cast<size_t>(same - layers_.begin());
+    }
     if (variant_.growth) models_.back().join_caches(*variant_.growth);
     layers_.push_back(std::move(layers));
     outputs_.push_back(models_.back().run(inputs_));
     share_memory();
     return models_.size() - 1;
   }
-  std::optional<size_t> add(const ChooseConfig& choose, size_t* same = nullptr) { return add(variant_, choose, same); }
+  size_t add(const ChooseConfig& choose) { return add(variant_, choose); }
 
   size_t count() const { return models_.size(); }
   /// Of the first one.
@@ -274,13 +272,10 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     artifacts.add(&default_of);
     int choices = 0;
     const ChooseConfig tuned_configs = looked_up(hub, ConfigUse::kInModel, &choices);
-    const size_t tuned = artifacts.add(tuned_configs).value_or(0);
+    const size_t tuned = artifacts.add(tuned_configs);
     std::optional<size_t> was;
-    if (const auto old = variant_before(variant, before)) {
-      size_t same = artifacts.count();
-      was = artifacts.add(*old, these_else(before->configs, &default_of), &same);
-      out.is_as_before = same == tuned;
-    }
+    if (const auto old = variant_before(variant, before))
+      was = artifacts.add(*old, these_else(before->configs, &default_of));
     const size_t kept = artifacts.count();
     if (choices > 0) artifacts.add(looked_up(hub, ConfigUse::kAlone));
     if (artifacts.weight_bytes() <= kMostWeightBytes)
@@ -288,20 +283,20 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     const std::vector<TimedLayers> layers = artifacts.timed_layers();
     if (!layers.empty()) out.choices = faster_inside(layers[tuned], layers);
     artifacts.keep_first(kept);
-    std::optional<size_t> chosen;
-    if (!out.choices.empty()) chosen = artifacts.add(with_choices(out.choices, tuned_configs));
+    size_t result = tuned;
+    if (!out.choices.empty()) result = artifacts.add(with_choices(out.choices, tuned_configs));
     const std::vector<double> medians = artifacts.medians();
-    out.default_seconds = medians[0], out.tuned_seconds = medians[tuned];
-    if (was) out.before_seconds = medians[*was];
-    if (chosen && medians[*chosen] < out.tuned_seconds) {
-      if (out.is_as_before) out.before_seconds = out.tuned_seconds;
-      out.is_as_before = false;
-      out.without_choices = out.tuned_seconds, out.tuned_seconds = medians[*chosen];
+    if (medians[result] < medians[tuned]) {
+      out.without_choices = medians[tuned];
     } else {
-      out.choices.clear(), chosen.reset();
+      out.choices.clear();
+      result = tuned;
     }
+    out.default_seconds = medians[0], out.tuned_seconds = medians[result];
+    out.is_as_before = was == result;
+    if (was && *was != result && *was != 0) out.before_seconds = medians[*was];
     // Not what was before: it is replaced.
-    out.different = different_outputs(g, artifacts.outputs(0), artifacts.outputs(chosen.value_or(tuned)));
+    out.different = different_outputs(g, artifacts.outputs(0), artifacts.outputs(result));
   } catch (const Interrupted&) {
     out.why_not = "interrupted";
   } catch (const std::exception& e) {  // what was tuned is reported all the same

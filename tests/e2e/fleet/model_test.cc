@@ -25,10 +25,11 @@ class TunedModel : public Workplace {
   // The layers that tensorc builds now, each with its config.
   std::vector<std::string> build_layers(const std::string& name) {
     const Output built =
-        run({"tensorc", file_, "--threads", "1", "-o", path(name + ".so"), "--report", path("report")});
+        run({"tensorc", file_, "--threads", "1", "-o", path(name + ".so"), "--report", path("report.json")});
     EXPECT_EQ(built.code, 0) << built.err;
     std::vector<std::string> layers;
-    for (const Json& layer : Json::parse(read_file(path("report")))["variants"][0]["layers"])
+    const Json report = Json::parse(read_file(path("report.json")));
+    for (const Json& layer : report["variants"][0]["layers"])
       layers.push_back(layer["workload"].get<std::string>() + " " + layer["config"].get<std::string>());
     EXPECT_FALSE(layers.empty());
     return layers;

@@ -120,6 +120,10 @@ inline PriorRow sample_prior() {
   return p;
 }
 
+inline ChoiceRow sample_choice(const std::string& config = "tile=1", const std::string& instead_of = "tile=2") {
+  return {kDense, kTarget, "feed1234", config, instead_of, 1e-3, 1.5e-3, 1'700'000'000'000};
+}
+
 inline ForeignRow sample_foreign(const std::string& hash = "aa") {
   ForeignRow r;
   r.hash = hash;

@@ -147,9 +147,9 @@ TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
   refused("", "", "empty");
   refused("a text file\n", "line 1", "tophub export");
   refused("[1]\n", "line 1", "not a JSON object");
-  refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":4"), "line 1", "format 4");
+  refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":5"), "line 1", "format 5");
   refused(good + "{\"trial\":", "line 6", "parse error");
-  refused(good + "{\"other\":1}\n", "line 6", "neither a session, a trial nor a prior");
+  refused(good + "{\"other\":1}\n", "line 6", "neither a session, a trial, a choice nor a prior");
   refused(spoiled("\"workload\":\"dense(m=128,n=768,k=768,dtype=f32,epilogue=none)\",\"target\":\"llvm "
                   "-mtriple=x86_64-linux -mcpu=znver5 -threads=2\",\"space\":\"feed1234\",\"template\"",
                   "\"template\""),
@@ -174,6 +174,40 @@ TEST(Exchange, PriorsTravelWithTheRecordsAndMakeTheFileOneOfFormatTwo) {
     EXPECT_EQ(exported(*copy, best_only), text);
     EXPECT_EQ(import_text(*copy, text)->priors, 0);
   }
+}
+
+TEST(Exchange, ChoicesTravelWithTheRecordsAndMakeTheFileOneOfFormatFour) {
+  auto store = memory_store();
+  add(*store, {ok_trial(0, 2e-3, "tile=1"), ok_trial(1, 1e-3, "tile=2")});
+  ChoiceRow without_effect = sample_choice();
+  without_effect.target = "llvm -threads=64";
+  ASSERT_TRUE(*store->choices().put(sample_choice()));
+  ASSERT_TRUE(*store->choices().put(without_effect));
+  ASSERT_TRUE(*store->priors().put(sample_prior()));
+  for (const bool best_only : {false, true}) {
+    const std::string text = exported(*store, best_only);
+    EXPECT_THAT(text, testing::StartsWith("{\"hone_tophub\":4}\n"));
+    auto copy = memory_store();
+    const auto count = import_text(*copy, text);
+    ASSERT_TRUE(count.ok()) << count.status();
+    EXPECT_EQ(count->choices, best_only ? 1 : 2);
+    EXPECT_EQ(*copy->choices().list(/*in_effect=*/true), std::vector{sample_choice()});
+    EXPECT_EQ(exported(*copy, best_only), text);
+    EXPECT_EQ(import_text(*copy, text)->choices, 0);
+    auto merged = memory_store();
+    EXPECT_EQ(merge_records(*merged, *copy)->choices, count->choices);
+    EXPECT_EQ(exported(*merged, best_only), text);
+  }
+}
+
+TEST(Exchange, AChoiceThatCannotBeIsRefusedWithItsLine) {
+  auto store = memory_store();
+  const auto imported = import_text(*store,
+                                    "{\"hone_tophub\":4}\n{\"choice\":[\"dense(m=1)\",\"llvm\",\"aa\"],"
+                                    "\"config\":\"a\",\"instead_of\":\"b\",\"seconds\":[1e-12,1],"
+                                    "\"created_at\":1}\n");
+  EXPECT_THAT(message_of(imported.status()), testing::AllOf(HasSubstr("line 2"), HasSubstr("a time of 1e-12 s")));
+  EXPECT_TRUE(store->choices().list()->empty());
 }
 
 TEST(Exchange, AFileOfAPriorAloneIsOneToImport) {

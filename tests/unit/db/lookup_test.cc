@@ -77,6 +77,49 @@ TEST(TopHub, AnExactAnswerOfALaterSourceGoesBeforeAnotherTargetsOfAnEarlierOne) 
   EXPECT_EQ(chain.best(Chain::query()).row->config, "shipped");
 }
 
+TEST(TopHub, AModelTakesWhatWasChosenInsideOne) {
+  Chain chain;
+  chain.put(chain.options.user_db, trial("fast"));
+  ASSERT_TRUE(open_store(chain.options.user_db)->choices().put(sample_choice("chosen", "fast")).ok());
+  LookupQuery in_model = Chain::query();
+  EXPECT_EQ(chain.best(in_model).row->config, "fast") << "it is no model's";
+  in_model.in_model = true;
+  const LookupAnswer answer = chain.best(in_model);
+  EXPECT_EQ(answer.row->config, "chosen");
+  EXPECT_TRUE(answer.is_choice);
+  EXPECT_EQ(answer.describe(),
+            "best (exact workload, provisional, device znver5, chosen inside a model) from " + chain.options.user_db);
+  in_model.accept = [](const BestRow& row) { return row.config != "chosen"; };
+  EXPECT_EQ(chain.best(in_model).row->config, "fast") << "this space does not have it";
+  in_model.accept = nullptr;
+  // A source in front may have a choice about what stands in one behind it, and one that is about nothing hides none.
+  ASSERT_TRUE(open_store(chain.options.db_file)->choices().put(sample_choice("other", "slow")).ok());
+  EXPECT_EQ(chain.best(in_model).row->config, "chosen");
+  ChoiceRow later = sample_choice("own", "fast");
+  later.created_at += 1;
+  ASSERT_TRUE(open_store(chain.options.db_file)->choices().put(later).ok());
+  EXPECT_EQ(chain.best(in_model).row->config, "own");
+  // Another best: the choice is about another one.
+  chain.put(chain.options.db_file, trial("new"));
+  EXPECT_EQ(chain.best(in_model).row->config, "new");
+  EXPECT_FALSE(chain.best(in_model).is_choice);
+}
+
+TEST(TopHub, AShippedChoiceIsFoundToo) {
+  Chain chain;
+  auto store = memory_store();
+  add(*store, {trial("fast")});
+  ASSERT_TRUE(store->choices().put(sample_choice("chosen", "fast")).ok());
+  std::ofstream out(chain.options.shipped_dir + "/cpu.jsonl");
+  ASSERT_TRUE(export_records(*store, out, /*best_only=*/true).ok());
+  out.close();
+  LookupQuery query = Chain::query();
+  query.in_model = true;
+  EXPECT_EQ(chain.best(query).row->config, "chosen");
+  query.target = kOtherThreads;
+  EXPECT_EQ(chain.best(query).row->config, "chosen") << "of another target, too";
+}
+
 TEST(TopHub, FallsBackToTheMostSimilarTargetOfTheKind) {
   Chain chain;
   chain.put(chain.options.db_file, trial("skylake", kDense, "llvm -mtriple=x86_64-linux -mcpu=skylake -threads=4"));

@@ -72,6 +72,8 @@ TEST(Migrations, FilesOfEveryReleasedVersionAreReadAsTheyAre) {
       EXPECT_EQ((*store)->trials().batches({})->size(), version >= 2 ? 1u : 0u);
       EXPECT_EQ((*store)->priors().list()->size(), version >= 3 ? 1u : 0u);
       EXPECT_EQ(*(*store)->priors().find("cuda", "none"), std::nullopt);
+      EXPECT_EQ((*store)->choices().list()->size(), version >= 7 ? 1u : 0u);
+      EXPECT_EQ(*(*store)->choices().find(kDense, "cuda", "none"), std::nullopt);
       EXPECT_EQ(*(*store)->foreign().count(), version >= 3 ? 1 : 0);
       EXPECT_EQ((*store)->foreign().list("dense")->size(), version >= 3 ? 1u : 0u);
     }
@@ -112,6 +114,11 @@ TEST(Migrations, FilesOfEveryReleasedVersionOpen) {
       EXPECT_EQ(batches[0].pairwise, 0.75);
       EXPECT_EQ(batches[0].peak1, std::nullopt);
       EXPECT_EQ(batches[0].drifted, 1);
+    }
+    ASSERT_EQ(store->choices().list()->size(), version >= 7 ? 1u : 0u) << "choices came with version 7";
+    if (version >= 7) {
+      EXPECT_EQ(store->choices().list()->front(),
+                (ChoiceRow{kDense, "llvm", "feed1234", "tile=1", "tile=2", 0.001, 0.0015, 1'700'000'000'000}));
     }
     ASSERT_EQ(store->priors().list()->size(), version >= 3 ? 1u : 0u) << "priors came with version 3";
     ASSERT_EQ(store->foreign().list()->size(), version >= 3 ? 1u : 0u) << "and so did foreign records";

@@ -75,6 +75,39 @@ TEST_F(ChooseConfig, TakesTheFastestOfTheExactWorkload) {
   EXPECT_THAT(c.source, HasSubstr("best (exact workload"));
 }
 
+TEST_F(ChooseConfig, AModelTakesWhatWasChosenInsideOne) {
+  record(w, target, space, some_config(space, 1), 1e-3);
+  const auto choose_for = [&](ConfigUse use) {
+    db::HubOptions options;
+    options.db_file = path;
+    auto hub = *db::TopHub::open(options);
+    const std::optional<db::BestRow> best = exact_best(w, target, *hub);
+    EXPECT_EQ(best->config, some_config(space, 1)) << "whatever was chosen";
+    return *choose_config(w, target, space, *hub, use);
+  };
+  const auto put = [&](const std::string& config, int64_t created_at) {
+    const auto put = (*db::Store::open(path))
+                         ->choices()
+                         .put({to_string(w), to_string(target), space.fingerprint().hex(), config,
+                               some_config(space, 1), 1e-3, 2e-3, created_at});
+    ASSERT_TRUE(put.ok()) << put.status();
+  };
+  EXPECT_FALSE(choose_for(ConfigUse::kInModel).is_choice) << "there is none";
+  put(some_config(space, 2), 1);
+  ChosenConfig c = choose_for(ConfigUse::kInModel);
+  EXPECT_TRUE(c.is_choice);
+  EXPECT_EQ(space.print(c.config), some_config(space, 2));
+  EXPECT_THAT(c.source, HasSubstr(", chosen inside a model) from "));
+  c = choose_for(ConfigUse::kAlone);
+  EXPECT_FALSE(c.is_choice);
+  EXPECT_EQ(space.print(c.config), some_config(space, 1));
+  // A file may hold anything.
+  put("no=config", 2);
+  c = choose_for(ConfigUse::kInModel);
+  EXPECT_FALSE(c.is_choice);
+  EXPECT_EQ(space.print(c.config), some_config(space, 1));
+}
+
 // Numbers first: a product's tile depends on the product, not on its epilogue.
 TEST_F(ChooseConfig, TakesANeighboursOfAnotherEpilogueLast) {
   const Workload other = parse_workload("dense(m=32,n=64,k=48,epilogue=bias+silu)"),

@@ -58,6 +58,20 @@ TEST(WholeModelText, WhatWasKnownBeforeStandsBetween) {
             "model: SLOWER tuned than with what was known before, by 25%\n");
 }
 
+TEST(WholeModelText, ChoicesAreSaid) {
+  WholeModel w;
+  w.default_seconds = 20e-3, w.tuned_seconds = 10e-3, w.without_choices = 11e-3;
+  w.choices = {{"conv2d()", "a=1", 1e-3, 2e-3}};
+  EXPECT_EQ(to_string(w),
+            "model: default 20 ms, tuned 10 ms (2.00x)\n"
+            "model: 1 workload is faster inside it with another config than by itself; 11 ms without\n");
+  EXPECT_EQ(json_of(w)["choices"], 1);
+  EXPECT_NEAR(json_of(w)["without_choices_ms"].get<double>(), 11, 1e-9);
+  w.choices.push_back({"dense()", "a=1", 1e-3, 2e-3});
+  EXPECT_THAT(to_string(w), testing::HasSubstr("2 workloads are faster inside it with another config than by them"));
+  EXPECT_FALSE(json_of(WholeModel()).contains("choices"));
+}
+
 TEST(WholeModelText, ALossAndADifferenceAreSaid) {
   WholeModel w;
   w.default_seconds = 10e-3, w.tuned_seconds = 12e-3;
@@ -128,6 +142,28 @@ TEST_F(Whole, WhatWasKnownBeforeIsTimedToo) {
     return;
   }
   FAIL() << "each layer has one config alone";
+}
+
+// Times decide whether there are choices; what is chosen is of the workloads and configs that were offered, and stays
+// right.
+TEST_F(Whole, ChoicesAreOfWhatWasOffered) {
+  ConfigsByWorkload others;
+  for (const WeightedWorkload& task : work_.tasks) {
+    const Space space = make_space(task.workload, here_);
+    std::mt19937_64 rng(1);
+    if (const std::optional<Config> other = space.sample(rng))
+      others[to_string(task.workload)] = {*other, "runner-up", ""};
+  }
+  ASSERT_FALSE(others.empty());
+  const WholeModel w = compare_whole({"", &work_.variants[0].graph, here_}, nullptr, *hub_, [] { return 0; }, {others});
+  EXPECT_EQ(w.why_not + w.different, "");
+  for (const ModelChoice& c : w.choices) {
+    const ChosenConfig& offered = others.at(c.workload);
+    EXPECT_EQ(make_space(parse_workload(c.workload), here_).print(offered.config), c.config);
+    EXPECT_LT(c.seconds, c.instead_seconds);
+  }
+  EXPECT_EQ(w.choices.empty(), w.without_choices == 0);
+  EXPECT_LE(w.without_choices == 0 ? 0 : w.tuned_seconds, w.without_choices);
 }
 
 TEST_F(Whole, WhatWasBeforeIsNotAskedForWhereItCannotRun) {
