@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "base/json.h"
@@ -13,6 +15,24 @@
 
 namespace hone {
 namespace {
+
+// The key of a choice: workload, target, space.
+using Key = std::tuple<std::string, std::string, std::string>;
+
+// Why a model would not take a choice; empty where it does. `bests`: the configs of the rows before it.
+std::string why_lost_choice(const Json& choice, const std::map<Key, std::string>& bests) {
+  const Key key = choice.at("choice").get<Key>();
+  const auto& [workload, target, space] = key;
+  const auto best = bests.find(key);
+  if (best == bests.end()) return "there is no best that it is instead of";
+  if (best->second != choice.at("instead_of")) return "another one is the best";
+  try {
+    const Space now = make_space(parse_workload(workload), Target::parse(target));
+    return now.broken_constraint(now.parse(choice.at("config").get<std::string>()));
+  } catch (const UserError& e) {
+    return e.what();
+  }
+}
 
 // Why a build would not take a row as it is; empty where it does.
 std::string why_lost(const Json& row) {
@@ -29,16 +49,24 @@ std::string why_lost(const Json& row) {
 }
 
 TEST(ShippedPackages, RowsAreConfigsOfTheirTemplates) {
-  size_t rows = 0, files = 0;
+  size_t rows = 0, choices = 0, files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(db::usual_hub("").shipped_dir)) {
     if (entry.path().extension() != ".jsonl") continue;
     ++files;
     std::ifstream in(entry.path());
     std::vector<std::string> lost;
+    std::map<Key, std::string> bests;
     for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("{\"choice\"")) {
+        ++choices;
+        const Json choice = Json::parse(line);
+        if (const std::string why = why_lost_choice(choice, bests); !why.empty())
+          lost.push_back("choice for " + choice["choice"][0].get<std::string>() + ": " + why);
+      }
       if (line.find("\"trial\"") == std::string::npos) continue;
       ++rows;
       const Json row = Json::parse(line);
+      bests[{row["workload"], row["target"], row["space"]}] = row["config"];
       if (const std::string why = why_lost(row); !why.empty())
         lost.push_back(row["workload"].get<std::string>() + ": " + why);
     }
@@ -46,6 +74,7 @@ TEST(ShippedPackages, RowsAreConfigsOfTheirTemplates) {
   }
   EXPECT_GE(files, 3u);
   EXPECT_GT(rows, 1000u);
+  EXPECT_GT(choices, 100u);
 }
 
 }  // namespace
