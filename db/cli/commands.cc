@@ -151,11 +151,14 @@ Status cmd_best(const Context& c) {
         fmt::format("no record of {} for {} or another {} target; `tophub list` shows what there is", query.workload,
                     query.target, target_kind(query.target)));
   const BestRow& row = *answer.row;
+  query.in_model = true;
+  HONE_ASSIGN_OR_RETURN(const LookupAnswer in_model, hub->best(query));
   static constexpr const char* kSteps[] = {"exact", "other target", "nearest"};
   if (f.json) {
     OrderedJson json = to_json(row);
     json["source"] = answer.source;
     json["step"] = kSteps[static_cast<int>(answer.step)];
+    if (in_model.is_choice) json["in_models"] = in_model.row->config;
     print_json(c.out, json);
     return absl::OkStatus();
   }
@@ -164,6 +167,7 @@ Status cmd_best(const Context& c) {
     print(c.out, "layouts   {} -> {}\n", row.in_layout, row.out_layout);
   print(c.out, "config    {}\ntime      {:.6g} ms, spread {:.1f}%, {}\n", row.config, row.seconds * 1e3,
         row.spread * 100, row.standing());
+  if (in_model.is_choice) print(c.out, "in models {}: chosen inside one\n", in_model.row->config);
   if (row.disturbed)
     print(c.out, "disturbed {} while this was timed{}; tune again when it is quiet, which confirms it first\n",
           row.disturbed_by(),
@@ -225,6 +229,7 @@ Status cmd_stats(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const int64_t disturbed,
                         db.query_integer("SELECT count(*) FROM best JOIN disturbed_trials d ON d.trial = best.trial"));
   HONE_ASSIGN_OR_RETURN(const int64_t priors, db.query_integer("SELECT count(*) FROM priors"));
+  HONE_ASSIGN_OR_RETURN(const int64_t choices, db.query_integer("SELECT count(*) FROM choices"));
   HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
   HONE_ASSIGN_OR_RETURN(const int64_t mapped,
                         db.query_integer("SELECT count(*) FROM foreign_records WHERE workload <> ''"));
@@ -243,6 +248,7 @@ Status cmd_stats(const Context& c) {
                        {"best", bests},
                        {"confirmed", confirmed},
                        {"disturbed", disturbed},
+                       {"choices", choices},
                        {"priors", priors},
                        {"foreign", foreign},
                        {"foreign_mapped", mapped}});
@@ -250,9 +256,10 @@ Status cmd_stats(const Context& c) {
   }
   print(c.out,
         "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them "
-        "confirmed, {} disturbed\n{} prior{}\n{} foreign records, {} of them of workloads known here\n{} trials\n",
+        "confirmed, {} disturbed\n{} chosen inside models\n{} prior{}\n{} foreign records, {} of them of workloads "
+        "known here\n{} trials\n",
         store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed,
-        disturbed, priors, priors == 1 ? "" : "s", foreign, mapped, trials);
+        disturbed, choices, priors, priors == 1 ? "" : "s", foreign, mapped, trials);
   for (const auto& [status, n] : by_status) print(c.out, "{:>10}  {}\n", n, status);
   return absl::OkStatus();
 }

@@ -87,6 +87,23 @@ TEST_F(TophubCli, BestPrintsWhatTheContractLists) {
   EXPECT_THAT(text.out, HasSubstr("measured  without landlock, which the device did not have\n"));
 }
 
+TEST_F(TophubCli, SaysWhatModelsTakeInstead) {
+  fill();
+  const auto best = [&](const std::string& more) {
+    return run({"best", "--workload", kDense, "--target", kTarget, more}).out;
+  };
+  EXPECT_FALSE(Json::parse(best("--json")).contains("in_models"));
+  ASSERT_TRUE(open_store(db())->choices().put(sample_choice("tile=1", "tile=2")).ok());
+  EXPECT_EQ(Json::parse(best("--json"))["config"], "tile=2");
+  EXPECT_EQ(Json::parse(best("--json"))["in_models"], "tile=1");
+  EXPECT_THAT(run({"best", "--workload", kDense, "--target", kTarget}).out,
+              HasSubstr("in models tile=1: chosen inside one\n"));
+  EXPECT_EQ(Json::parse(run({"stats", "--json"}).out)["choices"], 1);
+  EXPECT_THAT(run({"stats"}).out, HasSubstr("\n1 chosen inside models\n"));
+  EXPECT_THAT(run({"export", folder / "records.jsonl"}).out, HasSubstr(", 1 choice"));
+  EXPECT_THAT(run({"import", folder / "records.jsonl", "--db", folder / "other.db"}).out, HasSubstr("; 1 new choice"));
+}
+
 TEST_F(TophubCli, SaysWhatWasDisturbed) {
   fill();
   EXPECT_EQ(Json::parse(run({"best", "--workload", kDense, "--target", kTarget, "--json"}).out)["disturbed"], false);
