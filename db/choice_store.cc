@@ -41,8 +41,8 @@ StatusOr<bool> ChoiceStore::put_in_transaction(const ChoiceRow& c, int64_t now_m
   HONE_RETURN_IF_ERROR(check_foreign(c, now_ms));
   HONE_ASSIGN_OR_RETURN(
       Statement q, db_.cached("INSERT INTO choices (" HONE_CHOICE_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
-                              "ON CONFLICT (workload, target, space) DO UPDATE SET config = excluded.config, "
-                              "instead_of = excluded.instead_of, seconds = excluded.seconds, "
+                              "ON CONFLICT (workload, target, space, instead_of) DO UPDATE SET "
+                              "config = excluded.config, seconds = excluded.seconds, "
                               "instead_seconds = excluded.instead_seconds, created_at = excluded.created_at "
                               "WHERE (excluded.created_at, excluded.config) > (choices.created_at, choices.config) "
                               "OR choices.created_at > ?9"));
@@ -53,10 +53,11 @@ StatusOr<bool> ChoiceStore::put_in_transaction(const ChoiceRow& c, int64_t now_m
 }
 
 StatusOr<std::optional<ChoiceRow>> ChoiceStore::find(const std::string& workload, const std::string& target,
-                                                     const std::string& space) const {
+                                                     const std::string& space, const std::string& instead_of) const {
   HONE_ASSIGN_OR_RETURN(Statement q, db_.cached("SELECT " HONE_CHOICE_COLUMNS
-                                                " FROM choices WHERE workload = ?1 AND target = ?2 AND space = ?3"));
-  HONE_RETURN_IF_ERROR(q.bind(workload, target, space));
+                                                " FROM choices WHERE workload = ?1 AND target = ?2 AND space = ?3 "
+                                                "AND instead_of = ?4"));
+  HONE_RETURN_IF_ERROR(q.bind(workload, target, space, instead_of));
   HONE_ASSIGN_OR_RETURN(const bool row, q.step());
   return row ? std::optional(read_choice(q)) : std::nullopt;
 }
@@ -67,7 +68,7 @@ StatusOr<std::vector<ChoiceRow>> ChoiceStore::list(bool in_effect) const {
       db_.prepare("SELECT " HONE_CHOICE_COLUMNS
                   " FROM choices c WHERE NOT ?1 OR EXISTS (SELECT 1 FROM keys k JOIN best b ON b.key = k.id "
                   "JOIN trials t ON t.id = b.trial WHERE k.workload = c.workload AND k.target = c.target "
-                  "AND k.space = c.space AND t.config = c.instead_of) ORDER BY workload, target, space"));
+                  "AND k.space = c.space AND t.config = c.instead_of) ORDER BY workload, target, space, instead_of"));
   HONE_RETURN_IF_ERROR(q.bind(in_effect));
   std::vector<ChoiceRow> choices;
   for (;;) {

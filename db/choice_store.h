@@ -1,4 +1,4 @@
-// Choices: configs that models take instead of the best, one for each workload, target and space.
+// Choices: configs that models take instead of the best, one for each workload, target, space and best.
 #pragma once
 
 #include <optional>
@@ -17,16 +17,16 @@ class ChoiceStore {
  public:
   explicit ChoiceStore(Database& db) : db_(db) {}
 
-  /// Stores `choice`; of two for the same workload, target and space the later one stays (of the same time the one with
-  /// the greater config), so that merging in any order gives the same. One that claims to be of the future (of more
-  /// than a day after `now_ms`; 0: this machine's clock) is refused, and gives way to any other where it is stored
+  /// Stores `choice`; of two for the same workload, target, space and best the later one stays (of the same time the
+  /// one with the greater config), so that merging in any order gives the same. One that claims to be of the future (of
+  /// more than a day after `now_ms`; 0: this machine's clock) is refused, and gives way to any other where it is stored
   /// already. True when `choice` is new here.
   StatusOr<bool> put(const ChoiceRow& choice, int64_t now_ms = 0);
   StatusOr<bool> put_in_transaction(const ChoiceRow& choice, int64_t now_ms = 0);
 
   StatusOr<std::optional<ChoiceRow>> find(const std::string& workload, const std::string& target,
-                                          const std::string& space) const;
-  /// By workload, target and space; with `in_effect` only those whose `instead_of` is the best here.
+                                          const std::string& space, const std::string& instead_of) const;
+  /// By workload, target, space and best; with `in_effect` only those whose `instead_of` is the best here.
   StatusOr<std::vector<ChoiceRow>> list(bool in_effect = false) const;
 
  private:

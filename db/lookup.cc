@@ -110,20 +110,17 @@ StatusOr<bool> TopHub::any_source(Part part, const std::function<StatusOr<bool>(
 
 Status TopHub::apply_choice(const LookupQuery& query, LookupAnswer& answer) {
   BestRow& best = *answer.row;
-  // Up to the best's own source: what comes behind it is not read for this.
+  // The first source that knows of one decides, in whichever the best is.
   return any_source(kTrials,
-                    [&](Source& source, Store& store) -> StatusOr<bool> {
+                    [&](Source&, Store& store) -> StatusOr<bool> {
                       HONE_ASSIGN_OR_RETURN(const auto choice,
-                                            store.choices().find(best.workload, best.target, best.space));
-                      if (choice && choice->instead_of == best.config && choice->config != best.config) {
-                        BestRow chosen = best;
-                        chosen.config = choice->config;
-                        if (!query.accept || query.accept(chosen)) {
-                          best = std::move(chosen);
-                          answer.is_choice = true;
-                        }
-                      }
-                      return answer.is_choice || source.path == answer.source;
+                                            store.choices().find(best.workload, best.target, best.space, best.config));
+                      if (!choice || choice->config == best.config) return choice.has_value();
+                      BestRow chosen = best;
+                      chosen.config = choice->config;
+                      if (query.accept && !query.accept(chosen)) return false;
+                      best = std::move(chosen);
+                      return answer.is_choice = true;
                     })
       .status();
 }
@@ -229,7 +226,7 @@ std::string LookupAnswer::describe() const {
   const std::string how = fmt::format("{}, device {}{}{}", row->confirmed ? "confirmed" : "provisional",
                                       clean(row->device_model.empty() ? row->device : row->device_model),
                                       row->disturbed ? ", disturbed: not yet confirmed in quiet" : "",
-                                      is_choice ? ", chosen inside a model" : "");
+                                      is_choice ? ", another one chosen inside a model" : "");
   const std::string from = clean(source);
   switch (step) {
     case LookupStep::kExact: return fmt::format("best (exact workload, {}) from {}", how, from);

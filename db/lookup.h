@@ -53,8 +53,8 @@ struct LookupAnswer {
   std::string refused_spaces;  ///< their fingerprints, comma-separated, each once
 
   /// One phrase: `best (exact workload, confirmed, device znver5) from PATH`, `best (same workload, other target: ...)
-  /// from PATH`, `nearest (WORKLOAD, ...) from PATH`, `default`; of a choice ", chosen inside a model" before the ")".
-  /// Without control characters.
+  /// from PATH`, `nearest (WORKLOAD, ...) from PATH`, `default`; of a choice ", another one chosen inside a model"
+  /// before the ")". Without control characters.
   std::string describe() const;
 };
 

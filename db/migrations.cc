@@ -140,7 +140,7 @@ CREATE TABLE choices (
   config TEXT NOT NULL, instead_of TEXT NOT NULL,
   seconds REAL NOT NULL, instead_seconds REAL NOT NULL,  -- inside the model
   created_at INTEGER NOT NULL,                  -- Unix time in ms
-  UNIQUE (workload, target, space)
+  UNIQUE (workload, target, space, instead_of)
 );
 )sql";
 

@@ -137,7 +137,8 @@ struct BestRow {
 };
 
 /// A config that models take instead of the best one: timed inside a model, where a layer's operands are as the layer
-/// before it left them, it was faster. One a (workload, target, space); it counts while `instead_of` is the best.
+/// before it left them, it was faster. One a (workload, target, space, instead_of), whatever the model; it counts while
+/// `instead_of` is the best. One of that best itself says that the best is to be taken.
 struct ChoiceRow {
   std::string workload, target, space;
   std::string config, instead_of;

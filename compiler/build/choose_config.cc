@@ -174,14 +174,17 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   return out;
 }
 
-std::optional<db::BestRow> exact_best(const Workload& w, const Target& target, db::TopHub& hub) {
+namespace {
+
+std::optional<db::BestRow> exact_best_of(const Workload& w, const Target& target, db::TopHub& hub,
+                                         const std::function<bool(const db::BestRow&)>& wanted) {
   db::LookupQuery query;
   query.workload = to_string(without_extremes(w));
   query.target = to_string(target);
   query.rank_targets = [](const std::vector<std::string>&) { return std::vector<std::string>(); };  // no other one's
   std::string space;  // made for a row that may be the one
   query.accept = [&](const db::BestRow& row) {
-    if (row.workload != query.workload || row.target != query.target) return false;
+    if (row.workload != query.workload || row.target != query.target || !wanted(row)) return false;
     try {
       if (space.empty()) space = make_space(w, target).fingerprint().hex();
     } catch (const UserError&) {  // no template has it
@@ -193,9 +196,15 @@ std::optional<db::BestRow> exact_best(const Workload& w, const Target& target, d
   return answer.ok() ? answer->row : std::nullopt;
 }
 
+}  // namespace
+
+std::optional<db::BestRow> exact_best(const Workload& w, const Target& target, db::TopHub& hub) {
+  return exact_best_of(w, target, hub, [](const db::BestRow&) { return true; });
+}
+
 std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub) {
-  const std::optional<db::BestRow> best = exact_best(w, target, hub);
-  return best && best->confirmed && !best->disturbed ? std::optional(best->seconds) : std::nullopt;
+  const auto best = exact_best_of(w, target, hub, [](const db::BestRow& r) { return r.confirmed && !r.disturbed; });
+  return best ? std::optional(best->seconds) : std::nullopt;
 }
 
 }  // namespace hone

@@ -17,6 +17,9 @@ struct ChosenConfig {
   bool is_choice = false;  ///< a db::ChoiceRow's, in place of the best's
 };
 
+/// What a config is for: a kernel, or a layer of a model.
+enum class ConfigUse { kAlone, kInModel };
+
 /// Exact workload and target, then the same workload for another target of the kind, then the nearest workload (its
 /// config adapted to this space), then the default. Rows of another space fingerprint are never applied as they are.
 /// Configs of other targets are adapted, too: of GPUs of any, whose spaces differ with every limit of a device; of CPUs
@@ -24,7 +27,6 @@ struct ChosenConfig {
 /// work is divided among them is not taken. Database errors are passed on.
 ///
 /// `use`: a layer of a model takes what was chosen inside a model where that is known (see db::ChoiceRow).
-enum class ConfigUse { kAlone, kInModel };
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
                                      ConfigUse use = ConfigUse::kAlone);
 
@@ -32,7 +34,8 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
 /// template has it, and where the database fails, which choose_config() reports.
 std::optional<db::BestRow> exact_best(const Workload& w, const Target& target, db::TopHub& hub);
 
-/// Seconds of the exact_best(), where it was confirmed on a quiet machine.
+/// Seconds of the first one along the chain that was confirmed on a quiet machine, of those that exact_best() looks
+/// for.
 std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub);
 
 /// GPU targets of one kind that are worth trying for `target`, nearest first: of its architecture before others (of

@@ -156,10 +156,9 @@ std::vector<double> LoadedModel::run_again_timed() {
   return seconds;
 }
 
-std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) {
-  const auto type_of = [](const HoneTensorType& t, DType dtype) {
-    return TensorType{dtype, std::vector<int64_t>(t.shape, t.shape + t.ndim)};
-  };
+namespace {
+
+TensorType type_of(const HoneTensorType& t) {
   const auto dtype_of = [](DLDataType t) {
     return t.code == kDLBfloat  ? bf16
            : t.code == kDLFloat ? (t.bits == 16   ? f16
@@ -168,6 +167,13 @@ std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) 
            : t.code == kDLInt   ? DType{TypeCode::kInt, t.bits}
                                 : DType{TypeCode::kUInt, t.bits};
   };
+  return TensorType{dtype_of(t.dtype), std::vector<int64_t>(t.shape, t.shape + t.ndim)};
+}
+
+}  // namespace
+
+std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) {
+  HONE_ICHECK(workspace_ == arena_.data());  // else it runs where another one's tensors are
   size_t next = 0;
   for (size_t p = 0; p < tensors_.size(); ++p) {
     const HoneParam& param = variant_->params[p];
@@ -176,7 +182,7 @@ std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) 
     const TensorData& data = inputs[next++];
     HONE_USER_CHECK(static_cast<int64_t>(data.bytes().size()) == tensors_[p].bytes())
         << "input '" << param.name << "' is " << to_string(data.type()) << "; the model takes "
-        << to_string(type_of(param.plain, dtype_of(param.plain.dtype)));
+        << to_string(type_of(param.plain));
     if (!data.bytes().empty()) std::memcpy(tensors_[p].data(), data.bytes().data(), data.bytes().size());
     for (const JoinedCache& cache : caches_)
       if (cache.input == p) fill(cache, data);
@@ -187,13 +193,16 @@ std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) 
                                                                               : "");
   for (const JoinedCache& cache : caches_)
     if (cache.on_device) fetch(cache);
+  return outputs();
+}
+
+std::vector<TensorData> LoadedModel::outputs() const {
   std::vector<TensorData> out;
   for (size_t p = 0; p < tensors_.size(); ++p) {
     const HoneParam& param = variant_->params[p];
     if (param.role != HONE_OUTPUT) continue;
-    out.emplace_back(
-        type_of(param.plain, dtype_of(param.plain.dtype)),
-        std::string(static_cast<const char*>(tensors_[p].data()), static_cast<size_t>(tensors_[p].bytes())));
+    out.emplace_back(type_of(param.plain), std::string(static_cast<const char*>(tensors_[p].data()),
+                                                       static_cast<size_t>(tensors_[p].bytes())));
   }
   return out;
 }

@@ -34,6 +34,8 @@ class LoadedModel {
   void join_caches(const Growth& growth, bool on_device = false);
   /// The outputs for these inputs. UserError, in the artifact's own words, where it refuses them.
   std::vector<TensorData> run(const std::vector<TensorData>& inputs);
+  /// What the last run left in the outputs.
+  std::vector<TensorData> outputs() const;
   /// Runs once more on the tensors of the last run; the artifact's code.
   int32_t run_again();
   /// The same layer by layer: the seconds of each, in order. Empty where the artifact does not tell its layers apart,

@@ -11,7 +11,7 @@ namespace hone {
 
 /// What a layer of an artifact was built from.
 struct LayerConfig {
-  std::string workload;  ///< as it is tuned: without extremes
+  std::string workload;  ///< as it is tuned: without extremes; of several steps, one
   std::string config;
   bool operator==(const LayerConfig&) const = default;
 };

@@ -164,24 +164,28 @@ StatusOr<std::vector<ConfigsByWorkload>> runners_up(const std::vector<std::uniqu
     const std::optional<Ranked> best = standings.best();
     std::vector<std::string> fastest = standings.fastest(kRunnersUp + 1);
     if (best) std::erase(fastest, best->config);
-    for (size_t place = 0; place < std::min(kRunnersUp, fastest.size()); ++place)
-      out[place][task->text] = {task->space.parse(fastest[place]), "runner-up", ""};
+    for (size_t place = 0; place < std::min(kRunnersUp, fastest.size()); ++place) try {
+        const Config config = task->space.parse(fastest[place]);
+        if (task->space.valid(config)) out[place][task->text] = {config, "runner-up", ""};
+      } catch (const UserError&) {  // a stored config that this space cannot read
+      }
   }
   return out;
 }
 
-// Keeps what was found inside the model for tensorc to find.
+// Keeps what was found inside the model for tensorc to find: all of it or nothing.
 Status store_choices(const std::vector<ModelChoice>& choices, const Target& target, db::TopHub& hub, db::Store& store,
                      const OperatorTable& operators) {
+  HONE_ASSIGN_OR_RETURN(db::Transaction transaction, db::Transaction::begin(store.database()));
   for (const ModelChoice& c : choices) {
     const std::optional<db::BestRow> best = exact_best(Workload::parse(operators, c.workload), target, hub);
-    if (!best) continue;  // what was tuned for another target, or nearest, is no best to be instead of
+    if (!best) return absl::NotFoundError(fmt::format("there is no best of {}", c.workload));
     HONE_RETURN_IF_ERROR(store.choices()
-                             .put({best->workload, best->target, best->space, c.config, best->config, c.seconds,
-                                   c.instead_seconds, db::unix_ms()})
+                             .put_in_transaction({best->workload, best->target, best->space, c.config, best->config,
+                                                  c.seconds, c.instead_seconds, db::unix_ms()})
                              .status());
   }
-  return absl::OkStatus();
+  return transaction.commit();
 }
 
 // What was tuned as tensorc will find it, beside the defaults and what was known before: each variant by itself.
@@ -197,8 +201,13 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
               "before"
            << (v.name.empty() ? "" : " for " + v.name) << std::endl;
     out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, io.interrupts, others));
-    if (out.back().different.empty())  // a wrong one is reported, and never stored
-      HONE_RETURN_IF_ERROR(store_choices(out.back().choices, target, *hub, store, operators));
+    WholeModel& whole = out.back();
+    if (whole.choices.empty()) continue;
+    if (const Status stored = store_choices(whole.choices, target, *hub, store, operators); !stored.ok()) {
+      io.err << "tuner: what was chosen inside the model is not stored: " << message_of(stored) << std::endl;
+      whole.tuned_seconds = whole.without_choices, whole.without_choices = 0;
+      whole.choices.clear();
+    }
   }
   return out;
 }

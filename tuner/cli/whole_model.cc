@@ -17,6 +17,7 @@
 #include "compiler/model/model_data.h"
 #include "compiler/model/run_model.h"
 #include "compiler/ops/extremes.h"
+#include "compiler/ops/steps.h"
 
 namespace hone {
 namespace {
@@ -24,8 +25,8 @@ namespace {
 constexpr double kTurn = 0.012, kBudget = 3;  // seconds
 constexpr size_t kLeastTurns = 7, kMostTurns = 101;
 constexpr double kTolerance = 1e-2;
-// With more weights than this no further artifacts are loaded beside those that are compared as wholes.
-constexpr size_t kMostWeightBytes = size_t{512} << 20;
+// Artifacts beyond default, tuned and before are loaded while the weights of all together take no more than this.
+constexpr size_t kMostWeightBytes = size_t{1} << 30;
 // A gain below this is noise in either direction.
 constexpr double kNoise = 0.01;
 
@@ -53,6 +54,12 @@ std::string different_outputs(const Graph& g, const std::vector<TensorData>& a, 
   return "";
 }
 
+// The workload that a layer's config is chosen for.
+std::string tuned_text(const Workload& w) {
+  const auto steps = steps_of(w);
+  return to_string(without_extremes(steps ? steps->step : w));
+}
+
 // Adds the artifact to `models`; returns its layers with their configs.
 std::vector<LayerConfig> build(std::deque<LoadedModel>* models, size_t* weight_bytes, ModelVariant variant,
                                const std::string& name, const ChooseConfig& choose,
@@ -67,7 +74,7 @@ std::vector<LayerConfig> build(std::deque<LoadedModel>* models, size_t* weight_b
   std::vector<LayerConfig> layers;
   for (const Layer& call : built.variants[0].layers.calls) {
     const Kernel& k = built.variants[0].layers.kernels[call.kernel];
-    layers.push_back({to_string(without_extremes(k.workload)), k.config});
+    layers.push_back({tuned_text(k.workload), k.config});
   }
   models->emplace_back(built, name, variant.target.threads);
   return layers;
@@ -139,8 +146,8 @@ class Artifacts {
   size_t add(const ChooseConfig& choose) { return add(variant_, choose); }
 
   size_t count() const { return models_.size(); }
-  /// Of the first one.
-  size_t weight_bytes() const { return weight_bytes_; }
+  /// Whether there is memory for one more to choose configs from, and for the one that is made of these.
+  bool has_room() const { return (models_.size() + 2) * weight_bytes_ <= kMostWeightBytes; }
   void keep_first(size_t count) {
     while (models_.size() > count) models_.pop_back(), layers_.pop_back(), outputs_.pop_back();
   }
@@ -164,15 +171,19 @@ class Artifacts {
     double turn = 0;
     for (size_t i = 0; i < models_.size(); ++i) {
       out.push_back({layers_[i], {}});
-      turn += std::max(kTurn, seconds_of([&] { models_[i].run_again_timed(); }));
+      const double run = seconds_of([&] { models_[i].run_again_timed(); });
+      turn += run + std::max(kTurn, run);  // as turn_of()
     }
     const auto turns = std::clamp(static_cast<size_t>(kBudget / turn), kLeastTurns, kMostTurns);
     StatusOr<HostLock> lock = HostLock::open();
     for (size_t t = 0; t < turns; ++t)
       for (size_t i = 0; i < models_.size(); ++i) {
+        if (interrupts_ && interrupts_() > 0) throw Interrupted();
         const HostLock::Hold hold = lock.ok() ? lock->exclusive() : HostLock::Hold();
-        out[i].turns.push_back(turn_of(models_[i]));
-        if (out[i].turns.back().size() != layers_[i].size()) return {};  // it does not tell its layers apart
+        std::vector<double> seconds = turn_of(models_[i]);
+        if (seconds.size() < layers_[i].size()) return {};  // it does not tell its layers apart
+        seconds.resize(layers_[i].size());                  // what copies outputs stands behind them
+        out[i].turns.push_back(std::move(seconds));
       }
     return out;
   }
@@ -277,26 +288,27 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     if (const auto old = variant_before(variant, before))
       was = artifacts.add(*old, these_else(before->configs, &default_of));
     const size_t kept = artifacts.count();
-    if (choices > 0) artifacts.add(looked_up(hub, ConfigUse::kAlone));
-    if (artifacts.weight_bytes() <= kMostWeightBytes)
-      for (const ConfigsByWorkload& configs : others) artifacts.add(these_else(configs, tuned_configs));
-    const std::vector<TimedLayers> layers = artifacts.timed_layers();
-    if (!layers.empty()) out.choices = faster_inside(layers[tuned], layers);
+    if (choices > 0 && artifacts.has_room()) artifacts.add(looked_up(hub, ConfigUse::kAlone));
+    for (const ConfigsByWorkload& configs : others)
+      if (artifacts.has_room()) artifacts.add(these_else(configs, tuned_configs));
+    std::vector<ModelChoice> faster;
+    if (artifacts.has_room())
+      if (const std::vector<TimedLayers> layers = artifacts.timed_layers(); !layers.empty())
+        faster = faster_inside(layers[tuned], layers);
     artifacts.keep_first(kept);
     size_t result = tuned;
-    if (!out.choices.empty()) result = artifacts.add(with_choices(out.choices, tuned_configs));
+    if (!faster.empty()) result = artifacts.add(with_choices(faster, tuned_configs));
     const std::vector<double> medians = artifacts.medians();
-    if (medians[result] < medians[tuned]) {
-      out.without_choices = medians[tuned];
-    } else {
-      out.choices.clear();
-      result = tuned;
-    }
+    const auto difference_of = [&](size_t i) {
+      return different_outputs(g, artifacts.outputs(0), artifacts.outputs(i));
+    };
+    // Not what was before is compared: it is replaced.
+    if (medians[result] >= medians[tuned] || !difference_of(result).empty()) result = tuned;
+    out.different = difference_of(result);
+    if (result != tuned) out.choices = std::move(faster), out.without_choices = medians[tuned];
     out.default_seconds = medians[0], out.tuned_seconds = medians[result];
     out.is_as_before = was == result;
-    if (was && *was != result && *was != 0) out.before_seconds = medians[*was];
-    // Not what was before: it is replaced.
-    out.different = different_outputs(g, artifacts.outputs(0), artifacts.outputs(result));
+    if (was && *was != result) out.before_seconds = medians[*was];
   } catch (const Interrupted&) {
     out.why_not = "interrupted";
   } catch (const std::exception& e) {  // what was tuned is reported all the same
@@ -330,9 +342,8 @@ std::string to_string(const WholeModel& w) {
       fmt::format("{}: default {:.4g} ms, {}tuned {:.4g} ms{} ({:.2f}x)\n", model, w.default_seconds * 1e3, before,
                   w.tuned_seconds * 1e3, w.is_as_before ? " as before" : "", w.gain());
   if (!w.choices.empty())
-    text += fmt::format("{}: {} workload{} inside it with another config than by {}; {:.4g} ms without\n", model,
-                        w.choices.size(), w.choices.size() == 1 ? " is faster" : "s are faster",
-                        w.choices.size() == 1 ? "itself" : "themselves", w.without_choices * 1e3);
+    text += fmt::format("{}: {} workload{} another config inside it than alone; {:.4g} ms without\n", model,
+                        w.choices.size(), w.choices.size() == 1 ? " has" : "s have", w.without_choices * 1e3);
   if (!w.different.empty())
     text += fmt::format("{}: tuned and default configs do not give the same: {}\n", model, w.different);
   const auto say_if_slower = [&](const char* than, double seconds) {

@@ -51,11 +51,11 @@ struct WholeModel {
 };
 
 /// Builds the artifacts of a variant and runs them, in turns, on seeded inputs; caches have all of their rows. The
-/// tuned one is what tensorc builds: each config is the database's best, else the nearest, else the default. `before`
-/// may be null; its variant of the same name counts. Where layers are faster inside the model with another config, of
-/// the default, of what was before, of the best by itself, or of one of `others` (which have the tuned one where they
-/// say nothing), and the model is faster with them, they are its choices. What hinders that is said in `why_not`: a
-/// target that is not this machine, a layer without a template, an interrupt.
+/// tuned one is what tensorc builds: each config is the one chosen inside a model, else the database's best, else the
+/// nearest, else the default. `before` may be null; its variant of the same name counts. Where layers are faster inside
+/// the model with another config, of the default, of what was before, of the best by itself, or of one of `others`
+/// (which have the tuned one where they say nothing), and the model is faster with them, they are its choices. What
+/// hinders that is said in `why_not`: a target that is not this machine, a layer without a template, an interrupt.
 WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
                          const std::function<int()>& interrupts, const std::vector<ConfigsByWorkload>& others = {});
 

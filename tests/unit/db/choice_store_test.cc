@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(ChoiceStore, KeepsTheLatestOfAWorkloadTargetAndSpace) {
+TEST(ChoiceStore, KeepsTheLatestOfABest) {
   ChoiceRow early = sample_choice("a"), late = sample_choice("b"), twin = sample_choice("c");
   late.created_at += 1;
   for (const std::vector<ChoiceRow>& order : {std::vector{early, late}, std::vector{late, early}}) {
@@ -28,16 +28,18 @@ TEST(ChoiceStore, KeepsTheLatestOfAWorkloadTargetAndSpace) {
   }
 }
 
-TEST(ChoiceStore, TargetsAndSpacesStandSideBySide) {
+TEST(ChoiceStore, TargetsSpacesAndBestsStandSideBySide) {
   auto store = memory_store();
   ChoiceRow other_target = sample_choice(), other_space = sample_choice();
+  const ChoiceRow other_best = sample_choice("tile=1", "tile=9");
   other_target.target = "llvm -threads=1";
   other_space.space = "0011";
-  for (const ChoiceRow& c : {sample_choice(), other_target, other_space}) EXPECT_TRUE(*store->choices().put(c));
+  for (const ChoiceRow& c : {sample_choice(), other_target, other_space, other_best})
+    EXPECT_TRUE(*store->choices().put(c));
   EXPECT_FALSE(*store->choices().put(other_space)) << "nothing new";
-  EXPECT_EQ(**store->choices().find(kDense, kTarget, "feed1234"), sample_choice());
-  EXPECT_EQ(*store->choices().find(kDense, kTarget, "none"), std::nullopt);
-  EXPECT_EQ(store->choices().list()->size(), 3u);
+  EXPECT_EQ(**store->choices().find(kDense, kTarget, "feed1234", "tile=2"), sample_choice());
+  EXPECT_EQ(*store->choices().find(kDense, kTarget, "none", "tile=2"), std::nullopt);
+  EXPECT_EQ(store->choices().list()->size(), 4u);
 }
 
 TEST(ChoiceStore, ListsThoseInEffect) {

@@ -88,7 +88,8 @@ TEST(TopHub, AModelTakesWhatWasChosenInsideOne) {
   EXPECT_EQ(answer.row->config, "chosen");
   EXPECT_TRUE(answer.is_choice);
   EXPECT_EQ(answer.describe(),
-            "best (exact workload, provisional, device znver5, chosen inside a model) from " + chain.options.user_db);
+            "best (exact workload, provisional, device znver5, another one chosen inside a model) from " +
+                chain.options.user_db);
   in_model.accept = [](const BestRow& row) { return row.config != "chosen"; };
   EXPECT_EQ(chain.best(in_model).row->config, "fast") << "this space does not have it";
   in_model.accept = nullptr;
@@ -99,6 +100,11 @@ TEST(TopHub, AModelTakesWhatWasChosenInsideOne) {
   later.created_at += 1;
   ASSERT_TRUE(open_store(chain.options.db_file)->choices().put(later).ok());
   EXPECT_EQ(chain.best(in_model).row->config, "own");
+  // One of the best itself hides those behind it.
+  ChoiceRow none = sample_choice("fast", "fast");
+  none.created_at += 2;
+  ASSERT_TRUE(open_store(chain.options.db_file)->choices().put(none).ok());
+  EXPECT_EQ(chain.best(in_model).row->config, "fast");
   // Another best: the choice is about another one.
   chain.put(chain.options.db_file, trial("new"));
   EXPECT_EQ(chain.best(in_model).row->config, "new");
@@ -118,6 +124,9 @@ TEST(TopHub, AShippedChoiceIsFoundToo) {
   EXPECT_EQ(chain.best(query).row->config, "chosen");
   query.target = kOtherThreads;
   EXPECT_EQ(chain.best(query).row->config, "chosen") << "of another target, too";
+  query.target = kTarget;
+  chain.put(chain.options.user_db, trial("fast"));
+  EXPECT_EQ(chain.best(query).row->config, "chosen") << "found again by a session here";
 }
 
 TEST(TopHub, FallsBackToTheMostSimilarTargetOfTheKind) {

@@ -73,7 +73,7 @@ TEST(Migrations, FilesOfEveryReleasedVersionAreReadAsTheyAre) {
       EXPECT_EQ((*store)->priors().list()->size(), version >= 3 ? 1u : 0u);
       EXPECT_EQ(*(*store)->priors().find("cuda", "none"), std::nullopt);
       EXPECT_EQ((*store)->choices().list()->size(), version >= 7 ? 1u : 0u);
-      EXPECT_EQ(*(*store)->choices().find(kDense, "cuda", "none"), std::nullopt);
+      EXPECT_EQ(*(*store)->choices().find(kDense, "cuda", "none", "none"), std::nullopt);
       EXPECT_EQ(*(*store)->foreign().count(), version >= 3 ? 1 : 0);
       EXPECT_EQ((*store)->foreign().list("dense")->size(), version >= 3 ? 1u : 0u);
     }

@@ -113,7 +113,7 @@ CREATE TABLE choices (
   config TEXT NOT NULL, instead_of TEXT NOT NULL,
   seconds REAL NOT NULL, instead_seconds REAL NOT NULL,  -- inside the model
   created_at INTEGER NOT NULL,                  -- Unix time in ms
-  UNIQUE (workload, target, space)
+  UNIQUE (workload, target, space, instead_of)
 );
 INSERT INTO choices VALUES(1,'dense(m=128,n=768,k=768,dtype=f32,epilogue=none)','llvm','feed1234','tile=1','tile=2',0.001,0.0015,1700000000000);
 CREATE INDEX trials_by_key ON trials (key);

@@ -1,7 +1,7 @@
 // Artifacts that run again: layer by layer, and on the tensors of another one.
 #include <gmock/gmock.h>
 
-#include <deque>
+#include <algorithm>
 
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/graph/text.h"
@@ -13,30 +13,40 @@
 namespace hone {
 namespace {
 
-TEST(RunAgain, LayerByLayerItTellsEachOnesTime) {
-  const Graph g = parse_graph(test_operators(), R"(graph g
+Graph softmax_of(const std::string& function) {
+  return parse_graph(test_operators(), R"(graph g
 input "x" %x f32[1, 16, 9, 7]
-%a = elementwise(op=tanh,shape=1x16x9x7) %x
+%a = elementwise(op=)" + function + R"(,shape=1x16x9x7) %x
 %y = softmax(shape=1x16x9x7,axis=3) %a
 output "y" %y f32[1, 16, 9, 7]
 )");
+}
+
+BuiltModel built(const Graph& g) {
   ModelOptions options{"m", host_target(1), {}};
   options.choose = [](const Workload&, const Target&, const Space& space) {
     return ChosenConfig{space.default_config(), "", ""};
   };
-  const BuiltModel built = build_model(g, options);
-  LoadedModel first(built, "m", 1), second(built, "m", 1);
-  const std::vector<TensorData> inputs = seeded_inputs(g);
-  const std::vector<double> wanted = first.run(inputs)[0].values();
-  const std::vector<double> seconds = first.run_again_timed();
-  EXPECT_EQ(seconds.size(), built.variants[0].layers.calls.size());
-  EXPECT_THAT(seconds, testing::Each(testing::Gt(0)));
-  // The second one on the tensors of the first: it has had no inputs of its own.
-  const AlignedBuffer workspace(std::max<int64_t>(1, second.workspace_bytes()));
+  return build_model(g, options);
+}
+
+TEST(RunAgain, LayerByLayerAndWhereAnotherOneRuns) {
+  const Graph tanh = softmax_of("tanh"), sigmoid = softmax_of("sigmoid");
+  LoadedModel first(built(tanh), "m", 1), second(built(sigmoid), "m", 1);
+  const std::vector<TensorData> x = seeded_inputs(tanh);
+  const std::vector<double> of_sigmoid = second.run(x)[0].values(), of_tanh = first.run(x)[0].values();
+  ASSERT_NE(of_sigmoid, of_tanh);
+  // Its tensors are the first one's, and so is its workspace.
+  const AlignedBuffer workspace(std::max({int64_t{1}, first.workspace_bytes(), second.workspace_bytes()}));
   second.run_where(first, workspace);
   EXPECT_EQ(second.run_again(), HONE_OK);
+  EXPECT_EQ(first.outputs()[0].values(), of_sigmoid);
+  const std::vector<double> seconds = first.run_again_timed();
+  EXPECT_GE(seconds.size(), 2u);
+  EXPECT_THAT(seconds, testing::Each(testing::Gt(0)));
+  EXPECT_EQ(first.outputs()[0].values(), of_tanh);
   EXPECT_EQ(second.run_again_timed().size(), seconds.size());
-  EXPECT_EQ(first.run(inputs)[0].values(), wanted);
+  EXPECT_EQ(first.outputs()[0].values(), of_sigmoid);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST_F(ChooseConfig, AModelTakesWhatWasChosenInsideOne) {
   ChosenConfig c = choose_for(ConfigUse::kInModel);
   EXPECT_TRUE(c.is_choice);
   EXPECT_EQ(space.print(c.config), some_config(space, 2));
-  EXPECT_THAT(c.source, HasSubstr(", chosen inside a model) from "));
+  EXPECT_THAT(c.source, HasSubstr(", another one chosen inside a model) from "));
   c = choose_for(ConfigUse::kAlone);
   EXPECT_FALSE(c.is_choice);
   EXPECT_EQ(space.print(c.config), some_config(space, 1));
