@@ -503,7 +503,7 @@ CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& ho
   CLI::App* exported =
       add("export", "Example: tophub export records.jsonl\nWrite the records as JSON lines.", &cmd_export);
   exported->add_option("FILE", f.file, "the file to write; - is stdout")->required();
-  exported->add_flag("--best", f.best_only, "only the trials that are a best");
+  exported->add_flag("--best", f.best_only, "only the trials that are a best, and the choices about these");
   CLI::App* imported = add(
       "import",
       "Example: tophub import records.jsonl\nAdd the records of exported files, or AutoTVM's logs as foreign records.",
