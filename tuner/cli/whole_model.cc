@@ -292,7 +292,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     for (const ConfigsByWorkload& configs : others)
       if (artifacts.has_room()) artifacts.add(these_else(configs, tuned_configs));
     std::vector<ModelChoice> faster;
-    if (artifacts.has_room())
+    if (artifacts.count() > 1 && artifacts.has_room())
       if (const std::vector<TimedLayers> layers = artifacts.timed_layers(); !layers.empty())
         faster = faster_inside(layers[tuned], layers);
     artifacts.keep_first(kept);
