@@ -76,6 +76,33 @@ Definition convolution(const Workload& w, PadSlack slack, int64_t block) {
   return finish_convolution(w, std::move(stages), conv);
 }
 
+Definition convolution_of_filled_groups(const Workload& w, PadSlack slack, int64_t tile) {
+  const ConvShape s = conv_shape(w);
+  const DTypes types = dtypes_of(w);
+  ConvolutionStages stages = begin_convolution(w, slack);
+  const int64_t group_in = s.ci / s.groups, group_out = s.co / s.groups, filled = ceil_div(group_out, tile) * tile;
+  const Tensor weights = compute("weights", {s.groups, filled, group_in, s.kh, s.kw}, {"group", "oc", "ic", "kh", "kw"},
+                                 {stages.weight}, [&](const std::vector<Expr>& i) {
+                                   const Expr given = stages.weight.at({i[0] * group_out + i[1], i[2], i[3], i[4]});
+                                   return select(lt(i[1], group_out), given, make_const(0, types.weight));
+                                 });
+  const Tensor sums = compute_reduce(
+      "sums", {s.n, s.groups, filled, s.oh, s.ow}, {"n", "group", "oc", "oh", "ow"}, {stages.pad, weights},
+      [&](const std::vector<Expr>& i) {
+        const Axis ic = reduce_axis("ic", group_in), kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);
+        const Expr y = i[3] * s.stride_h + Expr(kh) * s.dilation_h, x = i[4] * s.stride_w + Expr(kw) * s.dilation_w;
+        return sum(cast(types.accumulate, stages.pad.at({i[0], i[1] * group_in + Expr(ic), y, x})) *
+                       cast(types.accumulate, weights.at({i[1], i[2], ic, kh, kw})),
+                   {ic, kh, kw});
+      });
+  stages.definition.anchor = sums;
+  const Tensor conv =
+      compute("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {sums}, [&](const std::vector<Expr>& i) {
+        return sums.at({i[0], floor_div(i[1], group_out), floor_mod(i[1], make_int(group_out)), i[2], i[3]});
+      });
+  return finish_convolution(w, std::move(stages), conv);
+}
+
 Definition depthwise_convolution_in_words(const Workload& w, PadSlack slack) {
   const ConvShape s = conv_shape(w);
   const DTypes types = dtypes_of(w);

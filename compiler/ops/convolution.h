@@ -14,6 +14,11 @@ namespace hone {
 /// channels or parts of one, and `conv` the runs; of one run, `conv` is that in f16, and a stage `sum` widens it.
 Definition convolution(const Workload& w, PadSlack slack = {}, int64_t block = 1);
 
+/// The same for several groups, not in f16: the output channels of each are filled up with zeros to a multiple of
+/// `tile`. Stages `weights` [group,oc,ic,kh,kw], which is made ahead; `sums` [n,group,oc,oh,ow], the anchor, and `conv`
+/// [n,oc,oh,ow], what of them is an output.
+Definition convolution_of_filled_groups(const Workload& w, PadSlack slack, int64_t tile);
+
 /// The same for one group as a product of a matrix of pixels by one of weights. Stages `pad`; `rows` [p,ic,kh,kw], what
 /// the p-th pixel (n, oh, ow in order) is computed from; `product` [p,oc]; `conv`, and `out` when there is an epilogue.
 Definition gemm_convolution(const Workload& w);

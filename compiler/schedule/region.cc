@@ -28,6 +28,12 @@ class FixedOnly final : public Visitor {
   const std::vector<const VarNode*>& fixed_;
 };
 
+bool is_sum_of_variables(const Expr& index) {
+  const auto linear = linear_of(index);
+  return linear && std::all_of(linear->terms.begin(), linear->terms.end(),
+                               [](const Linear::Term& t) { return t.atom->kind == ExprKind::kVar; });
+}
+
 // One dimension of one access: fixed part + [lo, hi].
 struct Span {
   Linear fixed;
@@ -74,7 +80,17 @@ std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buff
     const auto add = [&](const std::vector<Expr>& indices) {
       std::vector<Expr> in_loops;
       in_loops.reserve(indices.size());
-      for (const Expr& i : indices) in_loops.push_back(simplify(substitute(i, bindings), facts));
+      for (const Expr& i : indices) {
+        Expr index = simplify(substitute(i, bindings), facts);
+        // What a guard says of a tail matters only to quotients and remainders, such as an element's group.
+        if (!is_sum_of_variables(index)) {
+          int pushed = 0;
+          for (const Expr& guard : leaf->block->predicates) pushed += facts.push_condition(guard);
+          index = simplify(index, facts);
+          facts.pop_facts(pushed);
+        }
+        in_loops.push_back(index);
+      }
       out.push_back(std::move(in_loops));
     };
     if (writes) add(block.indices);

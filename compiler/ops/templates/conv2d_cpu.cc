@@ -17,13 +17,11 @@ namespace {
 // Choices of `algorithm`. 2, 4 and 6 are Winograd's F(m x m, 3 x 3).
 enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kPlanar = 3, kWinograd2 = 2, kWinograd4 = 4, kWinograd6 = 6 };
 
-// Whether half a vector of channels or more divides those of a group: a block that lies in two groups has no one input.
+// Whether half vectors of channels divide those of a group: a block that lies in two groups has no one input, and
+// blocks of odd numbers are slower than planes (groups of 13 channels, 3x3: 51 GFLOPS instead of 166).
 bool groups_have_blocks(const Workload& w, const Target& target) {
   const ConvShape& c = conv_shape(w);
-  const int64_t lanes = target.lanes(accumulator_bits(w));
-  for (int64_t block = ceil_div(lanes, 2); block <= 2 * lanes; ++block)
-    if ((c.co / c.groups) % block == 0) return true;
-  return false;
+  return c.co / c.groups % ceil_div(target.lanes(accumulator_bits(w)), 2) == 0;
 }
 
 // Whether the channels are planes, whose columns are the only vectors that memory has.

@@ -8,6 +8,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/runs.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/templates/register_tile.h"
@@ -21,29 +22,55 @@ struct PlanarTile {
   int64_t channels = 1, columns = 1, rows = 1;
 };
 
-// Channels of a tile: all where they are few, so that data is read once; of several groups, of one of them.
-std::vector<int64_t> planar_channel_tiles(const ConvShape& c) {
-  std::set<int64_t> out;
-  for (const int64_t t : {1, 2, 3, 4, 6, 8, 12})
-    if (const int64_t tile = std::min(t, c.co); c.groups == 1 || (c.co / c.groups) % tile == 0) out.insert(tile);
-  return {out.begin(), out.end()};
+// Channels of a tile: all where they are few, so that data is read once; of several groups, of one of them. A tile
+// divides the channels of a group, unless only small ones do: an element of data is then read for each channel or two.
+std::vector<int64_t> planar_channel_tiles(const ConvShape& c, bool may_fill_groups) {
+  constexpr int64_t kLeastTile = 4;
+  const int64_t in_group = c.co / c.groups;
+  std::set<int64_t> all, exact;
+  for (const int64_t t : {1, 2, 3, 4, 6, 8, 12}) {
+    const int64_t tile = std::min(t, in_group);
+    all.insert(tile);
+    if (in_group % tile == 0) exact.insert(tile);
+  }
+  const std::set<int64_t>& tiles =
+      c.groups == 1 || (may_fill_groups && *exact.rbegin() < std::min(in_group, kLeastTile)) ? all : exact;
+  return {tiles.begin(), tiles.end()};
+}
+
+// Columns of a tile: vectors that waste at most a third of their lanes, or where those are half ones alone (of 20
+// columns 8), as many whole ones as cover a row.
+std::vector<int64_t> planar_widths(const ConvShape& c, int64_t lanes) {
+  std::vector<int64_t> widths = vector_blocks(c.ow, lanes, c.ow);
+  if (c.ow > lanes && widths.back() < lanes) widths.push_back(ceil_div(c.ow, lanes) * lanes);
+  return widths;
 }
 
 // The tile that covers the image in the least time: an element of weights is broadcast to the columns of all rows.
+// Vectors are whole or half ones: other numbers of lanes take up to three times as long (14 columns of 14 instead of
+// 16). A vector of every other column is put together from two, which is worth a tile of more channels and of one row.
 PlanarTile usual_planar_tile(const ConvShape& c, const std::vector<int64_t>& channels,
                              const std::vector<int64_t>& columns, int64_t most_rows, const Target& target,
                              int64_t lanes) {
+  constexpr double kStridedLoad = 4;  // an estimate: multiply-adds that putting a vector together takes
+  const bool strided = c.stride_w > 1;
+  const auto is_odd = [&](int64_t width) { return width % ceil_div(lanes, 2) != 0; };
+  const bool all_are_odd = std::all_of(columns.begin(), columns.end(), is_odd);
   PlanarTile best;
   double least = 0;
   for (const int64_t oc : channels)
-    for (const int64_t width : columns)
-      for (int64_t rows = 1; rows <= std::min(most_rows, c.oh); ++rows) {
+    for (const int64_t width : columns) {
+      if (is_odd(width) && !all_are_odd) continue;
+      for (int64_t rows = 1; rows <= std::min(strided ? 1 : most_rows, c.oh); ++rows) {
         const int64_t vectors = rows * registers_of(width, lanes);
         if (oc * vectors > 1 && !fits_registers(oc, vectors, target)) break;
-        const double cost = static_cast<double>(ceil_div(c.co, oc) * ceil_div(c.ow, width) * ceil_div(c.oh, rows)) *
-                            step_cost(oc, vectors);
+        const double tiles = static_cast<double>(c.groups * ceil_div(c.co / c.groups, oc) * ceil_div(c.ow, width) *
+                                                 ceil_div(c.oh, rows)),
+                     loads = strided ? kStridedLoad * static_cast<double>(vectors) : 0,
+                     cost = tiles * (step_cost(oc, vectors) + loads);
         if (least == 0 || cost < least) least = cost, best = {oc, width, rows};
       }
+    }
   return best;
 }
 
@@ -54,7 +81,7 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   const int64_t lanes = target.lanes(accumulator_bits(w));
 
   constexpr int64_t kMostRows = 4;
-  const std::vector<int64_t> channel_tiles = planar_channel_tiles(c), widths = vector_blocks(c.ow, lanes, c.ow);
+  const std::vector<int64_t> channel_tiles = planar_channel_tiles(c, !has_runs(w)), widths = planar_widths(c, lanes);
   const PlanarTile usual = usual_planar_tile(c, channel_tiles, widths, kMostRows, target, lanes);
   const int64_t oc_tile = knobs.choice("p_tile_oc", channel_tiles, usual.channels);
   const int64_t width = knobs.choice("p_tile_ow", widths, usual.columns);
@@ -67,7 +94,9 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   const int64_t pad_at = knobs.choice("p_pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel tile, rows); 1: a task is (image, rows) and runs through the channel tiles.
   const bool oc_inside = knobs.thread_choice("p_oc_inside", {0, 1}, 1) != 0;
-  const bool unroll_kw = knobs.choice("p_unroll_kw", {0, 1}, 0) != 0;
+  // Neighbouring taps of a strided window read the same vectors, if the compiler sees them together.
+  constexpr int64_t kLeastTaps = 5;
+  const bool unroll_kw = knobs.choice("p_unroll_kw", {0, 1}, c.stride_w > 1 && c.kw >= kLeastTaps ? 1 : 0) != 0;
 
   const int64_t row = registers_of(width, lanes), accumulators = oc_tile * oh_tile * row;
   knobs.require("accumulators leave registers for weights and data", accumulators + row + 1 <= target.vector_registers);
@@ -76,14 +105,23 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   if (!out) return;
 
   const PadSlack slack{(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] * width - c.ow) * c.stride_w};
-  const Definition d = convolution(w, slack);
+  const bool fills_groups = c.groups > 1 && (c.co / c.groups) % oc_tile != 0;
+  const Definition d = fills_groups ? convolution_of_filled_groups(w, slack, oc_tile) : convolution(w, slack);
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const BlockRef pad = s.block("pad");
   const auto [conv, writer] = begin_tile(s, d);
 
   const auto axes = s.loops(writer);
-  const auto [oc_o, oc_i] = s.split(axes[1], oc_tile);
+  // Channels in tiles; a tile that is not filled is the last one of its group.
+  std::vector<LoopRef> tiles;
+  LoopRef channels = axes[1];
+  if (fills_groups) {
+    const auto [group, in_group] = s.split(channels, c.co / c.groups);
+    tiles.push_back(group), channels = in_group;
+  }
+  const auto [oc_o, oc_i] = s.split(channels, oc_tile);
+  tiles.push_back(oc_o);
   const auto rows = s.split(axes[2], std::vector<int64_t>{oh[0], oh[1], oh_tile});
   const auto [ow_all, ow_i] = s.split(axes[3], width);
   LoopRef part = rows[0], ow_o = ow_all, task;
@@ -93,11 +131,19 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
     part = s.fuse(rows[0], of_columns), ow_o = rest;
   }
   if (oc_inside) {
-    s.reorder({axes[0], part, rows[1], oc_o, ow_o, oc_i, rows[2], ow_i});
+    std::vector<LoopRef> order{axes[0], part, rows[1]};
+    order.insert(order.end(), tiles.begin(), tiles.end());
+    order.insert(order.end(), {ow_o, oc_i, rows[2], ow_i});
+    s.reorder(order);
     task = s.fuse(axes[0], part);
   } else {
-    s.reorder({axes[0], oc_o, part, rows[1], ow_o, oc_i, rows[2], ow_i});
-    task = fuse_all(s, {axes[0], oc_o, part});
+    std::vector<LoopRef> tasks{axes[0]};
+    tasks.insert(tasks.end(), tiles.begin(), tiles.end());
+    tasks.push_back(part);
+    std::vector<LoopRef> order = tasks;
+    order.insert(order.end(), {rows[1], ow_o, oc_i, rows[2], ow_i});
+    s.reorder(order);
+    task = fuse_all(s, tasks);
   }
   s.vectorize(ow_i);
   s.unroll(rows[2]);
@@ -122,11 +168,23 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
     schedule_padding(s, pad, 1, lanes, pad_at == kOnce);
   }
   s.parallel(task);
-  s.transform_layout("weight", Layout{{{0, oc_tile, ceil_div(c.co, oc_tile)},
-                                       {1, 1, c.ci / c.groups},
-                                       {2, 1, c.kh},
-                                       {3, 1, c.kw},
-                                       {0, 1, oc_tile}}});
+  // Of a tile's channels the weights that are multiplied with the same data lie together.
+  const int64_t tiles_in_group = ceil_div(c.co / c.groups, oc_tile);
+  if (fills_groups) {
+    s.transform_layout("weights", Layout{{{0, 1, c.groups},
+                                          {1, oc_tile, tiles_in_group},
+                                          {2, 1, c.ci / c.groups},
+                                          {3, 1, c.kh},
+                                          {4, 1, c.kw},
+                                          {1, 1, oc_tile}}});
+    s.prepack(s.block("weights"));
+  } else {
+    s.transform_layout("weight", Layout{{{0, oc_tile, c.groups * tiles_in_group},
+                                         {1, 1, c.ci / c.groups},
+                                         {2, 1, c.kh},
+                                         {3, 1, c.kw},
+                                         {0, 1, oc_tile}}});
+  }
 }
 
 }  // namespace hone
