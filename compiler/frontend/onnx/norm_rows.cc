@@ -131,6 +131,25 @@ void embed_layer_norm(NodeContext& c) {
   write_embeddings(c, sum, c.in(5), optional_input(c, 6));
 }
 
+// x / (sum of |x|^p)^(1/p); zeros where all elements are. No length of f32 is between 0 and the least divisor but those
+// whose squares are too small for a normal number.
+void lp_normalization(NodeContext& c) {
+  Lowering& l = c.l;
+  const Operand& x = c.in(0);
+  const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank()), p = c.number("p", 2);
+  HONE_USER_CHECK(p == 1 || p == 2) << "p=" << p << " is neither 1 nor 2";
+  constexpr double kLeastLength = 1e-19, kLeastSum = 1e-38;
+  if (p == 2 && l.b.operators().find("l2_norm"))
+    return void(c.outputs[0] =
+                    l.add("l2_norm", {{"axis", std::to_string(axis)}, {"eps", number_text(kLeastLength, f32)}},
+                          {l.value(x)}, x.type.shape));
+  const Operand wide = widened(l, x),
+                sum = l.reduce("sum", l.pointwise(p == 1 ? "abs" : "square", {wide}), {axis}, true);
+  const Operand least = l.pointwise(fmt::format("max[{}]", number_text(kLeastSum, f32)), {sum});
+  const Operand length = p == 1 ? least : l.pointwise("sqrt", {least});
+  c.outputs[0] = l.cast(l.pointwise("div", {wide, length}), x.type.dtype);
+}
+
 // Each group of channels of an image is a row. Until opset 20 there was one scale and bias for each group.
 void group_norm(NodeContext& c) {
   Lowering& l = c.l;
@@ -176,6 +195,7 @@ void add_norm_rows(RowTable& t) {
   }
   t[":RMSNormalization"] = &rms_norm;
   t[":GroupNormalization"] = &group_norm;
+  t[":LpNormalization"] = &lp_normalization;
   t["com.microsoft:SkipLayerNormalization"] = &skip_layer_norm;
   t["com.microsoft:SkipSimplifiedLayerNormalization"] = &skip_rms_norm;
   t["com.microsoft:EmbedLayerNormalization"] = &embed_layer_norm;

@@ -225,18 +225,18 @@ Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, con
                              l.reshape(l.numbers(of_image), by_image)});
 }
 
-void pool(NodeContext& c) {
-  const Operand& x = c.in(0);
+// Windows of `x`, which stands for the node's input: their largest elements, or their averages.
+void pool_of(NodeContext& c, const Operand& x, bool is_max, bool counts_pad) {
   require_image(x);
   const Extents image(x.type.shape.begin() + 2, x.type.shape.end());
   const auto kernel = c.numbers("kernel_shape");
   HONE_USER_CHECK(kernel) << "it has no kernel_shape";
   Window w = window_of(c, image, *kernel);
-  const bool is_max = c.node.op_type() == "MaxPool", counts_pad = c.number("count_include_pad", 0) != 0;
   if (c.number("ceil_mode", 0)) {
     const Extents after = w.after;
     round_up(&w, image);
-    HONE_USER_CHECK(is_max || !counts_pad || after == w.after) << "ceil_mode with count_include_pad is not supported";
+    HONE_USER_CHECK(c.node.op_type() != "AveragePool" || !counts_pad || after == w.after)
+        << "ceil_mode with count_include_pad is not supported";
   }
   Extents shape{x.type.shape[0], x.type.shape[1]};
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
@@ -255,12 +255,42 @@ void pool(NodeContext& c) {
       c.l.add(is_max ? "max_pool2d" : "avg_pool2d", given, {c.l.as(x, image_shape(x.type.shape, is_sequence))}, shape);
 }
 
-void global_pool(NodeContext& c) {
-  const Operand& x = c.in(0);
+void pool(NodeContext& c) { pool_of(c, c.in(0), c.node.op_type() == "MaxPool", c.number("count_include_pad", 0) != 0); }
+
+// The axes of an image's pixels.
+Extents pixel_axes(const Operand& x) {
   HONE_USER_CHECK(x.rank() >= 3) << to_string(x.type);
   Extents axes;
   for (size_t d = 2; d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
-  c.outputs[0] = c.l.reduce(c.node.op_type() == "GlobalMaxPool" ? "max" : "mean", x, axes, true);
+  return axes;
+}
+
+void global_pool(NodeContext& c) {
+  const Operand& x = c.in(0);
+  c.outputs[0] = c.l.reduce(c.node.op_type() == "GlobalMaxPool" ? "max" : "mean", x, pixel_axes(x), true);
+}
+
+// (sum of |x|^p)^(1/p), of windows or of whole images. A sum is an average times the elements of a window, borders of
+// zeros among them.
+void lp_pool(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const int64_t p = c.number("p", 2);
+  constexpr int64_t kMostPower = 64;
+  HONE_USER_CHECK(p >= 1 && p <= kMostPower) << "p=" << p << " is not between 1 and " << kMostPower;
+  const auto to_power = [&](double power) { return fmt::format("pow[{}]", number_text(power, f32)); };
+  const Operand wide = x.type.dtype.is_narrow_float() ? c.l.cast(x, f32) : x;
+  Operand powers = c.l.pointwise(p == 2 ? "square" : "abs", {wide}), sum;
+  if (p > 2) powers = c.l.pointwise(to_power(static_cast<double>(p)), {powers});
+  if (c.node.op_type() == "GlobalLpPool") {
+    sum = c.l.reduce("sum", powers, pixel_axes(x), true);
+  } else {
+    pool_of(c, powers, /*is_max=*/false, /*counts_pad=*/true);
+    const auto taps = static_cast<double>(element_count(*c.numbers("kernel_shape")));
+    sum = c.l.pointwise(fmt::format("mul[{}]", number_text(taps, f32)), {c.outputs[0]});
+  }
+  if (p == 2) sum = c.l.pointwise("sqrt", {sum});
+  if (p > 2) sum = c.l.pointwise(to_power(1.0 / static_cast<double>(p)), {sum});
+  c.outputs[0] = c.l.cast(sum, x.type.dtype);
 }
 
 // A tensor of one element for each channel, in front of x's channels.
@@ -290,9 +320,7 @@ void batch_normalization(NodeContext& c) {
 
 void instance_normalization(NodeContext& c) {
   const Operand& x = c.in(0);
-  HONE_USER_CHECK(x.rank() >= 3) << to_string(x.type);
-  Extents axes;
-  for (size_t d = 2; d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
+  const Extents axes = pixel_axes(x);
   const Operand centred = c.l.pointwise("sub", {x, c.l.reduce("mean", x, axes, true)});
   const Operand variance = c.l.reduce("mean", c.l.pointwise("square", {centred}), axes, true);
   const auto add_eps = fmt::format("add[{}]", number_text(c.real("epsilon", 1e-5f), x.type.dtype));
@@ -333,6 +361,8 @@ void add_window_rows(RowTable& t) {
   t[":AveragePool"] = &pool;
   t[":GlobalAveragePool"] = &global_pool;
   t[":GlobalMaxPool"] = &global_pool;
+  t[":LpPool"] = &lp_pool;
+  t[":GlobalLpPool"] = &lp_pool;
   t[":BatchNormalization"] = &batch_normalization;
   t[":InstanceNormalization"] = &instance_normalization;
   t[":LRN"] = &local_response_normalization;
