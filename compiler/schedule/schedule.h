@@ -69,7 +69,7 @@ class Schedule {
   // throws UserError (one line that names primitive, stage, loop and reason) and leaves the schedule as it was.
   // primitives/*.cc show before and after in full.
 
-  static constexpr int64_t kMostLanes = 64;     ///< iterations of a loop that vectorize() takes
+  static constexpr int64_t kMostLanes = 128;    ///< iterations of a loop that vectorize() takes
   static constexpr int64_t kMostCopies = 1024;  ///< iterations of a loop that unroll() takes
 
   /// for i in 0..n: S(i)  ->  for io in 0..ceil(n/factor): for ii in 0..factor: S(io*factor + ii)

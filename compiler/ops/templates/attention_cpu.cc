@@ -25,7 +25,7 @@ struct AttentionChoices {
 std::vector<int64_t> row_lanes(int64_t n, int64_t lanes) {
   std::vector<int64_t> out;
   for (const int64_t l : {lanes, 2 * lanes, 4 * lanes})
-    if (l <= n && l <= Schedule::kMostLanes) out.push_back(l);
+    if (l <= n && l <= kUsualMostLanes) out.push_back(l);
   if (!out.empty()) return out;
   while (lanes > n) lanes /= 2;
   return {lanes};

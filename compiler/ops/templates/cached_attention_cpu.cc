@@ -23,7 +23,7 @@ struct CacheChoices {
 
 // Those that are not longer than `extent`; else the largest power of two that is not.
 std::vector<int64_t> fitting(int64_t extent, int64_t lanes, std::vector<int64_t> choices) {
-  std::erase_if(choices, [&](int64_t l) { return l > extent || l > Schedule::kMostLanes; });
+  std::erase_if(choices, [&](int64_t l) { return l > extent || l > kUsualMostLanes; });
   if (!choices.empty()) return choices;
   while (lanes > extent) lanes /= 2;
   return {lanes};

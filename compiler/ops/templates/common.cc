@@ -6,6 +6,7 @@
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/prologue.h"
+#include "compiler/ops/templates/register_tile.h"
 #include "compiler/schedule/tensor_intrinsics.h"
 
 namespace hone {
@@ -67,15 +68,25 @@ std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes) {
   return at_least(lanes / 2, divisors(channels, 64));
 }
 
-std::vector<int64_t> channel_tiles(const LayoutChoice& layout, int64_t channels, int64_t lanes, int64_t group) {
-  if (!layout.out_block) return at_least(lanes, vector_blocks(channels, lanes, group));
-  std::vector<int64_t> out{layout.out_block};
-  for (int64_t tile = 2 * layout.out_block; tile <= std::min(4 * lanes, Schedule::kMostLanes);
-       tile += layout.out_block) {
-    const int64_t covered = ceil_div(channels, tile) * tile;
-    if (tile <= channels && (group == channels || group % tile == 0) && 4 * (covered - channels) <= covered)
-      out.push_back(tile);
+std::vector<int64_t> channel_tiles(const Workload& w, const Target& target, int64_t group) {
+  const LayoutChoice& layout = layout_of(w);
+  const int64_t channels = conv_shape(w).co, lanes = target.lanes(accumulator_bits(w));
+  std::vector<int64_t> out;
+  if (!layout.out_block) {
+    out = at_least(lanes, vector_blocks(channels, lanes, group));
+  } else {
+    out.push_back(layout.out_block);
+    for (int64_t tile = 2 * layout.out_block; tile <= std::min(4 * lanes, kUsualMostLanes); tile += layout.out_block) {
+      const int64_t covered = ceil_div(channels, tile) * tile;
+      if (tile <= channels && (group == channels || group % tile == 0) && 4 * (covered - channels) <= covered)
+        out.push_back(tile);
+    }
   }
+  const int64_t vectors = ceil_div(channels, lanes);
+  if (group != channels || !dot_intrinsic(w).empty() || vectors % 2 == 0 || vectors % 3 == 0) return out;
+  for (const int64_t n : {5, 7})
+    if (vectors % n == 0 && fits_registers(3, n, target) && (!layout.out_block || n * lanes % layout.out_block == 0))
+      out.push_back(n * lanes);
   return out;
 }
 

@@ -56,7 +56,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
     return usual_image_tile(widths, c.ow, c.oh, layout.in_block > 1 && layout.out_block ? kMostRows : 1, vectors,
                             target, by_lanes);
   };
-  const std::vector<int64_t> channels_of_tiles = channel_tiles(layout, c.co, lanes, group_out);
+  const std::vector<int64_t> channels_of_tiles = channel_tiles(w, target, group_out);
   const int64_t oc_block =
       knobs.choice("oc_block", channels_of_tiles,
                    layout.out_block ? usual_channel_tile(channels_of_tiles, group_out, lanes,

@@ -73,7 +73,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
 
   GemmChoices k{};
   const std::vector<int64_t> tiles{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24, 28},
-      channels_of_tiles = channel_tiles(layout, c.co, lanes, c.co);
+      channels_of_tiles = channel_tiles(w, target, c.co);
   const auto usual_pixels = [&](int64_t vectors) { return usual_rows(tiles, pixels, vectors, target); };
   k.oc_block = knobs.choice("g_oc_block", channels_of_tiles,
                             usual_channel_tile(channels_of_tiles, c.co, lanes, [&](int64_t vectors) {

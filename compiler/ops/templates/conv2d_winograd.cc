@@ -166,7 +166,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
                 tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
 
   WinogradChoices k{};
-  k.oc_block = knobs.choice("w_oc_block", channel_tiles(layout, c.co, lanes, c.co), 2 * lanes);
+  k.oc_block = knobs.choice("w_oc_block", channel_tiles(w, target, c.co), 2 * lanes);
   k.ic_block = knobs.choice(
       "w_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
   const UsualTasks usual = layout.in_block && layout.out_block

@@ -155,7 +155,7 @@ void pack(Schedule& s, const Workload& w, const Definition& d, const MatmulChoic
     const auto [row_o, row_w] = split_word(s, row, x.word);
     if (row_w) {
       // As it is written: words, whose elements are of neighbouring rows.
-      const auto [words_o, words_i] = s.split(column_i, std::gcd(x.n_block, Schedule::kMostLanes / x.word));
+      const auto [words_o, words_i] = s.split(column_i, std::gcd(x.n_block, kUsualMostLanes / x.word));
       s.reorder({column_o, row_o, words_o, words_i, *row_w});
       s.vectorize(s.fuse(words_i, *row_w));
     } else {

@@ -212,7 +212,7 @@ class RowScheduler {
   }
 
   void vectorize_last(const std::vector<LoopRef>& own, size_t axis) {
-    if (s_.extent(own[axis]) > Schedule::kMostLanes) return;
+    if (s_.extent(own[axis]) > kUsualMostLanes) return;
     std::vector<LoopRef> order;
     for (size_t a = 0; a < own.size(); ++a)
       if (a != axis) order.push_back(own[a]);

@@ -62,7 +62,7 @@ void transpose_words(const Definition& d, const Target& target, Knobs& knobs, st
   const int64_t words = stage->shape[stage->shape.size() - 2], written = stage->shape.back();
   const int64_t vector_bits = choose_vector_bits(knobs, target);
   std::vector<int64_t> lanes;
-  for (int64_t n = 4 * written; n <= Schedule::kMostLanes && n < 2 * words * written; n *= 2) lanes.push_back(n);
+  for (int64_t n = 4 * written; n <= kUsualMostLanes && n < 2 * words * written; n *= 2) lanes.push_back(n);
   const int64_t width = knobs.choice("lanes", lanes.empty() ? std::vector<int64_t>{written} : lanes,
                                      vector_bits / (8 * stage->buffer->dtype.bytes()));
   constexpr int64_t kWorthAThread = 65536;
