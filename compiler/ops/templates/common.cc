@@ -82,11 +82,13 @@ std::vector<int64_t> channel_tiles(const Workload& w, const Target& target, int6
         out.push_back(tile);
     }
   }
+  constexpr int64_t kVectors = 5, kLeastPixels = 3;
   const int64_t vectors = ceil_div(channels, lanes);
-  if (group != channels || !dot_intrinsic(w).empty() || vectors % 2 == 0 || vectors % 3 == 0) return out;
-  for (const int64_t n : {5, 7})
-    if (vectors % n == 0 && fits_registers(3, n, target) && (!layout.out_block || n * lanes % layout.out_block == 0))
-      out.push_back(n * lanes);
+  const bool has_odd_count = vectors % kVectors == 0 && vectors % 2 != 0 && vectors % 3 != 0,
+             fits_layout = !layout.out_block || kVectors * lanes % layout.out_block == 0;
+  if (group == channels && dot_intrinsic(w).empty() && has_odd_count && fits_layout &&
+      fits_registers(kLeastPixels, kVectors, target))
+    out.push_back(kVectors * lanes);
   return out;
 }
 

@@ -55,8 +55,9 @@ inline constexpr int64_t kUsualMostLanes = 64;
 
 /// Output channels of a register tile: the blocks that the config may choose or, where the layout fixes one, a few of
 /// it side by side. A tile divides `group`, the channels of a group, where there are several groups. Of sums that no
-/// intrinsic makes, of one group: five or seven vectors, too, where they divide the channels' vectors and two or three
-/// do not (80 and 112 channels of 16 lanes), and the registers hold three pixels of them.
+/// intrinsic makes, of one group: five vectors, too, where they divide the channels' vectors and two or three do not
+/// (80 channels of 16 lanes), and the registers hold three pixels of them. Not seven (112): their weights are streamed
+/// from L2 for three pixels, which takes as long as the multiply-adds.
 std::vector<int64_t> channel_tiles(const Workload& w, const Target& target, int64_t group);
 
 /// The writer's loop over the channels of a tile, as memory has them: blocks (unrolled), of each its lanes (a vector).

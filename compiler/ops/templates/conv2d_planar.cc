@@ -94,11 +94,12 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   const int64_t pad_at = knobs.choice("p_pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel tile, rows); 1: a task is (image, rows) and runs through the channel tiles.
   const bool oc_inside = knobs.thread_choice("p_oc_inside", {0, 1}, 1) != 0;
+  const int64_t row = registers_of(width, lanes), accumulators = oc_tile * oh_tile * row;
   // Neighbouring taps of a strided window read the same vectors, if the compiler sees them together.
   constexpr int64_t kLeastTaps = 5;
-  const bool unroll_kw = knobs.choice("p_unroll_kw", {0, 1}, c.stride_w > 1 && c.kw >= kLeastTaps ? 1 : 0) != 0;
+  const bool shares_taps = c.stride_w > 1 && c.kw >= kLeastTaps && accumulators * c.kw <= kMostUnrolledWindow;
+  const bool unroll_kw = knobs.choice("p_unroll_kw", {0, 1}, shares_taps ? 1 : 0) != 0;
 
-  const int64_t row = registers_of(width, lanes), accumulators = oc_tile * oh_tile * row;
   knobs.require("accumulators leave registers for weights and data", accumulators + row + 1 <= target.vector_registers);
   knobs.require("rows of a tile exist", oh_tile <= c.oh);
   knobs.require("the unrolled body is small", accumulators * (unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
