@@ -242,7 +242,7 @@ The named loops exchange places, outermost first as named; other loops keep thei
 
     for i: S  ->  vectorize i: S
 
-The iterations become lanes of vectors. An innermost loop over elements, at most 64 iterations.)")
+The iterations become lanes of vectors. An innermost loop over elements, at most 128 iterations.)")
       .def(
           "unroll", [](S s, L l) { s.schedule->unroll(loop_of(s, l)); }, py::arg("loop"), R"(unroll(loop)
 
