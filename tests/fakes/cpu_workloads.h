@@ -51,7 +51,7 @@ inline constexpr const char* kCpuWorkloads[] = {
     "conv2d(ci=4,h=9,w=37,co=34,groups=2,kh=5,kw=5,pad=2,stride=2,layout=NCHW)",
     "conv2d(ci=6,h=8,w=20,co=26,groups=2,dtype=u8:s8:s32:s32)",
     "conv2d(ci=24,h=9,w=8,co=78,kh=1,kw=1,pad=0,epilogue=bias+relu)",
-    "conv2d(ci=16,h=6,w=7,co=112,layout=NCHW16c,epilogue=bias+add)",
+    "conv2d(ci=16,h=6,w=7,co=80,layout=NCHW16c,epilogue=bias+add)",
     "conv2d(ci=12,h=5,w=9,co=37,layout=NCHW4c)",
     "conv2d(ci=5,h=8,w=8,co=7,pad=0:1:2:3,stride=1x2)",
     "conv2d(ci=16,h=8,w=8,co=16,epilogue=bias+add+relu)",

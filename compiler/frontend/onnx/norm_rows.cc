@@ -1,5 +1,6 @@
 // Norms of rows: ONNX's own, and those that exporters and optimizers join with what stands in front of them.
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/frontend/onnx/norms.h"
 #include "compiler/ir/layout.h"
@@ -131,21 +132,21 @@ void embed_layer_norm(NodeContext& c) {
   write_embeddings(c, sum, c.in(5), optional_input(c, 6));
 }
 
-// x / (sum of |x|^p)^(1/p); zeros where all elements are. No length of f32 is between 0 and the least divisor but those
-// whose squares are too small for a normal number.
+// x / (sum of |x|^p)^(1/p); zeros where all elements are. Rows shorter than the least divisor, whose sums are hardly
+// normal numbers, come out shorter than one.
 void lp_normalization(NodeContext& c) {
   Lowering& l = c.l;
   const Operand& x = c.in(0);
   const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank()), p = c.number("p", 2);
   HONE_USER_CHECK(p == 1 || p == 2) << "p=" << p << " is neither 1 nor 2";
-  constexpr double kLeastLength = 1e-19, kLeastSum = 1e-38;
+  const DType t = x.type.dtype == f64 ? f64 : f32;  // of the sum
+  const double least_sum = t == f64 ? 1e-307 : 1e-38, least_length = std::sqrt(least_sum);
   if (p == 2 && l.b.operators().find("l2_norm"))
-    return void(c.outputs[0] =
-                    l.add("l2_norm", {{"axis", std::to_string(axis)}, {"eps", number_text(kLeastLength, f32)}},
-                          {l.value(x)}, x.type.shape));
+    return void(c.outputs[0] = l.add("l2_norm", {{"axis", std::to_string(axis)}, {"eps", number_text(least_length, t)}},
+                                     {l.value(x)}, x.type.shape));
   const Operand wide = widened(l, x),
                 sum = l.reduce("sum", l.pointwise(p == 1 ? "abs" : "square", {wide}), {axis}, true);
-  const Operand least = l.pointwise(fmt::format("max[{}]", number_text(kLeastSum, f32)), {sum});
+  const Operand least = l.pointwise(fmt::format("max[{}]", number_text(least_sum, t)), {sum});
   const Operand length = p == 1 ? least : l.pointwise("sqrt", {least});
   c.outputs[0] = l.cast(l.pointwise("div", {wide, length}), x.type.dtype);
 }

@@ -72,13 +72,13 @@ void as_given(const RaggedNode& n) {
 
 const RuleTable& rules() {
   static const RuleTable all = [] {
-    RuleTable t = {{"Identity", &pointwise},      {"Dropout", &pointwise},     {"Gemm", &gemm},
-                   {"LayerNormalization", &norm}, {"RMSNormalization", &norm}, {"RoiAlign", &regions},
-                   {"NonZero", &as_given},        {"Compress", &as_given},     {"NonMaxSuppression", &as_given},
-                   {"Unique", &as_given}};
-    for (const char* op :
-         {"Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization",
-          "InstanceNormalization", "GroupNormalization", "Resize", "DepthToSpace", "SpaceToDepth"})
+    RuleTable t = {{"Identity", &pointwise},         {"Dropout", &pointwise},     {"Gemm", &gemm},
+                   {"LayerNormalization", &norm},    {"RMSNormalization", &norm}, {"RoiAlign", &regions},
+                   {"LpNormalization", &norm},       {"NonZero", &as_given},      {"Compress", &as_given},
+                   {"NonMaxSuppression", &as_given}, {"Unique", &as_given}};
+    for (const char* op : {"Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool",
+                           "LpPool", "GlobalLpPool", "BatchNormalization", "InstanceNormalization",
+                           "GroupNormalization", "Resize", "DepthToSpace", "SpaceToDepth"})
       t[op] = &by_rows;
     add_view_rules(t);
     add_place_rules(t);

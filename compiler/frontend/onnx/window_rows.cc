@@ -277,8 +277,9 @@ void lp_pool(NodeContext& c) {
   const int64_t p = c.number("p", 2);
   constexpr int64_t kMostPower = 64;
   HONE_USER_CHECK(p >= 1 && p <= kMostPower) << "p=" << p << " is not between 1 and " << kMostPower;
-  const auto to_power = [&](double power) { return fmt::format("pow[{}]", number_text(power, f32)); };
   const Operand wide = x.type.dtype.is_narrow_float() ? c.l.cast(x, f32) : x;
+  const DType t = wide.type.dtype;
+  const auto to_power = [&](double power) { return fmt::format("pow[{}]", number_text(power, t)); };
   Operand powers = c.l.pointwise(p == 2 ? "square" : "abs", {wide}), sum;
   if (p > 2) powers = c.l.pointwise(to_power(static_cast<double>(p)), {powers});
   if (c.node.op_type() == "GlobalLpPool") {
@@ -286,7 +287,7 @@ void lp_pool(NodeContext& c) {
   } else {
     pool_of(c, powers, /*is_max=*/false, /*counts_pad=*/true);
     const auto taps = static_cast<double>(element_count(*c.numbers("kernel_shape")));
-    sum = c.l.pointwise(fmt::format("mul[{}]", number_text(taps, f32)), {c.outputs[0]});
+    sum = c.l.pointwise(fmt::format("mul[{}]", number_text(taps, t)), {c.outputs[0]});
   }
   if (p == 2) sum = c.l.pointwise("sqrt", {sum});
   if (p > 2) sum = c.l.pointwise(to_power(1.0 / static_cast<double>(p)), {sum});

@@ -31,7 +31,7 @@ std::vector<int64_t> divisors(int64_t n, int64_t limit) {
 
 std::vector<int64_t> vector_blocks(int64_t extent, int64_t lanes, int64_t group) {
   std::set<int64_t> blocks;
-  constexpr int64_t kMost = 64;
+  constexpr int64_t kMost = kUsualMostLanes;
   for (int64_t b : {lanes / 2, lanes, 2 * lanes, 3 * lanes, 4 * lanes}) {
     if (b < 1 || b > kMost) continue;
     if (group % b != 0 && group != extent) continue;
@@ -82,13 +82,14 @@ std::vector<int64_t> channel_tiles(const Workload& w, const Target& target, int6
         out.push_back(tile);
     }
   }
-  constexpr int64_t kVectors = 5, kLeastPixels = 3;
-  const int64_t vectors = ceil_div(channels, lanes);
-  const bool has_odd_count = vectors % kVectors == 0 && vectors % 2 != 0 && vectors % 3 != 0,
-             fits_layout = !layout.out_block || kVectors * lanes % layout.out_block == 0;
-  if (group == channels && dot_intrinsic(w).empty() && has_odd_count && fits_layout &&
-      fits_registers(kLeastPixels, kVectors, target))
-    out.push_back(kVectors * lanes);
+  constexpr int64_t kVectors = 5;
+  const int64_t vectors = ceil_div(channels, lanes), tile = kVectors * lanes;
+  constexpr int64_t kLeastPixels = 3;
+  const bool only_five_divides = vectors % kVectors == 0 && vectors % 2 != 0 && vectors % 3 != 0,
+             fits_layout = !layout.out_block || tile % layout.out_block == 0;
+  if (group == channels && dot_intrinsic(w).empty() && only_five_divides && fits_layout &&
+      tile <= Schedule::kMostLanes && fits_registers(kLeastPixels, kVectors, target))
+    out.push_back(tile);
   return out;
 }
 

@@ -49,15 +49,15 @@ int64_t usual_unrolling(int64_t extent, int64_t most);
 /// The `choices` that are at least `least`; all of them when there is none.
 std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices);
 
-/// Lanes of the widest vector loop that templates offer: four vectors of f32 with AVX-512. Only tiles of channels may
-/// be wider (channel_tiles()).
+/// Lanes of the widest vector loop that templates offer: four vectors of f32 with AVX-512. Wider, up to
+/// Schedule::kMostLanes, are tiles of five vectors of channels (channel_tiles()) and blocks that a layout fixes.
 inline constexpr int64_t kUsualMostLanes = 64;
 
 /// Output channels of a register tile: the blocks that the config may choose or, where the layout fixes one, a few of
 /// it side by side. A tile divides `group`, the channels of a group, where there are several groups. Of sums that no
 /// intrinsic makes, of one group: five vectors, too, where they divide the channels' vectors and two or three do not
-/// (80 channels of 16 lanes), and the registers hold three pixels of them. Not seven (112): their weights are streamed
-/// from L2 for three pixels, which takes as long as the multiply-adds.
+/// (80 channels of 16 lanes), a vector loop takes so many lanes, and the registers hold three pixels of them. Not seven
+/// (112): their weights are streamed from L2 for three pixels, which takes as long as the multiply-adds.
 std::vector<int64_t> channel_tiles(const Workload& w, const Target& target, int64_t group);
 
 /// The writer's loop over the channels of a tile, as memory has them: blocks (unrolled), of each its lanes (a vector).

@@ -38,8 +38,8 @@ std::vector<int64_t> planar_channel_tiles(const ConvShape& c, bool may_fill_grou
   return {tiles.begin(), tiles.end()};
 }
 
-// Columns of a tile: vectors that waste at most a third of their lanes, or where those are half ones alone (of 20
-// columns 8), as many whole ones as cover a row.
+// Columns of a tile: vectors that waste at most a third of their lanes. Where no whole vector does (of 20 columns 8
+// would be all that is offered), as many whole vectors as cover a row, too.
 std::vector<int64_t> planar_widths(const ConvShape& c, int64_t lanes) {
   std::vector<int64_t> widths = vector_blocks(c.ow, lanes, c.ow);
   if (c.ow > lanes && widths.back() < lanes) widths.push_back(ceil_div(c.ow, lanes) * lanes);
@@ -48,19 +48,20 @@ std::vector<int64_t> planar_widths(const ConvShape& c, int64_t lanes) {
 
 // The tile that covers the image in the least time: an element of weights is broadcast to the columns of all rows.
 // Vectors are whole or half ones: other numbers of lanes take up to three times as long (14 columns of 14 instead of
-// 16). A vector of every other column is put together from two, which is worth a tile of more channels and of one row.
+// 16). A vector of every second or third column is put together from several, which is worth a tile of more channels
+// and of one row.
 PlanarTile usual_planar_tile(const ConvShape& c, const std::vector<int64_t>& channels,
                              const std::vector<int64_t>& columns, int64_t most_rows, const Target& target,
                              int64_t lanes) {
   constexpr double kStridedLoad = 4;  // an estimate: multiply-adds that putting a vector together takes
   const bool strided = c.stride_w > 1;
-  const auto is_odd = [&](int64_t width) { return width % ceil_div(lanes, 2) != 0; };
-  const bool all_are_odd = std::all_of(columns.begin(), columns.end(), is_odd);
+  const auto is_ragged = [&](int64_t width) { return width % ceil_div(lanes, 2) != 0; };
+  const bool all_are_ragged = std::all_of(columns.begin(), columns.end(), is_ragged);
   PlanarTile best;
   double least = 0;
   for (const int64_t oc : channels)
     for (const int64_t width : columns) {
-      if (is_odd(width) && !all_are_odd) continue;
+      if (is_ragged(width) && !all_are_ragged) continue;
       for (int64_t rows = 1; rows <= std::min(strided ? 1 : most_rows, c.oh); ++rows) {
         const int64_t vectors = rows * registers_of(width, lanes);
         if (oc * vectors > 1 && !fits_registers(oc, vectors, target)) break;
