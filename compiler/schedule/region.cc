@@ -82,7 +82,8 @@ std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buff
       in_loops.reserve(indices.size());
       for (const Expr& i : indices) {
         Expr index = simplify(substitute(i, bindings), facts);
-        // What a guard says of a tail matters only to quotients and remainders, such as an element's group.
+        // Guards bound quotients and remainders, such as the group of a channel; sums of variables gain nothing by
+        // them.
         if (!is_sum_of_variables(index)) {
           int pushed = 0;
           for (const Expr& guard : leaf->block->predicates) pushed += facts.push_condition(guard);

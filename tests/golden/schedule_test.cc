@@ -54,6 +54,16 @@ Program turned() {
   return {"turned", {{a, ParamRole::kInput}}, d};
 }
 
+// c[g, i] = a[g, i] * 3 over 2 x 4, of which d[j] = c[j floordiv 3, j floormod 3] + 1 takes 2 x 3.
+Program of_groups() {
+  const Tensor a = placeholder("a", {2, 4}, i32);
+  const Tensor c = compute("c", {2, 4}, {"g", "i"}, {a}, [&](const auto& x) { return a.at(x) * make_int(3, i32); });
+  const Tensor d = compute("d", {6}, {"j"}, {c}, [&](const auto& x) {
+    return c.at({floor_div(x[0], 3), floor_mod(x[0], make_int(3))}) + make_int(1, i32);
+  });
+  return {"of_groups", {{a, ParamRole::kInput}}, d};
+}
+
 // Schedules a fresh copy of `program`, expects the same results as unscheduled, and gives the text of the body.
 std::string scheduled(const Program& program, const std::function<void(Schedule&)>& steps) {
   const auto naive = program.schedule(), s = program.schedule();
@@ -127,6 +137,18 @@ TEST(ComputeAt, ComputesWhatTheReaderNeeds) {
   EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.compute_at(s.block("c"), s.loops(s.block("d"))[0]); }),
             "alloc c: s32[6] workspace {\n  for j in 0..5 {\n    for i in 0..2 {\n      c[j + i] = a[j + i] * s32(2)\n "
             "   }\n    d[j] = c[j] + c[j + 1]\n  }\n}\n");
+}
+// A tile of two of a group's three elements, the last one with a tail: by its guard it lies in one group.
+TEST(ComputeAt, TakesTheGuardOfATailForWhatItSays) {
+  EXPECT_EQ(scheduled(of_groups(),
+                      [](Schedule& s) {
+                        const auto [group, in_group] = s.split(s.loops(s.block("d"))[0], 3);
+                        s.compute_at(s.block("c"), s.split(in_group, 2).first);
+                      }),
+            "alloc c: s32[2, 4] workspace {\n  for j_o in 0..2 {\n    for j_i_o in 0..2 {\n      for i in 0..2 {\n     "
+            "   c[j_o, j_i_o * 2 + i] = a[j_o, j_i_o * 2 + i] * s32(3)\n      }\n      for j_i_i in 0..2 {\n        if "
+            "(j_i_o * 2 + j_i_i < 3) {\n          d[j_o * 3 + j_i_o * 2 + j_i_i] = c[j_o + floordiv(j_i_o * 2 + j_i_i, "
+            "3), floormod(j_i_o * 2 + j_i_i, 3)] + s32(1)\n        }\n      }\n    }\n  }\n}\n");
 }
 TEST(ReverseComputeAt, TakesTheProducersLoopsAndGuards) {
   EXPECT_EQ(scheduled(scaled_sums(),

@@ -55,13 +55,13 @@ PlanarTile usual_planar_tile(const ConvShape& c, const std::vector<int64_t>& cha
                              int64_t lanes) {
   constexpr double kStridedLoad = 4;  // an estimate: multiply-adds that putting a vector together takes
   const bool strided = c.stride_w > 1;
-  const auto is_ragged = [&](int64_t width) { return width % ceil_div(lanes, 2) != 0; };
-  const bool all_are_ragged = std::all_of(columns.begin(), columns.end(), is_ragged);
+  const auto is_partial = [&](int64_t width) { return width % ceil_div(lanes, 2) != 0; };
+  const bool all_are_partial = std::all_of(columns.begin(), columns.end(), is_partial);
   PlanarTile best;
   double least = 0;
   for (const int64_t oc : channels)
     for (const int64_t width : columns) {
-      if (is_ragged(width) && !all_are_ragged) continue;
+      if (is_partial(width) && !all_are_partial) continue;
       for (int64_t rows = 1; rows <= std::min(strided ? 1 : most_rows, c.oh); ++rows) {
         const int64_t vectors = rows * registers_of(width, lanes);
         if (oc * vectors > 1 && !fits_registers(oc, vectors, target)) break;
@@ -115,15 +115,11 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   const auto [conv, writer] = begin_tile(s, d);
 
   const auto axes = s.loops(writer);
-  // Channels in tiles; a tile that is not filled is the last one of its group.
-  std::vector<LoopRef> tiles;
-  LoopRef channels = axes[1];
-  if (fills_groups) {
-    const auto [group, in_group] = s.split(channels, c.co / c.groups);
-    tiles.push_back(group), channels = in_group;
-  }
-  const auto [oc_o, oc_i] = s.split(channels, oc_tile);
-  tiles.push_back(oc_o);
+  // Where groups are filled up, the last tile of each has fewer channels.
+  const auto [group, channels] =
+      fills_groups ? s.split(axes[1], c.co / c.groups) : std::pair<LoopRef, LoopRef>({}, axes[1]);
+  auto [oc_o, oc_i] = s.split(channels, oc_tile);
+  if (fills_groups) oc_o = s.fuse(group, oc_o);
   const auto rows = s.split(axes[2], std::vector<int64_t>{oh[0], oh[1], oh_tile});
   const auto [ow_all, ow_i] = s.split(axes[3], width);
   LoopRef part = rows[0], ow_o = ow_all, task;
@@ -133,19 +129,11 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
     part = s.fuse(rows[0], of_columns), ow_o = rest;
   }
   if (oc_inside) {
-    std::vector<LoopRef> order{axes[0], part, rows[1]};
-    order.insert(order.end(), tiles.begin(), tiles.end());
-    order.insert(order.end(), {ow_o, oc_i, rows[2], ow_i});
-    s.reorder(order);
+    s.reorder({axes[0], part, rows[1], oc_o, ow_o, oc_i, rows[2], ow_i});
     task = s.fuse(axes[0], part);
   } else {
-    std::vector<LoopRef> tasks{axes[0]};
-    tasks.insert(tasks.end(), tiles.begin(), tiles.end());
-    tasks.push_back(part);
-    std::vector<LoopRef> order = tasks;
-    order.insert(order.end(), {rows[1], ow_o, oc_i, rows[2], ow_i});
-    s.reorder(order);
-    task = fuse_all(s, tasks);
+    s.reorder({axes[0], oc_o, part, rows[1], ow_o, oc_i, rows[2], ow_i});
+    task = fuse_all(s, {axes[0], oc_o, part});
   }
   s.vectorize(ow_i);
   s.unroll(rows[2]);
