@@ -19,19 +19,26 @@ struct InternalError : std::logic_error {
 
 namespace detail {
 
-/// Collects a message and throws `E` when it goes out of scope.
-template <class E>
-struct Thrower {
-  std::ostringstream text;
-  explicit Thrower(const std::string& prefix) { text << prefix; }
-  Thrower(const Thrower&) = delete;
-  Thrower& operator=(const Thrower&) = delete;
-  [[noreturn]] ~Thrower() noexcept(false) { throw E(text.str()); }
+/// What is streamed into a failed check. An operand whose formatting throws costs this message, nothing else: the
+/// exception of the check is thrown by ThrowWith, when the text is complete, and never by a destructor.
+class MessageText {
+ public:
+  explicit MessageText(const char* prefix) { text_ << prefix; }
   template <class T>
-  Thrower& operator<<(const T& value) {
-    text << value;
+  MessageText& operator<<(const T& value) {
+    text_ << value;
     return *this;
   }
+  std::string str() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+};
+
+/// Throws `E` with the text on the right of `&`, which binds weaker than `<<`.
+template <class E>
+struct ThrowWith {
+  [[noreturn]] void operator&(const MessageText& text) const { throw E(text.str()); }
 };
 
 }  // namespace detail
@@ -41,14 +48,14 @@ struct Thrower {
 #define HONE_STRINGIFY(x) HONE_STRINGIFY_(x)
 
 /// Throws InternalError unless `cond` holds; more text may be streamed in.
-#define HONE_ICHECK(cond)                                                                                           \
-  if (cond) [[likely]] {                                                                                            \
-  } else                                                                                                            \
-    ::hone::detail::Thrower<::hone::InternalError>(__FILE__ ":" HONE_STRINGIFY(__LINE__) ": internal check '" #cond \
-                                                                                         "' failed: ")
+#define HONE_ICHECK(cond)                                \
+  if (cond) [[likely]] {                                 \
+  } else                                                 \
+    ::hone::detail::ThrowWith<::hone::InternalError>() & \
+        ::hone::detail::MessageText(__FILE__ ":" HONE_STRINGIFY(__LINE__) ": internal check '" #cond "' failed: ")
 
 /// Throws UserError unless `cond` holds; the streamed text is the whole message.
 #define HONE_USER_CHECK(cond) \
   if (cond) [[likely]] {      \
   } else                      \
-    ::hone::detail::Thrower<::hone::UserError>("")
+    ::hone::detail::ThrowWith<::hone::UserError>() & ::hone::detail::MessageText("")

@@ -4,6 +4,8 @@ add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
 if(HONE_WERROR)
   add_compile_options(-Werror)
 endif()
+# Messages of internal errors name files from the root of the tree, not by a path of the machine that built them.
+add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 if(HONE_SANITIZE)
   # Code inserted by sanitizers makes GCC report initialized members of optionals and small vectors as uninitialized.
   add_compile_options(-fsanitize=${HONE_SANITIZE} -fno-omit-frame-pointer -Wno-error=maybe-uninitialized)
