@@ -157,7 +157,7 @@ StatusOr<bool> TopHub::try_other_targets(const std::string& workload, const Look
                          return false;
                        }).status());
   sort_by_likeness(targets, query.target);
-  if (query.rank_targets) targets = query.rank_targets(targets);
+  if (query.rank_targets) targets = query.rank_targets(targets, answer.step);
   for (const std::string& target : targets) {
     HONE_ASSIGN_OR_RETURN(const bool found, try_exact(workload, target, query, answer));
     if (found) return true;

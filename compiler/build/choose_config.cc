@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "compiler/build/transfer_gain.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/prologue.h"
@@ -143,8 +144,68 @@ std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::
   return in_order(std::move(ranked));
 }
 
+namespace {
+
+// The same CPU, whatever the number of threads.
+bool is_same_cpu(const Target& a, const Target& b) {
+  return a.mcpu == b.mcpu && a.mattr == b.mattr && a.l2_bytes == b.l2_bytes;
+}
+
+// The CPUs whose rows were left out, since such rows were not measured to gain here.
+class TransferRule {
+ public:
+  TransferRule(const Workload& w, const Target& target, Transfer transfer)
+      : workload_(w), target_(target), takes_all_(transfer == Transfer::kAny || target.is_gpu()) {}
+
+  // Those of `targets`, nearest first, whose rows are taken: of the same CPU, then by what such rows gain.
+  std::vector<std::string> worth_taking(const std::vector<std::string>& targets, db::LookupStep step) {
+    if (takes_all_) return targets;
+    std::vector<std::pair<double, std::string>> taken;
+    for (const std::string& text : targets) {
+      const Target from = *known_target(text);
+      const std::optional<double> gain = transfer_gain(workload_, from, target_, step);
+      if (is_same_cpu(from, target_))
+        taken.emplace_back(-INFINITY, text);
+      else if (gain.value_or(0) >= kLeastTransferGain)
+        taken.emplace_back(-*gain, text);
+      else if (left_out_.empty())
+        left_out_ = why_not(from, gain);
+    }
+    std::stable_sort(taken.begin(), taken.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::string> out;
+    for (auto& [order, text] : taken) out.push_back(std::move(text));
+    return out;
+  }
+
+  // What is said of a row that was taken; empty where nothing was measured.
+  std::string expectation(const db::LookupAnswer& answer) const {
+    if (target_.is_gpu() || answer.row->target == to_string(target_)) return "";
+    const auto gain = transfer_gain(workload_, *known_target(answer.row->target), target_, answer.step);
+    return gain ? fmt::format("; such rows of {} have {:.2f} of the default's speed on {}",
+                              to_string(core_kind(*known_target(answer.row->target))), *gain,
+                              to_string(core_kind(target_)))
+                : "";
+  }
+
+  const std::string& left_out() const { return left_out_; }
+
+ private:
+  std::string why_not(const Target& from, std::optional<double> gain) const {
+    if (!gain) return fmt::format("rows of {} are not taken: not measured on {}", from.mcpu, target_.mcpu);
+    return fmt::format("rows of {} are not taken: such have {:.2f} of the default's speed on {}", from.mcpu, *gain,
+                       to_string(core_kind(target_)));
+  }
+
+  const Workload& workload_;
+  const Target& target_;
+  const bool takes_all_;
+  std::string left_out_;  // why, of the nearest one
+};
+
+}  // namespace
+
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
-                                     ConfigUse use) {
+                                     ConfigUse use, Transfer transfer) {
   const Workload tuned = without_extremes(w);
   const std::string text = to_string(tuned);
   db::LookupQuery query;
@@ -159,8 +220,9 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
     return is_same_space ? own_config(space, row) : adapted_config(space, row, other_threads);
   };
   query.accept = [&](const db::BestRow& row) { return config_of(row).has_value(); };
-  query.rank_targets = [&](const std::vector<std::string>& known) {
-    return target.is_gpu() ? rank_gpu_targets(target, known) : rank_cpu_targets(target, known);
+  TransferRule rule(tuned, target, transfer);
+  query.rank_targets = [&](const std::vector<std::string>& known, db::LookupStep step) {
+    return rule.worth_taking(target.is_gpu() ? rank_gpu_targets(target, known) : rank_cpu_targets(target, known), step);
   };
   query.rank_nearest = [&](const std::vector<std::string>& known) { return rank_nearest(tuned, known); };
   HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
@@ -169,7 +231,12 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
     out.skipped = fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", answer.refused,
                               answer.refused == 1 ? "" : "s", clean_line(answer.refused_spaces),
                               space.fingerprint().hex().substr(0, 12));
-  if (answer.row) out.config = *config_of(*answer.row);
+  if (answer.row) {
+    out.config = *config_of(*answer.row);
+    out.source += rule.expectation(answer);
+  } else if (!rule.left_out().empty()) {
+    out.source += fmt::format(" ({})", rule.left_out());
+  }
   out.is_choice = answer.is_choice;
   return out;
 }
@@ -181,7 +248,9 @@ std::optional<db::BestRow> exact_best_of(const Workload& w, const Target& target
   db::LookupQuery query;
   query.workload = to_string(without_extremes(w));
   query.target = to_string(target);
-  query.rank_targets = [](const std::vector<std::string>&) { return std::vector<std::string>(); };  // no other one's
+  query.rank_targets = [](const std::vector<std::string>&, db::LookupStep) {
+    return std::vector<std::string>();
+  };                  // no other one's
   std::string space;  // made for a row that may be the one
   query.accept = [&](const db::BestRow& row) {
     if (row.workload != query.workload || row.target != query.target || !wanted(row)) return false;

@@ -15,20 +15,28 @@ struct ChosenConfig {
   std::string source;      ///< `best (exact workload, confirmed, device …)`, `nearest (…)`, `default`, `given`
   std::string skipped;     ///< one line about rows of other spaces that were passed over; empty when there were none
   bool is_choice = false;  ///< a db::ChoiceRow's, in place of the best's
+
+  /// No row was taken, whether or not some are known.
+  bool is_default() const { return source.starts_with("default"); }
 };
 
 /// What a config is for: a kernel, or a layer of a model.
 enum class ConfigUse { kAlone, kInModel };
 
+/// Which configs of other CPUs are taken: those that were measured to gain (transfer_gain.h), or all that can be
+/// adapted, for who measures them.
+enum class Transfer { kMeasuredToGain, kAny };
+
 /// Exact workload and target, then the same workload for another target of the kind, then the nearest workload (its
 /// config adapted to this space), then the default. Rows of another space fingerprint are never applied as they are.
 /// Configs of other targets are adapted, too: of GPUs of any, whose spaces differ with every limit of a device; of CPUs
 /// of those with as many vector registers of the same width, and where the number of threads is another one, too, how
-/// work is divided among them is not taken. Database errors are passed on.
+/// work is divided among them is not taken. A CPU's row counts for another CPU only where such rows were measured to
+/// gain there; what is known and not taken is told with the default. Database errors are passed on.
 ///
 /// `use`: a layer of a model takes what was chosen inside a model where that is known (see db::ChoiceRow).
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
-                                     ConfigUse use = ConfigUse::kAlone);
+                                     ConfigUse use = ConfigUse::kAlone, Transfer transfer = Transfer::kMeasuredToGain);
 
 /// The best of exactly this workload and target, and this version's space. Nothing where there is none, where no
 /// template has it, and where the database fails, which choose_config() reports.

@@ -7,8 +7,10 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "compiler/build/choose_config.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/definition.h"
+#include "db/lookup.h"
 #include "rpc/ir/encode.h"
 #include "tuner/db_trial_log.h"
 #include "tuner/measure/reference_job.h"
@@ -42,9 +44,19 @@ StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& tar
   return std::move(seeds.configs);
 }
 
+// The config that the lookup chain knows, whether or not a build would take it: a row of a package, of another CPU or
+// of a near workload, adapted. The first batch measures it beside the default. Nothing where nothing is known.
+StatusOr<std::optional<Config>> known_config(const TuningTask& task, const Target& target, db::TopHub& hub) {
+  HONE_ASSIGN_OR_RETURN(ChosenConfig known,
+                        choose_config(task.workload, target, task.space, hub, ConfigUse::kAlone, Transfer::kAny));
+  if (known.is_default() || known.config == task.space.default_config()) return std::nullopt;
+  return std::move(known.config);
+}
+
+// `hub`: what is known elsewhere; null where the search does not begin warm.
 StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f,
                                                 HostCores& cores, size_t most_features, const std::string& prior,
-                                                db::Store& store, std::ostream& err) {
+                                                db::Store& store, db::TopHub* hub, std::ostream& err) {
   TuningTaskOptions options;
   options.label = short_text(w.workload);
   options.weight = w.weight;
@@ -57,6 +69,8 @@ StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const
   std::vector<Config> seeds;
   if (begins_warm(f)) {
     HONE_ASSIGN_OR_RETURN(seeds, seeds_of(*task, target, store, err));
+    HONE_ASSIGN_OR_RETURN(std::optional<Config> known, known_config(*task, target, *hub));
+    if (known) seeds.insert(seeds.begin(), std::move(*known));
   }
   if (f.make_searcher)
     task->searcher = f.make_searcher(task->space);
@@ -130,11 +144,15 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
                                       const TaskServices& services) {
   const auto& [f, io, place, store, cores, clock, prior] = services;
   const std::string target = to_string(place.target);
+  std::unique_ptr<db::TopHub> hub;
+  if (begins_warm(f)) {
+    HONE_ASSIGN_OR_RETURN(hub, db::TopHub::open(db::usual_hub(store.path())));
+  }
   std::vector<std::unique_ptr<TuningTask>> tasks;
   for (const WeightedWorkload& w : workloads) {
     HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task,
                           make_task(w, place.target, f, cores, CompiledCandidates::kMostFeatures / workloads.size(),
-                                    prior, store, io.err));
+                                    prior, store, hub.get(), io.err));
     tasks.push_back(std::move(task));
   }
   RemoteMeasurer measurer(remote_options(f, place, tasks));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "db/store.h"
 #include "tuner/cli/place.h"
 #include "tuner/cli/tasks_file.h"
 #include "tuner/cli/tune.h"

@@ -257,7 +257,7 @@ std::vector<double> interleaved_medians(const std::vector<std::function<void()>>
 }
 
 bool ModelBefore::differs_from_defaults() const {
-  return std::any_of(configs.begin(), configs.end(), [](const auto& c) { return c.second.source != "default"; });
+  return std::any_of(configs.begin(), configs.end(), [](const auto& c) { return !c.second.is_default(); });
 }
 
 StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, db::TopHub& hub) {

@@ -5,6 +5,7 @@
 
 #include <span>
 
+#include "compiler/build/transfer_gain.h"
 #include "db/store.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/workloads.h"
@@ -138,8 +139,66 @@ TEST_F(ChooseConfig, TakesNoBestOfOtherRegisters) {
   record(w, target, space, some_config(space, 1), 1e-3);
   EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v3 -threads=2")).source, "default");
   EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2")).source, "default");
-  EXPECT_THAT(choose(w, Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=2")).source,
+}
+
+const Target kSapphireRapids = Target::parse("llvm -mtriple=x86_64-linux -mcpu=sapphirerapids -threads=2");
+
+// 1.12 of the default's speed: transfer_gain.cc.
+TEST_F(ChooseConfig, TakesAnotherCpusRowsWhereSuchWereMeasuredToGain) {
+  const Workload window = parse_workload("conv2d(ci=32,h=14,w=14,co=32)");
+  const Target zen = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=1");
+  const Space theirs = make_space(window, zen), here = make_space(window, kSapphireRapids);
+  int which = 1;
+  while (!here.adapt(some_config(theirs, which), true)) ++which;
+  record(window, zen, theirs, some_config(theirs, which), 1e-3);
+  const ChosenConfig c = choose(window, kSapphireRapids);
+  EXPECT_THAT(c.source, HasSubstr("best (same workload, other target: llvm -mtriple=x86_64-linux -mcpu=znver5"));
+  EXPECT_THAT(c.source, HasSubstr("; such rows of Zen 5 have 1.12 of the default's speed on Golden Cove"));
+  EXPECT_FALSE(c.is_default());
+}
+
+TEST_F(ChooseConfig, LeavesRowsThatDoNotGainAndSaysSo) {
+  record(w, target, space, some_config(space, 1), 1e-3);  // a product of Zen 4
+  const ChosenConfig c = choose(w, kSapphireRapids);
+  EXPECT_EQ(c.config, make_space(w, kSapphireRapids).default_config());
+  EXPECT_TRUE(c.is_default());
+  EXPECT_EQ(c.source, "default (rows of znver4 are not taken: such have 0.98 of the default's speed on Golden Cove)");
+  const Target unknown = Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=2");
+  EXPECT_EQ(choose(w, unknown).source, "default (rows of znver4 are not taken: not measured on x86-64-v4)");
+  EXPECT_EQ(choose(parse_workload("dense(m=32,n=64,k=50)"), kSapphireRapids).source,
+            "default (rows of znver4 are not taken: not measured on sapphirerapids)")
+      << "of a near workload";
+}
+
+TEST_F(ChooseConfig, AnyRowIsTakenByWhoMeasuresIt) {
+  record(w, target, space, space.print(space.default_config()), 1e-3);
+  db::HubOptions options;
+  options.db_file = path;
+  const auto hub = *db::TopHub::open(options);
+  const Space here = make_space(w, kSapphireRapids);
+  EXPECT_THAT(choose_config(w, kSapphireRapids, here, *hub, ConfigUse::kAlone, Transfer::kAny)->source,
               HasSubstr("best (same workload, other target"));
+}
+
+TEST_F(ChooseConfig, TakesWhatGainsMoreBeforeWhatIsNearer) {
+  const Workload window = parse_workload("conv2d(ci=32,h=14,w=14,co=32)");
+  for (const char* cpu : {"znver4 -threads=2", "znver5 -threads=1"}) {  // 1.08 and 1.12
+    const Target zen = Target::parse(std::string("llvm -mtriple=x86_64-linux -mcpu=") + cpu);
+    const Space theirs = make_space(window, zen);
+    record(window, zen, theirs, theirs.print(theirs.default_config()), 1e-3);
+  }
+  EXPECT_THAT(choose(window, kSapphireRapids).source, HasSubstr("-mcpu=znver5"));
+}
+
+TEST(CoreKind, KnowsServersBehindAMaskedModelNumber) {
+  const auto kind = [](const std::string& of) {
+    return core_kind(Target::parse("llvm -mtriple=x86_64-linux -threads=1 -mcpu=" + of));
+  };
+  EXPECT_EQ(kind("sapphirerapids"), CoreKind::kGoldenCove);
+  EXPECT_EQ(kind("rocketlake -mattr=+avx512bf16,+avx512fp16 -l2=2048K"), CoreKind::kGoldenCove);
+  EXPECT_EQ(kind("rocketlake"), CoreKind::kOther);
+  EXPECT_EQ(kind("znver5 -mattr=-prefetchi"), CoreKind::kZen5);
+  EXPECT_EQ(kind("haswell"), CoreKind::kOther);
 }
 
 TEST(RankCpuTargets, PutsTheCpuBeforeTheNumberOfThreads) {
