@@ -17,19 +17,24 @@ struct Measured {
 
 // bench_transfer's means; docs/packages.md has the machine, the commit, how many layers and how far they spread.
 constexpr Measured kMeasured[] = {
-    {CoreKind::kZen5, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kWindow, 1.12},
-    {CoreKind::kZen5, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kPointwise, 1.00},
-    {CoreKind::kZen5, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kDepthwise, 1.02},
-    {CoreKind::kZen5, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kProduct, 1.01},
-    {CoreKind::kZen5, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kOther, 1.026},
-    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kWindow, 1.08},
-    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kPointwise, 0.95, 0.94},
-    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kDepthwise, 1.01},
-    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kProduct, 0.98},
-    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kOther, 1.06},
-    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kBytes, TransferFamily::kWindow, 0.88},
-    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kBytes, TransferFamily::kPointwise, 0.92},
-    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kBytes, TransferFamily::kDepthwise, 1.04},
+    {CoreKind::kZen5, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kWindow, 1.14, 1.01},
+    {CoreKind::kZen5, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kPointwise, 0.99, 1.00},
+    {CoreKind::kZen5, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kDepthwise, 1.025},
+    {CoreKind::kZen5, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kProduct, 1.02},
+    {CoreKind::kZen5, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kOther, 1.02, 1.04},
+    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kWindow, 1.08, 1.16},
+    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kPointwise, 0.92, 0.93},
+    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kDepthwise, 1.02},
+    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kProduct, 0.99},
+    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kOther, 1.04, 1.06},
+    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kBytes, TransferFamily::kWindow, 0.87, 0.90},
+    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kBytes, TransferFamily::kPointwise, 0.91},
+    {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kBytes, TransferFamily::kDepthwise, 1.025},
+    {CoreKind::kGoldenCove, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kWindow, 0.955},
+    {CoreKind::kGoldenCove, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kPointwise, 0.99},
+    {CoreKind::kGoldenCove, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kDepthwise, 1.04},
+    {CoreKind::kGoldenCove, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kProduct, 0.99},
+    {CoreKind::kGoldenCove, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kOther, 1.03},
 };
 
 }  // namespace

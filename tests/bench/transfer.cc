@@ -1,6 +1,7 @@
 // What configs that were measured on other CPUs bring on this one: of each workload that a package has rows of another
 // CPU for, that CPU's config, adapted, is timed beside the default, in turns. Once with the workload's own row, once
-// with half of the workloads left out, where a near one's row is what is found.
+// with half of the workloads left out, where a near one's row is what is found. Of this CPU's own rows the latter
+// alone.
 //
 // bench_transfer db/packages/x86_64-avx512.jsonl --threads 1
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ struct Package {
   std::map<CoreKind, std::vector<std::pair<std::string, std::string>>> rows;  // workload, line
 };
 
-Package read_package(const std::string& path, const Target& here) {
+Package read_package(const std::string& path) {
   Package out;
   std::ifstream in(path);
   std::getline(in, out.head);
@@ -52,7 +53,7 @@ Package read_package(const std::string& path, const Target& here) {
     const Json j = Json::parse(line);
     if (!j.contains("trial")) continue;
     const Target from = Target::parse(j.value("target", ""));
-    if (to_string(from) == to_string(here) || from.is_gpu() || core_kind(from) == CoreKind::kOther) continue;
+    if (from.is_gpu() || core_kind(from) == CoreKind::kOther) continue;
     out.rows[core_kind(from)].emplace_back(j.value("workload", ""), line);
   }
   return out;
@@ -87,7 +88,7 @@ std::optional<Row> measure(const Workload& w, CoreKind from, const Target& here,
   const Space space = make_space(w, here);
   const auto chosen = choose_config(w, here, space, hub, ConfigUse::kAlone, Transfer::kAny);
   HONE_ICHECK(chosen.ok()) << message_of(chosen.status());
-  if (chosen->is_default()) return std::nullopt;
+  if (chosen->is_default() || chosen->source.starts_with("best (exact")) return std::nullopt;
   const bool is_near = chosen->source.starts_with("nearest");
   Row row{{from, transfer_types(w), transfer_family(w)},
           is_near ? db::LookupStep::kNearest : db::LookupStep::kOtherTarget,
@@ -160,8 +161,8 @@ void print_table(const std::vector<Row>& rows) {
 Status run(const Options& o) {
   const int threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const Target here = host_target(threads);
-  const Package package = read_package(o.package, here);
-  if (package.rows.empty()) return usage_error(fmt::format("{}: has no rows of known CPUs but this one", o.package));
+  const Package package = read_package(o.package);
+  if (package.rows.empty()) return usage_error(fmt::format("{}: has no rows of known CPUs", o.package));
   if (!o.json) std::cout << fmt::format("{} ({})\n", to_string(here), to_string(core_kind(here)));
   std::vector<Row> rows;
   for (const auto& [from, lines] : package.rows) {
