@@ -1,4 +1,4 @@
-// Files that are whole or not there.
+// A file that is whole or not there; several at once are a FileSet (file_set.h).
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace hone {
 
-/// Writes a temporary file beside `path`, named after this process's id, and renames it: after a failure the old file
-/// is unchanged and no temporary file is left. What is there and no file (a pipe, /dev/null) is written to. An error of
-/// `write` is returned as it is; other errors are usage errors of one line with the system's reason.
+/// A FileSet of one: after a failure the old file is unchanged and no temporary file is left; what a killed process
+/// left is removed. What is there and no file (a pipe, /dev/null) is written to. An error of `write` is returned as it
+/// is; other errors are usage errors of one line with the system's reason.
 Status write_atomically(const std::string& path, const std::function<Status(std::ostream&)>& write);
 Status write_atomically(const std::string& path, const std::string& text);
 /// The parts one after the other.

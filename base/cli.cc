@@ -99,6 +99,11 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
   }
 }
 
+std::string flags_file(const CLI::App& app) {
+  const CLI::Option* option = app.get_config_ptr();
+  return option && option->count() > 0 ? option->results().back() : "";
+}
+
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
   return print_end(app.get_name(), run_command(app, argc, argv, body));
 }

@@ -18,4 +18,7 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
 /// The same for a program: what print_end() gives.
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
 
+/// For a body: the file of flags that was given; empty: none.
+std::string flags_file(const CLI::App& app);
+
 }  // namespace hone

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 
@@ -34,10 +35,14 @@ class HostLock {
     int fd_ = -1;
   };
 
-  /// Creates the file when it is not there. The error is one line.
+  /// Creates the file, and its folder for this user alone, when they are not there. A usage error of one line that
+  /// names HONE_HOST_LOCK where that cannot be, or where file or folder are another user's.
   static StatusOr<HostLock> open(const std::string& path = default_path());
-  /// $HONE_HOST_LOCK, else a file in /tmp named after the user's id.
+  /// The same for all programs of a user on this host: $HONE_HOST_LOCK, else hone-host.lock in $XDG_RUNTIME_DIR, in
+  /// /run/user/ID or in /tmp/hone-ID.
   static std::string default_path();
+  /// In the first of these that is a folder of this user's that nobody else may write to; else in another.
+  static std::string default_path(const std::vector<std::string>& runtime_folders, const std::string& otherwise);
 
   HostLock(HostLock&& other) noexcept : lock_(std::exchange(other.lock_, -1)), next_(std::exchange(other.next_, -1)) {}
   HostLock& operator=(HostLock&& other) noexcept {

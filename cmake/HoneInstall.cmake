@@ -1,5 +1,6 @@
-# `cmake --install build [--component tracker|agent|tuner|check|runtime|compiler|python]`. A program finds those that it
-# starts beside itself, so they go to one folder, and libhone finds them in bin beside its own.
+# `cmake --install build [--component tracker|agent|tuner|check|runtime|compiler|python]` (and `wheel`: see
+# tuner/api/python). A program finds those that it starts beside itself, so they go to one folder, and libhone finds
+# them in bin beside its own.
 include(GNUInstallDirs)
 
 # hone_install(COMPONENT PROGRAM...): installs those of the programs that are built.

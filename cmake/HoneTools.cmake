@@ -6,6 +6,11 @@ if(HONE_WERROR)
 endif()
 # Messages of internal errors name files from the root of the tree, not by a path of the machine that built them.
 add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+# Programs find libraries where the system has them, and those of this tree by INSTALL_RPATH, relative to $ORIGIN: the
+# same in the build tree and where they are installed. CMake would leave room in a runpath for the one that it writes
+# when it installs, as an empty element, and the loader takes that for the folder in which a program is called. (A LLVM
+# that is not where the system's loader looks: -DCMAKE_INSTALL_RPATH=FOLDER.)
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 if(HONE_SANITIZE)
   # Code inserted by sanitizers makes GCC report initialized members of optionals and small vectors as uninitialized.
   add_compile_options(-fsanitize=${HONE_SANITIZE} -fno-omit-frame-pointer -Wno-error=maybe-uninitialized)

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
-#include "base/atomic_file.h"
 #include "base/json.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/c/describe.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/describe.h"
 #include "compiler/codegen/llvm/gpu_host.h"
+#include "compiler/codegen/llvm/link_files.h"
 #include "compiler/codegen/llvm/pool_entries.h"
 #include "compiler/lower/layout_functions.h"
 #include "compiler/runtime/c_objects.h"
@@ -183,7 +184,7 @@ std::string c_source_head(const std::string& name, const std::string& what) {
 }
 
 void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
-                   const std::string& output_path, const std::string& sysroot) {
+                   const std::string& output_path, const std::string& sysroot, FileSet& files) {
   std::vector<std::string> parts;
   LinkOptions options{.sysroot = sysroot, .artifact = name, .threads = {}, .threads_library = ""};
   for (const ArtifactObject& object : objects) {
@@ -191,13 +192,36 @@ void link_artifact(const std::vector<ArtifactObject>& objects, const Target& tar
     to.insert(to.end(), object.parts.begin(), object.parts.end());
     if (object.has_threads) options.threads_library = pool_library(target.arch);
   }
-  link_shared(parts, output_path, options);
+  link_shared(parts, output_path, options, files);
 }
 
-Status write_object(const ArtifactObject& object, const std::string& path) {
-  if (object.parts.size() == 1) return write_atomically(path, object.parts[0]);
-  merge_objects(object.parts, path);
-  return absl::OkStatus();
+void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
+                   const std::string& output_path, const std::string& sysroot) {
+  FileSet files;
+  link_artifact(objects, target, name, output_path, sysroot, files);
+  const Status placed = files.commit();
+  HONE_USER_CHECK(placed.ok()) << message_of(placed);
+}
+
+std::vector<std::string> object_paths(const std::vector<ArtifactObject>& objects, const std::string& path) {
+  std::vector<std::string> paths;
+  for (const ArtifactObject& object : objects)
+    paths.push_back(
+        object.suffix.empty() ? path : std::filesystem::path(path).replace_extension().string() + object.suffix + ".o");
+  return paths;
+}
+
+StatusOr<std::vector<std::string>> write_objects(const std::vector<ArtifactObject>& objects, const std::string& path,
+                                                 FileSet& files) {
+  std::vector<std::string> paths = object_paths(objects, path);
+  for (size_t i = 0; i < objects.size(); ++i) {
+    const std::vector<std::string>& parts = objects[i].parts;
+    if (parts.size() == 1)
+      HONE_RETURN_IF_ERROR(files.add(paths[i], parts[0]));
+    else
+      merge_objects(parts, paths[i], files);
+  }
+  return paths;
 }
 
 std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_set.h"
 #include "base/status.h"
 #include "compiler/codegen/device/device_code.h"
 #include "compiler/ir/module.h"
@@ -37,11 +38,18 @@ std::string artifact_c_source(const Module& m, const Target& target, const std::
 /// What C sources begin with: what they compute, how they are compiled, NAME.h.
 std::string c_source_head(const std::string& name, const std::string& what);
 
-/// The objects of artifact_objects for NAME as a shared object. Throws as link_shared.
+/// The objects of artifact_objects for NAME as a shared object, one of `files`. Throws as link_shared.
+void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
+                   const std::string& output_path, const std::string& sysroot, FileSet& files);
+/// The same as a file of its own.
 void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
                    const std::string& output_path, const std::string& sysroot);
-/// One of them as a file.
-Status write_object(const ArtifactObject& object, const std::string& path);
+/// Those that are not linked, each a file of `files`: `path`, and PATH without its extension with the suffix and .o.
+/// Their paths.
+StatusOr<std::vector<std::string>> write_objects(const std::vector<ArtifactObject>& objects, const std::string& path,
+                                                 FileSet& files);
+/// The paths that write_objects() will give.
+std::vector<std::string> object_paths(const std::vector<ArtifactObject>& objects, const std::string& path);
 
 /// NAME_pool and NAME_pool_free with the thread pool behind them; none where there is no pool for the target.
 std::optional<ArtifactObject> pool_artifact_object(const Target& target, const std::string& name);

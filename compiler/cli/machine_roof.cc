@@ -1,7 +1,5 @@
 #include "compiler/cli/machine_roof.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -9,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/atomic_file.h"
 #include "base/json.h"
 #include "compiler/runtime/machine_peak.h"
 
@@ -29,16 +28,11 @@ OrderedJson read_cache(const std::filesystem::path& path) {
   return all.is_object() ? all : OrderedJson::object();
 }
 
-// Written to a temporary file and renamed: a reader sees the old file or the new one.
+// A cache that cannot be written is none: what it would hold is measured again.
 void write_cache(const std::filesystem::path& path, const OrderedJson& all) {
-  std::error_code error;
-  const std::filesystem::path fresh = path.string() + "." + std::to_string(getpid());
-  std::filesystem::create_directories(path.parent_path(), error);
-  std::ofstream file(fresh);
-  file << all.dump(1) << "\n";
-  file.close();
-  if (file) std::filesystem::rename(fresh, path, error);
-  if (!file || error) std::filesystem::remove(fresh, error);
+  std::error_code ignored;
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  write_atomically(path.string(), all.dump(1) + "\n").IgnoreError();
 }
 
 bool parse_roof(const OrderedJson& j, MachineRoof* roof) {

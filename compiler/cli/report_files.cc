@@ -29,20 +29,12 @@ ModelReport read_report(const std::string& path) {
 
 }  // namespace
 
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return fs::weakly_canonical(fs::absolute(a), ignored) == fs::weakly_canonical(fs::absolute(b), ignored);
-}
-
 StatusOr<std::optional<ModelReport>> check_report_flags(const std::vector<std::string>& reports,
-                                                        const std::string& compare,
-                                                        const std::vector<std::string>& others) {
+                                                        const std::string& compare) {
   for (const std::string& report : reports) {
     const std::string extension = fs::path(report).extension();
     if (extension != ".html" && extension != ".json")
       return usage_error("--report " + report + ": .html for a page, .json for its data");
-    for (const std::string& other : others)
-      if (is_same_file(report, other)) return usage_error("--report " + report + ": this is no file of its own");
   }
   if (compare.empty()) return std::optional<ModelReport>();
   if (reports.empty()) return usage_error("--compare belongs to --report");

@@ -10,14 +10,10 @@
 
 namespace hone {
 
-/// Whether two paths lead to one file, which need not be there.
-bool is_same_file(const std::string& a, const std::string& b);
-
-/// Before anything is built: that each file can be a report, and is none of `others`; and the report of `compare` where
-/// it is not empty. Usage errors, or UserError for a file that is no report.
+/// Before anything is built: that each file can be a report; and the report of `compare` where it is not empty. Usage
+/// errors, or UserError for a file that is no report.
 StatusOr<std::optional<ModelReport>> check_report_flags(const std::vector<std::string>& reports,
-                                                        const std::string& compare,
-                                                        const std::vector<std::string>& others);
+                                                        const std::string& compare);
 
 /// Writes `report`, compared with `before` where there is one, to each file: .json its data, others the page.
 Status write_reports(const ModelReport& report, const std::optional<ModelReport>& before,

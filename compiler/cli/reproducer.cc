@@ -46,8 +46,10 @@ std::optional<PassFailure> find_failure(const Workload& w, const Target& target,
 }
 
 StatusOr<std::string> write_reproducer(const std::string& folder, const PassFailure& failure,
-                                       const std::string& command) {
+                                       const std::string& command, CommandFiles files) {
   const std::string path = fmt::format("{}/tensorc-{}.txt", folder, failure.pass);
+  files.writes("what shows the error", path);
+  HONE_RETURN_IF_ERROR(files.check());
   HONE_RETURN_IF_ERROR(write_atomically(path, fmt::format("{}\n\nShown by:\n{}\n\nWhat the pass was given:\n{}\n",
                                                           failure.error, command, failure.program)));
   return path;

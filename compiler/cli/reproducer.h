@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/command_files.h"
 #include "base/status.h"
 #include "compiler/build/build.h"
 #include "compiler/ir/passes.h"
@@ -24,8 +25,8 @@ std::optional<PassFailure> find_failure(const Workload& w, const Target& target,
                                         const Config& config);
 
 /// Writes `tensorc-PASS.txt` into `folder`: the error, the command that shows it, the program that the pass was given.
-/// The file's path.
+/// The file's path. A usage error where it is one of `files`.
 StatusOr<std::string> write_reproducer(const std::string& folder, const PassFailure& failure,
-                                       const std::string& command);
+                                       const std::string& command, CommandFiles files = {});
 
 }  // namespace hone

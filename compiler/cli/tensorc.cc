@@ -1,6 +1,7 @@
 #include "compiler/cli/tensorc.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/cli/reproducer.h"
+#include "compiler/cli/tensorc_files.h"
 #include "compiler/cli/tensorc_model.h"
 #include "compiler/codegen/device/device_code.h"
 #include "compiler/codegen/gpu/emit.h"
@@ -40,8 +42,49 @@ std::string entry_name(const TensorcOptions& o, const Workload& w) {
   return std::isdigit(static_cast<unsigned char>(name[0])) ? "k" + name : name;
 }
 
+// An operator as it is built.
+struct Built {
+  const Workload& w;
+  const Target &target, &host;
+  const Module& m;
+  const std::string name, config;
+};
+
+// C, objects or a shared object, and the header that belongs to them.
+Status emit_artifact(const TensorcOptions& o, const Built& b, CommandFiles& files, std::ostream& err) {
+  const std::string path = o.output.empty() ? fmt::format("{}.{}", b.name, o.emit == "obj" ? "o" : o.emit) : o.output;
+  const std::string header = std::filesystem::path(path).replace_extension(".h").string();
+  const std::string what = to_string(b.w), json = artifact_json(b.m, b.target, b.name, what, b.config);
+  const bool in_c = o.emit == "c" && !b.target.is_gpu();
+  std::vector<ArtifactObject> objects;
+  if (b.target.is_gpu()) {
+    const GpuArtifactCode code = gpu_artifact_code(b.m, b.target, nvrtc_here());
+    if (b.target.kind == "cuda") err << "device code: by " << code.by << "\n";
+    objects = {{"", gpu_artifact_objects(b.m, b.target, b.host, code, b.name, json)}};
+  } else if (!in_c) {
+    objects = artifact_objects(b.m, b.target, b.name, json);
+  }
+  std::vector<std::string> paths = {path};
+  if (o.emit == "obj") paths = object_paths(objects, path);
+  for (const std::string& file : paths) files.writes(file == path ? "-o" : "an object beside it,", file);
+  files.writes("its header", header);
+  HONE_RETURN_IF_ERROR(files.check());
+
+  FileSet made;
+  if (in_c)
+    HONE_RETURN_IF_ERROR(made.add(path, artifact_c_source(b.m, b.target, b.name, json, what)));
+  else if (o.emit == "obj")
+    HONE_RETURN_IF_ERROR(write_objects(objects, path, made).status());
+  else
+    link_artifact(objects, b.target.is_gpu() ? b.host : b.target, b.name, path, o.sysroot, made);
+  HONE_RETURN_IF_ERROR(made.add(header, artifact_header(b.m, b.target, b.name, what, in_c)));
+  HONE_RETURN_IF_ERROR(made.commit());
+  err << fmt::format("wrote {} {}\n", fmt::join(paths, " "), header);
+  return absl::OkStatus();
+}
+
 Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Target& host, const Space& space,
-            const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
+            const Config& config, const Module& m, CommandFiles& files, std::ostream& out, std::ostream& err) {
   const std::string name = entry_name(o, w);
   const std::string kinds = target.kind == "cuda"     ? "ir, lowered, legalized, cuda, ptx, llvm, so"
                             : target.kind == "opencl" ? "ir, lowered, legalized, opencl, so"
@@ -69,45 +112,13 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     text = target.is_gpu() ? emit_ptx_llvm_text(m, target) : emit_llvm_text(m, target, {.name = name});
   if (o.emit == "asm") text = emit_asm_text(m, target, {.name = name});
   if (!text.empty()) {
+    files.writes("-o", o.output);
+    HONE_RETURN_IF_ERROR(files.check());
     if (!o.output.empty()) return write_atomically(o.output, text);
     out << text << (text.back() == '\n' ? "" : "\n");
     return absl::OkStatus();
   }
-  const std::string path = o.output.empty() ? fmt::format("{}.{}", name, o.emit == "obj" ? "o" : o.emit) : o.output;
-  const std::string json = artifact_json(m, target, name, to_string(w), space.print(config));
-  const std::string header = std::filesystem::path(path).replace_extension(".h").string();
-  if (target.is_gpu()) {
-    const GpuArtifactCode code = gpu_artifact_code(m, target, nvrtc_here());
-    if (target.kind == "cuda") err << "device code: by " << code.by << "\n";
-    link_shared(gpu_artifact_objects(m, target, host, code, name, json), path,
-                {.sysroot = o.sysroot, .artifact = name, .threads = {}, .threads_library = ""});
-    HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w))));
-    err << "wrote " << path << " " << header << "\n";
-    return absl::OkStatus();
-  }
-  if (o.emit == "c") {
-    HONE_RETURN_IF_ERROR(write_atomically(path, artifact_c_source(m, target, name, json, to_string(w))));
-    HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w), /*in_c=*/true)));
-    err << "wrote " << path << " " << header << "\n";
-    return absl::OkStatus();
-  }
-  const std::vector<ArtifactObject> objects = artifact_objects(m, target, name, json);
-  std::string written;
-  if (o.emit == "so") {
-    link_artifact(objects, target, name, path, o.sysroot);
-    written = path;
-  } else {
-    for (const ArtifactObject& object : objects) {
-      const std::string file = object.suffix.empty()
-                                   ? path
-                                   : std::filesystem::path(path).replace_extension().string() + object.suffix + ".o";
-      HONE_RETURN_IF_ERROR(write_object(object, file));
-      written += (written.empty() ? "" : " ") + file;
-    }
-  }
-  HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w))));
-  err << "wrote " << written << " " << header << "\n";
-  return absl::OkStatus();
+  return emit_artifact(o, {w, target, host, m, name, space.print(config)}, files, err);
 }
 
 // A command line, parsed.
@@ -126,7 +137,10 @@ struct Job {
 Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ostream& err) {
   const Module m = lower_config(j.w, j.target, j.space, j.chosen.config);
 
-  if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, j.w, j.target, j.host, j.space, j.chosen.config, m, out, err));
+  if (!o.emit.empty()) {
+    CommandFiles files = files_read(o);
+    HONE_RETURN_IF_ERROR(emit(o, j.w, j.target, j.host, j.space, j.chosen.config, m, files, out, err));
+  }
   if (o.explain)
     HONE_RETURN_IF_ERROR(j.target.is_gpu()
                              ? explain_gpu(j.w, j.target, j.space, j.chosen.config, m, j.gpu, j.no_gpu, out)
@@ -183,13 +197,13 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
 }
 
 // An internal error is a bug of Hone: the user gets a file to send with the report.
-void tell_how_to_see_it_again(const Job& j, std::ostream& err) {
+void tell_how_to_see_it_again(const TensorcOptions& o, const Job& j, std::ostream& err) {
   const std::string config = j.space.print(j.chosen.config);
   const std::string command = fmt::format("tensorc --workload '{}' --target '{}' --config '{}' --emit legalized",
                                           to_string(j.w), to_string(j.target), config);
   const auto failure = find_failure(j.w, j.target, j.space, j.chosen.config);
   if (!failure) return void(err << "to see this error again: " << command << "\n");
-  const auto written = write_reproducer(".", *failure, command);
+  const auto written = write_reproducer(".", *failure, command, files_read(o));
   err << (written.ok() ? "what is needed to see this error again is in " + *written : message_of(written.status()))
       << "\n";
 }
@@ -265,7 +279,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   try {
     return answer(o, job, out, err);
   } catch (const InternalError&) {
-    tell_how_to_see_it_again(job, err);
+    tell_how_to_see_it_again(o, job, err);
     throw;
   }
 }

@@ -5,6 +5,8 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "compiler/cli/remote.h"
@@ -38,6 +40,8 @@ struct TensorcOptions {
   QuantizeFlags quantize;                 ///< of a model
   bool bench = false, explain = false, check = false, json = false;
   bool profile = false;  ///< of a model
+  /// Files that were read for it, flags and credentials, and what their user calls them: none is written over.
+  std::vector<std::pair<std::string, std::string>> read_before;
   /// Where --check, --bench and --profile run instead of here; empty: here.
   FindRemoteDevice remote;
   /// For programs that call it themselves, of a model: told what is done, now and then, on the thread that calls.

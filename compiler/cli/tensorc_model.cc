@@ -12,8 +12,9 @@
 #include <thread>
 #include <utility>
 
-#include "base/atomic_file.h"
+#include "base/command_files.h"
 #include "base/exit_code.h"
+#include "base/file_set.h"
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
@@ -24,6 +25,7 @@
 #include "compiler/cli/report_of.h"
 #include "compiler/cli/reproducer.h"
 #include "compiler/cli/run_variant.h"
+#include "compiler/cli/tensorc_files.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/model/bindings.h"
 #include "compiler/model/build_model.h"
@@ -138,13 +140,16 @@ class ModelCommand {
                                                                                         : ".so");
     header_ = fs::path(path_).replace_extension(".h").string();
     name_ = identifier(path_);
-    for (const std::string& other : {path_, header_, o_.model})
-      if (!o_.weights.empty() && (fs::path(o_.weights).filename().empty() || is_same_file(o_.weights, other)))
-        return usage_error(fmt::format("--weights {}: this is no file of its own", o_.weights));
-    std::vector<std::string> others = {path_, header_, o_.model};
-    if (!o_.weights.empty()) others.push_back(o_.weights);
-    HONE_ASSIGN_OR_RETURN(before_, check_report_flags(o_.reports, o_.compare, others));
-    return absl::OkStatus();
+    if (!o_.weights.empty() && fs::path(o_.weights).filename().empty())
+      return usage_error(fmt::format("--weights {}: this is a folder, not a file", o_.weights));
+    HONE_ASSIGN_OR_RETURN(before_, check_report_flags(o_.reports, o_.compare));
+    files_ = files_read(o_);
+    files_.writes(o_.output.empty() ? "the artifact" : "-o", path_);
+    files_.writes("its header", header_);
+    files_.writes("--weights", o_.weights);
+    files_.writes("--ranges", o_.quantize.ranges);
+    for (const std::string& report : o_.reports) files_.writes("--report", report);
+    return files_.check();
   }
   bool is_here() const {
     if (remote_) return false;
@@ -274,36 +279,39 @@ class ModelCommand {
     options.progress = o_.progress;
     built_ = build_model(variants_, options);
     tell_what_was_built();
-    std::string written;
     if (!built_.weights_file.empty()) {
       weights_ = o_.weights.empty() ? (fs::path(path_).parent_path() / built_.weights_file).string() : o_.weights;
       if (o_.weights.empty())
         err_ << fmt::format("the weights, {:.1f} GB, are in a file of their own: {}\n",
                             static_cast<double>(built_.weight_bytes) / 1e9, weights_);
-      HONE_RETURN_IF_ERROR(write_atomically(weights_, {built_.weights_begin, built_.weights}));
-      written += weights_ + " ";
     } else if (!o_.weights.empty()) {
       err_ << "--weights: the model has none, and no file is written\n";
     }
-    if (options.in_c) {
-      HONE_RETURN_IF_ERROR(write_atomically(path_, built_.c_source));
-      artifact_bytes_ = bytes_of_file(path_);
-      written += path_ + " ";
-    } else if (o_.emit == "obj") {
-      for (const ArtifactObject& object : built_.objects) {
-        const std::string file =
-            object.suffix.empty() ? path_ : fs::path(path_).replace_extension().string() + object.suffix + ".o";
-        HONE_RETURN_IF_ERROR(write_object(object, file));
-        artifact_bytes_ += bytes_of_file(file);
-        written += file + " ";
-      }
-    } else {
-      link_artifact(built_.objects, target_.is_gpu() ? host_ : target_, name_, path_, o_.sysroot);
-      artifact_bytes_ = bytes_of_file(path_);
-      written += path_ + " ";
-    }
-    HONE_RETURN_IF_ERROR(write_atomically(header_, built_.header));
-    err_ << "wrote " << written << header_ << "\n";
+    return write_built();
+  }
+
+  // The weights, what runs, and the header, which speaks for them.
+  Status write_built() {
+    std::vector<std::string> paths = {path_};
+    if (o_.emit == "obj") paths = object_paths(built_.objects, path_);
+    // What was not known before it was built.
+    if (o_.weights.empty()) files_.writes("its weights", weights_);
+    for (const std::string& path : paths)
+      if (path != path_) files_.writes("an object beside it,", path);
+    HONE_RETURN_IF_ERROR(files_.check());
+
+    FileSet made;
+    if (!weights_.empty()) HONE_RETURN_IF_ERROR(made.add(weights_, {built_.weights_begin, built_.weights}));
+    if (o_.emit == "c")
+      HONE_RETURN_IF_ERROR(made.add(path_, built_.c_source));
+    else if (o_.emit == "obj")
+      HONE_RETURN_IF_ERROR(write_objects(built_.objects, path_, made).status());
+    else
+      link_artifact(built_.objects, target_.is_gpu() ? host_ : target_, name_, path_, o_.sysroot, made);
+    HONE_RETURN_IF_ERROR(made.add(header_, built_.header));
+    HONE_RETURN_IF_ERROR(made.commit());
+    for (const std::string& path : paths) artifact_bytes_ += bytes_of_file(path);
+    err_ << fmt::format("wrote {}{} {}\n", weights_.empty() ? "" : weights_ + " ", fmt::join(paths, " "), header_);
     return absl::OkStatus();
   }
 
@@ -467,7 +475,7 @@ class ModelCommand {
     for (const std::string& disabled : o_.disabled) command += " --disable " + disabled;
     command += fmt::format(" --target '{}' --emit graph:after={}", o_.target, pass);
     const auto written = write_reproducer(
-        ".", {std::string(pass), "a pass failed over the graph of " + o_.model, to_string(g)}, command);
+        ".", {std::string(pass), "a pass failed over the graph of " + o_.model, to_string(g)}, command, files_read(o_));
     err_ << (written.ok() ? "what is needed to see this error again is in " + *written : message_of(written.status()))
          << "\n";
   }
@@ -496,6 +504,7 @@ class ModelCommand {
   BuiltModel built_;
   std::vector<VariantFigures> figures_;  ///< of each variant
   int64_t artifact_bytes_ = 0;
+  CommandFiles files_;
   std::optional<ModelReport> before_;        ///< of --compare
   std::optional<ModelQuantizer> quantizer_;  ///< of --quantize
 };

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "db/check.h"
 #include "db/exchange.h"
+#include "db/hub_files.h"
 #include "db/lookup.h"
 #include "db/migrations.h"
 #include "db/rescue.h"
@@ -44,6 +45,7 @@ struct Flags {
 
 struct Context {
   const Flags& flags;
+  const std::string flags_file;  ///< empty: none
   const CompilerHooks& hooks;
   std::ostream& out;
 };
@@ -264,7 +266,19 @@ Status cmd_stats(const Context& c) {
   return absl::OkStatus();
 }
 
+// The command's database.
+std::string own_db(const Context& c) { return c.flags.db.empty() ? user_db_path() : c.flags.db; }
+
+// Of a command that writes `file` (empty: none) beside its database: that neither is another's, nor what was read.
+Status check_files(const Context& c, CommandFiles files, const std::string& what, const std::string& file) {
+  files.reads("--config", c.flags_file);
+  writes_database(files, c.flags.db.empty() ? "the user's tophub" : "--db", own_db(c));
+  files.writes(what, file);
+  return files.check();
+}
+
 Status cmd_export(const Context& c) {
+  if (c.flags.file != "-") HONE_RETURN_IF_ERROR(check_files(c, {}, "export", c.flags.file));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_reading(c.flags.db));
   if (c.flags.file == "-") return export_records(*store, c.out, c.flags.best_only).status();
   ExchangeCount count;
@@ -350,6 +364,10 @@ Status cmd_import(const Context& c) {
     if (!fs::is_regular_file(name, ec)) return cannot_import(name, "is not a regular file");
     if (fs::file_size(name, ec) == 0 && !ec) return cannot_import(name, "is empty");
   }
+  CommandFiles files;
+  for (const std::string& name : c.flags.files)
+    if (name != "-") files.reads("import", name);
+  HONE_RETURN_IF_ERROR(check_files(c, std::move(files), "", ""));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_writing(c.flags.db));
   for (const std::string& name : c.flags.files) {
     if (name == "-") {
@@ -364,9 +382,9 @@ Status cmd_import(const Context& c) {
 }
 
 Status cmd_merge(const Context& c) {
-  const std::string own = c.flags.db.empty() ? user_db_path() : c.flags.db;
-  if (std::error_code ec; fs::equivalent(own, c.flags.file, ec))
-    return usage_error(fmt::format("merge: {} is the database itself; name another", c.flags.file));
+  CommandFiles files;
+  reads_database(files, "merge", c.flags.file);
+  HONE_RETURN_IF_ERROR(check_files(c, std::move(files), "", ""));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> other, open_for_reading(c.flags.file));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_writing(c.flags.db));
   HONE_ASSIGN_OR_RETURN(const ExchangeCount count, merge_records(*store, *other, c.hooks.check_prior));
@@ -375,6 +393,7 @@ Status cmd_merge(const Context& c) {
 }
 
 Status cmd_check(const Context& c) {
+  HONE_RETURN_IF_ERROR(check_files(c, {}, "", ""));
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, open_for_reading(c.flags.db));
   int64_t mended = 0;
   if (c.flags.repair) {
@@ -406,6 +425,7 @@ std::string accuracy_text(const PriorRow& p) {
 }
 
 Status cmd_train(const Context& c) {
+  HONE_RETURN_IF_ERROR(check_files(c, {}, "--out", c.flags.out_file));
   if (!c.hooks.train) return usage_error("train: this program was built without the tuner's cost model");
   // A database that is not there is a typo, not a new one.
   HONE_RETURN_IF_ERROR(open_for_reading(c.flags.db).status());
@@ -522,7 +542,7 @@ CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& ho
   app.require_subcommand(0, 1);
   return run_command(app, argc, argv, [&]() -> Status {
     for (const Command& command : commands)
-      if (command.app->parsed()) return command.run({f, hooks, out});
+      if (command.app->parsed()) return command.run({f, flags_file(app), hooks, out});
     return usage_error(
         "give one command: best, list, stats, export, import, merge, check or train (--help shows what they do)");
   });

@@ -15,6 +15,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
+import runpaths  # noqa: E402
 from hosts import Host, run, unpack_debian  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get('HONE_BUILD_DIR', ROOT / 'build'))
@@ -86,6 +87,10 @@ class Layout:
             self.assertTrue((self.top / 'libexec' / program).samefile(self.top / 'libexec-gcc' / program))
         self.assertEqual([f.name for f in (self.top / 'lib').glob('*.so*') if GLIBC.match(f.name)], [],
                          'only where our loader finds them')
+
+    def test_looks_for_libraries_in_itself_alone(self):
+        self.assertGreater(len(runpaths.loadable(self.top)), len(PROGRAMS))
+        self.assertEqual(runpaths.faults(self.top), [])
 
     def test_launchers_need_nothing(self):
         for program in PROGRAMS:

@@ -12,6 +12,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / 'tests' / 'e2e' / 'python'), str(ROOT / 'tests' / 'deploy')]
+import runpaths  # noqa: E402
 import small_onnx  # noqa: E402
 from hosts import mirror  # noqa: E402
 
@@ -29,6 +30,16 @@ def make_packages(test_class, *options):
     made = run(ROOT / 'deploy' / 'package', *options, test_class.folder / 'debs')
     assert made.returncode == 0, made.stderr
     test_class.debs = {p.name.split('_')[0]: p for p in (test_class.folder / 'debs').glob('*.deb')}
+
+
+def check_runpaths(test):
+    """All of them unpacked into one folder look for libraries in no other."""
+    with tempfile.TemporaryDirectory(dir=test.folder) as folder:
+        for deb in test.debs.values():
+            test.assertEqual(run('dpkg-deb', '-x', deb, folder).returncode, 0)
+        names = {file.name.split('.')[0] for file in runpaths.loadable(folder)}
+        test.assertLessEqual({'tensorc', 'device-agent', 'libhone', 'libhone_runtime', '_hone'}, names)
+        test.assertEqual(runpaths.faults(folder), [])
 
 
 def field(deb, name):
@@ -55,6 +66,9 @@ class Packages(unittest.TestCase):
         listed = [line.split()[5] for lines in contents for line in lines]
         files = [f for f in listed if not f.endswith('/')]
         self.assertEqual(len(files), len(set(files)), 'two packages have one file')
+
+    def test_libraries_are_looked_for_where_the_system_has_them(self):
+        check_runpaths(self)
 
     def test_installed_used_and_removed_in_a_bare_system(self):
         if os.geteuid() != 0 or not shutil.which('debootstrap'):
@@ -159,6 +173,9 @@ class Arm64Packages(unittest.TestCase):
         for path in binaries:
             self.assertEqual(machine(path), EM_AARCH64, path)
             self.assertNotIn('.symtab', run('readelf', '-SW', path).stdout, path)
+
+    def test_libraries_are_looked_for_where_the_system_has_them(self):
+        check_runpaths(self)
 
     def test_depends_name_the_packages_of_all_libraries_that_are_loaded(self):
         """By another way than dpkg-shlibdeps goes: what the dynamic section asks for, and the names that Debian gives

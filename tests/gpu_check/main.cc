@@ -9,15 +9,17 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <mutex>
 #include <thread>
 
+#include "base/atomic_file.h"
 #include "base/child_process.h"
 #include "base/cli.h"
 #include "base/clock.h"
+#include "base/command_files.h"
 #include "compiler/build/build.h"
+#include "db/hub_files.h"
 #include "tests/fakes/small_model.h"
 #include "tests/gpu_check/report.h"
 
@@ -263,8 +265,8 @@ class Check {
 
   Status write_report(const std::vector<Step>& steps, size_t done) {
     const OrderedJson report = report_json(journal_, steps);
-    std::ofstream(file("report.json")) << report.dump(2) << "\n";
-    std::ofstream(file("report.md")) << report_markdown(report);
+    HONE_RETURN_IF_ERROR(write_atomically(file("report.json"), report.dump(2) + "\n"));
+    HONE_RETURN_IF_ERROR(write_atomically(file("report.md"), report_markdown(report)));
     if (std::error_code ec; std::filesystem::exists(file("tophub.db"), ec)) {
       HONE_ASSIGN_OR_RETURN(
           const Outcome exported,
@@ -312,6 +314,13 @@ int main(int argc, char** argv) {
     std::error_code ec;
     std::filesystem::create_directories(o.output, ec);
     if (ec) return usage_error(fmt::format("--output {}: {}", o.output, ec.message()));
+    CommandFiles files;
+    files.reads("--config", flags_file(app));
+    for (const char* made :
+         {"steps.jsonl", "report.json", "report.md", "tophub.jsonl", "small.onnx", "small.so", "small.h"})
+      files.writes("--output", o.output + "/" + made);
+    db::writes_database(files, "--output", o.output + "/tophub.db");
+    HONE_RETURN_IF_ERROR(files.check());
     HONE_ASSIGN_OR_RETURN(Journal journal, Journal::open(o.output + "/steps.jsonl"));
     return Check(o, std::move(journal)).run();
   });

@@ -108,6 +108,7 @@ int32_t build(const std::vector<std::string>& what, const char* artifact, const 
       if (caller.stops() > 0) throw Stopped();
     };
     return run_command(app, line.count(), line.argv(), [&]() -> Status {
+      o.read_before = {{"--config-file", flags_file(app)}};
       try {
         return run_tensorc(operators, o, out, err);
       } catch (const Stopped&) {
@@ -157,7 +158,10 @@ int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* giv
     TunerIo io{out, err};
     io.interrupts = [&] { return caller.stops(); };
     io.on_progress = [&](const Snapshot& s) { caller.progress(s); };
-    return run_command(app, line.count(), line.argv(), [&] { return tune(operators, f, io); });
+    return run_command(app, line.count(), line.argv(), [&] {
+      f.read_before = {{"--config", flags_file(app)}};
+      return tune(operators, f, io);
+    });
   });
 }
 

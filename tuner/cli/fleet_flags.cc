@@ -22,4 +22,11 @@ void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_te
   app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
 }
 
+std::vector<std::pair<std::string, std::string>> credential_files(const TunerFlags& f) {
+  return {{"--tls-ca", f.credentials.ca},
+          {"--tls-cert", f.credentials.certificate},
+          {"--tls-key", f.credentials.key},
+          {"--token-file", f.credentials.token}};
+}
+
 }  // namespace hone

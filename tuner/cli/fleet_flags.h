@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/cli.h"
 #include "tuner/cli/tune.h"
@@ -11,5 +13,8 @@ namespace hone {
 /// --tracker, which `tracker_text` explains, --device, --label, credentials, --insecure: of the flags of `f`, which
 /// outlives `app`.
 void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_text);
+
+/// The files that their credentials are read from, by their flags' names; paths may be empty.
+std::vector<std::pair<std::string, std::string>> credential_files(const TunerFlags& f);
 
 }  // namespace hone

@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   const OperatorTable operators = standard_operators();
   add_tuner_flags(app, operators, f);
   return run_cli(app, argc, argv, [&] {
+    f.read_before = {{"--config", flags_file(app)}};
     return tune(
         operators, f,
         {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr, terminal_size()});

@@ -20,6 +20,8 @@ int main(int argc, char** argv) {
                   "layer by layer");
   init_log("tensorc");
   return run_cli(app, argc, argv, [&]() -> Status {
+    o.read_before = credential_files(fleet);
+    o.read_before.emplace_back("--config-file", flags_file(app));
     if (!fleet.tracker.empty()) {
       o.remote = [&fleet](const std::string& target, int threads) {
         fleet.target = target, fleet.threads = threads;

@@ -17,6 +17,7 @@
 #include "tuner/cli/measure_tasks.h"
 #include "tuner/cli/model.h"
 #include "tuner/cli/report.h"
+#include "tuner/cli/tuner_files.h"
 #include "tuner/cli/whole_model.h"
 #include "tuner/plot/curve.h"
 #include "tuner/standings.h"
@@ -290,6 +291,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
                                      std::pair("--timeout", f.timeout), std::pair("--min-repeat-ms", f.min_repeat_ms)})
     if (std::isnan(number)) return usage_error(fmt::format("{} nan: this is no number", flag));
   HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> workloads, workloads_of(operators, f));
+  HONE_RETURN_IF_ERROR(files_of(f).check());
   std::vector<ModelGraph> imported;
   if (!f.model.empty()) imported = import_model(operators, f, io.err);
   if (f.print_tasks) {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "compiler/ops/operator.h"
@@ -37,6 +39,8 @@ struct TunerFlags {
   bool list = false;         ///< print the tasks there are, and nothing else
   bool fresh = false, json = false, insecure = false;
   wire::CredentialFiles credentials;  ///< sent to --tracker
+  /// Files that were read for it, of flags, and what their user calls them: none is written over.
+  std::vector<std::pair<std::string, std::string>> read_before;
   // For programs that call tune() themselves; the command line has no flags for these.
   Narrowing narrowing;                                                   ///< tune a sub-space
   bool refine = true;                                                    ///< measure candidates near the best longer

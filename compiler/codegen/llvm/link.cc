@@ -19,7 +19,9 @@
 #include <optional>
 #include <set>
 
+#include "base/command_files.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/link_files.h"
 #include "compiler/codegen/llvm/linker_output.h"
 
 LLD_HAS_DRIVER(elf)
@@ -163,11 +165,11 @@ std::vector<std::string> called_libraries(const std::vector<std::string>& texts,
   return out;
 }
 
-// Links into the file `output_path`, which is whole afterwards, or as it was.
-void run_linker(const std::vector<const char*>& flags, const std::string& output_path, bool maps_file = false) {
+// Links into the file `output_path`, one of `files`; where there are none, the linker maps and writes it itself.
+void run_linker(const std::vector<const char*>& flags, const std::string& output_path, FileSet* files) {
   static std::mutex one_at_a_time;  // lld keeps global state while it runs
   std::optional<LinkerOutput> output;
-  if (!maps_file) output.emplace(output_path);
+  if (files) output.emplace(output_path, *files);
   std::vector<const char*> args{"ld.lld", "--threads=1", "-o", output ? output->pipe() : output_path.c_str()};
   args.insert(args.end(), flags.begin(), flags.end());
   std::string out, err;
@@ -179,8 +181,13 @@ void run_linker(const std::vector<const char*>& flags, const std::string& output
     HONE_ICHECK(result.canRunAgain) << "the linker broke this process: " << err.substr(0, 500);
   }
   if (!output) return;
-  const Status written = output->commit();
+  const Status written = output->end_file();
   HONE_USER_CHECK(written.ok()) << message_of(written);
+}
+
+void commit(FileSet& files) {
+  const Status placed = files.commit();
+  HONE_USER_CHECK(placed.ok()) << message_of(placed);
 }
 
 // An artifact's entry must not stand in for a function of the C library that its own code calls.
@@ -198,17 +205,20 @@ void refuse_called_name(const LinkOptions& options) {
                               << "': its code calls the C library's function of that name; give the file another one";
 }
 
-}  // namespace
-
-void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const LinkOptions& options) {
+// `files`: see run_linker().
+void link_objects(const std::vector<std::string>& objects, const std::string& output_path, const LinkOptions& options,
+                  FileSet* files) {
   if (!options.artifact.empty()) refuse_called_name(options);
   const std::vector<std::string> libraries = called_libraries(objects, options.sysroot);
-  std::deque<MemoryFile> files;
-  for (const std::string& object : objects) files.emplace_back(object);
+  for (const std::string& library : libraries)
+    HONE_USER_CHECK(!is_same_file(library, output_path))
+        << output_path << ": the same file as the library " << library << ", which its code calls; name another";
+  std::deque<MemoryFile> inputs;
+  for (const std::string& object : objects) inputs.emplace_back(object);
   for (const std::string& object : options.threads) {
     // lld keeps what it makes of this symbol beyond a link: the next one would write to freed memory.
     HONE_ICHECK(object.find("_GLOBAL_OFFSET_TABLE_") == std::string::npos) << "an object asks for the offset table";
-    files.emplace_back(object);
+    inputs.emplace_back(object);
   }
   // Its own calls stay within it: an artifact may be called like a function of the C library (sin, read), which the
   // process has loaded before.
@@ -216,19 +226,39 @@ void link_shared(const std::vector<std::string>& objects, const std::string& out
   if (!options.threads.empty()) args.insert(args.end(), {"-z", "nodelete"});
   const std::string alias = "--defsym=hone_this_artifact=" + options.artifact + "_artifact";
   if (!options.artifact.empty()) args.push_back(alias.c_str());
-  for (const MemoryFile& f : files) args.push_back(f.path());
-  if (!options.threads_library.empty()) args.push_back(files.emplace_back(options.threads_library).path());
+  for (const MemoryFile& f : inputs) args.push_back(f.path());
+  if (!options.threads_library.empty()) args.push_back(inputs.emplace_back(options.threads_library).path());
   args.push_back("--as-needed");
   for (const std::string& library : libraries) args.push_back(library.c_str());
-  run_linker(args, output_path, options.maps_file);
+  run_linker(args, output_path, files);
+}
+
+}  // namespace
+
+void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const LinkOptions& options) {
+  if (options.maps_file) return link_objects(objects, output_path, options, nullptr);
+  FileSet files;
+  link_shared(objects, output_path, options, files);
+  commit(files);
+}
+
+void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const LinkOptions& options,
+                 FileSet& files) {
+  link_objects(objects, output_path, options, &files);
 }
 
 void merge_objects(const std::vector<std::string>& objects, const std::string& output_path) {
-  std::deque<MemoryFile> files;
-  for (const std::string& object : objects) files.emplace_back(object);
+  FileSet files;
+  merge_objects(objects, output_path, files);
+  commit(files);
+}
+
+void merge_objects(const std::vector<std::string>& objects, const std::string& output_path, FileSet& files) {
+  std::deque<MemoryFile> inputs;
+  for (const std::string& object : objects) inputs.emplace_back(object);
   std::vector<const char*> args{"-r"};
-  for (const MemoryFile& f : files) args.push_back(f.path());
-  run_linker(args, output_path);
+  for (const MemoryFile& f : inputs) args.push_back(f.path());
+  run_linker(args, output_path, &files);
 }
 
 }  // namespace hone

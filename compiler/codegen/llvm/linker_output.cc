@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/atomic_file.h"
 #include "base/check.h"
 
 namespace hone {
 
-LinkerOutput::LinkerOutput(std::string path) : path_(std::move(path)), ended_(eventfd(0, EFD_CLOEXEC)) {
+LinkerOutput::LinkerOutput(std::string path, FileSet& files)
+    : path_(std::move(path)), files_(files), ended_(eventfd(0, EFD_CLOEXEC)) {
   std::string why;
   if (ended_ < 0 || pipe2(pipe_.data(), O_CLOEXEC) != 0) why = strerror(errno);
   name_ = "/proc/self/fd/" + std::to_string(pipe_[1]);
@@ -32,14 +32,14 @@ LinkerOutput::LinkerOutput(std::string path) : path_(std::move(path)), ended_(ev
   HONE_USER_CHECK(false) << "cannot link '" << path_ << "': " << why;
 }
 
-Status LinkerOutput::commit() {
+Status LinkerOutput::end_file() {
   end(/*is_whole=*/true);
   return written_;
 }
 
 void LinkerOutput::write() {
   std::vector<char> part(size_t{1} << 16);
-  written_ = write_atomically(path_, [&](std::ostream& file) {
+  written_ = files_.add(path_, [&](std::ostream& file) {
     while (const size_t n = next(part.data(), part.size())) file.write(part.data(), static_cast<std::streamsize>(n));
     return is_whole_ ? absl::OkStatus() : absl::CancelledError();
   });

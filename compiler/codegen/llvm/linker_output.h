@@ -5,25 +5,27 @@
 #include <string>
 #include <thread>
 
+#include "base/file_set.h"
 #include "base/status.h"
 
 namespace hone {
 
-/// A pipe for the linker to write to, and a thread that writes what comes to a file. A file lld would map, and where
-/// the disk is full, writing to what is mapped ends the process (SIGBUS); to anything else it writes from memory.
+/// A pipe for the linker to write to, and a thread that writes what comes to a file of a set. A file lld would map, and
+/// where the disk is full, writing to what is mapped ends the process (SIGBUS); to anything else it writes from memory.
 class LinkerOutput {
  public:
-  /// For the file `path`. UserError when the system has no pipe or thread for it.
-  explicit LinkerOutput(std::string path);
+  /// For the file `path`, to be added to `files`, which outlive this. UserError when the system has no pipe or thread
+  /// for it.
+  LinkerOutput(std::string path, FileSet& files);
   LinkerOutput(const LinkerOutput&) = delete;
-  /// Without commit() before, the file stays as it was.
+  /// Without end_file() before, nothing is added.
   ~LinkerOutput() { end(/*is_whole=*/false); }
 
   /// The name under which this process opens the pipe.
   const char* pipe() const { return name_.c_str(); }
-  /// The linker is done: afterwards the file is there, whole. A usage error of one line when it cannot be written, and
-  /// then it is as it was.
-  Status commit();
+  /// The linker is done: afterwards the file is one of the set, whole. A usage error of one line when it cannot be
+  /// written.
+  Status end_file();
 
  private:
   void write();
@@ -31,6 +33,7 @@ class LinkerOutput {
   void end(bool is_whole);
 
   const std::string path_;
+  FileSet& files_;
   std::array<int, 2> pipe_{-1, -1};
   int ended_ = -1;  // an event: no more comes
   std::string name_;

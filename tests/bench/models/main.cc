@@ -14,7 +14,9 @@
 #include "base/atomic_file.h"
 #include "base/child_process.h"
 #include "base/cli.h"
+#include "base/command_files.h"
 #include "base/log.h"
+#include "db/hub_files.h"
 #include "tests/bench/models/chart.h"
 #include "tests/bench/models/measure.h"
 #include "tests/bench/models/table.h"
@@ -29,7 +31,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "written by a signal handl
 
 struct Options {
   std::vector<std::string> files, bind, shapes, fills, only;
-  std::string models, filled = usual_filled_folder(), db, library, json, chart, from, peer;
+  std::string models, filled = usual_filled_folder(), db, library, json, chart, from, peer, flags_file;
   std::vector<int> threads = {1};
   double limit_s = 300;
   MeasureOptions measure;
@@ -107,6 +109,19 @@ Status check_writable(const char* flag, const std::string& file) {
   return usage_error(fmt::format("{} {}: no file can be made in its folder", flag, file));
 }
 
+// Measured for hours, or given: nothing of it is written over.
+Status check_files(const Options& o) {
+  CommandFiles files;
+  for (const std::string& model : o.files) files.reads("the model", model);
+  files.reads("--from", o.from);
+  files.reads("--onnxruntime", o.library);
+  files.reads("--config", o.flags_file);
+  db::reads_database(files, "--db", o.db);
+  files.writes("--json", o.json);
+  files.writes("--chart", o.chart);
+  return files.check();
+}
+
 Status write_results(const Report& report, const Options& o) {
   if (!o.json.empty()) HONE_RETURN_IF_ERROR(write_atomically(o.json, to_json(report).dump(1) + "\n"));
   if (!o.chart.empty()) HONE_RETURN_IF_ERROR(write_atomically(o.chart, chart_svg(report)));
@@ -146,6 +161,7 @@ Status measure_all(const std::vector<ModelSpec>& models, const Options& o, Repor
 Status run(Options o, const std::string& command) {
   HONE_RETURN_IF_ERROR(check_writable("--json", o.json));
   HONE_RETURN_IF_ERROR(check_writable("--chart", o.chart));
+  HONE_RETURN_IF_ERROR(check_files(o));
   if (!o.from.empty()) {
     if (!o.files.empty() || !o.models.empty()) return usage_error("--from shows a report again; it takes no models");
     return show_again(o);
@@ -245,5 +261,8 @@ int main(int argc, char** argv) {
       "bench_models"};
   bench::add_flags(app, o);
   const std::string command = fmt::format("{}", fmt::join(std::vector<std::string>(argv + 1, argv + argc), " "));
-  return run_cli(app, argc, argv, [&] { return bench::run(o, "bench_models " + command); });
+  return run_cli(app, argc, argv, [&] {
+    o.flags_file = flags_file(app);
+    return bench::run(o, "bench_models " + command);
+  });
 }

@@ -192,7 +192,7 @@ TEST_F(BadInput, OfTophub) {
       {{"import", path("nothing.jsonl")}, "cannot be read"},
       {{"import", notes}, "line 1"},
       {{"export", path("no/folder.jsonl")}, "cannot be written"},
-      {{"merge", db}, "is the database itself"},
+      {{"merge", db}, "the same file as merge"},
   };
   for (const auto& [words, what] : bad) {
     Words all = {"tophub"};

@@ -202,6 +202,30 @@ TEST_F(ModelCommand, ClosedWhileItsPoolLives) {
   free_pool(pool);
 }
 
+// The header's macros (the arena's bytes) are those of the object beside it.
+TEST_F(ModelCommand, WhereTheHeaderCannotBeWrittenTheArtifactStaysAsItWas) {
+  const std::string dense = kBin + "/tensorc --task dense --args m=8,n=8,k=8 --config default ";
+  for (const std::string& emit : {std::string("so"), std::string("obj"), std::string("c")})
+    for (const std::string& command : {kBin + "/tensorc " + model + " --config default ", dense}) {
+      const std::string build = "cd " + folder + " && rm -rf m.h && " + command + "--emit " + emit + " -o m.x ";
+      ASSERT_EQ(shell(build + "--threads 1").code, 0) << build;
+      const std::string before = bytes_of(folder + "m.x");
+      const Ran ran =
+          shell("cd " + folder + " && rm m.h && mkdir m.h && " + command + "--emit " + emit + " -o m.x --threads 2");
+      EXPECT_EQ(ran.code, 2) << ran.output;
+      EXPECT_THAT(ran.output, HasSubstr("m.h cannot be written: Is a directory"));
+      EXPECT_TRUE(bytes_of(folder + "m.x") == before) << build;
+      EXPECT_EQ(shell("ls " + folder + " | grep part").output, "") << build;
+    }
+}
+
+TEST_F(ModelCommand, RemovesWhatKilledBuildsOfItLeft) {
+  for (const char* left : {"m.so.4194304.part", "m.h.4194304-2.part", "other.so.4194304.part"})
+    std::ofstream(folder + left) << "half";
+  ASSERT_EQ(tensorc("-o m.so").code, 0);
+  EXPECT_EQ(shell("ls " + folder).output, "m.h\nm.so\nother.so.4194304.part\nsmall.onnx\n");
+}
+
 TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"--bind batch=2", "--bind batch"},
@@ -213,10 +237,10 @@ TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
       {"--target 'opencl -sms=2' --cache n=3", "no input has a dimension of that name"},
       {"--emit ptx", "of a model there is"},
       {"--emit obj --profile", "run a shared object"},
-      {"--weights ./bad.so", "no file of its own"},
-      {"--weights " + folder + "bad.h", "no file of its own"},
-      {"--weights " + model, "no file of its own"},
-      {"--weights nowhere/", "no file of its own"},
+      {"--weights ./bad.so", "the same file as -o bad.so, which is written, too"},
+      {"--weights " + folder + "bad.h", "the same file as its header"},
+      {"--weights " + model, "the same file as the model"},
+      {"--weights nowhere/", "a folder, not a file"},
       {"--weights missing/m.w", "missing/m.w"}};
   for (const auto& [arguments, what] : bad) {
     const Ran ran = tensorc("-o bad.so " + arguments);

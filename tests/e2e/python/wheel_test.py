@@ -5,9 +5,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
+sys.path.append(os.path.join(SOURCE, "tests", "deploy"))
+import runpaths  # noqa: E402
 
 
 class Wheel(unittest.TestCase):
@@ -28,6 +31,13 @@ class Wheel(unittest.TestCase):
             self.assertEqual(len(wheels), 1)
             self.assertIn("linux_", wheels[0])
             wheel = os.path.join(folder, wheels[0])
+            unpacked = os.path.join(folder, "unpacked")
+            with zipfile.ZipFile(wheel) as file:
+                file.extractall(unpacked)
+            names = {file.name.split(".")[0] for file in runpaths.loadable(unpacked)}
+            self.assertEqual(
+                names, {"_hone", "_te", "libhone", "tracker", "device-agent", "hone-builder", "hone-runner"})
+            self.assertEqual(runpaths.faults(unpacked), [])
             self.run_it(python, "-m", "pip", "install", "--no-deps", "--no-index", wheel, env=env)
             env["HONE_DB"] = os.path.join(folder, "hub.db")
             code = (

@@ -1,12 +1,17 @@
 #include "base/host_lock.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <thread>
 #include <vector>
+
+#include "base/exit_code.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace hone {
 namespace {
@@ -109,9 +114,53 @@ TEST_F(HostLockTest, IsFreedWhenItsHolderIsKilled) {
 }
 
 TEST_F(HostLockTest, SaysWhichFileCannotBeOpened) {
-  const StatusOr<HostLock> lock = HostLock::open("/nonexistent/lock");
+  const StatusOr<HostLock> lock = HostLock::open("/nonexistent/deep/lock");
   ASSERT_FALSE(lock.ok());
-  EXPECT_THAT(message_of(lock.status()), ::testing::HasSubstr("/nonexistent/lock"));
+  EXPECT_EQ(message_of(lock.status()),
+            "cannot open the host lock /nonexistent/deep/lock: No such file or directory; the environment's "
+            "HONE_HOST_LOCK names another file");
+  EXPECT_EQ(exit_code_of(lock.status()), kExitUsage);
+}
+
+TEST(HostLockFolder, IsTheUsersOwn) {
+  const TemporaryFolder temporary;
+  const std::string open_to_all = temporary.path() + "/all", own = temporary.path() + "/own";
+  ASSERT_EQ(mkdir(open_to_all.c_str(), 0700) + chmod(open_to_all.c_str(), 01777) + mkdir(own.c_str(), 0700), 0);
+  ASSERT_EQ(symlink(own.c_str(), (temporary.path() + "/link").c_str()), 0);
+  EXPECT_EQ(HostLock::default_path(
+                {"", "run", temporary.path() + "/none", open_to_all, temporary.path() + "/link", own}, "/tmp/x"),
+            own + "/hone-host.lock");
+  EXPECT_EQ(HostLock::default_path({open_to_all}, "/tmp/x"), "/tmp/x/hone-host.lock");
+}
+
+TEST(HostLockFolder, IsMadeForTheUserAlone) {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path() + "/hone-1";
+  ASSERT_TRUE(HostLock::open(folder + "/lock").ok());
+  struct stat info {};
+  ASSERT_EQ(stat(folder.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  EXPECT_TRUE(HostLock::open(folder + "/lock").ok());
+}
+
+TEST(HostLockFolder, WhatAnotherUserMadeIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root makes files of others";
+  constexpr uid_t kOther = 4242;
+  const TemporaryFolder temporary;
+  const auto refusal = [](const std::string& path) { return message_of(HostLock::open(path).status()); };
+  const std::string folder = temporary.path() + "/folder", link = temporary.path() + "/link";
+  ASSERT_EQ(mkdir(folder.c_str(), 0777) + chown(folder.c_str(), kOther, kOther), 0);
+  ASSERT_EQ(symlink("/tmp", link.c_str()) + lchown(link.c_str(), kOther, kOther), 0);
+  for (const std::string& made : {folder, link})
+    EXPECT_THAT(refusal(made + "/lock"),
+                ::testing::HasSubstr(made + " is another user's; the environment's HONE_HOST"));
+  for (const char* name : {"/lock", "/other.next"}) {
+    const std::string file = temporary.path() + name;
+    std::ofstream(file) << "";
+    ASSERT_EQ(chown(file.c_str(), kOther, kOther) + chmod(file.c_str(), 0666), 0);
+  }
+  EXPECT_THAT(refusal(temporary.path() + "/lock"), ::testing::HasSubstr("it is another user's"));
+  EXPECT_THAT(refusal(temporary.path() + "/other"), ::testing::HasSubstr("other.next: it is another user's"));
 }
 
 }  // namespace

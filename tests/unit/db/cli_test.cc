@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <streambuf>
 
@@ -335,9 +337,34 @@ TEST_F(TophubCli, BadInputIsOneLine) {
   expect_failure({"export"}, kExitUsage, "FILE");
   expect_failure({"export", folder / "no/such.jsonl"}, kExitUsage, "cannot be written");
   expect_failure({"import", folder / "missing.jsonl"}, kExitUsage, "missing.jsonl cannot be read");
-  expect_failure({"merge", db()}, kExitUsage, "is the database itself");
+  expect_failure({"merge", db()}, kExitUsage, "the same file as merge");
   expect_failure({"stats", "--db", db(), "--db", folder / "other.db"}, kExitUsage, "given twice with different values");
   expect_failure({"stats", "--config", "/dev/zero"}, kExitUsage, "/dev/zero is a device");
+}
+
+TEST_F(TophubCli, WritesOverNothingThatItReads) {
+  namespace fs = std::filesystem;
+  fill();
+  const std::string flags = folder / "flags.toml", records = folder / "r.jsonl", other = folder / "o.db";
+  std::ofstream(flags) << "limit = 3\n";
+  ASSERT_EQ(run({"export", records}).code, 0);
+  ASSERT_EQ(run({"import", records, "--db", other}).code, 0);
+  const std::string link = folder / "link", hard = folder / "hard", linked_flags = folder / "flags";
+  fs::create_symlink(db(), link);
+  fs::create_hard_link(db(), hard);
+  fs::create_hard_link(flags, linked_flags);
+  const auto size = fs::file_size(db());
+  for (const std::string& name : {db(), link, hard, db() + "-wal", db() + "-shm", db() + "-journal"}) {
+    expect_failure({"export", name}, kExitUsage, "export " + name + ": the same file as the user's tophub " + db());
+    expect_failure({"export", name, "--db", db()}, kExitUsage, "the same file as --db");
+    expect_failure({"train", "--out", name}, kExitUsage, "--out " + name + ": the same file as");
+  }
+  for (const std::string& name : {link, hard}) expect_failure({"merge", name}, kExitUsage, "the same file as merge");
+  expect_failure({"import", hard}, kExitUsage, "the same file as import");
+  expect_failure({"import", records, "--db", records}, kExitUsage, "the same file as import");
+  expect_failure({"export", linked_flags, "--config", flags}, kExitUsage, "the same file as --config");
+  EXPECT_EQ(fs::file_size(db()), size);
+  EXPECT_EQ(run({"check"}).code, 0);
 }
 
 TEST_F(TophubCli, BadDatabasesAreOneLineAndExitCodeFive) {

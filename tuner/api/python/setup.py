@@ -5,7 +5,6 @@ takes as long as building Hone does)."""
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -14,7 +13,6 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
-PROGRAMS = ["tracker", "device-agent", "hone-builder", "hone-runner"]
 
 
 def version():
@@ -23,7 +21,7 @@ def version():
 
 
 class Build(build_ext):
-    """CMake's targets, copied into the package."""
+    """What CMake builds, put into the package as CMake installs it."""
 
     def run(self):
         given = os.environ.get("HONE_BUILD")
@@ -35,21 +33,13 @@ class Build(build_ext):
                  "-DHONE_BENCH=OFF", "-DHONE_PYTHON=ON", f"-DPython3_EXECUTABLE={sys.executable}"],
                 check=True,
             )
-        subprocess.run(["cmake", "--build", build, "--target", "hone_python", *PROGRAMS], check=True)
-        built = build / "python" / "hone"
-        modules = [built / (name + sysconfig.get_config_var("EXT_SUFFIX")) for name in ("_hone", "_te")]
-        for module in modules:
+        subprocess.run(["cmake", "--build", build, "--target", "wheel_files"], check=True)
+        for name in ("_hone", "_te"):
+            module = build / "python" / "hone" / (name + sysconfig.get_config_var("EXT_SUFFIX"))
             if not module.exists():
                 raise SystemExit(f"{build} is built for another Python: it has no {module.name}")
-        package = pathlib.Path(self.build_lib) / "hone"
-        (package / "bin").mkdir(parents=True, exist_ok=True)
-        for module in modules:
-            shutil.copy2(module, package)
-        library = next((build / "lib").glob("libhone.so.[0-9]"))
-        shutil.copy2(library, package, follow_symlinks=True)
-        for program in PROGRAMS:
-            shutil.copy2(build / "bin" / program, package / "bin")
-        shutil.copytree(SOURCE / "db" / "packages", package / "share" / "hone" / "packages", dirs_exist_ok=True)
+        folder = pathlib.Path(self.build_lib).resolve()
+        subprocess.run(["cmake", "--install", build, "--component", "wheel", "--prefix", folder], check=True)
 
     def get_outputs(self):
         return [str(p) for p in (pathlib.Path(self.build_lib) / "hone").rglob("*") if p.is_file()]

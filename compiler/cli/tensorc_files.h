@@ -1,0 +1,13 @@
+// What a command of tensorc reads, so that it writes over none of it.
+#pragma once
+
+#include "base/command_files.h"
+#include "compiler/cli/tensorc.h"
+
+namespace hone {
+
+/// The model with its external data, tensors and samples, ranges, an earlier report, databases, and what was read for
+/// it before. UserError as import_onnx() for what is no model.
+CommandFiles files_read(const TensorcOptions& o);
+
+}  // namespace hone
