@@ -68,7 +68,8 @@ TEST_F(Program, ErrorsAreCut) {
   std::string lines;
   for (int i = 0; i < 100000; ++i) lines += "line\n";
   run({}, [&] { return usage_error(lines); });
-  EXPECT_EQ(std::count(err_.str().begin(), err_.str().end(), '\n'), 201);
+  const std::string told = err_.str();
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 201);
   err_.str("");
   EXPECT_EQ(run({}, [&]() -> Status { throw InternalError(wide); }), kExitInternal);
   EXPECT_THAT(err_.str(), EndsWith("x…; this is a bug: please report the command line and this text\n"));
