@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <new>
 #include <sstream>
 
 #include "base/check.h"
+#include "base/clean_stream.h"
+#include "base/plain_file.h"
 #include "base/text.h"
 
 namespace hone {
@@ -16,9 +19,25 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// Names, shapes and lists of other people's files stand in errors. What a program says of itself fits: its longest
+// list is that of its operators.
+constexpr size_t kMostOfALine = 1000, kMostLines = 200;
+
+// Each line of it, cleaned and cut.
+std::string error_lines(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    if (count == kMostLines) return out + "\n…";
+    out += (count ? "\n" : "") + short_line(line, kMostOfALine);
+  }
+  return out;
+}
+
 CommandEnd internal_error(const std::string& what) {
-  return {kExitInternal, clean_lines(fmt::format(
-                             "internal error: {}; this is a bug: please report the command line and this text", what))};
+  return {kExitInternal, fmt::format("internal error: {}; this is a bug: please report the command line and this text",
+                                     error_lines(what))};
 }
 
 // CLI11 knows "last one wins" or "twice is an error", not "twice with different values is an error": read the words
@@ -58,10 +77,11 @@ void allow_repetition(CLI::App& app) {
   for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) allow_repetition(*sub);
 }
 
-// A pipe ends; /dev/zero does not.
-std::string is_endless(std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_character_file(path, ignored) ? path + " is a device" : "";
+// Why CLI11 must not read flags from it; empty: it may.
+std::string is_no_file_of_flags(std::string& path) {
+  constexpr int64_t kMostBytes = 1 << 20;
+  const StatusOr<std::string> text = read_plain_file(path, kMostBytes);
+  return text.ok() ? "" : message_of(text.status());
 }
 
 }  // namespace
@@ -70,30 +90,30 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
   // tensorc's own --config forces a config of the search space; there the file's flag is --config-file.
   const bool taken = app.get_option_no_throw("--config") != nullptr;
   app.set_config(taken ? "--config-file" : "--config", "", "read flags from a TOML file")
-      ->check(CLI::Validator(is_endless, ""));
+      ->check(CLI::Validator(is_no_file_of_flags, ""));
   allow_repetition(app);
   try {
     app.parse(argc, argv);
     if (const std::string line = repeated_with_other_value(app, argc, argv); !line.empty())
-      return {kExitUsage, clean_lines(line)};
+      return {kExitUsage, error_lines(line)};
   } catch (const CLI::Success& e) {
     std::ostringstream help;
     return {app.exit(e, help, help), help.str()};
   } catch (const CLI::ParseError& e) {
-    return {kExitUsage, clean_lines(fmt::format("{} (--help shows what is allowed)", first_line(e.what())))};
+    return {kExitUsage, error_lines(first_line(e.what())) + " (--help shows what is allowed)"};
   }
   try {
     const Status status = body();
     const int code = exit_code_of(status);
     if (code == kExitInternal) return internal_error(message_of(status));
-    return {code, code == kExitDone ? "" : clean_lines(message_of(status))};
+    return {code, code == kExitDone ? "" : error_lines(message_of(status))};
   } catch (const UserError& e) {
-    return {kExitUsage, clean_lines(e.what())};
+    return {kExitUsage, error_lines(e.what())};
   } catch (const std::bad_alloc&) {
     return {kExitUsage, "not enough memory for this workload"};
   } catch (const std::filesystem::filesystem_error& e) {
     // Of a name that is too long, a loop of links, a folder that may not be looked into.
-    return {kExitUsage, clean_lines(e.path1().string() + ": " + e.code().message())};
+    return {kExitUsage, error_lines(e.path1().string() + ": " + e.code().message())};
   } catch (const std::exception& e) {
     return internal_error(e.what());
   }
@@ -105,6 +125,7 @@ std::string flags_file(const CLI::App& app) {
 }
 
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
+  const CleanStream out(std::cout), err(std::cerr);
   return print_end(app.get_name(), run_command(app, argc, argv, body));
 }
 

@@ -12,10 +12,11 @@ namespace hone {
 /// Parses `argv` with `app` (adding --config FILE, or --config-file FILE where --config means something else), runs
 /// `body` and turns what comes back, UserError too, into an exit code and text. A flag given twice with different
 /// values is bad usage. For an internal error the text says how to report it. With subcommands, `body` looks at what
-/// was parsed.
+/// was parsed. Lines of errors are cut after 1,000 bytes, and there are 200 at most.
 CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
 
-/// The same for a program: what print_end() gives.
+/// The same for a program: what print_end() gives. Meanwhile all that is written to std::cout and std::cerr is cleaned
+/// (base/clean_stream.h).
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
 
 /// For a body: the file of flags that was given; empty: none.

@@ -33,7 +33,8 @@ bool begins_with_control(std::string_view s) {
   return b < 0x20 || b == 0x7f || (b == 0xc2 && s.size() > 1 && byte_at(s, 1) >= 0x80 && byte_at(s, 1) < 0xa0);
 }
 
-std::string cleaned(std::string_view text, size_t most, bool keep_line_feeds) {
+// `kept`: control characters that stay.
+std::string cleaned(std::string_view text, size_t most, std::string_view kept) {
   std::string out;
   out.reserve(std::min(text.size(), most));
   while (!text.empty()) {
@@ -41,7 +42,7 @@ std::string cleaned(std::string_view text, size_t most, bool keep_line_feeds) {
     if (out.size() + std::max<size_t>(length, 1) > most) break;
     if (length == 0)
       out += '?';
-    else if (begins_with_control(text) && !(keep_line_feeds && text[0] == '\n'))
+    else if (begins_with_control(text) && kept.find(text[0]) == std::string_view::npos)
       out += ' ';
     else
       out.append(text.substr(0, length));
@@ -58,8 +59,22 @@ bool has_controls(std::string_view text) {
   return false;
 }
 
-std::string clean_line(std::string_view text, size_t most) { return cleaned(text, most, false); }
+std::string clean_line(std::string_view text, size_t most) { return cleaned(text, most, ""); }
 
-std::string clean_lines(std::string_view text) { return cleaned(text, std::string_view::npos, true); }
+std::string short_line(std::string_view text, size_t most) {
+  return text.size() <= most ? clean_line(text) : clean_line(text, most) + "…";
+}
+
+std::string clean_lines(std::string_view text) { return cleaned(text, std::string_view::npos, "\n\t"); }
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t length = 0; !text.empty(); text.remove_prefix(std::max<size_t>(length, 1))) {
+    length = utf8_length(text);
+    out += length > 0 ? text.substr(0, length) : "?";
+  }
+  return out;
+}
 
 }  // namespace hone

@@ -13,7 +13,13 @@ bool has_controls(std::string_view text);
 /// a control character a blank.
 std::string clean_line(std::string_view text, size_t most = std::string_view::npos);
 
-/// The same of several lines: line feeds stay.
+/// clean_line(), with "…" behind what was cut off.
+std::string short_line(std::string_view text, size_t most);
+
+/// clean_line() of several lines: line feeds and tabs stay.
 std::string clean_lines(std::string_view text);
+
+/// `text` with '?' in place of each byte that is no UTF-8, for who takes nothing else.
+std::string valid_utf8(std::string_view text);
 
 }  // namespace hone

@@ -24,7 +24,7 @@ constexpr std::string_view kPriorPrefix = "{\"prior\":", kTrialPrefix = "{\"tria
 constexpr size_t kBatch = 1000;  // trials held in memory at a time
 
 // Messages come from compilers and kernels: bytes that are no UTF-8 must not stop an export.
-std::string dump(const OrderedJson& json) { return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace); }
+std::string dump(const OrderedJson& json) { return json_line(json); }
 
 OrderedJson to_json(const SessionRow& s) {
   return {{"session", s.uuid},      {"workload", s.workload},

@@ -14,7 +14,7 @@ using Request = http::request<http::string_body>;
 HttpResponse json_error(http::status status, const std::string& text) {
   HttpResponse response{status, 11};
   response.set(http::field::content_type, "application/json");
-  response.body() = Json{{"error", text}}.dump();
+  response.body() = json_line(Json{{"error", text}});
   return response;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "tracker/pages.h"
 
 namespace hone::tracker {
@@ -13,7 +14,8 @@ constexpr size_t kSpark = 16;  // columns of a curve
 constexpr std::array<const char*, 8> kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 // At most `width` characters (0: any number) of one line that cannot command a terminal: control characters become '?'.
-std::string shown(std::string_view text, size_t width = 0) {
+std::string shown(std::string_view given, size_t width = 0) {
+  const std::string text = valid_utf8(given);
   std::string out;
   size_t columns = 0, last = 0;  // last: where the last character begins
   for (size_t i = 0; i < text.size();) {

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "base/clean_stream.h"
+#include "base/text.h"
+
 namespace hone {
 namespace {
 
@@ -68,14 +71,14 @@ std::string describe(const TaskLine& t) {
   return line;
 }
 
-// The text on the terminal, without a newline at its end. A line that does not fit would wrap, and moving up would no
-// longer reach the first line.
+// The text on the terminal, cleaned, without a newline at its end. A line that does not fit would wrap, and moving up
+// would no longer reach the first line.
 std::string LineProgress::block(const Snapshot& s) const {
   std::string text;
   const bool several = s.tasks.size() > 1;
   if (several && s.tasks.size() + 2 <= size_.rows)
-    for (const TaskLine& t : s.tasks) text += cut(describe(t), size_.columns - 1) + "\033[K\n";
-  return text + (several ? cut(describe(s), size_.columns - 1) : describe(s)) + "\033[K";
+    for (const TaskLine& t : s.tasks) text += clean_line(cut(describe(t), size_.columns - 1)) + "\033[K\n";
+  return text + clean_line(several ? cut(describe(s), size_.columns - 1) : describe(s)) + "\033[K";
 }
 
 std::string LineProgress::changed_lines(const Snapshot& s) {
@@ -103,15 +106,20 @@ void LineProgress::show(const Snapshot& s) {
     return;
   }
   const std::string text = block(s);
-  // Back to the beginning of the last output; \033[K clears the rest of a line.
-  out_ << (lines_shown_ > 0 ? fmt::format("\033[{}A\r", lines_shown_) : "\r") << text << std::flush;
+  write_over(text);
   lines_shown_ = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Back to the beginning of the last output; \033[K clears the rest of a line.
+void LineProgress::write_over(const std::string& text) {
+  command_terminal(out_, (lines_shown_ > 0 ? fmt::format("\033[{}A\r", lines_shown_) : "\r") + text);
+  out_ << std::flush;
 }
 
 void LineProgress::end() {
   if (!any_) return;
   if (terminal_) {
-    out_ << (lines_shown_ > 0 ? fmt::format("\033[{}A\r", lines_shown_) : "\r") << block(latest_) << "\n" << std::flush;
+    write_over(block(latest_) + "\n");
   } else if (describe(latest_) != shown_) {
     out_ << changed_lines(latest_) << std::flush;
   }

@@ -92,6 +92,7 @@ class LineProgress final : public Progress {
 
  private:
   std::string block(const Snapshot& s) const;
+  void write_over(const std::string& text);
   std::string changed_lines(const Snapshot& s);
 
   std::ostream& out_;

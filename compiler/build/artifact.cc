@@ -144,7 +144,7 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
       param[p.role == ParamRole::kConstant ? "prepack" : p.role == ParamRole::kOutput ? "unpack" : "pack"] = entry;
     j["params"].push_back(param);
   }
-  return j.dump();
+  return json_line(j);
 }
 
 std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,

@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/json.h"
+#include "base/plain_file.h"
 #include "compiler/runtime/machine_peak.h"
 
 namespace hone {
@@ -23,8 +24,9 @@ std::filesystem::path cache_file() {
 }
 
 OrderedJson read_cache(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  OrderedJson all = OrderedJson::parse(file, nullptr, /*allow_exceptions=*/false);
+  constexpr int64_t kMostBytes = 1 << 20;
+  const StatusOr<std::string> text = read_plain_file(path, kMostBytes);
+  OrderedJson all = text.ok() ? OrderedJson::parse(*text, nullptr, /*allow_exceptions=*/false) : OrderedJson();
   return all.is_object() ? all : OrderedJson::object();
 }
 

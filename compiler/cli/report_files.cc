@@ -6,11 +6,11 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/exit_code.h"
+#include "base/plain_file.h"
 #include "compiler/report/compare_reports.h"
 #include "compiler/report/report_json.h"
 #include "compiler/report/report_page.h"
@@ -21,10 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 
 ModelReport read_report(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  HONE_USER_CHECK(file && !fs::is_directory(path)) << "--compare " << path << ": it cannot be read";
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return parse_report(text, path);
+  constexpr int64_t kMostBytes = int64_t{64} << 20;
+  const StatusOr<std::string> text = read_plain_file(path, kMostBytes);
+  HONE_USER_CHECK(text.ok()) << "--compare " << message_of(text.status());
+  return parse_report(*text, path);
 }
 
 }  // namespace

@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<TensorData> tensors_of(const std::string& folder, const std::string& kind) {
+std::vector<TensorData> tensors_of(const std::string& folder, const std::string& kind, int64_t wanted_bytes) {
   std::vector<TensorData> out;
   for (;;) {
     const std::string stem = fmt::format("{}/{}_{}", folder, kind, out.size());
     const std::string file = fs::exists(stem + ".npy") ? stem + ".npy" : stem + ".pb";
     if (!fs::exists(file)) return out;
-    out.push_back(read_tensor_file(file));
+    out.push_back(read_tensor_file(file, wanted_bytes));
   }
 }
 
@@ -134,8 +134,8 @@ class VariantRun {
 
 }  // namespace
 
-TestTensors read_test_tensors(const std::string& folder) {
-  return {tensors_of(folder, "input"), tensors_of(folder, "output")};
+TestTensors read_test_tensors(const std::string& folder, int64_t wanted_bytes) {
+  return {tensors_of(folder, "input", wanted_bytes), tensors_of(folder, "output", wanted_bytes)};
 }
 
 Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel loaded, const TestTensors* given,

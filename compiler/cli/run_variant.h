@@ -18,8 +18,9 @@ namespace hone {
 struct TestTensors {
   std::vector<TensorData> inputs, outputs;
 };
-/// FOLDER/input_0.npy or .pb, …, and output_0, …. UserError for files that are no tensors.
-TestTensors read_test_tensors(const std::string& folder);
+/// FOLDER/input_0.npy or .pb, …, and output_0, …. UserError for files that are no tensors. `wanted_bytes`: of the
+/// largest tensor that is expected, as read_tensor_file() takes it.
+TestTensors read_test_tensors(const std::string& folder, int64_t wanted_bytes);
 
 struct VariantHere {
   std::string name;  ///< it begins each line; empty where there is one variant

@@ -182,7 +182,7 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
       line["gflops"] = gflops;
       line["config_source"] = j.chosen.source;
       line["config"] = config;
-      out << line.dump() << "\n";
+      out << json_line(line) << "\n";
     } else {
       // Where memory bounds the kernel, its bandwidth says more than its GFLOPS.
       const double bytes = tensor_bytes(j.w);

@@ -231,7 +231,11 @@ class ModelCommand {
 
   // Of several variants the inputs say which are run.
   Status read_inputs() {
-    given_ = read_test_tensors(o_.inputs);
+    int64_t most_bytes = 0;
+    for (const auto& v : variants_)
+      for (const std::vector<Port>* ports : {&v.graph->inputs, &v.graph->outputs})
+        for (const Port& p : *ports) most_bytes = std::max(most_bytes, bytes_of(p.type));
+    given_ = read_test_tensors(o_.inputs, most_bytes);
     leave_out_bound(&given_->inputs);
     const size_t taken = variants_[0].graph->inputs.size();
     if (given_->inputs.size() != taken)

@@ -16,7 +16,6 @@ namespace {
 
 constexpr int kMostLines = 1 << 18;
 constexpr int64_t kMostConstantBytes = int64_t{64} << 20;
-constexpr size_t kMostAxes = 32;
 
 class GraphParser {
  public:

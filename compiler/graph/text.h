@@ -18,6 +18,9 @@
 
 namespace hone {
 
+/// What a tensor of a graph that somebody wrote has at most, in a text or a model.
+inline constexpr size_t kMostAxes = 32;
+
 /// Reads a graph; parse_graph(to_string(g)) prints as `g` does where no constant was printed as its hash. Nothing of
 /// the text is trusted. UserError, one line, `line:column: what is wrong, what is allowed`, for what is not as above, a
 /// value that is not computed before it is read or that is computed twice, types that do not go together, more than

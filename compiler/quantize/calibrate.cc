@@ -93,7 +93,7 @@ std::vector<TensorData> Samples::read(size_t sample, const std::vector<Port>& po
     const std::string file = is_folder ? input_file(path, i) : path;
     HONE_USER_CHECK(!file.empty()) << path << ": there is no input_" << i << ".npy or .pb for '" << ports[i].name
                                    << "'";
-    out.push_back(read_tensor_file(file));
+    out.push_back(read_tensor_file(file, bytes_of(ports[i].type)));
     HONE_USER_CHECK(out.back().type() == ports[i].type) << file << ": it is " << to_string(out.back().type()) << "; '"
                                                         << ports[i].name << "' is " << to_string(ports[i].type);
   }

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/plain_file.h"
 #include "base/text.h"
 
 namespace hone {
@@ -24,7 +23,7 @@ ByteSteps steps_over(const Range& range) {
 std::string ranges_text(const Ranges& ranges) {
   Json values = Json::object();
   for (const auto& [name, range] : ranges) values[name] = {range.least, range.most};
-  return Json{{"hone_ranges", 1}, {"values", std::move(values)}}.dump(1) + "\n";
+  return json_lines(Json{{"hone_ranges", 1}, {"values", std::move(values)}}) + "\n";
 }
 
 Ranges parse_ranges(std::string_view text, const std::string& name) {
@@ -49,10 +48,10 @@ Ranges parse_ranges(std::string_view text, const std::string& name) {
 }
 
 Ranges read_ranges(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  HONE_USER_CHECK(in.good()) << path << ": there is no such file of ranges";
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return parse_ranges(text, path);
+  constexpr int64_t kMostBytes = int64_t{64} << 20;
+  const StatusOr<std::string> text = read_plain_file(path, kMostBytes);
+  HONE_USER_CHECK(text.ok()) << message_of(text.status()) << "; a file of ranges is meant";
+  return parse_ranges(*text, path);
 }
 
 }  // namespace hone

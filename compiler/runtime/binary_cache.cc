@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "base/atomic_file.h"
 #include "base/log.h"
+#include "base/plain_file.h"
 #include "base/secure_hash.h"
 
 namespace hone {
@@ -40,10 +39,10 @@ std::string BinaryCache::path(const Hash128& key) const { return folder_ + "/" +
 
 std::optional<CachedBinary> BinaryCache::find(const Hash128& key) const {
   if (!enabled()) return std::nullopt;
-  std::ifstream file(path(key), std::ios::binary);
-  std::ostringstream read;
-  if (!file || !(read << file.rdbuf())) return std::nullopt;
-  const std::string text = read.str();
+  constexpr int64_t kMostBytes = int64_t{1} << 30;
+  const StatusOr<std::string> read = read_plain_file(path(key), kMostBytes);
+  if (!read.ok()) return std::nullopt;
+  const std::string& text = *read;
   if (text.size() < kHeader || text.compare(0, kMagic.size(), kMagic) != 0) return std::nullopt;
   const std::string_view body = std::string_view(text).substr(kMagic.size() + kHash);
   if (hash_bytes(body).bytes() != text.substr(kMagic.size(), kHash)) return std::nullopt;

@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "base/atomic_file.h"
+#include "base/clean_stream.h"
 #include "base/cli.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -50,25 +51,7 @@ struct Context {
   std::ostream& out;
 };
 
-void print_json(std::ostream& out, const OrderedJson& json) {
-  // JSON escapes C0 itself; DEL and C1, which terminals obey too, stand inside of strings only.
-  const std::string text = json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-  if (!has_controls(text)) {
-    out << text << '\n';
-    return;
-  }
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    if (byte == 0x7f)
-      out << "\\u007f";
-    else if (byte == 0xc2 && next < 0xa0)
-      out << fmt::format("\\u{:04x}", text[++i] & 0xff);
-    else
-      out << text[i];
-  }
-  out << '\n';
-}
+void print_json(std::ostream& out, const OrderedJson& json) { out << json_line(json) << '\n'; }
 
 template <class T>
 decltype(auto) one_line(const T& value) {
@@ -549,6 +532,7 @@ CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& ho
 }
 
 int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out) {
+  const CleanStream clean(out), err(std::cerr);
   return print_end("tophub", run_tophub(argc, argv, hooks, out));
 }
 

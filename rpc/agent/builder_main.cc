@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "rpc/agent/build/builder.h"
 
 int main(int argc, char** argv) {
@@ -14,6 +15,6 @@ int main(int argc, char** argv) {
   }
   const hone::Status status = hone::agent::serve_builds(*arguments, &hone::agent::build_module);
   if (absl::IsUnavailable(status)) return 0;  // the agent has gone
-  std::cerr << "hone-builder: " << hone::message_of(status) << "\n";
+  std::cerr << "hone-builder: " << hone::clean_line(hone::message_of(status)) << "\n";
   return 70;
 }

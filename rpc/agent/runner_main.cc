@@ -17,6 +17,7 @@
 #include "base/child_process.h"
 #include "base/cpus.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "rpc/agent/device/device_candidates.h"
 #include "rpc/agent/device/device_discovery.h"
 #include "rpc/agent/pipe/frames.h"
@@ -146,6 +147,6 @@ int main(int argc, char** argv) {
   }
   const hone::Status status = hone::agent::serve(*arguments);
   if (absl::IsUnavailable(status)) return 0;  // the agent has gone
-  std::cerr << "hone-runner: " << hone::message_of(status) << "\n";
+  std::cerr << "hone-runner: " << hone::clean_line(hone::message_of(status)) << "\n";
   return 70;
 }

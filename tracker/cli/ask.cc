@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "base/clean_stream.h"
 #include "base/exit_code.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/certificate_dates.h"
@@ -51,7 +52,13 @@ Status show_status(const AskFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const Asked asked, whom(flags));
   const auto status = wire::fetch_status(asked.tracker, kCallTimeout, asked.credentials);
   if (!status.ok()) return told(status.status());
-  std::cout << (flags.json ? state_json(*status) + "\n" : state_text(*status, text_style())) << std::flush;
+  if (const TextStyle style = text_style(); flags.json)
+    std::cout << state_json(*status) << "\n";
+  else if (style.colour)
+    command_terminal(std::cout, state_text(*status, style));  // which cleans what it shows
+  else
+    std::cout << state_text(*status, style);
+  std::cout << std::flush;
   return absl::OkStatus();
 }
 

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/cli.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "compiler/api/last_error.h"
 #include "compiler/build/build.h"
 #include "compiler/cli/tensorc_flags.h"
@@ -58,7 +59,8 @@ int32_t code_of(int exit_code) {
   }
 }
 
-// Runs a command, whose output is handed over also where it ends with HONE_STOPPED. Nothing is thrown.
+// Runs a command, whose output is handed over also where it ends with HONE_STOPPED, cleaned as programs' streams are.
+// Nothing is thrown.
 template <class F>
 int32_t call(char** output, const F& command) {
   if (output) *output = nullptr;
@@ -70,7 +72,7 @@ int32_t call(char** output, const F& command) {
     const int32_t code = code_of(end.code);
     if (code == HONE_OK || code == HONE_STOPPED) {
       // What --help says is output, too.
-      const std::string text = out.str() + (code == HONE_OK ? end.text : "");
+      const std::string text = clean_lines(out.str() + (code == HONE_OK ? end.text : ""));
       if (output && !(*output = strdup(text.c_str()))) throw std::bad_alloc();
     }
     return code == HONE_OK ? code : hone_fail(code, "%s", end.text.c_str());

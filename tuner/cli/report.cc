@@ -160,7 +160,7 @@ std::string json_report(const SessionOutcome& o, const ReportContext& c) {
   j["margin"] = share_json(margin(o));
   add_doubts(j, o.accounting);
   j["accuracy"] = accuracy_json(o.accuracy);
-  return j.dump();
+  return json_line(j);
 }
 
 namespace {
@@ -255,7 +255,7 @@ std::string json_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
       o.accounting.total > 0 ? static_cast<double>(total.trials - total.resumed) / o.accounting.total : 0;
   j["db"] = db;
   add_doubts(j, o.accounting);
-  return j.dump();
+  return json_line(j);
 }
 
 }  // namespace hone

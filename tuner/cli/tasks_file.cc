@@ -2,18 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
 
 #include "base/check.h"
 #include "base/exit_code.h"
+#include "base/plain_file.h"
 #include "compiler/ops/extremes.h"
 
 namespace hone {
@@ -88,16 +85,10 @@ StatusOr<std::vector<WeightedWorkload>> parse_tasks(const OperatorTable& operato
 }
 
 StatusOr<std::vector<WeightedWorkload>> read_tasks(const OperatorTable& operators, const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return usage_error(fmt::format("--tasks: {} is a folder", path));
-  // A pipe ends; /dev/zero does not.
-  if (std::filesystem::is_character_file(path, ignored))
-    return usage_error(fmt::format("--tasks: {} is a device", path));
-  std::ifstream file(path);
-  if (!file) return usage_error(fmt::format("--tasks: {} cannot be read: {}", path, std::strerror(errno)));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_tasks(operators, text.str(), path);
+  constexpr int64_t kMostBytes = int64_t{16} << 20;
+  const StatusOr<std::string> text = read_plain_file(path, kMostBytes);
+  if (!text.ok()) return usage_error("--tasks " + message_of(text.status()));
+  return parse_tasks(operators, *text, path);
 }
 
 std::string tasks_text(const std::vector<WeightedWorkload>& tasks) {

@@ -145,7 +145,7 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
       j["model"] = json_of(wholes[0]);
     else
       for (const WholeModel& whole : wholes) j["variants"].push_back(json_of(whole));
-    text = j.dump();
+    text = json_line(j);
   }
   io.out << text << (f.json ? "\n" : "") << std::flush;
 }

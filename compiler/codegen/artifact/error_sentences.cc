@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "compiler/runtime/include/hone_runtime.h"
 
 namespace hone {
@@ -147,6 +148,11 @@ class Sentences {
 
 }  // namespace
 
-ErrorSentences error_sentences(const ArtifactDescription& description) { return Sentences(description).all(); }
+ErrorSentences error_sentences(const ArtifactDescription& description) {
+  ErrorSentences out = Sentences(description).all();
+  // Who prints them need not know that tensors have the names that a model gives them.
+  for (std::string& text : out.wrongs) text = clean_line(text);
+  return out;
+}
 
 }  // namespace hone

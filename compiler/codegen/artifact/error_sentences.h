@@ -18,6 +18,7 @@ struct ErrorSentences {
   std::vector<std::string> wrongs;
   int of_weights = 0;
 };
+/// Each is one clean line (base/text.h).
 ErrorSentences error_sentences(const ArtifactDescription& description);
 
 }  // namespace hone

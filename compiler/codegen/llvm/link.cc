@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -20,6 +19,7 @@
 #include <set>
 
 #include "base/command_files.h"
+#include "base/plain_file.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/link_files.h"
 #include "compiler/codegen/llvm/linker_output.h"
@@ -61,9 +61,10 @@ std::string kind_of_elf(const std::string& begin) {
 }
 
 std::string kind_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string begin(20, '\0');
-  return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) ? kind_of_elf(begin) : "";
+  const StatusOr<PlainFile> file = PlainFile::open(path);
+  if (!file.ok()) return "";
+  const StatusOr<std::string> begin = file->next(20);
+  return begin.ok() ? kind_of_elf(*begin) : "";
 }
 
 bool is_for_this_machine(const llvm::object::ObjectFile& object) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "compiler/frontend/onnx/ragged.h"
 #include "compiler/ir/layout.h"
 
@@ -51,8 +52,9 @@ void run_if(const BodyNode& n) {
   for (const auto& [what, nodes] : n.unsupported)
     if (!before.contains(what)) why = what;
   n.unsupported = before;
+  constexpr size_t kMostOfWhy = 400;
   n.notes.push_back(fmt::format("{} takes its {}; calls that take the other branch fail: {}", c.node.name(),
-                                if_true ? "then_branch" : "else_branch", why));
+                                if_true ? "then_branch" : "else_branch", short_line(why, kMostOfWhy)));
   const Operand one = c.l.reshape(condition, {1}), holds = if_true ? one : c.l.pointwise("not", {one});
   c.outputs = if_true ? *if_true : *if_false;
   for (Operand& x : c.outputs) {
@@ -100,7 +102,9 @@ void run_loop(const BodyNode& n) {
   int64_t most = INT64_MAX;
   std::optional<Operand> trips;
   if (c.has(0) && c.in(0).least) {
-    most = c.in(0).known->numbers().at(0);
+    const std::vector<int64_t> numbers = c.in(0).known->numbers();
+    HONE_USER_CHECK(numbers.size() == 1) << "its trip count has " << numbers.size() << " elements, not one";
+    most = numbers[0];
     trips = c.l.reshape(c.l.cast(whole(c.in(0)), i64), {1});
   } else if (c.has(0)) {
     most = c.constant_number(0, "trip count");

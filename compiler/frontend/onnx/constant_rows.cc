@@ -31,7 +31,7 @@ void constant(NodeContext& c) {
 }
 
 void constant_of_shape(NodeContext& c) {
-  const Extents shape = c.constant_numbers(0, "shape");
+  const Extents shape = c.constant_numbers(0, "shape", kMostAxes);
   for (const int64_t n : shape) HONE_USER_CHECK(n >= 0) << "shape [" << join(shape, ", ") << "]";
   const int64_t count = element_count(shape);
   std::string element(4, '\0');
@@ -65,7 +65,7 @@ void identity(NodeContext& c) { c.outputs[0] = c.in(0); }
 
 void dropout(NodeContext& c) {
   if (c.has(2)) {
-    const auto training = c.constant(2, "training mode").numbers();
+    const auto training = c.constant(2, "training mode").values();
     HONE_USER_CHECK(training.empty() || training[0] == 0) << "training is not supported";
   }
   c.outputs[0] = c.in(0);

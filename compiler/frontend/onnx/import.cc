@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "compiler/frontend/onnx/bodies.h"
 #include "compiler/frontend/onnx/import_file.h"
 #include "compiler/frontend/onnx/lowering.h"
@@ -21,6 +22,8 @@ namespace {
 constexpr int64_t kOldest = 6, kNewest = 23;
 constexpr int kDeepestCall = 16;  // functions that call functions
 constexpr size_t kMostNodes = 1 << 20;
+constexpr size_t kMostUnsupported = 100;  // kinds of what is not supported: then it is said
+constexpr size_t kMostOfText = 300, kMostOfName = 100;
 constexpr int kMostOpsets = 256;
 
 // How much of a file is read, in pieces of 64 bytes. Functions may be called often, and each time all of their body is
@@ -257,6 +260,8 @@ class Importer {
       const auto given = options_.shapes.find(v.name());
       HONE_USER_CHECK(given != options_.shapes.end() || info.has_shape())
           << "input '" << v.name() << "' has no shape; give one: --shape " << v.name() << "=1x3x224x224";
+      HONE_USER_CHECK(info.shape().dim_size() <= static_cast<int>(kMostAxes))
+          << "input '" << v.name() << "' has " << info.shape().dim_size() << " axes; " << kMostAxes << " are the most";
       const size_t before = unbound.size();
       if (given != options_.shapes.end()) {
         HONE_USER_CHECK(!info.has_shape() || info.shape().dim_size() == static_cast<int>(given->second.size()))
@@ -271,6 +276,7 @@ class Importer {
       } else {
         for (int d = 0; d < info.shape().dim_size(); ++d) type.shape.push_back(dimension(v, d, &unbound));
       }
+      check_axes(type.shape);
       element_count(type.shape);
       if (unbound.size() > before) {
         std::string shape;
@@ -355,6 +361,7 @@ class Importer {
         HONE_USER_CHECK(is_supported(node, domain)) << "the operator is not known";
         HONE_USER_CHECK(node.output_size() > 0) << "it has no outputs";
         run_row(c, domain, scope);
+        for (const Operand& x : c.outputs) check_axes(x.type.shape);
         for (int o = 0; o < node.output_size(); ++o)
           HONE_USER_CHECK(!c.is_wanted[static_cast<size_t>(o)] ||
                           c.outputs[static_cast<size_t>(o)].type != kNotComputed.type)
@@ -362,7 +369,10 @@ class Importer {
         is_done = true;
         if (rows().contains(domain + ":" + node.op_type())) tell_constants(c, number, builder_.node_count() > before);
       } catch (const UserError& e) {
-        unsupported_[fmt::format("{} (opset {}): {}", kind_of(node), c.opset, e.what())].push_back(named);
+        unsupported_[fmt::format("{} (opset {}): {}", short_line(kind_of(node), kMostOfName), c.opset,
+                                 short_line(e.what(), kMostOfText))]
+            .push_back(named);
+        if (unsupported_.size() >= kMostUnsupported) report_unsupported();
       }
     }
     for (int o = 0; o < node.output_size(); ++o) {
@@ -475,7 +485,7 @@ class Importer {
     std::string text = "it has nodes that are not supported:";
     for (const auto& [what, nodes] : unsupported_) {
       text += fmt::format("\n  {}; {} node{}: ", what, nodes.size(), nodes.size() == 1 ? "" : "s");
-      for (size_t n = 0; n < nodes.size() && n < 3; ++n) text += (n ? ", " : "") + nodes[n];
+      for (size_t n = 0; n < nodes.size() && n < 3; ++n) text += (n ? ", " : "") + short_line(nodes[n], kMostOfName);
       if (nodes.size() > 3) text += ", …";
     }
     throw UserError(text);

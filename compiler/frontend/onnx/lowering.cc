@@ -63,6 +63,11 @@ Extents broadcast_shape(const std::vector<Extents>& shapes) {
   return out;
 }
 
+void check_axes(const Extents& shape) {
+  HONE_USER_CHECK(shape.size() <= kMostAxes)
+      << "a tensor of " << shape.size() << " axes; " << kMostAxes << " are the most";
+}
+
 Operand Lowering::constant(const TensorData& data, std::string_view name) {
   if (data.bytes().empty()) return {kNoValue, data.type()};
   const TensorData kept = data.type().shape.empty() ? data.reshaped({1}) : data;
@@ -106,6 +111,7 @@ Operand Lowering::add(std::string_view op, const AttributeTexts& given, const st
   const ValueId id = b.add_one(op, given, inputs, output_name);
   TensorType type = b.type(id);
   if (shape) type.shape = std::move(*shape);
+  check_axes(type.shape);
   HONE_ICHECK(element_count(type.shape) == element_count(b.type(id).shape)) << op << " gives " << to_string(b.type(id));
   return {id, std::move(type)};
 }
@@ -165,6 +171,7 @@ Operand Lowering::cast(const Operand& x, DType to) {
 }
 
 Operand Lowering::reshape(const Operand& x, Extents shape) {
+  check_axes(shape);
   HONE_USER_CHECK(element_count(shape) == element_count(x.type.shape))
       << to_string(x.type) << " has no shape [" << join(shape, ", ") << "]";
   Operand out{x.id, {x.type.dtype, std::move(shape)}};
@@ -193,9 +200,10 @@ Operand Lowering::broadcast(const Operand& x, const Extents& shape) {
 }
 
 Operand Lowering::concat(const std::vector<Operand>& parts, int64_t axis) {
+  HONE_USER_CHECK(!parts.empty()) << "nothing is joined";
   Operand last;
   std::vector<ValueId> ids;
-  TensorType type = parts.at(0).type;
+  TensorType type = parts[0].type;
   type.shape[static_cast<size_t>(axis)] = 0;
   for (const Operand& p : parts) {
     HONE_USER_CHECK(p.type.dtype == type.dtype && p.rank() == type.shape.size())
@@ -301,14 +309,16 @@ TensorData NodeContext::constant(size_t i, std::string_view what) const {
   return *data;
 }
 
-std::vector<int64_t> NodeContext::constant_numbers(size_t i, std::string_view what) const {
+std::vector<int64_t> NodeContext::constant_numbers(size_t i, std::string_view what, size_t most) const {
   const TensorData data = constant(i, what);
   HONE_USER_CHECK(data.type().dtype.is_integer()) << "its " << what << " is " << to_string(data.type());
+  HONE_USER_CHECK(static_cast<uint64_t>(data.elements()) <= most)
+      << "its " << what << " has " << data.elements() << " elements; " << most << " are the most";
   return data.numbers();
 }
 int64_t NodeContext::constant_number(size_t i, std::string_view what) const {
   const std::vector<int64_t> numbers = constant_numbers(i, what);
-  HONE_USER_CHECK(numbers.size() == 1) << "its " << what << " has " << numbers.size() << " elements";
+  HONE_USER_CHECK(numbers.size() == 1) << "its " << what << " has " << numbers.size() << " elements, not one";
   return numbers[0];
 }
 

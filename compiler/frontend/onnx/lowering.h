@@ -13,6 +13,7 @@
 
 #include "compiler/frontend/onnx/model_file.h"
 #include "compiler/graph/builder.h"
+#include "compiler/graph/text.h"
 
 namespace hone::onnx {
 
@@ -39,6 +40,9 @@ struct Operand {
   bool is_empty() const { return id == kNoValue; }
   size_t rank() const { return type.shape.size(); }
 };
+
+/// UserError for a shape of more than kMostAxes axes.
+void check_axes(const Extents& shape);
 
 /// Adds what nodes of models are made of. Shapes are the model's.
 class Lowering {
@@ -132,8 +136,9 @@ struct NodeContext {
   const Operand& in(size_t i) const;
   /// Input `i`, which must be known while the model is read.
   TensorData constant(size_t i, std::string_view what) const;
-  /// The same of whole numbers, and of a single one.
-  std::vector<int64_t> constant_numbers(size_t i, std::string_view what) const;
+  /// The same of whole numbers, at most `most` of them (a few bytes of a file may compute any number), and of a single
+  /// one.
+  std::vector<int64_t> constant_numbers(size_t i, std::string_view what, size_t most = 2 * kMostAxes) const;
   int64_t constant_number(size_t i, std::string_view what) const;
 
   const Attribute* find(std::string_view name) const;

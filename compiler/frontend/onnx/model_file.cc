@@ -14,6 +14,8 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/plain_file.h"
+#include "compiler/graph/text.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -158,15 +160,12 @@ DType dtype_of(int data_type, const std::string& what) {
 }
 
 ModelFile read_model(const std::string& path) {
-  // Opening a pipe would wait for who writes to it.
-  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  HONE_USER_CHECK(file.fd() >= 0) << path << ": " << strerror(errno);
-  struct stat info {};
-  HONE_USER_CHECK(fstat(file.fd(), &info) == 0 && S_ISREG(info.st_mode)) << path << ": it is no plain file";
-  HONE_USER_CHECK(info.st_size < std::numeric_limits<int>::max())
+  const StatusOr<PlainFile> file = PlainFile::open(path);
+  HONE_USER_CHECK(file.ok()) << message_of(file.status());
+  HONE_USER_CHECK(file->size() < std::numeric_limits<int>::max())
       << path << ": a model's file has at most 2 GB; larger weights lie beside it as external data";
   ModelFile out;
-  google::protobuf::io::FileInputStream stream(file.fd());
+  google::protobuf::io::FileInputStream stream(file->fd());
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetRecursionLimit(kDeepest);
   HONE_USER_CHECK(out.model.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage())
@@ -184,6 +183,8 @@ constexpr int kUint4 = 21, kInt4 = 22;  // ONNX's numbers of types
 TensorData read_tensor(const Tensor& t, ModelFile& file) {
   const std::string what = fmt::format("tensor '{}': ", t.name());
   const DType dtype = t.data_type() == kUint4 ? u8 : t.data_type() == kInt4 ? i8 : dtype_of(t.data_type(), what);
+  HONE_USER_CHECK(t.dims_size() <= static_cast<int>(kMostAxes))
+      << what << "it has " << t.dims_size() << " axes; " << kMostAxes << " are the most";
   TensorType type{dtype, {t.dims().begin(), t.dims().end()}};
   int64_t bytes = 0, count = 0;
   try {

@@ -9,11 +9,16 @@
 namespace hone::onnx {
 namespace {
 
-// Axes as an attribute before `since`, else as input `input`; none where neither is there.
-std::optional<Extents> axes_of(const NodeContext& c, int64_t since, size_t input, std::string_view name = "axes") {
+// Whole numbers, at most `most`, as an attribute before `since`, else as input `input`; none where neither is there.
+std::optional<Extents> numbers_of(const NodeContext& c, int64_t since, size_t input, std::string_view name,
+                                  size_t most) {
   if (c.opset < since) return c.numbers(name);
   if (!c.has(input)) return std::nullopt;
-  return c.constant_numbers(input, name);
+  return c.constant_numbers(input, name, most);
+}
+
+std::optional<Extents> axes_of(const NodeContext& c, int64_t since, size_t input) {
+  return numbers_of(c, since, input, "axes", kMostAxes);
 }
 
 void reshape(NodeContext& c) {
@@ -69,6 +74,7 @@ void unsqueeze(NodeContext& c) {
   const auto axes = axes_of(c, 13, 1);
   HONE_USER_CHECK(axes) << "it has no axes";
   const size_t rank = x.rank() + axes->size();
+  HONE_USER_CHECK(rank <= kMostAxes) << "a tensor of " << rank << " axes; " << kMostAxes << " are the most";
   std::vector<bool> is_new(rank, false);
   for (const int64_t a : *axes) is_new[static_cast<size_t>(NodeContext::axis_of(a, rank))] = true;
   HONE_USER_CHECK(std::count(is_new.begin(), is_new.end(), true) == static_cast<std::ptrdiff_t>(axes->size()))
@@ -137,7 +143,7 @@ void split(NodeContext& c) {
   const auto d = static_cast<size_t>(axis);
   const int64_t extent = x.type.shape[d], parts = c.node.output_size();
   Extents sizes;
-  if (const auto given = axes_of(c, 13, 1, "split")) {
+  if (const auto given = numbers_of(c, 13, 1, "split", static_cast<size_t>(parts))) {
     sizes = *given;
   } else {
     const int64_t each = (extent + parts - 1) / parts;

@@ -301,7 +301,7 @@ void scatter_elements(NodeContext& c) {
     HONE_USER_CHECK(d == axis || shape[d] <= x.type.shape[d])
         << to_string(updates.type) << " into " << to_string(x.type);
   if (are_found_out(c) && !x.is_empty()) return scatter_found_elements(c, axis);
-  const std::vector<int64_t> indices = c.constant_numbers(1, "indices");
+  const std::vector<int64_t> indices = c.constant_numbers(1, "indices", SIZE_MAX);
   if (indices.empty()) return void(c.outputs[0] = x);
   const Extents strides = strides_of(x.type.shape), own = strides_of(shape);
   std::vector<int64_t> target;
@@ -328,7 +328,7 @@ void scatter_nd(NodeContext& c) {
       << to_string(updates.type) << " with indices " << to_string(index.type) << " into " << to_string(x.type);
   if (count == 0 || each == 0) return void(c.outputs[0] = x);
   if (are_found_out(c) && !x.is_empty()) return scatter_found_rows(c, depth, each);
-  const std::vector<int64_t> indices = c.constant_numbers(1, "indices");
+  const std::vector<int64_t> indices = c.constant_numbers(1, "indices", SIZE_MAX);
   HONE_USER_CHECK(c.l.may_make(element_count({count, each, 8}))) << to_string(updates.type) << " is too large";
   const Extents strides = strides_of(x.type.shape);
   std::vector<int64_t> target;

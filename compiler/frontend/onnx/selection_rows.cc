@@ -89,8 +89,10 @@ void non_max_suppression(NodeContext& c) {
         << "how many batches or classes it has is known only when it runs";
   const int64_t n = boxes.type.shape[1];
   // Nothing is taken where it is not said how many are.
+  HONE_USER_CHECK(!c.has(2) || (element_count(c.in(2).type.shape) == 1 && c.in(2).type.dtype.is_integer()))
+      << "max_output_boxes_per_class is " << to_string(c.in(2).type) << "; one whole number is meant";
   std::optional<TensorData> given = c.has(2) ? c.in(2).known ? c.in(2).known : c.l.data_of(c.in(2)) : std::nullopt;
-  const int64_t most = !c.has(2) ? 0 : given ? std::clamp<int64_t>(given->numbers().at(0), 0, n) : n;
+  const int64_t most = !c.has(2) ? 0 : given ? std::clamp<int64_t>(given->numbers()[0], 0, n) : n;
   if (most == 0 || boxes.is_empty() || scores.is_empty()) return void(c.outputs[0] = {kNoValue, {i64, {0, 3}}});
   const auto threshold = [&](size_t i, double fallback) {
     const Operand x = c.has(i) ? c.l.cast(c.in(i), f32) : c.l.number(fallback, f32);

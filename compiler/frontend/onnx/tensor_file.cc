@@ -1,70 +1,78 @@
 #include "compiler/frontend/onnx/tensor_file.h"
 
-#include <fmt/format.h>
-
-#include <fstream>
+#include <algorithm>
 #include <iterator>
-#include <regex>
+#include <limits>
+#include <utility>
 
 #include "base/check.h"
+#include "base/plain_file.h"
 #include "compiler/frontend/onnx/model_file.h"
+#include "compiler/frontend/onnx/npy_header.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
 namespace {
 
-// numpy's letters, of little-endian machines.
-DType dtype_of_npy(const std::string& text) {
-  static const std::pair<const char*, DType> kTypes[] = {{"<f4", f32}, {"<f8", f64}, {"<f2", f16}, {"|i1", i8},
-                                                         {"<i2", i16}, {"<i4", i32}, {"<i8", i64}, {"|u1", u8},
-                                                         {"<u2", u16}, {"<u4", u32}, {"<u8", u64}, {"|b1", boolean}};
-  for (const auto& [name, type] : kTypes)
-    if (text == name) return type;
-  throw UserError("elements of numpy's type '" + text + "' are not supported");
+// A tensor of another type is named by it, not by its size: so many bytes of elements are read.
+int64_t most_bytes(int64_t wanted) {
+  constexpr int64_t kTimes = 8, kAtLeast = int64_t{1} << 20, kMost = int64_t{1} << 48;
+  return std::max(kAtLeast, std::min(wanted, kMost) * kTimes);
 }
 
-// "\x93NUMPY", version, length of the header, {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }, elements.
-TensorData npy_tensor(const std::string& file) {
-  constexpr size_t kFixed = 10;
-  HONE_USER_CHECK(file.size() >= kFixed && file.compare(0, 6, "\x93NUMPY") == 0 && file[6] == 1)
-      << "it is no .npy file of version 1";
-  const size_t length = static_cast<uint8_t>(file[8]) | static_cast<size_t>(static_cast<uint8_t>(file[9])) << 8;
-  HONE_USER_CHECK(file.size() >= kFixed + length) << "it is truncated";
-  const std::string header = file.substr(kFixed, length);
-  std::smatch m;
-  static const std::regex kForm(
-      R"(\{'descr': '([^']*)', 'fortran_order': (False|True), 'shape': \(([0-9, ]*)\), \}\s*)");
-  HONE_USER_CHECK(std::regex_match(header, m, kForm)) << "its header is not understood";
-  HONE_USER_CHECK(m[2] == "False") << "columns come first in it; rows must";
-  TensorType type{dtype_of_npy(m[1]), {}};
-  const std::string shape = m[3];
-  static const std::regex kNumber("[0-9]{1,15}");
-  for (std::sregex_iterator it(shape.begin(), shape.end(), kNumber), end; it != end; ++it)
-    type.shape.push_back(std::stoll(it->str()));
-  HONE_USER_CHECK(static_cast<int64_t>(file.size() - kFixed - length) == bytes_of(type))
-      << to_string(type) << " takes " << bytes_of(type) << " bytes; it has " << file.size() - kFixed - length;
-  return {type, file.substr(kFixed + length)};
+// Of a message: a number of one byte takes up to ten there. Protobuf reads 2 GB.
+int64_t most_bytes_of_proto(int64_t wanted) {
+  constexpr int64_t kOfANumber = 10, kMost = std::numeric_limits<int>::max();
+  return std::min(kMost, most_bytes(wanted) * kOfANumber);
 }
 
-TensorData proto_tensor(const std::string& file) {
-  onnx::Tensor t;
-  HONE_USER_CHECK(t.ParseFromString(file)) << "it is no ONNX tensor";
-  onnx::ModelFile nothing;
-  HONE_USER_CHECK(t.data_location() != 1) << "its elements lie in another file";
-  return onnx::tensor_of(t, nothing);
+std::string text_of(StatusOr<std::string> read) {
+  if (!read.ok()) throw UserError(message_of(read.status()));
+  return *std::move(read);
+}
+
+// What `f` gives; errors begin with the path.
+template <class F>
+auto in_file(const std::string& path, const F& f) {
+  try {
+    return f();
+  } catch (const UserError& e) {
+    throw UserError(path + ": " + e.what());
+  }
+}
+
+TensorData npy_tensor(const std::string& path, const PlainFile& file, int64_t wanted_bytes) {
+  std::string begin = text_of(file.next(kMostNpyHeader));
+  const NpyHeader header = in_file(path, [&] {
+    NpyHeader h = npy_header(begin);
+    const int64_t bytes = bytes_of(h.type), there = file.size() - static_cast<int64_t>(h.bytes);
+    HONE_USER_CHECK(there == bytes) << to_string(h.type) << " takes " << bytes << " bytes; it has " << there;
+    HONE_USER_CHECK(bytes <= most_bytes(wanted_bytes))
+        << to_string(h.type) << " takes " << bytes << " bytes; wanted are " << wanted_bytes;
+    return h;
+  });
+  std::string elements = begin.erase(0, header.bytes) + text_of(file.next(file.size()));
+  HONE_USER_CHECK(std::ssize(elements) == bytes_of(header.type)) << path << ": it changed while it was read";
+  return {header.type, std::move(elements)};
+}
+
+TensorData proto_tensor(const std::string& path, const PlainFile& file, int64_t wanted_bytes) {
+  const std::string text = text_of(file.all(most_bytes_of_proto(wanted_bytes)));
+  return in_file(path, [&] {
+    onnx::Tensor t;
+    HONE_USER_CHECK(t.ParseFromString(text)) << "it is no ONNX tensor";
+    onnx::ModelFile nothing;
+    HONE_USER_CHECK(t.data_location() != 1) << "its elements lie in another file";
+    return onnx::tensor_of(t, nothing);
+  });
 }
 
 }  // namespace
 
-TensorData read_tensor_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  HONE_USER_CHECK(in) << path << ": cannot be opened";
-  const std::string file{std::istreambuf_iterator<char>(in), {}};
-  try {
-    return path.ends_with(".npy") ? npy_tensor(file) : proto_tensor(file);
-  } catch (const UserError& e) {
-    throw UserError(path + ": " + e.what());
-  }
+TensorData read_tensor_file(const std::string& path, int64_t wanted_bytes) {
+  const StatusOr<PlainFile> file = PlainFile::open(path);
+  if (!file.ok()) throw UserError(message_of(file.status()));
+  return path.ends_with(".npy") ? npy_tensor(path, *file, wanted_bytes) : proto_tensor(path, *file, wanted_bytes);
 }
 
 }  // namespace hone

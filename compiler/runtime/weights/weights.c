@@ -5,13 +5,19 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int32_t hone_bad(int what) { return HONE_BAD_ARGUMENTS | what << 8; }
 
 static int32_t hone_map(int file, const HoneWeightsFile* wanted, _Atomic(const void*)* weights) {
-  const off_t size = lseek(file, 0, SEEK_END);
-  if (size < 0) return hone_bad(HONE_WEIGHTS_UNREADABLE);
+  struct stat about;
+  if (fstat(file, &about) != 0) return hone_bad(HONE_WEIGHTS_UNREADABLE);
+  if (!S_ISREG(about.st_mode)) {
+    errno = EINVAL;
+    return hone_bad(HONE_WEIGHTS_UNREADABLE);
+  }
+  const off_t size = about.st_size;
   if (size != HONE_WEIGHTS_BEGIN + wanted->bytes) return hone_bad(HONE_WRONG_WEIGHTS);
   char* const pages = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, file, 0);
   if (pages == MAP_FAILED) return hone_bad(HONE_WEIGHTS_UNREADABLE);
@@ -33,7 +39,8 @@ __attribute__((weak)) int32_t hone_internal_map_weights(const char* path, const 
     errno = EINVAL;
     return hone_bad(HONE_WEIGHTS_UNREADABLE);
   }
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  /* Opening a pipe would wait for who writes to it. */
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return hone_bad(HONE_WEIGHTS_UNREADABLE);
   const int32_t code = hone_map(file, wanted, weights);
   const int why = errno;

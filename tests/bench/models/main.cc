@@ -13,6 +13,7 @@
 
 #include "base/atomic_file.h"
 #include "base/child_process.h"
+#include "base/clean_stream.h"
 #include "base/cli.h"
 #include "base/command_files.h"
 #include "base/log.h"
@@ -92,10 +93,11 @@ class Progress {
     if (!terminal_) std::cerr << row_ << std::endl;
   }
   void say(const std::string& what) const {
-    if (terminal_) std::cerr << "\r\033[K" << row_ << ": " << what << std::flush;
+    clear();
+    if (terminal_) std::cerr << row_ << ": " << what << std::flush;
   }
   void clear() const {
-    if (terminal_) std::cerr << "\r\033[K" << std::flush;
+    if (terminal_) command_terminal(std::cerr, "\r\033[K");
   }
 
  private:

@@ -1,6 +1,7 @@
 // A model whose weights are in a file of their own, opened by libhone_runtime.
 #include <gmock/gmock.h>
 #include <hone.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -26,6 +27,10 @@ TEST(HoneWeights, AreLookedForBesideTheArtifact) {
   EXPECT_EQ(hone_open((folder + "m.so").c_str(), &model), HONE_NOT_FOUND);
   EXPECT_EQ(model, nullptr);
   EXPECT_THAT(hone_last_error(), HasSubstr("m.w': m: the file of its weights cannot be read: No such file"));
+  ASSERT_EQ(mkfifo((folder + "m.w").c_str(), 0600), 0);  // nobody writes to it
+  EXPECT_EQ(hone_open((folder + "m.so").c_str(), &model), HONE_NOT_FOUND);
+  EXPECT_THAT(hone_last_error(), HasSubstr("m.w': m: the file of its weights cannot be read: Invalid argument"));
+  std::filesystem::remove(folder + "m.w");
   std::filesystem::copy(folder + "small.onnx", folder + "m.w");
   EXPECT_EQ(HONE_WHAT_IS_WRONG(hone_open((folder + "m.so").c_str(), &model)), HONE_WRONG_WEIGHTS);
   EXPECT_THAT(hone_last_error(), HasSubstr("not the file of its weights"));

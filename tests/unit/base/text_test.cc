@@ -22,5 +22,22 @@ TEST(Text, CleanLinesObeyNothing) {
   EXPECT_EQ(clean_line("caf\xc3\xa9", 4), "caf") << "cut between characters";
 }
 
+TEST(Text, LinesKeepTabs) { EXPECT_EQ(clean_lines("a\tb\n\vc"), "a\tb\n c"); }
+
+TEST(Text, ShortLinesSayThatTheyWereCut) {
+  EXPECT_EQ(short_line("four", 4), "four");
+  EXPECT_EQ(short_line("fives", 4), "five…");
+  EXPECT_EQ(short_line("caf\xc3\xa9s", 4), "caf…") << "cut between characters";
+  EXPECT_EQ(short_line("a\nb", 4), "a b");
+}
+
+TEST(Text, ValidUtf8KeepsAllButWhatIsNone) {
+  EXPECT_EQ(valid_utf8("caf\xc3\xa9\n\x1b\x7f"), "caf\xc3\xa9\n\x1b\x7f");
+  EXPECT_EQ(valid_utf8("a\xff\xc3"), "a??");
+  EXPECT_EQ(valid_utf8("\xed\xa0\x80"), "???") << "half of a pair";
+  EXPECT_EQ(valid_utf8("\xc0\x80"), "??") << "longer than it must be";
+  EXPECT_EQ(valid_utf8(std::string_view("a\0b", 3)), std::string_view("a\0b", 3));
+}
+
 }  // namespace
 }  // namespace hone

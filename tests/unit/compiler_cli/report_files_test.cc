@@ -56,8 +56,8 @@ TEST_F(ReportFiles, OtherFilesAreRefusedBeforeAnythingIsBuilt) {
   EXPECT_THAT(refusal({path("r.txt")}, ""), HasSubstr(".html for a page, .json for its data"));
   EXPECT_THAT(refusal({temporary.path() + "/./m.onnx"}, ""), HasSubstr(".html for a page"));
   EXPECT_THAT(refusal({}, path("r.json")), HasSubstr("--compare belongs to --report"));
-  EXPECT_THAT(refusal({path("r.html")}, path("none.json")), HasSubstr("cannot be read"));
-  EXPECT_THAT(refusal({path("r.html")}, temporary.path()), HasSubstr("cannot be read"));
+  EXPECT_THAT(refusal({path("r.html")}, path("none.json")), HasSubstr("No such file"));
+  EXPECT_THAT(refusal({path("r.html")}, temporary.path()), HasSubstr("it is a folder, no plain file"));
   EXPECT_THAT(refusal({path("r.html")}, path("m.so")), HasSubstr("is no report that tensorc --report has written"));
   EXPECT_TRUE(check_report_flags({}, "").ok());
 }

@@ -339,7 +339,7 @@ TEST_F(TophubCli, BadInputIsOneLine) {
   expect_failure({"import", folder / "missing.jsonl"}, kExitUsage, "missing.jsonl cannot be read");
   expect_failure({"merge", db()}, kExitUsage, "the same file as merge");
   expect_failure({"stats", "--db", db(), "--db", folder / "other.db"}, kExitUsage, "given twice with different values");
-  expect_failure({"stats", "--config", "/dev/zero"}, kExitUsage, "/dev/zero is a device");
+  expect_failure({"stats", "--config", "/dev/zero"}, kExitUsage, "/dev/zero: it is a device, no plain file");
 }
 
 TEST_F(TophubCli, WritesOverNothingThatItReads) {

@@ -26,7 +26,7 @@ TEST(BadModel, NoModel) {
   only_graph.mutable_graph();
   EXPECT_THAT(f.refusal(only_graph.SerializeAsString()), StartsWith("it is no ONNX model: it has no opset"));
   EXPECT_THAT(refusal_of([&] { import_onnx(f.path("none.onnx"), test_operators()); }), HasSubstr("No such file"));
-  EXPECT_THAT(refusal_of([&] { import_onnx("/", test_operators()); }), HasSubstr("it is no plain file"));
+  EXPECT_THAT(refusal_of([&] { import_onnx("/", test_operators()); }), HasSubstr("it is a folder, no plain file"));
   // Nobody writes to it.
   ASSERT_EQ(mkfifo(f.path("pipe.onnx").c_str(), 0600), 0);
   EXPECT_THAT(refusal_of([&] { import_onnx(f.path("pipe.onnx"), test_operators()); }), HasSubstr("no plain file"));

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
+#include "base/clean_stream.h"
 #include "tests/fakes/fake_clock.h"
 
 namespace hone {
@@ -108,6 +110,23 @@ TEST(Progress, RewritesItsLineOnATerminal) {
   p.end();
   EXPECT_EQ(out.str(),
             "\r" + describe(at(1)) + "\033[K\r" + describe(at(3)) + "\033[K\r" + describe(at(3)) + "\033[K\n");
+}
+
+// Labels are of other people's models; the moves are the line's own.
+TEST(Progress, CommandsATerminalByItselfAlone) {
+  FakeClock clock;
+  Snapshot s = several(8, 8);
+  s.tasks[0].label = "a\033[31m\r\xff";
+  s.trouble = "b\033[2J";
+  std::ostringstream out;
+  {
+    const CleanStream clean(out);
+    LineProgress(out, true, clock).show(s);
+  }
+  EXPECT_EQ(out.str().substr(0, 9), "\ra [31m ?");
+  EXPECT_NE(out.str().find("[b [2J]\033[K"), std::string::npos) << out.str();
+  const std::string text = out.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\033'), 3) << "one a line";
 }
 
 TEST(Progress, PrintsALineNowAndThenElsewhere) {

@@ -78,9 +78,10 @@ TEST(TasksFile, ErrorsNameFileAndLine) {
 
 TEST(TasksFile, AFileThatCannotBeReadIsOneLine) {
   EXPECT_THAT(message_of(read_tasks(test_operators(), "/nowhere/tasks.txt").status()),
-              HasSubstr("--tasks: /nowhere/tasks.txt cannot be read: No such file"));
-  EXPECT_THAT(message_of(read_tasks(test_operators(), "/tmp").status()), HasSubstr("--tasks: /tmp is a folder"));
-  EXPECT_THAT(message_of(read_tasks(test_operators(), "/dev/zero").status()), HasSubstr("/dev/zero is a device"));
+              HasSubstr("--tasks /nowhere/tasks.txt: No such file"));
+  EXPECT_THAT(message_of(read_tasks(test_operators(), "/tmp").status()), HasSubstr("--tasks /tmp: it is a folder"));
+  EXPECT_THAT(message_of(read_tasks(test_operators(), "/dev/zero").status()),
+              HasSubstr("--tasks /dev/zero: it is a device"));
 }
 
 TEST(ShortText, NamesWhatDiffersFromTheDefaults) {

@@ -1,0 +1,102 @@
+#include "base/cli.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "base/check.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace hone {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Runs a program's command line, with std::cout and std::cerr caught.
+class Program : public testing::Test {
+ protected:
+  Program() : out_before_(std::cout.rdbuf(out_.rdbuf())), err_before_(std::cerr.rdbuf(err_.rdbuf())) {}
+  ~Program() override {
+    std::cout.rdbuf(out_before_);
+    std::cerr.rdbuf(err_before_);
+  }
+
+  int run(const std::vector<std::string>& words, const std::function<Status()>& body) {
+    CLI::App app("A program.", "program");
+    app.add_option("--name", name_);
+    std::vector<const char*> argv{"program"};
+    for (const std::string& w : words) argv.push_back(w.c_str());
+    return run_cli(app, static_cast<int>(argv.size()), argv.data(), body);
+  }
+
+  std::ostringstream out_, err_;
+  std::streambuf *const out_before_, *const err_before_;
+  std::string name_;
+};
+
+Status done() { return absl::OkStatus(); }
+
+TEST_F(Program, ItsStreamsAreClean) {
+  EXPECT_EQ(run({},
+                [] {
+                  std::cout << "node \x1b[31m\xff\n";
+                  std::cerr << "assumed: \x1b]0;x\x07 = 1\n";
+                  return usage_error("no \x1b[0m");
+                }),
+            kExitUsage);
+  EXPECT_EQ(out_.str(), "node  [31m?\n");
+  EXPECT_EQ(err_.str(), "assumed:  ]0;x  = 1\nprogram: no  [0m\n");
+}
+
+TEST_F(Program, ErrorsAreCut) {
+  const std::string wide(1 << 20, 'x');
+  run({}, [&]() -> Status { throw UserError("it is " + wide); });
+  EXPECT_LT(err_.str().size(), 1100u);
+  EXPECT_THAT(err_.str(), AllOf(StartsWith("program: it is xxx"), EndsWith("x…\n")));
+  err_.str("");
+  run({}, [&] { return usage_error("a\n" + wide + "\nb"); });
+  EXPECT_THAT(err_.str(), AllOf(StartsWith("program: a\nprogram: xxx"), EndsWith("x…\nprogram: b\n")));
+  err_.str("");
+  std::string lines;
+  for (int i = 0; i < 100000; ++i) lines += "line\n";
+  run({}, [&] { return usage_error(lines); });
+  const std::string told = err_.str();
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 201);
+  err_.str("");
+  EXPECT_EQ(run({}, [&]() -> Status { throw InternalError(wide); }), kExitInternal);
+  EXPECT_THAT(err_.str(), EndsWith("x…; this is a bug: please report the command line and this text\n"));
+  err_.str("");
+  EXPECT_EQ(run({"--" + wide}, &done), kExitUsage);
+  EXPECT_LT(err_.str().size(), 1200u);
+}
+
+TEST_F(Program, FlagsComeFromPlainSmallFilesAlone) {
+  const TemporaryFolder folder;
+  const auto path = [&](const char* name) { return folder.path() + "/" + name; };
+  std::ofstream(path("flags.toml")) << "name = \"given\"\n";
+  EXPECT_EQ(run({"--config", path("flags.toml")}, &done), kExitDone);
+  EXPECT_EQ(name_, "given");
+  const auto refusal = [&](const std::string& file) {
+    err_.str("");
+    EXPECT_EQ(run({"--config", file}, &done), kExitUsage);
+    return err_.str();
+  };
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);  // nobody writes to it
+  EXPECT_THAT(refusal(path("pipe")), HasSubstr("it is a pipe, no plain file"));
+  EXPECT_THAT(refusal("/dev/zero"), HasSubstr("it is a device, no plain file"));
+  EXPECT_THAT(refusal(path("none")), HasSubstr("No such file"));
+  std::ofstream(path("large")) << "";
+  ASSERT_EQ(truncate(path("large").c_str(), off_t{1} << 42), 0);
+  EXPECT_THAT(refusal(path("large")), HasSubstr("it is larger than 1 MiB"));
+}
+
+}  // namespace
+}  // namespace hone
