@@ -18,9 +18,10 @@ namespace {
 // Environment variables for the host lock, libraries, drivers, visible GPUs, logging and sanitizers.
 std::vector<std::string> passed_environment() {
   std::vector<std::string> out;
-  for (const char* name : {"HONE_HOST_LOCK", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH",
-                           "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES",
-                           "HONE_GPU_SANDBOX", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
+  for (const char* name :
+       {"HONE_HOST_LOCK", "XDG_RUNTIME_DIR", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH",
+        "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "HONE_GPU_SANDBOX",
+        "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
   return out;
 }

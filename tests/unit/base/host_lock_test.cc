@@ -1,12 +1,18 @@
 #include "base/host_lock.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <fstream>
 #include <thread>
 #include <vector>
+
+#include "base/exit_code.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace hone {
 namespace {
@@ -112,6 +118,77 @@ TEST_F(HostLockTest, SaysWhichFileCannotBeOpened) {
   const StatusOr<HostLock> lock = HostLock::open("/nonexistent/lock");
   ASSERT_FALSE(lock.ok());
   EXPECT_THAT(message_of(lock.status()), ::testing::HasSubstr("/nonexistent/lock"));
+  EXPECT_THAT(message_of(lock.status()), ::testing::HasSubstr("HONE_HOST_LOCK"));
+  EXPECT_EQ(exit_code_of(lock.status()), kExitUsage) << "it is no bug";
+}
+
+class LockFolder : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+  void make(const std::string& name, mode_t mode) {
+    ASSERT_EQ(mkdir(path(name).c_str(), 0700), 0);
+    ASSERT_EQ(chmod(path(name).c_str(), mode), 0);
+  }
+  void expect_refused(const LockPlaces& places, const std::string& why) {
+    const StatusOr<std::string> found = lock_folder(places);
+    ASSERT_FALSE(found.ok()) << *found;
+    EXPECT_THAT(message_of(found.status()), ::testing::AllOf(::testing::HasSubstr(places.own + ": " + why),
+                                                             ::testing::HasSubstr("HONE_HOST_LOCK")));
+    EXPECT_EQ(exit_code_of(found.status()), kExitUsage);
+  }
+  mode_t mode_of(const std::string& name) const {
+    struct stat info {};
+    EXPECT_EQ(stat(path(name).c_str(), &info), 0);
+    return info.st_mode & 07777;
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(LockFolder, IsTheSessionsElseTheUsersElseOneOfItsOwn) {
+  const LockPlaces places{path("session"), path("runtime"), path("own")};
+  EXPECT_EQ(lock_folder(places).value(), path("own"));
+  EXPECT_EQ(mode_of("own"), 0700u);
+  EXPECT_EQ(lock_folder(places).value(), path("own")) << "it is there already";
+  make("runtime", 0700);
+  EXPECT_EQ(lock_folder(places).value(), path("runtime"));
+  EXPECT_EQ(lock_folder({"", places.runtime, places.own}).value(), path("runtime"))
+      << "a program without a session shares the lock of those in one";
+  make("session", 0700);
+  EXPECT_EQ(lock_folder(places).value(), path("session"));
+}
+
+TEST_F(LockFolder, PassesOverASessionsFolderThatOthersMayWrite) {
+  make("session", 0777);
+  EXPECT_EQ(lock_folder({path("session"), "", path("own")}).value(), path("own"));
+  EXPECT_EQ(lock_folder({"relative", "", path("own")}).value(), path("own"));
+}
+
+TEST_F(LockFolder, SomebodyElsesIsRefusedInOneLineThatSaysWhatHelps) {
+  make("open", 0777);
+  expect_refused({"", "", path("open")}, "others may write to it");
+  std::ofstream(path("file")) << "in the way";
+  expect_refused({"", "", path("file")}, "it is no folder");
+  make("mine", 0700);
+  ASSERT_EQ(symlink(path("mine").c_str(), path("link").c_str()), 0);
+  expect_refused({"", "", path("link")}, "it is no folder");
+  expect_refused({"", "", path("missing/own")}, "No such file");
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  make("given", 0700);
+  ASSERT_EQ(chown(path("given").c_str(), 12345, 12345), 0);
+  expect_refused({"", "", path("given")}, "it belongs to another user");
+  EXPECT_EQ(lock_folder({path("given"), "", path("own")}).value(), path("own"));
+}
+
+TEST_F(LockFolder, TheVariableComesFirst) {
+  const char* before = getenv("HONE_HOST_LOCK");
+  const std::string kept = before ? before : "";
+  setenv("HONE_HOST_LOCK", path("lock").c_str(), 1);
+  EXPECT_EQ(HostLock::default_path().value(), path("lock"));
+  if (before)
+    setenv("HONE_HOST_LOCK", kept.c_str(), 1);
+  else
+    unsetenv("HONE_HOST_LOCK");
 }
 
 }  // namespace
