@@ -22,35 +22,28 @@ bool lock_file(int fd, int operation) {
   return result == 0;
 }
 
-Status cannot(const std::string& path, const std::string& why) {
+Status unusable(const std::string& path, const std::string& why) {
   return usage_error(
-      fmt::format("cannot open the host lock {}: {}; the environment's HONE_HOST_LOCK names another file", path, why));
+      fmt::format("the host lock cannot be at {}: {}; HONE_HOST_LOCK=FILE names another place, the same "
+                  "for all programs of this user on this host",
+                  path, why));
 }
-
-// Files of others may be held by them for ever, and what lies in their folders be taken away.
-bool is_trusted(const struct stat& info) { return info.st_uid == geteuid() || info.st_uid == 0; }
 
 StatusOr<int> open_lock_file(const std::string& path) {
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  struct stat info {};
-  // The folder itself, were it a link: without the slash.
-  if (folder.size() > 1) {
-    const std::string name = folder.substr(0, folder.size() - 1);
-    mkdir(name.c_str(), S_IRWXU);
-    if (lstat(name.c_str(), &info) != 0) return cannot(path, strerror(errno));
-    if (!is_trusted(info)) return cannot(path, name + " is another user's");
-  }
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return cannot(path, strerror(errno));
-  if (fstat(fd, &info) == 0 && is_trusted(info)) return fd;
-  close(fd);
-  return cannot(path, "it is another user's");
+  if (fd < 0) return unusable(path, strerror(errno));
+  return fd;
 }
 
-bool is_own_folder(const std::string& path) {
+// Why `folder` is no place for a lock that only this user's programs may hold; empty: it is one. The folder's own entry
+// counts, so that a link which somebody else laid leads nowhere.
+std::string objection(const std::string& folder) {
   struct stat info {};
-  return path.starts_with('/') && lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
-         info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  if (lstat(folder.c_str(), &info) != 0) return strerror(errno);
+  if (!S_ISDIR(info.st_mode)) return "it is no folder";
+  if (info.st_uid != geteuid()) return "it belongs to another user";
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write to it";
+  return "";
 }
 
 }  // namespace
@@ -60,18 +53,29 @@ void HostLock::Hold::release() {
   fd_ = -1;
 }
 
-std::string HostLock::default_path() {
-  if (const char* path = std::getenv("HONE_HOST_LOCK"); path && *path) return path;
-  // Sessions have the second in the first; services, cron and ssh without PAM do not, and are to find the same lock.
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  return default_path({runtime ? runtime : "", fmt::format("/run/user/{}", geteuid())},
-                      fmt::format("/tmp/hone-{}", geteuid()));
+LockPlaces lock_places() {
+  const char* session = std::getenv("XDG_RUNTIME_DIR");
+  return {session ? session : "", fmt::format("/run/user/{}", geteuid()), fmt::format("/tmp/hone-{}", geteuid())};
 }
 
-std::string HostLock::default_path(const std::vector<std::string>& runtime_folders, const std::string& otherwise) {
-  for (const std::string& folder : runtime_folders)
-    if (is_own_folder(folder)) return folder + "/hone-host.lock";
-  return otherwise + "/hone-host.lock";
+// A program that is started without a session (cron, a unit) still finds the session's folder, by its name.
+StatusOr<std::string> lock_folder(const LockPlaces& places) {
+  for (const std::string& given : {places.session, places.runtime})
+    if (given.starts_with("/") && objection(given).empty()) return given;
+  if (mkdir(places.own.c_str(), 0700) != 0 && errno != EEXIST) return unusable(places.own, strerror(errno));
+  if (const std::string why = objection(places.own); !why.empty()) return unusable(places.own, why);
+  return places.own;
+}
+
+StatusOr<std::string> HostLock::default_path() {
+  if (const char* path = std::getenv("HONE_HOST_LOCK"); path && *path) return std::string(path);
+  HONE_ASSIGN_OR_RETURN(const std::string folder, lock_folder(lock_places()));
+  return folder + "/hone-host.lock";
+}
+
+StatusOr<HostLock> HostLock::open() {
+  HONE_ASSIGN_OR_RETURN(const std::string path, default_path());
+  return open(path);
 }
 
 StatusOr<HostLock> HostLock::open(const std::string& path) {

@@ -4,7 +4,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/status.h"
 
@@ -35,14 +34,12 @@ class HostLock {
     int fd_ = -1;
   };
 
-  /// Creates the file, and its folder for this user alone, when they are not there. A usage error of one line that
-  /// names HONE_HOST_LOCK where that cannot be, or where file or folder are another user's.
-  static StatusOr<HostLock> open(const std::string& path = default_path());
-  /// The same for all programs of a user on this host: $HONE_HOST_LOCK, else hone-host.lock in $XDG_RUNTIME_DIR, in
-  /// /run/user/ID or in /tmp/hone-ID.
-  static std::string default_path();
-  /// In the first of these that is a folder of this user's that nobody else may write to; else in another.
-  static std::string default_path(const std::vector<std::string>& runtime_folders, const std::string& otherwise);
+  /// Creates the file when it is not there. A usage error, one line that names HONE_HOST_LOCK, when it cannot be used.
+  static StatusOr<HostLock> open(const std::string& path);
+  /// At default_path().
+  static StatusOr<HostLock> open();
+  /// $HONE_HOST_LOCK, else a file in a folder that only this user may write: see lock_folder(). Errors as open().
+  static StatusOr<std::string> default_path();
 
   HostLock(HostLock&& other) noexcept : lock_(std::exchange(other.lock_, -1)), next_(std::exchange(other.next_, -1)) {}
   HostLock& operator=(HostLock&& other) noexcept {
@@ -62,5 +59,18 @@ class HostLock {
   HostLock(int lock, int next) : lock_(lock), next_(next) {}
   int lock_ = -1, next_ = -1;
 };
+
+/// Where lock_folder() looks; tests have other places.
+struct LockPlaces {
+  std::string session;  ///< $XDG_RUNTIME_DIR; may be empty
+  std::string runtime;  ///< what login gives a user on this host, whether or not this program's environment names it
+  std::string own;      ///< made when neither of the two can be used
+};
+/// Of this process: its environment, /run/user/UID, /tmp/hone-UID.
+LockPlaces lock_places();
+
+/// The first of `places` that is a folder which belongs to this user and which nobody else may write. `own` is made
+/// (mode 0700) where it is missing; where another user was there first it is a usage error that names HONE_HOST_LOCK.
+StatusOr<std::string> lock_folder(const LockPlaces& places);
 
 }  // namespace hone

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "db/plausible.h"
+
 namespace hone::db {
 namespace {
 
@@ -16,8 +18,7 @@ constexpr const char* kQueries[] = {
     "time' END "
     "FROM trials WHERE (status = 'ok') <> (seconds IS NOT NULL)",
     "SELECT 'trial ' || id || ': a time of ' || seconds || ' s' FROM trials WHERE seconds < 1e-9 OR seconds > 1e6",
-    "SELECT 'trial ' || id || ': made at ' || created_at || ' ms, which is no time up to now' FROM trials "
-    "WHERE created_at <= 0 OR created_at > (strftime('%s', 'now') + 86400) * 1000",
+    "SELECT 'trial ' || id || ': made at ' || created_at || ' ms, which is no time' FROM trials WHERE created_at <= 0",
     "SELECT 'trial ' || t.id || ': its config, status, message or device holds control characters' FROM trials t "
     "JOIN origins o ON o.id = t.origin WHERE t.config || t.status || t.message || o.device || o.device_model GLOB "
     "'*[' || char(1) || '-' || char(31) || char(127) || '-' || char(159) || ']*'",
@@ -39,15 +40,15 @@ constexpr const char* kQueries[] = {
     "on ' "
     "|| trial_count || ' trials of ' || group_count || ' groups, ' || held_out || ' held out' END FROM priors "
     "WHERE length(model) = 0 OR group_count < 1 OR trial_count < group_count OR held_out < 0 OR held_out > group_count",
-    "SELECT 'prior for ' || target_kind || ': made at ' || created_at || ' ms, which is no time up to now' FROM priors "
-    "WHERE created_at <= 0 OR created_at > (strftime('%s', 'now') + 86400) * 1000",
+    "SELECT 'prior for ' || target_kind || ': made at ' || created_at || ' ms, which is no time' FROM priors "
+    "WHERE created_at <= 0",
     "SELECT 'prior for ' || target_kind || ': an accuracy that is not from 0 to 1' FROM priors "
     "WHERE min(coalesce(pairwise, 0), coalesce(peak1, 0), coalesce(peak5, 0)) < 0 OR "
     "max(coalesce(pairwise, 0), coalesce(peak1, 0), coalesce(peak5, 0)) > 1",
     "SELECT 'choice for ' || workload || ': ' || CASE WHEN min(seconds, instead_seconds) < 1e-9 OR max(seconds, "
     "instead_seconds) > 1e6 THEN 'times of ' || seconds || ' and ' || instead_seconds || ' s' ELSE 'made at ' || "
-    "created_at || ' ms, which is no time up to now' END FROM choices WHERE min(seconds, instead_seconds) < 1e-9 OR "
-    "max(seconds, instead_seconds) > 1e6 OR created_at <= 0 OR created_at > (strftime('%s', 'now') + 86400) * 1000",
+    "created_at || ' ms, which is no time' END FROM choices WHERE min(seconds, instead_seconds) < 1e-9 OR "
+    "max(seconds, instead_seconds) > 1e6 OR created_at <= 0",
     "SELECT 'foreign record ' || id || ' (' || source || ':' || line || '): its arguments or config are not JSON "
     "arrays' "
     "FROM foreign_records WHERE CASE WHEN json_valid(arguments) AND json_valid(config) THEN "
@@ -75,6 +76,16 @@ StatusOr<std::vector<std::string>> check_store(Store& store, size_t limit) {
     if (problems.size() < limit)
       problems.push_back(fmt::format("the best of {} does not follow from the trials", best));
   return problems;
+}
+
+StatusOr<int64_t> count_dated_ahead(Store& store, int64_t now_ms) {
+  HONE_ASSIGN_OR_RETURN(
+      Statement q,
+      store.database().prepare("SELECT (SELECT count(*) FROM trials WHERE created_at > ?1) + (SELECT count(*) FROM "
+                               "choices WHERE created_at > ?1) + (SELECT count(*) FROM priors WHERE created_at > ?1)"));
+  HONE_RETURN_IF_ERROR(q.bind(latest_date(now_ms == 0 ? unix_ms() : now_ms)));
+  HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+  return row ? q.integer(0) : 0;
 }
 
 }  // namespace hone::db

@@ -12,4 +12,9 @@ namespace hone::db {
 /// priors and foreign records that make none, bests that do not follow from the trials.
 StatusOr<std::vector<std::string>> check_store(Store& store, size_t limit = 20);
 
+/// How many trials, choices and priors are dated after `now_ms` (latest_date(); 0: this machine's clock): a clock was
+/// ahead when they were stored. That is no damage: they are taken as of now by whoever imports them, and as of before
+/// the trials that come after them here.
+StatusOr<int64_t> count_dated_ahead(Store& store, int64_t now_ms = 0);
+
 }  // namespace hone::db

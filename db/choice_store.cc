@@ -38,16 +38,17 @@ StatusOr<bool> ChoiceStore::put(const ChoiceRow& choice, int64_t now_ms) {
 
 StatusOr<bool> ChoiceStore::put_in_transaction(const ChoiceRow& c, int64_t now_ms) {
   if (now_ms == 0) now_ms = unix_ms();
-  HONE_RETURN_IF_ERROR(check_foreign(c, now_ms));
+  HONE_RETURN_IF_ERROR(check_foreign(c));
   HONE_ASSIGN_OR_RETURN(
       Statement q, db_.cached("INSERT INTO choices (" HONE_CHOICE_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
                               "ON CONFLICT (workload, target, space, instead_of) DO UPDATE SET "
                               "config = excluded.config, seconds = excluded.seconds, "
                               "instead_seconds = excluded.instead_seconds, created_at = excluded.created_at "
-                              "WHERE (excluded.created_at, excluded.config) > (choices.created_at, choices.config) "
-                              "OR choices.created_at > ?9"));
+                              "WHERE (?10 AND (excluded.created_at, excluded.config) > (choices.created_at, "
+                              "choices.config)) OR choices.created_at > ?9"));
+  const int64_t latest = latest_date(now_ms);
   HONE_RETURN_IF_ERROR(q.bind(c.workload, c.target, c.space, c.config, c.instead_of, c.seconds, c.instead_seconds,
-                              c.created_at, now_ms + kDayMs));
+                              settled_date(c.created_at, now_ms), latest, c.created_at <= latest));
   HONE_RETURN_IF_ERROR(q.run());
   return db_.changes() > 0;
 }

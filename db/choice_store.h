@@ -18,9 +18,9 @@ class ChoiceStore {
   explicit ChoiceStore(Database& db) : db_(db) {}
 
   /// Stores `choice`; of two for the same workload, target, space and best the later one stays (of the same time the
-  /// one with the greater config), so that merging in any order gives the same. One that claims to be of the future (of
-  /// more than a day after `now_ms`; 0: this machine's clock) is refused, and gives way to any other where it is stored
-  /// already. True when `choice` is new here.
+  /// one with the greater config), so that merging in any order gives the same. One that claims to be of the future
+  /// (latest_date(now_ms); 0: this machine's clock) is taken as of now where there is no other, displaces none, and
+  /// gives way to any other where it is stored already. True when `choice` is new here.
   StatusOr<bool> put(const ChoiceRow& choice, int64_t now_ms = 0);
   StatusOr<bool> put_in_transaction(const ChoiceRow& choice, int64_t now_ms = 0);
 

@@ -217,26 +217,32 @@ class Adder {
  public:
   Adder(Store& store, int64_t now_ms) : store_(store), now_ms_(now_ms) {}
   Status add(TrialRow trial) {
+    note_date(trial.created_at);
+    trial.created_at = settled_date(trial.created_at, now_ms_);
     batch_.push_back(std::move(trial));
     return batch_.size() < kBatch ? absl::OkStatus() : flush();
   }
   Status flush() {
-    HONE_ASSIGN_OR_RETURN(const AddResult added, store_.trials().add_in_transaction(batch_));
+    HONE_ASSIGN_OR_RETURN(const AddResult added, store_.trials().add_in_transaction(batch_, now_ms_));
     count.trials += added.inserted;
     count.duplicates += added.duplicates;
     batch_.clear();
     return absl::OkStatus();
   }
-  Status add(const SessionRow& session) {
+  Status add(SessionRow session) {
     ++count.sessions;
+    session.started = settled_date(session.started, now_ms_);
+    if (session.ended) session.ended = settled_date(*session.ended, now_ms_);
     return store_.trials().put_session_in_transaction(session);
   }
   Status add(const ChoiceRow& choice) {
+    note_date(choice.created_at);
     HONE_ASSIGN_OR_RETURN(const bool fresh, store_.choices().put_in_transaction(choice, now_ms_));
     count.choices += fresh;
     return absl::OkStatus();
   }
   Status add(const PriorRow& prior) {
+    note_date(prior.created_at);
     HONE_ASSIGN_OR_RETURN(const bool fresh, store_.priors().put_in_transaction(prior, now_ms_));
     count.priors += fresh;
     return absl::OkStatus();
@@ -249,41 +255,32 @@ class Adder {
   ExchangeCount count;
 
  private:
+  void note_date(int64_t ms) { count.dated_ahead += ms > latest_date(now_ms_); }
+
   Store& store_;
   const int64_t now_ms_;
   std::vector<TrialRow> batch_;
 };
 
 // Checked here, while the line's number is known.
-Status add_checked(TrialRow trial, const ImportParts& parts, Adder& adder) {
-  HONE_RETURN_IF_ERROR(check_foreign(trial, parts.now_ms));
-  return adder.add(std::move(trial));
+template <class Row>
+Status add_checked(Row row, Adder& adder) {
+  HONE_RETURN_IF_ERROR(check_foreign(row));
+  return adder.add(std::move(row));
 }
 
-Status add_checked(const SessionRow& session, const ImportParts& parts, Adder& adder) {
-  HONE_RETURN_IF_ERROR(check_foreign(session, parts.now_ms));
-  return adder.add(session);
-}
-
-Status add_checked(const ChoiceRow& choice, const ImportParts& parts, Adder& adder) {
-  HONE_RETURN_IF_ERROR(check_foreign(choice, parts.now_ms));
-  return adder.add(choice);
-}
-
-Status add_checked(const PriorRow& prior, const ImportParts& parts, Adder& adder) {
-  HONE_RETURN_IF_ERROR(check_foreign(prior, parts.now_ms));
-  if (parts.check_prior) {
-    if (const Status s = parts.check_prior(prior); !s.ok())
-      return absl::InvalidArgumentError(fmt::format("prior: {}", message_of(s)));
-  }
+Status add_prior(const PriorRow& prior, const PriorCheck& check_prior, Adder& adder) {
+  HONE_RETURN_IF_ERROR(check_foreign(prior));
+  if (const Status s = check_prior ? check_prior(prior) : absl::OkStatus(); !s.ok())
+    return absl::InvalidArgumentError(fmt::format("prior: {}", message_of(s)));
   return adder.add(prior);
 }
 
 Status import_line(const Json& json, const ImportParts& parts, Adder& adder) {
-  if (json.contains("trial")) return add_checked(trial_of(json), parts, adder);
-  if (json.contains("session")) return add_checked(session_of(json), parts, adder);
-  if (json.contains("prior")) return add_checked(prior_of(json), parts, adder);
-  if (json.contains("choice")) return add_checked(choice_of(json), parts, adder);
+  if (json.contains("trial")) return add_checked(trial_of(json), adder);
+  if (json.contains("session")) return add_checked(session_of(json), adder);
+  if (json.contains("prior")) return add_prior(prior_of(json), parts.check_prior, adder);
+  if (json.contains("choice")) return add_checked(choice_of(json), adder);
   return absl::InvalidArgumentError("neither a session, a trial, a choice nor a prior");
 }
 
@@ -394,20 +391,19 @@ namespace {
 // All rows of `other`; InvalidArgument: one that cannot be taken.
 Status merge_rows(Store& other, const ImportParts& parts, Adder& adder) {
   HONE_ASSIGN_OR_RETURN(const std::vector<SessionRow> sessions, other.trials().sessions());
-  for (const SessionRow& session : sessions) HONE_RETURN_IF_ERROR(add_checked(session, parts, adder));
+  for (const SessionRow& session : sessions) HONE_RETURN_IF_ERROR(add_checked(session, adder));
   HONE_RETURN_IF_ERROR(other.trials().for_each_sorted([&](TrialRow trial) {
     trial.message = clean_line(trial.message);
-    return add_checked(std::move(trial), parts, adder);
+    return add_checked(std::move(trial), adder);
   }));
   HONE_RETURN_IF_ERROR(adder.flush());
   HONE_ASSIGN_OR_RETURN(const std::vector<ChoiceRow> choices, other.choices().list());
-  for (const ChoiceRow& choice : choices) HONE_RETURN_IF_ERROR(add_checked(choice, parts, adder));
+  for (const ChoiceRow& choice : choices) HONE_RETURN_IF_ERROR(add_checked(choice, adder));
   HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> priors, other.priors().list());
-  for (const PriorRow& prior : priors) HONE_RETURN_IF_ERROR(add_checked(prior, parts, adder));
+  for (const PriorRow& prior : priors) HONE_RETURN_IF_ERROR(add_prior(prior, parts.check_prior, adder));
   HONE_ASSIGN_OR_RETURN(const std::vector<ForeignRow> foreign, other.foreign().list());
   for (const ForeignRow& record : foreign) {
-    HONE_RETURN_IF_ERROR(check_foreign(record));
-    HONE_RETURN_IF_ERROR(adder.add(record));
+    HONE_RETURN_IF_ERROR(add_checked(record, adder));
   }
   return absl::OkStatus();
 }

@@ -18,11 +18,12 @@ namespace hone::db {
 
 struct ExchangeCount {
   int64_t sessions = 0;
-  int64_t trials = 0;      ///< written, or new to this database
-  int64_t duplicates = 0;  ///< trials that were there already
-  int64_t choices = 0;     ///< written, or new to this database
-  int64_t priors = 0;      ///< written, or new to this database
-  int64_t foreign = 0;     ///< foreign records that were new, of a merge
+  int64_t trials = 0;       ///< written, or new to this database
+  int64_t duplicates = 0;   ///< trials that were there already
+  int64_t choices = 0;      ///< written, or new to this database
+  int64_t priors = 0;       ///< written, or new to this database
+  int64_t foreign = 0;      ///< foreign records that were new, of a merge
+  int64_t dated_ahead = 0;  ///< trials, choices and priors of the future, which were taken as of now
 };
 
 /// Why a prior's model is refused, as one line; the cost model decides.
@@ -33,7 +34,7 @@ struct ImportParts {
   bool trials = true;  ///< and their sessions, and choices
   bool priors = true;
   PriorCheck check_prior = nullptr;  ///< empty: models are taken unseen (and checked when they are loaded)
-  int64_t now_ms = 0;                ///< that dates are compared with; 0: this machine's clock
+  int64_t now_ms = 0;                ///< what is dated later is taken as of then; 0: this machine's clock
 };
 
 /// Writes every session, trial, choice and prior; with `best_only`, of the trials only those that are a best, their

@@ -30,20 +30,23 @@ Status check_texts(std::initializer_list<NamedText> texts) {
   return absl::OkStatus();
 }
 
-Status check_date(const char* name, int64_t ms, int64_t now_ms) {
-  if (ms > 0 && ms <= now_ms + kDayMs) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("{} {} is not a Unix time in ms up to a day after now ({})", name, ms, now_ms));
+Status check_date(const char* name, int64_t ms) {
+  if (ms > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("{} {} is not a Unix time in ms", name, ms));
 }
 
 }  // namespace
+
+int64_t latest_date(int64_t now_ms) { return now_ms < kClockWasSet ? INT64_MAX : std::min(now_ms, kAnyDate) + kDayMs; }
+
+int64_t settled_date(int64_t ms, int64_t now_ms) { return ms > latest_date(now_ms) ? now_ms : ms; }
 
 int64_t unix_ms() {
   using namespace std::chrono;
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-Status check_foreign(const TrialRow& t, int64_t now_ms) {
+Status check_foreign(const TrialRow& t) {
   HONE_RETURN_IF_ERROR(check_texts({{"session", t.session},
                                     {"workload", t.workload},
                                     {"target", t.target},
@@ -64,7 +67,6 @@ Status check_foreign(const TrialRow& t, int64_t now_ms) {
   if (t.machine)
     HONE_RETURN_IF_ERROR(check_texts({{"governor", t.machine->governor}, {"throttled", t.machine->throttled}}));
   HONE_RETURN_IF_ERROR(validate(t));
-  HONE_RETURN_IF_ERROR(check_date("created_at", t.created_at, now_ms));
   if (t.times.size() > kMostTimes)
     return absl::InvalidArgumentError(fmt::format("{} times, at most {} are allowed", t.times.size(), kMostTimes));
   if (t.features && t.features->size() > kMostFeatureBytes)
@@ -79,32 +81,30 @@ Status check_foreign(const TrialRow& t, int64_t now_ms) {
   return absl::OkStatus();
 }
 
-Status check_foreign(const SessionRow& s, int64_t now_ms) {
+Status check_foreign(const SessionRow& s) {
   HONE_RETURN_IF_ERROR(check_texts({{"session", s.uuid},
                                     {"workload", s.workload},
                                     {"target", s.target},
                                     {"space", s.space},
                                     {"searcher", s.searcher},
                                     {"state", s.state}}));
-  HONE_RETURN_IF_ERROR(check_date("started", s.started, now_ms));
-  return s.ended ? check_date("ended", *s.ended, now_ms) : absl::OkStatus();
+  HONE_RETURN_IF_ERROR(check_date("started", s.started));
+  return s.ended ? check_date("ended", *s.ended) : absl::OkStatus();
 }
 
-Status check_foreign(const PriorRow& p, int64_t now_ms) {
+Status check_foreign(const PriorRow& p) {
   HONE_RETURN_IF_ERROR(
       check_texts({{"target_kind", p.target_kind}, {"schema", p.schema}, {"hone version", p.hone_version}}));
-  HONE_RETURN_IF_ERROR(validate(p));
-  return check_date("created_at", p.created_at, now_ms);
+  return validate(p);
 }
 
-Status check_foreign(const ChoiceRow& c, int64_t now_ms) {
+Status check_foreign(const ChoiceRow& c) {
   HONE_RETURN_IF_ERROR(check_texts({{"workload", c.workload},
                                     {"target", c.target},
                                     {"space", c.space},
                                     {"config", c.config},
                                     {"instead_of", c.instead_of}}));
-  HONE_RETURN_IF_ERROR(validate(c));
-  return check_date("created_at", c.created_at, now_ms);
+  return validate(c);
 }
 
 Status check_foreign(const ForeignRow& r) {

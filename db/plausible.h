@@ -19,6 +19,12 @@ bool believable(double seconds);
 inline constexpr int64_t kDayMs = 86'400'000;
 /// In place of a clock's time: every date is believed.
 inline constexpr int64_t kAnyDate = INT64_MAX - kDayMs;
+/// The year 2020: a clock that says less was never set, and calls no date one of the future.
+inline constexpr int64_t kClockWasSet = 1'577'836'800'000;
+/// The latest date that is believed at `now_ms`. What is later was stored while a clock was ahead.
+int64_t latest_date(int64_t now_ms);
+/// A date as it counts at `now_ms`: one of the future is taken as of now.
+int64_t settled_date(int64_t ms, int64_t now_ms);
 
 inline constexpr size_t kMostTextBytes = size_t{64} << 10;    ///< of a workload, a config, a message, ...
 inline constexpr size_t kMostFeatureBytes = size_t{1} << 20;  ///< of a trial
@@ -28,12 +34,12 @@ inline constexpr size_t kMostTimes = 10'000;                  ///< of a trial; t
 /// This machine's wall clock: Unix time in ms.
 int64_t unix_ms();
 
-/// Why a row of another file cannot be taken, as one line; ok when it can. Beside what validate() asks for: dates of at
-/// most a day after `now_ms`, times that belong together, bounded sizes, no control characters.
-Status check_foreign(const TrialRow& trial, int64_t now_ms);
-Status check_foreign(const SessionRow& session, int64_t now_ms);
-Status check_foreign(const PriorRow& prior, int64_t now_ms);
-Status check_foreign(const ChoiceRow& choice, int64_t now_ms);
+/// Why a row of another file cannot be taken, as one line; ok when it can. Beside what validate() asks for: dates after
+/// 1970, times that belong together, bounded sizes, no control characters. Dates of the future are settled instead.
+Status check_foreign(const TrialRow& trial);
+Status check_foreign(const SessionRow& session);
+Status check_foreign(const PriorRow& prior);
+Status check_foreign(const ChoiceRow& choice);
 Status check_foreign(const ForeignRow& record);
 
 }  // namespace hone::db

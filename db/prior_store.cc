@@ -45,7 +45,7 @@ StatusOr<bool> PriorStore::put(const PriorRow& prior, int64_t now_ms) {
 
 StatusOr<bool> PriorStore::put_in_transaction(const PriorRow& p, int64_t now_ms) {
   if (now_ms == 0) now_ms = unix_ms();
-  HONE_RETURN_IF_ERROR(check_foreign(p, now_ms));
+  HONE_RETURN_IF_ERROR(check_foreign(p));
   HONE_ASSIGN_OR_RETURN(
       Statement q,
       db_.cached("INSERT INTO priors (" HONE_PRIOR_COLUMNS ", model) "
@@ -54,10 +54,12 @@ StatusOr<bool> PriorStore::put_in_transaction(const PriorRow& p, int64_t now_ms)
                  "group_count = excluded.group_count, trial_count = excluded.trial_count, "
                  "held_out = excluded.held_out, pairwise = excluded.pairwise, peak1 = excluded.peak1, "
                  "peak5 = excluded.peak5, model = excluded.model "
-                 "WHERE (excluded.created_at, excluded.model) > (priors.created_at, priors.model) "
+                 "WHERE (?13 AND (excluded.created_at, excluded.model) > (priors.created_at, priors.model)) "
                  "OR priors.created_at > ?12"));
-  HONE_RETURN_IF_ERROR(q.bind(p.target_kind, p.schema, p.hone_version, p.created_at, p.groups, p.trials, p.held_out,
-                              p.pairwise, p.peak1, p.peak5, Blob{p.model}, now_ms + kDayMs));
+  const int64_t latest = latest_date(now_ms);
+  HONE_RETURN_IF_ERROR(q.bind(p.target_kind, p.schema, p.hone_version, settled_date(p.created_at, now_ms), p.groups,
+                              p.trials, p.held_out, p.pairwise, p.peak1, p.peak5, Blob{p.model}, latest,
+                              p.created_at <= latest));
   HONE_RETURN_IF_ERROR(q.run());
   return db_.changes() > 0;
 }

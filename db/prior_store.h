@@ -18,9 +18,9 @@ class PriorStore {
   explicit PriorStore(Database& db) : db_(db) {}
 
   /// Stores `prior`; of two for the same target kind and schema the later one stays (of the same time the one with the
-  /// greater model bytes), so that merging in any order gives the same. One that claims to be of the future (of more
-  /// than a day after `now_ms`; 0: this machine's clock) is refused, and gives way to any other where it is stored
-  /// already. True when `prior` is new here.
+  /// greater model bytes), so that merging in any order gives the same. One that claims to be of the future
+  /// (latest_date(now_ms); 0: this machine's clock) is taken as of now where there is no other, displaces none, and
+  /// gives way to any other where it is stored already. True when `prior` is new here.
   StatusOr<bool> put(const PriorRow& prior, int64_t now_ms = 0);
   StatusOr<bool> put_in_transaction(const PriorRow& prior, int64_t now_ms = 0);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -9,6 +10,7 @@
 #include "base/exit_code.h"
 #include "base/json.h"
 #include "db/best_store.h"
+#include "db/plausible.h"
 
 namespace hone::db {
 namespace {
@@ -155,21 +157,38 @@ std::optional<MachineState> read_machine(const Statement& row, int c) {
   return m;
 }
 
-StatusOr<AddResult> TrialStore::add(std::span<const TrialRow> trials) {
+StatusOr<AddResult> TrialStore::add(std::span<const TrialRow> trials, int64_t now_ms) {
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db_));
-  HONE_ASSIGN_OR_RETURN(const AddResult result, add_in_transaction(trials));
+  HONE_ASSIGN_OR_RETURN(const AddResult result, add_in_transaction(trials, now_ms));
   HONE_RETURN_IF_ERROR(transaction.commit());
   return result;
 }
 
-StatusOr<AddResult> TrialStore::add_in_transaction(std::span<const TrialRow> trials) {
+// A confirmation counts by its date: one of the future would outrank all that come until then.
+StatusOr<bool> TrialStore::settle_dates(int64_t key, int64_t before, int64_t now_ms) {
+  HONE_ASSIGN_OR_RETURN(Statement q,
+                        db_.cached("UPDATE trials SET created_at = ?2 WHERE key = ?1 AND created_at > ?3"));
+  HONE_RETURN_IF_ERROR(q.bind(key, std::max<int64_t>(before, 1), latest_date(now_ms)));
+  HONE_RETURN_IF_ERROR(q.run());
+  return db_.changes() > 0;
+}
+
+StatusOr<AddResult> TrialStore::add_in_transaction(std::span<const TrialRow> trials, int64_t now_ms) {
+  if (now_ms == 0) now_ms = unix_ms();
   AddResult result;
+  std::set<int64_t> keys;     // each is settled once
   std::set<int64_t> touched;  // keys whose best may have changed; each is offered once
+  int64_t earliest = now_ms;
+  for (const TrialRow& t : trials) earliest = std::min(earliest, t.created_at);
   HONE_ASSIGN_OR_RETURN(Statement q, db_.cached(kInsertTrial));
   for (const TrialRow& t : trials) {
     HONE_RETURN_IF_ERROR(validate(t));
     HONE_ASSIGN_OR_RETURN(const int64_t session, session_id(db_, t, t.created_at));
     HONE_ASSIGN_OR_RETURN(const int64_t key, key_id(db_, t));
+    if (keys.insert(key).second) {
+      HONE_ASSIGN_OR_RETURN(const bool settled, settle_dates(key, earliest - 1, now_ms));
+      if (settled) touched.insert(key);
+    }
     HONE_ASSIGN_OR_RETURN(const int64_t origin, origin_id(db_, t));
     std::optional<Blob> features;
     if (t.features) features = Blob{*t.features};

@@ -33,9 +33,11 @@ class TrialStore {
 
   /// Stores `trials` and offers each as a best, in one transaction: either all of it is committed or nothing is. A
   /// trial that is there already (same session, seq, candidate) is left as it is, so adding a batch again is harmless.
-  StatusOr<AddResult> add(std::span<const TrialRow> trials);
+  /// Older trials of the same keys that are dated after `now_ms` (latest_date(); 0: this machine's clock) were stored
+  /// while a clock was ahead: they are dated before the new ones, which are later in truth.
+  StatusOr<AddResult> add(std::span<const TrialRow> trials, int64_t now_ms = 0);
   /// As add(), inside a transaction that the caller holds.
-  StatusOr<AddResult> add_in_transaction(std::span<const TrialRow> trials);
+  StatusOr<AddResult> add_in_transaction(std::span<const TrialRow> trials, int64_t now_ms = 0);
 
   /// The matching trials in the order in which they were stored.
   StatusOr<std::vector<TrialRow>> list(const TrialFilter& filter) const;
@@ -65,6 +67,8 @@ class TrialStore {
   StatusOr<std::vector<SessionRow>> sessions() const;
 
  private:
+  StatusOr<bool> settle_dates(int64_t key, int64_t before, int64_t now_ms);
+
   Database& db_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log_fields.h"
+#include "rpc/wire/key_proof.h"
 
 namespace hone::tracker {
 namespace {
@@ -61,6 +62,8 @@ AgentHandler::Refusal AgentHandler::hello(ConnectionId connection, const wire::A
   welcome.heartbeat_s = std::chrono::duration<double>(options_.heartbeat).count();
   welcome.lease_s = std::chrono::duration<double>(options_.lease).count();
   welcome.forget = reports_.connected(hello, restarted);
+  welcome.challenge = fleet_.agent(hello.name)->challenge;
+  welcome.now = options_.started_unix_s + fleet_.since_start(clock_.now());
   log::event(log::Level::info, "an agent connected",
              {{"agent", hello.name},
               {"devices", hello.devices.size()},
@@ -100,6 +103,23 @@ AgentHandler::Refusal AgentHandler::on(ConnectionId connection, const Agent& age
 
 AgentHandler::Refusal AgentHandler::on(ConnectionId, const Agent& agent, const wire::GiveBack& give_back) {
   reports_.give_back(agent, give_back);
+  return std::nullopt;
+}
+
+// A proof that does not hold is no slip: an agent that has no key sends none.
+AgentHandler::Refusal AgentHandler::on(ConnectionId, const Agent& agent, const wire::KeyProof& proof) {
+  Device* device = fleet_.device(proof.device);
+  if (!device || device->agent != agent.name)
+    return wire::Refused{
+        fmt::format("agent '{}' proves the key of '{}', which is no device of its own", agent.name, proof.device),
+        false};
+  if (!device->claim.open()) return std::nullopt;
+  if (const Status proved = wire::check_key_proof(proof, agent.challenge, device->claim.fingerprint); !proved.ok())
+    return wire::Refused{fmt::format("device '{}': {}", proof.device, message_of(proved)), false};
+  fleet_.key_proved(*device);
+  queue_.update(*device);
+  log::event(log::Level::info, "a builder's key is proved",
+             {{"device", proof.device}, {"key", device->claim.fingerprint}});
   return std::nullopt;
 }
 

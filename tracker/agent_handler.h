@@ -36,6 +36,7 @@ class AgentHandler {
   Refusal on(ConnectionId connection, const Agent& agent, wire::AgentResults& results);
   Refusal on(ConnectionId connection, const Agent& agent, const wire::BlobRequest& request);
   Refusal on(ConnectionId connection, const Agent& agent, const wire::GiveBack& give_back);
+  Refusal on(ConnectionId connection, const Agent& agent, const wire::KeyProof& proof);
   /// The connection is over. None of an agent: nothing happens.
   void gone(ConnectionId connection);
 

@@ -38,13 +38,13 @@ class Tracker {
   /// What passing time brings: lost leases, ended graces, leases taken back. A few times a second.
   void tick();
 
-  /// With `uuids` those of the sessions are told, which is for administrators; their ids always are.
-  wire::FleetStatus status(bool uuids = false) const { return reader().status(uuids); }
+  /// As far as `viewer` may see it.
+  wire::FleetStatus status(const Viewer& viewer = {}) const { return reader().status(viewer); }
   TrackerCounts counts() const;
   /// All about one device or session (its id); nothing when there is none of that name.
   std::optional<DeviceDetail> device_detail(const std::string& key) const { return reader().device_detail(key); }
-  std::optional<SessionDetail> session_detail(const std::string& id, bool uuids = false) const {
-    return reader().session_detail(id, uuids);
+  std::optional<SessionDetail> session_detail(const std::string& id, const Viewer& viewer = {}) const {
+    return reader().session_detail(id, viewer);
   }
   /// `drain`, `resume` or `quarantine` a device or an agent, `cancel` a session (its id or uuid); one line for people.
   StatusOr<std::string> admin(const std::string& action, const std::string& name);

@@ -69,6 +69,7 @@ OrderedJson device_json(const wire::DeviceStatus& d) {
 
 OrderedJson session_json(const wire::SessionStatus& s) {
   OrderedJson out = {{"session", s.id},
+                     {"withheld", s.withheld},
                      {"title", s.title},
                      {"device_key", s.device_key},
                      {"target_kind", s.target_kind},

@@ -69,7 +69,7 @@ HttpPages http_pages(TrackerServer& server, const Security& security) {
       {"POST /api/admin", [&](const HttpRequest& request) { return administer(server, request); }},
       {"/api/state",
        [&](const HttpRequest& request) {
-         return page(server, "application/json", state_json(server.status(request.grant.is_admin())));
+         return page(server, "application/json", state_json(server.status(request.grant.viewer())));
        }},
       {"/api/device",
        [&](const HttpRequest& request) {
@@ -81,7 +81,7 @@ HttpPages http_pages(TrackerServer& server, const Security& security) {
       {"/api/session",
        [&](const HttpRequest& request) {
          const std::string id = value_of(request, "id");
-         const auto detail = server.session_detail(id, request.grant.is_admin());
+         const auto detail = server.session_detail(id, request.grant.viewer());
          return detail ? page(server, "application/json", session_detail_json(*detail))
                        : not_found(fmt::format("no session is called '{}'", id));
        }},

@@ -235,9 +235,9 @@ struct TrackerServer::Impl final : public Base, public Outbox {
           room, being_asked(context));
     if (method == "/hone.proto.Tracker/Status")
       return question<proto::StatusRequest, proto::StatusReply>(
-          [this, uuids = judgement.grant->is_admin()](const proto::StatusRequest&, proto::StatusReply* reply) {
+          [this, viewer = judgement.grant->viewer()](const proto::StatusRequest&, proto::StatusReply* reply) {
             std::lock_guard lock(mutex);
-            wire::to_wire(tracker.status(uuids), reply);
+            wire::to_wire(tracker.status(viewer), reply);
             return grpc::Status::OK;
           },
           room, being_asked(context));
@@ -355,9 +355,9 @@ StatusOr<std::unique_ptr<TrackerServer>> TrackerServer::start(const wire::Addres
 
 const wire::Address& TrackerServer::address() const { return impl_->acceptor->address(); }
 
-wire::FleetStatus TrackerServer::status(bool uuids) const {
+wire::FleetStatus TrackerServer::status(const Viewer& viewer) const {
   std::lock_guard lock(impl_->mutex);
-  return impl_->tracker.status(uuids);
+  return impl_->tracker.status(viewer);
 }
 
 TrackerCounts TrackerServer::counts() const {
@@ -375,9 +375,9 @@ std::optional<DeviceDetail> TrackerServer::device_detail(const std::string& key)
   return impl_->tracker.device_detail(key);
 }
 
-std::optional<SessionDetail> TrackerServer::session_detail(const std::string& id, bool uuids) const {
+std::optional<SessionDetail> TrackerServer::session_detail(const std::string& id, const Viewer& viewer) const {
   std::lock_guard lock(impl_->mutex);
-  return impl_->tracker.session_detail(id, uuids);
+  return impl_->tracker.session_detail(id, viewer);
 }
 
 std::shared_ptr<const void> TrackerServer::room_for_page(size_t bytes) {

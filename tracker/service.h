@@ -25,10 +25,10 @@ class TrackerServer {
 
   /// Where it listens, the port filled in.
   const wire::Address& address() const;
-  wire::FleetStatus status(bool uuids = false) const;
+  wire::FleetStatus status(const Viewer& viewer = {}) const;
   TrackerCounts counts() const;
   std::optional<DeviceDetail> device_detail(const std::string& key) const;
-  std::optional<SessionDetail> session_detail(const std::string& id, bool uuids = false) const;
+  std::optional<SessionDetail> session_detail(const std::string& id, const Viewer& viewer = {}) const;
   /// As Tracker::admin().
   StatusOr<std::string> admin(const std::string& action, const std::string& name);
   /// Room for a page of that many bytes, to be held until it has been sent; null: there is none.

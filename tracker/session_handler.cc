@@ -44,6 +44,7 @@ SessionHandler::Refusal SessionHandler::open(ConnectionId connection, wire::Sess
   queue_.join(session);
   queue_.set_absent(session, false);
   opened.window = options_.window;
+  opened.now = options_.started_unix_s + fleet_.since_start(clock_.now());
   opened.devices = fleet_.shown(*session.demand);
   for (const auto& [seq, record] : session.jobs) {
     opened.known.push_back(seq);

@@ -7,6 +7,16 @@ namespace {
 
 constexpr size_t kCurveInStatus = 120;  // points
 
+// What the session works on, and how well that goes: for its own tenant.
+void tell_work(const Session& session, wire::SessionStatus& out) {
+  const wire::SessionOpen& spec = session.spec;
+  out.title = spec.title;
+  out.device_key = spec.device_key;
+  out.target = spec.target;
+  out.labels = spec.labels;
+  out.summary = session.summary;
+}
+
 double in_seconds(Clock::Duration d) { return std::chrono::duration<double>(d).count(); }
 
 }  // namespace
@@ -95,16 +105,14 @@ double StatusReader::all_used() const {
   return all;
 }
 
-wire::SessionStatus StatusReader::status_of(const Session& session, double all_used, bool uuids) const {
+wire::SessionStatus StatusReader::status_of(const Session& session, double all_used, const Viewer& viewer) const {
   const wire::SessionOpen& spec = session.spec;
   wire::SessionStatus out;
   out.id = session.id;
-  if (uuids) out.session = spec.session;
-  out.title = spec.title;
-  out.device_key = spec.device_key;
+  if (viewer.admin) out.session = spec.session;
+  out.withheld = !viewer.sees(session.tenant);
+  if (!out.withheld) tell_work(session, out);
   out.target_kind = spec.target_kind;
-  out.target = spec.target;
-  out.labels = spec.labels;
   out.weight = spec.weight;
   out.priority = spec.priority;
   out.queued = queue_.fair().size(spec.session) + session.waiting;
@@ -114,7 +122,6 @@ wire::SessionStatus StatusReader::status_of(const Session& session, double all_u
   out.connected = session.connection.has_value();
   out.device_seconds = session.device_seconds;
   if (all_used > 0) out.share = queue_.fair().used(spec.session) / all_used;
-  out.summary = session.summary;
   if (out.queued > 0)
     for (const auto& [seq, record] : session.jobs)
       if (record.state == JobState::kQueued || record.state == JobState::kWaiting)
@@ -122,15 +129,17 @@ wire::SessionStatus StatusReader::status_of(const Session& session, double all_u
   return out;
 }
 
-std::optional<SessionDetail> StatusReader::session_detail(const std::string& id, bool uuids) const {
+std::optional<SessionDetail> StatusReader::session_detail(const std::string& id, const Viewer& viewer) const {
   const Session* session = book_.called(id);
   if (!session) return std::nullopt;
-  return SessionDetail{status_of(*session, all_used(), uuids), session->curve.points(), noted(session->events)};
+  SessionDetail out{status_of(*session, all_used(), viewer), {}, {}};
+  if (!out.session.withheld) out.curve = session->curve.points(), out.events = noted(session->events);
+  return out;
 }
 
 // --- all
 
-wire::FleetStatus StatusReader::status(bool uuids) const {
+wire::FleetStatus StatusReader::status(const Viewer& viewer) const {
   wire::FleetStatus out;
   out.version = HONE_VERSION;
   out.uptime_s = fleet_.since_start(now_);
@@ -138,8 +147,8 @@ wire::FleetStatus StatusReader::status(bool uuids) const {
   for (const auto& [key, device] : fleet_.registry().devices()) out.devices.push_back(status_of(device));
   const double used = all_used();
   for (const auto& [uuid, session] : book_.sessions()) {
-    wire::SessionStatus one = status_of(session, used, uuids);
-    one.curve = session.curve.sampled(kCurveInStatus);
+    wire::SessionStatus one = status_of(session, used, viewer);
+    if (!one.withheld) one.curve = session.curve.sampled(kCurveInStatus);
     // Those who want to see a model's layers ask for the session itself.
     if (one.summary.model) one.summary.model->slowest.clear();
     out.queued += one.queued;

@@ -7,6 +7,7 @@
 #include "rpc/wire/fleet_status.h"
 #include "tracker/details.h"
 #include "tracker/dispatch/job_queue.h"
+#include "tracker/tenant.h"
 
 namespace hone::tracker {
 
@@ -18,15 +19,15 @@ class StatusReader {
       : options_(options), now_(clock.now()), counts_(counts), book_(book), fleet_(fleet), queue_(queue) {}
 
   // As Tracker's functions of these names.
-  wire::FleetStatus status(bool uuids) const;
+  wire::FleetStatus status(const Viewer& viewer) const;
   std::optional<DeviceDetail> device_detail(const std::string& key) const;
-  std::optional<SessionDetail> session_detail(const std::string& id, bool uuids) const;
+  std::optional<SessionDetail> session_detail(const std::string& id, const Viewer& viewer) const;
 
  private:
   double wall(Clock::TimePoint then) const;
   double all_used() const;
   wire::DeviceStatus status_of(const Device& device) const;
-  wire::SessionStatus status_of(const Session& session, double all_used, bool uuids) const;
+  wire::SessionStatus status_of(const Session& session, double all_used, const Viewer& viewer) const;
   std::vector<HistoryPoint> history_of(const Device& device) const;
   std::vector<NotedEvent> noted(const EventRing& ring) const;
 

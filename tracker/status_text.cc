@@ -101,7 +101,7 @@ std::string session_lines(const wire::SessionStatus& s, const TextStyle& style) 
       fmt::format("  {:<12} {:>6} {:>6} {:>8} {:>8} {:>5.1f}% {:>11} {:>9}  {}\n", shown(s.id, 12), s.queued, s.leased,
                   s.done, s.queued > 0 ? age(s.oldest_s) : "-", 100 * s.share, trials, gflops, spark(s.curve));
   const size_t room = style.width > 6 ? style.width - 6 : 0;
-  out += "      " + shown(s.title, room) + "\n";
+  out += "      " + shown(s.withheld ? "(of another token)" : s.title, room) + "\n";
   if (!s.summary.best_config.empty())
     out += "      best: " + shown(s.summary.best_config, room > 6 ? room - 6 : 0) + "\n";
   if (!s.connected) out += "      (disconnected)\n";

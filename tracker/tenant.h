@@ -24,4 +24,13 @@ struct Tenant {
   TenantLimits limits = {};
 };
 
+/// Who asks how the fleet is. What a session is about is for its own tenant: everybody else is told that it is there
+/// and what it takes of the fleet.
+struct Viewer {
+  bool admin = false;       ///< is told everything, the uuids of sessions included
+  std::string tenant = {};  ///< Tenant::name
+
+  bool sees(const std::string& owner) const { return admin || tenant == owner; }
+};
+
 }  // namespace hone::tracker

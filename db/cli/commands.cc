@@ -290,13 +290,15 @@ void print_added(const Context& c, const std::string& from, const ExchangeCount&
                        {"duplicates", count.duplicates},
                        {"choices", count.choices},
                        {"priors", count.priors},
-                       {"foreign", count.foreign}});
+                       {"foreign", count.foreign},
+                       {"dated_ahead", count.dated_ahead}});
     return;
   }
   print(c.out, "{}: {} new trials, {} were there already", from, count.trials, count.duplicates);
   if (count.choices > 0) print(c.out, "; {} new choice{}", count.choices, count.choices == 1 ? "" : "s");
   if (count.priors > 0) print(c.out, "; {} new prior{}", count.priors, count.priors == 1 ? "" : "s");
   if (count.foreign > 0) print(c.out, "; {} new foreign records", count.foreign);
+  if (count.dated_ahead > 0) print(c.out, "; {} dated in the future, taken as of now", count.dated_ahead);
   print(c.out, "\n");
 }
 
@@ -386,11 +388,18 @@ Status cmd_check(const Context& c) {
     HONE_ASSIGN_OR_RETURN(mended, store->best().rebuild());
   }
   HONE_ASSIGN_OR_RETURN(const std::vector<std::string> problems, check_store(*store));
+  HONE_ASSIGN_OR_RETURN(const int64_t ahead, count_dated_ahead(*store));
   if (c.flags.json) {
-    print_json(c.out,
-               {{"db", store->path()}, {"ok", problems.empty()}, {"problems", problems}, {"bests_changed", mended}});
+    print_json(c.out, {{"db", store->path()},
+                       {"ok", problems.empty()},
+                       {"problems", problems},
+                       {"dated_ahead", ahead},
+                       {"bests_changed", mended}});
   } else {
     for (const std::string& problem : problems) print(c.out, "{}\n", problem);
+    if (ahead > 0)
+      print(c.out, "{}: {} record{} dated in the future, stored while a clock was ahead: they count as of now\n",
+            store->path(), ahead, ahead == 1 ? " is" : "s are");
     if (c.flags.repair) print(c.out, "{}: bests derived again, {} changed\n", store->path(), mended);
     if (problems.empty()) print(c.out, "{}: ok\n", store->path());
   }

@@ -8,6 +8,7 @@
 #include "base/child_process.h"
 #include "base/cli.h"
 #include "base/cpus.h"
+#include "base/host_lock.h"
 #include "base/log.h"
 #include "rpc/agent/supervise/agent.h"
 #include "rpc/agent/supervise/cpu_clusters.h"
@@ -78,6 +79,7 @@ Status run(const AgentFlags& given) {
   if (const auto clusters = cpu_clusters(usable_cpus()); clusters.size() > 1 && flags.threads > 1)
     log::warn("these CPUs are of {} speeds, and each loop waits for the slowest; --cpus {} takes the fastest",
               clusters.size(), cpu_list_text(clusters[0].cpus));
+  HONE_RETURN_IF_ERROR(HostLock::open().status());  // builders and runner cannot say so well
   SystemRoots sensors;
   if (!flags.sensors.empty()) sensors = {flags.sensors + "/sys", flags.sensors + "/proc"};
   if (flags.exit_with_parent) die_with_parent(SIGTERM);

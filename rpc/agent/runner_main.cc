@@ -63,8 +63,8 @@ Status serve(const ChildArguments& arguments) {
   HONE_ASSIGN_OR_RETURN(HostLock lock, HostLock::open());
   std::optional<HostLock> device_lock;
   if (device.is_gpu()) {
-    HONE_ASSIGN_OR_RETURN(HostLock opened,
-                          HostLock::open(fmt::format("{}.{}", HostLock::default_path(), device_name(device))));
+    HONE_ASSIGN_OR_RETURN(const std::string path, HostLock::default_path());
+    HONE_ASSIGN_OR_RETURN(HostLock opened, HostLock::open(fmt::format("{}.{}", path, device_name(device))));
     device_lock.emplace(std::move(opened));
   }
   RunnerOptions options;

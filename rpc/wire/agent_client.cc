@@ -5,7 +5,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "rpc/wire/clock_difference.h"
 #include "rpc/wire/connection.h"
+#include "rpc/wire/key_proof.h"
 
 namespace hone::wire {
 namespace {
@@ -80,6 +82,11 @@ struct AgentClient::Impl {
   void on(AgentWelcome& welcome) {
     connection.opened();
     if (handlers.on_connection) handlers.on_connection(true);
+    compare_clocks(welcome.now);
+    if (identity.key && !welcome.challenge.empty())
+      for (const DeviceInfo& device : identity.devices)
+        if (device.labels.contains(std::string(kBuilderKeyLabel)))
+          send(prove_key(*identity.key, welcome.challenge, device.key));
     drop(welcome.forget);
     if (!unsent_give_back.leases.empty()) send(std::exchange(unsent_give_back, {}));
     AgentResults again;

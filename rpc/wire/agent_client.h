@@ -5,12 +5,14 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "rpc/wire/client_options.h"
 #include "rpc/wire/messages.h"
+#include "rpc/wire/signature.h"
 
 namespace hone::wire {
 
@@ -35,6 +37,8 @@ struct AgentIdentity {
   std::string name;
   Uuid instance = Uuid::random();  ///< one per process: tells a restart from a reconnect
   std::vector<DeviceInfo> devices;
+  /// Of devices with the label builder-key: the key is proved whenever the tracker asks for it.
+  std::optional<SigningKey> key = {};
 };
 
 class AgentClient {

@@ -39,6 +39,15 @@ inline Status check_number(std::string_view field, double value, double most) {
              : bad(field, fmt::format("{} is not between 0 and {}", value, most));
 }
 
+/// Latest date that is sent: the end of the year 9999.
+inline constexpr double kMaxUnixSeconds = 253'402'300'799;
+
+/// Exactly so many bytes.
+inline Status check_size(std::string_view field, const std::string& bytes, size_t size) {
+  if (bytes.size() == size) return absl::OkStatus();
+  return bad(field, fmt::format("{} bytes instead of {}", bytes.size(), size));
+}
+
 /// Zero, which the wire leaves out, means `fallback`.
 template <class T>
 T or_default(T value, T fallback) {

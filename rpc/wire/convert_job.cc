@@ -95,11 +95,6 @@ StatusOr<Reference> reference_from(const proto::Reference& in) {
   return out;
 }
 
-Status check_size(std::string_view field, const std::string& bytes, size_t size) {
-  if (bytes.size() == size) return absl::OkStatus();
-  return bad(field, fmt::format("{} bytes instead of {}", bytes.size(), size));
-}
-
 StatusOr<BuildPayload> build_from(const proto::BuildPayload& in) {
   BuildPayload out;
   HONE_RETURN_IF_ERROR(check_text("job.build.target", in.target(), kMaxText));

@@ -246,6 +246,7 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
       HONE_RETURN_IF_ERROR(check_text("session", *text, kMaxText));
     HONE_RETURN_IF_ERROR(
         check_numbers("session", {session.weight(), session.oldest_s(), session.device_seconds(), session.share()}));
+    one.withheld = session.withheld();
     one.title = session.title();
     one.weight = session.weight();
     one.queued = session.queued();
@@ -296,6 +297,7 @@ void to_wire(const FleetStatus& in, proto::StatusReply* out) {
   for (const SessionStatus& session : in.sessions) {
     proto::SessionStatus& one = *out->add_sessions();
     one.set_id(session.id);
+    one.set_withheld(session.withheld);
     if (!session.session.is_zero()) one.set_session(session.session.bytes());
     one.set_title(session.title);
     one.set_weight(session.weight);

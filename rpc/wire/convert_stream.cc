@@ -193,6 +193,13 @@ StatusOr<FromAgent> from_wire(proto::AgentToTracker&& in) {
       HONE_ASSIGN_OR_RETURN(auto leases, leases_from(in.give_back().leases()));
       return GiveBack{std::move(leases), clean_line(in.give_back().reason(), kMaxText)};
     }
+    case proto::AgentToTracker::kProof: {
+      const proto::KeyProof& proof = in.proof();
+      HONE_RETURN_IF_ERROR(check_text("proof.device", proof.device(), kMaxName));
+      HONE_RETURN_IF_ERROR(check_size("proof.public_key", proof.public_key(), kPublicKeyBytes));
+      HONE_RETURN_IF_ERROR(check_size("proof.signature", proof.signature(), kSignatureBytes));
+      return KeyProof{proof.device(), proof.public_key(), proof.signature()};
+    }
     case proto::AgentToTracker::KIND_NOT_SET: break;
   }
   return bad("kind", "none, or one this version does not know");
@@ -205,7 +212,9 @@ StatusOr<ToAgent> from_wire(proto::TrackerToAgent&& in) {
       HONE_RETURN_IF_ERROR(check_number("welcome.heartbeat_s", w.heartbeat_s(), 3600));
       HONE_RETURN_IF_ERROR(check_number("welcome.lease_s", w.lease_s(), 86400));
       HONE_ASSIGN_OR_RETURN(auto forget, leases_from(w.forget()));
-      return AgentWelcome{w.heartbeat_s(), w.lease_s(), std::move(forget)};
+      if (!w.challenge().empty()) HONE_RETURN_IF_ERROR(check_size("welcome.challenge", w.challenge(), kNonceBytes));
+      HONE_RETURN_IF_ERROR(check_number("welcome.now", w.now(), kMaxUnixSeconds));
+      return AgentWelcome{w.heartbeat_s(), w.lease_s(), std::move(forget), w.challenge(), w.now()};
     }
     case proto::TrackerToAgent::kLeases: {
       Leases out;
@@ -277,6 +286,8 @@ StatusOr<ToSession> from_wire(proto::TrackerToSession&& in) {
       HONE_ASSIGN_OR_RETURN(out.known, seqs_from(in.opened().known()));
       HONE_RETURN_IF_ERROR(check_count("opened.notes", in.opened().notes_size(), kMaxNotes));
       for (const std::string& note : in.opened().notes()) out.notes.push_back(clean_line(note, kMaxText));
+      HONE_RETURN_IF_ERROR(check_number("opened.now", in.opened().now(), kMaxUnixSeconds));
+      out.now = in.opened().now();
       return out;
     }
     case proto::TrackerToSession::kResults: {
@@ -331,6 +342,11 @@ void to_wire(FromAgent&& in, proto::AgentToTracker* out) {
                    leases_to(m.leases, out->mutable_give_back()->mutable_leases());
                    out->mutable_give_back()->set_reason(clean_line(m.reason, kMaxText));
                  },
+                 [&](KeyProof& m) {
+                   out->mutable_proof()->set_device(clean_line(m.device, kMaxName));
+                   out->mutable_proof()->set_public_key(m.public_key);
+                   out->mutable_proof()->set_signature(m.signature);
+                 },
              },
              in);
 }
@@ -341,6 +357,8 @@ void to_wire(ToAgent&& in, proto::TrackerToAgent* out) {
                    out->mutable_welcome()->set_heartbeat_s(m.heartbeat_s);
                    out->mutable_welcome()->set_lease_s(m.lease_s);
                    leases_to(m.forget, out->mutable_welcome()->mutable_forget());
+                   out->mutable_welcome()->set_challenge(m.challenge);
+                   out->mutable_welcome()->set_now(m.now);
                  },
                  [&](Leases& m) {
                    out->mutable_leases();
@@ -394,6 +412,7 @@ void to_wire(ToSession&& in, proto::TrackerToSession* out) {
                    for (const DeviceInfo& device : m.devices) device_to(device, out->mutable_opened()->add_devices());
                    out->mutable_opened()->mutable_known()->Add(m.known.begin(), m.known.end());
                    for (const std::string& note : m.notes) out->mutable_opened()->add_notes(clean_line(note, kMaxText));
+                   out->mutable_opened()->set_now(m.now);
                  },
                  [&](SessionResults& m) {
                    out->mutable_results();

@@ -95,7 +95,7 @@ struct FakePayload {
 inline constexpr std::string_view kBuilderKind = "builder";
 /// Largest object of a job with `build`: machine code of one operator has 20 to 300 KB.
 inline constexpr size_t kMaxObjectBytes = 1 << 20, kMaxObjectInfoBytes = 64 << 10;
-inline constexpr size_t kNonceBytes = 32, kSignatureBytes = 64;
+inline constexpr size_t kNonceBytes = 32, kSignatureBytes = 64, kPublicKeyBytes = 32;
 
 /// The job's only module is to be built for `target` and signed, and not run.
 struct BuildPayload {
@@ -109,7 +109,7 @@ struct BuildPayload {
 
 /// Machine code with its builder's signature; rpc/agent/supervise/signed_object.h has what is signed.
 struct SignedObject {
-  std::string object;     ///< an ELF shared object
+  std::string object;     ///< an ELF shared object; empty: its module could not be built, and why is signed
   std::string info;       ///< agent::ModuleInfo as bytes
   int64_t expires = 0;    ///< seconds since 1970
   std::string signature;  ///< kSignatureBytes
@@ -181,7 +181,7 @@ struct JobResult {
   bool drifted = false;   ///< the device was disturbed and stayed so: the times are the best that could be had
   /// How often the job, or repeats of it, were timed again because of disturbances.
   uint32_t remeasured = 0;
-  std::optional<SignedObject> built;    ///< of a job with `build` that went well
+  std::optional<SignedObject> built;    ///< of a job with `build`
   std::optional<MachineState> machine;  ///< null: of a device that is not its host's CPU, of an older agent
 
   bool operator==(const JobResult&) const = default;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "rpc/wire/clock_difference.h"
 #include "rpc/wire/connection.h"
 
 namespace hone::wire {
@@ -77,6 +78,7 @@ struct SessionClient::Impl {
     connection.opened();
     for (std::string& note : opened.notes)
       if (notes.insert(note).second) log::warn("the tracker: {}", note);  // once, however often it connects
+    compare_clocks(opened.now);
     window = opened.window;
     forget_strays(opened.known);
     const std::set<uint64_t> known(opened.known.begin(), opened.known.end());

@@ -16,9 +16,9 @@
 namespace hone::wire {
 namespace {
 
-constexpr size_t kEd25519Bytes = 64;
+constexpr size_t kEd25519Bytes = 64, kEd25519KeyBytes = 32;
 
-EVP_PKEY* raw(const std::shared_ptr<void>& key) { return static_cast<EVP_PKEY*>(key.get()); }
+EVP_PKEY* pkey(const std::shared_ptr<void>& key) { return static_cast<EVP_PKEY*>(key.get()); }
 std::shared_ptr<void> shared(EVP_PKEY* key) {
   return {key, [](void* k) { EVP_PKEY_free(static_cast<EVP_PKEY*>(k)); }};
 }
@@ -72,10 +72,23 @@ std::string random_bytes(size_t count) {
 }
 
 PublicKey::PublicKey(std::shared_ptr<void> key) : key_(std::move(key)) {
-  std::string bytes(32, '\0');
+  fingerprint_ = hex(sha256(raw()).substr(0, 8));
+}
+
+std::string PublicKey::raw() const {
+  std::string bytes(kEd25519KeyBytes, '\0');
   size_t size = bytes.size();
-  HONE_ICHECK(EVP_PKEY_get_raw_public_key(raw(key_), reinterpret_cast<unsigned char*>(bytes.data()), &size) == 1);
-  fingerprint_ = hex(sha256(bytes).substr(0, 8));
+  HONE_ICHECK(EVP_PKEY_get_raw_public_key(pkey(key_), reinterpret_cast<unsigned char*>(bytes.data()), &size) == 1);
+  return bytes;
+}
+
+StatusOr<PublicKey> PublicKey::from_raw(const std::string& bytes) {
+  EVP_PKEY* key = bytes.size() == kEd25519KeyBytes
+                      ? EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, bytes_of(bytes), bytes.size())
+                      : nullptr;
+  ERR_clear_error();
+  if (!key) return absl::InvalidArgumentError("not a public key for Ed25519");
+  return PublicKey(shared(key));
 }
 
 StatusOr<PublicKey> PublicKey::load(const std::string& path) {
@@ -98,7 +111,7 @@ bool PublicKey::verifies(std::string_view message, std::string_view signature) c
   const Digest state(EVP_MD_CTX_new());
   const bool good =
       signature.size() == kEd25519Bytes &&
-      EVP_DigestVerifyInit(state.get(), nullptr, nullptr, nullptr, raw(key_)) == 1 &&
+      EVP_DigestVerifyInit(state.get(), nullptr, nullptr, nullptr, pkey(key_)) == 1 &&
       EVP_DigestVerify(state.get(), bytes_of(signature), signature.size(), bytes_of(message), message.size()) == 1;
   ERR_clear_error();
   return good;
@@ -127,7 +140,7 @@ std::string SigningKey::sign(std::string_view message) const {
   const Digest state(EVP_MD_CTX_new());
   std::string out(kEd25519Bytes, '\0');
   size_t size = out.size();
-  HONE_ICHECK(EVP_DigestSignInit(state.get(), nullptr, nullptr, nullptr, raw(key_)) == 1 &&
+  HONE_ICHECK(EVP_DigestSignInit(state.get(), nullptr, nullptr, nullptr, pkey(key_)) == 1 &&
               EVP_DigestSign(state.get(), reinterpret_cast<unsigned char*>(out.data()), &size, bytes_of(message),
                              message.size()) == 1);
   return out;

@@ -22,6 +22,11 @@ class PublicKey {
   /// that names the file, when it cannot be read, or has another kind of key, or a private one.
   static StatusOr<PublicKey> load(const std::string& path);
 
+  /// From the bytes of raw(). InvalidArgument when they are no key.
+  static StatusOr<PublicKey> from_raw(const std::string& bytes);
+
+  /// The key itself: 32 bytes.
+  std::string raw() const;
   /// Whether `signature` (64 bytes) is one of `message` by this key's owner.
   bool verifies(std::string_view message, std::string_view signature) const;
   /// 16 hexadecimal digits of the key's SHA-256, to tell keys apart.

@@ -37,12 +37,20 @@ struct GiveBack {
   std::vector<LeaseId> leases;
   std::string reason;
 };
-using FromAgent = std::variant<AgentHello, Want, Heartbeat, AgentResults, BlobRequest, GiveBack>;
+/// rpc/wire/key_proof.h makes and checks it.
+struct KeyProof {
+  std::string device;
+  std::string public_key;  ///< kPublicKeyBytes, Ed25519
+  std::string signature;   ///< kSignatureBytes
+};
+using FromAgent = std::variant<AgentHello, Want, Heartbeat, AgentResults, BlobRequest, GiveBack, KeyProof>;
 
 struct AgentWelcome {
   double heartbeat_s = 0;
   double lease_s = 0;
   std::vector<LeaseId> forget;
+  std::string challenge;  ///< kNonceBytes: devices' keys are to be proved; empty: they need not be
+  double now = 0;         ///< seconds since 1970, by the tracker's clock; 0: it does not tell
 };
 struct Leases {
   std::vector<Lease> leases;
@@ -85,6 +93,7 @@ struct SessionOpened {
   std::vector<DeviceInfo> devices;
   std::vector<uint64_t> known;
   std::vector<std::string> notes;  ///< for people, a line each
+  double now = 0;                  ///< as of AgentWelcome
 };
 struct SessionResults {
   std::vector<JobResult> results;

@@ -429,6 +429,40 @@ class Images(unittest.TestCase):
             self.assertEqual(port(flag(self.words(self.compose['services'][name]), '--tracker')),
                              port(flag(words, '--listen')))
 
+    def test_services_get_the_files_that_they_name_and_no_others(self):
+        """What init copies into a volume is what the service that mounts it names in its flags; none but init sees the
+        folder with the CA's key and everybody's."""
+        services = self.compose['services']
+        init = services['init']
+        places = {folder: name for name, folder in (volume.split(':') for volume in init['volumes'])}
+        own = next(name for folder, name in places.items() if folder == '/etc/hone')
+        handed = {name: set() for folder, name in places.items() if name != own}
+        for words in shell_words(init['entrypoint'][2]):
+            if words[0] == 'cp':
+                *files, folder = [w for w in words[1:] if not w.startswith('-')]
+                handed[places[folder.rstrip('/')]].update(files)
+        seen = set()
+        for name, service in services.items():
+            if name == 'init':
+                continue
+            for volume in service['volumes']:
+                source, folder, *mode = volume.split(':')
+                self.assertNotEqual(source, own, f'{name} would see ca.key and everybody\'s keys')
+                if source not in handed:
+                    continue
+                values = [w.split('=', 1)[1] for w in service['command']]
+                named = {pathlib.PurePath(v).name for v in values if str(pathlib.PurePath(v).parent) == folder}
+                self.assertEqual((handed[source], mode), (named, ['ro']), name)
+                seen.add(source)
+        self.assertEqual(seen, set(handed), 'what nobody mounts need not be copied')
+
+    def test_new_volumes_belong_to_the_programs_user(self):
+        base = dict(self.stages['base'])['RUN']
+        made = set(re.search(r'install -d -o hone -g hone -m 0700 (.*)', base)[1].split())
+        for name, service in self.compose['services'].items():
+            for volume in service.get('volumes', []):
+                self.assertIn(volume.split(':')[1], made, name)
+
     def test_volumes_are_declared(self):
         for name, service in self.compose['services'].items():
             for volume in service.get('volumes', []):

@@ -80,6 +80,33 @@ test('Overview: devices are searched, filtered and sorted', async () => {
   });
 });
 
+test('A session of another token shows what it takes of the fleet, and nothing of its work', async () => {
+  const state = fleet({sessions: 2}), other = state.sessions[0];
+  // As the tracker tells it.
+  Object.assign(other, {
+    withheld: true,
+    title: '',
+    device_key: '',
+    labels: [],
+    curve: [],
+    summary:
+        {trials: 0, budget: 0, best_gflops: 0, best_seconds: 0, trials_per_second: 0, by_status: {}, best_config: ''}
+  });
+  await on(answersOf(state), {}, async (page) => {
+    const strip = page.locator('.strip', {hasText: 'another token’s session'});
+    assert.equal(await strip.count(), 1);
+    assert.match(await strip.locator('.config').textContent(), /told to its own token and to administrators/);
+    assert.doesNotMatch(await strip.innerText(), /untitled|undefined|NaN|nothing measured/);
+  });
+  await on(answersOf(state), {path: sessionAt(other.session)}, async (page) => {
+    assert.equal(await page.locator('h1').textContent(), 'another token’s session');
+    assert.ok(await page.getByText('told to its own token').isVisible());
+    assert.ok(await page.getByText('share of device time').isVisible());
+    for (const heading of ['Tuning curve', 'Search', 'Best config', 'Trials by status'])
+      assert.equal(await page.getByRole('heading', {name: heading}).isVisible(), false, heading);
+  });
+});
+
 test('Device page: facts, history, events', async () => {
   const state = fleet(), device = state.devices.find((d) => d.temperature_c !== null);
   await on(answersOf(state), {path: deviceAt(device.key)}, async (page) => {

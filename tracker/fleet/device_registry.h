@@ -16,6 +16,7 @@
 #include "rpc/wire/messages.h"
 #include "tracker/connection_id.h"
 #include "tracker/fleet/health.h"
+#include "tracker/fleet/key_claim.h"
 #include "tracker/fleet/matching.h"
 #include "tracker/history.h"
 #include "tracker/memory_budget.h"
@@ -33,7 +34,8 @@ enum class Mark {
 struct Agent;
 
 struct Device {
-  wire::DeviceInfo info;
+  wire::DeviceInfo info;  ///< without the label of a key that is not proved
+  KeyClaim claim;
   std::string agent;
   Clock::TimePoint known_since{};
   const Agent* owner = nullptr;  ///< the agent of that name
@@ -64,6 +66,7 @@ struct Agent {
   std::string name;
   wire::Uuid instance;
   std::optional<ConnectionId> connection;
+  std::string challenge;  ///< by which keys of its devices are to be proved on this connection; empty: none are
   Clock::TimePoint connected_at{}, lost_at{}, heard_at{};
   MemoryBudget::Charge charge;  ///< for itself and its devices
   bool absent = false;          ///< lost for longer than the grace: sessions were told

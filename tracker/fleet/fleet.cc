@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "rpc/wire/signature.h"
+
 namespace hone::tracker {
 namespace {
 
@@ -50,10 +52,26 @@ void Fleet::take_out(Device& device) {
   quarantine_.unwatch(device.info.key);
 }
 
-bool Fleet::connect(const wire::AgentHello& hello, ConnectionId connection, MemoryBudget::Charge charge) {
-  bool restarted = false;
-  if (const Agent* old = registry_.agent(hello.name)) {
-    restarted = old->instance != hello.instance;
+// As take_out(), reversed.
+void Fleet::put_in(Device& device) {
+  matching_.add(device, DeviceRegistry::usable(device));
+  if (device.leased > 0) busy_[device.info.key] = &device;
+  quarantine_.watch(device);
+}
+
+bool Fleet::connect(wire::AgentHello hello, ConnectionId connection, MemoryBudget::Charge charge) {
+  const Agent* old = registry_.agent(hello.name);
+  const bool restarted = old && old->instance != hello.instance;
+  std::map<std::string, KeyClaim> claims;
+  bool open_claims = false;
+  for (wire::DeviceInfo& info : hello.devices) {
+    KeyClaim claim = take_claim(info);
+    const Device* known = restarted ? nullptr : registry_.device(info.key);
+    if (known && known->claim.proved && known->claim.fingerprint == claim.fingerprint) prove_claim(claim, info);
+    open_claims |= claim.open();
+    claims[info.key] = std::move(claim);
+  }
+  if (old) {
     for (const std::string& key : old->devices) {
       Device& device = *registry_.device(key);
       const auto stays = std::find_if(hello.devices.begin(), hello.devices.end(),
@@ -64,15 +82,24 @@ bool Fleet::connect(const wire::AgentHello& hello, ConnectionId connection, Memo
   }
   Agent& agent = registry_.connect(hello.name, hello.instance, connection, hello.devices);
   agent.charge = std::move(charge);
+  agent.challenge = open_claims ? wire::random_bytes(wire::kNonceBytes) : "";
   for (const std::string& key : agent.devices) {
     Device& device = *registry_.device(key);
-    matching_.add(device, DeviceRegistry::usable(device));
-    if (device.leased > 0) busy_[key] = &device;
-    quarantine_.watch(device);
+    device.claim = claims.at(key);
+    put_in(device);
     note(device, restarted ? "a new agent process connected" : "the agent connected");
     shown_.update(device);
   }
   return restarted;
+}
+
+void Fleet::key_proved(Device& device) {
+  shown_.hide(device);
+  take_out(device);
+  prove_claim(device.claim, device.info);
+  put_in(device);
+  note(device, "its builder's key is proved");
+  shown_.update(device);
 }
 
 void Fleet::disconnect(Agent& agent) {

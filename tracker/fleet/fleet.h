@@ -43,8 +43,11 @@ class Fleet {
   /// Why there is no room for the agent, if there is none.
   std::optional<wire::Refused> objection(const wire::AgentHello& hello) const;
   /// The agent has (re)connected with these devices, which DeviceRegistry::check() has passed. `charge`: what they take
-  /// of the memory budget. True: it was known, as another process.
-  bool connect(const wire::AgentHello& hello, ConnectionId connection, MemoryBudget::Charge charge);
+  /// of the memory budget. True: it was known, as another process. Labels of keys that this process has not proved are
+  /// left off; where there are such, the agent has a challenge then.
+  bool connect(wire::AgentHello hello, ConnectionId connection, MemoryBudget::Charge charge);
+  /// The device's key is proved: it carries its label. The caller update()s it.
+  void key_proved(Device& device);
   /// The agent's connection is over. The caller update()s its devices.
   void disconnect(Agent& agent);
   /// Agents that are lost are no longer shown to sessions after their grace, and forgotten after `forget_lost`.
@@ -81,6 +84,7 @@ class Fleet {
 
  private:
   void count_busy(Device& device);
+  void put_in(Device& device);
   void take_out(Device& device);
 
   const TrackerOptions& options_;

@@ -24,7 +24,9 @@ std::string ailment(const Device& device, Clock::TimePoint now, const Health::Li
   if (health.slow())
     return fmt::format("slow: its sentinel takes {:.2f}x its quiet level",
                        health.sentinel_seconds() / health.quiet_seconds());
-  return device.readings.throttled.empty() ? "" : "throttled: " + device.readings.throttled;
+  if (!device.readings.throttled.empty()) return "throttled: " + device.readings.throttled;
+  return device.claim.open() ? "its builder's key is not proved, and boards do not find it: is its agent up to date?"
+                             : "";
 }
 
 Quarantine::Change Quarantine::answered(Device& device, const wire::Uuid& session, uint64_t session_ok,

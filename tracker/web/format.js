@@ -85,6 +85,12 @@ export function settings(text) {
   });
 }
 
+/** What stands for the work of a session that is another token's: the tracker tells it to that token and to admins. */
+export const kWithheld = {
+  title: 'another token’s session',
+  why: 'What it tunes and how well is told to its own token and to administrators.'
+};
+
 /**
  * Splits a workload's canonical text into its name and what stands in brackets: dense(m=1,n=2) -> ["dense",
  * "m=1,n=2"].

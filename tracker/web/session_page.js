@@ -1,7 +1,7 @@
 // One session: its curve, its best config, its share of the fleet.
 import {Chart} from './chart.js';
 import {h, setAttribute, setShown, setText} from './dom.js';
-import {age, count, moment, number, percent, settings, span, workload} from './format.js';
+import {age, count, kWithheld, moment, number, percent, settings, span, workload} from './format.js';
 import {modelPart} from './model_part.js';
 import {bar, eventList, facts, partsBar, section, statusParts} from './parts.js';
 import {describe} from './session_strips.js';
@@ -58,14 +58,16 @@ export function sessionPage(app, id) {
   const results = partsBar('Trials by status'), events = eventList(moment);
   const eventPart = section('Events', events.node);
   const absent = h('p', {class: 'empty', hidden: true});
+  const curvePart =
+            h('section', {class: 'panel'},
+              h('div', {class: 'panel-head'}, h('h2', null, 'Tuning curve'),
+                h('div', {class: 'tools', role: 'group', 'aria-label': 'The curve'}, choices)),
+              chart.node),
+        searchPart = section('Search', figures.node, progress.node),
+        resultPart = section('Trials by status', results.node);
   const content =
-      h('div', null,
-        h('section', {class: 'panel'},
-          h('div', {class: 'panel-head'}, h('h2', null, 'Tuning curve'),
-            h('div', {class: 'tools', role: 'group', 'aria-label': 'The curve'}, choices)),
-          chart.node),
-        h('div', {class: 'columns'}, section('Search', figures.node, progress.node), section('Fleet', share.node)),
-        model.node, configPart, section('Trials by status', results.node), eventPart);
+      h('div', null, curvePart, h('div', {class: 'columns'}, searchPart, section('Fleet', share.node)), model.node,
+        configPart, resultPart, eventPart);
   const node =
       h('div', null, h('p', {class: 'crumbs'}, h('a', {href: '#/'}, 'Fleet'), ' / session'),
         h('div', {class: 'page-head'}, heading), args, tags, absent, content);
@@ -90,9 +92,11 @@ export function sessionPage(app, id) {
     title: 'session',
     update(data) {
       const session = data.session, summary = session.summary ?? {};
-      const [task, of] = workload(session.title);
-      setShown(absent, false);
+      const [task, of] = workload(session.withheld ? kWithheld.title : session.title);
+      setShown(absent, Boolean(session.withheld));
+      if (session.withheld) setText(absent, kWithheld.why);
       setShown(content, true);
+      for (const part of [curvePart, searchPart, resultPart]) setShown(part, !session.withheld);
       setText(heading, task);
       this.title = task;
       setText(args, of.replaceAll(',', ', '));
@@ -103,7 +107,7 @@ export function sessionPage(app, id) {
       draw();
       model.update(summary.model);
       // A model has a config for each workload.
-      setShown(configPart, !isModel);
+      setShown(configPart, !isModel && !session.withheld);
       f.best.set(summary.best_gflops > 0 ? `${number(summary.best_gflops)} GFLOPS` : '');
       f.time.set(summary.best_seconds > 0 && !summary.model ? span(summary.best_seconds) : '');
       f.trials.set(summary.budget ? `${count(summary.trials)} of ${count(summary.budget)}` : count(summary.trials));

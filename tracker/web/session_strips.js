@@ -1,7 +1,7 @@
 // Sessions as strips, one above the other: what is tuned and its best config, the curve, the numbers.
 import {Chart} from './chart.js';
 import {h, KeyedList, setAttribute, setShown, setText} from './dom.js';
-import {age, count, number, percent, span, workload} from './format.js';
+import {age, count, kWithheld, number, percent, span, workload} from './format.js';
 import {modelText} from './model_part.js';
 import {pager} from './pager.js';
 import {bar, sessionLink} from './parts.js';
@@ -37,7 +37,7 @@ function strip() {
   return {
     node,
     update(session) {
-      const [task, args] = workload(session.title);
+      const [task, args] = workload(session.withheld ? kWithheld.title : session.title);
       const summary = session.summary ?? {};
       setText(name, task);
       setAttribute(name, 'href', sessionLink(session.session));
@@ -46,16 +46,20 @@ function strip() {
       setAttribute(node, 'data-connected', session.connected);
       setText(
           config,
-          summary.best_config?.replaceAll(',', ', ') || (summary.model && modelText(summary.model)) ||
-              (summary.trials ? 'best config: not told yet' : 'nothing measured yet'));
+          session.withheld ?
+              kWithheld.why :
+              summary.best_config?.replaceAll(',', ', ') || (summary.model && modelText(summary.model)) ||
+                  (summary.trials ? 'best config: not told yet' : 'nothing measured yet'));
       setAttribute(config, 'title', summary.best_config ? 'the best config so far' : null);
       setText(best.value, summary.best_gflops > 0 ? number(summary.best_gflops) : '–');
       setAttribute(best.value, 'title', summary.best_seconds > 0 ? span(summary.best_seconds) : null);
       setText(
           trials.value,
-          summary.budget ? `${count(summary.trials)} of ${count(summary.budget)}` : count(summary.trials));
+          session.withheld   ? '–' :
+              summary.budget ? `${count(summary.trials)} of ${count(summary.budget)}` :
+                               count(summary.trials));
       progress.update(summary.budget ? summary.trials / summary.budget : 0);
-      setText(rate.value, number(summary.trials_per_second));
+      setText(rate.value, session.withheld ? '–' : number(summary.trials_per_second));
       setText(share.value, percent(session.share));
       setText(jobs.value, `${count(session.queued)} · ${count(session.leased)}`);
       setText(oldest.value, session.queued ? age(session.oldest_s) : '–');

@@ -94,8 +94,11 @@ Status Embedded::check() {
     const auto ended = p->child.wait(milliseconds(0));
     if (!ended) continue;
     const std::string why = last_line(p->log);
-    if (WIFEXITED(*ended) && WEXITSTATUS(*ended) == exit_code_of(no_device_error("")))
-      return no_device_error(why.starts_with(p->name + ": ") ? why.substr(p->name.size() + 2) : why);
+    // What its own words say is to be mended outside of it.
+    const std::string own_words = why.starts_with(p->name + ": ") ? why.substr(p->name.size() + 2) : why;
+    const int code = WIFEXITED(*ended) ? WEXITSTATUS(*ended) : 0;
+    if (code == kExitNoDevice) return no_device_error(own_words);
+    if (code == kExitUsage) return usage_error(fmt::format("the tuner's own {}: {}", p->name, own_words));
     const std::string what = fmt::format("the tuner's own {} ended with {}{}{}", p->name, describe_exit(*ended),
                                          why.empty() ? "" : ": ", why);
     if (p->starts > options_.restarts) return absl::InternalError(what);

@@ -33,7 +33,7 @@ class Embedded {
 
   const wire::Address& address() const { return address_; }
   /// Restarts a program that died. An error, with its name and the last line it wrote, when it dies again and again;
-  /// no_device_error when this machine has no such device.
+  /// no_device_error when this machine has no such device, a usage error when a program says that it cannot work so.
   Status check();
 
  private:

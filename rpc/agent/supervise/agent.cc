@@ -254,6 +254,7 @@ class Agent {
     handlers.on_connection = on_our_thread(&Agent::on_connection);
     wire::AgentIdentity identity;
     identity.name = options_.name;
+    identity.key = options_.builder_key;
     for (const auto& offer : offers_) {
       identity.devices.push_back(offer->info);
       offered_ += fmt::format("{}{} ({})", offered_.empty() ? "" : ", ", offer->info.key, offer->info.target);

@@ -99,9 +99,18 @@ awaitable<void> BuildService::build(ItemPtr item, std::shared_ptr<const std::str
   answer(*item, result_of(*item, *module, outcome));
 }
 
+// What became of the module itself is signed, as an object is; anything else is not, and the board builds it itself.
+wire::JobResult BuildService::refusal_of(const AskedObject& asked, const BuildOutcome& outcome) const {
+  wire::JobResult out = failed(outcome.status, outcome.message);
+  if (is_of_the_module(outcome.status))
+    sign_refusal(key_, asked, wire::wall_clock(), out.candidates[0], out.built.emplace());
+  return out;
+}
+
 wire::JobResult BuildService::result_of(const Item& item, const std::string& module,
                                         const BuildOutcome& outcome) const {
-  if (!outcome.file) return failed(outcome.status, outcome.message);
+  const AskedObject asked{wire::sha256(module), *item.lease.job.build};
+  if (!outcome.file) return refusal_of(asked, outcome);
   wire::SignedObject built;
   std::ifstream file(outcome.file->module.path, std::ios::binary);
   built.object.assign(std::istreambuf_iterator<char>(file), {});
@@ -110,7 +119,7 @@ wire::JobResult BuildService::result_of(const Item& item, const std::string& mod
   if (built.object.size() > wire::kMaxObjectBytes || built.info.size() > wire::kMaxObjectInfoBytes)
     return failed(ResultStatus::kRunFailed, fmt::format("an object of {} bytes is not sent, the most is {}",
                                                         built.object.size(), wire::kMaxObjectBytes));
-  sign(key_, {wire::sha256(module), *item.lease.job.build}, wire::wall_clock(), built);
+  sign(key_, asked, wire::wall_clock(), built);
   wire::JobResult out;
   out.candidates.resize(1);
   out.candidates[0].times = {outcome.seconds};

@@ -43,6 +43,7 @@ class BuildService final : public LeaseHandler {
   void on_blobs(const std::vector<wire::Blob>& found, const std::vector<Hash128>& missing);
   awaitable<void> build(ItemPtr item, std::shared_ptr<const std::string> module);
   wire::JobResult result_of(const Item& item, const std::string& module, const BuildOutcome& outcome) const;
+  wire::JobResult refusal_of(const AskedObject& asked, const BuildOutcome& outcome) const;
   void answer(Item& item, wire::JobResult result);
   void end(Item& item);
   void give_back(const std::function<bool(const Item&)>& which, const std::string& reason);

@@ -15,6 +15,7 @@
 #include "base/secure_hash.h"
 #include "rpc/agent/pipe/archive.h"
 #include "rpc/wire/certificate_dates.h"
+#include "rpc/wire/key_proof.h"
 #include "rpc/wire/session_client.h"
 
 namespace hone::agent {
@@ -42,19 +43,23 @@ Status write_object(const std::string& path, const std::string& bytes) {
   return absl::InternalError(std::strerror(error));
 }
 
-std::chrono::duration<double> seconds(double s) { return std::chrono::duration<double>(s); }
-
 }  // namespace
 
 std::map<std::string, std::string> builder_labels(const wire::PublicKey& key, const std::string& codegen) {
-  return {{"builder-key", key.fingerprint()}, {"codegen", codegen}};
+  return {{std::string(wire::kBuilderKeyLabel), key.fingerprint()}, {"codegen", codegen}};
 }
 
 // A build that was asked for, until its answer came or is not waited for.
 struct RemoteBuilder::Pending {
-  Pending(asio::io_context& io, AskedObject a) : asked(std::move(a)), answered(io) {}
+  Pending(asio::io_context& io, AskedObject a) : asked(std::move(a)), timer(io) {}
+  // Its wait is over: it was answered, or is not going to be.
+  void end() {
+    over = true;
+    timer.cancel();
+  }
   const AskedObject asked;
-  asio::steady_timer answered;  // ends early with the answer
+  asio::steady_timer timer;
+  bool over = false;
   std::optional<wire::JobResult> result;
 };
 
@@ -93,6 +98,11 @@ class RemoteBuilder::Connection {
     pending_[seq] = {pending, job.modules[0]};
     client_->submit({std::move(job)});
     return pending;
+  }
+
+  // None of the answers that are waited for will come.
+  void end_all() {
+    for (auto& [seq, entry] : pending_) entry.pending->end();
   }
 
   // Its answer is no longer waited for, or has been taken.
@@ -156,7 +166,7 @@ class RemoteBuilder::Connection {
       const auto found = pending_.find(result.seq);
       if (found == pending_.end()) continue;
       found->second.pending->result = std::move(result);
-      found->second.pending->answered.cancel();
+      found->second.pending->end();
     }
     client_->ack(std::move(seqs));
   }
@@ -168,8 +178,7 @@ class RemoteBuilder::Connection {
                                           devices.size() > 1 ? fmt::format(" and {} more", devices.size() - 1) : ""));
     knows_builders_ = true;
     builders_ = devices.size();
-    if (devices.empty())
-      for (auto& [seq, entry] : pending_) entry.pending->answered.cancel();
+    if (devices.empty()) end_all();
   }
 
   void on_refused(std::string reason, bool retry) {
@@ -193,6 +202,7 @@ RemoteBuilder::RemoteBuilder(asio::io_context& io, RemoteBuilderOptions options,
     : io_(io),
       options_(std::move(options)),
       key_(std::move(key)),
+      patience_(options_.patience),
       first_word_until_(std::chrono::steady_clock::now() + kFirstWord),
       salt_(secure_hash(wire::random_bytes(32))),
       connection_(std::make_unique<Connection>(io, options_, key_)) {}
@@ -212,7 +222,7 @@ awaitable<void> RemoteBuilder::wait_for_builders() {
 awaitable<std::optional<BuildOutcome>> RemoteBuilder::build(const BuildOrder& order, const std::string& target,
                                                             const std::string& path) {
   co_await wait_for_builders();
-  if (!connection_->has_builders()) co_return std::nullopt;
+  if (!connection_->has_builders() || !patience_.asks(clock_.now())) co_return std::nullopt;
   AskedObject asked;
   asked.module_sha256 = wire::sha256(*order.module);
   asked.build.target = target;
@@ -220,36 +230,64 @@ awaitable<std::optional<BuildOutcome>> RemoteBuilder::build(const BuildOrder& or
   asked.build.nonce = wire::random_bytes(wire::kNonceBytes);
   asked.build.scope = secure_hash(salt_.bytes() + order.session.bytes());
   const std::shared_ptr<Pending> pending = connection_->ask(std::move(asked), order.module, order.timeout_s);
-  pending->answered.expires_after(
-      std::chrono::duration_cast<std::chrono::steady_clock::duration>(seconds(order.timeout_s + options_.patience_s)));
-  boost::system::error_code ignored;
-  co_await pending->answered.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  co_await wait_for_answer(pending, order.timeout_s);
   connection_->forget(pending);
   co_return outcome_of(*pending, path);
 }
 
+// Which builder has a module is the tracker's business: where one lets a board wait, none is asked for a while, and
+// what was asked for beside it is given up with it, or each would wait as long.
+awaitable<void> RemoteBuilder::wait_for_answer(std::shared_ptr<Pending> pending, double limit_s) {
+  const Clock::TimePoint asked = clock_.now();
+  for (Clock::TimePoint now = asked; !pending->over; now = clock_.now()) {
+    const Clock::TimePoint until = patience_.until(asked, limit_s);
+    if (now < until) {
+      boost::system::error_code ignored;
+      pending->timer.expires_at(std::chrono::time_point_cast<std::chrono::steady_clock::duration>(until));
+      co_await pending->timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+      continue;
+    }
+    patience_.in_vain(asked, now);
+    const std::string line =
+        fmt::format("a builder let a module wait for {:.1f} s: modules are built here for {:.0f} s",
+                    std::chrono::duration<double>(now - asked).count(), options_.patience.pause);
+    options_.tell ? options_.tell(line) : log::warn("{}", line);
+    connection_->end_all();
+  }
+  if (pending->result) patience_.answered(asked, clock_.now());
+}
+
+// Nothing: what is answered is not known to be the builder's word, or is none about the module. It is built here.
 std::optional<BuildOutcome> RemoteBuilder::outcome_of(const Pending& pending, const std::string& path) const {
   if (!pending.result) return std::nullopt;
   const wire::JobResult& result = *pending.result;
   const wire::CandidateResult& c = result.candidates.at(0);
+  if (c.status == ResultStatus::kOk) return object_of(result, pending.asked, path);
+  if (!is_of_the_module(c.status)) {
+    log::info("{} has not built a module, it is built here: {}", result.device, c.message);
+    return std::nullopt;
+  }
+  const Status trusted = result.built ? check_refusal(key_, pending.asked, wire::wall_clock(), c, *result.built)
+                                      : absl::PermissionDeniedError("it is not signed");
+  if (!trusted.ok()) {
+    log::warn("{} says that a module is {}, which does not count: {}; it is built here", result.device,
+              wire::name(c.status), message_of(trusted));
+    return std::nullopt;
+  }
   BuildOutcome out;
   out.status = c.status;
   out.message = c.message;
-  switch (c.status) {
-    case ResultStatus::kRejected:
-    case ResultStatus::kBuildFailed:
-    case ResultStatus::kBuildTimeout: return out;
-    case ResultStatus::kOk: break;
-    default:
-      log::info("{} has not built a module, it is built here: {}", result.device, c.message);
-      return std::nullopt;
-  }
+  return out;
+}
+
+std::optional<BuildOutcome> RemoteBuilder::object_of(const wire::JobResult& result, const AskedObject& asked,
+                                                     const std::string& path) const {
   const auto refused = [&](std::string_view why) {
     log::warn("an object from {} is not used, its module is built here: {}", result.device, why);
     return std::nullopt;
   };
   if (!result.built) return refused("there is none in the answer");
-  if (const Status trusted = check_signed(key_, pending.asked, wire::wall_clock(), *result.built); !trusted.ok())
+  if (const Status trusted = check_signed(key_, asked, wire::wall_clock(), *result.built); !trusted.ok())
     return refused(message_of(trusted));
   StatusOr<ModuleInfo> info = from_bytes<ModuleInfo>(result.built->info);
   BuildReply reply;
@@ -257,11 +295,13 @@ std::optional<BuildOutcome> RemoteBuilder::outcome_of(const Pending& pending, co
   if (!info.ok() || !believable(reply)) return refused("its description is not what a builder says");
   if (const Status written = write_object(path, result.built->object); !written.ok())
     return refused(message_of(written));
+  BuildOutcome out;
   auto file = std::make_shared<BuiltFile>();
   file->module.path = path;
   file->module.info = *std::move(info);
   out.file = std::move(file);
-  out.seconds = c.times.empty() ? 0 : c.times[0];
+  const std::vector<double>& times = result.candidates[0].times;
+  out.seconds = times.empty() ? 0 : times[0];
   return out;
 }
 

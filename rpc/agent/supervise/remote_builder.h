@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "rpc/agent/supervise/builder_patience.h"
 #include "rpc/agent/supervise/measurer.h"
 #include "rpc/agent/supervise/signed_object.h"
 #include "rpc/wire/client_options.h"
@@ -17,9 +18,9 @@ namespace hone::agent {
 
 struct RemoteBuilderOptions {
   wire::ClientOptions client;
-  std::string title;                                  ///< shown to people
-  std::string codegen;                                ///< of this machine's own builder; others are not asked
-  double patience_s = 30;                             ///< how long an answer may take beyond the build's own limit
+  std::string title;    ///< shown to people
+  std::string codegen;  ///< of this machine's own builder; others are not asked
+  BuilderPatience::Limits patience = {};
   std::function<void(const std::string&)> tell = {};  ///< what people want to know, one line each; empty: nobody does
 };
 
@@ -32,8 +33,9 @@ class RemoteBuilder final : public BuilderElsewhere {
   RemoteBuilder(asio::io_context& io, RemoteBuilderOptions options, wire::PublicKey key);
   ~RemoteBuilder() override;
 
-  /// Nothing where no such builder is connected, none answers in time, or an answer is not what was asked for and
-  /// signed: that one is logged, and nothing of it is used.
+  /// Nothing where no such builder is connected, none answers in time (then none is asked for a while, and what was
+  /// asked for beside it is not waited for either), or an answer is not what was asked for and signed, a refusal as
+  /// well as an object: that one is logged, and nothing of it is used.
   awaitable<std::optional<BuildOutcome>> build(const BuildOrder& order, const std::string& target,
                                                const std::string& path) override;
 
@@ -42,11 +44,16 @@ class RemoteBuilder final : public BuilderElsewhere {
   class Connection;
 
   awaitable<void> wait_for_builders();
+  awaitable<void> wait_for_answer(std::shared_ptr<Pending> pending, double limit_s);
   std::optional<BuildOutcome> outcome_of(const Pending& pending, const std::string& path) const;
+  std::optional<BuildOutcome> object_of(const wire::JobResult& result, const AskedObject& asked,
+                                        const std::string& path) const;
 
   asio::io_context& io_;
   const RemoteBuilderOptions options_;
   const wire::PublicKey key_;
+  const SteadyClock clock_;
+  BuilderPatience patience_;
   const std::chrono::steady_clock::time_point first_word_until_;  ///< how long the tracker's is waited for
   const Hash128 salt_;  ///< of scopes: other machines do not learn what sessions are called
   std::unique_ptr<Connection> connection_;

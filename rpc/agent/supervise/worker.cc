@@ -9,21 +9,19 @@
 #include <boost/asio/write.hpp>
 #include <cstdlib>
 
-#include "base/host_lock.h"
-
 namespace hone::agent {
 
 using boost::system::error_code;
 
 namespace {
 
-// Environment variables for libraries, drivers, visible GPUs, logging and sanitizers; and the host lock that this
-// process would take, which the worker could not find without the rest of the environment.
+// Environment variables for the host lock, libraries, drivers, visible GPUs, logging and sanitizers.
 std::vector<std::string> passed_environment() {
-  std::vector<std::string> out = {"HONE_HOST_LOCK=" + HostLock::default_path()};
-  for (const char* name : {"HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES",
-                           "CUDA_DEVICE_ORDER", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "HONE_GPU_SANDBOX",
-                           "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
+  std::vector<std::string> out;
+  for (const char* name :
+       {"HONE_HOST_LOCK", "XDG_RUNTIME_DIR", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH",
+        "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "HONE_GPU_SANDBOX",
+        "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
   return out;
 }

@@ -66,6 +66,23 @@ TEST_F(Builders, BuildAllThatABoardMeasuresUntilTheyAreGone) {
   })) << board_->err();
 }
 
+TEST_F(Builders, OneThatIsStoppedHoldsItsBoardForOneWait) {
+  start_builder();
+  start_board({"--trust-builder", path("key.pub")});
+  ASSERT_TRUE(board_->wait_err("modules are built by strong/builder")) << board_->err();
+  tune(8, 1);
+  EXPECT_GE(done("strong/builder").first, 8);
+  builder_->signal(SIGSTOP);
+  tune(16, 2);
+  EXPECT_EQ(stored(path("t.db")).failed, 0);
+  const std::string said = board_->err();
+  const size_t first = said.find("a builder let a module wait");
+  EXPECT_NE(first, std::string::npos) << said;
+  EXPECT_EQ(said.find("a builder let a module wait", first + 1), std::string::npos)
+      << "what was asked for at once waited at once: " << said;
+  builder_->signal(SIGCONT);
+}
+
 TEST_F(Builders, OfAnotherKeyAreNotAsked) {
   start_builder();
   std::ofstream(path("other.pub")) << "-----BEGIN PUBLIC KEY-----\n"

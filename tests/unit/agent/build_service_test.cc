@@ -30,7 +30,7 @@ class FileBuilder final : public Measurer {
     out.seconds = 0.5;
     if (order.module->starts_with("bad")) {
       out.status = ResultStatus::kRejected;
-      out.message = "no good";
+      out.message = "no good,\nit says";
       co_return out;
     }
     auto file = std::make_shared<BuiltFile>();
@@ -142,7 +142,26 @@ TEST_F(BuildServiceTest, AnswersWithASignedObject) {
   EXPECT_EQ(wanted, 5u);
 }
 
-TEST_F(BuildServiceTest, SaysWhatFailedWithoutASignature) {
+TEST_F(BuildServiceTest, SignsThatAModuleCannotBeBuilt) {
+  const wire::Lease l = lease(1, "bad\nmodule");
+  give({l});
+  const wire::JobResult& r = results.at(1);
+  EXPECT_EQ(r.candidates[0].status, ResultStatus::kRejected);
+  EXPECT_EQ(r.candidates[0].message, "no good, it says") << "as it arrives: one line";
+  ASSERT_TRUE(r.built);
+  EXPECT_TRUE(r.built->object.empty() && r.built->info.empty());
+  const AskedObject asked{wire::sha256("bad\nmodule"), *l.job.build};
+  const auto check = [&](const wire::CandidateResult& why) {
+    return check_refusal(key_.public_key(), asked, wire::wall_clock(), why, *r.built);
+  };
+  EXPECT_TRUE(check(r.candidates[0]).ok());
+  wire::CandidateResult other = r.candidates[0];
+  other.message += "!";
+  EXPECT_FALSE(check(other).ok());
+  EXPECT_FALSE(check_signed(key_.public_key(), asked, wire::wall_clock(), *r.built).ok()) << "it is no object";
+}
+
+TEST_F(BuildServiceTest, WhatIsNotAboutTheModuleIsNotSigned) {
   wire::Lease other = lease(2, "fine");
   other.job.build->codegen = "llvm-18";
   wire::Lease measured = lease(3, "fine");
@@ -156,11 +175,11 @@ TEST_F(BuildServiceTest, SaysWhatFailedWithoutASignature) {
   EXPECT_THAT(results[6].candidates[0].message, HasSubstr("for CPUs alone"));
   EXPECT_THAT(measurer.orders, SizeIs(1)) << "only what can be built is";
   EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kRejected);
-  EXPECT_EQ(results[1].candidates[0].message, "no good");
+  EXPECT_EQ(results[1].candidates[0].message, "no good, it says");
   EXPECT_THAT(results[2].candidates[0].message, HasSubstr("code generator is llvm-19, not llvm-18"));
   EXPECT_THAT(results[3].candidates[0].message, HasSubstr("measures nothing"));
   EXPECT_THAT(results[4].candidates[0].message, HasSubstr("neither with the tracker nor with the board"));
-  for (const auto& [seq, r] : results) EXPECT_FALSE(r.built) << seq;
+  for (const auto& [seq, r] : results) EXPECT_EQ(r.built.has_value(), seq == 1) << seq;
   measurer.padding = wire::kMaxObjectBytes;
   give({lease(5, "large")});
   EXPECT_EQ(results[5].candidates[0].status, ResultStatus::kRunFailed);

@@ -1,6 +1,7 @@
 // What is taken from other machines' files, and what such rows may outrank.
 #include "db/plausible.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <sstream>
@@ -64,21 +65,102 @@ TEST(Plausible, TimesHaveBounds) {
   refused([](TrialRow& t) { t.times.assign(kMostTimes + 1, 0.5); }, "10001 times");
 }
 
-TEST(Plausible, DatesAreAtMostADayAhead) {
-  for (const int64_t date : {kNow + kDayMs + 1, int64_t{1} << 62, std::numeric_limits<int64_t>::max()})
-    refused([&](TrialRow& t) { t.created_at = date; }, "created_at");
+TEST(Plausible, DatesAreAfter1970) {
   refused([](TrialRow& t) { t.created_at = -1; }, "created_at");
-  auto store = memory_store();
-  TrialRow t = ok_trial(0, 1);
-  t.created_at = kNow + kDayMs;
-  EXPECT_TRUE(import_at(*store, export_of({{}, {t}, {}})).ok());
-  SessionRow session{"s", kDense, kTarget, "f", "xgb", 1, kNow + 2 * kDayMs, std::nullopt, "done"};
-  expect_refused(export_of({{session}, {}, {}}), "started");
-  session.started = 1, session.ended = int64_t{1} << 62;
-  expect_refused(export_of({{session}, {}, {}}), "ended");
+  SessionRow session{"s", kDense, kTarget, "f", "xgb", 1, 0, std::nullopt, "done"};
+  expect_refused(export_of({{session}, {}, {}}), "started 0 is not a Unix time");
+  session.started = 1, session.ended = -5;
+  expect_refused(export_of({{session}, {}, {}}), "ended -5 is not a Unix time");
   PriorRow prior = sample_prior();
-  prior.created_at = int64_t{1} << 62;
-  expect_refused(export_of({{}, {}, {prior}}), "created_at 4611686018427387904");
+  prior.created_at = 0;
+  expect_refused(export_of({{}, {}, {prior}}), "created_at");
+}
+
+// --- Clocks that are ahead ---
+
+constexpr int64_t kYears = 5 * 365 * kDayMs;
+constexpr int64_t kFuture[] = {kNow + kDayMs + 1, kNow + kYears, int64_t{1} << 62, std::numeric_limits<int64_t>::max()};
+
+TEST(ClockAhead, ADateOfTheFutureIsTakenAsOfNow) {
+  for (const int64_t date : kFuture) EXPECT_EQ(settled_date(date, kNow), kNow);
+  for (const int64_t date : {int64_t{1}, kNow, kNow + kDayMs}) EXPECT_EQ(settled_date(date, kNow), date);
+  EXPECT_EQ(settled_date(kNow, 1'000'000), kNow) << "a clock that was never set judges nobody's";
+  EXPECT_EQ(settled_date(int64_t{1} << 62, kAnyDate), int64_t{1} << 62);
+}
+
+TEST(ClockAhead, WhatItStoredIsImportedAsOfNow) {
+  for (const int64_t date : kFuture) {
+    TrialRow t = confirmed_trial(0, 0.5, "a");
+    t.created_at = date;
+    PriorRow prior = sample_prior();
+    prior.created_at = date;
+    const SessionRow session{t.session, kDense, kTarget, "f", "xgb", 1, date, date, "done"};
+    auto store = memory_store();
+    std::istringstream in(export_of({{session}, {t}, {prior}}));
+    const auto count = import_records(*store, in, "x.jsonl", {.now_ms = kNow});
+    ASSERT_TRUE(count.ok()) << count.status();
+    EXPECT_EQ(count->dated_ahead, 2);
+    EXPECT_EQ(store->trials().list({})->front().created_at, kNow);
+    EXPECT_EQ(store->trials().sessions()->front().started, kNow);
+    EXPECT_EQ(store->trials().sessions()->front().ended, kNow);
+    EXPECT_EQ(store->priors().list()->front().created_at, kNow);
+    EXPECT_EQ(*count_dated_ahead(*store, kNow), 0);
+  }
+}
+
+// The database of a tuner whose clock was years ahead: `store` has what it measured then.
+TrialRow years_ahead(int64_t seq, double seconds, const std::string& config) {
+  TrialRow t = confirmed_trial(seq, seconds, config);
+  t.created_at = kNow + kYears + seq;
+  return t;
+}
+
+TEST(ClockAhead, ItsDatabaseIsWholeAndMergedAsOfNow) {
+  auto other = memory_store();
+  ASSERT_TRUE(other->trials().add(std::vector{years_ahead(0, 0.5, "a")}, kNow + kYears + kDayMs).ok());
+  // By a clock that is right now; that of the machine that runs this test may be anything after 2025.
+  ASSERT_TRUE(other->database().execute("UPDATE trials SET created_at = 4611686018427387904").ok());
+  EXPECT_THAT(*check_store(*other), IsEmpty()) << "no damage";
+  EXPECT_EQ(*count_dated_ahead(*other), 1);
+  auto store = memory_store();
+  const auto count = merge_records(*store, *other);
+  ASSERT_TRUE(count.ok()) << count.status();
+  EXPECT_EQ(count->dated_ahead, 1);
+  EXPECT_EQ(*count_dated_ahead(*store), 0);
+  EXPECT_THAT(*check_store(*store), IsEmpty());
+}
+
+TEST(ClockAhead, AConfirmationOfTheFutureGivesWayToTheNextOne) {
+  auto store = memory_store();
+  ASSERT_TRUE(store->trials().add(std::vector{years_ahead(0, 0.1, "a"), years_ahead(1, 0.3, "b")}, kNow + kYears).ok());
+  EXPECT_EQ(bests(*store).at(0).config, "a");
+  // The clock is right again, and "a" is confirmed to be slow.
+  TrialRow now = confirmed_trial(2, 0.5, "a");
+  now.created_at = kNow;
+  ASSERT_TRUE(store->trials().add(std::vector{now}, kNow + 10).ok());
+  EXPECT_EQ(bests(*store).at(0).config, "b") << "the later confirmation of a counts";
+  EXPECT_THAT(*check_store(*store), IsEmpty()) << "the best follows from the trials, whatever the clock says";
+  EXPECT_EQ(*store->best().rebuild(), 0);
+  const std::vector<TrialRow> trials = store->trials().list({}).value();
+  EXPECT_TRUE(std::all_of(trials.begin(), trials.end(), [](const TrialRow& t) { return t.created_at <= kNow; }));
+}
+
+TEST(ClockAhead, AnImportedConfirmationOfTheFutureOutranksNoLaterOne) {
+  auto store = memory_store();
+  ASSERT_TRUE(import_at(*store, export_of({{}, {years_ahead(0, 0.1, "a"), years_ahead(1, 0.3, "b")}, {}})).ok());
+  TrialRow later = confirmed_trial(2, 0.5, "a");
+  later.created_at = kNow + 1;
+  ASSERT_TRUE(store->trials().add(std::vector{later}, kNow + 1).ok());
+  EXPECT_EQ(bests(*store).at(0).config, "b");
+}
+
+TEST(ClockAhead, AClockThatWasNeverSetChangesNoDate) {
+  auto store = memory_store();
+  add(*store, {confirmed_trial(0, 0.5, "a")});
+  TrialRow in_1970 = confirmed_trial(1, 0.4, "a");
+  in_1970.created_at = 60'000;
+  ASSERT_TRUE(store->trials().add(std::vector{in_1970}, 61'000).ok());
+  EXPECT_EQ(store->trials().list({})->front().created_at, confirmed_trial(0, 0.5, "a").created_at);
 }
 
 TEST(Plausible, SizesHaveBounds) {
@@ -129,20 +211,35 @@ TEST(Plausible, AMergeIsCheckedLikeAnImport) {
   EXPECT_EQ(*store->trials().count({}), 0);
 }
 
-TEST(Plausible, APriorOfTheFutureGivesWay) {
+TEST(ClockAhead, APriorOfTheFutureGivesWay) {
   auto store = memory_store();
   PriorRow future = sample_prior(), honest = sample_prior(), older = sample_prior();
-  future.created_at = kNow + kDayMs + 1, future.model = "\xff\xff";
+  future.created_at = kNow + kYears, future.model = "\xff\xff";
   honest.created_at = kNow, older.created_at = kNow - 1;
-  EXPECT_TRUE(absl::IsInvalidArgument(store->priors().put(future, kNow).status()));
+  EXPECT_TRUE(*store->priors().put(future, kNow)) << "there is no other";
+  EXPECT_EQ(store->priors().list()->at(0).created_at, kNow);
+  honest.created_at = kNow + 1;
+  EXPECT_TRUE(*store->priors().put(honest, kNow + 1));
+  EXPECT_FALSE(*store->priors().put(future, kNow + 2)) << "imported again, it displaces none";
+  EXPECT_THAT(*store->priors().list(), ElementsAre(honest));
   // As one that an earlier version took.
-  ASSERT_TRUE(store->priors().put(sample_prior(), kNow).ok());
   ASSERT_TRUE(store->database().execute("UPDATE priors SET created_at = 4611686018427387904, model = x'ffff'").ok());
-  EXPECT_THAT(*check_store(*store), ElementsAre(HasSubstr("prior for llvm: made at 4611686018427387904 ms")));
-  EXPECT_TRUE(*store->priors().put(honest, kNow));
-  EXPECT_FALSE(*store->priors().put(older, kNow)) << "the rest is as before";
+  EXPECT_EQ(*count_dated_ahead(*store, kNow), 1);
+  EXPECT_TRUE(*store->priors().put(honest, kNow + 1));
+  EXPECT_FALSE(*store->priors().put(older, kNow + 1)) << "the rest is as before";
   EXPECT_THAT(*store->priors().list(), ElementsAre(honest));
   EXPECT_THAT(*check_store(*store), IsEmpty());
+}
+
+TEST(ClockAhead, AChoiceOfTheFutureGivesWay) {
+  auto store = memory_store();
+  ChoiceRow future{kDense, kTarget, "feed1234", "a", "b", 0.1, 0.2, kNow + kYears}, later = future;
+  later.config = "c", later.created_at = kNow + 1;
+  EXPECT_TRUE(*store->choices().put(future, kNow));
+  EXPECT_EQ(store->choices().list()->at(0).created_at, kNow);
+  EXPECT_TRUE(*store->choices().put(later, kNow + 1));
+  EXPECT_FALSE(*store->choices().put(future, kNow + 2)) << "imported again, it displaces none";
+  EXPECT_THAT(*store->choices().list(), ElementsAre(later));
 }
 
 // --- What a confirmation from elsewhere may outrank ---

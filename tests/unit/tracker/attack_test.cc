@@ -171,6 +171,34 @@ TEST_F(Attack, AnotherTokensSessionIsNotOpenedNorItsUuidSeen) {
   EXPECT_EQ(alice.refused_, "");
 }
 
+// Per role, through TLS and tokens: by gRPC and by HTTP it is one function (Tenants.WhatASessionWorksOn...).
+TEST_F(Attack, AnotherTokensModelIsNotSeen) {
+  start();
+  wire::SessionOpen open;
+  open.session = wire::Uuid::random();
+  open.title = "model secret.onnx";
+  open.target_kind = "llvm";
+  wire::SessionClient alice({address(), {}, 1, nullptr, with(kTuner)}, open, {});
+  ASSERT_TRUE(alice.wait_open(kPatience).ok());
+  wire::Summary summary;
+  summary.best_config = "secret=1";
+  alice.summary(summary);
+  const auto seen = [&](const std::string& token) {
+    return wire::fetch_status(address(), 10s, with(token)).value().sessions.at(0);
+  };
+  ASSERT_TRUE(eventually([&] { return seen(kAdmin).summary.best_config == "secret=1"; }));
+  for (const auto& token : {kBob, kGood, kAny}) {
+    const wire::SessionStatus other = seen(token);
+    EXPECT_TRUE(other.withheld);
+    EXPECT_EQ(other.title + other.summary.best_config, "");
+  }
+  for (const auto& token : {kTuner, kAdmin}) {
+    const wire::SessionStatus own = seen(token);
+    EXPECT_FALSE(own.withheld);
+    EXPECT_EQ(own.title + own.summary.best_config, "model secret.onnxsecret=1");
+  }
+}
+
 TEST_F(Attack, ATokensLimitsHoldAndItsSessionsEndWhenAnAdministratorSaysSo) {
   start();
   TestSession bob(address(), {}, with(kBob));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/fake_fleet.h"
+#include "tracker/pages.h"
 
 namespace hone::tracker {
 namespace {
@@ -71,7 +72,7 @@ TEST(Tenants, PeopleSeeIdsAndOnlyAdministratorsUuids) {
   TenantsFleet fleet;
   fleet.open_for(kAlice, kSession);
   const wire::SessionStatus shown = fleet.tracker->status().sessions.at(0),
-                            told = fleet.tracker->status(/*uuids=*/true).sessions.at(0);
+                            told = fleet.tracker->status({.admin = true}).sessions.at(0);
   EXPECT_TRUE(shown.session.is_zero());
   EXPECT_EQ(told.session, kSession);
   EXPECT_EQ(shown.id, told.id);
@@ -83,6 +84,52 @@ TEST(Tenants, PeopleSeeIdsAndOnlyAdministratorsUuids) {
   EXPECT_NE(fleet.tracker->status().sessions.at(0).id, shown.id) << "it is not made of the uuid";
 }
 
+// A session that tunes a model, with all that its tuner tells of it.
+void tell_all(TenantsFleet& fleet, const Tenant& tenant) {
+  wire::SessionOpen open;
+  open.session = kSession;
+  open.title = "secret-model.onnx";
+  open.target_kind = "llvm";
+  open.target = "llvm -mcpu=secret";
+  open.device_key = "secret-lab";
+  open.labels = {"project=secret"};
+  const ConnectionId id = 2'000'000;
+  fleet.tracker->session_message(id, open, tenant);
+  wire::Summary summary;
+  summary.trials = 7;
+  summary.best_seconds = 0.5;
+  summary.best_config = "secret=4x4";
+  summary.by_status = {{"ok", 7}};
+  summary.model = wire::ModelSummary{0.5, 1, 1, 0, {{"conv2d(secret)", 1, 0.5, 1, 7}}};
+  fleet.tracker->session_message(id, summary, tenant);
+}
+
+TEST(Tenants, WhatASessionWorksOnIsToldToItsTenantAndAdministratorsAlone) {
+  TenantsFleet fleet;
+  tell_all(fleet, kAlice);
+  const auto pages = [&](const Viewer& viewer) {
+    const wire::FleetStatus status = fleet.tracker->status(viewer);
+    return state_json(status) + state_text(status) +
+           session_detail_json(fleet.tracker->session_detail(status.sessions.at(0).id, viewer).value());
+  };
+  for (const char* other : {"tuner bob", "agent lab1", ""}) {
+    EXPECT_THAT(pages({false, other}), testing::Not(HasSubstr("secret"))) << other;
+    const wire::SessionStatus seen = fleet.tracker->status({false, other}).sessions.at(0);
+    EXPECT_TRUE(seen.withheld && seen.curve.empty() && seen.summary == wire::Summary()) << other;
+    EXPECT_EQ(seen.target_kind, "llvm") << "that it is there, and what it takes of the fleet, is seen";
+    const auto detail = fleet.tracker->session_detail(seen.id, {false, other}).value();
+    EXPECT_TRUE(detail.curve.empty() && detail.events.empty()) << other;
+  }
+  for (const Viewer& viewer : {Viewer{false, kAlice.name}, Viewer{true, kBoss.name}}) {
+    const std::string text = pages(viewer);
+    for (const char* told :
+         {"secret-model.onnx", "llvm -mcpu=secret", "secret-lab", "project=secret", "secret=4x4", "conv2d(secret)"})
+      EXPECT_THAT(text, HasSubstr(told)) << viewer.tenant;
+    EXPECT_FALSE(fleet.tracker->status(viewer).sessions.at(0).withheld);
+    EXPECT_EQ(fleet.tracker->status(viewer).sessions.at(0).curve.size(), 1u);
+  }
+}
+
 TEST(Tenants, AnAdministratorCancelsASessionAndItsTunerIsTold) {
   TenantsFleet fleet;
   const auto a = fleet.agent("a", 1);
@@ -91,7 +138,7 @@ TEST(Tenants, AnAdministratorCancelsASessionAndItsTunerIsTold) {
   fleet.submit(bob, 1);
   const auto lease = fleet.leases(a).at(0);
   std::string id;
-  for (const auto& session : fleet.tracker->status(true).sessions)
+  for (const auto& session : fleet.tracker->status({.admin = true}).sessions)
     if (session.session == kSession) id = session.id;
   const auto line = fleet.tracker->admin("cancel", id);
   ASSERT_TRUE(line.ok()) << line.status();

@@ -17,6 +17,7 @@
 #include <fstream>
 
 #include "base/log.h"
+#include "rpc/wire/session_client.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tracker/gate/certificates.h"
 #include "tracker/gate/probe_slots.h"
@@ -331,6 +332,24 @@ TEST_F(GuardedHttp, EveryPageButTheProbeWantsAToken) {
   EXPECT_THAT(talk(port_, request("GET /api/whoami",
                                   "Authorization: Basic YW55b25lOmFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh\r\n")),
               HasSubstr(R"({"role":"admin"})"));
+}
+
+TEST_F(GuardedHttp, AModelIsShownToItsOwnTokenAndAdministratorsAlone) {
+  start(true, false);
+  wire::SessionOpen open;
+  open.session = wire::Uuid::random();
+  open.title = "model secret.onnx";
+  wire::SessionClient alice({tracker_->address()}, open, {});  // of no token, where these pages ask for one
+  ASSERT_TRUE(alice.wait_open(std::chrono::seconds(60)).ok());
+  const std::string one = "/api/session?id=" + tracker_->status().sessions.at(0).id;
+  for (const std::string& page : {std::string("/api/state"), one}) {
+    EXPECT_THAT(ask(page, kAdmin), HasSubstr("model secret.onnx")) << page;
+    const std::string seen = ask(page, kTuner);
+    EXPECT_THAT(seen, StartsWith("HTTP/1.1 200")) << page;
+    EXPECT_THAT(seen, HasSubstr(R"("withheld":true)")) << page;
+    EXPECT_THAT(seen, testing::Not(HasSubstr("secret"))) << page;
+  }
+  EXPECT_THAT(ask("/metrics", kTuner), testing::Not(HasSubstr("secret")));
 }
 
 TEST_F(GuardedHttp, AdminWantsTheRoleAndTheHeader) {

@@ -236,7 +236,7 @@ TEST(Json, HasTheKeysOfTheContract) {
   EXPECT_EQ(about["session"]["session"], fleet.tracker->status().sessions.at(0).id);
   EXPECT_FALSE(about["session"].contains("uuid"));
   EXPECT_EQ(Json::parse(session_detail_json(
-                fleet.tracker->session_detail(uuid.text(), /*uuids=*/true).value()))["session"]["uuid"],
+                fleet.tracker->session_detail(uuid.text(), {.admin = true}).value()))["session"]["uuid"],
             uuid.text())
       << "who knows it may ask by it";
 }

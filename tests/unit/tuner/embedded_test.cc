@@ -79,6 +79,16 @@ TEST(Embedded, AMachineWithoutSuchADeviceIsToldAtOnce) {
   EXPECT_EQ(message_of(status), "no device for cuda");
 }
 
+TEST(Embedded, WhatAProgramCannotWorkWithIsNoBug) {
+  const TempDir dir;
+  const auto e = Embedded::start(
+      scripts(dir, "exec sleep 60", "echo 'device-agent: the host lock cannot be at /tmp/x' >&2; exit 2"), "llvm");
+  ASSERT_TRUE(e.ok()) << e.status();
+  const Status status = check_until_it_fails(**e);
+  EXPECT_EQ(exit_code_of(status), kExitUsage);
+  EXPECT_EQ(message_of(status), "the tuner's own device-agent: the host lock cannot be at /tmp/x");
+}
+
 TEST(Embedded, AProgramThatDiesOnceIsStartedAgain) {
   const TempDir dir;
   const std::string mark = dir.path + "/mark";
