@@ -17,7 +17,7 @@ constexpr auto kTensorc = std::to_array<const char*>(
     {"--bind",       "--shape",  "--input",       "--cache", "--weights", "--inputs",  "--quantize",
      "--calibrate",  "--range",  "--ranges",      "--keep",  "--task",    "--args",    "--workload",
      "--accumulate", "--target", "--threads",     "--db",    "--config",  "--emit",    "--disable",
-     "--sysroot",    "-o",       "--bench",       "--check", "--explain", "--profile", "--report",
+     "--sysroot",    "-o",       "--bench",       "--check", "--explain", "--profile", "--report", "--check-seconds",
      "--compare",    "--json",   "--config-file", "--help",  "--unknown", "-x"});
 constexpr auto kTuner =
     std::to_array<const char*>({"--task",   "--args",          "--workload",   "--list",       "--tasks",
