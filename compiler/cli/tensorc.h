@@ -38,8 +38,8 @@ struct TensorcOptions {
   QuantizeFlags quantize;                 ///< of a model
   bool bench = false, explain = false, check = false, json = false;
   bool profile = false;  ///< of a model
-  /// Of a model's --check here: what it may take, roughly, in seconds. Models whose nodes are of ordinary size (ResNet-50)
-  /// are checked in all respects in half of that, and nobody waits much longer for those that are not.
+  /// Of a model's --check here: what it may take, roughly, in seconds. Models whose nodes are of ordinary size
+  /// (ResNet-50) are checked in all respects in half of that, and nobody waits much longer for those that are not.
   double check_seconds = 60;
   /// Where --check, --bench and --profile run instead of here; empty: here.
   FindRemoteDevice remote;

@@ -243,10 +243,10 @@ class LayersCheck {
     return wrong;
   }
 
-  // The norm of all errors is bounded as if roundings were independent. Where they are not (terms that alternate between
-  // two numbers, constant weights on constant numbers), the naive program shows what they come to; each element is
-  // within its own tolerance. And elements that overflow on the way have no reference, which computes in f64: they are
-  // to overflow in the naive program, too.
+  // The norm of all errors is bounded as if roundings were independent. Where they are not (terms that alternate
+  // between two numbers, constant weights on constant numbers), the naive program shows what they come to; each element
+  // is within its own tolerance. And elements that overflow on the way have no reference, which computes in f64: they
+  // are to overflow in the naive program, too.
   bool is_as_good_as_naive(const CheckedLayer& layer, const Node& node, const std::vector<TensorData>& in, size_t o,
                            const CheckResult& result, const TensorData& got) {
     constexpr double kOrders = 4;  // orders of summation differ by so much

@@ -222,9 +222,8 @@ WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here
     check.is_out_of_time = true;
     double operations = 0;
     for (const Node& n : imported.nodes) operations += 2 * flops(n.workload);
-    check.left_out =
-        fmt::format("{:.0f} % of what computing it takes was done in {:.3g} s",
-                    operations > 0 ? 100 * compare.operations() / operations : 0, options.most_seconds);
+    check.left_out = fmt::format("{:.0f} % of what computing it takes was done in {:.3g} s",
+                                 operations > 0 ? 100 * compare.operations() / operations : 0, options.most_seconds);
     return check;
   }
   if (check.wrong.empty()) return check;

@@ -329,10 +329,10 @@ Approximate approximate_cast(const Approximate& x, DType from, DType to) {
 namespace {
 
 // What roundings make of a sum typically. Each of about `length` additions rounds by at most u of what was added up so
-// far: independent of each other and of no sign, with variance u^2 / 3 (Higham and Mary, A New Approach to Probabilistic
-// Rounding Error Analysis). In whatever order, no part of the terms adds up to more than the positive or the negative
-// ones do, (sum|t| + |sum t|) / 2; the sum itself says nothing, as it may be what is left of large ones. Terms that are
-// all alike round alike: what one leaves beyond the sum's last place, the next leaves, too.
+// far: independent of each other and of no sign, with variance u^2 / 3 (Higham and Mary, A New Approach to
+// Probabilistic Rounding Error Analysis). In whatever order, no part of the terms adds up to more than the positive or
+// the negative ones do, (sum|t| + |sum t|) / 2; the sum itself says nothing, as it may be what is left of large ones.
+// Terms that are all alike round alike: what one leaves beyond the sum's last place, the next leaves, too.
 Expr typical_error(const TermSums& s, DType t, double length, double factor_error) {
   const double u = unit_of(t);
   Expr steps = real(kDeviations * std::sqrt((length + 2) / 3));

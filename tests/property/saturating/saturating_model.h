@@ -44,9 +44,9 @@ class SaturatingModel {
     std::vector<float> values(static_cast<size_t>(element_count(shape)));
     std::uniform_real_distribution<float> unit(-1, 1);
     for (float& x : values) x = static_cast<float>(size) * unit(rng_);
-    return b_.constant(
-        TensorData({f32, shape}, std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float))),
-        "w");
+    return b_.constant(TensorData({f32, shape}, std::string(reinterpret_cast<const char*>(values.data()),
+                                                            values.size() * sizeof(float))),
+                       "w");
   }
 
   ValueId apply(const std::string& op, const std::vector<ValueId>& inputs) {
@@ -109,7 +109,8 @@ class SaturatingModel {
     };
     const ValueId a = batched(v, shape[0], shape[1]),
                   t = node("transpose", {{"perm", "0:2:1"}}, {batched(v, shape[0], shape[1])});
-    const ValueId p = node("softmax", {{"axis", "-1"}}, {apply(fmt::format("mul[{}]", scale_), {node("batch_matmul", {}, {a, t})})});
+    const ValueId p =
+        node("softmax", {{"axis", "-1"}}, {apply(fmt::format("mul[{}]", scale_), {node("batch_matmul", {}, {a, t})})});
     return node("reshape", {{"to", fmt::format("{}x{}", shape[0], shape[0])}}, {p});
   }
 
@@ -143,10 +144,10 @@ class SaturatingModel {
   ValueId excited(ValueId v) {
     const int64_t channels = b_.type(v).shape[1];
     const ValueId mean = node("reduce", {{"op", "mean"}, {"axes", "2:3"}, {"keepdims", "1"}}, {v});
-    const ValueId inner =
-        apply("relu", {node("conv2d", {{"layout", "NCHW"}}, {mean, weights({from(2, 16), channels, 1, 1}, scale_)})});
-    const ValueId outer =
-        node("conv2d", {{"layout", "NCHW"}}, {inner, weights({channels, b_.type(inner).shape[1], 1, 1}, scale_)});
+    const ValueId inner = apply("relu", {node("conv2d", {{"pad", "0"}, {"layout", "NCHW"}},
+                                              {mean, weights({from(2, 16), channels, 1, 1}, scale_)})});
+    const ValueId outer = node("conv2d", {{"pad", "0"}, {"layout", "NCHW"}},
+                               {inner, weights({channels, b_.type(inner).shape[1], 1, 1}, scale_)});
     return apply("mul", {v, apply(pick({"sigmoid", "hard_sigmoid[0.2;0.5]"}), {with_bias(outer, 1)})});
   }
 

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <map>
 
-#include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/passes/passes.h"
@@ -96,7 +95,12 @@ std::string bytes_of(const std::vector<double>& values) {
 class Planted {
  public:
   Planted(const Node& n, const std::vector<TensorData>& in, int64_t terms, NaiveKernels& naive)
-      : node_(n), in_(in), terms_(static_cast<double>(terms)), naive_(naive), right_(compute(in)), room_(right_.size()) {
+      : node_(n),
+        in_(in),
+        terms_(static_cast<double>(terms)),
+        naive_(naive),
+        right_(compute(in)),
+        room_(right_.size()) {
     // Sixteen times the errors of the first order that a sum of so many terms may have: what that changes is no fault.
     const double off = 16 * std::sqrt(terms_) * terms_ * 0x1p-24;
     std::mt19937_64 rng(1);
@@ -191,8 +195,8 @@ TEST_F(SaturatingModels, HideNoFaultThatIsEvident) {
       if (terms < 2) return;
       std::vector<TensorData> in;
       for (const ValueId v : n.inputs) in.push_back(values.at(v));
-      const Space space = make_space(n.workload, m.target);
-      CheckedLayer layer(n.workload, naive_module(n.workload), std::vector<bool>(n.inputs.size(), false), m.target, 1e9);
+      CheckedLayer layer(n.workload, naive_module(n.workload), std::vector<bool>(n.inputs.size(), false), m.target,
+                         1e9);
       for (size_t i = 0; i < in.size(); ++i) layer.set_input(i, in[i]);
       std::string wrong;
       layer.run(&wrong);
@@ -207,8 +211,9 @@ TEST_F(SaturatingModels, HideNoFaultThatIsEvident) {
         EXPECT_TRUE(is_found || !is_evident) << "seed " << seed << ": " << name << " in " << to_string(n.workload);
       }
     };
-    interpret(m.graph, inputs, [&](const Workload& w, std::span<const TensorData> in) { return naive.evaluate(w, in); },
-              watch);
+    interpret(
+        m.graph, inputs, [&](const Workload& w, std::span<const TensorData> in) { return naive.evaluate(w, in); },
+        watch);
   }
   for (const double scale : kScales)
     for (const auto& [fault, name] : kFaults) {

@@ -90,10 +90,9 @@ TEST_F(CheckWhole, LargeNodesAreComputedByKernels) {
     const Graph a = graph(net("none", "c")), b = graph(net(made, "c"));
     const std::vector<TensorData> inputs = seeded_inputs(a);
     NaiveKernels naive(host_target(1));
-    return check_whole(a, b, host_target(1), inputs,
-                       interpret(b, inputs, [&](const Workload& w, std::span<const TensorData> in) {
-                         return naive.evaluate(w, in);
-                       }));
+    return check_whole(
+        a, b, host_target(1), inputs,
+        interpret(b, inputs, [&](const Workload& w, std::span<const TensorData> in) { return naive.evaluate(w, in); }));
   };
   const WholeCheck c = check_fast("none");
   EXPECT_EQ(c.wrong, "");
