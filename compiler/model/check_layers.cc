@@ -19,12 +19,6 @@
 namespace hone {
 namespace {
 
-using SteadyTime = std::chrono::steady_clock::time_point;
-
-double seconds_since(SteadyTime begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 // Multiply-adds that a layer's reference may take for each output, of its share of the time: on the model's inputs and
 // on four adversarial ones, and as much again for all else. References do some 10^8 a second on a thread.
 double reference_budget(double share_of_seconds, int threads) {
@@ -44,13 +38,15 @@ struct Stress {
 
 class LayersCheck {
  public:
-  LayersCheck(const Graph& g, const Layers& layers, const Target& target, double seconds)
+  LayersCheck(const Graph& g, const Layers& layers, const Target& target, const LayerCheckOptions& options)
       : g_(g),
         layers_(layers),
         weights_(pack_weights(g, layers)),
         target_(target),
         naive_(target),
-        seconds_(seconds),
+        seconds_(options.seconds),
+        clock_(options.clock ? *options.clock : steady_clock_),
+        begin_(clock_.now()),
         values_(g.values.size()) {
     for (size_t c = 0; c < layers.calls.size(); ++c) call_of_[layers.calls[c].node] = c;
   }
@@ -226,7 +222,7 @@ class LayersCheck {
 
   std::string on_real_inputs(CheckedLayer& layer, const Node& node, size_t call, const std::vector<TensorData>& in,
                              std::vector<TensorData>* out) {
-    const SteadyTime begin = std::chrono::steady_clock::now();
+    const Clock::TimePoint begin = clock_.now();
     set_real_inputs(layer, call, in);
     std::string wrong;
     const Computed got = layer.run(&wrong);
@@ -283,6 +279,10 @@ class LayersCheck {
       check_.rounds += s.rounds;
       check_.rounds_left_out += s.left_out;
     }
+  }
+
+  double seconds_since(Clock::TimePoint begin) const {
+    return std::chrono::duration<double>(clock_.now() - begin).count();
   }
 
   void stress(Stress& s, Adversary kind) {
@@ -345,7 +345,9 @@ class LayersCheck {
   const Target& target_;
   NaiveKernels naive_;
   const double seconds_;
-  const SteadyTime begin_ = std::chrono::steady_clock::now();
+  const SteadyClock steady_clock_{};
+  const Clock& clock_;
+  const Clock::TimePoint begin_;
   double seconds_of_last_ = 0;  // that comparing a layer took on the model's inputs
   std::vector<Stress> stresses_;
   std::map<int, size_t> call_of_;  // by node
@@ -358,7 +360,7 @@ class LayersCheck {
 
 LayerCheck check_layers(const Graph& g, const Layers& layers, const Target& target,
                         const std::vector<TensorData>& inputs, const LayerCheckOptions& options) {
-  return LayersCheck(g, layers, target, options.seconds).run(inputs);
+  return LayersCheck(g, layers, target, options).run(inputs);
 }
 
 }  // namespace hone

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "compiler/graph/graph.h"
 #include "compiler/model/layers.h"
 
@@ -31,6 +32,7 @@ struct LayerCheckOptions {
   /// inputs, which the layers get in turn, one each, those that need the least time first: what these leave of their
   /// shares is for the others.
   double seconds = 60;
+  const Clock* clock = nullptr;  ///< what they are told by; null: this machine's
 };
 
 /// Runs the layers' kernels one by one on these inputs of the model, and compares sampled elements of what each
