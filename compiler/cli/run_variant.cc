@@ -28,6 +28,27 @@ std::vector<TensorData> tensors_of(const std::string& folder, const std::string&
   }
 }
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// What the comparison of the whole has of the time for checks, whatever the layers take.
+constexpr double kLeastOfWhole = 0.25;
+constexpr const char* kMoreTime = " (--check-seconds gives more)";
+
+std::string share_text(int64_t compared, int64_t elements) {
+  if (compared == elements) return fmt::format("{}", compared);
+  const double percent = 100 * static_cast<double>(compared) / static_cast<double>(elements);
+  return fmt::format("{} of {} ({:.2g} %)", compared, elements, std::min(percent, 99.0));
+}
+
+std::string left_out_text(const LayerCheck& c) {
+  if (c.rounds_left_out == 0) return "";
+  return fmt::format("; no time for {} more{}{}", c.rounds_left_out,
+                     c.stress_left_out == 0 ? "" : fmt::format(", nor any for {} layers", c.stress_left_out),
+                     kMoreTime);
+}
+
 class VariantRun {
  public:
   VariantRun(const VariantHere& v, VariantFigures* figures, std::ostream& out, std::ostream& err)
@@ -44,7 +65,10 @@ class VariantRun {
                           c.checked, c.compared, c.rel_error);
       return check_model(inputs, got, c.checked, "kernels", c.rel_error);
     }
-    const LayerCheck c = check_layers(v_.graph, v_.layers, v_.target, inputs, {.seconds = v_.check_seconds});
+    const auto begin = std::chrono::steady_clock::now();
+    const LayerCheck c =
+        check_layers(v_.graph, v_.layers, v_.target, inputs, {.seconds = v_.check_seconds * (1 - kLeastOfWhole)});
+    check_seconds_left_ -= seconds_since(begin);
     figures_.errors = c.errors;
     if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
     for (size_t o = 0; o < got.size(); ++o) {
@@ -54,10 +78,10 @@ class VariantRun {
     }
     err_ << prefix_
          << fmt::format("check: {} layers, {} elements agree with the reference (relative error {:.2g})\n", c.checked,
-                        c.compared, c.rel_error);
+                        share_text(c.compared, c.elements), c.rel_error);
     err_ << prefix_
          << fmt::format("check: {} layers agree on adversarial inputs ({} in all){}\n", c.stressed, c.rounds,
-                        c.stress_left_out == 0 ? "" : fmt::format("; no time for {} layers", c.stress_left_out));
+                        left_out_text(c));
     return check_model(inputs, got, c.checked, "layers", c.rel_error);
   }
 
@@ -65,12 +89,14 @@ class VariantRun {
   Status check_model(const std::vector<TensorData>& inputs, const std::vector<TensorData>& got, size_t checked,
                      const char* kind, double rel_error) {
     const WholeCheck whole =
-        check_whole(v_.imported, v_.graph, v_.target, inputs, got, {.most_seconds = v_.check_seconds});
+        check_whole(v_.imported, v_.graph, v_.target, inputs, got,
+                    {.most_seconds = std::max(check_seconds_left_, v_.check_seconds * kLeastOfWhole)});
     if (!whole.wrong.empty()) return wrong("wrong result: " + whole.wrong);
     const std::string found =
         whole.left_out.empty() ? fmt::format("the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})",
                                              whole.error, whole.allowed)
-                               : "the whole was not compared with the imported model: " + whole.left_out;
+                               : "the whole was not compared with the imported model: " + whole.left_out +
+                                     (whole.is_out_of_time ? kMoreTime : "");
     err_ << prefix_ << "check: " << found << "\n";
     figures_.check =
         fmt::format("{} {} agree with their references (relative error {:.2g}); {}", checked, kind, rel_error, found);
@@ -103,9 +129,6 @@ class VariantRun {
   void time(LoadedModel& loaded) {
     std::vector<double> times;
     const auto begin = std::chrono::steady_clock::now();
-    const auto seconds_since = [](auto start) {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
     while (times.size() < 5 || (seconds_since(begin) < 2 && times.size() < 1000)) {
       const auto start = std::chrono::steady_clock::now();
       loaded.run_again();
@@ -127,6 +150,7 @@ class VariantRun {
   }
 
   const VariantHere& v_;
+  double check_seconds_left_ = v_.check_seconds;
   const std::string prefix_;
   VariantFigures& figures_;
   std::ostream &out_, &err_;

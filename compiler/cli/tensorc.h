@@ -42,6 +42,9 @@ struct TensorcOptions {
   bool profile = false;  ///< of a model
   /// Files that were read for it, flags and credentials, and what their user calls them: none is written over.
   std::vector<std::pair<std::string, std::string>> read_before;
+  /// Of a model's --check here: what it may take, roughly, in seconds. Models whose nodes are of ordinary size
+  /// (ResNet-50) are checked in all respects in half of that, and nobody waits much longer for those that are not.
+  double check_seconds = 60;
   /// Where --check, --bench and --profile run instead of here; empty: here.
   FindRemoteDevice remote;
   /// For programs that call it themselves, of a model: told what is done, now and then, on the thread that calls.

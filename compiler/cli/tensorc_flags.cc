@@ -93,6 +93,13 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
   app.add_flag("--bench", o.bench, "time it here");
   app.add_flag("--check", o.check,
                "compare it with the reference; a model: each layer, and the whole with the imported graph");
+  app.add_option(
+         "--check-seconds", o.check_seconds,
+         "of --check of a model here: what it may take, roughly; layers share it, and the lines say what share of "
+         "them and of their elements was compared")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->type_name("S");
   app.add_flag("--explain", o.explain,
                "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
   app.add_flag("--profile", o.profile, "of a model: the time of each layer, run by itself");

@@ -377,7 +377,7 @@ class ModelCommand {
       HONE_RETURN_IF_ERROR(run_variant(
           o_,
           {variants_[v].name, *variants_[v].graph, prepared_of(v).imported, built_.variants[v].layers,
-           target_.is_gpu() ? here_ : variants_[v].target, kCheckSeconds / static_cast<double>(variants_.size()),
+           target_.is_gpu() ? here_ : variants_[v].target, o_.check_seconds / static_cast<double>(variants_.size()),
            variants_[v].growth, gpu_.device(), &target_},
           LoadedModel(path_, name_, threads, weights_, v, gpu_.device()), given_ ? &*given_ : nullptr, &figures_[v],
           out_, err_));
@@ -483,8 +483,6 @@ class ModelCommand {
     err_ << (written.ok() ? "what is needed to see this error again is in " + *written : message_of(written.status()))
          << "\n";
   }
-
-  static constexpr double kCheckSeconds = 60;  // of all variants
 
   const OperatorTable& operators_;
   const FunctionTable functions_ = standard_functions();

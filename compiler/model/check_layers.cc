@@ -19,15 +19,34 @@
 namespace hone {
 namespace {
 
+// Multiply-adds that a layer's reference may take for each output, of its share of the time: on the model's inputs and
+// on four adversarial ones, and as much again for all else. References do some 10^8 a second on a thread.
+double reference_budget(double share_of_seconds, int threads) {
+  constexpr double kLeast = 2e7, kMost = 1e9, kPerSecond = 1e8;
+  return std::clamp(share_of_seconds / 10 * kPerSecond * threads, kLeast, kMost);
+}
+
+// What is left to do with a layer: to compare it on adversarial inputs.
+struct Stress {
+  std::string name;  // what a message begins with
+  Node node;         // as its kernel computes it: of several steps, one
+  size_t call = 0;
+  std::vector<TensorData> in;  // on which it was right
+  double seconds = 0;          // that comparing it took there
+  size_t rounds = 0, left_out = 0;
+};
+
 class LayersCheck {
  public:
-  LayersCheck(const Graph& g, const Layers& layers, const Target& target, double seconds)
+  LayersCheck(const Graph& g, const Layers& layers, const Target& target, const LayerCheckOptions& options)
       : g_(g),
         layers_(layers),
         weights_(pack_weights(g, layers)),
         target_(target),
         naive_(target),
-        seconds_(seconds),
+        seconds_(options.seconds),
+        clock_(options.clock ? *options.clock : steady_clock_),
+        begin_(clock_.now()),
         values_(g.values.size()) {
     for (size_t c = 0; c < layers.calls.size(); ++c) call_of_[layers.calls[c].node] = c;
   }
@@ -39,6 +58,7 @@ class LayersCheck {
       if (const ValueId v = g_.inputs[i].value; v != kNoValue)
         values_[static_cast<size_t>(v)] = inputs[i].reshaped(g_.value(v).type.shape);
     for (size_t n = 0; n < g_.nodes.size() && check_.wrong.empty(); ++n) visit(n);
+    if (check_.wrong.empty()) stress_layers();
     if (!check_.wrong.empty()) return std::move(check_);
     for (const Port& p : g_.outputs)
       check_.outputs.push_back(p.value == kNoValue ? TensorData(p.type, std::string())
@@ -62,10 +82,13 @@ class LayersCheck {
       const size_t call = call_of_.at(static_cast<int>(n));
       const auto steps = steps_of(node.workload);
       const std::string wrong = steps ? check_steps(*steps, node, call, in, &out) : check(node, call, in, &out);
-      if (!wrong.empty())
-        check_.wrong = fmt::format("layer '{}', {}: {}", node.origin, to_string(node.workload), wrong);
+      if (!wrong.empty()) check_.wrong = name_of(node) + wrong;
     }
     for (size_t o = 0; o < out.size(); ++o) values_[static_cast<size_t>(node.outputs[o])] = std::move(out[o]);
+  }
+
+  static std::string name_of(const Node& node) {
+    return fmt::format("layer '{}', {}: ", node.origin, to_string(node.workload));
   }
 
   CheckedLayer& layer_of(const Node& node, size_t call) {
@@ -73,15 +96,17 @@ class LayersCheck {
     const Kernel& k = layers_.kernels[kernel];
     auto& layer = loaded_[kernel];
     if (!layer)
-      layer = std::make_unique<CheckedLayer>(node.workload, k.step ? *k.step : k.module, k.is_packed, target_);
+      layer = std::make_unique<CheckedLayer>(
+          node.workload, k.step ? *k.step : k.module, k.is_packed, target_,
+          reference_budget(seconds_ / static_cast<double>(layers_.calls.size()), target_.threads));
     return *layer;
   }
 
   std::string check(const Node& node, size_t call, const std::vector<TensorData>& in, std::vector<TensorData>* out) {
-    CheckedLayer& layer = layer_of(node, call);
-    std::string wrong = on_real_inputs(layer, node, call, in, out);
+    std::string wrong = on_real_inputs(layer_of(node, call), node, call, in, out);
     ++check_.checked;
-    return wrong.empty() ? on_adversarial_inputs(layer, node, in) : wrong;
+    stresses_.push_back({name_of(node), node, call, in, seconds_of_last_});
+    return wrong;
   }
 
   // Each step by itself, on what the step before gave, some of them against the reference; then all of them by the
@@ -119,7 +144,7 @@ class LayersCheck {
       }
     }
     ++check_.checked;
-    if (wrong.empty()) wrong = on_adversarial_inputs(layer, one, now);
+    stresses_.push_back({name_of(node) + "a step: ", one, call, now, seconds_of_last_});
     if (!wrong.empty()) return "a step: " + wrong;
     return compare_all_steps(types, call, in, expected, out);
   }
@@ -177,9 +202,9 @@ class LayersCheck {
     const std::vector<TensorData> expected = naive_.evaluate(node.workload, in);
     for (size_t o = 0; o < out.size(); ++o) {
       check_.compared += out[o].elements();
+      check_.elements += out[o].elements();
       if (!std::equal(out[o].bytes().begin(), out[o].bytes().end(), expected[o].bytes().begin()))
-        check_.wrong = fmt::format("layer '{}', {}: the function in C and the definition differ", node.origin,
-                                   to_string(node.workload));
+        check_.wrong = name_of(node) + "the function in C and the definition differ";
     }
   }
 
@@ -197,12 +222,15 @@ class LayersCheck {
 
   std::string on_real_inputs(CheckedLayer& layer, const Node& node, size_t call, const std::vector<TensorData>& in,
                              std::vector<TensorData>* out) {
+    const Clock::TimePoint begin = clock_.now();
     set_real_inputs(layer, call, in);
     std::string wrong;
     const Computed got = layer.run(&wrong);
+    seconds_of_last_ = seconds_since(begin);
     for (size_t o = 0; o < got.size() && wrong.empty(); ++o) {
       const CheckResult result = layer.compare(o, got[o].data(), std::nullopt);
       check_.compared += layer.samples(o);
+      check_.elements += layer.elements(o);
       check_.rel_error = std::max(check_.rel_error, result.rel_error);
       check_.errors[call] = std::max(check_.errors[call].value_or(0), result.rel_error);
       out->push_back(layer.output(o, got[o]));
@@ -211,18 +239,17 @@ class LayersCheck {
     return wrong;
   }
 
-  // Trained weights may cancel everywhere (a bias that takes away what a sum adds), which the norm of all errors does
-  // not know of: then the naive program is further off than allowed, too. Each element is within its own tolerance.
-  // And elements that overflow on the way have no reference, which computes in f64: they are to overflow in the naive
-  // program, too.
+  // The norm of all errors is bounded as if roundings were independent. Where they are not (terms that alternate
+  // between two numbers, constant weights on constant numbers), the naive program shows what they come to; each element
+  // is within its own tolerance. And elements that overflow on the way have no reference, which computes in f64: they
+  // are to overflow in the naive program, too.
   bool is_as_good_as_naive(const CheckedLayer& layer, const Node& node, const std::vector<TensorData>& in, size_t o,
                            const CheckResult& result, const TensorData& got) {
     constexpr double kOrders = 4;  // orders of summation differ by so much
     const TensorData naive = layer.logical_output(o, naive_.evaluate(node.workload, in)[o]);
     const CheckResult of_naive = layer.compare(o, naive.bytes().data(), std::nullopt);
-    if (of_naive.ok) return false;
     if (result.max_error <= 1 && of_naive.max_error <= 1) return result.rel_error <= kOrders * of_naive.rel_error;
-    return overflows_alike(layer, o, layer.logical_output(o, got), naive.values());
+    return !of_naive.ok && overflows_alike(layer, o, layer.logical_output(o, got), naive.values());
   }
 
   // Whether some elements of `naive` are no finite numbers, those of `got` are none either, and all others are as the
@@ -239,47 +266,64 @@ class LayersCheck {
            layer.compare_only(o, got.bytes().data(), is_finite).ok;
   }
 
-  // As many kinds as there is time for; each layer begins with another one.
-  std::string on_adversarial_inputs(CheckedLayer& layer, const Node& node, std::vector<TensorData> in) {
-    const size_t before = check_.rounds;
+  // As many kinds as there is time for, one for every layer before any gets another; each begins with another one.
+  void stress_layers() {
+    std::ranges::stable_sort(stresses_, {}, &Stress::seconds);
     constexpr size_t kKinds = std::size(kAdversaries);
-    for (size_t k = 0; k < kKinds; ++k) {
-      if (is_time_used()) {
-        check_.stress_left_out += check_.rounds == before ? 1 : 0;
-        break;
-      }
-      const Adversary kind = kAdversaries[(check_.checked + k) % kKinds];
-      if (!make_adversarial(layer, node, kind, &in)) continue;
-      if (std::string wrong = round(layer, node, kind, in); !wrong.empty()) return wrong;
+    for (size_t k = 0; k < kKinds; ++k)
+      for (size_t i = 0; i < stresses_.size() && check_.wrong.empty(); ++i)
+        stress(stresses_[i], kAdversaries[(i + k) % kKinds]);
+    for (const Stress& s : stresses_) {
+      check_.stressed += s.rounds > 0 ? 1 : 0;
+      check_.stress_left_out += s.rounds == 0 && s.left_out > 0 ? 1 : 0;
+      check_.rounds += s.rounds;
+      check_.rounds_left_out += s.left_out;
     }
-    check_.stressed += check_.rounds > before ? 1 : 0;
-    return "";
   }
 
-  // The first layers, which are often the largest, have a fifth of the time in advance.
-  bool is_time_used() const {
-    const double share = 0.2 + 0.8 * static_cast<double>(check_.checked) / static_cast<double>(layers_.calls.size());
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count() >= seconds_ * share;
+  double seconds_since(Clock::TimePoint begin) const {
+    return std::chrono::duration<double>(clock_.now() - begin).count();
   }
 
-  // Whether there is something to replace. Elements that only pad blocks of channels stay zero.
-  bool make_adversarial(CheckedLayer& layer, const Node& node, Adversary kind, std::vector<TensorData>* in) {
-    const PhysicalTypes types = physical_types(node.workload);
-    bool is_changed = false;
-    for (size_t i = 0; i < in->size(); ++i) {
-      if (g_.is_constant(node.inputs[i])) continue;
+  void stress(Stress& s, Adversary kind) {
+    if (!takes(s.node, kind)) return;
+    if (seconds_since(begin_) + s.seconds >= seconds_) {
+      ++s.left_out;
+      return;
+    }
+    CheckedLayer& layer = *loaded_.at(layers_.calls[s.call].kernel);
+    const PhysicalTypes types = physical_types(s.node.workload);
+    std::vector<TensorData> in = s.in;
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (!replaces(s.node, i, kind)) {
+        layer.set_input(i, in[i], packed_for(s.call, i));
+        continue;
+      }
+      // Elements that only pad blocks of channels stay zero.
       const TensorType& t = types.inputs[i].logical;
       std::string bytes(static_cast<size_t>(bytes_of(t)), '\0');
-      if (!fill_adversarial(bytes.data(), t.dtype, element_count(t.shape), kind, i + 1)) continue;
-      (*in)[i] = to_physical({t, std::move(bytes)}, types.inputs[i]);
-      layer.set_input(i, (*in)[i]);
-      is_changed = true;
+      fill_adversarial(bytes.data(), t.dtype, element_count(t.shape), kind, i + 1);
+      in[i] = to_physical({t, std::move(bytes)}, types.inputs[i]);
+      layer.set_input(i, in[i]);
     }
-    return is_changed;
+    const std::string wrong = round(layer, s.node, kind, in, &s.rounds);
+    if (!wrong.empty()) check_.wrong = s.name + wrong;
   }
 
-  std::string round(CheckedLayer& layer, const Node& node, Adversary kind, const std::vector<TensorData>& in) {
-    ++check_.rounds;
+  // Whether there are such numbers for an input, and it is computed.
+  bool replaces(const Node& node, size_t input, Adversary kind) const {
+    const ValueId v = node.inputs[input];
+    return !g_.is_constant(v) && fill_adversarial(nullptr, g_.value(v).type.dtype, 0, kind, 1);
+  }
+  bool takes(const Node& node, Adversary kind) const {
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (replaces(node, i, kind)) return true;
+    return false;
+  }
+
+  std::string round(CheckedLayer& layer, const Node& node, Adversary kind, const std::vector<TensorData>& in,
+                    size_t* rounds) {
+    ++*rounds;
     std::string wrong;
     const Computed got = layer.run(&wrong);
     if (!wrong.empty()) return wrong;
@@ -288,8 +332,8 @@ class LayersCheck {
       if (result.ok) continue;
       const TensorData naive = layer.logical_output(o, naive_.evaluate(node.workload, in)[o]);
       if (layer.compare(o, naive.bytes().data(), kind).ok)
-        return fmt::format("on {} inputs: {}", name_of(kind), result.message);
-      --check_.rounds;  // the operator does not admit these
+        return fmt::format("on {} inputs: {}", hone::name_of(kind), result.message);
+      --*rounds;  // the operator does not admit these
       return "";
     }
     return "";
@@ -301,7 +345,11 @@ class LayersCheck {
   const Target& target_;
   NaiveKernels naive_;
   const double seconds_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const SteadyClock steady_clock_{};
+  const Clock& clock_;
+  const Clock::TimePoint begin_;
+  double seconds_of_last_ = 0;  // that comparing a layer took on the model's inputs
+  std::vector<Stress> stresses_;
   std::map<int, size_t> call_of_;  // by node
   std::map<size_t, std::unique_ptr<CheckedLayer>> loaded_;
   std::vector<std::optional<TensorData>> values_;
@@ -312,7 +360,7 @@ class LayersCheck {
 
 LayerCheck check_layers(const Graph& g, const Layers& layers, const Target& target,
                         const std::vector<TensorData>& inputs, const LayerCheckOptions& options) {
-  return LayersCheck(g, layers, target, options.seconds).run(inputs);
+  return LayersCheck(g, layers, target, options).run(inputs);
 }
 
 }  // namespace hone

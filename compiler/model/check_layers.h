@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "compiler/graph/graph.h"
 #include "compiler/model/layers.h"
 
@@ -13,10 +14,12 @@ namespace hone {
 struct LayerCheck {
   size_t checked = 0;          ///< layers
   int64_t compared = 0;        ///< elements, on the model's inputs
+  int64_t elements = 0;        ///< of which these are a sample, or all: those of the outputs
   double rel_error = 0;        ///< the largest of a layer: the errors' norm as a share of the values', there
   size_t stressed = 0;         ///< layers that were compared on adversarial inputs, too
   size_t rounds = 0;           ///< how many such inputs there were in all
-  size_t stress_left_out = 0;  ///< layers for which there was no time to do so
+  size_t rounds_left_out = 0;  ///< how many more there was no time for
+  size_t stress_left_out = 0;  ///< layers for which there was no time at all
   std::string wrong;           ///< the first layer that is wrong, and how; empty: none is
   /// By layer: the largest of its outputs' errors on the model's inputs, as above; nothing: it was not compared so.
   std::vector<std::optional<double>> errors = {};
@@ -24,9 +27,12 @@ struct LayerCheck {
 };
 
 struct LayerCheckOptions {
-  /// After this many seconds layers get no more adversarial inputs. Each layer has its share, and what those before
-  /// have left of theirs.
+  /// What the checks may take, roughly; the layers share it. Every layer is compared on the model's inputs, whatever
+  /// that takes, but its share says on how many elements (at least some ten thousand). The rest is for adversarial
+  /// inputs, which the layers get in turn, one each, those that need the least time first: what these leave of their
+  /// shares is for the others.
   double seconds = 60;
+  const Clock* clock = nullptr;  ///< what they are told by; null: this machine's
 };
 
 /// Runs the layers' kernels one by one on these inputs of the model, and compares sampled elements of what each

@@ -3,14 +3,10 @@
 #include <cstring>
 
 namespace hone {
-namespace {
 
-constexpr double kBudget = 2e7;  // multiply-adds of the reference for each output of a layer
-
-}  // namespace
-
-CheckedLayer::CheckedLayer(const Workload& w, const Module& m, const std::vector<bool>& is_packed, const Target& target)
-    : kernel_(m, target), is_packed_(is_packed), types_(physical_types(w)), reference_(define(w), 1, kBudget, target) {}
+CheckedLayer::CheckedLayer(const Workload& w, const Module& m, const std::vector<bool>& is_packed, const Target& target,
+                           double budget)
+    : kernel_(m, target), is_packed_(is_packed), types_(physical_types(w)), reference_(define(w), 1, budget, target) {}
 
 void CheckedLayer::set_input(size_t i, const TensorData& data, const std::vector<const char*>& packed) {
   for (size_t k = 0; k < packed.size(); ++k) {

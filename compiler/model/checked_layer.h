@@ -18,8 +18,9 @@ using Computed = std::vector<std::vector<char>>;
 class CheckedLayer {
  public:
   /// `m`: the kernel of `w`, whose parameters lie packed where `is_packed` says so (Kernel::is_packed). On this
-  /// machine, which is `target`.
-  CheckedLayer(const Workload& w, const Module& m, const std::vector<bool>& is_packed, const Target& target);
+  /// machine, which is `target`. `budget`: multiply-adds that the reference may take for each output, roughly.
+  CheckedLayer(const Workload& w, const Module& m, const std::vector<bool>& is_packed, const Target& target,
+               double budget);
 
   /// `packed`: the kernel's own tensors for this parameter, where it is a constant that the model has packed.
   void set_input(size_t i, const TensorData& data, const std::vector<const char*>& packed = {});
@@ -38,8 +39,9 @@ class CheckedLayer {
   /// An output as it lies in the graph, and back.
   TensorData output(size_t o, const std::vector<char>& got) const;
   TensorData logical_output(size_t o, const TensorData& data) const { return to_logical(data, types_.outputs[o]); }
-  /// How many elements of an output are compared.
+  /// How many elements of an output are compared, and of how many.
   int64_t samples(size_t o) const { return reference_.samples(o); }
+  int64_t elements(size_t o) const { return element_count(types_.outputs[o].logical.shape); }
 
  private:
   void set_reference(size_t i, const TensorData& data);

@@ -12,6 +12,8 @@ namespace {
 
 // Allowed relative error of a kernel's exp, log, tanh and erf, in units of u: 4 ulp, twice what codegen promises.
 constexpr double kFunctionUnits = 8;
+// Standard deviations that the typical error of an element has: few elements may carry the error of all.
+constexpr double kDeviations = 4;
 // Replaces infinity in products: infinity times 0 would not be 0.
 constexpr double kHuge = 1e300;
 constexpr double kLargestF16 = 65504;
@@ -54,6 +56,14 @@ template <class F>
 Expr steps_within(const F& step, const Expr& x, const Expr& error) {
   if (is_zero(error)) return error;
   return max(step(x + error) - step(x), step(x) - step(x - error));
+}
+
+// How far f(x) moves where x is off by `error` and f is monotone, from one end of its range to the other in `range`.
+// `slope`: the most of |f'| at arguments of that size and beyond, where it falls.
+template <class F>
+Expr saturating(const Expr& x, const Expr& error, double range, const F& slope) {
+  const Expr off = min(error, real(kHuge));
+  return min(off * slope(max(min(size_of(x), real(kHuge)) - off, real(0))), real(range));
 }
 
 // A value whose bounds are `bound_of` applied to the bounds of a and b.
@@ -268,14 +278,30 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
       const Expr of_multiples = min(times(size_of(x.exact), real(0x1p-44)), real(2));
       return result([&](const Expr& e) { return min(e, real(2)); }, add(own, of_multiples));
     }
-    // Their slopes are at most 1 and 2 / sqrt(pi).
-    case Intrinsic::kAtan:
-    case Intrinsic::kTanh: return result([&](const Expr& e) { return e; }, own);
-    case Intrinsic::kErf: return result([&](const Expr& e) { return e * real(1.1284); }, own);
     default: break;
   }
-  HONE_ICHECK(false) << "reference: " << name_of(f) << " of elements";
-  return {};
+  // What saturates, by its slope: 1 / (1 + x^2), 1 / cosh(x)^2 and 2 / sqrt(pi) e^(-x^2).
+  const auto slope = [&](const Expr& size) -> Expr {
+    const auto power_of_e = [](const Expr& e) { return call(Intrinsic::kExp, {e}); };
+    if (f == Intrinsic::kAtan) return real(1) / (real(1) + size * size);
+    if (f == Intrinsic::kTanh) return min(real(1), real(4) * power_of_e(size * real(-2)));
+    HONE_ICHECK(f == Intrinsic::kErf) << "reference: " << name_of(f) << " of elements";
+    return real(1.1284) * power_of_e(real(0) - size * size);
+  };
+  const double range = f == Intrinsic::kAtan ? 3.15 : 2;
+  return result([&](const Expr& e) { return saturating(x.exact, e, range, slope); }, own);
+}
+
+Approximate approximate_logistic(const Approximate& y, DType t) {
+  const Expr v = real(1) / (real(1) + call(Intrinsic::kExp, {y.exact}));
+  // e^y, the sum and the quotient; where e^y is more than `t` holds, the kernel's quotient is 0.
+  const Expr own = rounding(v, t, (kFunctionUnits + 2) * rounding_of(t)) + real(t == f16 ? 1 / kLargestF16 : 0);
+  // The slope is e^-|y| / (1 + e^-|y|)^2.
+  const auto slope = [](const Expr& size) { return min(real(0.25), call(Intrinsic::kExp, {real(0) - size})); };
+  const auto bound = [&](const Expr& error) {
+    return add(is_zero(error) ? error : saturating(y.exact, error, 1, slope), own);
+  };
+  return {v, bound(y.tolerance), bound(y.typical)};
 }
 
 Approximate approximate_cast(const Approximate& x, DType from, DType to) {
@@ -300,21 +326,40 @@ Approximate approximate_cast(const Approximate& x, DType from, DType to) {
   return {v, bound(x.tolerance), bound(x.typical)};
 }
 
-Approximate approximate_sum(Expr sum, const Expr& sizes, const Approximate& bounds, DType t, int64_t length,
+namespace {
+
+// What roundings make of a sum typically. Each of about `length` additions rounds by at most u of what was added up so
+// far: independent of each other and of no sign, with variance u^2 / 3 (Higham and Mary, A New Approach to
+// Probabilistic Rounding Error Analysis). In whatever order, no part of the terms adds up to more than the positive or
+// the negative ones do, (sum|t| + |sum t|) / 2; the sum itself says nothing, as it may be what is left of large ones.
+// Terms that are all alike round alike: what one leaves beyond the sum's last place, the next leaves, too.
+Expr typical_error(const TermSums& s, DType t, double length, double factor_error) {
+  const double u = unit_of(t);
+  Expr steps = real(kDeviations * std::sqrt((length + 2) / 3));
+  if (s.repeats) steps = steps + s.repeats;
+  const Expr error = (s.sizes + size_of(s.sum)) * real(0.5 * u) * steps + real((length + 2) * floor_of(t));
+  if (factor_error == 0) return error;
+  HONE_ICHECK(s.squares) << "reference: squares of terms are not known";
+  // Two factors, each off by half of that at most.
+  return error + call(Intrinsic::kSqrt, {s.squares}) * real(kDeviations * factor_error / std::sqrt(6.0));
+}
+
+}  // namespace
+
+Approximate approximate_sum(const TermSums& terms, const Approximate& bounds, DType t, int64_t length,
                             double term_error) {
-  if (!t.is_float()) return {wrapped(std::move(sum), t), bounds.tolerance, bounds.typical};
+  if (!t.is_float()) return {wrapped(terms.sum, t), bounds.tolerance, bounds.typical};
   // Each of `length` additions rounds by u, relative to a sum that is at most `sizes`: Higham, Accuracy and Stability
-  // of Numerical Algorithms, 4.2. Two more are for what is of second order. On average they add like a random walk.
+  // of Numerical Algorithms, 4.2. Two more are for what is of second order.
   const double u = unit_of(t), k = static_cast<double>(length);
-  const Expr tolerance = add(bounds.tolerance, sizes * real((k + 2) * u + term_error) + real((k + 2) * floor_of(t)));
-  const Expr typical =
-      add(bounds.typical, size_of(sum) * real(4 * std::sqrt(k + 2) * u + std::max(0.0, term_error - rounding_of(t))) +
-                              real((k + 2) * floor_of(t)));
-  if (t != f16) return {std::move(sum), tolerance, typical};
+  const Expr tolerance =
+      add(bounds.tolerance, terms.sizes * real((k + 2) * u + term_error) + real((k + 2) * floor_of(t)));
+  const Expr typical = add(bounds.typical, typical_error(terms, t, k, std::max(0.0, term_error - rounding_of(t))));
+  if (t != f16) return {terms.sum, tolerance, typical};
   // Some order of the terms may have gone beyond the type's largest number on the way, and an infinity stays one.
-  const Expr may_overflow = lt(real(kLargestF16), sizes * real(1 + (k + 2) * u));
+  const Expr may_overflow = lt(real(kLargestF16), terms.sizes * real(1 + (k + 2) * u));
   const auto bound = [&](const Expr& error) { return select(may_overflow, real(kHuge), error); };
-  return {std::move(sum), bound(tolerance), bound(typical)};
+  return {terms.sum, bound(tolerance), bound(typical)};
 }
 
 }  // namespace hone

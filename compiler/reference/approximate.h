@@ -14,8 +14,8 @@ struct Approximate {
   /// |kernel - exact| <= tolerance for every order of summation, to first order in the units of rounding and doubled
   /// for the rest.
   Expr tolerance;
-  /// The same with the errors of a sum's terms growing like a random walk: many elements together are held to the root
-  /// of the sum of these squares.
+  /// The same with a sum's roundings adding up like a random walk, to four standard deviations: all elements together
+  /// are held to the root of the sum of these squares.
   Expr typical;
 };
 
@@ -50,15 +50,27 @@ Approximate approximate_choice(const Approximate& condition, const Approximate& 
 /// a * b as the term of a sum, which counts the product's own rounding (and where integers wrap around).
 Approximate approximate_product_term(const Approximate& a, const Approximate& b);
 
+/// 1 / (1 + e^y) computed in type `t`. By itself, since the bound of e^y is as large as what it is of where y may be
+/// off by 1, and the quotient's is not.
+Approximate approximate_logistic(const Approximate& y, DType t);
+
 /// f(x) computed in type `t`.
 Approximate approximate_call(Intrinsic f, const Approximate& x, DType t);
 
 /// `x` of type `from` converted to `to`.
 Approximate approximate_cast(const Approximate& x, DType from, DType to);
 
-/// A sum in type `t` of `length` terms: `sum` of their values, `sizes` of their absolute values (null for integers),
-/// `bounds` of theirs. `term_error`: the relative error of each term that its bound leaves out.
-Approximate approximate_sum(Expr sum, const Expr& sizes, const Approximate& bounds, DType t, int64_t length,
+/// What is added up of a sum's terms. Scalars, f64 but `sum` of integers; null: not known.
+struct TermSums {
+  Expr sum;      ///< of their values
+  Expr sizes;    ///< of their absolute values; null for integers
+  Expr squares;  ///< of their values' squares; null where each term is exact but for roundings of the sum's own type
+  Expr repeats;  ///< how many are equal to the term before and not 0; null: as good as none
+};
+
+/// A sum in type `t` of `length` terms; `bounds`: the sums of theirs. `term_error`: the relative error of each term
+/// that its bound leaves out.
+Approximate approximate_sum(const TermSums& terms, const Approximate& bounds, DType t, int64_t length,
                             double term_error);
 
 }  // namespace hone

@@ -33,6 +33,24 @@ bool is_slot(const Expr& e) {
   return l && l->buffer->scope == BufferScope::kStack;
 }
 
+Expr now(const Buffer& slot) { return load(slot, {make_int(0)}); }
+
+// Whether a sum's terms are products of two tensors: then they are hardly ever equal.
+bool multiplies_tensors(const Expr& body) {
+  const Binary* b = as<Binary>(body);
+  return b && b->op == BinaryOp::kMul && has_loads(b->a) && has_loads(b->b) && !equal(b->a, b->b);
+}
+
+// y of 1 / (1 + e^y), or null.
+Expr logistic_argument(const Binary* b) {
+  const auto is_one = [](const Expr& e) { return as<FloatImm>(e) && as<FloatImm>(e)->value == 1; };
+  if (b->op != BinaryOp::kDiv || !is_one(b->a)) return nullptr;
+  const Binary* divisor = as<Binary>(b->b);
+  if (!divisor || divisor->op != BinaryOp::kAdd || !is_one(divisor->a)) return nullptr;
+  const Call* power = as<Call>(divisor->b);
+  return power && power->function == Intrinsic::kExp ? power->args[0] : nullptr;
+}
+
 bool is_exact(const Approximate& v) { return is_zero(v.tolerance) && is_zero(v.typical); }
 
 }  // namespace
@@ -46,6 +64,13 @@ Expr flat_index(const std::vector<int64_t>& shape, const std::vector<Expr>& at) 
 Buffer Evaluator::slot(DType t) {
   slots_.push_back(make_buffer(fmt::format("v{}", slots_.size()), t, std::vector<int64_t>{1}, BufferScope::kStack));
   return slots_.back();
+}
+
+// One that holds `value` until something else is stored.
+Buffer Evaluator::slot_of(const Expr& value) {
+  Buffer b = slot(value->dtype);
+  emit(make_store(b, {make_int(0)}, value));
+  return b;
 }
 
 // A value that is computed once and may be used often.
@@ -125,22 +150,38 @@ Approximate Evaluator::term(const TensorNode* t, Frame& frame, double* term_erro
   return kept(approximate_product_term(a, b));
 }
 
+Evaluator::SumSlots Evaluator::start_sums(const TensorNode* t) {
+  if (t->reduce != ReduceKind::kSum || !t->buffer->dtype.is_float()) return {};
+  SumSlots sums;
+  sums.sizes = slot_of(zero_bound());
+  if (factor_error_ > 0) sums.squares = slot_of(zero_bound());
+  if (multiplies_tensors(t->body)) return sums;
+  sums.repeats = slot_of(zero_bound());
+  sums.last = slot_of(zero_bound());
+  return sums;
+}
+
+void Evaluator::add_term(const SumSlots& sums, const Expr& value) {
+  const auto increase = [&](const Buffer& b, const Expr& by) {
+    if (b) emit(make_store(b, {make_int(0)}, now(b) + by));
+  };
+  if (sums.sizes) increase(sums.sizes, call(Intrinsic::kAbs, {value}));
+  if (sums.squares) increase(sums.squares, value * value);
+  if (!sums.last) return;
+  const Expr repeats = logical_and(eq(value, now(sums.last)), ne(value, zero_bound()));
+  increase(sums.repeats, select(repeats, make_const(1, f64), zero_bound()));
+  emit(make_store(sums.last, {make_int(0)}, value));
+}
+
 Approximate Evaluator::reduced(const TensorNode* t, Frame frame) {
   const DType type = t->buffer->dtype;
-  const bool bounded = t->reduce == ReduceKind::kSum && type.is_float();
   const Expr zero = make_int(0);
-  const auto start = [&](DType slot_type, const Expr& value) {
-    Buffer b = slot(slot_type);
-    emit(make_store(b, {zero}, value));
-    return b;
-  };
-  const auto now = [&](const Buffer& b) { return load(b, {zero}); };
   // An s64 holds the bits of a u64, which compare without a sign.
   const bool is_unsigned = type == u64 && t->reduce != ReduceKind::kSum;
   const auto as_held = [&](Expr e) { return is_unsigned ? cast(i64, std::move(e)) : e; };
   const auto as_compared = [&](Expr e) { return is_unsigned ? cast(u64, std::move(e)) : e; };
-  const Buffer sum = start(wide_of(type), as_held(reduce_identity(t->reduce, is_unsigned ? u64 : wide_of(type))));
-  const Buffer sizes = bounded ? start(f64, zero_bound()) : nullptr;
+  const Buffer sum = slot_of(as_held(reduce_identity(t->reduce, is_unsigned ? u64 : wide_of(type))));
+  const SumSlots sums = start_sums(t);
   const Buffer tolerance = slot(f64), typical = slot(f64);
   double term_error = 0;
   int64_t length = 1;
@@ -155,7 +196,7 @@ Approximate Evaluator::reduced(const TensorNode* t, Frame frame) {
     const Approximate v = t->reduce == ReduceKind::kSum ? term(t, frame, &term_error) : value_of(t, t->body, frame);
     exact = is_exact(v);
     emit(make_store(sum, {zero}, as_held(reduce_combine(t->reduce, as_compared(now(sum)), as_compared(v.exact)))));
-    if (bounded) emit(make_store(sizes, {zero}, now(sizes) + call(Intrinsic::kAbs, {v.exact})));
+    add_term(sums, v.exact);
     if (exact) return;
     const auto combine = [&](const Buffer& b, const Expr& bound) {
       return t->reduce == ReduceKind::kSum ? now(b) + bound : max(now(b), bound);
@@ -173,7 +214,9 @@ Approximate Evaluator::reduced(const TensorNode* t, Frame frame) {
   }
   emit(nest);
   if (t->reduce != ReduceKind::kSum) return {now(sum), bounds.tolerance, bounds.typical};
-  return kept(approximate_sum(now(sum), bounded ? now(sizes) : nullptr, bounds, type, length, term_error));
+  const auto total = [](const Buffer& b) { return b ? now(b) : Expr(); };
+  const TermSums all{now(sum), total(sums.sizes), total(sums.squares), total(sums.repeats)};
+  return kept(approximate_sum(all, bounds, type, length, term_error));
 }
 
 Approximate Evaluator::value_of(const TensorNode* t, const Expr& e, Frame& frame) {
@@ -206,6 +249,7 @@ Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame)
     }
     case ExprKind::kBinary: {
       const Binary* b = as<Binary>(e);
+      if (const Expr y = logistic_argument(b)) return approximate_logistic(value_of(t, y, frame), e->dtype);
       const Approximate x = value_of(t, b->a, frame), y = value_of(t, b->b, frame);
       const DType type = b->a->dtype;
       if (!e->dtype.is_bool() || type.is_bool()) return approximate_binary(b->op, x, y, e->dtype);

@@ -51,14 +51,22 @@ class Evaluator {
   const FlatTensor* find_known(const BufferNode* buffer) const;
   const TensorNode* input_of(const TensorNode* t, const Load* l) const;
   Approximate loaded(const FlatTensor& from, const std::vector<Expr>& at);
+  // What is added up beside a sum of floats: see TermSums.
+  struct SumSlots {
+    Buffer sizes, squares, repeats, last;
+  };
+
   Approximate reduced(const TensorNode* t, Frame frame);
   Approximate term(const TensorNode* t, Frame& frame, double* term_error);
+  SumSlots start_sums(const TensorNode* t);
+  void add_term(const SumSlots& sums, const Expr& value);
   Approximate value_of(const TensorNode* t, const Expr& e, Frame& frame);
   Approximate compute(const TensorNode* t, const Expr& e, Frame& frame);
   Expr read_index(const TensorNode* t, const Load* l, size_t dimension, Frame& frame);
   Approximate chosen(const TensorNode* t, const Select* s, Frame& frame);
 
   Buffer slot(DType t);
+  Buffer slot_of(const Expr& value);
   Expr kept(const Expr& e);
   Approximate kept(const Approximate& v) { return {kept(v.exact), kept(v.tolerance), kept(v.typical)}; }
   template <class F>

@@ -45,7 +45,7 @@ struct CheckedModel : testing::Test {
   std::ostringstream out, err;
 
   std::string run(const OperatorTable& operators, const std::string& report = "",
-                  const std::vector<std::string>& bind = {}) {
+                  const std::vector<std::string>& bind = {}, double seconds = 60) {
     const std::string file = folder.path() + "/small.onnx";
     SmallModel(bind.empty() ? SmallModel::kOfOne : SmallModel::kFree).write(file);
     TensorcOptions o;
@@ -55,6 +55,7 @@ struct CheckedModel : testing::Test {
     o.config = "default";
     o.threads = "1";
     o.check = true;
+    o.check_seconds = seconds;
     o.bind = bind;
     if (!report.empty()) o.reports = {folder.path() + "/" + report};
     const Status s = run_tensorc_model(operators, o, out, err);
@@ -73,6 +74,17 @@ TEST_F(CheckedModel, SaysWhatAgrees) {
   EXPECT_THAT(err.str(),
               AllOf(HasSubstr("check: 7 layers, "), HasSubstr("check: 7 layers agree on adversarial inputs "),
                     HasSubstr("check: the whole agrees with the imported model (off by ")));
+}
+
+TEST_F(CheckedModel, SaysWhatThereWasNoTimeFor) {
+  EXPECT_EQ(run(standard_operators(), "", {}, 0), "ok");
+  EXPECT_THAT(
+      err.str(),
+      AllOf(HasSubstr("check: 7 layers, "),
+            ContainsRegex("check: 0 layers agree on adversarial inputs \\(0 in all\\); no time for [0-9]+ more, nor "
+                          "any for 7 layers \\(--check-seconds gives more\\)"),
+            HasSubstr("check: the whole was not compared with the imported model: 0 % of what computing it takes "
+                      "was done in 0 s (--check-seconds gives more)")));
 }
 
 // Kernels and what they are to compute part.

@@ -14,11 +14,11 @@ const char* some(const std::array<const char*, n>& of, std::mt19937_64& rng) {
 }
 
 constexpr auto kTensorc = std::to_array<const char*>(
-    {"--bind",       "--shape",  "--input",       "--cache", "--weights", "--inputs",  "--quantize",
-     "--calibrate",  "--range",  "--ranges",      "--keep",  "--task",    "--args",    "--workload",
-     "--accumulate", "--target", "--threads",     "--db",    "--config",  "--emit",    "--disable",
-     "--sysroot",    "-o",       "--bench",       "--check", "--explain", "--profile", "--report",
-     "--compare",    "--json",   "--config-file", "--help",  "--unknown", "-x"});
+    {"--bind",          "--shape",   "--input",   "--cache",       "--weights", "--inputs",  "--quantize",
+     "--calibrate",     "--range",   "--ranges",  "--keep",        "--task",    "--args",    "--workload",
+     "--accumulate",    "--target",  "--threads", "--db",          "--config",  "--emit",    "--disable",
+     "--sysroot",       "-o",        "--bench",   "--check",       "--explain", "--profile", "--report",
+     "--check-seconds", "--compare", "--json",    "--config-file", "--help",    "--unknown", "-x"});
 constexpr auto kTuner =
     std::to_array<const char*>({"--task",   "--args",          "--workload",   "--list",       "--tasks",
                                 "--model",  "--bind",          "--shape",      "--input",      "--quantize",

@@ -99,6 +99,39 @@ TEST_F(CheckLayers, WithoutTimeLayersAreCheckedOnRealInputsAlone) {
   EXPECT_EQ(c.stressed, 0u);
   EXPECT_EQ(c.rounds, 0u);
   EXPECT_EQ(c.stress_left_out, 2u);
+  EXPECT_EQ(c.rounds_left_out, 8u);
+}
+
+// Moves by a second whenever it is asked.
+struct CountingClock final : Clock {
+  mutable int64_t seconds = 0;
+  TimePoint now() const override { return TimePoint(std::chrono::seconds(++seconds)); }
+};
+
+TEST_F(CheckLayers, WhereTimeIsShortEachLayerGetsAdversarialInputsBeforeAnyGetsMore) {
+  // Four seconds for the model's inputs, two for a first round of adversarial ones.
+  const CountingClock clock;
+  const LayerCheck c = check("abs", "abs", {.seconds = 7.5, .clock = &clock});
+  EXPECT_EQ(c.wrong, "");
+  EXPECT_EQ(c.stressed, 2u);
+  EXPECT_EQ(c.rounds, 2u);
+  EXPECT_EQ(c.rounds_left_out, 6u);
+  EXPECT_EQ(c.stress_left_out, 0u);
+}
+
+// 50 million multiply-adds: with little time some of the elements are compared, which is counted.
+TEST_F(CheckLayers, SaysWhatShareOfLargeLayersItCompared) {
+  const Graph g = graph(
+      "graph g\ninput \"x\" %x f32[256, 512]\n%w = constant f32[400, 512] fill 5\n"
+      "%y = dense(m=256,n=400,k=512) %x %w   # d\noutput \"y\" %y f32[256, 400]\n");
+  const Layers layers = default_layers(g, target);
+  const LayerCheck some = check_layers(g, layers, target, seeded_inputs(g), {.seconds = 0}),
+                   all = check_layers(g, layers, target, seeded_inputs(g), {.seconds = 60});
+  EXPECT_EQ(some.wrong + all.wrong, "");
+  EXPECT_EQ(some.elements, 256 * 400);
+  EXPECT_GT(some.compared, 10000);
+  EXPECT_LT(some.compared, some.elements / 2);
+  EXPECT_EQ(all.compared, all.elements);
 }
 
 // Large numbers overflow on the way and come back: no kernel in f32 can do that.

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "compiler/check/checker.h"
@@ -361,7 +363,8 @@ TEST(Reference, AllowsMaximaAndMinimaNothing) {
     EXPECT_THAT(allowed_errors(text), testing::Each(0)) << text;
 }
 
-// (K + 4) u sum|a b|, see approximate_sum(); typically 4 sqrt(K + 2) u of the sum itself.
+// (K + 4) u sum|a b|, see approximate_sum(); typically 4 sqrt((K + 2) / 3) u of the most that any of its terms add up
+// to.
 TEST(Reference, AllowsASumItsRoundings) {
   const Computed run(define(parse_workload("dense(m=10,n=10,k=100)")));
   const Doubles x = doubles_of(run.inputs[0], f32), y = doubles_of(run.inputs[1], f32);
@@ -372,8 +375,85 @@ TEST(Reference, AllowsASumItsRoundings) {
       for (size_t k = 0; k < 100; ++k) sizes += std::fabs(x[i * 100 + k] * y[j * 100 + k]);
       const Computed::Output& o = run.outputs[0];
       EXPECT_NEAR(o.tolerance[i * 10 + j], 104 * u * sizes, 1e-12);
-      EXPECT_NEAR(o.typical[i * 10 + j], 4 * std::sqrt(102) * u * std::fabs(o.value[i * 10 + j]), 1e-12);
+      const double most = (sizes + std::fabs(o.value[i * 10 + j])) / 2;
+      EXPECT_NEAR(o.typical[i * 10 + j], 4 * std::sqrt(102 / 3.0) * u * most, 1e-12);
     }
+}
+
+double norm(const Doubles& values) {
+  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+}
+
+// Terms in whatever order, all negative ones first among them.
+TEST(Reference, TypicalErrorsHoldForEveryOrderOfASum) {
+  constexpr size_t kTerms = 10000;
+  const Computed run(define(parse_workload("dense(m=8,n=8,k=10000)")));
+  const Doubles x = doubles_of(run.inputs[0], f32), y = doubles_of(run.inputs[1], f32);
+  const auto in_lanes = [](const std::vector<float>& terms, size_t lanes) {
+    std::vector<float> sums(lanes, 0.0F);
+    for (size_t k = 0; k < terms.size(); ++k) sums[k % lanes] += terms[k];
+    return std::accumulate(sums.begin(), sums.end(), 0.0F);
+  };
+  std::map<std::string, Doubles> errors;
+  for (size_t e = 0; e < 64; ++e) {
+    std::vector<float> terms(kTerms);
+    for (size_t k = 0; k < kTerms; ++k)
+      terms[k] = static_cast<float>(x[e / 8 * kTerms + k]) * static_cast<float>(y[e % 8 * kTerms + k]);
+    const auto keep = [&](const char* order, float sum) { errors[order].push_back(sum - run.outputs[0].value[e]); };
+    keep("as they are", in_lanes(terms, 1));
+    keep("in lanes", in_lanes(terms, 16));
+    std::sort(terms.begin(), terms.end());
+    keep("ascending", in_lanes(terms, 1));
+    keep("ascending in lanes", in_lanes(terms, 8));
+  }
+  for (const auto& [order, of] : errors) EXPECT_LE(norm(of), norm(run.outputs[0].typical)) << order;
+  EXPECT_GT(norm(errors["ascending"]), 3 * norm(errors["as they are"])) << "the order matters";
+}
+
+// What a definition's naive program is off by, each element.
+Doubles errors_of(const Computed& run, const Definition& d) {
+  LocalKernel kernel(lower(Schedule(d.inputs, d.outputs), {}), host_target(1));
+  for (size_t i = 0; i < run.inputs.size(); ++i) kernel.set_input(i, run.inputs[i].data());
+  EXPECT_EQ(kernel.run(), HONE_OK);
+  Doubles errors = doubles_of(kernel.get_output(run.inputs.size()), f32);
+  for (size_t e = 0; e < errors.size(); ++e) errors[e] -= run.outputs[0].value[e];
+  return errors;
+}
+
+// Few elements are not saturated; they are what is left of large sums, and have all of the error.
+TEST(Reference, TypicalErrorsHoldWhereFewElementsCarryThem) {
+  constexpr size_t kRows = 200, kColumns = 208;
+  const Tensor a = placeholder("a", {kRows, 52}, f32), b = placeholder("b", {kColumns, 52}, f32);
+  for (const auto f : {+[](const Expr& x) { return sigmoid(x * make_float(300)); },
+                       +[](const Expr& x) { return call(Intrinsic::kTanh, {x * make_float(1000)}); }}) {
+    const Definition d = of({a, b}, {map("out", product("p", a, b), f)});
+    const Computed run(d);
+    const Doubles errors = errors_of(run, d), &typical = run.outputs[0].typical;
+    const auto row = [](const Doubles& of_all, size_t r) {
+      const auto begin = of_all.begin() + static_cast<std::ptrdiff_t>(r * kColumns);
+      return norm({begin, begin + kColumns});
+    };
+    for (size_t r = 0; r < kRows; ++r) EXPECT_LE(row(errors, r), row(typical, r)) << r;
+    // And what is saturated is held to the roundings of its function.
+    EXPECT_LT(*std::min_element(run.outputs[0].tolerance.begin(), run.outputs[0].tolerance.end()), 2e-6);
+    const auto wide = std::count_if(run.outputs[0].tolerance.begin(), run.outputs[0].tolerance.end(),
+                                    [](double t) { return t > 2e-6; });
+    EXPECT_LT(wide, std::ssize(errors) / 5);
+  }
+}
+
+// Terms that are two numbers: what each leaves beyond the sum's last place, it leaves every time.
+TEST(Reference, TypicalErrorsHoldForTermsThatAreAlike) {
+  const Tensor x = placeholder("x", {64, 20000}, f32);
+  const Tensor total = compute_reduce("total", {64}, {"i"}, {x}, [&](const Indices& i) {
+    const Axis k = reduce_axis("k", 20000);
+    return sum(min(max(x(i[0], k) * make_float(1e4), make_float(-0.1)), make_float(0.7)), {k});
+  });
+  const Definition d = of({x}, {total});
+  const Computed run(d);
+  const double error = norm(errors_of(run, d)), most = norm(run.outputs[0].typical);
+  EXPECT_LE(error, most);
+  EXPECT_LT(most, 0.6 * norm(run.outputs[0].tolerance));
 }
 
 // Six runs of 128, each (K + 4) u of its own terms; the sum of the runs rounds in f32.
@@ -385,16 +465,16 @@ TEST(Reference, AllowsSumsInF16TheRoundingsOfTheirRuns) {
     for (size_t j = 0; j < 6; ++j) {
       double sizes = 0, runs = 0;
       for (size_t r = 0; r < 6; ++r) {
-        double sum = 0;
+        double sum = 0, of_run = 0;
         for (size_t k = r * 128; k < (r + 1) * 128; ++k) {
           const double product = x[i * 768 + k] * y[j * 768 + k];
-          sizes += std::fabs(product), sum += product;
+          of_run += std::fabs(product), sum += product;
         }
-        runs += std::fabs(sum);
+        sizes += of_run, runs += (of_run + std::fabs(sum)) / 2;
       }
       const Computed::Output& o = run.outputs[0];
       EXPECT_NEAR(o.tolerance[i * 6 + j], 132 * u * sizes, 1e-4);
-      EXPECT_NEAR(o.typical[i * 6 + j], 4 * std::sqrt(130) * u * runs, 1e-4);
+      EXPECT_NEAR(o.typical[i * 6 + j], 4 * std::sqrt(130 / 3.0) * u * runs, 1e-4);
     }
 }
 

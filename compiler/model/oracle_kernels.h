@@ -1,0 +1,31 @@
+// What workloads compute, for models of any size: large ones by kernels that have agreed with their references.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/model/naive_kernels.h"
+
+namespace hone {
+
+/// Keeps what it compiled.
+class OracleKernels {
+ public:
+  explicit OracleKernels(const Target& here);
+  ~OracleKernels();
+
+  /// As evaluate() (compiler/graph/evaluate.h), up to roundings. UserError where a program does not compile.
+  std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs);
+
+ private:
+  class Fast;
+
+  const Target target_;
+  NaiveKernels naive_;
+  std::map<std::string, std::unique_ptr<Fast>> fast_;  ///< by workload; null: it is computed naively
+};
+
+}  // namespace hone
