@@ -1,17 +1,33 @@
 #include "compiler/lower/lower_blocks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
 
 #include "compiler/arith/simplify.h"
+#include "compiler/ir/queries.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/lower/prefetches.h"
 #include "compiler/schedule/region.h"
 
 namespace hone {
 namespace {
+
+// What the writers of an intermediate buffer reach of it: the sum of some indices, each times a factor, is in `range`.
+// One index by itself, or the quotient and the remainder that a layout makes of an axis, together.
+struct Reached {
+  std::vector<std::pair<size_t, int64_t>> sum;
+  Interval range;
+
+  template <class Indices>
+  Expr of(const Indices& index) const {
+    Expr e = make_int(0);
+    for (const auto& [dimension, factor] : sum) e = e + index(dimension) * factor;
+    return e;
+  }
+};
 
 // Where an intermediate buffer lives and what its indices are relative to.
 struct Placement {
@@ -21,6 +37,7 @@ struct Placement {
   TreeNode* home = nullptr;  ///< where it is allocated: `scope`, or around it when it is a double buffer
   Expr turn;                 ///< part of a double buffer that an iteration of `scope` reads; null for a plain buffer
   int64_t ahead = 0;         ///< ... and how many iterations later the part is read that it fills
+  std::vector<Reached> written{};  ///< what its writers reach, where that is not all
 };
 
 bool touches(const Block& b, const Buffer& buffer) { return b.out.same_as(buffer) || reads(b, buffer); }
@@ -30,23 +47,26 @@ TreeNode* common_ancestor(TreeNode* a, TreeNode* b) {
   return a;
 }
 
-// True when every access in an expression is proved to be in bounds. Sides of a Select know their condition.
+// True when every access in an expression is proved to be in bounds, and loads of intermediate buffers to be where
+// their writers reach. Sides of a Select know their condition.
 class InBounds final : public Visitor {
  public:
-  explicit InBounds(Facts& facts) : facts_(facts) {}
+  InBounds(Facts& facts, const std::vector<Placement>& placements) : facts_(facts), placements_(placements) {}
   bool holds = true;
 
   void check(const Buffer& buffer, const std::vector<Expr>& indices) {
-    for (size_t d = 0; holds && d < indices.size(); ++d) {
-      const Interval range = facts_.bounds(indices[d]);
-      holds = range.within(0, *as_const_int(buffer->shape[d]) - 1);
-    }
+    for (size_t d = 0; holds && d < indices.size(); ++d)
+      holds = facts_.bounds(indices[d]).within(0, *as_const_int(buffer->shape[d]) - 1);
   }
 
  protected:
   using Visitor::visit;
   void visit(const Load* op) override {
     check(op->buffer, op->indices);
+    for (const Placement& p : placements_)
+      for (size_t r = 0; holds && p.to.same_as(op->buffer) && r < p.written.size(); ++r)
+        holds = facts_.bounds(p.written[r].of([&](size_t d) { return op->indices[d]; }))
+                    .within(p.written[r].range.lo, p.written[r].range.hi);
     if (holds) Visitor::visit(op);
   }
   void visit(const Select* op) override {
@@ -61,6 +81,7 @@ class InBounds final : public Visitor {
 
  private:
   Facts& facts_;
+  const std::vector<Placement>& placements_;
 };
 
 // Puts loads in terms of placed buffers and simplified indices.
@@ -112,7 +133,11 @@ class AccessRewriter final : public Mutator {
 
 class BlockLowering {
  public:
-  BlockLowering(TreeNode* root, Storage storage) : root_(root), storage_(storage) { place_buffers(); }
+  /// `made`: parameters that the program makes for another one to read, padding included.
+  BlockLowering(TreeNode* root, Storage storage, std::vector<Buffer> made = {})
+      : root_(root), storage_(storage), made_(std::move(made)) {
+    place_buffers();
+  }
 
   Stmt run() { return lower(root_); }
 
@@ -133,6 +158,7 @@ class BlockLowering {
         p.home = p.scope = scope;
         const Region region = region_of(accesses_below(scope, b.out, true), scope, b.out);
         std::vector<int64_t> extent = region.extent;
+        p.written = reached(scope, b.out, region);
         align(b, &extent);
         if (b.parts > 1 && can_fill_ahead(b, scope)) {
           const int64_t parts = std::min(b.parts, scope->extent);
@@ -140,12 +166,49 @@ class BlockLowering {
           p.ahead = parts - 1;
           p.turn = floor_mod(Expr(scope->var), parts);
           extent.insert(extent.begin(), parts);
+          for (Reached& r : p.written)
+            for (auto& [dimension, factor] : r.sum) ++dimension;
         }
         p.to = make_buffer(b.out->name, b.out->dtype, extent, b.out->scope);
         p.min = region.min;
       }
       placements_.push_back(std::move(p));
     });
+  }
+
+  // What those that write `buffer` reach of its `region` below `scope`, where that is not all.
+  static std::vector<Reached> reached(TreeNode* scope, const Buffer& buffer, const Region& region) {
+    const auto writes = accesses_below(scope, buffer, true, false);
+    const Facts facts = loop_facts(scope);
+    std::vector<Reached> out;
+    const auto add = [&](Reached r, int64_t last) {
+      Interval all{Interval::kMax, Interval::kMin};
+      for (const auto& indices : writes) {
+        const Expr sum = r.of([&](size_t d) { return indices[d] - region.min[d]; });
+        const auto form = linear_of(sum), joined = form ? without_remainders(*form) : std::nullopt;
+        const Interval one = joined ? facts.bounds(*joined) : facts.bounds(sum);
+        all = {std::min(all.lo, one.lo), std::max(all.hi, one.hi)};
+      }
+      r.range = all;
+      if (!writes.empty() && (all.lo > 0 || all.hi < last)) out.push_back(std::move(r));
+    };
+    for (size_t d = 0; d < region.extent.size(); ++d) add({{{d, 1}}, {}}, region.extent[d] - 1);
+    for (size_t d = 0; !writes.empty() && d < region.extent.size(); ++d)
+      if (const auto quotient = quotient_of(writes[0], d))
+        add({{{quotient->first, quotient->second}, {d, 1}}, {}},
+            (region.extent[quotient->first] - 1) * quotient->second + region.extent[d] - 1);
+    return out;
+  }
+
+  // Of the remainder of some x by c that index number `d` is: the index that is the quotient, and c.
+  static std::optional<std::pair<size_t, int64_t>> quotient_of(const std::vector<Expr>& indices, size_t d) {
+    const Binary* rest = as<Binary>(indices[d]);
+    const auto c = rest && rest->op == BinaryOp::kFloorMod ? as_const_int(rest->b) : std::nullopt;
+    if (!c || *c <= 0) return std::nullopt;
+    const Expr quotient = floor_div(rest->a, *c);
+    for (size_t q = 0; q < indices.size(); ++q)
+      if (equal(indices[q], quotient)) return std::pair(q, *c);
+    return std::nullopt;
   }
 
   // Steps after double_buffer() may have broken its conditions; then one buffer is used, which is always right.
@@ -266,21 +329,25 @@ class BlockLowering {
       (guards_reduction(block, p) ? reducing : spatial).push_back(guard);
     }
     const Expr step = block.step_guard ? simplify(rewrite(block.step_guard), facts_) : make_bool(true);
-    const Placement* placed = rewrite.placement_of(block.out);
+    const std::optional<Placement> placed = placement_with_padding(rewrite, block.out);
     const Buffer out = placed ? placed->to : block.out;
     const std::vector<Expr> indices = rewrite.place(block.out, block.indices);
     Expr value = rewrite(block.value);
-    if (storage_ == Storage::kCompact && placed) drop_padding_guards(&spatial, reducing, step, *placed, indices, value);
+    std::vector<Expr> inside;  // guards that iterations over padding do not fulfil
+    if (placed) {
+      if (!is_made(block.out)) drop_padding_guards(&spatial, reducing, step, *placed, indices, value);
+      inside = take_padding_guards(&spatial, reducing, *placed, indices);
+    }
     Stmt store;
     if (block.reduce == ReduceKind::kNone) {
-      store = make_store(out, indices, value);
+      store = make_store(out, indices, value_or_padding(inside, value));
     } else {
       const Binary* product = as<Binary>(value);
       const bool fused = block.fused_step && product && product->op == BinaryOp::kMul;
       const Expr old = load(out, indices);
-      store = make_if(step, make_store(out, indices,
-                                       fused ? call(Intrinsic::kFma, {product->a, product->b, old})
-                                             : reduce_combine(block.reduce, old, value)));
+      store = guarded(inside, make_if(step, make_store(out, indices,
+                                                       fused ? call(Intrinsic::kFma, {product->a, product->b, old})
+                                                             : reduce_combine(block.reduce, old, value))));
       if (block.initializes) {
         Expr first = make_bool(true);
         for (const Iter& i : block.iters)
@@ -290,9 +357,23 @@ class BlockLowering {
              store});
       }
     }
-    for (const auto* guards : {&reducing, &spatial})
-      for (auto g = guards->rbegin(); g != guards->rend(); ++g) store = make_if(*g, store);
-    return store;
+    return guarded(spatial, guarded(reducing, std::move(store)));
+  }
+
+  static Stmt guarded(const std::vector<Expr>& guards, Stmt s) {
+    for (auto g = guards.rbegin(); g != guards.rend(); ++g) s = make_if(*g, std::move(s));
+    return s;
+  }
+
+  bool is_made(const Buffer& buffer) const {
+    return std::any_of(made_.begin(), made_.end(), [&](const Buffer& b) { return b.same_as(buffer); });
+  }
+
+  // Where a buffer lies of which others read padding, too; nothing for a kernel's outputs, and where guards all stay.
+  std::optional<Placement> placement_with_padding(const AccessRewriter& rewrite, const Buffer& buffer) const {
+    if (const Placement* p = rewrite.placement_of(buffer)) return *p;
+    if (is_made(buffer)) return Placement{buffer, buffer, root_, {}, root_, nullptr};
+    return std::nullopt;
   }
 
   // Drops, one by one, the guards that only protect padding: without them the surplus iterations of a tile write
@@ -309,6 +390,42 @@ class BlockLowering {
       if (!in_bounds(*guards, reducing, step, placed, indices, value)) guard = exact;
     }
     std::erase_if(*guards, [](const Expr& g) { return is_const(g, 1); });
+  }
+
+  // Takes those guards away that keep padding of a buffer unwritten: its readers overcompute, and what they read there
+  // is to be no leftover of another program. (Denormal numbers make each multiply-add a hundred times as slow.)
+  std::vector<Expr> take_padding_guards(std::vector<Expr>* guards, const std::vector<Expr>& reducing,
+                                        const Placement& placed, const std::vector<Expr>& indices) {
+    std::vector<Expr> taken;
+    if (storage_ != Storage::kCompact) return taken;
+    const Expr always = make_bool(true);
+    for (Expr& guard : *guards) {
+      if (!keeps_elements_apart(guard, placed, indices) && !element_tells(guard, placed, indices)) continue;
+      const Expr kept = std::exchange(guard, always);
+      if (in_bounds(*guards, reducing, always, placed, indices, make_const(0, placed.to->dtype)))
+        taken.push_back(kept);
+      else
+        guard = kept;
+    }
+    std::erase_if(*guards, [](const Expr& g) { return is_const(g, 1); });
+    return taken;
+  }
+
+  static bool is_zero(const Expr& e) {
+    const FloatImm* f = as<FloatImm>(e);
+    return f ? f->value == 0 && !std::signbit(f->value) : is_const(e, 0);
+  }
+
+  // `value` where all of `inside` hold, else 0: one selection, also with padding that the value brings along.
+  static Expr value_or_padding(const std::vector<Expr>& inside, Expr value) {
+    if (inside.empty()) return value;
+    const Expr zero = make_const(0, value->dtype);
+    Expr condition = inside[0];
+    for (size_t i = 1; i < inside.size(); ++i) condition = logical_and(condition, inside[i]);
+    const Select* padded = as<Select>(value);
+    if (!padded || !is_zero(padded->on_false) || reads_memory(padded->condition))
+      return select(condition, value, zero);
+    return select(logical_and(condition, padded->condition), padded->on_true, zero);
   }
 
   // The guard `E < n` weakened to the loops around the buffer: it holds wherever `E < n` does, and its value is the
@@ -347,7 +464,7 @@ class BlockLowering {
     int n = 0;
     for (const std::vector<Expr>* known : {&guards, &reducing})
       for (const Expr& g : *known) n += facts_.push_condition(g);
-    InBounds check(facts_);
+    InBounds check(facts_, placements_);
     check.check(placed.to, indices);
     n += facts_.push_condition(step);
     if (check.holds) check(value);
@@ -383,6 +500,42 @@ class BlockLowering {
       }
     }
     return false;
+  }
+
+  // True when the element that an iteration stores to tells the number that `guard` bounds, while the loops around the
+  // buffer stand still: a sum of multiples of the indices is that number. So no surplus iteration stores to an element
+  // of another one.
+  bool element_tells(const Expr& guard, const Placement& placed, const std::vector<Expr>& indices) const {
+    const Binary* op = as<Binary>(guard);
+    if (!op || (op->op != BinaryOp::kLt && op->op != BinaryOp::kLe)) return false;
+    auto rest = linear_of(as_const_int(op->b) ? op->a : op->b);
+    const std::vector<const VarNode*> fixed = loops_around(placed);
+    std::vector<std::optional<Linear>> forms;
+    for (const Expr& index : indices) {
+      forms.push_back(linear_of(index));
+      if (const auto digits = forms.back() ? without_remainders(*forms.back()) : std::nullopt) forms.back() = digits;
+    }
+    const auto running = [&](const Linear::Term& t) { return !uses_only(t.atom, fixed); };
+    while (rest) {
+      const auto t = std::find_if(rest->terms.begin(), rest->terms.end(), running);
+      if (t == rest->terms.end()) return true;
+      const auto part_of = [&](const std::optional<Linear>& form) {
+        const int64_t c = form ? coefficient_in(*form, t->atom) : 0;
+        return c > 0 && t->coefficient % c == 0;
+      };
+      const auto form = std::find_if(forms.begin(), forms.end(), part_of);
+      if (form == forms.end()) return false;
+      const Linear digit = std::move(**form);
+      form->reset();
+      rest = add(*rest, digit, -(t->coefficient / coefficient_in(digit, t->atom)));
+    }
+    return false;
+  }
+
+  static int64_t coefficient_in(const Linear& form, const Expr& atom) {
+    for (const Linear::Term& t : form.terms)
+      if (equal(t.atom, atom)) return t.coefficient;
+    return 0;
   }
 
   // Whether `e` is arithmetic over `vars` alone: constant while they are.
@@ -422,6 +575,7 @@ class BlockLowering {
 
   TreeNode* root_;
   Storage storage_;
+  std::vector<Buffer> made_;
   std::vector<Placement> placements_;
   Facts facts_;
 };
@@ -444,7 +598,7 @@ Function lower_blocks(const PrepackNest& nest, Storage storage) {
   f.name = "prepack_" + nest.logical->name;
   f.params = {nest.logical};
   f.params.insert(f.params.end(), nest.packed.begin(), nest.packed.end());
-  f.body = BlockLowering(nest.root.get(), storage).run();
+  f.body = BlockLowering(nest.root.get(), storage, nest.packed).run();
   return f;
 }
 
