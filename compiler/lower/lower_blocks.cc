@@ -1,33 +1,18 @@
 #include "compiler/lower/lower_blocks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
 
 #include "compiler/arith/simplify.h"
-#include "compiler/ir/queries.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/lower/padding.h"
 #include "compiler/lower/prefetches.h"
 #include "compiler/schedule/region.h"
 
 namespace hone {
 namespace {
-
-// What the writers of an intermediate buffer reach of it: the sum of some indices, each times a factor, is in `range`.
-// One index by itself, or the quotient and the remainder that a layout makes of an axis, together.
-struct Reached {
-  std::vector<std::pair<size_t, int64_t>> sum;
-  Interval range;
-
-  template <class Indices>
-  Expr of(const Indices& index) const {
-    Expr e = make_int(0);
-    for (const auto& [dimension, factor] : sum) e = e + index(dimension) * factor;
-    return e;
-  }
-};
 
 // Where an intermediate buffer lives and what its indices are relative to.
 struct Placement {
@@ -158,7 +143,7 @@ class BlockLowering {
         p.home = p.scope = scope;
         const Region region = region_of(accesses_below(scope, b.out, true), scope, b.out);
         std::vector<int64_t> extent = region.extent;
-        p.written = reached(scope, b.out, region);
+        p.written = reached_elements(scope, b.out, region);
         align(b, &extent);
         if (b.parts > 1 && can_fill_ahead(b, scope)) {
           const int64_t parts = std::min(b.parts, scope->extent);
@@ -174,41 +159,6 @@ class BlockLowering {
       }
       placements_.push_back(std::move(p));
     });
-  }
-
-  // What those that write `buffer` reach of its `region` below `scope`, where that is not all.
-  static std::vector<Reached> reached(TreeNode* scope, const Buffer& buffer, const Region& region) {
-    const auto writes = accesses_below(scope, buffer, true, false);
-    const Facts facts = loop_facts(scope);
-    std::vector<Reached> out;
-    const auto add = [&](Reached r, int64_t last) {
-      Interval all{Interval::kMax, Interval::kMin};
-      for (const auto& indices : writes) {
-        const Expr sum = r.of([&](size_t d) { return indices[d] - region.min[d]; });
-        const auto form = linear_of(sum), joined = form ? without_remainders(*form) : std::nullopt;
-        const Interval one = joined ? facts.bounds(*joined) : facts.bounds(sum);
-        all = {std::min(all.lo, one.lo), std::max(all.hi, one.hi)};
-      }
-      r.range = all;
-      if (!writes.empty() && (all.lo > 0 || all.hi < last)) out.push_back(std::move(r));
-    };
-    for (size_t d = 0; d < region.extent.size(); ++d) add({{{d, 1}}, {}}, region.extent[d] - 1);
-    for (size_t d = 0; !writes.empty() && d < region.extent.size(); ++d)
-      if (const auto quotient = quotient_of(writes[0], d))
-        add({{{quotient->first, quotient->second}, {d, 1}}, {}},
-            (region.extent[quotient->first] - 1) * quotient->second + region.extent[d] - 1);
-    return out;
-  }
-
-  // Of the remainder of some x by c that index number `d` is: the index that is the quotient, and c.
-  static std::optional<std::pair<size_t, int64_t>> quotient_of(const std::vector<Expr>& indices, size_t d) {
-    const Binary* rest = as<Binary>(indices[d]);
-    const auto c = rest && rest->op == BinaryOp::kFloorMod ? as_const_int(rest->b) : std::nullopt;
-    if (!c || *c <= 0) return std::nullopt;
-    const Expr quotient = floor_div(rest->a, *c);
-    for (size_t q = 0; q < indices.size(); ++q)
-      if (equal(indices[q], quotient)) return std::pair(q, *c);
-    return std::nullopt;
   }
 
   // Steps after double_buffer() may have broken its conditions; then one buffer is used, which is always right.
@@ -400,7 +350,7 @@ class BlockLowering {
     if (storage_ != Storage::kCompact) return taken;
     const Expr always = make_bool(true);
     for (Expr& guard : *guards) {
-      if (!keeps_elements_apart(guard, placed, indices) && !element_tells(guard, placed, indices)) continue;
+      if (!keeps_elements_apart(guard, placed, indices) && !element_tells(guard, indices, loops_around(placed))) continue;
       const Expr kept = std::exchange(guard, always);
       if (in_bounds(*guards, reducing, always, placed, indices, make_const(0, placed.to->dtype)))
         taken.push_back(kept);
@@ -409,23 +359,6 @@ class BlockLowering {
     }
     std::erase_if(*guards, [](const Expr& g) { return is_const(g, 1); });
     return taken;
-  }
-
-  static bool is_zero(const Expr& e) {
-    const FloatImm* f = as<FloatImm>(e);
-    return f ? f->value == 0 && !std::signbit(f->value) : is_const(e, 0);
-  }
-
-  // `value` where all of `inside` hold, else 0: one selection, also with padding that the value brings along.
-  static Expr value_or_padding(const std::vector<Expr>& inside, Expr value) {
-    if (inside.empty()) return value;
-    const Expr zero = make_const(0, value->dtype);
-    Expr condition = inside[0];
-    for (size_t i = 1; i < inside.size(); ++i) condition = logical_and(condition, inside[i]);
-    const Select* padded = as<Select>(value);
-    if (!padded || !is_zero(padded->on_false) || reads_memory(padded->condition))
-      return select(condition, value, zero);
-    return select(logical_and(condition, padded->condition), padded->on_true, zero);
   }
 
   // The guard `E < n` weakened to the loops around the buffer: it holds wherever `E < n` does, and its value is the
@@ -500,61 +433,6 @@ class BlockLowering {
       }
     }
     return false;
-  }
-
-  // True when the element that an iteration stores to tells the number that `guard` bounds, while the loops around the
-  // buffer stand still: a sum of multiples of the indices is that number. So no surplus iteration stores to an element
-  // of another one.
-  bool element_tells(const Expr& guard, const Placement& placed, const std::vector<Expr>& indices) const {
-    const Binary* op = as<Binary>(guard);
-    if (!op || (op->op != BinaryOp::kLt && op->op != BinaryOp::kLe)) return false;
-    auto rest = linear_of(as_const_int(op->b) ? op->a : op->b);
-    const std::vector<const VarNode*> fixed = loops_around(placed);
-    std::vector<std::optional<Linear>> forms;
-    for (const Expr& index : indices) {
-      forms.push_back(linear_of(index));
-      if (const auto digits = forms.back() ? without_remainders(*forms.back()) : std::nullopt) forms.back() = digits;
-    }
-    const auto running = [&](const Linear::Term& t) { return !uses_only(t.atom, fixed); };
-    while (rest) {
-      const auto t = std::find_if(rest->terms.begin(), rest->terms.end(), running);
-      if (t == rest->terms.end()) return true;
-      const auto part_of = [&](const std::optional<Linear>& form) {
-        const int64_t c = form ? coefficient_in(*form, t->atom) : 0;
-        return c > 0 && t->coefficient % c == 0;
-      };
-      const auto form = std::find_if(forms.begin(), forms.end(), part_of);
-      if (form == forms.end()) return false;
-      const Linear digit = std::move(**form);
-      form->reset();
-      rest = add(*rest, digit, -(t->coefficient / coefficient_in(digit, t->atom)));
-    }
-    return false;
-  }
-
-  static int64_t coefficient_in(const Linear& form, const Expr& atom) {
-    for (const Linear::Term& t : form.terms)
-      if (equal(t.atom, atom)) return t.coefficient;
-    return 0;
-  }
-
-  // Whether `e` is arithmetic over `vars` alone: constant while they are.
-  static bool uses_only(const Expr& e, const std::vector<const VarNode*>& vars) {
-    class Others final : public Visitor {
-     public:
-      explicit Others(const std::vector<const VarNode*>& vars) : vars_(vars) {}
-      bool found = false;
-
-     protected:
-      using Visitor::visit;
-      void visit(const VarNode* op) override { found |= std::find(vars_.begin(), vars_.end(), op) == vars_.end(); }
-      void visit(const Load*) override { found = true; }
-
-     private:
-      const std::vector<const VarNode*>& vars_;
-    } others(vars);
-    others(e);
-    return !others.found;
   }
 
   static bool guards_reduction(const Block& block, const Expr& guard) {
