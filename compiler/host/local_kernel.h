@@ -29,6 +29,8 @@ class LocalKernel {
   std::vector<char> get_output(size_t i) const;
   /// Bytes of parameter `i` as the kernel sees them; of several tensors that its prepack makes, number `k`.
   HostTensor& physical(size_t i, size_t k = 0) { return tensors_[first_argument_[i] + k]; }
+  /// Where its intermediate results lie. Contents undefined before a run.
+  const AlignedBuffer& workspace() const { return workspace_; }
   /// Runs the kernel once; its return code.
   int32_t run();
   /// The calling thread where run() has it. To be held while many calls are timed: moving it takes several

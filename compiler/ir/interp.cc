@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "compiler/ir/interp_arithmetic.h"
 #include "compiler/ir/interp_program.h"
 #include "compiler/ir/race_tracker.h"
 
@@ -23,8 +24,8 @@ struct Storage {
   DType dtype;
   std::vector<int64_t> shape;
   int64_t size = 0;
-  // An element of a workspace or stack buffer has been written when its stamp is the current one; each time the buffer
-  // is allocated begins a new stamp.
+  // An element of a workspace or stack buffer (or of a parameter that says so) has been written when its stamp is the
+  // current one; each time the buffer is allocated begins a new stamp.
   bool tracked = false;
   uint32_t stamp = 0;
   std::vector<uint32_t> stamps;
@@ -39,17 +40,11 @@ struct Thread {
   std::vector<std::pair<int32_t, Storage>> own;  // buffers allocated inside the thread loop, by slot
 };
 
-template <class F>
-F raw(const std::byte* p) {
-  F v;
-  std::memcpy(&v, p, sizeof(v));
-  return v;
-}
-
 class Runner {
  public:
-  explicit Runner(const Function& f)
+  Runner(const Function& f, Unwritten unwritten)
       : function_(f),
+        unwritten_(unwritten),
         program_(compile(f)),
         vars_(static_cast<size_t>(program_.var_count)),
         storage_(program_.buffers.size()) {
@@ -76,8 +71,12 @@ class Runner {
                                               << b.size << " elements, not " << args[i].size;
       b.data = static_cast<std::byte*>(args[i].data);
       if (program_.for_gpu) b.races.reset(b.size);
+      if (args[i].written) track(b, *args[i].written);
     }
     if (program_.body >= 0) exec(program_.body);
+    for (size_t i = 0; i < args.size(); ++i)
+      if (args[i].written)
+        for (size_t e = 0; e < args[i].written->size(); ++e) (*args[i].written)[e] = storage_[i].stamps[e] == 1;
   }
 
  private:
@@ -86,6 +85,14 @@ class Runner {
     const std::vector<int32_t>& extents = program_.buffers[slot].extents;
     for (size_t i = 0; i < b.shape.size(); ++i) b.shape[i] = eval_int(extents[i], 0);
     b.size = element_count(b.shape);
+  }
+
+  void track(Storage& b, const std::vector<bool>& written) {
+    HONE_USER_CHECK(static_cast<int64_t>(written.size()) == b.size)
+        << "of tensor '" << b.name << "' " << written.size() << " elements are known, not " << b.size;
+    b.tracked = true;
+    b.stamp = 1;
+    b.stamps.assign(written.begin(), written.end());
   }
 
   // The element of `b` that the indices select.
@@ -110,8 +117,8 @@ class Runner {
                                 dimension < 0 ? "" : fmt::format(" of dimension {}", dimension), extent));
   }
 
-  // An unwritten element is poison: arithmetic on it and storing it elsewhere are harmless (tiles overcompute that
-  // way), a decision that depends on it is an error.
+  // An unwritten element is poison: a decision that depends on it is an error, moving it is none; arithmetic on it is
+  // where the caller says so.
   [[noreturn]] void poisoned(std::string_view what) {
     throw UserError(
         fmt::format("function '{}': element {} of buffer '{}' is read before it is written, and {} depends on it",
@@ -127,8 +134,43 @@ class Runner {
     return v;
   }
 
+  void check_computed(ExprKind kind) {
+    const bool computes = kind == ExprKind::kBinary || kind == ExprKind::kCast || kind == ExprKind::kCall;
+    if (poison_ && computes && unwritten_ == Unwritten::kMayBeMoved) poisoned("arithmetic");
+  }
+
+  // Evaluates what a machine computes too, although nothing is made of it: masked lanes, and the side of a selection
+  // that is not chosen.
+  template <class Evaluate>
+  void beside(const Evaluate& evaluate) {
+    if (unwritten_ != Unwritten::kMayBeMoved || program_.for_gpu) return;
+    const Storage* outer = std::exchange(poison_, nullptr);
+    const bool was_beside = std::exchange(is_beside_, true);
+    evaluate();
+    is_beside_ = was_beside;
+    poison_ = outer;
+  }
+
+  // Where nothing is made of a load, memory is not read, and zeros take its place; registers are: those are buffers on
+  // the stack at places that are known beforehand.
+  bool is_register(const ENode& n) const {
+    const BufferNode* b = program_.buffers[static_cast<size_t>(n.a)].buffer.get();
+    const ENode& index = program_.exprs[static_cast<size_t>(program_.lists[static_cast<size_t>(n.b)])];
+    if (b->scope != BufferScope::kStack || n.c != 1) return false;
+    if (index.kind != ExprKind::kRamp) return index.kind == ExprKind::kIntImm;
+    const ENode &base = program_.exprs[static_cast<size_t>(index.a)],
+                &stride = program_.exprs[static_cast<size_t>(index.b)];
+    return base.kind == ExprKind::kIntImm && stride.kind == ExprKind::kIntImm && stride.int_value == 1 &&
+           base.int_value >= 0 && base.int_value + lanes_ <= storage_[static_cast<size_t>(n.a)].size;
+  }
+
   const std::byte* address(const ENode& n, int lane, DType* dtype) {
     Storage& b = storage_[n.a];
+    if (is_beside_ && !is_register(n)) {
+      static constexpr std::byte kZero[8]{};
+      *dtype = b.dtype;
+      return kZero;
+    }
     const int64_t i = element(b, n.b, n.c, lane);
     if (b.tracked && b.stamps[i] != b.stamp && !poison_) {
       poison_ = &b;
@@ -143,27 +185,11 @@ class Runner {
   int64_t load_int(const ENode& n, int lane) {
     DType t;
     const std::byte* p = address(n, lane, &t);
-    switch (t.lane_bytes()) {
-      case 1: return t.code == TypeCode::kInt ? raw<int8_t>(p) : raw<uint8_t>(p);
-      case 2: return t.code == TypeCode::kInt ? raw<int16_t>(p) : raw<uint16_t>(p);
-      case 4:
-        return t.code == TypeCode::kInt ? int64_t{raw<int32_t>(p)}
-                                        : int64_t{raw<uint32_t>(p)};  // not the two types' common one, unsigned
-      default: return raw<int64_t>(p);
-    }
-  }
-
-  template <class F>
-  static bool compare(BinaryOp op, F a, F b) {
-    switch (op) {
-      case BinaryOp::kEq: return a == b;
-      case BinaryOp::kNe: return a != b;
-      case BinaryOp::kLt: return a < b;
-      default: return a <= b;
-    }
+    return get_int(p, t);
   }
 
   int64_t divide(const ENode& n, int64_t a, int64_t b) {
+    if (b == 0 && is_beside_) return 0;
     if (b == 0) throw UserError(fmt::format("function '{}': {} by zero", function_.name, symbol_of(n.op)));
     const bool quotient = n.op == BinaryOp::kFloorDiv;
     if (n.wrap.is_u64()) {
@@ -200,24 +226,6 @@ class Runner {
     }
   }
 
-  // Truncates; what does not fit becomes the nearest value of the type, NaN becomes 0.
-  template <class F>
-  static int64_t to_int(F v, const ENode& n) {
-    if (n.to_bool) return v != F{0};
-    if (std::isnan(v)) return 0;
-    const int bits = 64 - n.wrap.shift;
-    const F limit = std::ldexp(F{1}, n.wrap.is_signed ? bits - 1 : bits);  // one above the largest
-    const F truncated = std::trunc(v);
-    if (n.wrap.is_signed) {
-      const int64_t highest = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1);
-      if (truncated >= limit) return highest;
-      return truncated <= -limit ? -highest - 1 : static_cast<int64_t>(truncated);
-    }
-    if (truncated <= 0) return 0;
-    if (truncated >= limit) return static_cast<int64_t>(~uint64_t{0} >> n.wrap.shift);
-    return static_cast<int64_t>(static_cast<uint64_t>(truncated));
-  }
-
   int64_t cast_int(const ENode& n, int lane) {
     if (n.operand_kind == Kind::kF32) return to_int(eval_float<float>(n.a, lane), n);
     if (n.operand_kind == Kind::kF64) return to_int(eval_float<double>(n.a, lane), n);
@@ -227,13 +235,23 @@ class Runner {
 
   int64_t eval_int(int32_t index, int lane) {
     const ENode& n = program_.exprs[index];
+    const int64_t value = eval_unchecked(n, lane);
+    check_computed(n.kind);
+    return value;
+  }
+
+  int64_t eval_unchecked(const ENode& n, int lane) {
     switch (n.kind) {
       case ExprKind::kIntImm: return n.int_value;
       case ExprKind::kVar: return vars_[n.a];
       case ExprKind::kBinary: return binary_int(n, lane);
       case ExprKind::kCast: return cast_int(n, lane);
       case ExprKind::kNot: return eval_int(n.a, lane) == 0;
-      case ExprKind::kSelect: return certain_int(n.a, lane, "a condition") ? eval_int(n.b, lane) : eval_int(n.c, lane);
+      case ExprKind::kSelect: {
+        const bool holds = certain_int(n.a, lane, "a condition") != 0;
+        beside([&] { eval_int(holds ? n.c : n.b, lane); });
+        return eval_int(holds ? n.b : n.c, lane);
+      }
       case ExprKind::kLoad: return load_int(n, lane);
       case ExprKind::kRamp: {
         const auto step = static_cast<uint64_t>(eval_int(n.b, 0)) * static_cast<uint64_t>(lane);
@@ -260,15 +278,9 @@ class Runner {
   template <class F>
   F binary_float(const ENode& n, int lane) {
     const F a = eval_float<F>(n.a, lane), b = eval_float<F>(n.b, lane);
-    switch (n.op) {
-      case BinaryOp::kAdd: return a + b;
-      case BinaryOp::kSub: return a - b;
-      case BinaryOp::kMul: return a * b;
-      case BinaryOp::kDiv: return a / b;
-      case BinaryOp::kMin: return a < b ? a : b;  // the second operand when one is NaN, as x86 does
-      case BinaryOp::kMax: return a > b ? a : b;
-      default: throw UserError(fmt::format("function '{}': {} of floats", function_.name, symbol_of(n.op)));
-    }
+    const std::optional<F> result = of_floats(n.op, a, b);
+    if (!result) throw UserError(fmt::format("function '{}': {} of floats", function_.name, symbol_of(n.op)));
+    return *result;
   }
 
   template <class F>
@@ -280,21 +292,7 @@ class Runner {
       return argument(0) * argument(2) + argument(1) * argument(3);
     }
     const F a = eval_float<F>(n.a, lane);
-    switch (n.function) {
-      case Intrinsic::kExp: return std::exp(a);
-      case Intrinsic::kLog: return std::log(a);
-      case Intrinsic::kSqrt: return std::sqrt(a);
-      case Intrinsic::kTanh: return std::tanh(a);
-      case Intrinsic::kAbs: return std::abs(a);
-      case Intrinsic::kErf: return std::erf(a);
-      case Intrinsic::kRint: return std::nearbyint(a);
-      case Intrinsic::kSin: return std::sin(a);
-      case Intrinsic::kCos: return std::cos(a);
-      case Intrinsic::kAtan: return std::atan(a);
-      case Intrinsic::kDot4:
-      case Intrinsic::kDot2:
-      case Intrinsic::kFma: break;
-    }
+    if (n.function != Intrinsic::kFma) return of_float(n.function, a);
     return std::fma(a, eval_float<F>(n.b, lane), eval_float<F>(n.c, lane));
   }
 
@@ -304,6 +302,7 @@ class Runner {
   F eval_float(int32_t index, int lane) {
     const ENode& n = program_.exprs[index];
     const F value = eval_unrounded<F>(n, lane);
+    check_computed(n.kind);
     return n.narrow ? static_cast<F>(n.widen(n.narrow(static_cast<float>(value)))) : value;
   }
 
@@ -323,8 +322,11 @@ class Runner {
         const int64_t v = eval_int(n.a, lane);
         return n.operand_wrap.is_u64() ? static_cast<F>(static_cast<uint64_t>(v)) : static_cast<F>(v);
       }
-      case ExprKind::kSelect:
-        return certain_int(n.a, lane, "a condition") ? eval_float<F>(n.b, lane) : eval_float<F>(n.c, lane);
+      case ExprKind::kSelect: {
+        const bool holds = certain_int(n.a, lane, "a condition") != 0;
+        beside([&] { eval_float<F>(holds ? n.c : n.b, lane); });
+        return eval_float<F>(holds ? n.b : n.c, lane);
+      }
       case ExprKind::kCall: return call_float<F>(n, lane);
       case ExprKind::kBroadcast: return eval_float<F>(n.a, 0);
       case ExprKind::kRamp: return eval_float<F>(n.a, 0) + static_cast<F>(lane) * eval_float<F>(n.b, 0);
@@ -475,26 +477,7 @@ class Runner {
   // The bytes of one lane of a stored value.
   void value_bytes(int32_t value, DType t, int lane, std::byte* to) {
     if (!t.is_float()) {
-      // Little and big endian hosts differ in where the low bytes lie, so each width is copied as itself.
-      const int64_t v = eval_int(value, lane);
-      switch (t.lane_bytes()) {
-        case 1: {
-          const auto x = static_cast<uint8_t>(v);
-          std::memcpy(to, &x, 1);
-          return;
-        }
-        case 2: {
-          const auto x = static_cast<uint16_t>(v);
-          std::memcpy(to, &x, 2);
-          return;
-        }
-        case 4: {
-          const auto x = static_cast<uint32_t>(v);
-          std::memcpy(to, &x, 4);
-          return;
-        }
-        default: std::memcpy(to, &v, 8); return;
-      }
+      return put_int(eval_int(value, lane), t.lane_bytes(), to);
     }
     if (t.bits == 16) {
       const uint16_t v = program_.exprs[value].narrow(eval_float<float>(value, lane));
@@ -518,14 +501,19 @@ class Runner {
     };
     Lane one;
     std::vector<Lane> many;
+    lanes_ = n.c;
     for (int lane = 0; lane < n.c; ++lane) {
-      if (n.b >= 0 && !certain_int(n.b, lane, "a mask")) continue;
       one.bits = 0;
+      if (n.b >= 0 && !certain_int(n.b, lane, "a mask")) {
+        if (n.c > 1) beside([&] { value_bytes(n.a, b.dtype, lane, reinterpret_cast<std::byte*>(&one.bits)); });
+        continue;
+      }
       one.element = element(b, n.first, n.count, lane);
       poison_ = nullptr;
       value_bytes(n.a, b.dtype, lane, reinterpret_cast<std::byte*>(&one.bits));
       one.is_poison = poison_ != nullptr;
-      if (poison_ && !b.tracked) poisoned(fmt::format("parameter '{}'", b.name));
+      if (poison_ && !program_.buffers[static_cast<size_t>(n.slot)].tracked)
+        poisoned(fmt::format("parameter '{}'", b.name));
       poison_ = nullptr;
       if (n.c == 1) return write(b, one.element, reinterpret_cast<const std::byte*>(&one.bits), bytes, one.is_poison);
       many.push_back(one);
@@ -587,23 +575,27 @@ class Runner {
   }
 
   const Function& function_;
+  const Unwritten unwritten_;
   const Program program_;
   std::vector<int64_t> vars_;
   std::vector<Storage> storage_;
   const Storage* poison_ = nullptr;  // set once the expression under evaluation has read an unwritten element
   int64_t poison_element_ = 0;
+  bool is_beside_ = false;  // nothing is made of what is evaluated
+  int lanes_ = 1;           // of the value that is stored
   Place here_;
   int blocks_open_ = 0, threads_open_ = 0;
 };
 
 }  // namespace
 
-void interpret(const Function& f, const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args) {
-  Runner(f).run(args, shape_args);
+void interpret(const Function& f, const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args,
+               Unwritten unwritten) {
+  Runner(f, unwritten).run(args, shape_args);
 }
 
-void interpret(const Module& m, const std::vector<InterpArg>& args) {
-  for (const Function& kernel : m.kernels) interpret(kernel, args);
+void interpret(const Module& m, const std::vector<InterpArg>& args, Unwritten unwritten) {
+  for (const Function& kernel : m.kernels) interpret(kernel, args, {}, unwritten);
 }
 
 }  // namespace hone

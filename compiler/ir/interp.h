@@ -13,6 +13,17 @@ namespace hone {
 struct InterpArg {
   void* data = nullptr;
   int64_t size = 0;  ///< elements; checked against the buffer's shape
+  /// Which elements have been written, as many as `size`; the run adds those that it writes. Null: all have.
+  std::vector<bool>* written = nullptr;
+};
+
+/// What a program may do with an element that nothing has written yet.
+enum class Unwritten : uint8_t {
+  kMayBeComputedWith,  ///< anything of which no output and no decision is made: tiles may overcompute
+  /// Nothing but to move it within its own memory. Denormal numbers, of which such an element may hold one, make a
+  /// processor a hundred times as slow, so no lane of no vector is to compute with one: masked lanes are looked at,
+  /// too, and both sides of a selection, as code for CPUs computes them.
+  kMayBeMoved
 };
 
 /// Runs `f`. Floats are computed in their own type (f32 as float, f64 as double, f16 and bf16 as float, rounded after
@@ -20,12 +31,14 @@ struct InterpArg {
 /// from one barrier to the next in turn. UserError for a race: two threads or blocks touch an element, one of them
 /// writes it, and no barrier or end of a thread loop stands between; and for a barrier that not every thread meets.
 /// UserError for an access out of bounds (names buffer, index, extent), a parameter, condition or index that depends on
-/// an element of a workspace or stack buffer that nothing has written yet, or a division by zero. Multi-dimensional and
-/// flat accesses are both understood. Lazy: a Select evaluates only the chosen side; masked lanes of a Store evaluate
-/// nothing. `shape_args` are the values of f.shape_vars.
-void interpret(const Function& f, const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args = {});
+/// an element of a workspace or stack buffer that nothing has written yet (arithmetic, as `unwritten` says), or a
+/// division by zero. Multi-dimensional and flat accesses are both understood. Lazy: what a Select does not choose and
+/// masked lanes of a Store have no effect. `shape_args` are the values of f.shape_vars.
+void interpret(const Function& f, const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args = {},
+               Unwritten unwritten = Unwritten::kMayBeComputedWith);
 
 /// Runs all kernels of `m` on physical tensors, one per parameter.
-void interpret(const Module& m, const std::vector<InterpArg>& args);
+void interpret(const Module& m, const std::vector<InterpArg>& args,
+               Unwritten unwritten = Unwritten::kMayBeComputedWith);
 
 }  // namespace hone

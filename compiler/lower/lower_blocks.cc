@@ -7,6 +7,7 @@
 
 #include "compiler/arith/simplify.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/lower/padding.h"
 #include "compiler/lower/prefetches.h"
 #include "compiler/schedule/region.h"
 
@@ -21,6 +22,7 @@ struct Placement {
   TreeNode* home = nullptr;  ///< where it is allocated: `scope`, or around it when it is a double buffer
   Expr turn;                 ///< part of a double buffer that an iteration of `scope` reads; null for a plain buffer
   int64_t ahead = 0;         ///< ... and how many iterations later the part is read that it fills
+  std::vector<Reached> written{};  ///< what its writers reach, where that is not all
 };
 
 bool touches(const Block& b, const Buffer& buffer) { return b.out.same_as(buffer) || reads(b, buffer); }
@@ -30,23 +32,26 @@ TreeNode* common_ancestor(TreeNode* a, TreeNode* b) {
   return a;
 }
 
-// True when every access in an expression is proved to be in bounds. Sides of a Select know their condition.
+// True when every access in an expression is proved to be in bounds, and loads of intermediate buffers to be where
+// their writers reach. Sides of a Select know their condition.
 class InBounds final : public Visitor {
  public:
-  explicit InBounds(Facts& facts) : facts_(facts) {}
+  InBounds(Facts& facts, const std::vector<Placement>& placements) : facts_(facts), placements_(placements) {}
   bool holds = true;
 
   void check(const Buffer& buffer, const std::vector<Expr>& indices) {
-    for (size_t d = 0; holds && d < indices.size(); ++d) {
-      const Interval range = facts_.bounds(indices[d]);
-      holds = range.within(0, *as_const_int(buffer->shape[d]) - 1);
-    }
+    for (size_t d = 0; holds && d < indices.size(); ++d)
+      holds = facts_.bounds(indices[d]).within(0, *as_const_int(buffer->shape[d]) - 1);
   }
 
  protected:
   using Visitor::visit;
   void visit(const Load* op) override {
     check(op->buffer, op->indices);
+    for (const Placement& p : placements_)
+      for (size_t r = 0; holds && p.to.same_as(op->buffer) && r < p.written.size(); ++r)
+        holds = facts_.bounds(p.written[r].of([&](size_t d) { return op->indices[d]; }))
+                    .within(p.written[r].range.lo, p.written[r].range.hi);
     if (holds) Visitor::visit(op);
   }
   void visit(const Select* op) override {
@@ -61,6 +66,7 @@ class InBounds final : public Visitor {
 
  private:
   Facts& facts_;
+  const std::vector<Placement>& placements_;
 };
 
 // Puts loads in terms of placed buffers and simplified indices.
@@ -112,7 +118,11 @@ class AccessRewriter final : public Mutator {
 
 class BlockLowering {
  public:
-  BlockLowering(TreeNode* root, Storage storage) : root_(root), storage_(storage) { place_buffers(); }
+  /// `made`: parameters that the program makes for another one to read, padding included.
+  BlockLowering(TreeNode* root, Storage storage, std::vector<Buffer> made = {})
+      : root_(root), storage_(storage), made_(std::move(made)) {
+    place_buffers();
+  }
 
   Stmt run() { return lower(root_); }
 
@@ -133,6 +143,7 @@ class BlockLowering {
         p.home = p.scope = scope;
         const Region region = region_of(accesses_below(scope, b.out, true), scope, b.out);
         std::vector<int64_t> extent = region.extent;
+        p.written = reached_elements(scope, b.out, region);
         align(b, &extent);
         if (b.parts > 1 && can_fill_ahead(b, scope)) {
           const int64_t parts = std::min(b.parts, scope->extent);
@@ -140,6 +151,8 @@ class BlockLowering {
           p.ahead = parts - 1;
           p.turn = floor_mod(Expr(scope->var), parts);
           extent.insert(extent.begin(), parts);
+          for (Reached& r : p.written)
+            for (auto& [dimension, factor] : r.sum) ++dimension;
         }
         p.to = make_buffer(b.out->name, b.out->dtype, extent, b.out->scope);
         p.min = region.min;
@@ -266,21 +279,25 @@ class BlockLowering {
       (guards_reduction(block, p) ? reducing : spatial).push_back(guard);
     }
     const Expr step = block.step_guard ? simplify(rewrite(block.step_guard), facts_) : make_bool(true);
-    const Placement* placed = rewrite.placement_of(block.out);
+    const std::optional<Placement> placed = placement_with_padding(rewrite, block.out);
     const Buffer out = placed ? placed->to : block.out;
     const std::vector<Expr> indices = rewrite.place(block.out, block.indices);
     Expr value = rewrite(block.value);
-    if (storage_ == Storage::kCompact && placed) drop_padding_guards(&spatial, reducing, step, *placed, indices, value);
+    std::vector<Expr> inside;  // guards that iterations over padding do not fulfil
+    if (placed) {
+      if (!is_made(block.out)) drop_padding_guards(&spatial, reducing, step, *placed, indices, value);
+      inside = take_padding_guards(&spatial, reducing, *placed, indices);
+    }
     Stmt store;
     if (block.reduce == ReduceKind::kNone) {
-      store = make_store(out, indices, value);
+      store = make_store(out, indices, value_or_padding(inside, value));
     } else {
       const Binary* product = as<Binary>(value);
       const bool fused = block.fused_step && product && product->op == BinaryOp::kMul;
       const Expr old = load(out, indices);
-      store = make_if(step, make_store(out, indices,
-                                       fused ? call(Intrinsic::kFma, {product->a, product->b, old})
-                                             : reduce_combine(block.reduce, old, value)));
+      store = guarded(inside, make_if(step, make_store(out, indices,
+                                                       fused ? call(Intrinsic::kFma, {product->a, product->b, old})
+                                                             : reduce_combine(block.reduce, old, value))));
       if (block.initializes) {
         Expr first = make_bool(true);
         for (const Iter& i : block.iters)
@@ -290,9 +307,23 @@ class BlockLowering {
              store});
       }
     }
-    for (const auto* guards : {&reducing, &spatial})
-      for (auto g = guards->rbegin(); g != guards->rend(); ++g) store = make_if(*g, store);
-    return store;
+    return guarded(spatial, guarded(reducing, std::move(store)));
+  }
+
+  static Stmt guarded(const std::vector<Expr>& guards, Stmt s) {
+    for (auto g = guards.rbegin(); g != guards.rend(); ++g) s = make_if(*g, std::move(s));
+    return s;
+  }
+
+  bool is_made(const Buffer& buffer) const {
+    return std::any_of(made_.begin(), made_.end(), [&](const Buffer& b) { return b.same_as(buffer); });
+  }
+
+  // Where a buffer lies of which others read padding, too; nothing for a kernel's outputs, and where guards all stay.
+  std::optional<Placement> placement_with_padding(const AccessRewriter& rewrite, const Buffer& buffer) const {
+    if (const Placement* p = rewrite.placement_of(buffer)) return *p;
+    if (is_made(buffer)) return Placement{buffer, buffer, root_, {}, root_, nullptr};
+    return std::nullopt;
   }
 
   // Drops, one by one, the guards that only protect padding: without them the surplus iterations of a tile write
@@ -309,6 +340,25 @@ class BlockLowering {
       if (!in_bounds(*guards, reducing, step, placed, indices, value)) guard = exact;
     }
     std::erase_if(*guards, [](const Expr& g) { return is_const(g, 1); });
+  }
+
+  // Takes those guards away that keep padding of a buffer unwritten: its readers overcompute, and what they read there
+  // is to be no leftover of another program. (Denormal numbers make each multiply-add a hundred times as slow.)
+  std::vector<Expr> take_padding_guards(std::vector<Expr>* guards, const std::vector<Expr>& reducing,
+                                        const Placement& placed, const std::vector<Expr>& indices) {
+    std::vector<Expr> taken;
+    if (storage_ != Storage::kCompact) return taken;
+    const Expr always = make_bool(true);
+    for (Expr& guard : *guards) {
+      if (!keeps_elements_apart(guard, placed, indices) && !element_tells(guard, indices, loops_around(placed))) continue;
+      const Expr kept = std::exchange(guard, always);
+      if (in_bounds(*guards, reducing, always, placed, indices, make_const(0, placed.to->dtype)))
+        taken.push_back(kept);
+      else
+        guard = kept;
+    }
+    std::erase_if(*guards, [](const Expr& g) { return is_const(g, 1); });
+    return taken;
   }
 
   // The guard `E < n` weakened to the loops around the buffer: it holds wherever `E < n` does, and its value is the
@@ -347,7 +397,7 @@ class BlockLowering {
     int n = 0;
     for (const std::vector<Expr>* known : {&guards, &reducing})
       for (const Expr& g : *known) n += facts_.push_condition(g);
-    InBounds check(facts_);
+    InBounds check(facts_, placements_);
     check.check(placed.to, indices);
     n += facts_.push_condition(step);
     if (check.holds) check(value);
@@ -385,25 +435,6 @@ class BlockLowering {
     return false;
   }
 
-  // Whether `e` is arithmetic over `vars` alone: constant while they are.
-  static bool uses_only(const Expr& e, const std::vector<const VarNode*>& vars) {
-    class Others final : public Visitor {
-     public:
-      explicit Others(const std::vector<const VarNode*>& vars) : vars_(vars) {}
-      bool found = false;
-
-     protected:
-      using Visitor::visit;
-      void visit(const VarNode* op) override { found |= std::find(vars_.begin(), vars_.end(), op) == vars_.end(); }
-      void visit(const Load*) override { found = true; }
-
-     private:
-      const std::vector<const VarNode*>& vars_;
-    } others(vars);
-    others(e);
-    return !others.found;
-  }
-
   static bool guards_reduction(const Block& block, const Expr& guard) {
     class Vars final : public Visitor {
      public:
@@ -422,6 +453,7 @@ class BlockLowering {
 
   TreeNode* root_;
   Storage storage_;
+  std::vector<Buffer> made_;
   std::vector<Placement> placements_;
   Facts facts_;
 };
@@ -444,7 +476,7 @@ Function lower_blocks(const PrepackNest& nest, Storage storage) {
   f.name = "prepack_" + nest.logical->name;
   f.params = {nest.logical};
   f.params.insert(f.params.end(), nest.packed.begin(), nest.packed.end());
-  f.body = BlockLowering(nest.root.get(), storage).run();
+  f.body = BlockLowering(nest.root.get(), storage, nest.packed).run();
   return f;
 }
 

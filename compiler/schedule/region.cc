@@ -68,11 +68,12 @@ Facts loop_facts(TreeNode* node) {
   return facts;
 }
 
-std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buffer, bool stores) {
+std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buffer, bool stores, bool loads) {
   std::vector<std::vector<Expr>> out;
   for_each_block(node, [&](Block& block, TreeNode* leaf) {
     const bool writes = stores && block.out.same_as(buffer);
-    if (!writes && !reads(block, buffer)) return;
+    const bool loads_it = loads && reads(block, buffer);
+    if (!writes && !loads_it) return;
     const VarMap bindings = block.bindings();
     Facts facts;  // of the loops around this block only: ranges are looked up one by one
     for (TreeNode* n = leaf->parent; n; n = n->parent)
@@ -95,7 +96,7 @@ std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buff
       out.push_back(std::move(in_loops));
     };
     if (writes) add(block.indices);
-    if (reads(block, buffer))
+    if (loads_it)
       for (const Load* l : loads_of(block.value, buffer)) add(l->indices);
   });
   return out;

@@ -15,8 +15,9 @@ struct Region {
   std::vector<int64_t> extent;
 };
 
-/// The accesses to `buffer` (loads, and stores when `stores`) below `node`, in terms of loop variables, simplified.
-std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buffer, bool stores);
+/// The accesses to `buffer` (loads when `loads`, and stores when `stores`) below `node`, in terms of loop variables,
+/// simplified.
+std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buffer, bool stores, bool loads = true);
 
 /// The smallest box found around `accesses` while the loops strictly below `scope` run through all of their iterations
 /// and those at or above `scope` stay fixed. A dimension that cannot be told apart (an index that mixes fixed and

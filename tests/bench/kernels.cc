@@ -106,6 +106,9 @@ void print_header(const Target& target, double peak) {
       "{}\nmeasured peak {:.0f} GFLOPS on {} threads, which Winograd's kernels may pass by the direct operations "
       "counted here; the last columns are a peer's time over the tuned kernel's\n",
       to_string(target), peak, target.threads);
+#ifdef HONE_HAVE_OPENBLAS
+  std::cout << "OpenBLAS runs its kernels for " << openblas_kernels() << "\n";
+#endif
   std::cout << fmt::format("{:<5}{:>11}{:>10}{:>9}{:>7}", "", "default ms", "tuned ms", "GFLOPS", "peak");
   for (const auto& [name, title] : kPeers) std::cout << fmt::format("{:>9}", title);
   std::cout << "  config" << std::endl;
@@ -246,11 +249,17 @@ Status run(const Options& o) {
 
 // The peers' idle threads spin, by default for many milliseconds: long enough to take a core from the next contender.
 // Here they spin for some tenths of a millisecond, so that they are awake for the next call of their own and asleep
-// after interleave()'s pause. Their libraries read this when they are loaded.
-void quiet_peers(char** argv) {
-  if (std::getenv("GOMP_SPINCOUNT") && std::getenv("OPENBLAS_THREAD_TIMEOUT")) return;
+// after interleave()'s pause. And no setting makes OpenBLAS run other kernels than those that it has for this processor,
+// or cut its blocks for another one. Their libraries read this when they are loaded.
+void prepare_peers(char** argv) {
+  constexpr const char* kOfOtherProcessors[] = {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"};
+  const bool is_quiet = std::getenv("GOMP_SPINCOUNT") && std::getenv("OPENBLAS_THREAD_TIMEOUT");
+  if (is_quiet && std::none_of(std::begin(kOfOtherProcessors), std::end(kOfOtherProcessors),
+                               [](const char* name) { return std::getenv(name) != nullptr; }))
+    return;
   setenv("GOMP_SPINCOUNT", "10000", 0);
   setenv("OPENBLAS_THREAD_TIMEOUT", "20", 0);
+  for (const char* name : kOfOtherProcessors) unsetenv(name);
   execv("/proc/self/exe", argv);
 }
 
@@ -258,7 +267,7 @@ void quiet_peers(char** argv) {
 }  // namespace hone::bench
 
 int main(int argc, char** argv) {
-  hone::bench::quiet_peers(argv);
+  hone::bench::prepare_peers(argv);
   hone::bench::Options o;
   CLI::App app{
       "Times what the tophub holds beside the template's default, oneDNN, ONNX Runtime and OpenBLAS.\n\nExample: "

@@ -40,4 +40,6 @@ std::vector<Contender> openblas_contenders(const Workload& w, int threads) {
            }}};
 }
 
+std::string openblas_kernels() { return openblas_get_corename(); }
+
 }  // namespace hone::bench

@@ -24,5 +24,7 @@ std::vector<Contender> onnxruntime_contenders(const Workload& w, int threads, co
 
 /// OpenBLAS: `openblas`, sgemm, for dense and batch_matmul in fp32.
 std::vector<Contender> openblas_contenders(const Workload& w, int threads);
+/// Which processor's kernels it runs, in its own word: SkylakeX.
+std::string openblas_kernels();
 
 }  // namespace hone::bench

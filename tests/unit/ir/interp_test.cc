@@ -236,6 +236,60 @@ TEST(Interp, RefusesWhatItCannotRun) {
   EXPECT_THAT(error_of(Function{"f", {c}, {}, make_seq({})}, {}), HasSubstr("takes 1 tensors, not 0"));
 }
 
+// Moving an element that nothing has written is no arithmetic; a masked lane and the other side of a selection are
+// computed like all else.
+TEST(Interp, ArithmeticWithWhatNothingWroteIsAFaultWhereTheCallerSaysSo) {
+  const Buffer c = make_buffer("C", f32, {4}), t = make_buffer("t", f32, {4}, BufferScope::kStack),
+               u = make_buffer("u", f32, {4}, BufferScope::kWorkspace);
+  const auto vector = [](int64_t first) { return Expr(new Ramp(make_int(first), make_int(1), 4)); };
+  const auto spread = [](const Expr& e) { return Expr(new Broadcast(e, 4)); };
+  const Expr first_two = lt(vector(0), spread(make_int(2)));
+  const auto error_with = [&](const Stmt& s, Unwritten unwritten) {
+    std::vector<float> out(4);
+    try {
+      interpret(Function{"f", {c}, {}, make_allocate(t, -1, make_allocate(u, 0, s))}, {arg(out)}, {}, unwritten);
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  const auto expect = [&](const Stmt& s, const std::string& strict) {
+    EXPECT_EQ(error_with(s, Unwritten::kMayBeComputedWith), "no error");
+    EXPECT_THAT(error_with(s, Unwritten::kMayBeMoved), HasSubstr(strict));
+  };
+  const Expr one = spread(make_float(1));
+  const Stmt half = make_store(t, {vector(0)}, one, first_two);
+  const std::string fault = "element 2 of buffer 't' is read before it is written, and arithmetic depends on it";
+  expect(half, "no error");
+  expect(make_seq({half, make_store(u, {vector(0)}, load(t, {vector(0)}))}), "no error");
+  expect(make_seq({half, make_store(u, {vector(0)}, load(t, {vector(0)}) * one)}), fault);
+  // Lanes that a mask leaves out: of registers they are computed with, of memory zeros take their place.
+  expect(make_seq({half, make_store(c, {vector(0)}, load(t, {vector(0)}) * one, first_two)}), fault);
+  expect(make_seq({make_store(u, {vector(0)}, one, first_two),
+                   make_store(c, {vector(0)}, load(u, {vector(0)}) * one, first_two)}),
+         "no error");
+  // And what a selection does not choose.
+  expect(make_seq({half, make_store(c, {vector(0)}, select(first_two, load(t, {vector(0)}) * one, one))}), fault);
+  expect(make_seq({half, make_store(c, {vector(0)}, select(first_two, load(t, {vector(0)}), one))}), "no error");
+}
+
+TEST(Interp, TellsWhichElementsOfAParameterItWrote) {
+  const Buffer a = make_buffer("A", i32, {3}), b = make_buffer("B", i32, {3});
+  const Var i("i");
+  std::vector<int32_t> x{1, 2, 3}, y(3);
+  std::vector<bool> given{true, false, true}, made(3);
+  const auto args = [&] {
+    return std::vector<InterpArg>{{x.data(), 3, &given}, {y.data(), 3, &made}};
+  };
+  interpret(Function{"f", {a, b}, {}, loop(i, 2, make_store(b, {Expr(i) + 1}, make_int(7, i32)))}, args());
+  EXPECT_THAT(made, ElementsAre(false, true, true));
+  EXPECT_THAT(given, ElementsAre(true, false, true));
+  EXPECT_THAT(error_of(Function{"f", {a, b}, {}, loop(i, 2, make_store(b, {i}, load(a, {i})))}, args()),
+              HasSubstr("element 1 of buffer 'A' is read before it is written, and parameter 'B' depends on it"));
+  given.pop_back();
+  EXPECT_THAT(error_of(Function{"f", {a, b}, {}, make_seq({})}, args()), HasSubstr("2 elements are known, not 3"));
+}
+
 TEST(Interp, FloatsOf16BitsAreRoundedAfterEachStep) {
   for (const DType t : {f16, bf16}) {
     const Buffer x = make_buffer("X", t, {2}), c = make_buffer("C", t, {2}), wide = make_buffer("W", f32, {1});

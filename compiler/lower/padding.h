@@ -1,0 +1,43 @@
+// Padding of intermediate buffers: elements that stand for nothing, which readers that overcompute read all the same.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compiler/arith/bounds.h"
+#include "compiler/schedule/region.h"
+
+namespace hone {
+
+/// What the writers of a buffer reach of it: the sum of some indices, each times a factor, is in `range`. One index by
+/// itself, or the quotient and the remainder that a layout makes of an axis, together.
+struct Reached {
+  std::vector<std::pair<size_t, int64_t>> sum;  ///< dimensions, and the factors
+  Interval range;
+
+  /// The sum of what `index` gives for dimensions.
+  template <class Indices>
+  Expr of(const Indices& index) const {
+    Expr e = make_int(0);
+    for (const auto& [dimension, factor] : sum) e = e + index(dimension) * factor;
+    return e;
+  }
+};
+
+/// What those that write `buffer` below `scope` reach of its `region`, relative to that, where it is not all. Guards of
+/// theirs do not count.
+std::vector<Reached> reached_elements(TreeNode* scope, const Buffer& buffer, const Region& region);
+
+/// True when the element at `indices` tells the number that `guard` bounds, while the variables `fixed` stand still: a
+/// sum of multiples of the indices is that number. So no iteration that the guard turns away would store to an element
+/// of one that it lets through.
+bool element_tells(const Expr& guard, const std::vector<Expr>& indices, const std::vector<const VarNode*>& fixed);
+
+/// Whether `e` is arithmetic over `vars` alone: constant while they are.
+bool uses_only(const Expr& e, const std::vector<const VarNode*>& vars);
+
+/// `value` where all of `inside` hold, else 0: one selection, also with padding that the value brings along.
+Expr value_or_padding(const std::vector<Expr>& inside, Expr value);
+
+}  // namespace hone
