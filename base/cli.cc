@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <new>
 #include <sstream>
 
 #include "base/check.h"
+#include "base/help.h"
 #include "base/text.h"
 
 namespace hone {
@@ -72,6 +74,8 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
   app.set_config(taken ? "--config-file" : "--config", "", "read flags from a TOML file")
       ->check(CLI::Validator(is_endless, ""));
   allow_repetition(app);
+  wrap_help(app);
+  if (std::string help = asked_help(app, argc, argv); !help.empty()) return {kExitDone, std::move(help)};
   try {
     app.parse(argc, argv);
     if (const std::string line = repeated_with_other_value(app, argc, argv); !line.empty())
@@ -100,6 +104,10 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
 }
 
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
+  if (const std::string bare = bare_help(app, argc); !bare.empty()) {
+    std::cerr << bare << std::flush;
+    return kExitUsage;
+  }
   return print_end(app.get_name(), run_command(app, argc, argv, body));
 }
 

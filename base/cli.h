@@ -15,7 +15,8 @@ namespace hone {
 /// was parsed.
 CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
 
-/// The same for a program: what print_end() gives.
+/// The same for a program: what print_end() gives. One that wants words (help.h) and has got none says how it is
+/// called.
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/atomic_file.h"
+#include "base/time_text.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/model/prepare.h"
 #include "compiler/ops/conv_shape.h"
@@ -137,7 +138,7 @@ Status ModelQuantizer::report(const Built* built, std::ostream& out) {
     const TimedLayer f = floats ? floats->find(origin) : TimedLayer{}, b = bytes ? bytes->find(origin) : TimedLayer{};
     const bool is_slower = f.kernel && b.kernel && b.seconds > f.seconds;
     const std::string why = is_slower ? why_slower(*f.kernel, *b.kernel) : "";
-    const auto time = [](const TimedLayer& l) { return l.kernel ? fmt::format("{:.4f}", l.seconds * 1e3) : "-"; };
+    const auto time = [](const TimedLayer& l) { return l.kernel ? ms_text(l.seconds) : "-"; };
     out << fmt::format("{:>9} {:>9} {:>9}  {}{}\n", samples_ ? fmt::format("{:.2g}", errors.products[p]) : "-", time(f),
                        time(b), origin, is_slower ? "  slower" + (why.empty() ? "" : ": " + why) : "");
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "compiler/cli/busy_machine.h"
 #include "compiler/cli/remote.h"
 #include "compiler/ops/operator.h"
 
@@ -40,6 +41,8 @@ struct TensorcOptions {
   bool profile = false;  ///< of a model
   /// Where --check, --bench and --profile run instead of here; empty: here.
   FindRemoteDevice remote;
+  /// By which --bench and --profile see that this machine is busy; empty: the kernel's.
+  ReadCpuAccount cpu_account;
   /// For programs that call it themselves, of a model: told what is done, now and then, on the thread that calls.
   /// What it throws ends the build.
   std::function<void(std::string_view what, size_t done, size_t all)> progress;

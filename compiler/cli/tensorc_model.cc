@@ -14,6 +14,7 @@
 
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
+#include "base/time_text.h"
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
@@ -354,7 +355,10 @@ class ModelCommand {
         continue;
       }
       if (o_.profile || (!o_.reports.empty() && is_here())) {
+        const BusyMachine others(o_.cpu_account);
         HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target, gpu_.device()));
+        if (const std::string told = target_.is_gpu() ? "" : others.told(); !told.empty())
+          err_ << told << " while layers were timed: their times may be too long\n";
       }
       if (o_.profile) out_ << profile_text(g, variant.layers, seconds);
     }
@@ -366,7 +370,7 @@ class ModelCommand {
           o_,
           {variants_[v].name, *variants_[v].graph, prepared_of(v).imported, built_.variants[v].layers,
            target_.is_gpu() ? here_ : variants_[v].target, kCheckSeconds / static_cast<double>(variants_.size()),
-           variants_[v].growth, gpu_.device(), &target_},
+           variants_[v].growth, gpu_.device(), &target_, o_.cpu_account},
           LoadedModel(path_, name_, threads, weights_, v, gpu_.device()), given_ ? &*given_ : nullptr, &figures_[v],
           out_, err_));
     }
@@ -422,7 +426,7 @@ class ModelCommand {
     if (o_.profile) out_ << profile_text(*variants_[v].graph, variant.layers, r.seconds);
     if (o_.bench)
       out_ << prefix
-           << fmt::format("{:.3f} ms (the sum of {} layers, each by itself on {}{})\n", r.sum * 1e3,
+           << fmt::format("{} ms (the sum of {} layers, each by itself on {}{})\n", ms_text(r.sum),
                           variant.layers.calls.size(), remote_->name(), in_c);
     return absl::OkStatus();
   }

@@ -59,7 +59,8 @@ awaitable<Status> Worker::send(FrameKind kind, std::string payload) {
 // A spawned coroutine begins in a later event of the loop, before which the last owner may let go of the worker.
 void Worker::tell(FrameKind kind, std::string payload) {
   asio::co_spawn(
-      socket_.get_executor(), [self = shared_from_this(), kind, payload = std::move(payload)] { return self->send(kind, payload); },
+      socket_.get_executor(),
+      [self = shared_from_this(), kind, payload = std::move(payload)] { return self->send(kind, payload); },
       asio::detached);
 }
 
