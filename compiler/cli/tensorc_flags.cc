@@ -58,12 +58,12 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
                  "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
-  app.add_option(
-         "--input", o.formats,
-         "of a model: what callers pass for an input: type, layout (NHWC, NCHW), bgr, and numbers, one or one a "
-         "channel: (x - mean) * scale, or / std: images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017, "
-         "wave=s16,scale=1/32768; may be given "
-         "again")
+  app.add_option("--input", o.formats,
+                 "of a model: what callers pass for an input: type, layout (NHWC, NCHW; else the model's), bgr, and "
+                 "numbers, one or one a "
+                 "channel: (x - mean) * scale, or / std: images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017, "
+                 "wave=s16,scale=1/32768; may be given "
+                 "again")
       ->allow_extra_args(false)
       ->type_name("NAME=FORMAT");
   app.add_option(
