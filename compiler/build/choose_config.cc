@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "compiler/build/plain_layer.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/prologue.h"
@@ -143,6 +144,19 @@ std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::
   return in_order(std::move(ranked));
 }
 
+namespace {
+
+// As rank_nearest(), behind the layer without the preprocessing that is part of this one.
+std::vector<std::string> plain_layer_first(const Workload& w, const std::vector<std::string>& known) {
+  std::vector<std::string> out = rank_nearest(w, known);
+  if (const auto plain = without_preprocessing(w))
+    if (const std::string text = to_string(*plain); std::find(known.begin(), known.end(), text) != known.end())
+      out.insert(out.begin(), text);
+  return out;
+}
+
+}  // namespace
+
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
                                      ConfigUse use) {
   const Workload tuned = without_extremes(w);
@@ -162,7 +176,7 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   query.rank_targets = [&](const std::vector<std::string>& known) {
     return target.is_gpu() ? rank_gpu_targets(target, known) : rank_cpu_targets(target, known);
   };
-  query.rank_nearest = [&](const std::vector<std::string>& known) { return rank_nearest(tuned, known); };
+  query.rank_nearest = [&](const std::vector<std::string>& known) { return plain_layer_first(tuned, known); };
   HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
   ChosenConfig out{space.default_config(), answer.describe(), ""};
   if (answer.refused > 0)
