@@ -48,7 +48,9 @@ class ScreenFormatter final : public CLI::Formatter {
 
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     if (mode == CLI::AppFormatMode::Normal && !help_.groups.empty()) return screen(app->get_name());
-    return CLI::Formatter::make_help(app, std::move(name), mode);
+    // Commands are named; each has its own.
+    return CLI::Formatter::make_help(app, std::move(name),
+                                     mode == CLI::AppFormatMode::All ? CLI::AppFormatMode::Normal : mode);
   }
   std::string make_description(const CLI::App* app) const override {
     if (help_.examples.empty()) return wrapped(CLI::Formatter::make_description(app), kHelpColumns);
@@ -72,9 +74,7 @@ class ScreenFormatter final : public CLI::Formatter {
 
  private:
   std::string beginning(const std::string& program) const {
-    return wrapped(
-        fmt::format("Example: {}\n{} (`{} --help all`: every flag)\n", help_.examples[0].flag, help_.does, program),
-        kHelpColumns);
+    return fmt::format("Example: {}\n{}\n{} --help all: every flag\n", help_.examples[0].flag, help_.does, program);
   }
   std::string screen(const std::string& program) const {
     std::string out = beginning(program);

@@ -506,8 +506,7 @@ CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& ho
   exported->add_option("FILE", f.file, "the file to write; - is stdout")->required();
   exported->add_flag("--best", f.best_only, "only the trials that are a best, and the choices about these");
   CLI::App* imported = add(
-      "import",
-      "Example: tophub import records.jsonl\nAdd the records of exported files, or AutoTVM's logs as foreign records.",
+      "import", "Example: tophub import records.jsonl\nAdd records of exported files; AutoTVM's logs as foreign ones.",
       &cmd_import);
   imported->add_option("FILE", f.files, "files of `tophub export`; AutoTVM logs; - is stdin")->required();
   CLI::App* merge = add("merge", "Example: tophub merge OTHER.db\nAdd the records of another tophub.", &cmd_merge);

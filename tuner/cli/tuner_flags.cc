@@ -18,7 +18,7 @@ Help tuner_help() {
           .examples = {{"tuner --task conv2d --target llvm --trials 128", "an operator, on this machine's CPU"},
                        {"tuner --model model.onnx --seconds 600", "a model's layers"},
                        {"tuner --workload 'dense(m=8,n=768,k=768)' --threads 2", "an operator as a model has it"},
-                       {"tuner --task conv2d --target cuda --tracker lab:9190", "on a GPU of a fleet"},
+                       {"tuner --task dense --tracker 127.0.0.1:9190", "on a device of a fleet"},
                        {"tuner --list", "the operators, their arguments and defaults"}},
           .groups = {{"What is tuned",
                       {{"--task NAME", "an operator; --list prints all"},

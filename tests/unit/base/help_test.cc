@@ -38,7 +38,8 @@ TEST(Help, IsAScreenWithAnExampleFirst) {
   Program p;
   set_help(p.app, p.help());
   EXPECT_EQ(p.run({"--help"}).text, R"(Example: mill --grain rye
-Grinds. (`mill --help all`: every flag)
+Grinds.
+mill --help all: every flag
 Grain
   --grain KIND               what it grinds
 )");
@@ -50,7 +51,7 @@ TEST(Help, AllIsEveryFlagInItsGroupWrapped) {
   const CommandEnd end = p.run({"--help", "all"});
   EXPECT_EQ(end.code, kExitDone);
   EXPECT_THAT(end.text,
-              testing::StartsWith("Example: mill --grain rye\nGrinds. (`mill --help all`: every flag)\nSlowly."));
+              testing::StartsWith("Example: mill --grain rye\nGrinds.\nmill --help all: every flag\nSlowly."));
   EXPECT_THAT(end.text, testing::ContainsRegex("Grain:\n  --grain TEXT"));
   EXPECT_THAT(end.text, testing::ContainsRegex("Speed:\n  --fine"));
   EXPECT_THAT(end.text, HasSubstr("xx\n")) << "a word that is longer than a line has one of its own";
