@@ -19,7 +19,7 @@ Help tuner_help() {
                        {"tuner --model model.onnx --seconds 600", "a model's layers"},
                        {"tuner --workload 'dense(m=8,n=768,k=768)' --threads 2", "an operator as a model has it"},
                        {"tuner --task dense --tracker 127.0.0.1:9190", "on a device of a fleet"},
-                       {"tuner --list", "the operators, their arguments and defaults"}},
+                       {"tuner --list", "the operators and their arguments"}},
           .groups = {{"What is tuned",
                       {{"--task NAME", "an operator; --list prints all"},
                        {"--args k=v,...", "its attributes; the others have their defaults"},

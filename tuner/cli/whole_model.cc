@@ -329,7 +329,7 @@ OrderedJson json_of(const WholeModel& w) {
   if (w.before_seconds > 0) j["before_ms"] = w.before_seconds * 1e3;
   j["tuned_ms"] = w.tuned_seconds * 1e3;
   if (w.is_as_before) j["as_before"] = true;
-  if (!w.choices.empty()) j["choices"] = w.choices.size(), j["without_choices_ms"] = ms_text(w.without_choices);
+  if (!w.choices.empty()) j["choices"] = w.choices.size(), j["without_choices_ms"] = w.without_choices * 1e3;
   j["gain"] = w.gain();
   j["agree"] = w.different.empty();
   return j;
