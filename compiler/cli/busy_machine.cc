@@ -29,14 +29,15 @@ BusyMachine::BusyMachine(ReadCpuAccount account, const Clock* clock)
       own_before_(own_seconds()),
       before_(account_()) {}
 
+double BusyMachine::seconds() const { return std::chrono::duration<double>(clock_.now() - since_).count(); }
+
 std::string BusyMachine::told() const {
   const std::optional<CpuAccount> after = account_();
   if (!before_ || !after) return "";
   const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  const double seconds = std::chrono::duration<double>(clock_.now() - since_).count();
   OthersUse use(cores);
   use.begin_job();
-  use.add(seconds, (own_seconds() - own_before_) / seconds, *before_, *after);
+  use.add(seconds(), (own_seconds() - own_before_) / seconds(), *before_, *after);
   return use.disturbs() ? fmt::format("others kept {:.1f} of this machine's {} CPUs busy", use.cores(), cores) : "";
 }
 

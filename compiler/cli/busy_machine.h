@@ -10,6 +10,8 @@
 
 namespace hone {
 
+inline constexpr double kEnoughToKnow = 0.5;
+
 /// The machine's account of its CPUs; nothing where the kernel does not say.
 using ReadCpuAccount = std::function<std::optional<CpuAccount>()>;
 
@@ -22,6 +24,8 @@ class BusyMachine {
 
   /// What others used so far, in words for a line; empty where that is too little to disturb, or not known.
   std::string told() const;
+  /// How long it has watched. The kernel counts in ticks: of less than half a second little is known.
+  double seconds() const;
 
  private:
   const ReadCpuAccount account_;

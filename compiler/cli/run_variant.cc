@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 
 #include "base/time_text.h"
@@ -104,22 +103,22 @@ class VariantRun {
 
   void time(LoadedModel& loaded) {
     const BusyMachine others(v_.cpu_account);
-    std::vector<double> times;
-    const auto begin = std::chrono::steady_clock::now();
     const auto seconds_since = [](auto start) {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
-    // Runs as short as the clock's own call are timed many at once.
-    constexpr double kLeastSeconds = 5e-4;
-    loaded.run_again();
-    loaded.run_again();
-    const double once = seconds_since(begin) / 2;
-    const int runs = once < kLeastSeconds ? static_cast<int>(std::min(1e5, std::ceil(kLeastSeconds / once))) : 1;
-    while (times.size() < 5 || (seconds_since(begin) < 2 && times.size() < 1000)) {
+    const auto time_runs = [&](int runs) {
       const auto start = std::chrono::steady_clock::now();
       for (int i = 0; i < runs; ++i) loaded.run_again();
-      times.push_back(seconds_since(start) / runs);
-    }
+      return seconds_since(start);
+    };
+    // Runs as short as the clock's own call are timed many at once.
+    constexpr double kLeastSeconds = 5e-4;
+    int runs = 1;
+    while (time_runs(runs) < kLeastSeconds && runs < (1 << 16)) runs *= 2;
+    std::vector<double> times;
+    const auto begin = std::chrono::steady_clock::now();
+    while (times.size() < 5 || (seconds_since(begin) < 2 && times.size() < 1000))
+      times.push_back(time_runs(runs) / runs);
     if (const std::string told = v_.gpu ? "" : others.told(); !told.empty())
       err_ << prefix_ << told << " meanwhile: the time may be too long\n";
     std::sort(times.begin(), times.end());

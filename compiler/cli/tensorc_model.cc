@@ -59,6 +59,7 @@ class ModelCommand {
         o_(o),
         out_(out),
         err_(err),
+        others_(o.cpu_account),
         thread_counts_(thread_counts(o.threads)),
         formats_(input_formats(o.formats)),
         threads_(!thread_counts_.empty() ? thread_counts_[0]
@@ -340,6 +341,12 @@ class ModelCommand {
     return quantizer_->report(is_timed ? &built : nullptr, out_);
   }
 
+  // Of layers that were timed meanwhile.
+  void tell_if_busy(const BusyMachine& others) {
+    if (const std::string told = target_.is_gpu() ? "" : others.told(); !told.empty())
+      err_ << told << " while layers were timed: their times may be too long\n";
+  }
+
   // What is asked of the artifact, variant by variant.
   Status answer() {
     if (o_.json) out_ << built_.json << "\n";
@@ -357,8 +364,7 @@ class ModelCommand {
       if (o_.profile || (!o_.reports.empty() && is_here())) {
         const BusyMachine others(o_.cpu_account);
         HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target, gpu_.device()));
-        if (const std::string told = target_.is_gpu() ? "" : others.told(); !told.empty())
-          err_ << told << " while layers were timed: their times may be too long\n";
+        tell_if_busy(others.seconds() < kEnoughToKnow ? others_ : others);
       }
       if (o_.profile) out_ << profile_text(g, variant.layers, seconds);
     }
@@ -482,6 +488,7 @@ class ModelCommand {
   const FunctionTable functions_ = standard_functions();
   const TensorcOptions& o_;
   std::ostream &out_, &err_;
+  const BusyMachine others_;              ///< since the command began
   const std::vector<int> thread_counts_;  ///< that were asked for, the most first
   const std::vector<InputFormat> formats_;
   const int threads_;  ///< the most that anything runs on here

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "compiler/cli/tensorc.h"
 #include "compiler/frontend/onnx/onnx.pb.h"
+#include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone {
@@ -86,7 +87,11 @@ TEST_F(Bench, ATinyModelTakesThreeDigitsOfTime) {
 
 TEST_F(Bench, ABusyMachineIsSaidSo) {
   others_use(1000);
-  bench_model();
+  SmallModel().write(folder.path() + "/small.onnx");
+  options.model = folder.path() + "/small.onnx";
+  options.output = folder.path() + "/small.so";
+  options.profile = true;
+  bench();
   EXPECT_THAT(err.str(),
               ContainsRegex("others kept [0-9.]+ of this machine's [0-9]+ CPUs busy meanwhile: the time may be "
                             "too long\n"));
