@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/clean_stream.h"
 #include "base/plain_file.h"
+#include "base/help.h"
 #include "base/text.h"
 
 namespace hone {
@@ -92,6 +93,8 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
   app.set_config(taken ? "--config-file" : "--config", "", "read flags from a TOML file")
       ->check(CLI::Validator(is_no_file_of_flags, ""));
   allow_repetition(app);
+  wrap_help(app);
+  if (std::string help = asked_help(app, argc, argv); !help.empty()) return {kExitDone, std::move(help)};
   try {
     app.parse(argc, argv);
     if (const std::string line = repeated_with_other_value(app, argc, argv); !line.empty())
@@ -126,6 +129,10 @@ std::string flags_file(const CLI::App& app) {
 
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
   const CleanStream out(std::cout), err(std::cerr);
+  if (const std::string bare = bare_help(app, argc); !bare.empty()) {
+    std::cerr << bare << std::flush;
+    return kExitUsage;
+  }
   return print_end(app.get_name(), run_command(app, argc, argv, body));
 }
 

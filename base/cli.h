@@ -15,8 +15,8 @@ namespace hone {
 /// was parsed. Lines of errors are cut after 1,000 bytes, and there are 200 at most.
 CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
 
-/// The same for a program: what print_end() gives. Meanwhile all that is written to std::cout and std::cerr is cleaned
-/// (base/clean_stream.h).
+/// The same for a program: what print_end() gives. One that wants words (help.h) and has got none says how it is
+/// called. All that is written to std::cout and std::cerr meanwhile is cleaned (base/clean_stream.h).
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
 
 /// For a body: the file of flags that was given; empty: none.

@@ -8,6 +8,7 @@
 
 #include "base/clean_stream.h"
 #include "base/text.h"
+#include "base/time_text.h"
 
 namespace hone {
 namespace {
@@ -30,8 +31,7 @@ std::string cut(std::string text, size_t width) {
 
 std::string describe(const ModelProgress& m, size_t tasks) {
   if (m.missing >= tasks) return "model not measured yet";
-  std::string line =
-      fmt::format("model now {:.4g} ms, {:.2f}x default", m.seconds * 1e3, m.default_seconds / m.seconds);
+  std::string line = fmt::format("model now {} ms, {:.2f}x default", ms_text(m.seconds), m.default_seconds / m.seconds);
   if (m.gain_per_minute) line += fmt::format(", gaining {:.1f}%/min", 100 * std::max(0.0, *m.gain_per_minute));
   if (m.missing > 0) line += fmt::format(", {} of {} tasks missing", m.missing, tasks);
   return line;
@@ -44,7 +44,7 @@ std::string describe(const Snapshot& s) {
   } else if (s.best_gflops <= 0) {
     line += s.tasks.size() > 1 && s.trials > 0 ? "  not every task has a result yet" : "  no result yet";
   } else if (s.tasks.size() > 1) {
-    line += fmt::format("  total {:.4g} ms", s.best_seconds * 1e3);
+    line += fmt::format("  total {} ms", ms_text(s.best_seconds));
     if (s.default_seconds > 0) line += fmt::format(", {:.2f}x the default", s.default_seconds / s.best_seconds);
   } else {
     line += fmt::format("  best {:.1f} GFLOPS", s.best_gflops);

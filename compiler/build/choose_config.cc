@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "compiler/build/transfer_gain.h"
+#include "compiler/build/plain_layer.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/prologue.h"
@@ -203,6 +204,15 @@ class TransferRule {
   std::string left_out_;  // why, of the nearest one
 };
 
+// As rank_nearest(), behind the layer without the preprocessing that is part of this one.
+std::vector<std::string> plain_layer_first(const Workload& w, const std::vector<std::string>& known) {
+  std::vector<std::string> out = rank_nearest(w, known);
+  if (const auto plain = without_preprocessing(w))
+    if (const std::string text = to_string(*plain); std::find(known.begin(), known.end(), text) != known.end())
+      out.insert(out.begin(), text);
+  return out;
+}
+
 }  // namespace
 
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
@@ -225,7 +235,7 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   query.rank_targets = [&](const std::vector<std::string>& known, db::LookupStep step) {
     return rule.worth_taking(target.is_gpu() ? rank_gpu_targets(target, known) : rank_cpu_targets(target, known), step);
   };
-  query.rank_nearest = [&](const std::vector<std::string>& known) { return rank_nearest(tuned, known); };
+  query.rank_nearest = [&](const std::vector<std::string>& known) { return plain_layer_first(tuned, known); };
   HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
   ChosenConfig out{space.default_config(), answer.describe(), ""};
   if (answer.refused > 0)

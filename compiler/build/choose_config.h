@@ -27,8 +27,9 @@ enum class ConfigUse { kAlone, kInModel };
 /// adapted, for who measures them.
 enum class Transfer { kMeasuredToGain, kAny };
 
-/// Exact workload and target, then the same workload for another target of the kind, then the nearest workload (its
-/// config adapted to this space), then the default. Rows of another space fingerprint are never applied as they are.
+/// Exact workload and target, then the same workload for another target of the kind, then the layer without the
+/// preprocessing that became part of it (plain_layer.h) and the nearest workload (their configs adapted to this space),
+/// then the default. Rows of another space fingerprint are never applied as they are.
 /// Configs of other targets are adapted, too: of GPUs of any, whose spaces differ with every limit of a device; of CPUs
 /// of those with as many vector registers of the same width, and where the number of threads is another one, too, how
 /// work is divided among them is not taken. A CPU's row counts for another CPU only where such rows were measured to

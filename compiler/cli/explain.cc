@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/time_text.h"
 #include "compiler/cli/arithmetic_peak.h"
 #include "compiler/cli/machine_roof.h"
 #include "compiler/codegen/device/device_code.h"
@@ -71,13 +72,14 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, do
   const double peak = arithmetic_peak(roof, w, target);
   const double arithmetic = executed / peak * 1e-9, memory = bytes / level.gb_per_second * 1e-9,
                bound = std::max(arithmetic, memory);
-  out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GFLOPS executed\n",
-                     t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task(),
+  out << fmt::format("time        {} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GFLOPS executed\n",
+                     ms_text(t.seconds), t.spread * 100, flops(w) / t.seconds * 1e-9, w.task(),
                      executed / t.seconds * 1e-9);
   out << fmt::format(
-      "roofline    {:.0f}% of what bounds it: {:.4f} ms of arithmetic at {:.0f} GFLOPS, {:.4f} ms of memory at {:.0f} "
+      "roofline    {:.0f}% of what bounds it: {} ms of arithmetic at {:.0f} GFLOPS, {} ms of memory at {:.0f} "
       "GB/s (a working set of {})\n",
-      100 * bound / t.seconds, arithmetic * 1e3, peak, memory * 1e3, level.gb_per_second, amount(working_set, "B"));
+      100 * bound / t.seconds, ms_text(arithmetic), peak, ms_text(memory), level.gb_per_second,
+      amount(working_set, "B"));
   return absl::OkStatus();
 }
 
@@ -131,8 +133,9 @@ Status explain_gpu(const Workload& w, const Target& target, const Space& space, 
     return absl::OkStatus();
   }
   HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m, gpu));
-  out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GB/s of the parameters\n",
-                     t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task(), bytes / t.seconds * 1e-9);
+  out << fmt::format("time        {} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GB/s of the parameters\n",
+                     ms_text(t.seconds), t.spread * 100, flops(w) / t.seconds * 1e-9, w.task(),
+                     bytes / t.seconds * 1e-9);
   return absl::OkStatus();
 }
 

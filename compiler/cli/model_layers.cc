@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/time_text.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/host/measure_here.h"
 
@@ -152,11 +153,11 @@ std::string profile_text(const Graph& g, const Layers& layers, const std::vector
   for (size_t c = 0; c < layers.calls.size(); ++c) {
     const Kernel& k = layers.kernels[layers.calls[c].kernel];
     const double s = seconds[layers.calls[c].kernel];
-    out += fmt::format("{:4} {:10.4f} {:5.1f}% {:8.1f}  {:8} {}  {}\n", c, s * 1e3, 100 * s / all,
+    out += fmt::format("{:4} {:>10} {:5.1f}% {:8.1f}  {:8} {}  {}\n", c, ms_text(s), 100 * s / all,
                        s > 0 ? flops(k.workload) / s * 1e-9 : 0, source_word(k), node_of(g, layers.calls[c]).origin,
                        to_string(k.workload));
   }
-  return out + fmt::format("     {:10.4f} ms in all\n", all * 1e3);
+  return out + fmt::format("     {:>10} ms in all\n", ms_text(all));
 }
 
 }  // namespace hone

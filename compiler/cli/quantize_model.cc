@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/atomic_file.h"
+#include "base/time_text.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/model/prepare.h"
 #include "compiler/ops/conv_shape.h"
@@ -17,9 +18,9 @@ namespace hone {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
+using Time = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(Time::time_point begin) { return std::chrono::duration<double>(Time::now() - begin).count(); }
 
 // A layer of a built graph, found by a node of the model that it stands for.
 struct TimedLayer {
@@ -81,19 +82,19 @@ ModelQuantizer::ModelQuantizer(const TensorcOptions& o, const PassContext& conte
 
 // Says now and then how far it is, and when it will be done.
 SampleProgress ModelQuantizer::progress(const std::string& what) {
-  const auto begin = Clock::now();
-  auto last = std::make_shared<Clock::time_point>(begin);
+  const auto begin = Time::now();
+  auto last = std::make_shared<Time::time_point>(begin);
   return [this, what, begin, last](size_t done, size_t all) {
     constexpr double kEvery = 2;  // seconds
     if (done == all || seconds_since(*last) < kEvery) return;
-    *last = Clock::now();
+    *last = Time::now();
     const double left = seconds_since(begin) / static_cast<double>(done) * static_cast<double>(all - done);
     err_ << fmt::format("{}: {} of {} samples, {:.0f} s left", what, done, all, left) << std::endl;
   };
 }
 
 void ModelQuantizer::find_ranges(const Graph& imported) {
-  const auto begin = Clock::now();
+  const auto begin = Time::now();
   ranges_ = calibrate(imported, plan_, context_, here_, *samples_, method_, progress("calibrating"));
   err_ << fmt::format("calibrated {} values on {} sample{} ({}) in {:.1f} s\n", plan_.values.size(), samples_->count(),
                       samples_->count() == 1 ? "" : "s", o_.quantize.range, seconds_since(begin));
@@ -137,7 +138,7 @@ Status ModelQuantizer::report(const Built* built, std::ostream& out) {
     const TimedLayer f = floats ? floats->find(origin) : TimedLayer{}, b = bytes ? bytes->find(origin) : TimedLayer{};
     const bool is_slower = f.kernel && b.kernel && b.seconds > f.seconds;
     const std::string why = is_slower ? why_slower(*f.kernel, *b.kernel) : "";
-    const auto time = [](const TimedLayer& l) { return l.kernel ? fmt::format("{:.4f}", l.seconds * 1e3) : "-"; };
+    const auto time = [](const TimedLayer& l) { return l.kernel ? ms_text(l.seconds) : "-"; };
     out << fmt::format("{:>9} {:>9} {:>9}  {}{}\n", samples_ ? fmt::format("{:.2g}", errors.products[p]) : "-", time(f),
                        time(b), origin, is_slower ? "  slower" + (why.empty() ? "" : ": " + why) : "");
   }

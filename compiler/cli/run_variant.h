@@ -33,6 +33,7 @@ struct VariantHere {
   /// Of a model for a GPU: the device that it runs on and what that is; `target` is the CPU beside it. Else null.
   Device* gpu = nullptr;
   const Target* gpu_target = nullptr;
+  ReadCpuAccount cpu_account = {};  ///< of TensorcOptions
 };
 
 /// What was found of a variant, for its report.

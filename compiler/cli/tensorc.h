@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/cli/busy_machine.h"
 #include "compiler/cli/remote.h"
 #include "compiler/ops/operator.h"
 
@@ -47,6 +48,8 @@ struct TensorcOptions {
   double check_seconds = 60;
   /// Where --check, --bench and --profile run instead of here; empty: here.
   FindRemoteDevice remote;
+  /// By which --bench and --profile see that this machine is busy; empty: the kernel's.
+  ReadCpuAccount cpu_account;
   /// For programs that call it themselves, of a model: told what is done, now and then, on the thread that calls.
   /// What it throws ends the build.
   std::function<void(std::string_view what, size_t done, size_t all)> progress;

@@ -1,12 +1,52 @@
 #include "compiler/cli/tensorc_flags.h"
 
+#include "base/help.h"
+
 namespace hone {
+namespace {
+
+Help tensorc_help() {
+  return {.does = "Builds one operator, or a model, with the best configs that the tophub knows.",
+          .examples = {{"tensorc model.onnx -o model.so --bench", "a model for this machine, and its time"},
+                       {"tensorc model.onnx --bind batch=1 --check", "a dimension fixed; is it right?"},
+                       {"tensorc model.onnx --input image=u8:NHWC", "callers pass bytes, channels last"},
+                       {"tensorc --task conv2d --emit so -o conv.so", "one operator"},
+                       {"tensorc --workload 'dense(m=8,n=768,k=768)' --explain", "its loops, its time"}},
+          .groups = {{"What is built",
+                      {{"MODEL.onnx", "an ONNX model; without one, an operator:"},
+                       {"--workload TEXT", "dense(m=128,n=768,k=768), or --task NAME --args k=v,..."},
+                       {"--emit KIND", "so, obj, c, llvm, asm, lowered, ...; of models graph, too"},
+                       {"-o FILE", "where to write it"},
+                       {"--target TEXT", "llvm: this machine's CPU; cuda, opencl: its GPU; or another machine"},
+                       {"--threads N", "to build for; of a model 1|2: a variant of each"}},
+                      {"--task", "--args", "--host", "--sysroot", "--disable"}},
+                     {"Of a model",
+                      {{"--bind NAME=N", "a number for a named dimension; 1|4|16: a variant of each"},
+                       {"--shape NAME=1x3x224x224", "the shape of an input"},
+                       {"--input NAME=FORMAT", "what callers pass: u8:NHWC,mean=127,scale=1/128"},
+                       {"--cache NAME=N", "a decoder's caches of N rows, which grow in place"},
+                       {"--quantize int8", "products of bytes, by the ranges of --calibrate FOLDER"},
+                       {"--weights FILE", "weights go to a file that processes share"}},
+                      {"--calibrate", "--range", "--ranges", "--keep", "--accumulate"}},
+                     {"Configs",
+                      {{"--db FILE", "a tophub that is asked first"}, {"--config k=v,...", "this one, or 'default'"}},
+                      {}},
+                     {"What was built",
+                      {{"--check", "compare it with the reference"},
+                       {"--bench", "time it here"},
+                       {"--profile", "of a model: the time of each layer"},
+                       {"--inputs FOLDER", "of a model: run it on input_0.npy, ...; compare with output_0.npy, ..."},
+                       {"--explain", "steps, loops, bytes, registers, time against the roofline"},
+                       {"--report FILE.html", "of a model: a page with layers, times, fusions and memory"},
+                       {"--json", "one JSON object instead of text"}},
+                      {"--compare"}}},
+          .wants_words = true};
+}
+
+}  // namespace
 
 void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOptions& o) {
   app.name("tensorc");
-  app.description(
-      "Builds one operator, or a model, with the best configs that the tophub knows.\n\nExamples: tensorc --task "
-      "conv2d --args ci=128,h=28,w=28,co=128 --emit so -o conv.so; tensorc model.onnx -o model.so");
   app.add_option("model", o.model, "an ONNX model; without one, an operator is built")->type_name("MODEL.onnx");
   app.add_option(
          "--bind", o.bind,
@@ -18,12 +58,12 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
                  "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
-  app.add_option(
-         "--input", o.formats,
-         "of a model: what callers pass for an input: type, layout (NHWC, NCHW), bgr, and numbers, one or one a "
-         "channel: (x - mean) * scale, or / std: images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017, "
-         "wave=s16,scale=1/32768; may be given "
-         "again")
+  app.add_option("--input", o.formats,
+                 "of a model: what callers pass for an input: type, layout (NHWC, NCHW; else the model's), bgr, and "
+                 "numbers, one or one a "
+                 "channel: (x - mean) * scale, or / std: images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017, "
+                 "wave=s16,scale=1/32768; may be given "
+                 "again")
       ->allow_extra_args(false)
       ->type_name("NAME=FORMAT");
   app.add_option(
@@ -111,6 +151,7 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
   app.add_option("--compare", o.compare, "an earlier --report, .html or .json, to compare this one with")
       ->type_name("FILE");
   app.add_flag("--json", o.json, "one JSON object instead of text; of a model: its description");
+  set_help(app, tensorc_help());
 }
 
 }  // namespace hone

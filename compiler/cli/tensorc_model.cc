@@ -15,6 +15,7 @@
 #include "base/command_files.h"
 #include "base/exit_code.h"
 #include "base/file_set.h"
+#include "base/time_text.h"
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
@@ -60,6 +61,7 @@ class ModelCommand {
         o_(o),
         out_(out),
         err_(err),
+        others_(o.cpu_account),
         thread_counts_(thread_counts(o.threads)),
         formats_(input_formats(o.formats)),
         threads_(!thread_counts_.empty() ? thread_counts_[0]
@@ -351,6 +353,12 @@ class ModelCommand {
     return quantizer_->report(is_timed ? &built : nullptr, out_);
   }
 
+  // Of layers that were timed meanwhile.
+  void tell_if_busy(const BusyMachine& others) {
+    if (const std::string told = target_.is_gpu() ? "" : others.told(); !told.empty())
+      err_ << told << " while layers were timed: their times may be too long\n";
+  }
+
   // What is asked of the artifact, variant by variant.
   Status answer() {
     if (o_.json) out_ << built_.json << "\n";
@@ -366,7 +374,9 @@ class ModelCommand {
         continue;
       }
       if (o_.profile || (!o_.reports.empty() && is_here())) {
+        const BusyMachine others(o_.cpu_account);
         HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target, gpu_.device()));
+        tell_if_busy(others.seconds() < kEnoughToKnow ? others_ : others);
       }
       if (o_.profile) out_ << profile_text(g, variant.layers, seconds);
     }
@@ -378,7 +388,7 @@ class ModelCommand {
           o_,
           {variants_[v].name, *variants_[v].graph, prepared_of(v).imported, built_.variants[v].layers,
            target_.is_gpu() ? here_ : variants_[v].target, o_.check_seconds / static_cast<double>(variants_.size()),
-           variants_[v].growth, gpu_.device(), &target_},
+           variants_[v].growth, gpu_.device(), &target_, o_.cpu_account},
           LoadedModel(path_, name_, threads, weights_, v, gpu_.device()), given_ ? &*given_ : nullptr, &figures_[v],
           out_, err_));
     }
@@ -434,7 +444,7 @@ class ModelCommand {
     if (o_.profile) out_ << profile_text(*variants_[v].graph, variant.layers, r.seconds);
     if (o_.bench)
       out_ << prefix
-           << fmt::format("{:.3f} ms (the sum of {} layers, each by itself on {}{})\n", r.sum * 1e3,
+           << fmt::format("{} ms (the sum of {} layers, each by itself on {}{})\n", ms_text(r.sum),
                           variant.layers.calls.size(), remote_->name(), in_c);
     return absl::OkStatus();
   }
@@ -488,6 +498,7 @@ class ModelCommand {
   const FunctionTable functions_ = standard_functions();
   const TensorcOptions& o_;
   std::ostream &out_, &err_;
+  const BusyMachine others_;              ///< since the command began
   const std::vector<int> thread_counts_;  ///< that were asked for, the most first
   const std::vector<InputFormat> formats_;
   const int threads_;  ///< the most that anything runs on here

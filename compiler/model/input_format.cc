@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "compiler/ir/layout.h"
+#include "compiler/model/channel_axis.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/physical.h"
 
@@ -19,7 +20,8 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-constexpr size_t kChannelAxis = 1;
+// Of images, as ONNX has them.
+constexpr size_t kChannelsFirst = 1, kChannelsLast = 3, kImageRank = 4;
 
 std::vector<std::string> parts_of(const std::string& text, char separator) {
   std::vector<std::string> out;
@@ -73,17 +75,21 @@ class Rewriter {
     HONE_USER_CHECK(port.value != kNoValue && model.dtype.is_float())
         << flag << ": the input is " << to_string(model) << "; inputs of floats can be given otherwise";
     const Extents& s = model.shape;
-    HONE_USER_CHECK(!f.is_channels_last || s.size() == 4)
-        << flag << ": NHWC is of four axes; the input is " << to_string(model);
+    channels_ = channel_axis(g_, port.value).value_or(kChannelsFirst);
+    check_layout(f, model);
     const bool by_channel = f.mean.size() > 1 || f.scale.size() > 1;
-    HONE_USER_CHECK(!(by_channel || f.reverses_channels) || s.size() > kChannelAxis)
+    HONE_USER_CHECK(!(by_channel || f.reverses_channels) || s.size() > channels_)
         << flag << ": the input is " << to_string(model) << " and has no channels";
     for (const auto* values : {&f.mean, &f.scale})
-      HONE_USER_CHECK(values->size() <= 1 || static_cast<int64_t>(values->size()) == s[kChannelAxis])
-          << flag << ": " << values->size() << " numbers for the " << s[kChannelAxis] << " channels of "
+      HONE_USER_CHECK(values->size() <= 1 || static_cast<int64_t>(values->size()) == s[channels_])
+          << flag << ": " << values->size() << " numbers for the " << s[channels_] << " channels of "
           << to_string(model);
     const DType given = f.dtype.value_or(model.dtype);
-    port.type = {given, f.is_channels_last ? Extents{s[0], s[2], s[3], s[1]} : s};
+    const bool moves_first = f.layout == ImageLayout::kChannelsLast && channels_ == kChannelsFirst,
+               moves_last = f.layout == ImageLayout::kChannelsFirst && channels_ == kChannelsLast;
+    port.type = {given, moves_first  ? Extents{s[0], s[2], s[3], s[1]}
+                        : moves_last ? Extents{s[0], s[3], s[1], s[2]}
+                                     : s};
     const ValueId input = port.value;
     const TensorType inside = g_.value(input).type;  // of rank 1 at least
     g_.values[static_cast<size_t>(input)].type = {given, port.type.shape.empty() ? inside.shape : port.type.shape};
@@ -91,7 +97,8 @@ class Rewriter {
     origin_ = "input " + f.input;
     ValueId v = input;
     // What only moves elements comes first: bytes are moved faster than floats.
-    if (f.is_channels_last) v = add("transpose", {{"perm", "0:3:1:2"}}, {v});
+    if (moves_first) v = add("transpose", {{"perm", "0:3:1:2"}}, {v});
+    if (moves_last) v = add("transpose", {{"perm", "0:2:3:1"}}, {v});
     if (f.reverses_channels) v = reversed(v);
     v = scaled(v, f, inside.dtype);
     HONE_ICHECK(g_.value(v).type == inside) << to_string(g_.value(v).type) << " instead of " << to_string(inside);
@@ -108,6 +115,17 @@ class Rewriter {
   Graph take() { return std::move(g_); }
 
  private:
+  // Whether the input can have the layout that is asked for.
+  void check_layout(const InputFormat& f, const TensorType& model) const {
+    if (f.layout == ImageLayout::kModels) return;
+    const char* const name = f.layout == ImageLayout::kChannelsLast ? "NHWC" : "NCHW";
+    HONE_USER_CHECK(model.shape.size() == kImageRank)
+        << "--input " << f.text << ": " << name << " is of four axes; the input is " << to_string(model);
+    HONE_USER_CHECK(channels_ == kChannelsFirst || channels_ == kChannelsLast)
+        << "--input " << f.text << ": " << name << " has its channels second or last; of " << to_string(model)
+        << " the first convolution takes axis " << channels_ << ", counted from 0";
+  }
+
   Port& port_of(const InputFormat& f) {
     std::vector<std::string> names;
     for (Port& p : g_.inputs) {
@@ -140,9 +158,9 @@ class Rewriter {
   ValueId reversed(ValueId v) {
     const Extents shape = g_.value(v).type.shape;
     Extents begin(shape.size(), 0), step(shape.size(), 1);
-    begin[kChannelAxis] = shape[kChannelAxis] - 1;
-    step[kChannelAxis] = -1;
-    if (shape[kChannelAxis] == 1) return v;
+    begin[channels_] = shape[channels_] - 1;
+    step[channels_] = -1;
+    if (shape[channels_] == 1) return v;
     return add("slice",
                {{"begin", fmt::format("{}", fmt::join(begin, ":"))},
                 {"step", fmt::format("{}", fmt::join(step, ":"))},
@@ -161,7 +179,7 @@ class Rewriter {
     const auto link = [&](const std::string& text) { chain += (chain.empty() ? "" : "+") + text; };
     const auto operand = [&](const char* function, const std::vector<double>& values) {
       Extents shape(rank, 1);
-      if (values.size() > 1) shape[kChannelAxis] = static_cast<int64_t>(values.size());
+      if (values.size() > 1) shape[channels_] = static_cast<int64_t>(values.size());
       std::string bytes;
       for (const double value : values) {
         const auto narrow = static_cast<float>(value);
@@ -189,6 +207,8 @@ class Rewriter {
 
   Graph g_;
   const OperatorTable& operators_;
+  // Of the input at hand:
+  size_t channels_ = kChannelsFirst;  ///< the axis
   std::vector<Node> nodes_;
   std::string origin_;
 };
@@ -200,7 +220,7 @@ InputFormat input_format(const std::string& text) {
   const size_t at = text.find('=');
   HONE_USER_CHECK(at != std::string::npos && at > 0 && at + 1 < text.size())
       << flag << ": it is NAME=TYPE:LAYOUT,mean=…,scale=…, like images=u8:NHWC,scale=1/255";
-  InputFormat f{text, text.substr(0, at), std::nullopt, false, false, {}, {}};
+  InputFormat f{text, text.substr(0, at), std::nullopt, ImageLayout::kModels, false, {}, {}};
   std::vector<std::string> known;
   const auto take = [&](const std::string& what) {
     HONE_USER_CHECK(std::find(known.begin(), known.end(), what) == known.end())
@@ -223,7 +243,7 @@ InputFormat input_format(const std::string& text) {
         f.dtype = *type;
       } else if (word == "NHWC" || word == "NCHW") {
         take("layout");
-        f.is_channels_last = word == "NHWC";
+        f.layout = word == "NHWC" ? ImageLayout::kChannelsLast : ImageLayout::kChannelsFirst;
       } else if (word == "bgr") {
         take("order of channels");
         f.reverses_channels = true;

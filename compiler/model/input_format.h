@@ -9,15 +9,18 @@
 
 namespace hone {
 
+/// Where an image's channels are; kModels: where the model has them.
+enum class ImageLayout { kModels, kChannelsFirst, kChannelsLast };
+
 /// What the caller passes for an input of the model, and how that becomes what the model takes:
 /// (x - mean) * scale, channels as the model has them.
 struct InputFormat {
   std::string text;  ///< as it was given
   std::string input;
-  std::optional<DType> dtype;       ///< none: the model's
-  bool is_channels_last = false;    ///< NHWC; else the model's own NCHW
-  bool reverses_channels = false;   ///< BGR for a model of RGB, or the other way around
-  std::vector<double> mean, scale;  ///< of all channels, or one for each in the model's order; empty: 0 and 1
+  std::optional<DType> dtype;                 ///< none: the model's
+  ImageLayout layout = ImageLayout::kModels;  ///< NCHW, NHWC
+  bool reverses_channels = false;             ///< BGR for a model of RGB, or the other way around
+  std::vector<double> mean, scale;            ///< of all channels, or one for each in the model's order; empty: 0 and 1
 };
 
 /// `NAME=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017` as --input has it: the type, the layout, `bgr`, and numbers; `std`
@@ -25,8 +28,9 @@ struct InputFormat {
 InputFormat input_format(const std::string& text);
 std::vector<InputFormat> input_formats(const std::vector<std::string>& texts);
 
-/// The graph with these inputs. UserError for an input that does not exist, is given twice, is not of floats, or has
-/// other axes or another number of channels.
+/// The graph, as it was imported, with these inputs. The model's channels are those of the first convolution that the
+/// input reaches (channel_axis()), else the second axis, as ONNX has them. UserError for an input that does not exist,
+/// is given twice, is not of floats, or has other axes or another number of channels.
 Graph with_input_formats(Graph g, const std::vector<InputFormat>& formats, const OperatorTable& operators);
 
 }  // namespace hone

@@ -19,6 +19,7 @@
 #include "base/cli.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/time_text.h"
 #include "db/check.h"
 #include "db/exchange.h"
 #include "db/hub_files.h"
@@ -150,7 +151,7 @@ Status cmd_best(const Context& c) {
   print(c.out, "workload  {}\ntarget    {}\n", row.workload, row.target);
   if (!row.in_layout.empty() || !row.out_layout.empty())
     print(c.out, "layouts   {} -> {}\n", row.in_layout, row.out_layout);
-  print(c.out, "config    {}\ntime      {:.6g} ms, spread {:.1f}%, {}\n", row.config, row.seconds * 1e3,
+  print(c.out, "config    {}\ntime      {} ms, spread {:.1f}%, {}\n", row.config, ms_text(row.seconds),
         row.spread * 100, row.standing());
   if (in_model.is_choice) print(c.out, "in models {}: chosen inside one\n", in_model.row->config);
   if (row.disturbed)
@@ -182,7 +183,7 @@ Status cmd_list(const Context& c) {
   const size_t width =
       std::any_of(rows.begin(), rows.end(), [](const BestRow& row) { return row.disturbed; }) ? 22 : 11;
   for (size_t i = 0; i < shown; ++i)
-    print(c.out, "{:>12.6g} ms  {:<{}}  {}  {}\n", rows[i].seconds * 1e3, rows[i].standing(), width, rows[i].workload,
+    print(c.out, "{:>12} ms  {:<{}}  {}  {}\n", ms_text(rows[i].seconds), rows[i].standing(), width, rows[i].workload,
           rows[i].target);
   print(c.out, "{} best config{} in {}{}\n", rows.size(), rows.size() == 1 ? "" : "s", store->path(),
         shown < rows.size() ? fmt::format(", {} shown (--limit)", shown) : "");
@@ -517,8 +518,7 @@ CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& ho
   exported->add_option("FILE", f.file, "the file to write; - is stdout")->required();
   exported->add_flag("--best", f.best_only, "only the trials that are a best, and the choices about these");
   CLI::App* imported = add(
-      "import",
-      "Example: tophub import records.jsonl\nAdd the records of exported files, or AutoTVM's logs as foreign records.",
+      "import", "Example: tophub import records.jsonl\nAdd records of exported files; AutoTVM's logs as foreign ones.",
       &cmd_import);
   imported->add_option("FILE", f.files, "files of `tophub export`; AutoTVM logs; - is stdin")->required();
   CLI::App* merge = add("merge", "Example: tophub merge OTHER.db\nAdd the records of another tophub.", &cmd_merge);

@@ -9,6 +9,7 @@
 #include "base/cli.h"
 #include "base/cpus.h"
 #include "base/host_lock.h"
+#include "base/help.h"
 #include "base/log.h"
 #include "rpc/agent/supervise/agent.h"
 #include "rpc/agent/supervise/cpu_clusters.h"
@@ -100,19 +101,45 @@ Status run(const AgentFlags& given) {
   return run_agent(std::move(options));
 }
 
+Help agent_help() {
+  return {
+      .does = "Offers this machine's devices to a tracker and measures the candidates it is sent.",
+      .details =
+          "Candidates are built and run in child processes without files, network and privileges; what this "
+          "system does not grant is said at the start.\n"
+          "SIGTERM or Ctrl-C: what runs is finished, the rest given back; a second one leaves at once.",
+      .examples = {{"device-agent --tracker 127.0.0.1:9190 --name lab1", "this machine, as lab1/cpu, lab1/cuda0, …"}},
+      .groups = {{"The fleet",
+                  {{"--tracker HOST:PORT", "of the tracker; or unix:PATH"},
+                   {"--name NAME", "this agent's; its devices are NAME/cpu, NAME/cuda0, …"},
+                   {"--label KEY=VALUE", "by which sessions may choose its devices"},
+                   {"--tls-ca FILE", "the CA that signed the tracker's certificate"},
+                   {"--tls-cert FILE", "this agent's certificate"},
+                   {"--tls-key FILE", "its private key"},
+                   {"--token-file FILE", "its token"},
+                   {"--insecure", "a tracker on another host without all that"}},
+                  {}},
+                 {"What measures",
+                  {{"--target TEXT", "offer only devices that serve it: llvm, cuda, opencl"},
+                   {"--cpus LIST", "CPUs to run on: 4-7 or 0,2"},
+                   {"--threads N", "of a candidate's parallel loops"},
+                   {"--max-build-timeout S", "seconds to build a job's candidates"},
+                   {"--max-run-timeout S", "seconds to check and time them"}},
+                  {"--allow-fake", "--exit-with-parent"}},
+                 {"Builds for boards",
+                  {{"--builders", "build for boards that trust this agent's key"},
+                   {"--builder-key FILE", "the private key that signs; boards get FILE.pub"},
+                   {"--trust-builder FILE.pub", "on the board: builders of this key compile for it"}},
+                  {}}}};
+}
+
 }  // namespace
 }  // namespace hone::agent
 
 int main(int argc, char** argv) {
   hone::init_log("device-agent");
   hone::agent::AgentFlags flags;
-  CLI::App app(
-      "Offers this machine's devices to a tracker and measures the candidates it is sent.\n"
-      "They are built and run in child processes without files, network and privileges; what this system does not "
-      "grant is said at the start.\n"
-      "SIGTERM or Ctrl-C: what runs is finished, the rest given back; a second one leaves at once.\n"
-      "Example: device-agent --tracker 127.0.0.1:9190 --name lab1 --label room=2",
-      "device-agent");
+  CLI::App app("", "device-agent");
   app.add_option("--tracker", flags.tracker, "the tracker: HOST:PORT or unix:PATH")->capture_default_str();
   app.add_option("--name", flags.name, "this agent's name; its devices are NAME/cpu, … (default: the host's name)");
   app.add_option("--label", flags.labels,
@@ -147,5 +174,6 @@ int main(int argc, char** argv) {
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "leave when the process that started this one ends");
   // For tests: readings of health come from DIR/sys and DIR/proc. Nothing else does, and nothing is written there.
   app.add_option("--sensors", flags.sensors)->group("");
+  set_help(app, hone::agent::agent_help());
   return hone::run_cli(app, argc, argv, [&] { return hone::agent::run(flags); });
 }

@@ -18,6 +18,7 @@
 #include "base/cli.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/time_text.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/legalize/operation_counts.h"
@@ -115,8 +116,8 @@ void print_header(const Target& target, double peak) {
 }
 
 void print_row(const Row& row, double peak) {
-  std::cout << fmt::format("{:<5}{:>11.4f}{:>10.4f}", row.named.name, row.seconds.at("default") * 1e3,
-                           row.seconds.at("tuned") * 1e3);
+  std::cout << fmt::format("{:<5}{:>11}{:>10}", row.named.name, ms_text(row.seconds.at("default")),
+                           ms_text(row.seconds.at("tuned")));
   if (is_memory_bound(row.named.workload))
     std::cout << fmt::format("{:>9.1f}{:>7}", row.gigabytes_per_second(), "GB/s");
   else

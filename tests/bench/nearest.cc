@@ -17,6 +17,7 @@
 #include "base/cli.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/time_text.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "db/exchange.h"
@@ -147,7 +148,7 @@ Status run(const Options& o) {
       std::cout << OrderedJson{{"workload", row.workload}, {"source", row.source}, {"seconds", row.seconds}}.dump()
                 << std::endl;
     else
-      std::cout << fmt::format("{:>11.4f}{:>9.2f}{:>9.2f}{:>12}  {}", row.seconds.at("default") * 1e3,
+      std::cout << fmt::format("{:>11}{:>9.2f}{:>9.2f}{:>12}  {}", ms_text(row.seconds.at("default")),
                                row.gain("nearest"), row.gain("best"), distance_text(row.distance), row.workload)
                 << std::endl;
     rows.push_back(std::move(row));

@@ -26,6 +26,7 @@
 #include "base/child_process.h"
 #include "base/cli.h"
 #include "base/log.h"
+#include "base/time_text.h"
 #include "compiler/runtime/thread_pool.h"
 #include "db/store.h"
 #include "tests/fakes/workloads.h"
@@ -157,14 +158,14 @@ StatusOr<Records> run_session(TunerFlags flags, const std::string& folder, const
   std::cout << fmt::format("{:24} {} trials in {:.1f} s, run {:.1f} ms a trial, {} drifted, {} marked", name + ":",
                            trials, seconds, 1e3 * run / static_cast<double>(std::max<size_t>(1, trials)), drifted,
                            disturbed);
-  if (out.stored) std::cout << fmt::format(", best {:.4f} ms ({})", 1e3 * out.stored->seconds, out.stored->standing());
+  if (out.stored) std::cout << fmt::format(", best {} ms ({})", ms_text(out.stored->seconds), out.stored->standing());
   std::cout << std::endl;
   return out;
 }
 
 std::string list(const db::TrialRow& row) {
   std::string text = row.censored ? "(at least" : "(of";
-  for (const double t : row.times) text += fmt::format(" {:.3f}", 1e3 * t);
+  for (const double t : row.times) text += " " + ms_text(t);
   return text + ")";
 }
 
@@ -184,7 +185,7 @@ void compare(const Records& stored, const Records& again) {
     if (factor > 1.3) {
       ++off;
       marked += row.disturbed;
-      std::cout << fmt::format("  {:.4f} ms {} -> {:.4f} ms {}\n", 1e3 * *row.seconds, list(row), 1e3 * *other.seconds,
+      std::cout << fmt::format("  {} ms {} -> {} ms {}\n", ms_text(*row.seconds), list(row), ms_text(*other.seconds),
                                list(other));
     }
     worst = std::max(worst, factor);
@@ -210,9 +211,9 @@ void compare_best(const Records& quiet, const Records& stored, const Records& ag
   std::cout << std::endl;
 }
 
-double ms_of(const Records& records, const std::string& config) {
+std::string ms_of(const Records& records, const std::string& config) {
   const auto at = records.confirmed.find(config);
-  return at == records.confirmed.end() ? 0 : 1e3 * *at->second.seconds;
+  return at == records.confirmed.end() ? "no" : ms_text(*at->second.seconds);
 }
 
 // Measures the same configs anew, on a tophub of their own.
@@ -240,18 +241,18 @@ Status run_throughout(const TunerFlags& flags, size_t cores, Manner manner, cons
   if (!busy->stored) return absl::OkStatus();
   const db::BestRow& best = *busy->stored;
   std::cout << fmt::format(
-      "  stored: best {:.4f} ms, default {:.4f} ms, {}{}\n", 1e3 * best.seconds, ms_of(*busy, busy->fallback),
+      "  stored: best {} ms, default {} ms, {}{}\n", ms_text(best.seconds), ms_of(*busy, busy->fallback),
       best.standing(), best.of_default() ? fmt::format(", {:.3f} of the default beside it", *best.of_default()) : "");
   HONE_ASSIGN_OR_RETURN(const Records later, run_session(flags, folder, name));  // the same file
   if (!later.stored) return absl::OkStatus();
-  std::cout << fmt::format("  a quiet session on the same tophub: best {:.4f} ms, default {:.4f} ms, {}; {}\n",
-                           1e3 * later.stored->seconds, ms_of(later, later.fallback), later.stored->standing(),
+  std::cout << fmt::format("  a quiet session on the same tophub: best {} ms, default {} ms, {}; {}\n",
+                           ms_text(later.stored->seconds), ms_of(later, later.fallback), later.stored->standing(),
                            later.stored->config == best.config ? "the same config" : "another config");
   if (quiet.stored)
     std::cout << fmt::format(
-        "  that is {:+.1f}% from the best of the session that was quiet throughout ({:.4f} ms); the disturbed time was "
+        "  that is {:+.1f}% from the best of the session that was quiet throughout ({} ms); the disturbed time was "
         "{:+.1f}%\n",
-        100 * (later.stored->seconds / quiet.stored->seconds - 1), 1e3 * quiet.stored->seconds,
+        100 * (later.stored->seconds / quiet.stored->seconds - 1), ms_text(quiet.stored->seconds),
         100 * (best.seconds / later.stored->seconds - 1));
   HONE_ASSIGN_OR_RETURN(const Records again, measure_again(flags, *busy, folder, name));
   compare(*busy, again);

@@ -31,9 +31,9 @@ def run(*words, **more):
 
 
 def help_of(words):
-    """What `program [subcommand] --help` prints."""
+    """What `program [subcommand] --help all` prints: every flag."""
     if words not in helps:
-        result = run(BIN / words[0], *words[1:], '--help')
+        result = run(BIN / words[0], *words[1:], '--help', 'all')
         assert result.returncode == 0, f'{words}: {result.stderr}'
         helps[words] = result.stdout
     return helps[words]

@@ -119,7 +119,7 @@ TEST(GpuCheckReport, SaysWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(report["tables"][0]["rows"][0]["peer_over_ours"], 1.5);
   EXPECT_NEAR(report["tables"][0]["mean"].get<double>(), 1.5, 1e-12);
   const std::string text = report_markdown(report);
-  EXPECT_THAT(text, HasSubstr("| C6 | 500 | 0.2000 | 0.0200 |"));
+  EXPECT_THAT(text, HasSubstr("| C6 | 500 | 0.200 | 0.0200 |"));
   EXPECT_THAT(text, HasSubstr("as one artifact: right, 0.250 ms"));
   EXPECT_THAT(text, HasSubstr("1.6% of them failed"));
   EXPECT_THAT(text, Not(HasSubstr("Not complete")));

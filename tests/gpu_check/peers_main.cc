@@ -9,6 +9,7 @@
 
 #include "base/cli.h"
 #include "base/json.h"
+#include "base/time_text.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
@@ -210,7 +211,7 @@ Status run(const std::string& text, bool json) {
     std::cout << OrderedJson{{"workload", to_string(w)}, {"time_ms", m.seconds * 1e3}, {"algorithm", m.by}}.dump()
               << "\n";
   } else {
-    std::cout << fmt::format("{}\n  {:.4f} ms  {}\n", to_string(w), m.seconds * 1e3, m.by);
+    std::cout << fmt::format("{}\n  {} ms  {}\n", to_string(w), ms_text(m.seconds), m.by);
   }
   return absl::OkStatus();
 }

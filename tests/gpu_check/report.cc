@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/time_text.h"
+
 namespace hone::gpu_check {
 namespace {
 
@@ -70,6 +72,10 @@ OrderedJson session_json(const Journal& journal) {
   return out;
 }
 
+std::string ms_of(const OrderedJson& value) {
+  return value.is_number() ? ms_text(value.get<double>() / 1e3) : "not measured";
+}
+
 std::string text_of(const OrderedJson& value, const char* format) {
   return value.is_number() ? fmt::format(fmt::runtime(format), value.get<double>()) : "not measured";
 }
@@ -122,7 +128,7 @@ std::string report_markdown(const OrderedJson& report) {
   out += fmt::format("\nA small convolutional net as one artifact: {}.\n",
                      model.contains("error")   ? model["error"].get<std::string>()
                      : model["ok"].is_null()   ? "not looked at"
-                     : model["ok"].get<bool>() ? "right, " + text_of(model["time_ms"], "{:.3f} ms")
+                     : model["ok"].get<bool>() ? "right, " + ms_of(model["time_ms"]) + " ms"
                                                : "wrong");
   const auto& session = report["session"];
   out += fmt::format(
@@ -145,9 +151,9 @@ std::string report_markdown(const OrderedJson& report) {
                                : row["config"].is_string() ? "`" + row["config"].get<std::string>() + "`"
                                                            : "";
       out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", row["name"].get<std::string>(),
-                         text_of(row["trials"], "{:.0f}"), text_of(row["default_ms"], "{:.4f}"),
-                         text_of(row["tuned_ms"], "{:.4f}"), text_of(row["gflops"], "{:.1f}"),
-                         text_of(row[peer + "_ms"], "{:.4f}"), text_of(row["peer_over_ours"], "{:.2f}"), last);
+                         text_of(row["trials"], "{:.0f}"), ms_of(row["default_ms"]), ms_of(row["tuned_ms"]),
+                         text_of(row["gflops"], "{:.1f}"), ms_of(row[peer + "_ms"]),
+                         text_of(row["peer_over_ours"], "{:.2f}"), last);
     }
   }
   return out;

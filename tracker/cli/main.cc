@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/cli.h"
+#include "base/help.h"
 #include "base/log_fields.h"
 #include "rpc/wire/credential_flags.h"
 #include "tracker/cli/ask.h"
@@ -52,12 +53,41 @@ void add_ask_flags(CLI::App& app, AskFlags& flags) {
   app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
 }
 
+Help tracker_help() {
+  return {.does = "Hands the jobs of tuners to device agents, and shows both on a dashboard.",
+          .examples = {{"tracker --listen 127.0.0.1:9190 --http 127.0.0.1:9191", "for this machine"},
+                       {"tracker init-tls fleet --host lab", "certificates and tokens for others"},
+                       {"tracker status", "devices, queues, sessions"}},
+          .groups = {{"Without a command, it serves",
+                      {{"--listen HOST:PORT", "where agents and tuners dial; or unix:PATH"},
+                       {"--http HOST:PORT", "dashboard, /metrics, /healthz, /api/state; or none"},
+                       {"--tls-cert FILE", "its certificate: both ports speak TLS"},
+                       {"--tls-key FILE", "the certificate's private key"},
+                       {"--tls-client-ca FILE", "others must show a certificate that this one signed"},
+                       {"--token-file FILE", "tokens that are accepted: ROLE NAME TOKEN a line"},
+                       {"--insecure", "on other addresses than loopback without all that"}},
+                      {}},
+                     {"Limits",
+                      {{"--lease-s S", "after which a silent agent's leases go to others"},
+                       {"--grace-s S", "for which a disconnected tuner's jobs are kept"},
+                       {"--max-connections N", "of agents and tuners"},
+                       {"--memory-budget MIB", "that agents and tuners may make it hold"}},
+                      {"--max-peer-connections", "--allow-fake", "--exit-with-parent"}},
+                     {"Log", {{"--log-json", "log lines are JSON objects"}}, {}},
+                     {"Commands (each has --help)",
+                      {{"status", "devices, queues and sessions of a running tracker"},
+                       {"drain NAME", "give a device or an agent no more leases"},
+                       {"resume NAME", "end drain or quarantine"},
+                       {"quarantine NAME", "distrust a device or an agent"},
+                       {"cancel SESSION", "end a session: its jobs are dropped"},
+                       {"init-tls DIR", "make or renew certificates and tokens for a fleet"}},
+                      {}}}};
+}
+
 int run(int argc, char** argv) {
   ServeFlags serving;
   AskFlags asking;
-  CLI::App app(
-      "Example: tracker --listen 127.0.0.1:9190 --http 127.0.0.1:9191\n\nHands the jobs of tuners to device agents.",
-      "tracker");
+  CLI::App app("", "tracker");
   add_serve_flags(app, serving);
   app.require_subcommand(0, 1);
   CLI::App* status = app.add_subcommand("status", "devices, queues and sessions of a running tracker");
@@ -93,6 +123,7 @@ int run(int argc, char** argv) {
   init->add_flag("--renew", making.renew,
                  "make the folder's certificates anew for the same names and keys (with --host: more names of the "
                  "tracker); tokens stay");
+  set_help(app, tracker_help());
   return run_cli(app, argc, argv, [&]() -> Status {
     const auto chosen = app.get_subcommands();
     if (serving.log_json) log::use_json();

@@ -20,6 +20,9 @@ void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_te
       ->check(CLI::Validator(is_label, "K=V"));
   wire::add_credential_flags(app, f.credentials);
   app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
+  for (const char* name :
+       {"--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure"})
+    app.get_option(name)->group("A fleet's device");
 }
 
 std::vector<std::pair<std::string, std::string>> credential_files(const TunerFlags& f) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/time_text.h"
 
 namespace hone {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 double gflops(const Workload& w, double seconds) { return seconds > 0 ? flops(w) / seconds * 1e-9 : 0; }
 
 std::string time_line(const Workload& w, double seconds) {
-  return fmt::format("{:.4g} ms  {:.1f} GFLOPS", seconds * 1e3, gflops(w, seconds));
+  return fmt::format("{} ms  {:.1f} GFLOPS", ms_text(seconds), gflops(w, seconds));
 }
 
 // Splits as text, choices as numbers.
@@ -201,9 +202,7 @@ std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
   for (const ReportedTask& t : tasks) width = std::max(width, t.label.size());
   std::string text = fmt::format("target    {}\n{:{}} {:>7} {:>7} {:>11} {:>11} {:>7} {:>9} {:>7}\n", target, "task",
                                  width, "weight", "trials", "default ms", "best ms", "gain", "GFLOPS", "spread");
-  const auto ms = [](const std::optional<Ranked>& r) {
-    return r ? fmt::format("{:.4g}", r->seconds * 1e3) : std::string("-");
-  };
+  const auto ms = [](const std::optional<Ranked>& r) { return r ? ms_text(r->seconds) : std::string("-"); };
   for (size_t t = 0; t < tasks.size(); ++t) {
     const SessionOutcome& task = o.tasks[t];
     text += fmt::format("{:{}} {:>7} {:>7} {:>11} {:>11}", tasks[t].label, width,
@@ -218,8 +217,8 @@ std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
   }
   const Total total = total_of(o, tasks);
   if (total.best) {
-    text += fmt::format("total     {:.4g} ms weighted", *total.best * 1e3);
-    if (total.fallback) text += fmt::format(", default {:.4g} ms", *total.fallback * 1e3);
+    text += fmt::format("total     {} ms weighted", ms_text(*total.best));
+    if (total.fallback) text += fmt::format(", default {} ms", ms_text(*total.fallback));
     if (total.fallback && total.side_by_side) text += fmt::format(": {:.2f}x", *total.fallback / *total.best);
     text += "\n";
   }

@@ -91,12 +91,18 @@ std::string next_command(const TunerFlags& f, const Workload& w) {
 }  // namespace
 
 void list_tasks(const OperatorTable& operators, std::ostream& out) {
+  std::string in_c;
   for (const auto& op : operators.rows()) {
+    if (!op->define) {
+      in_c += fmt::format("{}: {}\n", op->name, op->summary);
+      continue;
+    }
     std::string args;
     for (const Attribute& a : op->attributes)
       args += fmt::format("{}{}={}", args.empty() ? "" : ",", a.name, a.fallback);
     out << op->name << ": " << op->summary << "\n    --args " << args << "\n";
   }
+  if (!in_c.empty()) out << "\nFunctions in C, which models are built with and which have nothing to tune:\n" << in_c;
 }
 
 namespace {

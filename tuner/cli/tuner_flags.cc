@@ -1,5 +1,6 @@
 #include "tuner/cli/tuner_flags.h"
 
+#include "base/help.h"
 #include "tuner/cli/fleet_flags.h"
 #include "tuner/search/searcher.h"
 
@@ -12,13 +13,52 @@ std::string searcher_list() {
   return text;
 }
 
+Help tuner_help() {
+  return {.does = "Finds the fastest schedules of an operator, or of a model's layers, by measuring candidates.",
+          .examples = {{"tuner --task conv2d --target llvm --trials 128", "an operator, on this machine's CPU"},
+                       {"tuner --model model.onnx --seconds 600", "a model's layers"},
+                       {"tuner --workload 'dense(m=8,n=768,k=768)' --threads 2", "an operator as a model has it"},
+                       {"tuner --task dense --tracker 127.0.0.1:9190", "on a device of a fleet"},
+                       {"tuner --list", "the operators and their arguments"}},
+          .groups = {{"What is tuned",
+                      {{"--task NAME", "an operator; --list prints all"},
+                       {"--args k=v,...", "its attributes; the others have their defaults"},
+                       {"--workload TEXT", "both in one: dense(m=128,n=768,k=768)"},
+                       {"--tasks FILE", "many workloads, one a line, with weights"},
+                       {"--model MODEL.onnx", "the layers of a model"},
+                       {"--bind NAME=N", "of a model: a number for a named dimension"},
+                       {"--shape NAME=1x3x224x224", "of a model: the shape of an input"}},
+                      {"--list", "--input", "--quantize", "--ranges", "--keep", "--accumulate", "--cache",
+                       "--print-tasks"}},
+                     {"How long",
+                      {{"--trials N", "candidates to measure at most"},
+                       {"--seconds S", "stop measuring after this time"},
+                       {"--stop-after N", "stop when so many trials brought no gain"}},
+                      {}},
+                     {"Where",
+                      {{"--target TEXT", "llvm: the CPU that measures; cuda, opencl: its GPU"},
+                       {"--threads N", "of the kernels"},
+                       {"--tracker HOST:PORT", "on a fleet; without it, here"},
+                       {"--device KEY", "of the fleet: a device, an agent or a label"}},
+                      {"--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure", "--weight",
+                       "--priority"}},
+                     {"The search",
+                      {{"--search NAME", searcher_list()},
+                       {"--warm-start on|off", "begin with what earlier trials taught"},
+                       {"--fresh", "do not resume from earlier trials"}},
+                      {"--seed", "--batch", "--timeout", "--repeat", "--min-repeat-ms"}},
+                     {"Results",
+                      {{"--db FILE", "the tophub that keeps them"},
+                       {"--plot FILE.svg", "the tuning curve"},
+                       {"--json", "the outcome as one JSON object"}},
+                      {}}},
+          .wants_words = true};
+}
+
 }  // namespace
 
 void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& f) {
   app.name("tuner");
-  app.description(
-      "Example: tuner --task conv2d --target llvm --trials 128\n\nFinds the fastest schedule of an operator by "
-      "measuring candidates on a device.");
   app.add_option("--task", f.task, operators.names());
   app.add_option("--args", f.args, "attributes of the task, k=v,...; the others have their defaults");
   app.add_option("--workload", f.workload, "a whole workload, task(k=v,...), instead of --task and --args");
@@ -100,6 +140,7 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
   app.add_flag("--fresh", f.fresh, "do not resume from earlier trials");
   app.add_option("--plot", f.plot, "write the tuning curve to this SVG file");
   app.add_flag("--json", f.json, "print the outcome as one JSON object");
+  set_help(app, tuner_help());
 }
 
 }  // namespace hone

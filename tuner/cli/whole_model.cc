@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/host_lock.h"
+#include "base/time_text.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/model/build_model.h"
@@ -337,13 +338,12 @@ OrderedJson json_of(const WholeModel& w) {
 std::string to_string(const WholeModel& w) {
   const std::string model = w.variant.empty() ? "model" : "model, " + w.variant;
   if (!w.why_not.empty()) return fmt::format("{}: not built and timed as a whole: {}\n", model, w.why_not);
-  const std::string before = w.before_seconds > 0 ? fmt::format("before {:.4g} ms, ", w.before_seconds * 1e3) : "";
-  std::string text =
-      fmt::format("{}: default {:.4g} ms, {}tuned {:.4g} ms{} ({:.2f}x)\n", model, w.default_seconds * 1e3, before,
-                  w.tuned_seconds * 1e3, w.is_as_before ? " as before" : "", w.gain());
+  const std::string before = w.before_seconds > 0 ? fmt::format("before {} ms, ", ms_text(w.before_seconds)) : "";
+  std::string text = fmt::format("{}: default {} ms, {}tuned {} ms{} ({:.2f}x)\n", model, ms_text(w.default_seconds),
+                                 before, ms_text(w.tuned_seconds), w.is_as_before ? " as before" : "", w.gain());
   if (!w.choices.empty())
-    text += fmt::format("{}: {} workload{} another config inside it than alone; {:.4g} ms without\n", model,
-                        w.choices.size(), w.choices.size() == 1 ? " has" : "s have", w.without_choices * 1e3);
+    text += fmt::format("{}: {} workload{} another config inside it than alone; {} ms without\n", model,
+                        w.choices.size(), w.choices.size() == 1 ? " has" : "s have", ms_text(w.without_choices));
   if (!w.different.empty())
     text += fmt::format("{}: tuned and default configs do not give the same: {}\n", model, w.different);
   const auto say_if_slower = [&](const char* than, double seconds) {

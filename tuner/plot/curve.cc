@@ -11,6 +11,7 @@
 #include <map>
 
 #include "base/exit_code.h"
+#include "base/time_text.h"
 #include "tuner/plot/axis.h"
 #include "tuner/plot/svg.h"
 
@@ -342,9 +343,9 @@ std::string result_of(const TaskCurve& t, const Marks& m) {
   std::string text =
       fmt::format("{} trial{}", short_number(static_cast<double>(m.trials.size())), m.trials.size() == 1 ? "" : "s");
   if (t.best_seconds > 0) {
-    text += m.speeds ? fmt::format(" · best {} GFLOPS, {:.4g} ms", short_number(t.flops / t.best_seconds * 1e-9),
-                                   t.best_seconds * 1e3)
-                     : fmt::format(" · best {:.4g} ms", t.best_seconds * 1e3);
+    text += m.speeds ? fmt::format(" · best {} GFLOPS, {} ms", short_number(t.flops / t.best_seconds * 1e-9),
+                                   ms_text(t.best_seconds))
+                     : fmt::format(" · best {} ms", ms_text(t.best_seconds));
     if (t.default_seconds > 0) text += fmt::format(" · {:.2f}x the default", t.default_seconds / t.best_seconds);
   }
   return text;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/time_text.h"
 #include "compiler/graph/passes/pbqp.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
@@ -239,9 +240,9 @@ class LayoutDecision {
   std::string why(size_t n, const Option& taken) const {
     if (!is_window(n)) return "";
     const double own = *options_[n][0].seconds;
-    return fmt::format("{} {:.4f} ms as measured, {:.4f} ms in {}{}",
-                       taken.form == LayoutForm::kPlanes ? "in planes" : "reads planes", *taken.seconds * 1e3,
-                       own * 1e3, rule(n).attributes.text("layout"),
+    return fmt::format("{} {} ms as measured, {} ms in {}{}",
+                       taken.form == LayoutForm::kPlanes ? "in planes" : "reads planes", ms_text(*taken.seconds),
+                       ms_text(own), rule(n).attributes.text("layout"),
                        *taken.seconds < own ? "" : ", but with other conversions");
   }
 

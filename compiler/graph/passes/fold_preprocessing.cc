@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -95,19 +96,23 @@ class PreprocessingFolder {
       return true;
     }
     if (task == "slice") {
-      if (p->reverses_channels || p->is_interleaved || !reverses_channels(e) || !g_.is_constant(n.inputs[1]))
-        return false;
+      // Channels in order of a picture that is interleaved: its model's own transpose is the one in between.
+      const size_t axis = p->is_interleaved ? kRank - 1 : 1;
+      if (p->reverses_channels || !reverses_channels(e, axis) || !g_.is_constant(n.inputs[1])) return false;
       p->reverses_channels = true;
       return true;
     }
     return task == "elementwise" && take_chain(e, p);
   }
 
-  bool reverses_channels(const Node& e) const {
+  bool reverses_channels(const Node& e, size_t axis) const {
     const Extents& shape = g_.value(e.inputs[0]).type.shape;
-    return shape.size() == kRank && g_.value(e.outputs[0]).type.shape == shape &&
-           e.workload.attributes.text("step") == "1:-1:1:1" &&
-           e.workload.attributes.text("begin") == fmt::format("0:{}:0:0", shape[1] - 1);
+    if (shape.size() != kRank || g_.value(e.outputs[0]).type.shape != shape) return false;
+    Extents begin(kRank, 0), step(kRank, 1);
+    begin[axis] = shape[axis] - 1;
+    step[axis] = -1;
+    return e.workload.attributes.text("step") == fmt::format("{}", fmt::join(step, ":")) &&
+           e.workload.attributes.text("begin") == fmt::format("{}", fmt::join(begin, ":"));
   }
 
   bool take_chain(const Node& e, Preprocessing* p) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/time_text.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
@@ -141,8 +142,8 @@ class GroupSplitter {
       inputs.push_back(rebuild_.with_shape(rebuild_.now(parts->operands[o]), parts->shapes[o]));
     rebuild_.stand_in(n.outputs[0], b.add(parts->rest, inputs, {g_.value(n.outputs[0]).name})[0]);
     if (c_.notes)
-      c_.notes->say(n.origin, fmt::format("measured apart from the {} before it {:.4g} us, as one with it {:.4g}",
-                                          n.workload.task(), (*anchor + *rest) * 1e6, *whole * 1e6));
+      c_.notes->say(n.origin, fmt::format("measured apart from the {} before it {} ms, as one with it {} ms",
+                                          n.workload.task(), ms_text(*anchor + *rest), ms_text(*whole)));
     return true;
   }
 

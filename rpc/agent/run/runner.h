@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/host_lock.h"
+#include "base/others_use.h"
 #include "rpc/agent/pipe/protocol.h"
 #include "rpc/agent/run/best_so_far.h"
 #include "rpc/agent/run/candidate.h"
 #include "rpc/agent/run/measure_plan.h"
-#include "rpc/agent/run/others_use.h"
 #include "rpc/agent/run/quiet_level.h"
 #include "rpc/agent/run/running_candidate.h"
 #include "rpc/agent/run/tensor_cache.h"

@@ -283,7 +283,7 @@ void HostMeasurer::cancel_run() {
   cancelled_ = true;
   // Not in the middle of a request: its sender finishes it.
   if (!runner_ || sending_) return;
-  asio::co_spawn(io_, runner_->send(FrameKind::kCancel, ""), asio::detached);
+  runner_->tell(FrameKind::kCancel, "");
 }
 
 }  // namespace hone::agent

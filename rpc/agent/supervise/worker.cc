@@ -57,6 +57,14 @@ awaitable<Status> Worker::send(FrameKind kind, std::string payload) {
   co_return absl::OkStatus();
 }
 
+// A spawned coroutine begins in a later event of the loop, before which the last owner may let go of the worker.
+void Worker::tell(FrameKind kind, std::string payload) {
+  asio::co_spawn(
+      socket_.get_executor(),
+      [self = shared_from_this(), kind, payload = std::move(payload)] { return self->send(kind, payload); },
+      asio::detached);
+}
+
 awaitable<error_code> Worker::read(void* data, size_t n) {
   error_code error;
   co_await asio::async_read(socket_, asio::buffer(data, n), asio::redirect_error(asio::use_awaitable, error));

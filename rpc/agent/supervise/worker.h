@@ -21,6 +21,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   ~Worker();
 
   awaitable<Status> send(FrameKind kind, std::string payload);
+  /// Sends without anybody who waits; keeps itself until that is done. Not while another frame is being sent.
+  void tell(FrameKind kind, std::string payload);
   /// The next frame. DeadlineExceeded after `seconds`; Aborted when the process died: says how, with its last words. In
   /// both cases the process is gone.
   awaitable<StatusOr<Frame>> receive(double seconds);

@@ -6,14 +6,12 @@
 #include <set>
 #include <vector>
 
+#include "base/time_text.h"
+
 namespace hone::bench {
 namespace {
 
-// Microseconds where there are few.
-std::string time_cell(double ms) {
-  if (ms <= 0) return fmt::format("{:>10}", "-");
-  return ms < 0.1 ? fmt::format("{:>10.4f}", ms) : fmt::format("{:>10.3f}", ms);
-}
+std::string time_cell(double ms) { return fmt::format("{:>10}", ms > 0 ? ms_text(ms / 1e3) : "-"); }
 
 std::string ratio_cell(double ratio) { return ratio > 0 ? fmt::format("{:>9.2f}", ratio) : fmt::format("{:>9}", "-"); }
 

@@ -15,6 +15,7 @@ import unittest
 
 import hone
 import numpy as np
+import small_onnx
 import support
 from hone import te
 from odd_objects import OTHER, SAME, VALUES, Foreign, Strange, UsedTwice, askew
@@ -175,6 +176,58 @@ class Handles(Fuzz):
             closing.join()
             with self.assertRaises(ValueError):
                 model(x)
+
+    def test_an_argument_that_closes_the_model_harms_nobody(self):
+        """Each argument of a call, as it is converted; what the call began with runs to its end."""
+        one, two = np.full((2, 2), 3, np.float32), np.full((2, 2), 1, np.float32)
+        self.difference().close()
+        for turned in (False, True):
+            for place in (0, 1):
+                model = hone.open(self.path("difference.so"))
+
+                class Closes(Foreign):
+                    def __dlpack__(self, **options):
+                        model.close()
+                        return super().__dlpack__()
+
+                given = [one.T if turned else one, two.T if turned else two]
+                given[place] = Closes(given[place])
+                np.testing.assert_array_equal(model(*given), one - two)
+                with self.assertRaisesRegex(ValueError, "closed"):
+                    model(one, two)
+
+    def test_a_collection_that_closes_the_model_harms_nobody(self):
+        """Lists and tuples of results are objects that Python collects among, and collections run code of others."""
+        self.difference().close()
+        thresholds = gc.get_threshold()
+        self.addCleanup(gc.set_threshold, *thresholds)
+        for name in ("inputs", "outputs", "layers"):
+            for objects in range(1, 24):  # made until the collection: before the call, and within it
+                artifact = hone.open(self.path("difference.so"))._model
+                wanted = getattr(artifact, name)(0)
+                closes = lambda phase, info: artifact.close()
+                gc.collect()
+                gc.callbacks.append(closes)
+                gc.set_threshold(objects)
+                got = self.refused_or(name, lambda: getattr(artifact, name)(0))
+                gc.set_threshold(*thresholds)
+                gc.callbacks.remove(closes)
+                if isinstance(got, list):
+                    self.assertEqual(got, wanted)
+                else:
+                    self.assertIn("closed", str(got))
+
+    def difference(self):
+        """one - two, of 2x2."""
+        return hone.compile(
+            small_onnx.model(
+                [small_onnx.node("Sub", ["one", "two"], ["d"])],
+                [small_onnx.value(n, small_onnx.FLOAT, [2, 2]) for n in ("one", "two")],
+                [small_onnx.value("d", small_onnx.FLOAT, [2, 2])],
+            ),
+            self.path("difference.so"),
+            threads=1,
+        )
 
     def perceptron_again(self):
         path = self.path("again.so")

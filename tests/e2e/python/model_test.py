@@ -12,6 +12,7 @@ import weakref
 import hone
 import numpy as np
 import small_onnx
+from hone import te
 from support import Case, perceptron_of, sample
 
 
@@ -84,6 +85,55 @@ late = Late()
         self.assertEqual(torch.from_dlpack(model(x)).shape, (3, 8))
         with self.assertRaisesRegex(TypeError, "float64"):
             model(x.double())
+
+    def test_names_of_any_bytes_are_told(self):
+        """ONNX's names are bytes; what is no UTF-8 is shown as U+FFFD, in results and in errors."""
+        bad = b"x\xff\xc3"
+
+        def model(op="Relu"):
+            return small_onnx.model(
+                [small_onnx.node(op, [bad], [b"y\xfe"])],
+                [small_onnx.value(bad, small_onnx.FLOAT, [3])],
+                [small_onnx.value(b"y\xfe", small_onnx.FLOAT, [3])],
+            )
+
+        told, lines = [], []
+        with hone.compile(model(), threads=1, on_line=lines.append, on_progress=told.append) as opened:
+            x = np.array([-1, 0, 2], np.float32)
+            name = opened.inputs[0].name
+            self.assertRegex(name, "^x\ufffd+$")
+            self.assertEqual(opened.outputs[0].name, "y\ufffd")
+            np.testing.assert_array_equal(opened.run({name: x})["y\ufffd"], [0, 0, 2])
+            for show in (repr, lambda m: repr(m.layers), lambda m: repr(m.profile(x))):
+                self.assertIn("Relu" if show is not repr else name, show(opened))
+            for call, error in (
+                (lambda: opened(x.astype(np.float64)), TypeError),
+                (lambda: opened(x, out=x.astype(np.float64)), TypeError),
+                (lambda: opened(x, out=np.frombuffer(bytes(12), np.float32)), ValueError),
+                (lambda: opened(x[:2]), hone.BadInput),
+                (lambda: opened(), TypeError),
+            ):
+                with self.assertRaisesRegex(error, "\ufffd|[xy]\\?") as caught:
+                    call()
+                self.assertNotIsInstance(caught.exception, UnicodeError)
+        with open(self.path("m.onnx"), "wb") as f:
+            f.write(model())
+        self.assertIn("<html", hone.compile(self.path("m.onnx"), threads=1).report().html)
+        for op in ("NoSuchOperator", b"No\xff"):
+            with self.assertRaises(hone.BadInput) as caught:
+                hone.compile(model(op), threads=1)
+            self.assertNotIsInstance(caught.exception, UnicodeError)
+        for name in (b"\xff", b"name"):
+            with self.assertRaisesRegex(TypeError, "a str, not bytes"):
+                te.placeholder((2,), name=name)
+            with self.assertRaisesRegex(TypeError, "a str, not bytes"):
+                te.reduce_axis(2, name=name)
+            with self.assertRaisesRegex(TypeError, "a str, not bytes"):
+                te.compute((2,), lambda i: 1.0, name=name)
+        with self.assertRaises(hone.BadInput) as caught:
+            A = te.placeholder((2,), name="A")
+            te.Schedule(te.compute((2,), lambda i: A[i], name="B")).loops(b"\xff")
+        self.assertNotIsInstance(caught.exception, UnicodeError)
 
     def test_computes(self):
         model = self.perceptron()

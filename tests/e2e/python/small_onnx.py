@@ -20,8 +20,12 @@ def _number(field, n):
     return _varint(field << 3) + _varint(n)
 
 
+def _as_bytes(text):
+    return text.encode() if isinstance(text, str) else text
+
+
 def _bytes(field, content):
-    content = content.encode() if isinstance(content, str) else content
+    content = _as_bytes(content)
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 
 
@@ -45,7 +49,7 @@ def node(op, inputs, outputs, **attributes):
     return (
         b"".join(_bytes(1, i) for i in inputs)
         + b"".join(_bytes(2, o) for o in outputs)
-        + _bytes(3, f"{op}_{outputs[0]}")
+        + _bytes(3, _as_bytes(op) + b"_" + _as_bytes(outputs[0]))
         + _bytes(4, op)
         + b"".join(_bytes(5, attribute(k, v)) for k, v in attributes.items())
     )

@@ -4,6 +4,7 @@ import ast
 import copy
 import functools
 import os
+import re
 import threading
 import unittest
 
@@ -140,9 +141,55 @@ class Primitives(unittest.TestCase):
         self.s.annotate(self.k, "prefetch", 4)
         self.s.annotate("vector_bits", 256)
 
-    def test_bind_and_tensorize_refuse_what_does_not_fit(self):
-        with self.assertRaisesRegex(hone.BadInput, "tensorize"):
+    def test_tensorize(self):
+        A = te.placeholder((8, 64), name="A", dtype="uint8")
+        B = te.placeholder((16, 32, 4), name="B", dtype="int8")
+        ko, ki = te.reduce_axis(16, name="ko"), te.reduce_axis(4, name="ki")
+        C = te.compute(
+            (8, 32),
+            lambda i, j: te.sum(A[i, ko * 4 + ki].astype("int32") * B[ko, j, ki].astype("int32"), axis=[ko, ki]),
+            name="C",
+        )
+        s = te.Schedule(C, inputs=[A, B])
+        i, j, outer, inner = s.loops(C)
+        s.reorder(outer, j, inner)
+        before = str(s)
+        s.tensorize(C, j, "dot_u8s8_s32")
+        self.assertIn("dot4", str(s))
+        self.assertNotIn("dot4", before)
+        a = RANDOM.integers(0, 255, (8, 64), dtype=np.uint8)
+        b = RANDOM.integers(-128, 127, (16, 32, 4), dtype=np.int8)
+        packed = b.transpose(0, 2, 1).reshape(64, 32).astype(np.int32)
+        np.testing.assert_array_equal(hone.build(s, threads=1)(a, b), a.astype(np.int32) @ packed)
+
+    def test_tensorize_refuses_what_does_not_fit(self):
+        with self.assertRaisesRegex(hone.BadInput, "tensorize: .*dot_u8s8_s32"):
+            self.s.tensorize(self.C, self.k, "dot_u8s8_s32")
+        with self.assertRaisesRegex(hone.BadInput, "there is no intrinsic 'dot_u8_s8_s32'; there are .*dot_u8s8_s32"):
             self.s.tensorize(self.C, self.k, "dot_u8_s8_s32")
+
+    def test_names_in_the_texts_are_intrinsics(self):
+        """What people copy from the documentation is there."""
+        with self.assertRaises(hone.BadInput) as caught:
+            self.s.tensorize(self.C, self.k, "")
+        known = set(str(caught.exception).split("there are ")[1].split(", "))
+        for text in (te.Schedule.__doc__, te.Schedule.tensorize.__doc__):
+            named = re.findall(r'"((?:dot|fma|mma)_\w+)"', text)
+            self.assertTrue(named)
+            self.assertEqual(set(named) - known, set())
+
+    def test_bind(self):
+        """GPUs' threads, of which this process has none: what computes the same is the text."""
+        m = Matmul()
+        m.s.compute_at(m.C, m.s.loop(m.D, "j"))
+        m.s.set_scope(m.C, "stack")
+        m.s.bind(m.s.loop(m.D, "i"), "block")
+        m.s.bind(m.s.loop(m.D, "j"), "thread")
+        text = hone.source(m.s, "cuda", "cuda -arch=sm_90")
+        self.assertIn("blockIdx.x", text)
+        self.assertIn("threadIdx.x", text)
+
+    def test_bind_refuses_what_does_not_fit(self):
         with self.assertRaisesRegex(hone.BadInput, "bind: "):
             self.s.bind(self.k, "thread")
         with self.assertRaisesRegex(ValueError, "block, thread and warp"):
@@ -151,7 +198,7 @@ class Primitives(unittest.TestCase):
     def test_each_primitive_has_a_test(self):
         methods = {n for n in dir(te.Schedule) if not n.startswith("_")} - {"loops", "loop", "steps"}
         tested = {n[len("test_"):] for n in dir(self) if n.startswith("test_")}
-        self.assertEqual(methods - tested - {"bind", "tensorize"}, set())
+        self.assertEqual(methods - tested, set())
 
 
 class Schedules(unittest.TestCase):
@@ -193,7 +240,7 @@ class Schedules(unittest.TestCase):
             os._exit(1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
-    def test_int8_products_by_the_dot_product(self):
+    def test_int8_products_from_a_copy(self):
         A = te.placeholder((8, 64), name="A", dtype="uint8")
         B = te.placeholder((16, 64), name="B", dtype="int8")
         k = te.reduce_axis(64, name="k")

@@ -16,6 +16,24 @@ from support import Case, sample
 WORKLOAD = "dense(m=32,n=64,k=64)"
 
 
+class Times(unittest.TestCase):
+    def test_have_three_significant_digits(self):
+        from hone.table import ms_text
+        for seconds, text in ((4.12e-7, "0.000412"), (1.2345e-3, "1.23"), (9.996e-3, "10.0"), (1.2344, "1234"), (0, "0"),
+                              (float("inf"), "inf")):
+            self.assertEqual(ms_text(seconds), text)
+        self.assertIn("0.000412", repr(hone.Table([{"name": "a", "ms": 4.12e-4}])))
+        best = {"time_ms": 4.12e-4}
+        self.assertIn("0.000412 ms", repr(hone.Outcome(best=best, default={"time_ms": 8e-4}, workload="w", trials=1)))
+
+    def test_are_rewritten_in_the_bar(self):
+        from hone.tuning import _Bar
+        stream = io.StringIO()
+        _Bar(stream)({"done": 1, "all": 2, "seconds": 4.12e-7, "default_seconds": 8.24e-7, "best_gflops": 0,
+                      "seconds_left": None})
+        self.assertIn("0.000412 ms, 2.00x", stream.getvalue())
+
+
 class Tuning(Case):
     def test_what_is_no_search_is_refused(self):
         for call in (lambda: hone.tune("", trials=1), lambda: hone.tune("dense(m=8,n=8,k=8)", seconds=float("nan"))):

@@ -12,9 +12,9 @@ using testing::Not;
 
 TEST(Table, RowHasTimesRatiosAndWhereTheConfigsAreFrom) {
   EXPECT_EQ(row_text(sample_row("mobile", "convolutions", 2, 2, 1, 3), {.tuned = true}),
-            "mobile                       2     2.000     1.000     3.000     1.50     3.00  7 best, 2 nearest\n");
+            "mobile                       2      2.00      1.00      3.00     1.50     3.00  7 best, 2 nearest\n");
   EXPECT_EQ(row_text(sample_row("mobile", "convolutions", 1, 2, 1, 3), {}),
-            "mobile                       1     2.000     3.000     1.50  7 best, 2 nearest\n");
+            "mobile                       1      2.00      3.00     1.50  7 best, 2 nearest\n");
 }
 
 TEST(Table, RowSaysWhenOthersUsedTheMachine) {
@@ -41,9 +41,9 @@ TEST(Table, RowThatFailedSaysWhyAndHasNoTime) {
 TEST(Table, SpinningPeerHasAColumnAndDashesWhereItHasNoTime) {
   Row row = sample_row("mobile", "convolutions", 1, 2, 1, 3);
   EXPECT_EQ(row_text(row, {.spinning = true}),
-            "mobile                       1     2.000     3.000         -     1.50  7 best, 2 nearest\n");
+            "mobile                       1      2.00      3.00         -     1.50  7 best, 2 nearest\n");
   row.turns_ms[kSpinningPeer] = {2.5};
-  EXPECT_THAT(row_text(row, {.spinning = true}), HasSubstr("     3.000     2.500     1.50"));
+  EXPECT_THAT(row_text(row, {.spinning = true}), HasSubstr("      3.00      2.50     1.50"));
 }
 
 TEST(Table, MeansAreOfGroupsAndOfAllForEachNumberOfThreads) {
@@ -84,9 +84,9 @@ TEST(Table, OperationsOfBothSidesStandBesideEachOther) {
   row.layers[kPeer] = {{"a", "FusedConv", 1.98}, {"r", "Relu", 0.01}, {"s", "Sigmoid", 0.01}};
   EXPECT_EQ(layers_text(row),
             "  Hone, tuned              layers        ms  share    ONNX Runtime             layers        ms  share\n"
-            "  conv2d                        2     0.750  75.0%    FusedConv                     1     1.980  99.0%\n"
+            "  conv2d                        2     0.750  75.0%    FusedConv                     1      1.98  99.0%\n"
             "  transpose                     1     0.250  25.0%    others                        2    0.0200   1.0%\n"
-            "  all                           3     1.000 100.0%    all                           3     2.000 100.0%\n");
+            "  all                           3      1.00 100.0%    all                           3      2.00 100.0%\n");
 }
 
 TEST(Table, SaysWhyThereAreNoLayers) {
@@ -99,9 +99,9 @@ TEST(Table, LongerSideOfTheOperationsGoesOn) {
   Row row = sample_row("mobile", "convolutions", 1, 2, 1, 3);
   row.layers[kUntuned] = {{"a", "conv2d", 1}};
   row.layers[kPeer] = {{"a", "FusedConv", 2}, {"r", "Relu", 1}};
-  EXPECT_THAT(layers_text(row), HasSubstr("\n  all                           1     1.000 100.0%    Relu "));
+  EXPECT_THAT(layers_text(row), HasSubstr("\n  all                           1      1.00 100.0%    Relu "));
   EXPECT_THAT(layers_text(row),
-              testing::EndsWith("\n" + std::string(54, ' ') + "all                           2     3.000 100.0%\n"));
+              testing::EndsWith("\n" + std::string(54, ' ') + "all                           2      3.00 100.0%\n"));
 }
 
 TEST(Table, HasNoSummaryWithoutTimes) {

@@ -31,7 +31,7 @@ input "x" %x f32[1, 2, 4, 4, 16]
 output "y" %y f32[1, 8, 4, 4]
 )");
   FusionNotes notes;
-  notes.say_layout("conv", "in planes 0.1000 ms as measured, 0.2000 ms in NCHW16c:8c");
+  notes.say_layout("conv", "in planes 0.100 ms as measured, 0.200 ms in NCHW16c:8c");
   EXPECT_EQ(layers_of(g, notes),
             R"(   0 conv
      transpose(shape=1x2x4x4x16,perm=0:1:4:2:3,dtype=f32)
@@ -43,7 +43,7 @@ output "y" %y f32[1, 8, 4, 4]
    2 conv
      conv2d(n=1,ci=32,h=4,w=4,co=8,kh=1,kw=1,stride=1,pad=0,dilation=1,groups=1,layout=NCHW,dtype=f32,epilogue=none)
      config: default
-     layout: in planes 0.1000 ms as measured, 0.2000 ms in NCHW16c:8c
+     layout: in planes 0.100 ms as measured, 0.200 ms in NCHW16c:8c
 )");
 }
 

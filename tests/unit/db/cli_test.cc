@@ -84,7 +84,7 @@ TEST_F(TophubCli, BestPrintsWhatTheContractLists) {
   EXPECT_EQ(json["step"], "exact");
   const Outcome text = run({"best", "--workload", kDense, "--target", "llvm"});
   EXPECT_THAT(text.out, HasSubstr("config    tile=2\n"));
-  EXPECT_THAT(text.out, HasSubstr("4 ms, spread 0.0%, confirmed"));
+  EXPECT_THAT(text.out, HasSubstr("4.00 ms, spread 0.0%, confirmed"));
   EXPECT_THAT(text.out, HasSubstr("(other target)"));
   EXPECT_THAT(text.out, HasSubstr("measured  without landlock, which the device did not have\n"));
 }
@@ -119,10 +119,10 @@ TEST_F(TophubCli, SaysWhatWasDisturbed) {
   EXPECT_EQ(json["of_default"], 0.5);
   EXPECT_DOUBLE_EQ(json["of_sentinel"].get<double>(), 30);
   const std::string text = run({"best", "--workload", "dense(m=1)", "--target", kTarget}).out;
-  EXPECT_THAT(text, HasSubstr("3 ms, spread 0.0%, confirmed, disturbed\n"));
+  EXPECT_THAT(text, HasSubstr("3.00 ms, spread 0.0%, confirmed, disturbed\n"));
   EXPECT_THAT(text, HasSubstr("disturbed others used the machine while this was timed: it takes 0.5 of the default's "
                               "time beside it; tune again"));
-  EXPECT_THAT(run({"list"}).out, HasSubstr("3 ms  confirmed, disturbed  "));
+  EXPECT_THAT(run({"list"}).out, HasSubstr("3.00 ms  confirmed, disturbed  "));
   EXPECT_EQ(Json::parse(run({"stats", "--json"}).out)["disturbed"], 1);
   EXPECT_THAT(run({"stats"}).out, HasSubstr("2 of them confirmed, 1 disturbed\n"));
 }

@@ -100,7 +100,7 @@ TEST(DecideLayouts, AConvolutionReadsPlanesWhereThatSavesAConversion) {
   context.notes = &notes;
   const Graph made = choose_layouts(g, context);
   EXPECT_EQ(notes.layout_of("first"), "");
-  EXPECT_EQ(notes.layout_of("second"), "in planes 0.1000 ms as measured, 1.0000 ms in NCHW16c");
+  EXPECT_EQ(notes.layout_of("second"), "in planes 0.100 ms as measured, 1.00 ms in NCHW16c");
   EXPECT_EQ(notes.layout_of("third"),
             "reads planes 0.0300 ms as measured, 0.0290 ms in NCHW16c, but with other conversions");
   EXPECT_THAT(to_string(made), AllOf(HasSubstr(kPlanesOfSecond), HasSubstr(planes_to_blocks + "1c:16c")));
@@ -122,7 +122,7 @@ output "y" %y f32[1, 16, 6, 6]
   const Graph made = planar_products(choose_layouts(g, context), context);
   EXPECT_EQ(count_of(made, "batch_matmul"), 1);
   EXPECT_EQ(count_of(made, "transpose"), 0);
-  EXPECT_EQ(notes.layout_of("pointwise"), "in planes 0.0100 ms as measured, 1.0000 ms in NCHW16c");
+  EXPECT_EQ(notes.layout_of("pointwise"), "in planes 0.0100 ms as measured, 1.00 ms in NCHW16c");
   expect_same_values(g, made, 1e-5);
 }
 

@@ -63,6 +63,18 @@ TEST(FoldPreprocessing, FunctionsInFrontOfTheTransposition) {
   expect_same_values(g, made, 1e-3);
 }
 
+// Of a model that has its channels last and transposes them itself.
+TEST(FoldPreprocessing, ReversedChannelsInFrontOfTheTransposition) {
+  const Graph g = picture("u8[1, 6, 5, 3]",
+                          "%r = slice(shape=1x6x5x3,begin=0:0:0:2,step=1:1:1:-1,size=1x6x5x3,dtype=u8) %image\n"
+                          "%c = constant f32[1, 1, 1, 3] [-104, -117, -123]\n"
+                          "%e = elementwise(op=cast:f32+add+mul[0.5],shape=1x6x5x3,operands=1x1x1x3,dtype=u8) %r "
+                          "%c\n%x = transpose(shape=1x6x5x3,perm=0:3:1:2,dtype=f32) %e\n");
+  const Graph made = folded(g);
+  EXPECT_EQ(made.nodes.size(), 2U) << to_string(made);  // a view, and the convolution
+  expect_same_values(g, made, 1e-3);
+}
+
 TEST(FoldPreprocessing, OfOtherTypesAndInPlanes) {
   const Graph planes =
                   picture("s16[1, 3, 6, 5]", "%x = elementwise(op=cast:f32+mul[0.5],shape=1x3x6x5,dtype=s16) %image\n"),

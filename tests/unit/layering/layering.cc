@@ -119,7 +119,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"(cuda.*|nvrtc)\\.h", {}},
       {"nlohmann/.*", {"base/json.h"}},
       {"spdlog/.*", {"base/log.", "base/log_fields.cc"}},
-      {"CLI/.*", {"base/cli."}},
+      {"CLI/.*", {"base/cli.", "base/help."}},
       {"pybind11/.*", {"tuner/api/python/"}},
       {"(dnnl|dnnl\\..*|cblas\\.h|benchmark/.*|gtest/.*|gmock/.*)", {}},
   };

@@ -125,6 +125,76 @@ TEST(InputFormat, BytesOfTheCallerLeaveNoMoreRoomToChecks) {
   EXPECT_LT(c.allowed, 1e-4);
 }
 
+// As other frameworks have their images: the model itself brings the channels to where its convolution wants them.
+const std::string kChannelsLast = R"(graph g
+input "image" %image f32[2, 6, 5, 3]
+%t = transpose(shape=2x6x5x3,perm=0:3:1:2,dtype=f32) %image
+%w = constant f32[4, 3, 3, 3] fill 5
+%y = conv2d(n=2,ci=3,h=6,w=5,co=4,kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=NCHW,dtype=f32,epilogue=relu) %t %w
+output "y" %y f32[2, 4, 6, 5]
+)";
+
+// [2, 6, 5, 3] of [2, 3, 6, 5].
+TensorData with_channels_last(const TensorData& planes) {
+  const std::vector<double> v = planes.values();
+  std::vector<float> out;
+  for (size_t n = 0; n < 2; ++n)
+    for (size_t p = 0; p < 30; ++p)
+      for (size_t c = 0; c < 3; ++c) out.push_back(static_cast<float>(v[(n * 3 + c) * 30 + p]));
+  return floats({2, 6, 5, 3}, out);
+}
+
+TEST(InputFormat, FindsTheChannelsOfAModelThatHasThemLast) {
+  const Graph plain = graph(kChannelsLast);
+  const std::vector<double> mean{123.7, 116.3, 103.5}, scale{1 / 58.0, 1 / 57.0, 1 / 57.5};
+  const std::string numbers = ",mean=123.7:116.3:103.5,std=58:57:57.5";
+  const TensorData bytes = bytes_like({u8, {2, 6, 5, 3}});
+  for (const bool is_bgr : {false, true}) {
+    const auto wanted = interpret(plain, {with_channels_last(preprocessed(bytes, mean, scale, is_bgr))}, &evaluate)[0];
+    const auto near = testing::Pointwise(testing::DoubleNear(2e-5), wanted.values());
+    for (const std::string layout : {"u8:NHWC", "u8"}) {
+      const Graph made = formatted(plain, {"image=" + layout + (is_bgr ? ":bgr" : "") + numbers});
+      EXPECT_EQ(made.inputs[0].type, (TensorType{u8, {2, 6, 5, 3}})) << layout;
+      EXPECT_THAT(interpret(made, {bytes}, &evaluate)[0].values(), near);
+      const Graph prepared = prepare_graph(made, {test_operators(), test_functions()}, host_target(1));
+      EXPECT_THAT(LoadedModel(built(prepared), "m", 1).run({bytes})[0].values(), near);
+    }
+  }
+}
+
+// Planes of bytes for a model that has its channels last.
+TEST(InputFormat, BringsPlanesToAModelThatHasChannelsLast) {
+  const Graph plain = graph(kChannelsLast);
+  const Graph made = formatted(plain, {"image=u8:NCHW,mean=1:2:3,scale=0.5"});
+  EXPECT_EQ(made.inputs[0].type, (TensorType{u8, {2, 3, 6, 5}}));
+  const TensorData bytes = bytes_like(made.inputs[0].type);
+  std::vector<float> centred;
+  const std::vector<double> v = bytes.values();
+  for (size_t i = 0; i < v.size(); ++i)
+    centred.push_back(static_cast<float>((v[i] - static_cast<double>(i / 30 % 3 + 1)) / 2));
+  const auto wanted = interpret(plain, {with_channels_last(floats({2, 3, 6, 5}, centred))}, &evaluate)[0];
+  const auto near = testing::Pointwise(testing::DoubleNear(2e-5), wanted.values());
+  EXPECT_THAT(interpret(made, {bytes}, &evaluate)[0].values(), near);
+  const Graph prepared = prepare_graph(made, {test_operators(), test_functions()}, host_target(1));
+  EXPECT_THAT(LoadedModel(built(prepared), "m", 1).run({bytes})[0].values(), near);
+}
+
+// A convolution along a sequence, with nodes in front that keep, move and add axes.
+TEST(InputFormat, FindsTheChannelsBehindOtherNodes) {
+  const Graph plain = graph(R"(graph g
+input "wave" %wave f32[1, 9, 4]
+%s = elementwise(op=tanh,shape=1x9x4,dtype=f32) %wave
+%t = transpose(shape=1x9x4,perm=0:2:1,dtype=f32) %s
+%r = reshape(shape=1x4x9,to=1x4x1x9) %t
+%w = constant f32[2, 4, 1, 3] fill 5
+%y = conv2d(n=1,ci=4,h=1,w=9,co=2,kh=1,kw=3,stride=1,pad=0,dilation=1,groups=1,layout=NCHW,dtype=f32,epilogue=none) %r %w
+output "y" %y f32[1, 2, 1, 7]
+)");
+  const Graph made = formatted(plain, {"wave=s16,mean=1:2:3:4,scale=1/32768"});
+  EXPECT_EQ(made.inputs[0].type, (TensorType{i16, {1, 9, 4}}));
+  EXPECT_THAT(to_string(made), HasSubstr("[1, 1, 4]")) << "a number for each of the last axis";
+}
+
 std::string refusal(const std::string& format, const std::string& model = kModel) {
   try {
     formatted(graph(model), {format});
@@ -157,6 +227,20 @@ TEST(InputFormat, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("x=u8", "graph g\ninput \"x\" %x s64[4]\noutput \"y\" %x s64[4]\n"),
               HasSubstr("inputs of floats can be given otherwise"));
   EXPECT_THROW(input_formats({"image=u8", "image=f32"}), UserError);
+  EXPECT_THAT(refusal("x=u8:NCHW", sound), HasSubstr("NCHW is of four axes; the input is f32[64]"));
+  EXPECT_THAT(refusal("image=u8,mean=1:2:3:4:5:6", kChannelsLast),
+              HasSubstr("6 numbers for the 3 channels of f32[2, 6, 5, 3]"));
+  const std::string between = R"(graph g
+input "image" %image f32[2, 6, 3, 5]
+%t = transpose(shape=2x6x3x5,perm=0:2:1:3,dtype=f32) %image
+%w = constant f32[4, 3, 3, 3] fill 5
+%y = conv2d(n=2,ci=3,h=6,w=5,co=4,kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=NCHW,dtype=f32,epilogue=relu) %t %w
+output "y" %y f32[2, 4, 6, 5]
+)";
+  for (const std::string layout : {"NHWC", "NCHW"})
+    EXPECT_THAT(
+        refusal("image=u8:" + layout, between),
+        HasSubstr(layout + " has its channels second or last; of f32[2, 6, 3, 5] the first convolution takes axis 2"));
 }
 
 }  // namespace

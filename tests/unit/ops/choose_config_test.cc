@@ -6,6 +6,7 @@
 #include <span>
 
 #include "compiler/build/transfer_gain.h"
+#include "compiler/build/plain_layer.h"
 #include "db/store.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/workloads.h"
@@ -276,6 +277,43 @@ TEST_F(ChooseConfig, AdaptsTheNearestWorkload) {
   const ChosenConfig c = choose(near, target);
   EXPECT_THAT(c.source, HasSubstr("nearest ("));
   EXPECT_TRUE(make_space(near, target).valid(c.config));
+}
+
+// A first convolution of bytes is tuned as the one of floats that a build without --input has.
+TEST_F(ChooseConfig, TakesWhatWasTunedForTheLayerWithoutItsPreprocessing) {
+  const auto conv = [](const std::string& size, const std::string& layout, const std::string& more) {
+    return parse_workload("conv2d(n=1,ci=3,h=" + size + ",w=" + size +
+                          ",co=32,kh=3,kw=3,stride=2,pad=1,layout=" + layout + ",epilogue=bias+relu" + more + ")");
+  };
+  const std::string bytes = ",dtype=u8:f32:f32:f32,prologue=mul[1]+bias";
+  const Workload plain = conv("64", "NCHW1c:16c", ""), folded = conv("64", "NCHW3c:16c", bytes),
+                 neighbour = conv("80", "NCHW3c:16c", bytes);
+  ASSERT_EQ(without_preprocessing(folded), plain) << to_string(*without_preprocessing(folded));
+  const Space plain_space = make_space(plain, target), folded_space = make_space(folded, target),
+              neighbour_space = make_space(neighbour, target);
+  const std::string config = some_config(plain_space, 3);
+  record(plain, target, plain_space, config, 1e-3);
+  record(neighbour, target, neighbour_space, some_config(neighbour_space, 1), 1e-3);
+  const auto adapted = folded_space.adapt(config);
+  ASSERT_TRUE(adapted);
+  ASSERT_NE(folded_space.print(*adapted), folded_space.print(folded_space.default_config()));
+  ChosenConfig c = choose(folded, target);
+  EXPECT_EQ(folded_space.print(c.config), folded_space.print(*adapted));
+  EXPECT_THAT(c.source, HasSubstr("nearest (" + to_string(plain)));
+  // Its own comes first.
+  record(folded, target, folded_space, some_config(folded_space, 2), 1e-3);
+  c = choose(folded, target);
+  EXPECT_EQ(folded_space.print(c.config), some_config(folded_space, 2));
+  EXPECT_THAT(c.source, HasSubstr("best (exact workload"));
+}
+
+TEST(PlainLayer, IsOfPicturesAlone) {
+  for (const char* text :
+       {"conv2d(n=1,ci=3,h=64,w=64,co=32,layout=NCHW1c:16c)", "conv2d(n=1,ci=16,h=64,w=64,co=32,layout=NCHW16c:16c)",
+        "conv2d(n=1,ci=16,h=64,w=64,co=32,layout=NCHW16c:16c,dtype=u8:f32:f32:f32)", "dense(m=32,n=64,k=48)"})
+    EXPECT_EQ(without_preprocessing(parse_workload(text)), std::nullopt) << text;
+  const Workload planes = parse_workload("conv2d(n=1,ci=3,h=64,w=64,co=4,layout=NCHW,dtype=u8:f32:f32:f32)");
+  EXPECT_EQ(without_preprocessing(planes), parse_workload("conv2d(n=1,ci=3,h=64,w=64,co=4,layout=NCHW)"));
 }
 
 TEST_F(ChooseConfig, NeverAppliesARecordOfAnotherSpace) {

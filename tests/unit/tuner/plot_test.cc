@@ -63,7 +63,7 @@ TEST(Curve, ShowsEveryTrialTheBestSoFarTheDefaultAndTheBest) {
   EXPECT_EQ(count(svg, "<polyline"), 1u);
   EXPECT_THAT(svg, HasSubstr(">best, confirmed<"));
   EXPECT_THAT(svg, HasSubstr(">default 100<"));
-  EXPECT_THAT(svg, HasSubstr("40 trials · best 1000 GFLOPS, 1 ms · 10.00x the default"));
+  EXPECT_THAT(svg, HasSubstr("40 trials · best 1000 GFLOPS, 1.00 ms · 10.00x the default"));
   EXPECT_THAT(svg, HasSubstr("dense(m=128,n=768,k=768,dtype=f32,epilogue=none)"));
 }
 

@@ -44,7 +44,7 @@ TEST(Progress, ShowsTheModelsAccuracy) {
 
 TEST(Progress, DescribesSeveralTasksAndEachOfThem) {
   const Snapshot s = several(30, 7);
-  EXPECT_EQ(describe(s), "37/128 trials  total 1.834 ms, 1.42x the default  12.1/s  left 1 min 15 s");
+  EXPECT_EQ(describe(s), "37/128 trials  total 1.83 ms, 1.42x the default  12.1/s  left 1 min 15 s");
   EXPECT_EQ(describe(s.tasks[0]),
             "conv2d ci=64                                     30 trials    231.4 GFLOPS  2.31x  model 0.87");
   EXPECT_EQ(describe(s.tasks[1]), "dense                                             7 trials");

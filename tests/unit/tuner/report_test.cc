@@ -136,7 +136,7 @@ TEST(Report, SeveralTasksHaveALineEachAndATotal) {
   o.accounting.total = 10;
   const std::vector<ReportedTask> tasks{{dense(), "dense", 2, space()}, {other, "dense m=1", 1, space()}};
   const std::string text = text_report(o, tasks, kTarget, "/tmp/x.db");
-  for (const char* part : {"dense m=1 ", "total     2.5 ms weighted, default 6 ms: 2.40x", "4.00x", "provisional",
+  for (const char* part : {"dense m=1 ", "total     2.50 ms weighted, default 6.00 ms: 2.40x", "4.00x", "provisional",
                            "trials    24, 4 of them from earlier sessions; failed: 2 run_timeout", "/tmp/x.db"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   const Json j = Json::parse(json_report(o, tasks, kTarget, "/tmp/x.db"));

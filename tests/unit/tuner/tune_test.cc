@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/cli.h"
+#include "compiler/ops/definition.h"
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/test_model.h"
 #include "tests/fakes/workloads.h"
@@ -218,6 +219,30 @@ TEST(TaskList, ShowsEveryTaskWithItsDefaults) {
   list_tasks(test_operators(), out);
   for (const char* part : {"conv2d: ", "depthwise_conv2d: ", "dense: ", "batch_matmul: ", "--args n=1,ci=64"})
     EXPECT_NE(out.str().find(part), std::string::npos) << part;
+}
+
+// What tuner refuses to tune is said so.
+TEST(TaskList, TellsApartWhatHasNothingToTune) {
+  const OperatorTable operators = standard_operators();
+  std::ostringstream out;
+  list_tasks(operators, out);
+  const std::string text = "\n" + out.str();
+  const size_t in_c = text.find("\nFunctions in C, ");
+  ASSERT_NE(in_c, std::string::npos);
+  size_t refused = 0;
+  for (const auto& op : operators.rows()) {
+    const size_t at = text.find("\n" + op->name + ": ");
+    ASSERT_NE(at, std::string::npos) << op->name;
+    bool is_refused = false;
+    try {
+      define(Workload::parse(operators, op->name, ""));
+    } catch (const UserError&) {
+      is_refused = true;
+    }
+    EXPECT_EQ(at > in_c, is_refused) << op->name;
+    refused += is_refused;
+  }
+  EXPECT_GE(refused, 6u);
 }
 
 }  // namespace

@@ -46,15 +46,15 @@ TEST(WholeModelText, SaysWhatTuningBrought) {
 TEST(WholeModelText, WhatWasKnownBeforeStandsBetween) {
   WholeModel w;
   w.default_seconds = 20e-3, w.tuned_seconds = 10e-3, w.before_seconds = 12e-3;
-  EXPECT_EQ(to_string(w), "model: default 20 ms, before 12 ms, tuned 10 ms (2.00x)\n");
+  EXPECT_EQ(to_string(w), "model: default 20.0 ms, before 12.0 ms, tuned 10.0 ms (2.00x)\n");
   EXPECT_NEAR(json_of(w)["before_ms"].get<double>(), 12, 1e-9);
   w.before_seconds = 0, w.is_as_before = true;
-  EXPECT_EQ(to_string(w), "model: default 20 ms, tuned 10 ms as before (2.00x)\n");
+  EXPECT_EQ(to_string(w), "model: default 20.0 ms, tuned 10.0 ms as before (2.00x)\n");
   EXPECT_EQ(json_of(w)["as_before"], true);
   EXPECT_FALSE(json_of(w).contains("before_ms"));
   w.before_seconds = 8e-3, w.is_as_before = false;
   EXPECT_EQ(to_string(w),
-            "model: default 20 ms, before 8 ms, tuned 10 ms (2.00x)\n"
+            "model: default 20.0 ms, before 8.00 ms, tuned 10.0 ms (2.00x)\n"
             "model: SLOWER tuned than with what was known before, by 25%\n");
 }
 
@@ -63,8 +63,8 @@ TEST(WholeModelText, ChoicesAreSaid) {
   w.default_seconds = 20e-3, w.tuned_seconds = 10e-3, w.without_choices = 11e-3;
   w.choices = {{"conv2d()", "a=1", 1e-3, 2e-3}};
   EXPECT_EQ(to_string(w),
-            "model: default 20 ms, tuned 10 ms (2.00x)\n"
-            "model: 1 workload has another config inside it than alone; 11 ms without\n");
+            "model: default 20.0 ms, tuned 10.0 ms (2.00x)\n"
+            "model: 1 workload has another config inside it than alone; 11.0 ms without\n");
   EXPECT_EQ(json_of(w)["choices"], 1);
   EXPECT_NEAR(json_of(w)["without_choices_ms"].get<double>(), 11, 1e-9);
   w.choices.push_back({"dense()", "a=1", 1e-3, 2e-3});
@@ -76,9 +76,9 @@ TEST(WholeModelText, ALossAndADifferenceAreSaid) {
   WholeModel w;
   w.default_seconds = 10e-3, w.tuned_seconds = 12e-3;
   EXPECT_EQ(to_string(w),
-            "model: default 10 ms, tuned 12 ms (0.83x)\nmodel: SLOWER tuned than with default configs, by 20%\n");
+            "model: default 10.0 ms, tuned 12.0 ms (0.83x)\nmodel: SLOWER tuned than with default configs, by 20%\n");
   w.tuned_seconds = 10.05e-3;
-  EXPECT_EQ(to_string(w), "model: default 10 ms, tuned 10.05 ms (1.00x)\n") << "that is noise";
+  EXPECT_EQ(to_string(w), "model: default 10.0 ms, tuned 10.1 ms (1.00x)\n") << "that is noise";
   w.different = "output 'y' differs";
   EXPECT_NE(to_string(w).find("do not give the same: output 'y' differs\n"), std::string::npos);
   EXPECT_EQ(json_of(w)["agree"], false);
@@ -265,7 +265,7 @@ TEST(WholeModelText, SaysWhichVariantItIsAbout) {
   WholeModel w;
   w.variant = "batch=4";
   w.default_seconds = 10e-3, w.tuned_seconds = 5e-3;
-  EXPECT_EQ(to_string(w), "model, batch=4: default 10 ms, tuned 5 ms (2.00x)\n");
+  EXPECT_EQ(to_string(w), "model, batch=4: default 10.0 ms, tuned 5.00 ms (2.00x)\n");
   EXPECT_EQ(json_of(w)["variant"], "batch=4");
 }
 

@@ -207,16 +207,4 @@ Argument new_output(const HoneParam& p) {
       py::array(numpy_type(p.plain.dtype), std::vector<py::ssize_t>(p.plain.shape, p.plain.shape + p.plain.ndim)), p);
 }
 
-void translate_cast_errors() {
-  py::register_local_exception_translator([](std::exception_ptr p) {
-    try {
-      if (p) std::rethrow_exception(p);
-    } catch (const py::cast_error& e) {
-      // What it says of C++'s types is not for users.
-      const std::string text = e.what();
-      PyErr_SetString(PyExc_TypeError, text.substr(0, text.find(" to C++ type")).c_str());
-    }
-  });
-}
-
 }  // namespace hone::python

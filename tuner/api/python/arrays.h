@@ -43,7 +43,4 @@ Argument as_output(const pybind11::object& x, const HoneParam& p);
 /// A new numpy array for it.
 Argument new_output(const HoneParam& p);
 
-/// Values that pybind11 cannot make C++'s of are TypeErrors, not RuntimeErrors. Of the module that calls it.
-void translate_cast_errors();
-
 }  // namespace hone::python

@@ -9,6 +9,7 @@
 
 #include "tuner/api/python/arrays.h"
 #include "tuner/api/python/no_gil.h"
+#include "tuner/api/python/text.h"
 #include "tuner/api/python/whole_objects.h"
 
 namespace py = pybind11;
@@ -18,7 +19,7 @@ namespace {
 
 // hone.Error and those derived of it, by code: made in the package's Python.
 [[noreturn]] void raise(int32_t code, const std::string& text) {
-  const py::object error = py::module_::import("hone.errors").attr("error_of")(code, text);
+  const py::object error = py::module_::import("hone.errors").attr("error_of")(code, str_of(text));
   PyErr_SetObject(py::type::of(error).ptr(), error.ptr());
   throw py::error_already_set();
 }
@@ -37,14 +38,13 @@ class Listener {
     call_.data = this;
     if (!line_.is_none())
       call_.line = [](void* self, const char* text) {
-        static_cast<Listener*>(self)->guarded(
-            [&](Listener& l) { l.line_(py::str(py::bytes(text).attr("decode")("utf-8", "replace"))); });
+        static_cast<Listener*>(self)->guarded([&](Listener& l) { l.line_(str_of(text)); });
       };
     if (!progress_.is_none())
       call_.progress = [](void* self, const HoneProgress* p) {
         static_cast<Listener*>(self)->guarded([&](Listener& l) {
           py::dict d;
-          d["what"] = p->what;
+          d["what"] = str_of(p->what);
           d["done"] = p->done;
           d["all"] = p->all;
           d["best_gflops"] = p->best_gflops;
@@ -127,7 +127,7 @@ py::str text_of(const py::object& line, const py::object& progress, const F& f) 
   const std::unique_ptr<char, void (*)(char*)> owner(text, &hone_free_text);
   listener.rethrow();
   if (code != HONE_OK) raise(code, error);
-  return py::str(py::bytes(text ? text : "").attr("decode")("utf-8", "replace"));
+  return str_of(text ? text : "");
 }
 
 py::str compile(const std::string& model, const std::string& artifact, const std::vector<std::string>& options,
@@ -179,12 +179,15 @@ struct Pool {
 py::tuple info_of(const HoneParam& p) {
   py::tuple shape(static_cast<size_t>(p.plain.ndim));
   for (int32_t d = 0; d < p.plain.ndim; ++d) shape[static_cast<size_t>(d)] = p.plain.shape[d];
-  return py::make_tuple(std::string(p.name), name_of(p.plain.dtype), shape, p.role == HONE_CONSTANT);
+  return py::make_tuple(str_of(p.name), name_of(p.plain.dtype), shape, p.role == HONE_CONSTANT);
 }
 
-// Calls keep it, so that closing it meanwhile waits for them.
+// Whatever Python runs meanwhile may close it (another thread; a collection's __del__; an argument's __dlpack__):
+// who looks into the model holds it, and asks `model_` once.
 class Model {
  public:
+  using Held = std::shared_ptr<HoneModel>;
+
   explicit Model(const std::string& path) {
     without_nul(path);
     HoneModel* opened = nullptr;
@@ -194,32 +197,41 @@ class Model {
       code = hone_open(path.c_str(), &opened);
     }
     check(code);
-    model_ = std::shared_ptr<HoneModel>(opened, &hone_close);
+    model_ = Held(opened, &hone_close);
   }
   void close() { model_.reset(); }
   bool is_closed() const { return !model_; }
 
-  std::string json() const { return hone_artifact(get())->json; }
-  std::string target() const { return hone_artifact(get())->target; }
-  int32_t variant_count() const { return hone_variant_count(get()); }
-  int32_t workers(int32_t variant) const { return hone_variant(get(), known(variant))->workers; }
+  py::str json() const { return str_of(hone_artifact(held().get())->json); }
+  py::str target() const { return str_of(hone_artifact(held().get())->target); }
+  int32_t variant_count() const { return hone_variant_count(held().get()); }
+  int32_t workers(int32_t variant) const {
+    const Held m = held();
+    return hone_variant(m.get(), known(m, variant))->workers;
+  }
   py::list inputs(int32_t variant) const {
+    const Held m = held();
+    known(m, variant);
     py::list out;
-    for (int32_t i = 0; i < hone_input_count(get()); ++i)
-      out.append(info_of(*hone_variant_input(get(), known(variant), i)));
+    for (int32_t i = 0; i < hone_input_count(m.get()); ++i)
+      out.append(info_of(*hone_variant_input(m.get(), variant, i)));
     return out;
   }
   py::list outputs(int32_t variant) const {
+    const Held m = held();
+    known(m, variant);
     py::list out;
-    for (int32_t i = 0; i < hone_output_count(get()); ++i)
-      out.append(info_of(*hone_variant_output(get(), known(variant), i)));
+    for (int32_t i = 0; i < hone_output_count(m.get()); ++i)
+      out.append(info_of(*hone_variant_output(m.get(), variant, i)));
     return out;
   }
   py::list layers(int32_t variant) const {
+    const Held m = held();
+    known(m, variant);
     py::list out;
-    for (int32_t i = 0; i < hone_variant_layer_count(get(), known(variant)); ++i) {
-      const HoneLayer* const l = hone_variant_layer(get(), variant, i);
-      out.append(py::make_tuple(std::string(l->name), std::string(l->workload)));
+    for (int32_t i = 0; i < hone_variant_layer_count(m.get(), variant); ++i) {
+      const HoneLayer* const l = hone_variant_layer(m.get(), variant, i);
+      out.append(py::make_tuple(str_of(l->name), str_of(l->workload)));
     }
     return out;
   }
@@ -227,14 +239,14 @@ class Model {
   // The outputs, and with `is_timed` the seconds of each layer (None without it).
   py::tuple run(const std::vector<py::object>& inputs, const std::optional<std::vector<py::object>>& outputs,
                 const Pool* pool, bool is_timed) {
-    HoneModel* const m = get();
-    const std::shared_ptr<HoneModel> kept = model_;
+    const Held kept = held();
+    HoneModel* const m = kept.get();
     const int32_t count = hone_input_count(m), out_count = hone_output_count(m);
     if (static_cast<int64_t>(inputs.size()) != count)
       throw py::type_error("it takes " + std::to_string(count) + " inputs, given are " + std::to_string(inputs.size()));
     std::vector<Argument> in, out;
     for (int32_t i = 0; i < count; ++i)
-      in.push_back(as_input(inputs[static_cast<size_t>(i)], *hone_input(m, i), shapes_of(i), &copied_));
+      in.push_back(as_input(inputs[static_cast<size_t>(i)], *hone_input(m, i), shapes_of(kept, i), &copied_));
     const std::vector<const DLTensor*> in_views = views(in);
     const HoneRuntime* const runtime = pool ? pool->pool : nullptr;
     const int32_t variant = hone_find_variant(m, in_views.data(), count, runtime);
@@ -275,8 +287,8 @@ class Model {
 
  private:
   // Whether a variant has such an input.
-  IsWanted shapes_of(int32_t input) const {
-    return [kept = model_, input](const std::vector<int64_t>& shape) {
+  static IsWanted shapes_of(const Held& kept, int32_t input) {
+    return [kept, input](const std::vector<int64_t>& shape) {
       for (int32_t v = 0; v < hone_variant_count(kept.get()); ++v) {
         const HoneTensorType& t = hone_variant_input(kept.get(), v, input)->plain;
         if (std::equal(shape.begin(), shape.end(), t.shape, t.shape + t.ndim)) return true;
@@ -284,12 +296,12 @@ class Model {
       return false;
     };
   }
-  HoneModel* get() const {
+  Held held() const {
     if (!model_) throw py::value_error("the model is closed");
-    return model_.get();
+    return model_;
   }
-  int32_t known(int32_t variant) const {
-    if (variant < 0 || variant >= hone_variant_count(get()))
+  static int32_t known(const Held& m, int32_t variant) {
+    if (variant < 0 || variant >= hone_variant_count(m.get()))
       throw py::index_error("there is no variant " + std::to_string(variant));
     return variant;
   }
@@ -315,7 +327,7 @@ class Model {
     return out;
   }
 
-  std::shared_ptr<HoneModel> model_;
+  Held model_;
   uint64_t calls_ = 0;  // guarded by the GIL, as is what was copied
   CopyCount copied_;
 };
@@ -324,7 +336,7 @@ class Model {
 
 PYBIND11_MODULE(_hone, m) {
   m.doc() = "libhone's functions; use the package hone.";
-  translate_cast_errors();
+  translate_errors();
   m.def("version", &hone_version);
   m.def("compile", &compile);
   m.def("compile_operator", &compile_operator);

@@ -182,8 +182,16 @@ PyReduction reduced(const py::handle& value, const py::object& axis, Reduction (
   return {make(e.expr, axes_of(axis)), e.reads};
 }
 
-PyTensor compute_py(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
+// pybind11 takes bytes for std::string, too, which may be no UTF-8.
+std::string name_from(const py::object& name) {
+  if (!py::isinstance<py::str>(name))
+    throw py::type_error("a name is a str, not " + py::str(py::type::of(name).attr("__name__")).cast<std::string>());
+  return name.cast<std::string>();
+}
+
+PyTensor compute_py(const py::object& given, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
                     const py::function& body) {
+  const std::string name = name_from(given);
   element_count(shape);
   std::vector<Tensor> reads;
   const Tensor probe = compute_reduce(name, shape, names, {}, [&](const std::vector<Expr>& indices) -> Reduction {
@@ -325,14 +333,16 @@ void bind_expressions(py::module_& m) {
     make_only_whole(bound);
 
   m.def("placeholder",
-        [](const std::string& name, const std::vector<int64_t>& shape, const std::string& type, bool is_constant) {
+        [](const py::object& given, const std::vector<int64_t>& shape, const std::string& type, bool is_constant) {
+          const std::string name = name_from(given);
           if (shape.empty()) throw py::value_error("a placeholder has a dimension at least");
           for (const int64_t extent : shape)
             if (extent < 1) throw py::value_error("placeholder '" + name + "': an extent of " + std::to_string(extent));
           element_count(shape);
           return PyTensor{placeholder(name, shape, dtype_named(type)), is_constant};
         });
-  m.def("reduce_axis", [](const std::string& name, int64_t extent) {
+  m.def("reduce_axis", [](const py::object& given, int64_t extent) {
+    const std::string name = name_from(given);
     if (extent < 1) throw py::value_error("axis '" + name + "': an extent of " + std::to_string(extent));
     return PyAxis{reduce_axis(name, extent)};
   });

@@ -22,6 +22,7 @@
 #include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/te_expr.h"
 #include "tuner/api/python/te_schedule.h"
+#include "tuner/api/python/text.h"
 #include "tuner/api/python/whole_objects.h"
 
 namespace hone::python {
@@ -174,7 +175,7 @@ class Kernel {
 };
 
 void set_error(int32_t code, const std::string& text) {
-  const py::object error = py::module_::import("hone.errors").attr("error_of")(code, text);
+  const py::object error = py::module_::import("hone.errors").attr("error_of")(code, str_of(text));
   PyErr_SetObject(py::type::of(error).ptr(), error.ptr());
 }
 
@@ -191,7 +192,7 @@ PYBIND11_MODULE(_te, m) {
       set_error(HONE_INTERNAL, std::string("internal error: ") + e.what() + "; this is a bug: please report it");
     }
   });
-  translate_cast_errors();
+  translate_errors();
   bind_expressions(m);
   bind_schedules(m);
   m.def("lowered", [](const PySchedule& s, int threads) { return to_string(lowered(s, threads)); });

@@ -377,7 +377,7 @@ A partial result for each iteration of ``loop``, a reduction. Returns the block 
 
     for j in 0..16: for k in 0..4: C[j] += s32(A[k]) * s32(B[j, k])  ->  C[0..16] += dot4(A, B)
 
-An instruction carries out the loops from ``loop`` inwards: ``"dot_u8_s8_s32"`` and others.)")
+An instruction carries out the loops from ``loop`` inwards: ``"dot_u8s8_s32"`` and others.)")
       .def(
           "transform_layout",
           [](S s, B what, const std::string& layout, const std::string& letters) {

@@ -108,7 +108,8 @@ def _reports(model, words):
         try:
             page = os.path.join(folder, "report.html")
             _hone.compile(model, os.path.join(folder, "model.so"), [*words, f"--report={page}"], None, None)
-            with open(page, encoding="utf-8") as f:
+            # Names of the model may be any bytes.
+            with open(page, encoding="utf-8", errors="replace") as f:
                 return f.read()
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -190,7 +190,9 @@ class Model:
         self.close()
 
     def __repr__(self):
-        if self._model.is_closed:
+        try:
+            layers = len(self._model.layers(0))
+        except ValueError:
             return "<hone.Model, closed>"
 
         def told(tensors):
@@ -198,7 +200,6 @@ class Model:
 
         count = len(self.variants)
         more = f"; the first of {count} variants" if count > 1 else ""
-        layers = len(self._model.layers(0))
         return f"<hone.Model ({told(self.inputs)}) -> ({told(self.outputs)}), {layers} layers{more}>"
 
 

@@ -1,14 +1,26 @@
 """Rows with named columns, as a text, as HTML in a notebook, and for pandas."""
 
 import html
+import math
 from typing import Any, Dict, Iterable, List, Optional, Sequence
 
 __all__ = ["Table"]
 
 
-def _text(value):
+def ms_text(seconds):
+    """Milliseconds in three significant digits, without an exponent, as the programs print them."""
+    ms = seconds * 1e3
+    if ms == 0 or not math.isfinite(ms):
+        return f"{ms:.0f}"
+    exponent = int(f"{ms:.2e}".split("e")[1])  # of the rounded number: 9.996 is 10.0
+    return f"{ms:.{min(20, max(0, 2 - exponent))}f}"
+
+
+def _text(value, column=""):
     if value is None:
         return ""
+    if isinstance(value, float) and (column == "ms" or column.endswith("_ms")):
+        return ms_text(value / 1e3)
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, dict):
@@ -40,7 +52,7 @@ class Table(List[Dict[str, Any]]):
         return pandas.DataFrame(list(self), columns=self.columns)
 
     def _cells(self):
-        return [[_text(row.get(c)) for c in self.columns] for row in self[: self._MOST_ROWS]]
+        return [[_text(row.get(c), c) for c in self.columns] for row in self[: self._MOST_ROWS]]
 
     def _more(self):
         return f"... {len(self) - self._MOST_ROWS} more" if len(self) > self._MOST_ROWS else ""

@@ -119,7 +119,7 @@ class Schedule(_te.Schedule):
         reverse_compute_inline(consumer)
         cache_read(tensor, reader, "stack" | "workspace" | "shared") -> block;  cache_write(writer, scope) -> block
         pad(block, [16, 16, 1]) -> blocks;  decompose_reduction(block, loop) -> block;  rfactor(block, loop) -> block
-        tensorize(block, loop, "dot_u8_s8_s32");  transform_layout(tensor or block, "NCHW16c", "NCHW")
+        tensorize(block, loop, "dot_u8s8_s32");  transform_layout(tensor or block, "NCHW16c", "NCHW")
         set_scope(block, scope);  storage_align(block, dimension, factor, offset);  double_buffer(block, parts=2)
         prepack(block, ...)
         annotate(loop, "prefetch", 4);  annotate("vector_bits", 512)

@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from hone import _hone, options
 from hone.building import Bind, Path, Shapes, _file_of, _is_workload
+from hone.table import ms_text
 
 __all__ = ["tune", "Outcome"]
 
@@ -19,7 +20,8 @@ class Outcome(dict):
         best, default = self.get("best") or {}, self.get("default") or {}
         if "time_ms" in best:
             gain = f", {default['time_ms'] / best['time_ms']:.2f}x the default" if default.get("time_ms") else ""
-            return f"<hone.Outcome {self.get('workload')}: {best['time_ms']:.4g} ms{gain}, {self.get('trials')} trials>"
+            time = ms_text(best["time_ms"] / 1e3)
+            return f"<hone.Outcome {self.get('workload')}: {time} ms{gain}, {self.get('trials')} trials>"
         return f"<hone.Outcome of {len(self.get('tasks', []))} workloads>"
 
 
@@ -53,7 +55,7 @@ class _Bar:
         full = round(self._WIDTH * min(1.0, share))
         text = f"{'#' * full}{'.' * (self._WIDTH - full)} {p['done']}/{p['all']}"
         if p["seconds"] > 0 and p["default_seconds"] > 0:
-            text += f"  {p['seconds'] * 1e3:.3f} ms, {p['default_seconds'] / p['seconds']:.2f}x the default"
+            text += f"  {ms_text(p['seconds'])} ms, {p['default_seconds'] / p['seconds']:.2f}x the default"
         elif p["best_gflops"] > 0:
             text += f"  best {p['best_gflops']:.1f} GFLOPS"
         if p["seconds_left"] is not None:

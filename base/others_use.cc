@@ -1,4 +1,4 @@
-#include "rpc/agent/run/others_use.h"
+#include "base/others_use.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-namespace hone::agent {
+namespace hone {
 namespace {
 
 // 50 ticks of the coarsest clock: a quarter of a core is twelve of them. Our own processes (the supervisor, a tuner
@@ -54,7 +54,7 @@ void OthersUse::begin_job() {
     before -= spans_.front().seconds;
 }
 
-void OthersUse::add(double seconds, int own_cores, const CpuAccount& before, const CpuAccount& after) {
+void OthersUse::add(double seconds, double own_cores, const CpuAccount& before, const CpuAccount& after) {
   spans_.push_back({seconds, seconds * own_cores, after.busy - before.busy, after.stolen - before.stolen, true});
 }
 
@@ -76,4 +76,4 @@ bool OthersUse::disturbs() const {
   return cores() >= std::max(kLeastCores, kShare * theirs);
 }
 
-}  // namespace hone::agent
+}  // namespace hone

@@ -1,13 +1,13 @@
 // How much of the machine's cores other processes used while something was timed, by the kernel's own account. A
-// neighbour on a core that the candidate does not use shares caches and memory with it, yet none of the candidate's
-// threads waits for it. Needs no memory of a quiet machine, so it works where there never was one.
+// neighbour on a core that what is timed does not use shares caches and memory with it, yet none of its threads waits
+// for it. Needs no memory of a quiet machine, so it works where there never was one.
 #pragma once
 
 #include <deque>
 #include <optional>
 #include <string_view>
 
-namespace hone::agent {
+namespace hone {
 
 /// Seconds since boot, over all cores.
 struct CpuAccount {
@@ -39,11 +39,11 @@ class OthersUse {
   explicit OthersUse(int cores) : cores_(cores) {}
 
   void begin_job();
-  /// Something was timed for this long on `own_cores` cores.
-  void add(double seconds, int own_cores, const CpuAccount& before, const CpuAccount& after);
-  /// Cores' worth of time that others used: everything beyond the candidate's own cores, and what was stolen.
+  /// Something was timed for this long, which used `own_cores` cores on average.
+  void add(double seconds, double own_cores, const CpuAccount& before, const CpuAccount& after);
+  /// Cores' worth of time that others used: everything beyond the own cores, and what was stolen.
   double cores() const;
-  /// True when others used at least a quarter of a core, and a tenth of the cores that were not the candidate's.
+  /// True when others used at least a quarter of a core, and a tenth of the cores that were not own.
   bool disturbs() const;
 
  private:
@@ -55,4 +55,4 @@ class OthersUse {
   std::deque<Span> spans_;  ///< oldest first
 };
 
-}  // namespace hone::agent
+}  // namespace hone

@@ -1,9 +1,9 @@
-#include "rpc/agent/run/others_use.h"
+#include "base/others_use.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-namespace hone::agent {
+namespace hone {
 namespace {
 
 // A job on a machine of `cores` cores: `spans` of 10 ms each, timed on `own` of them, beside others that have `others`
@@ -105,4 +105,4 @@ TEST(CpuAccount, OfThisMachineGrowsWithWork) {
 }
 
 }  // namespace
-}  // namespace hone::agent
+}  // namespace hone

@@ -1,0 +1,89 @@
+#include "compiler/model/channel_axis.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone {
+namespace {
+
+using Extents = std::vector<int64_t>;
+/// By axis of a value: the axis of the input that it is.
+using Axes = std::vector<std::optional<size_t>>;
+
+constexpr size_t kChannels = 1;  // of a convolution's input
+
+bool is_one_of(const std::string& task, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), task) != names.end();
+}
+
+// `0:3:1:2`
+std::vector<size_t> permutation(const std::string& text) {
+  std::vector<size_t> out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(':', at), text.size());
+    size_t axis = 0;
+    std::from_chars(text.data() + at, text.data() + end, axis);
+    out.push_back(axis);
+    at = end + 1;
+  }
+  return out;
+}
+
+Axes permuted(const Axes& axes, const std::vector<size_t>& permutation) {
+  Axes out;
+  for (const size_t from : permutation) out.push_back(from < axes.size() ? axes[from] : std::nullopt);
+  return out;
+}
+
+// Where only axes of one element come and go, the others are the same ones in order; which of those stays is not known.
+Axes reshaped(const Axes& axes, const Extents& from, const Extents& to) {
+  const auto is_long = [](int64_t extent) { return extent != 1; };
+  Extents before, after;
+  std::copy_if(from.begin(), from.end(), std::back_inserter(before), is_long);
+  std::copy_if(to.begin(), to.end(), std::back_inserter(after), is_long);
+  Axes out(to.size());
+  if (before != after) return out;
+  for (size_t i = 0, d = 0; i < to.size(); ++i) {
+    if (!is_long(to[i])) continue;
+    while (!is_long(from[d])) ++d;
+    out[i] = axes[d++];
+  }
+  return out;
+}
+
+// What the input's axes are in the node's output; empty: it goes no further.
+Axes axes_behind(const Graph& g, const Node& n, size_t operand, const Axes& axes) {
+  const Extents &from = g.value(n.inputs[operand]).type.shape, &to = g.value(n.outputs[0]).type.shape;
+  const std::string& task = n.workload.task();
+  if (task == "elementwise") return from == to ? axes : Axes();
+  if (operand != 0) return {};
+  if (task == "transpose") return permuted(axes, permutation(n.workload.attributes.text("perm")));
+  if (task == "reshape") return reshaped(axes, from, to);
+  const bool keeps_axes = is_one_of(task, {"pad", "slice", "resize", "max_pool2d", "avg_pool2d"});
+  return keeps_axes && from.size() == to.size() ? axes : Axes();
+}
+
+}  // namespace
+
+std::optional<size_t> channel_axis(const Graph& g, ValueId input) {
+  std::map<ValueId, Axes> reached;
+  Axes& own = reached[input];
+  for (size_t axis = 0; axis < g.value(input).type.shape.size(); ++axis) own.emplace_back(axis);
+  for (const Node& n : g.nodes)
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      const auto found = reached.find(n.inputs[i]);
+      if (found == reached.end()) continue;
+      const bool is_convolution = is_one_of(n.workload.task(), {"conv2d", "depthwise_conv2d"});
+      if (is_convolution && i == 0 && found->second.size() > kChannels) return found->second[kChannels];
+      if (Axes axes = axes_behind(g, n, i, found->second); !axes.empty())
+        reached.emplace(n.outputs[0], std::move(axes));
+    }
+  return std::nullopt;
+}
+
+}  // namespace hone

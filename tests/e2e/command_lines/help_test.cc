@@ -1,0 +1,102 @@
+// What every program says of itself.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "base/help.h"
+#include "tests/e2e/artifact/shell.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+// Columns on a terminal, not bytes.
+size_t columns(const std::string& line) {
+  return static_cast<size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::set<std::string> flags_of(const std::string& text) {
+  std::set<std::string> out;
+  std::istringstream in(text);
+  for (std::string word; in >> word;)
+    if (word.starts_with("--")) out.insert(word.substr(0, word.find_first_of(",=;:`)")));
+  return out;
+}
+
+class HelpOf : public testing::TestWithParam<const char*> {
+ protected:
+  Ran run(const std::string& words) const { return shell(kBin + "/" + GetParam() + " " + words); }
+};
+INSTANTIATE_TEST_SUITE_P(Programs, HelpOf, testing::Values("tensorc", "tuner", "tophub", "tracker", "device-agent"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
+                           return name;
+                         });
+
+TEST_P(HelpOf, BeginsWithAnExampleAndFitsOneScreen) {
+  for (const char* words : {"--help", "-h"}) {
+    const Ran help = run(words);
+    EXPECT_EQ(help.code, 0) << help.output;
+    EXPECT_THAT(help.output, StartsWith(std::string("Example: ") + GetParam()));
+    const std::vector<std::string> lines = lines_of(help.output);
+    EXPECT_LE(lines.size(), kHelpLines) << help.output;
+    for (const std::string& line : lines) EXPECT_LE(columns(line), kHelpColumns) << line;
+  }
+}
+
+TEST_P(HelpOf, AllHasEveryFlagAndNoWiderLines) {
+  const Ran screen = run("--help"), all = run("--help all");
+  EXPECT_EQ(all.code, 0) << all.output;
+  const std::set<std::string> every = flags_of(all.output);
+  for (const std::string& flag : flags_of(screen.output)) EXPECT_TRUE(every.contains(flag)) << flag;
+  for (const std::string& line : lines_of(all.output)) EXPECT_LE(columns(line), kHelpColumns) << line;
+}
+
+TEST(Help, OfCommandsFitsOneScreenToo) {
+  for (const char* command : {"tracker init-tls", "tracker status", "tracker drain", "tophub best", "tophub import"})
+    for (const char* words : {" --help", " --help all"}) {
+      const Ran help = shell(kBin + "/" + command + words);
+      EXPECT_EQ(help.code, 0) << help.output;
+      EXPECT_LE(lines_of(help.output).size(), kHelpLines) << help.output;
+      for (const std::string& line : lines_of(help.output)) EXPECT_LE(columns(line), kHelpColumns) << line;
+    }
+}
+
+TEST(Help, AllHasWhatTheScreenLeavesOut) {
+  for (const auto& [program, flag] : {std::pair("tensorc", "--accumulate"),
+                                      {"tuner", "--min-repeat-ms"},
+                                      {"tracker", "--max-peer-connections"},
+                                      {"device-agent", "--allow-fake"}}) {
+    EXPECT_THAT(shell(kBin + "/" + program + " --help").output, testing::Not(HasSubstr(flag)));
+    EXPECT_THAT(shell(kBin + "/" + program + " --help all").output, HasSubstr(flag));
+  }
+}
+
+TEST(Help, ABareCallSaysHowInTenLines) {
+  for (const char* program : {"tensorc", "tuner"}) {
+    const Ran bare = shell(kBin + "/" + program);
+    EXPECT_EQ(bare.code, 2);
+    const std::vector<std::string> lines = lines_of(bare.output);
+    EXPECT_LE(lines.size(), 10u) << bare.output;
+    EXPECT_GE(lines.size(), 5u) << bare.output;
+    for (const std::string& line : lines) EXPECT_LE(columns(line), kHelpColumns) << line;
+    EXPECT_THAT(bare.output, HasSubstr(std::string(program) + " --help: its flags"));
+    EXPECT_EQ(shell("(" + kBin + "/" + program + " >/dev/null)").output, bare.output) << "it is an error, on stderr";
+  }
+}
+
+}  // namespace
+}  // namespace hone
