@@ -11,8 +11,8 @@
 
 #include "base/check.h"
 #include "base/clean_stream.h"
-#include "base/plain_file.h"
 #include "base/help.h"
+#include "base/plain_file.h"
 #include "base/text.h"
 
 namespace hone {

@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "compiler/build/transfer_gain.h"
 #include "compiler/build/plain_layer.h"
+#include "compiler/build/transfer_gain.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/prologue.h"

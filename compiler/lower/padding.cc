@@ -106,8 +106,7 @@ Expr value_or_padding(const std::vector<Expr>& inside, Expr value) {
   Expr condition = inside[0];
   for (size_t i = 1; i < inside.size(); ++i) condition = logical_and(condition, inside[i]);
   const Select* padded = as<Select>(value);
-  if (!padded || !is_zero(padded->on_false) || reads_memory(padded->condition))
-    return select(condition, value, zero);
+  if (!padded || !is_zero(padded->on_false) || reads_memory(padded->condition)) return select(condition, value, zero);
   return select(logical_and(condition, padded->condition), padded->on_true, zero);
 }
 

@@ -5,8 +5,8 @@
 
 #include <span>
 
-#include "compiler/build/transfer_gain.h"
 #include "compiler/build/plain_layer.h"
+#include "compiler/build/transfer_gain.h"
 #include "db/store.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/workloads.h"
