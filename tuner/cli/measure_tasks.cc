@@ -45,18 +45,21 @@ StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& tar
 }
 
 // The config that the lookup chain knows, whether or not a build would take it: a row of a package, of another CPU or
-// of a near workload, adapted. The first batch measures it beside the default. Nothing where nothing is known.
-StatusOr<std::optional<Config>> known_config(const TuningTask& task, const Target& target, db::TopHub& hub) {
+// of a near workload, adapted. The first batch measures it beside the default. Nothing where nothing is known, or where
+// it was measured into `store` itself.
+StatusOr<std::optional<Config>> known_config(const TuningTask& task, const Target& target, db::TopHub& hub,
+                                             const db::Store& store) {
   HONE_ASSIGN_OR_RETURN(ChosenConfig known,
                         choose_config(task.workload, target, task.space, hub, ConfigUse::kAlone, Transfer::kAny));
-  if (known.is_default() || known.config == task.space.default_config()) return std::nullopt;
+  const bool is_own = known.source.starts_with("best (exact") && known.source.ends_with(" from " + store.path());
+  if (is_own || known.is_default() || known.config == task.space.default_config()) return std::nullopt;
   return std::move(known.config);
 }
 
-// `hub`: what is known elsewhere; null where the search does not begin warm.
+// `hub`: what is known elsewhere; null where the search does not begin warm. `begun`: how many tasks begin with that.
 StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f,
                                                 HostCores& cores, size_t most_features, const std::string& prior,
-                                                db::Store& store, db::TopHub* hub, std::ostream& err) {
+                                                db::Store& store, db::TopHub* hub, size_t& begun, std::ostream& err) {
   TuningTaskOptions options;
   options.label = short_text(w.workload);
   options.weight = w.weight;
@@ -69,8 +72,11 @@ StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const
   std::vector<Config> seeds;
   if (begins_warm(f)) {
     HONE_ASSIGN_OR_RETURN(seeds, seeds_of(*task, target, store, err));
-    HONE_ASSIGN_OR_RETURN(std::optional<Config> known, known_config(*task, target, *hub));
-    if (known) seeds.insert(seeds.begin(), std::move(*known));
+    HONE_ASSIGN_OR_RETURN(std::optional<Config> known, known_config(*task, target, *hub, store));
+    if (known) {
+      seeds.insert(seeds.begin(), std::move(*known));
+      ++begun;
+    }
   }
   if (f.make_searcher)
     task->searcher = f.make_searcher(task->space);
@@ -149,12 +155,18 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
     HONE_ASSIGN_OR_RETURN(hub, db::TopHub::open(db::usual_hub(store.path())));
   }
   std::vector<std::unique_ptr<TuningTask>> tasks;
+  size_t begun = 0;
   for (const WeightedWorkload& w : workloads) {
     HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task,
                           make_task(w, place.target, f, cores, CompiledCandidates::kMostFeatures / workloads.size(),
-                                    prior, store, hub.get(), io.err));
+                                    prior, store, hub.get(), begun, io.err));
     tasks.push_back(std::move(task));
   }
+  if (begun > 0)
+    io.err << fmt::format(
+                  "tuner: {} of {} workloads begin{} with a config known elsewhere, measured beside the default", begun,
+                  tasks.size(), begun == 1 ? "s" : "")
+           << std::endl;
   RemoteMeasurer measurer(remote_options(f, place, tasks));
   HONE_RETURN_IF_ERROR(measurer.wait_open(10s));
   DbTrialLog log(store);

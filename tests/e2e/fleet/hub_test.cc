@@ -191,6 +191,26 @@ TEST_F(Hub, AutoTvmLogsBecomeSeedsAndNothingElse) {
               HasSubstr("bad.log:4: "));
 }
 
+// The near workload's config, adapted: what a build of this workload would take is measured beside its default.
+TEST_F(Hub, ASearchBeginsWithWhatIsKnownElsewhere) {
+  const std::string args = "ci=8,h=8,w=9,co=16";
+  const Output built = run({"tensorc", "--task", "conv2d", "--args", args, "--bench", "--json"});
+  ASSERT_THAT(built.json()["config_source"], StartsWith("nearest ("));
+  std::string known;
+  for (const auto& [knob, choice] : OrderedJson::parse(built.out)["config"].items())
+    known += (known.empty() ? "" : ",") + knob + "=" + (choice.is_string() ? choice.get<std::string>() : choice.dump());
+  const Output tuned = run({"tuner", "--task", "conv2d", "--args", args, "--trials", "4", "--batch", "4", "--repeat",
+                            "1", "--min-repeat-ms", "0.1"});
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  EXPECT_THAT(tuned.err, HasSubstr("tuner: 1 of 1 workloads begins with a config known elsewhere, measured beside"));
+  const auto store = db::open_for_reading(db_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  bool is_measured = false;
+  for (const db::TrialRow& t : *(*store)->trials().list({}))
+    is_measured |= t.workload.find("w=9") != std::string::npos && t.config == known;
+  EXPECT_TRUE(is_measured) << known;
+}
+
 // The workloads of the groups that a prior can be made of, one entry a group: quiet trials and disturbed ones (of a
 // busy machine) apart.
 std::vector<std::string> groups_of(const std::string& path) {
