@@ -44,7 +44,8 @@ class VariantRun {
                           c.checked, c.compared, c.rel_error);
       return check_model(inputs, got, c.checked, "kernels", c.rel_error);
     }
-    const LayerCheck c = check_layers(v_.graph, v_.layers, v_.target, inputs, {.seconds = v_.check_seconds});
+    const LayerCheck c =
+        check_layers(v_.graph, v_.layers, v_.target, inputs, {.seconds = v_.check_seconds, .denormals = v_.denormals});
     figures_.errors = c.errors;
     if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
     for (size_t o = 0; o < got.size(); ++o) {
@@ -64,8 +65,8 @@ class VariantRun {
   // The artifact against the model as it was imported; `checked` of its `kind` were right by themselves.
   Status check_model(const std::vector<TensorData>& inputs, const std::vector<TensorData>& got, size_t checked,
                      const char* kind, double rel_error) {
-    const WholeCheck whole =
-        check_whole(v_.imported, v_.graph, v_.target, inputs, got, {.most_seconds = v_.check_seconds});
+    const WholeCheck whole = check_whole(v_.imported, v_.graph, v_.target, inputs, got,
+                                         {.most_seconds = v_.check_seconds, .denormals = v_.denormals});
     if (!whole.wrong.empty()) return wrong("wrong result: " + whole.wrong);
     const std::string found =
         whole.left_out.empty() ? fmt::format("the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})",

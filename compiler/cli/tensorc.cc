@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "compiler/build/artifact.h"
 #include "compiler/build/choose_config.h"
+#include "compiler/cli/denormals.h"
 #include "compiler/cli/explain.h"
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/pass_texts.h"
@@ -43,6 +44,7 @@ std::string entry_name(const TensorcOptions& o, const Workload& w) {
 Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Target& host, const Space& space,
             const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
   const std::string name = entry_name(o, w);
+  HONE_ASSIGN_OR_RETURN(const Denormals denormals, denormals_for(o.denormals, target));
   const std::string kinds = target.kind == "cuda"     ? "ir, lowered, legalized, cuda, ptx, llvm, so"
                             : target.kind == "opencl" ? "ir, lowered, legalized, opencl, so"
                                                       : "ir, lowered, legalized, llvm, asm, c, obj, so";
@@ -66,15 +68,16 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
         text, form == "lowered" ? lowered_text(w, target, space, config, passes) : legalized_text(m, target, passes));
   }
   if (o.emit == "llvm")
-    text = target.is_gpu() ? emit_ptx_llvm_text(m, target) : emit_llvm_text(m, target, {.name = name});
-  if (o.emit == "asm") text = emit_asm_text(m, target, {.name = name});
+    text = target.is_gpu() ? emit_ptx_llvm_text(m, target)
+                           : emit_llvm_text(m, target, {.name = name, .denormals = denormals});
+  if (o.emit == "asm") text = emit_asm_text(m, target, {.name = name, .denormals = denormals});
   if (!text.empty()) {
     if (!o.output.empty()) return write_atomically(o.output, text);
     out << text << (text.back() == '\n' ? "" : "\n");
     return absl::OkStatus();
   }
   const std::string path = o.output.empty() ? fmt::format("{}.{}", name, o.emit == "obj" ? "o" : o.emit) : o.output;
-  const std::string json = artifact_json(m, target, name, to_string(w), space.print(config));
+  const std::string json = artifact_json(m, target, name, to_string(w), space.print(config), denormals);
   const std::string header = std::filesystem::path(path).replace_extension(".h").string();
   if (target.is_gpu()) {
     const GpuArtifactCode code = gpu_artifact_code(m, target, nvrtc_here());
@@ -86,12 +89,13 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     return absl::OkStatus();
   }
   if (o.emit == "c") {
-    HONE_RETURN_IF_ERROR(write_atomically(path, artifact_c_source(m, target, name, json, to_string(w))));
-    HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w), /*in_c=*/true)));
+    HONE_RETURN_IF_ERROR(write_atomically(path, artifact_c_source(m, target, name, json, to_string(w), denormals)));
+    HONE_RETURN_IF_ERROR(
+        write_atomically(header, artifact_header(m, target, name, to_string(w), /*in_c=*/true, denormals)));
     err << "wrote " << path << " " << header << "\n";
     return absl::OkStatus();
   }
-  const std::vector<ArtifactObject> objects = artifact_objects(m, target, name, json);
+  const std::vector<ArtifactObject> objects = artifact_objects(m, target, name, json, denormals);
   std::string written;
   if (o.emit == "so") {
     link_artifact(objects, target, name, path, o.sysroot);
@@ -105,7 +109,8 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
       written += (written.empty() ? "" : " ") + file;
     }
   }
-  HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w))));
+  HONE_RETURN_IF_ERROR(
+      write_atomically(header, artifact_header(m, target, name, to_string(w), /*in_c=*/false, denormals)));
   err << "wrote " << written << " " << header << "\n";
   return absl::OkStatus();
 }
@@ -142,7 +147,8 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
     err << fmt::format("check: agrees with the reference on {} (relative error {:.2g})\n", j.remote->name(),
                        there->rel_error);
   } else if (o.check) {
-    const HereCheck c = check_here(j.w, j.target, m, j.threads, j.gpu);
+    HONE_ASSIGN_OR_RETURN(const Denormals denormals, denormals_for(o.denormals, j.target));
+    const HereCheck c = check_here(j.w, j.target, m, j.threads, j.gpu, denormals);
     if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
     err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared,
                        c.rel_error);

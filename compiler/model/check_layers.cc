@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "compiler/host/denormal_scope.h"
 #include "compiler/host/local_kernel.h"
 #include "compiler/model/checked_layer.h"
 #include "compiler/model/naive_kernels.h"
@@ -21,13 +22,14 @@ namespace {
 
 class LayersCheck {
  public:
-  LayersCheck(const Graph& g, const Layers& layers, const Target& target, double seconds)
+  LayersCheck(const Graph& g, const Layers& layers, const Target& target, const LayerCheckOptions& options)
       : g_(g),
         layers_(layers),
         weights_(pack_weights(g, layers)),
         target_(target),
         naive_(target),
-        seconds_(seconds),
+        seconds_(options.seconds),
+        denormals_(options.denormals),
         values_(g.values.size()) {
     for (size_t c = 0; c < layers.calls.size(); ++c) call_of_[layers.calls[c].node] = c;
   }
@@ -56,7 +58,7 @@ class LayersCheck {
     } else if (!call_of_.contains(static_cast<int>(n))) {
       out = evaluate(node.workload, in);
     } else if (const auto& host = layers_.kernels[layers_.calls[call_of_.at(static_cast<int>(n))].kernel].host) {
-      out = call_host_function(*host, in);
+      out = call_host(*host, in);
       if (node.workload.op->define) check_host(node, in, out);
     } else {
       const size_t call = call_of_.at(static_cast<int>(n));
@@ -73,7 +75,8 @@ class LayersCheck {
     const Kernel& k = layers_.kernels[kernel];
     auto& layer = loaded_[kernel];
     if (!layer)
-      layer = std::make_unique<CheckedLayer>(node.workload, k.step ? *k.step : k.module, k.is_packed, target_);
+      layer =
+          std::make_unique<CheckedLayer>(node.workload, k.step ? *k.step : k.module, k.is_packed, target_, denormals_);
     return *layer;
   }
 
@@ -145,7 +148,7 @@ class LayersCheck {
                                 const std::vector<std::string>& expected, std::vector<TensorData>* out) {
     constexpr double kAllowed = 1e-3;  // of the largest element; a step on the wrong part or state is off by much more
     const Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
-    LocalKernel all(kernel.module, target_);
+    LocalKernel all(kernel.module, target_, {}, denormals_);
     for (size_t i = 0; i < in.size(); ++i) {
       const std::vector<const char*> packed = packed_for(call, i);
       for (size_t k = 0; k < packed.size(); ++k) {
@@ -171,10 +174,15 @@ class LayersCheck {
     return "";
   }
 
+  std::vector<TensorData> call_host(const HostFunction& host, const std::vector<TensorData>& in) const {
+    const DenormalScope scope(denormals_);
+    return call_host_function(host, in);
+  }
+
   // A function in C that has a definition, too, gives what that does, bit by bit.
   void check_host(const Node& node, const std::vector<TensorData>& in, const std::vector<TensorData>& out) {
     ++check_.checked;
-    const std::vector<TensorData> expected = naive_.evaluate(node.workload, in);
+    const std::vector<TensorData> expected = naive_.evaluate(node.workload, in, denormals_);
     for (size_t o = 0; o < out.size(); ++o) {
       check_.compared += out[o].elements();
       if (!std::equal(out[o].bytes().begin(), out[o].bytes().end(), expected[o].bytes().begin()))
@@ -218,7 +226,7 @@ class LayersCheck {
   bool is_as_good_as_naive(const CheckedLayer& layer, const Node& node, const std::vector<TensorData>& in, size_t o,
                            const CheckResult& result, const TensorData& got) {
     constexpr double kOrders = 4;  // orders of summation differ by so much
-    const TensorData naive = layer.logical_output(o, naive_.evaluate(node.workload, in)[o]);
+    const TensorData naive = layer.logical_output(o, naive_.evaluate(node.workload, in, denormals_)[o]);
     const CheckResult of_naive = layer.compare(o, naive.bytes().data(), std::nullopt);
     if (of_naive.ok) return false;
     if (result.max_error <= 1 && of_naive.max_error <= 1) return result.rel_error <= kOrders * of_naive.rel_error;
@@ -286,7 +294,7 @@ class LayersCheck {
     for (size_t o = 0; o < got.size(); ++o) {
       const CheckResult result = layer.compare(o, got[o].data(), kind);
       if (result.ok) continue;
-      const TensorData naive = layer.logical_output(o, naive_.evaluate(node.workload, in)[o]);
+      const TensorData naive = layer.logical_output(o, naive_.evaluate(node.workload, in, denormals_)[o]);
       if (layer.compare(o, naive.bytes().data(), kind).ok)
         return fmt::format("on {} inputs: {}", name_of(kind), result.message);
       --check_.rounds;  // the operator does not admit these
@@ -301,6 +309,7 @@ class LayersCheck {
   const Target& target_;
   NaiveKernels naive_;
   const double seconds_;
+  const Denormals denormals_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::map<int, size_t> call_of_;  // by node
   std::map<size_t, std::unique_ptr<CheckedLayer>> loaded_;
@@ -312,7 +321,7 @@ class LayersCheck {
 
 LayerCheck check_layers(const Graph& g, const Layers& layers, const Target& target,
                         const std::vector<TensorData>& inputs, const LayerCheckOptions& options) {
-  return LayersCheck(g, layers, target, options.seconds).run(inputs);
+  return LayersCheck(g, layers, target, options).run(inputs);
 }
 
 }  // namespace hone

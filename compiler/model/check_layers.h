@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/model/layers.h"
 
 namespace hone {
@@ -27,6 +28,7 @@ struct LayerCheckOptions {
   /// After this many seconds layers get no more adversarial inputs. Each layer has its share, and what those before
   /// have left of theirs.
   double seconds = 60;
+  Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
 };
 
 /// Runs the layers' kernels one by one on these inputs of the model, and compares sampled elements of what each

@@ -122,8 +122,13 @@ std::vector<int64_t> proper_shape(const TensorType& t) {
 
 class Comparison {
  public:
-  Comparison(const Graph& imported, const Target& here, const std::vector<TensorData>& inputs, double seconds)
-      : imported_(imported), naive_(here), seconds_(seconds), least_(least_room(imported)) {
+  Comparison(const Graph& imported, const Target& here, const std::vector<TensorData>& inputs,
+             const WholeCheckOptions& options)
+      : imported_(imported),
+        naive_(here),
+        seconds_(options.most_seconds),
+        denormals_(options.denormals),
+        least_(least_room(imported)) {
     for (size_t i = 0; i < inputs.size(); ++i) inputs_.push_back(inputs[i].reshaped(imported.inputs.at(i).type.shape));
   }
 
@@ -135,7 +140,7 @@ class Comparison {
         [&](const Workload& w, std::span<const TensorData> in) {
           if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count() > seconds_)
             throw OutOfTime();
-          std::vector<TensorData> out = naive_.evaluate(w, in);
+          std::vector<TensorData> out = naive_.evaluate(w, in, is_nudged ? denormals_ : Denormals::kKeep);
           if (is_nudged)
             for (TensorData& t : out)
               if (!only_selects(t, in)) t = nudged(t, &random);
@@ -187,6 +192,7 @@ class Comparison {
   NaiveKernels naive_;
   std::vector<TensorData> inputs_;
   double seconds_;
+  const Denormals denormals_;
   const double least_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -203,7 +209,7 @@ WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here
                                  options.most_multiply_adds * 1e-9);
     return check;
   }
-  Comparison compare(imported, here, inputs, options.most_seconds);
+  Comparison compare(imported, here, inputs, options);
   try {
     const std::vector<TensorData> wanted = compare.compute(imported, false),
                                   otherwise = compare.compute(imported, true);
