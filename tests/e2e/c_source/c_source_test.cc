@@ -181,7 +181,9 @@ TEST(CSource, DenormalsAreZerosMeanwhile) {
       const uint64_t after = hone_internal_float_mode();
       hone_internal_set_float_mode(usual);
       EXPECT_EQ(y == filled(8 * 16, 0), denormals == Denormals::kZero);
-      if (denormals == Denormals::kZero) EXPECT_EQ(after, before);
+      if (denormals == Denormals::kZero) {
+        EXPECT_EQ(after, before);
+      }
       dlclose(object);
     }
 }
