@@ -228,7 +228,7 @@ TEST(Denormals, ArtifactsForAarch64SetTheirMode) {
 constexpr const char* kSmoothed = R"(input "x" %x f32[1, 512]
 input "state" %s f32[1, 512]
 %c = constant f32[1, 1] [0.95]
-%w = constant f32[512, 64] fill 1
+%w = constant f32[64, 512] fill 1
 %k = elementwise(op=mul,shape=1x512,operands=1x1) %s %c
 %n = elementwise(op=add,shape=1x512,operands=same) %k %x
 %y = dense(m=1,n=64,k=512) %n %w

@@ -378,7 +378,7 @@ TEST(Reference, LetsDenormalInputsAndConstantsVanish) {
   EXPECT_LT(zero[1], 1.01 * grown) << "no more than that";
   for (const size_t normal : {2, 3}) {
     EXPECT_GE(zero[normal], 1e-20 + keep[normal] * 0.99) << "the constant";
-    EXPECT_LT(zero[normal], 1.1e-20 + keep[normal]);
+    EXPECT_LT(zero[normal], 1.1e-20 + keep[normal] * 1.0001);
   }
   EXPECT_EQ(bounds(Denormals::kZero, 2), bounds(Denormals::kKeep, 2)) << "values";
 }
