@@ -35,6 +35,7 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
   if (!f.model.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty() && f.tasks.empty())
         << "--model names its workloads itself: --task, --args, --workload and --tasks exclude it";
+    if (!f.denormals.empty()) HONE_RETURN_IF_ERROR(denormals_for(f.denormals, Target::parse(f.target)).status());
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
   HONE_USER_CHECK(f.bind.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() && f.quantize.empty() &&
