@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "compiler/build/artifact.h"
 #include "compiler/build/choose_config.h"
-#include "compiler/cli/denormals.h"
+#include "compiler/build/denormals.h"
 #include "compiler/cli/explain.h"
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/pass_texts.h"
@@ -44,7 +44,7 @@ std::string entry_name(const TensorcOptions& o, const Workload& w) {
 Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Target& host, const Space& space,
             const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
   const std::string name = entry_name(o, w);
-  HONE_ASSIGN_OR_RETURN(const Denormals denormals, denormals_for(o.denormals, target));
+  const Denormals denormals = denormals_for(o.denormals, target);
   const std::string kinds = target.kind == "cuda"     ? "ir, lowered, legalized, cuda, ptx, llvm, so"
                             : target.kind == "opencl" ? "ir, lowered, legalized, opencl, so"
                                                       : "ir, lowered, legalized, llvm, asm, c, obj, so";
@@ -147,8 +147,7 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
     err << fmt::format("check: agrees with the reference on {} (relative error {:.2g})\n", j.remote->name(),
                        there->rel_error);
   } else if (o.check) {
-    HONE_ASSIGN_OR_RETURN(const Denormals denormals, denormals_for(o.denormals, j.target));
-    const HereCheck c = check_here(j.w, j.target, m, j.threads, j.gpu, denormals);
+    const HereCheck c = check_here(j.w, j.target, m, j.threads, j.gpu, denormals_for(o.denormals, j.target));
     if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
     err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared,
                        c.rel_error);

@@ -14,7 +14,7 @@
 
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
-#include "compiler/cli/denormals.h"
+#include "compiler/build/denormals.h"
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
@@ -82,7 +82,7 @@ class ModelCommand {
       if (!thread_counts_.empty()) target_.threads = threads_;
     }
     HONE_ASSIGN_OR_RETURN(host_, gpu_host(o_, target_, here_));
-    HONE_ASSIGN_OR_RETURN(denormals_, denormals_for(o_.denormals, target_));
+    denormals_ = denormals_for(o_.denormals, target_);
     HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(db::usual_hub(o_.db)));
     if (!o_.quantize.type.empty())
       quantizer_.emplace(o_, PassContext{operators_, functions_}, here_, err_);

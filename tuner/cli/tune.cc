@@ -12,7 +12,7 @@
 #include "base/exit_code.h"
 #include "base/text.h"
 #include "compiler/build/choose_config.h"
-#include "compiler/cli/denormals.h"
+#include "compiler/build/denormals.h"
 #include "compiler/ops/extremes.h"
 #include "db/plausible.h"
 #include "tuner/cli/measure_tasks.h"
@@ -35,7 +35,7 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
   if (!f.model.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty() && f.tasks.empty())
         << "--model names its workloads itself: --task, --args, --workload and --tasks exclude it";
-    if (!f.denormals.empty()) HONE_RETURN_IF_ERROR(denormals_for(f.denormals, Target::parse(f.target)).status());
+    if (!f.denormals.empty()) denormals_for(f.denormals, Target::parse(f.target));
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
   HONE_USER_CHECK(f.bind.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() && f.quantize.empty() &&
@@ -197,7 +197,7 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
                                                  const std::vector<std::unique_ptr<TuningTask>>& tasks,
                                                  const std::string& denormals, const TunerIo& io) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
-  HONE_ASSIGN_OR_RETURN(const Denormals as_built, denormals_for(denormals, target));
+  const Denormals as_built = denormals_for(denormals, target);
   std::vector<ConfigsByWorkload> others;
   if (why_not_here(target).empty()) {
     StatusOr<std::vector<ConfigsByWorkload>> found = runners_up(tasks, to_string(target), store);

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "compiler/build/denormals.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/graph/text.h"
 #include "compiler/host/load_objects.h"
@@ -210,7 +211,8 @@ TEST(Denormals, ArtifactsForAarch64SetTheirMode) {
   const Target target = Target::parse("llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2");
   const auto writes = [&](Denormals denormals) {
     int count = 0;
-    for (const std::string& object : built(g, denormals, target).objects[0].parts)
+    const BuiltModel m = built(g, denormals, target);
+    for (const std::string& object : m.objects[0].parts)
       for (size_t at = 0; at + 4 <= object.size(); at += 4) {
         uint32_t word = 0;
         std::memcpy(&word, object.data() + at, 4);
@@ -340,6 +342,17 @@ TEST(Denormals, ArtifactsSayWhatTheyAre) {
 TEST(Denormals, TextsAreReadAndOthersRefused) {
   for (const Denormals d : {Denormals::kKeep, Denormals::kZero}) EXPECT_EQ(parse_denormals(name_of(d)), d);
   EXPECT_THAT([] { parse_denormals("flush"); }, testing::ThrowsMessage<UserError>("denormals 'flush': keep or zero"));
+}
+
+TEST(Denormals, TheFlagIsOfCpus) {
+  const Target cpu = host_target(1), gpu = Target::parse("opencl -sms=2");
+  EXPECT_EQ(denormals_for("", cpu), kUsualDenormals);
+  EXPECT_EQ(denormals_for("zero", cpu), Denormals::kZero);
+  EXPECT_EQ(denormals_for("keep", cpu), Denormals::kKeep);
+  EXPECT_EQ(denormals_for("", gpu), Denormals::kKeep);
+  EXPECT_EQ(denormals_for("keep", gpu), Denormals::kKeep);
+  EXPECT_THAT([&] { denormals_for("zero", gpu); },
+              testing::ThrowsMessage<UserError>("--denormals zero is for CPUs: opencl keeps denormals, at full speed"));
 }
 
 }  // namespace
