@@ -8,15 +8,16 @@
 #include "base/file_set.h"
 #include "base/status.h"
 #include "compiler/codegen/device/device_code.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/ir/module.h"
 #include "compiler/target/target.h"
 
 namespace hone {
 
-/// The description that is embedded as NAME_json: entries, workspace sizes, and per parameter name, role, dtype,
-/// logical shape and layout.
+/// The description that is embedded as NAME_json: entries, workspace sizes, what denormals are, and per parameter name,
+/// role, dtype, logical shape and layout. `denormals`, here and below, are those of CPUs: a GPU's code keeps them.
 std::string artifact_json(const Module& m, const Target& target, const std::string& name, const std::string& workload,
-                          const std::string& config);
+                          const std::string& config, Denormals denormals = kUsualDenormals);
 
 /// One of the objects that are linked to an artifact.
 struct ArtifactObject {
@@ -30,11 +31,11 @@ struct ArtifactObject {
 /// with NAME_run (the same, checks all that it is given), NAME_error and NAME_artifact; `_pool`, which the others do
 /// without, with NAME_pool and NAME_pool_free, where there is a thread pool for the target (runtime/c_objects.h).
 std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,
-                                             const std::string& json);
+                                             const std::string& json, Denormals denormals = kUsualDenormals);
 
 /// The same in C: one file for all but the pool, of which there is none. UserError as CFile.
 std::string artifact_c_source(const Module& m, const Target& target, const std::string& name, const std::string& json,
-                              const std::string& workload);
+                              const std::string& workload, Denormals denormals = kUsualDenormals);
 /// What C sources begin with: what they compute, how they are compiled, NAME.h.
 std::string c_source_head(const std::string& name, const std::string& what);
 
@@ -66,6 +67,9 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
 
 /// A C header that declares the entries and says what they take; of an artifact in C with `in_c`.
 std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload,
-                            bool in_c = false);
+                            bool in_c = false, Denormals denormals = kUsualDenormals);
+
+/// What a C header's comment says of them; nothing of a GPU's artifact.
+std::string denormals_line(Denormals denormals, const Target& target);
 
 }  // namespace hone

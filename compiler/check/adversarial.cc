@@ -4,6 +4,7 @@
 
 #include "base/narrow_floats.h"
 #include "compiler/check/mix.h"
+#include "compiler/ir/denormals.h"
 
 namespace hone {
 namespace {
@@ -52,17 +53,13 @@ std::string_view name_of(Adversary a) {
   return "";
 }
 
-double vanishing(DType t) {
-  return t == f16 ? 0x1p-14 : t == f64 ? std::numeric_limits<double>::min() : double{std::numeric_limits<float>::min()};
-}
-
 bool fill_adversarial(void* data, DType t, int64_t count, Adversary a, uint64_t seed) {
   if (t == i8) return fill_whole<int8_t>(data, count, a, seed);
   if (t == u8) return fill_whole<uint8_t>(data, count, a, seed);
   if (t == i16) return fill_whole<int16_t>(data, count, a, seed);
   if (t == u16) return fill_whole<uint16_t>(data, count, a, seed);
   if (!t.is_float()) return false;
-  const auto value = [&](uint64_t bits) { return float_for(bits, a, t == f16 ? 32 : 0x1p30, vanishing(t)); };
+  const auto value = [&](uint64_t bits) { return float_for(bits, a, t == f16 ? 32 : 0x1p30, smallest_normal(t)); };
   if (t == f64)
     fill_all<double>(data, count, seed, value);
   else if (t == f32)

@@ -24,8 +24,4 @@ std::string_view name_of(Adversary a);
 /// kDenormal of whole numbers.
 bool fill_adversarial(void* data, DType t, int64_t count, Adversary a, uint64_t seed);
 
-/// What a float output may be off for what vanishes in kDenormal, in addition to its tolerance: the smallest normal
-/// number of its type. (Tolerances are relative to values; below that number roundings are not.)
-double vanishing(DType t);
-
 }  // namespace hone

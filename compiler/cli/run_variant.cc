@@ -67,8 +67,8 @@ class VariantRun {
       return check_model(inputs, got, c.checked, "kernels", c.rel_error);
     }
     const auto begin = std::chrono::steady_clock::now();
-    const LayerCheck c =
-        check_layers(v_.graph, v_.layers, v_.target, inputs, {.seconds = v_.check_seconds * (1 - kLeastOfWhole)});
+    const LayerCheck c = check_layers(v_.graph, v_.layers, v_.target, inputs,
+                                      {.seconds = v_.check_seconds * (1 - kLeastOfWhole), .denormals = v_.denormals});
     check_seconds_left_ -= seconds_since(begin);
     figures_.errors = c.errors;
     if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
@@ -89,9 +89,9 @@ class VariantRun {
   // The artifact against the model as it was imported; `checked` of its `kind` were right by themselves.
   Status check_model(const std::vector<TensorData>& inputs, const std::vector<TensorData>& got, size_t checked,
                      const char* kind, double rel_error) {
-    const WholeCheck whole =
-        check_whole(v_.imported, v_.graph, v_.target, inputs, got,
-                    {.most_seconds = std::max(check_seconds_left_, v_.check_seconds * kLeastOfWhole)});
+    const WholeCheck whole = check_whole(
+        v_.imported, v_.graph, v_.target, inputs, got,
+        {.most_seconds = std::max(check_seconds_left_, v_.check_seconds * kLeastOfWhole), .denormals = v_.denormals});
     if (!whole.wrong.empty()) return wrong("wrong result: " + whole.wrong);
     const std::string found =
         whole.left_out.empty() ? fmt::format("the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})",

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "compiler/cli/tensorc.h"
 #include "compiler/graph/graph.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/model/layers.h"
 #include "compiler/model/run_model.h"
 
@@ -30,6 +31,7 @@ struct VariantHere {
   const Target& target;  ///< this machine
   double check_seconds;  ///< that checks may take, roughly
   const Growth* growth;  ///< caches that grow in place, which are run with the most rows; null: there are none
+  Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
   /// Of a model for a GPU: the device that it runs on and what that is; `target` is the CPU beside it. Else null.
   Device* gpu = nullptr;
   const Target* gpu_target = nullptr;

@@ -15,6 +15,7 @@
 #include "base/time_text.h"
 #include "compiler/build/artifact.h"
 #include "compiler/build/choose_config.h"
+#include "compiler/build/denormals.h"
 #include "compiler/cli/explain.h"
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/pass_texts.h"
@@ -49,13 +50,14 @@ struct Built {
   const Target &target, &host;
   const Module& m;
   const std::string name, config;
+  const Denormals denormals;
 };
 
 // C, objects or a shared object, and the header that belongs to them.
 Status emit_artifact(const TensorcOptions& o, const Built& b, CommandFiles& files, std::ostream& err) {
   const std::string path = o.output.empty() ? fmt::format("{}.{}", b.name, o.emit == "obj" ? "o" : o.emit) : o.output;
   const std::string header = std::filesystem::path(path).replace_extension(".h").string();
-  const std::string what = to_string(b.w), json = artifact_json(b.m, b.target, b.name, what, b.config);
+  const std::string what = to_string(b.w), json = artifact_json(b.m, b.target, b.name, what, b.config, b.denormals);
   const bool in_c = o.emit == "c" && !b.target.is_gpu();
   std::vector<ArtifactObject> objects;
   if (b.target.is_gpu()) {
@@ -63,7 +65,7 @@ Status emit_artifact(const TensorcOptions& o, const Built& b, CommandFiles& file
     if (b.target.kind == "cuda") err << "device code: by " << code.by << "\n";
     objects = {{"", gpu_artifact_objects(b.m, b.target, b.host, code, b.name, json)}};
   } else if (!in_c) {
-    objects = artifact_objects(b.m, b.target, b.name, json);
+    objects = artifact_objects(b.m, b.target, b.name, json, b.denormals);
   }
   std::vector<std::string> paths = {path};
   if (o.emit == "obj") paths = object_paths(objects, path);
@@ -73,12 +75,12 @@ Status emit_artifact(const TensorcOptions& o, const Built& b, CommandFiles& file
 
   FileSet made;
   if (in_c)
-    HONE_RETURN_IF_ERROR(made.add(path, artifact_c_source(b.m, b.target, b.name, json, what)));
+    HONE_RETURN_IF_ERROR(made.add(path, artifact_c_source(b.m, b.target, b.name, json, what, b.denormals)));
   else if (o.emit == "obj")
     HONE_RETURN_IF_ERROR(write_objects(objects, path, made).status());
   else
     link_artifact(objects, b.target.is_gpu() ? b.host : b.target, b.name, path, o.sysroot, made);
-  HONE_RETURN_IF_ERROR(made.add(header, artifact_header(b.m, b.target, b.name, what, in_c)));
+  HONE_RETURN_IF_ERROR(made.add(header, artifact_header(b.m, b.target, b.name, what, in_c, b.denormals)));
   HONE_RETURN_IF_ERROR(made.commit());
   err << fmt::format("wrote {} {}\n", fmt::join(paths, " "), header);
   return absl::OkStatus();
@@ -87,6 +89,7 @@ Status emit_artifact(const TensorcOptions& o, const Built& b, CommandFiles& file
 Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Target& host, const Space& space,
             const Config& config, const Module& m, CommandFiles& files, std::ostream& out, std::ostream& err) {
   const std::string name = entry_name(o, w);
+  const Denormals denormals = denormals_for(o.denormals, target);
   const std::string kinds = target.kind == "cuda"     ? "ir, lowered, legalized, cuda, ptx, llvm, so"
                             : target.kind == "opencl" ? "ir, lowered, legalized, opencl, so"
                                                       : "ir, lowered, legalized, llvm, asm, c, obj, so";
@@ -110,8 +113,9 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
         text, form == "lowered" ? lowered_text(w, target, space, config, passes) : legalized_text(m, target, passes));
   }
   if (o.emit == "llvm")
-    text = target.is_gpu() ? emit_ptx_llvm_text(m, target) : emit_llvm_text(m, target, {.name = name});
-  if (o.emit == "asm") text = emit_asm_text(m, target, {.name = name});
+    text = target.is_gpu() ? emit_ptx_llvm_text(m, target)
+                           : emit_llvm_text(m, target, {.name = name, .denormals = denormals});
+  if (o.emit == "asm") text = emit_asm_text(m, target, {.name = name, .denormals = denormals});
   if (!text.empty()) {
     files.writes("-o", o.output);
     HONE_RETURN_IF_ERROR(files.check());
@@ -119,7 +123,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     out << text << (text.back() == '\n' ? "" : "\n");
     return absl::OkStatus();
   }
-  return emit_artifact(o, {w, target, host, m, name, space.print(config)}, files, err);
+  return emit_artifact(o, {w, target, host, m, name, space.print(config), denormals}, files, err);
 }
 
 // A command line, parsed.
@@ -161,7 +165,7 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
     err << fmt::format("check: agrees with the reference on {} (relative error {:.2g})\n", j.remote->name(),
                        there->rel_error);
   } else if (o.check) {
-    const HereCheck c = check_here(j.w, j.target, m, j.threads, j.gpu);
+    const HereCheck c = check_here(j.w, j.target, m, j.threads, j.gpu, denormals_for(o.denormals, j.target));
     if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
     err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared,
                        c.rel_error);

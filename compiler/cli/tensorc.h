@@ -33,6 +33,7 @@ struct TensorcOptions {
   std::vector<std::string> bind, shapes;  ///< of a model: NAME=VALUE, or NAME=VALUE|VALUE
   std::vector<std::string> formats;       ///< of a model: NAME=u8:NHWC,mean=…,scale=…, what is passed for an input
   std::string cache;                      ///< of a model: NAME=N, the dimension by which its caches grow in place
+  std::string denormals;                  ///< of CPUs: keep or zero; empty: zero
   std::string accumulate;                 ///< of a model: f16: what sums its products of f16; empty: f32 does
   std::vector<std::string> disabled;      ///< passes
   std::vector<std::string> reports;       ///< of a model: files to write its report to

@@ -19,7 +19,7 @@ Help tensorc_help() {
                        {"-o FILE", "where to write it"},
                        {"--target TEXT", "llvm: this machine's CPU; cuda, opencl: its GPU; or another machine"},
                        {"--threads N", "to build for; of a model 1|2: a variant of each"}},
-                      {"--task", "--args", "--host", "--sysroot", "--disable"}},
+                      {"--task", "--args", "--denormals", "--host", "--sysroot", "--disable"}},
                      {"Of a model",
                       {{"--bind NAME=N", "a number for a named dimension; 1|4|16: a variant of each"},
                        {"--shape NAME=1x3x224x224", "the shape of an input"},
@@ -76,6 +76,12 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
                  "CPUs with that arithmetic: faster and less exact")
       ->check(CLI::IsMember({"f16"}))
       ->type_name("f16");
+  app.add_option(
+         "--denormals", o.denormals,
+         "of CPUs: what numbers of f32 and f64 below the smallest normal one are to a call: zero (the default), "
+         "on all threads that run it, for as long as it runs; keep: numbers, which take up to 250 times as long")
+      ->check(CLI::IsMember({"keep", "zero"}))
+      ->type_name("keep|zero");
   app.add_option("--weights", o.weights,
                  "of a model: write its weights to FILE, which processes map and share, instead of into the artifact "
                  "(done by itself above 1 GiB)")

@@ -16,6 +16,7 @@
 #include "base/exit_code.h"
 #include "base/file_set.h"
 #include "base/time_text.h"
+#include "compiler/build/denormals.h"
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
@@ -85,6 +86,7 @@ class ModelCommand {
       if (!thread_counts_.empty()) target_.threads = threads_;
     }
     HONE_ASSIGN_OR_RETURN(host_, gpu_host(o_, target_, here_));
+    denormals_ = denormals_for(o_.denormals, target_);
     HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(db::usual_hub(o_.db)));
     if (!o_.quantize.type.empty())
       quantizer_.emplace(o_, PassContext{operators_, functions_}, here_, err_);
@@ -282,6 +284,7 @@ class ModelCommand {
     options.weights_file = fs::path(o_.weights).filename().string();
     options.host = host_;
     options.in_c = o_.emit == "c";
+    options.denormals = denormals_;
     options.progress = o_.progress;
     built_ = build_model(variants_, options);
     tell_what_was_built();
@@ -388,7 +391,7 @@ class ModelCommand {
           o_,
           {variants_[v].name, *variants_[v].graph, prepared_of(v).imported, built_.variants[v].layers,
            target_.is_gpu() ? here_ : variants_[v].target, o_.check_seconds / static_cast<double>(variants_.size()),
-           variants_[v].growth, gpu_.device(), &target_, o_.cpu_account},
+           variants_[v].growth, denormals_, gpu_.device(), &target_, o_.cpu_account},
           LoadedModel(path_, name_, threads, weights_, v, gpu_.device()), given_ ? &*given_ : nullptr, &figures_[v],
           out_, err_));
     }
@@ -455,6 +458,7 @@ class ModelCommand {
     r.model = fs::path(o_.model).filename().string();
     r.hone = hone_version();
     r.target = to_string(target_);
+    if (!target_.is_gpu()) r.denormals = name_of(denormals_);
     r.when = time_now();
     r.artifact_bytes = artifact_bytes_;
     r.weight_bytes = built_.weight_bytes;
@@ -505,7 +509,8 @@ class ModelCommand {
   const Target here_;
   Target target_;  ///< with the most threads
   Target host_;    ///< of the code for CPUs in a GPU's artifact
-  ModelGpu gpu_;   ///< of a GPU's target
+  Denormals denormals_ = kUsualDenormals;
+  ModelGpu gpu_;  ///< of a GPU's target
   std::unique_ptr<RemoteDevice> remote_;
   std::unique_ptr<db::TopHub> hub_;
   std::string path_, header_, name_, weights_;

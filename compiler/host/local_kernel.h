@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "compiler/ir/denormals.h"
 #include "compiler/ir/module.h"
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/buffer.h"
@@ -16,7 +17,8 @@ class LocalKernel {
  public:
   /// Compiles `m` for `target`, which must be this machine's, and gives it tensors (contents zero). `checked_accesses`:
   /// nodes of `m` as CodegenOptions has them. UserError when it does not compile or load.
-  LocalKernel(const Module& m, const Target& target, const std::vector<const void*>& checked_accesses = {});
+  LocalKernel(const Module& m, const Target& target, const std::vector<const void*>& checked_accesses = {},
+              Denormals denormals = Denormals::kKeep);
   ~LocalKernel();
   LocalKernel(const LocalKernel&) = delete;
   LocalKernel& operator=(const LocalKernel&) = delete;

@@ -24,7 +24,7 @@ void keep(std::vector<T>* values, const std::vector<int64_t>& samples, const std
 
 }  // namespace
 
-LocalReference::LocalReference(Definition d, uint64_t seed, double budget, const Target& target)
+LocalReference::LocalReference(Definition d, uint64_t seed, double budget, const Target& target, Denormals denormals)
     : definition_(std::move(d)) {
   for (size_t o = 0; o < definition_.outputs.size(); ++o) {
     samples_.push_back(reference_samples(definition_, o, seed, budget));
@@ -33,7 +33,7 @@ LocalReference::LocalReference(Definition d, uint64_t seed, double budget, const
     std::iota(samples_.back().begin(), samples_.back().end(), int64_t{0});
   }
   kernel_ = std::make_unique<LocalKernel>(
-      reference_module(definition_, sample_counts(definition_, samples_), target.threads), target);
+      reference_module(definition_, sample_counts(definition_, samples_), target.threads, denormals), target);
   for (size_t o = 0; o < samples_.size(); ++o) kernel_->set_input(o, samples_[o].data());
 }
 

@@ -22,8 +22,9 @@ struct CompareOptions {
 class LocalReference {
  public:
   /// Computes sampled elements of each output: see reference_samples(), whose `seed` and `budget` these are. Runs on
-  /// the threads of `target`, which must be this machine's.
-  LocalReference(Definition d, uint64_t seed, double budget, const Target& target);
+  /// the threads of `target`, which must be this machine's. `denormals`: of the kernel, see reference_module().
+  LocalReference(Definition d, uint64_t seed, double budget, const Target& target,
+                 Denormals denormals = Denormals::kKeep);
 
   size_t outputs() const { return samples_.size(); }
   /// How many elements of an output are compared.

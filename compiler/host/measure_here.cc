@@ -26,11 +26,12 @@ std::vector<char> logical_input(const Param& p, size_t index, uint64_t seed) {
 // A kernel with its tensors, on the CPU or on a GPU.
 class HereKernel {
  public:
-  HereKernel(const Module& m, const Target& target, Device* gpu) : device_(gpu) {
+  HereKernel(const Module& m, const Target& target, Device* gpu, Denormals denormals = Denormals::kKeep)
+      : device_(gpu) {
     if (gpu)
       gpu_ = std::make_unique<LocalGpuKernel>(m, target, *gpu);
     else
-      cpu_ = std::make_unique<LocalKernel>(m, target);
+      cpu_ = std::make_unique<LocalKernel>(m, target, std::vector<const void*>(), denormals);
   }
 
   void set_input(size_t i, const void* logical) { gpu_ ? gpu_->set_input(i, logical) : cpu_->set_input(i, logical); }
@@ -73,10 +74,11 @@ StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu,
 }
 
 HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu,
-                     uint64_t seed) {
+                     Denormals denormals, uint64_t seed) {
   const Definition d = define(w);
   const size_t inputs = d.inputs.size();
-  HereKernel kernel(m, target, gpu);
+  HereKernel kernel(m, target, gpu, denormals);
+  // The inputs have no denormals.
   LocalReference reference(d, seed, kReferenceBudget, host_target(threads));
   for (size_t i = 0; i < inputs; ++i) {
     const std::vector<char> data = logical_input(m.params[i], i, seed);

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "compiler/build/build.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/runtime/device.h"
 
 namespace hone {
@@ -22,8 +23,8 @@ struct HereCheck {
   double rel_error = 0, max_error = 0;
   int64_t compared = 0;  ///< elements
 };
-/// Compares with the reference, which the CPU computes (on `threads` threads); `gpu` as above.
+/// Compares with the reference, which the CPU computes (on `threads` threads); `gpu` as above, `denormals` of CPUs.
 HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu = nullptr,
-                     uint64_t seed = 1);
+                     Denormals denormals = Denormals::kKeep, uint64_t seed = 1);
 
 }  // namespace hone

@@ -61,8 +61,9 @@ class ModelBuilder {
     if (variants_.size() > 1) share_kernels();
     tell("packing weights", 0, 1);
     pack_weights();
-    out_.json = model_json(variants_, o_.name, out_.weight_bytes);
+    out_.json = model_json(variants_, o_.name, out_.weight_bytes, o_.denormals);
     ModelProgram program{o_.name, {}, out_.json};
+    program.denormals = o_.denormals;
     for (const VariantBuilder& v : variants_) program.variants.push_back(v.steps());
     std::string weights = packer_.take_blob();
     place_weights(program, weights);
@@ -83,7 +84,7 @@ class ModelBuilder {
 
  private:
   BuiltModel finished() {
-    out_.header = model_header(variants_, o_.name, out_.weights_file, o_.in_c);
+    out_.header = model_header(variants_, o_.name, out_.weights_file, o_.in_c, o_.denormals);
     for (VariantBuilder& v : variants_)
       out_.variants.push_back({v.variant().name, std::move(v.layers()), v.memory(), v.buffers()});
     return std::move(out_);
@@ -92,6 +93,7 @@ class ModelBuilder {
   BuiltModel in_c(const ModelProgram& program, const std::string& weights) {
     CFile file(o_.target.vector_bits);
     std::set<std::string> included;
+    if (o_.denormals == Denormals::kZero) file.add(c_source("denormals.c", &included));
     if (variants_.size() > 1) file.add(c_source("variants.c", &included));
     if (program.weights_file) file.add(c_source("weights.c", &included));
     const std::vector<const Kernel*> kernels = distinct_kernels();

@@ -7,6 +7,7 @@
 
 #include "compiler/build/artifact.h"
 #include "compiler/graph/graph.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/model/layers.h"
 #include "compiler/model/memory_plan.h"
 
@@ -20,8 +21,9 @@ struct ModelOptions {
   /// more than `most_embedded` bytes: then that name is NAME.weights.
   std::string weights_file = {};
   int64_t most_embedded = int64_t{1} << 30;
-  bool in_c = false;  ///< C source instead of objects; of CPUs
-  Target host = {};   ///< of a model for a GPU: the CPU that its artifact is loaded on, complete
+  bool in_c = false;                      ///< C source instead of objects; of CPUs
+  Denormals denormals = kUsualDenormals;  ///< of CPUs: a GPU's code keeps them
+  Target host = {};                       ///< of a model for a GPU: the CPU that its artifact is loaded on, complete
   /// Told what is done, now and then: `compiling layers`, how many of how many.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
 };

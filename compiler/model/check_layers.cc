@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "compiler/host/denormal_scope.h"
 #include "compiler/host/local_kernel.h"
 #include "compiler/model/checked_layer.h"
 #include "compiler/model/naive_kernels.h"
@@ -47,6 +48,7 @@ class LayersCheck {
         seconds_(options.seconds),
         clock_(options.clock ? *options.clock : steady_clock_),
         begin_(clock_.now()),
+        denormals_(options.denormals),
         values_(g.values.size()) {
     for (size_t c = 0; c < layers.calls.size(); ++c) call_of_[layers.calls[c].node] = c;
   }
@@ -76,7 +78,7 @@ class LayersCheck {
     } else if (!call_of_.contains(static_cast<int>(n))) {
       out = evaluate(node.workload, in);
     } else if (const auto& host = layers_.kernels[layers_.calls[call_of_.at(static_cast<int>(n))].kernel].host) {
-      out = call_host_function(*host, in);
+      out = call_host(*host, in);
       if (node.workload.op->define) check_host(node, in, out);
     } else {
       const size_t call = call_of_.at(static_cast<int>(n));
@@ -98,7 +100,7 @@ class LayersCheck {
     if (!layer)
       layer = std::make_unique<CheckedLayer>(
           node.workload, k.step ? *k.step : k.module, k.is_packed, target_,
-          reference_budget(seconds_ / static_cast<double>(layers_.calls.size()), target_.threads));
+          reference_budget(seconds_ / static_cast<double>(layers_.calls.size()), target_.threads), denormals_);
     return *layer;
   }
 
@@ -170,7 +172,7 @@ class LayersCheck {
                                 const std::vector<std::string>& expected, std::vector<TensorData>* out) {
     constexpr double kAllowed = 1e-3;  // of the largest element; a step on the wrong part or state is off by much more
     const Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
-    LocalKernel all(kernel.module, target_);
+    LocalKernel all(kernel.module, target_, {}, denormals_);
     for (size_t i = 0; i < in.size(); ++i) {
       const std::vector<const char*> packed = packed_for(call, i);
       for (size_t k = 0; k < packed.size(); ++k) {
@@ -196,10 +198,15 @@ class LayersCheck {
     return "";
   }
 
+  std::vector<TensorData> call_host(const HostFunction& host, const std::vector<TensorData>& in) const {
+    const DenormalScope scope(denormals_);
+    return call_host_function(host, in);
+  }
+
   // A function in C that has a definition, too, gives what that does, bit by bit.
   void check_host(const Node& node, const std::vector<TensorData>& in, const std::vector<TensorData>& out) {
     ++check_.checked;
-    const std::vector<TensorData> expected = naive_.evaluate(node.workload, in);
+    const std::vector<TensorData> expected = naive_.evaluate(node.workload, in, denormals_);
     for (size_t o = 0; o < out.size(); ++o) {
       check_.compared += out[o].elements();
       check_.elements += out[o].elements();
@@ -246,7 +253,7 @@ class LayersCheck {
   bool is_as_good_as_naive(const CheckedLayer& layer, const Node& node, const std::vector<TensorData>& in, size_t o,
                            const CheckResult& result, const TensorData& got) {
     constexpr double kOrders = 4;  // orders of summation differ by so much
-    const TensorData naive = layer.logical_output(o, naive_.evaluate(node.workload, in)[o]);
+    const TensorData naive = layer.logical_output(o, naive_.evaluate(node.workload, in, denormals_)[o]);
     const CheckResult of_naive = layer.compare(o, naive.bytes().data(), std::nullopt);
     if (result.max_error <= 1 && of_naive.max_error <= 1) return result.rel_error <= kOrders * of_naive.rel_error;
     return !of_naive.ok && overflows_alike(layer, o, layer.logical_output(o, got), naive.values());
@@ -330,7 +337,7 @@ class LayersCheck {
     for (size_t o = 0; o < got.size(); ++o) {
       const CheckResult result = layer.compare(o, got[o].data(), kind);
       if (result.ok) continue;
-      const TensorData naive = layer.logical_output(o, naive_.evaluate(node.workload, in)[o]);
+      const TensorData naive = layer.logical_output(o, naive_.evaluate(node.workload, in, denormals_)[o]);
       if (layer.compare(o, naive.bytes().data(), kind).ok)
         return fmt::format("on {} inputs: {}", hone::name_of(kind), result.message);
       --*rounds;  // the operator does not admit these
@@ -348,6 +355,7 @@ class LayersCheck {
   const SteadyClock steady_clock_{};
   const Clock& clock_;
   const Clock::TimePoint begin_;
+  const Denormals denormals_;
   double seconds_of_last_ = 0;  // that comparing a layer took on the model's inputs
   std::vector<Stress> stresses_;
   std::map<int, size_t> call_of_;  // by node

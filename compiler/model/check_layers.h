@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "compiler/graph/graph.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/model/layers.h"
 
 namespace hone {
@@ -32,7 +33,8 @@ struct LayerCheckOptions {
   /// inputs, which the layers get in turn, one each, those that need the least time first: what these leave of their
   /// shares is for the others.
   double seconds = 60;
-  const Clock* clock = nullptr;  ///< what they are told by; null: this machine's
+  const Clock* clock = nullptr;           ///< what they are told by; null: this machine's
+  Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
 };
 
 /// Runs the layers' kernels one by one on these inputs of the model, and compares sampled elements of what each

@@ -122,8 +122,13 @@ std::vector<int64_t> proper_shape(const TensorType& t) {
 
 class Comparison {
  public:
-  Comparison(const Graph& imported, const Target& here, const std::vector<TensorData>& inputs, double seconds)
-      : imported_(imported), oracle_(here), seconds_(seconds), least_(least_room(imported)) {
+  Comparison(const Graph& imported, const Target& here, const std::vector<TensorData>& inputs,
+             const WholeCheckOptions& options)
+      : imported_(imported),
+        oracle_(here),
+        seconds_(options.most_seconds),
+        denormals_(options.denormals),
+        least_(least_room(imported)) {
     for (size_t i = 0; i < inputs.size(); ++i) inputs_.push_back(inputs[i].reshaped(imported.inputs.at(i).type.shape));
   }
 
@@ -135,7 +140,7 @@ class Comparison {
         [&](const Workload& w, std::span<const TensorData> in) {
           if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count() > seconds_)
             throw OutOfTime();
-          std::vector<TensorData> out = oracle_.evaluate(w, in);
+          std::vector<TensorData> out = oracle_.evaluate(w, in, is_nudged ? denormals_ : Denormals::kKeep);
           operations_ += flops(w);
           if (is_nudged)
             for (TensorData& t : out)
@@ -191,6 +196,7 @@ class Comparison {
   OracleKernels oracle_;
   std::vector<TensorData> inputs_;
   double seconds_, operations_ = 0;
+  const Denormals denormals_;
   const double least_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -200,7 +206,7 @@ class Comparison {
 WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here, const std::vector<TensorData>& inputs,
                        const std::vector<TensorData>& outputs, const WholeCheckOptions& options) {
   WholeCheck check;
-  Comparison compare(imported, here, inputs, options.most_seconds);
+  Comparison compare(imported, here, inputs, options);
   try {
     const std::vector<TensorData> wanted = compare.compute(imported, false),
                                   otherwise = compare.compute(imported, true);

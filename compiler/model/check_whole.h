@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/target/target.h"
 
 namespace hone {
@@ -18,7 +19,8 @@ struct WholeCheck {
 };
 
 struct WholeCheckOptions {
-  double most_seconds = 60;  ///< that computing the imported graph may take, roughly
+  double most_seconds = 60;               ///< that computing the imported graph may take, roughly
+  Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
 };
 
 /// Compares `outputs`, which the artifact of `g` computed of `inputs`, with what `imported` computes, the graph of
@@ -28,9 +30,10 @@ struct WholeCheckOptions {
 ///
 /// How far they may be apart is the model's own matter: `imported` is computed twice, the second time with every
 /// element that a node rounds (what is no whole number, and no element of its inputs) changed by some 8 roundings at
-/// random, and outputs may be off by four times what that changes. So deep nets and quantised ones, where a rounding
-/// becomes a step, have the room that they need and no more. At the least it is 4e-6 of the norm, 1e-2 where the model
-/// has numbers of 8 bits (few steps say nothing on average) and of 16.
+/// random and denormals taken for what the artifact takes them for, and outputs may be off by four times what that
+/// changes. So deep nets and quantised ones, where a rounding becomes a step, have the room that they need and no more.
+/// At the least it is 4e-6 of the norm, 1e-2 where the model has numbers of 8 bits (few steps say nothing on average)
+/// and of 16.
 WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here, const std::vector<TensorData>& inputs,
                        const std::vector<TensorData>& outputs, const WholeCheckOptions& options = {});
 

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "compiler/graph/evaluate.h"
+#include "compiler/host/denormal_scope.h"
 #include "compiler/ops/operator.h"
 #include "compiler/runtime/artifact.h"
 
@@ -22,7 +23,9 @@ double operations(const Workload& w, const PhysicalTypes& types) {
 NaiveKernels::NaiveKernels(const Target& here) : target_(here) { target_.threads = 1; }
 NaiveKernels::~NaiveKernels() = default;
 
-std::vector<TensorData> NaiveKernels::evaluate(const Workload& w, std::span<const TensorData> inputs) {
+std::vector<TensorData> NaiveKernels::evaluate(const Workload& w, std::span<const TensorData> inputs,
+                                               Denormals denormals) {
+  const DenormalScope scope(denormals);  // all of it runs on this thread
   const PhysicalTypes types = physical_types(w);
   if (!w.op->define || operations(w, types) < kSmall) return hone::evaluate(w, inputs);
   std::unique_ptr<LocalKernel>& kernel = kernels_[to_string(w)];

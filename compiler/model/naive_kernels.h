@@ -20,8 +20,9 @@ class NaiveKernels {
   explicit NaiveKernels(const Target& here);
   ~NaiveKernels();
 
-  /// As evaluate() (compiler/graph/evaluate.h). UserError where a program does not compile.
-  std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs);
+  /// As evaluate() (compiler/graph/evaluate.h), with such denormals. UserError where a program does not compile.
+  std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs,
+                                   Denormals denormals = Denormals::kKeep);
 
  private:
   Target target_;

@@ -19,23 +19,27 @@ constexpr double kReferenceBudget = 2e7;  // multiply-adds for each output
 class OracleKernels::Fast {
  public:
   // UserError where there is no template.
-  Fast(const Workload& w, const Target& here) : types_(physical_types(w)), kernel_(module_of(w, here), here) {}
+  Fast(const Workload& w, const Target& here, Denormals denormals)
+      : target_(here), types_(physical_types(w)), module_(module_of(w, here)) {
+    compile(denormals);
+  }
 
   // Nothing where it is wrong.
-  std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs, const Target& here) {
+  std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs, Denormals denormals) {
+    if (denormals != denormals_) compile(denormals);
     std::vector<TensorData> logical;
     for (size_t i = 0; i < inputs.size(); ++i) {
       logical.push_back(to_logical(inputs[i], types_.inputs[i]));
-      kernel_.set_input(i, logical[i].bytes().data());
+      kernel_->set_input(i, logical[i].bytes().data());
     }
-    const Status ran = status_of(kernel_.run());
+    const Status ran = status_of(kernel_->run());
     HONE_USER_CHECK(ran.ok()) << message_of(ran);
     std::vector<TensorData> out;
     for (size_t o = 0; o < types_.outputs.size(); ++o) {
-      const std::vector<char> bytes = kernel_.get_output(inputs.size() + o);
+      const std::vector<char> bytes = kernel_->get_output(inputs.size() + o);
       out.emplace_back(types_.outputs[o].logical, std::string(bytes.begin(), bytes.end()));
     }
-    if (!is_checked_ && !agrees(w, logical, out, here)) return {};
+    if (!is_checked_ && !agrees(w, logical, out)) return {};
     is_checked_ = true;
     for (size_t o = 0; o < out.size(); ++o) out[o] = to_physical(out[o], types_.outputs[o]);
     return out;
@@ -47,9 +51,15 @@ class OracleKernels::Fast {
     return lower_config(w, here, space, space.default_config());
   }
 
-  static bool agrees(const Workload& w, const std::vector<TensorData>& in, const std::vector<TensorData>& out,
-                     const Target& here) {
-    LocalReference reference(define(w), 1, kReferenceBudget, here);
+  // One kernel at a time has tensors: callers compute all of a model in one way before they do in another.
+  void compile(Denormals denormals) {
+    kernel_.reset();
+    kernel_ = std::make_unique<LocalKernel>(module_, target_, std::vector<const void*>(), denormals);
+    denormals_ = denormals;
+  }
+
+  bool agrees(const Workload& w, const std::vector<TensorData>& in, const std::vector<TensorData>& out) const {
+    LocalReference reference(define(w), 1, kReferenceBudget, target_, denormals_);
     for (size_t i = 0; i < in.size(); ++i) reference.set_input(i, in[i].bytes().data());
     if (!reference.run().ok()) return false;
     for (size_t o = 0; o < out.size(); ++o)
@@ -57,32 +67,36 @@ class OracleKernels::Fast {
     return true;
   }
 
+  const Target& target_;
   const PhysicalTypes types_;
-  LocalKernel kernel_;
+  const Module module_;
+  std::unique_ptr<LocalKernel> kernel_;
+  Denormals denormals_ = Denormals::kKeep;  // what they are to the kernel
   bool is_checked_ = false;
 };
 
 OracleKernels::OracleKernels(const Target& here) : target_(here), naive_(here) {}
 OracleKernels::~OracleKernels() = default;
 
-std::vector<TensorData> OracleKernels::evaluate(const Workload& w, std::span<const TensorData> inputs) {
-  if (!w.op->define || flops(w) < kLarge) return naive_.evaluate(w, inputs);
+std::vector<TensorData> OracleKernels::evaluate(const Workload& w, std::span<const TensorData> inputs,
+                                                Denormals denormals) {
+  if (!w.op->define || flops(w) < kLarge) return naive_.evaluate(w, inputs, denormals);
   const std::string text = to_string(w);
   auto found = fast_.find(text);
   if (found == fast_.end()) {
     found = fast_.emplace(text, nullptr).first;
     try {
-      found->second = std::make_unique<Fast>(w, target_);
+      found->second = std::make_unique<Fast>(w, target_, denormals);
     } catch (const UserError&) {
       // No template serves it here.
     }
   }
   if (found->second) {
-    std::vector<TensorData> out = found->second->evaluate(w, inputs, target_);
+    std::vector<TensorData> out = found->second->evaluate(w, inputs, denormals);
     if (!out.empty()) return out;
     found->second.reset();
   }
-  return naive_.evaluate(w, inputs);
+  return naive_.evaluate(w, inputs, denormals);
 }
 
 }  // namespace hone

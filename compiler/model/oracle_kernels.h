@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/denormals.h"
 #include "compiler/model/naive_kernels.h"
 
 namespace hone {
@@ -17,8 +18,10 @@ class OracleKernels {
   explicit OracleKernels(const Target& here);
   ~OracleKernels();
 
-  /// As evaluate() (compiler/graph/evaluate.h), up to roundings. UserError where a program does not compile.
-  std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs);
+  /// As evaluate() (compiler/graph/evaluate.h), up to roundings, with such denormals. UserError where a program does
+  /// not compile. Other denormals than in the call before cost a workload's compilation.
+  std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs,
+                                   Denormals denormals = Denormals::kKeep);
 
  private:
   class Fast;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/narrow_floats.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/ops/functions.h"
 
 namespace hone {
@@ -189,6 +190,12 @@ Approximate approximate_constant(double value, DType t) {
   if (!t.is_float()) return exactly(make_const(value, i64));
   const double error = std::isfinite(value) ? std::fabs(value - rounded_to(value, t)) : 0;
   return {real(value), real(error), real(error)};
+}
+
+Approximate approximate_vanishing(Expr value, DType t) {
+  if (!may_vanish(t)) return exactly(std::move(value));
+  const Expr size = size_of(value), bound = select(lt(size, real(smallest_normal(t))), size, real(0));
+  return {std::move(value), bound, bound};
 }
 
 double rounding_of(DType t) { return (t == f64 ? 4 : 2) * unit_of(t); }

@@ -33,6 +33,9 @@ Approximate exactly(Expr value);
 /// A constant as type `t` holds it.
 Approximate approximate_constant(double value, DType t);
 
+/// `value`, an element of type `t` without error, which a kernel may take for zero where it is denormal.
+Approximate approximate_vanishing(Expr value, DType t);
+
 /// What one operation in type `t` adds to a bound, relative to its result: u, twice that for what is of second order,
 /// and twice again in f64, whose reference rounds, too.
 double rounding_of(DType t);

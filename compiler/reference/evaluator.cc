@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "compiler/arith/linear.h"
@@ -116,8 +117,9 @@ Approximate Evaluator::loaded(const FlatTensor& from, const std::vector<Expr>& a
   const Expr index = flat_index(from.tensor->shape, at);
   const auto bound = [&](const Buffer& b) { return b ? load(b, {index}) : zero_bound(); };
   const Expr value = load(from.values, {index});
-  return {value->dtype == wide_of(value->dtype) ? value : cast(wide_of(value->dtype), value), bound(from.tolerance),
-          bound(from.typical)};
+  const Expr wide = value->dtype == wide_of(value->dtype) ? value : cast(wide_of(value->dtype), value);
+  if (from.tensor->is_placeholder() && denormals_ == Denormals::kZero) return approximate_vanishing(wide, value->dtype);
+  return {wide, bound(from.tolerance), bound(from.typical)};
 }
 
 Approximate Evaluator::element(const TensorNode* t, const std::vector<Expr>& at) {
@@ -227,7 +229,11 @@ Approximate Evaluator::value_of(const TensorNode* t, const Expr& e, Frame& frame
 }
 
 Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame) {
-  if (const FloatImm* f = as<FloatImm>(e)) return approximate_constant(f->value, e->dtype);
+  if (const FloatImm* f = as<FloatImm>(e)) {
+    const bool is_normal = f->value == 0 || std::abs(f->value) >= smallest_normal(e->dtype);
+    return is_normal || denormals_ == Denormals::kKeep ? approximate_constant(f->value, e->dtype)
+                                                       : approximate_vanishing(make_const(f->value, f64), e->dtype);
+  }
   if (const IntImm* i = as<IntImm>(e)) return exactly(make_int(i->value, i64));
   // An index, or a number that an index gives (how many elements a window holds).
   if (!e->dtype.is_float() && !has_loads(e)) return exactly(cast(i64, substitute(e, frame.axes)));

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/ir/denormals.h"
 #include "compiler/ir/mutator.h"
 #include "compiler/reference/approximate.h"
 #include "compiler/te/tensor.h"
@@ -24,8 +25,9 @@ struct FlatTensor {
 class Evaluator {
  public:
   /// `known` are the placeholders and the stages computed before; a stage that is not among them is computed where its
-  /// elements are wanted, reductions as loops. `factor_error`: see Definition.
-  Evaluator(const std::vector<FlatTensor>& known, double factor_error) : known_(known), factor_error_(factor_error) {}
+  /// elements are wanted, reductions as loops. `factor_error`: see Definition. `denormals`: see reference_module().
+  Evaluator(const std::vector<FlatTensor>& known, double factor_error, Denormals denormals = Denormals::kKeep)
+      : known_(known), factor_error_(factor_error), denormals_(denormals) {}
 
   /// The element of `t` at `at`. Its value may be used behind the statements emitted so far.
   Approximate element(const TensorNode* t, const std::vector<Expr>& at);
@@ -74,6 +76,7 @@ class Evaluator {
 
   const std::vector<FlatTensor>& known_;
   const double factor_error_;
+  const Denormals denormals_;
   std::vector<std::vector<Stmt>> lists_{1};  ///< the statement lists being emitted, outermost first
   std::vector<Element> elements_;            ///< elements that those lists have computed
   std::vector<Buffer> slots_;

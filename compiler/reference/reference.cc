@@ -33,7 +33,8 @@ std::vector<Expr> coordinates_of(Expr flat, const std::vector<int64_t>& shape) {
 
 class Builder {
  public:
-  Builder(const Definition& d, const std::vector<int64_t>& counts, int workers) : d_(d), counts_(counts) {
+  Builder(const Definition& d, const std::vector<int64_t>& counts, int workers, Denormals denormals)
+      : d_(d), counts_(counts), denormals_(denormals) {
     module_.workers = workers;
     function_.name = "reference";
   }
@@ -82,7 +83,7 @@ class Builder {
       kept_.push_back(flat_buffer(fmt::format("{}_{}", t->name, what), type, count, BufferScope::kWorkspace));
       return kept_.back();
     };
-    Evaluator evaluator(known_, d_.factor_error);
+    Evaluator evaluator(known_, d_.factor_error, denormals_);
     const Var e("e");
     const Approximate v = evaluator.computed(t, coordinates_of(e, t->shape));
     FlatTensor all{Tensor(Ref<const TensorNode>(t)), buffer("value", v.exact->dtype), nullptr, nullptr};
@@ -101,7 +102,7 @@ class Builder {
   void compute_samples(size_t output, const Buffer& samples) {
     const TensorNode* t = d_.outputs[output].node().get();
     const int64_t count = counts_[output];
-    Evaluator evaluator(known_, d_.factor_error);
+    Evaluator evaluator(known_, d_.factor_error, denormals_);
     const Var s("s");
     // Kept in a stack buffer: otherwise every use of an index would load and divide again.
     const Buffer axes = flat_buffer("axes", i64, static_cast<int64_t>(t->shape.size()), BufferScope::kStack);
@@ -125,6 +126,7 @@ class Builder {
 
   const Definition& d_;
   const std::vector<int64_t>& counts_;
+  const Denormals denormals_;
   Module module_;
   Function function_;
   std::vector<FlatTensor> known_;
@@ -134,10 +136,11 @@ class Builder {
 
 }  // namespace
 
-Module reference_module(const Definition& d, const std::vector<int64_t>& sample_counts, int workers) {
+Module reference_module(const Definition& d, const std::vector<int64_t>& sample_counts, int workers,
+                        Denormals denormals) {
   HONE_ICHECK(sample_counts.size() == d.outputs.size())
       << sample_counts.size() << " sample counts for " << d.outputs.size() << " outputs";
-  return Builder(d, sample_counts, workers).build();
+  return Builder(d, sample_counts, workers, denormals).build();
 }
 
 std::vector<int64_t> sample_counts(const Definition& d, const std::vector<std::vector<int64_t>>& samples) {

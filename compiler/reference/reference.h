@@ -2,6 +2,7 @@
 // and how far a right kernel may be from that.
 #pragma once
 
+#include "compiler/ir/denormals.h"
 #include "compiler/ir/module.h"
 #include "compiler/ops/definition.h"
 
@@ -14,8 +15,10 @@ namespace hone {
 ///   `tolerance`  f64: how far the element may be from `value`, for every order of summation; 0: exact
 ///   `typical`    f64: the same with a sum's roundings adding like a random walk. The root of the squares of all errors
 ///                of the output may be that of these (see Expected).
-/// Stages whose elements are read often are computed once, in workspace.
-Module reference_module(const Definition& d, const std::vector<int64_t>& sample_counts, int workers);
+/// Stages whose elements are read often are computed once, in workspace. A kernel may always make zeros of results that
+/// are denormal; with Denormals::kZero the bounds let it make zeros of inputs and constants that are, too.
+Module reference_module(const Definition& d, const std::vector<int64_t>& sample_counts, int workers,
+                        Denormals denormals = Denormals::kKeep);
 
 /// Flat indices of the elements of output number `output` to compare. Empty = all, when computing all of them takes at
 /// most `budget` multiply-adds and they are at most 2^23; else at least 16,384: the corners and edges of every axis,

@@ -93,6 +93,7 @@ OrderedJson compare_reports(const ModelReport& before, const ModelReport& now) {
   note("another model", before.model, now.model);
   note("another target", before.target, now.target);
   note("another machine", before.machine, now.machine);
+  note("denormals", before.denormals, now.denormals);
   note("another version of Hone", before.hone, now.hone);
   j["variants"] = OrderedJson::array();
   for (const ReportVariant& v : now.variants)

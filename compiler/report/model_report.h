@@ -66,8 +66,9 @@ struct ReportVariant {
 
 struct ModelReport {
   std::string model, hone, target;
-  std::string machine;  ///< that times are of; empty: none were measured
-  std::string when;     ///< UTC, `2026-01-31 12:00`
+  std::string denormals;  ///< what they are to the artifact, keep or zero; empty: it is for a GPU
+  std::string machine;    ///< that times are of; empty: none were measured
+  std::string when;       ///< UTC, `2026-01-31 12:00`
   int64_t artifact_bytes = 0, weight_bytes = 0;
   std::string weights_file;  ///< empty: the weights are in the artifact
   std::optional<double> peak_gflops;

@@ -195,6 +195,7 @@ OrderedJson report_json(const ModelReport& report) {
                    {"artifact_bytes", report.artifact_bytes},
                    {"weight_bytes", report.weight_bytes}};
   put(j, "weights_file", report.weights_file);
+  put(j, "denormals", report.denormals);
   put(j, "peak_gflops", report.peak_gflops);
   j["variants"] = list_json(report.variants, variant_json);
   return j;
@@ -214,7 +215,8 @@ ModelReport parse_report(const std::string& text, const std::string& name) {
                                                                    {"target", &report.target},
                                                                    {"machine", &report.machine},
                                                                    {"when", &report.when},
-                                                                   {"weights_file", &report.weights_file}})
+                                                                   {"weights_file", &report.weights_file},
+                                                                   {"denormals", &report.denormals}})
     r.get(key, member);
   r.get("artifact_bytes", &report.artifact_bytes);
   r.get("weight_bytes", &report.weight_bytes);

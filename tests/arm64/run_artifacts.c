@@ -30,6 +30,15 @@ static void* function_of(void* object, const char* name, const char* suffix) {
   return dlsym(object, symbol);
 }
 
+/* The thread's floating-point mode. */
+static unsigned long mode_of_floats(void) {
+  unsigned long mode = 0;
+#ifdef __aarch64__
+  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+#endif
+  return mode;
+}
+
 /* Null, or what went wrong. */
 static const char* run(const char* path, FILE* inputs, FILE* outputs) {
   void* const object = dlopen(path, RTLD_NOW);
@@ -66,7 +75,9 @@ static const char* run(const char* path, FILE* inputs, FILE* outputs) {
   }
   if (fgetc(inputs) != EOF) return "the inputs are too long";
   void* const workspace = allocate((size_t)v->run_workspace_bytes);
+  const unsigned long mode = mode_of_floats();
   const int32_t code = v->run(args, v->param_count, workspace, pool);
+  if (mode_of_floats() != mode) return "the floating-point mode is another one afterwards";
   if (code != HONE_OK) return artifact->error(code);
   for (int i = 0; i < v->param_count; ++i) {
     const size_t bytes = bytes_of(&v->params[i].plain);

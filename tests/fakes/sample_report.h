@@ -51,6 +51,7 @@ inline ModelReport sample_report() {
   r.artifact_bytes = 5000;
   r.weight_bytes = 3000;
   r.weights_file = "m.weights";
+  r.denormals = "zero";
   r.peak_gflops = 100;
   r.variants = {v};
   return r;

@@ -63,9 +63,10 @@ std::string tuned_text(const Workload& w) {
 
 // Adds the artifact to `models`; returns its layers with their configs.
 std::vector<LayerConfig> build(std::deque<LoadedModel>* models, size_t* weight_bytes, ModelVariant variant,
-                               const std::string& name, const ChooseConfig& choose,
+                               const std::string& name, const ChooseConfig& choose, Denormals denormals,
                                const std::function<int()>& interrupts) {
   ModelOptions options{name, variant.target, choose};
+  options.denormals = denormals;
   options.progress = [&](std::string_view, size_t, size_t) {
     if (interrupts && interrupts() > 0) throw Interrupted();
   };
@@ -123,8 +124,8 @@ ChooseConfig with_choices(const std::vector<ModelChoice>& choices, const ChooseC
 // A model built in several ways, loaded, and set on the same inputs.
 class Artifacts {
  public:
-  Artifacts(const ModelVariant& variant, const std::function<int()>& interrupts)
-      : variant_(variant), interrupts_(interrupts) {
+  Artifacts(const ModelVariant& variant, Denormals denormals, const std::function<int()>& interrupts)
+      : variant_(variant), denormals_(denormals), interrupts_(interrupts) {
     inputs_ = seeded_inputs(*variant.graph);
     if (variant.growth) inputs_ = with_most_rows(std::move(inputs_), *variant.graph, *variant.growth);
   }
@@ -132,7 +133,7 @@ class Artifacts {
   /// Builds one more, and runs it once; its number. Where one before has the same layers and configs, that one's.
   size_t add(const ModelVariant& variant, const ChooseConfig& choose) {
     std::vector<LayerConfig> layers =
-        build(&models_, &weight_bytes_, variant, "model_" + std::to_string(built_++), choose, interrupts_);
+        build(&models_, &weight_bytes_, variant, "model_" + std::to_string(built_++), choose, denormals_, interrupts_);
     const auto same = std::find(layers_.begin(), layers_.end(), layers);
     if (same != layers_.end()) {
       models_.pop_back();  // it would be timed against itself
@@ -214,6 +215,7 @@ class Artifacts {
   }
 
   const ModelVariant& variant_;
+  const Denormals denormals_;
   const std::function<int()>& interrupts_;
   std::vector<TensorData> inputs_;
   AlignedBuffer workspace_;
@@ -274,13 +276,14 @@ StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, 
 }
 
 WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
-                         const std::function<int()>& interrupts, const std::vector<ConfigsByWorkload>& others) {
+                         const std::function<int()>& interrupts, const std::vector<ConfigsByWorkload>& others,
+                         Denormals denormals) {
   WholeModel out;
   out.variant = variant.name;
   if (out.why_not = why_not_here(variant.target); !out.why_not.empty()) return out;
   const Graph& g = *variant.graph;
   try {
-    Artifacts artifacts(variant, interrupts);
+    Artifacts artifacts(variant, denormals, interrupts);
     artifacts.add(&default_of);
     int choices = 0;
     const ChooseConfig tuned_configs = looked_up(hub, ConfigUse::kInModel, &choices);

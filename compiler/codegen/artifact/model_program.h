@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/denormals.h"
+
 namespace hone {
 
 /// Where a layer's argument lies when the entry runs.
@@ -66,6 +68,7 @@ struct ModelProgram {
     std::string begin;  ///< begin_of_weights()
   };
   std::optional<WeightsFile> weights_file = {};
+  Denormals denormals = Denormals::kKeep;  ///< in every entry; of CPUs
 };
 
 /// The entry of a variant, of `count`: NAME where there is one, else hidden, NAME.variant<v>.

@@ -219,6 +219,12 @@ static inline int hone_knows(const HoneRuntime* rt) {
 
 }  // namespace
 
+std::string zeroing_entry(const std::string& name, bool is_static) {
+  return fmt::format(
+      "{0}int32_t {1}({2}) {{\n  return hone_internal_zeroing_call({1}_inside, args, n, workspace, rt);\n}}\n\n",
+      is_static ? "static " : "", name, kEntryArguments);
+}
+
 std::string c_symbol(const std::string& name) {
   std::string out = name;
   std::replace(out.begin(), out.end(), '.', '_');
@@ -262,12 +268,13 @@ void CFile::need_tensor_checks() {
 }
 
 void CFile::add_checked(const std::string& name, const std::vector<Buffer>& params,
-                        const std::vector<std::string>& kernels, bool element_aligned, bool needs_workspace) {
+                        const std::vector<std::string>& kernels, bool element_aligned, bool needs_workspace,
+                        bool is_static) {
   need_tensor_checks();
   std::string list, text = fmt::format(
-                        "int32_t {}({}) {{\n"
+                        "{}int32_t {}({}) {{\n"
                         "  if (n != {} || (uintptr_t)workspace % {} || !hone_knows(rt)) return HONE_BAD_ARGUMENTS;\n",
-                        name, kEntryArguments, params.size(), kBufferAlignment);
+                        is_static ? "static " : "", name, kEntryArguments, params.size(), kBufferAlignment);
   if (needs_workspace) text += "  if (!workspace) return HONE_BAD_ARGUMENTS;\n";
   for (size_t i = 0; i < params.size(); ++i) {
     const DType t = params[i]->dtype;
@@ -284,7 +291,7 @@ void CFile::add_checked(const std::string& name, const std::vector<Buffer>& para
   functions_ += text + "  return code;\n}\n\n";
 }
 
-void CFile::add_entry(const Module& m, const std::string& name, bool element_aligned) {
+void CFile::add_entry(const Module& m, const std::string& name, bool element_aligned, Denormals denormals) {
   HONE_ICHECK(!m.kernels.empty()) << "the entry '" << name << "' has no kernel";
   std::vector<std::string> kernels;
   for (size_t k = 0; k < m.kernels.size(); ++k) {
@@ -292,7 +299,10 @@ void CFile::add_entry(const Module& m, const std::string& name, bool element_ali
     const std::vector<bool> apart(m.kernels[k].params.size(), true);
     functions_ += kernel(m, m.kernels[k], kernels.back(), apart);
   }
-  add_checked(name, m.kernels[0].params, kernels, element_aligned, m.workspace_bytes > 0);
+  const bool has_mode = denormals == Denormals::kZero;
+  add_checked(has_mode ? name + "_inside" : name, m.kernels[0].params, kernels, element_aligned, m.workspace_bytes > 0,
+              has_mode);
+  if (has_mode) functions_ += zeroing_entry(name, /*is_static=*/false);
 }
 
 void CFile::add_prepack(const Module& m, size_t i, const std::string& name) {

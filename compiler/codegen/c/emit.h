@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/codegen/c/helpers.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/ir/module.h"
 
 namespace hone {
@@ -18,8 +19,10 @@ class CFile {
   explicit CFile(int vector_bits) : vector_bits_(vector_bits) {}
 
   /// `int32_t NAME(args, n, workspace, rt)`, an entry of hone_runtime.h that runs the kernels of `m`; with
-  /// `element_aligned` it takes tensors that are aligned as their elements are, else on 64 bytes.
-  void add_entry(const Module& m, const std::string& name, bool element_aligned);
+  /// `element_aligned` it takes tensors that are aligned as their elements are, else on 64 bytes. Where denormals are
+  /// zeros, runtime/denormals.c stands before it.
+  void add_entry(const Module& m, const std::string& name, bool element_aligned,
+                 Denormals denormals = Denormals::kKeep);
   /// An entry of a prepack of `m`.
   void add_prepack(const Module& m, size_t i, const std::string& name);
   /// `static int32_t SYMBOL(void* a0, …, char* workspace, const HoneRuntime* rt)`: the kernels of `m`, unchecked.
@@ -36,7 +39,7 @@ class CFile {
  private:
   std::string kernel(const Module& m, const Function& f, const std::string& name, const std::vector<bool>& apart);
   void add_checked(const std::string& name, const std::vector<Buffer>& params, const std::vector<std::string>& kernels,
-                   bool element_aligned, bool needs_workspace);
+                   bool element_aligned, bool needs_workspace, bool is_static = false);
 
   const int vector_bits_;
   Helpers helpers_;
@@ -47,6 +50,9 @@ class CFile {
 /// The parameters of an entry, HoneEntry.
 inline constexpr std::string_view kEntryArguments =
     "const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt";
+
+/// The entry NAME over NAME_inside, with denormals as zeros meanwhile: by runtime/denormals.c, whose text is there.
+std::string zeroing_entry(const std::string& name, bool is_static);
 
 /// A name of ours as a C identifier: dots become underscores.
 std::string c_symbol(const std::string& name);

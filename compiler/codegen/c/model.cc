@@ -141,6 +141,11 @@ class ModelWriter {
   }
 
   std::string entry(const std::string& name, std::span<const ModelStep> steps, bool is_static) {
+    if (p_.denormals == Denormals::kKeep) return steps_entry(name, steps, is_static);
+    return steps_entry(name + "_inside", steps, /*is_static=*/true) + zeroing_entry(name, is_static);
+  }
+
+  std::string steps_entry(const std::string& name, std::span<const ModelStep> steps, bool is_static) {
     std::string out =
         fmt::format("{}int32_t {}({}) {{\n  (void)n;\n", is_static ? "static " : "", name, kEntryArguments);
     out += begin(steps);

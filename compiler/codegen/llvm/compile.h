@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/denormals.h"
 #include "compiler/ir/module.h"
 #include "compiler/target/target.h"
 
@@ -23,6 +24,7 @@ struct CodegenOptions {
   std::string json;        ///< exported as the zero-terminated string NAME_json; none when empty
   /// Tensors are aligned as their elements need; else on 64 bytes.
   bool element_aligned = false;
+  Denormals denormals = Denormals::kKeep;  ///< in the entry; prepacks keep them
 };
 
 /// A relocatable ELF object with the artifact's entries (runtime/include/hone_runtime.h). UserError for a target whose

@@ -16,6 +16,7 @@
 #include "compiler/codegen/llvm/checked_accesses.h"
 #include "compiler/codegen/llvm/emit_stmt.h"
 #include "compiler/codegen/llvm/x86_features.h"
+#include "compiler/codegen/llvm/zero_denormals.h"
 #include "compiler/ir/captures.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/ir/visitor.h"
@@ -108,11 +109,19 @@ class ModuleEmitter {
   }
 
   void emit_kernels() {
-    if (options_.with_entry) emit_entry(options_.name, source_.kernels);
+    if (options_.with_entry) emit_main_entry();
     if (options_.json.empty()) return;
     llvm::Constant* text = llvm::ConstantDataArray::getString(context_, options_.json);
     new llvm::GlobalVariable(*module_, text->getType(), true, llvm::GlobalValue::ExternalLinkage, text,
                              options_.name + "_json");
+  }
+
+  void emit_main_entry() {
+    if (options_.denormals == Denormals::kKeep) return void(emit_entry(options_.name, source_.kernels));
+    llvm::Function* inside = emit_entry(options_.name, source_.kernels, Linkage::kInternal);
+    inside->setName(options_.name + ".inside");
+    emit_zeroing_entry(make_function(options_.name, inside->getFunctionType()->params(), Linkage::kExported, *module_),
+                       inside, target_);
   }
 
   std::string prepack_name(size_t i) const { return options_.name + "_prepack" + std::to_string(i); }
@@ -182,7 +191,8 @@ class ModuleEmitter {
   }
 
   llvm::Function* emit_kernel(const Function& f, const std::string& name);
-  void emit_entry(const std::string& name, const std::vector<Function>& kernels);
+  llvm::Function* emit_entry(const std::string& name, const std::vector<Function>& kernels,
+                             Linkage linkage = Linkage::kExported);
 
   llvm::LLVMContext& context_;
   const Module& source_;
@@ -441,12 +451,13 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
 }
 
 // The artifact's ABI: checks the arguments, calls the kernels, which all take the same, in order.
-void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Function>& kernels) {
+llvm::Function* ModuleEmitter::emit_entry(const std::string& name, const std::vector<Function>& kernels,
+                                          Linkage linkage) {
   HONE_ICHECK(!kernels.empty()) << "the entry '" << name << "' has no kernel";
   const std::vector<Buffer>& params = kernels[0].params;
   llvm::IRBuilder<> b(context_);
   llvm::Function* f =
-      make_function(name, {b.getPtrTy(), b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, Linkage::kExported, *module_);
+      make_function(name, {b.getPtrTy(), b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, linkage, *module_);
   f->addFnAttr(llvm::Attribute::OptimizeNone);  // runs once a call
   Value *args = f->getArg(0), *workspace = f->getArg(2), *runtime = f->getArg(3);
   llvm::BasicBlock* bad = llvm::BasicBlock::Create(context_, "bad", f);
@@ -499,6 +510,7 @@ void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Functi
     b.SetInsertPoint(next);
   }
   b.CreateRet(b.getInt32(HONE_OK));
+  return f;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "compiler/codegen/llvm/c_data.h"
 #include "compiler/codegen/llvm/mapped_weights.h"
 #include "compiler/codegen/llvm/pipeline.h"
+#include "compiler/codegen/llvm/zero_denormals.h"
 #include "compiler/runtime/weights/weights_file.h"
 
 namespace hone {
@@ -35,13 +36,9 @@ class ModelEmitter {
     for (size_t v = 0; v < p_.variants.size(); ++v) {
       const std::string symbol = variant_symbol(p_.name, v, p_.variants.size());
       const std::vector<ModelStep>& steps = p_.variants[v];
-      llvm::Function* entry = make_function(symbol, data.entry_type());
-      emit_entry(entry, steps);
-      for (size_t s = 0; s < steps.size(); ++s) {
-        llvm::Function* step = make_function(step_symbol(symbol, s), data.entry_type());
-        step->setVisibility(llvm::GlobalValue::HiddenVisibility);
-        emit_entry(step, {&steps[s], 1});
-      }
+      llvm::Function* entry = emit_outer(symbol, steps);
+      for (size_t s = 0; s < steps.size(); ++s)
+        emit_outer(step_symbol(symbol, s), {&steps[s], 1})->setVisibility(llvm::GlobalValue::HiddenVisibility);
       if (p_.variants.size() > 1)
         entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
       else
@@ -98,6 +95,17 @@ class ModelEmitter {
     std::vector<Value*> args;
     for (llvm::Argument& a : plain->args()) args.push_back(&a);
     b_.CreateRet(b_.CreateCall(entry, args));
+  }
+
+  // An entry as other objects call it, over the one that runs the steps where that has a mode of its own.
+  llvm::Function* emit_outer(const std::string& name, std::span<const ModelStep> steps) {
+    llvm::Function* f = make_function(name, CData(*module_).entry_type());
+    if (p_.denormals == Denormals::kKeep) return emit_entry(f, steps), f;
+    llvm::Function* inside = make_function(name + ".inside", f->getFunctionType());
+    inside->setLinkage(llvm::GlobalValue::InternalLinkage);
+    emit_entry(inside, steps);
+    emit_zeroing_entry(f, inside, target_);
+    return f;
   }
 
   // Where the data of the caller's tensor begins.

@@ -11,8 +11,9 @@ namespace hone {
 
 /// An object with an entry (HoneEntry) of each variant, variant_symbol(), which trusts its arguments and whose
 /// workspace is the arena, and NAME_plain, the same, where there is one variant; with an entry of each step,
-/// step_symbol(); with NAME_json; and, where there are weights, with a use of the hidden symbol NAME.weights, or, where
-/// they are in a file of their own, with NAME_weights and NAME_weights_file and a use of hone_internal_map_weights.
+/// step_symbol(); each takes denormals for what the program says; with NAME_json; and, where there are weights, with a
+/// use of the hidden symbol NAME.weights, or, where they are in a file of their own, with NAME_weights and
+/// NAME_weights_file and a use of hone_internal_map_weights.
 std::string emit_model_object(const ModelProgram& program, const Target& target);
 
 /// What stands before `weights` in a file of their own: a page.

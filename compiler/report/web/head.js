@@ -72,6 +72,7 @@ function variantHead(report, variant) {
     timeByTask(variant), panel('Built', [], facts([
                                  ['target', h('code', {}, report.target)],
                                  ['threads', String(variant.threads)],
+                                 ['denormals', report.denormals],
                                  ['measured on', report.machine],
                                  ['fp32 peak', report.peak_gflops && `${figures(report.peak_gflops)} GFLOPS`],
                                  ['check', variant.check],

@@ -150,6 +150,36 @@ TEST_F(ArtifactFile, EveryKindIsEmitted) {
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm_run.o"));
 }
 
+// Code, JSON and header of each kind, for a processor whose mode is set by one instruction.
+TEST_F(ArtifactFile, DenormalsAreWhatIsAskedFor) {
+  const std::string tensorc = kBin +
+                              "/tensorc --task dense --args m=4,n=32,k=8 --config default --target 'llvm "
+                              "-mtriple=aarch64-linux -mcpu=cortex-a76'";
+  const auto text_of = [&](const std::string& file) {
+    std::ifstream in(folder + file, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    std::erase(text, '\\');  // of literals in C
+    return text;
+  };
+  for (const auto& [asked, denormals] :
+       {std::pair("", "zero"), {" --denormals zero", "zero"}, {" --denormals keep", "keep"}}) {
+    SCOPED_TRACE(asked);
+    const bool is_zero = std::string(denormals) == "zero";
+    const std::string in_json = "\"denormals\":\"" + std::string(denormals) + "\"",
+                      in_header = is_zero ? "are zeros to a call" : "are computed with";
+    for (const std::string kind : {"obj", "c"}) {
+      const std::string file = kind == "obj" ? "/mm.o" : "/mm.c";
+      const Ran built = shell(tensorc + asked + " --emit " + kind + " -o " + folder + file);
+      ASSERT_EQ(built.code, 0) << built.output;
+      EXPECT_THAT(text_of(file), testing::HasSubstr(in_json)) << kind;
+      EXPECT_THAT(text_of("/mm.h"), testing::HasSubstr("Denormal numbers ")) << kind;
+      EXPECT_THAT(text_of("/mm.h"), testing::HasSubstr(in_header)) << kind;
+    }
+    EXPECT_EQ(text_of("/mm.c").find("hone_internal_zeroing_call") != std::string::npos, is_zero);
+    EXPECT_EQ(shell(tensorc + asked + " --emit asm").output.find("msr\tFPCR") != std::string::npos, is_zero);
+  }
+}
+
 // What is called is named in the artifact, for the architecture that it is for, so that any program can load it.
 TEST_F(ArtifactFile, ForAnotherArchitectureNeedsItsLibrariesOnlyWhereItCallsThem) {
   const bool on_x86 = std::filesystem::exists("/lib64/ld-linux-x86-64.so.2");

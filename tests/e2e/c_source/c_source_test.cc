@@ -9,6 +9,7 @@
 
 #include "compiler/build/artifact.h"
 #include "compiler/codegen/c/emit.h"
+#include "compiler/runtime/denormals/denormals.h"
 #include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/cpu_workloads.h"
 #include "tests/fakes/reference_check.h"
@@ -142,6 +143,47 @@ TEST(CSource, ProductsOfBytesAreExact) {
       ASSERT_NE(object, nullptr) << dlerror();
       const auto* artifact = static_cast<const HoneArtifact*>(dlsym(object, "k_artifact"));
       EXPECT_TRUE(reference.expect_agrees(run(*artifact, reference.inputs()), m));
+      dlclose(object);
+    }
+}
+
+// Also where the compiler could move arithmetic out of the part that has the mode.
+TEST(CSource, DenormalsAreZerosMeanwhile) {
+  const Workload w = parse_workload("dense(m=8,n=16,k=24)");
+  const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v3 -threads=2");
+  const Space space = make_space(w, target);
+  const Module m = lower_config(w, target, space, space.default_config());
+  const auto filled = [](size_t count, float value) {
+    const std::vector<float> values(count, value);
+    const auto* first = reinterpret_cast<const char*>(values.data());
+    return std::vector<char>(first, first + 4 * count);
+  };
+  const std::vector<std::vector<char>> inputs{filled(8 * 24, 1e-39F), filled(24 * 16, 1)};
+  std::vector<std::string> compilers = {"cc -std=c99 -O3", "cc -std=c99 -O3 -flto"};
+  if (shell("command -v clang").code == 0) compilers.push_back("clang -std=c99 -O3");
+  for (const std::string& compiler : compilers)
+    for (const Denormals denormals : {Denormals::kZero, Denormals::kKeep}) {
+      SCOPED_TRACE(compiler + " " + std::string(name_of(denormals)));
+      const TemporaryFolder temporary;
+      std::ofstream(temporary.path() + "/k.c") << artifact_c_source(m, target, "k", "{}", to_string(w), denormals);
+      std::ofstream(temporary.path() + "/k.h")
+          << artifact_header(m, target, "k", to_string(w), /*in_c=*/true, denormals);
+      const Ran built = compiled(compiler + " -march=native -ffp-contract=fast", temporary.path());
+      ASSERT_EQ(built.code, 0) << built.output;
+      void* const object = dlopen((temporary.path() + "/k.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+      ASSERT_NE(object, nullptr) << dlerror();
+      const uint64_t usual = hone_internal_float_mode();
+#if defined(__x86_64__)
+      hone_internal_set_float_mode(usual | 0x2011);  // rounding down, and flags
+#endif
+      const uint64_t before = hone_internal_float_mode();
+      const std::vector<char> y = run(*static_cast<const HoneArtifact*>(dlsym(object, "k_artifact")), inputs);
+      const uint64_t after = hone_internal_float_mode();
+      hone_internal_set_float_mode(usual);
+      EXPECT_EQ(y == filled(8 * 16, 0), denormals == Denormals::kZero);
+      if (denormals == Denormals::kZero) {
+        EXPECT_EQ(after, before);
+      }
       dlclose(object);
     }
 }

@@ -396,6 +396,18 @@ class Building(Case):
         report.save(self.path("r.html"))
         self.assertGreater(os.path.getsize(self.path("r.html")), 1000)
 
+    def test_denormals_are_zeros_or_numbers(self):
+        model = small_onnx.scaled(1e6)
+        x = np.full((4, 16), 1e-39, np.float32)
+        self.assertTrue((hone.compile(model)(x) == 0).all())
+        self.assertTrue((hone.compile(model, denormals="zero", threads=2)(x) == 0).all())
+        kept = hone.compile(model, denormals="keep")
+        np.testing.assert_allclose(kept(x), x * np.float32(1e6), rtol=1e-6)
+        # The caller computes with them as before.
+        self.assertNotEqual(np.float32(1e-39) * np.float32(0.5), 0)
+        with self.assertRaisesRegex(ValueError, "--denormals"):
+            hone.compile(model, denormals="flush")
+
     def test_operators_are_models(self):
         dense = hone.compile("dense(m=5,n=8,k=16)", threads=1)
         a = sample(5)

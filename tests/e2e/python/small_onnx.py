@@ -82,6 +82,16 @@ def perceptron(rows="batch", k=16, n=8):
     )
 
 
+def scaled(by, rows=4, n=16):
+    """x times a number: x and y [rows, n]."""
+    return model(
+        [node("Mul", ["x", "by"], ["y"])],
+        [value("x", FLOAT, [rows, n])],
+        [value("y", FLOAT, [rows, n])],
+        [tensor("by", [1], [by])],
+    )
+
+
 if __name__ == "__main__":  # of the tutorial: small_onnx.py model.onnx
     with open(sys.argv[1], "wb") as f:
         f.write(perceptron())

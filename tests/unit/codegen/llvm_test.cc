@@ -50,6 +50,24 @@ Function shifted_copy(int64_t n, int64_t size, const Expr& shift, LoopKind kind,
   return f;
 }
 
+// How often the floating-point mode is set, by the text of the assembly.
+size_t mode_changes(const Target& target, Denormals denormals, const std::string& instruction) {
+  const std::string text =
+      emit_asm_text(module_of(tiled_matmul(16, 64, 48, 8, 32, 2)), target, {.denormals = denormals});
+  size_t count = 0;
+  for (size_t at = text.find(instruction); at != std::string::npos; at = text.find(instruction, at + 1)) ++count;
+  return count;
+}
+
+TEST(Llvm, AnEntryAndItsChunksSetTheModeOfDenormals) {
+  const Target arm = Target::parse("llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2"),
+               x86 = Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v3 -threads=2");
+  for (const auto& [target, write] : {std::pair(arm, "msr\tFPCR"), std::pair(x86, "ldmxcsr")}) {
+    EXPECT_EQ(mode_changes(target, Denormals::kZero, write), 4u) << "there and back, in the entry and in chunks";
+    EXPECT_EQ(mode_changes(target, Denormals::kKeep, write), 0u);
+  }
+}
+
 TEST(Llvm, ComputesATiledProduct) {
   const Function f = tiled_matmul(16, 64, 48, 8, 32, 2);
   const CompiledModule compiled(module_of(f));

@@ -357,6 +357,34 @@ TEST(Reference, AllowsElementwiseAFewUnitsInTheLastPlace) {
   EXPECT_THAT(allowed_errors("elementwise(op=sigmoid,shape=500)"), testing::Each(testing::Lt(1e-6)));
 }
 
+// A kernel to which denormals are zeros may lose what they grow to, and nothing of normal numbers.
+TEST(Reference, LetsDenormalInputsAndConstantsVanish) {
+  const Tensor x = placeholder("x", {4}, f32);
+  const Tensor y = compute("y", {4}, {"i"}, {x}, [&](const Indices& i) {
+    return call(Intrinsic::kSqrt, {x.at(i)}) + x.at(i) * make_float(1e30) + make_float(1e-40) * make_float(1e20);
+  });
+  const Definition d = of({x}, {y});
+  const std::vector<float> inputs{0, 1e-39F, 3e-38F, 1};
+  const auto bounds = [&](Denormals denormals, size_t parameter) {
+    LocalKernel kernel(reference_module(d, {4}, 1, denormals), host_target(1));
+    const std::vector<int64_t> samples{0, 1, 2, 3};
+    kernel.set_input(0, samples.data());
+    kernel.set_input(1, inputs.data());
+    EXPECT_EQ(kernel.run(), HONE_OK);
+    return doubles_of(kernel.get_output(parameter), f64);
+  };
+  const Doubles keep = bounds(Denormals::kKeep, 3), zero = bounds(Denormals::kZero, 3);
+  const double grown = 1e-39 * 1e30 + std::sqrt(1e-39);
+  EXPECT_LT(keep[1], 1e-6 * grown);
+  EXPECT_GE(zero[1], grown);
+  EXPECT_LT(zero[1], 1.01 * grown) << "no more than that";
+  for (const size_t normal : {2, 3}) {
+    EXPECT_GE(zero[normal], 1e-20 + keep[normal] * 0.99) << "the constant";
+    EXPECT_LT(zero[normal], 1.1e-20 + keep[normal] * 1.0001);
+  }
+  EXPECT_EQ(bounds(Denormals::kZero, 2), bounds(Denormals::kKeep, 2)) << "values";
+}
+
 TEST(Reference, AllowsMaximaAndMinimaNothing) {
   for (const char* text :
        {"max_pool2d(c=2,h=9,w=9)", "reduce(op=max,shape=3x50,axes=1)", "reduce(op=min,shape=3x50,axes=1)"})

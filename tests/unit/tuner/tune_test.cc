@@ -141,8 +141,17 @@ TEST_F(Tune, FlagsOfAModelNeedOne) {
   expect(kExitUsage, "belong to --model");
   flags_.shapes = {}, flags_.accumulate = "f16";
   expect(kExitUsage, "belong to --model");
-  flags_.accumulate = "", flags_.print_tasks = true;
+  flags_.accumulate = "", flags_.denormals = "keep";
   expect(kExitUsage, "belong to --model");
+  flags_.denormals = "", flags_.print_tasks = true;
+  expect(kExitUsage, "belong to --model");
+}
+
+TEST_F(Tune, ZerosForDenormalsAreOfCpus) {
+  flags_.task = "";
+  flags_.model = dir_ + "/m.onnx";
+  flags_.target = "opencl", flags_.denormals = "zero";
+  expect(kExitUsage, "--denormals zero is for CPUs: opencl keeps denormals");
 }
 
 TEST_F(Tune, BadModelsAreSaidBeforeAnythingStarts) {

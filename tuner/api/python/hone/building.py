@@ -43,6 +43,7 @@ def compile(
     shapes: Optional[Shapes] = None,
     formats: Optional[Mapping[str, str]] = None,
     threads: Union[int, Sequence[int], None] = None,
+    denormals: Optional[str] = None,
     db: Optional[Path] = None,
     quantize: Optional[str] = None,
     calibrate: Optional[Path] = None,
@@ -61,6 +62,8 @@ def compile(
         shapes: of inputs, ``{"x": (1, 3, 224, 224)}``.
         formats: what callers pass, ``{"image": "u8:NHWC,scale=1/255"}``.
         threads: that calls use; several make a variant of each. None: as many as there are CPUs.
+        denormals: ``"zero"``, the default: numbers of f32 and f64 below the smallest normal one are zeros to a call,
+            on all threads that run it; ``"keep"``: numbers, which take up to 250 times as long. Of CPUs.
         db: a tophub with tuned configs, which is asked before the user's and the installed packages.
         quantize: ``"int8"``, as ``tensorc`` has it.
         calibrate: of ``quantize``: a folder with samples, or a file with ranges.
@@ -76,6 +79,7 @@ def compile(
         KeyboardInterrupt: Ctrl-C ends it.
     """
     words = options.of_threads(threads) + options.flag("target", target) + options.flag("db", db) + list(flags)
+    words += options.flag("denormals", denormals)
     folder = tempfile.mkdtemp(prefix="hone-")
     try:
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
