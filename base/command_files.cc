@@ -21,8 +21,8 @@ std::string resolved(const std::string& path) {
 }  // namespace
 
 bool is_same_file(const std::string& a, const std::string& b) {
-  struct stat of_a {
-  }, of_b{};
+  struct stat of_a {};
+  struct stat of_b {};
   const bool is_a = stat(a.c_str(), &of_a) == 0, is_b = stat(b.c_str(), &of_b) == 0;
   if (!is_a && !is_b) return resolved(a) == resolved(b);
   return is_a && is_b && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;

@@ -31,8 +31,8 @@ bool is_same_inode(const struct stat& a, const struct stat& b) { return a.st_dev
 void remove_unless_written(const std::string& fresh) {
   const int fd = open(fresh.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return;  // gone already, or not ours to remove
-  struct stat ours {
-  }, there{};
+  struct stat ours {};
+  struct stat there {};
   if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &ours) == 0 && S_ISREG(ours.st_mode) &&
       lstat(fresh.c_str(), &there) == 0 && is_same_inode(ours, there))
     unlink(fresh.c_str());
@@ -121,8 +121,8 @@ Status FileSet::add(const std::string& path, std::initializer_list<std::string_v
 }
 
 bool FileSet::is_in_place(const Part& part) {
-  struct stat ours {
-  }, there{};
+  struct stat ours {};
+  struct stat there {};
   return fstat(part.lock, &ours) == 0 && stat(part.path.c_str(), &there) == 0 && is_same_inode(ours, there);
 }
 

@@ -93,6 +93,22 @@ TEST_F(LinkForAnother, LinksThatArchitecturesLibrary) {
   EXPECT_TRUE(holds(out_, lib_ + "/libm.so.6")) << "this one has no name of its own, so it is named by its path";
 }
 
+TEST_F(LinkForAnother, WritesOverNoLibraryThatItLinks) {
+  const std::string library = lib_ + "/libm.so.6", link = folder_ + "/link.so", hard = folder_ + "/hard.so";
+  link_shared({emit_object(module_of(tiled_matmul(4, 32, 8, 4, 32, 1)), other_, {.name = "exp"})}, library);
+  std::filesystem::create_symlink(library, link);
+  std::filesystem::create_hard_link(library, hard);
+  const auto size = std::filesystem::file_size(library);
+  for (const std::string& out : {library, link, hard}) try {
+      link_shared({emit_object(calls_exp(), other_)}, out, {.sysroot = folder_});
+      ADD_FAILURE() << out;
+    } catch (const UserError& e) {
+      EXPECT_EQ(e.what(), out + ": the same file as the library " + library + ", which its code calls; name another");
+    }
+  EXPECT_TRUE(std::filesystem::equivalent(library, hard));
+  EXPECT_EQ(std::filesystem::file_size(library), size);
+}
+
 TEST_F(LinkForAnother, NamesTheOneOfThisMachineForItsOwnCode) {
   link_shared({emit_object(calls_exp(), host_target(1))}, out_);
   EXPECT_TRUE(holds(out_, "libm.so.6"));
