@@ -73,7 +73,7 @@ void qgemm(NodeContext& c) {
   }
   Operand sums = c.l.matmul(a, b);
   if (c.has(6)) sums = c.l.pointwise("add", {sums, c.in(6)});
-  Operand scale = c.l.pointwise("mul", {c.l.reshape(c.in(1), {}), *column_zero(c, 4)});
+  Operand scale = c.l.pointwise("mul", {c.l.reshape(c.in(1), {}), column_scale(c, 4)});
   if (const double alpha = c.real("alpha", 1); alpha != 1)
     scale = c.l.pointwise(fmt::format("mul[{}]", number_text(alpha, f32)), {scale});
   const Operand real = c.l.pointwise("mul", {c.l.cast(sums, f32), scale});
@@ -177,7 +177,7 @@ Operand scaled_product(NodeContext& c, const Operand& sums, const Operand& a_sca
 void matmul_integer_to_float(NodeContext& c) {
   const Operand sums =
       c.l.matmul(centred(c.l, c.in(0), row_zero(c, 4), i16), centred(c.l, c.in(1), column_zero(c, 5), i16));
-  c.outputs[0] = scaled_product(c, sums, c.in(2), *column_zero(c, 3), 6);
+  c.outputs[0] = scaled_product(c, sums, c.in(2), column_scale(c, 3), 6);
 }
 
 // A of floats, quantised by its range; B with its scale and zero point.
@@ -186,7 +186,7 @@ void dynamic_quantize_matmul(NodeContext& c) {
   dynamic_quantize_linear(a);
   const Operand sums =
       c.l.matmul(centred(c.l, a.outputs[0], a.outputs[2], i16), centred(c.l, c.in(1), column_zero(c, 3), i16));
-  c.outputs[0] = scaled_product(c, sums, a.outputs[1], *column_zero(c, 2), 4);
+  c.outputs[0] = scaled_product(c, sums, a.outputs[1], column_scale(c, 2), 4);
 }
 
 // As EmbedLayerNormalization, of tables of bytes: 2 to 6, with scales 8 to 12 and zero points 13 to 17.

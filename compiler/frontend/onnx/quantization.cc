@@ -48,16 +48,21 @@ Operand dequantized(Lowering& l, const Operand& x, const Quantization& q) {
   return l.pointwise("mul", {difference, q.scale});
 }
 
-std::optional<Operand> row_zero(const NodeContext& c, size_t i) {
-  if (!c.has(i)) return std::nullopt;
+Operand row_scale(const NodeContext& c, size_t i) {
   const Operand& z = c.in(i);
   if (element_count(z.type.shape) == 1) return c.l.reshape(z, {});
   return z.rank() == 1 ? c.l.reshape(z, {z.type.shape[0], 1}) : z;
 }
-std::optional<Operand> column_zero(const NodeContext& c, size_t i) {
-  if (!c.has(i)) return std::nullopt;
+Operand column_scale(const NodeContext& c, size_t i) {
   const Operand& z = c.in(i);
   return element_count(z.type.shape) == 1 ? c.l.reshape(z, {}) : z;
+}
+
+std::optional<Operand> row_zero(const NodeContext& c, size_t i) {
+  return c.has(i) ? std::optional(row_scale(c, i)) : std::nullopt;
+}
+std::optional<Operand> column_zero(const NodeContext& c, size_t i) {
+  return c.has(i) ? std::optional(column_scale(c, i)) : std::nullopt;
 }
 
 }  // namespace hone::onnx

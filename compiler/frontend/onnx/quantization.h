@@ -32,6 +32,10 @@ Operand dequantized(Lowering& l, const Operand& x, const Quantization& q);
 std::optional<Operand> row_zero(const NodeContext& c, size_t i);
 std::optional<Operand> column_zero(const NodeContext& c, size_t i);
 
+/// The same of scales, which must be there.
+Operand row_scale(const NodeContext& c, size_t i);
+Operand column_scale(const NodeContext& c, size_t i);
+
 /// ONNX's operators that those of com.microsoft are lowered through.
 void dynamic_quantize_linear(NodeContext& c);
 void qlinear_conv(NodeContext& c);

@@ -131,7 +131,7 @@ void matmul_integer(NodeContext& c) {
 void qlinear_matmul(NodeContext& c) {
   const Operand product =
       c.l.matmul(centred(c.l, c.in(0), row_zero(c, 2), i16), centred(c.l, c.in(3), column_zero(c, 5), i16));
-  const Operand scale = c.l.pointwise("mul", {*row_zero(c, 1), *column_zero(c, 4)});
+  const Operand scale = c.l.pointwise("mul", {row_scale(c, 1), column_scale(c, 4)});
   const Operand real = c.l.pointwise("mul", {c.l.cast(product, f32), scale});
   c.outputs[0] = quantized(c.l, real, {c.l.reshape(c.in(6), {}), c.l.reshape(c.in(7), {})}, c.in(7).type.dtype);
 }

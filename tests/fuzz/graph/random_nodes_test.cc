@@ -116,7 +116,7 @@ std::vector<int64_t> any_numbers(Rng& rng) {
 
 class RandomModel {
  public:
-  explicit RandomModel(Rng& rng) : rng_(rng), m_(static_cast<int64_t>(6 + rng() % 18)) {
+  explicit RandomModel(Rng& rng) : rng_(rng), m_(static_cast<int64_t>(rng() % 4 ? 13 + rng() % 11 : 6 + rng() % 18)) {
     // Most operators take tensors of one type that are of one shape.
     const std::vector<int64_t> shape = any_shape(rng);
     const int type = any(kTypes, rng);
@@ -143,10 +143,11 @@ class RandomModel {
     const size_t colon = key.find(':');
     std::vector<std::string> inputs, outputs;
     for (size_t n = rng_() % 7; n > 0; --n) inputs.push_back(rng_() % 6 ? any_name() : "");
-    for (size_t n = 1 + rng_() % 3; n > 0; --n) outputs.push_back("y" + std::to_string(names_.size() + n));
+    for (size_t n = rng_() % 3 ? 1 : 1 + rng_() % 3; n > 0; --n)
+      outputs.push_back("y" + std::to_string(names_.size() + n));
     m_.node(key.substr(colon + 1), inputs, outputs);
     m_.last->set_domain(key.substr(0, colon));
-    for (size_t n = rng_() % 5; n > 0; --n) add_attribute();
+    for (size_t n = rng_() % 2 ? 0 : rng_() % 5; n > 0; --n) add_attribute();
     if (key == ":If" || key == ":Loop" || key == ":Scan") add_bodies();
     for (const std::string& name : outputs) m_.output(name), names_.push_back(name);
   }
@@ -165,8 +166,8 @@ class RandomModel {
 
   // Tensors of which a call finds out how much there is, and numbers that it finds out.
   void add_found_out() {
-    m_.node("NonZero", {"x0"}, {named("places")});
-    m_.node("Shape", {names_.back()}, {named("counts")});
+    const std::string places = named("places"), counts = named("counts");
+    m_.node("NonZero", {"x0"}, {places}).node("Shape", {places}, {counts});
   }
 
   void add_attribute() {
@@ -251,19 +252,24 @@ TEST(RandomNodes, AreImportedOrRefusedInLines) {
   const std::vector<std::string> operators = all_operators();
   ASSERT_GT(operators.size(), 150u);
   const uint64_t first = setting("HONE_FUZZ_FIRST", 0), count = setting("HONE_FUZZ_COUNT", 20);
+  size_t imported = 0;
   for (size_t o = 0; o < operators.size(); ++o) {
     uint64_t taken = 0;
     for (uint64_t seed = first; seed < first + count; ++seed) {
       Rng rng(seed * operators.size() + o);
       RandomModel model(rng);
       model.add(operators[o]);
-      for (size_t more = rng() % 3; more > 0; --more) model.add(operators[rng() % operators.size()]);
+      for (size_t more = rng() % 2 ? 0 : rng() % 3; more > 0; --more) model.add(operators[rng() % operators.size()]);
       bool is_taken = false;
       const std::string fault = fault_of(model.model(), &is_taken);
       taken += is_taken;
       ASSERT_EQ(fault, "") << operators[o] << ", seed " << seed << "\n" << text_of(model.model());
     }
-    if (getenv("TMP_SHOW")) printf("%6lu %s\n", taken, operators[o].c_str());
+    imported += taken > 0;
+  }
+  // The models are not all refused for the same reason.
+  if (count >= 20) {
+    EXPECT_GT(imported, operators.size() / 3);
   }
 }
 
