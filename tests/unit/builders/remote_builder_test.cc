@@ -283,7 +283,7 @@ TEST_F(RemoteBuilderTest, ARefusalOfAnotherBuildIsNone) {
 
 TEST_F(RemoteBuilderTest, ADeviceThatDoesNotProveTheKeyIsNotAskedAndReadsNoModule) {
   start_rogue(std::nullopt);
-  start_board();
+  start_board({.first = 0.2, .least = 0.2});
   EXPECT_FALSE(build());
   EXPECT_TRUE(builder_->leases().empty());
   EXPECT_FALSE(carries_its_label());
@@ -294,7 +294,7 @@ TEST_F(RemoteBuilderTest, ADeviceThatProvesAnotherKeyIsTurnedAway) {
   start_rogue(wire::SigningKey::load_or_make(path("other")).value());
   ASSERT_TRUE(wire::eventually([&] { return !builder_->refused().empty(); }));
   EXPECT_THAT(builder_->refused(), testing::HasSubstr("not the one that the label names"));
-  start_board();
+  start_board({.first = 0.2, .least = 0.2});
   EXPECT_FALSE(build());
   EXPECT_TRUE(builder_->leases().empty());
 }
