@@ -19,6 +19,8 @@ class OracleKernels {
 
   /// As evaluate() (compiler/graph/evaluate.h), up to roundings. UserError where a program does not compile.
   std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs);
+  /// How many workloads were computed by kernels that are not naive.
+  size_t fast() const;
 
  private:
   class Fast;
