@@ -1,5 +1,7 @@
 #include "compiler/model/oracle_kernels.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "compiler/build/build.h"
 #include "compiler/graph/evaluate.h"
@@ -77,6 +79,10 @@ class OracleKernels::Fast {
 
 OracleKernels::OracleKernels(const Target& here) : target_(here), naive_(here) {}
 OracleKernels::~OracleKernels() = default;
+
+size_t OracleKernels::fast() const {
+  return static_cast<size_t>(std::ranges::count_if(fast_, [](const auto& f) { return f.second != nullptr; }));
+}
 
 std::vector<TensorData> OracleKernels::evaluate(const Workload& w, std::span<const TensorData> inputs,
                                                 Denormals denormals) {

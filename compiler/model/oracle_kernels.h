@@ -22,6 +22,8 @@ class OracleKernels {
   /// not compile. Other denormals than in the call before cost a workload's compilation.
   std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs,
                                    Denormals denormals = Denormals::kKeep);
+  /// How many workloads were computed by kernels that are not naive.
+  size_t fast() const;
 
  private:
   class Fast;
