@@ -350,7 +350,8 @@ class BlockLowering {
     if (storage_ != Storage::kCompact) return taken;
     const Expr always = make_bool(true);
     for (Expr& guard : *guards) {
-      if (!keeps_elements_apart(guard, placed, indices) && !element_tells(guard, indices, loops_around(placed))) continue;
+      if (!keeps_elements_apart(guard, placed, indices) && !element_tells(guard, indices, loops_around(placed)))
+        continue;
       const Expr kept = std::exchange(guard, always);
       if (in_bounds(*guards, reducing, always, placed, indices, make_const(0, placed.to->dtype)))
         taken.push_back(kept);

@@ -42,7 +42,11 @@ std::vector<Reached> reached_elements(TreeNode* scope, const Buffer& buffer, con
     for (const auto& indices : writes) {
       const Expr sum = r.of([&](size_t d) { return indices[d] - region.min[d]; });
       const auto form = linear_of(sum), joined = form ? without_remainders(*form) : std::nullopt;
-      const Interval one = joined ? facts.bounds(*joined) : facts.bounds(sum);
+      Interval one = facts.bounds(sum);
+      if (joined) {
+        const Interval also = facts.bounds(*joined);
+        one = {std::max(one.lo, also.lo), std::min(one.hi, also.hi)};
+      }
       all = {std::min(all.lo, one.lo), std::max(all.hi, one.hi)};
     }
     r.range = all;
@@ -106,8 +110,7 @@ Expr value_or_padding(const std::vector<Expr>& inside, Expr value) {
   Expr condition = inside[0];
   for (size_t i = 1; i < inside.size(); ++i) condition = logical_and(condition, inside[i]);
   const Select* padded = as<Select>(value);
-  if (!padded || !is_zero(padded->on_false) || reads_memory(padded->condition))
-    return select(condition, value, zero);
+  if (!padded || !is_zero(padded->on_false) || reads_memory(padded->condition)) return select(condition, value, zero);
   return select(logical_and(condition, padded->condition), padded->on_true, zero);
 }
 

@@ -84,8 +84,7 @@ void define_behind_dots(const Workload& w, const Tensor& dots, const Tensor& v, 
   });
   // Scores of keys that are not there were perhaps not computed: their exponential is 0.
   const Tensor e = compute("exp", dots->shape, axes, with_count({x, most}), [&](const Indices& i) {
-    return call(Intrinsic::kExp,
-                {where_there(i[2], x.at(i) - of_row(most, i), reduce_identity(ReduceKind::kMax, t))});
+    return call(Intrinsic::kExp, {where_there(i[2], x.at(i) - of_row(most, i), reduce_identity(ReduceKind::kMax, t))});
   });
   const Tensor total = compute_reduce("total", row, axes, with_count({e}), [&](const Indices& i) {
     const Axis r = reduce_axis("kn", s.n);

@@ -249,8 +249,8 @@ Status run(const Options& o) {
 
 // The peers' idle threads spin, by default for many milliseconds: long enough to take a core from the next contender.
 // Here they spin for some tenths of a millisecond, so that they are awake for the next call of their own and asleep
-// after interleave()'s pause. And no setting makes OpenBLAS run other kernels than those that it has for this processor,
-// or cut its blocks for another one. Their libraries read this when they are loaded.
+// after interleave()'s pause. And no setting makes OpenBLAS run other kernels than those that it has for this
+// processor, or cut its blocks for another one. Their libraries read this when they are loaded.
 void prepare_peers(char** argv) {
   constexpr const char* kOfOtherProcessors[] = {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"};
   const bool is_quiet = std::getenv("GOMP_SPINCOUNT") && std::getenv("OPENBLAS_THREAD_TIMEOUT");

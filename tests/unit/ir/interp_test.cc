@@ -278,9 +278,7 @@ TEST(Interp, TellsWhichElementsOfAParameterItWrote) {
   const Var i("i");
   std::vector<int32_t> x{1, 2, 3}, y(3);
   std::vector<bool> given{true, false, true}, made(3);
-  const auto args = [&] {
-    return std::vector<InterpArg>{{x.data(), 3, &given}, {y.data(), 3, &made}};
-  };
+  const auto args = [&] { return std::vector<InterpArg>{{x.data(), 3, &given}, {y.data(), 3, &made}}; };
   interpret(Function{"f", {a, b}, {}, loop(i, 2, make_store(b, {Expr(i) + 1}, make_int(7, i32)))}, args());
   EXPECT_THAT(made, ElementsAre(false, true, true));
   EXPECT_THAT(given, ElementsAre(true, false, true));
