@@ -118,6 +118,15 @@ input "v" %v f32[2, 37, 13]
 %a = attention(b=2,m=19,n=37,k=21,v=13) %q %k %v
 %y = transpose(shape=2x19x13,perm=1:0:2) %a
 output "y" %y f32[19, 2, 13]
+)",
+    R"(graph remembering
+input "x" %x f32[5, 3, 148]
+input "h" %h f32[3, 37]
+input "c" %c f32[3, 37]
+%r = constant f32[4, 37, 37] fill 1
+%y, %cell = lstm(batch=3,hidden=37,steps=5) %x %r %h %c
+output "y" %y f32[5, 3, 37]
+output "cell" %cell f32[3, 37]
 )"};
 
 TEST(LeftoversInTheArena, ChangeNothing) {
