@@ -290,7 +290,7 @@ class BlockLowering {
     }
     Stmt store;
     if (block.reduce == ReduceKind::kNone) {
-      store = make_store(out, indices, value_or_padding(inside, value));
+      store = make_store(out, indices, value_or_padding(inside, value, facts_));
     } else {
       const Binary* product = as<Binary>(value);
       const bool fused = block.fused_step && product && product->op == BinaryOp::kMul;

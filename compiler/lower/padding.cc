@@ -3,21 +3,31 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/arith/simplify.h"
 #include "compiler/ir/queries.h"
 #include "compiler/ir/visitor.h"
 
 namespace hone {
 namespace {
 
-// Of the remainder of some x by c that index number `d` is: the index that is the quotient, and c.
-std::optional<std::pair<size_t, int64_t>> quotient_of(const std::vector<Expr>& indices, size_t d) {
-  const Binary* rest = as<Binary>(indices[d]);
-  const auto c = rest && rest->op == BinaryOp::kFloorMod ? as_const_int(rest->b) : std::nullopt;
-  if (!c || *c <= 0) return std::nullopt;
-  const Expr quotient = floor_div(rest->a, *c);
-  for (size_t q = 0; q < indices.size(); ++q)
-    if (equal(indices[q], quotient)) return std::pair(q, *c);
-  return std::nullopt;
+// Two dimensions of an access that are the quotient and the remainder of `whole` by `divisor`.
+struct Digits {
+  size_t quotient = 0, remainder = 0;
+  int64_t divisor = 1;
+  Expr whole;
+};
+
+std::vector<Digits> digits_of(const std::vector<Expr>& indices, const Facts& facts) {
+  std::vector<Digits> out;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const Binary* rest = as<Binary>(indices[d]);
+    const auto c = rest && rest->op == BinaryOp::kFloorMod ? as_const_int(rest->b) : std::nullopt;
+    if (!c || *c <= 0) continue;
+    const Expr quotient = simplify(floor_div(rest->a, *c), facts);
+    for (size_t q = 0; q < indices.size(); ++q)
+      if (equal(indices[q], quotient)) out.push_back({q, d, *c, rest->a});
+  }
+  return out;
 }
 
 int64_t coefficient_in(const Linear& form, const Expr& atom) {
@@ -35,24 +45,23 @@ bool is_zero(const Expr& e) {
 
 std::vector<Reached> reached_elements(TreeNode* scope, const Buffer& buffer, const Region& region) {
   const auto writes = accesses_below(scope, buffer, true, false);
-  const Facts facts = loop_facts(scope);
   std::vector<Reached> out;
-  const auto add = [&](Reached r, int64_t last) {
+  if (writes.empty()) return out;
+  const Facts facts = loop_facts(scope);
+  for (size_t d = 0; d < region.extent.size(); ++d) {
     Interval all{Interval::kMax, Interval::kMin};
     for (const auto& indices : writes) {
-      const Expr sum = r.of([&](size_t d) { return indices[d] - region.min[d]; });
-      const auto form = linear_of(sum), joined = form ? without_remainders(*form) : std::nullopt;
-      const Interval one = joined ? facts.bounds(*joined) : facts.bounds(sum);
+      const Interval one = facts.bounds(indices[d] - region.min[d]);
       all = {std::min(all.lo, one.lo), std::max(all.hi, one.hi)};
     }
-    r.range = all;
-    if (!writes.empty() && (all.lo > 0 || all.hi < last)) out.push_back(std::move(r));
-  };
-  for (size_t d = 0; d < region.extent.size(); ++d) add({{{d, 1}}, {}}, region.extent[d] - 1);
-  for (size_t d = 0; !writes.empty() && d < region.extent.size(); ++d)
-    if (const auto quotient = quotient_of(writes[0], d))
-      add({{{quotient->first, quotient->second}, {d, 1}}, {}},
-          (region.extent[quotient->first] - 1) * quotient->second + region.extent[d] - 1);
+    if (all.lo > 0 || all.hi < region.extent[d] - 1) out.push_back({{{d, 1}}, all});
+  }
+  for (const Digits& digits : digits_of(writes[0], facts)) {
+    const size_t q = digits.quotient, d = digits.remainder;
+    const int64_t c = digits.divisor, last = (region.extent[q] - 1) * c + region.extent[d] - 1;
+    const Interval range = facts.bounds(digits.whole - region.min[q] * c - region.min[d]);
+    if (range.lo > 0 || range.hi < last) out.push_back({{{q, c}, {d, 1}}, range});
+  }
   return out;
 }
 
@@ -100,14 +109,18 @@ bool uses_only(const Expr& e, const std::vector<const VarNode*>& vars) {
   return !others.found;
 }
 
-Expr value_or_padding(const std::vector<Expr>& inside, Expr value) {
+Expr value_or_padding(const std::vector<Expr>& inside, Expr value, Facts& facts) {
   if (inside.empty()) return value;
   const Expr zero = make_const(0, value->dtype);
   Expr condition = inside[0];
   for (size_t i = 1; i < inside.size(); ++i) condition = logical_and(condition, inside[i]);
   const Select* padded = as<Select>(value);
   if (!padded || !is_zero(padded->on_false) || reads_memory(padded->condition)) return select(condition, value, zero);
-  return select(logical_and(condition, padded->condition), padded->on_true, zero);
+  // Inside, quotients and remainders are simpler: proofs of the access need both conditions in terms of the same ones.
+  const int n = facts.push_condition(condition);
+  const Expr also = simplify(padded->condition, facts);
+  facts.pop_facts(n);
+  return select(logical_and(condition, also), padded->on_true, zero);
 }
 
 }  // namespace hone

@@ -37,7 +37,8 @@ bool element_tells(const Expr& guard, const std::vector<Expr>& indices, const st
 /// Whether `e` is arithmetic over `vars` alone: constant while they are.
 bool uses_only(const Expr& e, const std::vector<const VarNode*>& vars);
 
-/// `value` where all of `inside` hold, else 0: one selection, also with padding that the value brings along.
-Expr value_or_padding(const std::vector<Expr>& inside, Expr value);
+/// `value` where all of `inside` hold, else 0: one selection, also with padding that the value brings along. `facts`:
+/// what holds here.
+Expr value_or_padding(const std::vector<Expr>& inside, Expr value, Facts& facts);
 
 }  // namespace hone

@@ -17,17 +17,19 @@ namespace hone {
 /// makes less of a difference, most of the time.
 inline constexpr double kDetour = 4;
 
-/// Found with a product of planted denormal numbers, and one of ones. Where a processor takes none (or, of other
+/// Found with products of ones and planted denormal numbers, and of ones. (Those of two denormal numbers are 0, which
+/// processors with detours find without one.) Where a processor takes none (or, of other
 /// operations than multiply-adds of f32, other ones), times with and without denormal numbers tell nothing.
 inline bool takes_detours() {
   static const bool takes = [] {
     constexpr int kTurns = 7;
+    constexpr uint32_t kDenormal = 0x00010001, kOne = 0x3f800000;
     const Workload w = parse_workload("dense(m=12,n=64,k=256)");
     const Target target = host_target(1);
     const Space space = make_space(w, target);
     LocalKernel kernel(lower_config(w, target, space, space.default_config()), target);
     const auto seconds = [&](uint32_t element) {
-      const std::vector<uint32_t> a(12 * 256, element), b(64 * 256, element);
+      const std::vector<uint32_t> a(12 * 256, kOne), b(64 * 256, element);
       kernel.set_input(0, a.data());
       kernel.set_input(1, b.data());
       double least = 1;
@@ -38,7 +40,6 @@ inline bool takes_detours() {
       }
       return least;
     };
-    constexpr uint32_t kDenormal = 0x00010001, kOne = 0x3f800000;
     return seconds(kDenormal) > kDetour * seconds(kOne);
   }();
   return takes;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "compiler/model/run_model.h"
@@ -37,7 +36,7 @@ class LeftoverArena {
       if (!run()) return "it fails on memory of " + std::string(what.name);
       const std::vector<TensorData> got = first_.outputs();
       for (size_t o = 0; o < wanted.size(); ++o)
-        if (got[o].bytes() != wanted[o].bytes())
+        if (!std::ranges::equal(got[o].bytes(), wanted[o].bytes()))
           return "output " + std::to_string(o) + " is another one on memory of " + what.name;
     }
     return "";

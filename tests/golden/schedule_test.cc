@@ -409,6 +409,40 @@ TEST(Lower, SkipsTilesThatAreAllSurplus) {
             "        if (i_o_i * 2 + i_i < 5) {\n          if (i_o_i < 3) {\n            d[i_o_i * 2 + i_i + h * 5] = "
             "c[i_i] + s32(1)\n          }\n        }\n      }\n    }\n  }\n}\n");
 }
+// Sums over a packed copy of a tile run over the whole tile; the copy's padding is written for them.
+TEST(Lower, WritesThePaddingThatIsRead) {
+  const Program program = row_sums();
+  const auto naive = program.schedule(), s = program.schedule();
+  const BlockRef out = s->cache_write(s->block("d"), BufferScope::kStack), sums = s->block("d");
+  const auto [tile, row] = s->split(s->loops(out)[0], 3);
+  s->compute_at(sums, tile);
+  const BlockRef copy = s->cache_read("a", sums, BufferScope::kWorkspace);
+  s->compute_at(copy, tile);
+  s->decompose_reduction(sums, s->loop(sums, "k"));
+  const Function f = lower(*s, {}).kernels[0];
+  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  EXPECT_THAT(to_string(f.body),
+              testing::AllOf(testing::HasSubstr("a_cache[i1 + i0 * 6] = select(i0_o * 3 + i0 < 4, "
+                                                "a[i1 + i0_o * 18 + i0 * 6], s32(0))\n"),
+                             testing::HasSubstr("for k in 0..6 {\n          d_cache[i] = d_cache[i] + "
+                                                "a_cache[k + i * 6]\n")));
+}
+// A copy that ends with the tensor has no padding: what would read it keeps its guard.
+TEST(Lower, KeepsTheGuardWhereNothingIsWritten) {
+  const Program program = row_sums();
+  const auto naive = program.schedule(), s = program.schedule();
+  const BlockRef out = s->cache_write(s->block("d"), BufferScope::kStack), sums = s->block("d");
+  const auto [tile, row] = s->split(s->loops(out)[0], 3);
+  s->compute_at(sums, tile);
+  s->cache_read("a", sums, BufferScope::kWorkspace);
+  s->decompose_reduction(sums, s->loop(sums, "k"));
+  const Function f = lower(*s, {}).kernels[0];
+  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  EXPECT_THAT(to_string(f.body),
+              testing::AllOf(testing::HasSubstr("a_cache[i1 + i0 * 6] = a[i1 + i0 * 6]\n"),
+                             testing::HasSubstr("if (i0_o * 3 + i < 4) {\n            d_cache[i] = d_cache[i] + "
+                                                "a_cache[k + i0_o * 18 + i * 6]\n")));
+}
 TEST(Annotate, ReachesTheModule) {
   const Program program = chain();
   const auto s = program.schedule(), replayed = program.schedule();

@@ -51,6 +51,20 @@ INSTANTIATE_TEST_SUITE_P(Shapes, UnwrittenElements, testing::ValuesIn(kCpuWorklo
 INSTANTIATE_TEST_SUITE_P(SumsInF16, UnwrittenElements, testing::ValuesIn(kF16SumWorkloads));
 INSTANTIATE_TEST_SUITE_P(ProductsOfF16, UnwrittenElements, testing::ValuesIn(kF16ProductWorkloads));
 
+// Blocks of tiles and of pixels that reach beyond the last one.
+TEST(UnwrittenElements, OfConvolutionsByEachAlgorithmAreComputedWithNowhere) {
+  std::mt19937_64 rng(5);
+  const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=1");
+  const Workload w = parse_workload("conv2d(ci=8,h=14,w=18,co=16)");
+  const Space space = make_space(w, target);
+  const ReferenceRun reference(w, rng);
+  for (const std::string algorithm : {"1", "2", "4"})
+    for (const Config& config : some_configs(space, 8, rng, "algorithm=" + algorithm)) {
+      SCOPED_TRACE(space.print(config));
+      EXPECT_NO_THROW(run_on_unwritten_memory(lower_config(w, target, space, config), reference.inputs(), 0));
+    }
+}
+
 // Tails of every size, packed and not.
 TEST(UnwrittenElements, OfProductsWithTailsAreComputedWithNowhere) {
   std::mt19937_64 rng(5);

@@ -1,5 +1,6 @@
 // What an arena held before a call changes neither the outputs, bit by bit, nor how long a layer takes.
-// HONE_LEFTOVER_MODELS=a.onnx:b.onnx tries these too, and prints the layers that take longer.
+// HONE_LEFTOVER_MODELS='a.onnx;b.onnx?x=1x3x48x320,y=1x9' tries these too, with shapes of inputs, and prints the layer
+// that differs most.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -68,6 +69,13 @@ Slower slowest_layer_undisturbed(LeftoverArena& arena) {
   return most;
 }
 
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::istringstream in(text);
+  std::vector<std::string> parts;
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
+}
+
 void expect_unchanged(const Graph& g, uint64_t seed, const std::vector<TensorData>& inputs) {
   const BuiltModel model = built(g, seed);
   LoadedModel first(model, "m", 1), again(model, "m", 1);
@@ -105,11 +113,20 @@ output "s" %s f32[3, 27, 29]
 )",
     R"(graph attending
 input "q" %q f32[2, 19, 21]
-input "k" %k f32[2, 37, 21]
+input "k" %k f32[2, 21, 37]
 input "v" %v f32[2, 37, 13]
 %a = attention(b=2,m=19,n=37,k=21,v=13) %q %k %v
 %y = transpose(shape=2x19x13,perm=1:0:2) %a
 output "y" %y f32[19, 2, 13]
+)",
+    R"(graph remembering
+input "x" %x f32[5, 3, 148]
+input "h" %h f32[3, 37]
+input "c" %c f32[3, 37]
+%r = constant f32[4, 37, 37] fill 1
+%y, %cell = lstm(batch=3,hidden=37,steps=5) %x %r %h %c
+output "y" %y f32[5, 3, 37]
+output "cell" %cell f32[3, 37]
 )"};
 
 TEST(LeftoversInTheArena, ChangeNothing) {
@@ -124,11 +141,13 @@ TEST(LeftoversInTheArena, ChangeNothing) {
 TEST(LeftoversInTheArena, ChangeNothingOfModelsGivenByHand) {
   const char* paths = std::getenv("HONE_LEFTOVER_MODELS");
   if (!paths) GTEST_SKIP() << "HONE_LEFTOVER_MODELS names no models";
-  std::istringstream list(paths);
-  for (std::string path; std::getline(list, path, ':');) {
-    SCOPED_TRACE(path);
+  for (const std::string& text : parts_of(paths, ';')) {
+    SCOPED_TRACE(text);
+    const std::vector<std::string> parts = parts_of(text, '?');
+    const std::string& path = parts.at(0);
     const OnnxModel model =
-        prepare_model(path, {test_operators(), test_functions()}, host_target(1), onnx_options({}, {}));
+        prepare_model(path, {test_operators(), test_functions()}, host_target(1),
+                      onnx_options({}, parts.size() > 1 ? parts_of(parts[1], ',') : parts_of("", ',')));
     const BuiltModel made = built(model.graph, 0);
     LoadedModel first(made, "m", 1), again(made, "m", 1);
     first.run(seeded_inputs(model.graph));
