@@ -137,11 +137,12 @@ struct Job {
   const std::string& no_gpu;  ///< why there is none
   int threads;
   bool runs_here;
-  const BusyMachine& others;  ///< since tensorc began: short kernels are timed for less than the kernel's ticks tell
+  const BusyMachine& others;  ///< since tensorc began
 };
 
-// Repeats of 5 ms that --bench makes, so that all it times takes some ticks of the kernel's account.
-constexpr int kBenchRepeats = 30;
+// Of time_here(), where it took less time than the machine's account needs.
+constexpr double kRepeatMs = 5;
+constexpr int kRepeatsToKnow = static_cast<int>(kEnoughToKnow * 1e3 / kRepeatMs);
 
 Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ostream& err) {
   const Module m = lower_config(j.w, j.target, j.space, j.chosen.config);
@@ -178,7 +179,10 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
       if (is_disturbed) err << fmt::format("{} was disturbed meanwhile: the time may be too long\n", j.remote->name());
       t = {there->seconds, there->spread};
     } else {
-      HONE_ASSIGN_OR_RETURN(t, time_here(j.target, m, j.gpu, kBenchRepeats));
+      HONE_ASSIGN_OR_RETURN(t, time_here(j.target, m, j.gpu));
+      if (!j.gpu && j.others.seconds() < kEnoughToKnow) {
+        HONE_ASSIGN_OR_RETURN(t, time_here(j.target, m, nullptr, kRepeatsToKnow, kRepeatMs));
+      }
       const std::string others = j.gpu ? "" : j.others.told();
       is_disturbed = !others.empty();
       if (is_disturbed) err << fmt::format("{} meanwhile: the time may be too long\n", others);

@@ -19,8 +19,10 @@ WORKLOAD = "dense(m=32,n=64,k=64)"
 class Times(unittest.TestCase):
     def test_have_three_significant_digits(self):
         from hone.table import ms_text
-        for seconds, text in ((4.12e-7, "0.000412"), (1.2345e-3, "1.23"), (9.996e-3, "10.0"), (1.2344, "1234"), (0, "0"),
-                              (float("inf"), "inf")):
+        for seconds, text in (
+            (4.12e-7, "0.000412"), (1.2345e-3, "1.23"), (9.996e-3, "10.0"), (1.2344, "1234"), (0, "0"),
+            (float("inf"), "inf"),
+        ):
             self.assertEqual(ms_text(seconds), text)
         self.assertIn("0.000412", repr(hone.Table([{"name": "a", "ms": 4.12e-4}])))
         best = {"time_ms": 4.12e-4}
