@@ -39,7 +39,7 @@ class CleanNames : public testing::Test {
 
 TEST_F(CleanNames, CommandNoTerminal) {
   EXPECT_THAT(tensorc(0, "-o m.so --threads 1 --check --profile --explain"), HasSubstr("assumed: batch ]0;title"));
-  EXPECT_THAT(tensorc(0, "--emit graph"), HasSubstr("MatMul_p ]0;title"));
+  EXPECT_THAT(tensorc(0, "--emit graph"), HasSubstr("MatMul_p\\x1b]0;title"));
   tensorc(0, "--emit c --threads 1");
   tensorc(2, "-o m.so --bind none=1");
   tensorc(2, "-o m.so --inputs .");
