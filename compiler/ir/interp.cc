@@ -117,8 +117,7 @@ class Runner {
                                 dimension < 0 ? "" : fmt::format(" of dimension {}", dimension), extent));
   }
 
-  // An unwritten element is poison: a decision that depends on it is an error, moving it is none; arithmetic on it is
-  // where the caller says so.
+  // An unwritten element is poison: no decision may depend on it, and no arithmetic where the caller says so.
   [[noreturn]] void poisoned(std::string_view what) {
     throw UserError(
         fmt::format("function '{}': element {} of buffer '{}' is read before it is written, and {} depends on it",
@@ -151,8 +150,7 @@ class Runner {
     poison_ = outer;
   }
 
-  // Where nothing is made of a load, memory is not read, and zeros take its place; registers are: those are buffers on
-  // the stack at places that are known beforehand.
+  // Whether a load of which nothing is made reads all the same: registers, stack buffers at places known beforehand.
   bool is_register(const ENode& n) const {
     const BufferNode* b = program_.buffers[static_cast<size_t>(n.a)].buffer.get();
     const ENode& index = program_.exprs[static_cast<size_t>(program_.lists[static_cast<size_t>(n.b)])];

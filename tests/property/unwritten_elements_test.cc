@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(ProductsOfF16, UnwrittenElements, testing::ValuesIn(kF1
 TEST(UnwrittenElements, OfConvolutionsByEachAlgorithmAreComputedWithNowhere) {
   std::mt19937_64 rng(5);
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=1");
-  const Workload w = parse_workload("conv2d(ci=8,h=14,w=18,co=16)");
+  const Workload w = parse_workload("conv2d(ci=16,h=17,w=23,co=16)");
   const Space space = make_space(w, target);
   const ReferenceRun reference(w, rng);
   for (const std::string algorithm : {"1", "2", "4"})
