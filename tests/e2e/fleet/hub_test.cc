@@ -205,8 +205,10 @@ TEST_F(Hub, ASearchBeginsWithWhatIsKnownElsewhere) {
   EXPECT_THAT(tuned.err, HasSubstr("tuner: 1 of 1 workloads begins with a config known elsewhere, measured beside"));
   const auto store = db::open_for_reading(db_);
   ASSERT_TRUE(store.ok()) << store.status();
+  const auto trials = (*store)->trials().list({});
+  ASSERT_TRUE(trials.ok()) << trials.status();
   bool is_measured = false;
-  for (const db::TrialRow& t : *(*store)->trials().list({}))
+  for (const db::TrialRow& t : *trials)
     is_measured |= t.workload.find("w=9") != std::string::npos && t.config == known;
   EXPECT_TRUE(is_measured) << known;
 }
