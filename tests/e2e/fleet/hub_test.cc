@@ -208,8 +208,7 @@ TEST_F(Hub, ASearchBeginsWithWhatIsKnownElsewhere) {
   const auto trials = (*store)->trials().list({});
   ASSERT_TRUE(trials.ok()) << trials.status();
   bool is_measured = false;
-  for (const db::TrialRow& t : *trials)
-    is_measured |= t.workload.find("w=9") != std::string::npos && t.config == known;
+  for (const db::TrialRow& t : *trials) is_measured |= t.workload.find("w=9") != std::string::npos && t.config == known;
   EXPECT_TRUE(is_measured) << known;
 }
 
