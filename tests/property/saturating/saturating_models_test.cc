@@ -195,8 +195,8 @@ TEST_F(SaturatingModels, HideNoFaultThatIsEvident) {
       if (terms < 2) return;
       std::vector<TensorData> in;
       for (const ValueId v : n.inputs) in.push_back(values.at(v));
-      CheckedLayer layer(n.workload, naive_module(n.workload), std::vector<bool>(n.inputs.size(), false), m.target,
-                         1e9);
+      CheckedLayer layer(n.workload, naive_module(n.workload), std::vector<bool>(n.inputs.size(), false), m.target, 1e9,
+                         Denormals::kKeep);
       for (size_t i = 0; i < in.size(); ++i) layer.set_input(i, in[i]);
       std::string wrong;
       layer.run(&wrong);
