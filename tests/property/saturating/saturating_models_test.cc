@@ -196,7 +196,7 @@ TEST_F(SaturatingModels, HideNoFaultThatIsEvident) {
       std::vector<TensorData> in;
       for (const ValueId v : n.inputs) in.push_back(values.at(v));
       CheckedLayer layer(n.workload, naive_module(n.workload), std::vector<bool>(n.inputs.size(), false), m.target, 1e9,
-                         kUsualDenormals);
+                         Denormals::kKeep);
       for (size_t i = 0; i < in.size(); ++i) layer.set_input(i, in[i]);
       std::string wrong;
       layer.run(&wrong);

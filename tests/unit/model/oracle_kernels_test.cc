@@ -6,6 +6,7 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/model_data.h"
+#include "compiler/ops/physical.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {
