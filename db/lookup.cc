@@ -177,12 +177,9 @@ StatusOr<LookupAnswer> TopHub::best(const LookupQuery& query) {
                         workloads(task_name(query.workload), target_kind(query.target)));
   std::erase(known, query.workload);
   if (known.empty()) return answer;
-  const bool has_own = !query.rank_targets || !query.rank_targets({query.target}, LookupStep::kNearest).empty();
   for (const std::string& workload : query.rank_nearest(known)) {
-    if (has_own) {
-      HONE_ASSIGN_OR_RETURN(found, try_exact(workload, query.target, query, answer));
-      if (found) return answer;
-    }
+    HONE_ASSIGN_OR_RETURN(found, try_exact(workload, query.target, query, answer));
+    if (found) return answer;
     HONE_ASSIGN_OR_RETURN(found, try_other_targets(workload, query, answer));
     if (found) return answer;
   }

@@ -37,8 +37,8 @@ struct LookupQuery {
   /// For a layer of a model: where there is a ChoiceRow about the best, its config is taken, if accepted.
   bool in_model = false;
   /// Given the other targets of the kind that a workload is known for, the ones worth trying, nearest first; `step`:
-  /// whether that workload is the query's own (kOtherTarget) or another one (kNearest), when it is asked for the
-  /// query's own target, too. Empty: all, by the fields that they have in common.
+  /// whether that workload is the query's own (kOtherTarget) or another one (kNearest). Empty: all, by the fields that
+  /// they have in common.
   std::function<std::vector<std::string>(const std::vector<std::string>& targets, LookupStep step)> rank_targets;
   /// Given the known workloads of the same task and target kind (sorted; without the query's own), the ones worth
   /// trying, nearest first. Empty: the step is left out. Asked only when the other steps found nothing.

@@ -158,15 +158,15 @@ class TransferRule {
   TransferRule(const Workload& w, const Target& target, Transfer transfer)
       : workload_(w), target_(target), takes_all_(transfer == Transfer::kAny || target.is_gpu()) {}
 
-  // Those of `targets`, nearest first, whose rows are taken: of the same CPU, whatever the number of threads, unless
-  // such were measured to gain nothing, then by what such rows gain.
+  // Those of `targets`, nearest first, whose rows are taken: of the same CPU, whatever the number of threads, then by
+  // what such rows gain.
   std::vector<std::string> worth_taking(const std::vector<std::string>& targets, db::LookupStep step) {
     if (takes_all_) return targets;
     std::vector<std::pair<double, std::string>> taken;
     for (const std::string& text : targets) {
       const Target from = *known_target(text);
       const std::optional<double> gain = transfer_gain(workload_, from, target_, step);
-      if (is_same_cpu(from, target_) && !gain)
+      if (is_same_cpu(from, target_))
         taken.emplace_back(-INFINITY, text);
       else if (gain.value_or(0) >= kLeastTransferGain)
         taken.emplace_back(-*gain, text);

@@ -30,11 +30,6 @@ constexpr Measured kMeasured[] = {
     {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kBytes, TransferFamily::kWindow, 0.87, 0.90},
     {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kBytes, TransferFamily::kPointwise, 0.91},
     {CoreKind::kZen4, CoreKind::kGoldenCove, TransferTypes::kBytes, TransferFamily::kDepthwise, 1.025},
-    {CoreKind::kGoldenCove, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kWindow, 0.955},
-    {CoreKind::kGoldenCove, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kPointwise, 0.99},
-    {CoreKind::kGoldenCove, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kDepthwise, 1.04},
-    {CoreKind::kGoldenCove, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kProduct, 0.99},
-    {CoreKind::kGoldenCove, CoreKind::kGoldenCove, TransferTypes::kF32, TransferFamily::kOther, 1.03},
 };
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(BenchModels, LayersOfBothSidesAreShownAndKept) {
       shell(program + " " + relu("good") + quick + fake + " --layers --threads 1,2 --json " + folder + "r.json");
   ASSERT_EQ(ran.code, 0) << ran.output;
   const std::string heading = "  Hone, untuned ";
-  EXPECT_THAT(ran.output, AllOf(HasSubstr(heading), HasSubstr("    Relu                          2     3.000 100.0%")));
+  EXPECT_THAT(ran.output, AllOf(HasSubstr(heading), HasSubstr("    Relu                          2      3.00 100.0%")));
   for (const Json& row : read(folder + "r.json")["rows"]) {
     const Json& ours = row["layers"]["untuned"];
     ASSERT_EQ(ours.size(), 1u) << row;

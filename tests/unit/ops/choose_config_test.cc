@@ -166,12 +166,6 @@ TEST_F(ChooseConfig, LeavesRowsThatDoNotGainAndSaysSo) {
   EXPECT_EQ(c.source, "default (rows of znver4 are not taken: such have 0.99 of the default's speed on Golden Cove)");
   const Target unknown = Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=2");
   EXPECT_EQ(choose(w, unknown).source, "default (rows of znver4 are not taken: not measured on x86-64-v4)");
-  // Of the same CPU, but for another number of threads.
-  const Workload window = parse_workload("conv2d(ci=32,h=14,w=14,co=32)");
-  Target one = kSapphireRapids;
-  one.threads = 1;
-  record(window, one, make_space(window, one), some_config(make_space(window, one), 1), 1e-3);
-  EXPECT_TRUE(choose(window, kSapphireRapids).is_default());
   EXPECT_EQ(choose(parse_workload("dense(m=32,n=64,k=50)"), kSapphireRapids).source,
             "default (rows of znver4 are not taken: not measured on sapphirerapids)")
       << "of a near workload";
