@@ -91,7 +91,10 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
   // Small kernels differ by a handful either way, and ptxas unrolls serial loops that NVRTC has unrolled its own way.
   EXPECT_LE(registers, nvrtc_registers * 8 / 5 + 6 * kernels);
   // Where NVRTC's spill, too, there are more values than registers, whoever orders them: cubic resizing in tiles.
-  EXPECT_LE(spilled, nvrtc_spilled * 5 / 4 + 64);
+  // Copies store zeros where there is no element, which are selected; LLVM holds more conditions at once than NVRTC,
+  // which costs up to 7 bytes a kernel (strided convolutions of NHWC; all templates together spill 3,648 bytes instead
+  // of 3,448).
+  EXPECT_LE(spilled, nvrtc_spilled * 5 / 4 + 8 * kernels);
 }
 
 TEST(Ptx, AsksForSharedMemoryAtTheLaunchWhereItNeedsMoreThanMayBeDeclared) {
