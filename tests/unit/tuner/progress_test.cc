@@ -121,7 +121,7 @@ TEST(Progress, CommandsATerminalByItselfAlone) {
   std::ostringstream out;
   {
     const CleanStream clean(out);
-    LineProgress(out, true, clock).show(s);
+    LineProgress(out, true, clock, {24, 200}).show(s);
   }
   EXPECT_EQ(out.str().substr(0, 9), "\ra [31m ?");
   EXPECT_NE(out.str().find("[b [2J]\033[K"), std::string::npos) << out.str();
