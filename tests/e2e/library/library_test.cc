@@ -210,7 +210,7 @@ TEST_F(Library, ErrorsAreTextThatCanBeShown) {
   std::string smiles;
   for (int i = 0; i < 2000; ++i) smiles += "\xf0\x9f\x98\x80";
   EXPECT_EQ(tophub({smiles.c_str()}), HONE_BAD_INPUT);
-  EXPECT_THAT(std::string(hone_last_error()), testing::EndsWith("\xf0\x9f\x98\x80…"));
+  EXPECT_THAT(std::string(hone_last_error()), testing::EndsWith("\xf0\x9f\x98\x80… (--help shows what is allowed)"));
 }
 
 TEST_F(Library, ABuildThatIsStoppedWritesNothing) {
