@@ -152,7 +152,7 @@ bool is_same_cpu(const Target& a, const Target& b) {
   return a.mcpu == b.mcpu && a.mattr == b.mattr && a.l2_bytes == b.l2_bytes;
 }
 
-// The CPUs whose rows were left out, since such rows were not measured to gain here.
+// Which CPUs' rows are taken, and why others' are not.
 class TransferRule {
  public:
   TransferRule(const Workload& w, const Target& target, Transfer transfer)
@@ -259,9 +259,8 @@ std::optional<db::BestRow> exact_best_of(const Workload& w, const Target& target
   db::LookupQuery query;
   query.workload = to_string(without_extremes(w));
   query.target = to_string(target);
-  query.rank_targets = [](const std::vector<std::string>&, db::LookupStep) {
-    return std::vector<std::string>();
-  };                  // no other one's
+  // No other target's.
+  query.rank_targets = [](const std::vector<std::string>&, db::LookupStep) { return std::vector<std::string>(); };
   std::string space;  // made for a row that may be the one
   query.accept = [&](const db::BestRow& row) {
     if (row.workload != query.workload || row.target != query.target || !wanted(row)) return false;
