@@ -2,7 +2,6 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
@@ -13,6 +12,7 @@
 #include "base/cpus.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/host_cpu.h"
+#include "compiler/codegen/llvm/llvm_targets.h"
 
 namespace hone {
 namespace {
@@ -83,7 +83,7 @@ int64_t cache_bytes(int cpu, int level, bool data) {
 
 std::string differing_features(const std::string& triple, const std::string& mcpu, bool x86) {
   std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target* target = find_llvm_target(triple, error);
   if (!target) return "";
   const std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, mcpu, ""));
   const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
@@ -104,8 +104,6 @@ std::string differing_features(const std::string& triple, const std::string& mcp
 }  // namespace
 
 Target host_target(int threads) {
-  LLVMInitializeX86TargetInfo(), LLVMInitializeX86TargetMC(), LLVMInitializeAArch64TargetInfo(),
-      LLVMInitializeAArch64TargetMC();
   const llvm::Triple triple(llvm::sys::getProcessTriple());
   const bool x86 = triple.getArch() == llvm::Triple::x86_64;
   HONE_USER_CHECK(x86 || triple.getArch() == llvm::Triple::aarch64)

@@ -13,7 +13,6 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Scalar.h>
@@ -25,24 +24,14 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/check.h"
 #include "compiler/codegen/llvm/half_products.h"
 #include "compiler/codegen/llvm/lane_loads.h"
+#include "compiler/codegen/llvm/llvm_targets.h"
 
 namespace hone {
 namespace {
-
-void initialize_llvm() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(),
-        LLVMInitializeX86AsmPrinter();
-    LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(),
-        LLVMInitializeAArch64AsmPrinter();
-  });
-}
 
 // The code generator's pipeline without its passes over IR. Addresses are incremented already: loop strength reduction
 // would take a quarter of the compile time to find nothing. The other passes look for patterns that these functions do
@@ -72,10 +61,9 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   HONE_USER_CHECK(target.kind == "llvm") << "target kind '" << target.kind
                                          << "' has no LLVM code generator; allowed: llvm";
   HONE_USER_CHECK(target.is_complete()) << "target '" << to_string(target) << "' names no -mcpu to generate code for";
-  initialize_llvm();
   const std::string triple = target.arch + "-" + target.os + "-gnu";
   std::string error;
-  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target* found = find_llvm_target(triple, error);
   HONE_USER_CHECK(found) << "target '" << to_string(target) << "': LLVM does not know '" << triple
                          << "'; allowed: x86_64-linux, aarch64-linux";
   // Checked first: LLVM itself only warns on stderr and goes on with another CPU.

@@ -5,14 +5,13 @@
 #include <llvm/IR/Module.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <charconv>
-#include <mutex>
 
 #include "base/check.h"
+#include "compiler/codegen/llvm/llvm_targets.h"
 #include "compiler/codegen/nvptx/emit.h"
 
 namespace hone {
@@ -21,13 +20,8 @@ namespace {
 constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 
 const llvm::Target& nvptx() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(), LLVMInitializeNVPTXTargetMC(),
-        LLVMInitializeNVPTXAsmPrinter();
-  });
   std::string error;
-  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  const llvm::Target* found = find_llvm_target(kTriple, error);
   HONE_USER_CHECK(found) << "this LLVM cannot write PTX: " << error;
   return *found;
 }

@@ -72,6 +72,8 @@ TEST(Layering, KeepsThirdPartyHeadersInTheirPlaces) {
   EXPECT_THAT(violations("compiler/build/build.cc", "#include <llvm/IR/Module.h>"),
               ElementsAre("compiler/build/build.cc:1: includes llvm/IR/Module.h, which only compiler/codegen/llvm/, "
                           "compiler/codegen/nvptx/ may"));
+  EXPECT_THAT(violations("compiler/codegen/llvm/host.cc", "#include <llvm/Support/TargetSelect.h>"),
+              testing::SizeIs(1));
   EXPECT_THAT(violations("db/store.cc", "#include <sqlite3.h>"), testing::SizeIs(1));
   EXPECT_THAT(violations("tuner/search/evolve.cc", "#include <xgboost/c_api.h>"), testing::SizeIs(1));
   EXPECT_THAT(violations("tracker/core.cc", "#include \"tracker.grpc.pb.h\""), testing::SizeIs(1));
