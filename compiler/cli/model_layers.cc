@@ -133,14 +133,15 @@ std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes&
   return out;
 }
 
-StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target, Device* gpu) {
+StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target, Device* gpu,
+                                             Denormals denormals) {
   std::vector<double> seconds;
   for (const Kernel& k : layers.kernels) {
     if (k.host) {
       seconds.push_back(host_seconds(*k.host));
       continue;
     }
-    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, k.module, gpu, 3, 2));
+    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, k.module, gpu, denormals, 3, 2));
     seconds.push_back(t.seconds);
   }
   return seconds;

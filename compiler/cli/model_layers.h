@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "compiler/graph/fusion_notes.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/model/layers.h"
 #include "compiler/runtime/device.h"
 
@@ -26,8 +27,9 @@ std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const 
                                     bool is_gpu = false);
 
 /// Of each kernel: seconds, run by itself on this machine, which is `target`, on seeded inputs that are in its caches;
-/// so a layer may take longer in the model. `gpu`: the device of a GPU's target; null for CPUs.
-StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target, Device* gpu = nullptr);
+/// so a layer may take longer in the model. `gpu`: the device of a GPU's target; null for CPUs. `denormals` of CPUs.
+StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target, Device* gpu = nullptr,
+                                             Denormals denormals = kUsualDenormals);
 
 /// Each layer with its time; `seconds`: of kernel_seconds().
 std::string profile_text(const Graph& g, const Layers& layers, const std::vector<double>& seconds);

@@ -146,6 +146,7 @@ constexpr int kRepeatsToKnow = static_cast<int>(kEnoughToKnow * 1e3 / kRepeatMs)
 
 Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ostream& err) {
   const Module m = lower_config(j.w, j.target, j.space, j.chosen.config);
+  const Denormals denormals = denormals_for(o.denormals, j.target);
 
   if (!o.emit.empty()) {
     CommandFiles files = files_read(o);
@@ -166,7 +167,7 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
     err << fmt::format("check: agrees with the reference on {} (relative error {:.2g})\n", j.remote->name(),
                        there->rel_error);
   } else if (o.check) {
-    const HereCheck c = check_here(j.w, j.target, m, j.threads, j.gpu, denormals_for(o.denormals, j.target));
+    const HereCheck c = check_here(j.w, j.target, m, j.threads, j.gpu, denormals);
     if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
     err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared,
                        c.rel_error);
@@ -179,9 +180,9 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
       if (is_disturbed) err << fmt::format("{} was disturbed meanwhile: the time may be too long\n", j.remote->name());
       t = {there->seconds, there->spread};
     } else {
-      HONE_ASSIGN_OR_RETURN(t, time_here(j.target, m, j.gpu));
+      HONE_ASSIGN_OR_RETURN(t, time_here(j.target, m, j.gpu, denormals));
       if (!j.gpu && j.others.seconds() < kEnoughToKnow) {
-        HONE_ASSIGN_OR_RETURN(t, time_here(j.target, m, nullptr, kRepeatsToKnow, kRepeatMs));
+        HONE_ASSIGN_OR_RETURN(t, time_here(j.target, m, nullptr, denormals, kRepeatsToKnow, kRepeatMs));
       }
       const std::string others = j.gpu ? "" : j.others.told();
       is_disturbed = !others.empty();

@@ -378,7 +378,7 @@ class ModelCommand {
       }
       if (o_.profile || (!o_.reports.empty() && is_here())) {
         const BusyMachine others(o_.cpu_account);
-        HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target, gpu_.device()));
+        HONE_ASSIGN_OR_RETURN(seconds, kernel_seconds(variant.layers, variants_[v].target, gpu_.device(), denormals_));
         tell_if_busy(others.seconds() < kEnoughToKnow ? others_ : others);
       }
       if (o_.profile) out_ << profile_text(g, variant.layers, seconds);

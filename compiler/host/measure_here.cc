@@ -64,8 +64,9 @@ class HereKernel {
 
 }  // namespace
 
-StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu, int repeats, double min_repeat_ms) {
-  HereKernel kernel(m, target, gpu);
+StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu, Denormals denormals, int repeats,
+                             double min_repeat_ms) {
+  HereKernel kernel(m, target, gpu, denormals);
   for (size_t i = 0; i < m.params.size(); ++i)
     if (m.params[i].role != ParamRole::kOutput) kernel.set_input(i, logical_input(m.params[i], i, 1).data());
   HONE_ASSIGN_OR_RETURN(TimeResult t, kernel.time({.warmup = 2, .repeats = repeats, .min_repeat_ms = min_repeat_ms}));

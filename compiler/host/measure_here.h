@@ -13,9 +13,9 @@ struct HereTime {
   double spread = 0;   ///< (slowest - fastest) / median
 };
 /// `repeats` repeats of at least `min_repeat_ms`, after a warm-up, on seeded inputs. On `gpu`, by its clock, where it
-/// is not null.
-StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu = nullptr, int repeats = 10,
-                             double min_repeat_ms = 5);
+/// is not null. `denormals` of CPUs.
+StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu = nullptr,
+                             Denormals denormals = kUsualDenormals, int repeats = 10, double min_repeat_ms = 5);
 
 struct HereCheck {
   bool ok = false;
