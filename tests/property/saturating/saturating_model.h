@@ -109,8 +109,8 @@ class SaturatingModel {
     };
     const ValueId a = batched(v, shape[0], shape[1]),
                   t = node("transpose", {{"perm", "0:2:1"}}, {batched(v, shape[0], shape[1])});
-    const ValueId p =
-        node("softmax", {{"axis", "-1"}}, {apply(fmt::format("mul[{:#}]", scale_), {node("batch_matmul", {}, {a, t})})});
+    const ValueId p = node("softmax", {{"axis", "-1"}},
+                           {apply(fmt::format("mul[{:#}]", scale_), {node("batch_matmul", {}, {a, t})})});
     return node("reshape", {{"to", fmt::format("{}x{}", shape[0], shape[0])}}, {p});
   }
 
