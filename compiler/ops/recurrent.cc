@@ -134,7 +134,8 @@ class Step {
   Definition d_;
 };
 
-// Gates i, o, f, c. Peepholes look at the cell: those of i and f at the one before, that of o at the new one.
+// Gates i, o, f, c. Peepholes look at the cell: those of i and f at the one before, that of o at the new one. Of
+// coupled gates f is 1 - i.
 Definition lstm(const Workload& w) {
   Step step(w);
   const int64_t n = step.shape().hidden;
@@ -155,8 +156,11 @@ Definition lstm(const Workload& w) {
   if (has_peepholes) reads.push_back(p);
   std::vector<Tensor> of_cell = reads;
   of_cell.push_back(c);
+  const bool is_coupled = w.attributes.get<bool>("coupled");
   const Tensor cell = step.kept_state("cell", of_cell, c, [&](const Expr& b, const Expr& j) {
-    return peeked(2, 2, c, b, j) * step.number(c(b, j)) + peeked(0, 0, c, b, j) * step.activated("g", gate(3, b, j));
+    const Expr takes = peeked(0, 0, c, b, j);
+    const Expr keeps = is_coupled ? make_float(1, takes->dtype) - takes : peeked(2, 2, c, b, j);
+    return keeps * step.number(c(b, j)) + takes * step.activated("g", gate(3, b, j));
   });
   reads.push_back(cell);
   step.show(reads, [&](const Expr& b, const Expr& j) {
@@ -281,8 +285,9 @@ Operator lstm_operator(const FunctionTable& functions) {
   return recurrent(
       functions, "lstm", 4,
       "y, cell = LSTM of x[steps,batch,4 hidden] (sums of the input, with all biases), r[4,hidden,hidden], "
-      "states h and c; gates i, o, f, c; f, g, h: activations of gates, candidate, cell",
-      {{"f", "sigmoid"}, {"g", "tanh"}, {"h", "tanh"}}, {{"peepholes", "0", flag(), true}}, &lstm);
+      "states h and c; gates i, o, f, c; coupled=1: f is 1 - i; f, g, h: activations of gates, candidate, cell",
+      {{"f", "sigmoid"}, {"g", "tanh"}, {"h", "tanh"}},
+      {{"peepholes", "0", flag(), true}, {"coupled", "0", flag(), true}}, &lstm);
 }
 
 Operator gru_operator(const FunctionTable& functions) {

@@ -134,8 +134,21 @@ void run_loop(const BodyNode& n) {
     narrow(c.l, &goes_on, outputs[0]);
   }
   c.outputs = carried;
-  for (const auto& turns : collected) {
-    c.outputs.push_back(stacked(c.l, turns, 0));
+  // What a turn would have given tells the types where none is taken.
+  std::vector<Operand> untaken;
+  if (!collected.empty() && collected[0].empty()) {
+    std::vector<Operand> inputs{c.l.number(0, i64), yes};
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    untaken = n.run(body, inputs);
+  }
+  for (size_t i = 0; i < collected.size(); ++i) {
+    if (!untaken.empty()) {
+      TensorType none = untaken[1 + carried.size() + i].type;
+      none.shape.insert(none.shape.begin(), 0);
+      c.outputs.push_back({kNoValue, none});
+      continue;
+    }
+    c.outputs.push_back(stacked(c.l, collected[i], 0));
     if (taken) c.outputs.back().ragged = Ragged{0, c.l.value(*taken)};
   }
 }

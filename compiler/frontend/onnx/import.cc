@@ -202,7 +202,7 @@ class Importer {
           << "input '" << v.name() << "' has an extent of " << dim.dim_value();
       return dim.dim_value();
     }
-    if (dim.has_dim_value() && dim.dim_value() == 0 && !dim.has_dim_param() && d > 0) return 0;
+    if (dim.has_dim_value() && dim.dim_value() == 0) return 0;
     const std::string& symbol = dim.dim_param();
     if (const auto extent = bound_extent(symbol)) {
       HONE_USER_CHECK(*extent >= 0 && *extent < int64_t{1} << 32)
@@ -425,6 +425,24 @@ class Importer {
         };
         return with_body->second({c, run, unsupported_, notes_});
       }
+    // What has the shape of its first input has no elements where that has none.
+    static const std::set<std::string_view> kShapedAlike = {"Softmax",
+                                                            "LogSoftmax",
+                                                            "Hardmax",
+                                                            "LayerNormalization",
+                                                            "InstanceNormalization",
+                                                            "GroupNormalization",
+                                                            "RMSNormalization",
+                                                            "LRN",
+                                                            "LpNormalization",
+                                                            "MeanVarianceNormalization",
+                                                            "CumSum",
+                                                            "Trilu",
+                                                            "ReverseSequence"};
+    if (domain.empty() && kShapedAlike.contains(c.node.op_type()) && c.has(0) && c.in(0).is_empty()) {
+      c.require_outputs(1);
+      return void(c.outputs[0] = c.in(0));
+    }
     const auto row = rows().find(domain + ":" + c.node.op_type());
     if (row != rows().end()) return is_ragged(c) ? run_ragged(c, row->second) : row->second(c);
     run_function(c, *functions_.at(c.node.domain() + ":" + c.node.op_type()));

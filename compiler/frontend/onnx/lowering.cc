@@ -78,6 +78,11 @@ Operand Lowering::number(double v, DType t) {
   return cast(constant(TensorData({f64, {}}, std::string(reinterpret_cast<const char*>(&v), sizeof(v)))), t);
 }
 
+Operand Lowering::filled(double v, const TensorType& type) {
+  if (element_count(type.shape) == 0) return {kNoValue, type};
+  return broadcast(number(v, type.dtype), type.shape);
+}
+
 std::optional<TensorData> Lowering::data_of(const Operand& x) const {
   if (x.is_empty()) return TensorData(x.type, std::string());
   const TensorData* data = b.constant_of(x.id);
@@ -260,13 +265,12 @@ Operand Lowering::dense(const Operand& x, const Operand& weight, bool transposed
 
 Operand Lowering::matmul(Operand x, Operand y) {
   HONE_USER_CHECK(x.rank() >= 1 && y.rank() >= 1) << to_string(x.type) << " times " << to_string(y.type);
-  HONE_USER_CHECK(element_count(x.type.shape) > 0 && element_count(y.type.shape) > 0)
-      << "a product of tensors without elements is not supported";
   // Vectors are matrices of one row or column, which the result does not have.
   const bool row = x.rank() == 1, column = y.rank() == 1;
   if (row) x = reshape(x, {1, x.type.shape[0]});
   if (column) y = reshape(y, {y.type.shape[0], 1});
-  const Operand out = y.rank() == 2 && data_of(y) ? dense(x, y, false) : batch_matmul(x, y);
+  const bool is_dense = y.rank() == 2 && !x.is_empty() && !y.is_empty() && data_of(y);
+  const Operand out = is_dense ? dense(x, y, false) : batch_matmul(x, y);
   if (!row && !column) return out;
   Extents shape = out.type.shape;
   if (column) shape.pop_back();
@@ -283,6 +287,8 @@ Operand Lowering::batch_matmul(const Operand& a, const Operand& b_) {
   const Extents batch = broadcast_shape({batch_a, batch_b});
   Extents shape = batch;
   shape.insert(shape.end(), {m, n});
+  // Sums of nothing.
+  if (a.is_empty() || b_.is_empty()) return filled(0, {a.type.dtype, shape});
   // One matrix B for all of A's: their rows are rows of one matrix.
   if (element_count(batch_b) == 1) {
     const int64_t rows = element_count(batch) * m;

@@ -63,6 +63,9 @@ class Lowering {
   /// Null unless the operand is known while the model is read.
   std::optional<TensorData> data_of(const Operand& x) const;
 
+  /// A tensor of this type, all of whose elements are `v`.
+  Operand filled(double v, const TensorType& type);
+
   /// A function of the table on operands that are broadcast as numpy does. `text` is a chain's: `mul`, `cast:f32`.
   Operand pointwise(const std::string& text, const std::vector<Operand>& operands);
   Operand cast(const Operand& x, DType to);

@@ -265,7 +265,10 @@ void pad(NodeContext& c) {
   }
   x = c.l.slice(x, begin, Extents(x.rank(), 1), size);
   if (shape == size) return void(c.outputs[0] = x);
-  HONE_USER_CHECK(!x.is_empty()) << "it pads a tensor without elements";
+  if (x.is_empty()) {
+    HONE_USER_CHECK(c.text("mode", "constant") == "constant") << "it repeats elements of a tensor that has none";
+    return void(c.outputs[0] = c.l.filled(value, {x.type.dtype, shape}));
+  }
   std::string number = number_text(value, x.type.dtype);
   if (x.type.dtype.is_integer() || x.type.dtype.is_bool())
     number = fmt::format("{}", static_cast<int64_t>(value));

@@ -19,7 +19,7 @@ void gemm(NodeContext& c) {
     return by == 1 ? x : c.l.pointwise(fmt::format("mul[{}]", number_text(by, t)), {x});
   };
   const int64_t n = b.type.shape[transposed ? 0 : 1];
-  const bool is_dense = c.l.data_of(b).has_value();
+  const bool is_dense = !a.is_empty() && !b.is_empty() && c.l.data_of(b).has_value();
   const bool has_bias = c.has(2) && beta != 0;
   if (is_dense && has_bias && alpha == 1 && c.in(2).rank() > 0 && element_count(c.in(2).type.shape) == n &&
       c.in(2).type.shape.back() == n && c.l.data_of(c.in(2))) {

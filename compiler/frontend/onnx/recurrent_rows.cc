@@ -256,8 +256,9 @@ void gru(NodeContext& c) {
 
 // Gates i, o, f, c.
 void lstm(NodeContext& c) {
-  HONE_USER_CHECK(c.number("input_forget", 0) == 0) << "input_forget is not supported";
-  Recurrence(c, {"lstm", 4, {"Sigmoid", "Tanh", "Tanh"}, {}, true, 4}).run();
+  AttributeTexts attributes;
+  if (c.number("input_forget", 0) != 0) attributes.emplace_back("coupled", "1");
+  Recurrence(c, {"lstm", 4, {"Sigmoid", "Tanh", "Tanh"}, std::move(attributes), true, 4}).run();
 }
 
 }  // namespace

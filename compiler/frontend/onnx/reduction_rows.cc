@@ -1,6 +1,7 @@
 // Reductions, and what works on rows: softmax and extremes.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/ir/layout.h"
@@ -43,6 +44,32 @@ Operand product_over(Lowering& l, const Operand& x, const Extents& axes, bool ke
   return l.reshape(odd ? l.pointwise("mul", {rest, *odd}) : rest, result);
 }
 
+// What a reduction of no elements gives: the number that changes nothing, and what the operator makes of it.
+Operand of_nothing(Lowering& l, const std::string& op, const Operand& x, const Extents& axes, bool keepdims) {
+  TensorType type{x.type.dtype, {}};
+  for (size_t d = 0; d < x.rank(); ++d) {
+    const bool is_reduced = std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(d));
+    if (!is_reduced || keepdims) type.shape.push_back(is_reduced ? 1 : x.type.shape[d]);
+  }
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (op == "ReduceProd") return l.filled(1, type);
+  if (op == "ReduceMean" || op == "ReduceMax" || op == "ReduceMin") {
+    const bool is_most = op == "ReduceMax";
+    if (type.dtype.is_float())
+      return l.filled(op == "ReduceMean" ? std::numeric_limits<double>::quiet_NaN()
+                      : is_most          ? -infinity
+                                         : infinity,
+                      type);
+    HONE_USER_CHECK(op != "ReduceMean") << "whole numbers have no mean of no elements";
+    if (element_count(type.shape) == 0) return {kNoValue, type};
+    const bool has_sign = type.dtype.code == TypeCode::kInt;
+    const uint64_t all_bits = type.dtype.is_bool() ? 1 : ~uint64_t{0} >> (64 - type.dtype.bits + (has_sign ? 1 : 0));
+    const auto number = static_cast<int64_t>(is_most ? has_sign ? ~all_bits : 0 : all_bits);
+    return l.broadcast(l.cast(l.constant(TensorData::of_numbers({number}).reshaped({})), type.dtype), type.shape);
+  }
+  return l.filled(op.starts_with("ReduceLog") ? -infinity : 0, type);
+}
+
 void reduction(NodeContext& c) {
   const std::string& op = c.node.op_type();
   const Operand& x = c.in(0);
@@ -62,7 +89,7 @@ void reduction(NodeContext& c) {
     for (size_t d = 0; d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
   }
   const bool keepdims = c.number("keepdims", 1) != 0;
-  HONE_USER_CHECK(!x.is_empty()) << "a reduction of a tensor without elements is not supported";
+  if (x.is_empty()) return void(c.outputs[0] = of_nothing(c.l, op, x, axes, keepdims));
   const auto reduce = [&](const char* kind, const Operand& value) { return c.l.reduce(kind, value, axes, keepdims); };
   const auto map = [&](const char* function, const Operand& value) { return c.l.pointwise(function, {value}); };
   Operand out;

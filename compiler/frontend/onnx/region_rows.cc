@@ -44,6 +44,71 @@ Reads reads_along(Lowering& l, const Operand& begin, const Operand& size, int64_
   return r;
 }
 
+// What each element along an axis of an image counts in the mean of the samples of each bin, where a bin has a sample
+// for each element that it is long, or one: [count, bins, extent]. Samples are half an element apart at least, so that
+// five may read one element; which ones these are follows from where the first lies.
+Operand weights_along(Lowering& l, const Operand& begin, const Operand& size, int64_t bins, int64_t extent) {
+  const int64_t count = begin.type.shape[0];
+  const auto ascending = [&](int64_t n, const Extents& shape) {
+    std::vector<float> values(static_cast<size_t>(n));
+    std::iota(values.begin(), values.end(), 0.0f);
+    return floats(l, values, shape);
+  };
+  const auto column = [&](const Operand& x) { return l.reshape(x, {count, 1, 1}); };
+  const Operand bin = column(scaled(l, size, 1.0 / static_cast<double>(bins))), samples = l.pointwise("ceil", {bin}),
+                some = l.pointwise("maximum[1.0]", {samples}), apart = l.pointwise("div", {bin, some});
+  const Operand bin_begin =
+      l.pointwise("add", {l.pointwise("mul", {bin, ascending(bins, {1, bins, 1})}), column(begin)});
+  const Operand first_sample = l.pointwise("add", {bin_begin, scaled(l, apart, 0.5)});
+  const Operand element = ascending(extent, {1, 1, extent});
+  // The first sample that is an element before this one or less; bins of one sample are shorter than half an element,
+  // too.
+  const Operand first = l.pointwise(
+      "maximum[0.0]",
+      {l.pointwise("ceil", {l.pointwise("div", {l.pointwise("sub", {moved(l, element, -1), first_sample}), apart})})});
+  const auto last = static_cast<double>(extent - 1);
+  const Operand zero = l.number(0, f32);
+  Operand all;
+  constexpr int kMostReads = 6;  // one more, for a first one that is rounded down
+  for (int i = 0; i < kMostReads; ++i) {
+    const Operand which = moved(l, first, i);
+    const Operand place = l.pointwise("add", {l.pointwise("mul", {which, apart}), first_sample});
+    const Operand inside =
+        l.pointwise("minimum[" + number_text(last, f32) + "]", {l.pointwise("maximum[0.0]", {place})});
+    const Operand far = l.pointwise("abs", {l.pointwise("sub", {inside, element})});
+    const Operand weight = l.pointwise("maximum[0.0]", {moved(l, scaled(l, far, -1), 1)});
+    const auto both = [&](const Operand& a, const Operand& b) { return l.pointwise("and", {a, b}); };
+    const Operand counts =
+        both(l.pointwise("less", {which, samples}), both(l.pointwise("greater_equal", {place, l.number(-1, f32)}),
+                                                         l.pointwise("less_equal", {place, l.number(last + 1, f32)})));
+    const Operand read = l.pointwise("where", {weight, counts, zero});
+    all = i ? l.pointwise("add", {all, read}) : read;
+  }
+  return l.pointwise("div", {all, some});
+}
+
+// The mean of as many samples as a bin is large. A sample's weights are products of those along each axis, so the means
+// are two products of matrices: with rows, then with columns. An infinity or a NaN of an image's channel is in all of
+// that channel's means.
+Operand adaptive_means(Lowering& l, const Operand& x, const Operand& of_rows, const Operand& of_columns,
+                       const Operand& images) {
+  const Extents& s = x.type.shape;
+  const int64_t count = of_rows.type.shape[0], height = of_rows.type.shape[1], width = of_columns.type.shape[1];
+  // Rows of all images are rows of one, and those of other images count nothing.
+  std::vector<int64_t> numbers(static_cast<size_t>(s[0]));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const Operand is_own = l.pointwise(
+      "equal", {l.reshape(l.cast(images, i64), {count, 1, 1, 1}), l.reshape(l.numbers(numbers), {1, 1, s[0], 1})});
+  const Operand rows =
+      l.pointwise("where", {l.broadcast(l.reshape(of_rows, {count, height, 1, s[2]}), {count, height, s[0], s[2]}),
+                            is_own, l.number(0, f32)});
+  const Operand lines = l.batch_matmul(l.reshape(rows, {1, count * height, s[0] * s[2]}),
+                                       l.reshape(l.transpose(x, {0, 2, 1, 3}), {1, s[0] * s[2], s[1] * s[3]}));
+  const Operand bins =
+      l.batch_matmul(l.reshape(lines, {count, height * s[1], s[3]}), l.transpose(of_columns, {0, 2, 1}));
+  return l.transpose(l.reshape(bins, {count, height, s[1], width}), {0, 2, 1, 3});
+}
+
 // The mean (or the largest) of samples in each bin of each region, read between four elements.
 void roi_align(NodeContext& c) {
   Lowering& l = c.l;
@@ -54,10 +119,12 @@ void roi_align(NodeContext& c) {
   const Extents& s = x.type.shape;
   const int64_t count = rois.type.shape[0], height = c.number("output_height", 1), width = c.number("output_width", 1),
                 samples = c.number("sampling_ratio", 0);
-  HONE_USER_CHECK(samples >= 1 && samples <= 64) << "sampling_ratio=" << samples << "; 1 to 64 are supported";
+  HONE_USER_CHECK(samples >= 0 && samples <= 64) << "sampling_ratio=" << samples << "; 0 to 64 are supported";
   HONE_USER_CHECK(height >= 1 && width >= 1 && height <= 4096 && width <= 4096) << height << " x " << width;
   const std::string taken = c.text("mode", "avg");
   HONE_USER_CHECK(taken == "avg" || taken == "max") << "mode=" << taken << " is not supported";
+  HONE_USER_CHECK(taken == "avg" || samples > 0)
+      << "mode=max with sampling_ratio=0, as many samples as a region is large; with a ratio it is supported";
   const std::string mode = c.text("coordinate_transformation_mode", c.opset < 16 ? "output_half_pixel" : "half_pixel");
   HONE_USER_CHECK(mode == "half_pixel" || mode == "output_half_pixel") << "coordinate_transformation_mode=" << mode;
   const bool is_aligned = mode == "half_pixel";
@@ -68,6 +135,11 @@ void roi_align(NodeContext& c) {
     const Operand given = l.pointwise("sub", {edge(first + 2), edge(first)});
     return is_aligned ? given : l.pointwise("maximum[1.0]", {given});
   };
+  if (samples == 0) {
+    c.outputs[0] = adaptive_means(l, x, weights_along(l, edge(1), size(1), height, s[2]),
+                                  weights_along(l, edge(0), size(0), width, s[3]), images);
+    return;
+  }
   const Reads rows = reads_along(l, edge(1), size(1), height, samples, s[2]),
               columns = reads_along(l, edge(0), size(0), width, samples, s[3]);
   // Elements of all channels lie together, so that a read is one of a row.

@@ -59,14 +59,22 @@ TEST(Loops, OfManyTurnsCollectAll) {
   }
 }
 
+TEST(Loops, OfNoTurnsCollectNothing) {
+  const ModelFolder f;
+  for (const int64_t turns : {0, -1}) {
+    TestModel none = counting_loop(true);
+    none.graph()->mutable_initializer(0)->set_int64_data(0, turns);
+    const OnnxModel m = f.import(none);
+    EXPECT_EQ(m.graph.outputs[1].type, (TensorType{f32, {0, 2}}));
+    EXPECT_THAT(outputs_of(m, {TensorData({f32, {2}}, floats_of({5, -1}))}), testing::ElementsAre(5, -1));
+  }
+}
+
 TEST(Loops, RefuseWhatTheyCannotCount) {
   const ModelFolder f;
   TestModel endless = counting_loop(true);
   endless.graph()->mutable_initializer(0)->set_int64_data(0, kHuge);
   EXPECT_THAT(f.refusal(endless), HasSubstr("more than 4096 turns are not supported"));
-  TestModel none = counting_loop(true);
-  none.graph()->mutable_initializer(0)->set_int64_data(0, -1);
-  EXPECT_THAT(f.refusal(none), HasSubstr("takes no turn"));
   TestModel scan(13);
   scan.input("x", {4, 2}).node("Scan", {"x"}, {"y"}).number("num_scan_inputs", INT64_MIN);
   scan.body("body");

@@ -25,7 +25,8 @@ struct Layer {
   std::string op;
   int64_t gates, steps, batch, in, hidden, directions = 1;
   std::string direction = "forward";
-  bool has_bias = true, has_states = true, has_peepholes = false, resets_sum = false, batch_first = false;
+  bool has_bias = true, has_states = true, has_peepholes = false, is_coupled = false, resets_sum = false,
+       batch_first = false;
   std::vector<int64_t> lengths;  // none: all are whole
   Activation f = &sigmoid, g = [](double v) { return std::tanh(v); }, h = g;
   double clip = INFINITY;
@@ -99,7 +100,7 @@ void run_sequence(const Layer& l, int64_t d, int64_t b, Run* out) {
         next[e] = (1 - z) * l.g(clipped(of_input(2, j) + own)) + z * h[e];
       } else {
         const double before = c[e], i = l.f(clipped(gate(0, j) + peephole(0, j, before))),
-                     forget = l.f(clipped(gate(2, j) + peephole(2, j, before)));
+                     forget = l.is_coupled ? 1 - i : l.f(clipped(gate(2, j) + peephole(2, j, before)));
         c[e] = forget * before + i * l.g(clipped(gate(3, j)));
         next[e] = l.f(clipped(gate(1, j) + peephole(1, j, c[e]))) * l.h(c[e]);
       }
@@ -143,6 +144,7 @@ TestModel model_of(const Layer& l) {
   m.node(l.op, inputs, l.has_cell() ? std::vector<std::string>{"y", "h", "c"} : std::vector<std::string>{"y", "h"});
   m.number("hidden_size", l.hidden).text("direction", l.direction);
   if (l.op == "GRU") m.number("linear_before_reset", l.resets_sum ? 1 : 0);
+  if (l.is_coupled) m.number("input_forget", 1);
   if (l.batch_first) m.number("layout", 1);
   if (std::isfinite(l.clip)) m.real("clip", static_cast<float>(l.clip));
   m.output("y").output("h");
@@ -202,6 +204,7 @@ TEST(Recurrent, AsStepByStep) {
     l.directions = l.direction == "bidirectional" ? 2 : 1;
     l.has_bias = below(4) > 0, l.has_states = below(2) == 0, l.batch_first = below(3) == 0;
     l.has_peepholes = l.has_cell() && below(2) == 0;
+    l.is_coupled = l.has_cell() && i % 2 == 0;
     l.resets_sum = below(2) == 0;
     if (l.op == "RNN") l.f = [](double v) { return std::tanh(v); };
     if (below(4) == 0) l.clip = 0.75;

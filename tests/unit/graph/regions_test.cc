@@ -213,8 +213,10 @@ TEST(Regions, SayWhatIsNotSupported) {
   const ModelFolder f;
   TestModel roi(16);
   roi.input("x", {1, 2, 8, 8}).input("r", {3, 4}).input("i", {3}, kInt64);
-  roi.node("RoiAlign", {"x", "r", "i"}, {"y"}).number("output_height", 2).number("output_width", 2).output("y");
-  EXPECT_THAT(f.refusal(roi), HasSubstr("sampling_ratio=0; 1 to 64 are supported"));
+  roi.node("RoiAlign", {"x", "r", "i"}, {"y"}).number("output_height", 2).text("mode", "max").output("y");
+  EXPECT_THAT(f.refusal(roi), HasSubstr("mode=max with sampling_ratio=0"));
+  roi.number("sampling_ratio", 65);
+  EXPECT_THAT(f.refusal(roi), HasSubstr("sampling_ratio=65; 0 to 64 are supported"));
   TestModel grams;
   grams.input("x", {4}, kInt64).node("TfIdfVectorizer", {"x"}, {"y"}).text("mode", "TF").ints("pool_int64s", {1, 2});
   grams.ints("ngram_counts", {0, 9}).ints("ngram_indexes", {0, 1}).number("max_gram_length", 2).output("y");
