@@ -31,5 +31,7 @@ void add_activations(FunctionTable* t);
 void add_trigonometry(FunctionTable* t);
 /// Comparisons, where, and what takes and gives bools.
 void add_logic(FunctionTable* t);
+/// bitwise_and, bitwise_or, bitwise_xor, bitwise_not, of integers.
+void add_bitwise(FunctionTable* t);
 
 }  // namespace hone

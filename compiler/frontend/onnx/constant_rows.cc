@@ -17,12 +17,16 @@ TensorData scalar(T v, DType t) {
 }
 
 void constant(NodeContext& c) {
-  for (const Attribute& a : c.node.attribute()) {
-    if (a.name() == "value") return void(c.outputs[0] = c.l.of_proto(a.t()));
-    if (a.name() == "value_float") return void(c.outputs[0] = c.l.constant(scalar(a.f(), f32)));
-    if (a.name() == "value_int") return void(c.outputs[0] = c.l.constant(scalar(a.i(), i64)));
-    if (a.name() == "value_ints") return void(c.outputs[0] = c.l.numbers({a.ints().begin(), a.ints().end()}));
-    if (a.name() == "value_floats") {
+  for (const Attribute& named : c.node.attribute()) {
+    const std::string& name = named.name();
+    const Attribute* const found = c.find(name);
+    if (!found) continue;
+    const Attribute& a = *found;
+    if (name == "value") return void(c.outputs[0] = c.l.of_proto(a.t()));
+    if (name == "value_float") return void(c.outputs[0] = c.l.constant(scalar(a.f(), f32)));
+    if (name == "value_int") return void(c.outputs[0] = c.l.constant(scalar(a.i(), i64)));
+    if (name == "value_ints") return void(c.outputs[0] = c.l.numbers({a.ints().begin(), a.ints().end()}));
+    if (name == "value_floats") {
       std::string bytes(reinterpret_cast<const char*>(a.floats().data()), a.floats().size() * sizeof(float));
       return void(c.outputs[0] = c.l.constant(TensorData({f32, {a.floats().size()}}, std::move(bytes))));
     }
@@ -66,7 +70,10 @@ void identity(NodeContext& c) { c.outputs[0] = c.in(0); }
 void dropout(NodeContext& c) {
   if (c.has(2)) {
     const auto training = c.constant(2, "training mode").values();
-    HONE_USER_CHECK(training.empty() || training[0] == 0) << "training is not supported";
+    // Without a ratio half of the elements are dropped, by chance.
+    const bool drops = !training.empty() && training[0] != 0 &&
+                       (!c.has(1) || c.constant(1, "ratio").values() != std::vector<double>{0});
+    HONE_USER_CHECK(!drops) << "training, which drops elements by chance, is not supported";
   }
   c.outputs[0] = c.in(0);
   if (c.outputs.size() < 2) return;

@@ -19,7 +19,7 @@ namespace hone {
 namespace onnx {
 namespace {
 
-constexpr int64_t kOldest = 6, kNewest = 23;
+constexpr int64_t kOldest = 6, kNewest = 25;
 constexpr int kDeepestCall = 16;  // functions that call functions
 constexpr size_t kMostNodes = 1 << 20;
 constexpr size_t kMostUnsupported = 100;  // kinds of what is not supported: then it is said
@@ -147,6 +147,10 @@ class Importer {
   struct Scope {
     const Scope* outer;
     std::map<std::string, std::optional<Operand>, std::less<>> values;  ///< none: its node is not supported
+    std::set<std::string, std::less<>> left_out = {};  ///< inputs of a function that a call does not give
+    bool leaves_out(const std::string& name) const {
+      return left_out.contains(name) || (outer && !values.contains(name) && outer->leaves_out(name));
+    }
     bool knows(const std::string& name) const { return values.contains(name) || (outer && outer->knows(name)); }
     /// Null where nothing is known of it.
     const Operand* find(const std::string& name) const {
@@ -341,10 +345,11 @@ class Importer {
     for (const std::string& name : node.output()) c.is_wanted.push_back(!name.empty() && wanted.contains(name));
     bool is_known = true;
     for (const std::string& name : node.input()) {
-      HONE_USER_CHECK(name.empty() || scope->knows(name))
+      const bool is_left_out = name.empty() || scope->leaves_out(name);
+      HONE_USER_CHECK(is_left_out || scope->knows(name))
           << "node '" << node.name() << "' reads '" << name << "', which nothing computes";
-      const Operand* found = name.empty() ? nullptr : scope->find(name);
-      is_known = is_known && (name.empty() || found);
+      const Operand* found = is_left_out ? nullptr : scope->find(name);
+      is_known = is_known && (is_left_out || found);
       c.inputs.push_back(found ? std::optional(*found) : std::nullopt);
     }
     c.outputs.resize(std::max<size_t>(1, static_cast<size_t>(node.output_size())), kNotComputed);
@@ -472,24 +477,34 @@ class Importer {
 
   void run_function(NodeContext& c, const Function& f) {
     HONE_USER_CHECK(depth_ < kDeepestCall) << "functions call each other more than " << kDeepestCall << " deep";
-    HONE_USER_CHECK(f.attribute_size() == 0 || c.node.attribute_size() == 0)
-        << "a function with attributes is not supported";
     HONE_USER_CHECK(f.opset_import_size() <= kMostOpsets) << "it names more than " << kMostOpsets << " opsets";
     // As it was outside again, also where the body fails.
     struct Outside {
       Importer& importer;
       std::map<std::string, int64_t> opsets;
+      const std::map<std::string, const Attribute*, std::less<>>* attributes;
       ~Outside() {
         importer.opsets_ = std::move(opsets);
+        importer.lowering_.function_attributes = attributes;
         --importer.depth_;
       }
-    } outside{*this, opsets_};
+    } outside{*this, opsets_, lowering_.function_attributes};
+    // What the call gives, which may be an attribute of a function around it; else the function's defaults.
+    std::map<std::string, const Attribute*, std::less<>> attributes;
+    for (const Attribute& a : c.node.attribute())
+      if (const Attribute* given = c.find(a.name())) attributes.emplace(a.name(), given);
+    for (const Attribute& a : f.attribute_proto()) attributes.emplace(a.name(), &a);
+    lowering_.function_attributes = &attributes;
     for (const OperatorSet& set : f.opset_import())
       opsets_[set.domain() == "ai.onnx" ? "" : set.domain()] = set.version();
     ++depth_;
     Scope inner{nullptr, {}};
-    for (int i = 0; i < f.input_size(); ++i)
-      if (c.has(static_cast<size_t>(i))) inner.values[f.input(i)] = *c.inputs[static_cast<size_t>(i)];
+    for (int i = 0; i < f.input_size(); ++i) {
+      if (c.has(static_cast<size_t>(i)))
+        inner.values[f.input(i)] = *c.inputs[static_cast<size_t>(i)];
+      else
+        inner.left_out.insert(f.input(i));
+    }
     run(f.node(), Names(f.output().begin(), f.output().end()), &inner);
     for (int o = 0; o < std::min(f.output_size(), c.node.output_size()); ++o) {
       const Operand* found = inner.find(f.output(o));

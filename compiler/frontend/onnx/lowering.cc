@@ -329,8 +329,14 @@ int64_t NodeContext::constant_number(size_t i, std::string_view what) const {
 }
 
 const Attribute* NodeContext::find(std::string_view name) const {
-  for (const Attribute& a : node.attribute())
-    if (a.name() == name) return &a;
+  for (const Attribute& a : node.attribute()) {
+    if (a.name() != name) continue;
+    if (a.ref_attr_name().empty()) return &a;
+    // An attribute of the function, which may have none of that name: then the node has its default.
+    if (!l.function_attributes) return nullptr;
+    const auto given = l.function_attributes->find(a.ref_attr_name());
+    return given == l.function_attributes->end() ? nullptr : given->second;
+  }
   return nullptr;
 }
 
@@ -380,6 +386,21 @@ int64_t NodeContext::axis_of(int64_t axis, size_t rank) {
 
 void NodeContext::require_outputs(size_t n) const {
   for (size_t o = n; o < is_wanted.size(); ++o) HONE_USER_CHECK(!is_wanted[o]) << "output " << o << " is not supported";
+}
+
+void run_in_f32(NodeContext& c, Row row) {
+  std::optional<DType> narrow;
+  NodeContext wide = c;
+  for (std::optional<Operand>& x : wide.inputs) {
+    if (!x || !x->type.dtype.is_narrow_float()) continue;
+    if (!narrow) narrow = x->type.dtype;
+    x = c.l.cast(*x, f32);
+  }
+  row(wide);
+  c.outputs = std::move(wide.outputs);
+  if (!narrow) return;
+  for (Operand& out : c.outputs)
+    if (out.type.dtype == f32) out = c.l.cast(out, *narrow);
 }
 
 const RowTable& rows() {

@@ -110,6 +110,9 @@ class Lowering {
   /// The model is read for one of several numbers of rows of its caches (import_growing.h), which hold no others.
   bool rows_are_counted = false;
   std::string output_name;  ///< for the value that is added next
+  /// Of the model's function whose nodes are read: its attributes by name, which its nodes' attributes may stand for.
+  /// Null outside of functions.
+  const std::map<std::string, const Attribute*, std::less<>>* function_attributes = nullptr;
 
  private:
   ModelFile& file_;
@@ -156,6 +159,14 @@ struct NodeContext {
 };
 
 using Row = void (*)(NodeContext& c);
+/// `row` of a node that is several operators here, with its inputs of f16 or bf16 as f32: what one hands to the next is
+/// f32 at least, as an operator's own sums are, and the outputs are rounded once, to the type of the first such input.
+void run_in_f32(NodeContext& c, Row row);
+/// The same as a row.
+template <Row row>
+void in_f32(NodeContext& c) {
+  run_in_f32(c, row);
+}
 /// Rows by `domain:operator`; ONNX's own domain is empty.
 using RowTable = std::unordered_map<std::string, Row>;
 /// All rows.

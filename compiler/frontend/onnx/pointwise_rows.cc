@@ -42,6 +42,7 @@ constexpr Named kUnary[] = {{"Relu", "relu"},
                             {"Acosh", "acosh"},
                             {"Atanh", "atanh"},
                             {"Not", "not"},
+                            {"BitwiseNot", "bitwise_not"},
                             {"IsNaN", "is_nan"}};
 constexpr Named kBinary[] = {{"Add", "add"},
                              {"Sub", "sub"},
@@ -51,6 +52,9 @@ constexpr Named kBinary[] = {{"Add", "add"},
                              {"And", "and"},
                              {"Or", "or"},
                              {"Xor", "xor"},
+                             {"BitwiseAnd", "bitwise_and"},
+                             {"BitwiseOr", "bitwise_or"},
+                             {"BitwiseXor", "bitwise_xor"},
                              {"Equal", "equal"},
                              {"Less", "less"},
                              {"LessOrEqual", "less_equal"},
@@ -171,6 +175,16 @@ void gelu(NodeContext& c) {
   c.outputs[0] = c.l.pointwise(c.text("approximate", "none") == "tanh" ? "gelu_tanh" : "gelu", {c.in(0)});
 }
 
+// x * sigmoid(alpha x)
+void swish(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const double alpha = c.real("alpha", 1);
+  if (alpha == 1) return void(c.outputs[0] = c.l.pointwise("silu", {x}));
+  if (x.type.dtype.is_narrow_float()) return run_in_f32(c, &swish);
+  const auto scaled = fmt::format("mul[{}]", number_text(alpha, x.type.dtype));
+  c.outputs[0] = c.l.pointwise("mul", {x, c.l.pointwise("sigmoid", {c.l.pointwise(scaled, {x})})});
+}
+
 // Functions with numbers: name of the function, then attributes and their defaults.
 struct Parametric {
   const char *onnx, *name;
@@ -202,7 +216,8 @@ void add_pointwise_rows(RowTable& t) {
   for (const Named& f : kUnary) t[std::string(":") + f.onnx] = &unary;
   for (const Named& f : kBinary) t[std::string(":") + f.onnx] = &binary;
   for (const Parametric& p : kParametric) t[std::string(":") + p.onnx] = &parametric;
-  for (const char* op : {"Max", "Min", "Sum", "Mean"}) t[std::string(":") + op] = &of_many;
+  for (const char* op : {"Max", "Min"}) t[std::string(":") + op] = &of_many;
+  for (const char* op : {"Sum", "Mean"}) t[std::string(":") + op] = &in_f32<&of_many>;
   t[":Mod"] = &mod;
   t[":BitShift"] = &shift;
   t[":IsInf"] = &is_infinite;
@@ -211,6 +226,7 @@ void add_pointwise_rows(RowTable& t) {
   t[":Cast"] = &cast;
   t[":CastLike"] = &cast_like;
   t[":Gelu"] = &gelu;
+  t[":Swish"] = &swish;
 }
 
 }  // namespace hone::onnx

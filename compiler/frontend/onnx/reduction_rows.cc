@@ -90,6 +90,11 @@ void reduction(NodeContext& c) {
   }
   const bool keepdims = c.number("keepdims", 1) != 0;
   if (x.is_empty()) return void(c.outputs[0] = of_nothing(c.l, op, x, axes, keepdims));
+  // The largest of bools says whether any holds, the smallest whether all do.
+  if (x.type.dtype.is_bool() && (op == "ReduceMax" || op == "ReduceMin")) {
+    const Operand bytes = c.l.cast(x, u8);
+    return void(c.outputs[0] = c.l.cast(c.l.reduce(op == "ReduceMax" ? "max" : "min", bytes, axes, keepdims), boolean));
+  }
   const auto reduce = [&](const char* kind, const Operand& value) { return c.l.reduce(kind, value, axes, keepdims); };
   const auto map = [&](const char* function, const Operand& value) { return c.l.pointwise(function, {value}); };
   Operand out;
@@ -195,15 +200,16 @@ void mean_variance_normalization(NodeContext& c) {
 }  // namespace
 
 void add_reduction_rows(RowTable& t) {
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
-                         "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1"})
     t[std::string(":") + op] = &reduction;
+  for (const char* op : {"ReduceProd", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
+    t[std::string(":") + op] = &in_f32<&reduction>;
   t[":ArgMax"] = &arg_extreme;
   t[":ArgMin"] = &arg_extreme;
   t[":TopK"] = &top_k;
   t[":Softmax"] = &softmax;
   t[":LogSoftmax"] = &softmax;
-  t[":MeanVarianceNormalization"] = &mean_variance_normalization;
+  t[":MeanVarianceNormalization"] = &in_f32<&mean_variance_normalization>;
 }
 
 }  // namespace hone::onnx

@@ -107,6 +107,7 @@ void conv(NodeContext& c) {
       << "group=" << groups << " with weight " << to_string(weight.type) << " of " << to_string(x.type);
   Extents shape{x.type.shape[0], weight.type.shape[0]};
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
+  if (image.size() == 3 && x.type.dtype.is_narrow_float()) return run_in_f32(c, &conv);
   if (image.size() == 3) return conv_of_volumes(c, x, weight, w, shape);
   const bool is_sequence = make_image(&w, image);
   AttributeTexts given = attributes_of(w);
@@ -226,17 +227,28 @@ Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, con
 }
 
 // Windows of `x`, which stands for the node's input: their largest elements, or their averages.
-void pool_of(NodeContext& c, const Operand& x, bool is_max, bool counts_pad) {
+void pool_of(NodeContext& c, Operand x, bool is_max, bool counts_pad) {
   require_image(x);
-  const Extents image(x.type.shape.begin() + 2, x.type.shape.end());
+  Extents image(x.type.shape.begin() + 2, x.type.shape.end());
   const auto kernel = c.numbers("kernel_shape");
   HONE_USER_CHECK(kernel) << "it has no kernel_shape";
   Window w = window_of(c, image, *kernel);
   if (c.number("ceil_mode", 0)) {
     const Extents after = w.after;
     round_up(&w, image);
-    HONE_USER_CHECK(c.node.op_type() != "AveragePool" || !counts_pad || after == w.after)
-        << "ceil_mode with count_include_pad is not supported";
+    // Padding counts, what the last windows have beyond it does not: the padding becomes elements.
+    if (c.node.op_type() == "AveragePool" && counts_pad && after != w.after) {
+      Extents in_front{0, 0}, behind{0, 0};
+      for (size_t d = 0; d < image.size(); ++d) {
+        in_front.push_back(w.before[d]);
+        behind.push_back(after[d]);
+        image[d] += w.before[d] + after[d];
+        w.before[d] = 0;
+        w.after[d] -= after[d];
+      }
+      x = with_borders(c.l, x, in_front, behind);
+      counts_pad = false;
+    }
   }
   Extents shape{x.type.shape[0], x.type.shape[1]};
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
@@ -255,7 +267,12 @@ void pool_of(NodeContext& c, const Operand& x, bool is_max, bool counts_pad) {
       c.l.add(is_max ? "max_pool2d" : "avg_pool2d", given, {c.l.as(x, image_shape(x.type.shape, is_sequence))}, shape);
 }
 
-void pool(NodeContext& c) { pool_of(c, c.in(0), c.node.op_type() == "MaxPool", c.number("count_include_pad", 0) != 0); }
+void pool(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const bool is_max = c.node.op_type() == "MaxPool";
+  if (!is_max && x.rank() == 5 && x.type.dtype.is_narrow_float()) return run_in_f32(c, &pool);
+  pool_of(c, x, is_max, c.number("count_include_pad", 0) != 0);
+}
 
 // The axes of an image's pixels.
 Extents pixel_axes(const Operand& x) {
@@ -303,11 +320,37 @@ Operand per_channel(const NodeContext& c, const Operand& values, const Operand& 
   return c.l.reshape(values, shape);
 }
 
+// As while training: by mean and variance of what is normalized, with which the running ones are mixed.
+void normalize_by_itself(NodeContext& c, const Operand& x) {
+  Lowering& l = c.l;
+  const DType t = x.type.dtype == f64 ? f64 : f32;
+  const Operand wide = l.cast(x, t);
+  Extents axes{0};
+  for (size_t d = 2; d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
+  const Operand mean = l.reduce("mean", wide, axes, true), centred = l.pointwise("sub", {wide, mean});
+  const Operand variance = l.reduce("mean", l.pointwise("square", {centred}), axes, true);
+  const auto add_eps = fmt::format("add[{}]", number_text(c.real("epsilon", 1e-5f), t));
+  const Operand normal = l.pointwise("div", {centred, l.pointwise("sqrt", {l.pointwise(add_eps, {variance})})});
+  const Operand scaled = l.pointwise("mul", {normal, per_channel(c, l.cast(c.in(1), t), x)});
+  c.outputs[0] = l.cast(l.pointwise("add", {scaled, per_channel(c, l.cast(c.in(2), t), x)}), x.type.dtype);
+  const double momentum = c.real("momentum", 0.9f);
+  const auto part = [&](double of, const Operand& v) {
+    return l.pointwise(fmt::format("mul[{}]", number_text(of, t)), {v});
+  };
+  for (const auto& [output, now] : {std::pair<size_t, Operand>{1, mean}, {2, variance}}) {
+    if (output >= c.outputs.size()) continue;
+    const Operand &before = c.in(2 + output), flat = l.reshape(now, before.type.shape);
+    c.outputs[output] =
+        l.cast(l.pointwise("add", {part(momentum, l.cast(before, t)), part(1 - momentum, flat)}), before.type.dtype);
+  }
+}
+
 // (x - mean) / sqrt(var + eps) * scale + bias, as x * a + b with a and b known.
 void batch_normalization(NodeContext& c) {
-  HONE_USER_CHECK(c.number("training_mode", 0) == 0 && c.number("spatial", 1) == 1) << "training is not supported";
-  c.require_outputs(1);
+  HONE_USER_CHECK(c.number("spatial", 1) == 1) << "spatial=0 is not supported";
   const Operand& x = c.in(0);
+  if (c.number("training_mode", 0) != 0) return normalize_by_itself(c, x);
+  c.require_outputs(1);
   const DType t = x.type.dtype;
   const auto add_eps = fmt::format("add[{}]", number_text(c.real("epsilon", 1e-5f), f32));
   const auto in_f32 = [&](size_t i) { return t.is_narrow_float() ? c.l.cast(c.in(i), f32) : c.in(i); };
@@ -365,7 +408,7 @@ void add_window_rows(RowTable& t) {
   t[":LpPool"] = &lp_pool;
   t[":GlobalLpPool"] = &lp_pool;
   t[":BatchNormalization"] = &batch_normalization;
-  t[":InstanceNormalization"] = &instance_normalization;
+  t[":InstanceNormalization"] = &in_f32<&instance_normalization>;
   t[":LRN"] = &local_response_normalization;
 }
 
