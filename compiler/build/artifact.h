@@ -69,6 +69,8 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
 std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload,
                             bool in_c = false, Denormals denormals = kUsualDenormals);
 
+/// What a C header's comment says where Module::assume_finite is set.
+inline constexpr std::string_view kAssumesFinite = "Inputs are taken to be finite: what becomes of a NaN is not said.";
 /// What a C header's comment says of them; nothing of a GPU's artifact.
 std::string denormals_line(Denormals denormals, const Target& target);
 

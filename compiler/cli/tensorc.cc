@@ -145,7 +145,8 @@ constexpr double kRepeatMs = 5;
 constexpr int kRepeatsToKnow = static_cast<int>(kEnoughToKnow * 1e3 / kRepeatMs);
 
 Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ostream& err) {
-  const Module m = lower_config(j.w, j.target, j.space, j.chosen.config);
+  Module m = lower_config(j.w, j.target, j.space, j.chosen.config);
+  m.assume_finite = o.assume_finite;
 
   if (!o.emit.empty()) {
     CommandFiles files = files_read(o);

@@ -40,6 +40,7 @@ struct TensorcOptions {
   std::string compare;                    ///< of a model: a report of before
   std::string threads;                    ///< a number; of a model also several: 1|2; empty: as many as there are CPUs
   QuantizeFlags quantize;                 ///< of a model
+  bool assume_finite = false;             ///< nobody wants to know what becomes of a NaN
   bool bench = false, explain = false, check = false, json = false;
   bool profile = false;  ///< of a model
   /// Files that were read for it, flags and credentials, and what their user calls them: none is written over.

@@ -19,7 +19,7 @@ Help tensorc_help() {
                        {"-o FILE", "where to write it"},
                        {"--target TEXT", "llvm: this machine's CPU; cuda, opencl: its GPU; or another machine"},
                        {"--threads N", "to build for; of a model 1|2: a variant of each"}},
-                      {"--task", "--args", "--denormals", "--host", "--sysroot", "--disable"}},
+                      {"--task", "--args", "--denormals", "--assume-finite", "--host", "--sysroot", "--disable"}},
                      {"Of a model",
                       {{"--bind NAME=N", "a number for a named dimension; 1|4|16: a variant of each"},
                        {"--shape NAME=1x3x224x224", "the shape of an input"},
@@ -82,6 +82,9 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
          "on all threads that run it, for as long as it runs; keep: numbers, which take up to 250 times as long")
       ->check(CLI::IsMember({"keep", "zero"}))
       ->type_name("keep|zero");
+  app.add_flag("--assume-finite", o.assume_finite,
+               "inputs have no NaN and make none: maxima and what is made of them (Relu, Clip, pooling) may lose one, "
+               "which saves up to two instructions each; without it a NaN stays one");
   app.add_option("--weights", o.weights,
                  "of a model: write its weights to FILE, which processes map and share, instead of into the artifact "
                  "(done by itself above 1 GiB)")

@@ -285,6 +285,7 @@ class ModelCommand {
     options.host = host_;
     options.in_c = o_.emit == "c";
     options.denormals = denormals_;
+    options.assume_finite = o_.assume_finite;
     options.progress = o_.progress;
     built_ = build_model(variants_, options);
     tell_what_was_built();
@@ -459,6 +460,7 @@ class ModelCommand {
     r.hone = hone_version();
     r.target = to_string(target_);
     if (!target_.is_gpu()) r.denormals = name_of(denormals_);
+    r.nans = o_.assume_finite ? "taken for impossible" : "kept";
     r.when = time_now();
     r.artifact_bytes = artifact_bytes_;
     r.weight_bytes = built_.weight_bytes;

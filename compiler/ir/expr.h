@@ -31,6 +31,7 @@ enum class ExprKind : uint8_t {
 
 /// Binary operators. Comparisons give bool; kGt and kGe are written as kLt and kLe with swapped operands. kDiv is the
 /// division of floats; integers use floor division and floor modulus (the result of kFloorMod has the divisor's sign).
+/// kMin and kMax of floats are NaN where an operand is (nan.h; Module::assume_finite); of 0 and -0 either one.
 enum class BinaryOp : uint8_t {
   kAdd,
   kSub,

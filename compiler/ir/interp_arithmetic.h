@@ -79,8 +79,8 @@ std::optional<F> of_floats(BinaryOp op, F a, F b) {
     case BinaryOp::kSub: return a - b;
     case BinaryOp::kMul: return a * b;
     case BinaryOp::kDiv: return a / b;
-    case BinaryOp::kMin: return a < b ? a : b;  // the second operand when one is NaN, as x86 does
-    case BinaryOp::kMax: return a > b ? a : b;
+    case BinaryOp::kMin: return a < b || std::isnan(a) ? a : b;
+    case BinaryOp::kMax: return a > b || std::isnan(a) ? a : b;
     default: return std::nullopt;
   }
 }

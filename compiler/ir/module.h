@@ -54,6 +54,9 @@ struct Module {
   int workers = 1;              ///< the kernel runs on at most this many threads
   int vector_bits = 0;          ///< vector width the code generator should prefer; 0 = the target's widest
   Partition partition = Partition::kStatic;
+  /// Nobody wants to know what becomes of a NaN: code generators may let a maximum or a minimum drop it where that is
+  /// cheaper. No part of the content hash, nor of what is sent: it is set on what an artifact is made of.
+  bool assume_finite = false;
 };
 
 /// The prepack of parameter `param`; null when it has none.

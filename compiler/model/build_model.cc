@@ -59,9 +59,14 @@ class ModelBuilder {
 
   BuiltModel build() {
     if (variants_.size() > 1) share_kernels();
+    for (VariantBuilder& v : variants_)
+      for (Kernel& k : v.layers().kernels) {
+        k.module.assume_finite = o_.assume_finite;
+        if (k.step) k.step->assume_finite = o_.assume_finite;
+      }
     tell("packing weights", 0, 1);
     pack_weights();
-    out_.json = model_json(variants_, o_.name, out_.weight_bytes, o_.denormals);
+    out_.json = model_json(variants_, o_.name, out_.weight_bytes, o_.denormals, o_.assume_finite);
     ModelProgram program{o_.name, {}, out_.json};
     program.denormals = o_.denormals;
     for (const VariantBuilder& v : variants_) program.variants.push_back(v.steps());
@@ -84,7 +89,7 @@ class ModelBuilder {
 
  private:
   BuiltModel finished() {
-    out_.header = model_header(variants_, o_.name, out_.weights_file, o_.in_c, o_.denormals);
+    out_.header = model_header(variants_, o_.name, out_.weights_file, o_.in_c, o_.denormals, o_.assume_finite);
     for (VariantBuilder& v : variants_)
       out_.variants.push_back({v.variant().name, std::move(v.layers()), v.memory(), v.buffers()});
     return std::move(out_);

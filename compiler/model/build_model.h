@@ -23,6 +23,7 @@ struct ModelOptions {
   int64_t most_embedded = int64_t{1} << 30;
   bool in_c = false;                      ///< C source instead of objects; of CPUs
   Denormals denormals = kUsualDenormals;  ///< of CPUs: a GPU's code keeps them
+  bool assume_finite = false;             ///< Module::assume_finite, of all kernels
   Target host = {};                       ///< of a model for a GPU: the CPU that its artifact is loaded on, complete
   /// Told what is done, now and then: `compiling layers`, how many of how many.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};

@@ -197,7 +197,7 @@ ArtifactDescription describe_model(const std::deque<VariantBuilder>& variants, c
 }
 
 std::string model_json(const std::deque<VariantBuilder>& variants, const std::string& name, int64_t weight_bytes,
-                       Denormals denormals) {
+                       Denormals denormals, bool assume_finite) {
   OrderedJson j;
   j["name"] = name;
   j["hone"] = hone_version();
@@ -205,6 +205,7 @@ std::string model_json(const std::deque<VariantBuilder>& variants, const std::st
   j["target"] = to_string(variants[0].variant().target);
   j["workers"] = variants[0].variant().target.threads;
   if (!variants[0].variant().target.is_gpu()) j["denormals"] = name_of(denormals);
+  j["assume_finite"] = assume_finite;
   j["arena_bytes"] = most_arena(variants);
   if (variants[0].variant().target.is_gpu()) j["arena_on"] = "device";
   const bool has_several = variants.size() > 1;
@@ -228,7 +229,7 @@ std::string model_json(const std::deque<VariantBuilder>& variants, const std::st
 }
 
 std::string model_header(const std::deque<VariantBuilder>& variants, const std::string& name,
-                         const std::string& weights_file, bool in_c, Denormals denormals) {
+                         const std::string& weights_file, bool in_c, Denormals denormals, bool assume_finite) {
   std::string macro;
   for (const char c : name) macro += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   const Target& target = variants[0].variant().target;
@@ -245,6 +246,7 @@ std::string model_header(const std::deque<VariantBuilder>& variants, const std::
   h += variants.size() == 1 ? tensor_lines(g, variants[0].variant().growth, target.is_gpu())
                             : variant_lines(variants, name);
   if (!target.is_gpu()) h += "\n   " + denormals_line(denormals, target) + "\n";
+  if (assume_finite) h += "\n   " + std::string(kAssumesFinite) + "\n";
   if (!weights_file.empty())
     h += fmt::format(
         "\n   The weights are in {0}: {1}_weights maps that file, which all processes share, and is to be called "

@@ -29,15 +29,9 @@ Expr sign(E x) {
 
 bool is_number(E x) { return x->kind == ExprKind::kFloatImm && !std::isnan(as<FloatImm>(x)->value); }
 
-// max and min keep a NaN of their second operand only: of x alone where y is a number, in one instruction.
-Expr maximum(E x, E y) {
-  if (!x->dtype.is_float()) return max(x, y);
-  return is_number(y) ? max(y, x) : select(eq(x, x), max(x, y), x);
-}
-Expr minimum(E x, E y) {
-  if (!x->dtype.is_float()) return min(x, y);
-  return is_number(y) ? min(y, x) : select(eq(x, x), min(x, y), x);
-}
+// As max and min, which once lost NaNs; programs with numbers are what they were.
+Expr maximum(E x, E y) { return x->dtype.is_float() && is_number(y) ? max(y, x) : max(x, y); }
+Expr minimum(E x, E y) { return x->dtype.is_float() && is_number(y) ? min(y, x) : min(x, y); }
 
 // What the nearest multiple of |y| leaves of |x|, into [0, |y|). A multiple of an infinite y is none.
 Expr fmod(E x, E y) {

@@ -57,7 +57,7 @@ double least_of(DType integer, DType t) {
   return t == f16 ? std::max(least, -65504.0) : least;
 }
 
-// Into the range of `to`. A NaN becomes a number: the comparisons drop it.
+// Into the range of `to`. A NaN stays one, and the cast behind makes it 0.
 Expr saturate(const Expr& x, DType to) {
   const DType from = x->dtype;
   if (to.is_float()) return x;

@@ -25,10 +25,13 @@ Expr real(double v) { return make_const(v, f64); }
 Expr size_of(const Expr& e) { return call(Intrinsic::kAbs, {e->dtype == f64 ? e : cast(f64, e)}); }
 
 Expr add(const Expr& a, const Expr& b) { return is_zero(a) ? b : is_zero(b) ? a : a + b; }
-Expr larger(const Expr& a, const Expr& b) { return is_zero(a) ? b : is_zero(b) ? a : max(a, b); }
+// Of bounds, of which the second one stands where one is a NaN: 0 times infinity bounds nothing.
+Expr most_of(const Expr& a, const Expr& b) { return select(lt(b, a), a, b); }
+Expr least_of(const Expr& a, const Expr& b) { return select(lt(a, b), a, b); }
+Expr larger(const Expr& a, const Expr& b) { return is_zero(a) ? b : is_zero(b) ? a : most_of(a, b); }
 // bound * |factor|
 Expr times(const Expr& bound, const Expr& factor) {
-  return is_zero(bound) ? bound : min(bound, real(kHuge)) * min(size_of(factor), real(kHuge));
+  return is_zero(bound) ? bound : least_of(bound, real(kHuge)) * least_of(size_of(factor), real(kHuge));
 }
 
 // The least error of rounding to `t`: results below the normal numbers may be flushed to 0. Those of f16 and bf16 are
@@ -56,15 +59,15 @@ Expr wrapped(Expr value, DType t) {
 template <class F>
 Expr steps_within(const F& step, const Expr& x, const Expr& error) {
   if (is_zero(error)) return error;
-  return max(step(x + error) - step(x), step(x) - step(x - error));
+  return most_of(step(x + error) - step(x), step(x) - step(x - error));
 }
 
 // How far f(x) moves where x is off by `error` and f is monotone, from one end of its range to the other in `range`.
 // `slope`: the most of |f'| at arguments of that size and beyond, where it falls.
 template <class F>
 Expr saturating(const Expr& x, const Expr& error, double range, const F& slope) {
-  const Expr off = min(error, real(kHuge));
-  return min(off * slope(max(min(size_of(x), real(kHuge)) - off, real(0))), real(range));
+  const Expr off = least_of(error, real(kHuge));
+  return least_of(off * slope(most_of(least_of(size_of(x), real(kHuge)) - off, real(0))), real(range));
 }
 
 // A value whose bounds are `bound_of` applied to the bounds of a and b.
@@ -220,7 +223,7 @@ Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approxim
     case BinaryOp::kDiv:
       return combined(v, a, b, [&](const Expr& x, const Expr& y) {
         const Expr passed = add(x, times(y, v)), divisor = size_of(b.exact);
-        return add(is_zero(passed) ? passed : passed / (is_zero(y) ? divisor : max(divisor - y, real(kTiny))), own);
+        return add(is_zero(passed) ? passed : passed / (is_zero(y) ? divisor : most_of(divisor - y, real(kTiny))), own);
       });
     case BinaryOp::kMin:
     case BinaryOp::kMax:
@@ -272,18 +275,18 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
   const Expr own = rounding(v, t, kFunctionUnits * rounding_of(t));
   switch (f) {
     case Intrinsic::kSqrt: {
-      const auto root = [](const Expr& e) { return call(Intrinsic::kSqrt, {max(e, real(0))}); };
+      const auto root = [](const Expr& e) { return call(Intrinsic::kSqrt, {most_of(e, real(0))}); };
       return result([&](const Expr& e) { return steps_within(root, x.exact, e); }, rounding(v, t, rounding_of(t)));
     }
     // e^(x + error) - e^x; for small errors, where the difference is not exact, its first order.
     case Intrinsic::kExp:
-      return result([&](const Expr& e) { return times(max(e, call(Intrinsic::kExp, {e}) - real(1)), v); }, own);
-    case Intrinsic::kLog: return result([&](const Expr& e) { return e / max(x.exact - e, real(kTiny)); }, own);
+      return result([&](const Expr& e) { return times(most_of(e, call(Intrinsic::kExp, {e}) - real(1)), v); }, own);
+    case Intrinsic::kLog: return result([&](const Expr& e) { return e / most_of(x.exact - e, real(kTiny)); }, own);
     // Of large numbers kernels know less of what multiples of pi leave (codegen/llvm/emit_math.h).
     case Intrinsic::kSin:
     case Intrinsic::kCos: {
-      const Expr of_multiples = min(times(size_of(x.exact), real(0x1p-44)), real(2));
-      return result([&](const Expr& e) { return min(e, real(2)); }, add(own, of_multiples));
+      const Expr of_multiples = least_of(times(size_of(x.exact), real(0x1p-44)), real(2));
+      return result([&](const Expr& e) { return least_of(e, real(2)); }, add(own, of_multiples));
     }
     default: break;
   }
@@ -291,7 +294,7 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
   const auto slope = [&](const Expr& size) -> Expr {
     const auto power_of_e = [](const Expr& e) { return call(Intrinsic::kExp, {e}); };
     if (f == Intrinsic::kAtan) return real(1) / (real(1) + size * size);
-    if (f == Intrinsic::kTanh) return min(real(1), real(4) * power_of_e(size * real(-2)));
+    if (f == Intrinsic::kTanh) return least_of(real(1), real(4) * power_of_e(size * real(-2)));
     HONE_ICHECK(f == Intrinsic::kErf) << "reference: " << name_of(f) << " of elements";
     return real(1.1284) * power_of_e(real(0) - size * size);
   };
@@ -304,7 +307,7 @@ Approximate approximate_logistic(const Approximate& y, DType t) {
   // e^y, the sum and the quotient; where e^y is more than `t` holds, the kernel's quotient is 0.
   const Expr own = rounding(v, t, (kFunctionUnits + 2) * rounding_of(t)) + real(t == f16 ? 1 / kLargestF16 : 0);
   // The slope is e^-|y| / (1 + e^-|y|)^2.
-  const auto slope = [](const Expr& size) { return min(real(0.25), call(Intrinsic::kExp, {real(0) - size})); };
+  const auto slope = [](const Expr& size) { return least_of(real(0.25), call(Intrinsic::kExp, {real(0) - size})); };
   const auto bound = [&](const Expr& error) {
     return add(is_zero(error) ? error : saturating(y.exact, error, 1, slope), own);
   };

@@ -94,6 +94,7 @@ OrderedJson compare_reports(const ModelReport& before, const ModelReport& now) {
   note("another target", before.target, now.target);
   note("another machine", before.machine, now.machine);
   note("denormals", before.denormals, now.denormals);
+  note("NaNs", before.nans, now.nans);
   note("another version of Hone", before.hone, now.hone);
   j["variants"] = OrderedJson::array();
   for (const ReportVariant& v : now.variants)

@@ -67,6 +67,7 @@ struct ReportVariant {
 struct ModelReport {
   std::string model, hone, target;
   std::string denormals;  ///< what they are to the artifact, keep or zero; empty: it is for a GPU
+  std::string nans;       ///< what becomes of them in it: kept, or taken for impossible
   std::string machine;    ///< that times are of; empty: none were measured
   std::string when;       ///< UTC, `2026-01-31 12:00`
   int64_t artifact_bytes = 0, weight_bytes = 0;

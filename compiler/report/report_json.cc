@@ -196,6 +196,7 @@ OrderedJson report_json(const ModelReport& report) {
                    {"weight_bytes", report.weight_bytes}};
   put(j, "weights_file", report.weights_file);
   put(j, "denormals", report.denormals);
+  put(j, "nans", report.nans);
   put(j, "peak_gflops", report.peak_gflops);
   j["variants"] = list_json(report.variants, variant_json);
   return j;
@@ -216,7 +217,8 @@ ModelReport parse_report(const std::string& text, const std::string& name) {
                                                                    {"machine", &report.machine},
                                                                    {"when", &report.when},
                                                                    {"weights_file", &report.weights_file},
-                                                                   {"denormals", &report.denormals}})
+                                                                   {"denormals", &report.denormals},
+                                                                   {"nans", &report.nans}})
     r.get(key, member);
   r.get("artifact_bytes", &report.artifact_bytes);
   r.get("weight_bytes", &report.weight_bytes);

@@ -40,9 +40,10 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
   HONE_USER_CHECK(f.bind.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() && f.quantize.empty() &&
-                  f.ranges.empty() && f.keep.empty() && f.accumulate.empty() && f.denormals.empty() && !f.print_tasks)
-      << "--bind, --shape, --input, --cache, --quantize, --ranges, --keep, --accumulate, --denormals and --print-tasks "
-         "belong to --model";
+                  f.ranges.empty() && f.keep.empty() && f.accumulate.empty() && f.denormals.empty() &&
+                  !f.assume_finite && !f.print_tasks)
+      << "--bind, --shape, --input, --cache, --quantize, --ranges, --keep, --accumulate, --denormals, --assume-finite "
+         "and --print-tasks belong to --model";
   if (!f.tasks.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
         << "--tasks names its workloads itself: --task, --args and --workload exclude it";
@@ -75,6 +76,7 @@ std::string build_command(const TunerFlags& f) {
   for (const std::string& node : f.keep) line += " --keep " + shell_quoted(node);
   if (!f.accumulate.empty()) line += " --accumulate " + f.accumulate;
   if (!f.denormals.empty()) line += " --denormals " + f.denormals;
+  if (f.assume_finite) line += " --assume-finite";
   if (f.target != "llvm") line += " --target " + shell_quoted(f.target);
   if (f.threads > 0) line += fmt::format(" --threads {}", f.threads);
   if (!f.db.empty()) line += " --db " + shell_quoted(f.db);
@@ -202,9 +204,9 @@ Status store_choices(const std::vector<ModelChoice>& choices, const Target& targ
 StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& variants, const ModelBefore& before,
                                                  const Target& target, db::Store& store, const OperatorTable& operators,
                                                  const std::vector<std::unique_ptr<TuningTask>>& tasks,
-                                                 const std::string& denormals, const TunerIo& io) {
+                                                 const TunerFlags& f, const TunerIo& io) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
-  const Denormals as_built = denormals_for(denormals, target);
+  const Denormals as_built = denormals_for(f.denormals, target);
   std::vector<ConfigsByWorkload> others;
   if (why_not_here(target).empty()) {
     StatusOr<std::vector<ConfigsByWorkload>> found = runners_up(tasks, to_string(target), store);
@@ -218,8 +220,8 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
     io.err << "tuner: building the model with default and with tuned configs, with those next to them, and as it was "
               "before"
            << (v.name.empty() ? "" : " for " + v.name) << std::endl;
-    out.push_back(
-        compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, io.interrupts, others, as_built));
+    out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, io.interrupts, others, as_built,
+                                f.assume_finite));
     WholeModel& whole = out.back();
     if (whole.choices.empty()) continue;
     if (const Status stored = store_choices(whole.choices, target, *hub, store, operators); !stored.ok()) {
@@ -238,7 +240,7 @@ Status report_model(const OperatorTable& operators, const TunerFlags& f, const T
   const std::string text = to_string(target);
   if (!f.json) report(f, io, text, store.path(), tasks, outcome, {});
   HONE_ASSIGN_OR_RETURN(const std::vector<WholeModel> wholes,
-                        compare_wholes(variants, before, target, store, operators, tasks, f.denormals, io));
+                        compare_wholes(variants, before, target, store, operators, tasks, f, io));
   if (f.json) {
     report(f, io, text, store.path(), tasks, outcome, wholes);
   } else {

@@ -26,6 +26,7 @@ struct TunerFlags {
   std::vector<std::string> formats;       ///< of --model: NAME=u8:NHWC,mean=…,scale=…, as tensorc has it
   std::string quantize;                   ///< of --model: int8, by the file `ranges`
   std::string denormals;                  ///< of --model: keep or zero, as tensorc has it; empty: zero
+  bool assume_finite = false;             ///< of --model, as tensorc has it
   std::string accumulate;                 ///< of --model: f16: what sums its products of f16
   std::string ranges;                     ///< that `tensorc --quantize int8 --ranges FILE` wrote
   std::vector<std::string> keep;          ///< of --quantize: nodes that stay in f32

@@ -29,7 +29,7 @@ Help tuner_help() {
                        {"--bind NAME=N", "of a model: a number for a named dimension"},
                        {"--shape NAME=1x3x224x224", "of a model: the shape of an input"}},
                       {"--list", "--input", "--quantize", "--ranges", "--keep", "--accumulate", "--denormals",
-                       "--cache", "--print-tasks"}},
+                       "--assume-finite", "--cache", "--print-tasks"}},
                      {"How long",
                       {{"--trials N", "candidates to measure at most"},
                        {"--seconds S", "stop measuring after this time"},
@@ -98,6 +98,9 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
                  "of a model, as tensorc has it: what denormal numbers are to the artifacts that are timed at the end")
       ->check(CLI::IsMember({"keep", "zero"}))
       ->type_name("keep|zero");
+  app.add_flag("--assume-finite", f.assume_finite,
+               "of a model, as tensorc has it: the artifacts that are timed at the end may lose NaNs; candidates keep "
+               "them");
   app.add_option("--cache", f.cache,
                  "of a decoder, as tensorc has it: the dimension that counts the rows of its caches, and the most of "
                  "them: past=1023; tuned with nearly all of them there")

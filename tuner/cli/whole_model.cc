@@ -64,9 +64,10 @@ std::string tuned_text(const Workload& w) {
 // Adds the artifact to `models`; returns its layers with their configs.
 std::vector<LayerConfig> build(std::deque<LoadedModel>* models, size_t* weight_bytes, ModelVariant variant,
                                const std::string& name, const ChooseConfig& choose, Denormals denormals,
-                               const std::function<int()>& interrupts) {
+                               bool assume_finite, const std::function<int()>& interrupts) {
   ModelOptions options{name, variant.target, choose};
   options.denormals = denormals;
+  options.assume_finite = assume_finite;
   options.progress = [&](std::string_view, size_t, size_t) {
     if (interrupts && interrupts() > 0) throw Interrupted();
   };
@@ -124,16 +125,17 @@ ChooseConfig with_choices(const std::vector<ModelChoice>& choices, const ChooseC
 // A model built in several ways, loaded, and set on the same inputs.
 class Artifacts {
  public:
-  Artifacts(const ModelVariant& variant, Denormals denormals, const std::function<int()>& interrupts)
-      : variant_(variant), denormals_(denormals), interrupts_(interrupts) {
+  Artifacts(const ModelVariant& variant, Denormals denormals, bool assume_finite,
+            const std::function<int()>& interrupts)
+      : variant_(variant), denormals_(denormals), assume_finite_(assume_finite), interrupts_(interrupts) {
     inputs_ = seeded_inputs(*variant.graph);
     if (variant.growth) inputs_ = with_most_rows(std::move(inputs_), *variant.graph, *variant.growth);
   }
 
   /// Builds one more, and runs it once; its number. Where one before has the same layers and configs, that one's.
   size_t add(const ModelVariant& variant, const ChooseConfig& choose) {
-    std::vector<LayerConfig> layers =
-        build(&models_, &weight_bytes_, variant, "model_" + std::to_string(built_++), choose, denormals_, interrupts_);
+    std::vector<LayerConfig> layers = build(&models_, &weight_bytes_, variant, "model_" + std::to_string(built_++),
+                                            choose, denormals_, assume_finite_, interrupts_);
     const auto same = std::find(layers_.begin(), layers_.end(), layers);
     if (same != layers_.end()) {
       models_.pop_back();  // it would be timed against itself
@@ -216,6 +218,7 @@ class Artifacts {
 
   const ModelVariant& variant_;
   const Denormals denormals_;
+  const bool assume_finite_;
   const std::function<int()>& interrupts_;
   std::vector<TensorData> inputs_;
   AlignedBuffer workspace_;
@@ -277,13 +280,13 @@ StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, 
 
 WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
                          const std::function<int()>& interrupts, const std::vector<ConfigsByWorkload>& others,
-                         Denormals denormals) {
+                         Denormals denormals, bool assume_finite) {
   WholeModel out;
   out.variant = variant.name;
   if (out.why_not = why_not_here(variant.target); !out.why_not.empty()) return out;
   const Graph& g = *variant.graph;
   try {
-    Artifacts artifacts(variant, denormals, interrupts);
+    Artifacts artifacts(variant, denormals, assume_finite, interrupts);
     artifacts.add(&default_of);
     int choices = 0;
     const ChooseConfig tuned_configs = looked_up(hub, ConfigUse::kInModel, &choices);

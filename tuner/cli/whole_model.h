@@ -56,10 +56,10 @@ struct WholeModel {
 /// the model with another config, of the default, of what was before, of the best by itself, or of one of `others`
 /// (which have the tuned one where they say nothing), and the model is faster with them, they are its choices. What
 /// hinders that is said in `why_not`: a target that is not this machine, a layer without a template, an interrupt.
-/// `denormals`: of all artifacts.
+/// `denormals` and `assume_finite`: of all artifacts.
 WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
                          const std::function<int()>& interrupts, const std::vector<ConfigsByWorkload>& others = {},
-                         Denormals denormals = kUsualDenormals);
+                         Denormals denormals = kUsualDenormals, bool assume_finite = false);
 
 /// Medians of the seconds of one call of each: `turns` times some milliseconds of one, then of the next, and so on, so
 /// that what disturbs one disturbs all.

@@ -198,7 +198,7 @@ class FunctionWriter {
   std::string* outlined_;
   Names names_;
   Lines lines_;
-  CExprWriter exprs_{helpers_, names_, lines_};
+  CExprWriter exprs_{helpers_, names_, lines_, module_.assume_finite};
   bool in_parallel_ = false;
   int loops_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/narrow_floats.h"
+#include "compiler/ir/nan.h"
 #include "compiler/ir/queries.h"
 #include "compiler/ir/visitor.h"
 
@@ -247,8 +248,13 @@ std::string CExprWriter::binary(const Binary* op) {
     case BinaryOp::kMax: {
       const bool is_min = op->op == BinaryOp::kMin;
       if (is_bool) return is_min ? logical("&", "&&") : logical("|", "||");
-      const std::string a = text(op->a);
-      return fmt::format("{}({}, {})", helpers_.function(is_min ? "min" : "max", op->dtype), a, text(op->b));
+      const std::string a = text(op->a), b = text(op->b);
+      const NanForm form = op->dtype.is_float() ? nan_form(op, assume_finite_) : NanForm::kInOrder;
+      if (form == NanForm::kTested)
+        return fmt::format("{}({}, {})", helpers_.function(is_min ? "minimum" : "maximum", op->dtype), a, b);
+      const bool in_order = form == NanForm::kInOrder;
+      return fmt::format("{}({}, {})", helpers_.function(is_min ? "min" : "max", op->dtype), in_order ? a : b,
+                         in_order ? b : a);
     }
     case BinaryOp::kEq:
     case BinaryOp::kNe:

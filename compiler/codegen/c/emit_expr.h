@@ -48,7 +48,8 @@ class Lines {
 /// side of a selection may make.
 class CExprWriter {
  public:
-  CExprWriter(Helpers& helpers, Names& names, Lines& lines) : helpers_(helpers), names_(names), lines_(lines) {}
+  CExprWriter(Helpers& helpers, Names& names, Lines& lines, bool assume_finite)
+      : helpers_(helpers), names_(names), lines_(lines), assume_finite_(assume_finite) {}
 
   std::string name_of(const VarNode* v) { return legal(v, v->name); }
   std::string name_of(const BufferNode* b) { return legal(b, b->name); }
@@ -94,6 +95,7 @@ class CExprWriter {
   Helpers& helpers_;
   Names& names_;
   Lines& lines_;
+  const bool assume_finite_;  // Module::assume_finite
   Facts facts_;
   Active active_;
   std::unordered_map<const ExprNode*, int> uses_;

@@ -18,13 +18,19 @@ constexpr FunctionTemplate kBasic[] = {
     {"select", Of::kVectors, "", 32, "$V", "$M c, $V a, $V b", "  return ($V)((($M)a & c) | (($M)b & ~c));"},
     {"select", Of::kVectors, "", 0, "$V", "$M c, $V a, $V b",
      "  const $B m = $B_of_$M(c);\n  return ($V)((($B)a & m) | (($B)b & ~m));"},
-    // The second operand where the two do not compare.
+    // The second operand where the two do not compare; `minimum` and `maximum` give a NaN where one of them is.
     {"min", Of::kScalars, "", 0, "$V", "$V a, $V b", "  return a < b ? a : b;"},
     {"min", Of::kVectors, "", 0, "$V", "$V a, $V b",
      "  const $B m = ($B)(a < b);\n  return ($V)((($B)a & m) | (($B)b & ~m));"},
     {"max", Of::kScalars, "", 0, "$V", "$V a, $V b", "  return b < a ? a : b;"},
     {"max", Of::kVectors, "", 0, "$V", "$V a, $V b",
      "  const $B m = ($B)(b < a);\n  return ($V)((($B)a & m) | (($B)b & ~m));"},
+    {"minimum", Of::kScalars, "f", 0, "$V", "$V a, $V b", "  return a < b || a != a ? a : b;"},
+    {"minimum", Of::kVectors, "f", 0, "$V", "$V a, $V b",
+     "  const $B m = ($B)(a < b) | ($B)(a != a);\n  return ($V)((($B)a & m) | (($B)b & ~m));"},
+    {"maximum", Of::kScalars, "f", 0, "$V", "$V a, $V b", "  return b < a || a != a ? a : b;"},
+    {"maximum", Of::kVectors, "f", 0, "$V", "$V a, $V b",
+     "  const $B m = ($B)(b < a) | ($B)(a != a);\n  return ($V)((($B)a & m) | (($B)b & ~m));"},
     {"ramp", Of::kVectors, "", 0, "$V", "$E base, $E stride",
      "  $V v = {0};\n  for (int l = 0; l < $N; ++l) v[l] = base + l * stride;\n  return v;"},
 

@@ -3,7 +3,7 @@
 namespace hone {
 namespace {
 
-// min and max give the second operand where one is NaN; divisions round down for every combination of signs.
+// Divisions round down for every combination of signs.
 constexpr std::string_view kCudaPrelude = R"(typedef signed char i8;
 typedef unsigned char u8;
 typedef short i16;

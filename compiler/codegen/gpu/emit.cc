@@ -75,8 +75,8 @@ Needs needs_of(const GpuProgram& program) {
 // The statements of one kernel.
 class KernelWriter {
  public:
-  KernelWriter(const DialectWords& words, const GpuKernel& kernel, Names names)
-      : words_(words), kernel_(kernel), exprs_(words, std::move(names), index_fits_i32(kernel)) {}
+  KernelWriter(const DialectWords& words, const GpuKernel& kernel, Names names, bool assume_finite)
+      : words_(words), kernel_(kernel), exprs_(words, std::move(names), index_fits_i32(kernel), assume_finite) {}
 
   std::string write(std::string_view name, const GpuProgram& program, const Needs& needs, bool dynamic) {
     stored_ = &needs.stored;
@@ -223,9 +223,9 @@ class KernelWriter {
     const std::string t = memory_type(sum->result->dtype),
                       to = fmt::format("{}[{}]", exprs_.name_of(sum->result.get()), exprs_.text(sum->index));
     const auto combined = [&](const std::string& a, const std::string& b) {
-      return sum->op == BinaryOp::kAdd
-                 ? fmt::format("{} + {}", a, b)
-                 : fmt::format("{}_{}({}, {})", sum->op == BinaryOp::kMin ? "min" : "max", t, a, b);
+      if (sum->op == BinaryOp::kAdd) return fmt::format("{} + {}", a, b);
+      const bool tests = sum->result->dtype.is_float() && !exprs_.assume_finite();
+      return fmt::format("{}{}_{}({}, {})", sum->op == BinaryOp::kMin ? "min" : "max", tests ? "imum" : "", t, a, b);
     };
     line("{");
     ++depth_;
@@ -499,7 +499,8 @@ GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
       const std::string name = gpu_kernel_name(i, k);
       const bool dynamic = dialect == GpuDialect::kCuda && kernel.shared_bytes() > kMostDeclaredShared;
       all.staged |= !kernel.staged.empty();
-      kernels += "\n" + KernelWriter(words, kernel, names_of(program, kernel)).write(name, program, needs, dynamic);
+      KernelWriter writer(words, kernel, names_of(program, kernel), m.assume_finite);
+      kernels += "\n" + writer.write(name, program, needs, dynamic);
       out.launches.push_back(launch_of(name, kernel, dynamic));
     }
   }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/narrow_floats.h"
+#include "compiler/ir/nan.h"
 #include "compiler/ir/visitor.h"
 
 namespace hone {
@@ -112,6 +113,26 @@ bool index_fits_i32(const GpuKernel& kernel) {
 
 // --- expressions ---
 
+namespace {
+
+// min and max give the second operand where the two do not compare; these a NaN where one of them is.
+std::string nan_extremes(std::string_view t) {
+  constexpr std::string_view kText =
+      "HONE_FUNCTION {0} minimum_{0}({0} a, {0} b) {{ return a < b || a != a ? a : b; }}\n"
+      "HONE_FUNCTION {0} maximum_{0}({0} a, {0} b) {{ return a > b || a != a ? a : b; }}\n";
+  constexpr std::string_view kOneInstruction =
+      "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800\n"
+      "HONE_FUNCTION f32 minimum_f32(f32 a, f32 b) { f32 v; asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(v) : \"f\"(a), "
+      "\"f\"(b)); return v; }\n"
+      "HONE_FUNCTION f32 maximum_f32(f32 a, f32 b) { f32 v; asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(v) : \"f\"(a), "
+      "\"f\"(b)); return v; }\n"
+      "#else\n";
+  const std::string text = fmt::format(kText, t);
+  return t == "f32" ? std::string(kOneInstruction) + text + "#endif\n" : text;
+}
+
+}  // namespace
+
 std::string helper_functions(const GpuNeeds& needs) {
   std::string out;
   for (const auto& [t, bytes] : {std::pair("u16", 2), {"i16", 2}, {"u8", 1}, {"i8", 1}})
@@ -123,6 +144,7 @@ std::string helper_functions(const GpuNeeds& needs) {
         "HONE_FUNCTION {0} min_{0}({0} a, {0} b) {{ return a < b ? a : b; }}\nHONE_FUNCTION {0} max_{0}({0} a, {0} b) "
         "{{ return a > b ? a : b; }}\n",
         t);
+    if (*t == 'f') out += nan_extremes(t);
   }
   for (const char* t : {"i8", "i16", "i32", "i64"}) {
     out += fmt::format("HONE_FUNCTION {0} abs_{0}({0} a) {{ return a < 0 ? ({0})(0 - (u{1})a) : a; }}\n", t, t + 1);
@@ -247,8 +269,8 @@ std::string ExprWriter::binary(const Binary* op, int lane) {
       return plain ? fmt::format("({} {} {})", a, division ? "/" : "%", b)
                    : fmt::format("{}_{}({}, {})", division ? "floordiv" : "floormod", type, a, b);
     }
-    case BinaryOp::kMin: return is_bool ? fmt::format("({} && {})", a, b) : fmt::format("min_{}({}, {})", type, a, b);
-    case BinaryOp::kMax: return is_bool ? fmt::format("({} || {})", a, b) : fmt::format("max_{}({}, {})", type, a, b);
+    case BinaryOp::kMin: return is_bool ? fmt::format("({} && {})", a, b) : extreme(op, a, b);
+    case BinaryOp::kMax: return is_bool ? fmt::format("({} || {})", a, b) : extreme(op, a, b);
     case BinaryOp::kEq: return fmt::format("({} == {})", a, b);
     case BinaryOp::kNe: return fmt::format("({} != {})", a, b);
     case BinaryOp::kLt: return fmt::format("({} < {})", a, b);
@@ -257,6 +279,14 @@ std::string ExprWriter::binary(const Binary* op, int lane) {
     case BinaryOp::kOr: return fmt::format("({} || {})", a, b);
   }
   throw InternalError("an operator of unknown kind");
+}
+
+std::string ExprWriter::extreme(const Binary* op, const std::string& a, const std::string& b) const {
+  const std::string type = type_of(op->a->dtype), name = op->op == BinaryOp::kMin ? "min" : "max";
+  const NanForm form = op->dtype.is_float() ? nan_form(op, assume_finite_) : NanForm::kInOrder;
+  if (form == NanForm::kTested) return fmt::format("{}imum_{}({}, {})", name, type, a, b);  // minimum_f32
+  const bool in_order = form == NanForm::kInOrder;
+  return fmt::format("{}_{}({}, {})", name, type, in_order ? a : b, in_order ? b : a);
 }
 
 std::string ExprWriter::call(const Call* op, int lane) {

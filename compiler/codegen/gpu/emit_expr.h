@@ -29,9 +29,10 @@ std::string helper_functions(const GpuNeeds& needs);
 
 class ExprWriter {
  public:
-  ExprWriter(const DialectWords& words, Names names, bool narrow)
-      : words_(words), names_(std::move(names)), narrow_(narrow) {}
+  ExprWriter(const DialectWords& words, Names names, bool narrow, bool assume_finite)
+      : words_(words), names_(std::move(names)), narrow_(narrow), assume_finite_(assume_finite) {}
 
+  bool assume_finite() const { return assume_finite_; }
   std::string index_type() const { return narrow_ ? "i32" : "i64"; }
   std::string name_of(const VarNode* v) { return names_.give(v, v->name); }
   std::string name_of(const BufferNode* b) { return names_.give(b, b->name); }
@@ -57,6 +58,7 @@ class ExprWriter {
 
  private:
   std::string binary(const Binary* op, int lane);
+  std::string extreme(const Binary* op, const std::string& a, const std::string& b) const;
   std::string call(const Call* op, int lane);
   std::string element_of(const Load* op, int lane);
   static std::string rounded(const std::string& value, DType t);
@@ -67,7 +69,7 @@ class ExprWriter {
 
   const DialectWords& words_;
   Names names_;
-  const bool narrow_;
+  const bool narrow_, assume_finite_;
   Facts facts_;
   std::unordered_map<const ExprNode*, std::string> vectors_;
 };

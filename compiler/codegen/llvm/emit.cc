@@ -75,7 +75,8 @@ class ModuleEmitter {
   }
 
   std::vector<Piece> emit_pieces(const std::function<bool(const std::string&)>& known) {
-    HONE_ICHECK(!options_.element_aligned) << "the keys of pieces do not say how tensors are aligned";
+    HONE_ICHECK(!options_.element_aligned && !source_.assume_finite)
+        << "the keys of pieces do not say how tensors are aligned, nor what NaNs are";
     known_ = &known;
     emit_kernels();
     known_ = nullptr;
@@ -222,7 +223,10 @@ class BodyEmitter final : public StmtEmitter {
                      .tables = m.tables_,
                      .has_masked_loads = m.has_masked_loads_,
                      .has_masked_stores = m.has_masked_stores_,
-                     .far_back = m.target_.arch != "aarch64"}),
+                     .far_back = m.target_.arch != "aarch64",
+                     .has_nan_extremes = m.target_.arch == "aarch64",
+                     .has_nan_extremes_f64 = m.target_.arch == "aarch64",
+                     .assume_finite = m.source_.assume_finite}),
         m_(m),
         checked_(checked) {}
 

@@ -14,6 +14,7 @@
 
 #include "base/narrow_floats.h"
 #include "compiler/codegen/llvm/emit_math.h"
+#include "compiler/ir/nan.h"
 
 namespace hone {
 
@@ -243,13 +244,12 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
     case BinaryOp::kDiv: return b_.CreateFDiv(a, b);
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod: return emit_integer_division(op, a, b);
-    // The second operand where the two do not compare, as the interpreter says and x86's instructions do.
     case BinaryOp::kMin:
-      return real ? b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b)
+      return real ? emit_extreme(op, a, b)
                   : arith_.select(arith_.compare(is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT, a, b),
                                   a, b);
     case BinaryOp::kMax:
-      return real ? b_.CreateSelect(b_.CreateFCmpOLT(b, a), a, b)
+      return real ? emit_extreme(op, a, b)
                   : arith_.select(arith_.compare(is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT, b, a),
                                   a, b);
     case BinaryOp::kAnd: return integer(llvm::Instruction::And);
@@ -258,6 +258,25 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
   }
   HONE_ICHECK(false) << "no code for " << symbol_of(op->op);
   return nullptr;
+}
+
+// A comparison and a choice that give the second operand where the two do not compare: x86 has them as one instruction.
+// Its llvm.maximum is seven, since it orders 0 and -0, too. A reduction's value stands second: the test of it is not in
+// the chain of what waits for the sum before.
+Value* ExprEmitter::emit_extreme(const Binary* op, Value* a, Value* b) {
+  const bool is_min = op->op == BinaryOp::kMin;
+  const DType t = op->dtype.scalar();
+  if ((options_.has_nan_extremes && t == f32) || (options_.has_nan_extremes_f64 && t == f64))
+    return b_.CreateIntrinsic(is_min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum, {a->getType()}, {a, b});
+  const auto of = [&](Value* x, Value* y) {
+    return b_.CreateSelect(is_min ? b_.CreateFCmpOLT(x, y) : b_.CreateFCmpOLT(y, x), x, y);
+  };
+  switch (nan_form(op, options_.assume_finite)) {
+    case NanForm::kInOrder: return of(a, b);
+    case NanForm::kExchanged: return of(b, a);
+    case NanForm::kTested: break;
+  }
+  return b_.CreateSelect(b_.CreateFCmpUNO(b, b), b, of(b, a));
 }
 
 namespace {
@@ -461,8 +480,10 @@ Value* ExprEmitter::emit_saturated(const Cast* op) {
   Value* v = emit(bounds->x);
   // Whole bounds of what is rounded are bounds of what is not, and a zero point is added to whole numbers.
   const auto constant = [&](double x) { return llvm::ConstantFP::get(v->getType(), x - bounds->zero); };
-  v = b_.CreateSelect(b_.CreateFCmpOLT(v, constant(bounds->most)), v, constant(bounds->most));
+  // A NaN becomes 0, as in every cast: the lower bound where that is 0.
+  if (bounds->least != 0) v = b_.CreateSelect(b_.CreateFCmpORD(v, v), v, constant(0));
   v = b_.CreateSelect(b_.CreateFCmpOLT(constant(bounds->least), v), v, constant(bounds->least));
+  v = b_.CreateSelect(b_.CreateFCmpOLT(v, constant(bounds->most)), v, constant(bounds->most));
   llvm::Type* wide = type_of(i32.with_lanes(to.lanes));
   const bool is_x86 = options_.dot.kind == DotProduct::kVnni || options_.dot.kind == DotProduct::kPairs;
   if (!bounds->rounds) {
@@ -519,8 +540,8 @@ Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {
   if (from.is_float() && to.is_float())
     return from.code == to.code && from.code == TypeCode::kFloat ? b_.CreateFPCast(v, type)
                                                                  : emit_bf16_cast(v, from, to);
-  // Values out of range become the nearest value of the type, and NaN 0 (what saturates gives its upper bound). LLVM
-  // converts vectors to types of less than 32 bits lane by lane: these go by way of 32.
+  // Values out of range become the nearest value of the type, and NaN 0. LLVM converts vectors to types of less than 32
+  // bits lane by lane: these go by way of 32.
   if (from.is_float() && to.is_integer() && to.lane_bytes() < 4 && to.is_vector()) {
     const bool is_signed = to.code == TypeCode::kInt;
     const int bits = 8 * to.lane_bytes();

@@ -46,6 +46,9 @@ struct ExprOptions {
   /// A masked store takes no longer than another one. (AVX2's takes some 20 cycles on Zen 4; NEON has none.)
   bool has_masked_stores = false;
   bool far_back = true;  ///< instructions that access memory subtract as much from an address as they add
+  /// One instruction gives the larger or the smaller of two f32, and a NaN where one of them is; also of two f64.
+  bool has_nan_extremes = false, has_nan_extremes_f64 = false;
+  bool assume_finite = false;  ///< Module::assume_finite
   /// What is known where the next code stands, for divisions that need no rounding; null: nothing.
   const Facts* facts = nullptr;
 };
@@ -93,6 +96,7 @@ class ExprEmitter {
 
   llvm::Value* emit_binary(const Binary* op);
   llvm::Value* emit_masked(const Binary* op);
+  llvm::Value* emit_extreme(const Binary* op, llvm::Value* a, llvm::Value* b);
   llvm::Value* emit_integer_division(const Binary* op, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide_by_constant(llvm::Value* a, llvm::Value* b, bool divides, bool is_signed);
   llvm::Value* emit_compare(const Binary* op);

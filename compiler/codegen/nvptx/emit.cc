@@ -52,8 +52,14 @@ std::set<const BufferNode*> loaded_buffers(const GpuKernel& kernel) {
 
 class KernelEmitter final : public StmtEmitter {
  public:
-  KernelEmitter(llvm::Function* f, const GpuProgram& program, const GpuKernel& kernel, bool narrow)
-      : StmtEmitter(f, nullptr, {.index_bits = narrow ? 32 : 64, .base_alignment = kAlignment, .simt = true},
+  KernelEmitter(llvm::Function* f, const GpuProgram& program, const GpuKernel& kernel, bool narrow,
+                bool has_nan_extremes, bool assume_finite)
+      : StmtEmitter(f, nullptr,
+                    {.index_bits = narrow ? 32 : 64,
+                     .base_alignment = kAlignment,
+                     .simt = true,
+                     .has_nan_extremes = has_nan_extremes,
+                     .assume_finite = assume_finite},
                     /*keeps_facts=*/true),
         program_(program),
         kernel_(kernel) {}
@@ -170,6 +176,7 @@ void emit(const Module& m, const Target& target, Emitted* out) {
   out->module = std::make_unique<llvm::Module>("hone", out->context);
   out->module->setTargetTriple(out->machine->getTargetTriple().str());
   out->module->setDataLayout(out->machine->createDataLayout());
+  const bool has_nan_extremes = has_ptx_nan_extremes(target);
   const std::vector<GpuProgram> programs = gpu_programs(m);
   for (size_t i = 0; i < programs.size(); ++i) {
     const GpuProgram& program = programs[i];
@@ -183,7 +190,7 @@ void emit(const Module& m, const Target& target, Emitted* out) {
       f->addFnAttr(llvm::Attribute::NoUnwind);
       annotate(*out->module, f, "kernel", 1);
       annotate(*out->module, f, "maxntidx", kernel.thread_count());
-      KernelEmitter(f, program, kernel, index_fits_i32(kernel)).emit_kernel();
+      KernelEmitter(f, program, kernel, index_fits_i32(kernel), has_nan_extremes, m.assume_finite).emit_kernel();
       out->launches.push_back(launch_of(name, kernel, kernel.shared_bytes() > kMostDeclaredShared));
     }
   }

@@ -58,6 +58,13 @@ std::unique_ptr<llvm::TargetMachine> make_ptx_machine(const Target& target) {
   return machine;
 }
 
+bool has_ptx_nan_extremes(const Target& target) {
+  const std::string arch = ptx_arch(target.arch);
+  int n = 0;  // of sm_90a, too
+  std::from_chars(arch.data() + std::min<size_t>(3, arch.size()), arch.data() + arch.size(), n);
+  return n >= 80;
+}
+
 std::string generate_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);

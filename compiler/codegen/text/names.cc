@@ -18,7 +18,8 @@ constexpr std::string_view kReserved[] = {
     "max", "abs", "rint", "exp", "log", "sqrt", "tanh", "erf", "sin", "cos", "atan", "fma", "barrier", "printf", "new",
     "delete", "class", "template", "operator", "private", "public", "constant", "image", "sampler_t", "event_t", "pipe",
     "uint", "uchar", "ushort", "ulong", "dot4", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",
-    "v11", "v12", "v13", "v14", "v15", "blockIdx", "threadIdx", "block_memory", "part", "lane", "a_parts", "b_parts",
+    "v11", "v12", "v13", "v14", "v15", "blockIdx", "threadIdx", "minimum", "maximum", "block_memory", "part", "lane",
+    "a_parts", "b_parts",
     // Macros of GCC's where it is not told to keep to the standard.
     "linux", "unix", "i386"};
 

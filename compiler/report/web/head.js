@@ -73,6 +73,7 @@ function variantHead(report, variant) {
                                  ['target', h('code', {}, report.target)],
                                  ['threads', String(variant.threads)],
                                  ['denormals', report.denormals],
+                                 ['NaNs', report.nans],
                                  ['measured on', report.machine],
                                  ['fp32 peak', report.peak_gflops && `${figures(report.peak_gflops)} GFLOPS`],
                                  ['check', variant.check],

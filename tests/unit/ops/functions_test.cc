@@ -389,7 +389,7 @@ TEST(ScalarFunctions, ActivationsAreOnnxs) {
     near_zero("celu", [](double x) { return x < 0 ? std::expm1(x) : x; });
     near_zero("celu[2]", [](double x) { return x < 0 ? 2 * std::expm1(x / 2) : x; });
     expect_unary("hard_sigmoid[0.25;0.5]", t, 2,
-                 [](double x) { return std::isnan(x) ? 1 : std::fmax(0, std::fmin(1, 0.25 * x + 0.5)); });
+                 [](double x) { return std::isnan(x) ? kNan : std::fmax(0, std::fmin(1, 0.25 * x + 0.5)); });
   }
 }
 

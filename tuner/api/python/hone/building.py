@@ -44,6 +44,7 @@ def compile(
     formats: Optional[Mapping[str, str]] = None,
     threads: Union[int, Sequence[int], None] = None,
     denormals: Optional[str] = None,
+    assume_finite: bool = False,
     db: Optional[Path] = None,
     quantize: Optional[str] = None,
     calibrate: Optional[Path] = None,
@@ -64,6 +65,8 @@ def compile(
         threads: that calls use; several make a variant of each. None: as many as there are CPUs.
         denormals: ``"zero"``, the default: numbers of f32 and f64 below the smallest normal one are zeros to a call,
             on all threads that run it; ``"keep"``: numbers, which take up to 250 times as long. Of CPUs.
+        assume_finite: True: a NaN may be lost in maxima and what is made of them (Relu, Clip, pooling), which saves up
+            to two instructions each; a NaN stays one otherwise.
         db: a tophub with tuned configs, which is asked before the user's and the installed packages.
         quantize: ``"int8"``, as ``tensorc`` has it.
         calibrate: of ``quantize``: a folder with samples, or a file with ranges.
@@ -80,6 +83,7 @@ def compile(
     """
     words = options.of_threads(threads) + options.flag("target", target) + options.flag("db", db) + list(flags)
     words += options.flag("denormals", denormals)
+    words += ["--assume-finite"] if assume_finite else []
     folder = tempfile.mkdtemp(prefix="hone-")
     try:
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)

@@ -97,12 +97,12 @@ def sum(value: Any, axis: Axes) -> Reduction:
 
 
 def max(value: Any, axis: Axes) -> Reduction:
-    """The largest over an axis, or over several. Beside a NaN it is any of them. Of two values: maximum()."""
+    """The largest over an axis, or over several; NaN where one is. Of two values: maximum()."""
     return _te.max(value, axis)
 
 
 def min(value: Any, axis: Axes) -> Reduction:
-    """The smallest over an axis, or over several. Beside a NaN it is any of them. Of two values: minimum()."""
+    """The smallest over an axis, or over several; NaN where one is. Of two values: minimum()."""
     return _te.min(value, axis)
 
 
