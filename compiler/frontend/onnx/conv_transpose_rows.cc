@@ -252,6 +252,7 @@ void conv_transpose(NodeContext& c) {
     set_extent(c, w, d, n, &axes[d]);
     shape.push_back(axes[d].out);
   }
+  if (n == 3 && x.type.dtype.is_narrow_float()) return run_in_f32(c, &conv_transpose);
   if (n == 3) return conv_transpose_of_volumes(c, w, axes, groups);
   // A sequence is an image of one row.
   const bool is_sequence = n == 1;

@@ -161,8 +161,8 @@ void short_time_fourier(NodeContext& c) {
 void add_fourier_rows(RowTable& t) {
   for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"}) t[std::string(":") + op] = &window;
   t[":MelWeightMatrix"] = &mel_weights;
-  t[":DFT"] = &fourier;
-  t[":STFT"] = &short_time_fourier;
+  t[":DFT"] = &in_f32<&fourier>;
+  t[":STFT"] = &in_f32<&short_time_fourier>;
 }
 
 }  // namespace hone::onnx

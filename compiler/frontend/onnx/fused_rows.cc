@@ -108,7 +108,7 @@ void add_fused_rows(RowTable& t) {
   t["com.microsoft:Gelu"] = &gelu;
   t["com.microsoft:BiasGelu"] = &bias_gelu;
   t["com.microsoft:FastGelu"] = &fast_gelu;
-  t["com.microsoft:QuickGelu"] = &quick_gelu;
+  t["com.microsoft:QuickGelu"] = &in_f32<&quick_gelu>;
   t["com.microsoft:BiasAdd"] = &bias_add;
   t["com.microsoft:BiasSplitGelu"] = &bias_split_gelu;
   t["com.microsoft:FusedConv"] = &fused_conv;

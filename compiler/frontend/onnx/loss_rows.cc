@@ -55,8 +55,8 @@ void softmax_cross_entropy(NodeContext& c) {
 }  // namespace
 
 void add_loss_rows(RowTable& t) {
-  t[":NegativeLogLikelihoodLoss"] = &negative_log_likelihood;
-  t[":SoftmaxCrossEntropyLoss"] = &softmax_cross_entropy;
+  t[":NegativeLogLikelihoodLoss"] = &in_f32<&negative_log_likelihood>;
+  t[":SoftmaxCrossEntropyLoss"] = &in_f32<&softmax_cross_entropy>;
 }
 
 }  // namespace hone::onnx

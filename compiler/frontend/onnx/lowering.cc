@@ -376,6 +376,21 @@ void NodeContext::require_outputs(size_t n) const {
   for (size_t o = n; o < is_wanted.size(); ++o) HONE_USER_CHECK(!is_wanted[o]) << "output " << o << " is not supported";
 }
 
+void run_in_f32(NodeContext& c, Row row) {
+  std::optional<DType> narrow;
+  NodeContext wide = c;
+  for (std::optional<Operand>& x : wide.inputs) {
+    if (!x || !x->type.dtype.is_narrow_float()) continue;
+    if (!narrow) narrow = x->type.dtype;
+    x = c.l.cast(*x, f32);
+  }
+  row(wide);
+  c.outputs = std::move(wide.outputs);
+  if (!narrow) return;
+  for (Operand& out : c.outputs)
+    if (out.type.dtype == f32) out = c.l.cast(out, *narrow);
+}
+
 const RowTable& rows() {
   static const RowTable table = [] {
     RowTable t;

@@ -153,6 +153,14 @@ struct NodeContext {
 };
 
 using Row = void (*)(NodeContext& c);
+/// `row` of a node that is several operators here, with its inputs of f16 or bf16 as f32: what one hands to the next is
+/// f32 at least, as an operator's own sums are, and the outputs are rounded once, to the type of the first such input.
+void run_in_f32(NodeContext& c, Row row);
+/// The same as a row.
+template <Row row>
+void in_f32(NodeContext& c) {
+  run_in_f32(c, row);
+}
 /// Rows by `domain:operator`; ONNX's own domain is empty.
 using RowTable = std::unordered_map<std::string, Row>;
 /// All rows.

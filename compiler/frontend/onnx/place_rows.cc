@@ -348,7 +348,7 @@ void add_place_rows(RowTable& t) {
   t[":EyeLike"] = &eye_like;
   t[":OneHot"] = &one_hot;
   t[":Hardmax"] = &hardmax;
-  t[":CumSum"] = &running_sum;
+  t[":CumSum"] = &in_f32<&running_sum>;
   t[":ReverseSequence"] = &reverse_sequence;
   t[":Scatter"] = &scatter_elements;
   t[":ScatterElements"] = &scatter_elements;

@@ -202,7 +202,8 @@ void add_pointwise_rows(RowTable& t) {
   for (const Named& f : kUnary) t[std::string(":") + f.onnx] = &unary;
   for (const Named& f : kBinary) t[std::string(":") + f.onnx] = &binary;
   for (const Parametric& p : kParametric) t[std::string(":") + p.onnx] = &parametric;
-  for (const char* op : {"Max", "Min", "Sum", "Mean"}) t[std::string(":") + op] = &of_many;
+  for (const char* op : {"Max", "Min"}) t[std::string(":") + op] = &of_many;
+  for (const char* op : {"Sum", "Mean"}) t[std::string(":") + op] = &in_f32<&of_many>;
   t[":Mod"] = &mod;
   t[":BitShift"] = &shift;
   t[":IsInf"] = &is_infinite;

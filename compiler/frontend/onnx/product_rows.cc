@@ -67,7 +67,7 @@ void determinant(NodeContext& c) {
 void add_product_rows(RowTable& t) {
   t[":MatMul"] = &matmul;
   t[":Gemm"] = &gemm;
-  t[":Det"] = &determinant;
+  t[":Det"] = &in_f32<&determinant>;
 }
 
 }  // namespace hone::onnx

@@ -168,15 +168,15 @@ void mean_variance_normalization(NodeContext& c) {
 }  // namespace
 
 void add_reduction_rows(RowTable& t) {
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
-                         "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
-    t[std::string(":") + op] = &reduction;
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"}) t[std::string(":") + op] = &reduction;
+  for (const char* op : {"ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
+    t[std::string(":") + op] = &in_f32<&reduction>;
   t[":ArgMax"] = &arg_extreme;
   t[":ArgMin"] = &arg_extreme;
   t[":TopK"] = &top_k;
   t[":Softmax"] = &softmax;
   t[":LogSoftmax"] = &softmax;
-  t[":MeanVarianceNormalization"] = &mean_variance_normalization;
+  t[":MeanVarianceNormalization"] = &in_f32<&mean_variance_normalization>;
 }
 
 }  // namespace hone::onnx

@@ -234,8 +234,8 @@ void add_region_rows(RowTable& t) {
   t[":RoiAlign"] = &roi_align;
   t[":MaxUnpool"] = &max_unpool;
   t[":CenterCropPad"] = &center_crop_pad;
-  t[":Col2Im"] = &columns_to_image;
-  t[":AffineGrid"] = &affine_grid;
+  t[":Col2Im"] = &in_f32<&columns_to_image>;
+  t[":AffineGrid"] = &in_f32<&affine_grid>;
 }
 
 }  // namespace hone::onnx

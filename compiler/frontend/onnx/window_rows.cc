@@ -107,6 +107,7 @@ void conv(NodeContext& c) {
       << "group=" << groups << " with weight " << to_string(weight.type) << " of " << to_string(x.type);
   Extents shape{x.type.shape[0], weight.type.shape[0]};
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
+  if (image.size() == 3 && x.type.dtype.is_narrow_float()) return run_in_f32(c, &conv);
   if (image.size() == 3) return conv_of_volumes(c, x, weight, w, shape);
   const bool is_sequence = make_image(&w, image);
   AttributeTexts given = attributes_of(w);
@@ -255,7 +256,12 @@ void pool_of(NodeContext& c, const Operand& x, bool is_max, bool counts_pad) {
       c.l.add(is_max ? "max_pool2d" : "avg_pool2d", given, {c.l.as(x, image_shape(x.type.shape, is_sequence))}, shape);
 }
 
-void pool(NodeContext& c) { pool_of(c, c.in(0), c.node.op_type() == "MaxPool", c.number("count_include_pad", 0) != 0); }
+void pool(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const bool is_max = c.node.op_type() == "MaxPool";
+  if (!is_max && x.rank() == 5 && x.type.dtype.is_narrow_float()) return run_in_f32(c, &pool);
+  pool_of(c, x, is_max, c.number("count_include_pad", 0) != 0);
+}
 
 // The axes of an image's pixels.
 Extents pixel_axes(const Operand& x) {
@@ -365,7 +371,7 @@ void add_window_rows(RowTable& t) {
   t[":LpPool"] = &lp_pool;
   t[":GlobalLpPool"] = &lp_pool;
   t[":BatchNormalization"] = &batch_normalization;
-  t[":InstanceNormalization"] = &instance_normalization;
+  t[":InstanceNormalization"] = &in_f32<&instance_normalization>;
   t[":LRN"] = &local_response_normalization;
 }
 
