@@ -79,6 +79,13 @@ std::vector<TensorData> call_host_function(const HostFunction& f, std::span<cons
 
 std::vector<TensorData> interpret(const Graph& g, const std::vector<TensorData>& inputs, const Evaluate& evaluate,
                                   const std::function<void(const Node&, const std::vector<TensorData>&)>& watch) {
+  return interpret_nodes(
+      g, inputs, [&](size_t n, std::span<const TensorData> in) { return evaluate(g.nodes[n].workload, in); }, watch);
+}
+
+std::vector<TensorData> interpret_nodes(const Graph& g, const std::vector<TensorData>& inputs,
+                                        const EvaluateNode& evaluate,
+                                        const std::function<void(const Node&, const std::vector<TensorData>&)>& watch) {
   std::vector<std::optional<TensorData>> values(g.values.size());
   for (size_t v = 0; v < g.values.size(); ++v) values[v] = g.values[v].constant;
   HONE_USER_CHECK(inputs.size() == g.inputs.size())
@@ -92,10 +99,11 @@ std::vector<TensorData> interpret(const Graph& g, const std::vector<TensorData>&
   Uses uses = uses_of(g);
   std::vector<size_t> left;  // how often a value is still read
   for (size_t v = 0; v < g.values.size(); ++v) left.push_back(uses.readers[v].size() + (uses.is_output[v] ? 1 : 0));
-  for (const Node& n : g.nodes) {
+  for (size_t number = 0; number < g.nodes.size(); ++number) {
+    const Node& n = g.nodes[number];
     std::vector<TensorData> in;
     for (const ValueId v : n.inputs) in.push_back(*values[static_cast<size_t>(v)]);
-    std::vector<TensorData> out = evaluate(n.workload, in);
+    std::vector<TensorData> out = evaluate(number, in);
     if (watch) watch(n, out);
     for (size_t o = 0; o < out.size(); ++o) values[static_cast<size_t>(n.outputs[o])] = std::move(out[o]);
     for (const ValueId v : n.inputs)

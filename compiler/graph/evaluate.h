@@ -29,9 +29,15 @@ std::vector<TensorData> call_host_function(const HostFunction& f, std::span<cons
 /// Computes one node: evaluate(), or something faster that gives the same.
 using Evaluate = std::function<std::vector<TensorData>(const Workload& w, std::span<const TensorData> inputs)>;
 
+/// Computes node number `n` of a graph.
+using EvaluateNode = std::function<std::vector<TensorData>(size_t n, std::span<const TensorData> inputs)>;
+
 /// The outputs of `g` for its inputs, in the order of its ports. UserError where an input is of another type.
 /// `watch` sees each node and what it computed.
 std::vector<TensorData> interpret(const Graph& g, const std::vector<TensorData>& inputs, const Evaluate& evaluate,
                                   const std::function<void(const Node&, const std::vector<TensorData>&)>& watch = {});
+std::vector<TensorData> interpret_nodes(
+    const Graph& g, const std::vector<TensorData>& inputs, const EvaluateNode& evaluate,
+    const std::function<void(const Node&, const std::vector<TensorData>&)>& watch = {});
 
 }  // namespace hone

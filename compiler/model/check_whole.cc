@@ -14,6 +14,7 @@
 #include "compiler/model/layers.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/oracle_kernels.h"
+#include "compiler/model/wide_steps.h"
 #include "compiler/ops/physical.h"
 
 namespace hone {
@@ -125,6 +126,7 @@ class Comparison {
   Comparison(const Graph& imported, const Target& here, const std::vector<TensorData>& inputs,
              const WholeCheckOptions& options)
       : imported_(imported),
+        meaning_(imported),
         oracle_(here),
         seconds_(options.most_seconds),
         denormals_(options.denormals),
@@ -135,13 +137,18 @@ class Comparison {
   using Watch = std::function<void(const Node&, const std::vector<TensorData>&)>;
   std::vector<TensorData> compute(const Graph& g, bool is_nudged, const Watch& watch = {}) {
     uint64_t random = 1;
-    return interpret(
+    const auto evaluate = [&](const Workload& w, std::span<const TensorData> in) {
+      if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count() > seconds_)
+        throw OutOfTime();
+      std::vector<TensorData> out = oracle_.evaluate(w, in, is_nudged ? denormals_ : Denormals::kKeep);
+      operations_ += flops(w);
+      return out;
+    };
+    return interpret_nodes(
         g, inputs_,
-        [&](const Workload& w, std::span<const TensorData> in) {
-          if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count() > seconds_)
-            throw OutOfTime();
-          std::vector<TensorData> out = oracle_.evaluate(w, in, is_nudged ? denormals_ : Denormals::kKeep);
-          operations_ += flops(w);
+        [&](size_t n, std::span<const TensorData> in) {
+          std::vector<TensorData> out =
+              &g == &imported_ ? meaning_.evaluate(n, in, evaluate) : evaluate(g.nodes[n].workload, in);
           if (is_nudged)
             for (TensorData& t : out)
               if (!only_selects(t, in)) t = nudged(t, &random);
@@ -193,6 +200,7 @@ class Comparison {
 
  private:
   const Graph& imported_;
+  const WideSteps meaning_;
   OracleKernels oracle_;
   std::vector<TensorData> inputs_;
   double seconds_, operations_ = 0;

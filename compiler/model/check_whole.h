@@ -25,8 +25,9 @@ struct WholeCheckOptions {
 
 /// Compares `outputs`, which the artifact of `g` computed of `inputs`, with what `imported` computes, the graph of
 /// before all passes, node by node as the naive programs of its workloads, or as kernels that agree with the references
-/// where that takes long (oracle_kernels.h). All of it or nothing: what stands between a model's nodes is for passes to
-/// change.
+/// where that takes long (oracle_kernels.h); steps of one node of the model hand each other no floats of 16 bits
+/// (wide_steps.h), whatever the importer stored. All of it or nothing: what stands between a model's nodes is for
+/// passes to change.
 ///
 /// How far they may be apart is the model's own matter: `imported` is computed twice, the second time with every
 /// element that a node rounds (what is no whole number, and no element of its inputs) changed by some 8 roundings at
