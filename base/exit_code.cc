@@ -28,6 +28,9 @@ Status all_failed_error(const std::string& line) {
 Status database_error(const std::string& line) {
   return with_exit_code(absl::StatusCode::kDataLoss, line, kExitDatabase);
 }
+Status differs_error(const std::string& line) {
+  return with_exit_code(absl::StatusCode::kFailedPrecondition, line, kExitDiffers);
+}
 Status interrupted_error(const std::string& line) {
   return with_exit_code(absl::StatusCode::kCancelled, line, kExitInterrupted);
 }

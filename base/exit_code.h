@@ -15,6 +15,7 @@ enum ExitCode : int {
   kExitNoDevice = 3,
   kExitAllFailed = 4,
   kExitDatabase = 5,
+  kExitDiffers = 6,
   kExitInternal = 70,
   kExitInterrupted = 130,
 };
@@ -24,6 +25,7 @@ Status usage_error(const std::string& line);        ///< bad usage or input -> 2
 Status no_device_error(const std::string& line);    ///< no device serves the target -> 3
 Status all_failed_error(const std::string& line);   ///< every candidate failed -> 4
 Status database_error(const std::string& line);     ///< database unreadable or unwritable -> 5
+Status differs_error(const std::string& line);      ///< an expected output that was given differs -> 6
 Status interrupted_error(const std::string& line);  ///< Ctrl-C; what was measured is kept -> 130
 
 /// How a command ended.
