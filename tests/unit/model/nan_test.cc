@@ -154,7 +154,7 @@ TEST(NansOfModels, StayBehindConvolutionsAndProducts) {
                         "output \"y\" %y f32[1, 5, 9, 9]\n",
                         bias ? "%b = constant f32[5] fill 1\n" : "", epilogue, bias ? " %b" : ""),
             101);
-    nans_in(fmt::format("input \"x\" %x f32[8, 19]\n%w = constant f32[19, 33] fill 1\n{}"
+    nans_in(fmt::format("input \"x\" %x f32[8, 19]\n%w = constant f32[33, 19] fill 1\n{}"
                         "%y = dense(m=8,n=33,k=19,dtype=f32,epilogue={}) %x %w{}\noutput \"y\" %y f32[8, 33]\n",
                         bias ? "%b = constant f32[33] fill 1\n" : "", epilogue, bias ? " %b" : ""),
             50);
