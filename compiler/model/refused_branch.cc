@@ -36,6 +36,7 @@ std::string bindings_for_branches(const Graph& g) {
     std::vector<ValueId> open{require.inputs[1]};
     std::set<ValueId> seen;
     std::optional<std::string> number;
+    bool is_plain = true;  // what stands behind the comparison negates nothing
     while (!open.empty()) {
       const ValueId v = open.back();
       open.pop_back();
@@ -46,7 +47,8 @@ std::string bindings_for_branches(const Graph& g) {
       const int made_by = uses.producer[static_cast<size_t>(v)];
       if (made_by < 0) continue;
       const Node& n = g.nodes[static_cast<size_t>(made_by)];
-      if (!number) number = compared_with(g, n);
+      if (!number && is_plain) number = compared_with(g, n);
+      is_plain = is_plain && to_string(n.workload).find("not") == std::string::npos;
       open.insert(open.end(), n.inputs.begin(), n.inputs.end());
     }
   }

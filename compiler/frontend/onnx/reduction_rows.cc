@@ -200,9 +200,8 @@ void mean_variance_normalization(NodeContext& c) {
 }  // namespace
 
 void add_reduction_rows(RowTable& t) {
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1"})
-    t[std::string(":") + op] = &reduction;
-  for (const char* op : {"ReduceProd", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"}) t[std::string(":") + op] = &reduction;
+  for (const char* op : {"ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
     t[std::string(":") + op] = &in_f32<&reduction>;
   t[":ArgMax"] = &arg_extreme;
   t[":ArgMin"] = &arg_extreme;

@@ -408,6 +408,14 @@ class Building(Case):
         with self.assertRaisesRegex(ValueError, "--denormals"):
             hone.compile(model, denormals="flush")
 
+    def test_nans_come_out(self):
+        x = np.linspace(-1, 1, 40, dtype=np.float32)
+        x[[3, 39]] = np.nan
+        relu = "elementwise(op=relu,shape=40,dtype=f32)"
+        np.testing.assert_array_equal(hone.compile(relu)(x), np.maximum(x, 0))
+        x = np.nan_to_num(x)
+        np.testing.assert_array_equal(hone.compile(relu, assume_finite=True)(x), np.maximum(x, 0))
+
     def test_operators_are_models(self):
         dense = hone.compile("dense(m=5,n=8,k=16)", threads=1)
         a = sample(5)

@@ -149,14 +149,14 @@ TEST(NansOfModels, StayInWindows) {
 TEST(NansOfModels, StayBehindConvolutionsAndProducts) {
   for (const char* epilogue : {"relu", "bias+relu", "relu6", "hard_swish", "clip[-1.0;1.0]"}) {
     const bool bias = std::string(epilogue).find("bias") == 0;
-    nans_in(fmt::format("input \"x\" %x f32[1, 3, 9, 9]\n%w = constant f32[5, 3, 3, 3] fill 0.1\n{}"
+    nans_in(fmt::format("input \"x\" %x f32[1, 3, 9, 9]\n%w = constant f32[5, 3, 3, 3] fill 1\n{}"
                         "%y = conv2d(ci=3,h=9,w=9,co=5,kh=3,kw=3,pad=1,layout=NCHW,dtype=f32,epilogue={}) %x %w{}\n"
                         "output \"y\" %y f32[1, 5, 9, 9]\n",
-                        bias ? "%b = constant f32[5] fill 0.5\n" : "", epilogue, bias ? " %b" : ""),
+                        bias ? "%b = constant f32[5] fill 1\n" : "", epilogue, bias ? " %b" : ""),
             101);
-    nans_in(fmt::format("input \"x\" %x f32[8, 19]\n%w = constant f32[19, 33] fill 0.1\n{}"
+    nans_in(fmt::format("input \"x\" %x f32[8, 19]\n%w = constant f32[33, 19] fill 1\n{}"
                         "%y = dense(m=8,n=33,k=19,dtype=f32,epilogue={}) %x %w{}\noutput \"y\" %y f32[8, 33]\n",
-                        bias ? "%b = constant f32[33] fill 0.5\n" : "", epilogue, bias ? " %b" : ""),
+                        bias ? "%b = constant f32[33] fill 1\n" : "", epilogue, bias ? " %b" : ""),
             50);
   }
 }

@@ -143,7 +143,9 @@ TEST_F(Tune, FlagsOfAModelNeedOne) {
   expect(kExitUsage, "belong to --model");
   flags_.accumulate = "", flags_.denormals = "keep";
   expect(kExitUsage, "belong to --model");
-  flags_.denormals = "", flags_.print_tasks = true;
+  flags_.denormals = "", flags_.assume_finite = true;
+  expect(kExitUsage, "belong to --model");
+  flags_.assume_finite = false, flags_.print_tasks = true;
   expect(kExitUsage, "belong to --model");
 }
 
