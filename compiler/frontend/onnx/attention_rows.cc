@@ -57,17 +57,19 @@ Operand bias_of_mask(Lowering& l, const Operand& mask, DType t, double other) {
   return l.pointwise("where", {l.number(0, t), mask, l.number(other, t)});
 }
 
-// [queries, keys]: query i sees keys up to `before` + i.
-Operand causal_mask(Lowering& l, int64_t queries, int64_t keys, int64_t before) {
+constexpr int64_t kNoWindow = int64_t{1} << 40;
+
+// [queries, keys]: query i sees keys up to `before` + i, the last `window` of them.
+Operand causal_mask(Lowering& l, int64_t queries, int64_t keys, int64_t before, int64_t window = kNoWindow) {
   HONE_USER_CHECK(l.may_make(element_count({queries, keys, 8}))) << "a mask of " << queries << " x " << keys;
   std::string sees;
   sees.reserve(static_cast<size_t>(queries * keys));
   for (int64_t q = 0; q < queries; ++q)
-    for (int64_t k = 0; k < keys; ++k) sees += k <= before + q ? '\1' : '\0';
+    for (int64_t k = 0; k < keys; ++k) sees += k <= before + q && k > before + q - window ? '\1' : '\0';
   return l.constant(TensorData({boolean, {queries, keys}}, std::move(sees)));
 }
-Operand causal_bias(Lowering& l, int64_t queries, int64_t keys, int64_t before, DType t) {
-  return bias_of_mask(l, causal_mask(l, queries, keys, before), t, least(t));
+Operand causal_bias(Lowering& l, int64_t queries, int64_t keys, int64_t before, DType t, int64_t window = kNoWindow) {
+  return bias_of_mask(l, causal_mask(l, queries, keys, before, window), t, least(t));
 }
 
 // The output of attention with zeros where a query sees no key: the softmax of what is masked as a whole would be the
@@ -83,8 +85,9 @@ Operand without_blind(Lowering& l, const Operand& out, const Operand& sees) {
 
 struct Scoring {
   double scale = 1, softcap = 0;
-  std::vector<Operand> biases;  // broadcast to [batch, heads, queries, keys]
-  DType softmax = f32;          // its type
+  std::vector<Operand> biases;                 // broadcast to [batch, heads, queries, keys]
+  DType softmax = f32;                         // its type
+  std::optional<Operand> sink = std::nullopt;  // [heads]: a score more of each row, whose share goes nowhere
 };
 
 struct Attended {
@@ -107,7 +110,13 @@ Attended attend(Lowering& l, const Operand& q, const Operand& key, const Operand
   HONE_USER_CHECK(a.scores.type.shape == shape)
       << "a mask of [" << join(a.scores.type.shape, ", ") << "] for scores of [" << join(shape, ", ") << "]";
   const DType t = q.type.dtype;
-  a.shares = l.cast(l.add("softmax", {{"axis", "3"}}, {l.value(l.cast(a.scores, how.softmax))}, shape), t);
+  Operand in = l.cast(a.scores, how.softmax);
+  if (how.sink) {
+    const Operand sink = l.cast(l.reshape(*how.sink, {1, heads, 1, 1}), how.softmax);
+    in = l.concat({in, l.broadcast(sink, {shape[0], heads, shape[2], 1})}, 3);
+  }
+  const Operand shares = l.add("softmax", {{"axis", "3"}}, {l.value(in)}, in.type.shape);
+  a.shares = l.cast(how.sink ? part(l, shares, 3, 0, shape[3]) : shares, t);
   a.out = l.batch_matmul(a.shares, values);
   return a;
 }
@@ -408,7 +417,10 @@ void group_query_attention(NodeContext& c) {
   const int64_t heads = c.number("num_heads", 0), groups = c.number("kv_num_heads", 0);
   HONE_USER_CHECK(heads >= 1 && heads <= 65536 && groups >= 1 && heads % groups == 0 && c.in(0).rank() == 3)
       << to_string(c.in(0).type) << " of " << heads << " heads of queries and " << groups << " of keys and values";
-  HONE_USER_CHECK(c.number("smooth_softmax", 0) <= 0 && !c.has(11)) << "smooth_softmax and head_sink are not supported";
+  const bool is_smooth = c.number("smooth_softmax", 0) > 0;
+  HONE_USER_CHECK(!c.has(11) || (!is_smooth && c.in(11).type.shape == Extents{heads}))
+      << "head_sink " << to_string(c.in(11).type) << " of " << heads << " heads"
+      << (is_smooth ? " beside smooth_softmax" : "");
   for (const char* quantised : {"k_quant_type", "v_quant_type"})
     HONE_USER_CHECK(c.text(quantised, "NONE") == "NONE") << quantised << " is not supported";
   HONE_USER_CHECK(c.has(3) == c.has(4)) << "it has one of past_key and past_value";
@@ -465,12 +477,18 @@ void group_query_attention(NodeContext& c) {
   key = behind(l, c, 3, key);
   value = behind(l, c, 4, value);
   const int64_t window = c.number("local_window_size", -1);
-  HONE_USER_CHECK(window < 0 || window >= keys)
-      << "local_window_size=" << window << " of " << keys << " keys is not supported";
+  HONE_USER_CHECK(window != 0) << "local_window_size=0 is not supported; -1 is no window";
+  const bool has_window = window > 0 && window < keys;
+  // Where the last key stands changes with each call then.
+  HONE_USER_CHECK(!has_window || !l.rows_are_counted)
+      << "local_window_size=" << window << " of a cache that grows to " << keys << " rows is not supported";
   const DType t = q.type.dtype;
   Scoring how{scale_of(c, q), c.real("softcap", 0), {}, t};
-  if (queries > 1) how.biases.push_back(causal_bias(l, queries, keys, before, t));
+  if (queries > 1 || has_window)
+    how.biases.push_back(causal_bias(l, queries, keys, before, t, has_window ? window : kNoWindow));
   if (c.has(10)) how.biases.push_back(c.in(10));
+  if (c.has(11)) how.sink = c.in(11);
+  if (is_smooth) how.sink = l.broadcast(l.number(0, t), {heads});
   c.outputs[0] = join_heads(l, attend(l, q, key, value, how).out);
   if (wants(c, 1)) c.outputs[1] = key;
   if (wants(c, 2)) c.outputs[2] = value;

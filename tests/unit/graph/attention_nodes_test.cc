@@ -425,7 +425,7 @@ TEST(GroupQueryAttention, TurnsByPlacesAndKeepsItsCache) {
       }
 }
 
-TEST(GroupQueryAttention, RefusesCachesWithRoomAndWindows) {
+TEST(GroupQueryAttention, RefusesCachesWithRoom) {
   const ModelFolder f;
   const auto refused = [&](int64_t batch, int64_t last, int64_t window) {
     TestModel m;
@@ -443,7 +443,61 @@ TEST(GroupQueryAttention, RefusesCachesWithRoomAndWindows) {
   EXPECT_EQ(refused(1, -1, 7), "accepted");
   EXPECT_THAT(refused(1, 3, -1), HasSubstr("seqlens_k says 4 tokens; the cache and the new ones are 7"));
   EXPECT_THAT(refused(2, -1, -1), HasSubstr("seqlens_k must be known"));
-  EXPECT_THAT(refused(1, 6, 4), HasSubstr("local_window_size=4 of 7 keys is not supported"));
+  EXPECT_EQ(refused(1, 6, 4), "accepted");
+  EXPECT_THAT(refused(1, 6, 0), HasSubstr("local_window_size=0 is not supported"));
+}
+
+// A query sees its own key and those before it, `window` in all.
+TEST(GroupQueryAttention, SeesAWindowOfKeys) {
+  const ModelFolder f;
+  for (const int64_t past : {0, 5})
+    for (const int64_t rows : {1, 4})
+      for (const int64_t window : {1, 3}) {
+        const Floats q = numbers(rows * 8, 1), k = numbers(rows * 4, 2), v = numbers(rows * 4, 3),
+                     pk = numbers(past * 4, 4), pv = numbers(past * 4, 5);
+        TestModel m;
+        m.input("q", {1, rows, 8}).input("k", {1, rows, 4}).input("v", {1, rows, 4});
+        if (past > 0) m.input("pk", {1, 1, past, 4}).input("pv", {1, 1, past, 4});
+        m.input("last", {1}, 6).numbers("total", {1}, {past + rows});
+        of_microsoft(
+            m.node("GroupQueryAttention", {"q", "k", "v", past ? "pk" : "", past ? "pv" : "", "last", "total"}, {"y"}));
+        m.number("num_heads", 2).number("kv_num_heads", 1).number("local_window_size", window).output("y");
+        std::vector<TensorData> inputs{tensor({1, rows, 8}, q), tensor({1, rows, 4}, k), tensor({1, rows, 4}, v)};
+        if (past > 0) inputs.insert(inputs.end(), {tensor({1, 1, past, 4}, pk), tensor({1, 1, past, 4}, pv)});
+        inputs.push_back(TensorData::of_numbers({past + rows - 1}, i32));
+        const Bias near = [&](int64_t, int64_t, int64_t r, int64_t j) {
+          return j <= past + r && past + r - j < window ? 0.0 : kNever;
+        };
+        EXPECT_THAT(outputs_of(f.import(m), inputs),
+                    Near(attention(flat(q, 1, 2, rows, 4), behind(apart(pk, 1, 1, past, 4), flat(k, 1, 1, rows, 4)),
+                                   behind(apart(pv, 1, 1, past, 4), flat(v, 1, 1, rows, 4)), 0.5, near, true)))
+            << past << " " << rows << " " << window;
+      }
+}
+
+// A score more in each row, of 0 or one for each head, takes a share that goes nowhere: as a key with a value of zeros.
+TEST(GroupQueryAttention, SharesWithASink) {
+  const ModelFolder f;
+  for (const bool is_smooth : {true, false}) {
+    const Floats q = numbers(3 * 8, 1), k = numbers(3 * 4, 2), v = numbers(3 * 4, 3), sinks{0.5F, -1.25F};
+    TestModel m;
+    m.input("q", {1, 3, 8}).input("k", {1, 3, 4}).input("v", {1, 3, 4}).floats("sinks", {2}, sinks);
+    m.tensor("last", {1}, 6)->add_int32_data(2);
+    m.numbers("total", {1}, {3});
+    std::vector<std::string> in{"q", "k", "v", "", "", "last", "total", "", "", "", "", "sinks"};
+    if (is_smooth) in.resize(7);
+    of_microsoft(m.node("GroupQueryAttention", in, {"y"}));
+    m.number("num_heads", 2).number("kv_num_heads", 1).number("smooth_softmax", is_smooth ? 1 : 0).output("y");
+    const Heads none{1, 1, 1, 4, [](int64_t, int64_t, int64_t, int64_t) { return 0.0; }};
+    const Bias causal = [&](int64_t, int64_t h, int64_t r, int64_t j) {
+      if (j == 0) return is_smooth ? 0.0 : double{sinks[static_cast<size_t>(h)]};
+      return j - 1 <= r ? 0.0 : kNever;
+    };
+    EXPECT_THAT(outputs_of(f.import(m), {tensor({1, 3, 8}, q), tensor({1, 3, 4}, k), tensor({1, 3, 4}, v)}),
+                Near(attention(flat(q, 1, 2, 3, 4), behind(none, flat(k, 1, 1, 3, 4)),
+                               behind(none, flat(v, 1, 1, 3, 4)), 0.5, causal, true)))
+        << is_smooth;
+  }
 }
 
 TEST(GroupQueryAttention, OfACacheWithRoomIsNoResult) {
