@@ -20,7 +20,7 @@ namespace hone {
 namespace onnx {
 namespace {
 
-constexpr int64_t kOldest = 6, kNewest = 23;
+constexpr int64_t kOldest = 6, kNewest = 25;
 constexpr int kDeepestCall = 16;  // functions that call functions
 constexpr size_t kMostNodes = 1 << 20;
 constexpr size_t kMostUnsupported = 100;  // kinds of what is not supported: then it is said

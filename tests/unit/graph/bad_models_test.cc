@@ -458,12 +458,12 @@ TEST(BadModel, UnknownOperatorsAreListedAtOnce) {
 
 TEST(BadModel, Opsets) {
   const ModelFolder f;
-  for (const int64_t opset : {int64_t{5}, int64_t{24}, int64_t{0}, int64_t{-1}, kHuge}) {
+  for (const int64_t opset : {int64_t{5}, int64_t{26}, int64_t{0}, int64_t{-1}, kHuge}) {
     TestModel m(opset);
     m.input("x", {2}).node("Relu", {"x"}, {"y"}).output("y");
-    EXPECT_EQ(f.refusal(m), "it is of opset " + std::to_string(opset) + "; supported are 6 to 23");
+    EXPECT_EQ(f.refusal(m), "it is of opset " + std::to_string(opset) + "; supported are 6 to 25");
   }
-  for (const int64_t opset : {6, 23}) {
+  for (const int64_t opset : {6, 25}) {
     TestModel m(opset);
     m.input("x", {2}).node("Relu", {"x"}, {"y"}).output("y");
     EXPECT_EQ(f.refusal(m), "accepted");
