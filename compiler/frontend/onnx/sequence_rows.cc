@@ -73,7 +73,7 @@ void sequence_length(NodeContext& c) { c.outputs[0] = c.l.number(static_cast<dou
 // The lengths of parts that `split` asks for: one number is the length of all but the last, which may be shorter.
 Extents part_lengths(const NodeContext& c, int64_t extent) {
   const TensorData given = c.constant(1, "split");
-  const Extents numbers = c.constant_numbers(1, "split", static_cast<size_t>(std::max<int64_t>(extent, 1)));
+  const Extents numbers = c.constant_numbers(1, "split", static_cast<size_t>(kMostOfSequence));
   Extents lengths = numbers;
   if (given.type().shape.empty()) {
     HONE_USER_CHECK(numbers[0] >= 1) << "parts of " << numbers[0] << " elements";
