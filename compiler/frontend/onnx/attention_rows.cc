@@ -57,17 +57,19 @@ Operand bias_of_mask(Lowering& l, const Operand& mask, DType t, double other) {
   return l.pointwise("where", {l.number(0, t), mask, l.number(other, t)});
 }
 
-// [queries, keys]: query i sees keys up to `before` + i.
-Operand causal_mask(Lowering& l, int64_t queries, int64_t keys, int64_t before) {
+constexpr int64_t kNoWindow = int64_t{1} << 40;
+
+// [queries, keys]: query i sees keys up to `before` + i, the last `window` of them.
+Operand causal_mask(Lowering& l, int64_t queries, int64_t keys, int64_t before, int64_t window = kNoWindow) {
   HONE_USER_CHECK(l.may_make(element_count({queries, keys, 8}))) << "a mask of " << queries << " x " << keys;
   std::string sees;
   sees.reserve(static_cast<size_t>(queries * keys));
   for (int64_t q = 0; q < queries; ++q)
-    for (int64_t k = 0; k < keys; ++k) sees += k <= before + q ? '\1' : '\0';
+    for (int64_t k = 0; k < keys; ++k) sees += k <= before + q && k > before + q - window ? '\1' : '\0';
   return l.constant(TensorData({boolean, {queries, keys}}, std::move(sees)));
 }
-Operand causal_bias(Lowering& l, int64_t queries, int64_t keys, int64_t before, DType t) {
-  return bias_of_mask(l, causal_mask(l, queries, keys, before), t, least(t));
+Operand causal_bias(Lowering& l, int64_t queries, int64_t keys, int64_t before, DType t, int64_t window = kNoWindow) {
+  return bias_of_mask(l, causal_mask(l, queries, keys, before, window), t, least(t));
 }
 
 // The output of attention with zeros where a query sees no key: the softmax of what is masked as a whole would be the
@@ -83,12 +85,13 @@ Operand without_blind(Lowering& l, const Operand& out, const Operand& sees) {
 
 struct Scoring {
   double scale = 1, softcap = 0;
-  std::vector<Operand> biases;  // broadcast to [batch, heads, queries, keys]
-  DType softmax = f32;          // its type
+  std::vector<Operand> biases;                 // broadcast to [batch, heads, queries, keys]
+  DType softmax = f32;                         // its type
+  std::optional<Operand> sink = std::nullopt;  // [heads]: a score more of each row, whose share goes nowhere
 };
 
 struct Attended {
-  Operand out, dots, scores, shares;
+  Operand out, dots, capped, scores, shares;  // `scores`: capped, and then biased
 };
 
 // softmax(Q K^T scale + biases) V of [batch, heads, rows, size]
@@ -102,12 +105,19 @@ Attended attend(Lowering& l, const Operand& q, const Operand& key, const Operand
   a.dots = scaled(l, l.batch_matmul(q, l.transpose(keys, {0, 1, 3, 2})), how.scale);
   a.scores = a.dots;
   if (how.softcap > 0) a.scores = scaled(l, l.pointwise("tanh", {scaled(l, a.scores, 1 / how.softcap)}), how.softcap);
+  a.capped = a.scores;
   const Extents shape = a.scores.type.shape;
   for (const Operand& bias : how.biases) a.scores = l.pointwise("add", {a.scores, bias});
   HONE_USER_CHECK(a.scores.type.shape == shape)
       << "a mask of [" << join(a.scores.type.shape, ", ") << "] for scores of [" << join(shape, ", ") << "]";
   const DType t = q.type.dtype;
-  a.shares = l.cast(l.add("softmax", {{"axis", "3"}}, {l.value(l.cast(a.scores, how.softmax))}, shape), t);
+  Operand in = l.cast(a.scores, how.softmax);
+  if (how.sink) {
+    const Operand sink = l.cast(l.reshape(*how.sink, {1, heads, 1, 1}), how.softmax);
+    in = l.concat({in, l.broadcast(sink, {shape[0], heads, shape[2], 1})}, 3);
+  }
+  const Operand shares = l.add("softmax", {{"axis", "3"}}, {l.value(in)}, in.type.shape);
+  a.shares = l.cast(how.sink ? part(l, shares, 3, 0, shape[3]) : shares, t);
   a.out = l.batch_matmul(a.shares, values);
   return a;
 }
@@ -128,6 +138,23 @@ double scale_of(const NodeContext& c, const Operand& q) {
 
 // ---- ONNX ----
 
+// [batch, 1, queries or 1, keys]: each sequence has keys of its own number `lengths`, and the last query stands at the
+// last of them where it is causal. A query in front of the first key sees none.
+Operand unpadded_mask(Lowering& l, const Operand& lengths, const Operand& q, int64_t keys, bool is_causal) {
+  const int64_t batch = q.type.shape[0], queries = q.type.shape[2];
+  HONE_USER_CHECK(lengths.type.shape == Extents{batch} && lengths.type.dtype.is_integer())
+      << "nonpad_kv_seqlen " << to_string(lengths.type) << " of " << batch << " sequences";
+  const auto places = [&](int64_t count, const Extents& shape, int64_t first) {
+    Extents numbers(static_cast<size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), first);
+    return l.reshape(l.numbers(numbers), shape);
+  };
+  HONE_USER_CHECK(l.may_make(8 * keys) && l.may_make(8 * queries)) << "a mask of " << queries << " x " << keys;
+  Operand end = l.reshape(l.cast(lengths, i64), {batch, 1, 1, 1});
+  if (is_causal) end = l.pointwise("add", {end, places(queries, {1, 1, queries, 1}, 1 - queries)});
+  return l.pointwise("less", {places(keys, {1, 1, 1, keys}, 0), end});
+}
+
 void attention(NodeContext& c) {
   Lowering& l = c.l;
   const bool is_flat = c.in(0).rank() == 3;
@@ -138,7 +165,7 @@ void attention(NodeContext& c) {
   HONE_USER_CHECK(q.rank() == 4 && key.rank() == 4 && value.rank() == 4)
       << to_string(c.in(0).type) << ", " << to_string(c.in(1).type) << ", " << to_string(c.in(2).type);
   HONE_USER_CHECK(c.has(4) == c.has(5)) << "it has one of past_key and past_value";
-  HONE_USER_CHECK(!c.has(6)) << "nonpad_kv_seqlen is not supported";
+  HONE_USER_CHECK(!c.has(6) || !c.has(4)) << "nonpad_kv_seqlen beside past_key is not supported";
   const Operand keys = behind(l, c, 4, key), values = behind(l, c, 5, value);
   const int64_t count = keys.type.shape[2];
   const DType t = q.type.dtype;
@@ -156,26 +183,30 @@ void attention(NodeContext& c) {
     }
     how.biases.push_back(bias);
   }
-  if (c.number("is_causal", 0))
-    how.biases.push_back(causal_bias(l, q.type.shape[2], count, c.has(4) ? c.in(4).type.shape[2] : 0, t));
+  // What the operator hides itself, beside the mask.
+  std::optional<Operand> sees;
+  if (c.has(6))
+    sees = unpadded_mask(l, c.in(6), q, count, c.number("is_causal", 0) != 0);
+  else if (c.number("is_causal", 0))
+    sees = causal_mask(l, q.type.shape[2], count, c.has(4) ? c.in(4).type.shape[2] : 0);
+  if (sees) how.biases.push_back(bias_of_mask(l, *sees, t, least(t)));
   const int64_t mode = c.number("qk_matmul_output_mode", 0);
-  HONE_USER_CHECK(!wants(c, 3) || mode == 0 || mode == 3)
-      << "qk_matmul_output_mode=" << mode << " is not supported; 0 and 3 are";
+  HONE_USER_CHECK(!wants(c, 3) || (mode >= 0 && mode <= 3))
+      << "qk_matmul_output_mode=" << mode << " is not supported; 0 to 3 are";
   const Attended a = attend(l, q, keys, values, how);
-  Operand out = a.out;
-  if (c.has(3) && c.in(3).type.dtype.is_bool()) {
-    Operand sees = c.in(3);
-    if (c.number("is_causal", 0)) {
-      const int64_t seen = sees.type.shape.back();
-      const Operand causal = causal_mask(l, q.type.shape[2], count, c.has(4) ? c.in(4).type.shape[2] : 0);
-      sees = l.pointwise("and", {sees, seen < count ? part(l, causal, 1, 0, seen) : causal});
-    }
-    out = without_blind(l, out, sees);
+  // A query may see no key at all; of the causal mask alone it sees the first.
+  const bool has_mask = c.has(3) && c.in(3).type.dtype.is_bool();
+  if (has_mask && sees) {
+    const int64_t seen = c.in(3).type.shape.back();
+    sees = l.pointwise("and", {c.in(3), seen < count ? part(l, *sees, sees->rank() - 1, 0, seen) : *sees});
+  } else if (has_mask) {
+    sees = c.in(3);
   }
+  const Operand out = has_mask || c.has(6) ? without_blind(l, a.out, *sees) : a.out;
   c.outputs[0] = is_flat ? join_heads(l, out) : out;
   if (wants(c, 1)) c.outputs[1] = keys;
   if (wants(c, 2)) c.outputs[2] = values;
-  if (wants(c, 3)) c.outputs[3] = mode == 0 ? a.dots : a.shares;
+  if (wants(c, 3)) c.outputs[3] = mode == 0 ? a.dots : mode == 1 ? a.capped : mode == 2 ? a.scores : a.shares;
 }
 
 // Of [batch, heads, rows, size], the first `turned` elements of each row; `cos` and `sin` are [.., rows, turned / 2].
@@ -408,7 +439,10 @@ void group_query_attention(NodeContext& c) {
   const int64_t heads = c.number("num_heads", 0), groups = c.number("kv_num_heads", 0);
   HONE_USER_CHECK(heads >= 1 && heads <= 65536 && groups >= 1 && heads % groups == 0 && c.in(0).rank() == 3)
       << to_string(c.in(0).type) << " of " << heads << " heads of queries and " << groups << " of keys and values";
-  HONE_USER_CHECK(c.number("smooth_softmax", 0) <= 0 && !c.has(11)) << "smooth_softmax and head_sink are not supported";
+  const bool is_smooth = c.number("smooth_softmax", 0) > 0;
+  HONE_USER_CHECK(!c.has(11) || (!is_smooth && c.in(11).type.shape == Extents{heads}))
+      << "head_sink " << to_string(c.in(11).type) << " of " << heads << " heads"
+      << (is_smooth ? " beside smooth_softmax" : "");
   for (const char* quantised : {"k_quant_type", "v_quant_type"})
     HONE_USER_CHECK(c.text(quantised, "NONE") == "NONE") << quantised << " is not supported";
   HONE_USER_CHECK(c.has(3) == c.has(4)) << "it has one of past_key and past_value";
@@ -465,12 +499,18 @@ void group_query_attention(NodeContext& c) {
   key = behind(l, c, 3, key);
   value = behind(l, c, 4, value);
   const int64_t window = c.number("local_window_size", -1);
-  HONE_USER_CHECK(window < 0 || window >= keys)
-      << "local_window_size=" << window << " of " << keys << " keys is not supported";
+  HONE_USER_CHECK(window != 0) << "local_window_size=0 is not supported; -1 is no window";
+  const bool has_window = window > 0 && window < keys;
+  // Where the last key stands changes with each call then.
+  HONE_USER_CHECK(!has_window || !l.rows_are_counted)
+      << "local_window_size=" << window << " of a cache that grows to " << keys << " rows is not supported";
   const DType t = q.type.dtype;
   Scoring how{scale_of(c, q), c.real("softcap", 0), {}, t};
-  if (queries > 1) how.biases.push_back(causal_bias(l, queries, keys, before, t));
+  if (queries > 1 || has_window)
+    how.biases.push_back(causal_bias(l, queries, keys, before, t, has_window ? window : kNoWindow));
   if (c.has(10)) how.biases.push_back(c.in(10));
+  if (c.has(11)) how.sink = c.in(11);
+  if (is_smooth) how.sink = l.broadcast(l.number(0, t), {heads});
   c.outputs[0] = join_heads(l, attend(l, q, key, value, how).out);
   if (wants(c, 1)) c.outputs[1] = key;
   if (wants(c, 2)) c.outputs[2] = value;

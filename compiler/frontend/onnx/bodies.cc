@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "compiler/frontend/onnx/ragged.h"
+#include "compiler/frontend/onnx/sequences.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -58,6 +59,8 @@ void run_if(const BodyNode& n) {
   const Operand one = c.l.reshape(condition, {1}), holds = if_true ? one : c.l.pointwise("not", {one});
   c.outputs = if_true ? *if_true : *if_false;
   for (Operand& x : c.outputs) {
+    HONE_USER_CHECK(!x.sequence && !x.is_nothing)
+        << "an output of a branch is " << described(x) << ", and which branch is taken is known only when it runs";
     HONE_USER_CHECK(!x.is_empty()) << "an output without elements of a branch is not supported";
     x.id = c.l.b.add_one("require", {}, {x.id, c.l.value(holds)});
   }
@@ -69,6 +72,7 @@ Operand stacked(Lowering& l, const std::vector<Operand>& turns, int64_t axis) {
   std::vector<Operand> parts;
   for (const Operand& t : turns) {
     HONE_USER_CHECK(!t.ragged) << "it collects what is ragged";
+    HONE_USER_CHECK(!t.sequence && !t.is_nothing) << "it collects " << described(t);
     Extents shape = t.type.shape;
     shape.insert(shape.begin() + NodeContext::axis_of(axis, shape.size() + 1), 1);
     parts.push_back(l.reshape(t, shape));
@@ -212,7 +216,7 @@ void run_scan(const BodyNode& n) {
 
 const std::unordered_map<std::string_view, BodyRow>& body_rows() {
   static const std::unordered_map<std::string_view, BodyRow> all = {
-      {"If", &run_if}, {"Loop", &run_loop}, {"Scan", &run_scan}};
+      {"If", &run_if}, {"Loop", &run_loop}, {"Scan", &run_scan}, {"SequenceMap", &map_sequence}};
   return all;
 }
 

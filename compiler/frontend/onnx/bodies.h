@@ -1,4 +1,4 @@
-// Operators that hold graphs: If, Loop and Scan.
+// Operators that hold graphs: If, Loop, Scan and SequenceMap.
 #pragma once
 
 #include <functional>

@@ -13,6 +13,7 @@
 #include "compiler/frontend/onnx/import_file.h"
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/frontend/onnx/ragged.h"
+#include "compiler/frontend/onnx/sequences.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
@@ -137,6 +138,8 @@ class Importer {
     for (const ValueInfo& v : graph.output()) {
       const Operand* found = scope.find(v.name());
       HONE_USER_CHECK(found) << "nothing computes the output '" << v.name() << "'";
+      HONE_USER_CHECK(!found->sequence && !found->is_nothing)
+          << "output '" << v.name() << "' is " << described(*found) << "; outputs of a model are tensors";
       builder_.output(v.name(), found->id, found->type);
       if (found->ragged) builder_.tell_extent(found->ragged->axis, found->ragged->count);
     }
@@ -258,7 +261,11 @@ class Importer {
         scope->values[v.name()] = lowering_.constant(it->second, v.name());
         continue;
       }
-      HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is no tensor";
+      HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is "
+                                                  << (v.type().has_sequence_type()   ? "a sequence"
+                                                      : v.type().has_optional_type() ? "an optional"
+                                                                                     : "no tensor")
+                                                  << "; inputs of a model are tensors";
       const TensorTypeInfo& info = v.type().tensor_type();
       TensorType type{dtype_of(info.elem_type(), fmt::format("input '{}': ", v.name())), {}};
       const auto given = options_.shapes.find(v.name());
@@ -365,6 +372,7 @@ class Importer {
       try {
         HONE_USER_CHECK(is_supported(node, domain)) << "the operator is not known";
         HONE_USER_CHECK(node.output_size() > 0) << "it has no outputs";
+        if (is_row_or_body(node, domain)) check_sequences(c);
         run_row(c, domain, scope);
         for (const Operand& x : c.outputs) check_axes(x.type.shape);
         for (int o = 0; o < node.output_size(); ++o)
@@ -412,14 +420,17 @@ class Importer {
     if (!counted_.constants) return;
     for (size_t i = 0; i < c.inputs.size(); ++i) {
       const OperandPlace place{number, i};
-      if (!c.has(i) || !(counted_.wanted ? counted_.wanted->contains(place) : makes_nodes)) continue;
+      if (!c.has(i) || c.inputs[i]->sequence || !(counted_.wanted ? counted_.wanted->contains(place) : makes_nodes))
+        continue;
       if (auto data = lowering_.data_of(*c.inputs[i])) counted_.constants->emplace(place, KnownOperand{&c.node, *data});
     }
   }
 
+  static bool is_row_or_body(const Node& node, const std::string& domain) {
+    return (domain.empty() && body_rows().contains(node.op_type())) || rows().contains(domain + ":" + node.op_type());
+  }
   bool is_supported(const Node& node, const std::string& domain) const {
-    return (domain.empty() && body_rows().contains(node.op_type())) || rows().contains(domain + ":" + node.op_type()) ||
-           functions_.contains(node.domain() + ":" + node.op_type());
+    return is_row_or_body(node, domain) || functions_.contains(node.domain() + ":" + node.op_type());
   }
 
   void run_row(NodeContext& c, const std::string& domain, Scope* scope) {

@@ -33,7 +33,7 @@ struct OnnxModel {
 /// Names of the model's inputs, in order. UserError as import_onnx().
 std::vector<std::string> onnx_input_names(const std::string& path);
 
-/// Reads the model at `path`: opset 6 to 23, with external data below its folder. All shapes are numbers afterwards,
+/// Reads the model at `path`: opset 6 to 25, with external data below its folder. All shapes are numbers afterwards,
 /// and what depends on them and on constants alone is computed. UserError: one line for a file that is no valid model
 /// (cyclic, truncated, wrong or missing data, huge dims); for dimensions that are not bound the options to give; for
 /// nodes that are not supported all of them at once, a line for each kind.

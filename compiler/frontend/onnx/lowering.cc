@@ -428,6 +428,7 @@ const RowTable& rows() {
     add_block_rows(t);
     add_region_rows(t);
     add_ngram_rows(t);
+    add_sequence_rows(t);
     return t;
   }();
   return table;

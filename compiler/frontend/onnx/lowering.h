@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,8 +27,12 @@ struct Ragged {
   bool operator==(const Ragged&) const = default;
 };
 
-/// A tensor of the model. The graph's value has the same elements in the same order, perhaps under another shape: of
-/// rank 0 there are none in a graph.
+struct Operand;
+/// What a sequence of the model holds (sequences.h).
+using Sequence = std::vector<Operand>;
+
+/// A tensor of the model, or a sequence of them. The graph's value has the same elements in the same order, perhaps
+/// under another shape: of rank 0 there are none in a graph.
 struct Operand {
   ValueId id = kNoValue;  ///< none where the tensor has no elements
   TensorType type;        ///< as the model has it
@@ -35,8 +40,10 @@ struct Operand {
   std::optional<TensorData> known = std::nullopt;
   /// Of numbers that a call finds out: each lies between this one's and `known`'s, which is the most then (ragged.h).
   std::optional<TensorData> least = std::nullopt;
-  std::optional<Ragged> ragged = std::nullopt;  ///< `type` has the most elements that there may be
-  bool is_of_four_bits = false;                 ///< INT4 or UINT4 in the file; s8 or u8 here
+  std::optional<Ragged> ragged = std::nullopt;         ///< `type` has the most elements that there may be
+  bool is_of_four_bits = false;                        ///< INT4 or UINT4 in the file; s8 or u8 here
+  std::shared_ptr<const Sequence> sequence = nullptr;  ///< where it is one: there is no value then
+  bool is_nothing = false;                             ///< an optional that holds nothing; no value either
   bool is_empty() const { return id == kNoValue; }
   size_t rank() const { return type.shape.size(); }
 };
@@ -193,5 +200,6 @@ void add_fused_rows(RowTable& t);
 void add_block_rows(RowTable& t);
 void add_region_rows(RowTable& t);
 void add_ngram_rows(RowTable& t);
+void add_sequence_rows(RowTable& t);
 
 }  // namespace hone::onnx

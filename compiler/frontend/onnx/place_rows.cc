@@ -241,9 +241,9 @@ Operand flat_places(Lowering& l, const std::vector<Operand>& coordinates, const 
 }
 
 // Rows [rows, row] of data at these places, replaced by updates or combined with them.
-Operand scattered_rows(NodeContext& c, const Operand& places, int64_t rows, int64_t row) {
+Operand scattered_rows(NodeContext& c, const Operand& updates, const Operand& places, int64_t rows, int64_t row) {
   Lowering& l = c.l;
-  const Operand &data = c.in(0), &updates = c.in(2);
+  const Operand& data = c.in(0);
   const std::string reduction = c.text("reduction", "none");
   const int64_t n = element_count(places.type.shape);
   HONE_USER_CHECK(updates.type.dtype == data.type.dtype && element_count(updates.type.shape) == n * row)
@@ -274,7 +274,7 @@ void scatter_found_elements(NodeContext& c, size_t axis) {
     coordinates.push_back(l.reshape(l.numbers(own), along));
   }
   const int64_t size = element_count(x.type.shape);
-  c.outputs[0] = scattered_rows(c, flat_places(l, coordinates, x.type.shape, index.ragged), size, 1);
+  c.outputs[0] = scattered_rows(c, c.in(2), flat_places(l, coordinates, x.type.shape, index.ragged), size, 1);
 }
 
 void scatter_found_rows(NodeContext& c, size_t depth, int64_t each) {
@@ -288,7 +288,7 @@ void scatter_found_rows(NodeContext& c, size_t depth, int64_t each) {
   for (size_t d = 0; d < depth; ++d)
     coordinates.push_back(
         l.reshape(l.slice(flat, {0, static_cast<int64_t>(d)}, {1, 1}, {count, 1}), shape.empty() ? Extents{1} : shape));
-  c.outputs[0] = scattered_rows(c, flat_places(l, coordinates, extents, index.ragged), rows, each);
+  c.outputs[0] = scattered_rows(c, c.in(2), flat_places(l, coordinates, extents, index.ragged), rows, each);
 }
 
 void scatter_elements(NodeContext& c) {
@@ -341,6 +341,39 @@ void scatter_nd(NodeContext& c) {
   c.outputs[0] = scattered(c, x, updates, target, c.text("reduction", "none"));
 }
 
+// Rows of a cache [batch, .., rows, ..], those along `axis` from each sequence's own place on, are the update's. A
+// linear cache leaves out what is beyond its end; a circular one goes on at its beginning.
+void tensor_scatter(NodeContext& c) {
+  Lowering& l = c.l;
+  const Operand &x = c.in(0), &update = c.in(1);
+  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", -2), x.rank()));
+  HONE_USER_CHECK(axis > 0) << "axis 0 is that of the sequences";
+  const std::string mode = c.text("mode", "linear");
+  HONE_USER_CHECK(mode == "linear" || mode == "circular")
+      << "mode=" << mode << " is not supported; linear and circular are";
+  const Extents &s = x.type.shape, &u = update.type.shape;
+  HONE_USER_CHECK(u.size() == s.size()) << to_string(update.type) << " into " << to_string(x.type);
+  for (size_t d = 0; d < s.size(); ++d)
+    HONE_USER_CHECK(u[d] == s[d] || (d == axis && u[d] < s[d]))
+        << to_string(update.type) << " into " << to_string(x.type);
+  if (element_count(u) == 0) return void(c.outputs[0] = x);
+  const auto along = s.begin() + static_cast<std::ptrdiff_t>(axis);
+  const int64_t batch = s[0], before = element_count({s.begin() + 1, along}), rows = s[axis],
+                row = element_count({along + 1, s.end()});
+  Operand place = places_along(l, u[axis], 2, 3);
+  if (c.has(2)) {
+    const Operand& first = c.in(2);
+    HONE_USER_CHECK(first.type.shape == Extents{batch} && first.type.dtype.is_integer())
+        << "write_indices " << to_string(first.type) << " of " << batch << " sequences";
+    place = l.pointwise("add", {l.reshape(l.cast(first, i64), {batch, 1, 1}), place});
+  }
+  if (mode == "circular") place = l.pointwise("mod", {place, l.number(static_cast<double>(rows), i64)});
+  const Operand whole_place = l.broadcast(place, {batch, before, u[axis]});
+  const std::vector<Operand> coordinates{places_along(l, batch, 0, 3), places_along(l, before, 1, 3), whole_place};
+  const Operand places = flat_places(l, coordinates, {batch, before, rows}, std::nullopt);
+  c.outputs[0] = scattered_rows(c, update, places, batch * before * rows, row);
+}
+
 }  // namespace
 
 void add_place_rows(RowTable& t) {
@@ -353,6 +386,7 @@ void add_place_rows(RowTable& t) {
   t[":Scatter"] = &scatter_elements;
   t[":ScatterElements"] = &scatter_elements;
   t[":ScatterND"] = &scatter_nd;
+  t[":TensorScatter"] = &tensor_scatter;
 }
 
 }  // namespace hone::onnx

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "compiler/frontend/onnx/sequences.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -84,6 +85,16 @@ Operand either(Lowering& l, const Operand& condition, const Operand& a, const Op
 }  // namespace
 
 Operand chosen(Lowering& l, const Operand& condition, const Operand& a, const Operand& b) {
+  if (a.sequence && b.sequence && a.sequence->size() == b.sequence->size()) {
+    Sequence elements;
+    for (size_t i = 0; i < a.sequence->size(); ++i) {
+      elements.push_back(chosen(l, condition, (*a.sequence)[i], (*b.sequence)[i]));
+      HONE_USER_CHECK(!elements.back().ragged) << "the extent of an element is known only when it runs";
+    }
+    return of_elements(l, std::move(elements));
+  }
+  HONE_USER_CHECK(!a.sequence && !b.sequence) << "the length of a sequence is known only when it runs";
+  HONE_USER_CHECK(!a.is_nothing && !b.is_nothing) << "whether an optional holds something is known only when it runs";
   HONE_USER_CHECK(a.type.dtype == b.type.dtype && a.rank() == b.rank())
       << to_string(a.type) << " or " << to_string(b.type) << ", which is known only when it runs";
   // The axis in which they differ.

@@ -212,6 +212,51 @@ TEST(AttentionNode, KeysBehindAMaskDoNotCount) {
               Near(attention(apart(q, 1, 2, 3, 4), apart(k, 1, 2, 5, 4), apart(k, 1, 2, 5, 4), 0.5, bias, false)));
 }
 
+// Sequences of their own lengths in one batch; causal ones end where their keys do, and of the second one the first
+// query stands in front of all keys. Values as ONNX Runtime has them.
+TEST(AttentionNode, SequencesEndWhereTheirKeysDo) {
+  const ModelFolder f;
+  const Floats q = numbers(2 * 2 * 3 * 4, 1), k = numbers(2 * 2 * 5 * 4, 2), v = numbers(2 * 2 * 5 * 4, 3);
+  const Extents lengths{4, 2};
+  for (const bool is_causal : {false, true})
+    for (const bool has_mask : {false, true}) {
+      TestModel m(24);
+      m.input("q", {2, 2, 3, 4}).input("k", {2, 2, 5, 4}).input("v", {2, 2, 5, 4}).input("n", {2}, kInt64);
+      m.tensor("mask", {3, 4}, kBool)->set_raw_data(std::string("\1\1\1\1\0\1\1\1\1\1\0\1", 12));
+      m.node("Attention", {"q", "k", "v", has_mask ? "mask" : "", "", "", "n"}, {"y"});
+      m.number("is_causal", is_causal).output("y");
+      const Bias bias = [&](int64_t b, int64_t, int64_t r, int64_t j) {
+        const int64_t n = lengths[static_cast<size_t>(b)];
+        const bool is_hidden = has_mask && (j == 4 || (r == 1 && j == 0) || (r == 2 && j == 2));
+        return !is_hidden && j < n && (!is_causal || j <= r + n - 3) ? 0.0 : kNever;
+      };
+      std::vector<double> wanted =
+          attention(apart(q, 2, 2, 3, 4), apart(k, 2, 2, 5, 4), apart(v, 2, 2, 5, 4), 0.5, bias, false);
+      for (double& w : wanted) w = std::isnan(w) ? 0 : w;
+      EXPECT_THAT(outputs_of(f.import(m), {tensor({2, 2, 3, 4}, q), tensor({2, 2, 5, 4}, k), tensor({2, 2, 5, 4}, v),
+                                           TensorData::of_numbers(lengths)}),
+                  Near(wanted))
+          << is_causal << has_mask;
+    }
+}
+
+// Of queries and keys that are unit vectors: products, those capped, those with the mask, shares.
+TEST(AttentionNode, GivesScoresAtEachStage) {
+  const ModelFolder f;
+  const auto scores = [&](int64_t mode) {
+    TestModel m(24);
+    m.input("q", {1, 1, 1, 2}).input("k", {1, 1, 2, 2}).floats("mask", {1, 2}, {1, 3});
+    m.node("Attention", {"q", "k", "k", "mask"}, {"y", "", "", "s"}).real("scale", 1).real("softcap", 2);
+    m.number("qk_matmul_output_mode", mode).output("s");
+    return outputs_of(f.import(m), {tensor({1, 1, 1, 2}, {1, 0}), tensor({1, 1, 2, 2}, {1, 0, 0, 1})});
+  };
+  const double capped = 2 * std::tanh(0.5), share = 1 / (1 + std::exp(3 - capped - 1));
+  EXPECT_THAT(scores(0), Near(std::vector<double>{1, 0}));
+  EXPECT_THAT(scores(1), Near(std::vector<double>{capped, 0}));
+  EXPECT_THAT(scores(2), Near(std::vector<double>{capped + 1, 3}));
+  EXPECT_THAT(scores(3), Near(std::vector<double>{share, 1 - share}));
+}
+
 TEST(AttentionNode, IsOneLayer) {
   const ModelFolder f;
   TestModel m(23);
@@ -226,22 +271,25 @@ TEST(AttentionNode, SaysWhatIsNotSupported) {
   const auto refused = [&](const std::function<void(TestModel&)>& change, const std::vector<std::string>& inputs) {
     TestModel m(23);
     m.input("q", {1, 4, 8}).input("k", {1, 4, 8}).input("n", {1}, kInt64).input("w", {1, 4, 5});
+    m.input("p", {1, 2, 3, 4});
     m.node("Attention", inputs, {"y", "", "", "s"});
     change(m);
     return f.refusal(m.output("y").output("s"));
   };
   const auto heads = [](TestModel& m) { m.number("q_num_heads", 2).number("kv_num_heads", 2); };
   EXPECT_THAT(refused([](TestModel&) {}, {"q", "k", "k"}), HasSubstr("0 heads of f32[1, 4, 8]"));
-  EXPECT_THAT(refused(heads, {"q", "k", "k", "", "", "", "n"}), HasSubstr("nonpad_kv_seqlen is not supported"));
+  EXPECT_EQ(refused(heads, {"q", "k", "k", "", "", "", "n"}), "accepted");
+  EXPECT_THAT(refused(heads, {"q", "k", "k", "", "", "", "w"}), HasSubstr("nonpad_kv_seqlen f32[1, 4, 5] of 1"));
+  EXPECT_THAT(refused(heads, {"q", "k", "k", "", "p", "p", "n"}), HasSubstr("nonpad_kv_seqlen beside past_key"));
   EXPECT_THAT(refused(heads, {"q", "k", "k", "", "k"}), HasSubstr("one of past_key and past_value"));
   EXPECT_THAT(refused(heads, {"q", "k", "k", "w"}), HasSubstr("a mask f32[1, 4, 5] for 4 keys"));
   EXPECT_THAT(refused(
                   [&](TestModel& m) {
                     heads(m);
-                    m.number("qk_matmul_output_mode", 1);
+                    m.number("qk_matmul_output_mode", 4);
                   },
                   {"q", "k", "k"}),
-              HasSubstr("qk_matmul_output_mode=1"));
+              HasSubstr("qk_matmul_output_mode=4"));
 }
 
 TEST(RotaryEmbedding, TurnsPairsOrHalves) {
@@ -425,7 +473,7 @@ TEST(GroupQueryAttention, TurnsByPlacesAndKeepsItsCache) {
       }
 }
 
-TEST(GroupQueryAttention, RefusesCachesWithRoomAndWindows) {
+TEST(GroupQueryAttention, RefusesCachesWithRoom) {
   const ModelFolder f;
   const auto refused = [&](int64_t batch, int64_t last, int64_t window) {
     TestModel m;
@@ -443,7 +491,61 @@ TEST(GroupQueryAttention, RefusesCachesWithRoomAndWindows) {
   EXPECT_EQ(refused(1, -1, 7), "accepted");
   EXPECT_THAT(refused(1, 3, -1), HasSubstr("seqlens_k says 4 tokens; the cache and the new ones are 7"));
   EXPECT_THAT(refused(2, -1, -1), HasSubstr("seqlens_k must be known"));
-  EXPECT_THAT(refused(1, 6, 4), HasSubstr("local_window_size=4 of 7 keys is not supported"));
+  EXPECT_EQ(refused(1, 6, 4), "accepted");
+  EXPECT_THAT(refused(1, 6, 0), HasSubstr("local_window_size=0 is not supported"));
+}
+
+// A query sees its own key and those before it, `window` in all.
+TEST(GroupQueryAttention, SeesAWindowOfKeys) {
+  const ModelFolder f;
+  for (const int64_t past : {0, 5})
+    for (const int64_t rows : {1, 4})
+      for (const int64_t window : {1, 3}) {
+        const Floats q = numbers(rows * 8, 1), k = numbers(rows * 4, 2), v = numbers(rows * 4, 3),
+                     pk = numbers(past * 4, 4), pv = numbers(past * 4, 5);
+        TestModel m;
+        m.input("q", {1, rows, 8}).input("k", {1, rows, 4}).input("v", {1, rows, 4});
+        if (past > 0) m.input("pk", {1, 1, past, 4}).input("pv", {1, 1, past, 4});
+        m.input("last", {1}, 6).numbers("total", {1}, {past + rows});
+        of_microsoft(
+            m.node("GroupQueryAttention", {"q", "k", "v", past ? "pk" : "", past ? "pv" : "", "last", "total"}, {"y"}));
+        m.number("num_heads", 2).number("kv_num_heads", 1).number("local_window_size", window).output("y");
+        std::vector<TensorData> inputs{tensor({1, rows, 8}, q), tensor({1, rows, 4}, k), tensor({1, rows, 4}, v)};
+        if (past > 0) inputs.insert(inputs.end(), {tensor({1, 1, past, 4}, pk), tensor({1, 1, past, 4}, pv)});
+        inputs.push_back(TensorData::of_numbers({past + rows - 1}, i32));
+        const Bias near = [&](int64_t, int64_t, int64_t r, int64_t j) {
+          return j <= past + r && past + r - j < window ? 0.0 : kNever;
+        };
+        EXPECT_THAT(outputs_of(f.import(m), inputs),
+                    Near(attention(flat(q, 1, 2, rows, 4), behind(apart(pk, 1, 1, past, 4), flat(k, 1, 1, rows, 4)),
+                                   behind(apart(pv, 1, 1, past, 4), flat(v, 1, 1, rows, 4)), 0.5, near, true)))
+            << past << " " << rows << " " << window;
+      }
+}
+
+// A score more in each row, of 0 or one for each head, takes a share that goes nowhere: as a key with a value of zeros.
+TEST(GroupQueryAttention, SharesWithASink) {
+  const ModelFolder f;
+  for (const bool is_smooth : {true, false}) {
+    const Floats q = numbers(3 * 8, 1), k = numbers(3 * 4, 2), v = numbers(3 * 4, 3), sinks{0.5F, -1.25F};
+    TestModel m;
+    m.input("q", {1, 3, 8}).input("k", {1, 3, 4}).input("v", {1, 3, 4}).floats("sinks", {2}, sinks);
+    m.tensor("last", {1}, 6)->add_int32_data(2);
+    m.numbers("total", {1}, {3});
+    std::vector<std::string> in{"q", "k", "v", "", "", "last", "total", "", "", "", "", "sinks"};
+    if (is_smooth) in.resize(7);
+    of_microsoft(m.node("GroupQueryAttention", in, {"y"}));
+    m.number("num_heads", 2).number("kv_num_heads", 1).number("smooth_softmax", is_smooth ? 1 : 0).output("y");
+    const Heads none{1, 1, 1, 4, [](int64_t, int64_t, int64_t, int64_t) { return 0.0; }};
+    const Bias causal = [&](int64_t, int64_t h, int64_t r, int64_t j) {
+      if (j == 0) return is_smooth ? 0.0 : double{sinks[static_cast<size_t>(h)]};
+      return j - 1 <= r ? 0.0 : kNever;
+    };
+    EXPECT_THAT(outputs_of(f.import(m), {tensor({1, 3, 8}, q), tensor({1, 3, 4}, k), tensor({1, 3, 4}, v)}),
+                Near(attention(flat(q, 1, 2, 3, 4), behind(none, flat(k, 1, 1, 3, 4)),
+                               behind(none, flat(v, 1, 1, 3, 4)), 0.5, causal, true)))
+        << is_smooth;
+  }
 }
 
 TEST(GroupQueryAttention, OfACacheWithRoomIsNoResult) {

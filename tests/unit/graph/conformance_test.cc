@@ -52,11 +52,18 @@ TensorData as_bf16(const TensorData& t, const TensorType& wanted) {
   return {wanted, std::string(t.bytes().begin(), t.bytes().end())};
 }
 
+// Until release 1.21 ONNX's data had caps of scores behind masks, and modes 1 and 2 of qk_matmul_output the other way
+// round; the definition was corrected as runtimes have it. Their functions, written out, are tests of their own.
+bool is_of_older_scores(const std::string& name) {
+  return name.starts_with("test_attention_") && !name.ends_with("_expanded") &&
+         (name.find("qk_matmul_bias") != std::string::npos || name.find("qk_matmul_softcap") != std::string::npos);
+}
+
 // Their data were computed with an output size that was not rounded down to a whole number; runtimes round it, and so
 // does Hone.
 bool is_computed_otherwise(const std::string& name) {
   return name == "test_resize_downsample_scales_cubic_align_corners" ||
-         name == "test_resize_downsample_scales_linear_align_corners";
+         name == "test_resize_downsample_scales_linear_align_corners" || is_of_older_scores(name);
 }
 
 struct Outcome {
