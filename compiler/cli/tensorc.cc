@@ -147,6 +147,7 @@ constexpr int kRepeatsToKnow = static_cast<int>(kEnoughToKnow * 1e3 / kRepeatMs)
 Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ostream& err) {
   Module m = lower_config(j.w, j.target, j.space, j.chosen.config);
   m.assume_finite = o.assume_finite;
+  const Denormals denormals = denormals_for(o.denormals, j.target);
 
   if (!o.emit.empty()) {
     CommandFiles files = files_read(o);

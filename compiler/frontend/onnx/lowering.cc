@@ -409,6 +409,7 @@ const RowTable& rows() {
     add_constant_rows(t);
     add_pointwise_rows(t);
     add_movement_rows(t);
+    add_resize_rows(t);
     add_conv_transpose_rows(t);
     add_window_rows(t);
     add_product_rows(t);

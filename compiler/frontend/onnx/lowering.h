@@ -181,6 +181,7 @@ const RowTable& rows();
 void add_constant_rows(RowTable& t);
 void add_pointwise_rows(RowTable& t);
 void add_movement_rows(RowTable& t);
+void add_resize_rows(RowTable& t);
 void add_conv_transpose_rows(RowTable& t);
 void add_window_rows(RowTable& t);
 void add_product_rows(RowTable& t);

@@ -279,104 +279,6 @@ void pad(NodeContext& c) {
   c.outputs[0] = c.l.add("pad", given, {c.l.value(x)}, shape);
 }
 
-// p / q, as close to `v` as a float tells, with the smallest numbers.
-std::pair<int64_t, int64_t> rational(double v) {
-  int64_t p0 = 0, q0 = 1, p1 = 1, q1 = 0;
-  double rest = v;
-  for (int i = 0; i < 32; ++i) {
-    const double whole = std::floor(rest);
-    HONE_USER_CHECK(whole < 1e6) << "a scale of " << v;
-    const auto a = static_cast<int64_t>(whole);
-    const int64_t p = a * p1 + p0, q = a * q1 + q0;
-    p0 = p1, q0 = q1, p1 = p, q1 = q;
-    if (std::abs(static_cast<double>(p) / static_cast<double>(q) - v) <= std::abs(v) * 1e-7 || rest - whole < 1e-9)
-      break;
-    rest = 1 / (rest - whole);
-  }
-  return {p1, q1};
-}
-
-void resize_by(NodeContext& c, const Operand& x, const std::vector<double>& scales, const Extents& sizes,
-               const std::string& mode, const std::string& coordinates, const std::string& rounding) {
-  Extents size = x.type.shape;
-  std::string scale_text;
-  const size_t rank = x.rank();
-  HONE_USER_CHECK(scales.size() == rank || sizes.size() == rank)
-      << "it has " << std::max(scales.size(), sizes.size()) << " scales or sizes for " << to_string(x.type);
-  bool is_same = true;
-  for (size_t d = 0; d < rank; ++d) {
-    std::pair<int64_t, int64_t> scale;
-    if (sizes.size() == rank) {
-      size[d] = sizes[d];
-      HONE_USER_CHECK(size[d] >= 1) << "size [" << join(sizes, ", ") << "]";
-      const int64_t common = std::gcd(size[d], x.type.shape[d]);
-      scale = {size[d] / common, x.type.shape[d] / common};
-    } else {
-      HONE_USER_CHECK(scales[d] > 0 && scales[d] < 1e6) << "a scale of " << scales[d];
-      size[d] = static_cast<int64_t>(std::floor(static_cast<double>(x.type.shape[d]) * scales[d]));
-      scale = rational(scales[d]);
-    }
-    is_same = is_same && size[d] == x.type.shape[d] && scale.first == scale.second;
-    scale_text += fmt::format("{}{}/{}", d ? ":" : "", scale.first, scale.second);
-  }
-  if (is_same) return void(c.outputs[0] = x);
-  AttributeTexts given{{"size", extents_text(size)}, {"mode", mode}, {"coordinates", coordinates}};
-  if (mode == "nearest") given.emplace_back("rounding", rounding);
-  if (mode == "cubic") {
-    given.emplace_back("cubic_coeff_a", number_text(c.real("cubic_coeff_a", -0.75), f32));
-    given.emplace_back("exclude_outside", std::to_string(c.number("exclude_outside", 0)));
-  }
-  given.emplace_back("scales", scale_text);
-  c.outputs[0] = c.l.add("resize", given, {c.l.value(x)}, size);
-}
-
-void resize(NodeContext& c) {
-  const Operand& x = c.in(0);
-  std::vector<double> scales;
-  Extents sizes;
-  std::string coordinates = c.text("coordinate_transformation_mode", "half_pixel");
-  if (c.opset < 11) {
-    scales = c.constant(1, "scales").values();
-    coordinates = "asymmetric";
-  } else {
-    if (c.has(2)) scales = c.constant(2, "scales").values();
-    if (c.has(3)) sizes = c.constant_numbers(3, "sizes");
-  }
-  HONE_USER_CHECK(coordinates != "tf_crop_and_resize" && coordinates != "half_pixel_symmetric")
-      << "coordinate_transformation_mode=" << coordinates << " is not supported";
-  HONE_USER_CHECK(c.number("antialias", 0) == 0) << "antialias is not supported";
-  HONE_USER_CHECK(c.text("keep_aspect_ratio_policy", "stretch") == "stretch")
-      << "keep_aspect_ratio_policy is not supported";
-  if (const auto axes = c.numbers("axes")) {
-    HONE_USER_CHECK((scales.empty() || scales.size() == axes->size()) &&
-                    (sizes.empty() || sizes.size() == axes->size()))
-        << "it has " << std::max(scales.size(), sizes.size()) << " scales or sizes for " << axes->size() << " axes";
-    std::vector<double> all_scales(x.rank(), 1);
-    Extents all_sizes = x.type.shape;
-    for (size_t i = 0; i < axes->size(); ++i) {
-      const auto d = static_cast<size_t>(NodeContext::axis_of((*axes)[i], x.rank()));
-      if (!scales.empty()) all_scales[d] = scales[i];
-      if (!sizes.empty()) all_sizes[d] = sizes[i];
-    }
-    if (!scales.empty()) scales = all_scales;
-    if (!sizes.empty()) sizes = all_sizes;
-  }
-  const std::string rounding = c.opset < 11 ? "floor" : c.text("nearest_mode", "round_prefer_floor");
-  resize_by(c, x, scales, sizes, c.text("mode", "nearest"), coordinates, rounding);
-}
-
-void upsample(NodeContext& c) {
-  std::vector<double> scales;
-  if (c.opset >= 9) {
-    scales = c.constant(1, "scales").values();
-  } else if (const Attribute* a = c.find("scales")) {
-    scales.assign(a->floats().begin(), a->floats().end());
-  }
-  std::string mode = c.text("mode", "nearest");
-  if (mode == "bilinear") mode = "linear";
-  resize_by(c, c.in(0), scales, {}, mode, "asymmetric", "floor");
-}
-
 void depth_to_space(NodeContext& c) {
   const Operand& x = c.in(0);
   const int64_t k = c.number("blocksize", 1);
@@ -418,8 +320,6 @@ void add_movement_rows(RowTable& t) {
   t[":Expand"] = &expand;
   t[":Tile"] = &tile;
   t[":Pad"] = &pad;
-  t[":Resize"] = &resize;
-  t[":Upsample"] = &upsample;
   t[":DepthToSpace"] = &depth_to_space;
   t[":SpaceToDepth"] = &space_to_depth;
 }
