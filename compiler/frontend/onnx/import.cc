@@ -261,11 +261,10 @@ class Importer {
         scope->values[v.name()] = lowering_.constant(it->second, v.name());
         continue;
       }
-      HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is "
-                                                  << (v.type().has_sequence_type()   ? "a sequence"
-                                                      : v.type().has_optional_type() ? "an optional"
-                                                                                     : "no tensor")
-                                                  << "; inputs of a model are tensors";
+      HONE_USER_CHECK(!v.type().has_sequence_type() && !v.type().has_optional_type())
+          << "input '" << v.name() << "' is " << (v.type().has_sequence_type() ? "a sequence" : "an optional")
+          << "; inputs of a model are tensors";
+      HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is no tensor";
       const TensorTypeInfo& info = v.type().tensor_type();
       TensorType type{dtype_of(info.elem_type(), fmt::format("input '{}': ", v.name())), {}};
       const auto given = options_.shapes.find(v.name());
