@@ -8,21 +8,22 @@
 namespace hone::onnx {
 namespace {
 
-// Where new element `i` lies among the old ones (ONNX, Resize: coordinate_transformation_mode).
+// Where new element `i` lies among the old ones (ONNX, Resize: coordinate_transformation_mode). As runtimes do, corners
+// are those of the whole number of elements; the symmetric mode alone knows of the rest that rounding cuts off.
 double place_of(const Resampling& r, int64_t i) {
-  const auto x = static_cast<double>(i), in = static_cast<double>(r.in), size = r.scale * in;
+  const auto x = static_cast<double>(i), in = static_cast<double>(r.in), out = static_cast<double>(r.out);
   const std::string& mode = r.coordinates;
   if (mode == "asymmetric") return x / r.scale;
-  if (mode == "align_corners") return r.out == 1 ? 0 : x * (in - 1) / (size - 1);
+  if (mode == "align_corners") return r.out == 1 ? 0 : x * (in - 1) / (out - 1);
   if (mode == "pytorch_half_pixel" && r.out == 1) return -0.5;
   if (mode == "tf_crop_and_resize") {
-    const double part = r.out == 1 ? 0.5 * (r.begin + r.end) : r.begin + x * (r.end - r.begin) / (size - 1);
+    const double part = r.out == 1 ? 0.5 * (r.begin + r.end) : r.begin + x * (r.end - r.begin) / (out - 1);
     return part * (in - 1);
   }
   const double half_pixel = (x + 0.5) / r.scale - 0.5;
   if (mode == "half_pixel" || mode == "pytorch_half_pixel") return half_pixel;
   HONE_USER_CHECK(mode == "half_pixel_symmetric") << "coordinate_transformation_mode=" << mode;
-  return in / 2 * (1 - static_cast<double>(r.out) / size) + half_pixel;
+  return in / 2 * (1 - out / (r.scale * in)) + half_pixel;
 }
 
 double rounded(const std::string& how, double place) {
@@ -59,6 +60,12 @@ Taps taps_around(const Resampling& r, double place) {
   }
   HONE_USER_CHECK(sum != 0) << "with exclude_outside=1 an element has no weights";
   for (double& w : taps.weights) w /= sum;
+  // Without weight an infinite element would still make NaNs.
+  while (taps.weights.size() > 1 && taps.weights.back() == 0) taps.weights.pop_back();
+  while (taps.weights.size() > 1 && taps.weights.front() == 0) {
+    taps.weights.erase(taps.weights.begin());
+    ++taps.first;
+  }
   return taps;
 }
 
@@ -109,9 +116,11 @@ Operand resampled(Lowering& l, const Operand& x, size_t axis, const std::vector<
   for (size_t i = 0; i < most; ++i) {
     std::vector<int64_t> places;
     std::vector<double> weights;
+    // Where there are fewer, the last one is taken in parts.
     for (const Taps& t : taps) {
-      places.push_back(t.first + static_cast<int64_t>(std::min(i, t.weights.size() - 1)));
-      weights.push_back(i < t.weights.size() ? t.weights[i] : 0);
+      const size_t last = t.weights.size() - 1;
+      places.push_back(t.first + static_cast<int64_t>(std::min(i, last)));
+      weights.push_back(i < last ? t.weights[i] : t.weights[last] / static_cast<double>(most - last));
     }
     const Operand part =
         l.add("gather", {{"axis", std::to_string(axis)}}, {l.value(x), l.value(l.numbers(places))}, shape);
