@@ -67,7 +67,9 @@ Operand of_nothing(Lowering& l, const std::string& op, const Operand& x, const E
     const auto number = static_cast<int64_t>(is_most ? has_sign ? ~all_bits : 0 : all_bits);
     return l.broadcast(l.cast(l.constant(TensorData::of_numbers({number}).reshaped({})), type.dtype), type.shape);
   }
-  return l.filled(op.starts_with("ReduceLog") ? -infinity : 0, type);
+  const bool is_log = op.starts_with("ReduceLog");
+  HONE_USER_CHECK(!is_log || type.dtype.is_float()) << "no elements have no logarithm that is a whole number";
+  return l.filled(is_log ? -infinity : 0, type);
 }
 
 void reduction(NodeContext& c) {

@@ -84,6 +84,7 @@ void resample_by(NodeContext& c, const Operand& x, const Resizing& r, const std:
   std::optional<Operand> inside;
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t d = axes[i];
+    if (region.empty() && r.sizes[d] == x.type.shape[d] && r.scales[d] == 1) continue;
     Resampling how{mode, coordinates, rounding, r.scales[d], x.type.shape[d], r.sizes[d]};
     how.is_antialiased = c.number("antialias", 0) != 0;
     how.excludes_outside = c.number("exclude_outside", 0) != 0;

@@ -1,34 +1,10 @@
 // Models with lists, caches and windows, built by tensorc and run.
-#include <gmock/gmock.h>
-
-#include <fstream>
-
-#include "compiler/model/run_model.h"
-#include "tests/e2e/artifact/shell.h"
-#include "tests/fakes/temporary_folder.h"
-#include "tests/fakes/test_model.h"
+#include "tests/e2e/model/built_and_run.h"
 
 namespace hone {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
-
-TensorData floats(const std::vector<int64_t>& shape, const std::vector<float>& v) {
-  return {{f32, shape}, {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)}};
-}
-
-// The elements of the artifact's first output; it is checked against the interpreter while it is built.
-std::vector<double> built_and_run(const TestModel& m, const std::vector<TensorData>& inputs) {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() + "/m.onnx", std::ios::binary) << m.model.SerializeAsString();
-  const Ran ran = shell("cd " + folder.path() + " && " + kBin +
-                        "/tensorc m.onnx --config default --threads 1 --check -o m.so 2>&1");
-  EXPECT_EQ(ran.code, 0) << ran.output;
-  EXPECT_THAT(ran.output, HasSubstr("the whole agrees with the imported model"));
-  if (ran.code != 0) return {};
-  return LoadedModel(folder.path() + "/m.so", "m", 1).run(inputs)[0].values();
-}
 
 TEST(ListsOfAModel, AreGoneFromItsArtifact) {
   TestModel m(13);

@@ -455,7 +455,7 @@ class Building(Case):
             (lambda: hone.compile(self.path("cut.onnx")), hone.BadInput, "cut.onnx"),
             (lambda: hone.compile(b""), hone.BadInput, "model"),
             (lambda: self.perceptron(bind={"rows": 3}), hone.BadInput, "rows"),
-            (lambda: self.perceptron(bind={"batch": 0}), hone.BadInput, "elements"),
+            (lambda: self.perceptron(bind={"batch": -1}), hone.BadInput, "whole number"),
             (lambda: self.perceptron(bind={"batch": 1.5}), TypeError, "1.5"),
             (lambda: self.perceptron(bind={"batch": True}), TypeError, "True"),
             (lambda: self.perceptron(shapes={"x": 3}), TypeError, "3 is no shape"),

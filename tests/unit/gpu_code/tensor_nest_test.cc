@@ -59,7 +59,7 @@ TEST(WarpSums, AreShuffledWhereRowsLieTogether) {
   for (const char* apart : {"16", "8", "4", "2", "1"}) {
     EXPECT_THAT(sum, HasSubstr(std::string("part = part + __shfl_xor_sync(0xffffffffu, part, ") + apart + ");"));
     EXPECT_THAT(most,
-                HasSubstr(std::string("part = max_f32(part, __shfl_xor_sync(0xffffffffu, part, ") + apart + "));"));
+                HasSubstr(std::string("part = maximum_f32(part, __shfl_xor_sync(0xffffffffu, part, ") + apart + "));"));
   }
   EXPECT_THAT(kernels_of(text_of("reduce(op=sum,shape=4096x64,axes=0)", "sm_80")), Not(HasSubstr("__shfl")));
 }
