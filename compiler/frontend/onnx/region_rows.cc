@@ -50,6 +50,7 @@ Reads reads_along(Lowering& l, const Operand& begin, const Operand& size, int64_
 Operand weights_along(Lowering& l, const Operand& begin, const Operand& size, int64_t bins, int64_t extent) {
   const int64_t count = begin.type.shape[0];
   const auto ascending = [&](int64_t n, const Extents& shape) {
+    HONE_USER_CHECK(l.may_make(4 * n)) << n << " places along an axis";
     std::vector<float> values(static_cast<size_t>(n));
     std::iota(values.begin(), values.end(), 0.0f);
     return floats(l, values, shape);
@@ -95,6 +96,7 @@ Operand adaptive_means(Lowering& l, const Operand& x, const Operand& of_rows, co
   const Extents& s = x.type.shape;
   const int64_t count = of_rows.type.shape[0], height = of_rows.type.shape[1], width = of_columns.type.shape[1];
   // Rows of all images are rows of one, and those of other images count nothing.
+  HONE_USER_CHECK(l.may_make(8 * s[0])) << s[0] << " images";
   std::vector<int64_t> numbers(static_cast<size_t>(s[0]));
   std::iota(numbers.begin(), numbers.end(), 0);
   const Operand is_own = l.pointwise(

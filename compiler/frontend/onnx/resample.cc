@@ -98,7 +98,7 @@ Operand resampled(Lowering& l, const Operand& x, size_t axis, const std::vector<
   // A gather for each tap, or a product with all weights where there are many.
   constexpr size_t kMostGathers = 12;
   if (most > kMostGathers) {
-    HONE_USER_CHECK(l.may_make(8 * in * out)) << "weights of " << in << " x " << out;
+    HONE_USER_CHECK(l.may_make(element_count({8, in, out}))) << "weights of " << in << " x " << out;
     std::vector<double> weights(static_cast<size_t>(in * out), 0.0);
     for (int64_t o = 0; o < out; ++o) {
       const Taps& t = taps[static_cast<size_t>(o)];

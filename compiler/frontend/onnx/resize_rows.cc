@@ -90,6 +90,10 @@ void resample_by(NodeContext& c, const Operand& x, const Resizing& r, const std:
     how.excludes_outside = c.number("exclude_outside", 0) != 0;
     how.cubic = c.real("cubic_coeff_a", -0.75);
     if (!region.empty()) how.begin = region[i], how.end = region[axes.size() + i];
+    // At most so many elements count for a new one, with a weight of eight bytes each.
+    const double most = 4 / std::min(how.scale, 1.0) + 2;
+    HONE_USER_CHECK(most < 1e9 && l.may_make(element_count({8, how.out, static_cast<int64_t>(most)})))
+        << "weights of " << how.out << " elements made of " << most << " each";
     const std::vector<Taps> taps = taps_of(how);
     out = resampled(l, out, d, taps);
     if (coordinates != "tf_crop_and_resize") continue;

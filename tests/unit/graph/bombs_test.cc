@@ -134,5 +134,28 @@ TEST(Bomb, MissingInputsAreNamed) {
   EXPECT_THAT(f.refusal(grouped), EndsWith("input 0 is missing; 1 node: GroupQueryAttention_y"));
 }
 
+// What is made along an axis is counted before it is written out.
+TEST(Bomb, AxesOfRegionsAndOfResizedImagesAreCounted) {
+  constexpr int64_t kLong = int64_t{1} << 31;
+  const auto counted = [](const TestModel& m, const std::string& line) {
+    EXPECT_EXIT(run_within(256, [&] { EXPECT_THAT(ModelFolder().refusal(m), HasSubstr(line)); }),
+                testing::ExitedWithCode(0), "");
+  };
+  TestModel regions(16);
+  regions.input("x", {1, 1, kLong, 1}).input("r", {1, 4}).input("i", {1}, kInt64);
+  regions.node("RoiAlign", {"x", "r", "i"}, {"y"}).output("y");
+  counted(regions, "2147483648 places along an axis");
+  TestModel images(16);
+  images.input("x", {kLong, 1, 1, 1}).input("r", {1, 4}).input("i", {1}, kInt64);
+  images.node("RoiAlign", {"x", "r", "i"}, {"y"}).output("y");
+  counted(images, "2147483648 images");
+  for (const auto& [from, to] : {std::pair<int64_t, int64_t>{2, kLong}, {kLong, 5}, {kLong, kLong - 1}}) {
+    TestModel resized(18);
+    resized.input("x", {1, from}).numbers("s", {2}, {1, to}).node("Resize", {"x", "", "", "s"}, {"y"});
+    resized.text("mode", "cubic").number("antialias", 1).output("y");
+    counted(resized, "weights of " + std::to_string(to) + " elements");
+  }
+}
+
 }  // namespace
 }  // namespace hone
