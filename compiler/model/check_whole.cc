@@ -9,11 +9,11 @@
 #include <map>
 #include <unordered_set>
 
-#include "base/narrow_floats.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/model/layers.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/oracle_kernels.h"
+#include "compiler/model/store_float.h"
 #include "compiler/model/wide_steps.h"
 #include "compiler/ops/physical.h"
 
@@ -27,16 +27,6 @@ struct OutOfTime {};
 
 // Half a unit in the last place of numbers around 1.
 double rounding(DType t) { return t == f16 ? 0x1p-11 : t == bf16 ? 0x1p-8 : t == f64 ? 0x1p-53 : 0x1p-24; }
-
-void store(char* at, DType t, double v) {
-  const auto put = [&](auto value) { std::memcpy(at, &value, sizeof value); };
-  if (t == f64)
-    put(v);
-  else if (t == f32)
-    put(static_cast<float>(v));
-  else
-    put(t == f16 ? f16_of_float(static_cast<float>(v)) : bf16_of_float(static_cast<float>(v)));
-}
 
 // Whether a node rounds nothing, as its elements are some of its inputs': told by up to 1000 of them. Maxima are, which
 // models compare with what they are of.
@@ -72,8 +62,8 @@ TensorData nudged(const TensorData& data, uint64_t* random) {
     *random = *random * 6364136223846793005ULL + 1442695040888963407ULL;
     const double unit = static_cast<double>(static_cast<int64_t>(*random) >> 11) * 0x1p-52;  // in [-1, 1)
     if (!std::isfinite(values[i]) || values[i] == std::round(values[i])) continue;
-    store(bytes.data() + i * static_cast<size_t>(t.bytes()), t,
-          values[i] + unit * size * (std::abs(values[i]) + usual));
+    store_float(bytes.data() + i * static_cast<size_t>(t.bytes()), t,
+                values[i] + unit * size * (std::abs(values[i]) + usual));
   }
   return {data.type(), std::move(bytes)};
 }

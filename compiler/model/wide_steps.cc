@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "base/narrow_floats.h"
+#include "compiler/model/store_float.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/physical.h"
 
@@ -39,16 +39,10 @@ std::optional<Workload> in_f64(const Workload& w) {
 TensorData converted(const TensorData& data, DType to) {
   const DType from = data.type().dtype;
   if (from == to || !from.is_float() || !to.is_float()) return data;
-  std::string bytes;
-  const auto put = [&](auto v) { bytes.append(reinterpret_cast<const char*>(&v), sizeof v); };
-  for (const double v : data.values()) {
-    if (to == f64)
-      put(v);
-    else if (to == f32)
-      put(static_cast<float>(v));
-    else
-      put(to == f16 ? f16_of_float(static_cast<float>(v)) : bf16_of_float(static_cast<float>(v)));
-  }
+  const std::vector<double> values = data.values();
+  const auto each = static_cast<size_t>(to.bytes());
+  std::string bytes(values.size() * each, '\0');
+  for (size_t i = 0; i < values.size(); ++i) store_float(bytes.data() + i * each, to, values[i]);
   return {{to, data.type().shape}, std::move(bytes)};
 }
 

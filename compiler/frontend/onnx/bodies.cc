@@ -147,7 +147,9 @@ void run_loop(const BodyNode& n) {
   }
   for (size_t i = 0; i < collected.size(); ++i) {
     if (!untaken.empty()) {
-      TensorType none = untaken[1 + carried.size() + i].type;
+      const Operand& turn = untaken[1 + carried.size() + i];
+      HONE_USER_CHECK(!turn.sequence && !turn.is_nothing) << "it collects " << described(turn);
+      TensorType none = turn.type;
       none.shape.insert(none.shape.begin(), 0);
       c.outputs.push_back({kNoValue, none});
       continue;

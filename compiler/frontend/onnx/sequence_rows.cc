@@ -12,7 +12,7 @@
 namespace hone::onnx {
 namespace {
 
-// Whole numbers of this operand, which is an index or a length.
+// The position that an input tells, from 0; `fallback` where the input is left out.
 int64_t place_in(const NodeContext& c, size_t input, size_t length, int64_t fallback) {
   if (!c.has(input)) return fallback;
   const int64_t given = c.constant_number(input, "position"), n = static_cast<int64_t>(length);
@@ -93,7 +93,7 @@ Extents part_lengths(const NodeContext& c, int64_t extent) {
 // Parts along an axis; without `split` they are of one element each, and `keepdims` says whether they have the axis.
 void split_to_sequence(NodeContext& c) {
   const Operand& x = c.in(0);
-  const int64_t given_axis = c.number("axis", 0), axis = NodeContext::axis_of(given_axis, x.rank());
+  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), x.rank());
   const auto along = static_cast<size_t>(axis);
   const int64_t extent = x.type.shape[along];
   const bool is_squeezed = !c.has(1) && c.number("keepdims", 1) == 0;
