@@ -50,7 +50,8 @@ class Words {
 int32_t code_of(int exit_code) {
   switch (exit_code) {
     case kExitDone: return HONE_OK;
-    case kExitUsage: return HONE_BAD_INPUT;
+    case kExitUsage:
+    case kExitDiffers: return HONE_BAD_INPUT;  // an expected output that was given
     case kExitNoDevice: return HONE_NO_DEVICE;
     case kExitAllFailed: return HONE_ALL_FAILED;
     case kExitDatabase: return HONE_BAD_DATABASE;
