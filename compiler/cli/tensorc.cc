@@ -233,9 +233,9 @@ void tell_how_to_see_it_again(const TensorcOptions& o, const Job& j, std::ostrea
 Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err) {
   if (!o.model.empty()) return run_tensorc_model(operators, o, out, err);
   if (o.profile || !(o.inputs + o.weights + o.cache + o.compare + o.accumulate).empty() || !o.bind.empty() ||
-      !o.shapes.empty() || !o.formats.empty() || !o.reports.empty())
+      !o.bind_data.empty() || !o.shapes.empty() || !o.formats.empty() || !o.reports.empty())
     return usage_error(
-        "--bind, --shape, --input, --cache, --inputs, --weights, --accumulate, --profile, --report and --compare "
+        "--bind, --bind-data, --shape, --input, --cache, --inputs, --weights, --accumulate, --profile, --report and --compare "
         "belong to a model: tensorc MODEL.onnx");
   const BusyMachine others(o.cpu_account);
   const Workload w =

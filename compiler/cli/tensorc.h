@@ -31,6 +31,7 @@ struct TensorcOptions {
   std::string weights;                    ///< of a model: the file to write its weights to; empty: into the artifact
   std::string inputs;                     ///< of a model: a folder with input_0.npy, … and output_0.npy, …
   std::vector<std::string> bind, shapes;  ///< of a model: NAME=VALUE, or NAME=VALUE|VALUE
+  std::vector<std::string> bind_data;     ///< of a model: NAME=FILE, inputs that become constants
   std::vector<std::string> formats;       ///< of a model: NAME=u8:NHWC,mean=…,scale=…, what is passed for an input
   std::string cache;                      ///< of a model: NAME=N, the dimension by which its caches grow in place
   std::string denormals;                  ///< of CPUs: keep or zero; empty: zero

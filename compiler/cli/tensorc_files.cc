@@ -16,6 +16,8 @@ CommandFiles files_read(const TensorcOptions& o) {
   files.reads_folder("--calibrate", o.quantize.calibrate, {".npy", ".pb"});
   if (!std::filesystem::is_directory(o.quantize.calibrate)) files.reads("--calibrate", o.quantize.calibrate);
   files.reads("--compare", o.compare);
+  for (const std::string& text : o.bind_data)
+    if (const size_t at = text.find('='); at != std::string::npos) files.reads("--bind-data", text.substr(at + 1));
   for (const auto& [what, path] : o.read_before) files.reads(what, path);
   db::reads_hub(files, db::usual_hub(o.db));
   return files;

@@ -27,7 +27,7 @@ Help tensorc_help() {
                        {"--cache NAME=N", "a decoder's caches of N rows, which grow in place"},
                        {"--quantize int8", "products of bytes, by the ranges of --calibrate FOLDER"},
                        {"--weights FILE", "weights go to a file that processes share"}},
-                      {"--calibrate", "--range", "--ranges", "--keep", "--accumulate"}},
+                      {"--bind-data", "--calibrate", "--range", "--ranges", "--keep", "--accumulate"}},
                      {"Configs",
                       {{"--db FILE", "a tophub that is asked first"}, {"--config k=v,...", "this one, or 'default'"}},
                       {}},
@@ -54,6 +54,11 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
          "total=past+1; several, NAME=1|4|16, make a variant of each; may be given again")
       ->allow_extra_args(false)
       ->type_name("NAME=N");
+  app.add_option("--bind-data", o.bind_data,
+                 "of a model: an input that becomes a constant with the elements of FILE (.npy, or ONNX's .pb): axes, "
+                 "sizes, scales that must be known while it is built; callers do not pass it; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("NAME=FILE");
   app.add_option("--shape", o.shapes,
                  "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)

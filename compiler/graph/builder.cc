@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "base/hash.h"
 #include "compiler/graph/evaluate.h"
@@ -140,6 +141,17 @@ void GraphBuilder::output(const std::string& name, ValueId value, const TensorTy
 void GraphBuilder::tell_extent(size_t axis, ValueId count) {
   graph_.outputs.back().extent = {axis, 0};
   counts_.emplace_back(graph_.outputs.size() - 1, count);
+}
+
+std::vector<Port> GraphBuilder::inputs_behind(ValueId v) const {
+  std::set<ValueId> reached = {v};
+  for (auto node = graph_.nodes.rbegin(); node != graph_.nodes.rend(); ++node)
+    if (std::any_of(node->outputs.begin(), node->outputs.end(), [&](ValueId o) { return reached.contains(o); }))
+      reached.insert(node->inputs.begin(), node->inputs.end());
+  std::vector<Port> out;
+  for (const Port& p : graph_.inputs)
+    if (reached.contains(p.value)) out.push_back(p);
+  return out;
 }
 
 Graph GraphBuilder::take() {

@@ -52,6 +52,8 @@ class GraphBuilder {
   const TensorData* constant_of(ValueId v) const {
     return graph_.is_constant(v) ? &*graph_.value(v).constant : nullptr;
   }
+  /// The inputs that the elements of a value depend on, in the graph's order.
+  std::vector<Port> inputs_behind(ValueId v) const;
   const OperatorTable& operators() const { return operators_; }
   /// Those that were added so far.
   const std::vector<Node>& nodes() const { return graph_.nodes; }

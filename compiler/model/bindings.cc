@@ -60,7 +60,8 @@ ModelBinding binding_of(const std::vector<Flag>& flags, const std::vector<size_t
 }  // namespace
 
 std::vector<ModelBinding> model_bindings(const std::vector<std::string>& bind, const std::vector<std::string>& shapes,
-                                         size_t thread_counts) {
+                                         size_t thread_counts, const std::vector<std::string>& data) {
+  const std::map<std::string, TensorData> values = bound_data(data);
   std::vector<Flag> flags;
   for (const std::string& text : bind) flags.push_back(flag_of(false, text));
   for (const std::string& text : shapes) flags.push_back(flag_of(true, text));
@@ -84,6 +85,8 @@ std::vector<ModelBinding> model_bindings(const std::vector<std::string>& bind, c
   std::vector<size_t> chosen(flags.size(), 0);
   for (;;) {
     out.push_back(binding_of(flags, chosen));
+    out.back().options.values = values;
+    for (const std::string& text : data) out.back().flags += " --bind-data " + text;
     size_t i = flags.size();
     while (i > 0 && ++chosen[i - 1] == flags[i - 1].values.size()) chosen[--i] = 0;
     if (i == 0) return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "compiler/frontend/onnx/tensor_file.h"
 #include "compiler/model/layers.h"
 #include "compiler/ops/attribute.h"
 #include "compiler/ops/extremes.h"
@@ -20,6 +21,20 @@ std::pair<std::string, std::string> named_value(const std::string& flag, const s
 }
 
 }  // namespace
+
+std::map<std::string, TensorData> bound_data(const std::vector<std::string>& texts) {
+  constexpr int64_t kUsualBytes = int64_t{1} << 27;  // read_tensor_file() reads eight times that at the most
+  std::map<std::string, TensorData> out;
+  for (const std::string& text : texts) {
+    const size_t at = text.find('=');
+    HONE_USER_CHECK(at != std::string::npos && at > 0 && at + 1 < text.size())
+        << "--bind-data " << text << ": it is NAME=FILE";
+    const std::string name = text.substr(0, at);
+    HONE_USER_CHECK(!out.contains(name)) << "--bind-data " << name << " is given twice";
+    out.emplace(name, read_tensor_file(text.substr(at + 1), kUsualBytes));
+  }
+  return out;
+}
 
 OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector<std::string>& shapes) {
   OnnxOptions out;

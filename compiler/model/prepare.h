@@ -16,6 +16,10 @@ namespace hone {
 /// `NAME=N` or `NAME=OTHER+N` as --bind and `INPUT=1x3x224x224` as --shape have them. UserError, one line, for others.
 OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector<std::string>& shapes);
 
+/// `NAME=FILE` as --bind-data has them: what OnnxOptions::values wants. The name ends at the first `=`. UserError, one
+/// line, for other texts, a name that is given twice, and as read_tensor_file() for files (of 1 GiB at the most).
+std::map<std::string, TensorData> bound_data(const std::vector<std::string>& texts);
+
 /// The passes over a model's graph for a target, which says the lanes.
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target);
 

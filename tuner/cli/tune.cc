@@ -39,11 +39,11 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
     if (!f.denormals.empty()) denormals_for(f.denormals, Target::parse(f.target));
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
-  HONE_USER_CHECK(f.bind.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() && f.quantize.empty() &&
+  HONE_USER_CHECK(f.bind.empty() && f.bind_data.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() && f.quantize.empty() &&
                   f.ranges.empty() && f.keep.empty() && f.accumulate.empty() && f.denormals.empty() &&
                   !f.assume_finite && !f.print_tasks)
-      << "--bind, --shape, --input, --cache, --quantize, --ranges, --keep, --accumulate, --denormals, --assume-finite "
-         "and --print-tasks belong to --model";
+      << "--bind, --bind-data, --shape, --input, --cache, --quantize, --ranges, --keep, --accumulate, --denormals, "
+         "--assume-finite and --print-tasks belong to --model";
   if (!f.tasks.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
         << "--tasks names its workloads itself: --task, --args and --workload exclude it";
@@ -69,6 +69,7 @@ std::string shell_quoted(const std::string& text) {
 std::string build_command(const TunerFlags& f) {
   std::string line = "tensorc " + shell_quoted(f.model);
   for (const std::string& bind : f.bind) line += " --bind " + shell_quoted(bind);
+  for (const std::string& data : f.bind_data) line += " --bind-data " + shell_quoted(data);
   for (const std::string& shape : f.shapes) line += " --shape " + shell_quoted(shape);
   for (const std::string& format : f.formats) line += " --input " + shell_quoted(format);
   if (!f.cache.empty()) line += " --cache " + shell_quoted(f.cache);

@@ -13,6 +13,8 @@ CommandFiles files_of(const TunerFlags& f) {
       files.reads(path == f.model ? "--model" : "the model's data", path);
   files.reads("--tasks", f.tasks);
   files.reads("--ranges", f.ranges);
+  for (const std::string& text : f.bind_data)
+    if (const size_t at = text.find('='); at != std::string::npos) files.reads("--bind-data", text.substr(at + 1));
   for (const auto& [what, path] : credential_files(f)) files.reads(what, path);
   for (const auto& [what, path] : f.read_before) files.reads(what, path);
   const std::string own = f.db.empty() ? db::user_db_path() : f.db;

@@ -28,7 +28,7 @@ Help tuner_help() {
                        {"--model MODEL.onnx", "the layers of a model"},
                        {"--bind NAME=N", "of a model: a number for a named dimension"},
                        {"--shape NAME=1x3x224x224", "of a model: the shape of an input"}},
-                      {"--list", "--input", "--quantize", "--ranges", "--keep", "--accumulate", "--denormals",
+                      {"--list", "--bind-data", "--input", "--quantize", "--ranges", "--keep", "--accumulate", "--denormals",
                        "--assume-finite", "--cache", "--print-tasks"}},
                      {"How long",
                       {{"--trials N", "candidates to measure at most"},
@@ -75,6 +75,11 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
          "may be given again")
       ->allow_extra_args(false)
       ->type_name("NAME=N");
+  app.add_option("--bind-data", f.bind_data,
+                 "of a model, as tensorc has it: an input that becomes a constant with the elements of FILE; may be "
+                 "given again")
+      ->allow_extra_args(false)
+      ->type_name("NAME=FILE");
   app.add_option("--shape", f.shapes,
                  "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)

@@ -226,26 +226,52 @@ class Importer {
     return 1;
   }
 
-  // A named dimension of an input whose shape is given has the same extent in all others.
+  // A named dimension of an input whose shape is given, or whose elements are, has the same extent in all others.
   void name_dimensions(const Graph& graph) {
     for (const ValueInfo& v : graph.input()) {
+      const auto value = options_.values.find(v.name());
       const auto given = options_.shapes.find(v.name());
+      if (value == options_.values.end() && given == options_.shapes.end()) continue;
+      const bool is_value = value != options_.values.end();
+      const Extents& extents = is_value ? value->second.type().shape : given->second;
+      const std::string flag = (is_value ? "--bind-data " : "--shape ") + v.name();
       const Shape& shape = v.type().tensor_type().shape();
-      if (given == options_.shapes.end() || shape.dim_size() != static_cast<int>(given->second.size())) continue;
+      if (shape.dim_size() != static_cast<int>(extents.size())) continue;
       for (int d = 0; d < shape.dim_size(); ++d) {
         const std::string& symbol = shape.dim(d).dim_param();
         if (symbol.empty()) continue;
-        const int64_t extent = given->second[static_cast<size_t>(d)];
+        const int64_t extent = extents[static_cast<size_t>(d)];
         const auto bound = options_.bind.find(symbol);
         HONE_USER_CHECK(bound == options_.bind.end() || bound->second == extent)
-            << "--shape " << v.name() << ": " << symbol << " is " << extent << " there, and " << bound->second
-            << " by --bind";
+            << flag << ": " << symbol << " is " << extent << " there, and " << bound->second << " by --bind";
         if (bound != options_.bind.end()) bound_.insert(symbol);
         const int64_t known = inferred_.emplace(symbol, extent).first->second;
-        HONE_USER_CHECK(known == extent) << "--shape " << v.name() << ": " << symbol << " is " << extent
-                                         << " there, and " << known << " for another input";
+        HONE_USER_CHECK(known == extent) << flag << ": " << symbol << " is " << extent << " there, and " << known
+                                         << " for another input";
       }
     }
+  }
+
+  // Elements that are given for an input are of its type and, as far as the model says it, its shape.
+  void check_value(const ValueInfo& v, const TensorType& given) {
+    HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is no tensor";
+    HONE_USER_CHECK(!options_.shapes.contains(v.name()) && !options_.bind.contains(v.name()))
+        << "--bind-data " << v.name() << ": its elements say what --shape and --bind would say again";
+    const TensorTypeInfo& info = v.type().tensor_type();
+    const DType dtype = dtype_of(info.elem_type(), fmt::format("input '{}': ", v.name()));
+    bool fits = given.dtype == dtype;
+    std::string shape;
+    if (info.has_shape()) {
+      fits = fits && info.shape().dim_size() == static_cast<int>(given.shape.size());
+      for (int d = 0; d < info.shape().dim_size(); ++d) {
+        const Dimension& dim = info.shape().dim(d);
+        shape += (d ? ", " : "") + (dim.has_dim_value() ? std::to_string(dim.dim_value())
+                                    : dim.dim_param().empty() ? "N" : dim.dim_param());
+        fits = fits && (!dim.has_dim_value() || dim.dim_value() == given.shape[static_cast<size_t>(d)]);
+      }
+    }
+    HONE_USER_CHECK(fits) << "--bind-data " << v.name() << ": the file has " << to_string(given) << "; the input is "
+                          << to_string(dtype) << (info.has_shape() ? " [" + shape + "]" : "");
   }
 
   void read_inputs(const Graph& graph, Scope* scope) {
@@ -258,6 +284,7 @@ class Importer {
       if (initializers.contains(v.name())) continue;  // a default that nobody overrides
       HONE_USER_CHECK(known.insert(v.name()).second) << "two inputs are called '" << v.name() << "'";
       if (const auto it = options_.values.find(v.name()); it != options_.values.end()) {
+        check_value(v, it->second.type());
         scope->values[v.name()] = lowering_.constant(it->second, v.name());
         continue;
       }
@@ -327,6 +354,9 @@ class Importer {
     for (const auto& [name, shape] : options_.shapes)
       HONE_USER_CHECK(known.contains(name))
           << "--shape " << name << ": there is no such input; there are " << fmt::format("{}", fmt::join(known, ", "));
+    for (const auto& [name, data] : options_.values)
+      HONE_USER_CHECK(known.contains(name)) << "--bind-data " << name << ": there is no such input; there are "
+                                            << fmt::format("{}", fmt::join(known, ", "));
   }
 
   // `wanted`: those of their outputs that are read from outside.

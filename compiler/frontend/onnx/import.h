@@ -19,7 +19,8 @@ struct OnnxOptions {
   std::map<std::string, std::string> sums = {};
   /// Shapes of inputs, by their names.
   std::map<std::string, std::vector<int64_t>> shapes = {};
-  /// Inputs whose elements are known, by their names: they become constants, and are no inputs of the graph.
+  /// Inputs whose elements are known, by their names: they become constants, and are no inputs of the graph. Their
+  /// shapes say what `shapes` would.
   std::map<std::string, TensorData> values = {};
   /// How many operations computing constants may take: see GraphBuilder.
   double most_work = 1 << 30;

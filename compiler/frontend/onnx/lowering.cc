@@ -90,6 +90,25 @@ std::optional<TensorData> Lowering::data_of(const Operand& x) const {
   return data->reshaped(x.type.shape);
 }
 
+std::string Lowering::how_to_know(const Operand& x) const {
+  constexpr int64_t kMostElements = 4096;  // axes, sizes and scales have fewer; images have more
+  constexpr size_t kMostNamed = 3;
+  const std::vector<Port> inputs = b.inputs_behind(x.id);
+  std::vector<std::string> names;
+  std::string flags;
+  bool are_small = !inputs.empty() && inputs.size() <= kMostNamed;
+  for (const Port& p : inputs) {
+    are_small = are_small && element_count(p.type.shape) <= kMostElements;
+    if (names.size() < kMostNamed) names.push_back("'" + p.name + "'");
+    flags += fmt::format(" --bind-data {}=FILE.npy ({} [{}])", p.name, to_string(p.type.dtype),
+                         join(p.type.shape, ", "));
+  }
+  if (are_small) return ": give" + flags;
+  if (names.empty()) return ", and would take too long to compute";
+  return fmt::format(", and depends on the elements of {}{}", fmt::join(names, ", "),
+                     inputs.size() > names.size() ? ", …" : "");
+}
+
 bool Lowering::may_make(int64_t bytes) {
   if (bytes > most_bytes_ / 4 || bytes > most_bytes_ - made_bytes_) return false;
   made_bytes_ += bytes;
@@ -310,8 +329,7 @@ const Operand& NodeContext::in(size_t i) const {
 TensorData NodeContext::constant(size_t i, std::string_view what) const {
   HONE_USER_CHECK(!in(i).least) << "its " << what << " is known only when it runs";
   auto data = in(i).known ? in(i).known : l.data_of(in(i));
-  HONE_USER_CHECK(data) << "its " << what
-                        << " must be known while the model is built, and depends on the inputs' elements";
+  HONE_USER_CHECK(data) << "its " << what << " must be known while the model is built" << l.how_to_know(in(i));
   return *data;
 }
 

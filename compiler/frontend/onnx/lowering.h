@@ -67,6 +67,8 @@ class Lowering {
     out.is_of_four_bits = has_four_bits(t);
     return out;
   }
+  /// How a caller makes this operand known, behind "must be known": which inputs' elements to give, where they are few.
+  std::string how_to_know(const Operand& x) const;
   /// Null unless the operand is known while the model is read.
   std::optional<TensorData> data_of(const Operand& x) const;
 

@@ -40,6 +40,7 @@ def compile(
     *,
     target: str = "llvm",
     bind: Optional[Bind] = None,
+    bind_data: Optional[Mapping[str, Any]] = None,
     shapes: Optional[Shapes] = None,
     formats: Optional[Mapping[str, str]] = None,
     threads: Union[int, Sequence[int], None] = None,
@@ -60,6 +61,8 @@ def compile(
         output: where the shared object is to be kept (a C header comes to lie beside it); None: no file stays.
         target: ``"llvm"`` is this machine's CPU; another CPU's artifact can be built, not opened.
         bind: numbers for named dimensions, ``{"batch": 1}``; several, ``{"batch": [1, 4]}``, make a variant of each.
+        bind_data: inputs that become constants, which calls do not pass: ``{"axes": numpy.array([0, 2])}``, or paths of
+            .npy and .pb files. What must be known while a model is built, axes and sizes say, may be an input of it.
         shapes: of inputs, ``{"x": (1, 3, 224, 224)}``.
         formats: what callers pass, ``{"image": "u8:NHWC,scale=1/255"}``.
         threads: that calls use; several make a variant of each. None: as many as there are CPUs.
@@ -88,16 +91,16 @@ def compile(
     try:
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
         if _is_workload(model):
-            if bind or shapes or formats or quantize or calibrate:
-                raise TypeError("bind, shapes, formats, quantize and calibrate are of models, not of a workload")
+            if bind or bind_data or shapes or formats or quantize or calibrate:
+                raise TypeError("bind, bind_data, shapes, formats, quantize and calibrate are of models, not of a workload")
             _hone.compile_operator(model, artifact, words, on_line, on_progress)
             build = None
         else:
             path = _file_of(model, folder)
-            words += options.of_model(bind, shapes, formats)
+            words += options.of_model(bind, shapes, formats) + options.of_data(bind_data, folder)
             words += options.flag("quantize", quantize) + options.flag("calibrate", calibrate)
             _hone.compile(path, artifact, words, on_line, on_progress)
-            build = _reports(path, words) if os.path.dirname(path) != folder else None
+            build = _reports(path, words) if os.path.dirname(path) != folder and not bind_data else None
         count = None if threads is None or not hasattr(threads, "__index__") else int(threads)
         try:
             return Model(artifact, count, build)

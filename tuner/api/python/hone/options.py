@@ -90,6 +90,26 @@ def of_model(bind, shapes, formats):
     return words
 
 
+def of_data(bind_data, folder):
+    """bind_data: {"axes": array}, an array as numpy makes one of it, or the path of a .npy or .pb file. Files of arrays
+    come to lie in `folder`."""
+    words = []
+    for i, (name, value) in enumerate((bind_data or {}).items()):
+        if isinstance(value, (str, os.PathLike)):
+            file = text(value)
+        else:
+            import numpy
+
+            file = os.path.join(folder, f"bound_{i}.npy")
+            array = numpy.asarray(value)
+            if array.dtype.hasobject:
+                raise TypeError(f"bind_data: {name} is no array of numbers")
+            # C order: a .npy of another one is not read. ascontiguousarray() would give rank 0 an axis.
+            numpy.save(file, array.copy(order="C"), allow_pickle=False)
+        words.append(f"--bind-data={name}={file}")
+    return words
+
+
 def of_threads(threads):
     """A number, or several for a variant of each."""
     if threads is None:

@@ -79,6 +79,7 @@ def tune(
     seconds: Optional[float] = None,
     target: str = "llvm",
     bind: Optional[Bind] = None,
+    bind_data: Optional[Mapping[str, Any]] = None,
     shapes: Optional[Shapes] = None,
     formats: Optional[Mapping[str, str]] = None,
     threads: Optional[int] = None,
@@ -98,7 +99,7 @@ def tune(
         trials: how many candidates to measure; what was measured before counts and is not repeated.
         seconds: how long to measure; the best are confirmed after that.
         target: ``"llvm"`` is the CPU that measures; ``"cuda"`` and ``"opencl"`` are its GPUs.
-        bind, shapes, formats: of a model, as compile() takes them.
+        bind, bind_data, shapes, formats: of a model, as compile() takes them.
         threads: that candidates use; None: as many as there are CPUs.
         tracker: of a fleet, ``"host:9190"``; None: this machine measures.
         device: of the tracker: a device, an agent or a label.
@@ -122,8 +123,8 @@ def tune(
     _check_process()
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         words = []
-        if (bind or shapes or formats) and (isinstance(what, (list, tuple)) or _is_workload(what)):
-            raise TypeError("bind, shapes and formats are of models, not of a workload")
+        if (bind or bind_data or shapes or formats) and (isinstance(what, (list, tuple)) or _is_workload(what)):
+            raise TypeError("bind, bind_data, shapes and formats are of models, not of a workload")
         if isinstance(what, (list, tuple)):
             path = os.path.join(folder, "tasks.txt")
             with open(path, "w", encoding="utf-8") as f:
@@ -133,6 +134,7 @@ def tune(
             words.append(f"--workload={what}")
         else:
             words += [f"--model={_file_of(what, folder)}", *options.of_model(bind, shapes, formats)]
+            words += options.of_data(bind_data, folder)
         for name, value in (
             ("trials", trials), ("seconds", seconds), ("target", target), ("tracker", tracker), ("device", device),
             ("db", db), ("threads", threads),
