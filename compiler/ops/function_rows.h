@@ -33,5 +33,7 @@ void add_trigonometry(FunctionTable* t);
 void add_logic(FunctionTable* t);
 /// bitwise_and, bitwise_or, bitwise_xor, bitwise_not, of integers.
 void add_bitwise(FunctionTable* t);
+/// e4m3fn, e5m2, …: codes of floats of 8 and 4 bits.
+void add_minifloats(FunctionTable* t);
 
 }  // namespace hone

@@ -142,6 +142,7 @@ FunctionTable standard_functions() {
   add_trigonometry(&t);
   add_logic(&t);
   add_bitwise(&t);
+  add_minifloats(&t);
   return t;
 }
 

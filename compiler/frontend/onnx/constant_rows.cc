@@ -41,7 +41,9 @@ void constant_of_shape(NodeContext& c) {
   std::string element(4, '\0');
   DType t = f32;
   if (const Attribute* a = c.find("value")) {
-    const auto data = c.l.data_of(c.l.of_proto(a->t()));
+    const Operand value = c.l.of_proto(a->t());
+    HONE_USER_CHECK(value.encoding == Encoding::kPlain) << "its value is " << name_of(value.encoding);
+    const auto data = c.l.data_of(value);
     HONE_USER_CHECK(data->elements() == 1) << "its value has " << data->elements() << " elements";
     t = data->type().dtype;
     element.assign(data->bytes().begin(), data->bytes().end());

@@ -258,7 +258,7 @@ class Importer {
     HONE_USER_CHECK(!options_.shapes.contains(v.name()) && !options_.bind.contains(v.name()))
         << "--bind-data " << v.name() << ": its elements say what --shape and --bind would say again";
     const TensorTypeInfo& info = v.type().tensor_type();
-    const DType dtype = dtype_of(info.elem_type(), fmt::format("input '{}': ", v.name()));
+    const DType dtype = element_type_of(info.elem_type(), fmt::format("input '{}': ", v.name())).dtype;
     bool fits = given.dtype == dtype;
     std::string shape;
     if (info.has_shape()) {
@@ -285,7 +285,9 @@ class Importer {
       HONE_USER_CHECK(known.insert(v.name()).second) << "two inputs are called '" << v.name() << "'";
       if (const auto it = options_.values.find(v.name()); it != options_.values.end()) {
         check_value(v, it->second.type());
-        scope->values[v.name()] = lowering_.constant(it->second, v.name());
+        Operand known = lowering_.constant(it->second, v.name());
+        known.encoding = element_type_of(v.type().tensor_type().elem_type(), "").encoding;
+        scope->values[v.name()] = known;
         continue;
       }
       HONE_USER_CHECK(!v.type().has_sequence_type() && !v.type().has_optional_type())
@@ -293,7 +295,8 @@ class Importer {
           << "; inputs of a model are tensors";
       HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is no tensor";
       const TensorTypeInfo& info = v.type().tensor_type();
-      TensorType type{dtype_of(info.elem_type(), fmt::format("input '{}': ", v.name())), {}};
+      const auto [dtype, encoding] = element_type_of(info.elem_type(), fmt::format("input '{}': ", v.name()));
+      TensorType type{dtype, {}};
       const auto given = options_.shapes.find(v.name());
       HONE_USER_CHECK(given != options_.shapes.end() || info.has_shape())
           << "input '" << v.name() << "' has no shape; give one: --shape " << v.name() << "=1x3x224x224";
@@ -325,14 +328,17 @@ class Importer {
       }
       if (const auto it = options_.bind.find(v.name()); it != options_.bind.end()) {
         const int64_t count = element_count(type.shape);
-        HONE_USER_CHECK(count >= 1 && type.dtype.is_integer() && lowering_.may_make(count * 8))
+        HONE_USER_CHECK(count >= 1 && type.dtype.is_integer() && encoding == Encoding::kPlain &&
+                        lowering_.may_make(count * 8))
             << "--bind " << v.name() << ": the input is " << to_string(type) << "; one whole number can be bound";
         bound_.insert(v.name());
         const std::vector<int64_t> numbers(static_cast<size_t>(count), it->second);
         scope->values[v.name()] = lowering_.constant(TensorData::of_numbers(numbers, type.dtype).reshaped(type.shape));
         continue;
       }
-      scope->values[v.name()] = Operand{builder_.input(v.name(), type), type};
+      Operand input{builder_.input(v.name(), type), type};
+      input.encoding = encoding;
+      scope->values[v.name()] = input;
     }
     if (!unbound.empty()) {
       std::sort(unbound.begin(), unbound.end());
@@ -489,7 +495,10 @@ class Importer {
       return void(c.outputs[0] = c.in(0));
     }
     const auto row = rows().find(domain + ":" + c.node.op_type());
-    if (row != rows().end()) return is_ragged(c) ? run_ragged(c, row->second) : row->second(c);
+    if (row != rows().end()) {
+      if (wants_run_encoded(c)) return run_encoded(c, row->second);
+      return is_ragged(c) ? run_ragged(c, row->second) : row->second(c);
+    }
     run_function(c, *functions_.at(c.node.domain() + ":" + c.node.op_type()));
   }
 

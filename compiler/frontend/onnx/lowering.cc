@@ -123,6 +123,8 @@ void Lowering::count_expanded(int64_t bytes) {
 
 ValueId Lowering::as(const Operand& x, const Extents& shape) {
   HONE_USER_CHECK(!x.is_empty()) << "a tensor without elements, " << to_string(x.type) << ", is not supported here";
+  // What computes with elements has decoded them, and what moves them says what they are afterwards.
+  HONE_USER_CHECK(x.encoding == Encoding::kPlain) << name_of(x.encoding) << " is not supported here";
   if (b.type(x.id).shape == shape) return x.id;
   HONE_USER_CHECK(element_count(shape) == element_count(x.type.shape))
       << to_string(x.type) << " where there must be " << element_count(shape) << " elements";
@@ -199,7 +201,7 @@ Operand Lowering::reshape(const Operand& x, Extents shape) {
   HONE_USER_CHECK(element_count(shape) == element_count(x.type.shape))
       << to_string(x.type) << " has no shape [" << join(shape, ", ") << "]";
   Operand out{x.id, {x.type.dtype, std::move(shape)}};
-  out.is_of_four_bits = x.is_of_four_bits;
+  out.encoding = x.encoding;
   return out;
 }
 

@@ -41,7 +41,7 @@ struct Operand {
   /// Of numbers that a call finds out: each lies between this one's and `known`'s, which is the most then (ragged.h).
   std::optional<TensorData> least = std::nullopt;
   std::optional<Ragged> ragged = std::nullopt;         ///< `type` has the most elements that there may be
-  bool is_of_four_bits = false;                        ///< INT4 or UINT4 in the file; s8 or u8 here
+  Encoding encoding = Encoding::kPlain;                ///< of its elements
   std::shared_ptr<const Sequence> sequence = nullptr;  ///< where it is one: there is no value then
   bool is_nothing = false;                             ///< an optional that holds nothing; no value either
   bool is_empty() const { return id == kNoValue; }
@@ -64,7 +64,7 @@ class Lowering {
   Operand number(double v, DType t);
   Operand of_proto(const Tensor& t) {
     Operand out = constant(tensor_of(t, file_), t.name());
-    out.is_of_four_bits = has_four_bits(t);
+    out.encoding = element_type_of(t.data_type(), "").encoding;
     return out;
   }
   /// How a caller makes this operand known, behind "must be known": which inputs' elements to give, where they are few.

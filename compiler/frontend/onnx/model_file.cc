@@ -81,14 +81,15 @@ int64_t number_of(const std::string& text, const std::string& what) {
   return n;
 }
 
-// Numbers of 4 bits, the lower half of a byte first, in a byte each.
-std::string in_bytes(std::span<const char> packed, int64_t count, bool is_signed) {
+// Elements of 2 or 4 bits, the lowest of a byte first, in a byte each.
+std::string in_bytes(std::span<const char> packed, int64_t count, int bits, bool is_signed) {
+  const int in_byte = 8 / bits, all = 1 << bits;
   std::string out;
   out.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
-    const auto byte = static_cast<uint8_t>(packed[static_cast<size_t>(i / 2)]);
-    const int half = i % 2 ? byte >> 4 : byte & 15;
-    out += static_cast<char>(is_signed && half >= 8 ? half - 16 : half);
+    const auto byte = static_cast<uint8_t>(packed[static_cast<size_t>(i / in_byte)]);
+    const int part = (byte >> (i % in_byte * bits)) & (all - 1);
+    out += static_cast<char>(is_signed && part >= all / 2 ? part - all : part);
   }
   return out;
 }
@@ -135,30 +136,6 @@ std::string typed_elements(const Tensor& t, DType type) {
 
 }  // namespace
 
-DType dtype_of(int data_type, const std::string& what) {
-  switch (data_type) {
-    case 1: return f32;
-    case 2: return u8;
-    case 3: return i8;
-    case 4: return u16;
-    case 5: return i16;
-    case 6: return i32;
-    case 7: return i64;
-    case 9: return boolean;
-    case 10: return f16;
-    case 11: return f64;
-    case 12: return u32;
-    case 13: return u64;
-    case 16: return bf16;
-    default: break;
-  }
-  static constexpr const char* kOthers[] = {"undefined", "", "", "", "", "", "", "", "string"};
-  const std::string name = data_type == 0 || data_type == 8     ? kOthers[data_type]
-                           : data_type == 14 || data_type == 15 ? "a complex number"
-                                                                : fmt::format("ONNX's type {}", data_type);
-  throw UserError(fmt::format("{}its elements are {}, which is not supported", what, name));
-}
-
 ModelFile read_model(const std::string& path) {
   const StatusOr<PlainFile> file = PlainFile::open(path);
   HONE_USER_CHECK(file.ok()) << message_of(file.status());
@@ -178,11 +155,9 @@ ModelFile read_model(const std::string& path) {
 
 namespace {
 
-constexpr int kUint4 = 21, kInt4 = 22;  // ONNX's numbers of types
-
 TensorData read_tensor(const Tensor& t, ModelFile& file) {
   const std::string what = fmt::format("tensor '{}': ", t.name());
-  const DType dtype = t.data_type() == kUint4 ? u8 : t.data_type() == kInt4 ? i8 : dtype_of(t.data_type(), what);
+  const auto [dtype, encoding] = element_type_of(t.data_type(), what);
   HONE_USER_CHECK(t.dims_size() <= static_cast<int>(kMostAxes))
       << what << "it has " << t.dims_size() << " axes; " << kMostAxes << " are the most";
   TensorType type{dtype, {t.dims().begin(), t.dims().end()}};
@@ -193,12 +168,13 @@ TensorData read_tensor(const Tensor& t, ModelFile& file) {
   } catch (const UserError& e) {
     throw UserError(what + e.what());
   }
-  const bool is_packed = has_four_bits(t);
-  if (is_packed) bytes = (count + 1) / 2;
+  const int bits = encoding == Encoding::kPlain ? 8 : bits_of(encoding);
+  const bool is_packed = bits < 8;
+  if (is_packed) bytes = (count * bits + 7) / 8;
   if (t.data_location() == 1) {
     TensorData data = external(t, is_packed ? TensorType{u8, {bytes}} : type, bytes, what, file);
     if (!is_packed) return data;
-    return {type, in_bytes(data.bytes(), count, dtype == i8)};
+    return {type, in_bytes(data.bytes(), count, bits, dtype == i8)};
   }
   std::string elements = t.has_raw_data() ? t.raw_data() : typed_elements(t, type.dtype);
   HONE_USER_CHECK(!elements.empty() || bytes == 0)
@@ -207,13 +183,11 @@ TensorData read_tensor(const Tensor& t, ModelFile& file) {
       << what << to_string(type) << " takes " << bytes << " bytes; the file has " << elements.size();
   if (type.dtype.is_bool())
     for (char& c : elements) c = c != 0;
-  if (is_packed) elements = in_bytes(elements, count, dtype == i8);
+  if (is_packed) elements = in_bytes(elements, count, bits, dtype == i8);
   return {std::move(type), std::move(elements)};
 }
 
 }  // namespace
-
-bool has_four_bits(const Tensor& t) { return t.data_type() == kUint4 || t.data_type() == kInt4; }
 
 TensorData tensor_of(const Tensor& t, ModelFile& file) {
   const auto known = file.read.find(&t);

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/frontend/onnx/encoding.h"
 #include "compiler/frontend/onnx/onnx.pb.h"
 #include "compiler/graph/tensor_data.h"
 
@@ -27,14 +28,7 @@ struct ModelFile {
 /// than 100) or is of an opset before 6.
 ModelFile read_model(const std::string& path);
 
-/// The type of ONNX's number `data_type`. UserError for strings, complex numbers and floats of 8 bits; `what` begins
-/// its message.
-DType dtype_of(int data_type, const std::string& what);
-
-/// Whether its type is INT4 or UINT4: two numbers in a byte.
-bool has_four_bits(const Tensor& t);
-
-/// A tensor with elements, s8 or u8 where they have four bits, of the shape that the file says (of rank 0 too).
+/// A tensor with elements, a byte each where they are encoded, of the shape that the file says (of rank 0 too).
 /// UserError, one line with the tensor's name, for negative or huge dims, data that is missing or of another size, a
 /// type that is not supported, and external data that is not a plain file below the model's folder or is too short.
 TensorData tensor_of(const Tensor& t, ModelFile& file);

@@ -165,11 +165,15 @@ void clip(NodeContext& c) {
 
 void where(NodeContext& c) { c.outputs[0] = c.l.pointwise("where", {c.in(1), c.in(0), c.in(2)}); }
 
-void cast(NodeContext& c) { c.outputs[0] = c.l.cast(c.in(0), dtype_of(static_cast<int>(c.number("to", 0)), "")); }
-void cast_like(NodeContext& c) {
-  HONE_USER_CHECK(!c.in(1).is_of_four_bits) << "a conversion to 4 bits is not supported";
-  c.outputs[0] = c.l.cast(c.in(0), c.in(1).type.dtype);
+void cast_to(NodeContext& c, const ElementType& to) {
+  const Operand& x = c.in(0);
+  if (to.encoding != Encoding::kPlain && x.encoding == to.encoding) return void(c.outputs[0] = x);
+  const Operand numbers = decoded(c.l, x);
+  c.outputs[0] = to.encoding == Encoding::kPlain ? c.l.cast(numbers, to.dtype)
+                                                 : encoded(c.l, numbers, to.encoding, rounding_of(c));
 }
+void cast(NodeContext& c) { cast_to(c, element_type_of(static_cast<int>(c.number("to", 0)), "")); }
+void cast_like(NodeContext& c) { cast_to(c, {c.in(1).type.dtype, c.in(1).encoding}); }
 
 void gelu(NodeContext& c) {
   c.outputs[0] = c.l.pointwise(c.text("approximate", "none") == "tanh" ? "gelu_tanh" : "gelu", {c.in(0)});

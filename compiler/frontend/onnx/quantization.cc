@@ -3,8 +3,6 @@
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
-namespace {
-
 bool is_known_zero(const Lowering& l, const Operand& x) {
   const auto data = l.data_of(x);
   if (!data) return false;
@@ -12,8 +10,6 @@ bool is_known_zero(const Lowering& l, const Operand& x) {
     if (b != 0) return false;
   return true;
 }
-
-}  // namespace
 
 Operand along(const NodeContext& c, const Operand& x, size_t axis, size_t rank) {
   if (element_count(x.type.shape) == 1) return c.l.reshape(x, {});

@@ -16,6 +16,9 @@ struct Quantization {
 /// A tensor of one element for each extent of `axis` (or of one), in front of the later axes of a tensor of this rank.
 Operand along(const NodeContext& c, const Operand& x, size_t axis, size_t rank);
 
+/// Whether all elements are known, and 0.
+bool is_known_zero(const Lowering& l, const Operand& x);
+
 /// Inputs `scale` and `zero` of the node, for a tensor of this rank.
 Quantization quantization(const NodeContext& c, size_t scale, size_t zero, size_t axis, size_t rank);
 

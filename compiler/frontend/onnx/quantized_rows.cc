@@ -43,16 +43,37 @@ Quantization own_quantization(const NodeContext& c) {
   return q;
 }
 
+// The node with its numbers instead of what is stored.
+NodeContext with_numbers(const NodeContext& c) {
+  NodeContext out = c;
+  for (auto& x : out.inputs)
+    if (x) x = decoded(c.l, *x);
+  return out;
+}
+
 void quantize_linear(NodeContext& c) {
-  const Operand& x = c.in(0);
-  Quantization q = own_quantization(c);
+  const int64_t output = c.number("output_dtype", 0);
+  const ElementType to = c.has(2) ? ElementType{c.in(2).type.dtype, c.in(2).encoding}
+                         : output ? element_type_of(static_cast<int>(output), "")
+                                  : ElementType{u8};
+  const NodeContext numbers = with_numbers(c);
+  Quantization q = own_quantization(numbers);
   if (const int64_t precision = c.number("precision", 0))
     q.scale = c.l.cast(q.scale, dtype_of(static_cast<int>(precision), ""));
-  HONE_USER_CHECK(!c.has(2) || !c.in(2).is_of_four_bits) << "quantising to 4 bits is not supported";
-  const DType to = c.has(2)                      ? c.in(2).type.dtype
-                   : c.number("output_dtype", 0) ? dtype_of(static_cast<int>(c.number("output_dtype", 0)), "")
-                                                 : u8;
-  c.outputs[0] = quantized(c.l, c.l.cast(x, q.scale.type.dtype), q, to);
+  const Operand x = c.l.cast(numbers.in(0), q.scale.type.dtype);
+  if (is_float(to.encoding)) {
+    Operand scaled = c.l.pointwise("div", {x, q.scale});
+    // ONNX says that it is 0.
+    if (q.zero && !is_known_zero(c.l, *q.zero)) scaled = c.l.pointwise("add", {scaled, c.l.cast(*q.zero, scaled.type.dtype)});
+    return void(c.outputs[0] = encoded(c.l, scaled, to.encoding, rounding_of(c)));
+  }
+  Operand out = quantized(c.l, x, q, to.dtype);
+  if (to.encoding != Encoding::kPlain) {
+    const int all = 1 << bits_of(to.encoding), least = to.dtype == i8 ? -all / 2 : 0;
+    out = c.l.pointwise(fmt::format("clip[{};{}]", least, least + all - 1), {out});
+    out.encoding = to.encoding;
+  }
+  c.outputs[0] = out;
 }
 
 // (x - zero) * scale by blocks of an axis, of numbers that are known: by a loop here, as nodes would take an
@@ -97,8 +118,15 @@ std::optional<Operand> known_in_blocks(const NodeContext& c) {
 }
 
 void dequantize_linear(NodeContext& c) {
-  const auto known = known_in_blocks(c);
-  const Operand out = known ? *known : dequantized(c.l, c.in(0), own_quantization(c));
+  const NodeContext numbers = with_numbers(c);
+  const auto dequantized_floats = [&] {
+    const Quantization q = own_quantization(numbers);
+    return c.l.pointwise("mul", {centred(c.l, numbers.in(0), q.zero, q.scale.type.dtype), q.scale});
+  };
+  const auto known = known_in_blocks(numbers);
+  const Operand out = known                        ? *known
+                      : is_float(c.in(0).encoding) ? dequantized_floats()
+                                                   : dequantized(c.l, numbers.in(0), own_quantization(numbers));
   const int64_t to = c.number("output_dtype", 0);
   c.outputs[0] = to ? c.l.cast(out, dtype_of(static_cast<int>(to), "")) : out;
 }
@@ -131,9 +159,10 @@ void matmul_integer(NodeContext& c) {
 void qlinear_matmul(NodeContext& c) {
   const Operand product =
       c.l.matmul(centred(c.l, c.in(0), row_zero(c, 2), i16), centred(c.l, c.in(3), column_zero(c, 5), i16));
-  const Operand scale = c.l.pointwise("mul", {row_scale(c, 1), column_scale(c, 4)});
+  const Operand scale = c.l.pointwise("mul", {c.l.cast(row_scale(c, 1), f32), c.l.cast(column_scale(c, 4), f32)});
   const Operand real = c.l.pointwise("mul", {c.l.cast(product, f32), scale});
-  c.outputs[0] = quantized(c.l, real, {c.l.reshape(c.in(6), {}), c.l.reshape(c.in(7), {})}, c.in(7).type.dtype);
+  const Quantization q{c.l.cast(c.l.reshape(c.in(6), {}), f32), c.l.reshape(c.in(7), {})};
+  c.outputs[0] = quantized(c.l, real, q, c.in(7).type.dtype);
 }
 
 Operand integer_conv(NodeContext& c, const Operand& x, const Operand& weight, std::optional<Operand> bias) {
