@@ -235,7 +235,8 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   if (o.profile || !(o.inputs + o.weights + o.cache + o.compare + o.accumulate).empty() || !o.bind.empty() ||
       !o.bind_data.empty() || !o.shapes.empty() || !o.formats.empty() || !o.reports.empty())
     return usage_error(
-        "--bind, --bind-data, --shape, --input, --cache, --inputs, --weights, --accumulate, --profile, --report and --compare "
+        "--bind, --bind-data, --shape, --input, --cache, --inputs, --weights, --accumulate, --profile, --report and "
+        "--compare "
         "belong to a model: tensorc MODEL.onnx");
   const BusyMachine others(o.cpu_account);
   const Workload w =

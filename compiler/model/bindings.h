@@ -22,8 +22,8 @@ struct ModelBinding {
 /// Every combination of the flags' values, `NAME=N|N` as --bind and `INPUT=1x3x224x224|1x3x320x320` as --shape have
 /// them; the last flag's values change first, --shape's behind --bind's. UserError, one line, for other texts, a value
 /// that is there twice, a name that is given again where there are several values, and for more than `most`
-/// combinations, which then are said to be for `thread_counts` numbers of threads each. `data`: NAME=FILE as --bind-data
-/// has them, which are read once and hold for all combinations; UserError as bound_data().
+/// combinations, which then are said to be for `thread_counts` numbers of threads each. `data`: NAME=FILE as
+/// --bind-data has them, which are read once and hold for all combinations; UserError as bound_data().
 std::vector<ModelBinding> model_bindings(const std::vector<std::string>& bind, const std::vector<std::string>& shapes,
                                          size_t thread_counts = 1, const std::vector<std::string>& data = {});
 

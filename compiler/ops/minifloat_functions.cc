@@ -12,14 +12,14 @@ using E = const Expr&;
 
 // Codes without their signs count up with the numbers: subnormal ones first, then each exponent's.
 struct Minifloat {
-  int mantissa;        // bits
-  int least;           // the exponent of the least normal number
-  int greatest;        // the exponent of the greatest number
-  int most;            // the code of the greatest number
-  int beyond;          // the code of what is beyond it where it does not become that one
-  int nan;             // NaN's
-  int sign;            // what a code of a negative number has more
-  bool has_minus_zero; // else -0 is 0, and what is beyond has no sign
+  int mantissa;         // bits
+  int least;            // the exponent of the least normal number
+  int greatest;         // the exponent of the greatest number
+  int most;             // the code of the greatest number
+  int beyond;           // the code of what is beyond it where it does not become that one
+  int nan;              // NaN's
+  int sign;             // what a code of a negative number has more
+  bool has_minus_zero;  // else -0 is 0, and what is beyond has no sign
 };
 constexpr Minifloat kE4M3FN{3, -6, 8, 0x7E, 0x7F, 0x7F, 0x80, true};
 constexpr Minifloat kE4M3FNUZ{3, -7, 7, 0x7F, 0x80, 0x80, 0x80, false};
@@ -30,8 +30,8 @@ constexpr Minifloat kE2M1{1, 0, 2, 0x7, 0x7, 0x8, 0x8, true};
 // Floats of 16 bits hold neither the powers nor the sums below.
 Expr wide(E x) { return x->dtype.is_narrow_float() ? cast(f32, x) : x; }
 
-// x over the greatest power of 2^step, up to its `count`th, that is not above it, which is exact; its exponent is added.
-// The expression of x stands there 2 count + 1 times.
+// x over the greatest power of 2^step, up to its `count`th, that is not above it, which is exact; its exponent is
+// added. The expression of x stands there 2 count + 1 times.
 void take_powers(int count, int step, Expr* x, Expr* exponent) {
   const Expr given = *x;
   for (int k = 1; k <= count; ++k) {
@@ -65,7 +65,8 @@ Expr code_of(const Minifloat& f, E given, E saturates) {
 }
 
 // Powers of two alone: the exponent plus 127. 0 is the least one, NaN and negative numbers 255. Numbers between two
-// powers become the upper one (`direction` 1), the lower one (-1) or the nearest (0), of two equally near the upper one.
+// powers become the upper one (`direction` 1), the lower one (-1) or the nearest (0), of two equally near the upper
+// one.
 Expr power_code(E given, E direction, E saturates) {
   constexpr int kBias = 127, kMost = 254, kNan = 255, kCoarse = 16;
   const Expr x = cast(f64, given);

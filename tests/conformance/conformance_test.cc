@@ -1,5 +1,5 @@
-// ONNX's own test data (Debian's libonnx-testdata): all models interpreted, and a twentieth of them as artifacts; all of
-// these have the label slow.
+// ONNX's own test data (Debian's libonnx-testdata): all models interpreted, and a twentieth of them as artifacts; all
+// of these have the label slow.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -64,7 +64,8 @@ std::set<std::string> asked_for(const std::string& refusal) {
   std::set<std::string> names;
   for (size_t at = refusal.find(kFlag); at != std::string::npos; at = refusal.find(kFlag, at)) {
     at += kFlag.size();
-    if (const size_t end = refusal.find("=FILE", at); end != std::string::npos) names.insert(refusal.substr(at, end - at));
+    if (const size_t end = refusal.find("=FILE", at); end != std::string::npos)
+      names.insert(refusal.substr(at, end - at));
   }
   return names;
 }

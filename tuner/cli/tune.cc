@@ -39,9 +39,9 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
     if (!f.denormals.empty()) denormals_for(f.denormals, Target::parse(f.target));
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
-  HONE_USER_CHECK(f.bind.empty() && f.bind_data.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() && f.quantize.empty() &&
-                  f.ranges.empty() && f.keep.empty() && f.accumulate.empty() && f.denormals.empty() &&
-                  !f.assume_finite && !f.print_tasks)
+  HONE_USER_CHECK(f.bind.empty() && f.bind_data.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() &&
+                  f.quantize.empty() && f.ranges.empty() && f.keep.empty() && f.accumulate.empty() &&
+                  f.denormals.empty() && !f.assume_finite && !f.print_tasks)
       << "--bind, --bind-data, --shape, --input, --cache, --quantize, --ranges, --keep, --accumulate, --denormals, "
          "--assume-finite and --print-tasks belong to --model";
   if (!f.tasks.empty()) {

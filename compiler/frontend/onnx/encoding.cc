@@ -63,19 +63,18 @@ Operand table_of(Lowering& l, Encoding e) {
 // Which rows move elements as they are.
 bool moves_elements(const NodeContext& c) {
   static const std::set<std::string_view> kMove = {
-      "Reshape",        "Flatten",  "Squeeze",    "Unsqueeze",       "Transpose",       "Concat",
-      "Slice",          "Split",    "Gather",     "GatherElements",  "GatherND",        "Expand",
-      "Tile",           "Pad",      "Identity",   "DepthToSpace",    "SpaceToDepth",    "Trilu",
-      "ReverseSequence", "Compress", "Where",      "Shape",           "Size",            "TensorScatter",
-      "ScatterElements", "ScatterND", "Scatter"};
+      "Reshape",  "Flatten",      "Squeeze",        "Unsqueeze",       "Transpose",       "Concat",   "Slice",
+      "Split",    "Gather",       "GatherElements", "GatherND",        "Expand",          "Tile",     "Pad",
+      "Identity", "DepthToSpace", "SpaceToDepth",   "Trilu",           "ReverseSequence", "Compress", "Where",
+      "Shape",    "Size",         "TensorScatter",  "ScatterElements", "ScatterND",       "Scatter"};
   return c.node.domain().empty() && kMove.contains(c.node.op_type()) && c.text("reduction", "none") == "none";
 }
 
 // Rows that decode and encode, and those that hand operands on as they are.
 bool knows_encodings(const NodeContext& c) {
   static const std::set<std::string_view> kKnow = {
-      "Cast",           "CastLike",       "QuantizeLinear",     "DequantizeLinear",   "SequenceConstruct", "SequenceAt",
-      "SequenceInsert", "SequenceErase",  "Optional",           "OptionalHasElement", "OptionalGetElement"};
+      "Cast",           "CastLike",      "QuantizeLinear", "DequantizeLinear",   "SequenceConstruct", "SequenceAt",
+      "SequenceInsert", "SequenceErase", "Optional",       "OptionalHasElement", "OptionalGetElement"};
   return kKnow.contains(c.node.op_type());
 }
 
@@ -108,12 +107,12 @@ DType dtype_of(int data_type, const std::string& what) {
     case 16: return bf16;
     default: break;
   }
-  std::string name = data_type == 0                        ? "undefined"
-                     : data_type == 8                      ? "strings"
-                     : data_type == 14 || data_type == 15 ? "complex numbers"
-                                                           : fmt::format("of ONNX's type {}", data_type);
+  std::string name = data_type == 0                       ? "undefined"
+                     : data_type == 8                     ? "string"
+                     : data_type == 14 || data_type == 15 ? "a complex number"
+                                                          : fmt::format("ONNX's type {}", data_type);
   for (const Format& f : kFormats)
-    if (f.name && f.data_type == data_type) name = std::string(f.name) + ", which models only store";
+    if (f.name && f.data_type == data_type) name = f.name;
   throw UserError(fmt::format("{}its elements are {}, which is not supported", what, name));
 }
 
@@ -139,14 +138,14 @@ Operand encoded(Lowering& l, const Operand& x, Encoding to, const Rounding& how)
     out = {kNoValue, {f.dtype, x.type.shape}};
   } else if (f.function) {
     const std::string numbers = to == Encoding::kE8M0 ? fmt::format("[{};{}]", how.direction, int{how.saturates})
-                                : how.saturates        ? ""
-                                                       : "[0]";
+                                : how.saturates       ? ""
+                                                      : "[0]";
     out = l.pointwise(f.function + numbers + ":u8", {x.type.dtype == f64 ? x : l.cast(x, f32)});
   } else {
     // Whole numbers modulo 2^bits, the least of which is 0 or half of it below.
     const int all = 1 << f.bits, below = f.dtype == i8 ? all / 2 : 0;
-    out = l.pointwise(fmt::format("add[{}]+mod[{}]+sub[{}]:{}", below, all, below, to_string(f.dtype)),
-                      {l.cast(x, i32)});
+    out =
+        l.pointwise(fmt::format("add[{}]+mod[{}]+sub[{}]:{}", below, all, below, to_string(f.dtype)), {l.cast(x, i32)});
   }
   out.encoding = to;
   return out;

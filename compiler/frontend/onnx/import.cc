@@ -265,8 +265,9 @@ class Importer {
       fits = fits && info.shape().dim_size() == static_cast<int>(given.shape.size());
       for (int d = 0; d < info.shape().dim_size(); ++d) {
         const Dimension& dim = info.shape().dim(d);
-        shape += (d ? ", " : "") + (dim.has_dim_value() ? std::to_string(dim.dim_value())
-                                    : dim.dim_param().empty() ? "N" : dim.dim_param());
+        shape += (d ? ", " : "") + (dim.has_dim_value()       ? std::to_string(dim.dim_value())
+                                    : dim.dim_param().empty() ? "N"
+                                                              : dim.dim_param());
         fits = fits && (!dim.has_dim_value() || dim.dim_value() == given.shape[static_cast<size_t>(d)]);
       }
     }

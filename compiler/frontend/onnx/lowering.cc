@@ -100,8 +100,8 @@ std::string Lowering::how_to_know(const Operand& x) const {
   for (const Port& p : inputs) {
     are_small = are_small && element_count(p.type.shape) <= kMostElements;
     if (names.size() < kMostNamed) names.push_back("'" + p.name + "'");
-    flags += fmt::format(" --bind-data {}=FILE.npy ({} [{}])", p.name, to_string(p.type.dtype),
-                         join(p.type.shape, ", "));
+    flags +=
+        fmt::format(" --bind-data {}=FILE.npy ({} [{}])", p.name, to_string(p.type.dtype), join(p.type.shape, ", "));
   }
   if (are_small) return ": give" + flags;
   if (names.empty()) return ", and would take too long to compute";

@@ -64,7 +64,8 @@ void quantize_linear(NodeContext& c) {
   if (is_float(to.encoding)) {
     Operand scaled = c.l.pointwise("div", {x, q.scale});
     // ONNX says that it is 0.
-    if (q.zero && !is_known_zero(c.l, *q.zero)) scaled = c.l.pointwise("add", {scaled, c.l.cast(*q.zero, scaled.type.dtype)});
+    if (q.zero && !is_known_zero(c.l, *q.zero))
+      scaled = c.l.pointwise("add", {scaled, c.l.cast(*q.zero, scaled.type.dtype)});
     return void(c.outputs[0] = encoded(c.l, scaled, to.encoding, rounding_of(c)));
   }
   Operand out = quantized(c.l, x, q, to.dtype);

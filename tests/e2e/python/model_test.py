@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -438,6 +439,23 @@ class Building(Case):
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             self.perceptron(on_line=refuse)
 
+    def test_inputs_become_constants(self):
+        x = sample(3)
+        np.save(self.path("x.npy"), x)
+        for given in (x, x.tolist(), self.path("x.npy"), pathlib.Path(self.path("x.npy"))):
+            # What a list becomes is f64, as numpy makes it.
+            if isinstance(given, list):
+                with self.assertRaisesRegex(hone.BadInput, "the file has f64"):
+                    self.perceptron(bind_data={"x": given})
+                continue
+            model = self.perceptron(bind_data={"x": given})
+            self.assertEqual(model.inputs, ())
+            np.testing.assert_allclose(model(), perceptron_of(x), rtol=1e-5)
+        with open(self.path("m.onnx"), "wb") as f:
+            f.write(small_onnx.perceptron())
+        report = hone.compile(self.path("m.onnx"), bind_data={"x": self.path("x.npy")}, threads=1).report()
+        self.assertIn("</html>", report.html)
+
     def test_another_processor_s_artifact_is_built_and_not_opened(self):
         target = "llvm -mtriple=aarch64-linux -mcpu=cortex-a72"
         sysroot = "/usr/aarch64-linux-gnu"
@@ -458,6 +476,9 @@ class Building(Case):
             (lambda: self.perceptron(bind={"batch": -1}), hone.BadInput, "whole number"),
             (lambda: self.perceptron(bind={"batch": 1.5}), TypeError, "1.5"),
             (lambda: self.perceptron(bind={"batch": True}), TypeError, "True"),
+            (lambda: self.perceptron(bind_data={"x": [object()]}), TypeError, "x is no array of numbers"),
+            (lambda: self.perceptron(bind_data={"z": [1]}), hone.BadInput, "no such input"),
+            (lambda: self.perceptron(bind_data={"x": [1.0]}), hone.BadInput, "bind-data x"),
             (lambda: self.perceptron(shapes={"x": 3}), TypeError, "3 is no shape"),
             (lambda: self.perceptron(shapes={"x": (3, 17)}), hone.BadInput, "dimension 1 is 16"),
             (lambda: self.perceptron(target="llvm -mcpu=none"), hone.BadInput, "none"),

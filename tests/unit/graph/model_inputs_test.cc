@@ -132,5 +132,44 @@ TEST(Inputs, ScalarsAndEmptyTensors) {
   EXPECT_EQ(out[2].type(), (TensorType{f32, {2, 0}}));
 }
 
+// A node that wants axes, which are an input of the model.
+TestModel summed_along_an_input() {
+  TestModel m;
+  m.input("x", {2, 3, "n"}).input("axes", {"count"}, kInt64);
+  m.node("ReduceSum", {"x", "axes"}, {"y"}).number("keepdims", 0).output("y");
+  return m;
+}
+
+TEST(Inputs, WhatMustBeKnownIsAskedForAndBound) {
+  const ModelFolder f;
+  const TestModel m = summed_along_an_input();
+  EXPECT_THAT(f.refusal(m, {.bind = {{"n", 4}, {"count", 2}}}),
+              HasSubstr("its axes must be known while the model is built: give --bind-data axes=FILE.npy (s64 [2])"));
+  const OnnxModel bound = f.import(m, {.bind = {{"n", 4}}, .values = {{"axes", TensorData::of_numbers({0, 2})}}});
+  ASSERT_EQ(bound.graph.inputs.size(), 1u);
+  EXPECT_EQ(bound.graph.outputs[0].type.shape, std::vector<int64_t>{3});
+}
+
+TEST(Inputs, BoundElementsMustFit) {
+  const ModelFolder f;
+  const TestModel m = summed_along_an_input();
+  const auto with = [&](const TensorData& axes) {
+    return f.refusal(m, {.bind = {{"n", 4}}, .values = {{"axes", axes}}});
+  };
+  EXPECT_EQ(with(TensorData::of_numbers({1})), "accepted");
+  EXPECT_EQ(with(TensorData({i32, {1}}, std::string(4, '\0'))),
+            "--bind-data axes: the file has s32[1]; the input is s64 [count]");
+  EXPECT_EQ(with(TensorData({i64, {1, 1}}, std::string(8, '\0'))),
+            "--bind-data axes: the file has s64[1, 1]; the input is s64 [count]");
+  EXPECT_THAT(with(TensorData::of_numbers({7})), HasSubstr("axis 7 of a tensor of rank 3"));
+  EXPECT_EQ(f.refusal(m, {.bind = {{"n", 4}}, .values = {{"axis", TensorData::of_numbers({1})}}}),
+            "--bind-data axis: there is no such input; there are axes, x");
+  EXPECT_EQ(f.refusal(m, {.bind = {{"n", 4}, {"count", 2}}, .values = {{"axes", TensorData::of_numbers({1})}}}),
+            "--bind-data axes: count is 1 there, and 2 by --bind");
+  EXPECT_EQ(
+      f.refusal(m, {.bind = {{"n", 4}}, .shapes = {{"axes", {1}}}, .values = {{"axes", TensorData::of_numbers({1})}}}),
+      "--bind-data axes: its elements say what --shape and --bind would say again");
+}
+
 }  // namespace
 }  // namespace hone

@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "base/check.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace hone {
 namespace {
@@ -10,9 +13,9 @@ namespace {
 using testing::ElementsAre;
 using Texts = std::vector<std::string>;
 
-std::string refusal(const Texts& bind, const Texts& shapes = {}, size_t threads = 1) {
+std::string refusal(const Texts& bind, const Texts& shapes = {}, size_t threads = 1, const Texts& data = {}) {
   try {
-    model_bindings(bind, shapes, threads);
+    model_bindings(bind, shapes, threads, data);
   } catch (const UserError& e) {
     return e.what();
   }
@@ -97,6 +100,27 @@ TEST(VariantName, SaysWhatSetsItApart) {
   EXPECT_EQ(variant_name(one, 1), "batch=4, 1 thread");
   EXPECT_EQ(variant_name(none, 2), "2 threads");
   EXPECT_EQ(variant_name(none, 0), "");
+}
+
+TEST(ModelBindings, DataHoldForAllCombinations) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/axes=.npy";
+  std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }";
+  header.resize(128 - 10 - 1, ' ');
+  std::ofstream(file, std::ios::binary) << "\x93NUMPY\x01" << '\0' << static_cast<char>(header.size() + 1) << '\0'
+                                        << header << '\n'
+                                        << std::string("\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16);
+  const auto bindings = model_bindings({"batch=1|2"}, {}, 1, {"axes=" + file});
+  ASSERT_EQ(bindings.size(), 2u);
+  for (const ModelBinding& b : bindings) {
+    EXPECT_THAT(b.options.values.at("axes").numbers(), ElementsAre(0, 2));
+    EXPECT_THAT(b.flags, testing::HasSubstr(" --bind-data axes=" + file));
+  }
+  const auto refused = [](const Texts& data) { return refusal({}, {}, 1, data); };
+  EXPECT_EQ(refused({"axes"}), "--bind-data axes: it is NAME=FILE");
+  EXPECT_EQ(refused({"=" + file}), "--bind-data =" + file + ": it is NAME=FILE");
+  EXPECT_EQ(refused({"axes=" + file, "axes=" + file}), "--bind-data axes is given twice");
+  EXPECT_EQ(refused({"axes=" + folder.path() + "/none.npy"}), folder.path() + "/none.npy: No such file or directory");
 }
 
 }  // namespace

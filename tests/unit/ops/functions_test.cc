@@ -425,6 +425,75 @@ TEST(ScalarFunctions, InChainsOfSeveralTypes) {
     }
 }
 
+// A float of few bits by its definition: sign, exponent, mantissa; the codes from `most` + 1 on are no numbers.
+struct Minifloat {
+  const char* op;
+  int mantissa, bias, most, nan, sign;
+  bool has_minus_zero;
+};
+constexpr Minifloat kMinifloats[] = {{"e4m3fn", 3, 7, 0x7E, 0x7F, 0x80, true},
+                                     {"e4m3fnuz", 3, 8, 0x7F, 0x80, 0x80, false},
+                                     {"e5m2", 2, 15, 0x7B, 0x7E, 0x80, true},
+                                     {"e5m2fnuz", 2, 16, 0x7F, 0x80, 0x80, false},
+                                     {"e2m1", 1, 1, 7, 8, 8, true}};
+
+double number_of(const Minifloat& f, int code) {
+  const int ones = 1 << f.mantissa, exponent = code / ones;
+  return exponent ? std::ldexp(ones + code % ones, exponent - f.bias - f.mantissa)
+                  : std::ldexp(code, 1 - f.bias - f.mantissa);
+}
+
+// The code of the nearest number, of two the even one; what is beyond all is the greatest, or what comes behind it.
+double code_of(const Minifloat& f, double x, bool saturates) {
+  if (std::isnan(x)) return f.nan;
+  int code = 0;
+  const double size = std::fabs(x);
+  while (code <= f.most) {
+    const double middle = (number_of(f, code) + number_of(f, code + 1)) / 2;
+    if (size < middle || (size == middle && code % 2 == 0)) break;
+    ++code;
+  }
+  if (code > f.most && !saturates && f.mantissa != 1)
+    return f.has_minus_zero ? f.most + 1 + (std::signbit(x) ? f.sign : 0) : f.nan;
+  code = std::min(code, f.most);
+  return code + (std::signbit(x) && (code > 0 || f.has_minus_zero) ? f.sign : 0);
+}
+
+TEST(ScalarFunctions, CodesOfMinifloatsAreThoseOfTheNearestNumbers) {
+  for (const Minifloat& f : kMinifloats) {
+    // Every number, the middle between it and the next one, and what lies beside these.
+    Doubles x{0, -0.0, kInf, -kInf, kNan, 1e30, -1e30, 1e-30, -1e-30};
+    for (int code = 0; code <= f.most; ++code) {
+      const double at = number_of(f, code), next = number_of(f, code + 1), middle = (at + next) / 2;
+      for (const double v : {at, middle, middle + (next - at) / 64, middle - (next - at) / 64, at + (next - at) / 8}) {
+        x.push_back(v);
+        x.push_back(-v);
+      }
+    }
+    for (const DType t : {f32, f64, f16})
+      for (const bool saturates : {true, false}) {
+        const Doubles stored_x = unpacked(packed(x, t), t);
+        const std::string text = fmt::format("elementwise(op={}{}:u8,shape={},dtype={})", f.op, saturates ? "" : "[0]",
+                                             x.size(), to_string(t));
+        const Doubles got = computed(parse_workload(text), {packed(x, t)});
+        for (size_t i = 0; i < x.size(); ++i)
+          ASSERT_EQ(got[i], code_of(f, stored_x[i], saturates)) << text << " of " << stored_x[i];
+      }
+  }
+}
+
+TEST(ScalarFunctions, CodesOfPowersGoUpDownOrToTheNearest) {
+  const Doubles x{0,         0x1p-127, 0x1p-126,  1,    1.25, 1.5, 1.75, 2, 0x1.000002p0, 0x1.fffffep0,
+                  0x1.8p100, 0x1p127,  0x1.8p127, kInf, kNan, -1};
+  const auto codes = [&](const std::string& numbers) {
+    return computed(parse_workload(fmt::format("elementwise(op=e8m0{}:u8,shape={})", numbers, x.size())),
+                    {packed(x, f32)});
+  };
+  EXPECT_EQ(codes(""), (Doubles{0, 0, 1, 127, 128, 128, 128, 128, 128, 128, 228, 254, 254, 254, 255, 255}));
+  EXPECT_EQ(codes("[-1;1]"), (Doubles{0, 0, 1, 127, 127, 127, 127, 128, 127, 127, 227, 254, 254, 254, 255, 255}));
+  EXPECT_EQ(codes("[0;0]"), (Doubles{0, 0, 1, 127, 127, 128, 128, 128, 127, 128, 228, 254, 255, 255, 255, 255}));
+}
+
 // What converts bf16 where the processor cannot is a function that libgcc has from version 13 on, and a kernel may call
 // nothing but libm's functions of doubles.
 TEST(ScalarFunctions, OfBf16CallNothingOnAnyProcessor) {

@@ -100,7 +100,8 @@ def compile(
             words += options.of_model(bind, shapes, formats) + options.of_data(bind_data, folder)
             words += options.flag("quantize", quantize) + options.flag("calibrate", calibrate)
             _hone.compile(path, artifact, words, on_line, on_progress)
-            build = _reports(path, words) if os.path.dirname(path) != folder and not bind_data else None
+            is_all_kept = os.path.dirname(path) != folder and options.is_all_paths(bind_data)
+            build = _reports(path, words) if is_all_kept else None
         count = None if threads is None or not hasattr(threads, "__index__") else int(threads)
         try:
             return Model(artifact, count, build)

@@ -90,6 +90,10 @@ def of_model(bind, shapes, formats):
     return words
 
 
+def is_all_paths(bind_data):
+    return all(isinstance(v, (str, os.PathLike)) for v in (bind_data or {}).values())
+
+
 def of_data(bind_data, folder):
     """bind_data: {"axes": array}, an array as numpy makes one of it, or the path of a .npy or .pb file. Files of arrays
     come to lie in `folder`."""
