@@ -137,6 +137,22 @@ Lettered product(Lowering& l, Lettered a, Lettered b, const std::string& kept) {
   return {l.cast(l.reshape(out, shape), a.x.type.dtype), both + of_a + of_b};  // sums of s8 are s32
 }
 
+// Zeros, where there are results: some operand has no elements.
+Operand sums_of_nothing(Lowering& l, const std::vector<Lettered>& operands, const std::string& result) {
+  std::map<char, int64_t> extents;
+  for (const Lettered& o : operands)
+    for (size_t d = 0; d < o.letters.size(); ++d) {
+      int64_t& extent = extents.emplace(o.letters[d], 1).first->second;
+      const int64_t own = o.x.type.shape[d];
+      HONE_USER_CHECK(own == 1 || extent == 1 || own == extent)
+          << "a letter stands for " << extent << " and for " << own << " elements";
+      if (extent == 1) extent = own;
+    }
+  Extents shape;
+  for (const char letter : result) shape.push_back(extents.at(letter));
+  return l.filled(0, {operands[0].x.type.dtype, shape});
+}
+
 void einsum(NodeContext& c) {
   std::string equation = c.text("equation", "");
   std::erase(equation, ' ');
@@ -153,7 +169,6 @@ void einsum(NodeContext& c) {
     const size_t comma = terms.find(',');
     HONE_USER_CHECK((comma == std::string_view::npos) == (i + 1 == c.inputs.size()))
         << "equation '" << equation << "' of " << c.inputs.size() << " operands";
-    HONE_USER_CHECK(!c.in(i).is_empty()) << "an operand without elements is not supported";
     Lettered o{c.in(i), letters_of(terms.substr(0, comma), c.in(i).rank())};
     for (const char letter : o.letters) {
       if (static_cast<unsigned char>(letter) >= 0x80)
@@ -161,7 +176,7 @@ void einsum(NodeContext& c) {
       else
         ++times[letter];
     }
-    take_diagonals(c.l, &o);
+    if (!o.x.is_empty()) take_diagonals(c.l, &o);
     operands.push_back(std::move(o));
     if (comma != std::string_view::npos) terms = terms.substr(comma + 1);
   }
@@ -182,6 +197,8 @@ void einsum(NodeContext& c) {
         << "a letter of the result of '" << equation << "' stands in no operand";
   HONE_USER_CHECK(std::set<char>(result.begin(), result.end()).size() == result.size())
       << "a letter stands twice in the result of '" << equation << "'";
+  if (std::any_of(operands.begin(), operands.end(), [](const Lettered& o) { return o.x.is_empty(); }))
+    return void(c.outputs[0] = sums_of_nothing(c.l, operands, result));
   Lettered all = operands[0];
   for (size_t i = 1; i < operands.size(); ++i) {
     std::string kept = result;

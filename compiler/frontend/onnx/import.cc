@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "compiler/frontend/onnx/bodies.h"
+#include "compiler/frontend/onnx/empty_batch.h"
 #include "compiler/frontend/onnx/import_file.h"
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/frontend/onnx/ragged.h"
@@ -498,6 +499,7 @@ class Importer {
     const auto row = rows().find(domain + ":" + c.node.op_type());
     if (row != rows().end()) {
       if (wants_run_encoded(c)) return run_encoded(c, row->second);
+      if (is_over_nothing(c)) return run_over_nothing(c, row->second);
       return is_ragged(c) ? run_ragged(c, row->second) : row->second(c);
     }
     run_function(c, *functions_.at(c.node.domain() + ":" + c.node.op_type()));

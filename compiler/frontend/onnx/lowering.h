@@ -57,6 +57,13 @@ class Lowering {
   /// `most_bytes`: of constants that are made out of nothing.
   Lowering(GraphBuilder& builder, ModelFile& file, double most_bytes)
       : b(builder), file_(file), most_bytes_(static_cast<int64_t>(most_bytes)) {}
+  /// For another graph, of the same model's file and function.
+  Lowering(GraphBuilder& builder, const Lowering& other)
+      : b(builder),
+        rows_are_counted(other.rows_are_counted),
+        function_attributes(other.function_attributes),
+        file_(other.file_),
+        most_bytes_(other.most_bytes_) {}
 
   Operand constant(const TensorData& data, std::string_view name = "");
   Operand numbers(const std::vector<int64_t>& values) { return constant(TensorData::of_numbers(values)); }

@@ -64,12 +64,13 @@ void one_hot(NodeContext& c) {
       << "a depth of " << (given.empty() ? 0 : given[0]);
   const auto depth = static_cast<int64_t>(given[0]);
   const Operand& values = c.in(2);
-  HONE_USER_CHECK(values.rank() == 1 && values.type.shape[0] == 2 && !index.is_empty())
+  HONE_USER_CHECK(values.rank() == 1 && values.type.shape[0] == 2)
       << "depth " << depth << ", values " << to_string(values.type) << ", indices " << to_string(index.type);
   const size_t rank = index.rank() + 1;
   const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", -1), rank));
   Extents shape = index.type.shape;
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), index.is_empty() ? depth : 1);
+  if (index.is_empty()) return void(c.outputs[0] = {kNoValue, {values.type.dtype, shape}});
   index = c.l.reshape(index, shape);
   const auto from_end = "add[" + number_text(static_cast<double>(depth), i64) + "]";
   index = c.l.pointwise("where",

@@ -135,6 +135,7 @@ void arg_extreme(NodeContext& c) {
     shape[static_cast<size_t>(axis)] = 1;
   else
     shape.erase(shape.begin() + axis);
+  if (element_count(shape) == 0) return void(c.outputs[0] = {kNoValue, {i64, shape}});
   c.outputs[0] = c.l.add(c.node.op_type() == "ArgMax" ? "argmax" : "argmin",
                          {{"axis", std::to_string(axis)},
                           {"keepdims", keepdims ? "1" : "0"},

@@ -116,13 +116,14 @@ void roi_align(NodeContext& c) {
   Lowering& l = c.l;
   const Operand &x = c.in(0), &rois = c.in(1), &images = c.in(2);
   HONE_USER_CHECK(x.rank() == 4 && rois.rank() == 2 && rois.type.shape[1] == 4 && x.type.dtype == f32 &&
-                  images.type.shape == Extents{rois.type.shape[0]} && !rois.is_empty())
+                  images.type.shape == Extents{rois.type.shape[0]} && !x.is_empty())
       << to_string(rois.type) << " of " << to_string(x.type);
   const Extents& s = x.type.shape;
   const int64_t count = rois.type.shape[0], height = c.number("output_height", 1), width = c.number("output_width", 1),
                 samples = c.number("sampling_ratio", 0);
   HONE_USER_CHECK(samples >= 0 && samples <= 64) << "sampling_ratio=" << samples << "; 0 to 64 are supported";
   HONE_USER_CHECK(height >= 1 && width >= 1 && height <= 4096 && width <= 4096) << height << " x " << width;
+  if (count == 0) return void(c.outputs[0] = {kNoValue, {f32, {0, s[1], height, width}}});
   const std::string taken = c.text("mode", "avg");
   HONE_USER_CHECK(taken == "avg" || taken == "max") << "mode=" << taken << " is not supported";
   HONE_USER_CHECK(taken == "avg" || samples > 0)

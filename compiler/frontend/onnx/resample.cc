@@ -124,7 +124,7 @@ Operand resampled(Lowering& l, const Operand& x, size_t axis, const std::vector<
     }
     const Operand part =
         l.add("gather", {{"axis", std::to_string(axis)}}, {l.value(x), l.value(l.numbers(places))}, shape);
-    if (most == 1 && weights == std::vector<double>(weights.size(), 1)) return part;
+    if (most == 1 && std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1; })) return part;
     const Operand weighted = l.pointwise("mul", {part, numbers(weights, along)});
     sum = i ? l.pointwise("add", {sum, weighted}) : weighted;
   }

@@ -144,6 +144,11 @@ void grid_sample(NodeContext& c) {
       << "mode=" << mode << " of " << axes << " axes of space";
   const Extents places_shape(grid.type.shape.begin() + 1, grid.type.shape.end() - 1);
   const int64_t count = element_count(places_shape);
+  if (count == 0) {
+    Extents shape{x.type.shape[0], x.type.shape[1]};
+    shape.insert(shape.end(), places_shape.begin(), places_shape.end());
+    return void(c.outputs[0] = {kNoValue, {x.type.dtype, shape}});
+  }
   const DType t = x.type.dtype == f64 || grid.type.dtype == f64 ? f64 : f32;
   const Operand cells = c.l.cast(c.l.reshape(grid, {x.type.shape[0], count, static_cast<int64_t>(axes)}), t);
   Sampler s(c.l, x, count, t, c.text("padding_mode", "zeros"), c.number("align_corners", 0) != 0);
