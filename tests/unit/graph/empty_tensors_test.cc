@@ -104,5 +104,59 @@ TEST(EmptyTensors, StayWhatTheyAre) {
   }
 }
 
+// The outputs' types; nodes over nothing leave none in the graph.
+std::vector<TensorType> types_of(const TestModel& m) {
+  const OnnxModel imported = ModelFolder().import(m);
+  EXPECT_TRUE(imported.graph.nodes.empty());
+  std::vector<TensorType> out;
+  for (const Port& p : imported.graph.outputs) out.push_back(p.type);
+  return out;
+}
+
+TEST(EmptyTensors, AreBatchesOfNoImages) {
+  TestModel m(13);
+  m.input("x", {0, 3, 8, 8}).floats("w", {4, 3, 3, 3}, std::vector<float>(108, 1)).floats("b", {4}, {1, 2, 3, 4});
+  m.node("Conv", {"x", "w", "b"}, {"y"}).ints("strides", {2, 2}).output("y");
+  m.node("MaxPool", {"y"}, {"p"}).ints("kernel_shape", {2, 2}).output("p");
+  m.node("GlobalAveragePool", {"x"}, {"g"}).output("g");
+  m.floats("wt", {3, 5, 2, 2}, std::vector<float>(60, 1)).node("ConvTranspose", {"x", "wt"}, {"t"});
+  m.ints("strides", {2, 2}).output("t");
+  m.floats("s", {4}, {1, 1, 2, 2}).node("Resize", {"x", "", "s"}, {"r"}).output("r");
+  EXPECT_THAT(types_of(m),
+              ElementsAre(TensorType{f32, {0, 4, 3, 3}}, TensorType{f32, {0, 4, 2, 2}}, TensorType{f32, {0, 3, 1, 1}},
+                          TensorType{f32, {0, 5, 16, 16}}, TensorType{f32, {0, 3, 16, 16}}));
+  // What one image is refused for no images are.
+  TestModel wrong(13);
+  wrong.input("x", {0, 3, 8, 8}).floats("w", {4, 2, 3, 3}, std::vector<float>(72, 1));
+  wrong.node("Conv", {"x", "w"}, {"y"}).output("y");
+  EXPECT_THAT(ModelFolder().refusal(wrong), HasSubstr("Conv"));
+}
+
+TEST(EmptyTensors, ArePlacesThatNobodyReads) {
+  TestModel m(16);
+  m.input("x", {1, 2, 8, 8}).input("rois", {0, 4}).input("which", {0}, kInt64).input("grid", {1, 0, 3, 2});
+  m.node("RoiAlign", {"x", "rois", "which"}, {"y"}).number("output_height", 2).number("output_width", 3).output("y");
+  m.node("GridSample", {"x", "grid"}, {"g"}).output("g");
+  m.input("i", {0, 3}, kInt64).numbers("d", {1}, {5}).floats("v", {2}, {0, 1});
+  m.node("OneHot", {"i", "d", "v"}, {"h"}).number("axis", 0).output("h");
+  m.input("a", {0, 5}).node("ArgMax", {"a"}, {"most"}).number("axis", 1).output("most");
+  EXPECT_THAT(types_of(m), ElementsAre(TensorType{f32, {0, 2, 2, 3}}, TensorType{f32, {1, 2, 0, 3}},
+                                       TensorType{f32, {5, 0, 3}}, TensorType{i64, {0, 1}}));
+}
+
+TEST(EmptyTensors, SumOfNothingIsZeroInEinsum) {
+  TestModel m(13);
+  m.input("x", {2, 0}).input("w", {0, 3}).node("Einsum", {"x", "w"}, {"y"}).text("equation", "ij,jk->ik").output("y");
+  m.node("Einsum", {"x", "x"}, {"z"}).text("equation", "ij,ij->j").output("z");
+  const OnnxModel imported = ModelFolder().import(m);
+  const auto got = interpret(imported.graph, {TensorData({f32, {2, 0}}, ""), TensorData({f32, {0, 3}}, "")}, &evaluate);
+  EXPECT_EQ(got[0].type(), (TensorType{f32, {2, 3}}));
+  EXPECT_THAT(got[0].values(), Each(0));
+  EXPECT_EQ(got[1].type(), (TensorType{f32, {0}}));
+  TestModel wrong(13);
+  wrong.input("x", {2, 0}).input("w", {4, 3}).node("Einsum", {"x", "w"}, {"y"}).text("equation", "ij,jk->ik");
+  EXPECT_THAT(ModelFolder().refusal(wrong.output("y")), HasSubstr("a letter stands for 0 and for 4 elements"));
+}
+
 }  // namespace
 }  // namespace hone

@@ -92,7 +92,9 @@ def compile(
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
         if _is_workload(model):
             if bind or bind_data or shapes or formats or quantize or calibrate:
-                raise TypeError("bind, bind_data, shapes, formats, quantize and calibrate are of models, not of a workload")
+                raise TypeError(
+                    "bind, bind_data, shapes, formats, quantize and calibrate are of models, not of a workload"
+                )
             _hone.compile_operator(model, artifact, words, on_line, on_progress)
             build = None
         else:
