@@ -10,8 +10,8 @@ namespace {
 
 using Indices = std::vector<Expr>;
 
-// Two reductions over the same rows. An element that nothing exceeds is the row's extreme, or a NaN, with which nothing
-// compares: so a place is found in every row.
+// Two reductions over the same rows. Where a NaN is in a row, it is the row's extreme, with which nothing compares: its
+// place is the NaN's, as numpy has it.
 Definition arg_extreme(const Workload& w, bool is_max) {
   Rows r(w);
   const size_t axis = r.shape.axes[0];
@@ -23,7 +23,9 @@ Definition arg_extreme(const Workload& w, bool is_max) {
   const Expr none = make_const(last ? -1 : static_cast<double>(r.shape.length), number);
   const Tensor place = r.reduce("place", {r.x, extreme}, last ? &max_over : &min_over, [&](const Indices& i) {
     const Expr x = r.x_at(i), best = r.of_row(extreme, i);
-    return select(is_max ? lt(x, best) : lt(best, x), none, cast(number, i[axis]));
+    const Expr is_best = is_max ? le(best, x) : le(x, best);
+    const Expr is_found = x->dtype.is_float() ? logical_or(is_best, ne(x, x)) : is_best;
+    return select(is_found, cast(number, i[axis]), none);
   });
   const bool keeps = w.attributes.get<bool>("keepdims");
   std::vector<int64_t> shape = r.shape.per_row;

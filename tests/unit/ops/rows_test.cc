@@ -195,6 +195,13 @@ TEST(ArgExtreme, TakesTheFirstOrTheLastOfEqualsAndAPlaceInEveryRow) {
   EXPECT_THAT(places("top_k(shape=2x4,k=3)", equals, 6), testing::ElementsAre(1, 2, 3, 1, 3, 0));
   EXPECT_THAT(places("top_k(shape=2x4,k=2,largest=0)", equals, 4), testing::ElementsAre(0, 3, 0, 2));
   EXPECT_THAT(places("top_k(shape=2x4,k=1,axis=0)", equals, 4), testing::ElementsAre(0, 0, 0, 1));
+  // A NaN is the extreme of its row, of several the first or the last.
+  const std::vector<float> with_nans{7, kNan, 9, kNan, 5, 4, 3, 6};
+  for (const std::string op : {"argmax", "argmin"}) {
+    const bool is_max = op == "argmax";
+    EXPECT_THAT(places(op + "(shape=2x4)", with_nans, 2), testing::ElementsAre(1, is_max ? 3 : 2));
+    EXPECT_THAT(places(op + "(shape=2x4,last=1)", with_nans, 2), testing::ElementsAre(3, is_max ? 3 : 2));
+  }
   EXPECT_THAT(places("argmax(shape=2x3)", {-kInf, -kInf, -kInf, kNan, kNan, kNan}, 2), testing::ElementsAre(0, 0));
   EXPECT_THAT(places("argmin(shape=2x2,last=1)", {kInf, kInf, kNan, kNan}, 2), testing::ElementsAre(1, 1));
   const auto types = [](const char* text) {
