@@ -105,18 +105,19 @@ StatusOr<TasksOutcome> Session::run() {
   start_ = now();
   HONE_RETURN_IF_ERROR(resume());
   HONE_RETURN_IF_ERROR(begin());
-  const auto confirm = [&](Finalists which) {
-    const double start = now();
-    Status confirmed = confirm_finalists(which, tasks_, s_, o_, session_jobs_, *worker_, [this] { show(); });
+  // `until`: of a session whose time is limited.
+  const auto confirm = [&](Finalists which, double until) {
+    const double start = now(), seconds = o_.confirm_seconds > 0 ? std::max(until - start, 0.1) : 0;
+    Status confirmed = confirm_finalists(which, seconds, tasks_, s_, o_, session_jobs_, *worker_, [this] { show(); });
     spent_.confirm += now() - start;
     return confirmed;
   };
   // The machine may be quiet now, but not for long.
-  Status done = confirm(Finalists::kDisturbed);
+  Status done = confirm(Finalists::kDisturbed, start_ + std::min(o_.confirm_seconds, o_.seconds / 4));
   if (done.ok()) done = measure();
   ended_ = now();
   spent_.measure = ended_ - start_ - spent_.confirm;
-  if (done.ok() && s_.interrupts() < 2) done = confirm(Finalists::kNew);
+  if (done.ok() && s_.interrupts() < 2) done = confirm(Finalists::kNew, start_ + o_.seconds + o_.confirm_seconds);
   const SearchWorker::Spent searched = worker_->spent();
   spent_.propose = searched.propose, spent_.prepare = searched.prepare, spent_.learn = searched.learn;
   worker_.reset();
@@ -372,7 +373,11 @@ wire::ModelSummary Session::model_summary(const ModelProgress& m) const {
 ModelProgress Session::model_progress() const {
   ModelProgress m;
   for (const TaskRun& t : tasks_) {
-    const auto [best, fallback] = times_of(t);
+    auto [best, fallback] = times_of(t);
+    // What the model has now stands for what is not measured, or was not found to be faster.
+    const double now_seconds = t.setup().seconds_now;
+    if (best <= 0) best = fallback = now_seconds;
+    if (now_seconds > 0) best = std::min(best, now_seconds);
     if (best <= 0) {
       ++m.missing;
       continue;

@@ -23,8 +23,11 @@
 namespace hone {
 
 struct SessionOptions {
-  size_t trials = 1000;   ///< of all tasks together, those of earlier sessions included
-  double seconds = 0;     ///< wall time for measuring; 0: no limit
+  size_t trials = 1000;  ///< of all tasks together, those of earlier sessions included
+  double seconds = 0;    ///< wall time for measuring; 0: no limit
+  /// And for confirming finalists behind that, those of the heaviest tasks first and no longer than each is worth; 0:
+  /// as long as it takes.
+  double confirm_seconds = 0;
   size_t stop_after = 0;  ///< stop a task after this many of its trials without an improvement; 0: never
   size_t batch = 0;       ///< 0: see batch_size()
   /// The tasks are the workloads of a model, their weights how often each runs: the progress is that of the model, and
@@ -51,6 +54,11 @@ struct TaskSetup {
   /// The model runs it several times on the same constants, one time after the other: they are measured as they are
   /// then, whatever the profile says of constants.
   bool has_warm_constants = false;
+  /// Of a model: seconds of one run inside it as it is built now; 0: not known. What stands for a task until it is
+  /// measured, and which task is worth the next trials.
+  double seconds_now = 0;
+  /// Its config now was found by a search: less is to be had than of a default.
+  bool is_tuned_now = false;
 
   /// `profile` for this task.
   wire::MeasureProfile profile_of(wire::MeasureProfile profile) const {

@@ -174,10 +174,13 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
   ToldProgress told(io.on_progress, clock);
   Progress& progress = io.on_progress ? static_cast<Progress&>(told) : lines;
   std::vector<TaskSetup> setups;
-  for (const auto& task : tasks)
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    const TuningTask& task = *tasks[t];
     // A copy has no operations, and its speed must be above 0 all the same.
-    setups.push_back({task->text, target, task->label, std::max(1.0, flops(task->workload)), task->weight, task->space,
-                      task->candidates, *task->searcher, task->has_warm_constants});
+    setups.push_back({task.text, target, task.label, std::max(1.0, flops(task.workload)), task.weight, task.space,
+                      tasks[t]->candidates, *task.searcher, task.has_warm_constants, workloads[t].seconds_now,
+                      workloads[t].is_tuned_now});
+  }
   StatusOr<TasksOutcome> outcome =
       run_tasks(setups, {measurer, log, cores, progress, clock, unix_ms, io.interrupts}, options);
   const bool is_lost = db::is_lost(outcome.status());

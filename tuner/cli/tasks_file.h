@@ -18,6 +18,8 @@ struct WeightedWorkload {
   Workload workload;
   double weight = 1;
   double times_per_constant = 1;  ///< how often it runs, one time after the other, on the same constants
+  double seconds_now = 0;         ///< as TaskSetup::seconds_now
+  bool is_tuned_now = false;      ///< as TaskSetup::is_tuned_now
 };
 
 /// The tasks of `text`, at least one, each once. Errors are one line, `PATH:LINE: what`.

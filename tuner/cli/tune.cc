@@ -5,19 +5,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <sstream>
+#include <stdexcept>
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/text.h"
+#include "base/time_text.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/build/denormals.h"
 #include "compiler/ops/extremes.h"
 #include "db/plausible.h"
 #include "tuner/cli/measure_tasks.h"
 #include "tuner/cli/model.h"
+#include "tuner/cli/phase_line.h"
 #include "tuner/cli/report.h"
+#include "tuner/cli/time_plan.h"
 #include "tuner/cli/tuner_files.h"
 #include "tuner/cli/whole_model.h"
 #include "tuner/plot/curve.h"
@@ -66,14 +71,14 @@ std::string shell_quoted(const std::string& text) {
   return text.find_first_of(" ()[]?*&;|<>$'\"") == std::string::npos ? text : "'" + text + "'";
 }
 
-std::string build_command(const TunerFlags& f) {
-  std::string line = "tensorc " + shell_quoted(f.model);
+// What tensorc and tuner are told of a model alike, and its target.
+std::string model_flags(const TunerFlags& f) {
+  std::string line;
   for (const std::string& bind : f.bind) line += " --bind " + shell_quoted(bind);
   for (const std::string& data : f.bind_data) line += " --bind-data " + shell_quoted(data);
   for (const std::string& shape : f.shapes) line += " --shape " + shell_quoted(shape);
   for (const std::string& format : f.formats) line += " --input " + shell_quoted(format);
   if (!f.cache.empty()) line += " --cache " + shell_quoted(f.cache);
-  if (!f.quantize.empty()) line += " --quantize " + f.quantize + " --calibrate " + shell_quoted(f.ranges);
   for (const std::string& node : f.keep) line += " --keep " + shell_quoted(node);
   if (!f.accumulate.empty()) line += " --accumulate " + f.accumulate;
   if (!f.denormals.empty()) line += " --denormals " + f.denormals;
@@ -84,12 +89,28 @@ std::string build_command(const TunerFlags& f) {
   return line;
 }
 
+std::string build_command(const TunerFlags& f) {
+  std::string line = "tensorc " + shell_quoted(f.model);
+  if (!f.quantize.empty()) line += " --quantize " + f.quantize + " --calibrate " + shell_quoted(f.ranges);
+  return line + model_flags(f);
+}
+
+// The command once more, which resumes.
+std::string tune_command(const TunerFlags& f) {
+  std::string line = "tuner --model " + shell_quoted(f.model);
+  if (!f.quantize.empty()) line += " --quantize " + f.quantize + " --ranges " + shell_quoted(f.ranges);
+  if (!f.tracker.empty()) line += " --tracker " + shell_quoted(f.tracker);
+  if (!f.device.empty()) line += " --device " + shell_quoted(f.device);
+  return line + model_flags(f) + fmt::format(" --seconds {}", f.seconds);
+}
+
 std::string next_command(const TunerFlags& f, const Workload& w) {
   std::string args = f.args;
   if (f.task.empty()) args = args_of(w);
   std::string line = fmt::format("tensorc --task {}", f.task.empty() ? w.task() : f.task);
   if (!args.empty()) line += " --args " + shell_quoted(args);
   line += " --target " + shell_quoted(f.target);
+  if (f.threads > 0) line += fmt::format(" --threads {}", f.threads);
   if (!f.db.empty()) line += " --db " + shell_quoted(f.db);
   return line + " --bench";
 }
@@ -162,6 +183,20 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
   io.out << text << (f.json ? "\n" : "") << std::flush;
 }
 
+// A build that nobody waits for any more.
+struct Unwanted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Tells how far a build is; ends it when the user or the plan does, which leaves `reserve` seconds to what comes then.
+StillWanted wanted_until(const TunerIo& io, const TimePlan& plan, double reserve, PhaseLine& phase) {
+  return [&io, &plan, reserve, &phase](std::string_view what, size_t done, size_t all) {
+    if (io.interrupts && io.interrupts() > 0) throw Unwanted("interrupted");
+    if (plan.left() <= reserve) throw Unwanted("the time was up");
+    phase.tell(what, done, all);
+  };
+}
+
 // How many artifacts are built of configs that came close behind the best: they may be faster inside the model.
 constexpr size_t kRunnersUp = 2;
 
@@ -205,7 +240,8 @@ Status store_choices(const std::vector<ModelChoice>& choices, const Target& targ
 StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& variants, const ModelBefore& before,
                                                  const Target& target, db::Store& store, const OperatorTable& operators,
                                                  const std::vector<std::unique_ptr<TuningTask>>& tasks,
-                                                 const TunerFlags& f, const TunerIo& io) {
+                                                 const TunerFlags& f, const TunerIo& io, const TimePlan& plan,
+                                                 PhaseLine& phase) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
   const Denormals as_built = denormals_for(f.denormals, target);
   std::vector<ConfigsByWorkload> others;
@@ -218,11 +254,11 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
   }
   std::vector<WholeModel> out;
   for (const ModelGraph& v : variants) {
-    io.err << "tuner: building the model with default and with tuned configs, with those next to them, and as it was "
-              "before"
-           << (v.name.empty() ? "" : " for " + v.name) << std::endl;
-    out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, io.interrupts, others, as_built,
-                                f.assume_finite));
+    phase.begin(
+        "building the model with default and with tuned configs, with those next to them, and as it was before" +
+        (v.name.empty() ? "" : " for " + v.name));
+    out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, wanted_until(io, plan, 0, phase),
+                                others, as_built, f.assume_finite, [&plan] { return plan.left(); }));
     WholeModel& whole = out.back();
     if (whole.choices.empty()) continue;
     if (const Status stored = store_choices(whole.choices, target, *hub, store, operators); !stored.ok()) {
@@ -237,11 +273,12 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
 // The report of the tasks, then what they brought to the whole; one object of both for --json.
 Status report_model(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io, const Target& target,
                     db::Store& store, const std::vector<ModelGraph>& variants, const ModelBefore& before,
-                    const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome) {
+                    const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome,
+                    const TimePlan& plan, PhaseLine& phase) {
   const std::string text = to_string(target);
   if (!f.json) report(f, io, text, store.path(), tasks, outcome, {});
   HONE_ASSIGN_OR_RETURN(const std::vector<WholeModel> wholes,
-                        compare_wholes(variants, before, target, store, operators, tasks, f, io));
+                        compare_wholes(variants, before, target, store, operators, tasks, f, io, plan, phase));
   if (f.json) {
     report(f, io, text, store.path(), tasks, outcome, wholes);
   } else {
@@ -267,36 +304,109 @@ StatusOr<ModelBefore> known_before(const ModelWork& model, const Target& target,
   return model_before(model, target, *hub);
 }
 
+// How far the workloads that layers could be instead were measured.
+struct Alternatives {
+  bool is_complete = true;  ///< the user let it come to its end
+  size_t not_measured = 0;  ///< for want of time
+};
+
 // Measures what the model's layers could be instead of what they are: passes compare both when it is built next.
-// Whether the user let it come to its end.
-StatusOr<bool> measure_alternatives(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
-                                    const TasksOutcome& outcome, const TaskServices& services) {
+StatusOr<Alternatives> measure_alternatives(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
+                                            const TasksOutcome& outcome, const TaskServices& services,
+                                            const TimePlan& plan) {
   const auto& [f, io, place, store, cores, clock, prior] = services;
-  if (outcome.interrupted) return false;
+  if (outcome.interrupted) return Alternatives{false};
   std::ostringstream said_before;
   HONE_ASSIGN_OR_RETURN(const ModelWork work,
                         model_with_measured(operators, imported, place.target, store, said_before));
-  if (work.alternatives.empty()) return true;
+  if (work.alternatives.empty()) return Alternatives{};
   size_t used = 0;
   for (const SessionOutcome& o : outcome.tasks) used += o.trials;
   const size_t count = work.alternatives.size(), most = session_options(f, 1, outcome.tasks.size(), work.tasks).trials;
   SessionOptions options = session_options(f, place.devices, count, work.tasks);
   options.trials = std::min(kAlternativeTrials * count, most - std::min(most, used));
+  constexpr double kLeastSeconds = 2;
+  if (plan.for_alternatives() < kLeastSeconds) return Alternatives{true, count};
   io.err << fmt::format("tuner: {}{} workloads that layers could be instead",
                         options.trials < count ? "no trials are left for " : "measuring ", count)
          << std::endl;
-  if (options.trials < count) return true;
-  options.seconds = 0;
+  if (options.trials < count) return Alternatives{};
+  options.seconds = plan.is_limited() ? 0.8 * plan.for_alternatives() : 0;
+  options.confirm_seconds = plan.is_limited() ? 0.2 * plan.for_alternatives() : 0;
   options.is_model = false;
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(work.alternatives, options, services));
   if (measured.is_database_lost) return measured.outcome.status();
   if (!measured.outcome.ok()) io.err << "tuner: " << message_of(measured.outcome.status()) << std::endl;
-  return !measured.outcome.ok() || !measured.outcome->interrupted;
+  Alternatives out{!measured.outcome.ok() || !measured.outcome->interrupted};
+  if (measured.outcome.ok())
+    for (const SessionOutcome& o : measured.outcome->tasks) out.not_measured += o.trials == 0;
+  return out;
+}
+
+// What the model is now: each workload's share of its time, and what is to be had. Nothing where it cannot run here.
+std::optional<ModelNow> look_at_model(const ModelBefore& before, const Target& target, const TunerFlags& f,
+                                      const TunerIo& io, const TimePlan& plan, PhaseLine& phase,
+                                      std::vector<WeightedWorkload>& workloads) {
+  if (before.variants.empty()) return std::nullopt;
+  phase.begin("building and timing the model as it is");
+  // Half of the time is the search's, whatever a build takes.
+  const double reserve = plan.is_limited() ? plan.left() / 2 : 0;
+  std::optional<ModelNow> now = time_model_now(before, target, denormals_for(f.denormals, target), f.assume_finite,
+                                               wanted_until(io, plan, reserve, phase));
+  if (!now) return now;
+  size_t tuned = 0;
+  std::vector<std::pair<double, std::string>> others;  // seconds, and what takes them
+  for (WeightedWorkload& w : workloads) {
+    const std::string text = to_string(w.workload);
+    const auto seconds = now->layer_seconds.find(text);
+    const auto config = before.configs.find(text);
+    w.is_tuned_now = config != before.configs.end() && config->second.source.starts_with("best (exact");
+    if (seconds != now->layer_seconds.end() && w.weight > 0) w.seconds_now = seconds->second / w.weight;
+    tuned += w.is_tuned_now;
+    if (!w.is_tuned_now) others.emplace_back(w.seconds_now * w.weight, short_text(w.workload));
+  }
+  std::string line =
+      fmt::format("tuner: the model takes {} ms now; {} of {} workloads have configs that a search found",
+                  ms_text(now->seconds), tuned, workloads.size());
+  std::stable_sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr size_t kMostNamed = 3;
+  for (size_t i = 0; i < std::min(kMostNamed, others.size()); ++i)
+    line += fmt::format("{} {} ({:.0f}%)", i ? "," : "; heaviest of the others:", others[i].second,
+                        100 * others[i].first / now->seconds);
+  io.err << clean_line(line) << std::endl;
+  return now;
+}
+
+// One line about what there was no time for, and the command that goes on; empty: nothing was left out.
+std::string not_reached(const TunerFlags& f, const TasksOutcome& outcome,
+                        const std::vector<WeightedWorkload>& workloads,
+                        const std::vector<std::unique_ptr<TuningTask>>& tasks, size_t alternatives) {
+  size_t untried = 0, provisional = 0;
+  double whole = 0, of_untried = 0;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    const SessionOutcome& o = outcome.tasks[t];
+    const double seconds = workloads[t].seconds_now * workloads[t].weight;
+    whole += seconds;
+    if (o.trials == 0) ++untried, of_untried += seconds;
+    const std::string fallback = tasks[t]->space.print(tasks[t]->space.default_config());
+    if (o.best && !o.best->confirmed && o.best->config != fallback) ++provisional;
+  }
+  std::vector<std::string> parts;
+  if (untried > 0)
+    parts.push_back(fmt::format("{} of {} workloads not searched{}", untried, tasks.size(),
+                                whole > 0 ? fmt::format(" ({:.1f}% of the model)", 100 * of_untried / whole) : ""));
+  if (provisional > 0) parts.push_back(fmt::format("{} bests not confirmed", provisional));
+  if (alternatives > 0) parts.push_back(fmt::format("{} alternatives not measured", alternatives));
+  if (parts.empty() || outcome.stopped_by != "time is up") return "";
+  return fmt::format("tuner: the time was up: {}; {} goes on", fmt::join(parts, ", "), tune_command(f));
 }
 
 }  // namespace
 
 Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io) {
+  const SteadyClock clock;
+  TimePlan plan(clock, clock.now(), f.seconds);
+  PhaseLine phase(io.err, clock, plan);
   if (f.list) {
     list_tasks(operators, io.out);
     return absl::OkStatus();
@@ -332,7 +442,14 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     HONE_ASSIGN_OR_RETURN(before, known_before(model, place.target, *store));
   }
 
-  const SteadyClock clock;
+  std::optional<ModelNow> now;
+  if (!f.model.empty()) now = look_at_model(before, place.target, f, io, plan, phase, workloads);
+  if (plan.is_limited() && now && now->build_seconds > plan.left())
+    io.err << fmt::format(
+                  "tuner: one build of the model takes {:.1f} s, and {:.1f} s of --seconds are left: the whole is "
+                  "not timed",
+                  now->build_seconds, plan.left())
+           << std::endl;
   HostCores cores(clock);
   FoundPrior prior;
   if (begins_warm(f)) {
@@ -341,9 +458,14 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     io.err << "tuner: " << clean_line(prior.line) << std::endl;
   }
   const TaskServices services{f, io, place, *store, cores, clock, prior.model};
-  HONE_ASSIGN_OR_RETURN(
-      const MeasuredTasks measured,
-      measure_tasks(workloads, session_options(f, place.devices, workloads.size(), workloads), services));
+  SessionOptions options = session_options(f, place.devices, workloads.size(), workloads);
+  plan.share(!f.model.empty(), now ? now->build_seconds : 0);
+  if (plan.is_limited()) {
+    constexpr double kLeast = 0.1;
+    options.seconds = std::max(kLeast, plan.for_search());
+    options.confirm_seconds = std::max(kLeast, plan.for_confirming() - plan.for_search());
+  }
+  HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(workloads, options, services));
   const auto& [tasks, session, outcome, is_database_lost] = measured;
   Status drawn;
   if (!f.plot.empty()) {
@@ -363,10 +485,15 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   if (f.model.empty()) {
     report(f, io, target, store->path(), tasks, *outcome, {});
   } else {
-    HONE_ASSIGN_OR_RETURN(is_complete, measure_alternatives(operators, imported, *outcome, services));
+    HONE_ASSIGN_OR_RETURN(const Alternatives alternatives,
+                          measure_alternatives(operators, imported, *outcome, services, plan));
+    is_complete = alternatives.is_complete;
     std::ostringstream said_before;
     HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, said_before));
-    HONE_RETURN_IF_ERROR(report_model(operators, f, io, place.target, *store, model.variants, before, tasks, *outcome));
+    HONE_RETURN_IF_ERROR(
+        report_model(operators, f, io, place.target, *store, model.variants, before, tasks, *outcome, plan, phase));
+    const std::string rest = not_reached(f, *outcome, workloads, tasks, alternatives.not_measured);
+    if (!rest.empty()) io.err << clean_line(rest) << std::endl;
   }
   if (is_complete) return drawn;
   size_t trials = 0;

@@ -23,15 +23,13 @@
 namespace hone {
 namespace {
 
-constexpr double kTurn = 0.012, kBudget = 3;  // seconds
+constexpr double kTurn = 0.012, kBudget = 3, kLeastTiming = 0.5, kTimingNow = 1;  // seconds
 constexpr size_t kLeastTurns = 7, kMostTurns = 101;
 constexpr double kTolerance = 1e-2;
 // Artifacts beyond default, tuned and before are loaded while the weights of all together take no more than this.
 constexpr size_t kMostWeightBytes = size_t{1} << 30;
 // A gain below this is noise in either direction.
 constexpr double kNoise = 0.01;
-
-struct Interrupted {};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -64,13 +62,11 @@ std::string tuned_text(const Workload& w) {
 // Adds the artifact to `models`; returns its layers with their configs.
 std::vector<LayerConfig> build(std::deque<LoadedModel>* models, size_t* weight_bytes, ModelVariant variant,
                                const std::string& name, const ChooseConfig& choose, Denormals denormals,
-                               bool assume_finite, const std::function<int()>& interrupts) {
+                               bool assume_finite, const StillWanted& still_wanted) {
   ModelOptions options{name, variant.target, choose};
   options.denormals = denormals;
   options.assume_finite = assume_finite;
-  options.progress = [&](std::string_view, size_t, size_t) {
-    if (interrupts && interrupts() > 0) throw Interrupted();
-  };
+  options.progress = still_wanted;
   variant.name.clear();  // it is alone in its artifact
   const BuiltModel built = build_model({variant}, options);
   *weight_bytes = static_cast<size_t>(built.weight_bytes);
@@ -125,17 +121,22 @@ ChooseConfig with_choices(const std::vector<ModelChoice>& choices, const ChooseC
 // A model built in several ways, loaded, and set on the same inputs.
 class Artifacts {
  public:
-  Artifacts(const ModelVariant& variant, Denormals denormals, bool assume_finite,
-            const std::function<int()>& interrupts)
-      : variant_(variant), denormals_(denormals), assume_finite_(assume_finite), interrupts_(interrupts) {
+  Artifacts(const ModelVariant& variant, Denormals denormals, bool assume_finite, const StillWanted& still_wanted,
+            const std::function<double()>& left = {})
+      : variant_(variant),
+        denormals_(denormals),
+        assume_finite_(assume_finite),
+        still_wanted_(still_wanted),
+        left_(left) {
     inputs_ = seeded_inputs(*variant.graph);
     if (variant.growth) inputs_ = with_most_rows(std::move(inputs_), *variant.graph, *variant.growth);
   }
 
   /// Builds one more, and runs it once; its number. Where one before has the same layers and configs, that one's.
   size_t add(const ModelVariant& variant, const ChooseConfig& choose) {
+    const auto start = std::chrono::steady_clock::now();
     std::vector<LayerConfig> layers = build(&models_, &weight_bytes_, variant, "model_" + std::to_string(built_++),
-                                            choose, denormals_, assume_finite_, interrupts_);
+                                            choose, denormals_, assume_finite_, still_wanted_);
     const auto same = std::find(layers_.begin(), layers_.end(), layers);
     if (same != layers_.end()) {
       models_.pop_back();  // it would be timed against itself
@@ -145,6 +146,7 @@ class Artifacts {
     layers_.push_back(std::move(layers));
     outputs_.push_back(models_.back().run(inputs_));
     share_memory();
+    slowest_ = std::max(slowest_, seconds_since(start));
     return models_.size() - 1;
   }
   size_t add(const ChooseConfig& choose) { return add(variant_, choose); }
@@ -152,6 +154,9 @@ class Artifacts {
   size_t count() const { return models_.size(); }
   /// Whether there is memory for one more to choose configs from, and for the one that is made of these.
   bool has_room() const { return (models_.size() + 2) * weight_bytes_ <= kMostWeightBytes; }
+  /// Whether there is time to build `more` of them, and to time all.
+  bool has_time(size_t more) const { return !left_ || left_() > static_cast<double>(more) * slowest_ + kLeastTiming; }
+  double slowest_build() const { return slowest_; }
   void keep_first(size_t count) {
     while (models_.size() > count) models_.pop_back(), layers_.pop_back(), outputs_.pop_back();
   }
@@ -165,8 +170,7 @@ class Artifacts {
       runs.emplace_back([&m] { m.run_again(); });
       turn += std::max(kTurn, seconds_of(runs.back()));
     }
-    const auto turns = static_cast<size_t>(kBudget / turn);
-    return interleaved_medians(runs, std::clamp(turns, kLeastTurns, kMostTurns));
+    return interleaved_medians(runs, turns_of(turn));
   }
 
   /// The layers of each inside it.
@@ -178,11 +182,11 @@ class Artifacts {
       const double run = seconds_of([&] { models_[i].run_again_timed(); });
       turn += run + std::max(kTurn, run);  // as turn_of()
     }
-    const auto turns = std::clamp(static_cast<size_t>(kBudget / turn), kLeastTurns, kMostTurns);
+    const size_t turns = turns_of(turn);
     StatusOr<HostLock> lock = HostLock::open();
     for (size_t t = 0; t < turns; ++t)
       for (size_t i = 0; i < models_.size(); ++i) {
-        if (interrupts_ && interrupts_() > 0) throw Interrupted();
+        if (still_wanted_) still_wanted_("timing layers", t, turns);
         const HostLock::Hold hold = lock.ok() ? lock->exclusive() : HostLock::Hold();
         std::vector<double> seconds = turn_of(models_[i]);
         if (seconds.size() < layers_[i].size()) return {};  // it does not tell its layers apart
@@ -193,6 +197,11 @@ class Artifacts {
   }
 
  private:
+  // Turns that fit into half of what is left.
+  size_t turns_of(double turn) const {
+    const double seconds = left_ ? std::min(kBudget, left_() / 2) : kBudget;
+    return std::clamp(static_cast<size_t>(seconds / turn), kLeastTurns, kMostTurns);
+  }
   // Where tensors lie decides some per cent: all artifacts run on those of the first.
   void share_memory() {
     int64_t most = 1;
@@ -219,7 +228,9 @@ class Artifacts {
   const ModelVariant& variant_;
   const Denormals denormals_;
   const bool assume_finite_;
-  const std::function<int()>& interrupts_;
+  const StillWanted& still_wanted_;
+  const std::function<double()> left_;  ///< seconds; null: no limit
+  double slowest_ = 0;                  ///< seconds of a build and of its first run
   std::vector<TensorData> inputs_;
   AlignedBuffer workspace_;
   std::deque<LoadedModel> models_;  // not movable
@@ -278,15 +289,41 @@ StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, 
   return out;
 }
 
+std::optional<ModelNow> time_model_now(const ModelBefore& before, const Target& target, Denormals denormals,
+                                       bool assume_finite, const StillWanted& still_wanted) {
+  if (before.variants.empty()) return std::nullopt;
+  ModelNow out;
+  try {
+    for (const ModelGraph& g : before.variants) {
+      const ModelVariant variant{g.name, &g.graph, target, g.growth()};
+      Artifacts artifacts(variant, denormals, assume_finite, still_wanted, [] { return kTimingNow; });
+      artifacts.add(variant, these_else(before.configs, &default_of));
+      out.build_seconds += artifacts.slowest_build();
+      const std::vector<TimedLayers> timed = artifacts.timed_layers();
+      if (timed.empty()) return out;
+      for (size_t l = 0; l < timed[0].layers.size(); ++l) {
+        std::vector<double> seconds;
+        for (const std::vector<double>& turn : timed[0].turns) seconds.push_back(turn[l]);
+        const double median = db::median_of(seconds);
+        out.layer_seconds[timed[0].layers[l].workload] += median;
+        out.seconds += median;
+      }
+    }
+  } catch (const std::exception&) {  // the search goes on without it
+    return std::nullopt;
+  }
+  return out;
+}
+
 WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
-                         const std::function<int()>& interrupts, const std::vector<ConfigsByWorkload>& others,
-                         Denormals denormals, bool assume_finite) {
+                         const StillWanted& still_wanted, const std::vector<ConfigsByWorkload>& others,
+                         Denormals denormals, bool assume_finite, const std::function<double()>& left) {
   WholeModel out;
   out.variant = variant.name;
   if (out.why_not = why_not_here(variant.target); !out.why_not.empty()) return out;
   const Graph& g = *variant.graph;
   try {
-    Artifacts artifacts(variant, denormals, assume_finite, interrupts);
+    Artifacts artifacts(variant, denormals, assume_finite, still_wanted, left);
     artifacts.add(&default_of);
     int choices = 0;
     const ChooseConfig tuned_configs = looked_up(hub, ConfigUse::kInModel, &choices);
@@ -295,11 +332,13 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     if (const auto old = variant_before(variant, before))
       was = artifacts.add(*old, these_else(before->configs, &default_of));
     const size_t kept = artifacts.count();
-    if (choices > 0 && artifacts.has_room()) artifacts.add(looked_up(hub, ConfigUse::kAlone));
+    const auto fits = [&](size_t more) { return artifacts.has_room() && artifacts.has_time(more); };
+    // One more is made of what these find.
+    if (choices > 0 && fits(2)) artifacts.add(looked_up(hub, ConfigUse::kAlone));
     for (const ConfigsByWorkload& configs : others)
-      if (artifacts.has_room()) artifacts.add(these_else(configs, tuned_configs));
+      if (fits(2)) artifacts.add(these_else(configs, tuned_configs));
     std::vector<ModelChoice> faster;
-    if (artifacts.count() > 1 && artifacts.has_room())
+    if (artifacts.count() > 1 && fits(2))
       if (const std::vector<TimedLayers> layers = artifacts.timed_layers(); !layers.empty())
         faster = faster_inside(layers[tuned], layers);
     artifacts.keep_first(kept);
@@ -316,8 +355,6 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     out.default_seconds = medians[0], out.tuned_seconds = medians[result];
     out.is_as_before = was == result;
     if (was && *was != result) out.before_seconds = medians[*was];
-  } catch (const Interrupted&) {
-    out.why_not = "interrupted";
   } catch (const std::exception& e) {  // what was tuned is reported all the same
     out.why_not = e.what();
   }

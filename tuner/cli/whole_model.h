@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -35,6 +37,18 @@ std::string why_not_here(const Target& target);
 /// Of the graphs and tasks of `work`; empty where models for the target cannot be run here. Errors of the database.
 StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, db::TopHub& hub);
 
+/// The model as tensorc builds it before a session, run here.
+struct ModelNow {
+  double build_seconds = 0;                     ///< of one build, all variants together
+  double seconds = 0;                           ///< of a run of each variant
+  std::map<std::string, double> layer_seconds;  ///< of all layers of a workload, as it is tuned; empty: not told apart
+};
+/// Ends by throwing where what it does is no longer wanted; called now and then, with what is done.
+using StillWanted = std::function<void(std::string_view what, size_t done, size_t all)>;
+/// Builds and runs it. Nothing where it cannot be built or run here. `denormals` and `assume_finite`: as it will be.
+std::optional<ModelNow> time_model_now(const ModelBefore& before, const Target& target, Denormals denormals,
+                                       bool assume_finite, const StillWanted& still_wanted);
+
 /// The artifacts, run here.
 struct WholeModel {
   std::string variant;  ///< `batch=4`; empty where the model has one
@@ -55,11 +69,13 @@ struct WholeModel {
 /// nearest, else the default. `before` may be null; its variant of the same name counts. Where layers are faster inside
 /// the model with another config, of the default, of what was before, of the best by itself, or of one of `others`
 /// (which have the tuned one where they say nothing), and the model is faster with them, they are its choices. What
-/// hinders that is said in `why_not`: a target that is not this machine, a layer without a template, an interrupt.
-/// `denormals` and `assume_finite`: of all artifacts.
+/// hinders that is said in `why_not`: a target that is not this machine, a layer without a template, or what
+/// `still_wanted` throws. `left`: the seconds that there are; what does not fit is left out, the choices first; null:
+/// there is no limit. `denormals` and `assume_finite`: of all artifacts.
 WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
-                         const std::function<int()>& interrupts, const std::vector<ConfigsByWorkload>& others = {},
-                         Denormals denormals = kUsualDenormals, bool assume_finite = false);
+                         const StillWanted& still_wanted, const std::vector<ConfigsByWorkload>& others = {},
+                         Denormals denormals = kUsualDenormals, bool assume_finite = false,
+                         const std::function<double()>& left = {});
 
 /// Medians of the seconds of one call of each: `turns` times some milliseconds of one, then of the next, and so on, so
 /// that what disturbs one disturbs all.

@@ -34,15 +34,20 @@ double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batc
 std::optional<size_t> next_task(const std::vector<TaskCourse>& tasks, size_t warm_up, size_t batch) {
   std::optional<size_t> next;
   for (size_t i = 0; i < tasks.size(); ++i)
-    if (!tasks[i].done && tasks[i].trials < warm_up && (!next || tasks[i].trials < tasks[*next].trials)) next = i;
+    if (!tasks[i].done && !tasks[i].is_estimated && tasks[i].trials < warm_up &&
+        (!next || tasks[i].trials < tasks[*next].trials))
+      next = i;
   if (next) return next;
   double whole = 0;
   size_t known = 0;
   for (const TaskCourse& t : tasks)
     if (t.best > 0) whole += t.weight * t.best, ++known;
+  const auto is_small = [&](const TaskCourse& t) { return t.is_estimated && t.weight * t.best < kLeastShare * whole; };
+  const bool all_small =
+      std::all_of(tasks.begin(), tasks.end(), [&](const TaskCourse& t) { return t.done || is_small(t); });
   double most = -1;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    if (tasks[i].done) continue;
+    if (tasks[i].done || (!all_small && is_small(tasks[i]))) continue;
     const double gain = tasks[i].best > 0 ? expected_gain(tasks, i, batch) : per(per(whole, known), tasks[i].trials);
     if (gain > most || (gain == most && tasks[i].trials < tasks[*next].trials)) next = i, most = gain;
   }

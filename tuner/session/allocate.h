@@ -34,15 +34,20 @@ struct TaskCourse {
   double best = 0;         ///< seconds; 0: nothing ran yet
   double best_before = 0;  ///< `window` trials ago; 0: nothing ran then
   size_t window = 1;
-  bool done = false;  ///< no configs left, or its own stopping rule holds
+  bool done = false;          ///< no configs left, or its own stopping rule holds
+  bool is_estimated = false;  ///< `best` is known without a trial: it needs none to be compared with others
 };
+
+/// Tasks that make less of the whole than this come when all others are done.
+inline constexpr double kLeastShare = 0.005;
 
 /// Seconds of the weighted whole that one more trial of tasks[i] is expected to save; `batch`: B above. 0 when the task
 /// is done, or when no trial of it ran.
 double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batch);
 
 /// The task for the next batch of `batch` trials; nothing when all are done. Tasks with fewer than `warm_up` trials go
-/// first, in order. A task without a successful trial counts as much as the mean of the others at its number of trials.
+/// first, in order, but for those that are estimated; of these the ones below kLeastShare come last. A task without a
+/// successful trial counts as much as the mean of the others at its number of trials.
 std::optional<size_t> next_task(const std::vector<TaskCourse>& tasks, size_t warm_up, size_t batch);
 
 }  // namespace hone

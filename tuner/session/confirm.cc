@@ -14,13 +14,18 @@ using Candidates = std::vector<std::shared_ptr<const Candidate>>;
 constexpr milliseconds kConfirmPoll{100};
 constexpr double kHurriedSeconds = 2, kPatientSeconds = 60;
 constexpr size_t kHurriedFinalists = 3;
+constexpr double kMostOfATask = 10, kLeastOfATask = 0.1;  // seconds of repeats
+// Building candidates and carrying them takes the rest.
+constexpr double kShareOfRepeats = 0.5;
 constexpr double kConfirmRepeats = 20, kConfirmRepeatMs = 10;
 
 class Confirmation {
  public:
   Confirmation(std::vector<TaskRun>& tasks, const SessionServices& services, const SessionOptions& options,
-               SessionJobs& session_jobs, SearchWorker& worker, Finalists which, const std::function<void()>& show)
+               SessionJobs& session_jobs, SearchWorker& worker, Finalists which, double seconds,
+               const std::function<void()>& show)
       : which_(which),
+        seconds_(seconds),
         tasks_(tasks),
         s_(services),
         o_(options),
@@ -36,6 +41,8 @@ class Confirmation {
     const std::vector<size_t> order = tasks_to_confirm();
     if (order.empty()) return absl::OkStatus();
     share_ = hurry_ ? 1.0 / static_cast<double>(order.size()) : 1.0;
+    whole_ = 0;
+    for (const size_t t : order) whole_ += weight_of(t);
     for (const size_t t : order) worker_.prepare(t, configs_of(t));
     size_t to_prepare = order.size();
     while ((to_prepare > 0 || !jobs_.empty()) && now() < deadline_ && s_.interrupts() < 2) {
@@ -64,7 +71,7 @@ class Confirmation {
       HONE_ASSIGN_OR_RETURN(const std::unique_ptr<SearchWorker::Answer> answer, worker_.take());
       if (answer) --to_prepare;
     }
-    log::warn("the finalists could not be confirmed in time; the best stays provisional");
+    if (!is_limited()) log::warn("the finalists could not be confirmed in time; the best stays provisional");
     return absl::OkStatus();
   }
 
@@ -77,11 +84,16 @@ class Confirmation {
   };
 
   double now() const { return std::chrono::duration<double>(s_.clock.now().time_since_epoch()).count(); }
-  void extend() { deadline_ = now() + (hurry_ ? kHurriedSeconds : kPatientSeconds); }
+  // Whether it has its share of a command's time, which ends whatever is done by then.
+  bool is_limited() const { return seconds_ > 0 && !hurry_; }
+  void extend() { deadline_ = now() + (hurry_ ? kHurriedSeconds : is_limited() ? seconds_ : kPatientSeconds); }
+  double weight_of(size_t t) const { return tasks_[t].setup().weight * tasks_[t].standings().best_seconds(); }
 
   // Finalists that earlier sessions left unconfirmed: one that was killed while confirming has nothing new to measure.
   bool unconfirmed(size_t t) const {
     const std::vector<std::string> finalists = tasks_[t].finalists(std::max<size_t>(1, o_.finalists));
+    // Where the default is the fastest, nothing is gained by more certainty.
+    if (is_limited() && !finalists.empty() && finalists[0] == tasks_[t].default_text()) return false;
     return std::any_of(finalists.begin(), finalists.end(), [&](const std::string& config) {
       const Standings::Known& k = *tasks_[t].standings().of_config(config);
       if (k.confirmed.seconds > 0) return false;
@@ -96,8 +108,7 @@ class Confirmation {
     std::vector<size_t> order;
     for (size_t t = 0; t < tasks_.size(); ++t)
       if (unconfirmed(t)) order.push_back(t);
-    const auto share = [&](size_t t) { return tasks_[t].setup().weight * tasks_[t].standings().best_seconds(); };
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return share(a) > share(b); });
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weight_of(a) > weight_of(b); });
     return order;
   }
 
@@ -123,9 +134,12 @@ class Confirmation {
         seconds += std::max(kConfirmRepeatMs * 1e-3, known.of_program(c->hash.hex())->seconds);
       return seconds;
     };
-    const double most = hurry_ ? share_ : 10.0;
+    double most = hurry_ ? share_ : kMostOfATask;
+    if (is_limited())
+      most = std::clamp(kShareOfRepeats * seconds_ * weight_of(answer.task) / whole_, kLeastOfATask, kMostOfATask);
     // Candidates are built again first, which takes up to a tenth of a second each.
-    if (hurry_ && candidates.size() > kHurriedFinalists) candidates.resize(kHurriedFinalists);
+    if ((hurry_ || (is_limited() && tasks_.size() > 1)) && candidates.size() > kHurriedFinalists)
+      drop_slowest(&candidates, answer.task);
     while (hurry_ && candidates.size() > 1 && 3 * round_seconds() > most) candidates.pop_back();
     wire::MeasureProfile profile = tasks_[answer.task].setup().profile_of(o_.profile);
     profile.best_seconds = 0;
@@ -133,6 +147,15 @@ class Confirmation {
     profile.repeats = static_cast<uint32_t>(std::clamp(most / round_seconds(), 3.0, kConfirmRepeats));
     const uint64_t seq = session_jobs_.submit(answer.task, candidates, profile);
     jobs_.push_back({answer.task, seq, std::move(candidates), profile});
+  }
+
+  // Keeps the first ones, and the default, which the others are compared with.
+  void drop_slowest(Candidates* candidates, size_t task) const {
+    const std::string fallback = tasks_[task].default_text();
+    while (candidates->size() > kHurriedFinalists) {
+      const bool is_default = candidates->back()->config_text == fallback;
+      candidates->erase(candidates->end() - (is_default ? 2 : 1));
+    }
   }
 
   // A single disturbed time says little.
@@ -170,12 +193,13 @@ class Confirmation {
       }
       HONE_RETURN_IF_ERROR(session_jobs_.store(job.task, rows));
       s_.measurer.ack({job.seq});
-      if (!hurry_) extend();
+      if (!hurry_ && !is_limited()) extend();
     }
     return absl::OkStatus();
   }
 
   const Finalists which_;
+  const double seconds_;  ///< 0: as long as the device works
   std::vector<TaskRun>& tasks_;
   const SessionServices& s_;
   const SessionOptions& o_;
@@ -184,16 +208,16 @@ class Confirmation {
   const std::function<void()>& show_;
   int interrupts_;
   const bool hurry_;
-  double deadline_ = 0, share_ = 1;
+  double deadline_ = 0, share_ = 1, whole_ = 0;
   std::vector<Job> jobs_;  ///< at the devices
 };
 
 }  // namespace
 
-Status confirm_finalists(Finalists which, std::vector<TaskRun>& tasks, const SessionServices& services,
+Status confirm_finalists(Finalists which, double seconds, std::vector<TaskRun>& tasks, const SessionServices& services,
                          const SessionOptions& options, SessionJobs& session_jobs, SearchWorker& worker,
                          const std::function<void()>& show) {
-  return Confirmation(tasks, services, options, session_jobs, worker, which, show).run();
+  return Confirmation(tasks, services, options, session_jobs, worker, which, seconds, show).run();
 }
 
 }  // namespace hone

@@ -17,8 +17,9 @@ enum class Finalists : uint8_t {
 };
 
 /// Confirms the finalists of every such task, one job a task. Tasks that do not finish in time stay unconfirmed, with a
-/// warning: in a hurry (the user interrupted) everything takes two seconds at most. `show` is called while waiting.
-Status confirm_finalists(Finalists which, std::vector<TaskRun>& tasks, const SessionServices& services,
+/// warning: in a hurry (the user interrupted) everything takes two seconds at most. `seconds`: or so many, without one;
+/// 0: as long as devices send results. `show` is called while waiting.
+Status confirm_finalists(Finalists which, double seconds, std::vector<TaskRun>& tasks, const SessionServices& services,
                          const SessionOptions& options, SessionJobs& session_jobs, SearchWorker& worker,
                          const std::function<void()>& show);
 

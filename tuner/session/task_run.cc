@@ -9,6 +9,9 @@
 namespace hone {
 namespace {
 
+// What a config that a search found counts as: so many trials of this one.
+constexpr size_t kTrialsOfTuned = 64;
+
 // The number of batches over which a task's recent gain is taken.
 constexpr size_t kRecentBatches = 2;
 constexpr size_t kFirstBatch = 8;
@@ -79,6 +82,9 @@ TaskCourse TaskRun::course(size_t in_flight, bool done) const {
   c.operation = setup_.workload.substr(0, setup_.workload.find('('));
   c.trials = standings_.trials() + in_flight;
   c.best = course_.back().best;
+  c.is_estimated = setup_.seconds_now > 0;
+  if (c.best <= 0) c.best = setup_.seconds_now;
+  if (setup_.is_tuned_now) c.trials += kTrialsOfTuned;
   const Point& before = course_[course_.size() - 1 - std::min(kRecentBatches, course_.size() - 1)];
   c.best_before = before.best;
   c.window = course_.back().trials - before.trials;

@@ -107,7 +107,7 @@ class Whole : public testing::Test {
 };
 
 TEST_F(Whole, BothArtifactsRunAndAgree) {
-  const WholeModel w = compare_whole({"", &work_.variants[0].graph, here_}, nullptr, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({"", &work_.variants[0].graph, here_}, nullptr, *hub_, {});
   EXPECT_EQ(w.why_not, "");
   EXPECT_EQ(w.different, "");
   EXPECT_GT(w.default_seconds, 0);
@@ -117,9 +117,7 @@ TEST_F(Whole, BothArtifactsRunAndAgree) {
 TEST_F(Whole, WhatWasKnownBeforeIsTimedToo) {
   StatusOr<ModelBefore> before = model_before(work_, here_, *hub_);
   ASSERT_TRUE(before.ok()) << before.status();
-  const auto compared = [&] {
-    return compare_whole({"", &work_.variants[0].graph, here_}, &*before, *hub_, [] { return 0; });
-  };
+  const auto compared = [&] { return compare_whole({"", &work_.variants[0].graph, here_}, &*before, *hub_, {}); };
   EXPECT_EQ(before->configs.size(), work_.tasks.size());
   EXPECT_FALSE(before->differs_from_defaults());
   EXPECT_EQ(compared().before_seconds, 0) << "it is the model with the defaults";
@@ -156,7 +154,7 @@ TEST_F(Whole, ChoicesAreOfWhatWasOffered) {
       others[to_string(task.workload)] = {*other, "runner-up", ""};
   }
   ASSERT_FALSE(others.empty());
-  const WholeModel w = compare_whole({"", &work_.variants[0].graph, here_}, nullptr, *hub_, [] { return 0; }, {others});
+  const WholeModel w = compare_whole({"", &work_.variants[0].graph, here_}, nullptr, *hub_, {}, {others});
   EXPECT_EQ(w.why_not + w.different, "");
   for (const ModelChoice& c : w.choices) {
     const ChosenConfig& offered = others.at(c.workload);
@@ -178,15 +176,16 @@ TEST_F(Whole, WhatWasBeforeIsNotAskedForWhereItCannotRun) {
 TEST_F(Whole, AnotherMachinesTargetIsNotTimed) {
   Target other = here_;
   other.mcpu = "i386";
-  const WholeModel w = compare_whole({"", &work_.variants[0].graph, other}, nullptr, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({"", &work_.variants[0].graph, other}, nullptr, *hub_, {});
   EXPECT_EQ(w.why_not, "it was tuned for another machine than this one");
   EXPECT_EQ(to_string(w), "model: not built and timed as a whole: it was tuned for another machine than this one\n");
   EXPECT_EQ(json_of(w).dump(), R"({"why_not":"it was tuned for another machine than this one"})");
 }
 
+void interrupted(std::string_view, size_t, size_t) { throw std::runtime_error("interrupted"); }
+
 TEST_F(Whole, AnInterruptEndsIt) {
-  EXPECT_EQ(compare_whole({"", &work_.variants[0].graph, here_}, nullptr, *hub_, [] { return 1; }).why_not,
-            "interrupted");
+  EXPECT_EQ(compare_whole({"", &work_.variants[0].graph, here_}, nullptr, *hub_, &interrupted).why_not, "interrupted");
 }
 
 TEST_F(Whole, TasksAreWeightedByHowOftenTheyRun) {
@@ -236,7 +235,7 @@ TEST_F(Whole, PartsOfASlowGroupAreMeasuredAndThenBuilt) {
   for (const WeightedWorkload& t : split.tasks) tasks.insert(to_string(t.workload));
   EXPECT_TRUE(tasks.contains(convolution));
   EXPECT_TRUE(tasks.contains(function));
-  const WholeModel w = compare_whole({"", &split.variants[0].graph, here_}, nullptr, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({"", &split.variants[0].graph, here_}, nullptr, *hub_, {});
   EXPECT_EQ(w.why_not + w.different, "");
 }
 
@@ -253,7 +252,7 @@ TEST_F(Whole, CachesThatGrowInPlaceAreTunedAndComparedSo) {
   EXPECT_THAT(names, testing::Contains("cached_attention"));
   EXPECT_THAT(names, testing::Not(testing::Contains("concat"))) << "a cache costs nothing";
   const ModelGraph& v = grown.variants.at(0);
-  const WholeModel w = compare_whole({v.name, &v.graph, here_, v.growth()}, nullptr, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole({v.name, &v.graph, here_, v.growth()}, nullptr, *hub_, {});
   EXPECT_EQ(w.why_not + w.different, "");
   EXPECT_GT(w.tuned_seconds, 0);
 

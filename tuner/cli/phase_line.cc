@@ -1,0 +1,24 @@
+#include "tuner/cli/phase_line.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace hone {
+
+void PhaseLine::begin(const std::string& phase) {
+  phase_ = phase;
+  told_ = clock_.now();
+  err_ << "tuner: " << clean_line(phase_) << std::endl;
+}
+
+void PhaseLine::tell(std::string_view what, size_t done, size_t all) {
+  using namespace std::chrono_literals;
+  const auto now = clock_.now();
+  if (now - told_ < 2s) return;
+  told_ = now;
+  const std::string left = plan_.is_limited() ? fmt::format(", left {:.0f} s", plan_.left()) : "";
+  err_ << "tuner: " << clean_line(fmt::format("{}: {} {}/{}{}", phase_, what, done, all, left)) << std::endl;
+}
+
+}  // namespace hone
