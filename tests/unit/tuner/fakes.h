@@ -207,7 +207,11 @@ class MemoryLog final : public TrialLog {
 struct NoProgress final : Progress {
   Snapshot last;
   int ends = 0;
-  void show(const Snapshot& s) override { last = s; }
+  std::function<void(const Snapshot&)> on_show;
+  void show(const Snapshot& s) override {
+    last = s;
+    if (on_show) on_show(s);
+  }
   void end() override { ++ends; }
 };
 

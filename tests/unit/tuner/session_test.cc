@@ -485,6 +485,31 @@ TEST(Session, StopsWhenTheTimeIsUp) {
   EXPECT_LE(out->trials, 60u);
 }
 
+// Both parts of the time, in which a disturbed device would otherwise confirm for minutes.
+TEST(Session, ConfirmsNoLongerThanItMay) {
+  const Space space = toy::tiling_space();
+  for (const double seconds_of_a_job : {0.01, 5.0}) {
+    MemoryLog log;
+    Rig run(space, log);
+    run.options.trials = 10'000;
+    run.options.seconds = 0.5;
+    run.options.confirm_seconds = 1;
+    bool confirms = false;
+    run.measurer.on_collect = [&] {
+      confirms = confirms || run.measurer.submitted.size() > run.measurer.proposed.size();
+      if (confirms) run.clock.advance(std::chrono::milliseconds(static_cast<int>(1000 * seconds_of_a_job)));
+    };
+    const auto start = run.clock.now();
+    const auto out = run.go();
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ(out->stopped_by, "time is up");
+    EXPECT_TRUE(out->best);
+    EXPECT_TRUE(out->best->confirmed || seconds_of_a_job > 1);
+    // One look at the device may be under way when the time is up.
+    EXPECT_LE(std::chrono::duration<double>(run.clock.now() - start).count(), 1.5 + 0.2 + seconds_of_a_job);
+  }
+}
+
 TEST(Session, StopsWithoutGain) {
   const Space space = toy::tiling_space();
   MemoryLog log;

@@ -48,6 +48,7 @@ struct Several {
   toy::NoProgress progress;
   SessionOptions options;
   int interrupts = 0;
+  std::vector<double> seconds_now;  ///< by task; empty: not known
 
   Several(const Space& space, MemoryLog& l, std::string session = "s1")
       : log(l), measurer(space, clock, std::move(session)) {
@@ -64,7 +65,8 @@ struct Several {
     std::vector<TaskSetup> setups;
     for (One& t : tasks)
       setups.push_back({t.workload, "llvm -mcpu=fake", "", t.flops, t.weight, t.space, t.candidates, *t.searcher,
-                        t.workload.starts_with("step")});
+                        t.workload.starts_with("step"),
+                        setups.size() < seconds_now.size() ? seconds_now[setups.size()] : 0});
     return run_tasks(setups,
                      {measurer, log, cores, progress, clock, [] { return int64_t{1'700'000'000'000}; },
                       [this] { return interrupts; }},
@@ -99,6 +101,27 @@ TEST(Tasks, ShareOneBudgetByWhatTheyBring) {
   EXPECT_GE(n[1], 8u) << "everyone has a first batch";
   EXPECT_EQ(out->stopped_by, "all trials done");
   EXPECT_EQ(log.states["s1"], "done");
+}
+
+// What the model has now stands for tasks without a trial, so that it is whole from the start, and only falls.
+TEST(Tasks, OfATimedModelAreWholeFromTheStart) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Three s(space, log);
+  s.options.is_model = true;
+  s.options.trials = 60;
+  s.seconds_now = {0.1, 0.000001, 0.02};
+  std::vector<double> shown;
+  s.progress.on_show = [&](const Snapshot& shot) {
+    EXPECT_EQ(shot.model->missing, 0u);
+    shown.push_back(shot.model->seconds);
+  };
+  const auto out = s.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_GT(shown.size(), 2u);
+  EXPECT_NEAR(shown.front(), 0.120001, 1e-9);
+  EXPECT_TRUE(std::is_sorted(shown.rbegin(), shown.rend()));
+  EXPECT_EQ(s.trials_of(*out)[1], 0u) << "next to nothing of the model";
 }
 
 TEST(Tasks, WeightsCount) {
