@@ -24,7 +24,9 @@ namespace hone {
 namespace {
 
 constexpr double kTurn = 0.012, kBudget = 3, kLeastTiming = 0.5, kTimingNow = 1;  // seconds
-constexpr size_t kLeastTurns = 7, kMostTurns = 101;
+// Turns go on until it is known which artifact is faster, up to this; what is left behind them is for the report.
+constexpr double kMostBudget = 10, kAfterTiming = 0.3;
+constexpr size_t kLeastTurns = 7, kMostTurns = 301;
 constexpr double kTolerance = 1e-2;
 // Artifacts beyond default, tuned and before are loaded while the weights of all together take no more than this.
 constexpr size_t kMostWeightBytes = size_t{1} << 30;
@@ -118,6 +120,20 @@ ChooseConfig with_choices(const std::vector<ModelChoice>& choices, const ChooseC
   };
 }
 
+// What makes an artifact of the layers of `tuned` one of `other`'s; nothing where that has other layers.
+std::optional<std::vector<ModelChoice>> choices_of(const std::vector<LayerConfig>& other,
+                                                   const std::vector<LayerConfig>& tuned) {
+  if (other.size() != tuned.size()) return std::nullopt;
+  std::vector<ModelChoice> out;
+  for (size_t l = 0; l < tuned.size(); ++l) {
+    if (other[l].workload != tuned[l].workload) return std::nullopt;
+    const auto is_same = [&](const ModelChoice& c) { return c.workload == tuned[l].workload; };
+    if (other[l].config != tuned[l].config && std::none_of(out.begin(), out.end(), is_same))
+      out.push_back({other[l].workload, other[l].config});
+  }
+  return out;
+}
+
 // A model built in several ways, loaded, and set on the same inputs.
 class Artifacts {
  public:
@@ -161,16 +177,23 @@ class Artifacts {
     while (models_.size() > count) models_.pop_back(), layers_.pop_back(), outputs_.pop_back();
   }
   const std::vector<TensorData>& outputs(size_t i) const { return outputs_[i]; }
+  const std::vector<LayerConfig>& layers(size_t i) const { return layers_[i]; }
 
-  /// Medians of the seconds of a run of each.
-  std::vector<double> medians() {
+  /// Seconds of a run of each, until each is known well beside number `tuned`, or time is up.
+  Turns turns(size_t tuned) {
     std::vector<std::function<void()>> runs;
-    double turn = 0;
-    for (LoadedModel& m : models_) {
-      runs.emplace_back([&m] { m.run_again(); });
-      turn += std::max(kTurn, seconds_of(runs.back()));
-    }
-    return interleaved_medians(runs, turns_of(turn));
+    for (LoadedModel& m : models_) runs.emplace_back([&m] { m.run_again(); });
+    const auto start = std::chrono::steady_clock::now();
+    const double most = left_ ? std::min(kMostBudget, left_() - kAfterTiming) : kMostBudget;
+    return interleaved_turns(runs, [&](const Turns& t) {
+      const size_t n = t[0].size();
+      if (n < kLeastTurns) return true;
+      if (still_wanted_ && most > seconds_since(start)) still_wanted_("timing in turns", n, kMostTurns);
+      if (n >= kMostTurns || seconds_since(start) > most) return false;
+      for (size_t i = 0; i < t.size(); ++i)
+        if (i != tuned && !ratio_of_turns(t[i], t[tuned]).is_narrow()) return true;
+      return false;
+    });
   }
 
   /// The layers of each inside it.
@@ -250,13 +273,14 @@ std::string why_not_here(const Target& target) {
   return "";
 }
 
-std::vector<double> interleaved_medians(const std::vector<std::function<void()>>& calls, size_t turns) {
+Turns interleaved_turns(const std::vector<std::function<void()>>& calls,
+                        const std::function<bool(const Turns&)>& goes_on) {
   std::vector<size_t> times;  // calls of each in one turn
   for (const auto& call : calls)
     times.push_back(static_cast<size_t>(std::clamp(kTurn / std::max(seconds_of(call), 1e-9), 1.0, 10'000.0)));
   StatusOr<HostLock> lock = HostLock::open();
-  std::vector<std::vector<double>> measured(calls.size());
-  for (size_t turn = 0; turn < turns; ++turn)
+  Turns measured(calls.size());
+  do {
     for (size_t i = 0; i < calls.size(); ++i) {
       const HostLock::Hold hold = lock.ok() ? lock->exclusive() : HostLock::Hold();
       calls[i]();  // brings its data back into the caches
@@ -265,12 +289,8 @@ std::vector<double> interleaved_medians(const std::vector<std::function<void()>>
       });
       measured[i].push_back(seconds / static_cast<double>(times[i]));
     }
-  std::vector<double> medians;
-  for (std::vector<double>& m : measured) {
-    std::sort(m.begin(), m.end());
-    medians.push_back(m.empty() ? 0 : m[m.size() / 2]);
-  }
-  return medians;
+  } while (goes_on(measured));
+  return measured;
 }
 
 bool ModelBefore::differs_from_defaults() const {
@@ -344,17 +364,33 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     artifacts.keep_first(kept);
     size_t result = tuned;
     if (!faster.empty()) result = artifacts.add(with_choices(faster, tuned_configs));
-    const std::vector<double> medians = artifacts.medians();
+    const Turns turns = artifacts.turns(tuned);
+    std::vector<double> medians;
+    for (const std::vector<double>& t : turns) medians.push_back(db::median_of(t));
     const auto difference_of = [&](size_t i) {
       return different_outputs(g, artifacts.outputs(0), artifacts.outputs(i));
     };
-    // Not what was before is compared: it is replaced.
+    const auto times_as_fast = [&](size_t than, size_t i) { return ratio_of_turns(turns[than], turns[i]); };
     if (medians[result] >= medians[tuned] || !difference_of(result).empty()) result = tuned;
-    out.different = difference_of(result);
     if (result != tuned) out.choices = std::move(faster), out.without_choices = medians[tuned];
+    // What is clearly slower than what was there is not built again.
+    std::optional<size_t> faster_before;
+    for (const size_t other : {size_t{0}, was.value_or(0)})
+      if (other != result && times_as_fast(other, result).is_slower() &&
+          (!faster_before || medians[other] < medians[*faster_before]))
+        if (auto choices = choices_of(artifacts.layers(other), artifacts.layers(tuned))) {
+          out.found = times_as_fast(other, result);
+          out.kept = other == 0 ? "the default configs" : "what was known before";
+          out.choices = *std::move(choices), out.without_choices = 0;
+          faster_before = other;
+        }
+    result = faster_before.value_or(result);
+    // Not what was before is compared: it is replaced.
+    out.different = difference_of(result);
     out.default_seconds = medians[0], out.tuned_seconds = medians[result];
+    if (result != 0) out.of_default = times_as_fast(0, result);
     out.is_as_before = was == result;
-    if (was && *was != result) out.before_seconds = medians[*was];
+    if (was && *was != result) out.before_seconds = medians[*was], out.of_before = times_as_fast(*was, result);
   } catch (const std::exception& e) {  // what was tuned is reported all the same
     out.why_not = e.what();
   }
@@ -374,6 +410,10 @@ OrderedJson json_of(const WholeModel& w) {
   if (w.is_as_before) j["as_before"] = true;
   if (!w.choices.empty()) j["choices"] = w.choices.size(), j["without_choices_ms"] = w.without_choices * 1e3;
   j["gain"] = w.gain();
+  if (w.of_default.is_known()) j["gain_interval"] = {w.of_default.low, w.of_default.high};
+  if (w.of_before.is_known())
+    j["before_gain"] = w.of_before.ratio, j["before_gain_interval"] = {w.of_before.low, w.of_before.high};
+  if (!w.kept.empty()) j["kept"] = w.kept;
   j["agree"] = w.different.empty();
   return j;
 }
@@ -382,20 +422,28 @@ std::string to_string(const WholeModel& w) {
   const std::string model = w.variant.empty() ? "model" : "model, " + w.variant;
   if (!w.why_not.empty()) return fmt::format("{}: not built and timed as a whole: {}\n", model, w.why_not);
   const std::string before = w.before_seconds > 0 ? fmt::format("before {} ms, ", ms_text(w.before_seconds)) : "";
-  std::string text = fmt::format("{}: default {} ms, {}tuned {} ms{} ({:.2f}x)\n", model, ms_text(w.default_seconds),
-                                 before, ms_text(w.tuned_seconds), w.is_as_before ? " as before" : "", w.gain());
-  if (!w.choices.empty())
+  const std::string gain =
+      w.of_default.is_known() ? ": " + to_string(w.of_default) : fmt::format(" ({:.2f}x)", w.gain());
+  std::string text = fmt::format("{}: default {} ms, {}tuned {} ms{}{}\n", model, ms_text(w.default_seconds), before,
+                                 ms_text(w.tuned_seconds), w.is_as_before ? " as before" : "", gain);
+  if (w.of_before.is_known())
+    text += fmt::format("{}: beside what was known before: {}\n", model, to_string(w.of_before));
+  if (!w.kept.empty())
+    text +=
+        fmt::format("{}: what was found is slower inside it, {}: {} workload{} kept {}, with which tensorc builds it\n",
+                    model, to_string(w.found), w.choices.size(), w.choices.size() == 1 ? " has" : "s have", w.kept);
+  else if (!w.choices.empty())
     text += fmt::format("{}: {} workload{} another config inside it than alone; {} ms without\n", model,
                         w.choices.size(), w.choices.size() == 1 ? " has" : "s have", ms_text(w.without_choices));
   if (!w.different.empty())
     text += fmt::format("{}: tuned and default configs do not give the same: {}\n", model, w.different);
-  const auto say_if_slower = [&](const char* than, double seconds) {
-    if (seconds > 0 && w.tuned_seconds * (1 - kNoise) > seconds)
+  const auto say_if_slower = [&](const char* than, double seconds, const Ratio& ratio) {
+    if (seconds > 0 && (ratio.is_known() ? ratio.is_slower() : w.tuned_seconds * (1 - kNoise) > seconds))
       text += fmt::format("{}: SLOWER tuned than with {}, by {:.0f}%\n", model, than,
                           100 * (w.tuned_seconds / seconds - 1));
   };
-  say_if_slower("default configs", w.default_seconds);
-  say_if_slower("what was known before", w.before_seconds);
+  say_if_slower("default configs", w.default_seconds, w.of_default);
+  say_if_slower("what was known before", w.before_seconds, w.of_before);
   return text;
 }
 

@@ -16,6 +16,7 @@
 #include "db/lookup.h"
 #include "tuner/cli/model.h"
 #include "tuner/cli/model_choices.h"
+#include "tuner/cli/verdict.h"
 
 namespace hone {
 
@@ -59,7 +60,12 @@ struct WholeModel {
   bool is_as_before = false;         ///< the tuned one has the layers and configs of before
   std::vector<ModelChoice> choices;  ///< what is to be stored: with these it was faster than without
   double without_choices = 0;        ///< seconds without them; 0: there are none
-  std::string different;             ///< one line: which output differs, and how much; empty: all agree
+  Ratio of_default, of_before;       ///< how many times as fast as these the tuned one is; of_before as before_seconds
+  /// `the default configs` or `what was known before`, where that was clearly faster than what was found: `choices`
+  /// make tensorc build it again, and `found` is how much slower the other was. Empty: what was found is kept.
+  std::string kept;
+  Ratio found;
+  std::string different;  ///< one line: which output differs, and how much; empty: all agree
 
   double gain() const { return default_seconds / tuned_seconds; }
 };
@@ -77,9 +83,11 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
                          Denormals denormals = kUsualDenormals, bool assume_finite = false,
                          const std::function<double()>& left = {});
 
-/// Medians of the seconds of one call of each: `turns` times some milliseconds of one, then of the next, and so on, so
-/// that what disturbs one disturbs all.
-std::vector<double> interleaved_medians(const std::vector<std::function<void()>>& calls, size_t turns);
+/// Seconds of one call of each, by call, then by turn: some milliseconds of one, then of the next, and so on, so that
+/// what disturbs one disturbs all. `goes_on` is asked after each turn, with what there is.
+using Turns = std::vector<std::vector<double>>;
+Turns interleaved_turns(const std::vector<std::function<void()>>& calls,
+                        const std::function<bool(const Turns&)>& goes_on);
 
 /// `{"default_ms","tuned_ms","gain","agree"}`, with `"before_ms"` where it was another one before and `"as_before"`
 /// where the tuned one is that, with `"choices"` and `"without_choices_ms"` where there are some, or `{"why_not"}`; of

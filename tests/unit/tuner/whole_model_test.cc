@@ -21,18 +21,21 @@
 namespace hone {
 namespace {
 
-TEST(InterleavedMedians, EveryTurnRunsEachCall) {
+TEST(InterleavedTurns, EveryTurnRunsEachCall) {
   std::vector<int> order;
   const auto call = [&](int which) {
     return [&order, which] {
       if (order.empty() || order.back() != which) order.push_back(which);
     };
   };
-  const std::vector<double> medians = interleaved_medians({call(0), call(1), call(2)}, 3);
+  const Turns turns = interleaved_turns({call(0), call(1), call(2)}, [](const Turns& t) { return t[0].size() < 3; });
   // Each once to see how long it takes, then three turns.
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}));
-  ASSERT_EQ(medians.size(), 3u);
-  for (const double m : medians) EXPECT_GT(m, 0);
+  ASSERT_EQ(turns.size(), 3u);
+  for (const std::vector<double>& t : turns) {
+    EXPECT_EQ(t.size(), 3u);
+    for (const double seconds : t) EXPECT_GT(seconds, 0);
+  }
 }
 
 TEST(WholeModelText, SaysWhatTuningBrought) {
