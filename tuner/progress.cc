@@ -38,7 +38,8 @@ std::string describe(const ModelProgress& m, size_t tasks) {
 }
 
 std::string describe(const Snapshot& s) {
-  std::string line = fmt::format("{}/{} trials", s.trials, s.budget);
+  std::string line = s.phase.empty() ? "" : s.phase + "  ";
+  line += fmt::format("{}/{} trials", s.trials, s.budget);
   if (s.model) {
     line += "  " + describe(*s.model, s.tasks.size());
   } else if (s.best_gflops <= 0) {
@@ -95,7 +96,7 @@ void LineProgress::show(const Snapshot& s) {
   using namespace std::chrono_literals;
   latest_ = s;
   const auto now = clock_.now();
-  if (any_ && now - last_ < (terminal_ ? Clock::Duration(100ms) : Clock::Duration(5s))) return;
+  if (any_ && now - last_ < (terminal_ ? Clock::Duration(100ms) : Clock::Duration(2s))) return;
   any_ = true;
   last_ = now;
   const std::string line = describe(s);

@@ -36,7 +36,8 @@ struct Snapshot {
   double best_gflops = 0;         ///< 0: none yet; of several tasks: of all, weighted
   double trials_per_second = 0;
   std::map<std::string, uint64_t> failures;      ///< by status
-  double seconds_left = -1;                      ///< -1: not known
+  std::string phase;                             ///< `confirming`; empty: the search
+  double seconds_left = -1;                      ///< of the phase; -1: not known
   std::string trouble;                           ///< why no results come
   double best_seconds = 0, default_seconds = 0;  ///< of several tasks: the weighted sum; 0: not known yet
   std::vector<TaskLine> tasks;
@@ -81,7 +82,7 @@ struct TerminalSize {
 };
 
 /// On a terminal lines that are rewritten, at most ten times a second: of several tasks one each, where there is room,
-/// and one for all. Elsewhere a line every five seconds and at the end; of several tasks one for all, then one for each
+/// and one for all. Elsewhere a line every two seconds and at the end; of several tasks one for all, then one for each
 /// task that has new trials.
 class LineProgress final : public Progress {
  public:

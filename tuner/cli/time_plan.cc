@@ -13,7 +13,7 @@ constexpr double kMostConfirming = 20;
 // Fewer seconds than these for alternatives find nothing.
 constexpr double kLeastAlternatives = 4;
 // The end builds the model with default, with tuned and with chosen configs, as it was, and times them.
-constexpr double kBuilds = 3.5, kTiming = 3;
+constexpr double kBuilds = 5, kTiming = 3;
 
 }  // namespace
 

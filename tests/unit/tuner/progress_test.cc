@@ -129,12 +129,18 @@ TEST(Progress, CommandsATerminalByItselfAlone) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\033'), 3) << "one a line";
 }
 
+TEST(Progress, NamesThePhaseBehindTheSearch) {
+  Snapshot s = at(5);
+  s.phase = "confirming";
+  EXPECT_EQ(describe(s), "confirming  " + describe(at(5)));
+}
+
 TEST(Progress, PrintsALineNowAndThenElsewhere) {
   FakeClock clock;
   std::ostringstream out;
   LineProgress p(out, false, clock);
   p.show(at(1));
-  clock.advance(4s);
+  clock.advance(1s);
   p.show(at(2));
   clock.advance(1s);
   p.show(at(3));
