@@ -20,6 +20,7 @@
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/cli/reproducer.h"
+#include "compiler/cli/run_artifact.h"
 #include "compiler/cli/tensorc_files.h"
 #include "compiler/cli/tensorc_model.h"
 #include "compiler/codegen/device/device_code.h"
@@ -231,6 +232,7 @@ void tell_how_to_see_it_again(const TensorcOptions& o, const Job& j, std::ostrea
 }  // namespace
 
 Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err) {
+  if (!o.artifact.empty()) return run_artifact(operators, o, out, err);
   if (!o.model.empty()) return run_tensorc_model(operators, o, out, err);
   if (o.profile || !(o.inputs + o.weights + o.cache + o.compare + o.accumulate).empty() || !o.bind.empty() ||
       !o.bind_data.empty() || !o.shapes.empty() || !o.formats.empty() || !o.reports.empty())

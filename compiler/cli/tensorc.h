@@ -28,7 +28,9 @@ struct TensorcOptions {
   std::string task = "conv2d", args, workload, target = "llvm", db, emit, output, sysroot, config;
   std::string host;                       ///< of GPUs: the CPU that calls the kernels; empty: this machine's
   std::string model;                      ///< path of an ONNX model; empty: one operator is built
-  std::string weights;                    ///< of a model: the file to write its weights to; empty: into the artifact
+  std::string artifact;                   ///< `tensorc run`: a model's that exists; empty: something is built
+  std::string weights;                    ///< of a model: the file to write its weights to; empty: into the artifact.
+                                          ///< Of `artifact`: the file they are in; empty: beside it
   std::string inputs;                     ///< of a model: a folder with input_0.npy, … and output_0.npy, …
   std::vector<std::string> bind, shapes;  ///< of a model: NAME=VALUE, or NAME=VALUE|VALUE
   std::vector<std::string> bind_data;     ///< of a model: NAME=FILE, inputs that become constants

@@ -36,6 +36,7 @@ Help tensorc_help() {
                        {"--bench", "time it here"},
                        {"--profile", "of a model: the time of each layer"},
                        {"--inputs FOLDER", "of a model: run it on input_0.npy, ...; compare with output_0.npy, ..."},
+                       {"run m.so", "a model's artifact that exists: its --bench, --profile and --inputs"},
                        {"--explain", "steps, loops, bytes, registers, time against the roofline"},
                        {"--report FILE.html", "of a model: a page with layers, times, fusions and memory"},
                        {"--json", "one JSON object instead of text"}},
@@ -166,6 +167,35 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
       ->type_name("FILE");
   app.add_flag("--json", o.json, "one JSON object instead of text; of a model: its description");
   set_help(app, tensorc_help());
+}
+
+CLI::App* add_run_command(CLI::App& app, TensorcOptions& o) {
+  app.require_subcommand(0, 1);
+  CLI::App* const run = app.add_subcommand("run", "run a model's artifact that exists, without building it");
+  set_help(*run, {});  // not the program's
+  run->add_option("artifact", o.artifact, "a shared object that tensorc MODEL.onnx -o m.so wrote")
+      ->required()
+      ->type_name("m.so");
+  run->add_option("--inputs", o.inputs,
+                  "run it on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...: exit code 6 "
+                  "where it differs; else it runs on numbers at random, the same each time")
+      ->type_name("FOLDER");
+  run->add_flag("--bench", o.bench, "time it here, on the threads that it was built for");
+  run->add_flag("--profile", o.profile, "the time of each layer, as they follow each other in a call");
+  run->add_option("--weights", o.weights,
+                  "where its weights are, if they are in a file of their own (default: beside it)")
+      ->type_name("FILE");
+  return run;
+}
+
+Status check_run_flags(const CLI::App& app, const CLI::App& run) {
+  for (const CLI::Option* given : app.get_options()) {
+    const std::string name = given->get_name();
+    if (given->count() > 0 && name != "--config-file" && !run.get_option_no_throw(name))
+      return usage_error(
+          name + ": not of `tensorc run`, which builds nothing; allowed: --inputs, --bench, --profile, --weights");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace hone

@@ -2,11 +2,18 @@
 #pragma once
 
 #include "base/cli.h"
+#include "base/status.h"
 #include "compiler/cli/tensorc.h"
 
 namespace hone {
 
 /// What `app` parses goes to `o`, which outlives it.
 void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOptions& o);
+
+/// The command `tensorc run m.so`, beside the flags above; it writes to `o`, too, which outlives it.
+CLI::App* add_run_command(CLI::App& app, TensorcOptions& o);
+/// For a body, where `run` was given: bad usage that names the first flag in front of it, which `run` has not, and
+/// would not heed.
+Status check_run_flags(const CLI::App& app, const CLI::App& run);
 
 }  // namespace hone

@@ -126,11 +126,13 @@ void LoadedModel::fetch(const JoinedCache& cache) {
   HONE_USER_CHECK(read.ok()) << message_of(read);
 }
 
-int32_t LoadedModel::run_again() {
+int32_t LoadedModel::run_again() { return run_entry(variant_->run); }
+
+int32_t LoadedModel::run_entry(HoneEntry entry) {
   const auto n = static_cast<int32_t>(views_.size());
-  if (!launcher_) return variant_->run(views_.data(), n, workspace_, threads_);
+  if (!launcher_) return entry(views_.data(), n, workspace_, threads_);
   const HoneRuntime runtime = launcher_->runtime(pool_.runtime());
-  return variant_->run(views_.data(), n, workspace_, &runtime);
+  return entry(views_.data(), n, workspace_, &runtime);
 }
 
 int64_t LoadedModel::workspace_bytes() const { return variant_->run_workspace_bytes; }
@@ -141,14 +143,18 @@ void LoadedModel::run_where(const LoadedModel& other, const AlignedBuffer& works
   workspace_ = workspace.data(), threads_ = other.pool_.runtime();
 }
 
+const HoneLayers* LoadedModel::layers() const {
+  const HoneLayers* told = nullptr;
+  return variant_->run(nullptr, HONE_ASK_LAYERS, &told, nullptr) == HONE_OK ? told : nullptr;
+}
+
 std::vector<double> LoadedModel::run_again_timed() {
-  const HoneLayers* layers = nullptr;
-  if (launcher_ || variant_->run(nullptr, HONE_ASK_LAYERS, &layers, nullptr) != HONE_OK || !layers) return {};
-  const auto n = static_cast<int32_t>(views_.size());
+  const HoneLayers* const layers = this->layers();
+  if (!layers) return {};
   std::vector<double> seconds(static_cast<size_t>(layers->count));
   auto before = std::chrono::steady_clock::now();
   for (size_t i = 0; i < seconds.size(); ++i) {
-    if (layers->layers[i].run(views_.data(), n, workspace_, threads_) != HONE_OK) return {};
+    if (run_entry(layers->layers[i].run) != HONE_OK) return {};
     const auto after = std::chrono::steady_clock::now();
     seconds[i] = std::chrono::duration<double>(after - before).count();
     before = after;

@@ -38,8 +38,10 @@ class LoadedModel {
   std::vector<TensorData> outputs() const;
   /// Runs once more on the tensors of the last run; the artifact's code.
   int32_t run_again();
-  /// The same layer by layer: the seconds of each, in order. Empty where the artifact does not tell its layers apart,
-  /// is for a GPU, or fails.
+  /// What it says of its layers; null where it does not tell them apart.
+  const HoneLayers* layers() const;
+  /// As run_again(), layer by layer: the seconds of each, in order. Empty where the artifact does not tell its layers
+  /// apart, or fails.
   std::vector<double> run_again_timed();
   /// Bytes of the memory between layers.
   int64_t workspace_bytes() const;
@@ -52,6 +54,7 @@ class LoadedModel {
   struct JoinedCache;
 
   LoadedModel(Artifact artifact, int threads, size_t variant, Device* gpu);
+  int32_t run_entry(HoneEntry entry);
   void fill(const JoinedCache& cache, const TensorData& rows);
   void fetch(const JoinedCache& cache);
 

@@ -6,13 +6,31 @@
 
 namespace hone {
 
-StatusOr<Artifact> Artifact::load(const std::string& path, const std::string& name) {
+namespace {
+
+StatusOr<void*> opened(const std::string& path) {
   // A name without a slash would be searched for in the system's folders.
   void* handle =
       dlopen(path.find('/') == std::string::npos ? ("./" + path).c_str() : path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return absl::NotFoundError(fmt::format("cannot load artifact '{}': {}", path, dlerror()));
+  return handle;
+}
+
+}  // namespace
+
+StatusOr<Artifact> Artifact::load(const std::string& path, const std::string& name) {
+  HONE_ASSIGN_OR_RETURN(void* const handle, opened(path));
   Artifact out(handle, name, reinterpret_cast<HoneEntry>(dlsym(handle, name.c_str())));
   if (!out.entry_) return absl::NotFoundError(fmt::format("artifact '{}' has no entry '{}'", path, name));
+  return out;
+}
+
+StatusOr<Artifact> Artifact::find(const std::string& path) {
+  HONE_ASSIGN_OR_RETURN(void* const handle, opened(path));
+  const auto* const description = static_cast<const HoneArtifact*>(dlsym(handle, "hone_this_artifact"));
+  Artifact out(handle, description ? description->name : "", nullptr);
+  if (!description) return absl::NotFoundError(fmt::format("'{}' has no artifact of tensorc", path));
+  out.entry_ = reinterpret_cast<HoneEntry>(out.symbol(out.name_));
   return out;
 }
 

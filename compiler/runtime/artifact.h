@@ -17,6 +17,9 @@ class Artifact {
  public:
   /// Opens the shared object at `path` and finds the entry `name`. NotFound when the file or the entry is missing.
   static StatusOr<Artifact> load(const std::string& path, const std::string& name = "kernel");
+  /// Opens the shared object at `path` and the artifact that tensorc wrote there, whatever its name; it has a
+  /// description. NotFound when the file is missing or has none.
+  static StatusOr<Artifact> find(const std::string& path);
   Artifact(Artifact&& other) noexcept;
   Artifact& operator=(Artifact&& other) noexcept;
   ~Artifact();

@@ -18,8 +18,13 @@ int main(int argc, char** argv) {
   add_fleet_flags(app, fleet,
                   "HOST:PORT or unix:PATH: --check, --bench and --profile run on a device of this tracker, of a model "
                   "layer by layer");
+  const CLI::App* const run = add_run_command(app, o);
   init_log("tensorc");
   return run_cli(app, argc, argv, [&]() -> Status {
+    if (run->parsed()) {
+      HONE_RETURN_IF_ERROR(check_run_flags(app, *run));
+      return run_tensorc(operators, o, std::cout, std::cerr);
+    }
     o.read_before = credential_files(fleet);
     o.read_before.emplace_back("--config-file", flags_file(app));
     if (!fleet.tracker.empty()) {

@@ -72,8 +72,9 @@ void link_shared(const std::vector<std::string>& objects, const std::string& out
 /// Links objects of one architecture into one relocatable object. UserError when the file cannot be written.
 void merge_objects(const std::vector<std::string>& objects, const std::string& output_path);
 
-/// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, caches from sysfs.
-Target host_target(int threads);
+/// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, its caches. The same where
+/// `sys`, the folder /sys, is hidden, but on ARM, where the table of CPUs says what caches such a core has.
+Target host_target(int threads, const std::string& sys = "/sys");
 /// The code generator's version: part of each record. `llvm-19.1.7 hone-codegen-3`.
 std::string codegen_version();
 /// The type that an artifact's entry expects in DLTensor::dtype; a bool is an unsigned 8-bit integer.

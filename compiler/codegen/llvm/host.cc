@@ -11,6 +11,7 @@
 
 #include "base/cpus.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/host_caches.h"
 #include "compiler/codegen/llvm/host_cpu.h"
 #include "compiler/codegen/llvm/llvm_targets.h"
 
@@ -59,28 +60,6 @@ constexpr std::string_view kX86Features[] = {"sse3",
 constexpr std::string_view kArmFeatures[] = {"neon", "fp-armv8", "fullfp16", "fp16fml", "dotprod", "i8mm",
                                              "bf16", "lse",      "rdm",      "sve",     "sve2"};
 
-std::string trimmed_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
-// Bytes of one cache of a CPU from sysfs; 0 where it does not say.
-int64_t cache_bytes(int cpu, int level, bool data) {
-  const std::string caches = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index";
-  for (int i = 0; i < 8; ++i) {
-    const std::string folder = caches + std::to_string(i) + "/";
-    if (trimmed_line(folder + "level") != std::to_string(level)) continue;
-    if (data && trimmed_line(folder + "type") == "Instruction") continue;
-    const std::string size = trimmed_line(folder + "size");
-    if (size.empty()) return 0;
-    const int64_t n = std::strtoll(size.c_str(), nullptr, 10);
-    return size.back() == 'K' ? n << 10 : size.back() == 'M' ? n << 20 : n;
-  }
-  return 0;
-}
-
 std::string differing_features(const std::string& triple, const std::string& mcpu, bool x86) {
   std::string error;
   const llvm::Target* target = find_llvm_target(triple, error);
@@ -103,7 +82,7 @@ std::string differing_features(const std::string& triple, const std::string& mcp
 
 }  // namespace
 
-Target host_target(int threads) {
+Target host_target(int threads, const std::string& sys) {
   const llvm::Triple triple(llvm::sys::getProcessTriple());
   const bool x86 = triple.getArch() == llvm::Triple::x86_64;
   HONE_USER_CHECK(x86 || triple.getArch() == llvm::Triple::aarch64)
@@ -116,9 +95,10 @@ Target host_target(int threads) {
   Target t = cpu_defaults(x86 ? "x86_64" : "aarch64", mcpu);
   t.mattr = differing_features(t.arch + "-linux-gnu", mcpu, x86);
   t.threads = std::max(1, threads);
-  if (const int64_t n = cache_bytes(cpus[0], 1, true)) t.l1_bytes = n;
-  if (const int64_t n = cache_bytes(cpus[0], 2, true)) t.l2_bytes = n;
-  if (const int64_t n = cache_bytes(cpus[0], 3, true)) t.l3_bytes = n;
+  const CacheSizes caches = host_caches(cpus[0], sys);
+  if (caches.l1 > 0) t.l1_bytes = caches.l1;
+  if (caches.l2 > 0) t.l2_bytes = caches.l2;
+  if (caches.l3 > 0) t.l3_bytes = caches.l3;
   // A hypervisor may hide features that the CPU model has.
   const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   const auto has = [&features](const char* name) {

@@ -66,7 +66,8 @@ TEST_P(HelpOf, AllHasEveryFlagAndNoWiderLines) {
 }
 
 TEST(Help, OfCommandsFitsOneScreenToo) {
-  for (const char* command : {"tracker init-tls", "tracker status", "tracker drain", "tophub best", "tophub import"})
+  for (const char* command :
+       {"tensorc run", "tracker init-tls", "tracker status", "tracker drain", "tophub best", "tophub import"})
     for (const char* words : {" --help", " --help all"}) {
       const Ran help = shell(kBin + "/" + command + words);
       EXPECT_EQ(help.code, 0) << help.output;

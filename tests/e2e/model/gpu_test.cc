@@ -83,6 +83,16 @@ TEST_F(GpuModelCommand, HasCachesThatGrowInPlace) {
   EXPECT_THAT(tasks.output, HasSubstr("cached_attention("));
 }
 
+TEST_F(GpuModelCommand, RunsAnArtifactThatExists) {
+  const Ran built = tensorc("--target opencl -o m.so --weights m.weights");
+  if (built.code == 3) GTEST_SKIP() << built.output;
+  ASSERT_EQ(built.code, 0) << built.output;
+  const Ran ran = run("tensorc", "run m.so --bench --profile");
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  for (const char* text : {"inputs, to the device  copy", "conv2d(n=1,ci=16", " ms in all", " ms (median of "})
+    EXPECT_THAT(ran.output, HasSubstr(text));
+}
+
 TEST_F(GpuModelCommand, SaysWhatItDoesNotHave) {
   const Ran nowhere = tensorc("--target 'opencl -sms=2 -shared=1048576K' -o m.so --check");
   EXPECT_EQ(nowhere.code, 3) << nowhere.output;

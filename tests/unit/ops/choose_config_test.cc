@@ -15,6 +15,7 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 struct ChooseConfig : testing::Test {
   const TemporaryFolder folder;
@@ -134,6 +135,24 @@ TEST_F(ChooseConfig, TakesAnotherTargetsBestOfTheSameWorkload) {
   for (size_t k = 0; k < theirs.knobs().size(); ++k)
     EXPECT_EQ(c.config.choices[k], (theirs.knobs()[k].for_threads ? usual : best).choices[k]) << theirs.knobs()[k].name;
   EXPECT_NE(best.choices, c.config.choices) << "the two differ in some knob";
+}
+
+// Caches that a text does not have may be unknown: on ARM without /sys, and in rows that were made without it.
+TEST_F(ChooseConfig, TakesTheSameCpusBestWhoeverWasToldOfCaches) {
+  const auto cpu = [](const std::string& flags) { return Target::parse("llvm -mtriple=" + flags + " -threads=2"); };
+  const auto source_at = [&](const std::string& recorded_at, const std::string& looked_for) {
+    const Workload one = parse_workload("dense(m=32,n=64,k=" + std::to_string(48 + 16 * ++seq) + ")");
+    const Space theirs = make_space(one, cpu(recorded_at));
+    record(one, cpu(recorded_at), theirs, theirs.print(theirs.default_config()), 1e-3);
+    return choose(one, cpu(looked_for)).source;
+  };
+  const std::string arm = "aarch64-linux -mcpu=neoverse-n1", x86 = "x86_64-linux -mcpu=x86-64-v4";
+  for (const std::string& of : {arm, x86}) {
+    EXPECT_THAT(source_at(of, of + " -l2=2048K -l3=64M"), HasSubstr("best (same workload, other target: llvm"));
+    EXPECT_THAT(source_at(of + " -l2=2048K -l3=64M", of), HasSubstr("best (same workload, other target: llvm"));
+    EXPECT_THAT(source_at(of + " -l2=2048K", of + " -l2=512K"), Not(HasSubstr("best (same workload")))
+        << "both were told";
+  }
 }
 
 TEST_F(ChooseConfig, TakesNoBestOfOtherRegisters) {

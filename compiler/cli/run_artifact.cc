@@ -1,0 +1,206 @@
+#include "compiler/cli/run_artifact.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/check.h"
+#include "base/exit_code.h"
+#include "base/time_text.h"
+#include "compiler/api/cpu_features.h"
+#include "compiler/api/shared_object.h"
+#include "compiler/cli/model_gpu.h"
+#include "compiler/cli/run_variant.h"
+#include "compiler/model/described_model.h"
+#include "compiler/model/model_data.h"
+
+namespace hone {
+namespace {
+
+// Whether it is one for this machine, said as by hone_open().
+Status check_file(const std::string& path) {
+  char words[384];
+  const int32_t code = hone_check_shared_object(path.c_str(), words, sizeof words);
+  if (code == HONE_OK) return absl::OkStatus();
+  const std::string line = fmt::format("run: '{}' {}", path, words);
+  return code == HONE_WRONG_MACHINE ? no_device_error(line) : usage_error(line);
+}
+
+Status check_artifact(const Artifact& a, const TensorcOptions& o) {
+  const HoneArtifact& says = *a.description();
+  if (says.abi_version != HONE_ARTIFACT_ABI)
+    return usage_error(fmt::format("run: '{}' is of ABI version {}, and this program knows {}: build it anew",
+                                   o.artifact, says.abi_version, HONE_ARTIFACT_ABI));
+  char missing[256] = "";
+  if (const auto* needed = static_cast<const char*>(a.symbol(std::string(says.name) + "_cpu")))
+    hone_missing_features(needed, missing, sizeof missing);
+  if (missing[0] != '\0')
+    return no_device_error(
+        fmt::format("run: '{}' is for a CPU that has {}; this one has not (it was built with --target '{}')",
+                    o.artifact, missing, says.target));
+  if (!o.weights.empty() && !a.symbol(std::string(says.name) + "_weights_file"))
+    return usage_error(fmt::format("--weights {}: '{}' has its weights in it", o.weights, o.artifact));
+  return absl::OkStatus();
+}
+
+// The median seconds of each layer, in calls layer by layer.
+std::vector<double> layer_seconds(LoadedModel& loaded) {
+  constexpr double kLongEnough = 1;
+  constexpr size_t kLeastCalls = 5, kMostCalls = 1000;
+  std::vector<std::vector<double>> calls;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  while (calls.size() < kLeastCalls || (calls.size() < kMostCalls && passed() < kLongEnough)) {
+    calls.push_back(loaded.run_again_timed());
+    if (calls.back().empty()) return {};
+  }
+  std::vector<double> medians, times(calls.size());
+  for (size_t l = 0; l < calls[0].size(); ++l) {
+    std::transform(calls.begin(), calls.end(), times.begin(), [l](const auto& call) { return call[l]; });
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+    medians.push_back(times[times.size() / 2]);
+  }
+  return medians;
+}
+
+// 0 of copies, and of operators of another version of Hone.
+double gflops(const OperatorTable& operators, const std::string& workload, double seconds) {
+  try {
+    return seconds > 0 ? flops(Workload::parse(operators, workload)) / seconds * 1e-9 : 0;
+  } catch (const UserError&) {
+    return 0;
+  }
+}
+
+std::string layer_table(const OperatorTable& operators, const HoneLayers& layers, const std::vector<double>& seconds) {
+  double all = 0;
+  for (const double s : seconds) all += s;
+  std::string out = fmt::format("{:>4} {:>10} {:>6} {:>8}  layer\n", "", "ms", "share", "GFLOPS");
+  for (size_t l = 0; l < seconds.size(); ++l) {
+    const HoneLayer& layer = layers.layers[l];
+    out += fmt::format("{:4} {:>10} {:5.1f}% {:8.1f}  {}  {}\n", l, ms_text(seconds[l]), 100 * seconds[l] / all,
+                       gflops(operators, layer.workload, seconds[l]), layer.name, layer.workload);
+  }
+  return out + fmt::format("     {:>10} ms in all\n", ms_text(all));
+}
+
+class ArtifactCommand {
+ public:
+  ArtifactCommand(const OperatorTable& operators, const TensorcOptions& o, const Artifact& artifact, std::ostream& out,
+                  std::ostream& err)
+      : operators_(operators),
+        o_(o),
+        says_(*artifact.description()),
+        target_(Target::parse(says_.target)),
+        out_(out),
+        err_(err) {}
+
+  Status run() {
+    try {
+      variants_ = described_variants(says_.json);
+    } catch (const UserError& e) {
+      return usage_error(fmt::format("run: '{}' {}", o_.artifact, e.what()));
+    }
+    if (target_.is_gpu()) {
+      HONE_ASSIGN_OR_RETURN(gpu_, open_model_gpu(target_, /*is_run=*/true));
+    }
+    if (!o_.inputs.empty()) HONE_RETURN_IF_ERROR(read_inputs());
+    for (size_t v = 0; v < variants_.size(); ++v)
+      if (takes_given(v)) HONE_RETURN_IF_ERROR(run_one(v));
+    return absl::OkStatus();
+  }
+
+ private:
+  // Of several variants the inputs say which are run.
+  Status read_inputs() {
+    int64_t most_bytes = 0;
+    for (const DescribedVariant& v : variants_)
+      for (const std::vector<Port>* ports : {&v.ports.inputs, &v.ports.outputs})
+        for (const Port& p : *ports) most_bytes = std::max(most_bytes, bytes_of(p.type));
+    given_ = read_test_tensors(o_.inputs, most_bytes);
+    const size_t taken = caller_inputs(variants_[0].ports, growth(0));
+    if (given_->inputs.size() != taken)
+      return usage_error(
+          fmt::format("--inputs {}: it has {} inputs; the model takes {}", o_.inputs, given_->inputs.size(), taken));
+    for (size_t v = 0; v < variants_.size(); ++v)
+      if (takes_given(v)) return absl::OkStatus();
+    std::string shapes;
+    for (const TensorData& t : given_->inputs) shapes += (shapes.empty() ? "" : ", ") + to_string(t.type());
+    return usage_error(fmt::format("--inputs {}: no variant takes {}", o_.inputs, shapes));
+  }
+  // Of one variant a call says what is wrong.
+  bool takes_given(size_t v) const {
+    if (!given_ || variants_.size() == 1) return true;
+    return std::equal(given_->inputs.begin(), given_->inputs.end(), variants_[v].ports.inputs.begin(),
+                      [](const TensorData& t, const Port& p) { return p.type == t.type(); });
+  }
+
+  const Growth* growth(size_t v) const { return variants_[v].growth ? &*variants_[v].growth : nullptr; }
+
+  LoadedModel loaded(size_t v) {
+    const int here = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    return LoadedModel(o_.artifact, says_.name, std::clamp(says_.variants[v].workers, 1, here), o_.weights, v,
+                       gpu_.device());
+  }
+
+  Status run_one(size_t v) {
+    if (o_.profile) HONE_RETURN_IF_ERROR(profile(v));
+    if (!o_.profile || o_.bench || given_) {
+      VariantFigures figures;
+      const DescribedVariant& d = variants_[v];
+      const Layers none;  // only --check asks for them
+      HONE_RETURN_IF_ERROR(run_variant(o_,
+                                       {d.name, d.ports, d.ports, none, target_, 0, growth(v), kUsualDenormals,
+                                        gpu_.device(), &target_, o_.cpu_account},
+                                       loaded(v), given_ ? &*given_ : nullptr, &figures, out_, err_));
+    }
+    if (!o_.profile && !o_.bench && !given_)
+      for (const Port& p : variants_[v].ports.outputs)
+        out_ << prefix(v) << fmt::format("output {}: {}\n", p.name, to_string(p.type));
+    return absl::OkStatus();
+  }
+
+  Status profile(size_t v) {
+    const DescribedVariant& d = variants_[v];
+    LoadedModel model = loaded(v);
+    std::vector<TensorData> inputs = given_ ? given_->inputs : seeded_inputs(d.ports);
+    if (d.growth) {
+      inputs = with_most_rows(std::move(inputs), d.ports, *d.growth);
+      model.join_caches(*d.growth, /*on_device=*/gpu_.device() != nullptr);
+    }
+    model.run(inputs);
+    const BusyMachine others(o_.cpu_account);
+    const std::vector<double> seconds = layer_seconds(model);
+    if (seconds.empty()) return usage_error(fmt::format("--profile: '{}' does not tell its layers apart", o_.artifact));
+    if (const std::string told = gpu_.device() ? "" : others.told(); !told.empty())
+      err_ << prefix(v) << told << " while layers were timed: their times may be too long\n";
+    if (!d.name.empty()) out_ << d.name << ":\n";
+    out_ << layer_table(operators_, *model.layers(), seconds);
+    return absl::OkStatus();
+  }
+
+  std::string prefix(size_t v) const { return variants_[v].name.empty() ? "" : variants_[v].name + ": "; }
+
+  const OperatorTable& operators_;
+  const TensorcOptions& o_;
+  const HoneArtifact& says_;
+  const Target target_;
+  std::ostream &out_, &err_;
+  ModelGpu gpu_;  ///< of a GPU's artifact
+  std::vector<DescribedVariant> variants_;
+  std::optional<TestTensors> given_;  ///< of --inputs
+};
+
+}  // namespace
+
+Status run_artifact(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err) {
+  HONE_RETURN_IF_ERROR(check_file(o.artifact));
+  HONE_ASSIGN_OR_RETURN(const Artifact artifact, Artifact::find(o.artifact));
+  HONE_RETURN_IF_ERROR(check_artifact(artifact, o));
+  err << fmt::format("{}: {} for {}\n", o.artifact, artifact.description()->name, artifact.description()->target);
+  return ArtifactCommand(operators, o, artifact, out, err).run();
+}
+
+}  // namespace hone

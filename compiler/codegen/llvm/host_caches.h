@@ -1,0 +1,36 @@
+// Sizes of this machine's data caches. Private to codegen/llvm and its tests.
+//
+// They are part of a target's text, by which the database knows a machine, so they must come out equal in a container
+// or an empty root, where /sys may be missing: x86 is asked itself then, with what Linux makes /sys of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace hone {
+
+/// Bytes by level; 0: there is none, or nobody says.
+struct CacheSizes {
+  int64_t l1 = 0, l2 = 0, l3 = 0;
+  bool operator==(const CacheSizes&) const = default;
+};
+
+/// What CPU number `cpu` has by the folder `sys`/devices/system/cpu; all 0 where it says nothing of caches.
+CacheSizes caches_of_sysfs(int cpu, const std::string& sys);
+
+/// Registers of x86's instruction CPUID.
+struct CpuidWords {
+  uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+/// CPUID of a leaf and subleaf; zeros for leaves that the processor does not have.
+using Cpuid = std::function<CpuidWords(uint32_t leaf, uint32_t subleaf)>;
+/// What CPUID says, read as Linux reads it: leaf 4, of AMD and Hygon 0x8000001D, of AMD where a hypervisor hides that
+/// (TOPOEXT) 0x80000005 and 0x80000006.
+CacheSizes caches_of_cpuid(const Cpuid& cpuid);
+
+/// Of CPU number `cpu`: what `sys` says, else, on x86, the processor itself. Others tell no program, only the kernel:
+/// all 0 there.
+CacheSizes host_caches(int cpu, const std::string& sys = "/sys");
+
+}  // namespace hone

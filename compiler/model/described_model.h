@@ -1,0 +1,25 @@
+// A model's artifact as it describes itself: what describe_model() wrote, read again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "compiler/graph/growth.h"
+
+namespace hone {
+
+struct DescribedVariant {
+  std::string name;  ///< empty where there is one variant
+  /// The inputs and outputs, and no nodes. As in the graph that was built, the last input of one whose caches grow is
+  /// the number of rows, which no caller passes.
+  Graph ports;
+  std::optional<Growth> growth;
+};
+
+/// Of an artifact's `json`, in the artifact's order. UserError, in words that follow the artifact's name, where it is
+/// no model's.
+std::vector<DescribedVariant> described_variants(const std::string& json);
+
+}  // namespace hone
