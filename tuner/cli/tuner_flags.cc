@@ -32,7 +32,7 @@ Help tuner_help() {
                        "--denormals", "--assume-finite", "--cache", "--print-tasks"}},
                      {"How long",
                       {{"--trials N", "candidates to measure at most"},
-                       {"--seconds S", "stop measuring after this time"},
+                       {"--seconds S", "end after this time, confirming and reporting included"},
                        {"--stop-after N", "stop when so many trials brought no gain"}},
                       {}},
                      {"Where",
@@ -116,7 +116,9 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
                  "candidates to measure at most, earlier sessions' included (of a model: 256 a workload)")
       ->check(CLI::Range(1, 10'000'000))
       ->default_str("1000");
-  app.add_option("--seconds", f.seconds, "stop measuring after this time")->check(CLI::Range(0.001, 1e9));
+  app.add_option("--seconds", f.seconds,
+                 "end after this time: searching, confirming and, of a model, building and timing the whole included")
+      ->check(CLI::Range(0.001, 1e9));
   app.add_option("--stop-after", f.stop_after,
                  "stop when so many trials brought no gain (of several tasks: leave the task)")
       ->check(CLI::Range(1, 10'000'000));

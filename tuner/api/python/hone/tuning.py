@@ -97,7 +97,7 @@ def tune(
         what: a workload, ``"conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3)"``; a list of them, trials going where the sum
             gains most; or a model, as compile() takes it.
         trials: how many candidates to measure; what was measured before counts and is not repeated.
-        seconds: how long to measure; the best are confirmed after that.
+        seconds: how long it takes at most: searching, confirming the best and, of a model, timing the whole.
         target: ``"llvm"`` is the CPU that measures; ``"cuda"`` and ``"opencl"`` are its GPUs.
         bind, bind_data, shapes, formats: of a model, as compile() takes them.
         threads: that candidates use; None: as many as there are CPUs.
