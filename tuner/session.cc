@@ -22,6 +22,7 @@ constexpr double kShowEvery = 0.1;
 // jobs: more devices need more.
 constexpr size_t kBatchesInFlight = 2, kJobsPerDevice = 16;
 constexpr size_t kWarmUp = 8;  // trials of each task before the gains are compared
+constexpr size_t kManyTrials = 32;
 
 class Session {
  public:
@@ -229,9 +230,11 @@ Status Session::stop() {
 }
 
 std::optional<size_t> Session::choose() const {
+  // Where trials are few, they end the search, and each task has its share of them.
+  const bool is_short_of_time = o_.seconds > 0 && o_.trials > kManyTrials * tasks_.size();
   std::vector<TaskCourse> courses;
   for (size_t t = 0; t < tasks_.size(); ++t)
-    courses.push_back(tasks_[t].course(session_jobs_.in_flight(t), left_alone(tasks_[t])));
+    courses.push_back(tasks_[t].course(session_jobs_.in_flight(t), left_alone(tasks_[t]), is_short_of_time));
   return next_task(courses, std::min(kWarmUp, std::max<size_t>(1, o_.trials / tasks_.size())), batch_);
 }
 

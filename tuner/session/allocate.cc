@@ -33,16 +33,19 @@ double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batc
 
 std::optional<size_t> next_task(const std::vector<TaskCourse>& tasks, size_t warm_up, size_t batch) {
   std::optional<size_t> next;
+  const auto is_before = [&](size_t a, size_t b) {
+    const TaskCourse &x = tasks[a], &y = tasks[b];
+    return x.trials != y.trials ? x.trials < y.trials : x.weight * x.best > y.weight * y.best;
+  };
   for (size_t i = 0; i < tasks.size(); ++i)
-    if (!tasks[i].done && !tasks[i].is_estimated && tasks[i].trials < warm_up &&
-        (!next || tasks[i].trials < tasks[*next].trials))
+    if (!tasks[i].done && !tasks[i].needs_no_turn && tasks[i].trials < warm_up && (!next || is_before(i, *next)))
       next = i;
   if (next) return next;
   double whole = 0;
   size_t known = 0;
   for (const TaskCourse& t : tasks)
     if (t.best > 0) whole += t.weight * t.best, ++known;
-  const auto is_small = [&](const TaskCourse& t) { return t.is_estimated && t.weight * t.best < kLeastShare * whole; };
+  const auto is_small = [&](const TaskCourse& t) { return t.needs_no_turn && t.weight * t.best < kLeastShare * whole; };
   const bool all_small =
       std::all_of(tasks.begin(), tasks.end(), [&](const TaskCourse& t) { return t.done || is_small(t); });
   double most = -1;

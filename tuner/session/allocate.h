@@ -34,8 +34,8 @@ struct TaskCourse {
   double best = 0;         ///< seconds; 0: nothing ran yet
   double best_before = 0;  ///< `window` trials ago; 0: nothing ran then
   size_t window = 1;
-  bool done = false;          ///< no configs left, or its own stopping rule holds
-  bool is_estimated = false;  ///< `best` is known without a trial: it needs none to be compared with others
+  bool done = false;           ///< no configs left, or its own stopping rule holds
+  bool needs_no_turn = false;  ///< `best` is known without a trial, and time is short: it may go without any
 };
 
 /// Tasks that make less of the whole than this come when all others are done.
@@ -46,7 +46,8 @@ inline constexpr double kLeastShare = 0.005;
 double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batch);
 
 /// The task for the next batch of `batch` trials; nothing when all are done. Tasks with fewer than `warm_up` trials go
-/// first, in order, but for those that are estimated; of these the ones below kLeastShare come last. A task without a
+/// first, the one with fewest, of several the heaviest, but for those that need no turn; of these the ones below
+/// kLeastShare come last. A task without a
 /// successful trial counts as much as the mean of the others at its number of trials.
 std::optional<size_t> next_task(const std::vector<TaskCourse>& tasks, size_t warm_up, size_t batch);
 

@@ -75,16 +75,16 @@ void TaskRun::report(const std::vector<Observation>& outcomes) {
   course_.push_back(p);
 }
 
-TaskCourse TaskRun::course(size_t in_flight, bool done) const {
+TaskCourse TaskRun::course(size_t in_flight, bool done, bool is_short_of_time) const {
   TaskCourse c;
   c.weight = setup_.weight;
   c.flops = setup_.flops;
   c.operation = setup_.workload.substr(0, setup_.workload.find('('));
   c.trials = standings_.trials() + in_flight;
   c.best = course_.back().best;
-  c.is_estimated = setup_.seconds_now > 0;
+  c.needs_no_turn = is_short_of_time && setup_.seconds_now > 0;
   if (c.best <= 0) c.best = setup_.seconds_now;
-  if (setup_.is_tuned_now) c.trials += kTrialsOfTuned;
+  if (c.needs_no_turn && setup_.is_tuned_now) c.trials += kTrialsOfTuned;
   const Point& before = course_[course_.size() - 1 - std::min(kRecentBatches, course_.size() - 1)];
   c.best_before = before.best;
   c.window = course_.back().trials - before.trials;

@@ -40,8 +40,9 @@ class TaskRun {
   /// Reported trials since the last one that was faster than all before it, among quiet or among disturbed ones.
   size_t reported_since_gain() const { return since_gain_; }
   size_t reported_trials() const { return course_.back().trials; }
-  /// For next_task(): with `in_flight` trials beyond the known ones, and whether the task is done.
-  TaskCourse course(size_t in_flight, bool done) const;
+  /// For next_task(): with `in_flight` trials beyond the known ones, and whether the task is done. `is_short_of_time`:
+  /// not every task has its turn.
+  TaskCourse course(size_t in_flight, bool done, bool is_short_of_time) const;
 
   /// The size of the next batch: the first batches are small, so that the model learns early.
   size_t ramp() const;

@@ -72,9 +72,9 @@ TEST_F(TunedModel, IsBuiltFromTheDatabase) {
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("model: default "));
   if (build_layers("second") == layers_before)
-    EXPECT_THAT(again.out, HasSubstr(" ms as before ("));
+    EXPECT_THAT(again.out, HasSubstr(" ms as before: "));
   else
-    EXPECT_THAT(again.out, testing::ContainsRegex(" ms, before [^ ]+ ms, tuned [^ ]+ ms \\("));
+    EXPECT_THAT(again.out, testing::ContainsRegex(" ms, before [^ ]+ ms, tuned [^ ]+ ms: "));
   EXPECT_THAT(again.out, HasSubstr("next      tensorc " + file_ + " --threads 1"));
   EXPECT_EQ(j["trials"].get<int64_t>(), stored(db_).trials);
 }

@@ -44,10 +44,10 @@ TEST(NextTask, EveryTaskIsWarmedUpFirst) {
   EXPECT_EQ(order, (std::vector<size_t>{0, 1, 2, 0, 1, 2}));
 }
 
-TEST(NextTask, WhatIsEstimatedNeedsNoWarmUp) {
+TEST(NextTask, WhereTimeIsShortTheHeaviestGoFirst) {
   // Of a model that was timed: 80% of it, 19%, and two tasks of less than half a per cent each.
   std::vector<TaskCourse> tasks{course(0.0003, 0), course(0.080, 0), course(0.019, 0), course(0.0003, 0)};
-  for (TaskCourse& t : tasks) t.is_estimated = true, t.operation = std::to_string(t.best);
+  for (TaskCourse& t : tasks) t.needs_no_turn = true, t.operation = std::to_string(t.best);
   std::vector<size_t> batches(4);
   for (int i = 0; i < 12; ++i) {
     const size_t next = *next_task(tasks, 16, 8);
@@ -60,6 +60,17 @@ TEST(NextTask, WhatIsEstimatedNeedsNoWarmUp) {
   // Those come when there is nothing else.
   tasks[1].done = tasks[2].done = true;
   EXPECT_EQ(next_task(tasks, 16, 8), 0u);
+}
+
+TEST(NextTask, TheHeaviestAreWarmedUpFirst) {
+  std::vector<TaskCourse> tasks{course(0.001, 0), course(0.080, 0), course(0.019, 0)};
+  std::vector<size_t> order;
+  for (int i = 0; i < 4; ++i) {
+    const size_t next = *next_task(tasks, 16, 8);
+    order.push_back(next);
+    tasks[next].trials += 8;
+  }
+  EXPECT_EQ(order, (std::vector<size_t>{1, 2, 0, 1}));
 }
 
 TEST(NextTask, WeightsAndTimesDecide) {

@@ -109,7 +109,8 @@ TEST(Tasks, OfATimedModelAreWholeFromTheStart) {
   MemoryLog log;
   Three s(space, log);
   s.options.is_model = true;
-  s.options.trials = 60;
+  s.options.trials = 10'000;
+  s.options.seconds = 1;
   s.seconds_now = {0.1, 0.000001, 0.02};
   std::vector<double> shown;
   s.progress.on_show = [&](const Snapshot& shot) {
