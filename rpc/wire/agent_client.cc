@@ -50,7 +50,10 @@ struct AgentClient::Impl {
                         [this](const std::string& reason, bool retry) {
                           if (handlers.on_refused) handlers.on_refused(reason, retry);
                         },
-                    .lone = true}) {
+                    .unreachable =
+                        [this](const std::string& why) {
+                          if (handlers.on_unreachable) handlers.on_unreachable(why);
+                        }}) {
     connection.start();
   }
 

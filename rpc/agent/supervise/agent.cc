@@ -252,6 +252,7 @@ class Agent {
     handlers.on_take_back = on_our_thread(&Agent::on_take_back);
     handlers.on_refused = on_our_thread(&Agent::on_refused);
     handlers.on_connection = on_our_thread(&Agent::on_connection);
+    handlers.on_unreachable = on_our_thread(&Agent::on_unreachable);
     wire::AgentIdentity identity;
     identity.name = options_.name;
     identity.key = options_.builder_key;
@@ -323,6 +324,9 @@ class Agent {
       print_line(fmt::format("the tracker refused: {}; trying again", reason));
     else
       stop(usage_error(fmt::format("the tracker at {} refused this agent: {}", options_.tracker.text(), reason)));
+  }
+  void on_unreachable(const std::string& why) {
+    print_line(fmt::format("cannot reach {}: {}", options_.tracker.text(), why));
   }
   void on_connection(bool connected) {
     if (connected)

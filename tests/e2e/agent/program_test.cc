@@ -58,6 +58,13 @@ class ProgramTest : public ::testing::Test {
     return text.str();
   }
 
+  /// True once `holds` is, false when it is not within a minute.
+  static bool eventually(const std::function<bool()>& holds) {
+    for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end; usleep(5000))
+      if (holds()) return true;
+    return false;
+  }
+
   void open_session() { session_ = std::make_unique<wire::TestSession>(*wire::Address::parse(address_)); }
 
   wire::Job job(uint64_t seq, const Module& m) {
@@ -102,6 +109,34 @@ TEST_F(ProgramTest, WaitsForATrackerThatIsNotThereYet) {
   EXPECT_TRUE(session_->wait_results(1)) << log_of("device-agent");
 }
 
+TEST_F(ProgramTest, SaysWhyItCannotReachItsTrackerAndGoesOnTrying) {
+  start_agent("early");
+  EXPECT_TRUE(eventually([&] {
+    return log_of("device-agent").find("device-agent: cannot reach " + address_ + ": no such socket\n") !=
+           std::string::npos;
+  })) << log_of("device-agent");
+  start_tracker();
+  EXPECT_TRUE(eventually([&] { return log_of("device-agent").find("connected to " + address_) != std::string::npos; }))
+      << log_of("device-agent");
+}
+
+TEST_F(ProgramTest, GivesUpWithTheExitCodeOfTrackerStatus) {
+  std::ofstream(dir_ + "/tokens") << "agent lab 0123456789abcdef0123456789abcdef\n";
+  std::ofstream(dir_ + "/wrong") << "fedcba9876543210fedcba9876543210\n";
+  for (const char* name : {"/tokens", "/wrong"})
+    std::filesystem::permissions(dir_ + name, std::filesystem::perms::owner_read);
+  start({"tracker", "--listen", address_, "--http", "none", "--token-file", dir_ + "/tokens"});
+  ASSERT_TRUE(eventually([&] { return log_of("tracker").find("listening") != std::string::npos; }));
+  const auto code_of = [&](std::vector<std::string> argv) {
+    argv.insert(argv.end(), {"--tracker", address_, "--token-file", dir_ + "/wrong"});
+    const std::optional<int> status = start(argv).wait(60s);
+    return status ? WEXITSTATUS(*status) : -1;
+  };
+  EXPECT_EQ(code_of({"tracker", "status"}), 2);
+  EXPECT_EQ(code_of({"device-agent", "--target", "llvm", "--name", "lab"}), 2);
+  EXPECT_THAT(log_of("device-agent"), HasSubstr("refused this agent: "));
+}
+
 TEST_F(ProgramTest, AKilledAgentLosesNothing) {
   start_tracker();
   ChildProcess& first = start_agent("first");
@@ -144,12 +179,6 @@ std::vector<pid_t> descendants(pid_t parent) {
 
 class ShutdownTest : public ProgramTest {
  protected:
-  /// True once `holds` is, false when it is not within a minute.
-  static bool eventually(const std::function<bool()>& holds) {
-    for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end; usleep(5000))
-      if (holds()) return true;
-    return false;
-  }
   /// Has the agent run a candidate of many minutes; its children, the candidate's process included.
   std::vector<pid_t> run_for_long(pid_t agent) {
     wire::Job endless = job(1, add_module({.repeats = int64_t{1} << 40}));
