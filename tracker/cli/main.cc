@@ -24,6 +24,9 @@ void add_serve_flags(CLI::App& app, ServeFlags& flags) {
   app.add_option("--token-file", flags.token_file,
                  "tokens that are accepted, `ROLE NAME TOKEN [priority=N] [weight=W] [sessions=N] [bytes=N]` a line; "
                  "read again when it changes");
+  app.add_option("--state", flags.state,
+                 "keeps who is quarantined by hand when the tracker is restarted; made where there is none")
+      ->option_text("FILE");
   app.add_option("--max-connections", flags.max_connections,
                  "of agents and tuners (default: what open files allow, at most 16384)")
       ->check(CLI::Range(1, 1'000'000));
@@ -65,6 +68,7 @@ Help tracker_help() {
                        {"--tls-key FILE", "the certificate's private key"},
                        {"--tls-client-ca FILE", "others must show a certificate that this one signed"},
                        {"--token-file FILE", "tokens that are accepted: ROLE NAME TOKEN a line"},
+                       {"--state FILE", "keeps who is quarantined by hand over restarts"},
                        {"--insecure", "on other addresses than loopback without all that"}},
                       {}},
                      {"Limits",

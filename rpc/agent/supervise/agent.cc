@@ -250,6 +250,7 @@ class Agent {
     handlers.on_leases = on_our_thread(&Agent::on_leases);
     handlers.on_cancel = on_our_thread(&Agent::on_cancel);
     handlers.on_take_back = on_our_thread(&Agent::on_take_back);
+    handlers.on_drained = on_our_thread(&Agent::on_drained);
     handlers.on_refused = on_our_thread(&Agent::on_refused);
     handlers.on_connection = on_our_thread(&Agent::on_connection);
     handlers.on_unreachable = on_our_thread(&Agent::on_unreachable);
@@ -318,6 +319,10 @@ class Agent {
   }
   void on_take_back(const std::vector<wire::LeaseId>& ids) {
     for (auto& offer : offers_) offer->handler->on_take_back(ids);
+  }
+  void on_drained(const std::vector<std::string>& devices) {
+    print_line(devices.empty() ? "resumed: nothing is drained any more"
+                               : fmt::format("drained by hand: {}", fmt::join(devices, ", ")));
   }
   void on_refused(std::string reason, bool retry) {
     if (retry)

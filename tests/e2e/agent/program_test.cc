@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/child_process.h"
+#include "rpc/wire/admin_client.h"
 #include "tests/e2e/agent/agent_fixture.h"
 #include "tests/fakes/test_session.h"
 
@@ -135,6 +136,49 @@ TEST_F(ProgramTest, GivesUpWithTheExitCodeOfTrackerStatus) {
   EXPECT_EQ(code_of({"tracker", "status"}), 2);
   EXPECT_EQ(code_of({"device-agent", "--target", "llvm", "--name", "lab"}), 2);
   EXPECT_THAT(log_of("device-agent"), HasSubstr("refused this agent: "));
+}
+
+class RestartTest : public ProgramTest {
+ protected:
+  ChildProcess& start_keeping_tracker() {
+    return start({"tracker", "--listen", address_, "--http", "none", "--state", dir_ + "/state"});
+  }
+  bool becomes(const std::string& state) {
+    return eventually([&] {
+      const auto status = wire::fetch_status(*wire::Address::parse(address_), 10s);
+      return status.ok() && !status->devices.empty() && status->devices[0].state == state;
+    });
+  }
+  Status administer(const std::string& action) {
+    return wire::administer(*wire::Address::parse(address_), action, "lab/cpu", 10s).status();
+  }
+  static void kill_and_wait(ChildProcess& child) {
+    child.signal(SIGKILL);
+    EXPECT_TRUE(child.wait(20s).has_value());
+  }
+};
+
+TEST_F(RestartTest, ADrainIsBroughtByTheAgentAndAQuarantineByTheFile) {
+  ChildProcess& first = start_keeping_tracker();
+  ChildProcess& agent = start_agent("lab");
+  ASSERT_TRUE(becomes("idle")) << log_of("device-agent");
+  ASSERT_TRUE(administer("drain").ok());
+  ASSERT_TRUE(
+      eventually([&] { return log_of("device-agent").find("drained by hand: lab/cpu\n") != std::string::npos; }));
+  kill_and_wait(first);
+  ChildProcess& second = start_keeping_tracker();
+  EXPECT_TRUE(becomes("draining")) << log_of("device-agent");
+  ASSERT_TRUE(administer("quarantine").ok());
+  kill_and_wait(second);
+  ChildProcess& third = start_keeping_tracker();
+  EXPECT_TRUE(becomes("quarantined")) << log_of("device-agent");
+  kill_and_wait(agent);
+  kill_and_wait(third);
+  start_keeping_tracker();
+  start_agent("lab");
+  EXPECT_TRUE(becomes("quarantined")) << "another process of the agent does not lift it";
+  ASSERT_TRUE(administer("resume").ok());
+  EXPECT_TRUE(becomes("idle"));
 }
 
 TEST_F(ProgramTest, AKilledAgentLosesNothing) {

@@ -303,7 +303,8 @@ TEST(Convert, StreamMessagesRoundTrip) {
   device.features = {"avx2", "avx512f"};
   device.compute_capability = "9.0";
   proto::AgentToTracker hello_wire;
-  to_wire(FromAgent(AgentHello{kProtocolVersion, "board", instance, {device}, {{session, 1, 2}}, 3, {"board/cpu"}}),
+  to_wire(FromAgent(AgentHello{
+              kProtocolVersion, "board", instance, {device}, {{session, 1, 2}}, 3, {"board/cpu"}, {"board/gpu"}}),
           &hello_wire);
   const auto hello = std::get<AgentHello>(from_wire(std::move(hello_wire)).value());
   EXPECT_EQ(hello.name, "board");
@@ -311,6 +312,15 @@ TEST(Convert, StreamMessagesRoundTrip) {
   EXPECT_EQ(hello.devices, std::vector{device});
   EXPECT_EQ(hello.held, (std::vector{LeaseId{session, 1, 2}}));
   EXPECT_EQ(hello.unacked_results, 3u);
+  EXPECT_EQ(hello.drained, std::vector<std::string>{"board/gpu"});
+
+  proto::TrackerToAgent drained_wire;
+  to_wire(ToAgent(Drained{{"board/cpu", "board/gpu"}}), &drained_wire);
+  EXPECT_EQ(std::get<Drained>(from_wire(std::move(drained_wire)).value()).devices,
+            (std::vector<std::string>{"board/cpu", "board/gpu"}));
+  proto::TrackerToAgent nothing_drained;
+  to_wire(ToAgent(Drained{}), &nothing_drained);
+  EXPECT_TRUE(std::get<Drained>(from_wire(std::move(nothing_drained)).value()).devices.empty());
 
   proto::TrackerToAgent leases_wire;
   to_wire(ToAgent(Leases{{Lease{{session, 7, 3}, "board/cpu", sample_job()}}}), &leases_wire);
