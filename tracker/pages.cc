@@ -70,6 +70,8 @@ OrderedJson device_json(const wire::DeviceStatus& d) {
 OrderedJson session_json(const wire::SessionStatus& s) {
   OrderedJson out = {{"session", s.id},
                      {"withheld", s.withheld},
+                     {"owner", s.owner},
+                     {"host", s.host},
                      {"title", s.title},
                      {"device_key", s.device_key},
                      {"target_kind", s.target_kind},

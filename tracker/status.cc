@@ -7,9 +7,11 @@ namespace {
 
 constexpr size_t kCurveInStatus = 120;  // points
 
-// What the session works on, and how well that goes: for its own tenant.
+// Whose it is, what it works on, and how well that goes: for its own tenant.
 void tell_work(const Session& session, wire::SessionStatus& out) {
   const wire::SessionOpen& spec = session.spec;
+  out.owner = session.tenant;
+  out.host = session.host;
   out.title = spec.title;
   out.device_key = spec.device_key;
   out.target = spec.target;

@@ -242,11 +242,14 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     one.id = session.id();
     HONE_ASSIGN_OR_RETURN(one.summary, summary_from(session.summary()));
     HONE_ASSIGN_OR_RETURN(one.labels, names_from("session.labels", session.labels()));
-    for (const std::string* text : {&session.title(), &session.device_key(), &session.target_kind(), &session.target()})
+    for (const std::string* text : {&session.title(), &session.device_key(), &session.target_kind(), &session.target(),
+                                    &session.owner(), &session.host()})
       HONE_RETURN_IF_ERROR(check_text("session", *text, kMaxText));
     HONE_RETURN_IF_ERROR(
         check_numbers("session", {session.weight(), session.oldest_s(), session.device_seconds(), session.share()}));
     one.withheld = session.withheld();
+    one.owner = session.owner();
+    one.host = session.host();
     one.title = session.title();
     one.weight = session.weight();
     one.queued = session.queued();
@@ -299,6 +302,8 @@ void to_wire(const FleetStatus& in, proto::StatusReply* out) {
     one.set_id(session.id);
     one.set_withheld(session.withheld);
     if (!session.session.is_zero()) one.set_session(session.session.bytes());
+    one.set_owner(clean_line(session.owner, kMaxName));
+    one.set_host(clean_line(session.host, kMaxName));
     one.set_title(session.title);
     one.set_weight(session.weight);
     one.set_queued(session.queued);

@@ -45,8 +45,10 @@ struct SessionStatus {
   double share = 0;           ///< share of all sessions' device seconds in the last minutes, 0 to 1
   uint64_t poisoned = 0;      ///< jobs given up because they were lost on several devices
   std::vector<CurvePoint> curve;
-  /// It is another tenant's, and who asks is no administrator: title, summary, curve, labels, device_key and target are
-  /// left out.
+  std::string owner;  ///< role and name of the token or certificate that opened it; empty: the port is open
+  std::string host;   ///< its tuner's, as the tracker sees it: an address, or unix
+  /// It is another tenant's, and who asks is no administrator: owner, host, title, summary, curve, labels, device_key
+  /// and target are left out.
   bool withheld = false;
 };
 

@@ -459,6 +459,8 @@ TEST(Convert, TheFleetsStatusRoundTrips) {
   session.device_seconds = 12.5;
   session.share = 0.25;
   session.poisoned = 2;
+  session.owner = "tuner ann";
+  session.host = "192.0.2.7";
   session.curve = {{1, 8, 10}, {2.5, 64, 40, 1e-3}};
   fleet.queued = 5, fleet.leased = 6, fleet.oldest_s = 7, fleet.now = 1e9;
   proto::StatusReply wire;
@@ -477,6 +479,8 @@ TEST(Convert, TheFleetsStatusRoundTrips) {
   EXPECT_EQ(back.sessions[0].device_seconds, 12.5);
   EXPECT_EQ(back.sessions[0].share, 0.25);
   EXPECT_EQ(back.sessions[0].poisoned, 2u);
+  EXPECT_EQ(back.sessions[0].owner, "tuner ann");
+  EXPECT_EQ(back.sessions[0].host, "192.0.2.7");
   EXPECT_EQ(back.sessions[0].curve, session.curve);
   EXPECT_EQ(back.queued, 5u);
   EXPECT_EQ(back.leased, 6u);
