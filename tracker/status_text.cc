@@ -75,6 +75,7 @@ std::string heading(const std::string& text, const TextStyle& style) {
 std::string remarks(const wire::DeviceStatus& d) {
   std::string out = d.why;
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
+  if (d.state == "lost") add("lost for " + age(d.lost_s));
   if (const std::string& t = d.health.throttled; !t.empty() && out.find(t) == std::string::npos) add("throttled: " + t);
   if (const std::string& g = d.health.governor; !g.empty() && g != "performance")
     add("governor " + g + ": its clocks follow the load");

@@ -13,6 +13,7 @@ struct DeviceStatus {
   uint32_t leased = 0;
   double sentinel_seconds = 0;
   double connected_s = 0;  ///< since the agent's connection; 0 when lost
+  double lost_s = 0;       ///< since its agent's connection ended; 0 while there is one
   std::string why;         ///< why it is quarantined or on probation, or what is wrong with it
   DeviceHealth health;
   double utilization = 0;  ///< share of the last minute it spent on jobs, 0 to 1

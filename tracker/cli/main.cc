@@ -97,6 +97,7 @@ int run(int argc, char** argv) {
   CLI::App* status = app.add_subcommand("status", "devices, queues and sessions of a running tracker");
   add_ask_flags(*status, asking);
   status->add_flag("--json", asking.json, "one JSON object");
+  status->add_option("--device", asking.device, "only these devices: a device, an agent or a label k=v");
   for (const auto& [action, what] :
        {std::pair{"drain", "give a device or an agent no more leases"}, std::pair{"resume", "end drain or quarantine"},
         std::pair{"quarantine", "distrust a device or an agent"}}) {

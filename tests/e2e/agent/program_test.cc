@@ -138,6 +138,19 @@ TEST_F(ProgramTest, GivesUpWithTheExitCodeOfTrackerStatus) {
   EXPECT_THAT(log_of("device-agent"), HasSubstr("refused this agent: "));
 }
 
+TEST_F(ProgramTest, StatusOfADeviceThatIsNotThereNamesThoseThatAre) {
+  start_tracker();
+  start_agent("lab");
+  ASSERT_TRUE(eventually([&] { return log_of("device-agent").find("connected to") != std::string::npos; }));
+  const auto ask = [&](const std::string& device) {
+    const std::optional<int> status = start({"tracker", "status", "--tracker", address_, "--device", device}).wait(60s);
+    return status ? WEXITSTATUS(*status) : -1;
+  };
+  EXPECT_EQ(ask("lab"), 0);
+  EXPECT_EQ(ask("lab9"), 2);
+  EXPECT_THAT(log_of("tracker"), HasSubstr("--device: no device, agent or label is 'lab9'; there are: lab/cpu"));
+}
+
 class RestartTest : public ProgramTest {
  protected:
   ChildProcess& start_keeping_tracker() {

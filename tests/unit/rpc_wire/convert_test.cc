@@ -449,6 +449,7 @@ TEST(Convert, TheFleetsStatusRoundTrips) {
   device.health = sample_health();
   device.utilization = 0.5;
   device.jobs_per_minute = 120;
+  device.lost_s = 77;
   SessionStatus& session = fleet.sessions.emplace_back();
   session.session = Uuid::random();
   session.device_key = "board";
@@ -471,6 +472,7 @@ TEST(Convert, TheFleetsStatusRoundTrips) {
   EXPECT_EQ(back.devices[0].health, device.health);
   EXPECT_EQ(back.devices[0].utilization, 0.5);
   EXPECT_EQ(back.devices[0].jobs_per_minute, 120);
+  EXPECT_EQ(back.devices[0].lost_s, 77);
   EXPECT_EQ(back.sessions[0].device_key, "board");
   EXPECT_EQ(back.sessions[0].target_kind, "llvm");
   EXPECT_EQ(back.sessions[0].target, session.target);
