@@ -70,6 +70,9 @@ AgentHandler::Refusal AgentHandler::hello(ConnectionId connection, const wire::A
               {"leases", hello.held.size() - welcome.forget.size()},
               {"restarted", restarted}});
   out_.to_agent(connection, std::move(welcome));
+  // Where people drained or resumed its devices while it was away.
+  if (auto drained = fleet_.drained(*fleet_.agent(hello.name)); drained != hello.drained)
+    out_.to_agent(connection, wire::Drained{std::move(drained)});
   return std::nullopt;
 }
 

@@ -2,25 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/log_fields.h"
 
 namespace hone::tracker {
-namespace {
-
-constexpr size_t kMaxNamed = 32;  // devices in an error's text
-
-std::string known_devices(const std::map<std::string, Device>& devices) {
-  std::string known;
-  size_t count = 0;
-  for (const auto& [key, device] : devices) {
-    if (++count > kMaxNamed) return fmt::format("{} and {} more", known, devices.size() - kMaxNamed);
-    known += (known.empty() ? "" : ", ") + key;
-  }
-  return known.empty() ? "none" : known;
-}
-
-}  // namespace
-
 Tracker::Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox)
     : options_(options),
       clock_(clock),
@@ -139,16 +125,19 @@ StatusOr<std::string> Tracker::mark(const std::string& action, const std::string
   else
     return absl::InvalidArgumentError(
         fmt::format("unknown action '{}'; allowed: drain, resume, quarantine, cancel", action));
-  const auto marked = fleet_.mark_by_hand(name, mark, action);
-  if (marked.empty())
-    return absl::NotFoundError(fmt::format("no device or agent is called '{}'; there are: {}", name,
-                                           known_devices(fleet_.registry().devices())));
+  HONE_ASSIGN_OR_RETURN(const std::vector<Device*> marked, fleet_.mark_by_hand(name, mark, action));
   log::event(log::Level::info, "administered", {{"action", action}, {"name", name}, {"devices", marked.size()}});
-  for (Device* device : marked)
+  std::set<const Agent*> agents;
+  for (Device* device : marked) {
+    agents.insert(device->owner);
     dispatch_.apply(*device, mark == Mark::kNone ? Quarantine::Change::kEnded : Quarantine::Change::kBegan);
+  }
+  for (const Agent* agent : agents)
+    if (agent->connection) out_.to_agent(*agent->connection, wire::Drained{fleet_.drained(*agent)});
   dispatch_.grant();
   fleet_.tell_sessions(book_, out_, /*all=*/true);
   out_.flush();
+  if (marked.empty()) return fmt::format("{}: {} is not here; it will not be quarantined when it comes", action, name);
   return fmt::format("{}: {} device{}", action, marked.size(), marked.size() == 1 ? "" : "s");
 }
 

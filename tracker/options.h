@@ -7,6 +7,7 @@
 
 #include "tracker/dispatch/fair_queue.h"
 #include "tracker/fleet/health.h"
+#include "tracker/fleet/kept_quarantine.h"
 
 namespace hone::tracker {
 
@@ -26,8 +27,9 @@ struct TrackerOptions {
   size_t memory = size_t{2} << 30;
   bool allow_fake = false;  ///< take FakePayload jobs: tests, benchmarks
   size_t max_agents = 16384, max_devices = 65536, max_sessions = 1024;
-  FairOptions fair;          ///< how sessions share the devices
-  uint64_t first_epoch = 1;  ///< above all epochs of earlier runs: the time of the start
+  KeptQuarantine quarantined;  ///< by hand, before the start and from then on
+  FairOptions fair;            ///< how sessions share the devices
+  uint64_t first_epoch = 1;    ///< above all epochs of earlier runs: the time of the start
   /// The wall clock when the tracker starts, in seconds since 1970: for people.
   double started_unix_s = 0;
 };

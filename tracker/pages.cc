@@ -57,6 +57,7 @@ OrderedJson device_json(const wire::DeviceStatus& d) {
           {"done", d.done},
           {"failed", d.failed},
           {"connected_s", d.connected_s},
+          {"lost_s", d.lost_s},
           {"sentinel_seconds", d.sentinel_seconds},
           {"temperature_c", or_null(d.health.temperature_c)},
           {"clock_mhz", or_null(d.health.clock_mhz)},
@@ -70,6 +71,8 @@ OrderedJson device_json(const wire::DeviceStatus& d) {
 OrderedJson session_json(const wire::SessionStatus& s) {
   OrderedJson out = {{"session", s.id},
                      {"withheld", s.withheld},
+                     {"owner", s.owner},
+                     {"host", s.host},
                      {"title", s.title},
                      {"device_key", s.device_key},
                      {"target_kind", s.target_kind},

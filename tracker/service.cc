@@ -196,7 +196,8 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     // Under the lock: a token that is withdrawn from now on ends the stream, which is then known.
     if (security.authority && !security.authority->still_holds(*judgement.grant))
       return new RefusedStream({grpc::StatusCode::UNAUTHENTICATED, "the token was withdrawn"});
-    const Tenant tenant = judgement.grant->tenant();
+    Tenant tenant = judgement.grant->tenant();
+    tenant.host = peer_name(context->peer());
     using Stream = typename Streams<In, Out, Plain>::Stream;
     auto account = tracker.memory().account(tenant.name, tenant.limits.bytes);
     auto charge = account->take(Stream::kBytes);
@@ -205,8 +206,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
                                 "no room for another stream: the token's share of the tracker's memory is used up"});
     const ConnectionId id = next_connection++;
     auto* stream = new Stream(id, streams, *context, std::move(account), *std::move(charge));
-    streams.peers[id] = {stream, std::move(*judgement.grant), tenant, peer_name(context->peer()),
-                         clock.now() + kHelloTime};
+    streams.peers[id] = {stream, std::move(*judgement.grant), tenant, tenant.host, clock.now() + kHelloTime};
     stream->begin();
     return stream;
   }

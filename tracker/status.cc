@@ -7,9 +7,11 @@ namespace {
 
 constexpr size_t kCurveInStatus = 120;  // points
 
-// What the session works on, and how well that goes: for its own tenant.
+// Whose it is, what it works on, and how well that goes: for its own tenant.
 void tell_work(const Session& session, wire::SessionStatus& out) {
   const wire::SessionOpen& spec = session.spec;
+  out.owner = session.tenant;
+  out.host = session.host;
   out.title = spec.title;
   out.device_key = spec.device_key;
   out.target = spec.target;
@@ -44,7 +46,10 @@ wire::DeviceStatus StatusReader::status_of(const Device& device) const {
   out.sentinel_seconds = device.health.sentinel_seconds();
   out.health = device.readings;
   out.health.device = device.info.key;
-  if (device.owner->connection) out.connected_s = in_seconds(now_ - device.owner->connected_at);
+  if (device.owner->connection)
+    out.connected_s = in_seconds(now_ - device.owner->connected_at);
+  else
+    out.lost_s = in_seconds(now_ - device.owner->lost_at);
   const LastMinute::Rate rate =
       device.last_minute.rate(fleet_.since_start(now_), fleet_.since_start(device.known_since));
   out.jobs_per_minute = rate.jobs_per_minute;

@@ -75,6 +75,7 @@ std::string heading(const std::string& text, const TextStyle& style) {
 std::string remarks(const wire::DeviceStatus& d) {
   std::string out = d.why;
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
+  if (d.state == "lost") add("lost for " + age(d.lost_s));
   if (const std::string& t = d.health.throttled; !t.empty() && out.find(t) == std::string::npos) add("throttled: " + t);
   if (const std::string& g = d.health.governor; !g.empty() && g != "performance")
     add("governor " + g + ": its clocks follow the load");
@@ -93,6 +94,12 @@ std::string device_lines(const wire::DeviceStatus& d, const TextStyle& style) {
   return line + "\n" + (more.empty() ? "" : "      " + shown(more, room) + "\n");
 }
 
+// The token and the machine; empty where they are not told.
+std::string whose(const wire::SessionStatus& s) {
+  if (s.host.empty()) return s.owner;
+  return fmt::format("{}{}from {}", s.owner, s.owner.empty() ? "" : ", ", s.host);
+}
+
 std::string session_lines(const wire::SessionStatus& s, const TextStyle& style) {
   const std::string gflops = s.summary.best_gflops > 0 ? fmt::format("{:.1f}", s.summary.best_gflops) : "-";
   const std::string trials = s.summary.budget > 0 ? fmt::format("{}/{}", s.summary.trials, s.summary.budget)
@@ -102,6 +109,7 @@ std::string session_lines(const wire::SessionStatus& s, const TextStyle& style) 
                   s.done, s.queued > 0 ? age(s.oldest_s) : "-", 100 * s.share, trials, gflops, spark(s.curve));
   const size_t room = style.width > 6 ? style.width - 6 : 0;
   out += "      " + shown(s.withheld ? "(of another token)" : s.title, room) + "\n";
+  if (const std::string by = whose(s); !by.empty()) out += "      " + shown(by, room) + "\n";
   if (!s.summary.best_config.empty())
     out += "      best: " + shown(s.summary.best_config, room > 6 ? room - 6 : 0) + "\n";
   if (!s.connected) out += "      (disconnected)\n";

@@ -22,6 +22,7 @@ struct TenantLimits {
 struct Tenant {
   std::string name = {};  ///< role and name; empty: the port is open, and all peers are the same
   TenantLimits limits = {};
+  std::string host = {};  ///< of this stream, as peer_name() says it; for people
 };
 
 /// Who asks how the fleet is. What a session is about is for its own tenant: everybody else is told that it is there

@@ -31,6 +31,7 @@ struct AgentClient::Impl {
   std::map<LeaseId, JobResult> results;           // not acknowledged
   std::map<std::string, uint32_t> credits;        // wanted and not yet used up
   std::vector<DeviceHealth> health;
+  std::vector<std::string> drained;  // devices, by hand
   GiveBack unsent_give_back;
   std::vector<std::shared_ptr<BlobWait>> blob_waits;
   EventLoop::TimerId heartbeat_timer = 0;
@@ -50,7 +51,10 @@ struct AgentClient::Impl {
                         [this](const std::string& reason, bool retry) {
                           if (handlers.on_refused) handlers.on_refused(reason, retry);
                         },
-                    .lone = true}) {
+                    .unreachable =
+                        [this](const std::string& why) {
+                          if (handlers.on_unreachable) handlers.on_unreachable(why);
+                        }}) {
     connection.start();
   }
 
@@ -65,6 +69,7 @@ struct AgentClient::Impl {
     for (const auto& [id, device] : held) hello.held.push_back(id), hello.held_devices.push_back(device);
     for (const auto& [id, result] : results) hello.held.push_back(id), hello.held_devices.push_back(result.device);
     hello.unacked_results = static_cast<uint32_t>(results.size());
+    hello.drained = drained;
     return hello;
   }
 
@@ -149,6 +154,12 @@ struct AgentClient::Impl {
   void on(TakeBack& take_back) {
     std::erase_if(take_back.leases, [this](const LeaseId& id) { return !held.contains(id); });
     if (!take_back.leases.empty() && handlers.on_take_back) handlers.on_take_back(std::move(take_back.leases));
+  }
+
+  void on(Drained& now) {
+    if (now.devices == drained) return;
+    drained = std::move(now.devices);
+    if (handlers.on_drained) handlers.on_drained(drained);
   }
 
   void on(Refused& refused) {

@@ -28,8 +28,14 @@ struct AgentHandlers {
   std::function<void(std::vector<LeaseId>)> on_take_back;
   /// The tracker refused the agent. With `retry` the client tries again by itself; without, it has given up.
   std::function<void(std::string reason, bool retry)> on_refused;
+  /// People drained these devices, and no others: there are no leases for them until they are resumed. The client
+  /// remembers it, and tells trackers that do not know.
+  std::function<void(std::vector<std::string> devices)> on_drained;
   /// The tracker said welcome (true) or the stream was lost (false). Leases and results survive both.
   std::function<void(bool connected)> on_connection;
+  /// There has been no connection for a while (ClientOptions::tell_after), and the client goes on trying. `why`: `name
+  /// not resolved`, `refused`, `TLS: …`, `no answer` and the like.
+  std::function<void(std::string why)> on_unreachable;
 };
 
 /// Who the agent is.

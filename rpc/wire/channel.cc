@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "rpc/wire/certificate_dates.h"
+#include "rpc/wire/convert.h"
 #include "rpc/wire/messages.h"
 #include "rpc/wire/tls_probe.h"
 
@@ -110,6 +111,24 @@ std::string connection_problem(const grpc::Status& status, const Address& tracke
       return fmt::format("it closed the connection, and the certificate that it was shown (--tls-cert) {}", invalid);
   return refused ? "the TLS handshake failed: it may want a certificate (--tls-cert)"
                  : "it closed the connection: it may want TLS (--tls-ca) or another certificate";
+}
+
+std::string unreachable_reason(const grpc::Status& status, const std::string& problem) {
+  if (!problem.empty()) return "TLS: " + problem;
+  const std::string& text = status.error_message();
+  const auto says = [&](const char* what) { return text.find(what) != std::string::npos; };
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE: break;
+    case grpc::StatusCode::CANCELLED:  // by us, after a while
+    case grpc::StatusCode::DEADLINE_EXCEEDED: return "no answer";
+    case grpc::StatusCode::UNIMPLEMENTED: return "another program answers there";
+    default: return "it answered: " + clean_line(text, 256);
+  }
+  if (says("DNS resolution failed")) return "name not resolved";
+  if (says("Connection refused")) return "refused";
+  if (says("No such file or directory")) return "no such socket";
+  if (says("http1.x server")) return "another program answers there";
+  return "no answer";
 }
 
 }  // namespace hone::wire

@@ -23,6 +23,11 @@ void show_token(grpc::ClientContext& context, const Credentials& credentials);
 /// does not distinguish an expired certificate from a foreign one.
 std::string connection_problem(const grpc::Status& status, const Address& tracker, const Credentials& credentials);
 
+/// The same for someone who asks after the attempts of a while, so there always is a reason: `name not resolved`,
+/// `refused`, `TLS: …`, `no answer` or, of a program that is no tracker, what it answered. `problem`: of
+/// connection_problem().
+std::string unreachable_reason(const grpc::Status& status, const std::string& problem);
+
 /// Sets up a process that speaks gRPC: log lines of gRPC and protobuf become debug lines of ours (a Status tells what
 /// matters, and a peer that sends malformed messages must not fill the log), and abseil's search for lock cycles is
 /// turned off. Idempotent.

@@ -1,6 +1,7 @@
 // What both clients of the tracker need to know to reach it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "base/clock.h"
@@ -16,6 +17,9 @@ struct ClientOptions {
   uint64_t seed = 1;             ///< seed of the backoff's jitter; each process needs its own
   const Clock* clock = nullptr;  ///< null: the steady clock; otherwise it outlives the client
   Credentials credentials = {};
+  /// AgentHandlers::on_unreachable is called when there has been no connection for `tell_after`, and then each
+  /// `tell_again`.
+  std::chrono::milliseconds tell_after{3'000}, tell_again{60'000};
 };
 
 }  // namespace hone::wire

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <future>
 #include <optional>
+#include <utility>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -32,7 +33,9 @@ class Connection {
     std::function<void()> lost;  ///< an opened stream ended
     /// The tracker refused the credentials; whether the client tries again.
     std::function<void(const std::string&, bool)> denied;
-    bool lone = false;  ///< wait_open() is never called
+    /// There has been no connection for a while, for this reason: see ClientOptions::tell_after. Where it is set, no
+    /// caller waits for the connection and the log says nothing of the attempts.
+    std::function<void(const std::string&)> unreachable = {};
   };
 
   Connection(ClientOptions options, Events events)
@@ -53,12 +56,14 @@ class Connection {
   void opened() {
     backoff_.connected();
     loop_.cancel(open_timer_);
+    found();
     told_problem_.clear();
     set_state(State::kOpen, "");
   }
 
   void refused(const std::string& reason, bool retry) {
     if (!retry) gave_up_ = true;
+    found();
     set_state(retry ? State::kRefused : State::kGaveUp, reason);
   }
 
@@ -94,6 +99,7 @@ class Connection {
       stopping_ = true;
       loop_.cancel(retry_timer_);
       loop_.cancel(open_timer_);
+      loop_.cancel(tell_timer_);
       finished_ = &done;
       if (!stream_) return done.set_value();
       if (!is_open()) return stream_->cancel();
@@ -109,6 +115,7 @@ class Connection {
  private:
   enum class State { kClosed, kOpen, kRefused, kGaveUp };
   using Stream = ClientStream<Out, In>;
+  static constexpr const char* kNoAnswer = "no answer";  // as long as no attempt has ended
 
   void set_state(State state, const std::string& reason) {
     {
@@ -134,6 +141,7 @@ class Connection {
 
   void connect() {
     if (stopping_) return;
+    if (events_.unreachable && tell_timer_ == 0) tell_after(options_.tell_after);
     stub_ = proto::Tracker::NewStub(make_channel(options_.tracker, options_.credentials));
     stream_ = std::make_shared<Stream>(typename Stream::Events{
         .message = [this](std::shared_ptr<In> in) { loop_.post([this, in] { on_message(std::move(*in)); }); },
@@ -173,7 +181,7 @@ class Connection {
     if (was_open)
       events_.lost();
     else
-      note_problem(connection_problem(status, options_.tracker, options_.credentials));
+      note_problem(status, connection_problem(status, options_.tracker, options_.credentials));
     if (const auto code = status.error_code();
         code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::PERMISSION_DENIED) {
       // Refused at the first attempt: the user must fix it. Refused later: results are held until the token is valid
@@ -186,12 +194,26 @@ class Connection {
     if (!gave_up_) retry_timer_ = loop_.after(backoff_.next(), [this] { connect(); });
   }
 
+  // The next attempts are made while this waits; what ended the last one is told.
+  void tell_after(std::chrono::milliseconds delay) {
+    tell_timer_ = loop_.after(delay, [this] {
+      events_.unreachable(reason_unreached_);
+      tell_after(options_.tell_again);
+    });
+  }
+
+  // The tracker has answered, whatever it said.
+  void found() {
+    loop_.cancel(std::exchange(tell_timer_, 0));
+    reason_unreached_ = kNoAnswer;
+  }
+
   // Where no caller waits for the connection, the log says what prevents it, each reason once and only after two
   // attempts in a row met it: a tracker that is being restarted may break off one.
-  void note_problem(std::string problem) {
-    const bool waited_for = !events_.lone && !was_ever_open();
+  void note_problem(const grpc::Status& status, std::string problem) {
+    reason_unreached_ = unreachable_reason(status, problem);
     const bool again = !problem.empty() && problem == problem_ && problem != told_problem_;
-    if (again && !waited_for) {
+    if (again && was_ever_open() && !events_.unreachable) {
       log::warn("no tracker at {}: {}; trying again", options_.tracker.text(), problem);
       told_problem_ = problem;
     }
@@ -213,6 +235,8 @@ class Connection {
   std::unique_ptr<proto::Tracker::Stub> stub_;
   std::shared_ptr<Stream> stream_;
   EventLoop::TimerId open_timer_ = 0, retry_timer_ = 0;
+  EventLoop::TimerId tell_timer_ = 0;  // 0: the tracker is there
+  std::string reason_unreached_ = kNoAnswer;
   bool stopping_ = false, gave_up_ = false;
   std::string told_problem_;  // in the log, since it was last open
   std::promise<void>* finished_ = nullptr;

@@ -217,8 +217,8 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     HONE_RETURN_IF_ERROR(check_text("device.state", device.state(), kMaxName));
     HONE_RETURN_IF_ERROR(check_text("device.agent", device.agent(), kMaxName));
     HONE_RETURN_IF_ERROR(check_text("device.why", device.why(), kMaxText));
-    HONE_RETURN_IF_ERROR(check_numbers(
-        "device", {device.sentinel_seconds(), device.connected_s(), device.utilization(), device.jobs_per_minute()}));
+    HONE_RETURN_IF_ERROR(check_numbers("device", {device.sentinel_seconds(), device.connected_s(), device.utilization(),
+                                                  device.jobs_per_minute(), device.lost_s()}));
     HONE_ASSIGN_OR_RETURN(one.info, device_from(device.info()));
     one.state = device.state();
     one.agent = device.agent();
@@ -231,6 +231,7 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     one.why = device.why();
     one.utilization = device.utilization();
     one.jobs_per_minute = device.jobs_per_minute();
+    one.lost_s = device.lost_s();
     out.devices.push_back(std::move(one));
   }
   for (const proto::SessionStatus& session : in.sessions()) {
@@ -242,11 +243,14 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     one.id = session.id();
     HONE_ASSIGN_OR_RETURN(one.summary, summary_from(session.summary()));
     HONE_ASSIGN_OR_RETURN(one.labels, names_from("session.labels", session.labels()));
-    for (const std::string* text : {&session.title(), &session.device_key(), &session.target_kind(), &session.target()})
+    for (const std::string* text : {&session.title(), &session.device_key(), &session.target_kind(), &session.target(),
+                                    &session.owner(), &session.host()})
       HONE_RETURN_IF_ERROR(check_text("session", *text, kMaxText));
     HONE_RETURN_IF_ERROR(
         check_numbers("session", {session.weight(), session.oldest_s(), session.device_seconds(), session.share()}));
     one.withheld = session.withheld();
+    one.owner = session.owner();
+    one.host = session.host();
     one.title = session.title();
     one.weight = session.weight();
     one.queued = session.queued();
@@ -293,12 +297,15 @@ void to_wire(const FleetStatus& in, proto::StatusReply* out) {
     health_to(device.health, one.mutable_health());
     one.set_utilization(device.utilization);
     one.set_jobs_per_minute(device.jobs_per_minute);
+    one.set_lost_s(device.lost_s);
   }
   for (const SessionStatus& session : in.sessions) {
     proto::SessionStatus& one = *out->add_sessions();
     one.set_id(session.id);
     one.set_withheld(session.withheld);
     if (!session.session.is_zero()) one.set_session(session.session.bytes());
+    one.set_owner(clean_line(session.owner, kMaxName));
+    one.set_host(clean_line(session.host, kMaxName));
     one.set_title(session.title);
     one.set_weight(session.weight);
     one.set_queued(session.queued);

@@ -107,6 +107,13 @@ void blobs_to(Blobs&& in, proto::Blobs* out) {
   for (const Hash128& hash : in.missing) out->add_missing(hash.bytes());
 }
 
+StatusOr<std::vector<std::string>> drained_from(std::string_view field,
+                                                const google::protobuf::RepeatedPtrField<std::string>& in) {
+  HONE_RETURN_IF_ERROR(check_count(field, in.size(), kMaxDevices));
+  for (const std::string& device : in) HONE_RETURN_IF_ERROR(check_text(field, device, kMaxName));
+  return std::vector<std::string>(in.begin(), in.end());
+}
+
 StatusOr<AgentHello> hello_from(const proto::AgentHello& in) {
   AgentHello out;
   out.protocol = in.protocol();
@@ -122,6 +129,7 @@ StatusOr<AgentHello> hello_from(const proto::AgentHello& in) {
     HONE_RETURN_IF_ERROR(check_text("hello.held_devices", device, kMaxName));
   out.held_devices = {in.held_devices().begin(), in.held_devices().end()};
   out.unacked_results = in.unacked_results();
+  HONE_ASSIGN_OR_RETURN(out.drained, drained_from("hello.drained", in.drained()));
   return out;
 }
 
@@ -243,6 +251,10 @@ StatusOr<ToAgent> from_wire(proto::TrackerToAgent&& in) {
       return TakeBack{std::move(leases)};
     }
     case proto::TrackerToAgent::kRefused: return refused_from(in.refused());
+    case proto::TrackerToAgent::kDrained: {
+      HONE_ASSIGN_OR_RETURN(auto devices, drained_from("drained", in.drained().devices()));
+      return Drained{std::move(devices)};
+    }
     case proto::TrackerToAgent::KIND_NOT_SET: break;
   }
   return bad("kind", "none, or one this version does not know");
@@ -320,6 +332,7 @@ void to_wire(FromAgent&& in, proto::AgentToTracker* out) {
                    hello.set_unacked_results(m.unacked_results);
                    for (const std::string& device : m.held_devices)
                      hello.add_held_devices(clean_line(device, kMaxName));
+                   for (const std::string& device : m.drained) hello.add_drained(clean_line(device, kMaxName));
                  },
                  [&](Want& m) {
                    out->mutable_want()->set_device(clean_line(m.device, kMaxName));
@@ -374,6 +387,11 @@ void to_wire(ToAgent&& in, proto::TrackerToAgent* out) {
                  [&](Cancel& m) { leases_to(m.leases, out->mutable_cancel()->mutable_leases()); },
                  [&](TakeBack& m) { leases_to(m.leases, out->mutable_take_back()->mutable_leases()); },
                  [&](Refused& m) { refused_to(m, out->mutable_refused()); },
+                 [&](Drained& m) {
+                   out->mutable_drained();
+                   for (const std::string& device : m.devices)
+                     out->mutable_drained()->add_devices(clean_line(device, kMaxName));
+                 },
              },
              in);
 }

@@ -13,6 +13,7 @@ struct DeviceStatus {
   uint32_t leased = 0;
   double sentinel_seconds = 0;
   double connected_s = 0;  ///< since the agent's connection; 0 when lost
+  double lost_s = 0;       ///< since its agent's connection ended; 0 while there is one
   std::string why;         ///< why it is quarantined or on probation, or what is wrong with it
   DeviceHealth health;
   double utilization = 0;  ///< share of the last minute it spent on jobs, 0 to 1
@@ -45,8 +46,10 @@ struct SessionStatus {
   double share = 0;           ///< share of all sessions' device seconds in the last minutes, 0 to 1
   uint64_t poisoned = 0;      ///< jobs given up because they were lost on several devices
   std::vector<CurvePoint> curve;
-  /// It is another tenant's, and who asks is no administrator: title, summary, curve, labels, device_key and target are
-  /// left out.
+  std::string owner;  ///< role and name of the token or certificate that opened it; empty: the port is open
+  std::string host;   ///< its tuner's, as the tracker sees it: an address, or unix
+  /// It is another tenant's, and who asks is no administrator: owner, host, title, summary, curve, labels, device_key
+  /// and target are left out.
   bool withheld = false;
 };
 

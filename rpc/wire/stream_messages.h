@@ -16,6 +16,7 @@ struct AgentHello {
   std::vector<LeaseId> held;
   uint32_t unacked_results = 0;
   std::vector<std::string> held_devices;  ///< as long as `held`
+  std::vector<std::string> drained;       ///< its devices that people drained
 };
 struct Want {
   std::string device;
@@ -68,11 +69,15 @@ struct Cancel {
 struct TakeBack {
   std::vector<LeaseId> leases;
 };
+/// All of the agent's devices that are drained by hand.
+struct Drained {
+  std::vector<std::string> devices;
+};
 struct Refused {
   std::string reason;
   bool retry = false;
 };
-using ToAgent = std::variant<AgentWelcome, Leases, ResultAck, Blobs, Cancel, TakeBack, Refused>;
+using ToAgent = std::variant<AgentWelcome, Leases, ResultAck, Blobs, Cancel, TakeBack, Refused, Drained>;
 
 struct Submit {
   std::vector<Job> jobs;

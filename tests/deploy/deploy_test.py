@@ -647,9 +647,14 @@ class Fleet(unittest.TestCase):
     def test_of_the_units(self):
         self.init('--agent', 'lab1')
         tracker, agent = (
-            [w.replace('/etc/hone', str(self.tls)) for w in exec_words(DEPLOY / 'systemd' / f'hone-{name}.service')]
+            [w.replace('/etc/hone', str(self.tls)).replace('/var/lib/hone-tracker', str(self.folder))
+             for w in exec_words(DEPLOY / 'systemd' / f'hone-{name}.service')]
             for name in ('tracker', 'agent'))
         address, http = self.start_tracker(tracker)
+        state = pathlib.PurePath(flag(exec_words(DEPLOY / 'systemd' / 'hone-tracker.service'), '--state'))
+        made = dict(unit_settings(DEPLOY / 'systemd' / 'hone-tracker.service'))['StateDirectory']
+        self.assertEqual(state.parent, pathlib.PurePath('/var/lib') / made, 'the only folder that it may write')
+        self.assertTrue((self.folder / state.name).is_file())
         # LoadCredential's names, and where they lie on the agent's machine under the names of that page.
         for name, source in (value.split(':')
                              for key, value in unit_settings(DEPLOY / 'systemd' / 'hone-agent.service')

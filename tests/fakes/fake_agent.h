@@ -1,6 +1,7 @@
 // An agent on the real AgentClient that answers fake jobs itself, at once or when told to.
 #pragma once
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -31,11 +32,17 @@ class FakeAgent {
       refused_ = reason;
       gave_up_ = !retry;
     };
+    handlers.on_unreachable = [this](const std::string& why) {
+      std::lock_guard lock(mutex_);
+      unreachable_.push_back(why);
+    };
     ClientOptions options{tracker,
                           {.first = std::chrono::milliseconds(20), .most = std::chrono::milliseconds(200)},
                           1,
                           nullptr,
-                          credentials};
+                          credentials,
+                          std::chrono::milliseconds(500),
+                          std::chrono::milliseconds(10)};
     client_ = std::make_unique<AgentClient>(options, std::move(identity), std::move(handlers));
     client_->want(device_, slots);
   }
@@ -71,6 +78,11 @@ class FakeAgent {
     std::lock_guard lock(mutex_);
     return gave_up_;
   }
+  /// How often it was told that the tracker cannot be reached for this reason.
+  size_t unreachable(const std::string& why) const {
+    std::lock_guard lock(mutex_);
+    return static_cast<size_t>(std::count(unreachable_.begin(), unreachable_.end(), why));
+  }
   AgentClient& client() { return *client_; }
 
  private:
@@ -101,6 +113,7 @@ class FakeAgent {
   size_t taken_ = 0, cancelled_ = 0;
   std::string refused_;
   bool gave_up_ = false;
+  std::vector<std::string> unreachable_;
   std::vector<Lease> held_;
   std::unique_ptr<AgentClient> client_;  // last: its handlers use all of the above until it is gone
 };

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include "base/exit_code.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/certificate_dates.h"
+#include "rpc/wire/device_names.h"
 #include "tracker/pages.h"
 
 namespace hone::tracker {
@@ -50,8 +52,15 @@ Status told(const Status& status) {
 
 Status show_status(const AskFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const Asked asked, whom(flags));
-  const auto status = wire::fetch_status(asked.tracker, kCallTimeout, asked.credentials);
+  auto status = wire::fetch_status(asked.tracker, kCallTimeout, asked.credentials);
   if (!status.ok()) return told(status.status());
+  if (!flags.device.empty()) {
+    auto& devices = status->devices;
+    const auto is_other = [&](const wire::DeviceStatus& device) { return !wire::is_called(device, flags.device); };
+    if (std::all_of(devices.begin(), devices.end(), is_other))
+      return usage_error("--device: " + wire::about_devices_called(flags.device, devices));
+    std::erase_if(devices, is_other);
+  }
   if (const TextStyle style = text_style(); flags.json)
     std::cout << state_json(*status) << "\n";
   else if (style.colour)

@@ -14,7 +14,7 @@ namespace hone::tracker {
 struct ServeFlags {
   std::string listen = "127.0.0.1:9190", http = "127.0.0.1:9191";
   ServerTls tls;
-  std::string token_file;
+  std::string token_file, state;
   double lease_s = 15, grace_s = 60;
   size_t max_connections = 0;  ///< 0: as many as open files allow, 16384 at most
   size_t max_peer_connections = 1024;
@@ -24,7 +24,7 @@ struct ServeFlags {
 
 /// Flags of a question to a tracker that serves.
 struct AskFlags {
-  std::string tracker = "127.0.0.1:9190", name;
+  std::string tracker = "127.0.0.1:9190", name, device;
   wire::CredentialFiles credentials;
   bool insecure = false, json = false;
 };

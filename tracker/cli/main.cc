@@ -24,6 +24,9 @@ void add_serve_flags(CLI::App& app, ServeFlags& flags) {
   app.add_option("--token-file", flags.token_file,
                  "tokens that are accepted, `ROLE NAME TOKEN [priority=N] [weight=W] [sessions=N] [bytes=N]` a line; "
                  "read again when it changes");
+  app.add_option("--state", flags.state,
+                 "keeps who is quarantined by hand when the tracker is restarted; made where there is none")
+      ->option_text("FILE");
   app.add_option("--max-connections", flags.max_connections,
                  "of agents and tuners (default: what open files allow, at most 16384)")
       ->check(CLI::Range(1, 1'000'000));
@@ -65,6 +68,7 @@ Help tracker_help() {
                        {"--tls-key FILE", "the certificate's private key"},
                        {"--tls-client-ca FILE", "others must show a certificate that this one signed"},
                        {"--token-file FILE", "tokens that are accepted: ROLE NAME TOKEN a line"},
+                       {"--state FILE", "keeps who is quarantined by hand over restarts"},
                        {"--insecure", "on other addresses than loopback without all that"}},
                       {}},
                      {"Limits",
@@ -93,6 +97,7 @@ int run(int argc, char** argv) {
   CLI::App* status = app.add_subcommand("status", "devices, queues and sessions of a running tracker");
   add_ask_flags(*status, asking);
   status->add_flag("--json", asking.json, "one JSON object");
+  status->add_option("--device", asking.device, "only these devices: a device, an agent or a label k=v");
   for (const auto& [action, what] :
        {std::pair{"drain", "give a device or an agent no more leases"}, std::pair{"resume", "end drain or quarantine"},
         std::pair{"quarantine", "distrust a device or an agent"}}) {

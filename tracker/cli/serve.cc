@@ -34,7 +34,7 @@ StatusOr<std::unique_ptr<HttpServer>> start_http(const ServeFlags& flags, Tracke
   return HttpServer::start(address, http_pages(server, security), clock, security);
 }
 
-TrackerOptions options_from(const ServeFlags& flags) {
+StatusOr<TrackerOptions> options_from(const ServeFlags& flags) {
   using std::chrono::milliseconds;
   TrackerOptions options;
   options.lease = milliseconds(static_cast<int64_t>(flags.lease_s * 1000));
@@ -46,6 +46,11 @@ TrackerOptions options_from(const ServeFlags& flags) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   options.first_epoch = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
   options.started_unix_s = std::chrono::duration<double>(now).count();
+  if (!flags.state.empty()) {
+    auto kept = KeptQuarantine::open(flags.state);
+    if (!kept.ok()) return usage_error("--state " + message_of(kept.status()));
+    options.quarantined = *std::move(kept);
+  }
   return options;
 }
 
@@ -80,6 +85,7 @@ Status serve(const ServeFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const Security security, security_from(flags, clock));
   HONE_RETURN_IF_ERROR(wire::check_exposure(listen, protection_of(security), flags.insecure, "--listen"));
   umask(S_IRWXG | S_IRWXO);  // a Unix socket is its owner's only
+  HONE_ASSIGN_OR_RETURN(TrackerOptions options, options_from(flags));
   boost::asio::io_context context{1};
   boost::asio::signal_set signals(context, SIGTERM, SIGINT);
   signals.async_wait([&](const boost::system::error_code& error, int) {
@@ -88,7 +94,7 @@ Status serve(const ServeFlags& flags) {
   std::optional<wire::ParentWatch> parent;
   if (flags.exit_with_parent) parent.emplace(context, [&] { context.stop(); });
 
-  HONE_ASSIGN_OR_RETURN(const auto server, TrackerServer::start(listen, options_from(flags), clock, security));
+  HONE_ASSIGN_OR_RETURN(const auto server, TrackerServer::start(listen, std::move(options), clock, security));
   HONE_ASSIGN_OR_RETURN(auto http, start_http(flags, *server, security, clock));
   std::cout << "tracker: listening on " << server->address().text() << ", http on "
             << (http ? http->address().text() : "none") << std::endl;

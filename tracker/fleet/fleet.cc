@@ -10,6 +10,19 @@ namespace hone::tracker {
 namespace {
 
 constexpr std::chrono::seconds kBusyStep{1};  // of histories
+constexpr size_t kMaxNamed = 32;              // in an error's text
+
+template <class Names>
+std::string listed(const Names& names) {
+  if (names.empty()) return "none";
+  std::string text;
+  size_t count = 0;
+  for (const auto& name : names) {
+    if (++count > kMaxNamed) return fmt::format("{} and {} more", text, names.size() - kMaxNamed);
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
 
 void add(wire::PhaseTimes& sum, const wire::PhaseTimes& p) {
   sum.queue += p.queue, sum.transfer += p.transfer, sum.build += p.build, sum.check += p.check;
@@ -23,7 +36,8 @@ Fleet::Fleet(const TrackerOptions& options, const Clock& clock, TrackerCounts& c
       clock_(clock),
       started_(clock.now()),
       registry_(clock),
-      quarantine_(options.health, clock, registry_, shown_, counts) {}
+      quarantine_(options.health, clock, registry_, shown_, counts),
+      kept_(options.quarantined) {}
 
 double Fleet::since_start(Clock::TimePoint then) const {
   return std::chrono::duration<double>(then - started_).count();
@@ -71,6 +85,9 @@ bool Fleet::connect(wire::AgentHello hello, ConnectionId connection, MemoryBudge
     open_claims |= claim.open();
     claims[info.key] = std::move(claim);
   }
+  std::set<std::string> drained;
+  for (const std::string& key : hello.drained)
+    if (!registry_.device(key)) drained.insert(key);
   if (old) {
     for (const std::string& key : old->devices) {
       Device& device = *registry_.device(key);
@@ -86,11 +103,22 @@ bool Fleet::connect(wire::AgentHello hello, ConnectionId connection, MemoryBudge
   for (const std::string& key : agent.devices) {
     Device& device = *registry_.device(key);
     device.claim = claims.at(key);
-    put_in(device);
     note(device, restarted ? "a new agent process connected" : "the agent connected");
+    if (kept_.holds(key))
+      mark_again(device, Mark::kQuarantined);
+    else if (drained.contains(key))
+      mark_again(device, Mark::kDraining);
+    put_in(device);
     shown_.update(device);
   }
   return restarted;
+}
+
+// As people marked it before this tracker, or this registration, knew it.
+void Fleet::mark_again(Device& device, Mark mark) {
+  if (device.mark == mark && !device.mark_is_ours) return;
+  registry_.mark(device.info.key, mark);
+  note(device, mark == Mark::kQuarantined ? "still quarantined by hand" : "still drained by hand");
 }
 
 void Fleet::key_proved(Device& device) {
@@ -122,7 +150,13 @@ void Fleet::forget_lost() {
   }
 }
 
-std::vector<Device*> Fleet::mark_by_hand(const std::string& name, Mark mark, std::string_view action) {
+StatusOr<std::vector<Device*>> Fleet::mark_by_hand(const std::string& name, Mark mark, std::string_view action) {
+  const Device* device = registry_.device(name);
+  const Agent* agent = device ? device->owner : registry_.agent(name);
+  if (!agent && !(mark == Mark::kNone && kept_.names(name))) return absl::NotFoundError(unknown_name(name));
+  // First: what cannot be kept is not done.
+  HONE_RETURN_IF_ERROR(mark == Mark::kQuarantined ? kept_.begin(name)
+                                                  : kept_.end(name, agent ? agent->devices : std::set<std::string>()));
   auto marked = registry_.mark(name, mark);
   for (Device* device : marked) {
     quarantine_.unwatch(device->info.key);
@@ -130,6 +164,22 @@ std::vector<Device*> Fleet::mark_by_hand(const std::string& name, Mark mark, std
     shown_.update(*device);
   }
   return marked;
+}
+
+std::string Fleet::unknown_name(const std::string& name) const {
+  std::vector<std::string> known, absent;
+  for (const auto& [key, device] : registry_.devices()) known.push_back(key);
+  for (const std::string& one : kept_.names())
+    if (!registry_.devices().contains(one) && !registry_.agents().contains(one)) absent.push_back(one);
+  return fmt::format("no device or agent is called '{}'; there are: {}{}", name, listed(known),
+                     absent.empty() ? "" : "; quarantined, and not here: " + listed(absent));
+}
+
+std::vector<std::string> Fleet::drained(const Agent& agent) const {
+  std::vector<std::string> out;
+  for (const std::string& key : agent.devices)
+    if (registry_.devices().at(key).mark == Mark::kDraining) out.push_back(key);
+  return out;
 }
 
 // --- which device serves whom

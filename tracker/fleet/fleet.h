@@ -11,6 +11,7 @@
 #include "rpc/wire/stream_messages.h"
 #include "tracker/counts.h"
 #include "tracker/fleet/device_registry.h"
+#include "tracker/fleet/kept_quarantine.h"
 #include "tracker/fleet/matching.h"
 #include "tracker/fleet/quarantine.h"
 #include "tracker/fleet/shown_devices.h"
@@ -44,7 +45,8 @@ class Fleet {
   std::optional<wire::Refused> objection(const wire::AgentHello& hello) const;
   /// The agent has (re)connected with these devices, which DeviceRegistry::check() has passed. `charge`: what they take
   /// of the memory budget. True: it was known, as another process. Labels of keys that this process has not proved are
-  /// left off; where there are such, the agent has a challenge then.
+  /// left off; where there are such, the agent has a challenge then. Devices that people quarantined are so again,
+  /// whatever the agent says; new ones that it calls drained are.
   bool connect(wire::AgentHello hello, ConnectionId connection, MemoryBudget::Charge charge);
   /// The device's key is proved: it carries its label. The caller update()s it.
   void key_proved(Device& device);
@@ -52,8 +54,12 @@ class Fleet {
   void disconnect(Agent& agent);
   /// Agents that are lost are no longer shown to sessions after their grace, and forgotten after `forget_lost`.
   void forget_lost();
-  /// People drain, quarantine or resume (`action`) a device, or all of an agent. Returns them, to be update()d.
-  std::vector<Device*> mark_by_hand(const std::string& name, Mark mark, std::string_view action);
+  /// People drain, quarantine or resume (`action`) a device, or all of an agent. Returns them, to be update()d: none
+  /// when a quarantine of some who are not here has ended. NotFound: there is nobody of that name. Usage error, and
+  /// nothing has changed: the quarantine could not be kept.
+  StatusOr<std::vector<Device*>> mark_by_hand(const std::string& name, Mark mark, std::string_view action);
+  /// The agent's devices that people drained, by key.
+  std::vector<std::string> drained(const Agent& agent) const;
 
   // --- which device serves whom
   /// The demand of a session, to be closed once.
@@ -86,6 +92,8 @@ class Fleet {
   void count_busy(Device& device);
   void put_in(Device& device);
   void take_out(Device& device);
+  void mark_again(Device& device, Mark mark);
+  std::string unknown_name(const std::string& name) const;
 
   const TrackerOptions& options_;
   const Clock& clock_;
@@ -94,6 +102,7 @@ class Fleet {
   Matching matching_;
   ShownDevices shown_;
   Quarantine quarantine_;
+  KeptQuarantine kept_;
   std::map<std::string, Device*> busy_;
 };
 

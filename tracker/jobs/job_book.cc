@@ -111,6 +111,7 @@ Session& JobBook::open(const wire::SessionOpen& open, ConnectionId connection, c
   }
   session.account = std::move(admitted.account);
   session.silent = false;
+  session.host = tenant.host;
   session.spec = open;
   session.connection = connection;
   connections_[connection] = open.session;

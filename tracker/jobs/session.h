@@ -57,6 +57,7 @@ struct Session {
   wire::SessionOpen spec;
   std::string id;      ///< what people call it
   std::string tenant;  ///< whose it is
+  std::string host;    ///< that its tuner dialled from last
   std::shared_ptr<MemoryBudget::Account> account;
   MemoryBudget::Charge charge;
   Demand* demand = nullptr;                                        ///< kept by JobQueue

@@ -74,6 +74,8 @@ function strip() {
 export function describe(session) {
   const words = [];
   if (!session.connected) words.push('disconnected');
+  if (session.owner) words.push(session.owner);
+  if (session.host) words.push(`from ${session.host}`);
   if (session.target_kind) words.push(session.target_kind);
   if (session.device_key) words.push(`on ${session.device_key}`);
   for (const label of session.labels ?? []) words.push(label);

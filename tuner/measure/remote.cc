@@ -5,10 +5,14 @@
 #include <algorithm>
 
 #include "base/exit_code.h"
+#include "rpc/wire/admin_client.h"
+#include "rpc/wire/device_names.h"
 
 namespace hone {
 
 using std::chrono::milliseconds;
+
+constexpr milliseconds kStatusTimeout{2000};  // for what an error adds
 
 StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
   std::mutex mutex;
@@ -54,8 +58,13 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
   std::string what = query.target.empty() ? query.kind : query.target;
   if (!query.device_key.empty()) what += fmt::format("' under the key '{}", query.device_key);
   for (const std::string& label : query.labels) what += fmt::format("' with the label '{}", label);
-  return no_device_error(fmt::format("--target: no device serves '{}' {}", what,
-                                     query.where.empty() ? "at " + query.client.tracker.text() : query.where));
+  std::string why;
+  if (!query.device_key.empty())
+    if (const auto status = wire::fetch_status(query.client.tracker, kStatusTimeout, query.client.credentials);
+        status.ok())
+      why = ": " + wire::about_devices_called(query.device_key, status->devices);
+  return no_device_error(fmt::format("--target: no device serves '{}' {}{}", what,
+                                     query.where.empty() ? "at " + query.client.tracker.text() : query.where, why));
 }
 
 RemoteMeasurer::RemoteMeasurer(RemoteOptions options) : options_(std::move(options)) {

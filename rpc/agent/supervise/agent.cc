@@ -250,8 +250,10 @@ class Agent {
     handlers.on_leases = on_our_thread(&Agent::on_leases);
     handlers.on_cancel = on_our_thread(&Agent::on_cancel);
     handlers.on_take_back = on_our_thread(&Agent::on_take_back);
+    handlers.on_drained = on_our_thread(&Agent::on_drained);
     handlers.on_refused = on_our_thread(&Agent::on_refused);
     handlers.on_connection = on_our_thread(&Agent::on_connection);
+    handlers.on_unreachable = on_our_thread(&Agent::on_unreachable);
     wire::AgentIdentity identity;
     identity.name = options_.name;
     identity.key = options_.builder_key;
@@ -318,11 +320,18 @@ class Agent {
   void on_take_back(const std::vector<wire::LeaseId>& ids) {
     for (auto& offer : offers_) offer->handler->on_take_back(ids);
   }
+  void on_drained(const std::vector<std::string>& devices) {
+    print_line(devices.empty() ? "resumed: nothing is drained any more"
+                               : fmt::format("drained by hand: {}", fmt::join(devices, ", ")));
+  }
   void on_refused(std::string reason, bool retry) {
     if (retry)
       print_line(fmt::format("the tracker refused: {}; trying again", reason));
     else
       stop(usage_error(fmt::format("the tracker at {} refused this agent: {}", options_.tracker.text(), reason)));
+  }
+  void on_unreachable(const std::string& why) {
+    print_line(fmt::format("cannot reach {}: {}", options_.tracker.text(), why));
   }
   void on_connection(bool connected) {
     if (connected)

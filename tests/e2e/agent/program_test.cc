@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/child_process.h"
+#include "rpc/wire/admin_client.h"
 #include "tests/e2e/agent/agent_fixture.h"
 #include "tests/fakes/test_session.h"
 
@@ -58,6 +59,13 @@ class ProgramTest : public ::testing::Test {
     return text.str();
   }
 
+  /// True once `holds` is, false when it is not within a minute.
+  static bool eventually(const std::function<bool()>& holds) {
+    for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end; usleep(5000))
+      if (holds()) return true;
+    return false;
+  }
+
   void open_session() { session_ = std::make_unique<wire::TestSession>(*wire::Address::parse(address_)); }
 
   wire::Job job(uint64_t seq, const Module& m) {
@@ -102,6 +110,90 @@ TEST_F(ProgramTest, WaitsForATrackerThatIsNotThereYet) {
   EXPECT_TRUE(session_->wait_results(1)) << log_of("device-agent");
 }
 
+TEST_F(ProgramTest, SaysWhyItCannotReachItsTrackerAndGoesOnTrying) {
+  start_agent("early");
+  EXPECT_TRUE(eventually([&] {
+    return log_of("device-agent").find("device-agent: cannot reach " + address_ + ": no such socket\n") !=
+           std::string::npos;
+  })) << log_of("device-agent");
+  start_tracker();
+  EXPECT_TRUE(eventually([&] { return log_of("device-agent").find("connected to " + address_) != std::string::npos; }))
+      << log_of("device-agent");
+}
+
+TEST_F(ProgramTest, GivesUpWithTheExitCodeOfTrackerStatus) {
+  std::ofstream(dir_ + "/tokens") << "agent lab 0123456789abcdef0123456789abcdef\n";
+  std::ofstream(dir_ + "/wrong") << "fedcba9876543210fedcba9876543210\n";
+  for (const char* name : {"/tokens", "/wrong"})
+    std::filesystem::permissions(dir_ + name, std::filesystem::perms::owner_read);
+  start({"tracker", "--listen", address_, "--http", "none", "--token-file", dir_ + "/tokens"});
+  ASSERT_TRUE(eventually([&] { return log_of("tracker").find("listening") != std::string::npos; }));
+  const auto code_of = [&](std::vector<std::string> argv) {
+    argv.insert(argv.end(), {"--tracker", address_, "--token-file", dir_ + "/wrong"});
+    const std::optional<int> status = start(argv).wait(60s);
+    return status ? WEXITSTATUS(*status) : -1;
+  };
+  EXPECT_EQ(code_of({"tracker", "status"}), 2);
+  EXPECT_EQ(code_of({"device-agent", "--target", "llvm", "--name", "lab"}), 2);
+  EXPECT_THAT(log_of("device-agent"), HasSubstr("refused this agent: "));
+}
+
+TEST_F(ProgramTest, StatusOfADeviceThatIsNotThereNamesThoseThatAre) {
+  start_tracker();
+  start_agent("lab");
+  ASSERT_TRUE(eventually([&] { return log_of("device-agent").find("connected to") != std::string::npos; }));
+  const auto ask = [&](const std::string& device) {
+    const std::optional<int> status = start({"tracker", "status", "--tracker", address_, "--device", device}).wait(60s);
+    return status ? WEXITSTATUS(*status) : -1;
+  };
+  EXPECT_EQ(ask("lab"), 0);
+  EXPECT_EQ(ask("lab9"), 2);
+  EXPECT_THAT(log_of("tracker"), HasSubstr("--device: no device, agent or label is 'lab9'; there are: lab/cpu"));
+}
+
+class RestartTest : public ProgramTest {
+ protected:
+  ChildProcess& start_keeping_tracker() {
+    return start({"tracker", "--listen", address_, "--http", "none", "--state", dir_ + "/state"});
+  }
+  bool becomes(const std::string& state) {
+    return eventually([&] {
+      const auto status = wire::fetch_status(*wire::Address::parse(address_), 10s);
+      return status.ok() && !status->devices.empty() && status->devices[0].state == state;
+    });
+  }
+  Status administer(const std::string& action) {
+    return wire::administer(*wire::Address::parse(address_), action, "lab/cpu", 10s).status();
+  }
+  static void kill_and_wait(ChildProcess& child) {
+    child.signal(SIGKILL);
+    EXPECT_TRUE(child.wait(20s).has_value());
+  }
+};
+
+TEST_F(RestartTest, ADrainIsBroughtByTheAgentAndAQuarantineByTheFile) {
+  ChildProcess& first = start_keeping_tracker();
+  ChildProcess& agent = start_agent("lab");
+  ASSERT_TRUE(becomes("idle")) << log_of("device-agent");
+  ASSERT_TRUE(administer("drain").ok());
+  ASSERT_TRUE(
+      eventually([&] { return log_of("device-agent").find("drained by hand: lab/cpu\n") != std::string::npos; }));
+  kill_and_wait(first);
+  ChildProcess& second = start_keeping_tracker();
+  EXPECT_TRUE(becomes("draining")) << log_of("device-agent");
+  ASSERT_TRUE(administer("quarantine").ok());
+  kill_and_wait(second);
+  ChildProcess& third = start_keeping_tracker();
+  EXPECT_TRUE(becomes("quarantined")) << log_of("device-agent");
+  kill_and_wait(agent);
+  kill_and_wait(third);
+  start_keeping_tracker();
+  start_agent("lab");
+  EXPECT_TRUE(becomes("quarantined")) << "another process of the agent does not lift it";
+  ASSERT_TRUE(administer("resume").ok());
+  EXPECT_TRUE(becomes("idle"));
+}
+
 TEST_F(ProgramTest, AKilledAgentLosesNothing) {
   start_tracker();
   ChildProcess& first = start_agent("first");
@@ -144,12 +236,6 @@ std::vector<pid_t> descendants(pid_t parent) {
 
 class ShutdownTest : public ProgramTest {
  protected:
-  /// True once `holds` is, false when it is not within a minute.
-  static bool eventually(const std::function<bool()>& holds) {
-    for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end; usleep(5000))
-      if (holds()) return true;
-    return false;
-  }
   /// Has the agent run a candidate of many minutes; its children, the candidate's process included.
   std::vector<pid_t> run_for_long(pid_t agent) {
     wire::Job endless = job(1, add_module({.repeats = int64_t{1} << 40}));

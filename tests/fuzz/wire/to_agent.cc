@@ -134,6 +134,7 @@ std::vector<std::string> seeds() {
     say(&script, wire::ResultAck{{lease(1, true).id}});
     say(&script, wire::Cancel{{lease(2, true).id}});
     say(&script, wire::TakeBack{{lease(3, true).id}});
+    say(&script, wire::Drained{{"evil/cpu"}});
     out.push_back(script.SerializeAsString());
   }
   {

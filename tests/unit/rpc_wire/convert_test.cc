@@ -303,7 +303,8 @@ TEST(Convert, StreamMessagesRoundTrip) {
   device.features = {"avx2", "avx512f"};
   device.compute_capability = "9.0";
   proto::AgentToTracker hello_wire;
-  to_wire(FromAgent(AgentHello{kProtocolVersion, "board", instance, {device}, {{session, 1, 2}}, 3, {"board/cpu"}}),
+  to_wire(FromAgent(AgentHello{
+              kProtocolVersion, "board", instance, {device}, {{session, 1, 2}}, 3, {"board/cpu"}, {"board/gpu"}}),
           &hello_wire);
   const auto hello = std::get<AgentHello>(from_wire(std::move(hello_wire)).value());
   EXPECT_EQ(hello.name, "board");
@@ -311,6 +312,15 @@ TEST(Convert, StreamMessagesRoundTrip) {
   EXPECT_EQ(hello.devices, std::vector{device});
   EXPECT_EQ(hello.held, (std::vector{LeaseId{session, 1, 2}}));
   EXPECT_EQ(hello.unacked_results, 3u);
+  EXPECT_EQ(hello.drained, std::vector<std::string>{"board/gpu"});
+
+  proto::TrackerToAgent drained_wire;
+  to_wire(ToAgent(Drained{{"board/cpu", "board/gpu"}}), &drained_wire);
+  EXPECT_EQ(std::get<Drained>(from_wire(std::move(drained_wire)).value()).devices,
+            (std::vector<std::string>{"board/cpu", "board/gpu"}));
+  proto::TrackerToAgent nothing_drained;
+  to_wire(ToAgent(Drained{}), &nothing_drained);
+  EXPECT_TRUE(std::get<Drained>(from_wire(std::move(nothing_drained)).value()).devices.empty());
 
   proto::TrackerToAgent leases_wire;
   to_wire(ToAgent(Leases{{Lease{{session, 7, 3}, "board/cpu", sample_job()}}}), &leases_wire);
@@ -439,6 +449,7 @@ TEST(Convert, TheFleetsStatusRoundTrips) {
   device.health = sample_health();
   device.utilization = 0.5;
   device.jobs_per_minute = 120;
+  device.lost_s = 77;
   SessionStatus& session = fleet.sessions.emplace_back();
   session.session = Uuid::random();
   session.device_key = "board";
@@ -449,6 +460,8 @@ TEST(Convert, TheFleetsStatusRoundTrips) {
   session.device_seconds = 12.5;
   session.share = 0.25;
   session.poisoned = 2;
+  session.owner = "tuner ann";
+  session.host = "192.0.2.7";
   session.curve = {{1, 8, 10}, {2.5, 64, 40, 1e-3}};
   fleet.queued = 5, fleet.leased = 6, fleet.oldest_s = 7, fleet.now = 1e9;
   proto::StatusReply wire;
@@ -459,6 +472,7 @@ TEST(Convert, TheFleetsStatusRoundTrips) {
   EXPECT_EQ(back.devices[0].health, device.health);
   EXPECT_EQ(back.devices[0].utilization, 0.5);
   EXPECT_EQ(back.devices[0].jobs_per_minute, 120);
+  EXPECT_EQ(back.devices[0].lost_s, 77);
   EXPECT_EQ(back.sessions[0].device_key, "board");
   EXPECT_EQ(back.sessions[0].target_kind, "llvm");
   EXPECT_EQ(back.sessions[0].target, session.target);
@@ -467,6 +481,8 @@ TEST(Convert, TheFleetsStatusRoundTrips) {
   EXPECT_EQ(back.sessions[0].device_seconds, 12.5);
   EXPECT_EQ(back.sessions[0].share, 0.25);
   EXPECT_EQ(back.sessions[0].poisoned, 2u);
+  EXPECT_EQ(back.sessions[0].owner, "tuner ann");
+  EXPECT_EQ(back.sessions[0].host, "192.0.2.7");
   EXPECT_EQ(back.sessions[0].curve, session.curve);
   EXPECT_EQ(back.queued, 5u);
   EXPECT_EQ(back.leased, 6u);

@@ -190,12 +190,13 @@ TEST_F(Attack, AnotherTokensModelIsNotSeen) {
   for (const auto& token : {kBob, kGood, kAny}) {
     const wire::SessionStatus other = seen(token);
     EXPECT_TRUE(other.withheld);
-    EXPECT_EQ(other.title + other.summary.best_config, "");
+    EXPECT_EQ(other.title + other.summary.best_config + other.owner + other.host, "");
   }
   for (const auto& token : {kTuner, kAdmin}) {
     const wire::SessionStatus own = seen(token);
     EXPECT_FALSE(own.withheld);
     EXPECT_EQ(own.title + own.summary.best_config, "model secret.onnxsecret=1");
+    EXPECT_EQ(own.owner + " " + own.host, "tuner * 127.0.0.1");
   }
 }
 

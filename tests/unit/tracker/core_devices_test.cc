@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/fake_fleet.h"
+#include "tracker/pages.h"
 
 namespace hone::tracker {
 namespace {
@@ -98,6 +99,17 @@ TEST(Devices, ThatAnAgentNoLongerHasOrThatServeOthersNowAreGoneForTheirSessions)
   fleet.connect(hello);
   fleet.tracker->tick();
   EXPECT_TRUE(fleet.take_session<wire::Devices>(session).empty()) << "nothing has changed";
+}
+
+TEST(Devices, ThatAreLostSaySinceWhen) {
+  FakeFleet fleet;
+  const auto a = fleet.agent("a");
+  EXPECT_EQ(fleet.tracker->status().devices.at(0).lost_s, 0);
+  fleet.tracker->agent_gone(a);
+  fleet.pass(90s);
+  const wire::DeviceStatus lost = fleet.tracker->status().devices.at(0);
+  EXPECT_EQ(lost.lost_s, 90);
+  EXPECT_THAT(state_text(fleet.tracker->status()), HasSubstr("lost for 90 s"));
 }
 
 TEST(Devices, SessionsAreToldOfAtMostAThousand) {

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 const wire::Uuid kSession = wire::Uuid::random();
-const Tenant kAlice{"tuner alice", {}}, kBob{"tuner bob", {}}, kBoss{"admin boss", {}};
+const Tenant kAlice{"tuner alice", {}, "secret-host"}, kBob{"tuner bob", {}}, kBoss{"admin boss", {}};
 
 class TenantsFleet : public FakeFleet {
  public:
@@ -123,7 +123,8 @@ TEST(Tenants, WhatASessionWorksOnIsToldToItsTenantAndAdministratorsAlone) {
   for (const Viewer& viewer : {Viewer{false, kAlice.name}, Viewer{true, kBoss.name}}) {
     const std::string text = pages(viewer);
     for (const char* told :
-         {"secret-model.onnx", "llvm -mcpu=secret", "secret-lab", "project=secret", "secret=4x4", "conv2d(secret)"})
+         {"tuner alice, from secret-host", R"("owner":"tuner alice","host":"secret-host")", "secret-model.onnx",
+          "llvm -mcpu=secret", "secret-lab", "project=secret", "secret=4x4", "conv2d(secret)"})
       EXPECT_THAT(text, HasSubstr(told)) << viewer.tenant;
     EXPECT_FALSE(fleet.tracker->status(viewer).sessions.at(0).withheld);
     EXPECT_EQ(fleet.tracker->status(viewer).sessions.at(0).curve.size(), 1u);

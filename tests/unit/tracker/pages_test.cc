@@ -215,9 +215,9 @@ TEST(Json, HasTheKeysOfTheContract) {
   EXPECT_EQ(device["temperature_c"], 50);
   EXPECT_TRUE(device["clock_mhz"].is_null());
   const Json& one = state["sessions"][0];
-  EXPECT_THAT(keys(one), testing::IsSupersetOf({"session", "title", "device_key", "target_kind", "labels", "weight",
-                                                "priority", "queued", "leased", "done", "oldest_s", "connected",
-                                                "device_seconds", "share", "summary", "curve"}));
+  EXPECT_THAT(keys(one), testing::IsSupersetOf({"session", "owner", "host", "title", "device_key", "target_kind",
+                                                "labels", "weight", "priority", "queued", "leased", "done", "oldest_s",
+                                                "connected", "device_seconds", "share", "summary", "curve"}));
   EXPECT_EQ(one["curve"], (Json{{2.0, 1, 5.0}}));
 
   const Json detail = Json::parse(device_detail_json(fleet.tracker->device_detail("a/cpu").value()));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "tests/fakes/temporary_folder.h"
 
@@ -40,6 +41,17 @@ TEST(TrackerProgram, BadFlagsAreBadUsageInOneLine) {
         "--listen 127.0.0.1:0 --listen 127.0.0.1:1"}) {
     const Output output = run(arguments);
     EXPECT_EQ(output.code, 2) << arguments << ": " << output.text;
+    EXPECT_EQ(std::count(output.text.begin(), output.text.end(), '\n'), 1) << output.text;
+  }
+}
+
+TEST(TrackerProgram, ADamagedOrUnreadableStateIsBadUsageInOneLineThatNamesIt) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/damaged") << "hone tracker state 1\nquarantined lab";
+  for (const char* name : {"/damaged", "/none/state", ""}) {
+    const Output output = run("--listen 127.0.0.1:0 --http none --state " + folder.path() + name);
+    EXPECT_EQ(output.code, 2) << output.text;
+    EXPECT_THAT(output.text, testing::StartsWith("tracker: --state " + folder.path() + name));
     EXPECT_EQ(std::count(output.text.begin(), output.text.end(), '\n'), 1) << output.text;
   }
 }

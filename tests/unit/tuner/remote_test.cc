@@ -240,6 +240,8 @@ TEST(FindDevices, FindsThoseOfAKindAndKey) {
   EXPECT_EQ(exit_code_of(devices.status()), kExitNoDevice);
   EXPECT_NE(message_of(devices.status()).find("no device serves 'llvm' under the key 'b'"), std::string::npos)
       << devices.status();
+  EXPECT_NE(message_of(devices.status()).find("no device, agent or label is 'b'; there are: a/cpu"), std::string::npos)
+      << devices.status();
   q.device_key = "";
   q.kind = "cuda";
   EXPECT_EQ(exit_code_of(find_devices(q).status()), kExitNoDevice);
