@@ -488,6 +488,8 @@ CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& ho
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_flag("--json", f.json, "results as JSON, one object a line");
 
+  if (hooks.add_flags) hooks.add_flags(app);
+
   struct Command {
     CLI::App* app;
     Status (*run)(const Context&);

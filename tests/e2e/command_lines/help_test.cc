@@ -13,6 +13,7 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::StartsWith;
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -35,18 +36,18 @@ std::set<std::string> flags_of(const std::string& text) {
   return out;
 }
 
-class HelpOf : public testing::TestWithParam<const char*> {
+class Program : public testing::TestWithParam<const char*> {
  protected:
   Ran run(const std::string& words) const { return shell(kBin + "/" + GetParam() + " " + words); }
 };
-INSTANTIATE_TEST_SUITE_P(Programs, HelpOf, testing::Values("tensorc", "tuner", "tophub", "tracker", "device-agent"),
+INSTANTIATE_TEST_SUITE_P(All, Program, testing::Values("tensorc", "tuner", "tophub", "tracker", "device-agent"),
                          [](const auto& info) {
                            std::string name = info.param;
                            name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
                            return name;
                          });
 
-TEST_P(HelpOf, BeginsWithAnExampleAndFitsOneScreen) {
+TEST_P(Program, BeginsWithAnExampleAndFitsOneScreen) {
   for (const char* words : {"--help", "-h"}) {
     const Ran help = run(words);
     EXPECT_EQ(help.code, 0) << help.output;
@@ -57,12 +58,23 @@ TEST_P(HelpOf, BeginsWithAnExampleAndFitsOneScreen) {
   }
 }
 
-TEST_P(HelpOf, AllHasEveryFlagAndNoWiderLines) {
+TEST_P(Program, AllHasEveryFlagAndNoWiderLines) {
   const Ran screen = run("--help"), all = run("--help all");
   EXPECT_EQ(all.code, 0) << all.output;
   const std::set<std::string> every = flags_of(all.output);
   for (const std::string& flag : flags_of(screen.output)) EXPECT_TRUE(every.contains(flag)) << flag;
   for (const std::string& line : lines_of(all.output)) EXPECT_LE(columns(line), kHelpColumns) << line;
+}
+
+TEST_P(Program, SaysItsVersionInALine) {
+  const Ran version = run("--version");
+  EXPECT_EQ(version.code, 0) << version.output;
+  const bool knows_llvm = GetParam() != std::string("tracker") && GetParam() != std::string("device-agent");
+  EXPECT_THAT(version.output,
+              MatchesRegex(std::string(GetParam()) + " [0-9]+\\.[0-9]+\\.[0-9]+ \\(commit ([0-9a-f]{7,}|unknown)\\)" +
+                           (knows_llvm ? ", LLVM [0-9.]+, this machine: llvm -mtriple=.* -mcpu=.*\n" : "\n")));
+  EXPECT_EQ(run("--version 2>/dev/null").output, version.output) << "it is what was asked for, on stdout";
+  EXPECT_THAT(run("--help all").output, HasSubstr("--version"));
 }
 
 TEST(Help, OfCommandsFitsOneScreenToo) {
