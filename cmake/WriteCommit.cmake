@@ -11,12 +11,12 @@ endif()
 if(NOT commit MATCHES "^[0-9a-f]+$")
   set(commit unknown)
 endif()
-file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT "// Made by cmake/WriteCommit.cmake.
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "// Made by cmake/WriteCommit.cmake.
 #include \"base/version/commit.h\"
 
 namespace hone {
 
-const char* built_commit() { return \"@commit@\"; }
+const char* built_commit() { return \"${commit}\"; }
 
 }  // namespace hone
 ")

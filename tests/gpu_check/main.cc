@@ -318,7 +318,7 @@ int main(int argc, char** argv) {
     std::filesystem::create_directories(o.output, ec);
     if (ec) return usage_error(fmt::format("--output {}: {}", o.output, ec.message()));
     CommandFiles files;
-    files.reads("--config", flags_file(app));
+    files.reads(kFlagsFile, flags_file(app));
     for (const char* made :
          {"steps.jsonl", "report.json", "report.md", "tophub.jsonl", "small.onnx", "small.so", "small.h"})
       files.writes("--output", o.output + "/" + made);

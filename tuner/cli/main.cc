@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   add_tuner_flags(app, operators, f);
   add_version(app, &compiler_line);
   return run_cli(app, argc, argv, [&] {
-    f.read_before = {{"--config", flags_file(app)}};
+    f.read_before = {{kFlagsFile, flags_file(app)}};
     return tune(
         operators, f,
         {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr, terminal_size()});

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
       return run_tensorc(operators, o, std::cout, std::cerr);
     }
     o.read_before = credential_files(fleet);
-    o.read_before.emplace_back("--config-file", flags_file(app));
+    o.read_before.emplace_back(kFlagsFile, flags_file(app));
     if (!fleet.tracker.empty()) {
       o.remote = [&fleet](const std::string& target, int threads) {
         fleet.target = target, fleet.threads = threads;

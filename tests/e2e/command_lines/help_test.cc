@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <sstream>
 #include <vector>
 
 #include "base/help.h"
 #include "tests/e2e/artifact/shell.h"
+#include "tests/fakes/small_model.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace hone {
 namespace {
@@ -96,6 +99,59 @@ TEST(Help, AllHasWhatTheScreenLeavesOut) {
     EXPECT_THAT(shell(kBin + "/" + program + " --help").output, testing::Not(HasSubstr(flag)));
     EXPECT_THAT(shell(kBin + "/" + program + " --help all").output, HasSubstr(flag));
   }
+}
+
+TEST(Flags, AreNamedWhereTheyAreNearlyRight) {
+  for (const auto& [words, meant] : {std::pair("tensorc m.onnx --shapes x=1", "--shape"),
+                                     {"tuner m.onnx --thread 2", "--threads"},
+                                     {"tophub best --taks dense", "--task"},
+                                     {"tracker status --trakcer x", "--tracker"},
+                                     {"device-agent --names x", "--name"}}) {
+    const Ran refused = shell(kBin + "/" + words);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.output, HasSubstr(std::string("; did you mean ") + meant + "? (--help shows")) << words;
+    EXPECT_EQ(lines_of(refused.output).size(), 1u) << refused.output;
+  }
+}
+
+TEST(Tuner, TakesItsModelAsAWord) {
+  const TemporaryFolder folder;
+  const std::string model = folder.path() + "/m.onnx", tuner = kBin + "/tuner ";
+  SmallModel().write(model);
+  const Ran word = shell(tuner + model + " --print-tasks"), flag = shell(tuner + "--model " + model + " --print-tasks");
+  EXPECT_EQ(word.code, 0) << word.output;
+  EXPECT_EQ(word.output, flag.output);
+  const Ran both = shell(tuner + model + " --model " + model);
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.output, HasSubstr("a model is given once"));
+}
+
+// Before anything is read or compiled.
+TEST(Output, ThatCannotBeWrittenIsOneLine) {
+  const TemporaryFolder folder;
+  const std::string model = folder.path() + "/m.onnx", file = folder.path() + "/file", none = folder.path() + "/none";
+  SmallModel().write(model);
+  std::ofstream(file) << "text";
+  for (const std::string& command : {"tensorc " + model, std::string("tensorc --task dense --emit so"),
+                                     std::string("tensorc --task dense --emit asm")})
+    for (const auto& [path, why] : {std::pair(none + "/m.so", "there is no folder " + none),
+                                    {file + "/m.so", "there is no folder " + file},
+                                    {folder.path(), "Is a directory"}}) {
+      const Ran refused = shell(kBin + "/" + command + " -o " + path);
+      EXPECT_EQ(refused.code, 2) << command;
+      EXPECT_EQ(refused.output, "tensorc: " + path + " cannot be written: " + why + "\n") << command;
+    }
+}
+
+TEST(Target, OfACpuAloneIsOfThisMachinesArchitecture) {
+  const auto target = [](const std::string& cpu) {
+    return shell(kBin + "/tensorc --task dense --config default --emit asm -o /dev/null --target 'llvm -mcpu=" + cpu +
+                 "'");
+  };
+  const Ran unknown = target("nosuch"), generic = target("generic");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("-mcpu=nosuch needs -mtriple"));
+  EXPECT_EQ(generic.code, 0) << generic.output;
 }
 
 TEST(Help, ABareCallSaysHowInTenLines) {
