@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -78,6 +79,27 @@ TEST_P(Program, SaysItsVersionInALine) {
                            (knows_llvm ? ", LLVM [0-9.]+, this machine: llvm -mtriple=.* -mcpu=.*\n" : "\n")));
   EXPECT_EQ(run("--version 2>/dev/null").output, version.output) << "it is what was asked for, on stdout";
   EXPECT_THAT(run("--help all").output, HasSubstr("--version"));
+}
+
+// By the script that builds run.
+TEST(Version, HasTheCommitOfAWorkTreeOrNone) {
+  const TemporaryFolder folder;
+  const auto said = [&] {
+    const Ran ran = shell("cd " + folder.path() +
+                          " && cmake -DOUTPUT=commit.cc -DSOURCE=. -DGIT=git -P " HONE_SOURCE_DIR
+                          "/cmake/WriteCommit.cmake && grep return commit.cc");
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    return ran.output;
+  };
+  EXPECT_THAT(said(), HasSubstr("return \"unknown\";"));
+  const Ran made = shell("cd " + folder.path() +
+                         " && git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && "
+                         "git rev-parse --short=7 HEAD");
+  if (made.code != 0) GTEST_SKIP() << "no git: " << made.output;
+  EXPECT_THAT(said(), HasSubstr("return \"" + made.output.substr(0, made.output.find('\n')) + "\";"));
+  const auto before = std::filesystem::last_write_time(folder.path() + "/commit.cc");
+  said();
+  EXPECT_EQ(std::filesystem::last_write_time(folder.path() + "/commit.cc"), before) << "nothing is compiled anew";
 }
 
 TEST(Help, OfCommandsFitsOneScreenToo) {

@@ -9,7 +9,7 @@ const std::vector<std::string> kNames = {"--threads", "--trials", "--tracker", "
 
 TEST(NearName, IsAFewLettersAway) {
   EXPECT_EQ(near_name("--thread", kNames), "--threads");   // left out
-  EXPECT_EQ(near_name("--triaals", kNames), "--trials");   // one put in, one more
+  EXPECT_EQ(near_name("--triaals", kNames), "--trials");   // put in
   EXPECT_EQ(near_name("--trails", kNames), "--trials");    // swapped
   EXPECT_EQ(near_name("--tracked", kNames), "--tracker");  // changed
   EXPECT_EQ(near_name("--dbb", kNames), "--db");
