@@ -16,9 +16,11 @@ int64_t nearest_multiple(int64_t extent, int64_t factor) {
   return extent == 0 ? 0 : std::max(factor, (extent + factor / 2) / factor * factor);
 }
 
-OnnxOptions rounded(const Graph& graph, OnnxOptions options, int64_t factor) {
+using Inputs = google::protobuf::RepeatedPtrField<ValueInfo>;
+
+OnnxOptions rounded(const Inputs& inputs, OnnxOptions options, int64_t factor) {
   std::set<std::string> names;
-  for (const ValueInfo& v : graph.input()) {
+  for (const ValueInfo& v : inputs) {
     const auto& dims = v.type().tensor_type().shape().dim();
     for (int d = 1; d < dims.size(); ++d)
       if (!dims[d].dim_param().empty()) names.insert(dims[d].dim_param());
@@ -39,7 +41,7 @@ bool have_same_extents(const OnnxOptions& a, const OnnxOptions& b) { return a.sh
 
 std::optional<OnnxOptions> fitting_options(const std::string& path, const OperatorTable& operators,
                                            const OnnxOptions& options) {
-  const ModelFile model = read_model(path);
+  const Inputs inputs = read_model(path).model.graph().input();
   const auto fits = [&](const OnnxOptions& tried) {
     try {
       ModelFile file = read_model(path);
@@ -50,11 +52,11 @@ std::optional<OnnxOptions> fitting_options(const std::string& path, const Operat
     }
   };
   // Multiples of the largest are multiples of all: where they do not help, the extents are not to blame.
-  const OnnxOptions coarsest = rounded(model.model.graph(), options, 64);
+  const OnnxOptions coarsest = rounded(inputs, options, 64);
   if (have_same_extents(coarsest, options) || !fits(coarsest)) return std::nullopt;
   OnnxOptions before = options;
   for (const int64_t factor : {2, 4, 8, 16, 32}) {
-    OnnxOptions finer = rounded(model.model.graph(), options, factor);
+    OnnxOptions finer = rounded(inputs, options, factor);
     if (have_same_extents(finer, before)) continue;
     if (!have_same_extents(finer, options) && fits(finer)) return finer;
     before = std::move(finer);

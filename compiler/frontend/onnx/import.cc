@@ -364,17 +364,7 @@ class Importer {
       input.encoding = encoding;
       scope->values[v.name()] = input;
     }
-    if (!unbound.empty()) {
-      std::sort(unbound.begin(), unbound.end());
-      unbound.erase(std::unique(unbound.begin(), unbound.end()), unbound.end());
-      std::string command;
-      bool has_names = true;
-      for (const std::string& name : unbound) has_names = has_names && name.find(' ') == std::string::npos;
-      for (const std::string& name : has_names ? unbound : shapes)
-        command += " " + (has_names ? fmt::format("--bind {}=N", name) : name);
-      throw UserError(fmt::format("{} {} not known; give {}:{}", fmt::join(unbound, ", "),
-                                  unbound.size() == 1 ? "is" : "are", unbound.size() == 1 ? "it" : "them", command));
-    }
+    // A name that is wrong says more than what is missing because of it.
     const auto require_bound = [&](const std::string& name) {
       HONE_USER_CHECK(bound_.contains(name))
           << "--bind " << name << ": no input has a dimension of that name, nor is one called so; there are "
@@ -388,6 +378,17 @@ class Importer {
     for (const auto& [name, data] : options_.values)
       HONE_USER_CHECK(known.contains(name))
           << "--bind-data " << name << ": there is no such input; there are " << inputs_text(graph);
+    if (!unbound.empty()) {
+      std::sort(unbound.begin(), unbound.end());
+      unbound.erase(std::unique(unbound.begin(), unbound.end()), unbound.end());
+      std::string command;
+      bool has_names = true;
+      for (const std::string& name : unbound) has_names = has_names && name.find(' ') == std::string::npos;
+      for (const std::string& name : has_names ? unbound : shapes)
+        command += " " + (has_names ? fmt::format("--bind {}=N", name) : name);
+      throw UserError(fmt::format("{} {} not known; give {}:{}", fmt::join(unbound, ", "),
+                                  unbound.size() == 1 ? "is" : "are", unbound.size() == 1 ? "it" : "them", command));
+    }
   }
 
   // `wanted`: those of their outputs that are read from outside.

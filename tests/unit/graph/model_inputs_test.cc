@@ -16,6 +16,8 @@ TEST(Inputs, NamedDimensionsAreBound) {
   TestModel m;
   m.input("x", {"batch", "length", 4}).input("z", {"batch", "width"}).node("Relu", {"x"}, {"y"}).output("y");
   EXPECT_EQ(f.refusal(m), "length, width are not known; give them: --bind length=N --bind width=N");
+  EXPECT_THAT(f.refusal(m, {.bind = {{"lenght", 3}, {"width", 5}}}),
+              StartsWith("--bind lenght: no input has a dimension"));
   OnnxModel bound = f.import(m, {.bind = {{"length", 3}, {"width", 5}}, .shapes = {}});
   EXPECT_EQ(bound.graph.inputs[0].type, (TensorType{f32, {1, 3, 4}}));
   EXPECT_EQ(bound.graph.inputs[1].type, (TensorType{f32, {1, 5}}));
