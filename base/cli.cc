@@ -104,13 +104,16 @@ std::string unexpected(const CLI::App& app, int argc, const char* const* argv) {
   const auto meant = [](const std::string& name) { return name.empty() ? "" : "; did you mean " + name + "?"; };
   if (const std::string flag = first(true); !flag.empty()) {
     const std::string name = flag.substr(0, flag.find('='));
+    // A command's words begin where it stands, unless it lets the program's flags through.
+    if (const auto commands = app.get_subcommands(); !commands.empty() && app.get_option_no_throw(name))
+      return fmt::format("{} is the program's and stands before {}", name, commands.back()->get_name());
     return "there is no flag " + name + meant(near_name(name, flag_names(app)));
   }
   const std::string word = first(false);
   std::vector<std::string> commands;
   const std::vector<const CLI::Option*> options = app.get_options();
-  const bool takes_words = std::any_of(options.begin(), options.end(),
-                                       [](const CLI::Option* option) { return option->get_positional(); });
+  const bool takes_words =
+      std::any_of(options.begin(), options.end(), [](const CLI::Option* option) { return option->get_positional(); });
   if (app.get_subcommands().empty() && !takes_words)
     for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
       commands.push_back(sub->get_name());

@@ -149,10 +149,21 @@ TEST(UnknownWords, AreAnsweredWithWhatIsNear) {
   EXPECT_EQ(refusal({"--thraeds=2"}), "there is no flag --thraeds; did you mean --threads?" + allowed);
   EXPECT_EQ(refusal({"-trials", "9"}), "there is no flag -trials; did you mean --trials?" + allowed);
   EXPECT_EQ(refusal({"status", "--traker", "x"}), "there is no flag --traker; did you mean --tracker?" + allowed);
+  EXPECT_EQ(refusal({"status", "--trials", "9"}), "--trials is the program's and stands before status" + allowed);
   EXPECT_EQ(refusal({"--verbose"}), "there is no flag --verbose" + allowed);
   EXPECT_EQ(refusal({"--sensor", "x"}), "there is no flag --sensor" + allowed) << "of flags for tests nothing is said";
   EXPECT_EQ(refusal({"statsu"}), "there is no command statsu; did you mean status?" + allowed);
   EXPECT_EQ(refusal({"status", "now"}), "'now' is one word too many" + allowed);
+}
+
+// A program that takes a word and has a command, too: the word may be anything.
+TEST(UnknownWords, BehindAWordAreNoCommands) {
+  CLI::App app("A program.", "program");
+  std::string model;
+  app.add_option("model", model);
+  app.add_subcommand("run", "");
+  const char* const argv[] = {"program", "a.onnx", "b.onnx"};
+  EXPECT_EQ(run_command(app, 3, argv, &done).text, "'b.onnx' is one word too many (--help shows what is allowed)");
 }
 
 }  // namespace
