@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/clean_stream.h"
 #include "base/help.h"
+#include "base/near_name.h"
 #include "base/plain_file.h"
 #include "base/text.h"
 
@@ -78,6 +79,48 @@ void allow_repetition(CLI::App& app) {
   for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) allow_repetition(*sub);
 }
 
+// The names of flags that `app` and the command that was given have.
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  std::vector<const CLI::App*> with_commands{&app};
+  for (const CLI::App* sub : app.get_subcommands()) with_commands.push_back(sub);
+  for (const CLI::App* from : with_commands)
+    for (const CLI::Option* option : from->get_options())
+      if (!option->get_group().empty())  // else it is for tests
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// What was given and is no flag, no command and no argument of `app`, and what may have been meant. CLI11 lists all
+// that it did not expect, values of misspelled flags too, and the last first.
+std::string unexpected(const CLI::App& app, int argc, const char* const* argv) {
+  const std::vector<std::string> words = app.remaining(true);
+  const auto is_flag = [](const std::string& word) { return word.size() > 1 && word[0] == '-'; };
+  const auto first = [&](bool flags) -> std::string {
+    for (int i = 1; i < argc; ++i)
+      if (is_flag(argv[i]) == flags && std::find(words.begin(), words.end(), argv[i]) != words.end()) return argv[i];
+    return "";
+  };
+  const auto meant = [](const std::string& name) { return name.empty() ? "" : "; did you mean " + name + "?"; };
+  if (const std::string flag = first(true); !flag.empty()) {
+    const std::string name = flag.substr(0, flag.find('='));
+    // A command's words begin where it stands, unless it lets the program's flags through.
+    if (const auto commands = app.get_subcommands(); !commands.empty() && app.get_option_no_throw(name))
+      return fmt::format("{} is the program's and stands before {}", name, commands.back()->get_name());
+    return "there is no flag " + name + meant(near_name(name, flag_names(app)));
+  }
+  const std::string word = first(false);
+  std::vector<std::string> commands;
+  const std::vector<const CLI::Option*> options = app.get_options();
+  const bool takes_words =
+      std::any_of(options.begin(), options.end(), [](const CLI::Option* option) { return option->get_positional(); });
+  if (app.get_subcommands().empty() && !takes_words)
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+      commands.push_back(sub->get_name());
+  return commands.empty() ? fmt::format("'{}' is one word too many", word)
+                          : "there is no command " + word + meant(near_name(word, commands));
+}
+
 // Why CLI11 must not read flags from it; empty: it may.
 std::string is_no_file_of_flags(std::string& path) {
   constexpr int64_t kMostBytes = 1 << 20;
@@ -88,9 +131,10 @@ std::string is_no_file_of_flags(std::string& path) {
 }  // namespace
 
 CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
-  // tensorc's own --config forces a config of the search space; there the file's flag is --config-file.
+  // tensorc's own --config forces a config of the search space.
   const bool taken = app.get_option_no_throw("--config") != nullptr;
-  app.set_config(taken ? "--config-file" : "--config", "", "read flags from a TOML file")
+  app.set_config(std::string(kFlagsFile) + (taken ? ",--config-file" : ",--config"), "", "read flags from a TOML file")
+      ->type_name("FILE")
       ->check(CLI::Validator(is_no_file_of_flags, ""));
   allow_repetition(app);
   wrap_help(app);
@@ -102,6 +146,8 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
   } catch (const CLI::Success& e) {
     std::ostringstream help;
     return {app.exit(e, help, help), help.str()};
+  } catch (const CLI::ExtrasError&) {
+    return {kExitUsage, error_lines(unexpected(app, argc, argv)) + " (--help shows what is allowed)"};
   } catch (const CLI::ParseError& e) {
     return {kExitUsage, error_lines(first_line(e.what())) + " (--help shows what is allowed)"};
   }

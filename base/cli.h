@@ -9,9 +9,13 @@
 
 namespace hone {
 
-/// Parses `argv` with `app` (adding --config FILE, or --config-file FILE where --config means something else), runs
-/// `body` and turns what comes back, UserError too, into an exit code and text. A flag given twice with different
-/// values is bad usage. For an internal error the text says how to report it. With subcommands, `body` looks at what
+/// The flag of every program whose file has flags. It has older names, of which help says nothing.
+inline constexpr char kFlagsFile[] = "--flags-file";
+
+/// Parses `argv` with `app`, adding --flags-file FILE (older names, which still work: --config, and --config-file where
+/// --config means something else), runs `body` and turns what comes back, UserError too, into an exit code and text. A
+/// flag given twice with different values is bad usage; of an unknown one that is near a known one the error says so.
+/// For an internal error the text says how to report it. With subcommands, `body` looks at what
 /// was parsed. Lines of errors are cut after 1,000 bytes, and there are 200 at most.
 CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
 

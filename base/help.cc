@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <sstream>
 #include <string_view>
 
 #include "base/check.h"
+#include "base/cli.h"
 
 namespace hone {
 namespace {
@@ -55,6 +55,9 @@ class ScreenFormatter final : public CLI::Formatter {
   std::string make_description(const CLI::App* app) const override {
     if (help_.examples.empty()) return wrapped(CLI::Formatter::make_description(app), kHelpColumns);
     return beginning(app->get_name()) + wrapped(help_.details, kHelpColumns) + (help_.details.empty() ? "" : "\n");
+  }
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    return option->check_name(kFlagsFile) ? kFlagsFile : CLI::Formatter::make_option_name(option, is_positional);
   }
   std::string make_option_desc(const CLI::Option* option) const override {
     return wrapped(CLI::Formatter::make_option_desc(option), kHelpColumns - get_column_width());

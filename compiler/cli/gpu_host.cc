@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/exit_code.h"
+#include "compiler/codegen/llvm/parse_target.h"
 
 namespace hone {
 
@@ -10,7 +11,7 @@ StatusOr<Target> gpu_host(const TensorcOptions& o, const Target& target, const T
   if (o.host.empty()) return here;
   if (!target.is_gpu())
     return usage_error(fmt::format("--host {}: of a GPU's artifact; for another CPU there is --target", o.host));
-  const Target host = Target::parse(o.host);
+  const Target host = parse_target(o.host);
   if (host.is_gpu()) return usage_error(fmt::format("--host {}: that is no CPU; llvm -mtriple=… -mcpu=… is", o.host));
   if (!host.is_complete()) return host.completed_by(here);
   // Operators, --profile, --report and devices of a fleet run kernels by themselves: none needs the artifact.

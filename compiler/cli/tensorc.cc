@@ -13,6 +13,7 @@
 #include "base/exit_code.h"
 #include "base/json.h"
 #include "base/time_text.h"
+#include "base/writable.h"
 #include "compiler/build/artifact.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/build/denormals.h"
@@ -26,6 +27,7 @@
 #include "compiler/codegen/device/device_code.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/parse_target.h"
 #include "compiler/codegen/nvptx/emit.h"
 #include "compiler/host/local_gpu.h"
 #include "compiler/host/measure_here.h"
@@ -240,6 +242,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
         "--bind, --bind-data, --shape, --input, --cache, --inputs, --weights, --accumulate, --profile, --report and "
         "--compare "
         "belong to a model: tensorc MODEL.onnx");
+  if (!o.output.empty() && !o.emit.empty()) HONE_RETURN_IF_ERROR(check_writable(o.output));
   const BusyMachine others(o.cpu_account);
   const Workload w =
       o.workload.empty() ? Workload::parse(operators, o.task, o.args) : Workload::parse(operators, o.workload);
@@ -249,7 +252,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
         fmt::format("--threads {}: an operator has one number of threads; models have several", o.threads));
   const int threads = !asked.empty() ? asked[0] : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const Target here = host_target(threads);
-  Target target = Target::parse(o.target);
+  Target target = parse_target(o.target);
   const bool is_here = !target.is_complete();
   LocalGpu gpu;
   std::string no_gpu;  // why there is none

@@ -16,6 +16,7 @@
 #include "base/exit_code.h"
 #include "base/file_set.h"
 #include "base/time_text.h"
+#include "base/writable.h"
 #include "compiler/build/denormals.h"
 #include "compiler/cli/gpu_host.h"
 #include "compiler/cli/model_gpu.h"
@@ -29,6 +30,7 @@
 #include "compiler/cli/run_variant.h"
 #include "compiler/cli/tensorc_files.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/parse_target.h"
 #include "compiler/model/bindings.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/prepare.h"
@@ -68,7 +70,7 @@ class ModelCommand {
         threads_(!thread_counts_.empty() ? thread_counts_[0]
                                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
         here_(host_target(threads_)),
-        target_(Target::parse(o.target)) {}
+        target_(parse_target(o.target)) {}
 
   Status run() {
     if (o_.remote) {
@@ -153,7 +155,13 @@ class ModelCommand {
     files_.writes("--weights", o_.weights);
     files_.writes("--ranges", o_.quantize.ranges);
     for (const std::string& report : o_.reports) files_.writes("--report", report);
-    return files_.check();
+    HONE_RETURN_IF_ERROR(files_.check());
+    std::vector<std::string> made = {path_, header_};
+    for (const std::string& path : {o_.weights, o_.quantize.ranges})
+      if (!path.empty()) made.push_back(path);
+    made.insert(made.end(), o_.reports.begin(), o_.reports.end());
+    for (const std::string& path : made) HONE_RETURN_IF_ERROR(check_writable(path));
+    return absl::OkStatus();
   }
   bool is_here() const {
     if (remote_) return false;

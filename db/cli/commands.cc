@@ -17,6 +17,7 @@
 #include "base/atomic_file.h"
 #include "base/clean_stream.h"
 #include "base/cli.h"
+#include "base/help.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time_text.h"
@@ -255,7 +256,7 @@ std::string own_db(const Context& c) { return c.flags.db.empty() ? user_db_path(
 
 // Of a command that writes `file` (empty: none) beside its database: that neither is another's, nor what was read.
 Status check_files(const Context& c, CommandFiles files, const std::string& what, const std::string& file) {
-  files.reads("--config", c.flags_file);
+  files.reads(kFlagsFile, c.flags_file);
   writes_database(files, c.flags.db.empty() ? "the user's tophub" : "--db", own_db(c));
   files.writes(what, file);
   return files.check();
@@ -473,21 +474,37 @@ Status cmd_train(const Context& c) {
   return absl::OkStatus();
 }
 
+Help tophub_help() {
+  return {.does = "Looks after the database of measured configs that the tuner writes and the compiler reads.",
+          .examples = {{"tophub best --task dense --args m=128,n=768,k=768 --target llvm", "the best config"}},
+          .groups = {{"Commands (each has --help)",
+                      {{"best", "print the best config of a workload"},
+                       {"list", "list the best configs"},
+                       {"stats", "count what is stored"},
+                       {"export FILE", "write the records as JSON lines"},
+                       {"import FILE", "add records of exported files; AutoTVM's logs as foreign ones"},
+                       {"merge OTHER", "add the records of another tophub"},
+                       {"check", "look for damage"},
+                       {"train", "make a prior of the trials: what tuners begin with"}},
+                      {}},
+                     {"Of all commands",
+                      {{"--db FILE", "the tophub (default: $HONE_DB, else the user's data folder)"},
+                       {"--json", "results as JSON, one object a line"}},
+                      {}}}};
+}
+
 }  // namespace
 
 CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out) {
   Flags f;
-  CLI::App app(
-      "Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\n\n"
-      "Looks after the database of measured configs that the tuner writes and the compiler reads.",
-      "tophub");
+  CLI::App app("", "tophub");
   app.fallthrough();
   // For run_command, which looks itself whether a flag came twice with different values. Only options added from here
   // on follow it.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_flag("--json", f.json, "results as JSON, one object a line");
-
+  if (hooks.add_flags) hooks.add_flags(app);
   struct Command {
     CLI::App* app;
     Status (*run)(const Context&);
@@ -532,6 +549,7 @@ CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& ho
   train->add_option("--out", f.out_file, "write it to a file as well");
 
   app.require_subcommand(0, 1);
+  set_help(app, tophub_help());
   return run_command(app, argc, argv, [&]() -> Status {
     for (const Command& command : commands)
       if (command.app->parsed()) return command.run({f, flags_file(app), hooks, out});

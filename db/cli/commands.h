@@ -12,6 +12,10 @@
 #include "db/exchange.h"
 #include "db/store.h"
 
+namespace CLI {
+class App;
+}
+
 namespace hone::db {
 
 /// Functions of the compiler and the tuner, which db/ does not know. Each may be empty.
@@ -32,6 +36,8 @@ struct CompilerHooks {
   ForeignMapper foreign;
   /// Why a prior's model cannot be taken. Empty: every one is.
   PriorCheck check_prior;
+  /// Gives the command line what the program alone has (--version). Empty: nothing.
+  std::function<void(CLI::App&)> add_flags;
   /// What `import -` reads. Null: stdin.
   std::istream* in = nullptr;
   /// Makes a prior of a store's trials for a target kind. Too few trials are a usage error.

@@ -11,6 +11,7 @@
 #include "base/help.h"
 #include "base/host_lock.h"
 #include "base/log.h"
+#include "base/version/version.h"
 #include "rpc/agent/supervise/agent.h"
 #include "rpc/agent/supervise/cpu_clusters.h"
 #include "rpc/agent/supervise/machine.h"
@@ -174,6 +175,7 @@ int main(int argc, char** argv) {
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "leave when the process that started this one ends");
   // For tests: readings of health come from DIR/sys and DIR/proc. Nothing else does, and nothing is written there.
   app.add_option("--sensors", flags.sensors)->group("");
+  hone::add_version(app);
   set_help(app, hone::agent::agent_help());
   return hone::run_cli(app, argc, argv, [&] { return hone::agent::run(flags); });
 }

@@ -18,7 +18,9 @@
 #include "base/cli.h"
 #include "base/clock.h"
 #include "base/command_files.h"
+#include "base/version/version.h"
 #include "compiler/build/build.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "db/hub_files.h"
 #include "tests/fakes/small_model.h"
 #include "tests/gpu_check/report.h"
@@ -310,12 +312,13 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   app.add_option("--only", o.only, "tables: these rows, C6 D1 ... (default: all)");
+  add_version(app, &compiler_line);
   return run_cli(app, argc, argv, [&]() -> Status {
     std::error_code ec;
     std::filesystem::create_directories(o.output, ec);
     if (ec) return usage_error(fmt::format("--output {}: {}", o.output, ec.message()));
     CommandFiles files;
-    files.reads("--config", flags_file(app));
+    files.reads(kFlagsFile, flags_file(app));
     for (const char* made :
          {"steps.jsonl", "report.json", "report.md", "tophub.jsonl", "small.onnx", "small.so", "small.h"})
       files.writes("--output", o.output + "/" + made);

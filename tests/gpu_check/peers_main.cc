@@ -10,6 +10,7 @@
 #include "base/cli.h"
 #include "base/json.h"
 #include "base/time_text.h"
+#include "base/version/version.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
@@ -228,5 +229,6 @@ int main(int argc, char** argv) {
   app.add_option("--workload", workload, "task(k=v,...)")->required();
   app.add_option("--target", target, "taken as other programs take it; the first GPU is what is measured");
   app.add_flag("--json", json, "one JSON object");
+  add_version(app);
   return run_cli(app, argc, argv, [&] { return run(workload, json); });
 }

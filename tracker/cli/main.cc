@@ -5,6 +5,7 @@
 #include "base/cli.h"
 #include "base/help.h"
 #include "base/log_fields.h"
+#include "base/version/version.h"
 #include "rpc/wire/credential_flags.h"
 #include "tracker/cli/ask.h"
 #include "tracker/cli/init_tls.h"
@@ -128,6 +129,7 @@ int run(int argc, char** argv) {
   init->add_flag("--renew", making.renew,
                  "make the folder's certificates anew for the same names and keys (with --host: more names of the "
                  "tracker); tokens stay");
+  add_version(app);
   set_help(app, tracker_help());
   return run_cli(app, argc, argv, [&]() -> Status {
     const auto chosen = app.get_subcommands();

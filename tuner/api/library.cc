@@ -111,7 +111,7 @@ int32_t build(const std::vector<std::string>& what, const char* artifact, const 
       if (caller.stops() > 0) throw Stopped();
     };
     return run_command(app, line.count(), line.argv(), [&]() -> Status {
-      o.read_before = {{"--config-file", flags_file(app)}};
+      o.read_before = {{kFlagsFile, flags_file(app)}};
       try {
         return run_tensorc(operators, o, out, err);
       } catch (const Stopped&) {
@@ -162,7 +162,7 @@ int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* giv
     io.interrupts = [&] { return caller.stops(); };
     io.on_progress = [&](const Snapshot& s) { caller.progress(s); };
     return run_command(app, line.count(), line.argv(), [&] {
-      f.read_before = {{"--config", flags_file(app)}};
+      f.read_before = {{kFlagsFile, flags_file(app)}};
       return tune(operators, f, io);
     });
   });

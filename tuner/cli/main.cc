@@ -7,6 +7,8 @@
 #include <iostream>
 
 #include "base/log.h"
+#include "base/version/version.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "tuner/cli/tuner_flags.h"
 
 namespace {
@@ -38,8 +40,9 @@ int main(int argc, char** argv) {
   CLI::App app;
   const OperatorTable operators = standard_operators();
   add_tuner_flags(app, operators, f);
+  add_version(app, &compiler_line);
   return run_cli(app, argc, argv, [&] {
-    f.read_before = {{"--config", flags_file(app)}};
+    f.read_before = {{kFlagsFile, flags_file(app)}};
     return tune(
         operators, f,
         {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr, terminal_size()});

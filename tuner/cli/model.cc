@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/parse_target.h"
 #include "compiler/host/local_gpu.h"
 #include "compiler/model/bindings.h"
 #include "compiler/model/prepare.h"
@@ -106,7 +107,7 @@ ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imp
 
 ModelWork model_work_here(const OperatorTable& operators, const TunerFlags& f, std::vector<ModelGraph> imported,
                           std::ostream& err) {
-  Target target = Target::parse(f.target);
+  Target target = parse_target(f.target);
   if (!target.is_complete() && target.is_gpu()) {
     const auto here = open_local_gpu(target);
     HONE_USER_CHECK(here.ok()) << "--target " << f.target << ": " << message_of(here.status());

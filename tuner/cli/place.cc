@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/exit_code.h"
+#include "compiler/codegen/llvm/parse_target.h"
 #include "tuner/measure/remote.h"
 
 namespace hone {
@@ -20,7 +21,7 @@ std::string kind_of(const std::string& target) { return target.substr(0, target.
 StatusOr<Place> find_place(const TunerFlags& f) {
   Place place;
   const std::string kind = kind_of(f.target);
-  place.target = Target::parse(f.target);  // a wrong target is reported before anything starts
+  place.target = parse_target(f.target);  // a wrong target is reported before anything starts
   DeviceQuery query;
   if (f.tracker.empty()) {
     if (!f.device.empty()) return usage_error("--device names a device of a tracker: give --tracker too");

@@ -4,7 +4,9 @@
 
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/version/version.h"
 #include "compiler/cli/tensorc_flags.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "tuner/cli/fleet_device.h"
 #include "tuner/cli/fleet_flags.h"
 
@@ -19,6 +21,7 @@ int main(int argc, char** argv) {
                   "HOST:PORT or unix:PATH: --check, --bench and --profile run on a device of this tracker, of a model "
                   "layer by layer");
   const CLI::App* const run = add_run_command(app, o);
+  add_version(app, &compiler_line);
   init_log("tensorc");
   return run_cli(app, argc, argv, [&]() -> Status {
     if (run->parsed()) {
@@ -26,7 +29,7 @@ int main(int argc, char** argv) {
       return run_tensorc(operators, o, std::cout, std::cerr);
     }
     o.read_before = credential_files(fleet);
-    o.read_before.emplace_back("--config-file", flags_file(app));
+    o.read_before.emplace_back(kFlagsFile, flags_file(app));
     if (!fleet.tracker.empty()) {
       o.remote = [&fleet](const std::string& target, int threads) {
         fleet.target = target, fleet.threads = threads;

@@ -9,6 +9,7 @@
 #include "base/exit_code.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/parse_target.h"
 #include "compiler/ops/extremes.h"
 #include "tuner/cost/check_model.h"
 #include "tuner/features/features.h"
@@ -49,7 +50,7 @@ db::CompilerHooks tophub_hooks(const OperatorTable& operators) {
   // `llvm` alone means this machine; a GPU's target is taken as it is given.
   hooks.target = [](const std::string& target) {
     return text_or_usage_error([&] {
-      const Target parsed = Target::parse(target);
+      const Target parsed = parse_target(target);
       return to_string(parsed.kind == "llvm" ? parsed.completed_by(this_machine()) : parsed);
     });
   };

@@ -14,8 +14,10 @@
 #include "base/exit_code.h"
 #include "base/text.h"
 #include "base/time_text.h"
+#include "base/writable.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/build/denormals.h"
+#include "compiler/codegen/llvm/parse_target.h"
 #include "compiler/ops/extremes.h"
 #include "db/plausible.h"
 #include "tuner/cli/measure_tasks.h"
@@ -41,7 +43,7 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
   if (!f.model.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty() && f.tasks.empty())
         << "--model names its workloads itself: --task, --args, --workload and --tasks exclude it";
-    if (!f.denormals.empty()) denormals_for(f.denormals, Target::parse(f.target));
+    if (!f.denormals.empty()) denormals_for(f.denormals, parse_target(f.target));
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
   HONE_USER_CHECK(f.bind.empty() && f.bind_data.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() &&
@@ -426,8 +428,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   if (std::find(names.begin(), names.end(), f.search) == names.end())
     return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));
   if (!f.plot.empty())
-    if (const Status s = plot::check_writable(f.plot); !s.ok())
-      return usage_error(fmt::format("--plot: {}", message_of(s)));
+    if (const Status s = check_writable(f.plot); !s.ok()) return usage_error("--plot " + message_of(s));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::Store> store, db::open_for_writing(f.db));
   HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
   const std::string target = to_string(place.target);

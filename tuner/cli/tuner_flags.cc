@@ -16,7 +16,7 @@ std::string searcher_list() {
 Help tuner_help() {
   return {.does = "Finds the fastest schedules of an operator, or of a model's layers, by measuring candidates.",
           .examples = {{"tuner --task conv2d --target llvm --trials 128", "an operator, on this machine's CPU"},
-                       {"tuner --model model.onnx --seconds 600", "a model's layers"},
+                       {"tuner model.onnx --seconds 600", "a model's layers"},
                        {"tuner --workload 'dense(m=8,n=768,k=768)' --threads 2", "an operator as a model has it"},
                        {"tuner --task dense --tracker 127.0.0.1:9190", "on a device of a fleet"},
                        {"tuner --list", "the operators and their arguments"}},
@@ -25,11 +25,11 @@ Help tuner_help() {
                        {"--args k=v,...", "its attributes; the others have their defaults"},
                        {"--workload TEXT", "both in one: dense(m=128,n=768,k=768)"},
                        {"--tasks FILE", "many workloads, one a line, with weights"},
-                       {"--model MODEL.onnx", "the layers of a model"},
+                       {"MODEL.onnx", "the layers of a model; also --model MODEL.onnx"},
                        {"--bind NAME=N", "of a model: a number for a named dimension"},
                        {"--shape NAME=1x3x224x224", "of a model: the shape of an input"}},
-                      {"--list", "--bind-data", "--input", "--quantize", "--ranges", "--keep", "--accumulate",
-                       "--denormals", "--assume-finite", "--cache", "--print-tasks"}},
+                      {"--list", "--model", "--bind-data", "--input", "--quantize", "--ranges", "--keep",
+                       "--accumulate", "--denormals", "--assume-finite", "--cache", "--print-tasks"}},
                      {"How long",
                       {{"--trials N", "candidates to measure at most"},
                        {"--seconds S", "end after this time, confirming and reporting included"},
@@ -69,6 +69,12 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
   app.add_option("--model", f.model,
                  "an ONNX model: tune its layers, trials go where the model gains most; ends when the gains do")
       ->type_name("MODEL.onnx");
+  CLI::Option* const flag = app.get_option("--model");
+  CLI::Option* const word = app.add_option("MODEL", f.model, "the same as --model MODEL.onnx")->type_name("");
+  app.parse_complete_callback([flag, word] {
+    if (flag->count() > 0 && word->count() > 0)
+      throw CLI::ValidationError("--model", "a model is given once: `tuner MODEL.onnx` or `tuner --model MODEL.onnx`");
+  });
   app.add_option(
          "--bind", f.bind,
          "of a model: a number for a named dimension or a scalar input; several, NAME=1|4|16, tune for each of them; "

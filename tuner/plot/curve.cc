@@ -1,16 +1,11 @@
 #include "tuner/plot/curve.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <map>
 
-#include "base/exit_code.h"
 #include "base/time_text.h"
 #include "tuner/plot/axis.h"
 #include "tuner/plot/svg.h"
@@ -402,26 +397,10 @@ std::string draw_several(const std::vector<TaskCurve>& tasks) {
   return svg.str();
 }
 
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
 }  // namespace
 
 std::string draw(const std::vector<TaskCurve>& tasks) {
   return tasks.size() == 1 ? draw_one(tasks[0]) : draw_several(tasks);
-}
-
-Status check_writable(const std::string& path) {
-  const std::string folder = folder_of(path);
-  std::error_code error;
-  if (path.empty() || path.ends_with('/') || std::filesystem::is_directory(path, error))
-    return usage_error(fmt::format("'{}' is a folder, not a file", path));
-  if (!std::filesystem::is_directory(folder, error)) return usage_error(fmt::format("there is no folder {}", folder));
-  if (access(folder.c_str(), W_OK | X_OK) != 0)
-    return usage_error(fmt::format("nothing can be written to the folder {}: {}", folder, std::strerror(errno)));
-  return absl::OkStatus();
 }
 
 }  // namespace hone::plot

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
 #include "db/rows.h"
 
 namespace hone::plot {
@@ -26,8 +25,5 @@ struct TaskCurve {
 /// One task: a picture of its own. Several: small ones side by side. A fixed light background, so that it reads the
 /// same everywhere.
 std::string draw(const std::vector<TaskCurve>& tasks);
-
-/// Whether write_atomically() can be expected to work: the folder is there and may be written to.
-Status check_writable(const std::string& path);
 
 }  // namespace hone::plot

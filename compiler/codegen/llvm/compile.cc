@@ -7,6 +7,8 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <thread>
+
 #include "compiler/codegen/llvm/emit.h"
 #include "compiler/codegen/llvm/pipeline.h"
 
@@ -56,6 +58,11 @@ std::string emit_llvm_text(const Module& m, const Target& target, const CodegenO
   llvm::raw_string_ostream stream(out);
   c.module->print(stream, nullptr);
   return out;
+}
+
+std::string compiler_line() {
+  const Target here = host_target(static_cast<int>(std::thread::hardware_concurrency()));
+  return "LLVM " LLVM_VERSION_STRING ", this machine: " + to_string(here);
 }
 
 std::string codegen_version() { return "llvm-" LLVM_VERSION_STRING " hone-codegen-3"; }

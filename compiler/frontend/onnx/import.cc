@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_set>
 
 #include "base/text.h"
 #include "compiler/frontend/onnx/bodies.h"
 #include "compiler/frontend/onnx/empty_batch.h"
+#include "compiler/frontend/onnx/fitting_options.h"
 #include "compiler/frontend/onnx/import_file.h"
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/frontend/onnx/ragged.h"
@@ -227,6 +229,29 @@ class Importer {
     return 1;
   }
 
+  // `[batch, 3, N, N]`.
+  static std::string shape_text(const Shape& shape) {
+    std::string text;
+    for (const Dimension& dim : shape.dim())
+      text += (text.empty() ? "" : ", ") + (dim.has_dim_value()       ? std::to_string(dim.dim_value())
+                                            : dim.dim_param().empty() ? "N"
+                                                                      : dim.dim_param());
+    return "[" + text + "]";
+  }
+
+  // What --bind, --bind-data and --shape can name: `image [batch, 3, N, N], mask [batch, length]`.
+  std::string inputs_text(const Graph& graph) const {
+    std::set<std::string_view> initializers;
+    for (const Tensor& t : graph.initializer()) initializers.insert(t.name());
+    std::string text;
+    for (const ValueInfo& v : graph.input()) {
+      if (initializers.contains(v.name())) continue;
+      const TensorTypeInfo& info = v.type().tensor_type();
+      text += (text.empty() ? "" : ", ") + v.name() + (info.has_shape() ? " " + shape_text(info.shape()) : "");
+    }
+    return text.empty() ? "no inputs" : text;
+  }
+
   // A named dimension of an input whose shape is given, or whose elements are, has the same extent in all others.
   void name_dimensions(const Graph& graph) {
     for (const ValueInfo& v : graph.input()) {
@@ -261,19 +286,15 @@ class Importer {
     const TensorTypeInfo& info = v.type().tensor_type();
     const DType dtype = element_type_of(info.elem_type(), fmt::format("input '{}': ", v.name())).dtype;
     bool fits = given.dtype == dtype;
-    std::string shape;
     if (info.has_shape()) {
       fits = fits && info.shape().dim_size() == static_cast<int>(given.shape.size());
       for (int d = 0; d < info.shape().dim_size(); ++d) {
         const Dimension& dim = info.shape().dim(d);
-        shape += (d ? ", " : "") + (dim.has_dim_value()       ? std::to_string(dim.dim_value())
-                                    : dim.dim_param().empty() ? "N"
-                                                              : dim.dim_param());
         fits = fits && (!dim.has_dim_value() || dim.dim_value() == given.shape[static_cast<size_t>(d)]);
       }
     }
     HONE_USER_CHECK(fits) << "--bind-data " << v.name() << ": the file has " << to_string(given) << "; the input is "
-                          << to_string(dtype) << (info.has_shape() ? " [" + shape + "]" : "");
+                          << to_string(dtype) << (info.has_shape() ? " " + shape_text(info.shape()) : "");
   }
 
   void read_inputs(const Graph& graph, Scope* scope) {
@@ -307,7 +328,8 @@ class Importer {
       const size_t before = unbound.size();
       if (given != options_.shapes.end()) {
         HONE_USER_CHECK(!info.has_shape() || info.shape().dim_size() == static_cast<int>(given->second.size()))
-            << "--shape " << v.name() << ": the input has " << info.shape().dim_size() << " dimensions";
+            << "--shape " << v.name() << ": the input has " << info.shape().dim_size() << " dimensions, "
+            << shape_text(info.shape());
         type.shape = given->second;
         for (int d = 0; d < info.shape().dim_size(); ++d) {
           const Dimension& dim = info.shape().dim(d);
@@ -342,6 +364,20 @@ class Importer {
       input.encoding = encoding;
       scope->values[v.name()] = input;
     }
+    // A name that is wrong says more than what is missing because of it.
+    const auto require_bound = [&](const std::string& name) {
+      HONE_USER_CHECK(bound_.contains(name))
+          << "--bind " << name << ": no input has a dimension of that name, nor is one called so; there are "
+          << inputs_text(graph);
+    };
+    for (const auto& [name, value] : options_.bind) require_bound(name);
+    for (const auto& [name, text] : options_.sums) require_bound(name);
+    for (const auto& [name, shape] : options_.shapes)
+      HONE_USER_CHECK(known.contains(name))
+          << "--shape " << name << ": there is no such input; there are " << inputs_text(graph);
+    for (const auto& [name, data] : options_.values)
+      HONE_USER_CHECK(known.contains(name))
+          << "--bind-data " << name << ": there is no such input; there are " << inputs_text(graph);
     if (!unbound.empty()) {
       std::sort(unbound.begin(), unbound.end());
       unbound.erase(std::unique(unbound.begin(), unbound.end()), unbound.end());
@@ -353,18 +389,6 @@ class Importer {
       throw UserError(fmt::format("{} {} not known; give {}:{}", fmt::join(unbound, ", "),
                                   unbound.size() == 1 ? "is" : "are", unbound.size() == 1 ? "it" : "them", command));
     }
-    const auto require_bound = [&](const std::string& name) {
-      HONE_USER_CHECK(bound_.contains(name))
-          << "--bind " << name << ": no input has a dimension of that name, nor is one called so";
-    };
-    for (const auto& [name, value] : options_.bind) require_bound(name);
-    for (const auto& [name, text] : options_.sums) require_bound(name);
-    for (const auto& [name, shape] : options_.shapes)
-      HONE_USER_CHECK(known.contains(name))
-          << "--shape " << name << ": there is no such input; there are " << fmt::format("{}", fmt::join(known, ", "));
-    for (const auto& [name, data] : options_.values)
-      HONE_USER_CHECK(known.contains(name)) << "--bind-data " << name << ": there is no such input; there are "
-                                            << fmt::format("{}", fmt::join(known, ", "));
   }
 
   // `wanted`: those of their outputs that are read from outside.
@@ -619,8 +643,20 @@ std::vector<std::string> onnx_input_names(const std::string& path) {
 }
 
 OnnxModel import_onnx(const std::string& path, const OperatorTable& operators, const OnnxOptions& options) {
-  onnx::ModelFile file = onnx::read_model(path);
-  return onnx::import_file(file, path, operators, options);
+  try {
+    onnx::ModelFile file = onnx::read_model(path);
+    return onnx::import_file(file, path, operators, options);
+  } catch (const UserError& e) {
+    // Nodes that are not supported have a line for each kind of them: some may do with other extents.
+    const std::string text = e.what();
+    const size_t lines = text.find('\n');
+    if (lines == std::string::npos) throw;
+    const std::optional<OnnxOptions> near = onnx::fitting_options(path, operators, options);
+    if (!near) throw;
+    throw UserError(fmt::format("{}: these nodes do not fit with{}; they do with{}:{}", path,
+                                onnx::extents_flags(options, *near), onnx::extents_flags(*near, options),
+                                text.substr(lines)));
+  }
 }
 
 }  // namespace hone

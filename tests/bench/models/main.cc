@@ -117,7 +117,7 @@ Status check_files(const Options& o) {
   for (const std::string& model : o.files) files.reads("the model", model);
   files.reads("--from", o.from);
   files.reads("--onnxruntime", o.library);
-  files.reads("--config", o.flags_file);
+  files.reads(kFlagsFile, o.flags_file);
   db::reads_database(files, "--db", o.db);
   files.writes("--json", o.json);
   files.writes("--chart", o.chart);

@@ -65,7 +65,7 @@ TEST_F(SeveralTasks, InterruptedTheyKeepTheirTrialsAndThePlot) {
 TEST_F(SeveralTasks, FlagsMayComeFromAFile) {
   std::ofstream(path("flags.toml")) << "tasks = \"" << path("tasks.txt") << "\"\ntrials = 20\nplot = \""
                                     << path("from-file.svg") << "\"\nrepeat = 2\nmin-repeat-ms = 0.5\njson = true\n";
-  const Output output = run({"tuner", "--config", path("flags.toml")});
+  const Output output = run({"tuner", "--flags-file", path("flags.toml")});
   ASSERT_EQ(output.code, 0) << output.err;
   EXPECT_EQ(output.json()["trials"], 20);
   EXPECT_THAT(read_file(path("from-file.svg")), testing::HasSubstr("20 trials"));

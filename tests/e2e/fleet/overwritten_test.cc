@@ -137,7 +137,7 @@ TEST_F(Overwritten, WhatTensorcReadsForAModel) {
       {"in/one/input_0.pb", ".pb", with(quantize, {path("in"), "--ranges", "OUT"})},
       {"ranges.json", ".json", with(quantize, {path("ranges.json"), "--ranges", "OUT"})},
       {"report.json", ".json", {"tensorc", m, "-o", path("n.so"), "--compare", path("report.json"), "--report", "OUT"}},
-      {"flags.toml", ".toml", {"tensorc", m, "--config-file", path("flags.toml"), "-o", "OUT"}},
+      {"flags.toml", ".toml", {"tensorc", m, "--flags-file", path("flags.toml"), "-o", "OUT"}},
   };
   for (const Case& c : cases) expect_kept(c);
   EXPECT_FALSE(fs::exists(path("n.so")) || fs::exists(path("n.h")) || fs::exists(path("q.so")));
@@ -155,7 +155,7 @@ TEST_F(Overwritten, WhatTensorcReadsForAnOperator) {
     expect_kept({"given.db", ".db", words});
   }
   Words words = dense;
-  words.insert(words.end(), {"--emit", "so", "-o", "STEM.so", "--config-file", path("flags.toml")});
+  words.insert(words.end(), {"--emit", "so", "-o", "STEM.so", "--flags-file", path("flags.toml")});
   expect_kept({"flags.toml", ".h", words});
 }
 
@@ -174,7 +174,7 @@ TEST_F(Overwritten, WhatTheTunerReads) {
        {"tuner", "--model", path("m.onnx"), "--quantize", "int8", "--ranges", path("ranges.json"), "--plot", "OUT"}},
       {"tasks", "", {"tuner", "--tasks", path("tasks"), "--plot", "OUT"}},
       {"tasks", "", {"tuner", "--tasks", path("tasks"), "--db", "OUT"}},
-      {"flags.toml", ".toml", with({"--config", path("flags.toml"), "--plot", "OUT"})},
+      {"flags.toml", ".toml", with({"--flags-file", path("flags.toml"), "--plot", "OUT"})},
       {"token", "", with({"--tracker", "127.0.0.1:1", "--token-file", path("token"), "--plot", "OUT"})},
   };
   for (const Case& c : cases) expect_kept(c);

@@ -132,7 +132,7 @@ TEST_F(CheckedModel, ReportsVariantsThatWereNotCheckedAsSuch) {
 
 // The error of the command is what failed, whatever becomes of the report.
 TEST_F(CheckedModel, AReportThatCannotBeWrittenIsSaidBesideWhatFailed) {
-  std::filesystem::create_directory(folder.path() + "/r.json");
+  std::filesystem::create_symlink("/dev/full", folder.path() + "/r.json");  // there is no room, as is found by writing
   EXPECT_THAT(run(with_other_words("conv2d", "epilogue=bias+relu", "epilogue=bias"), "r.json"),
               HasSubstr("check: wrong result: layer 'c1 + r1'"));
   EXPECT_THAT(err.str(), HasSubstr("r.json"));

@@ -228,7 +228,8 @@ TEST_F(ModelCommand, RemovesWhatKilledBuildsOfItLeft) {
 
 TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
   const std::vector<std::pair<std::string, std::string>> bad = {
-      {"--bind batch=2", "--bind batch"},
+      {"--bind batch=2",
+       "--bind batch: no input has a dimension of that name, nor is one called so; there are image ["},
       {"--bind batch", "NAME=VALUE"},
       {"--shape image=1x3x30x30", "dimension 2 is 20 in the model"},
       {"--shape picture=1x3", "there is no such input"},
@@ -241,7 +242,8 @@ TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
       {"--weights " + folder + "bad.h", "the same file as its header"},
       {"--weights " + model, "the same file as the model"},
       {"--weights nowhere/", "a folder, not a file"},
-      {"--weights missing/m.w", "missing/m.w"}};
+      {"--weights missing/m.w", "missing/m.w cannot be written: there is no folder missing"},
+      {"--report missing/r.html", "missing/r.html cannot be written: there is no folder missing"}};
   for (const auto& [arguments, what] : bad) {
     const Ran ran = tensorc("-o bad.so " + arguments);
     EXPECT_EQ(ran.code, 2) << arguments << ": " << ran.output;

@@ -14,11 +14,11 @@ const char* some(const std::array<const char*, n>& of, std::mt19937_64& rng) {
 }
 
 constexpr auto kTensorc = std::to_array<const char*>(
-    {"--bind",          "--shape",   "--input",   "--cache",       "--weights", "--inputs",  "--quantize",
-     "--calibrate",     "--range",   "--ranges",  "--keep",        "--task",    "--args",    "--workload",
-     "--accumulate",    "--target",  "--threads", "--db",          "--config",  "--emit",    "--disable",
-     "--sysroot",       "-o",        "--bench",   "--check",       "--explain", "--profile", "--report",
-     "--check-seconds", "--compare", "--json",    "--config-file", "--help",    "--unknown", "-x"});
+    {"--bind",          "--shape",   "--input",   "--cache",      "--weights", "--inputs",  "--quantize",
+     "--calibrate",     "--range",   "--ranges",  "--keep",       "--task",    "--args",    "--workload",
+     "--accumulate",    "--target",  "--threads", "--db",         "--config",  "--emit",    "--disable",
+     "--sysroot",       "-o",        "--bench",   "--check",      "--explain", "--profile", "--report",
+     "--check-seconds", "--compare", "--json",    "--flags-file", "--help",    "--unknown", "-x"});
 constexpr auto kTuner =
     std::to_array<const char*>({"--task",   "--args",          "--workload",   "--list",       "--tasks",
                                 "--model",  "--bind",          "--shape",      "--input",      "--quantize",
@@ -138,7 +138,7 @@ std::string value_of(const char* flag, const Files& files, const std::string& fo
   if (!std::strcmp(flag, "--db")) return files.some_database(rng);
   if (!std::strcmp(flag, "--model")) return files.some_model(rng);
   static constexpr std::array<const char*, 9> kReading = {
-      "--inputs", "--calibrate", "--sysroot", "--compare", "--tasks", "import", "merge", "--config-file", "--ranges"};
+      "--inputs", "--calibrate", "--sysroot", "--compare", "--tasks", "import", "merge", "--flags-file", "--ranges"};
   for (const char* r : kReading)
     if (!std::strcmp(flag, r)) return files.some_text(rng);
   return odd_text(rng);

@@ -18,6 +18,7 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 // Runs a program's command line, with std::cout and std::cerr caught.
@@ -82,11 +83,14 @@ TEST_F(Program, FlagsComeFromPlainSmallFilesAlone) {
   const TemporaryFolder folder;
   const auto path = [&](const char* name) { return folder.path() + "/" + name; };
   std::ofstream(path("flags.toml")) << "name = \"given\"\n";
-  EXPECT_EQ(run({"--config", path("flags.toml")}, &done), kExitDone);
-  EXPECT_EQ(name_, "given");
+  for (const char* flag : {"--flags-file", "--config"}) {
+    name_ = "";
+    EXPECT_EQ(run({flag, path("flags.toml")}, &done), kExitDone);
+    EXPECT_EQ(name_, "given") << flag;
+  }
   const auto refusal = [&](const std::string& file) {
     err_.str("");
-    EXPECT_EQ(run({"--config", file}, &done), kExitUsage);
+    EXPECT_EQ(run({"--flags-file", file}, &done), kExitUsage);
     return err_.str();
   };
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);  // nobody writes to it
@@ -96,6 +100,70 @@ TEST_F(Program, FlagsComeFromPlainSmallFilesAlone) {
   std::ofstream(path("large")) << "";
   ASSERT_EQ(truncate(path("large").c_str(), off_t{1} << 42), 0);
   EXPECT_THAT(refusal(path("large")), HasSubstr("it is larger than 1 MiB"));
+}
+
+TEST_F(Program, HelpNamesTheFileOfFlagsByOneName) {
+  run({"--help", "all"}, &done);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("--flags-file FILE"), Not(HasSubstr("--config"))));
+}
+
+// A program whose --config is something else.
+TEST(FlagsFile, LeavesConfigToWhoHasOne) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/flags.toml";
+  std::ofstream(file) << "size = 3\n";
+  for (const char* flag : {"--flags-file", "--config-file"}) {
+    CLI::App app("A program.", "program");
+    std::string config;
+    int size = 0;
+    app.add_option("--config", config);
+    app.add_option("--size", size);
+    const char* const argv[] = {"program", "--config", "tile=4", flag, file.c_str()};
+    EXPECT_EQ(run_command(app, 5, argv, &done).code, kExitDone);
+    EXPECT_EQ(config, "tile=4");
+    EXPECT_EQ(size, 3);
+    EXPECT_EQ(flags_file(app), file);
+  }
+}
+
+// What is said of words that a program with commands does not know.
+std::string refusal(const std::vector<const char*>& words) {
+  CLI::App app("A program.", "program");
+  std::string text;
+  app.add_option("--threads", text);
+  app.add_option("--trials", text);
+  app.add_option("--sensors", text)->group("");
+  CLI::App* const status = app.add_subcommand("status", "");
+  status->add_option("--tracker", text);
+  app.add_subcommand("drain", "");
+  std::vector<const char*> argv{"program"};
+  argv.insert(argv.end(), words.begin(), words.end());
+  const CommandEnd end = run_command(app, static_cast<int>(argv.size()), argv.data(), &done);
+  EXPECT_EQ(end.code, kExitUsage);
+  return end.text;
+}
+
+TEST(UnknownWords, AreAnsweredWithWhatIsNear) {
+  const std::string allowed = " (--help shows what is allowed)";
+  EXPECT_EQ(refusal({"--thread", "2"}), "there is no flag --thread; did you mean --threads?" + allowed);
+  EXPECT_EQ(refusal({"--thraeds=2"}), "there is no flag --thraeds; did you mean --threads?" + allowed);
+  EXPECT_EQ(refusal({"-trials", "9"}), "there is no flag -trials; did you mean --trials?" + allowed);
+  EXPECT_EQ(refusal({"status", "--traker", "x"}), "there is no flag --traker; did you mean --tracker?" + allowed);
+  EXPECT_EQ(refusal({"status", "--trials", "9"}), "--trials is the program's and stands before status" + allowed);
+  EXPECT_EQ(refusal({"--verbose"}), "there is no flag --verbose" + allowed);
+  EXPECT_EQ(refusal({"--sensor", "x"}), "there is no flag --sensor" + allowed) << "of flags for tests nothing is said";
+  EXPECT_EQ(refusal({"statsu"}), "there is no command statsu; did you mean status?" + allowed);
+  EXPECT_EQ(refusal({"status", "now"}), "'now' is one word too many" + allowed);
+}
+
+// A program that takes a word and has a command, too: the word may be anything.
+TEST(UnknownWords, BehindAWordAreNoCommands) {
+  CLI::App app("A program.", "program");
+  std::string model;
+  app.add_option("model", model);
+  app.add_subcommand("run", "");
+  const char* const argv[] = {"program", "a.onnx", "b.onnx"};
+  EXPECT_EQ(run_command(app, 3, argv, &done).text, "'b.onnx' is one word too many (--help shows what is allowed)");
 }
 
 }  // namespace

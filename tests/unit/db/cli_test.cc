@@ -339,7 +339,7 @@ TEST_F(TophubCli, BadInputIsOneLine) {
   expect_failure({"import", folder / "missing.jsonl"}, kExitUsage, "missing.jsonl cannot be read");
   expect_failure({"merge", db()}, kExitUsage, "the same file as merge");
   expect_failure({"stats", "--db", db(), "--db", folder / "other.db"}, kExitUsage, "given twice with different values");
-  expect_failure({"stats", "--config", "/dev/zero"}, kExitUsage, "/dev/zero: it is a device, no plain file");
+  expect_failure({"stats", "--flags-file", "/dev/zero"}, kExitUsage, "/dev/zero: it is a device, no plain file");
 }
 
 TEST_F(TophubCli, WritesOverNothingThatItReads) {
@@ -362,7 +362,7 @@ TEST_F(TophubCli, WritesOverNothingThatItReads) {
   for (const std::string& name : {link, hard}) expect_failure({"merge", name}, kExitUsage, "the same file as merge");
   expect_failure({"import", hard}, kExitUsage, "the same file as import");
   expect_failure({"import", records, "--db", records}, kExitUsage, "the same file as import");
-  expect_failure({"export", linked_flags, "--config", flags}, kExitUsage, "the same file as --config");
+  expect_failure({"export", linked_flags, "--flags-file", flags}, kExitUsage, "the same file as --flags-file");
   EXPECT_EQ(fs::file_size(db()), size);
   EXPECT_EQ(run({"check"}).code, 0);
 }

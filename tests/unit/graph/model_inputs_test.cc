@@ -16,6 +16,8 @@ TEST(Inputs, NamedDimensionsAreBound) {
   TestModel m;
   m.input("x", {"batch", "length", 4}).input("z", {"batch", "width"}).node("Relu", {"x"}, {"y"}).output("y");
   EXPECT_EQ(f.refusal(m), "length, width are not known; give them: --bind length=N --bind width=N");
+  EXPECT_THAT(f.refusal(m, {.bind = {{"lenght", 3}, {"width", 5}}}),
+              StartsWith("--bind lenght: no input has a dimension"));
   OnnxModel bound = f.import(m, {.bind = {{"length", 3}, {"width", 5}}, .shapes = {}});
   EXPECT_EQ(bound.graph.inputs[0].type, (TensorType{f32, {1, 3, 4}}));
   EXPECT_EQ(bound.graph.inputs[1].type, (TensorType{f32, {1, 5}}));
@@ -26,7 +28,8 @@ TEST(Inputs, NamedDimensionsAreBound) {
   bound = f.import(m, {.bind = {{"width", 5}}, .shapes = {{"x", {6, 7, 4}}}});
   EXPECT_EQ(bound.graph.inputs[1].type, (TensorType{f32, {6, 5}}));
   EXPECT_EQ(f.refusal(m, {.bind = {{"length", 3}, {"width", 5}, {"depth", 1}}, .shapes = {}}),
-            "--bind depth: no input has a dimension of that name, nor is one called so");
+            "--bind depth: no input has a dimension of that name, nor is one called so; there are "
+            "x [batch, length, 4], z [batch, width]");
 }
 
 TEST(Inputs, ShapesMustFit) {
@@ -38,10 +41,11 @@ TEST(Inputs, ShapesMustFit) {
   };
   EXPECT_EQ(with({2, 4}), "accepted");
   EXPECT_EQ(with({2, 5}), "--shape x: dimension 1 is 4 in the model");
-  EXPECT_EQ(with({2}), "--shape x: the input has 2 dimensions");
+  EXPECT_EQ(with({2}), "--shape x: the input has 2 dimensions, [n, 4]");
   EXPECT_NE(with({-2, 4}), "accepted");
   EXPECT_NE(with({kHuge, 4}), "accepted");
-  EXPECT_EQ(f.refusal(m, {.bind = {}, .shapes = {{"z", {1}}}}), "--shape z: there is no such input; there are x");
+  EXPECT_EQ(f.refusal(m, {.bind = {}, .shapes = {{"z", {1}}}}),
+            "--shape z: there is no such input; there are x [n, 4]");
   EXPECT_NE(f.refusal(m, {.bind = {{"n", -1}}, .shapes = {}}), "accepted");
   EXPECT_NE(f.refusal(m, {.bind = {{"n", kHuge}}, .shapes = {}}), "accepted");
   EXPECT_EQ(f.refusal(m, {.bind = {{"n", 3}}, .shapes = {{"x", {2, 4}}}}), "--shape x: n is 2 there, and 3 by --bind");
@@ -163,7 +167,7 @@ TEST(Inputs, BoundElementsMustFit) {
             "--bind-data axes: the file has s64[1, 1]; the input is s64 [count]");
   EXPECT_THAT(with(TensorData::of_numbers({7})), HasSubstr("axis 7 of a tensor of rank 3"));
   EXPECT_EQ(f.refusal(m, {.bind = {{"n", 4}}, .values = {{"axis", TensorData::of_numbers({1})}}}),
-            "--bind-data axis: there is no such input; there are axes, x");
+            "--bind-data axis: there is no such input; there are x [2, 3, n], axes [count]");
   EXPECT_EQ(f.refusal(m, {.bind = {{"n", 4}, {"count", 2}}, .values = {{"axes", TensorData::of_numbers({1})}}}),
             "--bind-data axes: count is 1 there, and 2 by --bind");
   EXPECT_EQ(

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/exit_code.h"
 #include "tests/fakes/well_formed_svg.h"
 #include "tuner/plot/axis.h"
 #include "tuner/plot/curve.h"
@@ -219,26 +218,6 @@ TEST(ShortNumber, GroupsThousandsAndDropsZeros) {
   EXPECT_EQ(short_number(5000), "5000");
   EXPECT_EQ(short_number(12345), "12,345");
   EXPECT_EQ(short_number(1234567), "1,234,567");
-}
-
-class Files : public testing::Test {
- protected:
-  Files() {
-    if (!mkdtemp(dir_.data())) throw std::runtime_error("mkdtemp");
-  }
-  ~Files() override { std::filesystem::remove_all(dir_); }
-  std::string dir_ = "/tmp/hone-plot-test-XXXXXX";
-};
-
-TEST_F(Files, ThatCannotBeWrittenAreOneLine) {
-  for (const std::string& path : {dir_ + "/nowhere/curve.svg", dir_, dir_ + "/"}) {
-    const Status s = check_writable(path);
-    EXPECT_EQ(exit_code_of(s), kExitUsage) << path;
-    EXPECT_EQ(message_of(s).find('\n'), std::string::npos);
-  }
-  EXPECT_THAT(message_of(check_writable(dir_ + "/nowhere/curve.svg")), HasSubstr("no folder"));
-  EXPECT_TRUE(check_writable(dir_ + "/curve.svg").ok());
-  EXPECT_TRUE(check_writable("curve.svg").ok()) << "in the folder it runs in";
 }
 
 }  // namespace

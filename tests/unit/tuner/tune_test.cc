@@ -213,9 +213,9 @@ TEST_F(Tune, BadTasksAreSaidBeforeAnythingStarts) {
 
 TEST_F(Tune, APlotThatCannotBeWrittenIsSaidBeforeAnythingStarts) {
   flags_.plot = dir_ + "/nowhere/curve.svg";
-  expect(kExitUsage, "--plot: there is no folder");
+  expect(kExitUsage, "--plot " + flags_.plot + " cannot be written: there is no folder");
   flags_.plot = dir_;
-  expect(kExitUsage, "--plot: ");
+  expect(kExitUsage, "--plot " + dir_ + " cannot be written: Is a directory");
   EXPECT_FALSE(std::filesystem::exists(flags_.db));
 }
 

@@ -14,6 +14,7 @@
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/parse_target.h"
 #include "compiler/host/local_kernel.h"
 #include "compiler/ir/printer.h"
 #include "compiler/lower/lower.h"
@@ -39,7 +40,7 @@ Module lowered(const PySchedule& s, int threads) {
 Target target_here(const std::string& text, std::optional<int> threads) {
   const int most = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (threads && (*threads < 1 || *threads > 1024)) throw py::value_error("threads: 1 to 1024");
-  Target t = Target::parse(text);
+  Target t = parse_target(text);
   if (!t.is_gpu()) t = t.completed_by(host_target(most));
   if (threads && !t.is_gpu()) t.threads = *threads;
   return t;

@@ -1,0 +1,22 @@
+# Writes the C++ file that knows the commit of a work tree:
+#
+#     cmake -DOUTPUT=commit.cc -DSOURCE=FOLDER -DGIT=/usr/bin/git -P WriteCommit.cmake
+#
+# The file is touched only when the commit is another one.
+set(commit "")
+if(GIT AND EXISTS ${SOURCE}/.git)  # a folder's own: an archive may lie in the work tree of another project
+  execute_process(COMMAND ${GIT} -C ${SOURCE} rev-parse --short=7 HEAD
+    OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+if(NOT commit MATCHES "^[0-9a-f]+$")
+  set(commit unknown)
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "// Made by cmake/WriteCommit.cmake.
+#include \"base/version/commit.h\"
+
+namespace hone {
+
+const char* built_commit() { return \"${commit}\"; }
+
+}  // namespace hone
+")

@@ -1,0 +1,76 @@
+#include "compiler/frontend/onnx/fitting_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "compiler/frontend/onnx/import_file.h"
+
+namespace hone::onnx {
+namespace {
+
+int64_t nearest_multiple(int64_t extent, int64_t factor) {
+  return extent == 0 ? 0 : std::max(factor, (extent + factor / 2) / factor * factor);
+}
+
+using Inputs = google::protobuf::RepeatedPtrField<ValueInfo>;
+
+OnnxOptions rounded(const Inputs& inputs, OnnxOptions options, int64_t factor) {
+  std::set<std::string> names;
+  for (const ValueInfo& v : inputs) {
+    const auto& dims = v.type().tensor_type().shape().dim();
+    for (int d = 1; d < dims.size(); ++d)
+      if (!dims[d].dim_param().empty()) names.insert(dims[d].dim_param());
+    const auto given = options.shapes.find(v.name());
+    if (given == options.shapes.end()) continue;
+    for (int d = 1; d < static_cast<int>(given->second.size()); ++d)
+      if (int64_t& extent = given->second[static_cast<size_t>(d)]; d >= dims.size() || dims[d].dim_value() <= 0)
+        extent = nearest_multiple(extent, factor);
+  }
+  for (auto& [name, extent] : options.bind)
+    if (names.contains(name)) extent = nearest_multiple(extent, factor);
+  return options;
+}
+
+bool have_same_extents(const OnnxOptions& a, const OnnxOptions& b) { return a.shapes == b.shapes && a.bind == b.bind; }
+
+}  // namespace
+
+std::optional<OnnxOptions> fitting_options(const std::string& path, const OperatorTable& operators,
+                                           const OnnxOptions& options) {
+  const Inputs inputs = read_model(path).model.graph().input();
+  const auto fits = [&](const OnnxOptions& tried) {
+    try {
+      ModelFile file = read_model(path);
+      import_file(file, path, operators, tried);
+      return true;
+    } catch (const UserError&) {
+      return false;
+    }
+  };
+  // Multiples of the largest are multiples of all: where they do not help, the extents are not to blame.
+  const OnnxOptions coarsest = rounded(inputs, options, 64);
+  if (have_same_extents(coarsest, options) || !fits(coarsest)) return std::nullopt;
+  OnnxOptions before = options;
+  for (const int64_t factor : {2, 4, 8, 16, 32}) {
+    OnnxOptions finer = rounded(inputs, options, factor);
+    if (have_same_extents(finer, before)) continue;
+    if (!have_same_extents(finer, options) && fits(finer)) return finer;
+    before = std::move(finer);
+  }
+  return coarsest;
+}
+
+std::string extents_flags(const OnnxOptions& options, const OnnxOptions& other) {
+  std::string text;
+  for (const auto& [name, extent] : options.bind)
+    if (other.bind.at(name) != extent) text += fmt::format(" --bind {}={}", name, extent);
+  for (const auto& [name, shape] : options.shapes)
+    if (other.shapes.at(name) != shape) text += fmt::format(" --shape {}={}", name, fmt::join(shape, "x"));
+  return text;
+}
+
+}  // namespace hone::onnx

@@ -1,0 +1,28 @@
+#include "base/near_name.h"
+
+#include <gtest/gtest.h>
+
+namespace hone {
+namespace {
+
+const std::vector<std::string> kNames = {"--threads", "--trials", "--tracker", "--db"};
+
+TEST(NearName, IsAFewLettersAway) {
+  EXPECT_EQ(near_name("--thread", kNames), "--threads");   // left out
+  EXPECT_EQ(near_name("--triaals", kNames), "--trials");   // put in
+  EXPECT_EQ(near_name("--trails", kNames), "--trials");    // swapped
+  EXPECT_EQ(near_name("--tracked", kNames), "--tracker");  // changed
+  EXPECT_EQ(near_name("--dbb", kNames), "--db");
+}
+
+TEST(NearName, IsNoneOfAnotherWord) {
+  EXPECT_EQ(near_name("--output", kNames), "");
+  EXPECT_EQ(near_name("", kNames), "");
+  EXPECT_EQ(near_name("-x", {"--xy"}), "") << "two letters of two";
+  EXPECT_EQ(near_name(std::string(1 << 20, 'x'), {std::string(1 << 20, 'x')}), "") << "nothing that long is a name";
+}
+
+TEST(NearName, IsTheFirstOfSeveral) { EXPECT_EQ(near_name("--tab", {"--tap", "--tag"}), "--tap"); }
+
+}  // namespace
+}  // namespace hone
