@@ -1,5 +1,6 @@
 // Regions of images, and grids over them.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "compiler/frontend/onnx/window.h"
@@ -44,49 +45,100 @@ Reads reads_along(Lowering& l, const Operand& begin, const Operand& size, int64_
   return r;
 }
 
-// What each element along an axis of an image counts in the mean of the samples of each bin, where a bin has a sample
-// for each element that it is long, or one: [count, bins, extent]. Samples are half an element apart at least, so that
-// five may read one element; which ones these are follows from where the first lies.
-Operand weights_along(Lowering& l, const Operand& begin, const Operand& size, int64_t bins, int64_t extent) {
-  const int64_t count = begin.type.shape[0];
-  const auto ascending = [&](int64_t n, const Extents& shape) {
-    HONE_USER_CHECK(l.may_make(4 * n)) << n << " places along an axis";
+// The samples of bins along an axis of an image, as many for each as it is elements long, or one. They are half an
+// element apart at least, so that five may read one element; which ones these are follows from where the first lies.
+class AdaptiveSamples {
+ public:
+  AdaptiveSamples(Lowering& l, const Operand& begin, const Operand& size, int64_t bins, int64_t extent)
+      : l_(l), last_(static_cast<double>(extent - 1)) {
+    const int64_t count = begin.type.shape[0];
+    const auto column = [&](const Operand& x) { return l.reshape(x, {count, 1, 1}); };
+    const Operand bin = column(scaled(l, size, 1.0 / static_cast<double>(bins)));
+    samples_ = l.pointwise("ceil", {bin});
+    some_ = l.pointwise("maximum[1.0]", {samples_});
+    apart_ = l.pointwise("div", {bin, some_});
+    const Operand bin_begin =
+        l.pointwise("add", {l.pointwise("mul", {bin, ascending(bins, {1, bins, 1})}), column(begin)});
+    first_sample_ = l.pointwise("add", {bin_begin, scaled(l, apart_, 0.5)});
+    element_ = ascending(extent, {1, 1, extent});
+    // The first sample that is an element before this one or less; bins of one sample are shorter than half an
+    // element, too.
+    const Operand from_there = l.pointwise("sub", {moved(l, element_, -1), first_sample_});
+    first_ = l.pointwise("maximum[0.0]", {l.pointwise("ceil", {l.pointwise("div", {from_there, apart_})})});
+  }
+
+  // What each element counts in the mean of the samples of each bin: [count, bins, extent].
+  Operand weights() const {
+    const Operand zero = l_.number(0, f32);
+    Operand all;
+    for (int i = 0; i < kMostReads; ++i) {
+      const Read r = read(i);
+      const Operand weight = l_.pointwise("where", {r.weight, r.counts, zero});
+      all = i ? l_.pointwise("add", {all, weight}) : weight;
+    }
+    return l_.pointwise("div", {all, some_});
+  }
+
+  // The largest and the least that an element counts in a sample that reads it, with 0 too: all [count, bins, extent].
+  // `is_read`: whether one does.
+  struct Extremes {
+    Operand most, least, is_read;
+  };
+  Extremes extremes() const {
+    const Operand zero = l_.number(0, f32), one = l_.number(1, f32);
+    Extremes out;
+    for (int i = 0; i < kMostReads; ++i) {
+      const Read r = read(i);
+      // A sample in front of the element by a whole one reads it, and counts nothing there.
+      const Operand reads = both(r.counts, l_.pointwise("less", {r.far, l_.number(1, f32)}));
+      const Operand touches = both(r.counts, l_.pointwise("equal", {l_.pointwise("sub", {element_, r.inside}), one}));
+      const Operand is_read = l_.pointwise("or", {reads, touches});
+      const Operand most = l_.pointwise("where", {r.weight, is_read, zero}),
+                    least = l_.pointwise("where", {r.weight, is_read, one});
+      out.most = i ? l_.pointwise("maximum", {out.most, most}) : most;
+      out.least = i ? l_.pointwise("minimum", {out.least, least}) : least;
+      out.is_read = i ? l_.pointwise("or", {out.is_read, is_read}) : is_read;
+    }
+    return out;
+  }
+  // Whether some sample of a bin reads nothing but one element, or none: [count, bins, 1].
+  Operand has_one_at_an_end() const {
+    const Operand last_sample =
+        l_.pointwise("add", {l_.pointwise("mul", {moved(l_, some_, -1), apart_}), first_sample_});
+    return l_.pointwise("or", {l_.pointwise("less", {first_sample_, l_.number(0, f32)}),
+                               l_.pointwise("greater_equal", {last_sample, l_.number(last_, f32)})});
+  }
+
+ private:
+  static constexpr int kMostReads = 6;  // one more than five, for a first one that is rounded down
+
+  struct Read {
+    Operand inside, far, weight, counts;
+  };
+  Read read(int i) const {
+    const Operand which = moved(l_, first_, i);
+    const Operand place = l_.pointwise("add", {l_.pointwise("mul", {which, apart_}), first_sample_});
+    Read r;
+    r.inside = l_.pointwise("minimum[" + number_text(last_, f32) + "]", {l_.pointwise("maximum[0.0]", {place})});
+    r.far = l_.pointwise("abs", {l_.pointwise("sub", {r.inside, element_})});
+    r.weight = l_.pointwise("maximum[0.0]", {moved(l_, scaled(l_, r.far, -1), 1)});
+    r.counts = both(l_.pointwise("less", {which, samples_}),
+                    both(l_.pointwise("greater_equal", {place, l_.number(-1, f32)}),
+                         l_.pointwise("less_equal", {place, l_.number(last_ + 1, f32)})));
+    return r;
+  }
+  Operand both(const Operand& a, const Operand& b) const { return l_.pointwise("and", {a, b}); }
+  Operand ascending(int64_t n, const Extents& shape) const {
+    HONE_USER_CHECK(l_.may_make(4 * n)) << n << " places along an axis";
     std::vector<float> values(static_cast<size_t>(n));
     std::iota(values.begin(), values.end(), 0.0f);
-    return floats(l, values, shape);
-  };
-  const auto column = [&](const Operand& x) { return l.reshape(x, {count, 1, 1}); };
-  const Operand bin = column(scaled(l, size, 1.0 / static_cast<double>(bins))), samples = l.pointwise("ceil", {bin}),
-                some = l.pointwise("maximum[1.0]", {samples}), apart = l.pointwise("div", {bin, some});
-  const Operand bin_begin =
-      l.pointwise("add", {l.pointwise("mul", {bin, ascending(bins, {1, bins, 1})}), column(begin)});
-  const Operand first_sample = l.pointwise("add", {bin_begin, scaled(l, apart, 0.5)});
-  const Operand element = ascending(extent, {1, 1, extent});
-  // The first sample that is an element before this one or less; bins of one sample are shorter than half an element,
-  // too.
-  const Operand first = l.pointwise(
-      "maximum[0.0]",
-      {l.pointwise("ceil", {l.pointwise("div", {l.pointwise("sub", {moved(l, element, -1), first_sample}), apart})})});
-  const auto last = static_cast<double>(extent - 1);
-  const Operand zero = l.number(0, f32);
-  Operand all;
-  constexpr int kMostReads = 6;  // one more, for a first one that is rounded down
-  for (int i = 0; i < kMostReads; ++i) {
-    const Operand which = moved(l, first, i);
-    const Operand place = l.pointwise("add", {l.pointwise("mul", {which, apart}), first_sample});
-    const Operand inside =
-        l.pointwise("minimum[" + number_text(last, f32) + "]", {l.pointwise("maximum[0.0]", {place})});
-    const Operand far = l.pointwise("abs", {l.pointwise("sub", {inside, element})});
-    const Operand weight = l.pointwise("maximum[0.0]", {moved(l, scaled(l, far, -1), 1)});
-    const auto both = [&](const Operand& a, const Operand& b) { return l.pointwise("and", {a, b}); };
-    const Operand counts =
-        both(l.pointwise("less", {which, samples}), both(l.pointwise("greater_equal", {place, l.number(-1, f32)}),
-                                                         l.pointwise("less_equal", {place, l.number(last + 1, f32)})));
-    const Operand read = l.pointwise("where", {weight, counts, zero});
-    all = i ? l.pointwise("add", {all, read}) : read;
+    return floats(l_, values, shape);
   }
-  return l.pointwise("div", {all, some});
-}
+
+  Lowering& l_;
+  const double last_;
+  Operand samples_, some_, apart_, first_sample_, element_, first_;
+};
 
 // The mean of as many samples as a bin is large. A sample's weights are products of those along each axis, so the means
 // are two products of matrices: with rows, then with columns. An infinity or a NaN of an image's channel is in all of
@@ -111,6 +163,43 @@ Operand adaptive_means(Lowering& l, const Operand& x, const Operand& of_rows, co
   return l.transpose(l.reshape(bins, {count, height, s[1], width}), {0, 2, 1, 3});
 }
 
+// The largest weighted element of as many samples as a bin is large, as ONNX defines it: each of the four around a
+// sample times its weight. Weights are products of those along each axis and not negative, so a column's largest
+// element with its weight along the column decides, and then a row's: an element that is not negative with its largest
+// weight, a negative one with its least.
+Operand adaptive_maxima(Lowering& l, const Operand& x, const AdaptiveSamples& rows, const AdaptiveSamples& columns,
+                        const Operand& images, int64_t height, int64_t width) {
+  const Extents& s = x.type.shape;
+  const int64_t count = images.type.shape[0];
+  // Every element of an image stands beside every bin of a region once.
+  HONE_USER_CHECK(element_count({count, height, s[1], s[3], s[2]}) <= int64_t{1} << 28)
+      << count << " regions of " << to_string(x.type) << ": maxima of fewer are supported";
+  const Operand never = l.number(-std::numeric_limits<double>::infinity(), f32), zero = l.number(0, f32);
+  const auto largest = [&](const Operand& values, const AdaptiveSamples::Extremes& e, const Extents& shape) {
+    const Operand is_negative = l.pointwise("less", {values, zero});
+    const Operand weight = l.pointwise("where", {l.reshape(e.least, shape), is_negative, l.reshape(e.most, shape)});
+    // What is not read, here or along the other axis, is never the largest.
+    const Operand product = l.pointwise("mul", {values, weight});
+    const Operand is_there = l.pointwise("and", {l.reshape(e.is_read, shape), l.pointwise("greater", {values, never})});
+    const Operand read = l.pointwise("where", {product, is_there, never});
+    return l.reduce("max", read, {static_cast<int64_t>(read.rank()) - 1}, false);
+  };
+  // [count, 1, channels, columns, rows] of each region's image.
+  const Operand own =
+      l.add("gather", {{"axis", "0"}}, {l.value(l.transpose(x, {0, 1, 3, 2})), l.value(l.cast(images, i64))},
+            Extents{count, s[1], s[3], s[2]});
+  const Operand lines =
+      largest(l.reshape(own, {count, 1, s[1], s[3], s[2]}), rows.extremes(), {count, height, 1, 1, s[2]});
+  // A column none of whose rows is read stays so.
+  const Operand bins =
+      largest(l.reshape(lines, {count, height, 1, s[1], s[3]}), columns.extremes(), {count, 1, width, 1, s[3]});
+  const Operand with_zero = l.pointwise("or", {l.reshape(rows.has_one_at_an_end(), {count, height, 1, 1}),
+                                               l.reshape(columns.has_one_at_an_end(), {count, 1, width, 1})});
+  const Operand is_nothing = l.pointwise("equal", {bins, never});
+  const Operand bounded = l.pointwise("where", {l.pointwise("maximum[0.0]", {bins}), with_zero, bins});
+  return l.transpose(l.pointwise("where", {zero, is_nothing, bounded}), {0, 3, 1, 2});
+}
+
 // The mean (or the largest) of samples in each bin of each region, read between four elements.
 void roi_align(NodeContext& c) {
   Lowering& l = c.l;
@@ -126,8 +215,6 @@ void roi_align(NodeContext& c) {
   if (count == 0) return void(c.outputs[0] = {kNoValue, {f32, {0, s[1], height, width}}});
   const std::string taken = c.text("mode", "avg");
   HONE_USER_CHECK(taken == "avg" || taken == "max") << "mode=" << taken << " is not supported";
-  HONE_USER_CHECK(taken == "avg" || samples > 0)
-      << "mode=max with sampling_ratio=0, as many samples as a region is large; with a ratio it is supported";
   const std::string mode = c.text("coordinate_transformation_mode", c.opset < 16 ? "output_half_pixel" : "half_pixel");
   HONE_USER_CHECK(mode == "half_pixel" || mode == "output_half_pixel") << "coordinate_transformation_mode=" << mode;
   const bool is_aligned = mode == "half_pixel";
@@ -139,8 +226,9 @@ void roi_align(NodeContext& c) {
     return is_aligned ? given : l.pointwise("maximum[1.0]", {given});
   };
   if (samples == 0) {
-    c.outputs[0] = adaptive_means(l, x, weights_along(l, edge(1), size(1), height, s[2]),
-                                  weights_along(l, edge(0), size(0), width, s[3]), images);
+    const AdaptiveSamples rows(l, edge(1), size(1), height, s[2]), columns(l, edge(0), size(0), width, s[3]);
+    c.outputs[0] = taken == "avg" ? adaptive_means(l, x, rows.weights(), columns.weights(), images)
+                                  : adaptive_maxima(l, x, rows, columns, images, height, width);
     return;
   }
   const Reads rows = reads_along(l, edge(1), size(1), height, samples, s[2]),

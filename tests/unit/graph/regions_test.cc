@@ -209,12 +209,69 @@ TEST(Regions, AlignedOnesMayBeMaxima) {
   }
 }
 
+// The largest weighted element of ceil(bin) samples along each axis, one by one: what lies outside counts 0.
+double adaptive_maximum(const Floats& x, int64_t h, int64_t w, const double* region, int64_t bins_h, int64_t bins_w,
+                        int64_t bin_y, int64_t bin_x) {
+  const double size_h = (region[3] - region[1]) / static_cast<double>(bins_h),
+               size_w = (region[2] - region[0]) / static_cast<double>(bins_w);
+  const auto rows = static_cast<int64_t>(std::ceil(size_h)), columns = static_cast<int64_t>(std::ceil(size_w));
+  double most = -INFINITY;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      const auto place = [](double begin, double size, int64_t bin, int64_t i, int64_t n) {
+        return begin - 0.5 +
+               size * (static_cast<double>(bin) + (static_cast<double>(i) + 0.5) / static_cast<double>(n));
+      };
+      double y = place(region[1], size_h, bin_y, i, rows), z = place(region[0], size_w, bin_x, j, columns);
+      if (y < -1 || y > static_cast<double>(h) || z < -1 || z > static_cast<double>(w)) {
+        most = std::max(most, 0.0);
+        continue;
+      }
+      y = std::clamp(y, 0.0, static_cast<double>(h - 1)), z = std::clamp(z, 0.0, static_cast<double>(w - 1));
+      const auto y0 = static_cast<int64_t>(y), z0 = static_cast<int64_t>(z);
+      for (const int64_t a : {int64_t{0}, int64_t{1}})
+        for (const int64_t b : {int64_t{0}, int64_t{1}}) {
+          const double weight = (a ? y - static_cast<double>(y0) : 1 - y + static_cast<double>(y0)) *
+                                (b ? z - static_cast<double>(z0) : 1 - z + static_cast<double>(z0));
+          most = std::max(
+              most, weight * double{x[static_cast<size_t>(std::min(y0 + a, h - 1) * w + std::min(z0 + b, w - 1))]});
+        }
+    }
+  return rows * columns > 0 ? most : 0;
+}
+
+TEST(Regions, MaximaMayHaveAsManySamplesAsARegionIsLarge) {
+  const ModelFolder f;
+  const int64_t h = 7, w = 9, bins_h = 2, bins_w = 3;
+  for (const float moved : {0.0F, -2.0F, 2.0F}) {
+    Floats x = numbers(h * w, 3);
+    for (float& v : x) v += moved;  // of both signs, of one
+    // Inside; beyond each edge; of no size; at whole places; far outside.
+    const Floats regions{1.3F, 0.8F, 7.9F, 6.1F, -3.2F, -1.7F, 12.4F, 9.9F, 3,  3,
+                         3,    3,    1.5F, 1.5F, 4.5F,  3.5F,  20,    20,   24, 25};
+    TestModel m(16);
+    m.input("x", {1, 1, h, w}).input("r", {5, 4}).input("i", {5}, kInt64);
+    m.node("RoiAlign", {"x", "r", "i"}, {"y"}).text("mode", "max").number("output_height", bins_h);
+    m.number("output_width", bins_w).output("y");
+    std::vector<double> wanted;
+    for (size_t r = 0; r < 5; ++r) {
+      const std::vector<double> region(regions.begin() + 4 * static_cast<std::ptrdiff_t>(r),
+                                       regions.begin() + 4 * static_cast<std::ptrdiff_t>(r) + 4);
+      for (int64_t b = 0; b < bins_h * bins_w; ++b)
+        wanted.push_back(adaptive_maximum(x, h, w, region.data(), bins_h, bins_w, b / bins_w, b % bins_w));
+    }
+    EXPECT_THAT(outputs_of(f.import(m),
+                           {tensor({1, 1, h, w}, x), tensor({5, 4}, regions), TensorData::of_numbers({0, 0, 0, 0, 0})}),
+                testing::Pointwise(testing::DoubleNear(2e-5), wanted))
+        << moved;
+  }
+}
+
 TEST(Regions, SayWhatIsNotSupported) {
   const ModelFolder f;
   TestModel roi(16);
   roi.input("x", {1, 2, 8, 8}).input("r", {3, 4}).input("i", {3}, kInt64);
   roi.node("RoiAlign", {"x", "r", "i"}, {"y"}).number("output_height", 2).text("mode", "max").output("y");
-  EXPECT_THAT(f.refusal(roi), HasSubstr("mode=max with sampling_ratio=0"));
   roi.number("sampling_ratio", 65);
   EXPECT_THAT(f.refusal(roi), HasSubstr("sampling_ratio=65; 0 to 64 are supported"));
   TestModel grams;
