@@ -367,8 +367,8 @@ class Importer {
     // A name that is wrong says more than what is missing because of it.
     const auto require_bound = [&](const std::string& name) {
       HONE_USER_CHECK(bound_.contains(name))
-          << "--bind " << name << ": no input has a dimension of that name, nor is one called so; there are "
-          << inputs_text(graph);
+          << (name == counted_.symbol ? "--cache " : "--bind ") << name
+          << ": no input has a dimension of that name, nor is one called so; there are " << inputs_text(graph);
     };
     for (const auto& [name, value] : options_.bind) require_bound(name);
     for (const auto& [name, text] : options_.sums) require_bound(name);

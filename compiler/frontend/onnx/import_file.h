@@ -38,7 +38,7 @@ struct CountedReads {
   /// A row for each number of rows, of constants that depend on it; null: there is no such number. It is the graph's
   /// last input, `symbol`.
   const std::map<OperandPlace, CountedTable>* tables = nullptr;
-  std::string symbol = {};
+  std::string symbol = {};  ///< the dimension of --cache; empty: there is none
 };
 
 /// import_onnx() of a file that was read.

@@ -162,7 +162,7 @@ class GrowingImport {
 
   void look_at_constants() {
     Constants all;
-    import_file(file_, path_, operators_, bound(most_), {.constants = &all});
+    import_file(file_, path_, operators_, bound(most_), {.constants = &all, .symbol = symbol_});
     std::set<OperandPlace> places;
     for (auto& [place, known] : all) {
       places.insert(place);
@@ -170,7 +170,7 @@ class GrowingImport {
     }
     for (int64_t count = 0; count < most_; ++count) {
       Constants some;
-      import_file(file_, path_, operators_, bound(count), {.constants = &some, .wanted = &places});
+      import_file(file_, path_, operators_, bound(count), {.constants = &some, .wanted = &places, .symbol = symbol_});
       for (auto& [place, constant] : constants_) {
         const auto it = some.find(place);
         HONE_USER_CHECK(it != some.end() && it->second.node == constant.most().node)

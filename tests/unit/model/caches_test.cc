@@ -462,7 +462,7 @@ TEST_F(ExportedCaches, TakeAMaskThatIsKnown) {
 
 TEST_F(ExportedCaches, AreRefusedByName) {
   EXPECT_EQ(refusal(exported_decoder()), "accepted");
-  EXPECT_THAT(refusal(exported_decoder(), "rows=21"), HasSubstr("past is not known"));
+  EXPECT_THAT(refusal(exported_decoder(), "rows=21"), HasSubstr("--cache rows: no input has a dimension of that name"));
   EXPECT_THAT(refusal(exported_decoder(), "past"), HasSubstr("--cache past: it is NAME=VALUE"));
   EXPECT_THAT(refusal(exported_decoder(), "past=0"), HasSubstr("--cache past"));
   TestModel none;
