@@ -355,6 +355,12 @@ std::optional<ModelNow> look_at_model(const ModelBefore& before, const Target& t
   const double reserve = plan.is_limited() ? plan.left() / 2 : 0;
   std::optional<ModelNow> now = time_model_now(before, target, denormals_for(f.denormals, target), f.assume_finite,
                                                wanted_until(io, plan, reserve, phase));
+  if (!now && plan.is_limited() && plan.left() <= reserve)
+    io.err << fmt::format(
+                  "tuner: --seconds {}: one build of the model takes more than half of that; layers are tuned in "
+                  "their order, and the whole is timed if there is time",
+                  f.seconds)
+           << std::endl;
   if (!now) return now;
   size_t tuned = 0;
   std::vector<std::pair<double, std::string>> others;  // seconds, and what takes them
