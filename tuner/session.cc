@@ -21,8 +21,8 @@ constexpr double kShowEvery = 0.1;
 // Devices have work while the searcher learns from one batch and proposes the next. An agent holds two builds' worth of
 // jobs: more devices need more.
 constexpr size_t kBatchesInFlight = 2, kJobsPerDevice = 16;
-constexpr size_t kWarmUp = 8;  // trials of each task before the gains are compared
-constexpr size_t kManyTrials = 32;
+constexpr size_t kWarmUp = 8;       // trials of each task before the gains are compared
+constexpr size_t kManyTrials = 32;  // of each task: where there are more, time ends a search before trials do
 
 class Session {
  public:

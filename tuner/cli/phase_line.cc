@@ -6,10 +6,10 @@
 
 namespace hone {
 
-void PhaseLine::begin(const std::string& phase) {
+void PhaseLine::begin(const std::string& phase, const std::string& details) {
   phase_ = phase;
   told_ = clock_.now();
-  err_ << "tuner: " << clean_line(phase_) << std::endl;
+  err_ << "tuner: " << clean_line(details.empty() ? phase : phase + ", " + details) << std::endl;
 }
 
 void PhaseLine::tell(std::string_view what, size_t done, size_t all) {

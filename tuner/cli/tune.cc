@@ -97,12 +97,19 @@ std::string build_command(const TunerFlags& f) {
   return line + model_flags(f);
 }
 
-// The command once more, which resumes.
+// The command once more, which resumes: with all that says what is tuned, where, and who asks.
 std::string tune_command(const TunerFlags& f) {
   std::string line = "tuner --model " + shell_quoted(f.model);
   if (!f.quantize.empty()) line += " --quantize " + f.quantize + " --ranges " + shell_quoted(f.ranges);
   if (!f.tracker.empty()) line += " --tracker " + shell_quoted(f.tracker);
   if (!f.device.empty()) line += " --device " + shell_quoted(f.device);
+  for (const std::string& label : f.labels) line += " --label " + shell_quoted(label);
+  for (const auto& [flag, file] :
+       {std::pair("--tls-ca", f.credentials.ca), std::pair("--tls-cert", f.credentials.certificate),
+        std::pair("--tls-key", f.credentials.key), std::pair("--token-file", f.credentials.token)})
+    if (!file.empty()) line += fmt::format(" {} {}", flag, shell_quoted(file));
+  if (f.insecure) line += " --insecure";
+  if (f.trials > 0) line += fmt::format(" --trials {}", f.trials);
   return line + model_flags(f) + fmt::format(" --seconds {}", f.seconds);
 }
 
@@ -256,17 +263,15 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
   }
   std::vector<WholeModel> out;
   for (const ModelGraph& v : variants) {
-    phase.begin(
-        "building the model with default and with tuned configs, with those next to them, and as it was before" +
-        (v.name.empty() ? "" : " for " + v.name));
+    phase.begin("building the model" + (v.name.empty() ? "" : " for " + v.name),
+                "with default and with tuned configs, with those next to them, and as it was before");
     out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, wanted_until(io, plan, 0, phase),
                                 others, as_built, f.assume_finite, [&plan] { return plan.left(); }));
     WholeModel& whole = out.back();
     if (whole.choices.empty()) continue;
     if (const Status stored = store_choices(whole.choices, target, *hub, store, operators); !stored.ok()) {
       io.err << "tuner: what was chosen inside the model is not stored: " << message_of(stored) << std::endl;
-      whole.tuned_seconds = whole.without_choices, whole.without_choices = 0;
-      whole.choices.clear();
+      whole.forget_choices();
     }
   }
   return out;
@@ -357,8 +362,8 @@ std::optional<ModelNow> look_at_model(const ModelBefore& before, const Target& t
                                                wanted_until(io, plan, reserve, phase));
   if (!now && plan.is_limited() && plan.left() <= reserve)
     io.err << fmt::format(
-                  "tuner: --seconds {}: one build of the model takes more than half of that; layers are tuned in "
-                  "their order, and the whole is timed if there is time",
+                  "tuner: --seconds {}: building and timing the model once takes more than half of that; layers "
+                  "are tuned in their order, and the whole is timed if there is time",
                   f.seconds)
            << std::endl;
   if (!now) return now;
@@ -405,7 +410,7 @@ std::string not_reached(const TunerFlags& f, const TasksOutcome& outcome,
                                 whole > 0 ? fmt::format(" ({:.1f}% of the model)", 100 * of_untried / whole) : ""));
   if (provisional > 0) parts.push_back(fmt::format("{} bests not confirmed", provisional));
   if (alternatives > 0) parts.push_back(fmt::format("{} alternatives not measured", alternatives));
-  if (parts.empty() || outcome.stopped_by != "time is up") return "";
+  if (parts.empty() || (outcome.stopped_by != "time is up" && alternatives == 0)) return "";
   return fmt::format("tuner: the time was up: {}; {} goes on", fmt::join(parts, ", "), tune_command(f));
 }
 

@@ -30,6 +30,8 @@ size_t left_out(size_t n) {
 }  // namespace
 
 Ratio ratio_of_turns(const std::vector<double>& numerators, const std::vector<double>& denominators) {
+  constexpr size_t kLeastTurns = 7;  // the least and the most of fewer hold the ratio too seldom
+  if (numerators.size() < kLeastTurns) return {};
   std::vector<double> ratios;
   for (size_t i = 0; i < numerators.size(); ++i) ratios.push_back(numerators[i] / denominators[i]);
   std::sort(ratios.begin(), ratios.end());

@@ -24,8 +24,8 @@ struct Ratio {
 };
 
 /// The median over the turns of numerators[i] / denominators[i], which were measured side by side, in an interval of
-/// the sign test: what disturbs some turns moves its ends, and no single one decides. At least seven turns; UB for
-/// fewer.
+/// the sign test: what disturbs some turns moves its ends, and no single one decides. Not known of fewer than seven
+/// turns.
 Ratio ratio_of_turns(const std::vector<double>& numerators, const std::vector<double>& denominators);
 
 /// `1.08x (1.04 to 1.12)`, or `cannot tell: the machine was busy (0.80x to 1.31x)`.

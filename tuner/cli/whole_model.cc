@@ -26,7 +26,7 @@ namespace {
 constexpr double kTurn = 0.012, kBudget = 3, kLeastTiming = 0.5, kTimingNow = 1;  // seconds
 // Turns go on until it is known which artifact is faster, up to this; what is left behind them is for the report.
 constexpr double kMostBudget = 10, kAfterTiming = 0.3;
-constexpr size_t kLeastTurns = 7, kMostTurns = 301;
+constexpr size_t kFewTurns = 3, kLeastTurns = 7, kMostTurns = 301;
 constexpr double kTolerance = 1e-2;
 // Artifacts beyond default, tuned and before are loaded while the weights of all together take no more than this.
 constexpr size_t kMostWeightBytes = size_t{1} << 30;
@@ -120,16 +120,20 @@ ChooseConfig with_choices(const std::vector<ModelChoice>& choices, const ChooseC
   };
 }
 
-// What makes an artifact of the layers of `tuned` one of `other`'s; nothing where that has other layers.
+// What makes an artifact of the layers of `tuned` one of `other`'s; nothing where that has other layers, or where a
+// config cannot be chosen, since it takes the place of a best one and the database has none.
 std::optional<std::vector<ModelChoice>> choices_of(const std::vector<LayerConfig>& other,
-                                                   const std::vector<LayerConfig>& tuned) {
+                                                   const std::vector<LayerConfig>& tuned, const Target& target,
+                                                   db::TopHub& hub) {
   if (other.size() != tuned.size()) return std::nullopt;
+  const OperatorTable operators = standard_operators();
   std::vector<ModelChoice> out;
   for (size_t l = 0; l < tuned.size(); ++l) {
     if (other[l].workload != tuned[l].workload) return std::nullopt;
     const auto is_same = [&](const ModelChoice& c) { return c.workload == tuned[l].workload; };
-    if (other[l].config != tuned[l].config && std::none_of(out.begin(), out.end(), is_same))
-      out.push_back({other[l].workload, other[l].config});
+    if (other[l].config == tuned[l].config || std::any_of(out.begin(), out.end(), is_same)) continue;
+    if (!exact_best(Workload::parse(operators, tuned[l].workload), target, hub)) return std::nullopt;
+    out.push_back({other[l].workload, other[l].config});
   }
   return out;
 }
@@ -160,7 +164,7 @@ class Artifacts {
     }
     if (variant_.growth) models_.back().join_caches(*variant_.growth);
     layers_.push_back(std::move(layers));
-    outputs_.push_back(models_.back().run(inputs_));
+    run_seconds_ = std::max(run_seconds_, seconds_of([&] { outputs_.push_back(models_.back().run(inputs_)); }));
     share_memory();
     slowest_ = std::max(slowest_, seconds_since(start));
     return models_.size() - 1;
@@ -171,7 +175,10 @@ class Artifacts {
   /// Whether there is memory for one more to choose configs from, and for the one that is made of these.
   bool has_room() const { return (models_.size() + 2) * weight_bytes_ <= kMostWeightBytes; }
   /// Whether there is time to build `more` of them, and to time all.
-  bool has_time(size_t more) const { return !left_ || left_() > static_cast<double>(more) * slowest_ + kLeastTiming; }
+  bool has_time(size_t more) const {
+    const double turn = 2 * run_seconds_ * static_cast<double>(models_.size() + more);
+    return !left_ || left_() > static_cast<double>(more) * slowest_ + kLeastTurns * turn + kLeastTiming;
+  }
   double slowest_build() const { return slowest_; }
   void keep_first(size_t count) {
     while (models_.size() > count) models_.pop_back(), layers_.pop_back(), outputs_.pop_back();
@@ -187,8 +194,9 @@ class Artifacts {
     const double most = left_ ? std::min(kMostBudget, left_() - kAfterTiming) : kMostBudget;
     return interleaved_turns(runs, [&](const Turns& t) {
       const size_t n = t[0].size();
+      if (left_ && seconds_since(start) > most) return false;
+      if (still_wanted_) still_wanted_("timing in turns", n, kMostTurns);
       if (n < kLeastTurns) return true;
-      if (still_wanted_ && most > seconds_since(start)) still_wanted_("timing in turns", n, kMostTurns);
       if (n >= kMostTurns || seconds_since(start) > most) return false;
       for (size_t i = 0; i < t.size(); ++i)
         if (i != tuned && !ratio_of_turns(t[i], t[tuned]).is_narrow()) return true;
@@ -220,10 +228,10 @@ class Artifacts {
   }
 
  private:
-  // Turns that fit into half of what is left.
+  // Turns that fit into half of what is left, and a few where hardly one does.
   size_t turns_of(double turn) const {
-    const double seconds = left_ ? std::min(kBudget, left_() / 2) : kBudget;
-    return std::clamp(static_cast<size_t>(seconds / turn), kLeastTurns, kMostTurns);
+    if (!left_) return std::clamp(static_cast<size_t>(kBudget / turn), kLeastTurns, kMostTurns);
+    return std::clamp(static_cast<size_t>(std::min(kBudget, left_() / 2) / turn), kFewTurns, kMostTurns);
   }
   // Where tensors lie decides some per cent: all artifacts run on those of the first.
   void share_memory() {
@@ -254,6 +262,7 @@ class Artifacts {
   const StillWanted& still_wanted_;
   const std::function<double()> left_;  ///< seconds; null: no limit
   double slowest_ = 0;                  ///< seconds of a build and of its first run
+  double run_seconds_ = 0;              ///< of the slowest first run
   std::vector<TensorData> inputs_;
   AlignedBuffer workspace_;
   std::deque<LoadedModel> models_;  // not movable
@@ -378,10 +387,10 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     for (const size_t other : {size_t{0}, was.value_or(0)})
       if (other != result && times_as_fast(other, result).is_slower() &&
           (!faster_before || medians[other] < medians[*faster_before]))
-        if (auto choices = choices_of(artifacts.layers(other), artifacts.layers(tuned))) {
+        if (auto choices = choices_of(artifacts.layers(other), artifacts.layers(tuned), variant.target, hub)) {
           out.found = times_as_fast(other, result);
           out.kept = other == 0 ? "the default configs" : "what was known before";
-          out.choices = *std::move(choices), out.without_choices = 0;
+          out.choices = *std::move(choices), out.without_choices = medians[tuned];
           faster_before = other;
         }
     result = faster_before.value_or(result);
@@ -395,6 +404,14 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     out.why_not = e.what();
   }
   return out;
+}
+
+void WholeModel::forget_choices() {
+  if (std::exchange(is_as_before, false)) before_seconds = tuned_seconds;
+  tuned_seconds = std::exchange(without_choices, 0);
+  of_default = of_before = found = {};
+  choices.clear();
+  kept.clear();
 }
 
 OrderedJson json_of(const WholeModel& w) {

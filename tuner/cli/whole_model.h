@@ -68,6 +68,8 @@ struct WholeModel {
   std::string different;  ///< one line: which output differs, and how much; empty: all agree
 
   double gain() const { return default_seconds / tuned_seconds; }
+  /// The choices are not stored: tensorc builds it without them.
+  void forget_choices();
 };
 
 /// Builds the artifacts of a variant and runs them, in turns, on seeded inputs; caches have all of their rows. The

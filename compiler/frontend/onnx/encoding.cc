@@ -15,9 +15,9 @@ struct Format {
   const char* name;
   int bits;
   DType dtype;
-  // Of floats: the function that makes codes of numbers, the mantissa's bits, the exponent's bias, and NaN's code.
+  // Of floats: the function that makes codes of numbers, the mantissa's bits, and the exponent's bias.
   const char* function = nullptr;
-  int mantissa = 0, bias = 0, nan = 0;
+  int mantissa = 0, bias = 0;
 };
 
 constexpr Format kFormats[] = {
@@ -26,23 +26,33 @@ constexpr Format kFormats[] = {
     {22, "INT4", 4, i8},
     {25, "UINT2", 2, u8},
     {26, "INT2", 2, i8},
-    {17, "FLOAT8E4M3FN", 8, u8, "e4m3fn", 3, 7, 0x7F},
-    {18, "FLOAT8E4M3FNUZ", 8, u8, "e4m3fnuz", 3, 8, 0x80},
-    {19, "FLOAT8E5M2", 8, u8, "e5m2", 2, 15, 0x7E},
-    {20, "FLOAT8E5M2FNUZ", 8, u8, "e5m2fnuz", 2, 16, 0x80},
-    {23, "FLOAT4E2M1", 4, u8, "e2m1", 1, 1, -1},
-    {24, "FLOAT8E8M0", 8, u8, "e8m0", 0, 127, 0xFF},
+    {17, "FLOAT8E4M3FN", 8, u8, "e4m3fn", 3, 7},
+    {18, "FLOAT8E4M3FNUZ", 8, u8, "e4m3fnuz", 3, 8},
+    {19, "FLOAT8E5M2", 8, u8, "e5m2", 2, 15},
+    {20, "FLOAT8E5M2FNUZ", 8, u8, "e5m2fnuz", 2, 16},
+    {23, "FLOAT4E2M1", 4, u8, "e2m1", 1, 1},
+    {24, "FLOAT8E8M0", 8, u8, "e8m0", 0, 127},
 };
 
 const Format& format_of(Encoding e) { return kFormats[static_cast<size_t>(e)]; }
 
+bool is_nan(Encoding e, int code) {
+  switch (e) {
+    case Encoding::kE4M3FN: return (code & 0x7F) == 0x7F;
+    case Encoding::kE5M2: return (code & 0x7F) > 0x7C;
+    case Encoding::kE4M3FNUZ:
+    case Encoding::kE5M2FNUZ: return code == 0x80;
+    case Encoding::kE8M0: return code == 0xFF;
+    default: return false;
+  }
+}
+
 float number_of_code(Encoding e, int code) {
   const Format& f = format_of(e);
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  if (e == Encoding::kE8M0) return code == f.nan ? nan : std::ldexp(1.0f, code - f.bias);
+  if (is_nan(e, code)) return std::numeric_limits<float>::quiet_NaN();
+  if (e == Encoding::kE8M0) return std::ldexp(1.0f, code - f.bias);
   if (code >> f.bits) return 0;  // no code
   const int sign = 1 << (f.bits - 1), size = code & (sign - 1);
-  if (f.nan == 0x80 ? code == f.nan : f.nan >= 0 && size >= f.nan - (e == Encoding::kE5M2)) return nan;
   if (e == Encoding::kE5M2 && size == 0x7C)
     return code & sign ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
   const int exponent = size >> f.mantissa, digits = size & ((1 << f.mantissa) - 1);
@@ -158,7 +168,7 @@ bool wants_run_encoded(const NodeContext& c) {
   return false;
 }
 
-void run_encoded(NodeContext& c, void (*row)(NodeContext&)) {
+void run_encoded(NodeContext& c, const std::function<void(NodeContext&)>& run) {
   std::optional<Operand> first;
   NodeContext codes = c;
   for (auto& x : codes.inputs) {
@@ -170,7 +180,7 @@ void run_encoded(NodeContext& c, void (*row)(NodeContext&)) {
         << "inputs of " << name_of(first->encoding) << " and of " << name_of(x->encoding);
     x->encoding = Encoding::kPlain;
   }
-  row(codes);
+  run(codes);
   c.outputs = std::move(codes.outputs);
   // A shape is none of the elements.
   for (Operand& out : c.outputs)

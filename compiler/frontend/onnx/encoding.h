@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "compiler/ir/dtype.h"
@@ -56,10 +57,10 @@ Rounding rounding_of(const NodeContext& c);
 /// one; of integers the lowest bits stay. Under kPlain x itself.
 Operand encoded(Lowering& l, const Operand& x, Encoding to, const Rounding& how = {});
 
-/// Runs `row` of a node that moves elements without reading them, with inputs of one encoding, which its outputs have.
-/// UserError for a node that computes with an input that is encoded.
-void run_encoded(NodeContext& c, void (*row)(NodeContext&));
 /// Whether some input is encoded, and the node does not itself know what that is.
 bool wants_run_encoded(const NodeContext& c);
+/// Of such a node, which moves elements without reading them: `run` with inputs as plain bytes; the outputs have the
+/// inputs' encoding. UserError for a node that computes with an input that is encoded, and for two encodings.
+void run_encoded(NodeContext& c, const std::function<void(NodeContext&)>& run);
 
 }  // namespace hone::onnx

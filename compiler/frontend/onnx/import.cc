@@ -522,9 +522,11 @@ class Importer {
     }
     const auto row = rows().find(domain + ":" + c.node.op_type());
     if (row != rows().end()) {
-      if (wants_run_encoded(c)) return run_encoded(c, row->second);
-      if (is_over_nothing(c)) return run_over_nothing(c, row->second);
-      return is_ragged(c) ? run_ragged(c, row->second) : row->second(c);
+      const auto run = [row](NodeContext& n) {
+        if (is_over_nothing(n)) return run_over_nothing(n, row->second);
+        return is_ragged(n) ? run_ragged(n, row->second) : row->second(n);
+      };
+      return wants_run_encoded(c) ? run_encoded(c, run) : run(c);
     }
     run_function(c, *functions_.at(c.node.domain() + ":" + c.node.op_type()));
   }

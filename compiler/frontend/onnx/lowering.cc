@@ -91,6 +91,7 @@ std::optional<TensorData> Lowering::data_of(const Operand& x) const {
 }
 
 std::string Lowering::how_to_know(const Operand& x) const {
+  if (!is_model_) return ", and depends on the inputs' elements";
   constexpr int64_t kMostElements = 4096;  // axes, sizes and scales have fewer; images have more
   constexpr size_t kMostNamed = 3;
   const std::vector<Port> inputs = b.inputs_behind(x.id);

@@ -63,7 +63,8 @@ class Lowering {
         rows_are_counted(other.rows_are_counted),
         function_attributes(other.function_attributes),
         file_(other.file_),
-        most_bytes_(other.most_bytes_) {}
+        most_bytes_(other.most_bytes_),
+        is_model_(false) {}
 
   Operand constant(const TensorData& data, std::string_view name = "");
   Operand numbers(const std::vector<int64_t>& values) { return constant(TensorData::of_numbers(values)); }
@@ -133,6 +134,7 @@ class Lowering {
  private:
   ModelFile& file_;
   const int64_t most_bytes_;
+  const bool is_model_ = true;  ///< the graph's inputs are the model's
   int64_t made_bytes_ = 0, expanded_bytes_ = 0;
   std::map<std::vector<int64_t>, Operand> once_;
 };

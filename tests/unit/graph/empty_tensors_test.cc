@@ -132,6 +132,15 @@ TEST(EmptyTensors, AreBatchesOfNoImages) {
   EXPECT_THAT(ModelFolder().refusal(wrong), HasSubstr("Conv"));
 }
 
+// Nothing is asked for by a name that the model's caller does not know.
+TEST(EmptyTensors, OfABatchWithUnknownScalesAreRefused) {
+  TestModel m(13);
+  m.input("x", {0, 3, 8, 8}).input("s", {4}).node("Resize", {"x", "", "s"}, {"y"}).output("y");
+  const std::string refusal = ModelFolder().refusal(m);
+  EXPECT_THAT(refusal, HasSubstr("its scales must be known while the model is built"));
+  EXPECT_THAT(refusal, testing::Not(HasSubstr("--bind-data")));
+}
+
 TEST(EmptyTensors, ArePlacesThatNobodyReads) {
   TestModel m(16);
   m.input("x", {1, 2, 8, 8}).input("rois", {0, 4}).input("which", {0}, kInt64).input("grid", {1, 0, 3, 2});

@@ -1,6 +1,7 @@
 // Types that models store and nothing computes with: floats of 8 and 4 bits, integers of 4 and 2.
 #include <gmock/gmock.h>
 
+#include "compiler/graph/extents.h"
 #include "tests/unit/graph/node_tests.h"
 
 namespace hone {
@@ -98,6 +99,20 @@ TEST(Encodings, AreNotComputedWith) {
   TestModel bound;
   bound.input("x", {3}, kE5M2).node("Identity", {"x"}, {"y"}).output("y");
   EXPECT_THAT(ModelFolder().refusal(bound, {.bind = {{"x", 1}}}), HasSubstr("one whole number can be bound"));
+}
+
+// What a call finds out of how many codes there are is known of what is moved, too.
+TEST(Encodings, OfWhichACallFindsOutHowManyThereAre) {
+  TestModel m;
+  m.input("x", {4, 1}, kE4M3FN).input("takes", {4}, kBool);
+  m.node("Compress", {"x", "takes"}, {"some"}).number("axis", 0).node("Transpose", {"some"}, {"row"});
+  m.node("Cast", {"row"}, {"y"}).number("to", kFloat).output("y");
+  const OnnxModel model = ModelFolder().import(m);
+  ASSERT_TRUE(model.graph.outputs[0].extent);
+  const TensorData codes({u8, {4, 1}}, "\x38\xC0\x50\x55"), takes({boolean, {4}}, std::string("\1\0\1\0", 4));
+  const auto got = cut_to_extents(model.graph, interpret(model.graph, {codes, takes}, &evaluate));
+  EXPECT_EQ(got[0].type(), (TensorType{f32, {1, 2}}));
+  EXPECT_THAT(got[0].values(), ElementsAre(1, 8));
 }
 
 }  // namespace

@@ -31,6 +31,10 @@ TEST(Verdict, OfAFewTurnsIsAsWideAsTheyAre) {
   EXPECT_THAT(to_string(r), testing::StartsWith("cannot tell: the machine was busy (0.90x to 1.31x)"));
 }
 
+TEST(Verdict, OfHardlyAnyTurnsThereIsNone) {
+  EXPECT_FALSE(ratio_of_turns(std::vector<double>(6, 2), std::vector<double>(6, 1)).is_known());
+}
+
 // Of a thousand intervals from turns of which a tenth is disturbed by up to three times, the ratio lies outside a few.
 TEST(Verdict, HoldsTheRatioThatLongTurnsFind) {
   std::mt19937_64 rng(7);

@@ -75,6 +75,25 @@ TEST(WholeModelText, ChoicesAreSaid) {
   EXPECT_FALSE(json_of(WholeModel()).contains("choices"));
 }
 
+TEST(WholeModelText, SaysWhatIsKeptAndWhatIsNotStored) {
+  WholeModel w;
+  w.default_seconds = w.tuned_seconds = 10e-3, w.without_choices = 12e-3, w.is_as_before = true;
+  w.kept = "what was known before", w.found = {0.83, 0.81, 0.85};
+  w.choices = {{"conv2d()", "a=1"}};
+  EXPECT_EQ(
+      to_string(w),
+      "model: default 10.0 ms, tuned 10.0 ms as before (1.00x)\n"
+      "model: what was found is slower inside it, 0.83x (0.81 to 0.85): 1 workload has kept what was known before, "
+      "with which tensorc builds it\n");
+  EXPECT_EQ(json_of(w)["kept"], "what was known before");
+  w.forget_choices();
+  EXPECT_EQ(to_string(w),
+            "model: default 10.0 ms, before 10.0 ms, tuned 12.0 ms (0.83x)\n"
+            "model: SLOWER tuned than with default configs, by 20%\n"
+            "model: SLOWER tuned than with what was known before, by 20%\n");
+  EXPECT_FALSE(json_of(w).contains("kept") || json_of(w).contains("choices"));
+}
+
 TEST(WholeModelText, ALossAndADifferenceAreSaid) {
   WholeModel w;
   w.default_seconds = 10e-3, w.tuned_seconds = 12e-3;
