@@ -156,7 +156,13 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
   }
   std::vector<std::unique_ptr<TuningTask>> tasks;
   size_t begun = 0;
+  const auto start = clock.now();
+  auto told = start;
   for (const WeightedWorkload& w : workloads) {
+    if (const auto now = clock.now(); now - told >= 2s) {
+      told = now;
+      io.err << fmt::format("tuner: preparing workloads {}/{}", tasks.size(), workloads.size()) << std::endl;
+    }
     HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task,
                           make_task(w, place.target, f, cores, CompiledCandidates::kMostFeatures / workloads.size(),
                                     prior, store, hub.get(), begun, io.err));
@@ -171,8 +177,8 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
   HONE_RETURN_IF_ERROR(measurer.wait_open(10s));
   DbTrialLog log(store);
   LineProgress lines(io.err, io.terminal, clock, io.size);
-  ToldProgress told(io.on_progress, clock);
-  Progress& progress = io.on_progress ? static_cast<Progress&>(told) : lines;
+  ToldProgress teller(io.on_progress, clock);
+  Progress& progress = io.on_progress ? static_cast<Progress&>(teller) : lines;
   std::vector<TaskSetup> setups;
   for (size_t t = 0; t < tasks.size(); ++t) {
     const TuningTask& task = *tasks[t];
@@ -181,8 +187,14 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
                       tasks[t]->candidates, *task.searcher, task.has_warm_constants, workloads[t].seconds_now,
                       workloads[t].is_tuned_now});
   }
+  // Preparing the workloads, up to some seconds of hundreds, is a part of the time.
+  SessionOptions of_session = options;
+  constexpr double kLeastSeconds = 0.1;
+  if (options.seconds > 0)
+    of_session.seconds =
+        std::max(kLeastSeconds, options.seconds - std::chrono::duration<double>(clock.now() - start).count());
   StatusOr<TasksOutcome> outcome =
-      run_tasks(setups, {measurer, log, cores, progress, clock, unix_ms, io.interrupts}, options);
+      run_tasks(setups, {measurer, log, cores, progress, clock, unix_ms, io.interrupts}, of_session);
   const bool is_lost = db::is_lost(outcome.status());
   if (!outcome.ok()) outcome = log.rescued(outcome.status());
   return MeasuredTasks{std::move(tasks), measurer.session(), std::move(outcome), is_lost};

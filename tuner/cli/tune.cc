@@ -318,11 +318,15 @@ struct Alternatives {
 };
 
 // Measures what the model's layers could be instead of what they are: passes compare both when it is built next.
+// `known`: how many there were before the session.
 StatusOr<Alternatives> measure_alternatives(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
                                             const TasksOutcome& outcome, const TaskServices& services,
-                                            const TimePlan& plan) {
+                                            const TimePlan& plan, size_t known) {
   const auto& [f, io, place, store, cores, clock, prior] = services;
   if (outcome.interrupted) return Alternatives{false};
+  // Preparing the model again takes its time, too.
+  constexpr double kLeastSeconds = 2;
+  if (plan.for_alternatives() < kLeastSeconds) return Alternatives{true, known};
   std::ostringstream said_before;
   HONE_ASSIGN_OR_RETURN(const ModelWork work,
                         model_with_measured(operators, imported, place.target, store, said_before));
@@ -332,8 +336,6 @@ StatusOr<Alternatives> measure_alternatives(const OperatorTable& operators, cons
   const size_t count = work.alternatives.size(), most = session_options(f, 1, outcome.tasks.size(), work.tasks).trials;
   SessionOptions options = session_options(f, place.devices, count, work.tasks);
   options.trials = std::min(kAlternativeTrials * count, most - std::min(most, used));
-  constexpr double kLeastSeconds = 2;
-  if (plan.for_alternatives() < kLeastSeconds) return Alternatives{true, count};
   io.err << fmt::format("tuner: {}{} workloads that layers could be instead",
                         options.trials < count ? "no trials are left for " : "measuring ", count)
          << std::endl;
@@ -497,11 +499,14 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   if (f.model.empty()) {
     report(f, io, target, store->path(), tasks, *outcome, {});
   } else {
-    HONE_ASSIGN_OR_RETURN(const Alternatives alternatives,
-                          measure_alternatives(operators, imported, *outcome, services, plan));
+    HONE_ASSIGN_OR_RETURN(const Alternatives alternatives, measure_alternatives(operators, imported, *outcome, services,
+                                                                                plan, model.alternatives.size()));
     is_complete = alternatives.is_complete;
+    // With what is measured now its layers may be others; where the time is up it is not built.
     std::ostringstream said_before;
-    HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, said_before));
+    if (plan.left() > 0) {
+      HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, said_before));
+    }
     HONE_RETURN_IF_ERROR(
         report_model(operators, f, io, place.target, *store, model.variants, before, tasks, *outcome, plan, phase));
     const std::string rest = not_reached(f, *outcome, workloads, tasks, alternatives.not_measured);
