@@ -36,7 +36,12 @@ bool contains(const std::vector<ValueId>& values, ValueId v) {
 class LayoutDecision {
  public:
   LayoutDecision(const Graph& g, const PassContext& context, const std::vector<std::optional<BlockedNode>>& by_rule)
-      : g_(g), c_(context), by_rule_(by_rule), uses_(uses_of(g)), options_(g.nodes.size()) {}
+      : g_(g),
+        c_(context),
+        by_rule_(by_rule),
+        uses_(uses_of(g)),
+        blocks_(blocks_of_values(g, context.lanes)),
+        options_(g.nodes.size()) {}
 
   DecidedLayouts run() {
     for (size_t n = 0; n < g_.nodes.size(); ++n) add_node(n);
@@ -190,9 +195,12 @@ class LayoutDecision {
            });
   }
 
+  std::optional<Workload> own_conversion(ValueId v, bool to_blocks) const {
+    return layout_conversion(g_.value(v).type, blocks_[static_cast<size_t>(v)], c_, to_blocks);
+  }
   double conversion(ValueId v, bool to_blocks) {
     const TensorType& image = g_.value(v).type;
-    const auto w = layout_conversion(image, c_, to_blocks);
+    const auto w = own_conversion(v, to_blocks);
     if (!w) return 0;
     const auto moved = static_cast<double>(element_count(inferred(*w).outputs[0].shape)),
                own = static_cast<double>(element_count(image.shape));
@@ -231,8 +239,8 @@ class LayoutDecision {
     // The conversions of a convolution that is in planes alone.
     const ValueId image = node(n).inputs[0], made = node(n).outputs[0];
     if (is_computed_in_blocks(image))
-      if (const auto w = layout_conversion(g_.value(image).type, c_, false)) compared.push_back(*w);
-    if (const auto w = layout_conversion(g_.value(made).type, c_, true)) compared.push_back(*w);
+      if (const auto w = own_conversion(image, false)) compared.push_back(*w);
+    if (const auto w = own_conversion(made, true)) compared.push_back(*w);
     for (const Workload& w : compared)
       if (told_.insert(to_string(w)).second) c_.alternatives->push_back(w);
   }
@@ -250,6 +258,7 @@ class LayoutDecision {
   const PassContext& c_;
   const std::vector<std::optional<BlockedNode>>& by_rule_;
   const Uses uses_;
+  const std::vector<ChannelBlocks> blocks_;   ///< by value
   Pbqp problem_;                              ///< the graph's nodes first, in their order
   std::vector<std::vector<Option>> options_;  ///< by node, the rule's first
   std::map<std::string, std::optional<double>> seconds_;

@@ -75,7 +75,8 @@ Graph sequences_as_images(const Graph& g, const PassContext& context);
 /// Also where f reads what g reads (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
 Graph fuse_elementwise(const Graph& g, const PassContext& context);
 /// elementwise(f) of what was moved, its only reader   ->   moved, what elementwise(f) gives
-/// Where an operator with an epilogue computes it: fuse_epilogues finds f behind that one then.
+/// Where an operator with an epilogue computes it: fuse_epilogues finds f behind that one then. Past views, too: the
+/// constant operands of f are repeated where several places of the operator's result have the same.
 Graph sink_transposes(const Graph& g, const PassContext& context);
 /// elementwise(f) behind an operator with an epilogue, its only reader   ->   the operator with `+f` in its epilogue
 /// Also through a view between them.

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "compiler/graph/builder.h"
+#include "compiler/graph/passes/channel_blocks.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
@@ -21,27 +22,11 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-constexpr int64_t kLeastBlock = 4;   // fewer channels side by side, or than half a vector, are worth no conversion
-constexpr int64_t kMostPadding = 7;  // at most one channel of padding for so many
-
 std::string joined(const Extents& e, std::string_view separator) { return fmt::format("{}", fmt::join(e, separator)); }
 
-// Channels in blocks: `block` of them side by side, `channels` with those that fill the last block up.
-struct Blocks {
-  int64_t block = 1, channels = 0;
-};
-
 // [n, c, h, w] in blocks.
-Extents blocked_shape(const Extents& s, const Blocks& b) { return {s[0], b.channels / b.block, s[2], s[3], b.block}; }
-
-// How many channels of an image lie side by side: a function of their number, so that producers and readers agree.
-// Those that divide the channels, else the largest that leave little to fill up; of 1: none.
-Blocks blocks_of(int64_t channels, int64_t lanes) {
-  const auto filled = [&](int64_t block) { return (channels + block - 1) / block * block; };
-  for (const int64_t most : {int64_t{0}, channels / kMostPadding})
-    for (int64_t b = lanes; b >= std::max(kLeastBlock, lanes / 2); b /= 2)
-      if (filled(b) - channels <= most) return {b, filled(b)};
-  return {1, channels};
+Extents blocked_shape(const Extents& s, const ChannelBlocks& b) {
+  return {s[0], b.channels / b.block, s[2], s[3], b.block};
 }
 
 const Extents kIntoBlocks{0, 1, 3, 4, 2}, kIntoPlanes{0, 1, 4, 2, 3};
@@ -56,6 +41,7 @@ class LayoutRewriter {
         decided_(decided),
         uses_(uses_of(g)),
         b_(context.operators, g.name),
+        blocks_(blocks_of_values(g, context.lanes)),
         plain_(g.values.size()),
         blocked_(g.values.size()),
         padding_(g.values.size(), 0),
@@ -84,14 +70,10 @@ class LayoutRewriter {
   }
 
  private:
-  Blocks blocks_of(int64_t channels) const { return hone::blocks_of(channels, c_.lanes); }
-  Blocks blocks_of(ValueId v) const {
-    const Extents& s = g_.value(v).type.shape;
-    return s.size() == 4 ? blocks_of(s[1]) : Blocks{};
-  }
-  static bool is_padded(const Blocks& b, int64_t channels) { return b.block > 1 && b.channels != channels; }
+  ChannelBlocks blocks_of(ValueId v) const { return blocks_[static_cast<size_t>(v)]; }
+  static bool is_padded(const ChannelBlocks& b, int64_t channels) { return b.block > 1 && b.channels != channels; }
   bool is_padded(ValueId v) const {
-    const Blocks b = blocks_of(v);
+    const ChannelBlocks b = blocks_of(v);
     return b.block > 1 && is_padded(b, g_.value(v).type.shape[1]);
   }
 
@@ -111,7 +93,7 @@ class LayoutRewriter {
   bool takes_padding(const Node& n, ValueId v, const std::vector<bool>& goes_on) const {
     const std::string& task = n.workload.task();
     if (task == "conv2d" && n.inputs[0] == v)
-      return conv_shape(n.workload).groups == 1 && blocks_of(conv_shape(n.workload).co).block > 1;
+      return conv_shape(n.workload).groups == 1 && blocks_of(n.outputs[0]).block > 1;
     if (task == "reduce") return n.workload.attributes.get<Extents>("axes") == Extents{2, 3} && n.inputs.size() == 1;
     const ValueId out = n.outputs[0];
     const bool goes_through = n.workload.attributes.has("layout") || task == "elementwise" || task == "resize" ||
@@ -164,18 +146,41 @@ class LayoutRewriter {
     return b_.add_one("pad", {{"before", joined(Extents(own.size(), 0), ":")}, {"after", joined(after, ":")}}, {v});
   }
 
-  // In blocks of more than one channel.
+  // In its own blocks of more than one channel.
   ValueId blocked(ValueId v) {
     now_.reads.push_back(v);
     auto& known = blocked_[static_cast<size_t>(v)];
     if (known) return *known;
     const Extents& s = g_.value(v).type.shape;
-    const Blocks blocks = blocks_of(v);
+    const ChannelBlocks blocks = blocks_of(v);
     return *(known = in_blocks(padded(plain(v), {s[0], blocks.channels, s[2], s[3]}), blocks));
   }
 
+  // In these, which divide its own or are divided by them: runs of the smaller ones are moved.
+  ValueId blocked(ValueId v, const ChannelBlocks& wanted) {
+    const int64_t own = blocks_of(v).block;
+    if (own == wanted.block) return blocked(v);
+    now_.reads.push_back(v);
+    const auto [known, is_new] = other_blocks_.try_emplace({v, wanted.block});
+    if (is_new)
+      known->second = has_blocked(v) ? moved(*blocked_[static_cast<size_t>(v)], wanted) : in_blocks(plain(v), wanted);
+    return known->second;
+  }
+  ValueId moved(ValueId image, const ChannelBlocks& wanted) {
+    const Extents s = b_.type(image).shape;  // [n, c / own, h, w, own]
+    const int64_t own = s[4];
+    const Extents out{s[0], wanted.channels / wanted.block, s[2], s[3], wanted.block};
+    if (s[2] * s[3] == 1) return with_shape(image, out);
+    if (own > wanted.block)
+      image =
+          transposed(with_shape(image, {s[0], s[1], s[2], s[3], own / wanted.block, wanted.block}), {0, 1, 4, 2, 3, 5});
+    else
+      image = transposed(with_shape(image, {s[0], out[1], wanted.block / own, s[2], s[3], own}), {0, 1, 3, 4, 2, 5});
+    return with_shape(image, out);
+  }
+
   // Planes as blocks that they fill.
-  ValueId in_blocks(ValueId planes, const Blocks& b) {
+  ValueId in_blocks(ValueId planes, const ChannelBlocks& b) {
     const Extents s = b_.type(planes).shape;
     if (s[2] * s[3] == 1) return with_shape(planes, blocked_shape(s, b));
     return transposed(with_shape(planes, {s[0], b.channels / b.block, b.block, s[2], s[3]}), kIntoBlocks);
@@ -224,7 +229,7 @@ class LayoutRewriter {
     return false;
   }
 
-  static Workload window_in(const Workload& w, const Blocks& in, const Blocks& out) {
+  static Workload window_in(const Workload& w, const ChannelBlocks& in, const ChannelBlocks& out) {
     std::vector<std::pair<std::string, std::string>> changes{
         {"layout",
          in.block == out.block ? fmt::format("NCHW{}c", in.block) : fmt::format("NCHW{}c:{}c", in.block, out.block)}};
@@ -242,7 +247,9 @@ class LayoutRewriter {
     if (layout_of(n.workload).in_block > 0) return false;  // it has its blocks already
     const ConvShape& s = conv_shape(n.workload);
     if (s.groups > 1 && !s.depthwise) return false;
-    Blocks in = blocks_of(s.ci), out = blocks_of(s.co);
+    ChannelBlocks in = blocks_of(n.inputs[0]), out = blocks_of(n.outputs[0]);
+    // Channels of these are each their own.
+    if (s.depthwise && s.ci == s.co) in = out;
     const bool pads_out = is_padded(out, s.co), is_pool = n.workload.task().ends_with("pool2d");
     std::optional<double> padding = 0;
     if (pads_out && (goes_on(n.outputs[0]) || (has_blocked(n.inputs[0]) && !s.depthwise)))
@@ -272,7 +279,7 @@ class LayoutRewriter {
       const auto& type = types.inputs[i];
       inputs.push_back(type.type == type.logical ? padded(plain(n.inputs[i]), type.logical.shape)
                        : i == 0 && in_words      ? in_blocks(plain(n.inputs[i]), in)
-                                                 : blocked(n.inputs[i]));
+                                                 : blocked(n.inputs[i], i == 0 ? in : out));
     }
     set(n, b_.add(w, inputs, {name(n.outputs[0])})[0], true);
     padding_[static_cast<size_t>(n.outputs[0])] = *padding;
@@ -334,7 +341,7 @@ class LayoutRewriter {
   // Elements in another order; operands are broadcast along the same axes.
   bool add_elementwise(const Node& n) {
     const Extents& shape = g_.value(n.outputs[0]).type.shape;
-    const Blocks blocks = blocks_of(shape[1]);
+    const ChannelBlocks blocks = blocks_of(n.outputs[0]);
     const bool pads = is_padded(blocks, shape[1]);
     std::vector<ValueId> inputs;
     std::vector<double> paddings;
@@ -343,7 +350,7 @@ class LayoutRewriter {
       // The image must not have to be filled up, nor be met by numbers that only the caller knows.
       if (pads && !has_blocked(v) && (s[1] == 1 || s[2] * s[3] > 1)) return false;
       if (s[1] == shape[1])  // the same, or one for each channel, of each row
-        inputs.push_back(blocked(v));
+        inputs.push_back(blocked(v, blocks));
       else if (s[1] == 1)
         inputs.push_back(with_shape(plain(v), {s[0], 1, s[2], s[3], 1}));
       else
@@ -384,9 +391,11 @@ class LayoutRewriter {
     const int64_t block = blocks_of(n.outputs[0]).block;
     if (block == 1 || is_padded(n.outputs[0])) return false;
     for (const ValueId v : n.inputs)
-      if (blocks_of(v).block != block || is_padded(v)) return false;
+      if (blocks_of(v).block % block != 0 || is_padded(v) ||
+          (blocks_of(v).block != block && !joins_blocks(g_, uses_, n)))
+        return false;
     std::vector<ValueId> inputs;
-    for (const ValueId v : n.inputs) inputs.push_back(blocked(v));
+    for (const ValueId v : n.inputs) inputs.push_back(blocked(v, {block, g_.value(v).type.shape[1]}));
     set(n, b_.add_one("concat", {{"axis", n.workload.attributes.text("axis")}}, inputs, name(n.outputs[0])), true);
     return true;
   }
@@ -460,7 +469,9 @@ class LayoutRewriter {
   const std::vector<LayoutForm>& decided_;  ///< by node; empty: the rule
   const Uses uses_;
   GraphBuilder b_;
+  const std::vector<ChannelBlocks> blocks_;  ///< by old value
   std::vector<std::optional<ValueId>> plain_, blocked_;
+  std::map<std::pair<ValueId, int64_t>, ValueId> other_blocks_;  ///< old values in blocks of so many, not their own
   std::vector<double> padding_;  ///< by old value: what the channels of padding of its blocked one hold
   const std::vector<bool> goes_on_;
   LayoutForm form_ = LayoutForm::kRule;           ///< of the node that is being added
@@ -475,10 +486,10 @@ RewrittenLayouts rewrite_layouts(const Graph& g, const PassContext& context, con
   return LayoutRewriter(g, context, decided).run();
 }
 
-std::optional<Workload> layout_conversion(const TensorType& type, const PassContext& context, bool to_blocks) {
+std::optional<Workload> layout_conversion(const TensorType& type, const ChannelBlocks& b, const PassContext& context,
+                                          bool to_blocks) {
   const Extents& s = type.shape;
   if (s[2] * s[3] == 1) return std::nullopt;
-  const Blocks b = blocks_of(s[1], context.lanes);
   const Extents shape = to_blocks ? Extents{s[0], b.channels / b.block, b.block, s[2], s[3]} : blocked_shape(s, b);
   const AttributeTexts given{{"perm", joined(to_blocks ? kIntoBlocks : kIntoPlanes, ":")}};
   return infer(context.operators, "transpose", given, std::vector<TensorType>{{type.dtype, shape}}).workload;

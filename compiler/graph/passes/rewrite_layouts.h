@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/graph/passes/channel_blocks.h"
 #include "compiler/graph/passes/passes.h"
 
 namespace hone {
@@ -34,8 +35,8 @@ struct RewrittenLayouts {
 RewrittenLayouts rewrite_layouts(const Graph& g, const PassContext& context,
                                  const std::vector<LayoutForm>& decided = {});
 
-/// The transpose that brings an image (`type`: [n, c, h, w]) into the blocks of the rule, or back. Nothing where that
-/// is a view.
-std::optional<Workload> layout_conversion(const TensorType& type, const PassContext& context, bool to_blocks);
+/// The transpose that brings an image (`type`: [n, c, h, w]) into these blocks, or back. Nothing where that is a view.
+std::optional<Workload> layout_conversion(const TensorType& type, const ChannelBlocks& blocks,
+                                          const PassContext& context, bool to_blocks);
 
 }  // namespace hone

@@ -1,13 +1,32 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/layout.h"
 
 namespace hone {
 namespace {
 
 using Extents = std::vector<int64_t>;
+
+// Operands that had to be repeated are read like others: that must be little beside the image.
+constexpr int64_t kImageToOperand = 16;
+
+std::string text(const Extents& e, std::string_view joint) { return fmt::format("{}", fmt::join(e, joint)); }
+
+// Whether elements of `shape` keep their order when its axes are put in this one.
+bool keeps_order(const Extents& shape, const Extents& order) {
+  int64_t last = -1;
+  for (const int64_t axis : order) {
+    if (shape[static_cast<size_t>(axis)] == 1) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
 
 class TransposeSinker {
  public:
@@ -18,6 +37,9 @@ class TransposeSinker {
   }
 
  private:
+  const Extents& shape(ValueId v) const { return g_.value(v).type.shape; }
+  GraphBuilder& b() { return rebuild_.builder(); }
+
   // The node that computes `v`, where one node reads it, once, and it is no output of the model; else null.
   const Node* only_producer(ValueId v) const {
     const int n = uses_.producer[static_cast<size_t>(v)];
@@ -26,43 +48,103 @@ class TransposeSinker {
     return &g_.nodes[static_cast<size_t>(n)];
   }
 
-  // Whether an operator with an epilogue computes `v`, perhaps seen under another shape, for one reader only.
-  bool is_from_anchor(ValueId v) const {
-    const Node* n = only_producer(v);
-    if (n && n->workload.task() == "reshape") n = only_producer(n->inputs[0]);
-    return n && n->workload.attributes.has("epilogue");
-  }
-
-  // Whether elements of `shape` keep their order when its axes are put in this one.
-  static bool keeps_order(const Extents& shape, const Extents& order) {
-    int64_t last = -1;
-    for (const int64_t axis : order) {
-      if (shape[static_cast<size_t>(axis)] == 1) continue;
-      if (axis < last) return false;
-      last = axis;
-    }
-    return true;
-  }
-
-  bool add_swapped(const Node& e) {
-    if (e.workload.task() != "elementwise") return false;
-    const ValueId moved = e.inputs[0];
-    const Node* t = only_producer(moved);
-    if (!t || t->workload.task() != "transpose" || !is_from_anchor(t->inputs[0]) ||
-        g_.value(moved).type.shape != g_.value(e.outputs[0]).type.shape)
-      return false;
-    const auto& perm = t->workload.attributes.get<Extents>("perm");
+  // An operand of the image behind `movement`, as an operand of the one in front of it; nothing where it would have to
+  // be moved or repeated while the model runs.
+  std::optional<ValueId> in_front(const Node& movement, ValueId operand) {
+    if (movement.workload.task() == "reshape") return seen_before(movement, operand);
+    const auto& perm = movement.workload.attributes.get<Extents>("perm");
     Extents inverse(perm.size());
     for (size_t d = 0; d < perm.size(); ++d) inverse[static_cast<size_t>(perm[d])] = static_cast<int64_t>(d);
-    for (size_t i = 1; i < e.inputs.size(); ++i)
-      if (!g_.is_constant(e.inputs[i]) && !keeps_order(g_.value(e.inputs[i]).type.shape, inverse)) return false;
-    std::vector<ValueId> inputs{rebuild_.now(t->inputs[0])};
-    const auto text = [](const Extents& order) { return fmt::format("{}", fmt::join(order, ":")); };
-    for (size_t i = 1; i < e.inputs.size(); ++i)
-      inputs.push_back(rebuild_.builder().add_one("transpose", {{"perm", text(inverse)}}, {rebuild_.now(e.inputs[i])}));
-    const ValueId made = rebuild_.builder().add_one("elementwise", {{"op", e.workload.attributes.text("op")}}, inputs);
-    rebuild_.stand_in(e.outputs[0], rebuild_.builder().add_one("transpose", {{"perm", text(perm)}}, {made},
-                                                               g_.value(e.outputs[0]).name));
+    if (!b().constant_of(operand) && !keeps_order(b().type(operand).shape, inverse)) return std::nullopt;
+    return b().add_one("transpose", {{"perm", text(inverse, ":")}}, {operand});
+  }
+
+  // Axes that hold the same elements on both sides of a reshape are a group. In each an operand has all of them, or one
+  // for all; where it has some, it is repeated.
+  std::optional<ValueId> seen_before(const Node& reshape, ValueId operand) {
+    const Extents &before = shape(reshape.inputs[0]), &behind = shape(reshape.outputs[0]);
+    const Extents own = b().type(operand).shape;
+    if (element_count(before) == 0) return std::nullopt;
+    Extents whole, seen;
+    size_t i = 0, j = 0;
+    while (i < before.size() || j < behind.size()) {
+      const size_t first_i = i, first_j = j;
+      int64_t in_before = i < before.size() ? before[i++] : 1, in_behind = j < behind.size() ? behind[j++] : 1;
+      while (in_before != in_behind) in_before < in_behind ? in_before *= before[i++] : in_behind *= behind[j++];
+      const bool is_one = std::all_of(own.begin() + static_cast<std::ptrdiff_t>(first_j),
+                                      own.begin() + static_cast<std::ptrdiff_t>(j), [](int64_t e) { return e == 1; });
+      for (size_t k = first_j; k < j; ++k) whole.push_back(is_one ? 1 : behind[k]);
+      for (size_t k = first_i; k < i; ++k) seen.push_back(is_one ? 1 : before[k]);
+    }
+    if (whole != own) {
+      if (!b().constant_of(operand) || element_count(whole) * kImageToOperand > element_count(before))
+        return std::nullopt;
+      operand = b().add_one("broadcast", {{"to", text(whole, "x")}}, {operand});
+    }
+    return rebuild_.with_shape(operand, seen);
+  }
+
+  // The elementwise node goes in front of the movements between it and an operator with an epilogue; at least a
+  // transpose among them, for views alone do not keep the two apart.
+  bool add_swapped(const Node& e) {
+    if (e.workload.task() != "elementwise" || shape(e.inputs[0]) != shape(e.outputs[0])) return false;
+    const size_t rank = shape(e.outputs[0]).size();
+    std::vector<ValueId> operands;
+    for (size_t i = 1; i < e.inputs.size(); ++i) {
+      if (e.inputs[i] == e.inputs[0]) return false;
+      Extents own = shape(e.inputs[i]);
+      own.insert(own.begin(), rank - own.size(), 1);
+      operands.push_back(rebuild_.with_shape(rebuild_.now(e.inputs[i]), own));
+    }
+    std::vector<const Node*> passed;  // movements, the last one first
+    size_t taken = 0;
+    std::vector<ValueId> taken_operands;
+    bool is_past_transpose = false;
+    for (const Node* n = only_producer(e.inputs[0]); n; n = only_producer(n->inputs[0])) {
+      if (n->workload.attributes.has("epilogue")) {
+        if (!is_past_transpose) return false;
+        // In front of all movements, or of all but the view that the operator's result is seen under.
+        const bool is_all = taken == passed.size();
+        if (!is_all && !(taken + 1 == passed.size() && passed.back()->workload.task() == "reshape")) return false;
+        return add_in_front(e, passed, taken, taken_operands);
+      }
+      const bool is_transpose = n->workload.task() == "transpose";
+      if (!is_transpose && n->workload.task() != "reshape") return false;
+      // All so far were passed, and this one lets the operands through.
+      if (taken == passed.size()) {
+        bool goes_through = true;
+        std::vector<ValueId> moved;
+        for (const ValueId o : operands) {
+          const auto in = in_front(*n, o);
+          goes_through &= in.has_value();
+          if (in) moved.push_back(*in);
+        }
+        if (goes_through) {
+          ++taken;
+          operands = taken_operands = moved;
+        } else if (is_transpose) {
+          return false;
+        }
+      }
+      is_past_transpose |= is_transpose;
+      passed.push_back(n);
+    }
+    return false;
+  }
+
+  bool add_in_front(const Node& e, const std::vector<const Node*>& passed, size_t taken,
+                    const std::vector<ValueId>& operands) {
+    std::vector<ValueId> inputs{rebuild_.now(passed[taken - 1]->inputs[0])};
+    inputs.insert(inputs.end(), operands.begin(), operands.end());
+    ValueId made = b().add_one("elementwise", {{"op", e.workload.attributes.text("op")}}, inputs);
+    for (size_t k = taken; k-- > 0;) {
+      const std::string name = k == 0 ? g_.value(e.outputs[0]).name : "";
+      if (passed[k]->workload.task() == "transpose")
+        made = b().add_one("transpose", {{"perm", passed[k]->workload.attributes.text("perm")}}, {made}, name);
+      else
+        made = rebuild_.with_shape(made, shape(passed[k]->outputs[0]));
+    }
+    rebuild_.stand_in(e.outputs[0], made);
     return true;
   }
 

@@ -50,5 +50,54 @@ output "y" %y f32[7, 5]
   stays("%y = elementwise(op=mul,shape=7x5,operands=7x5) %t %t\noutput \"y\" %y f32[7, 5]\n");
 }
 
+// The places of a transposed convolution: numbers of each channel are repeated for the four of them.
+Graph function_of_places(const std::string& tail) {
+  return read_graph(R"(graph g
+input "x" %x f32[1, 4, 8, 6]
+input "o" %o f32[1, 1, 1, 1]
+%w = constant f32[96, 4, 1, 1] fill 1
+%k = constant f32[1, 24, 1, 1] fill 2
+%p = conv2d(ci=4,h=8,w=6,co=96,kh=1,kw=1,pad=0,layout=NCHW) %x %w
+%q = reshape(shape=1x96x8x6,to=1x1x2x2x24x8x6) %p
+%t = transpose(shape=1x1x2x2x24x8x6,perm=0:1:4:5:2:6:3) %q
+%r = reshape(shape=1x1x24x8x2x6x2,to=1x24x16x12) %t
+)" + tail);
+}
+
+TEST(SinkTransposes, FunctionsGoPastViewsOnBothSides) {
+  const Graph g = function_of_places(R"(
+%y = elementwise(op=mul+add+add[2]+relu,shape=1x24x16x12,operands=1x24x1x1:1x1x1x1) %r %k %o
+output "y" %y f32[1, 24, 16, 12]
+)");
+  const Graph sunk = sink_transposes(g, test_context());
+  expect_same_values(g, sunk);
+  const Graph fused = fuse_epilogues(simplify_movement(sunk, test_context()), test_context());
+  EXPECT_EQ(count_of(fused, "elementwise"), 0) << to_string(fused);
+  EXPECT_EQ(count_of(fused, "transpose"), 1) << to_string(fused);
+  expect_same_values(g, fused);
+}
+
+TEST(SinkTransposes, WhatOnlyACallKnowsIsNotRepeated) {
+  const Graph g = function_of_places(R"(
+%m = reduce(op=max,shape=1x24x16x12,axes=2:3,keepdims=1) %r
+%y = elementwise(op=mul,shape=1x24x16x12,operands=1x24x1x1) %r %m
+output "y" %y f32[1, 24, 16, 12]
+)");
+  EXPECT_EQ(to_string(sink_transposes(g, test_context())), to_string(g));
+}
+
+// A number for each row and column of the result would be one for each element in front of the view.
+TEST(SinkTransposes, WhatWouldBeRepeatedForAllStays) {
+  const Graph g = function_of_places(R"(
+%n = constant f32[1, 1, 16, 1] fill 3
+%y = elementwise(op=mul,shape=1x24x16x12,operands=1x1x16x1) %r %n
+output "y" %y f32[1, 24, 16, 12]
+)");
+  const Graph sunk = sink_transposes(g, test_context());
+  expect_same_values(g, sunk);
+  EXPECT_NE(to_string(fuse_epilogues(sunk, test_context())).find("dtype=f32,epilogue=none) %x %w"), std::string::npos)
+      << to_string(sunk);
+}
+
 }  // namespace
 }  // namespace hone
