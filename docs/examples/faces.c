@@ -186,7 +186,8 @@ int main(int argc, char** argv) {
   Picture picture;
   int i;
   if (argc != 4) return fprintf(stderr, "usage: faces BLAZEFACE.so PICTURE.ppm FOUND.ppm\n"), 2;
-  if (!read_ppm(argv[2], &picture)) return fprintf(stderr, "%s: no picture that is read here, P6\n", argv[2]), 2;
+  if (!read_ppm(argv[2], &picture))
+    return fprintf(stderr, "%s: cannot be read as a PPM of bytes (P6, 255)\n", argv[2]), 2;
 
   const int longer = picture.width > picture.height ? picture.width : picture.height;
   const int times = (longer + kSide - 1) / kSide;
