@@ -51,6 +51,12 @@ const auto kRuntimePrints =
     AllOf(HasSubstr("input  a: code 2, 32 bits, [64, 64]\n"), HasSubstr("output matmul: code 2, 32 bits, [64, 64]\n"),
           HasSubstr("matmul = 64 64 64 64\n"), HasSubstr(" ms  product"));
 
+// What faces says of a model that is another, here product.so; with its own it runs in docs/picture.md.
+const std::string kFacesOfProduct =
+    "{ printf 'P6 1 1 255 rgb' > dot.ppm; ./faces product.so dot.ppm found.ppm 2>&1; "
+    "test $? = 1; }";
+const auto kFacesPrints = HasSubstr("product takes 2 inputs");
+
 // As README.md of the examples says it, with each compiler that is there.
 TEST_F(Installed, ExamplesAreBuiltAsCAndAsCxxAndRun) {
   emit("product.o");
@@ -66,6 +72,9 @@ TEST_F(Installed, ExamplesAreBuiltAsCAndAsCxxAndRun) {
     expect_prints(strict + kExamples + "/with_runtime.c -x none " + flags("--cflags --libs") +
                       " -o with_runtime && LD_LIBRARY_PATH=" + pkg_config + "/.. ./with_runtime product.so",
                   kRuntimePrints);
+    expect_prints(strict + kExamples + "/faces.c -x none " + flags("--cflags --libs") +
+                      " -lm -o faces && export LD_LIBRARY_PATH=" + pkg_config + "/.. && " + kFacesOfProduct,
+                  kFacesPrints);
   }
   // All in one file, as on a system without a loader.
   expect_prints("gcc " + flags("--cflags") + " -I. " + kExamples +
@@ -82,6 +91,7 @@ TEST_F(Installed, ExamplesAreBuiltWithFindPackage) {
   expect_prints("build/with_runtime product.so", kRuntimePrints);
   expect_prints("build/with_runtime_static product.so", kRuntimePrints);
   expect_prints("build/artifact_only", kProductPrints);
+  expect_prints("cd build && cp ../product.so . && " + kFacesOfProduct, kFacesPrints);
   EXPECT_THAT(shell("readelf -dW " + folder + "/build/with_runtime").output, HasSubstr("[libhone_runtime.so.0]"));
 }
 

@@ -39,7 +39,15 @@ def tensor(name, shape, values):
     )
 
 
+def integers(name, values):
+    """An initializer of one axis: a shape."""
+    content = struct.pack(f"<{len(values)}q", *values)
+    return _number(1, len(values)) + _number(2, INT64) + _bytes(8, name) + _bytes(9, content)
+
+
 def attribute(name, value):
+    if isinstance(value, list):
+        return _bytes(1, name) + b"".join(_number(8, v) for v in value) + _number(20, 7)
     if isinstance(value, float):
         return _bytes(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, 1)
     return _bytes(1, name) + _number(3, value) + _number(20, 2)
