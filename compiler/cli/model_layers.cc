@@ -147,9 +147,25 @@ StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target&
   return seconds;
 }
 
+bool changes_layout(std::string_view workload) { return workload.starts_with("transpose("); }
+
+std::string sums_text(double all, double layouts, int changes) {
+  std::string out;
+  if (changes > 0)
+    out = fmt::format("     {:>10} {:5.1f}% in {} change{} of layout (transposes)\n", ms_text(layouts),
+                      100 * layouts / all, changes, changes == 1 ? "" : "s");
+  return out + fmt::format("     {:>10} ms in all\n", ms_text(all));
+}
+
 std::string profile_text(const Graph& g, const Layers& layers, const std::vector<double>& seconds) {
-  double all = 0;
-  for (const Layer& call : layers.calls) all += seconds[call.kernel];
+  double all = 0, layouts = 0;
+  int changes = 0;
+  for (const Layer& call : layers.calls) {
+    all += seconds[call.kernel];
+    if (!changes_layout(to_string(layers.kernels[call.kernel].workload))) continue;
+    layouts += seconds[call.kernel];
+    ++changes;
+  }
   std::string out = fmt::format("{:>4} {:>10} {:>6} {:>8}  {:8} layer\n", "", "ms", "share", "GFLOPS", "config");
   for (size_t c = 0; c < layers.calls.size(); ++c) {
     const Kernel& k = layers.kernels[layers.calls[c].kernel];
@@ -158,7 +174,7 @@ std::string profile_text(const Graph& g, const Layers& layers, const std::vector
                        s > 0 ? flops(k.workload) / s * 1e-9 : 0, source_word(k), node_of(g, layers.calls[c]).origin,
                        to_string(k.workload));
   }
-  return out + fmt::format("     {:>10} ms in all\n", ms_text(all));
+  return out + sums_text(all, layouts, changes);
 }
 
 }  // namespace hone

@@ -31,6 +31,13 @@ std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const 
 StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target, Device* gpu = nullptr,
                                              Denormals denormals = kUsualDenormals);
 
+/// Whether a layer only puts the axes of a tensor in another order: between images in blocks and in planes, or as the
+/// model says. Views and copies of parts do not count.
+bool changes_layout(std::string_view workload);
+
+/// The last lines of a table of layers: the share of `all` seconds that so many changes of layout take, and `all`.
+std::string sums_text(double all, double layouts, int changes);
+
 /// Each layer with its time; `seconds`: of kernel_seconds().
 std::string profile_text(const Graph& g, const Layers& layers, const std::vector<double>& seconds);
 

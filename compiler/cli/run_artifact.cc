@@ -12,6 +12,7 @@
 #include "compiler/api/cpu_features.h"
 #include "compiler/api/shared_object.h"
 #include "compiler/cli/model_gpu.h"
+#include "compiler/cli/model_layers.h"
 #include "compiler/cli/run_variant.h"
 #include "compiler/model/described_model.h"
 #include "compiler/model/model_data.h"
@@ -75,15 +76,17 @@ double gflops(const OperatorTable& operators, const std::string& workload, doubl
 }
 
 std::string layer_table(const OperatorTable& operators, const HoneLayers& layers, const std::vector<double>& seconds) {
-  double all = 0;
-  for (const double s : seconds) all += s;
+  double all = 0, layouts = 0;
+  int changes = 0;
   std::string out = fmt::format("{:>4} {:>10} {:>6} {:>8}  layer\n", "", "ms", "share", "GFLOPS");
+  for (const double s : seconds) all += s;
   for (size_t l = 0; l < seconds.size(); ++l) {
     const HoneLayer& layer = layers.layers[l];
+    if (changes_layout(layer.workload)) layouts += seconds[l], ++changes;
     out += fmt::format("{:4} {:>10} {:5.1f}% {:8.1f}  {}  {}\n", l, ms_text(seconds[l]), 100 * seconds[l] / all,
                        gflops(operators, layer.workload, seconds[l]), layer.name, layer.workload);
   }
-  return out + fmt::format("     {:>10} ms in all\n", ms_text(all));
+  return out + sums_text(all, layouts, changes);
 }
 
 class ArtifactCommand {

@@ -46,11 +46,12 @@ const unfold = (page) => page.evaluate(() => {
 test('Report: layers are sorted, searched and unfolded', async () => {
   await on(report([variant({layers: 12})]), {}, async (page) => {
     assert.equal(await page.title(), 'm.onnx: report of Hone');
-    assert.deepEqual(await numbers(page), [...Array(12).keys()].map(String));
     // By time: the longest first, then the shortest.
-    await layersOf(page).getByRole('button', {name: 'µs'}).click();
     assert.equal((await numbers(page))[0], '7');
     assert.equal(await layersOf(page).locator('th[aria-sort=descending]').textContent(), 'µs');
+    await layersOf(page).getByRole('button', {name: '#'}).click();
+    assert.deepEqual(await numbers(page), [...Array(12).keys()].map(String));
+    await layersOf(page).getByRole('button', {name: 'µs'}).click();
     await layersOf(page).getByRole('button', {name: 'µs'}).click();
     assert.equal((await numbers(page))[0], '0');
     await layersOf(page).getByRole('searchbox').fill('CONV_7 tile=8');
@@ -64,6 +65,21 @@ test('Report: layers are sorted, searched and unfolded', async () => {
     await layersOf(page).locator('.fold').first().click();
     const detail = layersOf(page).locator('.detail').first();
     assert.match(await detail.textContent(), /conv_10relu_10.*tile=11.*best \(exact workload, confirmed\)/);
+  });
+});
+
+test('Report: what changes of layout cost', async () => {
+  const some = variant({layers: 4});
+  some.layers[1].workload = 'transpose(shape=1x2x3x4,perm=0:2:3:1,dtype=f32)';
+  some.layers[2].workload = 'transpose(shape=1x3x4x2,perm=0:3:1:2,dtype=f32)';
+  const note = (page) => page.locator('section.panel', {hasText: 'Where the time goes'}).locator('.note').textContent();
+  const share = 100 * (some.layers[1].seconds + some.layers[2].seconds) / some.layer_seconds;
+  await on(report([some]), {}, async (page) => {
+    assert.match(await note(page), /^Changes of layout \(transposes\): 2 layers, .*% of the layers' time\.$/);
+    assert.equal(Math.round(Number(/([0-9.]+)% of/.exec(await note(page))[1])), Math.round(share));
+  });
+  await on(report([variant({layers: 4})]), {}, async (page) => {
+    assert.equal(await note(page), 'No layer changes a layout.');
   });
 });
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -320,6 +321,7 @@ struct Alternatives {
 // Measures what the model's layers could be instead of what they are: passes compare both when it is built next.
 // `known`: how many there were before the session.
 StatusOr<Alternatives> measure_alternatives(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
+                                            const std::vector<std::unique_ptr<TuningTask>>& tasks,
                                             const TasksOutcome& outcome, const TaskServices& services,
                                             const TimePlan& plan, size_t known) {
   const auto& [f, io, place, store, cores, clock, prior] = services;
@@ -328,11 +330,15 @@ StatusOr<Alternatives> measure_alternatives(const OperatorTable& operators, cons
   constexpr double kLeastSeconds = 2;
   if (plan.for_alternatives() < kLeastSeconds) return Alternatives{true, known};
   std::ostringstream said_before;
-  HONE_ASSIGN_OR_RETURN(const ModelWork work,
-                        model_with_measured(operators, imported, place.target, store, said_before));
-  if (work.alternatives.empty()) return Alternatives{};
+  HONE_ASSIGN_OR_RETURN(ModelWork work, model_with_measured(operators, imported, place.target, store, said_before));
   size_t used = 0;
-  for (const SessionOutcome& o : outcome.tasks) used += o.trials;
+  std::set<std::string> searched;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    used += outcome.tasks[t].trials;
+    if (outcome.tasks[t].trials >= kAlternativeTrials) searched.insert(tasks[t]->text);
+  }
+  std::erase_if(work.alternatives, [&](const WeightedWorkload& w) { return searched.contains(to_string(w.workload)); });
+  if (work.alternatives.empty()) return Alternatives{};
   const size_t count = work.alternatives.size(), most = session_options(f, 1, outcome.tasks.size(), work.tasks).trials;
   SessionOptions options = session_options(f, place.devices, count, work.tasks);
   options.trials = std::min(kAlternativeTrials * count, most - std::min(most, used));
@@ -406,13 +412,15 @@ std::string not_reached(const TunerFlags& f, const TasksOutcome& outcome,
     const std::string fallback = tasks[t]->space.print(tasks[t]->space.default_config());
     if (o.best && !o.best->confirmed && o.best->config != fallback) ++provisional;
   }
+  // A search that ended for another reason has said so.
+  const bool is_searched = outcome.stopped_by != "time is up";
   std::vector<std::string> parts;
-  if (untried > 0)
+  if (untried > 0 && !is_searched)
     parts.push_back(fmt::format("{} of {} workloads not searched{}", untried, tasks.size(),
                                 whole > 0 ? fmt::format(" ({:.1f}% of the model)", 100 * of_untried / whole) : ""));
-  if (provisional > 0) parts.push_back(fmt::format("{} bests not confirmed", provisional));
+  if (provisional > 0 && !is_searched) parts.push_back(fmt::format("{} bests not confirmed", provisional));
   if (alternatives > 0) parts.push_back(fmt::format("{} alternatives not measured", alternatives));
-  if (parts.empty() || (outcome.stopped_by != "time is up" && alternatives == 0)) return "";
+  if (parts.empty()) return "";
   return fmt::format("tuner: the time was up: {}; {} goes on", fmt::join(parts, ", "), tune_command(f));
 }
 
@@ -499,8 +507,9 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   if (f.model.empty()) {
     report(f, io, target, store->path(), tasks, *outcome, {});
   } else {
-    HONE_ASSIGN_OR_RETURN(const Alternatives alternatives, measure_alternatives(operators, imported, *outcome, services,
-                                                                                plan, model.alternatives.size()));
+    HONE_ASSIGN_OR_RETURN(
+        const Alternatives alternatives,
+        measure_alternatives(operators, imported, tasks, *outcome, services, plan, model.alternatives.size()));
     is_complete = alternatives.is_complete;
     // With what is measured now its layers may be others; where the time is up it is not built.
     std::ostringstream said_before;

@@ -370,6 +370,10 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     if (artifacts.count() > 1 && fits(2))
       if (const std::vector<TimedLayers> layers = artifacts.timed_layers(); !layers.empty())
         faster = faster_inside(layers[tuned], layers);
+    // A choice stands beside a best one: what has none keeps what it has.
+    std::erase_if(faster, [&, operators = standard_operators()](const ModelChoice& c) {
+      return !exact_best(Workload::parse(operators, c.workload), variant.target, hub);
+    });
     artifacts.keep_first(kept);
     size_t result = tuned;
     if (!faster.empty()) result = artifacts.add(with_choices(faster, tuned_configs));

@@ -7,6 +7,9 @@ namespace {
 
 constexpr double kRecent = 0.2;   // a
 constexpr double kSimilar = 2.0;  // b
+// Batches of a task that may catch up with similar ones. What these did not find is not slow for want of trials: a
+// depthwise convolution of stride 2, say, waits for memory where one of stride 1 computes.
+constexpr size_t kBatchesToCatchUp = 4;
 
 // Operations a second of the fastest task like tasks[i]; 0 when there is none.
 double similar_speed(const std::vector<TaskCourse>& tasks, size_t i) {
@@ -26,7 +29,7 @@ double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batc
   if (t.done || t.best <= 0) return 0;
   const double recent = t.best_before > t.best ? per(t.best_before - t.best, t.window) : 0;
   double hope = per(t.best, t.trials);
-  if (const double speed = similar_speed(tasks, i); speed > 0 && t.flops > 0)
+  if (const double speed = similar_speed(tasks, i); speed > 0 && t.flops > 0 && t.trials < kBatchesToCatchUp * batch)
     hope = std::max(hope, per(t.best - kSimilar * t.flops / speed, batch));
   return t.weight * (kRecent * recent + (1 - kRecent) * hope);
 }

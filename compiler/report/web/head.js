@@ -56,7 +56,17 @@ function timeByTask(variant) {
       h('ul', {class: 'legend'},
         shown.map(
             ([task, seconds], i) =>
-                h('li', {'data-tone': tone(i)}, `${task} ${percent(seconds / variant.layer_seconds)}`))));
+                h('li', {'data-tone': tone(i)}, `${task} ${percent(seconds / variant.layer_seconds)}`))),
+      h('p', {class: 'note'}, layoutsText(variant)));
+}
+
+/** What changes of layout cost: transposes, the model's own and those between layers in blocks and in planes. */
+function layoutsText(variant) {
+  const changes = variant.layers.filter((l) => taskOf(l.workload) === 'transpose');
+  if (changes.length === 0) return 'No layer changes a layout.';
+  const seconds = changes.reduce((sum, l) => sum + l.seconds, 0);
+  return `Changes of layout (transposes): ${counted(changes.length, 'layer', 'layers')}, ${timeText(seconds)}, ${
+      percent(seconds / variant.layer_seconds)} of the layers' time.`;
 }
 
 const portList = (ports) => h('span', {}, ports.map((p) => h('code', {class: 'port'}, `${p.name}: ${p.type}`)));

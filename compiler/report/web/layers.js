@@ -106,7 +106,10 @@ function layerColumns(variant) {
 
 function layersPanel(variant) {
   const rows = variant.layers.map((layer, i) => ({i, ...layer}));
-  const table = makeTable({label: 'layers', columns: layerColumns(variant), rows, detail: layerDetail});
+  const columns = layerColumns(variant);
+  // The slowest first; without times as a call runs them.
+  const sortBy = columns.some((c) => c.key === 'time') ? 'time' : undefined;
+  const table = makeTable({label: 'layers', columns, rows, detail: layerDetail, sortBy});
   const found = h('span', {class: 'dim', role: 'status'}, counted(rows.length, 'layer', 'layers'));
   const tasks = [...new Set(rows.map((r) => taskOf(r.workload)))].sort();
   const task =

@@ -1,7 +1,7 @@
 // What --explain and --profile say of a model's layers.
 #include "compiler/cli/model_layers.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "compiler/codegen/llvm/compile.h"
 #include "tests/unit/graph/read_graph.h"
@@ -60,6 +60,16 @@ TEST(ModelLayers, EveryFunctionInCHasATime) {
   const auto seconds = kernel_seconds(layers, host_target(1), nullptr);
   ASSERT_TRUE(seconds.ok()) << seconds.status();
   for (const double s : *seconds) EXPECT_GT(s, 0);
+}
+
+TEST(ModelLayers, SumsSayWhatChangesOfLayoutCost) {
+  EXPECT_TRUE(changes_layout("transpose(shape=1x3x8x8x16,perm=0:1:4:2:3,dtype=f32)"));
+  EXPECT_FALSE(changes_layout("reshape(shape=4x2,to=8)"));
+  EXPECT_EQ(sums_text(4e-3, 1e-3, 2),
+            "           1.00  25.0% in 2 changes of layout (transposes)\n"
+            "           4.00 ms in all\n");
+  EXPECT_THAT(sums_text(4e-3, 1e-3, 1), testing::HasSubstr(" in 1 change of layout"));
+  EXPECT_EQ(sums_text(4e-3, 0, 0), "           4.00 ms in all\n");
 }
 
 }  // namespace

@@ -21,10 +21,24 @@ TEST(ExpectedGain, FollowsTheFormula) {
 }
 
 TEST(ExpectedGain, ATaskFarSlowerThanItsLikeCanCatchUp) {
-  TaskCourse slow = course(0.010, 1000), fast = course(0.001, 1000);
+  TaskCourse slow = course(0.010, 48), fast = course(0.001, 1000);
   EXPECT_DOUBLE_EQ(expected_gain({slow, fast}, 0, 16), 0.8 * (0.010 - 2 * 0.001) / 16);
   fast.operation = "dense";
-  EXPECT_DOUBLE_EQ(expected_gain({slow, fast}, 0, 16), 0.8 * 0.010 / 1000) << "another operator says nothing";
+  EXPECT_DOUBLE_EQ(expected_gain({slow, fast}, 0, 16), 0.8 * 0.010 / 48) << "another operator says nothing";
+}
+
+// What waits for memory stays slower than its like, however many trials it has: the others have their turns.
+TEST(ExpectedGain, HopeOfCatchingUpEnds) {
+  TaskCourse slow = course(0.010, 64), fast = course(0.001, 1000);
+  EXPECT_DOUBLE_EQ(expected_gain({slow, fast}, 0, 16), 0.8 * 0.010 / 64);
+  std::vector<TaskCourse> tasks{slow, fast, course(0.002, 64)};
+  std::vector<size_t> trials(tasks.size(), 0);
+  for (int i = 0; i < 100; ++i) {
+    const size_t next = *next_task(tasks, 8, 16);
+    tasks[next].trials += 16, trials[next] += 16;
+  }
+  EXPECT_GT(trials[0], trials[2]);
+  EXPECT_GT(trials[2], 100U);
 }
 
 TEST(ExpectedGain, NothingIsExpectedOfTasksThatAreDone) {
