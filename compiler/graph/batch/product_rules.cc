@@ -1,4 +1,6 @@
 // Rules of what multiplies and sums, and of poolings: their first axis is that of images, or of rows.
+#include <algorithm>
+
 #include "compiler/graph/batch/rules.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/operator.h"
@@ -13,6 +15,23 @@ void images(BatchedNode& n) { n.give(n.call({}, {n.stack.at(n.in[0], 0)}), n.one
 void weighted_images(BatchedNode& n) {
   n.require_shared(1, "weight");
   n.give(n.call({}, {n.stack.at(n.in[0], 0), n.in[1]}), n.one(), 0);
+}
+
+// [m,k] by weights. Rows know nothing of each other, so those of all runs may also stand row by row beside each other,
+// as they do where runs lie along k: [m,runs,k] seen as [m * runs,k].
+void rows_by_weights(BatchedNode& n) {
+  n.require_shared(1, "weight");
+  const bool is_row_by_row = n.in[0].axis == 1 && std::none_of(n.in.begin() + 2, n.in.end(), [&](const Stacked& x) {
+                               return x.axis || x.one.size() > 1;
+                             });
+  if (!is_row_by_row) return n.give(n.call({}, {n.stack.at(n.in[0], 0), n.in[1]}), n.one(), 0);
+  const Extents& a = n.in[0].one;
+  const Stacked x =
+      n.stack.seen({n.in[0].id, {a[0], n.stack.runs() * a[1]}, std::nullopt}, {a[0] * n.stack.runs(), a[1]});
+  const BatchedNode::Call call = n.call({}, {x, n.in[1]});
+  const ValueId made = n.stack.b.add(call.workload, call.inputs)[0];
+  const Extents columns = n.stack.all(n.one(), 1);
+  n.out[0] = {n.stack.seen({made, {x.one[0], n.one()[1]}, std::nullopt}, columns).id, n.one(), 1};
 }
 
 void blocks_of_few_bits(BatchedNode& n) {
@@ -52,9 +71,10 @@ void recurrent(BatchedNode& n) {
 }  // namespace
 
 void add_product_rules(BatchRules& t) {
-  for (const char* op : {"conv2d", "depthwise_conv2d", "dense"}) t[op] = &weighted_images;
+  for (const char* op : {"conv2d", "depthwise_conv2d"}) t[op] = &weighted_images;
   for (const char* op : {"max_pool2d", "avg_pool2d", "depth_to_space", "space_to_depth"}) t[op] = &images;
   for (const char* op : {"lstm", "gru", "rnn"}) t[op] = &recurrent;
+  t["dense"] = &rows_by_weights;
   t["dense_nbits"] = &blocks_of_few_bits;
   t["batch_matmul"] = &batch_matmul;
 }

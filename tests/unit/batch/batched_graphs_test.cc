@@ -44,6 +44,12 @@ TEST(BatchRules, Products) {
   expect_same("f32[1, 4]", weight + "%y = dense() %x %w", "f32[1, 5]");
   expect_same("f32[1, 3, 4]", weight + "%r = reshape(to=3x4) %x\n%p = dense() %r %w\n%y = reshape(to=1x3x5) %p",
               "f32[1, 3, 5]");
+  // Runs between rows and columns: a sequence whose batch is its second axis.
+  expect_same("f32[1, 3, 4]",
+              weight +
+                  "%t = transpose(perm=1:0:2) %x\n%r = reshape(to=3x4) %t\n%p = dense() %r %w\n"
+                  "%q = reshape(to=3x1x5) %p\n%y = transpose(perm=1:0:2) %q",
+              "f32[1, 3, 5]");
   const std::string matrix = "%w = constant f32[2, 4, 5] fill 7\n", rows = "%r = reshape(to=2x3x4) %x\n";
   expect_same("f32[1, 6, 4]", matrix + rows + "%p = batch_matmul() %r %w\n%y = reshape(to=1x6x5) %p", "f32[1, 6, 5]");
   expect_same("f32[1, 6, 4]",
