@@ -32,7 +32,7 @@ std::vector<TensorData> tensors_of(const std::string& folder, const std::string&
   }
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
+double seconds_from(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -80,7 +80,7 @@ class VariantRun {
     const LayerCheck c = check_layers(
         v_.graph, v_.layers, v_.target, inputs,
         {.seconds = v_.check_seconds * (1 - kLeastOfWhole), .denormals = v_.denormals, .progress = progress_});
-    check_seconds_left_ -= seconds_since(begin);
+    check_seconds_left_ -= seconds_from(begin);
     figures_.errors = c.errors;
     if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
     for (size_t o = 0; o < got.size(); ++o) {
@@ -151,7 +151,7 @@ class VariantRun {
     const auto time_runs = [&](int runs) {
       const auto start = std::chrono::steady_clock::now();
       for (int i = 0; i < runs; ++i) loaded.run_again();
-      return seconds_since(start);
+      return seconds_from(start);
     };
     // Runs as short as the clock's own call are timed many at once.
     constexpr double kLeastSeconds = 5e-4;
@@ -159,7 +159,7 @@ class VariantRun {
     while (time_runs(runs) < kLeastSeconds && runs < (1 << 16)) runs *= 2;
     std::vector<double> times;
     const auto begin = std::chrono::steady_clock::now();
-    while (times.size() < 5 || (seconds_since(begin) < 2 && times.size() < 1000))
+    while (times.size() < 5 || (seconds_from(begin) < 2 && times.size() < 1000))
       times.push_back(time_runs(runs) / runs);
     if (const std::string told = v_.gpu ? "" : others.told(); !told.empty())
       err_ << prefix_ << told << " meanwhile: the time may be too long\n";
