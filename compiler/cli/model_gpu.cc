@@ -24,11 +24,13 @@ StatusOr<ModelGpu> open_model_gpu(const Target& target, bool is_run) {
   return out;
 }
 
-GpuLayerCheck check_gpu_layers(const Layers& layers, const Target& target, int threads, Device& device) {
+GpuLayerCheck check_gpu_layers(const Layers& layers, const Target& target, int threads, Device& device,
+                               const CheckProgress& progress) {
   GpuLayerCheck out;
   out.errors.resize(layers.calls.size());
   for (size_t i = 0; i < layers.kernels.size(); ++i) {
     const Kernel& k = layers.kernels[i];
+    if (progress) progress({"kernels", i, layers.kernels.size()});
     if (k.host) continue;  // as on CPUs; the whole model's check has them
     const HereCheck c = blaming(k.workload, [&] { return check_here(k.workload, target, k.module, threads, &device); });
     for (size_t l = 0; l < layers.calls.size(); ++l)

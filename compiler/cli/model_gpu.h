@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "compiler/host/local_gpu.h"
+#include "compiler/model/check_progress.h"
 #include "compiler/model/layers.h"
 
 namespace hone {
@@ -31,6 +32,7 @@ struct GpuLayerCheck {
   std::vector<std::optional<double>> errors = {};
 };
 /// Each kernel of the layers by itself on the device, on seeded inputs, against its reference, which the CPU computes.
-GpuLayerCheck check_gpu_layers(const Layers& layers, const Target& target, int threads, Device& device);
+GpuLayerCheck check_gpu_layers(const Layers& layers, const Target& target, int threads, Device& device,
+                               const CheckProgress& progress = {});
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/time_text.h"
+#include "compiler/cli/check_line.h"
 #include "compiler/cli/model_gpu.h"
 #include "compiler/frontend/onnx/tensor_file.h"
 #include "compiler/graph/extents.h"
@@ -31,7 +32,7 @@ std::vector<TensorData> tensors_of(const std::string& folder, const std::string&
   }
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
+double seconds_from(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -54,13 +55,20 @@ std::string left_out_text(const LayerCheck& c) {
 
 class VariantRun {
  public:
-  VariantRun(const VariantHere& v, VariantFigures* figures, std::ostream& out, std::ostream& err)
-      : v_(v), prefix_(v.name.empty() ? "" : v.name + ": "), figures_(*figures), out_(out), err_(err) {}
+  /// `told`: TensorcOptions::progress.
+  VariantRun(const VariantHere& v, VariantFigures* figures, std::ostream& out, std::ostream& err,
+             const std::function<void(std::string_view what, size_t done, size_t all)>& told)
+      : v_(v), prefix_(v.name.empty() ? "" : v.name + ": "), figures_(*figures), out_(out), err_(err) {
+    progress_ = [this, told](const CheckStep& step) {
+      line_.tell(step);
+      if (told) told(step.what, step.done, step.all);
+    };
+  }
 
   // Each layer against its reference, the artifact against its layers, and against the model as it was imported.
   Status check(const std::vector<TensorData>& inputs, const std::vector<TensorData>& got) {
     if (v_.gpu) {
-      const GpuLayerCheck c = check_gpu_layers(v_.layers, *v_.gpu_target, v_.target.threads, *v_.gpu);
+      const GpuLayerCheck c = check_gpu_layers(v_.layers, *v_.gpu_target, v_.target.threads, *v_.gpu, progress_);
       figures_.errors = c.errors;
       if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
       err_ << prefix_
@@ -69,9 +77,10 @@ class VariantRun {
       return check_model(inputs, got, c.checked, "kernels", c.rel_error);
     }
     const auto begin = std::chrono::steady_clock::now();
-    const LayerCheck c = check_layers(v_.graph, v_.layers, v_.target, inputs,
-                                      {.seconds = v_.check_seconds * (1 - kLeastOfWhole), .denormals = v_.denormals});
-    check_seconds_left_ -= seconds_since(begin);
+    const LayerCheck c = check_layers(
+        v_.graph, v_.layers, v_.target, inputs,
+        {.seconds = v_.check_seconds * (1 - kLeastOfWhole), .denormals = v_.denormals, .progress = progress_});
+    check_seconds_left_ -= seconds_from(begin);
     figures_.errors = c.errors;
     if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
     for (size_t o = 0; o < got.size(); ++o) {
@@ -91,9 +100,11 @@ class VariantRun {
   // The artifact against the model as it was imported; `checked` of its `kind` were right by themselves.
   Status check_model(const std::vector<TensorData>& inputs, const std::vector<TensorData>& got, size_t checked,
                      const char* kind, double rel_error) {
-    const WholeCheck whole = check_whole(
-        v_.imported, v_.graph, v_.target, inputs, got,
-        {.most_seconds = std::max(check_seconds_left_, v_.check_seconds * kLeastOfWhole), .denormals = v_.denormals});
+    const WholeCheck whole =
+        check_whole(v_.imported, v_.graph, v_.target, inputs, got,
+                    {.most_seconds = std::max(check_seconds_left_, v_.check_seconds * kLeastOfWhole),
+                     .denormals = v_.denormals,
+                     .progress = progress_});
     if (!whole.wrong.empty()) return wrong("wrong result: " + whole.wrong);
     const std::string found =
         whole.left_out.empty() ? fmt::format("the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})",
@@ -140,7 +151,7 @@ class VariantRun {
     const auto time_runs = [&](int runs) {
       const auto start = std::chrono::steady_clock::now();
       for (int i = 0; i < runs; ++i) loaded.run_again();
-      return seconds_since(start);
+      return seconds_from(start);
     };
     // Runs as short as the clock's own call are timed many at once.
     constexpr double kLeastSeconds = 5e-4;
@@ -148,7 +159,7 @@ class VariantRun {
     while (time_runs(runs) < kLeastSeconds && runs < (1 << 16)) runs *= 2;
     std::vector<double> times;
     const auto begin = std::chrono::steady_clock::now();
-    while (times.size() < 5 || (seconds_since(begin) < 2 && times.size() < 1000))
+    while (times.size() < 5 || (seconds_from(begin) < 2 && times.size() < 1000))
       times.push_back(time_runs(runs) / runs);
     if (const std::string told = v_.gpu ? "" : others.told(); !told.empty())
       err_ << prefix_ << told << " meanwhile: the time may be too long\n";
@@ -172,6 +183,9 @@ class VariantRun {
   const std::string prefix_;
   VariantFigures& figures_;
   std::ostream &out_, &err_;
+  const SteadyClock clock_{};
+  CheckLine line_{err_, prefix_, clock_};
+  CheckProgress progress_;
 };
 
 }  // namespace
@@ -198,7 +212,7 @@ auto with_branches(const Graph& imported, const F& f) {
 
 Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel loaded, const TestTensors* given,
                    VariantFigures* figures, std::ostream& out, std::ostream& err) {
-  VariantRun run(v, figures, out, err);
+  VariantRun run(v, figures, out, err, o.progress);
   std::vector<TensorData> inputs = given ? given->inputs : seeded_inputs(v.graph);
   if (v.growth) {
     inputs = with_most_rows(std::move(inputs), v.graph, *v.growth);

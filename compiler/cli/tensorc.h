@@ -35,6 +35,7 @@ struct TensorcOptions {
   std::vector<std::string> bind, shapes;  ///< of a model: NAME=VALUE, or NAME=VALUE|VALUE
   std::vector<std::string> bind_data;     ///< of a model: NAME=FILE, inputs that become constants
   std::vector<std::string> formats;       ///< of a model: NAME=u8:NHWC,mean=…,scale=…, what is passed for an input
+  int64_t model_batch = 1;                ///< of a model for one image: how many it is built for
   std::string cache;                      ///< of a model: NAME=N, the dimension by which its caches grow in place
   std::string denormals;                  ///< of CPUs: keep or zero; empty: zero
   std::string accumulate;                 ///< of a model: f16: what sums its products of f16; empty: f32 does

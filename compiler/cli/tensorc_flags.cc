@@ -1,6 +1,7 @@
 #include "compiler/cli/tensorc_flags.h"
 
 #include "base/help.h"
+#include "compiler/graph/batch/batch.h"
 
 namespace hone {
 namespace {
@@ -27,7 +28,7 @@ Help tensorc_help() {
                        {"--cache NAME=N", "a decoder's caches of N rows, which grow in place"},
                        {"--quantize int8", "products of bytes, by the ranges of --calibrate FOLDER"},
                        {"--weights FILE", "weights go to a file that processes share"}},
-                      {"--bind-data", "--calibrate", "--range", "--ranges", "--keep", "--accumulate"}},
+                      {"--bind-data", "--model-batch", "--calibrate", "--range", "--ranges", "--keep", "--accumulate"}},
                      {"Configs",
                       {{"--db FILE", "a tophub that is asked first"}, {"--config k=v,...", "this one, or 'default'"}},
                       {}},
@@ -64,6 +65,11 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
                  "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
+  app.add_option("--model-batch", o.model_batch,
+                 "of a model that was exported for a batch of 1: build it for N; inputs and outputs whose first "
+                 "dimension is 1 have N there, and each result is what a run by itself gives")
+      ->check(CLI::Range(int64_t{1}, kMostImages))
+      ->type_name("N");
   app.add_option("--input", o.formats,
                  "of a model: what callers pass for an input: type, layout (NHWC, NCHW; else the model's), bgr, and "
                  "numbers, one or one a "

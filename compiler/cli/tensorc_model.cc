@@ -95,7 +95,7 @@ class ModelCommand {
     else if (!o_.quantize.calibrate.empty() || !o_.quantize.ranges.empty() || !o_.quantize.keep.empty())
       return usage_error("--calibrate, --ranges and --keep belong to --quantize int8");
     const std::vector<ModelBinding> bindings =
-        model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()), o_.bind_data);
+        model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()), o_.bind_data, o_.model_batch);
     const auto [form, after] = emit_form(o_.emit);
     if (form == "graph") {
       if (!o_.reports.empty()) return usage_error("--report belongs to what is built: --emit so, obj or c");

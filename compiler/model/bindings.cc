@@ -60,7 +60,7 @@ ModelBinding binding_of(const std::vector<Flag>& flags, const std::vector<size_t
 }  // namespace
 
 std::vector<ModelBinding> model_bindings(const std::vector<std::string>& bind, const std::vector<std::string>& shapes,
-                                         size_t thread_counts, const std::vector<std::string>& data) {
+                                         size_t thread_counts, const std::vector<std::string>& data, int64_t batch) {
   const std::map<std::string, TensorData> values = bound_data(data);
   std::vector<Flag> flags;
   for (const std::string& text : bind) flags.push_back(flag_of(false, text));
@@ -86,6 +86,8 @@ std::vector<ModelBinding> model_bindings(const std::vector<std::string>& bind, c
   for (;;) {
     out.push_back(binding_of(flags, chosen));
     out.back().options.values = values;
+    out.back().options.batch = batch;
+    if (batch != 1) out.back().flags += fmt::format(" --model-batch {}", batch);
     for (const std::string& text : data) out.back().flags += " --bind-data " + text;
     size_t i = flags.size();
     while (i > 0 && ++chosen[i - 1] == flags[i - 1].values.size()) chosen[--i] = 0;

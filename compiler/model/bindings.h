@@ -23,9 +23,11 @@ struct ModelBinding {
 /// them; the last flag's values change first, --shape's behind --bind's. UserError, one line, for other texts, a value
 /// that is there twice, a name that is given again where there are several values, and for more than `most`
 /// combinations, which then are said to be for `thread_counts` numbers of threads each. `data`: NAME=FILE as
-/// --bind-data has them, which are read once and hold for all combinations; UserError as bound_data().
+/// --bind-data has them, which are read once and hold for all combinations; UserError as bound_data(). So does `batch`,
+/// OnnxOptions::batch.
 std::vector<ModelBinding> model_bindings(const std::vector<std::string>& bind, const std::vector<std::string>& shapes,
-                                         size_t thread_counts = 1, const std::vector<std::string>& data = {});
+                                         size_t thread_counts = 1, const std::vector<std::string>& data = {},
+                                         int64_t batch = 1);
 
 /// `2` or `1|2` as --threads has them, the most first; none for an empty text. UserError, one line, for other texts.
 std::vector<int> thread_counts(const std::string& text);

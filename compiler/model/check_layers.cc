@@ -49,6 +49,7 @@ class LayersCheck {
         clock_(options.clock ? *options.clock : steady_clock_),
         begin_(clock_.now()),
         denormals_(options.denormals),
+        progress_(options.progress),
         values_(g.values.size()) {
     for (size_t c = 0; c < layers.calls.size(); ++c) call_of_[layers.calls[c].node] = c;
   }
@@ -71,6 +72,8 @@ class LayersCheck {
  private:
   void visit(size_t n) {
     const Node& node = g_.nodes[n];
+    if (progress_ && call_of_.contains(static_cast<int>(n)))
+      progress_({"layers on the model's inputs", call_of_.at(static_cast<int>(n)), layers_.calls.size()});
     std::vector<TensorData> in, out;
     for (const ValueId v : node.inputs) in.push_back(*values_[static_cast<size_t>(v)]);
     if (is_view(node)) {
@@ -278,8 +281,12 @@ class LayersCheck {
     std::ranges::stable_sort(stresses_, {}, &Stress::seconds);
     constexpr size_t kKinds = std::size(kAdversaries);
     for (size_t k = 0; k < kKinds; ++k)
-      for (size_t i = 0; i < stresses_.size() && check_.wrong.empty(); ++i)
+      for (size_t i = 0; i < stresses_.size() && check_.wrong.empty(); ++i) {
+        if (progress_)
+          progress_({"layers on adversarial inputs", k * stresses_.size() + i, kKinds * stresses_.size(),
+                     seconds_ - seconds_since(begin_)});
         stress(stresses_[i], kAdversaries[(i + k) % kKinds]);
+      }
     for (const Stress& s : stresses_) {
       check_.stressed += s.rounds > 0 ? 1 : 0;
       check_.stress_left_out += s.rounds == 0 && s.left_out > 0 ? 1 : 0;
@@ -356,6 +363,7 @@ class LayersCheck {
   const Clock& clock_;
   const Clock::TimePoint begin_;
   const Denormals denormals_;
+  const CheckProgress progress_;
   double seconds_of_last_ = 0;  // that comparing a layer took on the model's inputs
   std::vector<Stress> stresses_;
   std::map<int, size_t> call_of_;  // by node

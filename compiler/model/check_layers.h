@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "compiler/graph/graph.h"
 #include "compiler/ir/denormals.h"
+#include "compiler/model/check_progress.h"
 #include "compiler/model/layers.h"
 
 namespace hone {
@@ -35,6 +36,7 @@ struct LayerCheckOptions {
   double seconds = 60;
   const Clock* clock = nullptr;           ///< what they are told by; null: this machine's
   Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
+  CheckProgress progress = {};            ///< told of every layer, on the model's inputs and on adversarial ones
 };
 
 /// Runs the layers' kernels one by one on these inputs of the model, and compares sampled elements of what each

@@ -120,6 +120,7 @@ class Comparison {
         oracle_(here),
         seconds_(options.most_seconds),
         denormals_(options.denormals),
+        progress_(options.progress),
         least_(least_room(imported)) {
     for (size_t i = 0; i < inputs.size(); ++i) inputs_.push_back(inputs[i].reshaped(imported.inputs.at(i).type.shape));
   }
@@ -128,8 +129,7 @@ class Comparison {
   std::vector<TensorData> compute(const Graph& g, bool is_nudged, const Watch& watch = {}) {
     uint64_t random = 1;
     const auto evaluate = [&](const Workload& w, std::span<const TensorData> in) {
-      if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count() > seconds_)
-        throw OutOfTime();
+      if (seconds_left() < 0) throw OutOfTime();
       std::vector<TensorData> out = oracle_.evaluate(w, in, is_nudged ? denormals_ : Denormals::kKeep);
       operations_ += flops(w);
       return out;
@@ -137,6 +137,7 @@ class Comparison {
     return interpret_nodes(
         g, inputs_,
         [&](size_t n, std::span<const TensorData> in) {
+          tell(g, n, is_nudged);
           std::vector<TensorData> out =
               &g == &imported_ ? meaning_.evaluate(n, in, evaluate) : evaluate(g.nodes[n].workload, in);
           if (is_nudged)
@@ -145,6 +146,16 @@ class Comparison {
           return out;
         },
         watch);
+  }
+
+  // The imported graph is computed twice; what finds a layer that is off goes on from there.
+  void tell(const Graph& g, size_t n, bool is_nudged) const {
+    if (!progress_ || &g != &imported_) return;
+    const size_t nodes = imported_.nodes.size();
+    progress_({"the imported model, node by node", n + (is_nudged ? nodes : 0), 2 * nodes, seconds_left()});
+  }
+  double seconds_left() const {
+    return seconds_ - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
 
   // Operations of the nodes that were computed.
@@ -195,6 +206,7 @@ class Comparison {
   std::vector<TensorData> inputs_;
   double seconds_, operations_ = 0;
   const Denormals denormals_;
+  const CheckProgress progress_;
   const double least_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };

@@ -6,6 +6,7 @@
 
 #include "compiler/graph/graph.h"
 #include "compiler/ir/denormals.h"
+#include "compiler/model/check_progress.h"
 #include "compiler/target/target.h"
 
 namespace hone {
@@ -21,6 +22,7 @@ struct WholeCheck {
 struct WholeCheckOptions {
   double most_seconds = 60;               ///< that computing the imported graph may take, roughly
   Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
+  CheckProgress progress = {};            ///< told of every node of the imported graph, each time that it is computed
 };
 
 /// Compares `outputs`, which the artifact of `g` computed of `inputs`, with what `imported` computes, the graph of

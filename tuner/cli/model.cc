@@ -29,7 +29,7 @@ std::vector<ModelGraph> import_model(const OperatorTable& operators, const Tuner
   std::vector<ModelGraph> variants;
   std::set<std::string> assumed;
   const std::vector<InputFormat> formats = input_formats(f.formats);
-  for (const ModelBinding& binding : model_bindings(f.bind, f.shapes, 1, f.bind_data)) {
+  for (const ModelBinding& binding : model_bindings(f.bind, f.shapes, 1, f.bind_data, f.model_batch)) {
     ModelGraph& v = variants.emplace_back(ModelGraph{binding.name, {}});
     v.sums_in_f16 = !f.accumulate.empty();
     std::vector<std::string> notes;

@@ -49,8 +49,9 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
   }
   HONE_USER_CHECK(f.bind.empty() && f.bind_data.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() &&
                   f.quantize.empty() && f.ranges.empty() && f.keep.empty() && f.accumulate.empty() &&
-                  f.denormals.empty() && !f.assume_finite && !f.print_tasks)
-      << "--bind, --bind-data, --shape, --input, --cache, --quantize, --ranges, --keep, --accumulate, --denormals, "
+                  f.denormals.empty() && !f.assume_finite && !f.print_tasks && f.model_batch == 1)
+      << "--bind, --bind-data, --shape, --model-batch, --input, --cache, --quantize, --ranges, --keep, --accumulate, "
+         "--denormals, "
          "--assume-finite and --print-tasks belong to --model";
   if (!f.tasks.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
@@ -80,6 +81,7 @@ std::string model_flags(const TunerFlags& f) {
   for (const std::string& bind : f.bind) line += " --bind " + shell_quoted(bind);
   for (const std::string& data : f.bind_data) line += " --bind-data " + shell_quoted(data);
   for (const std::string& shape : f.shapes) line += " --shape " + shell_quoted(shape);
+  if (f.model_batch != 1) line += fmt::format(" --model-batch {}", f.model_batch);
   for (const std::string& format : f.formats) line += " --input " + shell_quoted(format);
   if (!f.cache.empty()) line += " --cache " + shell_quoted(f.cache);
   for (const std::string& node : f.keep) line += " --keep " + shell_quoted(node);

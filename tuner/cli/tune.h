@@ -23,6 +23,7 @@ struct TunerFlags {
   size_t stop_after = 0, batch = 0;
   std::vector<std::string> labels;
   std::vector<std::string> bind, shapes;  ///< of --model: NAME=VALUE, or NAME=VALUE|VALUE
+  int64_t model_batch = 1;                ///< of a --model for one image: how many it is tuned for
   std::vector<std::string> bind_data;     ///< of --model: NAME=FILE, as tensorc has it
   std::vector<std::string> formats;       ///< of --model: NAME=u8:NHWC,mean=…,scale=…, as tensorc has it
   std::string quantize;                   ///< of --model: int8, by the file `ranges`

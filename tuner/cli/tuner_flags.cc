@@ -1,6 +1,7 @@
 #include "tuner/cli/tuner_flags.h"
 
 #include "base/help.h"
+#include "compiler/graph/batch/batch.h"
 #include "tuner/cli/fleet_flags.h"
 #include "tuner/search/searcher.h"
 
@@ -28,8 +29,8 @@ Help tuner_help() {
                        {"MODEL.onnx", "the layers of a model; also --model MODEL.onnx"},
                        {"--bind NAME=N", "of a model: a number for a named dimension"},
                        {"--shape NAME=1x3x224x224", "of a model: the shape of an input"}},
-                      {"--list", "--model", "--bind-data", "--input", "--quantize", "--ranges", "--keep",
-                       "--accumulate", "--denormals", "--assume-finite", "--cache", "--print-tasks"}},
+                      {"--list", "--model", "--bind-data", "--model-batch", "--input", "--quantize", "--ranges",
+                       "--keep", "--accumulate", "--denormals", "--assume-finite", "--cache", "--print-tasks"}},
                      {"How long",
                       {{"--trials N", "candidates to measure at most"},
                        {"--seconds S", "end after this time, confirming and reporting included"},
@@ -90,6 +91,12 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
                  "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
+  app.add_option("--model-batch", f.model_batch,
+                 "of a model, as tensorc has it, that was exported for a batch of 1: build it for N; inputs and "
+                 "outputs whose first "
+                 "dimension is 1 have N there, and each result is what a run by itself gives")
+      ->check(CLI::Range(int64_t{1}, kMostImages))
+      ->type_name("N");
   app.add_option("--input", f.formats,
                  "of a model, as tensorc has it: what callers pass for an input: images=u8:NHWC,scale=1/255; may be "
                  "given again")

@@ -17,6 +17,7 @@
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/frontend/onnx/ragged.h"
 #include "compiler/frontend/onnx/sequences.h"
+#include "compiler/graph/batch/batch.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
@@ -221,12 +222,28 @@ class Importer {
     }
     if (const auto it = inferred_.find(symbol); !symbol.empty() && it != inferred_.end()) return it->second;
     if (d == 0) {
+      HONE_USER_CHECK(options_.batch == 1)
+          << "--model-batch " << options_.batch << ": the first dimension of '" << v.name()
+          << "' is not fixed in the model; give it instead: "
+          << (symbol.empty() ? fmt::format("--shape {}={}", v.name(), shape_flag(v, options_.batch))
+                             : fmt::format("--bind {}={}", symbol, options_.batch));
       notes_.push_back(fmt::format("{} = 1", symbol.empty() ? "the first dimension of " + v.name() : symbol));
       if (!symbol.empty()) inferred_.emplace(symbol, 1);
       return 1;
     }
     unbound->push_back(symbol.empty() ? fmt::format("dimension {} of '{}'", d, v.name()) : symbol);
     return 1;
+  }
+
+  // `1x3xN`, for a first dimension that is not known `batch`.
+  static std::string shape_flag(const ValueInfo& v, int64_t batch) {
+    const Shape& shape = v.type().tensor_type().shape();
+    std::string text;
+    for (int d = 0; d < shape.dim_size(); ++d)
+      text += (d ? "x" : "") + (shape.dim(d).has_dim_value() ? std::to_string(shape.dim(d).dim_value())
+                                : d == 0                     ? std::to_string(batch)
+                                                             : "N");
+    return text;
   }
 
   // `[batch, 3, N, N]`.
@@ -335,7 +352,8 @@ class Importer {
           const Dimension& dim = info.shape().dim(d);
           const int64_t extent = type.shape[static_cast<size_t>(d)];
           HONE_USER_CHECK(dim.dim_value() <= 0 || dim.dim_value() == extent)
-              << "--shape " << v.name() << ": dimension " << d << " is " << dim.dim_value() << " in the model";
+              << "--shape " << v.name() << ": dimension " << d << " is " << dim.dim_value() << " in the model"
+              << (d == 0 && dim.dim_value() == 1 ? fmt::format("; --model-batch {} builds it for more", extent) : "");
         }
       } else {
         for (int d = 0; d < info.shape().dim_size(); ++d) type.shape.push_back(dimension(v, d, &unbound));
@@ -343,12 +361,7 @@ class Importer {
       check_axes(type.shape);
       element_count(type.shape);
       if (unbound.size() > before) {
-        std::string shape;
-        for (int d = 0; d < info.shape().dim_size(); ++d) {
-          const Dimension& dim = info.shape().dim(d);
-          shape += (d ? "x" : "") + (dim.has_dim_value() ? std::to_string(dim.dim_value()) : d == 0 ? "1" : "N");
-        }
-        shapes.push_back(fmt::format("--shape {}={}", v.name(), shape));
+        shapes.push_back(fmt::format("--shape {}={}", v.name(), shape_flag(v, 1)));
       }
       if (const auto it = options_.bind.find(v.name()); it != options_.bind.end()) {
         const int64_t count = element_count(type.shape);
@@ -634,6 +647,21 @@ OnnxModel import_file(ModelFile& file, const std::string& path, const OperatorTa
 
 }  // namespace onnx
 
+namespace {
+
+OnnxModel of_a_batch(OnnxModel model, const std::string& path, const OperatorTable& operators, int64_t batch) {
+  if (batch == 1) return model;
+  try {
+    BatchedGraph made = batched(model.graph, batch, operators);
+    made.notes.insert(made.notes.begin(), model.notes.begin(), model.notes.end());
+    return {std::move(made.graph), std::move(made.notes)};
+  } catch (const UserError& e) {
+    throw UserError(fmt::format("{}: --model-batch {}: {}", path, batch, e.what()));
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> onnx_input_names(const std::string& path) {
   const onnx::ModelFile file = onnx::read_model(path);
   std::set<std::string> initialized;
@@ -647,7 +675,7 @@ std::vector<std::string> onnx_input_names(const std::string& path) {
 OnnxModel import_onnx(const std::string& path, const OperatorTable& operators, const OnnxOptions& options) {
   try {
     onnx::ModelFile file = onnx::read_model(path);
-    return onnx::import_file(file, path, operators, options);
+    return of_a_batch(onnx::import_file(file, path, operators, options), path, operators, options.batch);
   } catch (const UserError& e) {
     // Nodes that are not supported have a line for each kind of them: some may do with other extents.
     const std::string text = e.what();

@@ -229,6 +229,7 @@ GrowingModel import_growing(const std::string& path, const OperatorTable& operat
   HONE_USER_CHECK(most >= 1) << "--cache " << symbol << "=" << most << ": a cache has room for one row at least";
   HONE_USER_CHECK(!options.bind.contains(symbol) && !options.sums.contains(symbol))
       << "--cache " << symbol << ": --bind says what it is, too";
+  HONE_USER_CHECK(options.batch == 1) << "--model-batch " << options.batch << ": not of a decoder whose --cache grows";
   return onnx::GrowingImport(path, operators, options, symbol, most).import();
 }
 

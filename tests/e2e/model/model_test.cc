@@ -226,6 +226,13 @@ TEST_F(ModelCommand, RemovesWhatKilledBuildsOfItLeft) {
   EXPECT_EQ(shell("ls " + folder).output, "m.h\nm.so\nother.so.4194304.part\nsmall.onnx\n");
 }
 
+TEST_F(ModelCommand, OfOneImageIsBuiltForSeveral) {
+  const Ran ran = tensorc("-o m.so --model-batch 2 --check --json");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("[2,3,20,20]"));
+  EXPECT_THAT(ran.output, HasSubstr("the whole agrees with the imported model"));
+}
+
 TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"--bind batch=2",
@@ -233,6 +240,8 @@ TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
       {"--bind batch", "NAME=VALUE"},
       {"--shape image=1x3x30x30", "dimension 2 is 20 in the model"},
       {"--shape picture=1x3", "there is no such input"},
+      {"--shape image=2x3x20x20", "dimension 0 is 1 in the model; --model-batch 2 builds it for more"},
+      {"--model-batch 0", "--model-batch: "},
       {"--input picture=u8", "there is no input 'picture'"},
       {"--input image=u8,scale=0", "a scale of 0"},
       {"--target 'opencl -sms=2' --cache n=3", "no input has a dimension of that name"},

@@ -397,6 +397,33 @@ class Building(Case):
         report.save(self.path("r.html"))
         self.assertGreater(os.path.getsize(self.path("r.html")), 1000)
 
+    def test_a_model_of_one_row_is_built_for_several(self):
+        model = hone.compile(small_onnx.perceptron(rows=1), model_batch=3, threads=1)
+        np.testing.assert_allclose(model(sample(3)), perceptron_of(sample(3)), rtol=1e-5, atol=1e-5)
+
+    def test_errors_name_arguments_and_no_files(self):
+        named = small_onnx.model(
+            [small_onnx.node("Relu", ["x"], ["y"])],
+            [small_onnx.value("x", small_onnx.FLOAT, ["n", "length", "width"])],
+            [small_onnx.value("y", small_onnx.FLOAT, ["n", "length", "width"])],
+        )
+        for options, text in (
+            ({}, 'the model: length, width are not known; give them: bind={"length": N, "width": N}'),
+            ({"bind": {"length": 2, "width": 3, "height": 1}}, 'the model: bind["height"]: no input has a dimension'),
+            ({"shapes": {"x": (2, 3)}}, 'the model: shapes["x"]: the input has 3 dimensions, [n, length, width]'),
+            ({"bind_data": {"x": np.zeros((1, 2), np.float32)}}, 'the model: bind_data["x"]: the file has'),
+            ({"bind": {"length": 2, "width": 3}, "model_batch": 2}, 'model_batch=2: the first dimension of'),
+            ({"threads": [2, 2]}, "threads='2|2': 2 is there twice"),
+        ):
+            for call in (hone.compile, hone.tune):
+                if call is hone.tune and "threads" in options:
+                    continue
+                with self.subTest(text), self.assertRaises(hone.BadInput) as raised:
+                    call(named, **options)
+                self.assertIn(text, str(raised.exception))
+                self.assertNotIn("--", str(raised.exception))
+                self.assertNotIn("/hone-", str(raised.exception))
+
     def test_denormals_are_zeros_or_numbers(self):
         model = small_onnx.scaled(1e6)
         x = np.full((4, 16), 1e-39, np.float32)
@@ -406,7 +433,7 @@ class Building(Case):
         np.testing.assert_allclose(kept(x), x * np.float32(1e6), rtol=1e-6)
         # The caller computes with them as before.
         self.assertNotEqual(np.float32(1e-39) * np.float32(0.5), 0)
-        with self.assertRaisesRegex(ValueError, "--denormals"):
+        with self.assertRaisesRegex(ValueError, "^denormals: "):
             hone.compile(model, denormals="flush")
 
     def test_nans_come_out(self):
@@ -471,16 +498,19 @@ class Building(Case):
         for call, error, text in (
             (lambda: hone.compile(self.path("missing.onnx")), hone.BadInput, "missing.onnx"),
             (lambda: hone.compile(self.path("cut.onnx")), hone.BadInput, "cut.onnx"),
-            (lambda: hone.compile(b""), hone.BadInput, "model"),
-            (lambda: self.perceptron(bind={"rows": 3}), hone.BadInput, "rows"),
+            (lambda: hone.compile(b""), hone.BadInput, "the model"),
+            (lambda: self.perceptron(bind={"rows": 3}), hone.BadInput, r'bind\["rows"\]: no input has a dimension'),
             (lambda: self.perceptron(bind={"batch": -1}), hone.BadInput, "whole number"),
-            (lambda: self.perceptron(bind={"batch": 1.5}), TypeError, "1.5"),
+            (lambda: self.perceptron(bind={"batch": 1.5}), TypeError, r'bind\["batch"\]: 1.5'),
             (lambda: self.perceptron(bind={"batch": True}), TypeError, "True"),
             (lambda: self.perceptron(bind_data={"x": [object()]}), TypeError, "x is no array of numbers"),
             (lambda: self.perceptron(bind_data={"z": [1]}), hone.BadInput, "no such input"),
-            (lambda: self.perceptron(bind_data={"x": [1.0]}), hone.BadInput, "bind-data x"),
-            (lambda: self.perceptron(shapes={"x": 3}), TypeError, "3 is no shape"),
-            (lambda: self.perceptron(shapes={"x": (3, 17)}), hone.BadInput, "dimension 1 is 16"),
+            (lambda: self.perceptron(bind_data={"x": [1.0]}), hone.BadInput, r'bind_data\["x"\]: the file has'),
+            (lambda: self.perceptron(bind={}, model_batch=2), hone.BadInput, 'give it instead: bind={"batch": 2}'),
+            (lambda: self.perceptron(model_batch=0), hone.BadInput, "^model_batch: "),
+            (lambda: self.perceptron(model_batch="2"), TypeError, "model_batch: '2'"),
+            (lambda: self.perceptron(shapes={"x": 3}), TypeError, r'shapes\["x"\]: 3 is no shape'),
+            (lambda: self.perceptron(shapes={"x": (3, 17)}), hone.BadInput, r'shapes\["x"\]: dimension 1 is 16'),
             (lambda: self.perceptron(target="llvm -mcpu=none"), hone.BadInput, "none"),
             (lambda: self.perceptron(target="abacus"), hone.BadInput, "abacus"),
             (lambda: self.perceptron(threads=-1), hone.BadInput, "threads"),

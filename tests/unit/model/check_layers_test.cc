@@ -119,6 +119,21 @@ TEST_F(CheckLayers, WhereTimeIsShortEachLayerGetsAdversarialInputsBeforeAnyGetsM
   EXPECT_EQ(c.stress_left_out, 0u);
 }
 
+TEST_F(CheckLayers, TellsEachLayerAndHowLongTheRestMayTake) {
+  const CountingClock clock;
+  std::vector<std::string> told;
+  check("abs", "abs",
+        {.seconds = 1000, .clock = &clock, .progress = [&](const CheckStep& s) {
+           EXPECT_LT(s.done, s.all);
+           EXPECT_EQ(s.most_seconds_left.has_value(), s.what == "layers on adversarial inputs");
+           told.push_back(std::string(s.what) + " " + std::to_string(s.done) + "/" + std::to_string(s.all));
+         }});
+  ASSERT_GT(told.size(), 3u);
+  EXPECT_EQ(told[0], "layers on the model's inputs 0/2");
+  EXPECT_EQ(told[1], "layers on the model's inputs 1/2");
+  EXPECT_THAT(told[2], testing::StartsWith("layers on adversarial inputs 0/"));
+}
+
 // 50 million multiply-adds: with little time some of the elements are compared, which is counted.
 TEST_F(CheckLayers, SaysWhatShareOfLargeLayersItCompared) {
   const Graph g = graph(

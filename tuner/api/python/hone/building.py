@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Unio
 from hone import _hone, options
 from hone.errors import WRONG_MACHINE, BadInput
 from hone.model import Model
+from hone.spelling import names_of_files
 
 __all__ = ["compile"]
 
@@ -42,6 +43,7 @@ def compile(
     bind: Optional[Bind] = None,
     bind_data: Optional[Mapping[str, Any]] = None,
     shapes: Optional[Shapes] = None,
+    model_batch: Optional[int] = None,
     formats: Optional[Mapping[str, str]] = None,
     threads: Union[int, Sequence[int], None] = None,
     denormals: Optional[str] = None,
@@ -64,6 +66,8 @@ def compile(
         bind_data: inputs that become constants, which calls do not pass: ``{"axes": numpy.array([0, 2])}``, or paths of
             .npy and .pb files. What must be known while a model is built, axes and sizes say, may be an input of it.
         shapes: of inputs, ``{"x": (1, 3, 224, 224)}``.
+        model_batch: of a model that was exported for a batch of 1: the batch it is built for. Inputs and outputs whose
+            first dimension is 1 have it there, and each result is what a run by itself gives.
         formats: what callers pass, ``{"image": "u8:NHWC,scale=1/255"}``.
         threads: that calls use; several make a variant of each. None: as many as there are CPUs.
         denormals: ``"zero"``, the default: numbers of f32 and f64 below the smallest normal one are zeros to a call,
@@ -91,17 +95,19 @@ def compile(
     try:
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
         if _is_workload(model):
-            if bind or bind_data or shapes or formats or quantize or calibrate:
+            if bind or bind_data or shapes or formats or quantize or calibrate or model_batch:
                 raise TypeError(
-                    "bind, bind_data, shapes, formats, quantize and calibrate are of models, not of a workload"
+                    "bind, bind_data, shapes, model_batch, formats, quantize and calibrate are of models, not of a "
+                    "workload"
                 )
             _hone.compile_operator(model, artifact, words, on_line, on_progress)
             build = None
         else:
             path = _file_of(model, folder)
-            words += options.of_model(bind, shapes, formats) + options.of_data(bind_data, folder)
+            words += options.of_model(bind, shapes, formats, model_batch) + options.of_data(bind_data, folder)
             words += options.flag("quantize", quantize) + options.flag("calibrate", calibrate)
-            _hone.compile(path, artifact, words, on_line, on_progress)
+            with names_of_files(options.file_names(path, bind_data, folder)):
+                _hone.compile(path, artifact, words, on_line, on_progress)
             is_all_kept = os.path.dirname(path) != folder and options.is_all_paths(bind_data)
             build = _reports(path, words) if is_all_kept else None
         count = None if threads is None or not hasattr(threads, "__index__") else int(threads)

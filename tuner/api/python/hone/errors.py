@@ -1,5 +1,7 @@
 """What can go wrong, in the words of the programs: what, where, and what is allowed."""
 
+from hone.spelling import spelled
+
 __all__ = ["Error", "BadInput", "NoDevice", "AllFailed", "DatabaseError", "InternalError"]
 
 
@@ -36,8 +38,8 @@ _INPUT = {2, 16, 17, 18, 19, 32}  # of tensors, of artifacts' files, of options
 
 
 def error_of(code, text):
-    """The exception of the C library's code; for the extension module."""
+    """The exception of the C library's code, in Python's words; for the extension module."""
     # What is wrong with a tensor stands in the bits above.
-    error = _CLASSES.get(code, BadInput if code & 0xFF in _INPUT else Error)(text)
+    error = _CLASSES.get(code, BadInput if code & 0xFF in _INPUT else Error)(spelled(text))
     error.code = code
     return error

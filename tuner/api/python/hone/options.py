@@ -1,5 +1,6 @@
 """Keyword arguments as the programs' flags."""
 
+import contextlib
 import os
 
 
@@ -75,23 +76,47 @@ def flag(name, value):
     return [f"--{name}={text(value)}"]
 
 
-def of_model(bind, shapes, formats):
+@contextlib.contextmanager
+def _argument(name):
+    """What is wrong with a value names its argument."""
+    try:
+        yield
+    except TypeError as e:
+        raise TypeError(f"{name}: {e}") from None
+
+
+def of_model(bind, shapes, formats, model_batch):
     """bind: {"batch": 1} or {"batch": [1, 4]}; shapes: {"x": (1, 3, 224, 224)}, or several; formats: {"image":
-    "u8:NHWC,scale=1/255"}."""
+    "u8:NHWC,scale=1/255"}; model_batch: a number."""
     words = []
     for name, value in (bind or {}).items():
         # A text is a sum: total=past+1.
-        number = value if isinstance(value, str) else _several(value, _number, _is_number)
+        with _argument(f'bind["{name}"]'):
+            number = value if isinstance(value, str) else _several(value, _number, _is_number)
         words.append(f"--bind={name}={number}")
     for name, value in (shapes or {}).items():
-        words.append(f"--shape={name}={_several(value, _shape, _is_shape)}")
+        with _argument(f'shapes["{name}"]'):
+            words.append(f"--shape={name}={_several(value, _shape, _is_shape)}")
     for name, value in (formats or {}).items():
         words.append(f"--input={name}={value}")
+    if model_batch is not None:
+        with _argument("model_batch"):
+            words.append(f"--model-batch={_number(model_batch)}")
     return words
 
 
 def is_all_paths(bind_data):
     return all(isinstance(v, (str, os.PathLike)) for v in (bind_data or {}).values())
+
+
+def file_names(path, bind_data, folder):
+    """What errors say instead of the files in `folder` that were made of arguments (spelling.names_of_files)."""
+    names = {_bound_file(folder, i): f'bind_data["{name}"]' for i, name in enumerate(bind_data or {})}
+    return {**names, path: "the model"} if path.startswith(folder) else names
+
+
+def _bound_file(folder, i):
+    return os.path.join(folder, f"bound_{i}.npy")
 
 
 def of_data(bind_data, folder):
@@ -104,7 +129,7 @@ def of_data(bind_data, folder):
         else:
             import numpy
 
-            file = os.path.join(folder, f"bound_{i}.npy")
+            file = _bound_file(folder, i)
             array = numpy.asarray(value)
             if array.dtype.hasobject:
                 raise TypeError(f"bind_data: {name} is no array of numbers")
@@ -120,4 +145,5 @@ def of_threads(threads):
         return []
     if isinstance(threads, (list, tuple)) and not threads:
         raise ValueError("threads is empty")
-    return [f"--threads={_several(threads, _number, _is_number)}"]
+    with _argument("threads"):
+        return [f"--threads={_several(threads, _number, _is_number)}"]

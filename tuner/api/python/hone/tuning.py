@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from hone import _hone, options
 from hone.building import Bind, Path, Shapes, _file_of, _is_workload
+from hone.spelling import names_of_files
 from hone.table import ms_text
 
 __all__ = ["tune", "Outcome"]
@@ -81,6 +82,7 @@ def tune(
     bind: Optional[Bind] = None,
     bind_data: Optional[Mapping[str, Any]] = None,
     shapes: Optional[Shapes] = None,
+    model_batch: Optional[int] = None,
     formats: Optional[Mapping[str, str]] = None,
     threads: Optional[int] = None,
     tracker: Optional[str] = None,
@@ -99,7 +101,7 @@ def tune(
         trials: how many candidates to measure; what was measured before counts and is not repeated.
         seconds: how long it takes at most: searching, confirming the best and, of a model, timing the whole.
         target: ``"llvm"`` is the CPU that measures; ``"cuda"`` and ``"opencl"`` are its GPUs.
-        bind, bind_data, shapes, formats: of a model, as compile() takes them.
+        bind, bind_data, shapes, model_batch, formats: of a model, as compile() takes them.
         threads: that candidates use; None: as many as there are CPUs.
         tracker: of a fleet, ``"host:9190"``; None: this machine measures.
         device: of the tracker: a device, an agent or a label.
@@ -122,19 +124,23 @@ def tune(
         raise ValueError("the workload is empty")
     _check_process()
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
-        words = []
-        if (bind or bind_data or shapes or formats) and (isinstance(what, (list, tuple)) or _is_workload(what)):
-            raise TypeError("bind, bind_data, shapes and formats are of models, not of a workload")
+        words, files = [], {}
+        of_model = bind or bind_data or shapes or formats or model_batch
+        if of_model and (isinstance(what, (list, tuple)) or _is_workload(what)):
+            raise TypeError("bind, bind_data, shapes, model_batch and formats are of models, not of a workload")
         if isinstance(what, (list, tuple)):
             path = os.path.join(folder, "tasks.txt")
             with open(path, "w", encoding="utf-8") as f:
                 f.writelines(f"{w}\n" for w in what)
+            files = {path: "the list"}
             words.append(f"--tasks={path}")
         elif _is_workload(what):
             words.append(f"--workload={what}")
         else:
-            words += [f"--model={_file_of(what, folder)}", *options.of_model(bind, shapes, formats)]
+            path = _file_of(what, folder)
+            words += [f"--model={path}", *options.of_model(bind, shapes, formats, model_batch)]
             words += options.of_data(bind_data, folder)
+            files = options.file_names(path, bind_data, folder)
         for name, value in (
             ("trials", trials), ("seconds", seconds), ("target", target), ("tracker", tracker), ("device", device),
             ("db", db), ("threads", threads),
@@ -150,7 +156,8 @@ def tune(
                 callback(p)
 
         try:
-            return Outcome(json.loads(_hone.tune(words, None, told if bar or callback else None)))
+            with names_of_files(files):
+                return Outcome(json.loads(_hone.tune(words, None, told if bar or callback else None)))
         finally:
             if bar:
                 bar.end()

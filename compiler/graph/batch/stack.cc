@@ -1,0 +1,74 @@
+#include "compiler/graph/batch/stack.h"
+
+#include <functional>
+#include <numeric>
+
+#include "compiler/ops/attribute.h"
+
+namespace hone {
+namespace {
+
+// How many elements lie side by side in front of an axis.
+int64_t before(const Extents& shape, size_t axis) {
+  return std::accumulate(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis), int64_t{1},
+                         std::multiplies<>());
+}
+
+std::string numbers_text(const std::vector<size_t>& numbers) {
+  std::string text;
+  for (const size_t n : numbers) text += (text.empty() ? "" : ":") + std::to_string(n);
+  return text;
+}
+
+}  // namespace
+
+Extents with(Extents extents, size_t axis, int64_t value) {
+  extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(axis), value);
+  return extents;
+}
+
+Extents Stack::all(Extents one, std::optional<size_t> axis) const {
+  if (axis) one.at(*axis) *= runs_;
+  return one;
+}
+
+Stacked Stack::seen(const Stacked& x, const Extents& to, std::optional<size_t> axis, const std::string& name) {
+  const auto reshaped = [&](const Stacked& from, std::optional<size_t> at) {
+    const Extents shape = all(to, at);
+    const bool is_same = b.type(from.id).shape == shape;
+    return Stacked{is_same ? from.id : b.add_one("reshape", {{"to", text_of_extents(shape)}}, {from.id}, name), to, at};
+  };
+  if (!x.axis) return reshaped(x, std::nullopt);
+  // Row-major: runs stay where they are along any axis with as many elements in front of it.
+  const int64_t place = before(x.one, *x.axis);
+  if (axis && before(to, *axis) == place) return reshaped(x, axis);
+  for (size_t d = 0; !axis && d < to.size(); ++d)
+    if (before(to, d) == place) return reshaped(x, d);
+  // In front of everything there is a place for them in every shape.
+  const Stacked front = reshaped(at(x, 0), 0);
+  return axis ? at(front, *axis) : front;
+}
+
+Stacked Stack::at(const Stacked& x, size_t axis) {
+  if (!x.axis) return repeated(x, axis);
+  if (*x.axis == axis) return x;
+  if (before(x.one, *x.axis) == before(x.one, axis)) return seen(x, x.one, axis);
+  // As an axis of their own, the runs are moved in front of the other one.
+  const Stacked own = seen(x, with(x.one, *x.axis, 1), *x.axis);
+  std::vector<size_t> perm;
+  for (size_t d = 0; d <= x.one.size(); ++d)
+    if (d != *x.axis) perm.push_back(d);
+  perm.insert(perm.begin() + static_cast<std::ptrdiff_t>(axis), *x.axis);
+  const Stacked moved{b.add_one("transpose", {{"perm", numbers_text(perm)}}, {own.id}), with(x.one, axis, 1), axis};
+  return seen(moved, x.one, axis);
+}
+
+Stacked Stack::apart(const Stacked& x, size_t axis) { return seen(at(x, axis), with(x.one, axis, 1), axis); }
+
+Stacked Stack::repeated(const Stacked& x, size_t axis) {
+  const Stacked own = seen(x, with(x.one, axis, 1));
+  const ValueId all_runs = b.add_one("broadcast", {{"to", text_of_extents(all(own.one, axis))}}, {own.id});
+  return seen({all_runs, own.one, axis}, x.one, axis);
+}
+
+}  // namespace hone
