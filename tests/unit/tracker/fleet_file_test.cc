@@ -20,9 +20,9 @@ using testing::StartsWith;
 
 const std::string kToken(64, 'a');
 
-class Fleet : public testing::Test {
+class FleetFiles : public testing::Test {
  protected:
-  Fleet() {
+  FleetFiles() {
     const KeyPair ca = make_ca("Hone fleet").value();
     const KeyPair own = make_certificate(ca, {"ann", "tuner"}).value();
     fleet_ = {
@@ -52,7 +52,7 @@ class Fleet : public testing::Test {
   wire::FleetFile fleet_;
 };
 
-TEST_F(Fleet, IsReadAsItWasWritten) {
+TEST_F(FleetFiles, IsReadAsItWasWritten) {
   const std::string dos = [&] {
     std::string out;
     for (const char c : text()) out += c == '\n' ? "\r\n" : std::string(1, c);
@@ -71,13 +71,13 @@ TEST_F(Fleet, IsReadAsItWasWritten) {
   }
 }
 
-TEST_F(Fleet, APartOfItIsRefusedWhereverItWasCut) {
+TEST_F(FleetFiles, APartOfItIsRefusedWhereverItWasCut) {
   const std::string whole = text();
   for (size_t end = whole.find('\n') + 1; end + 1 < whole.size(); end = whole.find('\n', end) + 1)
     EXPECT_THAT(refusal(whole.substr(0, end)), HasSubstr("a part of the file is missing")) << end;
 }
 
-TEST_F(Fleet, WhatIsWrongIsSaidWithItsLine) {
+TEST_F(FleetFiles, WhatIsWrongIsSaidWithItsLine) {
   const auto with = [&](const std::string& what, const std::string& instead) {
     std::string out = text();
     out.replace(out.find(what), what.size(), instead);
@@ -100,14 +100,14 @@ TEST_F(Fleet, WhatIsWrongIsSaidWithItsLine) {
   EXPECT_THAT(refusal(wire::fleet_file_text(other)), HasSubstr("`certificate` and `key` belong together"));
 }
 
-TEST_F(Fleet, OthersMustNotBeAbleToReadIt) {
+TEST_F(FleetFiles, OthersMustNotBeAbleToReadIt) {
   EXPECT_TRUE(wire::load_fleet_file(written(text())).ok());
   const auto open = wire::tracker_access("", {.fleet = written(text(), 0644)}, false);
   EXPECT_THAT(message_of(open.status()),
               StartsWith("--fleet " + folder_.path() + "/ann.hone: holds a secret, and its mode 0644"));
 }
 
-TEST_F(Fleet, FlagsBesideItWin) {
+TEST_F(FleetFiles, FlagsBesideItWin) {
   const std::string path = written(text()), token_file = folder_.path() + "/token", token(32, 'b');
   std::ofstream(token_file) << token;
   chmod(token_file.c_str(), 0600);
@@ -126,7 +126,7 @@ TEST_F(Fleet, FlagsBesideItWin) {
   EXPECT_EQ(wire::tracker_access("", {.fleet = written(text())}, false)->agent, "ann");
 }
 
-TEST_F(Fleet, WhatItHoldsGoesToNoHostThatItDoesNotName) {
+TEST_F(FleetFiles, WhatItHoldsGoesToNoHostThatItDoesNotName) {
   const std::string path = written(text());
   for (const char* tracker : {"evil:9190", "127.0.0.1:9190", "lab.evil:9190", "unix:/tmp/sock", "[fd00::8]:9190"})
     for (const bool insecure : {false, true}) {
@@ -137,12 +137,12 @@ TEST_F(Fleet, WhatItHoldsGoesToNoHostThatItDoesNotName) {
     }
 }
 
-TEST_F(Fleet, WithoutItTheUsualTrackerIsMeant) {
+TEST_F(FleetFiles, WithoutItTheUsualTrackerIsMeant) {
   EXPECT_EQ(wire::tracker_access("", {}, false)->tracker.text(), wire::kUsualTracker);
   EXPECT_FALSE(wire::tracker_access("lab:9190", {}, false).ok()) << "not protected";
 }
 
-TEST_F(Fleet, TheVariableStandsForTheFlag) {
+TEST_F(FleetFiles, TheVariableStandsForTheFlag) {
   const std::string dir = folder_.path() + "/tls";
   ASSERT_EQ(run("init-tls " + dir + " --host localhost --port 9").code, 0);
   const auto with = [&](const std::string& fleet, const std::string& arguments) {
