@@ -70,7 +70,7 @@ std::string short_target(const std::string& target) {
 std::string listing(const std::vector<BestRow>& rows, const DescribeBest& describe, size_t columns) {
   if (rows.empty()) return "";
   using Line = std::array<std::string, 7>;
-  std::vector<Line> lines = {{"ms", "GFLOPS", "config", "", "measured", "target", "workload"}};
+  std::vector<Line> lines = {{"ms", "GFLOPS", "config", "standing", "measured", "target", "workload"}};
   const std::map<std::string, std::string> targets = target_names(rows);
   for (const BestRow& row : rows) {
     const BestInWords words = describe ? describe(row) : BestInWords();
