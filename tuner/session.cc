@@ -438,7 +438,8 @@ void Session::show_now() {
   if (tasks_.size() == 1) {
     // With a single task its own time is shown, not the weighted one.
     summary.best_seconds = tasks_[0].setup().weight > 0 ? summary.best_seconds / tasks_[0].setup().weight : 0;
-    if (const auto best = tasks_[0].standings().best()) summary.best_config = best->config;
+    const Space& space = tasks_[0].setup().space;
+    if (const auto best = tasks_[0].standings().best()) summary.best_config = space.describe(space.parse(best->config));
   }
   shot.best_gflops = summary.best_gflops;
   shot.best_seconds = summary.best_seconds;

@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/time_text.h"
+#include "compiler/build/config_words.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/model/prepare.h"
 #include "compiler/ops/conv_shape.h"
@@ -49,10 +50,11 @@ struct TimedGraph {
 };
 
 // Why a layer takes longer in int8, as far as its workload says it.
-std::string why_slower(const Kernel& floats, const Kernel& bytes) {
+std::string why_slower(const Kernel& floats, const Kernel& bytes, const Target& target) {
   const Workload& w = bytes.workload;
   if (dtypes_of(w).accumulate != i32) return "it stayed in f32";
-  if (floats.config.find("winograd") != std::string::npos) return "in f32 Winograd's algorithm saves multiplications";
+  const ConfigWords words = config_words(floats.workload, target, floats.config);
+  if (words.all.find("winograd") != std::string::npos) return "in f32 Winograd's algorithm saves multiplications";
   const bool is_convolution = w.attributes.has("layout");
   if (w.task() == "depthwise_conv2d" && (conv_shape(w).dilation_w > 1 || layout_of(w).in == "NCHW"))
     return "its taps do not lie together: nothing sums four bytes at once";
@@ -137,7 +139,7 @@ Status ModelQuantizer::report(const Built* built, std::ostream& out) {
     const std::string& origin = imported_.nodes[static_cast<size_t>(plan_.products[p])].origin;
     const TimedLayer f = floats ? floats->find(origin) : TimedLayer{}, b = bytes ? bytes->find(origin) : TimedLayer{};
     const bool is_slower = f.kernel && b.kernel && b.seconds > f.seconds;
-    const std::string why = is_slower ? why_slower(*f.kernel, *b.kernel) : "";
+    const std::string why = is_slower ? why_slower(*f.kernel, *b.kernel, here_) : "";
     const auto time = [](const TimedLayer& l) { return l.kernel ? ms_text(l.seconds) : "-"; };
     out << fmt::format("{:>9} {:>9} {:>9}  {}{}\n", samples_ ? fmt::format("{:.2g}", errors.products[p]) : "-", time(f),
                        time(b), origin, is_slower ? "  slower" + (why.empty() ? "" : ": " + why) : "");

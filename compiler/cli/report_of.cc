@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/build/config_words.h"
 #include "compiler/cli/arithmetic_peak.h"
 #include "compiler/cli/model_layers.h"
 
@@ -43,7 +44,7 @@ std::vector<ReportLayer> layers_of(const ReportedVariant& v) {
     ReportLayer l;
     l.nodes = n.origin;
     l.workload = to_string(k.workload);
-    l.config = k.config;
+    l.config = config_words(k.workload, v.target, k.config).all;
     l.source = k.source;
     l.kernel = k.symbol;
     l.threads = threads_text(call, v.target.threads);

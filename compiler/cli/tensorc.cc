@@ -215,7 +215,7 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
                          t.spread * 100, j.space.describe(j.chosen.config));
     }
   }
-  if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << j.space.print(j.chosen.config) << "\n";
+  if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << j.space.describe(j.chosen.config) << "\n";
   return absl::OkStatus();
 }
 

@@ -77,13 +77,23 @@ OrderedJson to_json(const MachineState& m) {
           {"throttled", m.throttled}};
 }
 
-OrderedJson to_json(const BestRow& row) {
+// A best in words; its config as it is stored where the compiler does not know it.
+BestInWords described(const CompilerHooks& hooks, const BestRow& row) {
+  BestInWords out = hooks.describe ? hooks.describe(row) : BestInWords();
+  if (out.config.empty()) out.config = row.config;
+  return out;
+}
+
+OrderedJson to_json(const BestRow& row, const BestInWords& words) {
   return {{"workload", row.workload},
           {"target", row.target},
           {"in_layout", row.in_layout},
           {"out_layout", row.out_layout},
           {"config", row.config},
+          {"config_name", words.name},
+          {"config_words", words.config},
           {"time_ms", row.seconds * 1e3},
+          {"gflops", words.gflops > 0 ? OrderedJson(words.gflops) : OrderedJson()},
           {"spread", row.spread},
           {"confirmed", row.confirmed},
           {"disturbed", row.disturbed},
@@ -140,9 +150,10 @@ Status cmd_best(const Context& c) {
   const BestRow& row = *answer.row;
   query.in_model = true;
   HONE_ASSIGN_OR_RETURN(const LookupAnswer in_model, hub->best(query));
+  const BestInWords words = described(c.hooks, row);
   static constexpr const char* kSteps[] = {"exact", "other target", "nearest"};
   if (f.json) {
-    OrderedJson json = to_json(row);
+    OrderedJson json = to_json(row, words);
     json["source"] = answer.source;
     json["step"] = kSteps[static_cast<int>(answer.step)];
     if (in_model.is_choice) json["in_models"] = in_model.row->config;
@@ -152,9 +163,9 @@ Status cmd_best(const Context& c) {
   print(c.out, "workload  {}\ntarget    {}\n", row.workload, row.target);
   if (!row.in_layout.empty() || !row.out_layout.empty())
     print(c.out, "layouts   {} -> {}\n", row.in_layout, row.out_layout);
-  print(c.out, "config    {}\ntime      {} ms, spread {:.1f}%, {}\n", row.config, ms_text(row.seconds),
+  print(c.out, "config    {}\ntime      {} ms, spread {:.1f}%, {}\n", words.config, ms_text(row.seconds),
         row.spread * 100, row.standing());
-  if (in_model.is_choice) print(c.out, "in models {}: chosen inside one\n", in_model.row->config);
+  if (in_model.is_choice) print(c.out, "in models {}: chosen inside one\n", described(c.hooks, *in_model.row).config);
   if (row.disturbed)
     print(c.out, "disturbed {} while this was timed{}; tune again when it is quiet, which confirms it first\n",
           row.disturbed_by(),
@@ -177,17 +188,16 @@ Status cmd_list(const Context& c) {
     filter.target = c.flags.list_target;
   HONE_ASSIGN_OR_RETURN(std::vector<BestRow> rows, store->best().list(filter));
   if (c.flags.json) {
-    for (const BestRow& row : rows) print_json(c.out, to_json(row));
+    for (const BestRow& row : rows) print_json(c.out, to_json(row, described(c.hooks, row)));
     return absl::OkStatus();
   }
-  const size_t shown = std::min(rows.size(), static_cast<size_t>(c.flags.limit));
-  const size_t width =
-      std::any_of(rows.begin(), rows.end(), [](const BestRow& row) { return row.disturbed; }) ? 22 : 11;
-  for (size_t i = 0; i < shown; ++i)
-    print(c.out, "{:>12} ms  {:<{}}  {}  {}\n", ms_text(rows[i].seconds), rows[i].standing(), width, rows[i].workload,
-          rows[i].target);
-  print(c.out, "{} best config{} in {}{}\n", rows.size(), rows.size() == 1 ? "" : "s", store->path(),
-        shown < rows.size() ? fmt::format(", {} shown (--limit)", shown) : "");
+  std::vector<BestRow> all = one_per_workload(rows);
+  const size_t count = all.size(), shown = std::min(count, static_cast<size_t>(c.flags.limit));
+  all.resize(shown);
+  c.out << listing(all, c.hooks.describe, c.hooks.columns);
+  print(c.out, "{} best config{} in {}{}{}\n", count, count == 1 ? "" : "s", store->path(),
+        count < rows.size() ? fmt::format(", {} with each layout's (--json)", rows.size()) : "",
+        shown < count ? fmt::format(", {} shown (--limit)", shown) : "");
   HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
   if (foreign > 0)
     print(c.out, "{} foreign record{}: seeds for the tuner, never a best\n", foreign, foreign == 1 ? "" : "s");
@@ -479,7 +489,7 @@ Help tophub_help() {
           .examples = {{"tophub best --task dense --args m=128,n=768,k=768 --target llvm", "the best config"}},
           .groups = {{"Commands (each has --help)",
                       {{"best", "print the best config of a workload"},
-                       {"list", "list the best configs"},
+                       {"list", "the best of each workload and target"},
                        {"stats", "count what is stored"},
                        {"export FILE", "write the records as JSON lines"},
                        {"import FILE", "add records of exported files; AutoTVM's logs as foreign ones"},
@@ -523,7 +533,10 @@ CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& ho
   best->add_option("--target", f.target, "llvm, cuda, opencl, with fields")->capture_default_str();
   best->add_option("--in-layout", f.in_layout, "only configs with this input layout");
   best->add_option("--out-layout", f.out_layout, "only configs with this output layout");
-  CLI::App* list = add("list", "Example: tophub list --task conv2d\nList the best configs.", &cmd_list);
+  CLI::App* list = add(
+      "list",
+      "Example: tophub list --task conv2d\nList the best of each workload and target; --json: of each layout, whole.",
+      &cmd_list);
   list->add_option("--task", f.list_task, "only this task");
   list->add_option("--target", f.list_target, "only this kind of target (llvm), or this target (the whole text)");
   list->add_option("--limit", f.limit, "how many lines at most (without --json)")

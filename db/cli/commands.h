@@ -8,6 +8,7 @@
 
 #include "base/exit_code.h"
 #include "db/autotvm.h"
+#include "db/cli/listing.h"
 #include "db/cli/training.h"
 #include "db/exchange.h"
 #include "db/store.h"
@@ -32,6 +33,10 @@ struct CompilerHooks {
   /// Known workloads worth trying in place of `workload`, nearest first. Empty: no nearest step.
   std::function<std::vector<std::string>(const std::string& workload, const std::vector<std::string>& known)>
       rank_nearest;
+  /// A best in words. Empty: its config is shown as it is stored.
+  DescribeBest describe;
+  /// Of the terminal that the results go to; 0: it is none, and lines are not cut.
+  size_t columns = 0;
   /// The meaning of another tuner's record. Empty: such records are kept without one.
   ForeignMapper foreign;
   /// Why a prior's model cannot be taken. Empty: every one is.

@@ -16,12 +16,13 @@
 #include "rpc/agent/supervise/cpu_clusters.h"
 #include "rpc/agent/supervise/machine.h"
 #include "rpc/wire/credential_flags.h"
+#include "rpc/wire/tracker_access.h"
 
 namespace hone::agent {
 namespace {
 
 struct AgentFlags {
-  std::string tracker = "127.0.0.1:9190", name, cpus, builder_key, trusted_builder, sensors;
+  std::string tracker, name, cpus, builder_key, trusted_builder, sensors;
   std::vector<std::string> labels, targets;
   wire::CredentialFiles credentials;
   int threads = 0;
@@ -57,12 +58,11 @@ Status read_builder_flags(const AgentFlags& flags, AgentOptions* options) {
 // Mistakes in the flags first, before any device is looked at.
 Status run(const AgentFlags& given) {
   AgentFlags flags = given;
-  HONE_ASSIGN_OR_RETURN(const wire::Address tracker, wire::Address::parse(flags.tracker));
-  HONE_ASSIGN_OR_RETURN(wire::Credentials credentials, wire::load_credentials(flags.credentials));
-  HONE_RETURN_IF_ERROR(wire::check_protected(tracker, credentials, flags.insecure, "--tracker"));
+  HONE_ASSIGN_OR_RETURN(wire::TrackerAccess access,
+                        wire::tracker_access(flags.tracker, flags.credentials, flags.insecure));
   HONE_ASSIGN_OR_RETURN(auto labels, parse_labels(flags.labels));
   HONE_ASSIGN_OR_RETURN(std::vector<Target> wanted, parse_targets(flags.targets));
-  if (flags.name.empty()) flags.name = host_name();
+  if (flags.name.empty()) flags.name = access.agent.empty() ? host_name() : access.agent;
   if (flags.name.find('/') != std::string::npos)
     return usage_error(fmt::format("--name {}: a name has no '/'", flags.name));
   if (!flags.cpus.empty()) {
@@ -87,8 +87,8 @@ Status run(const AgentFlags& given) {
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
   AgentOptions options;
   HONE_RETURN_IF_ERROR(read_builder_flags(flags, &options));
-  options.tracker = tracker;
-  options.credentials = std::move(credentials);
+  options.tracker = access.tracker;
+  options.credentials = std::move(access.credentials);
   options.name = flags.name;
   options.labels = std::move(labels);
   options.targets = std::move(wanted);
@@ -111,7 +111,8 @@ Help agent_help() {
           "SIGTERM or Ctrl-C: what runs is finished, the rest given back; a second one leaves at once.",
       .examples = {{"device-agent --tracker 127.0.0.1:9190 --name lab1", "this machine, as lab1/cpu, lab1/cuda0, …"}},
       .groups = {{"The fleet",
-                  {{"--tracker HOST:PORT", "of the tracker; or unix:PATH"},
+                  {{"--fleet FILE", "of `tracker init-tls`: tracker, name, certificates, token"},
+                   {"--tracker HOST:PORT", "of the tracker; or unix:PATH"},
                    {"--name NAME", "this agent's; its devices are NAME/cpu, NAME/cuda0, …"},
                    {"--label KEY=VALUE", "by which sessions may choose its devices"},
                    {"--tls-ca FILE", "the CA that signed the tracker's certificate"},
@@ -141,8 +142,10 @@ int main(int argc, char** argv) {
   hone::init_log("device-agent");
   hone::agent::AgentFlags flags;
   CLI::App app("", "device-agent");
-  app.add_option("--tracker", flags.tracker, "the tracker: HOST:PORT or unix:PATH")->capture_default_str();
-  app.add_option("--name", flags.name, "this agent's name; its devices are NAME/cpu, … (default: the host's name)");
+  app.add_option("--tracker", flags.tracker,
+                 "the tracker: HOST:PORT or unix:PATH (default: --fleet's, else 127.0.0.1:9190)");
+  app.add_option("--name", flags.name,
+                 "this agent's name; its devices are NAME/cpu, … (default: that of --fleet, else the host's)");
   app.add_option("--label", flags.labels,
                  "KEY=VALUE by which sessions may choose this device; may be given several times")
       ->take_all()

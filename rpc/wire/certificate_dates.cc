@@ -73,13 +73,14 @@ StatusOr<std::vector<CertificateDates>> certificate_dates(const std::string& pem
 
 std::vector<NamedCertificate> certificates_of(const Credentials& credentials) {
   std::vector<NamedCertificate> out;
-  for (const auto& [flag, pem] : {std::pair<const char*, const std::string&>("--tls-ca", credentials.ca),
-                                  {"--tls-cert", credentials.certificate}}) {
+  for (const auto& [flag, pem] :
+       {std::pair<const std::string&, const std::string&>(credentials.ca_from, credentials.ca),
+        {credentials.certificate_from, credentials.certificate}}) {
     const auto dates = certificate_dates(pem);
     if (!dates.ok()) continue;
     for (const CertificateDates& one : *dates) {
       out.push_back({flag, one});
-      if (flag == std::string_view("--tls-cert")) break;  // then the dates of its CAs
+      if (&pem == &credentials.certificate) break;  // then the dates of its CAs
     }
   }
   return out;

@@ -97,7 +97,7 @@ std::string connection_problem(const grpc::Status& status, const Address& tracke
   const auto says = [&](const char* what) { return text.find(what) != std::string::npos; };
   if (says("certificate verify failed")) {
     const std::string dates = date_problem(tracker, credentials.ca, wall_clock(), kProbeTime);
-    return dates.empty() ? "its certificate is not signed by a certificate of --tls-ca" : dates;
+    return dates.empty() ? "its certificate is not signed by a certificate of " + credentials.ca_from : dates;
   }
   if (says("Hostname Verification") || says("No match found for server name") || says("is not in peer certificate"))
     return "its certificate is for other names";
@@ -105,10 +105,10 @@ std::string connection_problem(const grpc::Status& status, const Address& tracke
     return "it does not speak TLS";
   const bool refused = says("andshake failed");
   if (!refused && !says("Connection reset") && !says("Socket closed")) return "";
-  for (const NamedCertificate& own : certificates_of(credentials))
-    if (const std::string invalid = invalid_text(own.dates, wall_clock());
-        own.where == "--tls-cert" && !invalid.empty())
-      return fmt::format("it closed the connection, and the certificate that it was shown (--tls-cert) {}", invalid);
+  if (const auto own = certificate_dates(credentials.certificate); own.ok())
+    if (const std::string invalid = invalid_text(own->front(), wall_clock()); !invalid.empty())
+      return fmt::format("it closed the connection, and the certificate that it was shown ({}) {}",
+                         credentials.certificate_from, invalid);
   return refused ? "the TLS handshake failed: it may want a certificate (--tls-cert)"
                  : "it closed the connection: it may want TLS (--tls-ca) or another certificate";
 }

@@ -37,16 +37,17 @@ StatusOr<std::string> parse_token(const std::string& text) {
 
 }  // namespace
 
-StatusOr<Credentials> load_credentials(const CredentialFiles& files) {
-  Credentials out;
+StatusOr<Credentials> load_credentials(const CredentialFiles& files, Credentials others) {
+  Credentials out = std::move(others);
   if (files.certificate.empty() != files.key.empty())
     return absl::InvalidArgumentError("--tls-cert and --tls-key belong together");
-  if (!files.certificate.empty() && files.ca.empty())
+  if (!files.certificate.empty() && files.ca.empty() && out.ca.empty())
     return absl::InvalidArgumentError("--tls-cert needs --tls-ca, by which the tracker is recognized");
   if (!files.ca.empty()) {
     auto text = read_small_file(files.ca);
     HONE_RETURN_IF_ERROR(in_flag("--tls-ca", text.status()));
     out.ca = *std::move(text);
+    out.ca_from = "--tls-ca";
     if (const Status status = check_certificates(out.ca); !status.ok())
       return absl::InvalidArgumentError(fmt::format("--tls-ca {}: {}", files.ca, message_of(status)));
   }
@@ -60,6 +61,7 @@ StatusOr<Credentials> load_credentials(const CredentialFiles& files) {
           fmt::format("--tls-cert {} --tls-key {}: {}", files.certificate, files.key, message_of(status)));
     out.certificate = *std::move(certificate);
     out.key = *std::move(key);
+    out.certificate_from = "--tls-cert";
   }
   if (!files.token.empty()) {
     const auto text = read_secret_file(files.token);
@@ -75,8 +77,8 @@ StatusOr<Credentials> load_credentials(const CredentialFiles& files) {
 Status check_protected(const Address& tracker, const Credentials& credentials, bool insecure, const std::string& flag) {
   if (tracker.is_local() || credentials.tls() || insecure) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      fmt::format("{} {}: not a loopback address, and what is sent there{} is not encrypted; give --tls-ca (`tracker "
-                  "init-tls` makes it), use loopback, "
+      fmt::format("{} {}: not a loopback address, and what is sent there{} is not encrypted; give --fleet or --tls-ca "
+                  "(`tracker init-tls` makes both), use loopback, "
                   "unix:PATH, or --insecure on a network you trust",
                   flag, tracker.text(), credentials.token.empty() ? "" : ", the token included,"));
 }

@@ -13,6 +13,8 @@ struct Credentials {
   std::string ca;                ///< certificates that may have signed the tracker's; not empty: the connection is TLS
   std::string certificate, key;  ///< of the client, for mutual TLS
   std::string token;             ///< sent with each call
+  /// The flags that brought them, for what is said of them.
+  std::string ca_from = "--tls-ca", certificate_from = "--tls-cert";
 
   bool tls() const { return !ca.empty(); }
 };
@@ -20,10 +22,12 @@ struct Credentials {
 /// Where they lie; an empty path leaves the text empty.
 struct CredentialFiles {
   std::string ca, certificate, key, token;
+  std::string fleet = {};  ///< a file with all of them, and where the tracker is: fleet_file.h
 };
 
-/// Reads and checks the files. InvalidArgument, one line that names the flag and the file and quotes nothing secret.
-StatusOr<Credentials> load_credentials(const CredentialFiles& files);
+/// Reads and checks the files but `fleet` (tracker_access.h has the whole); what none of them has is `others`.
+/// InvalidArgument, one line that names the flag and the file and quotes nothing secret.
+StatusOr<Credentials> load_credentials(const CredentialFiles& files, Credentials others = {});
 
 /// An error naming `flag` when another host could read or forge what is sent to `tracker`, or its token, unless
 /// `insecure`.

@@ -274,32 +274,26 @@ class Bundle(Layout, Sessions, unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder / 'tls')
         self.assertEqual(made.returncode, 0, made.stderr)
         # The printed command, its two ends of ssh joined.
-        printed, = re.findall(r"(?m)^(tar -C .*) \| ssh pi4 '(.*)' && ssh -t pi4 sudo /opt/hone/bin/hone-enrol (.*)$",
+        printed, = re.findall(r"(?m)^ssh pi4 '(.*)' <(.*) && ssh -t pi4 sudo /opt/hone/bin/hone-enrol (.*)$",
                               made.stdout)
-        piped = run('sh', '-c', f'{printed[0]} | (cd "$0" && {printed[1]})', self.folder)
+        piped = run('sh', '-c', f'(cd "$0" && {printed[0]}) <{printed[1]}', self.folder)
         self.assertEqual(piped.returncode, 0, piped.stderr)
-        file, tracker, name = printed[2].split()
-        self.assertEqual((tracker, name), ('localhost:9190', 'pi4'))
-        self.assertEqual((self.folder / file).stat().st_mode & 0o777, 0o600)
-        return self.folder / file, tracker, name
+        self.assertEqual((self.folder / printed[2]).stat().st_mode & 0o777, 0o600)
+        return self.folder / printed[2]
 
     def test_enrols_by_the_command_that_init_tls_prints(self):
         if why := Host.missing():
             self.skipTest(why)
-        file, tracker, name = self.credentials()
-        done = self.enrol(file, tracker, name, '--label', 'board=pi4')
+        file = self.credentials()
+        done = self.enrol(file, '--label', 'board=pi4')
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('pi4 is an agent of localhost:9190', done.stdout)
         self.assertFalse(file.exists(), 'no second copy of the key')
         hone, unit = self.layer / 'etc' / 'hone', self.layer / 'etc' / 'systemd' / 'system' / 'hone-agent.service'
-        for part, source in (('ca.pem', 'ca.pem'), ('agent.pem', 'agent-pi4.pem'), ('agent.key', 'agent-pi4.key'),
-                             ('agent.token', 'agent-pi4.token')):
-            self.assertEqual((hone / part).read_bytes(), (self.folder / 'tls' / source).read_bytes())
-            self.assertEqual((hone / part).stat().st_mode & 0o777, 0o644 if part == 'ca.pem' else 0o600, part)
-        self.assertEqual((hone / 'agent.env').read_text(),
-                         'HONE_AGENT_FLAGS=--tracker localhost:9190 --name pi4 --label board=pi4\n')
-        self.assertEqual(sorted(p.name for p in hone.iterdir()),
-                         ['agent.env', 'agent.key', 'agent.pem', 'agent.token', 'ca.pem'])
+        self.assertEqual((hone / 'agent.hone').read_bytes(), (self.folder / 'tls' / 'pi4.hone').read_bytes())
+        self.assertEqual((hone / 'agent.hone').stat().st_mode & 0o777, 0o600)
+        self.assertEqual((hone / 'agent.env').read_text(), 'HONE_AGENT_FLAGS=--label board=pi4\n')
+        self.assertEqual(sorted(p.name for p in hone.iterdir()), ['agent.env', 'agent.hone'])
         self.assertEqual(unit.read_text(), (ROOT / 'deploy' / 'systemd' / unit.name).read_text()
                          .replace('/usr/local/bin/', f'{self.top}/bin/'))
         if shutil.which('systemd-analyze'):
@@ -318,7 +312,8 @@ class Bundle(Layout, Sessions, unittest.TestCase):
             address = re.search(r'listening on 127.0.0.1(:\d+)', serving.stdout.readline())[1]
             command = re.search(r'ExecStart=(.*)', unit.read_text().replace('\\\n', ' '))[1]
             command = command.replace('${CREDENTIALS_DIRECTORY}', str(hone)).replace(
-                '$HONE_AGENT_FLAGS', (hone / 'agent.env').read_text().split('=', 1)[1].replace(':9190', address))
+                '$HONE_AGENT_FLAGS',
+                f'--tracker localhost{address} ' + (hone / 'agent.env').read_text().split('=', 1)[1])
             agent = subprocess.Popen(command.split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                      env={'HOME': str(self.folder), 'HONE_HOST_LOCK': str(self.folder / 'lock')})
             children.append(agent)
@@ -333,43 +328,41 @@ class Bundle(Layout, Sessions, unittest.TestCase):
         if why := Host.missing():
             self.skipTest(why)
         drop_in = pathlib.Path('etc/systemd/system/hone-agent.service.d/older-systemd.conf')
-        file, tracker, name = self.credentials()
-        with open(file, 'rb') as tar:
-            kept = tar.read()
+        file = self.credentials()
+        kept = file.read_bytes()
         for version, wanted in ((252, None), (245, ['DynamicUser=no', 'User=hone-agent']), (237, ['~@clock'])):
             file.write_bytes(kept)
-            done = self.enrol(file, tracker, name, version=version)
+            done = self.enrol(file, version=version)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual((self.layer / drop_in).exists(), wanted is not None)
             for text in wanted or []:
                 self.assertIn(text, (self.layer / drop_in).read_text())
             made = [call for call in self.calls if call.startswith(('useradd', 'chown hone-agent'))]
-            self.assertEqual(len(made), 0 if wanted is None else 4, self.calls)
+            self.assertEqual(len(made), 0 if wanted is None else 2, self.calls)
             self.assertEqual('SystemCallFilter=\n' in (self.layer / drop_in).read_text() if wanted else False,
                              version < 239)
 
     def test_enrols_nothing_from_bad_input(self):
         if why := Host.missing():
             self.skipTest(why)
-        file, tracker, name = self.credentials()
-        (self.folder / 'text').write_text('no tar')
+        file = self.credentials()
+        (self.folder / 'text').write_text('no file of a fleet')
+        (self.folder / 'part').write_text(file.read_text().replace('\nend\n', '\n'))
+        (self.folder / 'admin').write_text((self.folder / 'tls' / 'admin.hone').read_text())
         other = self.folder / 'other-enrol'
         text = (self.top / 'bin' / 'hone-enrol').read_text()
         other.write_text(text.replace(f'machine={self.machine}', 'machine=vax'))
         other.chmod(0o755)
         for words, more, said in (
-                ([], {}, 'takes FILE TRACKER NAME'),
-                ([file, tracker], {}, 'takes FILE TRACKER NAME'),
-                ([file, 'tracker', name], {}, "TRACKER 'tracker' is not HOST:PORT"),
-                ([file, tracker, '-x'], {}, "NAME '-x' is no agent's name"),
-                ([file, tracker, name, '--label', 'a b'], {}, "flag 'a b' has other characters"),
-                ([file, tracker, name], {'user': 1000}, 'only root may do this'),
-                ([file, tracker, name], {'program': other}, f'is for vax, and this machine is {self.machine}'),
-                ([file, tracker, name], {'systemd': False},
-                 f'no systemd runs here; unpack the file and start {self.top}'),
-                (['/nowhere', tracker, name], {}, 'there is no file /nowhere'),
-                ([self.folder / 'text', tracker, name], {}, 'text has no ca.pem: it is not the file of agent pi4'),
-                ([file, tracker, 'pi5'], {}, 'has no agent-pi5.pem: it is not the file of agent pi5')):
+                ([], {}, 'takes FILE and flags of device-agent'),
+                ([file, '--label', 'a b'], {}, "flag 'a b' has other characters"),
+                ([file], {'user': 1000}, 'only root may do this'),
+                ([file], {'program': other}, f'is for vax, and this machine is {self.machine}'),
+                ([file], {'systemd': False}, f'no systemd runs here; start {self.top}'),
+                (['/nowhere'], {}, 'there is no file /nowhere'),
+                ([self.folder / 'text'], {}, 'text is no file of `tracker init-tls`'),
+                ([self.folder / 'part'], {}, 'part ends without `end`: a part of it is missing'),
+                ([self.folder / 'admin'], {}, "admin is not an agent's: it has no line `for agent NAME`")):
             refused = self.enrol(*words, **more)
             self.assertEqual((refused.returncode, refused.stderr.count('\n')), (2, 1), refused.stderr)
             self.assertIn(said, refused.stderr)

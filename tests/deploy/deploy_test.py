@@ -425,9 +425,10 @@ class Images(unittest.TestCase):
         health = re.search(r'HONE_HEALTH=(\S+)', dict(self.stages['tracker'])['ENV'])[1]
         self.assertEqual(health, f'https://localhost:{port(flag(words, "--http"))}/healthz')
         self.assertTrue(flag(words, '--tls-cert'), 'or the check would have to ask over http:')
-        for name in ('agent', 'tuner'):
-            self.assertEqual(port(flag(self.words(self.compose['services'][name]), '--tracker')),
-                             port(flag(words, '--listen')))
+        # The port that init-tls writes into the files of the others.
+        made, = [w for w in shell_words(self.words(self.compose['services']['init'])[2])
+                 if w[:2] == ['tracker', 'init-tls'] and '--host' in w]
+        self.assertEqual(int(flag(made, '--port') or 9190), port(flag(words, '--listen')))
 
     def test_services_get_the_files_that_they_name_and_no_others(self):
         """What init copies into a volume is what the service that mounts it names in its flags; none but init sees the
@@ -637,9 +638,7 @@ class Fleet(unittest.TestCase):
         self.assertIn('connected to', line)
 
     def devices(self, address):
-        flags = ['--tls-ca', 'ca.pem', '--tls-cert', 'admin.pem', '--tls-key', 'admin.key',
-                 '--token-file', 'admin.token']
-        status = run(BIN / 'tracker', 'status', '--json', '--tracker', address, *flags, cwd=self.tls)
+        status = run(BIN / 'tracker', 'status', '--json', '--tracker', address, '--fleet', 'admin.hone', cwd=self.tls)
         self.assertEqual(status.returncode, 0, status.stderr)
         # GPUs are as the machine has them.
         return [d['key'] for d in yaml.safe_load(status.stdout)['devices'] if d['key'].endswith('/cpu')]
@@ -660,8 +659,8 @@ class Fleet(unittest.TestCase):
                              for key, value in unit_settings(DEPLOY / 'systemd' / 'hone-agent.service')
                              if key == 'LoadCredential'):
             self.assertEqual(source, f'/etc/hone/{name}')
-            if name.startswith('agent.'):
-                shutil.copy(self.tls / f'agent-lab1{pathlib.PurePath(name).suffix}', self.tls / name)
+            shutil.copy(self.tls / name.replace('agent', 'lab1'), self.tls / name)
+        agent += ['--tracker', f'localhost:{address.rpartition(":")[2]}']
         self.start_agent([w.replace('${CREDENTIALS_DIRECTORY}', str(self.tls)) for w in agent], address)
         self.assertEqual(self.devices(address), ['lab1/cpu'])
         health = (run('curl', '--silent', '--insecure', f'https://localhost:{http}/healthz')

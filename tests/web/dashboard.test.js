@@ -432,3 +432,27 @@ test('Ten thousand devices and two hundred sessions draw no more than a hundred 
   for (const [what, ms] of [['a search', search[10000]], ['an update', update[10000]]])
     assert.ok(5 * ms < everything, `${what} takes ${ms} ms, and to draw all devices ${everything}`);
 });
+
+test('Until the tracker has answered nothing is said to be missing', async () => {
+  let release;
+  const answered = new Promise((resolve) => (release = resolve));
+  const nothing = {...fleet(), devices: [], sessions: []};
+  const fake = await startFakeTracker({...answersOf(nothing), '/api/state': () => answered.then(() => nothing)});
+  const opened = await browser.open(fake.url);
+  try {
+    const {page} = opened;
+    await page.getByText('Waiting for the first answer.').first().waitFor();
+    for (const text of ['No session', 'No device'])
+      assert.equal(await page.getByText(text).filter({visible: true}).count(), 0, text);
+    release();
+    await live(page);
+    for (const text of ['No session is running', 'No devices yet'])
+      await page.getByText(text).filter({visible: true}).waitFor();
+    assert.equal(await page.getByText('Waiting for the first answer.').filter({visible: true}).count(), 0);
+    assertClean(opened);
+  } finally {
+    release();
+    await opened.close();
+    await fake.stop();
+  }
+});

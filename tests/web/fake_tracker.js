@@ -19,8 +19,8 @@ export const kPolicy =
     'default-src \'none\'; script-src \'self\'; style-src \'self\'; img-src \'self\' data:; connect-src \'self\'; frame-ancestors \'none\'';
 
 /**
- * answers: path -> (URL, method) => object, or [status, object]. Assets come from the source unless a path is given
- * here.
+ * answers: path -> (URL, method) => object, or [status, object], or a promise of either. Assets come from the source
+ * unless a path is given here.
  */
 export async function startFakeTracker(answers, port = 0) {
   const server = createServer(async (request, response) => {
@@ -37,7 +37,7 @@ export async function startFakeTracker(answers, port = 0) {
     if (answer) {
       let text = '';
       for await (const piece of request) text += piece;
-      const reply = answer(url, request, text);
+      const reply = await answer(url, request, text);
       return Array.isArray(reply) ?
           send(reply[0], 'application/json', JSON.stringify(reply[1])) :
           send(200, 'application/json', typeof reply === 'string' ? reply : JSON.stringify(reply));

@@ -97,3 +97,14 @@ test('An administrator drains a device and resumes it', async () => {
     await page.locator('.events li', {hasText: /drain/}).first().waitFor();
   });
 });
+
+test('An address with name and password in it opens the page, and its questions are answered', async () => {
+  const opened = await browser.open(tracker.url.replace('://', `://anyone:${token('admin')}@`));
+  try {
+    await live(opened.page);
+    await opened.page.locator('.key', {hasText: 'lab-1/cpu'}).waitFor();
+    assertClean(opened);
+  } finally {
+    await opened.close();
+  }
+});

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
+import {addressOf} from '../../tracker/web/api.js';
 import {choose} from '../../tracker/web/device_table.js';
 import {commands} from '../../tracker/web/empty.js';
 
@@ -97,9 +98,16 @@ test('Commands: the address as the page was reached, and the files that the trac
       commands({listen: '127.0.0.1:7'}, 'lab').tuner,
       'tuner --tracker 127.0.0.1:7 --task conv2d --target llvm --trials 200');
   assert.equal(
-      commands({listen: '[::]:9190', tls: true, tokens: true}, 'lab').agent,
-      'device-agent --tracker lab:9190 --tls-ca ca.pem --token-file agent-lab1.token --name lab1');
+      commands({listen: '[::]:9190', tokens: true}, 'lab').agent,
+      'device-agent --tracker lab:9190 --token-file agent-lab1.token --name lab1');
+  assert.equal(commands({listen: '[::]:9190', tls: true, tokens: true}, 'lab').agent, 'device-agent --fleet lab1.hone');
   assert.equal(
       commands({listen: '0.0.0.0:9190', tls: true, client_certificates: true}, '10.0.0.1').tuner,
-      'tuner --tracker 10.0.0.1:9190 --tls-ca ca.pem --tls-cert tuner.pem --tls-key tuner.key --task conv2d --target llvm --trials 200');
+      'tuner --fleet tuner.hone --task conv2d --target llvm --trials 200');
+});
+
+test('What is asked for has no credentials in its address, whatever the page was opened with', () => {
+  const place = new URL('https://any:secret@lab:9191/#/device/lab1%2Fcpu');
+  assert.equal(addressOf('/api/state', place), 'https://lab:9191/api/state');
+  assert.equal(addressOf('/api/device?key=a%2Fb', place), 'https://lab:9191/api/device?key=a%2Fb');
 });

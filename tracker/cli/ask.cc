@@ -1,8 +1,5 @@
 #include "tracker/cli/ask.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -10,9 +7,11 @@
 
 #include "base/clean_stream.h"
 #include "base/exit_code.h"
+#include "base/terminal.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/certificate_dates.h"
 #include "rpc/wire/device_names.h"
+#include "rpc/wire/tracker_access.h"
 #include "tracker/pages.h"
 
 namespace hone::tracker {
@@ -20,26 +19,17 @@ namespace {
 
 constexpr auto kCallTimeout = std::chrono::seconds(5);
 
-struct Asked {
-  wire::Address tracker;
-  wire::Credentials credentials;
-};
-
-StatusOr<Asked> whom(const AskFlags& flags) {
-  Asked out;
-  HONE_ASSIGN_OR_RETURN(out.tracker, parse_address(flags.tracker, "--tracker"));
-  HONE_ASSIGN_OR_RETURN(out.credentials, wire::load_credentials(flags.credentials));
+StatusOr<wire::TrackerAccess> whom(const AskFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(wire::TrackerAccess out,
+                        wire::tracker_access(flags.tracker, flags.credentials, flags.insecure));
   wire::log_reminders(out.credentials);
-  HONE_RETURN_IF_ERROR(wire::check_protected(out.tracker, out.credentials, flags.insecure, "--tracker"));
   return out;
 }
 
 // Whether stdout is a terminal: colours and cut lines are for those.
 TextStyle text_style() {
-  if (!isatty(STDOUT_FILENO)) return {};
-  winsize size{};
-  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return {std::getenv("NO_COLOR") == nullptr, known ? size.ws_col : 100u};
+  const size_t columns = terminal_columns(STDOUT_FILENO);
+  return columns == 0 ? TextStyle() : TextStyle{std::getenv("NO_COLOR") == nullptr, columns};
 }
 
 // No tracker there, or one that wants other credentials: bad usage.
@@ -51,7 +41,7 @@ Status told(const Status& status) {
 }  // namespace
 
 Status show_status(const AskFlags& flags) {
-  HONE_ASSIGN_OR_RETURN(const Asked asked, whom(flags));
+  HONE_ASSIGN_OR_RETURN(const wire::TrackerAccess asked, whom(flags));
   auto status = wire::fetch_status(asked.tracker, kCallTimeout, asked.credentials);
   if (!status.ok()) return told(status.status());
   if (!flags.device.empty()) {
@@ -72,7 +62,7 @@ Status show_status(const AskFlags& flags) {
 }
 
 Status administer(const AskFlags& flags, const std::string& action) {
-  HONE_ASSIGN_OR_RETURN(const Asked asked, whom(flags));
+  HONE_ASSIGN_OR_RETURN(const wire::TrackerAccess asked, whom(flags));
   const auto line = wire::administer(asked.tracker, action, flags.name, kCallTimeout, asked.credentials);
   if (!line.ok()) return told(line.status());
   std::cout << *line << std::endl;

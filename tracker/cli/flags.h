@@ -24,7 +24,7 @@ struct ServeFlags {
 
 /// Flags of a question to a tracker that serves.
 struct AskFlags {
-  std::string tracker = "127.0.0.1:9190", name, device;
+  std::string tracker, name, device;
   wire::CredentialFiles credentials;
   bool insecure = false, json = false;
 };

@@ -11,9 +11,12 @@
 #include <map>
 
 #include "base/exit_code.h"
+#include "base/shell_word.h"
 #include "rpc/wire/address.h"
 #include "rpc/wire/certificate_dates.h"
+#include "rpc/wire/fleet_file.h"
 #include "rpc/wire/secret_file.h"
+#include "tracker/cli/peer_files.h"
 #include "tracker/cli/renew_tls.h"
 #include "tracker/cli/tls_folder.h"
 #include "tracker/gate/certificates.h"
@@ -23,7 +26,6 @@ namespace hone::tracker {
 namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-constexpr uint16_t kPort = 9190, kHttpPort = 9191;
 
 Status check_name(const std::string& flag, const std::string& name) {
   const bool fine = !name.empty() && name.size() <= 64 &&
@@ -67,93 +69,80 @@ std::vector<std::string> own_hosts() {
   return out;
 }
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_not_of(std::string(kLetters) + "/._-:[]") == std::string::npos) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
+// What there is one of in a fleet: the certificate, key and token of FILE are of ROLE NAME.
+struct Peer {
+  Role role;
+  std::string file, name;
+};
 
-// Where the tracker is dialled, as a flag's value.
-std::string address_of(const std::vector<std::string>& hosts) {
-  return quoted(wire::Address{hosts.empty() ? "" : hosts.front(), kPort, ""}.text());
-}
-
-// A peer's certificate and token, and the line that goes into the tracker's tokens.
-Status add_peer(TlsFolder& folder, const KeyPair& ca, Role role, const std::string& file,
-                const std::string& common_name, std::string* tokens) {
-  HONE_ASSIGN_OR_RETURN(const KeyPair pair, make_certificate(ca, {common_name, std::string(name(role))}));
+// A peer's certificate and token, all it needs in one file, and the line that goes into the tracker's tokens.
+Status add_peer(TlsFolder& folder, const KeyPair& ca, const std::vector<wire::Address>& trackers, const Peer& peer,
+                std::string* tokens) {
+  const std::string role(name(peer.role));
+  HONE_ASSIGN_OR_RETURN(const KeyPair pair, make_certificate(ca, {peer.name, role}));
   HONE_ASSIGN_OR_RETURN(const std::string token, random_token());
-  HONE_RETURN_IF_ERROR(folder.add(file + ".pem", pair.certificate));
-  HONE_RETURN_IF_ERROR(folder.add(file + ".key", pair.key));
-  HONE_RETURN_IF_ERROR(folder.add(file + ".token", token + "\n"));
-  *tokens += fmt::format("{} {} {}\n", name(role), common_name, token);
+  HONE_RETURN_IF_ERROR(folder.add(peer.file + ".pem", pair.certificate));
+  HONE_RETURN_IF_ERROR(folder.add(peer.file + ".key", pair.key));
+  HONE_RETURN_IF_ERROR(folder.add(peer.file + ".token", token + "\n"));
+  HONE_RETURN_IF_ERROR(folder.add(
+      fleet_file_of(peer.name),
+      wire::fleet_file_text({role, peer.name, trackers, {ca.certificate, pair.certificate, pair.key, token}})));
+  *tokens += fmt::format("{} {} {}\n", role, peer.name, token);
   return absl::OkStatus();
 }
 
-Status add_peers(TlsFolder& folder, const KeyPair& ca, const InitTlsFlags& flags, std::string* tokens) {
+Status add_peers(TlsFolder& folder, const KeyPair& ca, const std::vector<wire::Address>& trackers,
+                 const InitTlsFlags& flags, std::string* tokens) {
   for (const std::string& tuner : flags.tuners)
-    HONE_RETURN_IF_ERROR(add_peer(folder, ca, Role::kTuner, "tuner-" + tuner, tuner, tokens));
+    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {Role::kTuner, "tuner-" + tuner, tuner}, tokens));
   for (const std::string& agent : flags.agents)
-    HONE_RETURN_IF_ERROR(add_peer(folder, ca, Role::kAgent, "agent-" + agent, agent, tokens));
+    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {Role::kAgent, "agent-" + agent, agent}, tokens));
   return absl::OkStatus();
 }
 
-// --tls-ca … --token-file … of a peer.
-std::string flags_of(const TlsFolder& folder, const std::string& file) {
-  return fmt::format("--tls-ca {} --tls-cert {} --tls-key {} --token-file {}", quoted(folder.path("ca.pem")),
-                     quoted(folder.path(file + ".pem")), quoted(folder.path(file + ".key")),
-                     quoted(folder.path(file + ".token")));
+// --fleet FILE of a peer.
+std::string flag_of(const TlsFolder& folder, const std::string& name) {
+  return "--fleet " + shell_quoted(folder.path(fleet_file_of(name)));
 }
 
-void print_tuner(const TlsFolder& folder, const std::string& tracker, const std::string& file, std::ostream& out) {
-  out << "--tracker " << tracker << " " << flags_of(folder, file) << "\n\n";
-}
-
-void print_peers(const TlsFolder& folder, const std::string& tracker, const InitTlsFlags& flags, std::ostream& out) {
+void print_peers(const TlsFolder& folder, const InitTlsFlags& flags, std::ostream& out) {
   for (const std::string& agent : flags.agents) {
-    const std::string file = "agent-" + agent;
-    out << fmt::format(
-               "# agent {0}, on its machine, with ca.pem, {1}.pem, {1}.key and {1}.token in the same folder there:\n",
-               agent, file)
-        << fmt::format("device-agent --tracker {} --name {} {}\n", tracker, agent, flags_of(folder, file))
+    const std::string file = fleet_file_of(agent);
+    out << fmt::format("# agent {}, on its machine, with {} alone:\n", agent, file)
+        << fmt::format("device-agent {}\n", flag_of(folder, agent))
         // Through a file, since sudo may ask for a password, which ssh lets it only where it has no other input.
         << fmt::format(
                "# or once from here, where the bundle is unpacked in /opt/hone ({0} is what ssh calls the machine):\n"
-               "tar -C {1} -cf - ca.pem {2}.pem {2}.key {2}.token | ssh {0} 'umask 77; cat >{0}.enrol' && "
-               "ssh -t {0} sudo /opt/hone/bin/hone-enrol {0}.enrol {3} {0}\n\n",
-               agent, quoted(folder.path("")), file, tracker);
+               "ssh {0} 'umask 77; cat >{1}' <{2} && ssh -t {0} sudo /opt/hone/bin/hone-enrol {1}\n\n",
+               agent, file, shell_quoted(folder.path(file)));
   }
-  for (const std::string& tuner : flags.tuners) {
-    out << fmt::format(
-        "# tuner {0}, where it runs with ca.pem and tuner-{0}.* in the same folder, adds to its command:\n", tuner);
-    print_tuner(folder, tracker, "tuner-" + tuner, out);
-  }
+  for (const std::string& tuner : flags.tuners)
+    out << fmt::format("# tuner {}, where it runs with {} alone, adds to its command (or exports HONE_FLEET):\n", tuner,
+                       fleet_file_of(tuner))
+        << flag_of(folder, tuner) << "\n\n";
 }
 
-void print_all(const TlsFolder& folder, const std::string& host, const std::string& tracker, const InitTlsFlags& flags,
+void print_all(const TlsFolder& folder, const std::string& host, uint16_t port, const InitTlsFlags& flags,
                std::ostream& out) {
-  const std::string shown = quoted(host.find(':') == std::string::npos ? host : "[" + host + "]");
+  const std::string shown = shell_quoted(host.find(':') == std::string::npos ? host : "[" + host + "]");
   out << "# the tracker:\n"
       << fmt::format(
              "tracker --listen 0.0.0.0:{} --http 0.0.0.0:{} --tls-cert {} --tls-key {} --tls-client-ca {} --token-file "
              "{}\n\n",
-             kPort, kHttpPort, quoted(folder.path("tracker.pem")), quoted(folder.path("tracker.key")),
-             quoted(folder.path("ca.pem")), quoted(folder.path("tokens")));
-  print_peers(folder, tracker, flags, out);
+             port, port + 1, shell_quoted(folder.path("tracker.pem")), shell_quoted(folder.path("tracker.key")),
+             shell_quoted(folder.path("ca.pem")), shell_quoted(folder.path("tokens")));
+  print_peers(folder, flags, out);
   if (flags.agents.empty())
-    out << "# agents are added by: tracker init-tls " << quoted(folder.path("")) << " --agent NAME\n\n";
-  if (flags.tuners.empty()) {
-    out << "# tuners add to their command (one token for all; --tuner NAME makes one for each):\n";
-    print_tuner(folder, tracker, "tuner", out);
-  }
-  out << "# people (drain, resume and quarantine alike):\ntracker status --tracker " << tracker << " "
-      << flags_of(folder, "admin") << "\n\n"
+    out << "# agents are added by: tracker init-tls " << shell_quoted(folder.path("")) << " --agent NAME\n\n";
+  if (flags.tuners.empty())
+    out << "# tuners add to their command (one token for all; --tuner NAME makes one for each):\n"
+        << flag_of(folder, "tuner") << "\n\n";
+  out << "# people (drain, resume and quarantine alike):\ntracker status " << flag_of(folder, "admin") << "\n\n"
       << fmt::format("# the dashboard: https://{}:{}/, any user name, and as the password what {} holds\n", shown,
-                     kHttpPort, folder.path("admin.token"))
+                     port + 1, folder.path("admin.token"))
       << "# keep ca.key safe: who has it is let in; a line taken out of tokens shuts its holder out at once\n"
       << fmt::format("# the certificates end in two years; before: tracker init-tls {} --renew\n",
-                     quoted(folder.path("")));
+                     shell_quoted(folder.path("")));
 }
 
 Status make_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& out) {
@@ -168,12 +157,15 @@ Status make_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
                                                                      {"tracker.key", tracker.key}})
     HONE_RETURN_IF_ERROR(folder.add(name, text));
   std::string tokens = "# ROLE NAME TOKEN; read again when it changes\n";
-  HONE_RETURN_IF_ERROR(add_peer(folder, ca, Role::kAdmin, "admin", "admin", &tokens));
-  if (flags.tuners.empty()) HONE_RETURN_IF_ERROR(add_peer(folder, ca, Role::kTuner, "tuner", "tuner", &tokens));
-  HONE_RETURN_IF_ERROR(add_peers(folder, ca, flags, &tokens));
+  const uint16_t port = flags.port ? flags.port : kUsualPort;
+  const std::vector<wire::Address> trackers = addresses_of(hosts, port);
+  HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {Role::kAdmin, "admin", "admin"}, &tokens));
+  if (flags.tuners.empty())
+    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {Role::kTuner, "tuner", "tuner"}, &tokens));
+  HONE_RETURN_IF_ERROR(add_peers(folder, ca, trackers, flags, &tokens));
   HONE_RETURN_IF_ERROR(folder.add("tokens", tokens));
   HONE_RETURN_IF_ERROR(folder.write());
-  print_all(folder, hosts.front(), address_of(hosts), flags, out);
+  print_all(folder, hosts.front(), port, flags, out);
   return absl::OkStatus();
 }
 
@@ -188,14 +180,15 @@ Status grow_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
   if (const std::string invalid = wire::invalid_text(ca_dates.front(), wire::wall_clock()); !invalid.empty())
     return usage_error(
         fmt::format("{} {}, so nothing that it signs is accepted; `tracker init-tls {} --renew` makes another",
-                    folder.path("ca.pem"), invalid, quoted(folder.path(""))));
+                    folder.path("ca.pem"), invalid, shell_quoted(folder.path(""))));
   HONE_ASSIGN_OR_RETURN(std::string tokens, wire::read_secret_file(folder.path("tokens")));
   HONE_ASSIGN_OR_RETURN(const std::string own, wire::read_small_file(folder.path("tracker.pem")));
   if (!tokens.empty() && tokens.back() != '\n') tokens += '\n';
-  HONE_RETURN_IF_ERROR(add_peers(folder, ca, flags, &tokens));
+  const uint16_t port = flags.port ? flags.port : port_of(folder);
+  HONE_RETURN_IF_ERROR(add_peers(folder, ca, addresses_of(hosts_of(own), port), flags, &tokens));
   folder.replace("tokens", tokens);
   HONE_RETURN_IF_ERROR(folder.write());
-  print_peers(folder, address_of(hosts_of(own)), flags, out);
+  print_peers(folder, flags, out);
   return absl::OkStatus();
 }
 
@@ -210,7 +203,7 @@ Status init_tls(const InitTlsFlags& flags, std::ostream& out) {
   if (flags.renew) {
     if (!flags.agents.empty() || !flags.tuners.empty())
       return usage_error("--renew adds nobody: run it without --agent and --tuner");
-    return renew_tls(folder, flags.hosts, out);
+    return renew_tls(folder, flags.hosts, flags.port, out);
   }
   return folder.has("ca.pem") ? grow_fleet(folder, flags, out) : make_fleet(folder, flags, out);
 }

@@ -1,6 +1,7 @@
 // `tracker init-tls DIR`: makes the files that a fleet needs to speak TLS, and prints the commands that use them.
 #pragma once
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -14,11 +15,13 @@ struct InitTlsFlags {
   std::vector<std::string> hosts;   ///< names and addresses at which the tracker is dialled, beside this machine's own
   std::vector<std::string> agents;  ///< names of agents
   std::vector<std::string> tuners;  ///< names of tuners, each with a token of its own; none: one for all
+  uint16_t port = 0;                ///< of the tracker; 0: 9190, or what the folder's files have
   bool renew = false;               ///< certificates anew, and nothing else
 };
 
 /// Writes a CA, the tracker's certificate, certificates and tokens of an admin, each tuner and each agent into the
-/// folder, which is made when it is missing, and prints the commands to `out`. Where a CA is there already, adds the
+/// folder, which is made when it is missing, each of these also as one file (rpc/wire/fleet_file.h), and prints the
+/// commands to `out`. Where a CA is there already, adds the
 /// agents and the tuners to it, overwriting nothing, or renews. Leaves the process's umask at 077.
 Status init_tls(const InitTlsFlags& flags, std::ostream& out);
 

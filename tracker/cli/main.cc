@@ -52,7 +52,8 @@ void add_serve_flags(CLI::App& app, ServeFlags& flags) {
 }
 
 void add_ask_flags(CLI::App& app, AskFlags& flags) {
-  app.add_option("--tracker", flags.tracker, "the tracker to ask: HOST:PORT or unix:PATH")->capture_default_str();
+  app.add_option("--tracker", flags.tracker,
+                 "the tracker to ask: HOST:PORT or unix:PATH (default: --fleet's, else 127.0.0.1:9190)");
   wire::add_credential_flags(app, flags.credentials);
   app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
 }
@@ -126,6 +127,9 @@ int run(int argc, char** argv) {
           "the name of a tuner, which gets a token of its own; may be given several times (default: one token for all)")
       ->take_all()
       ->allow_extra_args(false);
+  init->add_option("--port", making.port,
+                   "where the tracker is dialled, for the commands and files (default: 9190, or that of DIR's files)")
+      ->check(CLI::Range(1, 65534));
   init->add_flag("--renew", making.renew,
                  "make the folder's certificates anew for the same names and keys (with --host: more names of the "
                  "tracker); tokens stay");

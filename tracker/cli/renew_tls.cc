@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "base/exit_code.h"
 #include "rpc/wire/certificate_dates.h"
 #include "rpc/wire/pem.h"
 #include "rpc/wire/secret_file.h"
+#include "tracker/cli/peer_files.h"
 
 namespace hone::tracker {
 namespace {
@@ -37,21 +40,25 @@ StatusOr<KeyPair> read_pair(const TlsFolder& folder, const std::string& name) {
   return KeyPair{std::move(certificate), std::move(key)};
 }
 
-Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, std::ostream& out) {
+Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, uint16_t port, std::ostream& out) {
   if (!folder.has("ca.pem"))
     return usage_error(fmt::format("{}: there is nothing to renew; without --renew it is made", folder.path("ca.pem")));
   HONE_ASSIGN_OR_RETURN(KeyPair ca, read_pair(folder, "ca"));
   HONE_ASSIGN_OR_RETURN(const wire::CertificateDates old_dates, first_dates(ca.certificate));
   const std::string old_cas = ca.certificate;
+  std::string cas = old_cas;  // what ca.pem will hold
   const wire::UnixSeconds now = wire::wall_clock();
   const bool new_ca = old_dates.not_after - now < kCertificateSeconds;
   if (new_ca) {
     HONE_ASSIGN_OR_RETURN(ca, make_ca(old_dates.common_name));
-    folder.replace("ca.pem", ca.certificate + (now > old_dates.not_after ? "" : old_cas));
+    cas = ca.certificate + (now > old_dates.not_after ? "" : old_cas);
+    folder.replace("ca.pem", cas);
     folder.replace("ca.key", ca.key);
   }
 
-  std::vector<std::string> renewed, left;
+  HONE_ASSIGN_OR_RETURN(std::string own, wire::read_small_file(folder.path("tracker.pem")));
+  std::map<std::string, std::string> renewed;  // certificates by their names
+  std::vector<std::string> left;
   wire::UnixSeconds until = 0;
   for (const std::string& name : folder.certificates()) {
     if (name == "ca") continue;
@@ -66,20 +73,31 @@ Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, 
     HONE_ASSIGN_OR_RETURN(const wire::CertificateDates dates, first_dates(fresh.certificate));
     until = dates.not_after;
     folder.replace(name + ".pem", fresh.certificate);
-    renewed.push_back(name);
+    renewed[name] = fresh.certificate;
+    if (name == "tracker") own = fresh.certificate;
   }
   if (renewed.empty())
     return usage_error(fmt::format("{}: no certificate there was signed by its CA", folder.path("")));
+  const auto trackers = addresses_of(hosts_of(own), port ? port : port_of(folder));
+  std::map<std::string, std::string> files;
+  for (const auto& [name, certificate] : renewed) {
+    if (name == "tracker") continue;
+    HONE_ASSIGN_OR_RETURN(files[name], renew_fleet_file(folder, name, cas, certificate, trackers));
+  }
   HONE_RETURN_IF_ERROR(folder.write());
 
   HONE_ASSIGN_OR_RETURN(const wire::CertificateDates dates, first_dates(ca.certificate));
   if (new_ca) print_ca(old_dates, dates, now, out);
   out << fmt::format("# Certificates until {}; keys and tokens are as they were.\n", wire::date_text(until));
-  for (const std::string& name : renewed)
-    out << (name == "tracker"
-                ? fmt::format("{}: the tracker reads it by itself within a minute\n", folder.path("tracker.pem"))
-                : fmt::format("{}: copy {}it to where it is used, and start that program again\n",
-                              folder.path(name + ".pem"), new_ca ? "ca.pem and " : ""));
+  for (const auto& [name, certificate] : renewed) {
+    if (name == "tracker") {
+      out << fmt::format("{}: the tracker reads it by itself within a minute\n", folder.path("tracker.pem"));
+      continue;
+    }
+    const std::string alone = files[name].empty() ? "" : fmt::format(", or {} alone,", files[name]);
+    out << fmt::format("{}: copy {}it{} to where it is used, and start that program again\n",
+                       folder.path(name + ".pem"), new_ca ? "ca.pem and " : "", alone);
+  }
   for (const std::string& name : left)
     out << fmt::format("{}: left as it is: it has no key here, or another CA has signed it\n",
                        folder.path(name + ".pem"));

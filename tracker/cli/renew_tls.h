@@ -1,6 +1,7 @@
 // `tracker init-tls DIR --renew`: the folder's certificates anew, before they end or after.
 #pragma once
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -16,8 +17,9 @@ StatusOr<KeyPair> read_pair(const TlsFolder& folder, const std::string& name);
 
 /// Makes each certificate anew that the folder's CA has signed: for the same name and the same key, so that only
 /// certificates have to be distributed, and the tracker's for `more_hosts` too. The CA stays unless it ends before they
-/// would; then a new one is made, and ca.pem holds the old one beside it until that has ended. Tokens stay. Says what
-/// was done, and what goes where, on `out`.
-Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, std::ostream& out);
+/// would; then a new one is made, and ca.pem holds the old one beside it until that has ended. Tokens stay. Each
+/// fleet file is made anew with them, or for the first time; of 0 `port` is what they had. Says what was done, and what
+/// goes where, on `out`.
+Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, uint16_t port, std::ostream& out);
 
 }  // namespace hone::tracker

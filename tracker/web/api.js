@@ -10,11 +10,18 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * A path as what is asked for: of the page's own host, without a name and a password that the page's address may have,
+ * which fetch() refuses; the browser shows them by itself.
+ */
+export const addressOf = (path, place = location) => new URL(path, place.origin).href;
+
 export async function ask(path, options = {}) {
   let response;
   try {
     response = await fetch(
-        path, {cache: 'no-store', credentials: 'same-origin', signal: AbortSignal.timeout(kTimeout), ...options});
+        addressOf(path),
+        {cache: 'no-store', credentials: 'same-origin', signal: AbortSignal.timeout(kTimeout), ...options});
   } catch {
     throw new ApiError(0, 'no answer');
   }

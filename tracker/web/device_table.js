@@ -145,7 +145,7 @@ export class DeviceTable {
              h('th', {role: 'columnheader', scope: 'col', class: `c-${c.id}`, 'aria-sort': 'none'},
                h('button', {type: 'button', title: c.hint, onclick: () => this.sort(c.id)}, c.name))]));
     const body = h('tbody', {role: 'rowgroup'});
-    this.nothing = h('p', {class: 'dim pad'}, 'No device matches.');
+    this.nothing = h('p', {class: 'dim pad', hidden: true}, 'No device matches.');
     this.node =
         h('div', {class: 'table-box'},
           h('table', {role: 'table', class: 'devices'}, h('caption', {class: 'hidden'}, 'Devices'),

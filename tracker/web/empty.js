@@ -6,16 +6,14 @@ import {h, setText} from './dom.js';
  * wildcard address is reached under the name that this page was.
  */
 export function commands(about, host) {
+  const token = (who) => about?.tokens ? ` --token-file ${who}.token` : '';
   const address = (about?.listen ?? `${host}:9190`).replace(/^(0\.0\.0\.0|\[::\])(?=:\d+$)/, host);
-  const guarded = (who) => [about?.tls && '--tls-ca ca.pem',
-                            about?.client_certificates && `--tls-cert ${who}.pem --tls-key ${who}.key`,
-                            about?.tokens && `--token-file ${who}.token`]
-                               .filter(Boolean)
-                               .map((flags) => ` ${flags}`)
-                               .join('');
+  // Who has a fleet's file needs nothing else: it says where this tracker is, and what the agent is called.
+  const agent = about?.tls ? '--fleet lab1.hone' : `--tracker ${address}${token('agent-lab1')} --name lab1`;
+  const tuner = about?.tls ? '--fleet tuner.hone' : `--tracker ${address}${token('tuner')}`;
   return {
-    agent: `device-agent --tracker ${address}${guarded('agent-lab1')} --name lab1`,
-    tuner: `tuner --tracker ${address}${guarded('tuner')} --task conv2d --target llvm --trials 200`,
+    agent: `device-agent ${agent}`,
+    tuner: `tuner ${tuner} --task conv2d --target llvm --trials 200`,
   };
 }
 
@@ -30,6 +28,8 @@ function make(text, which, app) {
 }
 
 export const empty = {
+  /** Until the tracker has answered nobody knows whether there is anything. */
+  unknown: () => h('p', {class: 'dim pad'}, 'Waiting for the first answer.'),
   devices(app) {
     const part = make('No devices yet. On each machine that measures, run', 'agent', app);
     return {node: part.node, update: part.fill};

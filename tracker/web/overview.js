@@ -24,13 +24,16 @@ export function overview(app) {
   const outcome = reading('Results', results.node);
   const strips = new SessionStrips(), table = new DeviceTable();
   const noSessions = empty.sessions(app), noDevices = empty.devices(app);
+  const unknown = [empty.unknown(), empty.unknown()];
+  for (const {node} of [noSessions, noDevices, table]) setShown(node, false);
+  for (const tools of [strips.tools, table.tools]) setShown(tools, false);
   const readings = h('div', {class: 'readings'}, devices.node, throughput.node, queue.node, outcome.node);
   const node =
       h('div', null, h('h1', {class: 'hidden', tabindex: '-1'}, 'The fleet'), readings,
         h('section', {class: 'panel'}, h('div', {class: 'panel-head'}, h('h2', null, 'Sessions'), strips.tools),
-          noSessions.node, strips.node),
+          unknown[0], noSessions.node, strips.node),
         h('section', {class: 'panel'}, h('div', {class: 'panel-head'}, h('h2', null, 'Devices'), table.tools),
-          noDevices.node, table.node));
+          unknown[1], noDevices.node, table.node));
 
   return {
     node,
@@ -71,6 +74,7 @@ export function overview(app) {
       setText(outcome.note, total ? `${percent((state.results.ok ?? 0) / total)} ok` : 'nothing measured yet');
       results.update(statusParts(state.results, count));
 
+      for (const node of unknown) setShown(node, false);
       setShown(noSessions.node, sessions.length === 0);
       setShown(strips.tools, sessions.length > 0);
       strips.update(sessions);

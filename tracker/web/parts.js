@@ -99,7 +99,7 @@ export function section(title, ...children) {
 /** What happened, the newest first: update(events, now). */
 export function eventList(moment) {
   const list = h('ol', {class: 'events'});
-  const nothing = h('p', {class: 'dim'}, 'Nothing yet.');
+  const nothing = h('p', {class: 'dim', hidden: true}, 'Nothing yet.');
   return {
     node: h('div', null, nothing, list),
     update(events, now) {

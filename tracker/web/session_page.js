@@ -52,7 +52,7 @@ export function sessionPage(app, id) {
     poisoned: share.add('jobs given up as poison'),
     id: share.add('session', h('code', null))
   };
-  const config = h('dl', {class: 'knobs'}), noConfig = h('p', {class: 'dim'}, 'Nothing measured yet.');
+  const config = h('dl', {class: 'knobs'}), noConfig = h('p', {class: 'dim'});
   const model = modelPart();
   const configPart = section('Best config', noConfig, config);
   const results = partsBar('Trials by status'), events = eventList(moment);

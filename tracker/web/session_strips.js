@@ -100,7 +100,7 @@ export class SessionStrips {
       this.render();
     });
     this.tools = h('div', {class: 'tools'}, this.search, this.pager.node);
-    this.nothing = h('p', {class: 'dim pad'}, 'No session matches.');
+    this.nothing = h('p', {class: 'dim pad', hidden: true}, 'No session matches.');
     const list = h('div', {class: 'strips'});
     this.node = h('div', null, this.nothing, list);
     this.list = new KeyedList(list, (session) => session.session, strip);

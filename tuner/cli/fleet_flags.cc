@@ -1,5 +1,6 @@
 #include "tuner/cli/fleet_flags.h"
 
+#include "base/shell_word.h"
 #include "rpc/wire/credential_flags.h"
 
 namespace hone {
@@ -20,16 +21,29 @@ void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_te
       ->check(CLI::Validator(is_label, "K=V"));
   wire::add_credential_flags(app, f.credentials);
   app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
-  for (const char* name :
-       {"--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure"})
+  for (const char* name : {"--fleet", "--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key",
+                           "--token-file", "--insecure"})
     app.get_option(name)->group("A fleet's device");
 }
 
 std::vector<std::pair<std::string, std::string>> credential_files(const TunerFlags& f) {
-  return {{"--tls-ca", f.credentials.ca},
+  return {{"--fleet", f.credentials.fleet},
+          {"--tls-ca", f.credentials.ca},
           {"--tls-cert", f.credentials.certificate},
           {"--tls-key", f.credentials.key},
           {"--token-file", f.credentials.token}};
+}
+
+std::string fleet_words(const TunerFlags& f) {
+  std::string out;
+  const auto add = [&](const std::string& flag, const std::string& value) {
+    if (!value.empty()) out += " " + flag + " " + shell_quoted(value);
+  };
+  add("--tracker", f.tracker);
+  add("--device", f.device);
+  for (const std::string& label : f.labels) add("--label", label);
+  for (const auto& [flag, file] : credential_files(f)) add(flag, file);
+  return out + (f.insecure ? " --insecure" : "");
 }
 
 }  // namespace hone

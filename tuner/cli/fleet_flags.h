@@ -10,11 +10,14 @@
 
 namespace hone {
 
-/// --tracker, which `tracker_text` explains, --device, --label, credentials, --insecure: of the flags of `f`, which
-/// outlives `app`.
+/// --tracker, which `tracker_text` explains, --device, --label, --fleet and other credentials, --insecure: of the flags
+/// of `f`, which outlives `app`.
 void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_text);
 
 /// The files that their credentials are read from, by their flags' names; paths may be empty.
 std::vector<std::pair<std::string, std::string>> credential_files(const TunerFlags& f);
+
+/// Those that were given, as a command line has them, a blank in front of each: ` --fleet ann.hone --device lab1`.
+std::string fleet_words(const TunerFlags& f);
 
 }  // namespace hone

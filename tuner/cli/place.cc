@@ -7,6 +7,7 @@
 
 #include "base/exit_code.h"
 #include "compiler/codegen/llvm/parse_target.h"
+#include "rpc/wire/tracker_access.h"
 #include "tuner/measure/remote.h"
 
 namespace hone {
@@ -23,11 +24,13 @@ StatusOr<Place> find_place(const TunerFlags& f) {
   const std::string kind = kind_of(f.target);
   place.target = parse_target(f.target);  // a wrong target is reported before anything starts
   DeviceQuery query;
-  if (f.tracker.empty()) {
-    if (!f.device.empty()) return usage_error("--device names a device of a tracker: give --tracker too");
-    if (!f.labels.empty()) return usage_error("--label chooses among the devices of a tracker: give --tracker too");
+  if (f.tracker.empty() && f.credentials.fleet.empty()) {
+    if (!f.device.empty()) return usage_error("--device names a device of a tracker: give --fleet or --tracker too");
+    if (!f.labels.empty())
+      return usage_error("--label chooses among the devices of a tracker: give --fleet or --tracker too");
     if (const auto& c = f.credentials; !(c.ca + c.certificate + c.key + c.token).empty())
-      return usage_error("--tls-ca, --tls-cert, --tls-key and --token-file are for a tracker: give --tracker too");
+      return usage_error(
+          "--tls-ca, --tls-cert, --tls-key and --token-file are for a tracker: give --fleet or --tracker too");
     HONE_ASSIGN_OR_RETURN(place.own, Embedded::start(sibling_programs(), kind));
     place.client.tracker = place.own->address();
     place.client.backoff.first = 20ms;
@@ -36,11 +39,9 @@ StatusOr<Place> find_place(const TunerFlags& f) {
     query.device_timeout = place.target.is_gpu() ? 60s : 20s;  // drivers may have to wake up their GPUs
     query.while_waiting = [&own = *place.own] { return own.check(); };
   } else {
-    auto address = wire::Address::parse(f.tracker);
-    if (!address.ok()) return usage_error(fmt::format("--tracker: {}", message_of(address.status())));
-    HONE_ASSIGN_OR_RETURN(place.client.credentials, wire::load_credentials(f.credentials));
-    HONE_RETURN_IF_ERROR(wire::check_protected(*address, place.client.credentials, f.insecure, "--tracker"));
-    place.client.tracker = *address;
+    HONE_ASSIGN_OR_RETURN(wire::TrackerAccess access, wire::tracker_access(f.tracker, f.credentials, f.insecure));
+    place.client.tracker = std::move(access.tracker);
+    place.client.credentials = std::move(access.credentials);
   }
   place.client.seed = wire::Uuid::random().value[0];
   query.client = place.client;

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/time_text.h"
+#include "compiler/schedule/config_name.h"
 
 namespace hone {
 namespace {
@@ -200,17 +201,19 @@ std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
                         const std::string& db) {
   size_t width = 4;
   for (const ReportedTask& t : tasks) width = std::max(width, t.label.size());
-  std::string text = fmt::format("target    {}\n{:{}} {:>7} {:>7} {:>11} {:>11} {:>7} {:>9} {:>7}\n", target, "task",
-                                 width, "weight", "trials", "default ms", "best ms", "gain", "GFLOPS", "spread");
+  std::string text =
+      fmt::format("target    {}\n{:{}} {:>7} {:>7} {:>11} {:>11} {:>7} {:>9} {:>7}  config\n", target, "task", width,
+                  "weight", "trials", "default ms", "best ms", "gain", "GFLOPS", "spread");
   const auto ms = [](const std::optional<Ranked>& r) { return r ? ms_text(r->seconds) : std::string("-"); };
   for (size_t t = 0; t < tasks.size(); ++t) {
     const SessionOutcome& task = o.tasks[t];
     text += fmt::format("{:{}} {:>7} {:>7} {:>11} {:>11}", tasks[t].label, width,
                         fmt::format("{:.4g}", tasks[t].weight), task.trials, ms(task.default_config), ms(task.best));
     if (task.best)
-      text += fmt::format(" {:>7} {:>9.1f} {:>7}{}", gain(task) ? fmt::format("{:.2f}x", *gain(task)) : "-",
+      text += fmt::format(" {:>7} {:>9.1f} {:>7}  {}{}", gain(task) ? fmt::format("{:.2f}x", *gain(task)) : "-",
                           gflops(tasks[t].workload, task.best->seconds), percent(task.best->spread),
-                          task.best->confirmed && !task.best->disturbed ? "" : "  " + standing(*task.best));
+                          config_name(tasks[t].space, tasks[t].space.parse(task.best->config)),
+                          task.best->confirmed && !task.best->disturbed ? "" : ", " + standing(*task.best));
     else
       text += fmt::format("  no result: {}", task.first_failure.empty() ? o.stopped_by : task.first_failure);
     text += "\n";

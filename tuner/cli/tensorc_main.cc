@@ -30,14 +30,14 @@ int main(int argc, char** argv) {
     }
     o.read_before = credential_files(fleet);
     o.read_before.emplace_back(kFlagsFile, flags_file(app));
-    if (!fleet.tracker.empty()) {
+    if (!(fleet.tracker + fleet.credentials.fleet).empty()) {
       o.remote = [&fleet](const std::string& target, int threads) {
         fleet.target = target, fleet.threads = threads;
         return find_fleet_device(fleet);
       };
     } else if (const auto& c = fleet.credentials;
                !(fleet.device + c.ca + c.certificate + c.key + c.token).empty() || !fleet.labels.empty()) {
-      return usage_error("--device, --label, --tls-* and --token-file are of a fleet: give --tracker too");
+      return usage_error("--device, --label, --tls-* and --token-file are of a fleet: give --fleet or --tracker too");
     }
     return run_tensorc(operators, o, std::cout, std::cerr);
   });

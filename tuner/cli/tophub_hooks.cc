@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/exit_code.h"
 #include "compiler/build/choose_config.h"
+#include "compiler/build/config_words.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/parse_target.h"
 #include "compiler/ops/extremes.h"
@@ -56,6 +57,18 @@ db::CompilerHooks tophub_hooks(const OperatorTable& operators) {
   };
   hooks.rank_nearest = [&operators](const std::string& workload, const std::vector<std::string>& known) {
     return rank_nearest(Workload::parse(operators, workload), known);
+  };
+  hooks.describe = [&operators](const db::BestRow& row) -> db::BestInWords {
+    db::BestInWords out;
+    try {
+      const Workload workload = Workload::parse(operators, row.workload);
+      if (row.seconds > 0) out.gflops = flops(workload) / row.seconds * 1e-9;
+      const ConfigWords words = config_words(workload, Target::parse(row.target), row.config, row.space);
+      out.name = words.name;
+      out.config = words.all;
+    } catch (const UserError&) {  // of an operator that this program does not have
+    }
+    return out;
   };
   hooks.foreign = [&operators,
                    reader = std::make_shared<std::optional<ForeignReader>>()](const db::ForeignRow& record) {

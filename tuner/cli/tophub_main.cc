@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "base/log.h"
+#include "base/terminal.h"
 #include "base/version/version.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "tuner/cli/tophub_hooks.h"
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a database that may not grow is an error to report, not an end
   const hone::OperatorTable operators = hone::standard_operators();
   hone::db::CompilerHooks hooks = hone::tophub_hooks(operators);
+  hooks.columns = hone::terminal_columns(STDOUT_FILENO);
   hooks.add_flags = [](CLI::App& app) { hone::add_version(app, &hone::compiler_line); };
   return hone::db::tophub_main(argc, argv, hooks, std::cout);
 }

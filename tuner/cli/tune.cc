@@ -13,6 +13,7 @@
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/writable.h"
@@ -21,6 +22,7 @@
 #include "compiler/codegen/llvm/parse_target.h"
 #include "compiler/ops/extremes.h"
 #include "db/plausible.h"
+#include "tuner/cli/fleet_flags.h"
 #include "tuner/cli/measure_tasks.h"
 #include "tuner/cli/model.h"
 #include "tuner/cli/phase_line.h"
@@ -71,10 +73,6 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
   return std::vector<WeightedWorkload>{{without_extremes(Workload::parse(operators, f.task, f.args))}};
 }
 
-std::string shell_quoted(const std::string& text) {
-  return text.find_first_of(" ()[]?*&;|<>$'\"") == std::string::npos ? text : "'" + text + "'";
-}
-
 // What tensorc and tuner are told of a model alike, and its target.
 std::string model_flags(const TunerFlags& f) {
   std::string line;
@@ -97,21 +95,14 @@ std::string model_flags(const TunerFlags& f) {
 std::string build_command(const TunerFlags& f) {
   std::string line = "tensorc " + shell_quoted(f.model);
   if (!f.quantize.empty()) line += " --quantize " + f.quantize + " --calibrate " + shell_quoted(f.ranges);
-  return line + model_flags(f);
+  return line + fleet_words(f) + model_flags(f);
 }
 
 // The command once more, which resumes: with all that says what is tuned, where, and who asks.
 std::string tune_command(const TunerFlags& f) {
   std::string line = "tuner --model " + shell_quoted(f.model);
   if (!f.quantize.empty()) line += " --quantize " + f.quantize + " --ranges " + shell_quoted(f.ranges);
-  if (!f.tracker.empty()) line += " --tracker " + shell_quoted(f.tracker);
-  if (!f.device.empty()) line += " --device " + shell_quoted(f.device);
-  for (const std::string& label : f.labels) line += " --label " + shell_quoted(label);
-  for (const auto& [flag, file] :
-       {std::pair("--tls-ca", f.credentials.ca), std::pair("--tls-cert", f.credentials.certificate),
-        std::pair("--tls-key", f.credentials.key), std::pair("--token-file", f.credentials.token)})
-    if (!file.empty()) line += fmt::format(" {} {}", flag, shell_quoted(file));
-  if (f.insecure) line += " --insecure";
+  line += fleet_words(f);
   if (f.trials > 0) line += fmt::format(" --trials {}", f.trials);
   return line + model_flags(f) + fmt::format(" --seconds {}", f.seconds);
 }
@@ -121,7 +112,7 @@ std::string next_command(const TunerFlags& f, const Workload& w) {
   if (f.task.empty()) args = args_of(w);
   std::string line = fmt::format("tensorc --task {}", f.task.empty() ? w.task() : f.task);
   if (!args.empty()) line += " --args " + shell_quoted(args);
-  line += " --target " + shell_quoted(f.target);
+  line += fleet_words(f) + " --target " + shell_quoted(f.target);
   if (f.threads > 0) line += fmt::format(" --threads {}", f.threads);
   if (!f.db.empty()) line += " --db " + shell_quoted(f.db);
   return line + " --bench";

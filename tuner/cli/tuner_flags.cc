@@ -19,7 +19,7 @@ Help tuner_help() {
           .examples = {{"tuner --task conv2d --target llvm --trials 128", "an operator, on this machine's CPU"},
                        {"tuner model.onnx --seconds 600", "a model's layers"},
                        {"tuner --workload 'dense(m=8,n=768,k=768)' --threads 2", "an operator as a model has it"},
-                       {"tuner --task dense --tracker 127.0.0.1:9190", "on a device of a fleet"},
+                       {"tuner --task dense --fleet ann.hone", "on a device of a fleet"},
                        {"tuner --list", "the operators and their arguments"}},
           .groups = {{"What is tuned",
                       {{"--task NAME", "an operator; --list prints all"},
@@ -39,7 +39,8 @@ Help tuner_help() {
                      {"Where",
                       {{"--target TEXT", "llvm: the CPU that measures; cuda, opencl: its GPU"},
                        {"--threads N", "of the kernels"},
-                       {"--tracker HOST:PORT", "on a fleet; without it, here"},
+                       {"--fleet FILE", "on a fleet: a file of `tracker init-tls`, or HONE_FLEET"},
+                       {"--tracker HOST:PORT", "on a fleet; without both, here"},
                        {"--device KEY", "of the fleet: a device, an agent or a label"}},
                       {"--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure", "--weight",
                        "--priority"}},
@@ -135,7 +136,7 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
   app.add_option("--stop-after", f.stop_after,
                  "stop when so many trials brought no gain (of several tasks: leave the task)")
       ->check(CLI::Range(1, 10'000'000));
-  add_fleet_flags(app, f, "HOST:PORT or unix:PATH; without it the tuner measures here by itself");
+  add_fleet_flags(app, f, "HOST:PORT or unix:PATH; without it and --fleet the tuner measures here by itself");
   app.add_option("--weight", f.weight, "share of the tracker's devices, relative to other sessions")
       ->check(CLI::Range(0.01, 100.0))
       ->capture_default_str();

@@ -13,6 +13,7 @@
 
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "rpc/wire/credential_flags.h"
 
 namespace hone {
 namespace {
@@ -114,6 +115,7 @@ Status Embedded::launch(Program& p) {
   if (fd < 0) return absl::InternalError(fmt::format("{}: {}", p.log, strerror(errno)));
   ChildOptions options;
   options.argv = p.argv;
+  options.env = {std::string(wire::kFleetVariable) + "="};  // they know each other, and no fleet
   options.stdout_fd = fd;
   options.stderr_fd = fd;
   auto child = ChildProcess::spawn(options);

@@ -88,7 +88,7 @@ TEST_F(BadInput, AWorkloadThatNoCandidateCanRun) {
 TEST_F(BadInput, LabelsAreOfATrackersDevices) {
   EXPECT_THAT(tuner(2, {"--task", "dense", "--label", "room"}), HasSubstr("--label: 'room' is not k=v"));
   EXPECT_THAT(tuner(2, {"--task", "dense", "--label", "room=lab", "--label", "soc=a72"}),
-              HasSubstr("give --tracker too"));
+              HasSubstr("give --fleet or --tracker too"));
 }
 
 TEST_F(BadInput, ATrackerThatIsNotThere) {

@@ -62,7 +62,7 @@ TEST_F(RemoteCheck, SaysWhatIsNotThere) {
   EXPECT_THAT(other.err, HasSubstr("'pi5'"));
   Words alone = {"tensorc", "--device", "pi4"};
   alone.insert(alone.end(), task.begin(), task.end());
-  EXPECT_THAT(expect_refused(2, alone), HasSubstr("give --tracker too"));
+  EXPECT_THAT(expect_refused(2, alone), HasSubstr("give --fleet or --tracker too"));
   const std::string file = path("small.onnx");
   SmallModel().write(file);
   const Output inputs = tensorc({file, "-o", path("small.so"), "--inputs", path("")});

@@ -122,7 +122,7 @@ TEST_F(TophubCli, SaysWhatWasDisturbed) {
   EXPECT_THAT(text, HasSubstr("3.00 ms, spread 0.0%, confirmed, disturbed\n"));
   EXPECT_THAT(text, HasSubstr("disturbed others used the machine while this was timed: it takes 0.5 of the default's "
                               "time beside it; tune again"));
-  EXPECT_THAT(run({"list"}).out, HasSubstr("3.00 ms  confirmed, disturbed  "));
+  EXPECT_THAT(run({"list"}).out, HasSubstr("3.00       -  -       confirmed, disturbed  "));
   EXPECT_EQ(Json::parse(run({"stats", "--json"}).out)["disturbed"], 1);
   EXPECT_THAT(run({"stats"}).out, HasSubstr("2 of them confirmed, 1 disturbed\n"));
 }
@@ -183,6 +183,57 @@ TEST_F(TophubCli, ListAndStats) {
   EXPECT_EQ(stats["by_status"]["rejected"], 1);
   EXPECT_EQ(stats["confirmed"], 1);
   EXPECT_THAT(run({"stats"}).out, HasSubstr("3 trials"));
+}
+
+TEST_F(TophubCli, ListHasARowOfEachWorkloadAndTarget) {
+  fill();
+  TrialRow other = confirmed_trial(10, 0.0005, "tile=4");  // the faster layout of the same
+  other.in_layout = "K8M";
+  TrialRow provisional = ok_trial(11, 0.0001, "tile=8");
+  provisional.in_layout = "M16K";
+  TrialRow gpu = confirmed_trial(12, 0.25, "tile=16");
+  gpu.target = "cuda -arch=sm_90 -max-threads=1024";
+  add(*open_store(db()), {other, provisional, gpu});
+  CompilerHooks hooks;
+  hooks.describe = [](const BestRow& row) {
+    return BestInWords{row.config == "tile=4" ? "winograd4" : "default", "algorithm=words",
+                       row.seconds > 0.1 ? 0 : 12.5};
+  };
+  const std::string text = run({"list"}, hooks).out;
+  EXPECT_THAT(text, HasSubstr("   ms  GFLOPS  config     "));
+  EXPECT_THAT(text, HasSubstr(" 250       -  default    confirmed  2023-11-14  "));
+  EXPECT_THAT(text, HasSubstr("  cuda sm_90  "));
+  EXPECT_THAT(text, HasSubstr("0.500    12.5  winograd4  confirmed  2023-11-14  "));
+  EXPECT_THAT(text, HasSubstr("2 best configs in " + db() + ", 4 with each layout's (--json)\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("provisional")));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+  hooks.columns = 40;
+  std::istringstream lines(run({"list"}, hooks).out);
+  for (std::string line; std::getline(lines, line) && line.find(db()) == std::string::npos;)
+    EXPECT_EQ(line.substr(39), "…") << line;
+  const std::string json = run({"list", "--json"}, hooks).out;
+  EXPECT_EQ(std::count(json.begin(), json.end(), '\n'), 4) << "each layout's";
+  EXPECT_THAT(json,
+              HasSubstr("\"config\":\"tile=4\",\"config_name\":\"winograd4\",\"config_words\":\"algorithm=words\""));
+  EXPECT_THAT(json, HasSubstr("\"gflops\":null"));
+}
+
+TEST(ShortTarget, IsItsKindItsModelAndItsThreads) {
+  EXPECT_EQ(short_target("llvm -mtriple=x86_64-linux -mcpu=znver3 -mattr=+avx2 -threads=8 -l2=512K"), "llvm znver3 x8");
+  EXPECT_EQ(short_target("cuda -arch=sm_90 -max-threads=1024"), "cuda sm_90");
+  EXPECT_EQ(short_target("opencl"), "opencl");
+  EXPECT_EQ(short_target(""), "");
+}
+
+TEST(Listing, TargetsThatAreCalledTheSameAreShownWhole) {
+  BestRow small, large;
+  small.workload = large.workload = "dense(m=1)";
+  small.target = "llvm -mcpu=znver3 -threads=8 -l2=512K", large.target = "llvm -mcpu=znver3 -threads=8 -l2=1024K";
+  large.updated_at = INT64_MAX;
+  const std::string text = listing({small, large}, nullptr, 0);
+  EXPECT_THAT(text, HasSubstr("  1970-01-01  "));
+  EXPECT_THAT(text, HasSubstr(small.target));
+  EXPECT_THAT(text, HasSubstr(large.target));
 }
 
 TEST_F(TophubCli, ExportImportMergeCheck) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "compiler/schedule/config_name.h"
 
 namespace hone {
 namespace {
@@ -26,6 +27,26 @@ TEST(Space, PrintsParsesAndIndexesBothWays) {
     ASSERT_EQ(s.index_of(c), i);
     ASSERT_EQ(s.parse(s.print(c)), c);
   }
+}
+
+TEST(ConfigName, IsTheSameWordOrTwoWhereverAConfigIsNamed) {
+  const Space s("t", 1, [](Knobs& k) {
+    k.choice("algorithm", {0, 4}, 0, {{0, "direct"}, {4, "winograd4"}});
+    k.choice("tile", {1, 2}, 2);
+    k.choice("order", {0, 1}, 0, {{0, "k_first"}, {1, "k_last"}});
+    k.thread_choice("partition", {0, 1}, 0, {{0, "static"}, {1, "dynamic"}});
+  });
+  const auto name = [&](const char* text) { return config_name(s, s.parse(text)); };
+  EXPECT_EQ(name("algorithm=direct,tile=2,order=k_first,partition=static"), "default");
+  EXPECT_EQ(name("algorithm=0,tile=1,order=0,partition=0"), "direct");
+  EXPECT_EQ(name("algorithm=4,tile=2,order=0,partition=0"), "winograd4");
+  EXPECT_EQ(name("algorithm=4,tile=2,order=1,partition=1"), "winograd4 dynamic");
+  const Space plain("t", 1, [](Knobs& k) {
+    k.choice("tile", {1, 2}, 2);
+    k.thread_choice("partition", {0, 1}, 0, {{0, "static"}, {1, "dynamic"}});
+  });
+  EXPECT_EQ(config_name(plain, plain.parse("tile=1,partition=0")), "tuned");
+  EXPECT_EQ(config_name(plain, plain.parse("tile=2,partition=1")), "dynamic");
 }
 
 TEST(Space, ChoicesHaveWordsForPeopleAndNumbersForDatabases) {

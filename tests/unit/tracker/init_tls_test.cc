@@ -7,6 +7,7 @@
 #include <map>
 
 #include "rpc/wire/certificate_dates.h"
+#include "rpc/wire/fleet_file.h"
 #include "rpc/wire/pem.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/unit/tracker/tracker_program.h"
@@ -26,11 +27,9 @@ TEST(TrackerProgram, WhatInitTlsPrintsWorksWhenPasted) {
     EXPECT_EQ(entry.status().permissions() & std::filesystem::perms::mask,
               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
         << entry.path();
-  EXPECT_THAT(made.text, HasSubstr("\ndevice-agent --tracker localhost:9190 --name lab1 --tls-ca " + dir + "/ca.pem"));
-  EXPECT_THAT(made.text, HasSubstr("\ntar -C " + dir +
-                                   "/ -cf - ca.pem agent-lab1.pem agent-lab1.key agent-lab1.token | ssh lab1 "
-                                   "'umask 77; cat >lab1.enrol' && ssh -t lab1 sudo /opt/hone/bin/hone-enrol "
-                                   "lab1.enrol localhost:9190 lab1\n"));
+  EXPECT_THAT(made.text, HasSubstr("\ndevice-agent --fleet " + dir + "/lab1.hone\n"));
+  EXPECT_THAT(made.text, HasSubstr("\nssh lab1 'umask 77; cat >lab1.hone' <" + dir +
+                                   "/lab1.hone && ssh -t lab1 sudo /opt/hone/bin/hone-enrol lab1.hone\n"));
 
   const std::string serve = replaced(replaced(arguments_of(made.text, "tracker --listen"), "0.0.0.0:9190", "0.0.0.0:0"),
                                      "0.0.0.0:9191", "0.0.0.0:0");
@@ -38,11 +37,12 @@ TEST(TrackerProgram, WhatInitTlsPrintsWorksWhenPasted) {
   ASSERT_THAT(tracker.ready(),
               testing::MatchesRegex("tracker: listening on 0.0.0.0:[1-9][0-9]*, http on 0.0.0.0:[1-9][0-9]*"));
   const std::string address = "localhost" + tracker.listens().substr(tracker.listens().rfind(':'));
-  const Output status = run(replaced(arguments_of(made.text, "tracker status"), "localhost:9190", address));
+  // Port 9190 may be taken here.
+  const Output status = run(arguments_of(made.text, "tracker status") + " --tracker " + address);
   EXPECT_EQ(status.code, 0) << status.text;
-  const std::string tuner = replaced(arguments_of(made.text, "--tracker localhost"), "localhost:9190", address);
-  EXPECT_EQ(run("status --tracker " + tuner).code, 0) << tuner;
-  EXPECT_EQ(run("drain x --tracker " + tuner).code, 2) << "a tuner may not";
+  const std::string tuner = arguments_of(made.text, "--fleet") + " --tracker " + address;
+  EXPECT_EQ(run("status --fleet " + tuner).code, 0) << tuner;
+  EXPECT_EQ(run("drain x --fleet " + tuner).code, 2) << "a tuner may not";
   const Output bare = run("status --tracker " + address + " --tls-ca " + dir + "/ca.pem");
   EXPECT_EQ(bare.code, 2);
   EXPECT_EQ(std::count(bare.text.begin(), bare.text.end(), '\n'), 1) << bare.text;
@@ -68,11 +68,13 @@ TEST(TrackerProgram, InitTlsAddsAgentsAndOverwritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(dir + "/agent-lab2.pem")) << "all or nothing";
   const Output more = init("--agent lab2");
   ASSERT_EQ(more.code, 0) << more.text;
-  EXPECT_THAT(more.text, HasSubstr("--name lab2 --tls-ca '" + dir + "/ca.pem'"));
+  EXPECT_THAT(more.text, HasSubstr("device-agent --fleet '" + dir + "/lab2.hone'"));
   EXPECT_THAT(more.text, testing::Not(HasSubstr("lab1")));
   EXPECT_EQ(read("ca.pem"), ca);
   EXPECT_EQ(read("agent-lab1.key"), lab1);
   EXPECT_EQ(read("tokens").rfind(tokens + "agent lab2 ", 0), 0u);
+  EXPECT_EQ(init("--tuner lab2").code, 2) << "its file would be the agent's";
+  EXPECT_EQ(init("--tuner admin").code, 2) << "its file would be the administrator's";
   for (const char* bad : {"--agent a/b", "--agent ''", "--agent -x", "--host 'a b'", "--host a:1"})
     EXPECT_EQ(run("init-tls " + folder.path() + "/b " + bad).code, 2) << bad;
 }
@@ -153,12 +155,48 @@ TEST_F(InitTls, ATunerOfANameHasATokenOfItsOwn) {
   EXPECT_EQ(wire::certificate_subject(read("tuner-ann.pem"))->organization, "tuner");
   const Output more = init("--tuner eve");
   ASSERT_EQ(more.code, 0) << more.text;
-  EXPECT_THAT(more.text, HasSubstr("\n--tracker localhost:9190 --tls-ca " + path("ca.pem") + " --tls-cert " +
-                                   path("tuner-eve.pem")));
+  EXPECT_THAT(more.text, HasSubstr("\n--fleet " + path("eve.hone") + "\n"));
   EXPECT_THAT(more.text, testing::Not(HasSubstr("ann")));
   for (const char* bad : {"--tuner eve", "--tuner a/b", "--tuner kim --tuner kim"}) EXPECT_EQ(init(bad).code, 2) << bad;
   Program tracker(words_of(tracker_flags()));
   for (const char* who : {"tuner-ann", "tuner-ben", "tuner-eve"}) EXPECT_EQ(ask(tracker, who).code, 0) << who;
+}
+
+TEST_F(InitTls, EachHasOneFileThatLetsItIn) {
+  ASSERT_EQ(init("--host localhost --port 7000 --agent lab1 --tuner ann").code, 0);
+  ASSERT_EQ(init("--tuner ben").code, 0);
+  for (const auto& [file, role, name] : {std::tuple{"admin", "admin", "admin"},
+                                         {"tuner-ann", "tuner", "ann"},
+                                         {"tuner-ben", "tuner", "ben"},
+                                         {"agent-lab1", "agent", "lab1"}}) {
+    const auto fleet = wire::load_fleet_file(path(name + std::string(".hone")));
+    ASSERT_TRUE(fleet.ok()) << fleet.status();
+    EXPECT_EQ(fleet->role, role);
+    EXPECT_EQ(fleet->name, name);
+    EXPECT_EQ(fleet->trackers.front().text(), "localhost:7000");
+    EXPECT_EQ(fleet->trackers.size(), hosts_of(read("tracker.pem")).size());
+    EXPECT_EQ(fleet->credentials.ca, read("ca.pem"));
+    EXPECT_EQ(fleet->credentials.certificate, read(file + std::string(".pem")));
+    EXPECT_EQ(fleet->credentials.key, read(file + std::string(".key")));
+    EXPECT_EQ(fleet->credentials.token + "\n", read(file + std::string(".token")));
+  }
+  Program tracker(words_of(tracker_flags()));
+  const auto ask_by = [&](const std::string& name) {
+    return run("status --fleet " + path(name + ".hone") + " --tracker localhost" +
+               tracker.listens().substr(tracker.listens().rfind(':')));
+  };
+  EXPECT_EQ(ask_by("ann").code, 0) << ask_by("ann").text;
+  // As a folder of before has it: renewed, all have theirs.
+  for (const char* name : {"admin", "ann", "lab1"}) std::filesystem::remove(path(name + std::string(".hone")));
+  const Output renewed = init("--renew --host new.example --port 7001");
+  ASSERT_EQ(renewed.code, 0) << renewed.text;
+  EXPECT_THAT(renewed.text, HasSubstr(path("tuner-ann.pem") + ": copy it, or ann.hone alone, to where it is used"));
+  for (const char* name : {"admin", "ann", "ben", "lab1"}) {
+    const auto fleet = wire::load_fleet_file(path(name + std::string(".hone")));
+    ASSERT_TRUE(fleet.ok()) << fleet.status();
+    EXPECT_EQ(fleet->trackers.front().text(), "new.example:7001");
+  }
+  EXPECT_EQ(ask_by("ann").code, 0) << ask_by("ann").text;
 }
 
 TEST_F(InitTls, RenewMakesCertificatesAnewForTheSameKeysAndTokens) {
@@ -186,9 +224,11 @@ TEST_F(InitTls, RenewMakesCertificatesAnewForTheSameKeysAndTokens) {
   const Output renewed = init("--renew --host new.example");
   ASSERT_EQ(renewed.code, 0) << renewed.text;
   for (const auto& [name, text] : before) {
-    const bool fresh = name == "tracker.pem" || name == "admin.pem" || name == "tuner.pem" || name == "agent-lab1.pem";
+    const bool file = name.ends_with(".hone");
+    const bool fresh =
+        file || name == "tracker.pem" || name == "admin.pem" || name == "tuner.pem" || name == "agent-lab1.pem";
     EXPECT_EQ(read(name) == text, !fresh) << name;
-    if (fresh) {
+    if (fresh && !file) {
       EXPECT_GT(end_of(name), now + 700 * kDay) << name;
       EXPECT_THAT(renewed.text, HasSubstr("\n" + path(name) + ": ")) << "where it goes";
     }

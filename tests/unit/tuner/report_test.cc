@@ -122,7 +122,7 @@ TEST(Report, SaysWhatWasDisturbed) {
   const std::vector<ReportedTask> tasks{{dense(), "dense", 1, space()}};
   TasksOutcome several;
   several.tasks = {o};
-  EXPECT_NE(text_report(several, tasks, kTarget, "/tmp/x.db").find("2.0%  confirmed, disturbed\n"), std::string::npos);
+  EXPECT_NE(text_report(several, tasks, kTarget, "/tmp/x.db").find(", confirmed, disturbed\n"), std::string::npos);
   EXPECT_EQ(Json::parse(json_report(several, tasks, kTarget, "/tmp/x.db"))["tasks"][0]["best"]["disturbed"], true);
 }
 

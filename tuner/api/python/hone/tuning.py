@@ -86,6 +86,7 @@ def tune(
     formats: Optional[Mapping[str, str]] = None,
     threads: Optional[int] = None,
     tracker: Optional[str] = None,
+    fleet: Optional[Path] = None,
     device: Optional[str] = None,
     db: Optional[Path] = None,
     flags: Sequence[str] = (),
@@ -104,6 +105,8 @@ def tune(
         bind, bind_data, shapes, model_batch, formats: of a model, as compile() takes them.
         threads: that candidates use; None: as many as there are CPUs.
         tracker: of a fleet, ``"host:9190"``; None: this machine measures.
+        fleet: instead: a file of ``tracker init-tls`` with its address, certificates and token; None: what HONE_FLEET
+            names.
         device: of the tracker: a device, an agent or a label.
         db: the tophub; None: the user's.
         flags: more words of ``tuner``.
@@ -142,8 +145,8 @@ def tune(
             words += options.of_data(bind_data, folder)
             files = options.file_names(path, bind_data, folder)
         for name, value in (
-            ("trials", trials), ("seconds", seconds), ("target", target), ("tracker", tracker), ("device", device),
-            ("db", db), ("threads", threads),
+            ("trials", trials), ("seconds", seconds), ("target", target), ("tracker", tracker), ("fleet", fleet),
+            ("device", device), ("db", db), ("threads", threads),
         ):
             words += options.flag(name, value)
         words += list(flags)

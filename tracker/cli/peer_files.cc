@@ -1,0 +1,37 @@
+#include "tracker/cli/peer_files.h"
+
+#include "rpc/wire/fleet_file.h"
+#include "rpc/wire/pem.h"
+#include "rpc/wire/secret_file.h"
+
+namespace hone::tracker {
+
+std::string fleet_file_of(const std::string& name) { return name + ".hone"; }
+
+std::vector<wire::Address> addresses_of(const std::vector<std::string>& hosts, uint16_t port) {
+  std::vector<wire::Address> out;
+  for (const std::string& host : hosts) out.push_back({host, port, ""});
+  return out;
+}
+
+uint16_t port_of(const TlsFolder& folder) {
+  const auto admin = wire::load_fleet_file(folder.path(fleet_file_of("admin")));
+  return admin.ok() ? admin->trackers.front().port : kUsualPort;
+}
+
+StatusOr<std::string> renew_fleet_file(TlsFolder& folder, const std::string& file, const std::string& ca,
+                                       const std::string& certificate, const std::vector<wire::Address>& trackers) {
+  HONE_ASSIGN_OR_RETURN(const wire::CertificateSubject subject, wire::certificate_subject(certificate));
+  const auto& [name, role] = subject;
+  if (!folder.has(file + ".token") || (file != name && file != role + "-" + name)) return std::string();
+  // Folders of before may have a tuner and an agent of one name; then the file says which it is.
+  const bool shared = folder.has("tuner-" + name + ".pem") && folder.has("agent-" + name + ".pem");
+  const std::string made = fleet_file_of(shared ? file : name);
+  HONE_ASSIGN_OR_RETURN(const std::string key, wire::read_secret_file(folder.path(file + ".key")));
+  HONE_ASSIGN_OR_RETURN(std::string token, wire::read_secret_file(folder.path(file + ".token")));
+  token.erase(token.find_last_not_of(" \t\r\n") + 1);
+  folder.replace(made, wire::fleet_file_text({role, name, trackers, {ca, certificate, key, token}}));
+  return made;
+}
+
+}  // namespace hone::tracker
