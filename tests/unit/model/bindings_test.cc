@@ -35,7 +35,8 @@ TEST(ModelBindings, OneValueEachIsOneBindingWithoutAName) {
   const auto bindings = model_bindings({"batch=4", "sr=16000"}, {"x=1x3"});
   ASSERT_EQ(bindings.size(), 1u);
   EXPECT_EQ(bindings[0].name, "");
-  EXPECT_EQ(bindings[0].flags, " --bind batch=4 --bind sr=16000 --shape x=1x3");
+  EXPECT_THAT(bindings[0].bind, testing::ElementsAre("batch=4", "sr=16000"));
+  EXPECT_THAT(bindings[0].shapes, testing::ElementsAre("x=1x3"));
   EXPECT_EQ(bindings[0].options.bind.at("sr"), 16000);
   EXPECT_EQ(bindings[0].options.shapes.at("x"), (std::vector<int64_t>{1, 3}));
   EXPECT_EQ(model_bindings({}, {}).size(), 1u);

@@ -157,8 +157,10 @@ TEST_F(ChooseConfig, TakesTheSameCpusBestWhoeverWasToldOfCaches) {
 
 TEST_F(ChooseConfig, TakesNoBestOfOtherRegisters) {
   record(w, target, space, some_config(space, 1), 1e-3);
-  EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v3 -threads=2")).source, "default");
-  EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2")).source, "default");
+  EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v3 -threads=2")).source,
+            "default (tuned for " + target.mcpu + ", this build is for x86-64-v3)");
+  EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2")).source,
+            "default (tuned for x86_64, this build is for aarch64)");
 }
 
 const Target kSapphireRapids = Target::parse("llvm -mtriple=x86_64-linux -mcpu=sapphirerapids -threads=2");
@@ -329,13 +331,26 @@ TEST(PlainLayer, IsOfPicturesAlone) {
   EXPECT_EQ(without_preprocessing(planes), parse_workload("conv2d(n=1,ci=3,h=64,w=64,co=4,layout=NCHW)"));
 }
 
+// Whoever tunes with one number of threads and builds with another is told so, and not that spaces differ.
+TEST_F(ChooseConfig, SaysForHowManyThreadsItWasTuned) {
+  const auto with = [](int threads) {
+    return Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=" + std::to_string(threads));
+  };
+  const Space theirs = make_space(w, with(2));
+  record(w, with(2), theirs, "no=config", 1e-3);
+  const ChosenConfig c = choose(w, with(1));
+  EXPECT_EQ(c.source, "default (tuned for 2 threads, this build has 1)");
+  EXPECT_EQ(c.skipped, "");
+}
+
 TEST_F(ChooseConfig, NeverAppliesARecordOfAnotherSpace) {
   // As if the template had changed since: its fingerprint is another one.
   record(w, target, space, some_config(space, 1), 1e-3, std::string(32, 'a'));
   const ChosenConfig c = choose(w, target);
   EXPECT_EQ(c.config, space.default_config());
   EXPECT_EQ(c.source, "default");
-  EXPECT_THAT(c.skipped, HasSubstr("skipped 1 record of other spaces"));
+  EXPECT_EQ(c.skipped, "skipped 1 record of other spaces or versions (" + std::string(12, 'a') + "); this space is " +
+                           space.fingerprint().hex().substr(0, 12));
 }
 
 TEST_F(ChooseConfig, FallsBackToTheDefault) {
