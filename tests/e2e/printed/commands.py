@@ -40,8 +40,9 @@ def _to_the_end(text, begin):
 
 
 def commands_in(text):
-    """The commands of what a program printed, in their order."""
-    return [_to_the_end(text, start.end()) for start in START.finditer(text)]
+    """The commands of what a program printed, in their order; `tophub best [OPTIONS]` is none."""
+    found = [_to_the_end(text, start.end()) for start in START.finditer(text)]
+    return [command for command in found if " [" not in command]
 
 
 def flags_to_give(text):

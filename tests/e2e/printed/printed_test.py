@@ -256,13 +256,16 @@ class Situations(Printed):
         examples = {p: commands_in(self.shell(f"{p} --help"))[0] for p in ("tracker", "device-agent")}
         self.fleet(examples["tracker"], [examples["device-agent"]], ports)
         at = f"--tracker 127.0.0.1:{ports['9190']}"
-        self.assertIn(at, self.build(self.shell(f"tuner {SMALL} {at} --device lab1 --threads 1")) + at)
+        printed = self.shell(f"tuner {SMALL} {at} --device lab1 --threads 1")
+        self.assertIn(f"{at} --device lab1", printed)
+        self.build(printed)
         model = self.write("m.onnx", small_onnx.perceptron(rows=4))
         self.build(self.shell(f"tuner {model} --trials 2 {at}"))
         # The examples of --help need one, too.
         self.write("model.onnx", convolution())
         self.shell("tuner --task dense --args m=128,n=768,k=768 --trials 1")
-        fill = {**ports, "OTHER.db": "other.db", "--seconds 600": "--seconds 600 --trials 3", "--trials 128": "--trials 2",
+        fill = {**ports, "OTHER.db": "other.db", "--seconds 600": "--seconds 600 --trials 3",
+                "--trials 128": "--trials 2",
                 "--task dense --tracker": f"{SMALL} --tracker",
                 "(m=8,n=768,k=768)' --threads": "(m=8,n=64,k=64)' --trials 2 --threads"}
         shutil.copy(self.folder / "hub.db", self.folder / "other.db")
