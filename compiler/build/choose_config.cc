@@ -209,6 +209,11 @@ class TransferRule {
   std::string left_out_;  // why, of the nearest one
 };
 
+std::string other_threads_text(const Target& tuned, const Target& built) {
+  return fmt::format("tuned for {} thread{}, this build has {}", tuned.threads, tuned.threads == 1 ? "" : "s",
+                     built.threads);
+}
+
 // What is known of a workload itself and not taken, and why.
 class Refusals {
  public:
@@ -257,9 +262,7 @@ class Refusals {
       return fmt::format("tuned for {}, this build is for {}", theirs.arch, target_.arch);
     if (theirs.mcpu != target_.mcpu)
       return fmt::format("tuned for {}, this build is for {}", theirs.mcpu, target_.mcpu);
-    if (theirs.threads != target_.threads)
-      return fmt::format("tuned for {} thread{}, this build has {}", theirs.threads, theirs.threads == 1 ? "" : "s",
-                         target_.threads);
+    if (theirs.threads != target_.threads) return other_threads_text(theirs, target_);
     return fmt::format("tuned for {}, this build is for {}", to_string(theirs), to_string(target_));
   }
 
@@ -314,6 +317,9 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   if (answer.row) {
     out.config = *config_of(*answer.row);
     out.source += rule.expectation(answer);
+    const auto theirs = known_target(answer.row->target);
+    if (theirs && !target.is_gpu() && theirs->mcpu == target.mcpu && theirs->threads != target.threads)
+      out.source += "; " + other_threads_text(*theirs, target);
   } else if (const std::string why = refusals.why(rule.left_out()); !why.empty()) {
     out.source += fmt::format(" ({})", why);
   }

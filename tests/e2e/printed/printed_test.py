@@ -132,8 +132,7 @@ class Situations(Printed):
     def test_a_build_for_other_threads_says_so(self):
         self.shell(f"tuner {SMALL} --threads 2")
         built = self.shell("tensorc --task dense --args m=8,n=32,k=32 --threads 1 --bench")
-        self.assertRegex(built, r"config: (best \(same workload, other target: .* -threads=2|"
-                                r"default \(tuned for 2 threads, this build has 1\))")
+        self.assertRegex(built, "config: .*tuned for 2 threads, this build has 1")
 
     def test_several_operators(self):
         tasks = "dense(m=8,n=32,k=32) 2\ndense(m=8,n=32,k=48)\n"

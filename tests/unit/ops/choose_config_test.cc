@@ -26,7 +26,7 @@ struct ChooseConfig : testing::Test {
   int64_t seq = 0;
 
   void record(const Workload& workload, const Target& t, const Space& s, const std::string& config, double seconds,
-              const std::string& fingerprint = "") {
+              const std::string& fingerprint = "", int revisions_before = 0) {
     auto store = db::Store::open(path);
     ASSERT_TRUE(store.ok()) << message_of(store.status());
     db::TrialRow row;
@@ -36,7 +36,7 @@ struct ChooseConfig : testing::Test {
     row.target = to_string(t);
     row.space = fingerprint.empty() ? s.fingerprint().hex() : fingerprint;
     row.template_name = s.template_name();
-    row.template_revision = s.revision();
+    row.template_revision = s.revision() - revisions_before;
     row.config = config;
     row.in_layout = "MK";
     row.out_layout = "MN";
@@ -337,10 +337,21 @@ TEST_F(ChooseConfig, SaysForHowManyThreadsItWasTuned) {
     return Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=" + std::to_string(threads));
   };
   const Space theirs = make_space(w, with(2));
-  record(w, with(2), theirs, "no=config", 1e-3);
+  record(w, with(2), theirs, some_config(theirs, 1), 1e-3);
   const ChosenConfig c = choose(w, with(1));
-  EXPECT_EQ(c.source, "default (tuned for 2 threads, this build has 1)");
+  EXPECT_THAT(c.source, HasSubstr("best (same workload, other target: "));
+  EXPECT_THAT(c.source, testing::EndsWith("; tuned for 2 threads, this build has 1"));
   EXPECT_EQ(c.skipped, "");
+  EXPECT_THAT(choose(w, with(2)).source, Not(HasSubstr("this build has")));
+}
+
+TEST_F(ChooseConfig, SaysThatTheTemplateWasAnotherOne) {
+  const Target other = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=1");
+  record(w, target, space, some_config(space, 1), 1e-3, std::string(32, 'a'), 1);
+  const ChosenConfig c = choose(w, other);
+  EXPECT_EQ(c.source, "default (tuned with revision " + std::to_string(space.revision() - 1) + " of " +
+                          space.template_name() + ", this build has " + std::to_string(space.revision()) + " of " +
+                          space.template_name() + ")");
 }
 
 TEST_F(ChooseConfig, NeverAppliesARecordOfAnotherSpace) {
