@@ -2,6 +2,9 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <thread>
+
 namespace hone {
 
 std::vector<int> usable_cpus() {
@@ -11,6 +14,11 @@ std::vector<int> usable_cpus() {
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
   return cpus;
+}
+
+int usable_cpu_count() {
+  const size_t usable = usable_cpus().size();
+  return std::max(1, static_cast<int>(usable > 0 ? usable : std::thread::hardware_concurrency()));
 }
 
 }  // namespace hone

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/exit_code.h"
+#include "base/shell_command.h"
 
 namespace hone::db {
 namespace {
@@ -200,9 +201,9 @@ Status migrate(Database& db, std::span<const char* const> steps, int64_t oldest_
   if (version == newest) return absl::OkStatus();
   if (db.read_only() && version >= oldest_readable) return add_missing_tables(db, steps, version);
   if (db.read_only())
-    return database_error(fmt::format(
-        "{} is a tophub of version {}, made by an older Hone; `tophub stats --db {}` brings it up to version {}",
-        db.path(), version, db.path(), newest));
+    return database_error(
+        fmt::format("{} is a tophub of version {}, made by an older Hone; `{}` brings it up to version {}", db.path(),
+                    version, ShellCommand("tophub stats").option("--db", db.path()).text(), newest));
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
   HONE_RETURN_IF_ERROR(check_identity(db));
   HONE_ASSIGN_OR_RETURN(version, version_of(db, newest));  // another process may have been faster

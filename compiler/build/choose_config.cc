@@ -1,12 +1,15 @@
 #include "compiler/build/choose_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 
 #include "base/check.h"
+#include "base/short_hash.h"
 #include "base/text.h"
 #include "compiler/build/plain_layer.h"
 #include "compiler/build/transfer_gain.h"
@@ -206,6 +209,70 @@ class TransferRule {
   std::string left_out_;  // why, of the nearest one
 };
 
+std::string other_threads_text(const Target& tuned, const Target& built) {
+  return fmt::format("tuned for {} thread{}, this build has {}", tuned.threads, tuned.threads == 1 ? "" : "s",
+                     built.threads);
+}
+
+// What is known of a workload itself and not taken, and why.
+class Refusals {
+ public:
+  Refusals(const Target& target, const Space& space) : target_(target), space_(space) {}
+
+  // A row that has no config for this build; `is_own`: of this very target.
+  void add(const db::BestRow& row, bool is_own) {
+    if (is_own) {
+      ++own_rows_;
+      spaces_.insert(short_hash(row.space));
+    } else if (why_.empty()) {
+      const bool is_other_revision =
+          row.template_name != space_.template_name() || row.template_revision != space_.revision();
+      const auto theirs = known_target(row.target);
+      if (is_other_revision)
+        why_ = fmt::format("tuned with revision {} of {}, this build has {} of {}", row.template_revision,
+                           clean_line(row.template_name), space_.revision(), space_.template_name());
+      else if (theirs)
+        why_ = difference(*theirs);
+    }
+  }
+
+  // Other targets that it was tuned for.
+  void add_known(const std::vector<std::string>& targets) {
+    for (const std::string& text : targets)
+      if (const auto theirs = known_target(text); theirs && elsewhere_.empty()) elsewhere_ = difference(*theirs);
+  }
+
+  // Of rows for this very target, in a line; empty: there are none.
+  std::string other_spaces() const {
+    if (own_rows_ == 0) return "";
+    return fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", own_rows_,
+                       own_rows_ == 1 ? "" : "s", clean_line(fmt::format("{}", fmt::join(spaces_, ", "))),
+                       short_hash(space_.fingerprint().hex()));
+  }
+
+  // Why the default is built although something is known; `left_out`: what the rule of transfers says.
+  std::string why(const std::string& left_out) const {
+    return !why_.empty() ? why_ : !left_out.empty() ? left_out : elsewhere_;
+  }
+
+ private:
+  // What sets their target apart from the build's, as far as it is said.
+  std::string difference(const Target& theirs) const {
+    if (theirs.arch != target_.arch)
+      return fmt::format("tuned for {}, this build is for {}", theirs.arch, target_.arch);
+    if (theirs.mcpu != target_.mcpu)
+      return fmt::format("tuned for {}, this build is for {}", theirs.mcpu, target_.mcpu);
+    if (theirs.threads != target_.threads) return other_threads_text(theirs, target_);
+    return fmt::format("tuned for {}, this build is for {}", to_string(theirs), to_string(target_));
+  }
+
+  const Target& target_;
+  const Space& space_;
+  size_t own_rows_ = 0;
+  std::set<std::string> spaces_;  // of these
+  std::string why_, elsewhere_;
+};
+
 // As rank_nearest(), behind the layer without the preprocessing that is part of this one.
 std::vector<std::string> plain_layer_first(const Workload& w, const std::vector<std::string>& known) {
   std::vector<std::string> out = rank_nearest(w, known);
@@ -225,6 +292,7 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   query.workload = text;
   query.target = to_string(target);
   query.in_model = use == ConfigUse::kInModel;
+  Refusals refusals(target, space);
   const auto config_of = [&](const db::BestRow& row) {
     if (row.target == query.target && row.workload == text) return own_config(space, row);
     const auto theirs = known_target(row.target);
@@ -232,23 +300,28 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
     const bool is_same_space = row.workload == text && row.space == space.fingerprint().hex() && !other_threads;
     return is_same_space ? own_config(space, row) : adapted_config(space, row, other_threads);
   };
-  query.accept = [&](const db::BestRow& row) { return config_of(row).has_value(); };
+  query.accept = [&](const db::BestRow& row) {
+    const bool is_taken = config_of(row).has_value();
+    if (!is_taken && row.workload == text) refusals.add(row, row.target == query.target);
+    return is_taken;
+  };
   TransferRule rule(tuned, target, transfer);
   query.rank_targets = [&](const std::vector<std::string>& known, db::LookupStep step) {
+    if (step == db::LookupStep::kOtherTarget) refusals.add_known(known);
     return rule.worth_taking(target.is_gpu() ? rank_gpu_targets(target, known) : rank_cpu_targets(target, known), step);
   };
   query.rank_nearest = [&](const std::vector<std::string>& known) { return plain_layer_first(tuned, known); };
   HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
   ChosenConfig out{space.default_config(), answer.describe(), ""};
-  if (answer.refused > 0)
-    out.skipped = fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", answer.refused,
-                              answer.refused == 1 ? "" : "s", clean_line(answer.refused_spaces),
-                              space.fingerprint().hex().substr(0, 12));
+  out.skipped = refusals.other_spaces();
   if (answer.row) {
     out.config = *config_of(*answer.row);
     out.source += rule.expectation(answer);
-  } else if (!rule.left_out().empty()) {
-    out.source += fmt::format(" ({})", rule.left_out());
+    const auto theirs = known_target(answer.row->target);
+    if (theirs && !target.is_gpu() && theirs->mcpu == target.mcpu && theirs->threads != target.threads)
+      out.source += "; " + other_threads_text(*theirs, target);
+  } else if (const std::string why = refusals.why(rule.left_out()); !why.empty()) {
+    out.source += fmt::format(" ({})", why);
   }
   out.is_choice = answer.is_choice;
   return out;

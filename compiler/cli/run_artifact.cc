@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "base/check.h"
+#include "base/cpus.h"
 #include "base/exit_code.h"
 #include "base/time_text.h"
 #include "compiler/api/cpu_features.h"
@@ -143,7 +143,7 @@ class ArtifactCommand {
   const Growth* growth(size_t v) const { return variants_[v].growth ? &*variants_[v].growth : nullptr; }
 
   LoadedModel loaded(size_t v) {
-    const int here = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const int here = usable_cpu_count();
     return LoadedModel(o_.artifact, says_.name, std::clamp(says_.variants[v].workers, 1, here), o_.weights, v,
                        gpu_.device());
   }

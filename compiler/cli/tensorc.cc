@@ -7,11 +7,12 @@
 #include <fstream>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "base/atomic_file.h"
+#include "base/cpus.h"
 #include "base/exit_code.h"
 #include "base/json.h"
+#include "base/shell_command.h"
 #include "base/time_text.h"
 #include "base/writable.h"
 #include "compiler/build/artifact.h"
@@ -222,8 +223,12 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
 // An internal error is a bug of Hone: the user gets a file to send with the report.
 void tell_how_to_see_it_again(const TensorcOptions& o, const Job& j, std::ostream& err) {
   const std::string config = j.space.print(j.chosen.config);
-  const std::string command = fmt::format("tensorc --workload '{}' --target '{}' --config '{}' --emit legalized",
-                                          to_string(j.w), to_string(j.target), config);
+  const std::string command = ShellCommand("tensorc")
+                                  .option("--workload", to_string(j.w))
+                                  .option("--target", to_string(j.target))
+                                  .option("--config", config)
+                                  .option("--emit", "legalized")
+                                  .text();
   const auto failure = find_failure(j.w, j.target, j.space, j.chosen.config);
   if (!failure) return void(err << "to see this error again: " << command << "\n");
   const auto written = write_reproducer(".", *failure, command, files_read(o));
@@ -249,7 +254,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   if (asked.size() > 1)
     return usage_error(
         fmt::format("--threads {}: an operator has one number of threads; models have several", o.threads));
-  const int threads = !asked.empty() ? asked[0] : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = !asked.empty() ? asked[0] : usable_cpu_count();
   const Target here = host_target(threads);
   Target target = parse_target(o.target);
   const bool is_here = !target.is_complete();

@@ -9,12 +9,13 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "base/command_files.h"
+#include "base/cpus.h"
 #include "base/exit_code.h"
 #include "base/file_set.h"
+#include "base/shell_command.h"
 #include "base/time_text.h"
 #include "base/writable.h"
 #include "compiler/build/denormals.h"
@@ -67,8 +68,7 @@ class ModelCommand {
         others_(o.cpu_account),
         thread_counts_(thread_counts(o.threads)),
         formats_(input_formats(o.formats)),
-        threads_(!thread_counts_.empty() ? thread_counts_[0]
-                                         : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
+        threads_(!thread_counts_.empty() ? thread_counts_[0] : usable_cpu_count()),
         here_(host_target(threads_)),
         target_(parse_target(o.target)) {}
 
@@ -498,12 +498,16 @@ class ModelCommand {
 
   // Of a pass that fails, which is a bug of Hone: a file to send with the report.
   void keep_input(const ModelBinding& binding, std::string_view pass, const Graph& g) {
-    std::string command = "tensorc " + o_.model + binding.flags;
-    for (const InputFormat& f : formats_) command += fmt::format(" --input '{}'", f.text);
-    for (const std::string& disabled : o_.disabled) command += " --disable " + disabled;
-    command += fmt::format(" --target '{}' --emit graph:after={}", o_.target, pass);
-    const auto written = write_reproducer(
-        ".", {std::string(pass), "a pass failed over the graph of " + o_.model, to_string(g)}, command, files_read(o_));
+    ShellCommand command("tensorc");
+    command.word(o_.model).options("--bind", binding.bind).options("--shape", binding.shapes);
+    command.options("--bind-data", o_.bind_data);
+    if (o_.model_batch != 1) command.option("--model-batch", std::to_string(o_.model_batch));
+    for (const InputFormat& f : formats_) command.option("--input", f.text);
+    command.options("--disable", o_.disabled).option("--target", o_.target);
+    command.option("--emit", fmt::format("graph:after={}", pass));
+    const auto written =
+        write_reproducer(".", {std::string(pass), "a pass failed over the graph of " + o_.model, to_string(g)},
+                         command.text(), files_read(o_));
     err_ << (written.ok() ? "what is needed to see this error again is in " + *written : message_of(written.status()))
          << "\n";
   }

@@ -44,16 +44,14 @@ Flag flag_of(bool is_shape, const std::string& text) {
 
 ModelBinding binding_of(const std::vector<Flag>& flags, const std::vector<size_t>& chosen) {
   ModelBinding out;
-  std::vector<std::string> bind, shapes;
   for (size_t i = 0; i < flags.size(); ++i) {
     const Flag& flag = flags[i];
     const std::string text =
         flag.name.empty() ? flag.values[0] : fmt::format("{}={}", flag.name, flag.values[chosen[i]]);
-    (flag.is_shape ? shapes : bind).push_back(text);
+    (flag.is_shape ? out.shapes : out.bind).push_back(text);
     if (flag.values.size() > 1) out.name += (out.name.empty() ? "" : ", ") + text;
-    out.flags += fmt::format(" {} {}", flag.is_shape ? "--shape" : "--bind", text);
   }
-  out.options = onnx_options(bind, shapes);
+  out.options = onnx_options(out.bind, out.shapes);
   return out;
 }
 
@@ -87,8 +85,6 @@ std::vector<ModelBinding> model_bindings(const std::vector<std::string>& bind, c
     out.push_back(binding_of(flags, chosen));
     out.back().options.values = values;
     out.back().options.batch = batch;
-    if (batch != 1) out.back().flags += fmt::format(" --model-batch {}", batch);
-    for (const std::string& text : data) out.back().flags += " --bind-data " + text;
     size_t i = flags.size();
     while (i > 0 && ++chosen[i - 1] == flags[i - 1].values.size()) chosen[--i] = 0;
     if (i == 0) return out;

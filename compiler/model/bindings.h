@@ -15,7 +15,7 @@ inline constexpr size_t kMostVariants = 64;
 struct ModelBinding {
   /// `batch=4, sequence=128`: the flags that have several values; empty where none has.
   std::string name;
-  std::string flags;  ///< what says this combination alone: ` --bind batch=4 --bind sequence=128`
+  std::vector<std::string> bind, shapes;  ///< values of the flags that say this combination alone: `batch=4`
   OnnxOptions options;
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "base/shell_command.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
@@ -54,7 +55,7 @@ std::string bindings_for_branches(const Graph& g) {
   }
   std::string out;
   for (const auto& [input, number] : numbers)
-    out += fmt::format("{}--bind {}={}", out.empty() ? "" : " ", input, number);
+    out += (out.empty() ? "" : " ") + shell_option("--bind", fmt::format("{}={}", input, number));
   return out;
 }
 

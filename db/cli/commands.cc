@@ -19,6 +19,7 @@
 #include "base/cli.h"
 #include "base/help.h"
 #include "base/json.h"
+#include "base/short_hash.h"
 #include "base/text.h"
 #include "base/time_text.h"
 #include "db/check.h"
@@ -171,7 +172,7 @@ Status cmd_best(const Context& c) {
           row.disturbed_by(),
           row.of_default() ? fmt::format(": it takes {:.3g} of the default's time beside it", *row.of_default()) : "");
   print(c.out, "space     {} ({} revision {})\ndevice    {} {}\nversions  hone {}, codegen {}\nsource    {} ({})\n",
-        row.space, row.template_name, row.template_revision, row.device, row.device_model, row.hone_version,
+        short_hash(row.space), row.template_name, row.template_revision, row.device, row.device_model, row.hone_version,
         row.codegen_version, answer.source, kSteps[static_cast<int>(answer.step)]);
   if (row.machine) print(c.out, "machine   {}\n", row.machine->text());
   if (!row.missing.empty()) print(c.out, "measured  without {}, which the device did not have\n", row.missing);
@@ -479,7 +480,7 @@ Status cmd_train(const Context& c) {
   else
     print(c.out, "accuracy     unknown: there is no second workload to leave one out\n");
   print(c.out, "stored       {}: the prior for {}, {:.0f} kB, feature schema {}\n", store->path(), p.target_kind,
-        static_cast<double>(p.model.size()) / 1e3, p.schema.substr(0, 12));
+        static_cast<double>(p.model.size()) / 1e3, short_hash(p.schema));
   if (!out.empty()) print(c.out, "written      {}: for `tophub import`, or as a package\n", out);
   return absl::OkStatus();
 }

@@ -71,7 +71,7 @@ Status run(const AgentFlags& given) {
   }
   for (const Target& t : wanted)
     if (flags.threads == 0 && t.threads > 1) flags.threads = t.threads;
-  if (flags.threads == 0) flags.threads = std::max(1, static_cast<int>(usable_cpus().size()));
+  if (flags.threads == 0) flags.threads = usable_cpu_count();
   if (flags.threads < 1 || flags.threads > 1024)
     return usage_error(fmt::format("--threads {}: must be 1 to 1024", flags.threads));
   for (const auto& [flag, seconds] :

@@ -58,7 +58,7 @@ TensorData as_declared(const TensorData& t, const TensorType& declared) {
   return {declared, std::string(t.bytes().begin(), t.bytes().end())};
 }
 
-// The inputs that a refusal asks for: `give --bind-data axes=FILE.npy (s64 [2]) --bind-data …`.
+// The inputs that a refusal asks for: `give --bind-data axes=FILE.npy --bind-data sizes=FILE.npy (s64 [2], f32 [4])`.
 std::set<std::string> asked_for(const std::string& refusal) {
   static constexpr std::string_view kFlag = "--bind-data ";
   std::set<std::string> names;

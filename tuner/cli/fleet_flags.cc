@@ -1,6 +1,5 @@
 #include "tuner/cli/fleet_flags.h"
 
-#include "base/shell_word.h"
 #include "rpc/wire/credential_flags.h"
 
 namespace hone {
@@ -32,18 +31,6 @@ std::vector<std::pair<std::string, std::string>> credential_files(const TunerFla
           {"--tls-cert", f.credentials.certificate},
           {"--tls-key", f.credentials.key},
           {"--token-file", f.credentials.token}};
-}
-
-std::string fleet_words(const TunerFlags& f) {
-  std::string out;
-  const auto add = [&](const std::string& flag, const std::string& value) {
-    if (!value.empty()) out += " " + flag + " " + shell_quoted(value);
-  };
-  add("--tracker", f.tracker);
-  add("--device", f.device);
-  for (const std::string& label : f.labels) add("--label", label);
-  for (const auto& [flag, file] : credential_files(f)) add(flag, file);
-  return out + (f.insecure ? " --insecure" : "");
 }
 
 }  // namespace hone

@@ -17,7 +17,4 @@ void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_te
 /// The files that their credentials are read from, by their flags' names; paths may be empty.
 std::vector<std::pair<std::string, std::string>> credential_files(const TunerFlags& f);
 
-/// Those that were given, as a command line has them, a blank in front of each: ` --fleet ann.hone --device lab1`.
-std::string fleet_words(const TunerFlags& f);
-
 }  // namespace hone

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <thread>
 
+#include "base/cpus.h"
 #include "base/text.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
@@ -113,8 +113,7 @@ ModelWork model_work_here(const OperatorTable& operators, const TunerFlags& f, s
     HONE_USER_CHECK(here.ok()) << "--target " << f.target << ": " << message_of(here.status());
     target = here->target;
   }
-  if (!target.is_complete())
-    target = target.completed_by(host_target(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))));
+  if (!target.is_complete()) target = target.completed_by(host_target(usable_cpu_count()));
   return model_work(operators, std::move(imported), target, err);
 }
 

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "base/check.h"
+#include "base/cpus.h"
 #include "base/exit_code.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/build/config_words.h"
@@ -30,7 +30,7 @@ StatusOr<std::string> text_or_usage_error(const F& f) {
   }
 }
 
-Target this_machine() { return host_target(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))); }
+Target this_machine() { return host_target(usable_cpu_count()); }
 
 int64_t unix_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())

@@ -25,6 +25,7 @@
 #include "tuner/cli/fleet_flags.h"
 #include "tuner/cli/measure_tasks.h"
 #include "tuner/cli/model.h"
+#include "tuner/cli/next_commands.h"
 #include "tuner/cli/phase_line.h"
 #include "tuner/cli/report.h"
 #include "tuner/cli/time_plan.h"
@@ -71,51 +72,6 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
   }
   HONE_USER_CHECK(!f.task.empty()) << "--task is missing; known tasks: " << operators.names();
   return std::vector<WeightedWorkload>{{without_extremes(Workload::parse(operators, f.task, f.args))}};
-}
-
-// What tensorc and tuner are told of a model alike, and its target.
-std::string model_flags(const TunerFlags& f) {
-  std::string line;
-  for (const std::string& bind : f.bind) line += " --bind " + shell_quoted(bind);
-  for (const std::string& data : f.bind_data) line += " --bind-data " + shell_quoted(data);
-  for (const std::string& shape : f.shapes) line += " --shape " + shell_quoted(shape);
-  if (f.model_batch != 1) line += fmt::format(" --model-batch {}", f.model_batch);
-  for (const std::string& format : f.formats) line += " --input " + shell_quoted(format);
-  if (!f.cache.empty()) line += " --cache " + shell_quoted(f.cache);
-  for (const std::string& node : f.keep) line += " --keep " + shell_quoted(node);
-  if (!f.accumulate.empty()) line += " --accumulate " + f.accumulate;
-  if (!f.denormals.empty()) line += " --denormals " + f.denormals;
-  if (f.assume_finite) line += " --assume-finite";
-  if (f.target != "llvm") line += " --target " + shell_quoted(f.target);
-  if (f.threads > 0) line += fmt::format(" --threads {}", f.threads);
-  if (!f.db.empty()) line += " --db " + shell_quoted(f.db);
-  return line;
-}
-
-std::string build_command(const TunerFlags& f) {
-  std::string line = "tensorc " + shell_quoted(f.model);
-  if (!f.quantize.empty()) line += " --quantize " + f.quantize + " --calibrate " + shell_quoted(f.ranges);
-  return line + fleet_words(f) + model_flags(f);
-}
-
-// The command once more, which resumes: with all that says what is tuned, where, and who asks.
-std::string tune_command(const TunerFlags& f) {
-  std::string line = "tuner --model " + shell_quoted(f.model);
-  if (!f.quantize.empty()) line += " --quantize " + f.quantize + " --ranges " + shell_quoted(f.ranges);
-  line += fleet_words(f);
-  if (f.trials > 0) line += fmt::format(" --trials {}", f.trials);
-  return line + model_flags(f) + fmt::format(" --seconds {}", f.seconds);
-}
-
-std::string next_command(const TunerFlags& f, const Workload& w) {
-  std::string args = f.args;
-  if (f.task.empty()) args = args_of(w);
-  std::string line = fmt::format("tensorc --task {}", f.task.empty() ? w.task() : f.task);
-  if (!args.empty()) line += " --args " + shell_quoted(args);
-  line += fleet_words(f) + " --target " + shell_quoted(f.target);
-  if (f.threads > 0) line += fmt::format(" --threads {}", f.threads);
-  if (!f.db.empty()) line += " --db " + shell_quoted(f.db);
-  return line + " --bench";
 }
 
 }  // namespace
@@ -167,7 +123,7 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
             const std::vector<WholeModel>& wholes) {
   if (f.tasks.empty() && f.model.empty()) {
     const TuningTask& task = *tasks[0];
-    const ReportContext context{task.workload, target, task.space, db, next_command(f, task.workload)};
+    const ReportContext context{task.workload, target, task.space, db, operator_build_command(f, task.workload)};
     io.out << (f.json ? json_report(outcome.tasks[0], context) + "\n" : text_report(outcome.tasks[0], context))
            << std::flush;
     return;
@@ -284,7 +240,7 @@ Status report_model(const OperatorTable& operators, const TunerFlags& f, const T
     report(f, io, text, store.path(), tasks, outcome, wholes);
   } else {
     for (const WholeModel& whole : wholes) io.out << to_string(whole);
-    io.out << fmt::format("next      {}\n", build_command(f)) << std::flush;
+    io.out << fmt::format("next      {}\n", model_build_command(f)) << std::flush;
   }
   if (std::all_of(wholes.begin(), wholes.end(), [](const WholeModel& w) { return w.different.empty(); }))
     return absl::OkStatus();
@@ -414,7 +370,7 @@ std::string not_reached(const TunerFlags& f, const TasksOutcome& outcome,
   if (provisional > 0 && !is_searched) parts.push_back(fmt::format("{} bests not confirmed", provisional));
   if (alternatives > 0) parts.push_back(fmt::format("{} alternatives not measured", alternatives));
   if (parts.empty()) return "";
-  return fmt::format("tuner: the time was up: {}; {} goes on", fmt::join(parts, ", "), tune_command(f));
+  return fmt::format("tuner: the time was up: {}; `{}` goes on", fmt::join(parts, ", "), resume_command(f));
 }
 
 }  // namespace

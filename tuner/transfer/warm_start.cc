@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/short_hash.h"
 #include "tuner/cost/cost_model.h"
 #include "tuner/features/features.h"
 
@@ -16,7 +17,7 @@ StatusOr<FoundPrior> find_prior(db::TopHub& hub, const std::string& target_kind)
     skipped = fmt::format("; skipped {} of another feature schema", fmt::join(answer.skipped, ", "));
   if (!answer.row)
     return FoundPrior{"", fmt::format("no prior for {} targets and feature schema {}{}; `tophub train` makes one",
-                                      target_kind, schema.substr(0, 12), skipped)};
+                                      target_kind, short_hash(schema), skipped)};
   db::PriorRow& prior = *answer.row;
   if (const Status loaded = make_xgb_model()->load(prior.model, kFeatureCount); !loaded.ok())
     return FoundPrior{"",

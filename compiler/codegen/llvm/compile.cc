@@ -7,8 +7,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include <thread>
-
+#include "base/cpus.h"
 #include "compiler/codegen/llvm/emit.h"
 #include "compiler/codegen/llvm/pipeline.h"
 
@@ -61,7 +60,7 @@ std::string emit_llvm_text(const Module& m, const Target& target, const CodegenO
 }
 
 std::string compiler_line() {
-  const Target here = host_target(static_cast<int>(std::thread::hardware_concurrency()));
+  const Target here = host_target(usable_cpu_count());
   return "LLVM " LLVM_VERSION_STRING ", this machine: " + to_string(here);
 }
 

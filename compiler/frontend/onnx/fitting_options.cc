@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/shell_command.h"
 #include "compiler/frontend/onnx/import_file.h"
 
 namespace hone::onnx {
@@ -67,9 +68,10 @@ std::optional<OnnxOptions> fitting_options(const std::string& path, const Operat
 std::string extents_flags(const OnnxOptions& options, const OnnxOptions& other) {
   std::string text;
   for (const auto& [name, extent] : options.bind)
-    if (other.bind.at(name) != extent) text += fmt::format(" --bind {}={}", name, extent);
+    if (other.bind.at(name) != extent) text += " " + shell_option("--bind", fmt::format("{}={}", name, extent));
   for (const auto& [name, shape] : options.shapes)
-    if (other.shapes.at(name) != shape) text += fmt::format(" --shape {}={}", name, fmt::join(shape, "x"));
+    if (other.shapes.at(name) != shape)
+      text += " " + shell_option("--shape", fmt::format("{}={}", name, fmt::join(shape, "x")));
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "base/shell_command.h"
 #include "base/text.h"
 #include "compiler/frontend/onnx/bodies.h"
 #include "compiler/frontend/onnx/empty_batch.h"
@@ -339,7 +340,8 @@ class Importer {
       TensorType type{dtype, {}};
       const auto given = options_.shapes.find(v.name());
       HONE_USER_CHECK(given != options_.shapes.end() || info.has_shape())
-          << "input '" << v.name() << "' has no shape; give one: --shape " << v.name() << "=1x3x224x224";
+          << "input '" << v.name()
+          << "' has no shape; give one: " << shell_option("--shape", v.name() + "=1x3x224x224");
       HONE_USER_CHECK(info.shape().dim_size() <= static_cast<int>(kMostAxes))
           << "input '" << v.name() << "' has " << info.shape().dim_size() << " axes; " << kMostAxes << " are the most";
       const size_t before = unbound.size();
@@ -361,7 +363,7 @@ class Importer {
       check_axes(type.shape);
       element_count(type.shape);
       if (unbound.size() > before) {
-        shapes.push_back(fmt::format("--shape {}={}", v.name(), shape_flag(v, 1)));
+        shapes.push_back(shell_option("--shape", v.name() + "=" + shape_flag(v, 1)));
       }
       if (const auto it = options_.bind.find(v.name()); it != options_.bind.end()) {
         const int64_t count = element_count(type.shape);
@@ -398,7 +400,7 @@ class Importer {
       bool has_names = true;
       for (const std::string& name : unbound) has_names = has_names && name.find(' ') == std::string::npos;
       for (const std::string& name : has_names ? unbound : shapes)
-        command += " " + (has_names ? fmt::format("--bind {}=N", name) : name);
+        command += " " + (has_names ? shell_option("--bind", name + "=N") : name);
       throw UserError(fmt::format("{} {} not known; give {}:{}", fmt::join(unbound, ", "),
                                   unbound.size() == 1 ? "is" : "are", unbound.size() == 1 ? "it" : "them", command));
     }

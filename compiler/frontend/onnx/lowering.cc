@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/shell_command.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/attribute.h"
 
@@ -96,15 +97,15 @@ std::string Lowering::how_to_know(const Operand& x) const {
   constexpr size_t kMostNamed = 3;
   const std::vector<Port> inputs = b.inputs_behind(x.id);
   std::vector<std::string> names;
-  std::string flags;
+  std::string flags, types;
   bool are_small = !inputs.empty() && inputs.size() <= kMostNamed;
   for (const Port& p : inputs) {
     are_small = are_small && element_count(p.type.shape) <= kMostElements;
     if (names.size() < kMostNamed) names.push_back("'" + p.name + "'");
-    flags +=
-        fmt::format(" --bind-data {}=FILE.npy ({} [{}])", p.name, to_string(p.type.dtype), join(p.type.shape, ", "));
+    flags += " " + shell_option("--bind-data", p.name + "=FILE.npy");
+    types += fmt::format("{}{} [{}]", types.empty() ? "" : ", ", to_string(p.type.dtype), join(p.type.shape, ", "));
   }
-  if (are_small) return ": give" + flags;
+  if (are_small) return fmt::format(": give{} ({})", flags, types);
   if (names.empty()) return ", and would take too long to compute";
   return fmt::format(", and depends on the elements of {}{}", fmt::join(names, ", "),
                      inputs.size() > names.size() ? ", …" : "");

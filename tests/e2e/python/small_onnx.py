@@ -50,6 +50,8 @@ def attribute(name, value):
         return _bytes(1, name) + b"".join(_number(8, v) for v in value) + _number(20, 7)
     if isinstance(value, float):
         return _bytes(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, 1)
+    if isinstance(value, list):
+        return _bytes(1, name) + b"".join(_number(8, n) for n in value) + _number(20, 7)
     return _bytes(1, name) + _number(3, value) + _number(20, 2)
 
 
@@ -63,9 +65,10 @@ def node(op, inputs, outputs, **attributes):
     )
 
 
-def value(name, elements, shape):
-    dims = b"".join(_bytes(1, _bytes(2, d) if isinstance(d, str) else _number(1, d)) for d in shape)
-    return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, elements) + _bytes(2, dims)))
+def value(name, elements, shape=None):
+    """Of any rank where no shape is given."""
+    dims = b"".join(_bytes(1, _bytes(2, d) if isinstance(d, str) else _number(1, d)) for d in shape or ())
+    return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, elements) + (b"" if shape is None else _bytes(2, dims))))
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=17):

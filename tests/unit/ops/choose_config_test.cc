@@ -26,7 +26,7 @@ struct ChooseConfig : testing::Test {
   int64_t seq = 0;
 
   void record(const Workload& workload, const Target& t, const Space& s, const std::string& config, double seconds,
-              const std::string& fingerprint = "") {
+              const std::string& fingerprint = "", int revisions_before = 0) {
     auto store = db::Store::open(path);
     ASSERT_TRUE(store.ok()) << message_of(store.status());
     db::TrialRow row;
@@ -36,7 +36,7 @@ struct ChooseConfig : testing::Test {
     row.target = to_string(t);
     row.space = fingerprint.empty() ? s.fingerprint().hex() : fingerprint;
     row.template_name = s.template_name();
-    row.template_revision = s.revision();
+    row.template_revision = s.revision() - revisions_before;
     row.config = config;
     row.in_layout = "MK";
     row.out_layout = "MN";
@@ -157,8 +157,10 @@ TEST_F(ChooseConfig, TakesTheSameCpusBestWhoeverWasToldOfCaches) {
 
 TEST_F(ChooseConfig, TakesNoBestOfOtherRegisters) {
   record(w, target, space, some_config(space, 1), 1e-3);
-  EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v3 -threads=2")).source, "default");
-  EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2")).source, "default");
+  EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v3 -threads=2")).source,
+            "default (tuned for " + target.mcpu + ", this build is for x86-64-v3)");
+  EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2")).source,
+            "default (tuned for x86_64, this build is for aarch64)");
 }
 
 const Target kSapphireRapids = Target::parse("llvm -mtriple=x86_64-linux -mcpu=sapphirerapids -threads=2");
@@ -329,13 +331,41 @@ TEST(PlainLayer, IsOfPicturesAlone) {
   EXPECT_EQ(without_preprocessing(planes), parse_workload("conv2d(n=1,ci=3,h=64,w=64,co=4,layout=NCHW)"));
 }
 
+// Whoever tunes with one number of threads and builds with another is told so, and not that spaces differ.
+TEST_F(ChooseConfig, SaysForHowManyThreadsItWasTuned) {
+  const auto with = [](int threads) {
+    return Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=" + std::to_string(threads));
+  };
+  const Space theirs = make_space(w, with(2));
+  for (int which = 1; which <= 8; ++which) {  // some can be adapted, some cannot
+    record(w, with(2), theirs, some_config(theirs, which), 1e-3 / which);
+    const ChosenConfig c = choose(w, with(1));
+    if (c.is_default())
+      EXPECT_EQ(c.source, "default (tuned for 2 threads, this build has 1)");
+    else
+      EXPECT_THAT(c.source, testing::EndsWith("; tuned for 2 threads, this build has 1"));
+    EXPECT_EQ(c.skipped, "");
+  }
+  EXPECT_THAT(choose(w, with(2)).source, Not(HasSubstr("this build has")));
+}
+
+TEST_F(ChooseConfig, SaysThatTheTemplateWasAnotherOne) {
+  const Target other = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=1");
+  record(w, target, space, some_config(space, 1), 1e-3, std::string(32, 'a'), 1);
+  const ChosenConfig c = choose(w, other);
+  EXPECT_EQ(c.source, "default (tuned with revision " + std::to_string(space.revision() - 1) + " of " +
+                          space.template_name() + ", this build has " + std::to_string(space.revision()) + " of " +
+                          space.template_name() + ")");
+}
+
 TEST_F(ChooseConfig, NeverAppliesARecordOfAnotherSpace) {
   // As if the template had changed since: its fingerprint is another one.
   record(w, target, space, some_config(space, 1), 1e-3, std::string(32, 'a'));
   const ChosenConfig c = choose(w, target);
   EXPECT_EQ(c.config, space.default_config());
   EXPECT_EQ(c.source, "default");
-  EXPECT_THAT(c.skipped, HasSubstr("skipped 1 record of other spaces"));
+  EXPECT_EQ(c.skipped, "skipped 1 record of other spaces or versions (" + std::string(12, 'a') + "); this space is " +
+                           space.fingerprint().hex().substr(0, 12));
 }
 
 TEST_F(ChooseConfig, FallsBackToTheDefault) {

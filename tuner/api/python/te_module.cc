@@ -7,9 +7,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "base/check.h"
+#include "base/cpus.h"
 #include "base/exit_code.h"
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/gpu/emit.h"
@@ -38,7 +38,7 @@ Module lowered(const PySchedule& s, int threads) {
 }
 
 Target target_here(const std::string& text, std::optional<int> threads) {
-  const int most = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int most = usable_cpu_count();
   if (threads && (*threads < 1 || *threads > 1024)) throw py::value_error("threads: 1 to 1024");
   Target t = parse_target(text);
   if (!t.is_gpu()) t = t.completed_by(host_target(most));

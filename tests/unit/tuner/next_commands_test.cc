@@ -1,0 +1,97 @@
+// What tuner says to type next has all that says what was tuned, how and where.
+#include "tuner/cli/next_commands.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/cli.h"
+#include "compiler/cli/tensorc_flags.h"
+#include "tests/fakes/workloads.h"
+#include "tuner/cli/fleet_flags.h"
+#include "tuner/cli/tuner_flags.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+// A value that a flag takes, and that is not the usual one.
+std::string value_of(const std::string& flag) {
+  if (flag == "--search") return "random";
+  if (flag == "--warm-start") return "off";
+  if (flag == "--accumulate") return "f16";
+  if (flag == "--denormals") return "keep";
+  if (flag == "--label" || flag == "--bind") return "k=1|2";
+  return "7";
+}
+
+struct NextCommands : testing::Test {
+  const OperatorTable operators = standard_operators();
+  TunerFlags f;
+  CLI::App app;
+
+  NextCommands() { add_tuner_flags(app, operators, f); }
+
+  // Gives every flag but these.
+  std::vector<std::string> give_all_but(const std::set<std::string>& none) {
+    std::vector<std::string> words, flags;
+    for (const CLI::Option* option : app.get_options()) {
+      const std::string flag = option->get_name();
+      if (!flag.starts_with("--") || flag == "--help" || none.contains(flag)) continue;
+      flags.push_back(flag);
+      words.push_back(option->get_items_expected_max() > 0 ? flag + "=" + value_of(flag) : flag);
+    }
+    std::vector<std::string> backwards(words.rbegin(), words.rend());
+    app.parse(backwards);
+    return flags;
+  }
+};
+
+// Of what is tuned otherwise, and what only prints.
+const std::set<std::string> kNotOfModels = {"--task", "--args", "--workload", "--tasks", "--list", "--print-tasks"};
+
+TEST_F(NextCommands, ToGoOnHasEveryFlagButFresh) {
+  const std::vector<std::string> given = give_all_but(kNotOfModels);
+  EXPECT_GT(given.size(), 30u);
+  const std::string command = resume_command(f);
+  for (const std::string& flag : given)
+    EXPECT_EQ((command + " ").find(" " + flag + " ") != std::string::npos, flag != "--fresh")
+        << flag << ": " << command;
+}
+
+TEST_F(NextCommands, ToGoOnHasNothingThatIsUsual) {
+  f.model = "a model.onnx", f.seconds = 0.5;
+  EXPECT_EQ(resume_command(f), "tuner --model 'a model.onnx' --seconds 0.5");
+}
+
+TEST_F(NextCommands, ToBuildAModelHasWhatTensorcTakes) {
+  std::vector<std::string> given = give_all_but(kNotOfModels);
+  const std::string command = model_build_command(f);
+  TensorcOptions options;
+  TunerFlags fleet;
+  CLI::App tensorc;
+  add_tensorc_flags(tensorc, operators, options);
+  add_fleet_flags(tensorc, fleet, "");
+  size_t shared = 0;
+  for (const std::string& flag : given) {
+    // --ranges is a file to write there; --json is of --bench.
+    if (!tensorc.get_option_no_throw(flag) || flag == "--model" || flag == "--ranges" || flag == "--json") continue;
+    ++shared;
+    EXPECT_THAT(command + " ", HasSubstr(" " + flag + " ")) << command;
+  }
+  EXPECT_GT(shared, 15u);
+  EXPECT_THAT(command, HasSubstr("tensorc 7 --calibrate 7 "));
+}
+
+TEST_F(NextCommands, ToBuildAnOperatorAreOfThePlaceWhereItWasTuned) {
+  f.workload = "dense(m=8,n=32,k=48,epilogue=bias+relu)", f.threads = 1, f.db = "it's.db", f.tracker = "lab:9190";
+  EXPECT_EQ(operator_build_command(f, parse_workload(f.workload)),
+            "tensorc --task dense --args m=8,n=32,k=48,dtype=f32,epilogue=bias+relu --target llvm --tracker lab:9190 "
+            "--threads 1 --db 'it'\\''s.db' --bench");
+}
+
+}  // namespace
+}  // namespace hone
