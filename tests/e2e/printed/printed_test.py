@@ -265,7 +265,7 @@ class Situations(Printed):
         self.shell("tuner --task dense --args m=128,n=768,k=768 --trials 1")
         fill = {**ports, "OTHER.db": "other.db", "--seconds 600": "--seconds 600 --trials 3",
                 "--trials 128": "--trials 2",
-                "--task dense --tracker": f"{SMALL} --tracker",
+                "--task dense --fleet ann.hone": f"{SMALL} {at}",  # with certificates: below
                 "(m=8,n=768,k=768)' --threads": "(m=8,n=64,k=64)' --trials 2 --threads"}
         shutil.copy(self.folder / "hub.db", self.folder / "other.db")
         for program in ("tensorc", "tuner"):
@@ -277,7 +277,7 @@ class Situations(Printed):
 
     def test_a_fleet_with_certificates(self):
         ports = self.ports()
-        printed = self.shell("tracker init-tls 'the fleet' --host 127.0.0.1 --agent lab1")
+        printed = self.shell("tracker init-tls 'the fleet' --host 127.0.0.1 --agent lab1 --tuner ann")
         # Where the tracker listens is in files, too.
         for file in (self.folder / "the fleet").iterdir():
             text = file.read_text()
@@ -290,6 +290,8 @@ class Situations(Printed):
         self.assertEqual(len(tuners), 1, printed)
         self.build(self.shell(f"tuner {SMALL} {tuners[0]}"))
         self.shell(self.filled(next(c for c in found if c.startswith("tracker status")), ports))
+        example = next(c for c in commands_in(self.shell("tuner", code=2)) if "ann.hone" in c)
+        self.build(self.shell(self.filled(example, {"--task dense": SMALL, "ann.hone": "'the fleet/ann.hone'"})))
 
     def test_certificates_made_anew(self):
         printed = self.shell("tracker init-tls \"a user's fleet\" --host lab")

@@ -144,7 +144,7 @@ class Tuning(Case):
             (lambda: hone.tune(WORKLOAD, trials=1, target="cuda"), hone.NoDevice, "cuda"),
             (lambda: hone.tune(WORKLOAD, trials=1, tracker="no port"), hone.BadInput, "tracker"),
             (lambda: hone.tune(WORKLOAD, trials=1, device="pi4"), hone.BadInput, "tracker"),
-            (lambda: hone.tune([], trials=1), hone.BadInput, "task"),
+            (lambda: hone.tune([], trials=1), hone.BadInput, "no workload"),
             (lambda: hone.tune(self.path("missing.onnx"), trials=1), hone.BadInput, "missing.onnx"),
             (lambda: hone.best("abacus(n=1)"), hone.BadInput, "abacus"),
             (lambda: hone.best(""), ValueError, "empty"),

@@ -3,11 +3,9 @@
 
 #include <gmock/gmock.h>
 
-#include <span>
-
 #include "compiler/build/plain_layer.h"
 #include "compiler/build/transfer_gain.h"
-#include "db/store.h"
+#include "tests/fakes/known_trial.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/workloads.h"
 
@@ -27,31 +25,7 @@ struct ChooseConfig : testing::Test {
 
   void record(const Workload& workload, const Target& t, const Space& s, const std::string& config, double seconds,
               const std::string& fingerprint = "", int revisions_before = 0) {
-    auto store = db::Store::open(path);
-    ASSERT_TRUE(store.ok()) << message_of(store.status());
-    db::TrialRow row;
-    row.session = "00000000-0000-4000-8000-000000000001";
-    row.seq = ++seq;
-    row.workload = to_string(workload);
-    row.target = to_string(t);
-    row.space = fingerprint.empty() ? s.fingerprint().hex() : fingerprint;
-    row.template_name = s.template_name();
-    row.template_revision = s.revision() - revisions_before;
-    row.config = config;
-    row.in_layout = "MK";
-    row.out_layout = "MN";
-    row.module_hash = std::string(32, '0');
-    row.status = "ok";
-    row.times = {seconds};
-    row.seconds = seconds;
-    row.device = "a/cpu";
-    row.device_model = "test";
-    row.profile = "default";
-    row.hone_version = hone_version();
-    row.codegen_version = "test";
-    row.created_at = 1;
-    const auto added = (*store)->trials().add(std::span(&row, 1));
-    ASSERT_TRUE(added.ok()) << message_of(added.status());
+    add_known_trial(path, workload, t, s, config, seconds, ++seq, fingerprint, revisions_before);
   }
 
   ChosenConfig choose(const Workload& workload, const Target& t) {
