@@ -241,11 +241,10 @@ void tell_how_to_see_it_again(const TensorcOptions& o, const Job& j, std::ostrea
 Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err) {
   if (!o.artifact.empty()) return run_artifact(operators, o, out, err);
   if (!o.model.empty()) return run_tensorc_model(operators, o, out, err);
-  if (o.profile || !(o.inputs + o.weights + o.cache + o.compare + o.accumulate).empty() || !o.bind.empty() ||
-      !o.bind_data.empty() || !o.shapes.empty() || !o.formats.empty() || !o.reports.empty() || o.model_batch != 1)
-    return usage_error(
-        "--bind, --bind-data, --shape, --model-batch, --input, --cache, --inputs, --weights, --accumulate, --profile, "
-        "--report and --compare belong to a model: tensorc MODEL.onnx");
+  if (const std::string given = words_of_models_alone(o); !given.empty())
+    return usage_error(given + ": these belong to a model: tensorc MODEL.onnx");
+  if (o.profile || !(o.inputs + o.weights + o.compare).empty() || !o.reports.empty())
+    return usage_error("--inputs, --weights, --profile, --report and --compare belong to a model: tensorc MODEL.onnx");
   if (!o.output.empty() && !o.emit.empty()) HONE_RETURN_IF_ERROR(check_writable(o.output));
   const BusyMachine others(o.cpu_account);
   const Workload w =

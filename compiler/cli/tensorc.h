@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "compiler/cli/busy_machine.h"
 #include "compiler/cli/remote.h"
+#include "compiler/driver/model_words.h"
 #include "compiler/ops/operator.h"
 
 namespace hone {
@@ -24,27 +25,19 @@ struct QuantizeFlags {
   std::vector<std::string> keep;  ///< nodes of the model that stay in f32
 };
 
-struct TensorcOptions {
+/// Without a model one operator is built; denormals and assume_finite are of both.
+struct TensorcOptions : ModelWords {
   std::string task = "conv2d", args, workload, target = "llvm", db, emit, output, sysroot, config;
-  std::string host;                       ///< of GPUs: the CPU that calls the kernels; empty: this machine's
-  std::string model;                      ///< path of an ONNX model; empty: one operator is built
-  std::string artifact;                   ///< `tensorc run`: a model's that exists; empty: something is built
-  std::string weights;                    ///< of a model: the file to write its weights to; empty: into the artifact.
-                                          ///< Of `artifact`: the file they are in; empty: beside it
-  std::string inputs;                     ///< of a model: a folder with input_0.npy, … and output_0.npy, …
-  std::vector<std::string> bind, shapes;  ///< of a model: NAME=VALUE, or NAME=VALUE|VALUE
-  std::vector<std::string> bind_data;     ///< of a model: NAME=FILE, inputs that become constants
-  std::vector<std::string> formats;       ///< of a model: NAME=u8:NHWC,mean=…,scale=…, what is passed for an input
-  int64_t model_batch = 1;                ///< of a model for one image: how many it is built for
-  std::string cache;                      ///< of a model: NAME=N, the dimension by which its caches grow in place
-  std::string denormals;                  ///< of CPUs: keep or zero; empty: zero
-  std::string accumulate;                 ///< of a model: f16: what sums its products of f16; empty: f32 does
-  std::vector<std::string> disabled;      ///< passes
-  std::vector<std::string> reports;       ///< of a model: files to write its report to
-  std::string compare;                    ///< of a model: a report of before
-  std::string threads;                    ///< a number; of a model also several: 1|2; empty: as many as there are CPUs
-  QuantizeFlags quantize;                 ///< of a model
-  bool assume_finite = false;             ///< nobody wants to know what becomes of a NaN
+  std::string host;                   ///< of GPUs: the CPU that calls the kernels; empty: this machine's
+  std::string artifact;               ///< `tensorc run`: a model's that exists; empty: something is built
+  std::string weights;                ///< of a model: the file to write its weights to; empty: into the artifact.
+                                      ///< Of `artifact`: the file they are in; empty: beside it
+  std::string inputs;                 ///< of a model: a folder with input_0.npy, … and output_0.npy, …
+  std::vector<std::string> disabled;  ///< passes
+  std::vector<std::string> reports;   ///< of a model: files to write its report to
+  std::string compare;                ///< of a model: a report of before
+  std::string threads;                ///< a number; of a model also several: 1|2; empty: as many as there are CPUs
+  QuantizeFlags quantize;             ///< of a model
   bool bench = false, explain = false, check = false, json = false;
   bool profile = false;  ///< of a model
   /// Files that were read for it, flags and credentials, and what their user calls them: none is written over.

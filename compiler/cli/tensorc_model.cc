@@ -20,6 +20,7 @@
 #include "base/writable.h"
 #include "compiler/build/denormals.h"
 #include "compiler/cli/gpu_host.h"
+#include "compiler/cli/model_flags.h"
 #include "compiler/cli/model_gpu.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
@@ -32,7 +33,7 @@
 #include "compiler/cli/tensorc_files.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/parse_target.h"
-#include "compiler/model/bindings.h"
+#include "compiler/driver/model_request.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/prepare.h"
 #include "compiler/ops/runs.h"
@@ -67,7 +68,7 @@ class ModelCommand {
         err_(err),
         others_(o.cpu_account),
         thread_counts_(thread_counts(o.threads)),
-        formats_(input_formats(o.formats)),
+        request_(request_of(o, std::max<size_t>(1, thread_counts_.size()))),
         threads_(!thread_counts_.empty() ? thread_counts_[0] : usable_cpu_count()),
         here_(host_target(threads_)),
         target_(parse_target(o.target)) {}
@@ -94,8 +95,7 @@ class ModelCommand {
       quantizer_.emplace(o_, PassContext{operators_, functions_}, here_, err_);
     else if (!o_.quantize.calibrate.empty() || !o_.quantize.ranges.empty() || !o_.quantize.keep.empty())
       return usage_error("--calibrate, --ranges and --keep belong to --quantize int8");
-    const std::vector<ModelBinding> bindings =
-        model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()), o_.bind_data, o_.model_batch);
+    const std::vector<ModelBinding>& bindings = request_.bindings;
     const auto [form, after] = emit_form(o_.emit);
     if (form == "graph") {
       if (!o_.reports.empty()) return usage_error("--report belongs to what is built: --emit so, obj or c");
@@ -170,31 +170,23 @@ class ModelCommand {
 
   PassContext pass_context(FusionNotes& notes) const {
     PassContext context{operators_, functions_, 0, &notes};
-    context.sums_in_f16 = !o_.accumulate.empty();
+    context.sums_in_f16 = request_.sums_in_f16;
     if (o_.config != "default")
       context.measured = [this](const Workload& w) { return measured_seconds(w, target_, *hub_); };
     return context;
   }
 
-  OnnxModel prepared_model(const ModelBinding& binding, FusionNotes& notes, PassHooks<Graph> hooks,
-                           std::optional<Growth>* growth) {
+  Graph prepared_model(const ModelBinding& binding, FusionNotes& notes, PassHooks<Graph> hooks,
+                       std::optional<Growth>* growth) {
     hooks.left_out = {o_.disabled.begin(), o_.disabled.end()};
     hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_input(binding, pass, g); };
-    OnnxModel model;
-    if (o_.cache.empty()) {
-      const auto quantize = [this](const Graph& g) { return quantizer_->quantize(g); };
-      model = prepare_model(o_.model, pass_context(notes), target_, binding.options, hooks, formats_,
-                            quantizer_ ? std::function<Graph(const Graph&)>(quantize) : nullptr);
-    } else {
-      GrowingModel read = with_input_formats(
-          import_growing(o_.model, operators_, binding.options, cache_option(o_.cache)), formats_, operators_);
-      *growth = read.growth;
-      model.notes = read.model.notes;
-      model.graph = prepare_growing(std::move(read), pass_context(notes), target_, hooks);
-    }
+    ReadModel model =
+        read_model(request_, binding, operators_,
+                   quantizer_ ? [this](const Graph& g) { return quantizer_->quantize(g); } : RewriteImported());
+    if (model.growing) *growth = *model.growth();
     for (const std::string& note : model.notes)
       if (assumed_.insert(note).second) err_ << "assumed: " << note << "\n";
-    return model;
+    return hone::prepare(std::move(model), pass_context(notes), target_, hooks);
   }
 
   Status print_graph(const ModelBinding& binding, const std::string& after) {
@@ -205,8 +197,8 @@ class ModelCommand {
       if (pass == after) text = to_string(g);
     };
     std::optional<Growth> growth;
-    const OnnxModel model = prepared_model(binding, notes, hooks, &growth);
-    if (after.empty()) text = to_string(model.graph);
+    const Graph g = prepared_model(binding, notes, hooks, &growth);
+    if (after.empty()) text = to_string(g);
     if (text.empty())
       return usage_error(fmt::format("--emit {}: there is no such pass; there are import, {}", o_.emit,
                                      names_of(model_passes(pass_context(notes), target_))));
@@ -222,9 +214,9 @@ class ModelCommand {
       p.passes.push_back({std::string(pass), static_cast<int64_t>(g.nodes.size()), seconds});
       if (pass == "import" && o_.check) p.imported = g;
     };
-    p.graph = prepared_model(binding, p.notes, hooks, &p.growth).graph;
+    p.graph = prepared_model(binding, p.notes, hooks, &p.growth);
     const auto sums_in_f16 = [](const Node& n) { return has_runs(n.workload); };
-    if (!o_.accumulate.empty() && std::none_of(p.graph.nodes.begin(), p.graph.nodes.end(), sums_in_f16))
+    if (request_.sums_in_f16 && std::none_of(p.graph.nodes.begin(), p.graph.nodes.end(), sums_in_f16))
       err_ << "--accumulate f16: the model has no products of f16\n";
   }
 
@@ -499,10 +491,9 @@ class ModelCommand {
   // Of a pass that fails, which is a bug of Hone: a file to send with the report.
   void keep_input(const ModelBinding& binding, std::string_view pass, const Graph& g) {
     ShellCommand command("tensorc");
-    command.word(o_.model).options("--bind", binding.bind).options("--shape", binding.shapes);
-    command.options("--bind-data", o_.bind_data);
-    if (o_.model_batch != 1) command.option("--model-batch", std::to_string(o_.model_batch));
-    for (const InputFormat& f : formats_) command.option("--input", f.text);
+    ModelWords words = o_;
+    words.bind = binding.bind, words.shapes = binding.shapes;
+    add_words(command.word(o_.model), words);
     command.options("--disable", o_.disabled).option("--target", o_.target);
     command.option("--emit", fmt::format("graph:after={}", pass));
     const auto written =
@@ -518,7 +509,7 @@ class ModelCommand {
   std::ostream &out_, &err_;
   const BusyMachine others_;              ///< since the command began
   const std::vector<int> thread_counts_;  ///< that were asked for, the most first
-  const std::vector<InputFormat> formats_;
+  const ModelRequest request_;
   const int threads_;  ///< the most that anything runs on here
   const Target here_;
   Target target_;  ///< with the most threads

@@ -26,24 +26,17 @@ std::vector<ModelGraph> import_model(const OperatorTable& operators, const Tuner
       << "--ranges and --keep belong to --quantize int8";
   const std::optional<Ranges> ranges = f.quantize.empty() ? std::nullopt : std::optional(read_ranges(f.ranges));
   const FunctionTable functions = standard_functions();
+  const auto quantize = [&](const Graph& g) {
+    return quantized(g, plan_quantization(g, f.keep), *ranges, {operators, functions});
+  };
+  const ModelRequest request = request_of(f);
   std::vector<ModelGraph> variants;
   std::set<std::string> assumed;
-  const std::vector<InputFormat> formats = input_formats(f.formats);
-  for (const ModelBinding& binding : model_bindings(f.bind, f.shapes, 1, f.bind_data, f.model_batch)) {
-    ModelGraph& v = variants.emplace_back(ModelGraph{binding.name, {}});
-    v.sums_in_f16 = !f.accumulate.empty();
-    std::vector<std::string> notes;
-    if (f.cache.empty()) {
-      OnnxModel model = import_onnx(f.model, operators, binding.options);
-      v.graph = with_input_formats(std::move(model.graph), formats, operators), notes = std::move(model.notes);
-      if (ranges) v.graph = quantized(v.graph, plan_quantization(v.graph, f.keep), *ranges, {operators, functions});
-    } else {
-      v.growing = std::make_shared<GrowingModel>(with_input_formats(
-          import_growing(f.model, operators, binding.options, cache_option(f.cache)), formats, operators));
-      notes = v.growing->model.notes;
-    }
-    for (const std::string& note : notes)
+  for (const ModelBinding& binding : request.bindings) {
+    ReadModel read = read_model(request, binding, operators, ranges ? RewriteImported(quantize) : RewriteImported());
+    for (const std::string& note : read.notes)
       if (assumed.insert(note).second) err << "tuner: assumed: " << clean_line(note) << std::endl;
+    variants.push_back({binding.name, std::move(read), {}, request.sums_in_f16});
   }
   return variants;
 }
@@ -79,8 +72,8 @@ ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imp
   for (ModelGraph& v : work.variants) {
     PassContext of_variant = context;
     of_variant.sums_in_f16 = v.sums_in_f16;
-    v.graph = v.growing ? prepare_growing(*v.growing, of_variant, target)
-                        : prepare_graph(std::move(v.graph), of_variant, target);
+    v.graph = prepare(v.read, of_variant, target);
+    v.read.graph = {};
   }
   std::vector<std::string> skipped;
   std::string why;  // of the first

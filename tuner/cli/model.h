@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/frontend/onnx/import_growing.h"
+#include "compiler/driver/model_request.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/target/target.h"
 #include "tuner/cli/tasks_file.h"
@@ -18,16 +18,14 @@ namespace hone {
 /// A model with one value for each of --bind and --shape.
 struct ModelGraph {
   std::string name;  ///< `batch=4`: what sets it apart from the others; empty where there is one
-  Graph graph;       ///< with --cache empty until it is prepared, of `growing`
-  /// With --cache: the model as it was read. Null: no caches grow in place.
-  std::shared_ptr<const GrowingModel> growing = nullptr;
+  ReadModel read;    ///< as it was read; without its graph once that is prepared
+  Graph graph;       ///< as it is built for the target; empty until it is prepared
+  bool sums_in_f16 = false;
 
-  bool sums_in_f16 = false;  ///< --accumulate f16
-
-  const Growth* growth() const { return growing ? &growing->growth : nullptr; }
+  const Growth* growth() const { return read.growth(); }
 };
 
-/// The model of `flags.model` for every combination of its flags' values (model_bindings()), before anything starts.
+/// The model of `flags.model` for every combination of its flags' values (request_of()), before anything starts.
 /// What was assumed goes to `err`, once. UserError as import_onnx(), and for targets that models are not built for.
 std::vector<ModelGraph> import_model(const OperatorTable& operators, const TunerFlags& flags, std::ostream& err);
 

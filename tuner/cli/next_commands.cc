@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/shell_command.h"
+#include "compiler/cli/model_flags.h"
 #include "tuner/cli/fleet_flags.h"
 
 namespace hone {
@@ -19,11 +20,8 @@ void add_place(ShellCommand& command, const TunerFlags& f) {
 
 // What tuner and tensorc are told of a model alike.
 void add_model(ShellCommand& command, const TunerFlags& f) {
-  command.options("--bind", f.bind).options("--bind-data", f.bind_data).options("--shape", f.shapes);
-  if (f.model_batch != 1) command.option("--model-batch", std::to_string(f.model_batch));
-  command.options("--input", f.formats).option("--cache", f.cache).option("--quantize", f.quantize);
-  command.options("--keep", f.keep).option("--accumulate", f.accumulate).option("--denormals", f.denormals);
-  command.flag("--assume-finite", f.assume_finite);
+  add_words(command, f);
+  command.option("--quantize", f.quantize).options("--keep", f.keep);
   if (f.target != TunerFlags{}.target) command.option("--target", f.target);
 }
 

@@ -50,12 +50,11 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
     if (!f.denormals.empty()) denormals_for(f.denormals, parse_target(f.target));
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
-  HONE_USER_CHECK(f.bind.empty() && f.bind_data.empty() && f.shapes.empty() && f.formats.empty() && f.cache.empty() &&
-                  f.quantize.empty() && f.ranges.empty() && f.keep.empty() && f.accumulate.empty() &&
-                  f.denormals.empty() && !f.assume_finite && !f.print_tasks && f.model_batch == 1)
-      << "--bind, --bind-data, --shape, --model-batch, --input, --cache, --quantize, --ranges, --keep, --accumulate, "
-         "--denormals, "
-         "--assume-finite and --print-tasks belong to --model";
+  const std::string given = words_of_models_alone(f);
+  HONE_USER_CHECK(given.empty()) << given << ": these belong to --model";
+  HONE_USER_CHECK(f.quantize.empty() && f.ranges.empty() && f.keep.empty() && f.denormals.empty() && !f.assume_finite &&
+                  !f.print_tasks)
+      << "--quantize, --ranges, --keep, --denormals, --assume-finite and --print-tasks belong to --model";
   if (!f.tasks.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
         << "--tasks names its workloads itself: --task, --args and --workload exclude it";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/driver/model_words.h"
 #include "compiler/ops/operator.h"
 #include "rpc/wire/credentials.h"
 #include "tuner/progress.h"
@@ -17,22 +18,15 @@ namespace hone {
 
 struct SessionOutcome;
 
-struct TunerFlags {
-  std::string task, args, workload, tasks, model, plot, target = "llvm", tracker, device, db, search = "xgb";
+/// Of a model, ModelWords; without one, operators.
+struct TunerFlags : ModelWords {
+  std::string task, args, workload, tasks, plot, target = "llvm", tracker, device, db, search = "xgb";
   size_t trials = 0;  ///< 0: kTrials, of a model kModelTrials for each of its workloads
   size_t stop_after = 0, batch = 0;
   std::vector<std::string> labels;
-  std::vector<std::string> bind, shapes;  ///< of --model: NAME=VALUE, or NAME=VALUE|VALUE
-  int64_t model_batch = 1;                ///< of a --model for one image: how many it is tuned for
-  std::vector<std::string> bind_data;     ///< of --model: NAME=FILE, as tensorc has it
-  std::vector<std::string> formats;       ///< of --model: NAME=u8:NHWC,mean=…,scale=…, as tensorc has it
-  std::string quantize;                   ///< of --model: int8, by the file `ranges`
-  std::string denormals;                  ///< of --model: keep or zero, as tensorc has it; empty: zero
-  bool assume_finite = false;             ///< of --model, as tensorc has it
-  std::string accumulate;                 ///< of --model: f16: what sums its products of f16
-  std::string ranges;                     ///< that `tensorc --quantize int8 --ranges FILE` wrote
-  std::vector<std::string> keep;          ///< of --quantize: nodes that stay in f32
-  std::string cache;                      ///< of --model: NAME=VALUE, caches that grow in place
+  std::string quantize;           ///< of --model: int8, by the file `ranges`
+  std::string ranges;             ///< that `tensorc --quantize int8 --ranges FILE` wrote
+  std::vector<std::string> keep;  ///< of --quantize: nodes that stay in f32
   int priority = 0;
   double seconds = 0, weight = 1, timeout = 10, min_repeat_ms = 2;
   uint32_t repeat = 3;

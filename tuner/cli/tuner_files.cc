@@ -1,6 +1,6 @@
 #include "tuner/cli/tuner_files.h"
 
-#include "compiler/frontend/onnx/external_files.h"
+#include "compiler/cli/model_flags.h"
 #include "db/hub_files.h"
 #include "tuner/cli/fleet_flags.h"
 
@@ -8,13 +8,9 @@ namespace hone {
 
 CommandFiles files_of(const TunerFlags& f) {
   CommandFiles files;
-  if (!f.model.empty())
-    for (const std::string& path : onnx_files(f.model))
-      files.reads(path == f.model ? "--model" : "the model's data", path);
+  reads_model(files, f, "--model");
   files.reads("--tasks", f.tasks);
   files.reads("--ranges", f.ranges);
-  for (const std::string& text : f.bind_data)
-    if (const size_t at = text.find('='); at != std::string::npos) files.reads("--bind-data", text.substr(at + 1));
   for (const auto& [what, path] : credential_files(f)) files.reads(what, path);
   for (const auto& [what, path] : f.read_before) files.reads(what, path);
   const std::string own = f.db.empty() ? db::user_db_path() : f.db;

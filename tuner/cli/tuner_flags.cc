@@ -1,7 +1,7 @@
 #include "tuner/cli/tuner_flags.h"
 
 #include "base/help.h"
-#include "compiler/graph/batch/batch.h"
+#include "compiler/cli/model_flags.h"
 #include "tuner/cli/fleet_flags.h"
 #include "tuner/search/searcher.h"
 
@@ -77,53 +77,13 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
     if (flag->count() > 0 && word->count() > 0)
       throw CLI::ValidationError("--model", "a model is given once: `tuner MODEL.onnx` or `tuner --model MODEL.onnx`");
   });
-  app.add_option(
-         "--bind", f.bind,
-         "of a model: a number for a named dimension or a scalar input; several, NAME=1|4|16, tune for each of them; "
-         "may be given again")
-      ->allow_extra_args(false)
-      ->type_name("NAME=N");
-  app.add_option("--bind-data", f.bind_data,
-                 "of a model, as tensorc has it: an input that becomes a constant with the elements of FILE; may be "
-                 "given again")
-      ->allow_extra_args(false)
-      ->type_name("NAME=FILE");
-  app.add_option("--shape", f.shapes,
-                 "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
-      ->allow_extra_args(false)
-      ->type_name("INPUT=1x3x224x224");
-  app.add_option("--model-batch", f.model_batch,
-                 "of a model, as tensorc has it, that was exported for a batch of 1: build it for N; inputs and "
-                 "outputs whose first "
-                 "dimension is 1 have N there, and each result is what a run by itself gives")
-      ->check(CLI::Range(int64_t{1}, kMostImages))
-      ->type_name("N");
-  app.add_option("--input", f.formats,
-                 "of a model, as tensorc has it: what callers pass for an input: images=u8:NHWC,scale=1/255; may be "
-                 "given again")
-      ->allow_extra_args(false)
-      ->type_name("NAME=FORMAT");
+  add_model_flags(app, f);
   app.add_option("--quantize", f.quantize, "of a model, as tensorc has it: int8, with what --ranges says")
       ->type_name("TYPE");
   app.add_option("--ranges", f.ranges, "of --quantize: a file that tensorc --ranges wrote")->type_name("FILE");
   app.add_option("--keep", f.keep, "of --quantize: a node of the model that stays in f32; may be given again")
       ->allow_extra_args(false)
       ->type_name("NODE");
-  app.add_option("--accumulate", f.accumulate,
-                 "of a model, as tensorc has it: f16: its products of f16 are summed in f16")
-      ->check(CLI::IsMember({"f16"}))
-      ->type_name("f16");
-  app.add_option("--denormals", f.denormals,
-                 "of a model, as tensorc has it: what denormal numbers are to the artifacts that are timed at the end")
-      ->check(CLI::IsMember({"keep", "zero"}))
-      ->type_name("keep|zero");
-  app.add_flag("--assume-finite", f.assume_finite,
-               "of a model, as tensorc has it: the artifacts that are timed at the end may lose NaNs; candidates keep "
-               "them");
-  app.add_option("--cache", f.cache,
-                 "of a decoder, as tensorc has it: the dimension that counts the rows of its caches, and the most of "
-                 "them: past=1023; tuned with nearly all of them there")
-      ->type_name("NAME=N");
   app.add_flag("--print-tasks", f.print_tasks, "of a model: print the file of --tasks that says the same");
   app.add_option("--target", f.target, "llvm: the CPU that measures; its fields can be given")->capture_default_str();
   app.add_option("--trials", f.trials,
