@@ -203,7 +203,9 @@ std::string plain(const std::string& what) {
 
 Status check_header(const Json& line) {
   if (!line.contains("hone_tophub") || !line["hone_tophub"].is_number_integer())
-    return absl::InvalidArgumentError("not a file of `tophub export`: its first line must be {\"hone_tophub\":1}");
+    return absl::InvalidArgumentError(
+        "not a file of `tophub export`: its first line must begin with {\"hone_tophub\": "
+        "(`tophub merge` reads databases)");
   const auto format = line["hone_tophub"].get<int64_t>();
   if (format < kFormat || format > kFormatWithChoices)
     return absl::InvalidArgumentError(

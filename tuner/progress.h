@@ -37,7 +37,7 @@ struct Snapshot {
   double trials_per_second = 0;
   std::map<std::string, uint64_t> failures;      ///< by status
   std::string phase;                             ///< `confirming`; empty: the search
-  double seconds_left = -1;                      ///< of the phase; -1: not known
+  double seconds_left = -1;                      ///< until the command ends, at most; -1: not known
   std::string trouble;                           ///< why no results come
   double best_seconds = 0, default_seconds = 0;  ///< of several tasks: the weighted sum; 0: not known yet
   std::vector<TaskLine> tasks;

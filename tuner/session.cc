@@ -449,12 +449,16 @@ void Session::show_now() {
   if (shot.trials_per_second > 0)
     shot.seconds_left = static_cast<double>(o_.trials - std::min(o_.trials, shot.trials)) / shot.trials_per_second;
   if (ended_ > 0) {
-    shot.phase = "confirming";
-    shot.seconds_left = o_.confirm_seconds > 0 ? std::max(0.0, o_.seconds + o_.confirm_seconds - (now() - start_)) : -1;
+    shot.phase = s_.interrupts() > 0 ? "interrupted, confirming" : "confirming";
+    shot.seconds_left = o_.confirm_seconds > 0
+                            ? std::max(0.0, o_.seconds + o_.confirm_seconds - (now() - start_)) + o_.after_seconds
+                            : -1;
   } else if (o_.seconds > 0) {
     const double left = std::max(0.0, o_.seconds - elapsed);
-    shot.seconds_left = shot.seconds_left < 0 ? left : std::min(left, shot.seconds_left);
+    shot.seconds_left =
+        (shot.seconds_left < 0 ? left : std::min(left, shot.seconds_left)) + o_.confirm_seconds + o_.after_seconds;
   }
+  if (s_.interrupts() > 0) shot.seconds_left = -1;
   if (o_.is_model) {
     shot.model = model_progress();
     summary.model = model_summary(*shot.model);

@@ -28,8 +28,9 @@ struct SessionOptions {
   /// And for confirming finalists behind that, those of the heaviest tasks first and no longer than each is worth; 0:
   /// as long as it takes.
   double confirm_seconds = 0;
-  size_t stop_after = 0;  ///< stop a task after this many of its trials without an improvement; 0: never
-  size_t batch = 0;       ///< 0: see batch_size()
+  double after_seconds = 0;  ///< what the caller does behind that takes so long at most; the time left counts it, too
+  size_t stop_after = 0;     ///< stop a task after this many of its trials without an improvement; 0: never
+  size_t batch = 0;          ///< 0: see batch_size()
   /// The tasks are the workloads of a model, their weights how often each runs: the progress is that of the model, and
   /// the search ends when the gains do (see gains_window()).
   bool is_model = false;

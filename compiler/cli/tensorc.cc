@@ -182,7 +182,7 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
     bool is_disturbed = false;
     if (there) {
       is_disturbed = there->is_disturbed;
-      if (is_disturbed) err << fmt::format("{} was disturbed meanwhile: the time may be too long\n", j.remote->name());
+      if (is_disturbed) err << fmt::format("others used {} meanwhile: the time may be too long\n", j.remote->name());
       t = {there->seconds, there->spread};
     } else {
       HONE_ASSIGN_OR_RETURN(t, time_here(j.target, m, j.gpu, denormals));
@@ -245,7 +245,13 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
     return usage_error(given + ": these belong to a model: tensorc MODEL.onnx");
   if (o.profile || !(o.inputs + o.weights + o.compare).empty() || !o.reports.empty())
     return usage_error("--inputs, --weights, --profile, --report and --compare belong to a model: tensorc MODEL.onnx");
-  if (!o.output.empty() && !o.emit.empty()) HONE_RETURN_IF_ERROR(check_writable(o.output));
+  if (!o.output.empty() && o.emit.empty()) {
+    // What is to be written is a shared object, as of a model.
+    TensorcOptions written = o;
+    written.emit = "so";
+    return run_tensorc(operators, written, out, err);
+  }
+  if (!o.output.empty()) HONE_RETURN_IF_ERROR(check_writable(o.output));
   const BusyMachine others(o.cpu_account);
   const Workload w =
       o.workload.empty() ? Workload::parse(operators, o.task, o.args) : Workload::parse(operators, o.workload);

@@ -239,6 +239,8 @@ class ModelCommand {
     for (const auto& v : variants_)
       for (const std::vector<Port>* ports : {&v.graph->inputs, &v.graph->outputs})
         for (const Port& p : *ports) most_bytes = std::max(most_bytes, bytes_of(p.type));
+    if (!fs::is_directory(o_.inputs))
+      return usage_error(fmt::format("--inputs {}: there is no such folder", o_.inputs));
     given_ = read_test_tensors(o_.inputs, most_bytes);
     leave_out_bound(&given_->inputs);
     const size_t taken = variants_[0].graph->inputs.size();
@@ -443,7 +445,7 @@ class ModelCommand {
     }
     if (r.disturbed > 0 && (o_.bench || o_.profile))
       err_ << prefix
-           << fmt::format("{} was disturbed while {} of {} kernels were timed, which may be too long\n",
+           << fmt::format("others used {} while {} of {} kernels were timed: the times may be too long\n",
                           remote_->name(), r.disturbed, r.checked);
     if (o_.profile) out_ << profile_text(*variants_[v].graph, variant.layers, r.seconds);
     if (o_.bench)

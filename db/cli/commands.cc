@@ -383,6 +383,8 @@ Status cmd_merge(const Context& c) {
   CommandFiles files;
   reads_database(files, "merge", c.flags.file);
   HONE_RETURN_IF_ERROR(check_files(c, std::move(files), "", ""));
+  if (std::error_code ec; !fs::exists(c.flags.file, ec))
+    return database_error(fmt::format("merge: {} does not exist", c.flags.file));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> other, open_for_reading(c.flags.file));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_writing(c.flags.db));
   HONE_ASSIGN_OR_RETURN(const ExchangeCount count, merge_records(*store, *other, c.hooks.check_prior));

@@ -44,6 +44,13 @@ std::string about_devices_called(const std::string& name, const std::vector<Devi
                      all.empty() ? "is no device" : "are: " + listed(all));
 }
 
+std::string about_devices(const std::vector<DeviceStatus>& devices) {
+  std::vector<std::string> all;
+  for (const DeviceStatus& device : devices)
+    all.push_back(fmt::format("{} is {}, and is for '{}'", device.info.key, state_of(device), device.info.target));
+  return all.empty() ? "no device is there" : listed(all);
+}
+
 std::string rough_time(double seconds) {
   if (seconds < 120) return fmt::format("{:.0f} s", seconds);
   if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);

@@ -135,6 +135,9 @@ std::string text_report(const SessionOutcome& o, const ReportContext& c) {
           "disturbed {} while this was timed: only times beside it compare with it; the same command confirms it again "
           "when it is quiet\n",
           o.best->disturbed_by.empty() ? db::disturbed_by({}) : o.best->disturbed_by);
+    else if (!o.best->confirmed)
+      text +=
+          "confirm   it was not measured in turns with the default and the others yet; the same command does that\n";
   }
   std::string sure;
   if (const auto m = margin(o)) sure = fmt::format("{} ahead of the second finalist", percent(*m));

@@ -212,8 +212,9 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
   }
   std::vector<WholeModel> out;
   for (const ModelGraph& v : variants) {
-    phase.begin("building the model" + (v.name.empty() ? "" : " for " + v.name),
-                "with default and with tuned configs, with those next to them, and as it was before");
+    if (!io.interrupts || io.interrupts() == 0)
+      phase.begin("building the model" + (v.name.empty() ? "" : " for " + v.name),
+                  "with default and with tuned configs, with those next to them, and as it was before");
     out.push_back(compare_whole({v.name, &v.graph, target, v.growth()}, &before, *hub, wanted_until(io, plan, 0, phase),
                                 others, as_built, f.assume_finite, [&plan] { return plan.left(); }));
     WholeModel& whole = out.back();
@@ -296,6 +297,7 @@ StatusOr<Alternatives> measure_alternatives(const OperatorTable& operators, cons
   if (options.trials < count) return Alternatives{};
   options.seconds = plan.is_limited() ? 0.8 * plan.for_alternatives() : 0;
   options.confirm_seconds = plan.is_limited() ? 0.2 * plan.for_alternatives() : 0;
+  options.after_seconds = plan.is_limited() ? plan.left() - plan.for_alternatives() : 0;
   options.is_model = false;
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(work.alternatives, options, services));
   if (measured.is_database_lost) return measured.outcome.status();
@@ -434,6 +436,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     constexpr double kLeast = 0.1;
     options.seconds = std::max(kLeast, plan.for_search());
     options.confirm_seconds = std::max(kLeast, plan.for_confirming() - plan.for_search());
+    options.after_seconds = plan.left() - plan.for_confirming();
   }
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(workloads, options, services));
   const auto& [tasks, session, outcome, is_database_lost] = measured;

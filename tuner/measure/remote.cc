@@ -46,7 +46,7 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
     if (opened.ok()) break;
     if (query.while_waiting) HONE_RETURN_IF_ERROR(query.while_waiting());
     const std::lock_guard lock(mutex);
-    if (gave_up || clock.now() >= deadline) return usage_error(fmt::format("--tracker: {}", message_of(opened)));
+    if (gave_up || clock.now() >= deadline) return usage_error(message_of(opened));
   }
   for (const auto deadline = clock.now() + query.device_timeout; clock.now() < deadline;) {
     {
@@ -59,10 +59,10 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
   if (!query.device_key.empty()) what += fmt::format("' under the key '{}", query.device_key);
   for (const std::string& label : query.labels) what += fmt::format("' with the label '{}", label);
   std::string why;
-  if (!query.device_key.empty())
-    if (const auto status = wire::fetch_status(query.client.tracker, kStatusTimeout, query.client.credentials);
-        status.ok())
-      why = ": " + wire::about_devices_called(query.device_key, status->devices);
+  if (const auto status = wire::fetch_status(query.client.tracker, kStatusTimeout, query.client.credentials);
+      status.ok())
+    why = ": " + (query.device_key.empty() ? wire::about_devices(status->devices)
+                                           : wire::about_devices_called(query.device_key, status->devices));
   return no_device_error(fmt::format("--target: no device serves '{}' {}{}", what,
                                      query.where.empty() ? "at " + query.client.tracker.text() : query.where, why));
 }

@@ -71,7 +71,7 @@ class Confirmation {
       HONE_ASSIGN_OR_RETURN(const std::unique_ptr<SearchWorker::Answer> answer, worker_.take());
       if (answer) --to_prepare;
     }
-    if (!is_limited()) log::warn("the finalists could not be confirmed in time; the best stays provisional");
+    if (!hurry_ && !is_limited()) log::warn("the finalists could not be confirmed in time; the best stays provisional");
     return absl::OkStatus();
   }
 

@@ -16,8 +16,9 @@ StatusOr<FoundPrior> find_prior(db::TopHub& hub, const std::string& target_kind)
   if (!answer.skipped.empty())
     skipped = fmt::format("; skipped {} of another feature schema", fmt::join(answer.skipped, ", "));
   if (!answer.row)
-    return FoundPrior{"", fmt::format("no prior for {} targets and feature schema {}{}; `tophub train` makes one",
-                                      target_kind, short_hash(schema), skipped)};
+    return FoundPrior{
+        "", fmt::format("no prior for {} targets and feature schema {}{}; `tophub train{}` makes one", target_kind,
+                        short_hash(schema), skipped, target_kind == "llvm" ? "" : " --target-kind " + target_kind)};
   db::PriorRow& prior = *answer.row;
   if (const Status loaded = make_xgb_model()->load(prior.model, kFeatureCount); !loaded.ok())
     return FoundPrior{"",

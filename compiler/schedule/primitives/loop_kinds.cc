@@ -83,9 +83,9 @@ void Schedule::parallel(LoopRef loop) {
 
 void Schedule::bind(LoopRef loop, LoopKind kind) {
   HONE_USER_CHECK(kind == LoopKind::kBlock || kind == LoopKind::kThread || kind == LoopKind::kWarp)
-      << "bind: a loop is bound to block, thread or tensor, not to " << name_of(kind);
+      << "bind: a loop is bound to block, thread or warp, not to " << name_of(kind);
   TreeNode* l = live_loop(loop, "bind");
-  const std::string what = fmt::format("bind: {} to {}", describe(l), name_of(kind));
+  const std::string what = fmt::format("bind: {} to {}", describe(l), kind == LoopKind::kWarp ? "warp" : name_of(kind));
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << what << ": it is already " << name_of(l->loop);
   HONE_USER_CHECK(l->prefetch == 0) << what << ": it has a prefetch";
   if (kind == LoopKind::kWarp) {

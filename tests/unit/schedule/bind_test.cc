@@ -65,7 +65,7 @@ TEST(Bind, SaysWhatItRefuses) {
   auto s = p.schedule();
   const auto loops = s->loops(s->block("c"));  // i, j, k
   EXPECT_EQ(refusal([&] { s->bind(loops[0], LoopKind::kParallel); }),
-            "bind: a loop is bound to block, thread or tensor, not to parallel");
+            "bind: a loop is bound to block, thread or warp, not to parallel");
   EXPECT_THAT(refusal([&] { s->bind(loops[2], LoopKind::kThread); }),
               HasSubstr("is a reduction loop of stage 'c': its iterations would write the same elements"));
   EXPECT_THAT(refusal([&] {

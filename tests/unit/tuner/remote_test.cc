@@ -242,6 +242,11 @@ TEST(FindDevices, FindsThoseOfAKindAndKey) {
       << devices.status();
   EXPECT_NE(message_of(devices.status()).find("no device, agent or label is 'b'; there are: a/cpu"), std::string::npos)
       << devices.status();
+  q.device_key = "", q.kind = "cuda";
+  devices = find_devices(q);
+  EXPECT_NE(message_of(devices.status()).find(std::string(": a/cpu is idle, and is for '") + kTarget),
+            std::string::npos)
+      << devices.status();
   q.device_key = "";
   q.kind = "cuda";
   EXPECT_EQ(exit_code_of(find_devices(q).status()), kExitNoDevice);

@@ -201,7 +201,14 @@ PYBIND11_MODULE(_te, m) {
   py::class_<Kernel> kernel(m, "Kernel");
   make_only_whole(kernel);
   kernel.def(py::init<const PySchedule&, const std::string&, std::optional<int>>())
-      .def("__call__", &Kernel::call)
+      .def(
+          "__call__",
+          [](Kernel& k, const py::args& arguments, const py::kwargs& named) {
+            if (!named.empty())
+              throw py::type_error("the kernel takes its arrays in the order of the schedule's inputs, not by name ('" +
+                                   py::cast<std::string>(named.begin()->first) + "')");
+            return k.call(arguments);
+          })
       .def("time", &Kernel::time, py::arg("repeats") = 5)
       .def_property_readonly("inputs", [](const Kernel& k) { return k.parameters(false); })
       .def_property_readonly("outputs", [](const Kernel& k) { return k.parameters(true); })

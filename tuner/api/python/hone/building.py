@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-from hone import _hone, options
+from hone import _hone, options, te
 from hone.errors import WRONG_MACHINE, BadInput
 from hone.model import Model
 from hone.spelling import names_of_files
@@ -26,6 +26,8 @@ def _file_of(model, folder):
     """The path of a model: itself, or a file of what it serializes to."""
     if isinstance(model, (str, os.PathLike)):
         return options.text(model)
+    if isinstance(model, (te.Schedule, te.Tensor)):
+        raise TypeError("a schedule is no model: hone.build() compiles it, and its kernel's time() measures it")
     content = model.SerializeToString() if hasattr(model, "SerializeToString") else model
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise TypeError(f"a model is a path, an onnx.ModelProto or its bytes, not {type(model).__name__}")
