@@ -148,6 +148,10 @@ TEST_F(ArtifactFile, EveryKindIsEmitted) {
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm.o"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm_plain.o"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm_run.o"));
+  // What is written, unless it is said, is a shared object.
+  const Ran ran = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default -o " + folder + "/mm.so");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_TRUE(std::filesystem::exists(folder + "/mm.so"));
 }
 
 // Code, JSON and header of each kind, for a processor whose mode is set by one instruction.

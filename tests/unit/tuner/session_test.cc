@@ -494,6 +494,7 @@ TEST(Session, ConfirmsNoLongerThanItMay) {
     run.options.trials = 10'000;
     run.options.seconds = 0.5;
     run.options.confirm_seconds = 1;
+    run.options.after_seconds = 7;
     bool confirms = false;
     run.measurer.on_collect = [&] {
       confirms = confirms || run.measurer.submitted.size() > run.measurer.proposed.size();
@@ -505,6 +506,9 @@ TEST(Session, ConfirmsNoLongerThanItMay) {
     EXPECT_EQ(out->stopped_by, "time is up");
     EXPECT_TRUE(out->best);
     EXPECT_TRUE(out->best->confirmed || seconds_of_a_job > 1);
+    // What is left is until all ends.
+    EXPECT_GE(run.progress.last.seconds_left, 7);
+    EXPECT_LE(run.progress.last.seconds_left, 8.5);
     // One look at the device may be under way when the time is up.
     EXPECT_LE(std::chrono::duration<double>(run.clock.now() - start).count(), 1.5 + 0.2 + seconds_of_a_job);
   }
