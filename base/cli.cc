@@ -105,8 +105,13 @@ std::string unexpected(const CLI::App& app, int argc, const char* const* argv) {
   if (const std::string flag = first(true); !flag.empty()) {
     const std::string name = flag.substr(0, flag.find('='));
     // A command's words begin where it stands, unless it lets the program's flags through.
-    if (const auto commands = app.get_subcommands(); !commands.empty() && app.get_option_no_throw(name))
-      return fmt::format("{} is the program's and stands before {}", name, commands.back()->get_name());
+    if (const auto commands = app.get_subcommands(); !commands.empty()) {
+      const CLI::App& command = *commands.back();
+      if (app.get_option_no_throw(name))
+        return fmt::format("{} is the program's, and {} does not take it", name, command.get_name());
+      if (command.get_option_no_throw(name))
+        return fmt::format("{} is a flag of {} and stands behind it", name, command.get_name());
+    }
     return "there is no flag " + name + meant(near_name(name, flag_names(app)));
   }
   const std::string word = first(false);

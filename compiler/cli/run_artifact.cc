@@ -128,8 +128,7 @@ class ArtifactCommand {
     given_ = read_test_tensors(o_.inputs, most_bytes);
     const size_t taken = caller_inputs(variants_[0].ports, growth(0));
     if (given_->inputs.size() != taken)
-      return usage_error(
-          fmt::format("--inputs {}: it has {} inputs; the model takes {}", o_.inputs, given_->inputs.size(), taken));
+      return usage_error(other_number_of_inputs(o_.inputs, given_->inputs.size(), taken));
     for (size_t v = 0; v < variants_.size(); ++v)
       if (takes_given(v)) return absl::OkStatus();
     std::string shapes;

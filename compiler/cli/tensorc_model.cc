@@ -139,7 +139,9 @@ class ModelCommand {
     if (is_run() && !remote_ && (o_.emit == "obj" || is_c))
       return usage_error("--bench, --check, --profile and --inputs run a shared object: --emit so");
     if (is_run() && !remote_ && !is_here())
-      return no_device_error("--bench, --check, --profile and --inputs run here, and this machine is another");
+      return no_device_error(
+          "--bench, --check, --profile and --inputs run here, and this machine is another; with --tracker and --device "
+          "an agent there checks and times, and `tensorc run` there runs what was built");
     path_ = !o_.output.empty() ? o_.output
                                : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o"
                                                                        : is_c           ? ".c"
@@ -245,8 +247,7 @@ class ModelCommand {
     leave_out_bound(&given_->inputs);
     const size_t taken = variants_[0].graph->inputs.size();
     if (given_->inputs.size() != taken)
-      return usage_error(
-          fmt::format("--inputs {}: it has {} inputs; the model takes {}", o_.inputs, given_->inputs.size(), taken));
+      return usage_error(other_number_of_inputs(o_.inputs, given_->inputs.size(), taken));
     if (variants_.size() == 1) return absl::OkStatus();
     std::string shapes;
     for (const TensorData& t : given_->inputs) shapes += (shapes.empty() ? "" : ", ") + to_string(t.type());

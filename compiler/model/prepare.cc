@@ -47,6 +47,8 @@ OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector
   }
   for (const std::string& text : shapes) {
     const auto [name, value] = named_value("--shape", text);
+    HONE_USER_CHECK(value.find_first_of(", *[]()") == std::string::npos)
+        << "--shape " << name << ": '" << value << "' is no shape; one is written like 1x3x224x224";
     std::vector<int64_t> shape;
     size_t begin = 0;
     while (begin <= value.size()) {

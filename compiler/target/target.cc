@@ -195,7 +195,8 @@ Target Target::completed_by(const Target& device) const {
     return out;
   }
   HONE_USER_CHECK(arch.empty() || arch == device.arch)
-      << "target: -mtriple=" << arch << "-" << os << " is not the device's: " << device.arch << "-" << device.os;
+      << "target: -mtriple=" << arch << "-" << os << " is not the device's: " << device.arch << "-" << device.os
+      << "; of another machine -mcpu is needed, too";
   Target out = device;
   const Target open = arch.empty() ? Target() : cpu_defaults(arch, "");
   if (!mattr.empty()) out.mattr = mattr;

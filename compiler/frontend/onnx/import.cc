@@ -369,7 +369,8 @@ class Importer {
         const int64_t count = element_count(type.shape);
         HONE_USER_CHECK(count >= 1 && type.dtype.is_integer() && encoding == Encoding::kPlain &&
                         lowering_.may_make(count * 8))
-            << "--bind " << v.name() << ": the input is " << to_string(type) << "; one whole number can be bound";
+            << "--bind " << v.name() << ": the input is " << to_string(type.dtype)
+            << (info.has_shape() ? " " + shape_text(info.shape()) : "") << "; one whole number can be bound";
         bound_.insert(v.name());
         const std::vector<int64_t> numbers(static_cast<size_t>(count), it->second);
         scope->values[v.name()] = lowering_.constant(TensorData::of_numbers(numbers, type.dtype).reshaped(type.shape));

@@ -141,6 +141,8 @@ TEST_F(RunCommand, RefusesWhatItCannotRun) {
   expect_refused("cut.so", 2, "run: 'cut.so' is cut off");
   expect_refused("m.so --check", 2, "--check");
   expect_refused("m.so --inputs nowhere", 2, "--inputs nowhere: there is no such folder");
+  fs::create_directory(folder + "bare");
+  expect_refused("m.so --inputs bare", 2, "--inputs bare: it has no input_0.npy or input_0.pb; the model takes 1");
   const Ran in_front = tensorc("--emit so run m.so");
   EXPECT_EQ(in_front.code, 2);
   EXPECT_THAT(in_front.output, HasSubstr("--emit: not of `tensorc run`, which builds nothing; allowed: --inputs, "));

@@ -149,7 +149,8 @@ TEST(UnknownWords, AreAnsweredWithWhatIsNear) {
   EXPECT_EQ(refusal({"--thraeds=2"}), "there is no flag --thraeds; did you mean --threads?" + allowed);
   EXPECT_EQ(refusal({"-trials", "9"}), "there is no flag -trials; did you mean --trials?" + allowed);
   EXPECT_EQ(refusal({"status", "--traker", "x"}), "there is no flag --traker; did you mean --tracker?" + allowed);
-  EXPECT_EQ(refusal({"status", "--trials", "9"}), "--trials is the program's and stands before status" + allowed);
+  EXPECT_EQ(refusal({"status", "--trials", "9"}), "--trials is the program's, and status does not take it" + allowed);
+  EXPECT_EQ(refusal({"--tracker", "x", "status"}), "--tracker is a flag of status and stands behind it" + allowed);
   EXPECT_EQ(refusal({"--verbose"}), "there is no flag --verbose" + allowed);
   EXPECT_EQ(refusal({"--sensor", "x"}), "there is no flag --sensor" + allowed) << "of flags for tests nothing is said";
   EXPECT_EQ(refusal({"statsu"}), "there is no command statsu; did you mean status?" + allowed);
