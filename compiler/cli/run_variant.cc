@@ -191,12 +191,12 @@ class VariantRun {
 }  // namespace
 
 TestTensors read_test_tensors(const std::string& folder, int64_t wanted_bytes) {
+  std::error_code ignored;
+  HONE_USER_CHECK(fs::is_directory(folder, ignored)) << "--inputs " << folder << ": there is no such folder";
   return {tensors_of(folder, "input", wanted_bytes), tensors_of(folder, "output", wanted_bytes)};
 }
 
 std::string other_number_of_inputs(const std::string& folder, size_t given, size_t taken) {
-  std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) return fmt::format("--inputs {}: there is no such folder", folder);
   if (given == 0)
     return fmt::format("--inputs {}: it has no input_0.npy or input_0.pb; the model takes {}", folder, taken);
   return fmt::format("--inputs {}: it has {} inputs; the model takes {}", folder, given, taken);

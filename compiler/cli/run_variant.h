@@ -19,8 +19,8 @@ namespace hone {
 struct TestTensors {
   std::vector<TensorData> inputs, outputs;
 };
-/// FOLDER/input_0.npy or .pb, …, and output_0, …. UserError for files that are no tensors. `wanted_bytes`: of the
-/// largest tensor that is expected, as read_tensor_file() takes it.
+/// FOLDER/input_0.npy or .pb, …, and output_0, …. UserError for no such folder, and files that are no tensors.
+/// `wanted_bytes`: of the largest tensor that is expected, as read_tensor_file() takes it.
 TestTensors read_test_tensors(const std::string& folder, int64_t wanted_bytes);
 /// Why `--inputs FOLDER`, where `given` inputs were read, is none for a model of `taken`.
 std::string other_number_of_inputs(const std::string& folder, size_t given, size_t taken);

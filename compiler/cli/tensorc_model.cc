@@ -241,8 +241,6 @@ class ModelCommand {
     for (const auto& v : variants_)
       for (const std::vector<Port>* ports : {&v.graph->inputs, &v.graph->outputs})
         for (const Port& p : *ports) most_bytes = std::max(most_bytes, bytes_of(p.type));
-    if (!fs::is_directory(o_.inputs))
-      return usage_error(fmt::format("--inputs {}: there is no such folder", o_.inputs));
     given_ = read_test_tensors(o_.inputs, most_bytes);
     leave_out_bound(&given_->inputs);
     const size_t taken = variants_[0].graph->inputs.size();
