@@ -270,7 +270,7 @@ TEST(FindDevices, ManyFailedAttemptsAreStillOneClearLine) {
     q.client.backoff.first = q.client.backoff.most = 1ms;
     q.kind = "llvm";
     q.tracker_timeout = 300ms;
-    EXPECT_EQ(message_of(find_devices(q).status()), "--tracker: no tracker at localhost:1");
+    EXPECT_EQ(message_of(find_devices(q).status()), "no tracker at localhost:1");
   }
 }
 
