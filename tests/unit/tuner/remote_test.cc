@@ -259,7 +259,7 @@ TEST(FindDevices, NoTrackerIsOneClearLine) {
   q.tracker_timeout = 200ms;
   const auto devices = find_devices(q);
   EXPECT_EQ(exit_code_of(devices.status()), kExitUsage);
-  EXPECT_EQ(message_of(devices.status()), "--tracker: no tracker at unix:/tmp/hone-no-such-socket");
+  EXPECT_EQ(message_of(devices.status()), "no tracker at unix:/tmp/hone-no-such-socket");
 }
 
 // gRPC 1.51 aborts the process after a few dozen channels that failed, unless rpc/wire keeps its threads.
