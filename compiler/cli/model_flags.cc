@@ -48,9 +48,11 @@ void add_model_flags(CLI::App& app, ModelWords& w) {
          "on all threads that run it, for as long as it runs; keep: numbers, which take up to 250 times as long")
       ->check(CLI::IsMember({"keep", "zero"}))
       ->type_name("keep|zero");
-  app.add_flag("--assume-finite", w.assume_finite,
-               "inputs have no NaN and make none: maxima and what is made of them (Relu, Clip, pooling) may lose one, "
-               "which saves up to two instructions each; without it a NaN stays one, as candidates of tuning keep it");
+  app.add_flag(
+      "--assume-finite", w.assume_finite,
+      "inputs have no NaN and make none: maxima and what is made of them (Relu, Clip, pooling) may lose one, "
+      "which saves up to two instructions each; without it a NaN stays one, and what the tuner times one by one "
+      "always keeps it");
 }
 
 void add_words(ShellCommand& command, const ModelWords& w) {

@@ -104,7 +104,7 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
   app.add_option("--sysroot", o.sysroot,
                  "of --emit so for another architecture: a folder with that system's files "
                  "(lib/aarch64-linux-gnu/libm.so.6); else it is looked for on this one");
-  app.add_option("-o", o.output, "where to write it (texts: default stdout)");
+  app.add_option("-o", o.output, "where to write it: a shared object without --emit (texts: default stdout)");
   app.add_flag("--bench", o.bench, "time it here");
   app.add_flag("--check", o.check,
                "compare it with the reference; a model: each layer, and the whole with the imported graph");

@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
-#include "base/shell_word.h"
 #include "base/text.h"
 #include "base/time_text.h"
 #include "base/writable.h"
@@ -22,7 +20,6 @@
 #include "compiler/codegen/llvm/parse_target.h"
 #include "compiler/ops/extremes.h"
 #include "db/plausible.h"
-#include "tuner/cli/fleet_flags.h"
 #include "tuner/cli/measure_tasks.h"
 #include "tuner/cli/model.h"
 #include "tuner/cli/next_commands.h"
@@ -267,28 +264,40 @@ struct Alternatives {
   size_t not_measured = 0;  ///< for want of time
 };
 
+// Those that do not have their trials yet, of this session's search or an earlier one.
+StatusOr<std::vector<WeightedWorkload>> without_trials(std::vector<WeightedWorkload> alternatives, const Target& target,
+                                                       db::Store& store) {
+  std::vector<WeightedWorkload> out;
+  for (WeightedWorkload& w : alternatives) {
+    const db::TrialFilter filter{to_string(w.workload), to_string(target),
+                                 make_space(w.workload, target).fingerprint().hex(), ""};
+    HONE_ASSIGN_OR_RETURN(const int64_t trials, store.trials().count(filter));
+    if (trials < static_cast<int64_t>(kAlternativeTrials)) out.push_back(std::move(w));
+  }
+  return out;
+}
+
 // Measures what the model's layers could be instead of what they are: passes compare both when it is built next.
-// `known`: how many there were before the session.
+// `before`: those of before the session.
 StatusOr<Alternatives> measure_alternatives(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
-                                            const std::vector<std::unique_ptr<TuningTask>>& tasks,
                                             const TasksOutcome& outcome, const TaskServices& services,
-                                            const TimePlan& plan, size_t known) {
+                                            const TimePlan& plan, const std::vector<WeightedWorkload>& before) {
   const auto& [f, io, place, store, cores, clock, prior] = services;
   if (outcome.interrupted) return Alternatives{false};
   // Preparing the model again takes its time, too.
   constexpr double kLeastSeconds = 2;
-  if (plan.for_alternatives() < kLeastSeconds) return Alternatives{true, known};
+  if (plan.for_alternatives() < kLeastSeconds) {
+    HONE_ASSIGN_OR_RETURN(const std::vector<WeightedWorkload> left, without_trials(before, place.target, store));
+    return Alternatives{true, left.size()};
+  }
   std::ostringstream said_before;
   HONE_ASSIGN_OR_RETURN(ModelWork work, model_with_measured(operators, imported, place.target, store, said_before));
+  HONE_ASSIGN_OR_RETURN(const std::vector<WeightedWorkload> alternatives,
+                        without_trials(std::move(work.alternatives), place.target, store));
+  if (alternatives.empty()) return Alternatives{};
   size_t used = 0;
-  std::set<std::string> searched;
-  for (size_t t = 0; t < tasks.size(); ++t) {
-    used += outcome.tasks[t].trials;
-    if (outcome.tasks[t].trials >= kAlternativeTrials) searched.insert(tasks[t]->text);
-  }
-  std::erase_if(work.alternatives, [&](const WeightedWorkload& w) { return searched.contains(to_string(w.workload)); });
-  if (work.alternatives.empty()) return Alternatives{};
-  const size_t count = work.alternatives.size(), most = session_options(f, 1, outcome.tasks.size(), work.tasks).trials;
+  for (const SessionOutcome& o : outcome.tasks) used += o.trials;
+  const size_t count = alternatives.size(), most = session_options(f, 1, outcome.tasks.size(), work.tasks).trials;
   SessionOptions options = session_options(f, place.devices, count, work.tasks);
   options.trials = std::min(kAlternativeTrials * count, most - std::min(most, used));
   io.err << fmt::format("tuner: {}{} workloads that layers could be instead",
@@ -299,11 +308,11 @@ StatusOr<Alternatives> measure_alternatives(const OperatorTable& operators, cons
   options.confirm_seconds = plan.is_limited() ? 0.2 * plan.for_alternatives() : 0;
   options.after_seconds = plan.is_limited() ? plan.left() - plan.for_alternatives() : 0;
   options.is_model = false;
-  HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(work.alternatives, options, services));
+  HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(alternatives, options, services));
   if (measured.is_database_lost) return measured.outcome.status();
   if (!measured.outcome.ok()) io.err << "tuner: " << message_of(measured.outcome.status()) << std::endl;
   Alternatives out{!measured.outcome.ok() || !measured.outcome->interrupted};
-  if (measured.outcome.ok())
+  if (measured.outcome.ok() && measured.outcome->stopped_by == "time is up")
     for (const SessionOutcome& o : measured.outcome->tasks) out.not_measured += o.trials == 0;
   return out;
 }
@@ -458,9 +467,8 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   if (f.model.empty()) {
     report(f, io, target, store->path(), tasks, *outcome, {});
   } else {
-    HONE_ASSIGN_OR_RETURN(
-        const Alternatives alternatives,
-        measure_alternatives(operators, imported, tasks, *outcome, services, plan, model.alternatives.size()));
+    HONE_ASSIGN_OR_RETURN(const Alternatives alternatives,
+                          measure_alternatives(operators, imported, *outcome, services, plan, model.alternatives));
     is_complete = alternatives.is_complete;
     // With what is measured now its layers may be others; where the time is up it is not built.
     std::ostringstream said_before;

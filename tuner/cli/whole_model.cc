@@ -120,19 +120,23 @@ ChooseConfig with_choices(const std::vector<ModelChoice>& choices, const ChooseC
   };
 }
 
+// Whether a config can be chosen instead of the workload's best: the database keeps choices beside that.
+bool has_best(const std::string& workload, const Target& target, db::TopHub& hub) {
+  return exact_best(Workload::parse(standard_operators(), workload), target, hub).has_value();
+}
+
 // What makes an artifact of the layers of `tuned` one of `other`'s; nothing where that has other layers, or where a
-// config cannot be chosen, since it takes the place of a best one and the database has none.
+// config cannot be chosen.
 std::optional<std::vector<ModelChoice>> choices_of(const std::vector<LayerConfig>& other,
                                                    const std::vector<LayerConfig>& tuned, const Target& target,
                                                    db::TopHub& hub) {
   if (other.size() != tuned.size()) return std::nullopt;
-  const OperatorTable operators = standard_operators();
   std::vector<ModelChoice> out;
   for (size_t l = 0; l < tuned.size(); ++l) {
     if (other[l].workload != tuned[l].workload) return std::nullopt;
     const auto is_same = [&](const ModelChoice& c) { return c.workload == tuned[l].workload; };
     if (other[l].config == tuned[l].config || std::any_of(out.begin(), out.end(), is_same)) continue;
-    if (!exact_best(Workload::parse(operators, tuned[l].workload), target, hub)) return std::nullopt;
+    if (!has_best(tuned[l].workload, target, hub)) return std::nullopt;
     out.push_back({other[l].workload, other[l].config});
   }
   return out;
@@ -370,10 +374,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     if (artifacts.count() > 1 && fits(2))
       if (const std::vector<TimedLayers> layers = artifacts.timed_layers(); !layers.empty())
         faster = faster_inside(layers[tuned], layers);
-    // A choice stands beside a best one: what has none keeps what it has.
-    std::erase_if(faster, [&, operators = standard_operators()](const ModelChoice& c) {
-      return !exact_best(Workload::parse(operators, c.workload), variant.target, hub);
-    });
+    std::erase_if(faster, [&](const ModelChoice& c) { return !has_best(c.workload, variant.target, hub); });
     artifacts.keep_first(kept);
     size_t result = tuned;
     if (!faster.empty()) result = artifacts.add(with_choices(faster, tuned_configs));

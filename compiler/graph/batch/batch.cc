@@ -1,6 +1,7 @@
 #include "compiler/graph/batch/batch.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -12,11 +13,7 @@ namespace {
 
 bool is_one_of_a_batch(const Extents& shape) { return !shape.empty() && shape[0] == 1; }
 
-std::string shape_text(const Extents& shape) {
-  std::string text;
-  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "[" + text + "]";
-}
+std::string shape_text(const Extents& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 class Batching {
  public:

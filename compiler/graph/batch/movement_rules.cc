@@ -1,5 +1,8 @@
 // Rules of what moves elements: a run's elements move alike in all runs. Where an axis is cut, extended or joined along
 // which runs lie, they get one of their own in front of it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "compiler/graph/batch/rules.h"
@@ -9,11 +12,7 @@
 namespace hone {
 namespace {
 
-std::string numbers_text(const Extents& numbers) {
-  std::string text;
-  for (const int64_t v : numbers) text += (text.empty() ? "" : ":") + std::to_string(v);
-  return text;
-}
+std::string numbers_text(const Extents& numbers) { return fmt::format("{}", fmt::join(numbers, ":")); }
 
 void reshape(BatchedNode& n) {
   n.out[0] = n.stack.seen(n.in[0], n.one(), std::nullopt, n.graph.value(n.node.outputs[0]).name);

@@ -1,5 +1,8 @@
 #include "compiler/graph/batch/stack.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <functional>
 #include <numeric>
 
@@ -12,12 +15,6 @@ namespace {
 int64_t before(const Extents& shape, size_t axis) {
   return std::accumulate(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis), int64_t{1},
                          std::multiplies<>());
-}
-
-std::string numbers_text(const std::vector<size_t>& numbers) {
-  std::string text;
-  for (const size_t n : numbers) text += (text.empty() ? "" : ":") + std::to_string(n);
-  return text;
 }
 
 }  // namespace
@@ -59,7 +56,8 @@ Stacked Stack::at(const Stacked& x, size_t axis) {
   for (size_t d = 0; d <= x.one.size(); ++d)
     if (d != *x.axis) perm.push_back(d);
   perm.insert(perm.begin() + static_cast<std::ptrdiff_t>(axis), *x.axis);
-  const Stacked moved{b.add_one("transpose", {{"perm", numbers_text(perm)}}, {own.id}), with(x.one, axis, 1), axis};
+  const Stacked moved{b.add_one("transpose", {{"perm", fmt::format("{}", fmt::join(perm, ":"))}}, {own.id}),
+                      with(x.one, axis, 1), axis};
   return seen(moved, x.one, axis);
 }
 

@@ -84,6 +84,20 @@ class TransposeSinker {
     return rebuild_.with_shape(operand, seen);
   }
 
+  static bool moves(const Node& n) { return n.workload.task() == "transpose" || n.workload.task() == "reshape"; }
+
+  // in_front() of all of them; false, and they are as they were, where one is not let through.
+  bool all_in_front(const Node& movement, std::vector<ValueId>* operands) {
+    std::vector<ValueId> moved;
+    for (const ValueId o : *operands) {
+      const auto in = in_front(movement, o);
+      if (!in) return false;
+      moved.push_back(*in);
+    }
+    *operands = std::move(moved);
+    return true;
+  }
+
   // The elementwise node goes in front of the movements between it and an operator with an epilogue; at least a
   // transpose among them, for views alone do not keep the two apart.
   bool add_swapped(const Node& e) {
@@ -97,47 +111,17 @@ class TransposeSinker {
       operands.push_back(rebuild_.with_shape(rebuild_.now(e.inputs[i]), own));
     }
     std::vector<const Node*> passed;  // movements, the last one first
-    size_t taken = 0;
-    std::vector<ValueId> taken_operands;
-    bool is_past_transpose = false;
-    for (const Node* n = only_producer(e.inputs[0]); n; n = only_producer(n->inputs[0])) {
-      if (n->workload.attributes.has("epilogue")) {
-        if (!is_past_transpose) return false;
-        // In front of all movements, or of all but the view that the operator's result is seen under.
-        const bool is_all = taken == passed.size();
-        if (!is_all && !(taken + 1 == passed.size() && passed.back()->workload.task() == "reshape")) return false;
-        return add_in_front(e, passed, taken, taken_operands);
-      }
-      const bool is_transpose = n->workload.task() == "transpose";
-      if (!is_transpose && n->workload.task() != "reshape") return false;
-      // All so far were passed, and this one lets the operands through.
-      if (taken == passed.size()) {
-        bool goes_through = true;
-        std::vector<ValueId> moved;
-        for (const ValueId o : operands) {
-          const auto in = in_front(*n, o);
-          goes_through &= in.has_value();
-          if (in) moved.push_back(*in);
-        }
-        if (goes_through) {
-          ++taken;
-          operands = taken_operands = moved;
-        } else if (is_transpose) {
-          return false;
-        }
-      }
-      is_past_transpose |= is_transpose;
-      passed.push_back(n);
-    }
-    return false;
-  }
-
-  bool add_in_front(const Node& e, const std::vector<const Node*>& passed, size_t taken,
-                    const std::vector<ValueId>& operands) {
-    std::vector<ValueId> inputs{rebuild_.now(passed[taken - 1]->inputs[0])};
+    const Node* n = only_producer(e.inputs[0]);
+    for (; n && moves(*n) && all_in_front(*n, &operands); n = only_producer(n->inputs[0])) passed.push_back(n);
+    // The view that the operator's result is seen under may stay between the two.
+    if (n && n->workload.task() == "reshape") n = only_producer(n->inputs[0]);
+    if (!n || !n->workload.attributes.has("epilogue") ||
+        std::none_of(passed.begin(), passed.end(), [](const Node* m) { return m->workload.task() == "transpose"; }))
+      return false;
+    std::vector<ValueId> inputs{rebuild_.now(passed.back()->inputs[0])};
     inputs.insert(inputs.end(), operands.begin(), operands.end());
     ValueId made = b().add_one("elementwise", {{"op", e.workload.attributes.text("op")}}, inputs);
-    for (size_t k = taken; k-- > 0;) {
+    for (size_t k = passed.size(); k-- > 0;) {
       const std::string name = k == 0 ? g_.value(e.outputs[0]).name : "";
       if (passed[k]->workload.task() == "transpose")
         made = b().add_one("transpose", {{"perm", passed[k]->workload.attributes.text("perm")}}, {made}, name);
