@@ -6,9 +6,6 @@
 
 namespace hone::wire {
 
-/// A file that this variable names is as if --fleet named it; `--fleet ''`: none.
-inline constexpr char kFleetVariable[] = "HONE_FLEET";
-
 /// --fleet, which kFleetVariable stands for, --tls-ca, --tls-cert, --tls-key, --token-file.
 void add_credential_flags(CLI::App& app, CredentialFiles& files);
 

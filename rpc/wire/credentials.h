@@ -19,6 +19,9 @@ struct Credentials {
   bool tls() const { return !ca.empty(); }
 };
 
+/// A file that this variable names is as if --fleet named it; `--fleet ''`: none.
+inline constexpr char kFleetVariable[] = "HONE_FLEET";
+
 /// Where they lie; an empty path leaves the text empty.
 struct CredentialFiles {
   std::string ca, certificate, key, token;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "rpc/wire/fleet_file.h"
 
 namespace hone::wire {
@@ -13,6 +15,12 @@ StatusOr<Address> parse_tracker(const std::string& text) {
   return address;
 }
 
+// What people see of where the file's name is from.
+std::string named_by(const CredentialFiles& files) {
+  const char* variable = std::getenv(kFleetVariable);
+  return variable && files.fleet == variable ? std::string(kFleetVariable) + ":" : "--fleet";
+}
+
 }  // namespace
 
 StatusOr<TrackerAccess> tracker_access(const std::string& tracker, const CredentialFiles& files, bool insecure) {
@@ -21,7 +29,7 @@ StatusOr<TrackerAccess> tracker_access(const std::string& tracker, const Credent
     HONE_ASSIGN_OR_RETURN(out.tracker, parse_tracker(tracker.empty() ? kUsualTracker : tracker));
   } else {
     auto fleet = load_fleet_file(files.fleet);
-    if (!fleet.ok()) return absl::InvalidArgumentError(fmt::format("--fleet {}", message_of(fleet.status())));
+    if (!fleet.ok()) return absl::InvalidArgumentError(named_by(files) + " " + message_of(fleet.status()));
     out.tracker = fleet->trackers.front();
     if (!tracker.empty()) {
       HONE_ASSIGN_OR_RETURN(out.tracker, parse_tracker(tracker));

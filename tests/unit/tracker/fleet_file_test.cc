@@ -158,7 +158,8 @@ TEST_F(FleetFiles, TheVariableStandsForTheFlag) {
   EXPECT_THAT(elsewhere.text, HasSubstr("--tracker 127.1.2.3:9: what " + dir + "/admin.hone holds is for localhost"));
   EXPECT_THAT(with(dir + "/admin.hone", "status --fleet '' --tracker 127.1.2.3:9").text, Not(HasSubstr("admin.hone")))
       << "an empty one: none";
-  EXPECT_THAT(with("/nowhere", "status").text, HasSubstr("--fleet /nowhere: "));
+  EXPECT_THAT(with("/nowhere", "status").text, HasSubstr("HONE_FLEET: /nowhere: "));
+  EXPECT_THAT(with(dir + "/admin.hone", "status --fleet /else").text, HasSubstr("--fleet /else: "));
 }
 
 }  // namespace
