@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <new>
 #include <sstream>
 
@@ -42,32 +41,20 @@ CommandEnd internal_error(const std::string& what) {
                                      error_lines(what))};
 }
 
-// CLI11 knows "last one wins" or "twice is an error", not "twice with different values is an error": read the words
-// ourselves.
-std::string repeated_with_other_value(const CLI::App& app, int argc, const char* const* argv) {
-  std::map<std::string, std::string> seen;
-  for (int i = 1; i < argc; ++i) {
-    std::string word = argv[i], value;
-    if (word == "--") break;
-    if (word.size() < 2 || word[0] != '-') continue;
-    if (word[1] != '-' && word.size() > 2) {  // -oFILE
-      value = word.substr(2);
-      word.resize(2);
-    } else if (const size_t eq = word.find('='); eq != std::string::npos) {
-      value = word.substr(eq + 1);
-      word = word.substr(0, eq);
-    } else if (i + 1 < argc && !(argv[i + 1][0] == '-' && argv[i + 1][1] == '-')) {
-      value = argv[i + 1];
-    }
-    const CLI::Option* option = app.get_option_no_throw(word);
-    for (const CLI::App* sub : app.get_subcommands())
-      if (!option) option = sub->get_option_no_throw(word);
-    if (!option || option->get_expected_max() != 1 || option->get_items_expected_max() != 1) continue;
-    const std::string key = option->get_name();
-    const auto [it, fresh] = seen.emplace(key, value);
-    if (!fresh && it->second != value)
-      return fmt::format("{} was given twice with different values ({} and {})", key, it->second, value);
+using Words = std::vector<std::string>;
+
+// CLI11 knows "last one wins" or "twice is an error", not "twice with different values is an error".
+std::string repeated_with_other_value(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_expected_max() != 1 || option->get_items_expected_max() != 1) continue;
+    const Words& values = option->results();
+    for (size_t i = 1; i < values.size(); ++i)
+      if (values[i] != values[i - 1])
+        return fmt::format("{} was given twice with different values ({} and {})", option->get_name(), values[i - 1],
+                           values[i]);
   }
+  for (const CLI::App* sub : app.get_subcommands())
+    if (std::string line = repeated_with_other_value(*sub); !line.empty()) return line;
   return "";
 }
 
@@ -93,12 +80,12 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 
 // What was given and is no flag, no command and no argument of `app`, and what may have been meant. CLI11 lists all
 // that it did not expect, values of misspelled flags too, and the last first.
-std::string unexpected(const CLI::App& app, int argc, const char* const* argv) {
-  const std::vector<std::string> words = app.remaining(true);
+std::string unexpected(const CLI::App& app, const Words& given) {
+  const Words words = app.remaining(true);
   const auto is_flag = [](const std::string& word) { return word.size() > 1 && word[0] == '-'; };
   const auto first = [&](bool flags) -> std::string {
-    for (int i = 1; i < argc; ++i)
-      if (is_flag(argv[i]) == flags && std::find(words.begin(), words.end(), argv[i]) != words.end()) return argv[i];
+    for (const std::string& word : given)
+      if (is_flag(word) == flags && std::find(words.begin(), words.end(), word) != words.end()) return word;
     return "";
   };
   const auto meant = [](const std::string& name) { return name.empty() ? "" : "; did you mean " + name + "?"; };
@@ -135,7 +122,7 @@ std::string is_no_file_of_flags(std::string& path) {
 
 }  // namespace
 
-CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
+CommandEnd run_command(CLI::App& app, const Words& words, const std::function<Status()>& body) {
   // tensorc's own --config forces a config of the search space.
   const bool taken = app.get_option_no_throw("--config") != nullptr;
   app.set_config(std::string(kFlagsFile) + (taken ? ",--config-file" : ",--config"), "", "read flags from a TOML file")
@@ -143,16 +130,17 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
       ->check(CLI::Validator(is_no_file_of_flags, ""));
   allow_repetition(app);
   wrap_help(app);
-  if (std::string help = asked_help(app, argc, argv); !help.empty()) return {kExitDone, std::move(help)};
+  if (std::string help = asked_help(app, words); !help.empty()) return {kExitDone, std::move(help)};
   try {
-    app.parse(argc, argv);
-    if (const std::string line = repeated_with_other_value(app, argc, argv); !line.empty())
-      return {kExitUsage, error_lines(line)};
+    app.parse(Words(words.rbegin(), words.rend()));
+    if (const std::string line = repeated_with_other_value(app); !line.empty()) return {kExitUsage, error_lines(line)};
+  } catch (const UserError& e) {  // a flag's own
+    return {kExitUsage, error_lines(e.what())};
   } catch (const CLI::Success& e) {
     std::ostringstream help;
     return {app.exit(e, help, help), help.str()};
   } catch (const CLI::ExtrasError&) {
-    return {kExitUsage, error_lines(unexpected(app, argc, argv)) + " (--help shows what is allowed)"};
+    return {kExitUsage, error_lines(unexpected(app, words)) + " (--help shows what is allowed)"};
   } catch (const CLI::ParseError& e) {
     return {kExitUsage, error_lines(first_line(e.what())) + " (--help shows what is allowed)"};
   }
@@ -171,6 +159,10 @@ CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const s
   } catch (const std::exception& e) {
     return internal_error(e.what());
   }
+}
+
+CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
+  return run_command(app, Words(argv + std::min(1, argc), argv + argc), body);
 }
 
 std::string flags_file(const CLI::App& app) {

@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "base/exit_code.h"
 
@@ -18,6 +20,9 @@ inline constexpr char kFlagsFile[] = "--flags-file";
 /// For an internal error the text says how to report it. With subcommands, `body` looks at what
 /// was parsed. Lines of errors are cut after 1,000 bytes, and there are 200 at most.
 CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
+
+/// The same of `words`, without a program's name. Options may have results before (CLI::Option::add_result).
+CommandEnd run_command(CLI::App& app, const std::vector<std::string>& words, const std::function<Status()>& body);
 
 /// The same for a program: what print_end() gives. One that wants words (help.h) and has got none says how it is
 /// called. All that is written to std::cout and std::cerr meanwhile is cleaned (base/clean_stream.h).

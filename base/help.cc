@@ -120,12 +120,11 @@ std::string bare_help(const CLI::App& app, int argc) {
   return argc == 1 && formatter && formatter->help().wants_words ? formatter->bare(app.get_name()) : "";
 }
 
-std::string asked_help(CLI::App& app, int argc, const char* const* argv) {
-  for (int i = 1; i + 1 < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--") break;
-    if ((word != "--help" && word != "-h") || std::string_view(argv[i + 1]) != "all") continue;
-    const auto subs = app.get_subcommands([&](CLI::App* sub) { return sub->get_name() == argv[1]; });
+std::string asked_help(CLI::App& app, const std::vector<std::string>& words) {
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == "--") break;
+    if ((words[i] != "--help" && words[i] != "-h") || words[i + 1] != "all") continue;
+    const auto subs = app.get_subcommands([&](CLI::App* sub) { return sub->get_name() == words[0]; });
     return (subs.empty() ? &app : subs[0])->help("", CLI::AppFormatMode::All);
   }
   return "";

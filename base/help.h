@@ -37,7 +37,7 @@ void set_help(CLI::App& app, Help help);
 /// At most ten lines on how the program is called, where it wants words and has got none; else empty.
 std::string bare_help(const CLI::App& app, int argc);
 /// What `--help all` (also behind a subcommand) asks for; empty where the words do not.
-std::string asked_help(CLI::App& app, int argc, const char* const* argv);
+std::string asked_help(CLI::App& app, const std::vector<std::string>& words);
 /// Texts of every flag are wrapped at the screen's edge.
 void wrap_help(CLI::App& app);
 

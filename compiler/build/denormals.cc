@@ -4,9 +4,9 @@
 
 namespace hone {
 
-Denormals denormals_for(const std::string& flag, const Target& target) {
-  if (!target.is_gpu()) return flag.empty() ? kUsualDenormals : parse_denormals(flag);
-  HONE_USER_CHECK(flag != name_of(Denormals::kZero))
+Denormals denormals_for(std::optional<Denormals> asked, const Target& target) {
+  if (!target.is_gpu()) return asked.value_or(kUsualDenormals);
+  HONE_USER_CHECK(asked != Denormals::kZero)
       << "--denormals zero is for CPUs: " << target.kind << " keeps denormals, at full speed";
   return Denormals::kKeep;
 }

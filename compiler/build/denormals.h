@@ -1,15 +1,14 @@
-// What --denormals of tensorc and tuner makes of artifacts.
+// What denormals are to artifacts for a target.
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "compiler/ir/denormals.h"
 #include "compiler/target/target.h"
 
 namespace hone {
 
-/// `flag`: keep, zero or nothing, which is kUsualDenormals; of a GPU's artifacts they are kept. UserError where zeros
-/// are asked of a GPU.
-Denormals denormals_for(const std::string& flag, const Target& target);
+/// `asked`: nothing is kUsualDenormals; a GPU's artifacts keep them. UserError where zeros are asked of a GPU.
+Denormals denormals_for(std::optional<Denormals> asked, const Target& target);
 
 }  // namespace hone

@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "base/time_text.h"
-#include "compiler/cli/arithmetic_peak.h"
-#include "compiler/cli/machine_roof.h"
 #include "compiler/codegen/device/device_code.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/legalize/operation_counts.h"
 #include "compiler/codegen/llvm/code_report.h"
+#include "compiler/host/arithmetic_peak.h"
+#include "compiler/host/machine_roof.h"
 #include "compiler/host/measure_here.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ops/dtypes.h"

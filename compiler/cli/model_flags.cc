@@ -5,68 +5,119 @@
 
 namespace hone {
 
-void add_model_flags(CLI::App& app, ModelWords& w) {
-  app.add_option(
-         "--bind", w.bind,
-         "of a model: a number for a named dimension or an input of whole numbers (all of its elements), or a sum: "
-         "total=past+1; several, NAME=1|4|16, make a variant of each; may be given again")
-      ->allow_extra_args(false)
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// A flag that may be given again; each text is parsed as it is read.
+template <class T, class Parse>
+CLI::Option* add_each(CLI::App& app, const std::string& flag, std::vector<T>& out, const Parse& parse,
+                      const std::string& text) {
+  return app
+      .add_option_function<Texts>(
+          flag,
+          [&out, parse](const Texts& given) {
+            out.clear();
+            for (const std::string& one : given) out.push_back(parse(one));
+          },
+          text)
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
+void add_model_flags(CLI::App& app, ModelRequest& r) {
+  add_each(app, "--bind", r.bind, bind_choice,
+           "a number for a model's named dimension or an input of whole numbers (all of its elements), or a sum: "
+           "total=past+1; several, NAME=1|4|16, make a variant of each; may be given again")
       ->type_name("NAME=N");
-  app.add_option("--bind-data", w.bind_data,
-                 "of a model: an input that becomes a constant with the elements of FILE (.npy, or ONNX's .pb): axes, "
-                 "sizes, scales that must be known while it is built; callers do not pass it; may be given again")
-      ->allow_extra_args(false)
+  add_each(app, "--bind-data", r.bind_data, bound_file,
+           "makes a model's input a constant with the elements of FILE (.npy, or ONNX's .pb): axes, sizes, scales that "
+           "must be known while it is built; callers do not pass it; may be given again")
       ->type_name("NAME=FILE");
-  app.add_option("--shape", w.shapes,
-                 "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
-      ->allow_extra_args(false)
+  add_each(app, "--shape", r.shapes, shape_choice,
+           "the shape of a model's input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->type_name("INPUT=1x3x224x224");
-  app.add_option("--model-batch", w.model_batch,
-                 "of a model that was exported for a batch of 1: build it for N; inputs and outputs whose first "
-                 "dimension is 1 have N there, and each result is what a run by itself gives")
+  app.add_option("--model-batch", r.model_batch,
+                 "builds a model that was exported for a batch of 1 for N: inputs and outputs whose first dimension is "
+                 "1 have N there, and each result is what a run by itself gives")
       ->check(CLI::Range(int64_t{1}, kMostImages))
       ->type_name("N");
-  app.add_option("--input", w.formats,
-                 "of a model: what callers pass for an input: type, layout (NHWC, NCHW; else the model's), bgr, and "
-                 "numbers, one or one a channel: (x - mean) * scale, or / std: "
-                 "images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017, wave=s16,scale=1/32768; may be given again")
-      ->allow_extra_args(false)
+  add_each(
+      app, "--input", r.formats, [](const std::string& text) { return input_format(text); },
+      "what callers pass for a model's input: type, layout (NHWC, NCHW; else the model's), bgr, and numbers, one "
+      "or one a channel: (x - mean) * scale, or / std: images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017, "
+      "wave=s16,scale=1/32768; may be given again")
       ->type_name("NAME=FORMAT");
-  app.add_option(
-         "--cache", w.cache,
-         "of a decoder: the dimension that counts the rows of its caches, and the most of them: past=1023. Each "
-         "call says how many there are, and one row is added in place; it is tuned with nearly all of them there")
+  app.add_option_function<std::string>(
+         "--cache", [&r](const std::string& text) { r.cache = cache_option(text); },
+         "the dimension that counts the rows of a decoder's caches, and the most of them: past=1023. Each call says "
+         "how many there are, and one row is added in place; it is tuned with nearly all of them there")
       ->type_name("NAME=N");
-  app.add_option("--accumulate", w.accumulate,
-                 "of a model: f16: its products of f16 are summed in f16, in runs of at most 144 that f32 adds up, on "
-                 "CPUs with that arithmetic: faster and less exact")
+  app.add_option("--quantize", r.quantize.type,
+                 "int8: computes a model's convolutions and dense products with 8-bit inputs and weights, by ranges "
+                 "that tensorc --calibrate finds")
+      ->type_name("TYPE");
+  app.add_option("--keep", r.quantize.keep, "leaves a node of the model in f32 with --quantize; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("NODE");
+  app.add_option_function<std::string>(
+         "--accumulate", [&r](const std::string&) { r.sums_in_f16 = true; },
+         "f16: sums a model's products of f16 in f16, in runs of at most 144 that f32 adds up, on CPUs with that "
+         "arithmetic: faster and less exact")
       ->check(CLI::IsMember({"f16"}))
       ->type_name("f16");
-  app.add_option(
-         "--denormals", w.denormals,
-         "of CPUs: what numbers of f32 and f64 below the smallest normal one are to a call: zero (the default), "
-         "on all threads that run it, for as long as it runs; keep: numbers, which take up to 250 times as long")
+  app.add_option_function<std::string>(
+         "--denormals", [&r](const std::string& text) { r.denormals = parse_denormals(text); },
+         "what numbers of f32 and f64 below the smallest normal one are to a call on CPUs: zero (the default), on all "
+         "threads that run it, for as long as it runs; keep: numbers, which take up to 250 times as long")
       ->check(CLI::IsMember({"keep", "zero"}))
       ->type_name("keep|zero");
   app.add_flag(
-      "--assume-finite", w.assume_finite,
+      "--assume-finite", r.assume_finite,
       "inputs have no NaN and make none: maxima and what is made of them (Relu, Clip, pooling) may lose one, "
       "which saves up to two instructions each; without it a NaN stays one, and what the tuner times one by one "
       "always keeps it");
 }
 
-void add_words(ShellCommand& command, const ModelWords& w) {
-  command.options("--bind", w.bind).options("--bind-data", w.bind_data).options("--shape", w.shapes);
-  if (w.model_batch != 1) command.option("--model-batch", std::to_string(w.model_batch));
-  command.options("--input", w.formats).option("--cache", w.cache).option("--accumulate", w.accumulate);
-  command.option("--denormals", w.denormals).flag("--assume-finite", w.assume_finite);
+void add_words(ShellCommand& command, const ModelRequest& r) {
+  const auto texts = [](const auto& choices) {
+    Texts out;
+    for (const auto& choice : choices) out.push_back(to_string(choice));
+    return out;
+  };
+  command.options("--bind", texts(r.bind)).options("--bind-data", texts(r.bind_data));
+  command.options("--shape", texts(r.shapes));
+  if (r.model_batch != 1) command.option("--model-batch", std::to_string(r.model_batch));
+  for (const InputFormat& f : r.formats) command.option("--input", f.text);
+  command.option("--cache", r.cache ? to_string(*r.cache) : "").option("--accumulate", r.sums_in_f16 ? "f16" : "");
+  command.option("--quantize", r.quantize.type).options("--keep", r.quantize.keep);
+  command.option("--denormals", r.denormals ? std::string(name_of(*r.denormals)) : "");
+  command.flag("--assume-finite", r.assume_finite);
 }
 
-void reads_model(CommandFiles& files, const ModelWords& w, const std::string& what) {
-  if (!w.model.empty())
-    for (const std::string& path : onnx_files(w.model)) files.reads(path == w.model ? what : "the model's data", path);
-  for (const std::string& text : w.bind_data)
-    if (const size_t at = text.find('='); at != std::string::npos) files.reads("--bind-data", text.substr(at + 1));
+void reads_model(CommandFiles& files, const ModelRequest& r, const std::string& what) {
+  if (!r.model.empty())
+    for (const std::string& path : onnx_files(r.model)) files.reads(path == r.model ? what : "the model's data", path);
+  for (const BoundFile& file : r.bind_data) files.reads("--bind-data", file.path);
+}
+
+BuildRequest of_binding(BuildRequest request, const ModelBinding& binding) {
+  request.bind.clear(), request.shapes.clear();
+  for (const auto& [name, number] : binding.options.bind) request.bind.push_back({name, {{number, ""}}});
+  for (const auto& [name, sum] : binding.options.sums) request.bind.push_back({name, {{0, sum}}});
+  for (const auto& [name, shape] : binding.options.shapes) request.shapes.push_back({name, {shape}});
+  return request;
+}
+
+std::string graph_command(const BuildRequest& request, const std::string& emit) {
+  ShellCommand command("tensorc");
+  add_words(command.word(request.model), request);
+  command.option("--calibrate", request.quantize.calibrate);
+  return command.options("--disable", request.disabled)
+      .option("--target", request.target)
+      .option("--emit", emit)
+      .text();
 }
 
 }  // namespace hone

@@ -6,17 +6,26 @@
 #include "base/cli.h"
 #include "base/command_files.h"
 #include "base/shell_command.h"
-#include "compiler/driver/model_words.h"
+#include "compiler/driver/bindings.h"
+#include "compiler/driver/build_request.h"
 
 namespace hone {
 
-/// All but the model's path, which both programs take in their own way; of the fields of `words`, which outlives `app`.
-void add_model_flags(CLI::App& app, ModelWords& words);
+/// All but the model's path, which both programs take in their own way; of the fields of `request`, which outlives
+/// `app`.
+void add_model_flags(CLI::App& app, ModelRequest& request);
 
-/// The flags that say the same, without the path.
-void add_words(ShellCommand& command, const ModelWords& words);
+/// The flags that say the same, without the path and without --calibrate and --ranges, which the programs have for
+/// different things.
+void add_words(ShellCommand& command, const ModelRequest& request);
 
 /// The files that they name: the model, which the user knows as `what`, with its data, and those of --bind-data.
-void reads_model(CommandFiles& files, const ModelWords& words, const std::string& what);
+void reads_model(CommandFiles& files, const ModelRequest& request, const std::string& what);
+
+/// The request for one of its bindings alone.
+BuildRequest of_binding(BuildRequest request, const ModelBinding& binding);
+
+/// `tensorc MODEL … --emit EMIT`.
+std::string graph_command(const BuildRequest& request, const std::string& emit);
 
 }  // namespace hone

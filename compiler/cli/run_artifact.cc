@@ -11,9 +11,11 @@
 #include "base/time_text.h"
 #include "compiler/api/cpu_features.h"
 #include "compiler/api/shared_object.h"
-#include "compiler/cli/model_gpu.h"
-#include "compiler/cli/model_layers.h"
-#include "compiler/cli/run_variant.h"
+#include "compiler/cli/result_text.h"
+#include "compiler/driver/given_inputs.h"
+#include "compiler/driver/model_gpu.h"
+#include "compiler/driver/model_layers.h"
+#include "compiler/driver/run_variant.h"
 #include "compiler/model/described_model.h"
 #include "compiler/model/model_data.h"
 
@@ -98,7 +100,7 @@ class ArtifactCommand {
         says_(*artifact.description()),
         target_(Target::parse(says_.target)),
         out_(out),
-        err_(err) {}
+        events_{[&err](const std::string& line) { err << line << std::endl; }} {}
 
   Status run() {
     try {
@@ -109,36 +111,17 @@ class ArtifactCommand {
     if (target_.is_gpu()) {
       HONE_ASSIGN_OR_RETURN(gpu_, open_model_gpu(target_, /*is_run=*/true));
     }
-    if (!o_.inputs.empty()) HONE_RETURN_IF_ERROR(read_inputs());
+    if (!o_.inputs.empty()) {
+      std::vector<VariantPorts> ports;
+      for (size_t v = 0; v < variants_.size(); ++v) ports.push_back({&variants_[v].ports, growth(v)});
+      HONE_ASSIGN_OR_RETURN(given_, GivenInputs::read(o_.inputs, ports, {}));
+    }
     for (size_t v = 0; v < variants_.size(); ++v)
-      if (takes_given(v)) HONE_RETURN_IF_ERROR(run_one(v));
+      if (given_.are_for(v)) HONE_RETURN_IF_ERROR(run_one(v));
     return absl::OkStatus();
   }
 
  private:
-  // Of several variants the inputs say which are run.
-  Status read_inputs() {
-    int64_t most_bytes = 0;
-    for (const DescribedVariant& v : variants_)
-      for (const std::vector<Port>* ports : {&v.ports.inputs, &v.ports.outputs})
-        for (const Port& p : *ports) most_bytes = std::max(most_bytes, bytes_of(p.type));
-    given_ = read_test_tensors(o_.inputs, most_bytes);
-    const size_t taken = caller_inputs(variants_[0].ports, growth(0));
-    if (given_->inputs.size() != taken)
-      return usage_error(other_number_of_inputs(o_.inputs, given_->inputs.size(), taken));
-    for (size_t v = 0; v < variants_.size(); ++v)
-      if (takes_given(v)) return absl::OkStatus();
-    std::string shapes;
-    for (const TensorData& t : given_->inputs) shapes += (shapes.empty() ? "" : ", ") + to_string(t.type());
-    return usage_error(fmt::format("--inputs {}: no variant takes {}", o_.inputs, shapes));
-  }
-  // Of one variant a call says what is wrong.
-  bool takes_given(size_t v) const {
-    if (!given_ || variants_.size() == 1) return true;
-    return std::equal(given_->inputs.begin(), given_->inputs.end(), variants_[v].ports.inputs.begin(),
-                      [](const TensorData& t, const Port& p) { return p.type == t.type(); });
-  }
-
   const Growth* growth(size_t v) const { return variants_[v].growth ? &*variants_[v].growth : nullptr; }
 
   LoadedModel loaded(size_t v) {
@@ -153,10 +136,11 @@ class ArtifactCommand {
       VariantFigures figures;
       const DescribedVariant& d = variants_[v];
       const Layers none;  // only --check asks for them
-      HONE_RETURN_IF_ERROR(run_variant(o_,
-                                       {d.name, d.ports, d.ports, none, target_, 0, growth(v), kUsualDenormals,
-                                        gpu_.device(), &target_, o_.cpu_account},
-                                       loaded(v), given_ ? &*given_ : nullptr, &figures, out_, err_));
+      const Status ran =
+          run_variant({d.name, d.ports, d.ports, none, target_, growth(v), kUsualDenormals, gpu_.device(), &target_},
+                      {false, o_.bench, 0, given_.tensors(), o_.cpu_account, {}}, loaded(v), &figures, events_);
+      out_ << run_text(figures, prefix(v));
+      HONE_RETURN_IF_ERROR(ran);
     }
     if (!o_.profile && !o_.bench && !given_)
       for (const Port& p : variants_[v].ports.outputs)
@@ -167,7 +151,7 @@ class ArtifactCommand {
   Status profile(size_t v) {
     const DescribedVariant& d = variants_[v];
     LoadedModel model = loaded(v);
-    std::vector<TensorData> inputs = given_ ? given_->inputs : seeded_inputs(d.ports);
+    std::vector<TensorData> inputs = given_ ? given_.tensors()->inputs : seeded_inputs(d.ports);
     if (d.growth) {
       inputs = with_most_rows(std::move(inputs), d.ports, *d.growth);
       model.join_caches(*d.growth, /*on_device=*/gpu_.device() != nullptr);
@@ -177,7 +161,7 @@ class ArtifactCommand {
     const std::vector<double> seconds = layer_seconds(model);
     if (seconds.empty()) return usage_error(fmt::format("--profile: '{}' does not tell its layers apart", o_.artifact));
     if (const std::string told = gpu_.device() ? "" : others.told(); !told.empty())
-      err_ << prefix(v) << told << " while layers were timed: their times may be too long\n";
+      events_.tell(prefix(v) + told + " while layers were timed: their times may be too long");
     if (!d.name.empty()) out_ << d.name << ":\n";
     out_ << layer_table(operators_, *model.layers(), seconds);
     return absl::OkStatus();
@@ -189,10 +173,11 @@ class ArtifactCommand {
   const TensorcOptions& o_;
   const HoneArtifact& says_;
   const Target target_;
-  std::ostream &out_, &err_;
+  std::ostream& out_;
+  const Events events_;
   ModelGpu gpu_;  ///< of a GPU's artifact
   std::vector<DescribedVariant> variants_;
-  std::optional<TestTensors> given_;  ///< of --inputs
+  GivenInputs given_;
 };
 
 }  // namespace

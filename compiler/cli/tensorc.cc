@@ -18,10 +18,9 @@
 #include "compiler/build/artifact.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/build/denormals.h"
+#include "compiler/build/pass_texts.h"
+#include "compiler/build/reproducer.h"
 #include "compiler/cli/explain.h"
-#include "compiler/cli/gpu_host.h"
-#include "compiler/cli/pass_texts.h"
-#include "compiler/cli/reproducer.h"
 #include "compiler/cli/run_artifact.h"
 #include "compiler/cli/tensorc_files.h"
 #include "compiler/cli/tensorc_model.h"
@@ -30,23 +29,15 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/parse_target.h"
 #include "compiler/codegen/nvptx/emit.h"
+#include "compiler/driver/build_place.h"
+#include "compiler/driver/model_artifact.h"
 #include "compiler/host/local_gpu.h"
 #include "compiler/host/measure_here.h"
 #include "compiler/ir/printer.h"
-#include "compiler/model/bindings.h"
 #include "compiler/ops/definition.h"
 
 namespace hone {
 namespace {
-
-// A C name for the artifact's entries.
-std::string entry_name(const TensorcOptions& o, const Workload& w) {
-  std::string name = o.output.empty() ? w.task() : std::filesystem::path(o.output).stem().string();
-  if (name.rfind("lib", 0) == 0 && name.size() > 3) name = name.substr(3);
-  for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  return std::isdigit(static_cast<unsigned char>(name[0])) ? "k" + name : name;
-}
 
 // An operator as it is built.
 struct Built {
@@ -92,7 +83,7 @@ Status emit_artifact(const TensorcOptions& o, const Built& b, CommandFiles& file
 
 Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Target& host, const Space& space,
             const Config& config, const Module& m, CommandFiles& files, std::ostream& out, std::ostream& err) {
-  const std::string name = entry_name(o, w);
+  const std::string name = entry_name(o.output.empty() ? w.task() : o.output, 'k');
   const Denormals denormals = denormals_for(o.denormals, target);
   const std::string kinds = target.kind == "cuda"     ? "ir, lowered, legalized, cuda, ptx, llvm, so"
                             : target.kind == "opencl" ? "ir, lowered, legalized, opencl, so"
@@ -241,10 +232,13 @@ void tell_how_to_see_it_again(const TensorcOptions& o, const Job& j, std::ostrea
 Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err) {
   if (!o.artifact.empty()) return run_artifact(operators, o, out, err);
   if (!o.model.empty()) return run_tensorc_model(operators, o, out, err);
-  if (const std::string given = words_of_models_alone(o); !given.empty())
+  if (const std::string given = flags_of_models_alone(o); !given.empty())
     return usage_error(given + ": these belong to a model: tensorc MODEL.onnx");
-  if (o.profile || !(o.inputs + o.weights + o.compare).empty() || !o.reports.empty())
-    return usage_error("--inputs, --weights, --profile, --report and --compare belong to a model: tensorc MODEL.onnx");
+  if (o.profile || !(o.inputs + o.weights + o.compare + o.quantize.calibrate + o.quantize.ranges).empty() ||
+      !o.reports.empty())
+    return usage_error(
+        "--inputs, --weights, --profile, --report, --compare, --calibrate and --ranges belong to a model: tensorc "
+        "MODEL.onnx");
   if (!o.output.empty() && o.emit.empty()) {
     // What is to be written is a shared object, as of a model.
     TensorcOptions written = o;
@@ -255,10 +249,10 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   const BusyMachine others(o.cpu_account);
   const Workload w =
       o.workload.empty() ? Workload::parse(operators, o.task, o.args) : Workload::parse(operators, o.workload);
-  const std::vector<int> asked = thread_counts(o.threads);
+  const std::vector<int>& asked = o.threads;
   if (asked.size() > 1)
     return usage_error(
-        fmt::format("--threads {}: an operator has one number of threads; models have several", o.threads));
+        fmt::format("--threads {}: an operator has one number of threads; models have several", threads_text(asked)));
   const int threads = !asked.empty() ? asked[0] : usable_cpu_count();
   const Target here = host_target(threads);
   Target target = parse_target(o.target);

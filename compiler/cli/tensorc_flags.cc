@@ -52,30 +52,23 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
   app.add_option("model", o.model, "an ONNX model; without one, an operator is built")->type_name("MODEL.onnx");
   add_model_flags(app, o);
   app.add_option("--weights", o.weights,
-                 "of a model: write its weights to FILE, which processes map and share, instead of into the artifact "
+                 "writes a model's weights to FILE, which processes map and share, instead of into the artifact "
                  "(done by itself above 1 GiB)")
       ->type_name("FILE");
   app.add_option("--inputs", o.inputs,
-                 "of a model: run it on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
+                 "runs a model on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
       ->type_name("FOLDER");
-  app.add_option("--quantize", o.quantize.type,
-                 "of a model: int8: its convolutions and dense products are computed with 8-bit inputs and weights, by "
-                 "the ranges "
-                 "of --calibrate; prints each layer's error and time")
-      ->type_name("TYPE");
   app.add_option("--calibrate", o.quantize.calibrate,
-                 "of --quantize: a folder with samples, a few hundred: folders with input_0.npy (or .pb), ..., or .npy "
+                 "a folder with samples for --quantize, a few hundred: folders with input_0.npy (or .pb), ..., or .npy "
                  "files of a model's only input; or a file that --ranges wrote")
       ->type_name("FOLDER");
   app.add_option(
          "--range", o.quantize.range,
-         "of --quantize: what of the samples' values bytes cover: min-max, percentile (all but 0.01%) or entropy")
+         "what of the samples' values bytes cover with --quantize: min-max, percentile (all but 0.01%) or entropy")
       ->capture_default_str();
-  app.add_option("--ranges", o.quantize.ranges, "of --quantize: write what was found to FILE, for --calibrate")
+  app.add_option("--ranges", o.quantize.ranges,
+                 "writes the ranges that --quantize found to FILE, for --calibrate and for tuner")
       ->type_name("FILE");
-  app.add_option("--keep", o.quantize.keep, "of --quantize: a node of the model that stays in f32; may be given again")
-      ->allow_extra_args(false)
-      ->type_name("NODE");
   app.add_option("--task", o.task, operators.names())->capture_default_str();
   app.add_option("--args", o.args, "the workload's attributes, k=v,...; the rest have the task's defaults");
   app.add_option("--workload", o.workload, "the whole canonical text instead of --task and --args");
@@ -83,8 +76,9 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
          "--target", o.target,
          "llvm: this machine; cuda or opencl: its GPU; or others: cuda -arch=sm_XX, opencl -sms=N, a canonical target")
       ->capture_default_str();
-  app.add_option("--threads", o.threads,
-                 "threads to build for (default: all of this machine); of a model several make a variant of each: 1|2");
+  app.add_option_function<std::string>(
+      "--threads", [&o](const std::string& text) { o.threads = thread_counts(text); },
+      "threads to build for (default: all of this machine); of a model several make a variant of each: 1|2");
   app.add_option(
       "--db", o.db,
       "a tophub that is read before the user's ($HONE_DB, else in the data folder) and the installed packages");
@@ -98,28 +92,27 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
       ->allow_extra_args(false)
       ->type_name("PASS");
   app.add_option("--host", o.host,
-                 "of --target cuda or opencl: the CPU that calls the kernels (default: this one): llvm "
+                 "the CPU that calls the kernels of --target cuda or opencl (default: this one): llvm "
                  "-mtriple=aarch64-linux -mcpu=cortex-a78ae")
       ->type_name("TARGET");
   app.add_option("--sysroot", o.sysroot,
-                 "of --emit so for another architecture: a folder with that system's files "
+                 "a folder with another architecture's system files for --emit so "
                  "(lib/aarch64-linux-gnu/libm.so.6); else it is looked for on this one");
   app.add_option("-o", o.output, "where to write it: a shared object without --emit (texts: default stdout)");
   app.add_flag("--bench", o.bench, "time it here");
   app.add_flag("--check", o.check,
-               "compare it with the reference; a model: each layer, and the whole with the imported graph");
-  app.add_option(
-         "--check-seconds", o.check_seconds,
-         "of --check of a model here: what it may take, roughly; layers share it, and the lines say how much was "
-         "compared. A minute is three times what ResNet-50 needs for every layer and the whole")
+               "compares it with the reference; a model: each layer, and the whole with the imported graph");
+  app.add_option("--check-seconds", o.check_seconds,
+                 "what --check of a model may take here, roughly; layers share it, and the lines say how much was "
+                 "compared. A minute is three times what ResNet-50 needs for every layer and the whole")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str()
       ->type_name("S");
   app.add_flag("--explain", o.explain,
                "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
-  app.add_flag("--profile", o.profile, "of a model: the time of each layer, run by itself");
+  app.add_flag("--profile", o.profile, "the time of each layer of a model, run by itself");
   app.add_option("--report", o.reports,
-                 "of a model: write a page with its layers, their times here, fusions and memory to FILE.html, or its "
+                 "writes a page with a model's layers, their times here, fusions and memory to FILE.html, or its "
                  "data to FILE.json; may be given again")
       ->allow_extra_args(false)
       ->type_name("FILE");

@@ -1,49 +1,43 @@
-// What is asked of a model, parsed: the one form that building and tuning go by.
+// What is asked of a model, by command lines, C and Python alike: the one form that building and tuning go by.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/driver/model_words.h"
-#include "compiler/frontend/onnx/import_growing.h"
-#include "compiler/graph/passes/passes.h"
-#include "compiler/model/bindings.h"
+#include "compiler/ir/denormals.h"
 #include "compiler/model/input_format.h"
-#include "compiler/target/target.h"
 
 namespace hone {
 
+/// Products of bytes instead of f32.
+struct QuantizeRequest {
+  std::string type;               ///< int8; empty: nothing is quantised
+  std::string calibrate;          ///< a folder with samples, or a file of ranges
+  std::string range = "min-max";  ///< how ranges are chosen of what samples have
+  std::string ranges;             ///< the file to write them to; empty: none
+  std::vector<std::string> keep;  ///< nodes of the model that stay in f32
+};
+
+/// compiler/cli/model_flags.h has its flags, tuner/api/request_json.h its members in JSON.
 struct ModelRequest {
-  std::string path;                    ///< of the model's file
-  std::vector<ModelBinding> bindings;  ///< at least one: a variant of each is built
-  std::vector<InputFormat> formats;
+  std::string model;  ///< path of its file; empty: something else is asked for
+  std::vector<BindChoice> bind;
+  std::vector<BoundFile> bind_data;
+  std::vector<ShapeChoice> shapes;
+  int64_t model_batch = 1;           ///< of a model for one image: how many it is built for
+  std::vector<InputFormat> formats;  ///< what callers pass for an input
   std::optional<CacheOption> cache;  ///< its caches grow in place
-  bool sums_in_f16 = false;
+  bool sums_in_f16 = false;          ///< of products of f16; else f32 sums them
+  QuantizeRequest quantize;
+  // Of operators, too:
+  std::optional<Denormals> denormals;  ///< as denormals_for() takes them
+  bool assume_finite = false;          ///< nobody wants to know what becomes of a NaN
 };
 
-/// UserError, one line that names the flag, for words that say nothing or too much. `thread_counts`: of how many
-/// numbers of threads there are variants, too.
-ModelRequest request_of(const ModelWords& words, size_t thread_counts = 1);
-
-/// A model as it was read for one binding, in the formats of its inputs.
-struct ReadModel {
-  Graph graph;                                  ///< empty where there is `growing`
-  std::shared_ptr<const GrowingModel> growing;  ///< null: no caches grow in place
-  std::vector<std::string> notes;               ///< what was assumed
-  const Growth* growth() const { return growing ? &growing->growth : nullptr; }
-};
-
-/// Rewrites a graph as it was read, before all passes.
-using RewriteImported = std::function<Graph(const Graph&)>;
-
-/// Reads the model's file. `quantize` may be empty; models whose caches grow have none. UserError as import_onnx().
-ReadModel read_model(const ModelRequest& request, const ModelBinding& binding, const OperatorTable& operators,
-                     const RewriteImported& quantize = {});
-
-/// The graph that is built for a target, as prepare_graph() and prepare_growing().
-Graph prepare(ReadModel model, const PassContext& context, const Target& target, const PassHooks<Graph>& hooks = {});
+/// The flags that were given, that operators do not have, and that tensorc and tuner have alike: `--bind, --cache`.
+/// Empty: none was.
+std::string flags_of_models_alone(const ModelRequest& request);
 
 }  // namespace hone

@@ -1,27 +1,55 @@
-// What is asked of a model, in the words of command lines and of the library's options.
+// The words that command lines have for what is asked of a model. Each is split here and nowhere else.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "compiler/frontend/onnx/import_growing.h"
+
 namespace hone {
 
-/// As the flags of the same names have them (compiler/cli/model_flags.h); request_of() parses them.
-struct ModelWords {
-  std::string model;                      ///< path of an ONNX model; empty: something else is asked for
-  std::vector<std::string> bind, shapes;  ///< NAME=VALUE, or NAME=VALUE|VALUE
-  std::vector<std::string> bind_data;     ///< NAME=FILE, inputs that become constants
-  std::vector<std::string> formats;       ///< NAME=u8:NHWC,mean=…,scale=…, what is passed for an input
-  int64_t model_batch = 1;                ///< of a model for one image: how many it is built for
-  std::string cache;                      ///< NAME=N, the dimension by which its caches grow in place
-  std::string accumulate;                 ///< f16: what sums its products of f16; empty: f32 does
-  std::string denormals;                  ///< of CPUs: keep or zero; empty: zero
-  bool assume_finite = false;             ///< nobody wants to know what becomes of a NaN
+/// What stands for a named dimension, or for all elements of an input of whole numbers: a number, or a sum of
+/// dimensions and numbers, `past+1`.
+struct BindValue {
+  int64_t number = 0;
+  std::string sum;  ///< empty: it is the number
+  bool operator==(const BindValue&) const = default;
+};
+/// The values of `batch=1|4|16`: a variant of each is built.
+struct BindChoice {
+  std::string name;
+  std::vector<BindValue> values;  ///< at least one
 };
 
-/// The flags among them that operators do not have and that were given, in the order above: `--bind, --cache`. Empty:
-/// none was.
-std::string words_of_models_alone(const ModelWords& words);
+using Extents = std::vector<int64_t>;
+/// The values of `x=1x3x48x192|1x3x48x320`.
+struct ShapeChoice {
+  std::string input;
+  std::vector<Extents> values;  ///< at least one
+};
+
+/// An input that becomes a constant: `axes=axes.npy`.
+struct BoundFile {
+  std::string input, path;
+};
+
+/// These read words as --bind, --shape, --bind-data, --cache and --threads have them. UserError, one line that begins
+/// with the flag, for other texts and for a value that is there twice.
+BindChoice bind_choice(const std::string& text);
+ShapeChoice shape_choice(const std::string& text);
+BoundFile bound_file(const std::string& text);
+CacheOption cache_option(const std::string& text);
+/// `2` or `1|2`: the most first; none of an empty text.
+std::vector<int> thread_counts(const std::string& text);
+
+/// The same as words: `batch=1|4`, `x=1x3x48x192`, `axes=axes.npy`, `past=1023`, `2|1`.
+std::string to_string(const BindValue& value);
+std::string to_string(const BindChoice& choice);
+std::string to_string(const ShapeChoice& choice);
+std::string to_string(const BoundFile& file);
+std::string to_string(const CacheOption& cache);
+std::string shape_text(const Extents& shape);
+std::string threads_text(const std::vector<int>& threads);
 
 }  // namespace hone

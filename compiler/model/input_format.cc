@@ -216,11 +216,15 @@ class Rewriter {
 }  // namespace
 
 InputFormat input_format(const std::string& text) {
-  const std::string flag = "--input " + text;
   const size_t at = text.find('=');
   HONE_USER_CHECK(at != std::string::npos && at > 0 && at + 1 < text.size())
-      << flag << ": it is NAME=TYPE:LAYOUT,mean=…,scale=…, like images=u8:NHWC,scale=1/255";
-  InputFormat f{text, text.substr(0, at), std::nullopt, ImageLayout::kModels, false, {}, {}};
+      << "--input " << text << ": expected NAME=TYPE:LAYOUT,mean=…,scale=…, like images=u8:NHWC,scale=1/255";
+  return input_format(text.substr(0, at), text.substr(at + 1));
+}
+
+InputFormat input_format(const std::string& input, const std::string& format) {
+  const std::string text = input + "=" + format, flag = "--input " + text;
+  InputFormat f{text, input, std::nullopt, ImageLayout::kModels, false, {}, {}};
   std::vector<std::string> known;
   const auto take = [&](const std::string& what) {
     HONE_USER_CHECK(std::find(known.begin(), known.end(), what) == known.end())
@@ -228,7 +232,7 @@ InputFormat input_format(const std::string& text) {
     known.push_back(what);
   };
   std::vector<double> deviation;
-  for (const std::string& item : parts_of(text.substr(at + 1), ',')) {
+  for (const std::string& item : parts_of(format, ',')) {
     if (const size_t equal = item.find('='); equal != std::string::npos) {
       const std::string key = item.substr(0, equal);
       HONE_USER_CHECK(key == "mean" || key == "scale" || key == "std")
@@ -264,17 +268,11 @@ InputFormat input_format(const std::string& text) {
   return f;
 }
 
-std::vector<InputFormat> input_formats(const std::vector<std::string>& texts) {
-  std::vector<InputFormat> out;
-  for (const std::string& text : texts) {
-    out.push_back(input_format(text));
-    for (size_t i = 0; i + 1 < out.size(); ++i)
-      HONE_USER_CHECK(out[i].input != out.back().input) << "--input " << text << ": the input is given twice";
-  }
-  return out;
-}
-
 Graph with_input_formats(Graph g, const std::vector<InputFormat>& formats, const OperatorTable& operators) {
+  for (size_t i = 0; i < formats.size(); ++i)
+    for (size_t before = 0; before < i; ++before)
+      HONE_USER_CHECK(formats[before].input != formats[i].input)
+          << "--input " << formats[i].text << ": the input is given twice";
   if (formats.empty()) return g;
   Rewriter rewriter(std::move(g), operators);
   for (const InputFormat& f : formats) rewriter.apply(f);

@@ -26,7 +26,8 @@ struct InputFormat {
 /// `NAME=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017` as --input has it: the type, the layout, `bgr`, and numbers; `std`
 /// is what `scale` divides by. UserError, one line, for other texts.
 InputFormat input_format(const std::string& text);
-std::vector<InputFormat> input_formats(const std::vector<std::string>& texts);
+/// The same of an input's name and what follows the `=`.
+InputFormat input_format(const std::string& input, const std::string& format);
 
 /// The graph, as it was imported, with these inputs. The model's channels are those of the first convolution that the
 /// input reaches (channel_axis()), else the second axis, as ONNX has them. UserError for an input that does not exist,

@@ -3,64 +3,11 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "compiler/frontend/onnx/tensor_file.h"
 #include "compiler/model/layers.h"
-#include "compiler/ops/attribute.h"
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/steps.h"
 
 namespace hone {
-namespace {
-
-// NAME=VALUE.
-std::pair<std::string, std::string> named_value(const std::string& flag, const std::string& text) {
-  const size_t at = text.rfind('=');
-  HONE_USER_CHECK(at != std::string::npos && at > 0 && at + 1 < text.size())
-      << flag << " " << text << ": it is NAME=VALUE";
-  return {text.substr(0, at), text.substr(at + 1)};
-}
-
-}  // namespace
-
-std::map<std::string, TensorData> bound_data(const std::vector<std::string>& texts) {
-  constexpr int64_t kUsualBytes = int64_t{1} << 27;  // read_tensor_file() reads eight times that at the most
-  std::map<std::string, TensorData> out;
-  for (const std::string& text : texts) {
-    const size_t at = text.find('=');
-    HONE_USER_CHECK(at != std::string::npos && at > 0 && at + 1 < text.size())
-        << "--bind-data " << text << ": it is NAME=FILE";
-    const std::string name = text.substr(0, at);
-    HONE_USER_CHECK(!out.contains(name)) << "--bind-data " << name << " is given twice";
-    out.emplace(name, read_tensor_file(text.substr(at + 1), kUsualBytes));
-  }
-  return out;
-}
-
-OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector<std::string>& shapes) {
-  OnnxOptions out;
-  for (const std::string& text : bind) {
-    const auto [name, value] = named_value("--bind", text);
-    if (value.find('+') != std::string::npos)
-      out.sums[name] = value;
-    else
-      out.bind[name] = parse_number("--bind " + name, value, 0, INT32_MAX);
-  }
-  for (const std::string& text : shapes) {
-    const auto [name, value] = named_value("--shape", text);
-    HONE_USER_CHECK(value.find_first_of(", *[]()") == std::string::npos)
-        << "--shape " << name << ": '" << value << "' is no shape; one is written like 1x3x224x224";
-    std::vector<int64_t> shape;
-    size_t begin = 0;
-    while (begin <= value.size()) {
-      const size_t end = std::min(value.find('x', begin), value.size());
-      shape.push_back(parse_number("--shape " + name, value.substr(begin, end - begin), 0, INT32_MAX));
-      begin = end + 1;
-    }
-    out.shapes[name] = shape;
-  }
-  return out;
-}
-
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target) {
   PassContext of_target = context;
   of_target.lanes = target.is_gpu() ? 0 : target.lanes(32);
@@ -90,21 +37,6 @@ Graph prepare_graph(Graph imported, const PassContext& context, const Target& ta
       return made;
     };
   return run_passes(passes, std::move(imported), hooks);
-}
-
-OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
-                        const OnnxOptions& options, const PassHooks<Graph>& hooks,
-                        const std::vector<InputFormat>& formats, const std::function<Graph(const Graph&)>& rewrite) {
-  OnnxModel model = import_onnx(path, context.operators, options);
-  Graph imported = with_input_formats(std::move(model.graph), formats, context.operators);
-  if (rewrite) imported = rewrite(imported);
-  model.graph = prepare_graph(std::move(imported), context, target, hooks);
-  return model;
-}
-
-CacheOption cache_option(const std::string& text) {
-  const auto [symbol, most] = named_value("--cache", text);
-  return {symbol, parse_number("--cache " + symbol, most, 1, INT32_MAX)};
 }
 
 GrowingModel with_input_formats(GrowingModel m, const std::vector<InputFormat>& formats,

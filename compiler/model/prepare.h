@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -13,13 +12,6 @@
 
 namespace hone {
 
-/// `NAME=N` or `NAME=OTHER+N` as --bind and `INPUT=1x3x224x224` as --shape have them. UserError, one line, for others.
-OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector<std::string>& shapes);
-
-/// `NAME=FILE` as --bind-data has them: what OnnxOptions::values wants. The name ends at the first `=`. UserError, one
-/// line, for other texts, a name that is given twice, and as read_tensor_file() for files (of 1 GiB at the most).
-std::map<std::string, TensorData> bound_data(const std::vector<std::string>& texts);
-
 /// The passes over a model's graph for a target, which says the lanes.
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target);
 
@@ -27,16 +19,6 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
 /// imported graph as the result of a first one called `import`, or leave some out.
 Graph prepare_graph(Graph imported, const PassContext& context, const Target& target,
                     const PassHooks<Graph>& hooks = {});
-
-/// The same of the model at `path` with inputs of these formats, for tensorc and tuner alike. `rewrite`, if there is
-/// one, makes the graph of the passes of the imported one. UserError as import_onnx() and with_input_formats().
-OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
-                        const OnnxOptions& options, const PassHooks<Graph>& hooks = {},
-                        const std::vector<InputFormat>& formats = {},
-                        const std::function<Graph(const Graph&)>& rewrite = {});
-
-/// `NAME=N` as --cache has it. UserError, one line, for other texts.
-CacheOption cache_option(const std::string& text);
 
 /// Both of its graphs with inputs of these formats.
 GrowingModel with_input_formats(GrowingModel m, const std::vector<InputFormat>& formats,

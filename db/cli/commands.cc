@@ -18,7 +18,7 @@
 #include "base/clean_stream.h"
 #include "base/cli.h"
 #include "base/help.h"
-#include "base/json.h"
+#include "base/json_options.h"
 #include "base/short_hash.h"
 #include "base/text.h"
 #include "base/time_text.h"
@@ -508,7 +508,8 @@ Help tophub_help() {
 
 }  // namespace
 
-CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out) {
+CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<Json>& options,
+                      const CompilerHooks& hooks, std::ostream& out) {
   Flags f;
   CLI::App app("", "tophub");
   app.fallthrough();
@@ -566,7 +567,10 @@ CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& ho
 
   app.require_subcommand(0, 1);
   set_help(app, tophub_help());
-  return run_command(app, argc, argv, [&]() -> Status {
+  // A command stands first.
+  const auto given = app.get_subcommands([&](CLI::App* sub) { return !words.empty() && sub->get_name() == words[0]; });
+  for (const Json& object : options) set_options(given.empty() ? app : *given[0], object);
+  return run_command(app, words, [&]() -> Status {
     for (const Command& command : commands)
       if (command.app->parsed()) return command.run({f, flags_file(app), hooks, out});
     return usage_error(
@@ -576,7 +580,7 @@ CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& ho
 
 int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out) {
   const CleanStream clean(out), err(std::cerr);
-  return print_end("tophub", run_tophub(argc, argv, hooks, out));
+  return print_end("tophub", run_tophub({argv + std::min(1, argc), argv + argc}, {}, hooks, out));
 }
 
 }  // namespace hone::db

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/exit_code.h"
+#include "base/json.h"
 #include "db/autotvm.h"
 #include "db/cli/listing.h"
 #include "db/cli/training.h"
@@ -49,8 +50,9 @@ struct CompilerHooks {
   std::function<StatusOr<Training>(Store& store, const std::string& target_kind)> train;
 };
 
-/// Runs `tophub ...`: results to `out`.
-CommandEnd run_tophub(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out);
+/// Runs `tophub ...`: results to `out`. `options`: of the command, as set_options() takes them.
+CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<Json>& options,
+                      const CompilerHooks& hooks, std::ostream& out);
 /// The same for the program: errors to stderr. The exit code.
 int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out);
 

@@ -1,8 +1,9 @@
-// The functions of hone_compiler.h: each is a program's command with the caller's words.
+// The functions of hone_compiler.h: each is a program's command with the caller's options.
 #include <cxxabi.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <sstream>
 #include <string>
@@ -10,12 +11,14 @@
 
 #include "base/check.h"
 #include "base/cli.h"
+#include "base/json_options.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "compiler/api/last_error.h"
 #include "compiler/build/build.h"
 #include "compiler/cli/tensorc_flags.h"
 #include "tuner/api/caller.h"
+#include "tuner/api/model_options.h"
 #include "tuner/api/no_signals.h"
 #include "tuner/cli/tophub_hooks.h"
 #include "tuner/cli/tuner_flags.h"
@@ -26,25 +29,19 @@ namespace {
 // Ends a build.
 struct Stopped {};
 
-// A command line.
-class Words {
- public:
-  Words(const char* program, std::vector<std::string> before, const char* const* more, int32_t count)
-      : words_(std::move(before)) {
-    words_.insert(words_.begin(), program);
-    HONE_USER_CHECK(count >= 0 && (count == 0 || more)) << count << " options, and no list of them";
-    for (int32_t i = 0; i < count; ++i) {
-      HONE_USER_CHECK(more[i]) << "option " << i << " is null";
-      words_.emplace_back(more[i]);
-    }
-    for (const std::string& w : words_) pointers_.push_back(w.c_str());
-  }
-  int count() const { return static_cast<int>(pointers_.size()); }
-  const char* const* argv() const { return pointers_.data(); }
+// What a caller gave: words as command lines have them, and JSON objects.
+struct Given {
+  std::vector<std::string> words;
+  std::vector<Json> objects;
 
- private:
-  std::vector<std::string> words_;
-  std::vector<const char*> pointers_;
+  Given(const char* const* options, int32_t count) {
+    HONE_USER_CHECK(count >= 0 && (count == 0 || options)) << count << " options, and no list of them";
+    for (int32_t i = 0; i < count; ++i) {
+      HONE_USER_CHECK(options[i]) << "option " << i << " is null";
+      words.emplace_back(options[i]);
+    }
+    objects = take_json(words);
+  }
 };
 
 int32_t code_of(int exit_code) {
@@ -90,27 +87,32 @@ int32_t call(char** output, const F& command) {
   }
 }
 
-int32_t build(const std::vector<std::string>& what, const char* artifact, const char* const* options, int32_t count,
-              const HoneCall* given, char** output) {
+// `what`: sets what is built.
+int32_t build(const std::function<void(CLI::App&)>& what, const char* artifact, const char* const* options,
+              int32_t count, const HoneCall* given, char** output) {
   return call(output, [&](std::ostream& out) {
     HONE_USER_CHECK(artifact && *artifact) << "there is no path for the artifact";
     Caller caller(given);
     CallerStream err(caller);
-    std::vector<std::string> words = what;
-    // Two words: another -o among the options is then seen to differ.
-    words.insert(words.end(), {"-o", (*artifact == '-' ? "./" : "") + std::string(artifact)});
-    const Words line("tensorc", words, options, count);
+    Given asked(options, count);
     CLI::App app;
     TensorcOptions o;
     const OperatorTable operators = standard_operators();
     add_tensorc_flags(app, operators, o);
+    what(app);
+    app.get_option("-o")->add_result(artifact);
+    for (Json& object : asked.objects) {
+      take_model_options(object, o);
+      take_threads(object, o.threads);
+      set_options(app, object);
+    }
     o.progress = [&](std::string_view doing, size_t done, size_t all) {
       const std::string text(doing);
       caller.progress(
           {.size = sizeof(HoneProgress), .what = text.c_str(), .done = done, .all = all, .seconds_left = -1});
       if (caller.stops() > 0) throw Stopped();
     };
-    return run_command(app, line.count(), line.argv(), [&]() -> Status {
+    return run_command(app, asked.words, [&]() -> Status {
       o.read_before = {{kFlagsFile, flags_file(app)}};
       try {
         return run_tensorc(operators, o, out, err);
@@ -137,31 +139,42 @@ int32_t hone_compile(const char* model, const char* artifact, const char* const*
                      const HoneCall* call, char** output) {
   if (output) *output = nullptr;
   if (!model || !*model) return hone_fail(HONE_BAD_INPUT, "there is no path of a model");
-  // A file of that name, and no flag.
-  const std::string path = (*model == '-' ? "./" : "") + std::string(model);
-  return api::build({path, "--json"}, artifact, options, count, call, output);
+  const auto what = [&](CLI::App& app) {
+    app.get_option("model")->add_result(model);
+    app.get_option("--json")->add_result("true");
+  };
+  return api::build(what, artifact, options, count, call, output);
 }
 
 int32_t hone_compile_operator(const char* workload, const char* artifact, const char* const* options, int32_t count,
                               const HoneCall* call, char** output) {
   if (output) *output = nullptr;
   if (!workload || !*workload) return hone_fail(HONE_BAD_INPUT, "there is no workload");
-  return api::build({"--workload", workload, "--emit", "so"}, artifact, options, count, call, output);
+  const auto what = [&](CLI::App& app) {
+    app.get_option("--workload")->add_result(workload);
+    app.get_option("--emit")->add_result("so");
+  };
+  return api::build(what, artifact, options, count, call, output);
 }
 
 int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* given, char** output) {
   return api::call(output, [&](std::ostream& out) {
     api::Caller caller(given);
     api::CallerStream err(caller);
-    const api::Words line("tuner", {"--json"}, options, count);
+    api::Given asked(options, count);
     CLI::App app;
     TunerFlags f;
     const OperatorTable operators = standard_operators();
     add_tuner_flags(app, operators, f);
+    app.get_option("--json")->add_result("true");
+    for (Json& object : asked.objects) {
+      api::take_model_options(object, f);
+      set_options(app, object);
+    }
     TunerIo io{out, err};
     io.interrupts = [&] { return caller.stops(); };
     io.on_progress = [&](const Snapshot& s) { caller.progress(s); };
-    return run_command(app, line.count(), line.argv(), [&] {
+    return run_command(app, asked.words, [&] {
       f.read_before = {{kFlagsFile, flags_file(app)}};
       return tune(operators, f, io);
     });
@@ -170,12 +183,12 @@ int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* giv
 
 int32_t hone_tophub(const char* const* words, int32_t count, char** output) {
   return api::call(output, [&](std::ostream& out) {
-    const api::Words line("tophub", {}, words, count);
+    api::Given asked(words, count);
     const OperatorTable operators = standard_operators();
     db::CompilerHooks hooks = tophub_hooks(operators);
     std::istringstream nothing;
     hooks.in = &nothing;
-    return db::run_tophub(line.count(), line.argv(), hooks, out);
+    return db::run_tophub(asked.words, asked.objects, hooks, out);
   });
 }
 

@@ -12,7 +12,7 @@ std::string is_label(std::string& text) {
 
 }  // namespace
 
-void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_text) {
+void add_fleet_flags(CLI::App& app, TuneRequest& f, const std::string& tracker_text) {
   app.add_option("--tracker", f.tracker, tracker_text);
   app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
   app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")
@@ -25,7 +25,7 @@ void add_fleet_flags(CLI::App& app, TunerFlags& f, const std::string& tracker_te
     app.get_option(name)->group("A fleet's device");
 }
 
-std::vector<std::pair<std::string, std::string>> credential_files(const TunerFlags& f) {
+std::vector<std::pair<std::string, std::string>> credential_files(const TuneRequest& f) {
   return {{"--fleet", f.credentials.fleet},
           {"--tls-ca", f.credentials.ca},
           {"--tls-cert", f.credentials.certificate},

@@ -21,7 +21,6 @@ void add_place(ShellCommand& command, const TunerFlags& f) {
 // What tuner and tensorc are told of a model alike.
 void add_model(ShellCommand& command, const TunerFlags& f) {
   add_words(command, f);
-  command.option("--quantize", f.quantize).options("--keep", f.keep);
   if (f.target != TunerFlags{}.target) command.option("--target", f.target);
 }
 
@@ -56,7 +55,7 @@ std::string operator_build_command(const TunerFlags& f, const Workload& tuned) {
 
 std::string model_build_command(const TunerFlags& f) {
   ShellCommand command("tensorc");
-  command.word(f.model).option("--calibrate", f.ranges);
+  command.word(f.model).option("--calibrate", f.quantize.calibrate);
   add_model(command, f);
   add_place(command, f);
   return command.text();
@@ -64,7 +63,7 @@ std::string model_build_command(const TunerFlags& f) {
 
 std::string resume_command(const TunerFlags& f) {
   ShellCommand command("tuner");
-  command.option("--model", f.model).option("--ranges", f.ranges);
+  command.option("--model", f.model).option("--ranges", f.quantize.calibrate);
   add_model(command, f);
   add_place(command, f);
   add_search(command, f);

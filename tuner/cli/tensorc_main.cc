@@ -7,14 +7,14 @@
 #include "base/version/version.h"
 #include "compiler/cli/tensorc_flags.h"
 #include "compiler/codegen/llvm/compile.h"
-#include "tuner/cli/fleet_device.h"
 #include "tuner/cli/fleet_flags.h"
+#include "tuner/driver/fleet_device.h"
 
 int main(int argc, char** argv) {
   using namespace hone;
   CLI::App app;
   TensorcOptions o;
-  TunerFlags fleet;
+  TuneRequest fleet;
   const OperatorTable operators = standard_operators();
   add_tensorc_flags(app, operators, o);
   add_fleet_flags(app, fleet,

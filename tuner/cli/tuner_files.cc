@@ -10,7 +10,7 @@ CommandFiles files_of(const TunerFlags& f) {
   CommandFiles files;
   reads_model(files, f, "--model");
   files.reads("--tasks", f.tasks);
-  files.reads("--ranges", f.ranges);
+  files.reads("--ranges", f.quantize.calibrate);
   for (const auto& [what, path] : credential_files(f)) files.reads(what, path);
   for (const auto& [what, path] : f.read_before) files.reads(what, path);
   const std::string own = f.db.empty() ? db::user_db_path() : f.db;

@@ -78,13 +78,9 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
       throw CLI::ValidationError("--model", "a model is given once: `tuner MODEL.onnx` or `tuner --model MODEL.onnx`");
   });
   add_model_flags(app, f);
-  app.add_option("--quantize", f.quantize, "of a model, as tensorc has it: int8, with what --ranges says")
-      ->type_name("TYPE");
-  app.add_option("--ranges", f.ranges, "of --quantize: a file that tensorc --ranges wrote")->type_name("FILE");
-  app.add_option("--keep", f.keep, "of --quantize: a node of the model that stays in f32; may be given again")
-      ->allow_extra_args(false)
-      ->type_name("NODE");
-  app.add_flag("--print-tasks", f.print_tasks, "of a model: print the file of --tasks that says the same");
+  app.add_option("--ranges", f.quantize.calibrate, "the ranges of --quantize, in a file that tensorc --ranges wrote")
+      ->type_name("FILE");
+  app.add_flag("--print-tasks", f.print_tasks, "prints the file of --tasks that says the same as a model");
   app.add_option("--target", f.target, "llvm: the CPU that measures; its fields can be given")->capture_default_str();
   app.add_option("--trials", f.trials,
                  "candidates to measure at most, earlier sessions' included (of a model: 256 a workload)")

@@ -44,7 +44,7 @@ struct Bench : testing::Test {
   TensorcOptions options;
 
   void SetUp() override {
-    options.threads = "1";
+    options.threads = {1};
     options.config = "default";
     options.bench = true;
   }

@@ -53,10 +53,10 @@ struct CheckedModel : testing::Test {
     o.output = folder.path() + "/small.so";
     o.target = "llvm";
     o.config = "default";
-    o.threads = "1";
+    o.threads = {1};
     o.check = true;
     o.check_seconds = seconds;
-    o.bind = bind;
+    for (const std::string& text : bind) o.bind.push_back(bind_choice(text));
     if (!report.empty()) o.reports = {folder.path() + "/" + report};
     const Status s = run_tensorc_model(operators, o, out, err);
     return s.ok() ? "ok" : message_of(s);

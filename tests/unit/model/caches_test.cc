@@ -400,10 +400,10 @@ struct ExportedCaches : Caches {
   const std::string file = folder.path() + "/decoder.onnx";
   OnnxOptions options_ = {};
 
-  BuiltModel built_from(const TestModel& m, const std::string& cache, int threads) const {
+  BuiltModel built_from(const TestModel& m, const CacheOption& cache, int threads) const {
     std::ofstream(file, std::ios::binary) << m.model.SerializeAsString();
     const Target target = host_target(threads);
-    GrowingModel read = import_growing(file, test_operators(), options_, cache_option(cache));
+    GrowingModel read = import_growing(file, test_operators(), options_, cache);
     const Growth grows = read.growth;
     const Graph graph = prepare_growing(std::move(read), {test_operators(), functions}, target);
     const ModelOptions options{"m", target, [](const Workload&, const Target&, const Space& space) {
@@ -411,7 +411,7 @@ struct ExportedCaches : Caches {
                                }};
     return build_model({ModelVariant{"", &graph, target, &grows}}, options);
   }
-  std::string refusal(const TestModel& m, const std::string& cache = "past=21") const {
+  std::string refusal(const TestModel& m, const CacheOption& cache = {"past", 21}) const {
     try {
       built_from(m, cache, 1);
     } catch (const UserError& e) {
@@ -422,7 +422,7 @@ struct ExportedCaches : Caches {
 };
 
 TEST_F(ExportedCaches, GrowAndWhatDependsOnTheirRowsIsReadFromTables) {
-  const BuiltModel m = built_from(exported_decoder(), "past=21", 2);
+  const BuiltModel m = built_from(exported_decoder(), {"past", 21}, 2);
   grow(m, kHeads, 2, [&](int64_t past) {
     return import_onnx(file, test_operators(), {.bind = {{"past", past}}}).graph;
   });
@@ -447,7 +447,7 @@ TEST_F(ExportedCaches, TakeAMaskThatIsKnown) {
   options_.bind = {{"mask", 1}};
   for (const char* rows : {"past + 1", "total"}) {
     if (rows == std::string("total")) options_.sums = {{"total", "past+1"}};
-    const BuiltModel m = built_from(masked(rows), "past=21", 1);
+    const BuiltModel m = built_from(masked(rows), {"past", 21}, 1);
     grow(m, kHeads, 1, [&](int64_t past) {
       OnnxOptions plain = options_;
       plain.bind["past"] = past;
@@ -462,9 +462,8 @@ TEST_F(ExportedCaches, TakeAMaskThatIsKnown) {
 
 TEST_F(ExportedCaches, AreRefusedByName) {
   EXPECT_EQ(refusal(exported_decoder()), "accepted");
-  EXPECT_THAT(refusal(exported_decoder(), "rows=21"), HasSubstr("--cache rows: no input has a dimension of that name"));
-  EXPECT_THAT(refusal(exported_decoder(), "past"), HasSubstr("--cache past: it is NAME=VALUE"));
-  EXPECT_THAT(refusal(exported_decoder(), "past=0"), HasSubstr("--cache past"));
+  EXPECT_THAT(refusal(exported_decoder(), {"rows", 21}),
+              HasSubstr("--cache rows: no input has a dimension of that name"));
   TestModel none;
   none.input("x", {1, "past"}).node("Relu", {"x"}, {"y"}).output("y");
   EXPECT_THAT(refusal(none), HasSubstr("no output is an input of past rows with one row behind them"));

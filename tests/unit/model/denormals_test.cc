@@ -361,12 +361,12 @@ TEST(Denormals, TextsAreReadAndOthersRefused) {
 
 TEST(Denormals, TheFlagIsOfCpus) {
   const Target cpu = host_target(1), gpu = Target::parse("opencl -sms=2");
-  EXPECT_EQ(denormals_for("", cpu), kUsualDenormals);
-  EXPECT_EQ(denormals_for("zero", cpu), Denormals::kZero);
-  EXPECT_EQ(denormals_for("keep", cpu), Denormals::kKeep);
-  EXPECT_EQ(denormals_for("", gpu), Denormals::kKeep);
-  EXPECT_EQ(denormals_for("keep", gpu), Denormals::kKeep);
-  EXPECT_THAT([&] { denormals_for("zero", gpu); },
+  EXPECT_EQ(denormals_for(std::nullopt, cpu), kUsualDenormals);
+  EXPECT_EQ(denormals_for(Denormals::kZero, cpu), Denormals::kZero);
+  EXPECT_EQ(denormals_for(Denormals::kKeep, cpu), Denormals::kKeep);
+  EXPECT_EQ(denormals_for(std::nullopt, gpu), Denormals::kKeep);
+  EXPECT_EQ(denormals_for(Denormals::kKeep, gpu), Denormals::kKeep);
+  EXPECT_THAT([&] { denormals_for(Denormals::kZero, gpu); },
               testing::ThrowsMessage<UserError>("--denormals zero is for CPUs: opencl keeps denormals, at full speed"));
 }
 

@@ -30,8 +30,13 @@ output "y" %y f32[2, 4, 6, 5]
 )";
 
 Graph graph(const std::string& text) { return parse_graph(test_operators(), text); }
+std::vector<InputFormat> formats_of(const std::vector<std::string>& texts) {
+  std::vector<InputFormat> out;
+  for (const std::string& text : texts) out.push_back(input_format(text));
+  return out;
+}
 Graph formatted(const Graph& g, const std::vector<std::string>& formats) {
-  Graph made = with_input_formats(g, input_formats(formats), test_operators());
+  Graph made = with_input_formats(g, formats_of(formats), test_operators());
   verify(made);
   return made;
 }
@@ -220,13 +225,13 @@ TEST(InputFormat, SaysWhatIsWrong) {
   for (const std::string beyond : {"scale=1e-46", "std=1e-40", "mean=1e29,scale=1e29"})
     EXPECT_THAT(refusal("image=u8," + beyond), HasSubstr("is beyond what a float of 32 bits holds")) << beyond;
   EXPECT_THAT(refusal("image=u8:s16"), HasSubstr("it says the type twice"));
-  EXPECT_THAT(refusal("image"), HasSubstr("it is NAME=TYPE:LAYOUT"));
+  EXPECT_THAT(refusal("image"), HasSubstr("expected NAME=TYPE:LAYOUT"));
   const std::string sound = "graph g\ninput \"x\" %x f32[64]\noutput \"y\" %x f32[64]\n";
   EXPECT_THAT(refusal("x=u8:NHWC", sound), HasSubstr("NHWC is of four axes; the input is f32[64]"));
   EXPECT_THAT(refusal("x=s16,scale=1:2", sound), HasSubstr("has no channels"));
   EXPECT_THAT(refusal("x=u8", "graph g\ninput \"x\" %x s64[4]\noutput \"y\" %x s64[4]\n"),
               HasSubstr("inputs of floats can be given otherwise"));
-  EXPECT_THROW(input_formats({"image=u8", "image=f32"}), UserError);
+  EXPECT_THROW(formatted(graph(kModel), {"image=u8", "image=f32"}), UserError);
   EXPECT_THAT(refusal("x=u8:NCHW", sound), HasSubstr("NCHW is of four axes; the input is f32[64]"));
   EXPECT_THAT(refusal("image=u8,mean=1:2:3:4:5:6", kChannelsLast),
               HasSubstr("6 numbers for the 3 channels of f32[2, 6, 5, 3]"));

@@ -10,12 +10,14 @@
 #include <sstream>
 
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/driver/model_words.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"
 #include "tests/fakes/detours.h"
 #include "tests/fakes/leftover_arena.h"
+#include "tests/fakes/prepare_model.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {
@@ -145,9 +147,10 @@ TEST(LeftoversInTheArena, ChangeNothingOfModelsGivenByHand) {
     SCOPED_TRACE(text);
     const std::vector<std::string> parts = parts_of(text, '?');
     const std::string& path = parts.at(0);
-    const OnnxModel model =
-        prepare_model(path, {test_operators(), test_functions()}, host_target(1),
-                      onnx_options({}, parts.size() > 1 ? parts_of(parts[1], ',') : parts_of("", ',')));
+    OnnxOptions options;
+    for (const std::string& shape : parts_of(parts.size() > 1 ? parts[1] : "", ','))
+      options.shapes[shape_choice(shape).input] = shape_choice(shape).values[0];
+    const OnnxModel model = prepare_model(path, {test_operators(), test_functions()}, host_target(1), options);
     const BuiltModel made = built(model.graph, 0);
     LoadedModel first(made, "m", 1), again(made, "m", 1);
     first.run(seeded_inputs(model.graph));

@@ -9,6 +9,7 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/model/layers.h"
 #include "compiler/model/model_data.h"
+#include "tests/fakes/prepare_model.h"
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_model.h"
@@ -60,8 +61,8 @@ TEST_F(Prepare, RefusesBadFilesInOneLine) {
   write(named);
   EXPECT_NE(refusal().find("--bind length=N"), std::string::npos) << refusal();
   EXPECT_EQ(refusal().find('\n'), std::string::npos);
-  EXPECT_EQ(prepare({}, onnx_options({"length=7"}, {})).graph.inputs[0].type.shape, (std::vector<int64_t>{1, 7}));
-  EXPECT_EQ(prepare({}, onnx_options({}, {"x=1x9"})).graph.inputs[0].type.shape, (std::vector<int64_t>{1, 9}));
+  EXPECT_EQ(prepare({}, {.bind = {{"length", 7}}}).graph.inputs[0].type.shape, (std::vector<int64_t>{1, 7}));
+  EXPECT_EQ(prepare({}, {.shapes = {{"x", {1, 9}}}}).graph.inputs[0].type.shape, (std::vector<int64_t>{1, 9}));
 }
 
 TEST_F(Prepare, TasksAreTheWorkloadsAndHowOftenEachRuns) {

@@ -10,6 +10,7 @@
 #include "compiler/model/run_model.h"
 #include "compiler/runtime/c_objects.h"
 #include "compiler/runtime/weights/weights_file.h"
+#include "tests/fakes/prepare_model.h"
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"
 

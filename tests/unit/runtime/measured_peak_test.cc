@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "compiler/cli/machine_roof.h"
+#include "compiler/host/machine_roof.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone {

@@ -8,7 +8,7 @@ namespace hone {
 namespace {
 
 TEST(FleetFlags, TheFileIsAmongTheFilesThatNothingIsWrittenOver) {
-  TunerFlags f;
+  TuneRequest f;
   f.credentials.fleet = "ann.hone";
   const auto files = credential_files(f);
   EXPECT_NE(std::find(files.begin(), files.end(), std::pair<std::string, std::string>("--fleet", "ann.hone")),

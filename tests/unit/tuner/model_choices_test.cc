@@ -1,5 +1,5 @@
 // Which configs are taken for being faster inside a model.
-#include "tuner/cli/model_choices.h"
+#include "tuner/driver/model_choices.h"
 
 #include <gmock/gmock.h>
 

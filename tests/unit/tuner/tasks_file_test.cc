@@ -1,4 +1,4 @@
-#include "tuner/cli/tasks_file.h"
+#include "tuner/driver/tasks_file.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/cli/time_plan.h"
+#include "tuner/driver/time_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/test_model.h"
 #include "tests/fakes/workloads.h"
-#include "tuner/cli/tasks_file.h"
+#include "tuner/driver/tasks_file.h"
 
 namespace hone {
 namespace {
@@ -135,15 +135,15 @@ TEST_F(Tune, AModelNamesItsWorkloadsItself) {
 }
 
 TEST_F(Tune, FlagsOfAModelNeedOne) {
-  flags_.bind = {"batch=1"};
+  flags_.bind = {bind_choice("batch=1")};
   expect(kExitUsage, "belong to --model");
-  flags_.bind = {}, flags_.shapes = {"x=1x3"};
+  flags_.bind = {}, flags_.shapes = {shape_choice("x=1x3")};
   expect(kExitUsage, "belong to --model");
-  flags_.shapes = {}, flags_.accumulate = "f16";
+  flags_.shapes = {}, flags_.sums_in_f16 = true;
   expect(kExitUsage, "belong to --model");
-  flags_.accumulate = "", flags_.denormals = "keep";
+  flags_.sums_in_f16 = false, flags_.denormals = Denormals::kKeep;
   expect(kExitUsage, "belong to --model");
-  flags_.denormals = "", flags_.assume_finite = true;
+  flags_.denormals = {}, flags_.assume_finite = true;
   expect(kExitUsage, "belong to --model");
   flags_.assume_finite = false, flags_.print_tasks = true;
   expect(kExitUsage, "belong to --model");
@@ -152,7 +152,7 @@ TEST_F(Tune, FlagsOfAModelNeedOne) {
 TEST_F(Tune, ZerosForDenormalsAreOfCpus) {
   flags_.task = "";
   flags_.model = dir_ + "/m.onnx";
-  flags_.target = "opencl", flags_.denormals = "zero";
+  flags_.target = "opencl", flags_.denormals = Denormals::kZero;
   expect(kExitUsage, "--denormals zero is for CPUs: opencl keeps denormals");
 }
 
@@ -168,11 +168,7 @@ TEST_F(Tune, BadModelsAreSaidBeforeAnythingStarts) {
   named.input("x", {"batch", 4}).node("Relu", {"x"}, {"y"}).output("y");
   std::ofstream(dir_ + "/n.onnx") << named.model.SerializeAsString();
   flags_.model = dir_ + "/n.onnx";
-  flags_.bind = {"batch"};
-  expect(kExitUsage, "--bind batch: it is NAME=VALUE");
-  flags_.bind = {}, flags_.shapes = {"x=1xtwo"};
-  expect(kExitUsage, "--shape x");
-  flags_.shapes = {}, flags_.cache = "n=3";
+  flags_.cache = {"n", 3};
   expect(kExitUsage, "no input has a dimension of that name");
   EXPECT_FALSE(std::filesystem::exists(flags_.db));
 }

@@ -1,4 +1,4 @@
-#include "tuner/cli/verdict.h"
+#include "tuner/driver/verdict.h"
 
 #include <gmock/gmock.h>
 

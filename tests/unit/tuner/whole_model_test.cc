@@ -1,4 +1,6 @@
-#include "tuner/cli/whole_model.h"
+#include "tuner/driver/whole_model.h"
+
+#include "tuner/cli/whole_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +19,7 @@
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/workloads.h"
-#include "tuner/cli/model.h"
+#include "tuner/driver/model_work.h"
 
 namespace hone {
 namespace {
@@ -115,13 +117,12 @@ class Whole : public testing::Test {
     hub_ = *db::TopHub::open({});
   }
   ModelWork work(const std::vector<std::string>& bind, const MeasuredTime& measured = {}) const {
-    TunerFlags flags;
-    flags.model = file_, flags.bind = bind;
-    std::ostringstream err;
-    ModelWork work = model_work(test_operators(), import_model(test_operators(), flags, err), here_, err, measured);
-    EXPECT_EQ(err.str(), "");
-    return work;
+    ModelRequest request;
+    request.model = file_;
+    for (const std::string& text : bind) request.bind.push_back(bind_choice(text));
+    return model_work(test_operators(), import_model(test_operators(), request, nothing_), here_, nothing_, measured);
   }
+  const Events nothing_{[](const std::string& line) { ADD_FAILURE() << line; }};
   const TemporaryFolder folder_;
   const std::string file_ = folder_.path() + "/small.onnx";
   const Target here_ = host_target(1);
@@ -278,12 +279,10 @@ TEST_F(Whole, PartsOfASlowGroupAreMeasuredAndThenBuilt) {
 
 TEST_F(Whole, CachesThatGrowInPlaceAreTunedAndComparedSo) {
   std::ofstream(file_, std::ios::binary) << exported_decoder().model.SerializeAsString();
-  TunerFlags flags;
-  flags.model = file_, flags.cache = "past=21";
-  std::ostringstream err;
-  const std::vector<ModelGraph> imported = import_model(test_operators(), flags, err);
-  const ModelWork grown = model_work(test_operators(), imported, here_, err);
-  EXPECT_EQ(err.str(), "");
+  ModelRequest request;
+  request.model = file_, request.cache = {"past", 21};
+  const std::vector<ModelGraph> imported = import_model(test_operators(), request, nothing_);
+  const ModelWork grown = model_work(test_operators(), imported, here_, nothing_);
   std::vector<std::string> names;
   for (const WeightedWorkload& t : grown.tasks) names.push_back(t.workload.task());
   EXPECT_THAT(names, testing::Contains("cached_attention"));
@@ -293,8 +292,8 @@ TEST_F(Whole, CachesThatGrowInPlaceAreTunedAndComparedSo) {
   EXPECT_EQ(w.why_not + w.different, "");
   EXPECT_GT(w.tuned_seconds, 0);
 
-  flags.cache = "rows=21";
-  EXPECT_THROW(import_model(test_operators(), flags, err), UserError);
+  request.cache = {"rows", 21};
+  EXPECT_THROW(import_model(test_operators(), request, nothing_), UserError);
 }
 
 TEST(WholeModelText, SaysWhichVariantItIsAbout) {

@@ -90,9 +90,10 @@ def compile(
         BadInput: with every reason at once where the model is not supported.
         KeyboardInterrupt: Ctrl-C ends it.
     """
-    words = options.of_threads(threads) + options.flag("target", target) + options.flag("db", db) + list(flags)
-    words += options.flag("denormals", denormals)
-    words += ["--assume-finite"] if assume_finite else []
+    given = {
+        **options.of_threads(threads), **options.plain(target=target, db=db, denormals=denormals),
+        "assume_finite": bool(assume_finite),
+    }
     folder = tempfile.mkdtemp(prefix="hone-")
     try:
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
@@ -102,16 +103,16 @@ def compile(
                     "bind, bind_data, shapes, model_batch, formats, quantize and calibrate are of models, not of a "
                     "workload"
                 )
-            _hone.compile_operator(model, artifact, words, on_line, on_progress)
+            _hone.compile_operator(model, artifact, options.words(given, flags), on_line, on_progress)
             build = None
         else:
             path = _file_of(model, folder)
-            words += options.of_model(bind, shapes, formats, model_batch) + options.of_data(bind_data, folder)
-            words += options.flag("quantize", quantize) + options.flag("calibrate", calibrate)
+            given |= options.of_model(bind, shapes, formats, model_batch) | options.of_data(bind_data, folder)
+            given |= options.plain(quantize=quantize, calibrate=calibrate)
             with names_of_files(options.file_names(path, bind_data, folder)):
-                _hone.compile(path, artifact, words, on_line, on_progress)
+                _hone.compile(path, artifact, options.words(given, flags), on_line, on_progress)
             is_all_kept = os.path.dirname(path) != folder and options.is_all_paths(bind_data)
-            build = _reports(path, words) if is_all_kept else None
+            build = _reports(path, given, flags) if is_all_kept else None
         count = None if threads is None or not hasattr(threads, "__index__") else int(threads)
         try:
             return Model(artifact, count, build)
@@ -124,12 +125,13 @@ def compile(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _reports(model, words):
+def _reports(model, given, flags):
     def build():
         folder = tempfile.mkdtemp(prefix="hone-")
         try:
             page = os.path.join(folder, "report.html")
-            _hone.compile(model, os.path.join(folder, "model.so"), [*words, f"--report={page}"], None, None)
+            words = options.words({**given, "report": page}, flags)
+            _hone.compile(model, os.path.join(folder, "model.so"), words, None, None)
             # Names of the model may be any bytes.
             with open(page, encoding="utf-8", errors="replace") as f:
                 return f.read()

@@ -1,39 +1,11 @@
-"""Keyword arguments as the programs' flags."""
+"""Keyword arguments as options of the library: members of a JSON object, as hone_compiler.h has them."""
 
-import contextlib
+import json
 import os
 
 
-def _number(value):
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{value!r} is no whole number")
-    return str(int(value))
-
-
-def _is_number(value):
-    return hasattr(value, "__index__")
-
-
-def _shape(value):
-    if not isinstance(value, (list, tuple)):
-        raise TypeError(f"{value!r} is no shape; a tuple of numbers is")
-    return "x".join(_number(extent) for extent in value)
-
-
-def _several(value, one, is_one):
-    if is_one(value):
-        return one(value)
-    if not isinstance(value, (list, tuple, range)):
-        return one(value)  # which says what is wrong
-    return "|".join(one(v) for v in value)
-
-
-def _is_shape(value):
-    return not isinstance(value, (list, tuple)) or not value or not isinstance(value[0], (list, tuple))
-
-
 def text(value):
-    """A flag's value: a path, a number, a text."""
+    """A path, a number or a text as a text."""
     value = os.fspath(value) if isinstance(value, os.PathLike) else value
     if isinstance(value, (bytes, bytearray)):
         raise TypeError(f"{value!r} is no str")
@@ -53,56 +25,71 @@ def path_text(value):
 
 
 def path(value):
-    """A path that is an argument of its own, and no flag; "-" is what it is."""
+    """A path that is a word of its own, and no flag; "-" is what it is."""
     value = text(value)
     return f"./{value}" if value.startswith("-") and value != "-" else value
 
 
-def switch(name, value):
-    """A flag without a value."""
-    return [f"--{name}"] if value else []
+def _number(value, name):
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}: {value!r} is no whole number")
+    return int(value)
 
 
-def flag(name, value):
-    """Nothing for None, one flag for each element of a list."""
-    if value is None:
-        return []
+def _is_list(value):
+    return isinstance(value, (list, tuple, range))
+
+
+def _numbers(value, name):
+    """A number, or several."""
+    return [_number(v, name) for v in value] if _is_list(value) else _number(value, name)
+
+
+def _shape(value, name):
+    """A shape, or several."""
+    if not _is_list(value):
+        raise TypeError(f"{name}: {value!r} is no shape; a tuple of numbers is")
+    if value and _is_list(value[0]):
+        return [_shape(v, name) for v in value]
+    return [_number(extent, name) for extent in value]
+
+
+def _plain(value, name):
+    """A number, a text, or a list of such."""
+    if _is_list(value) or isinstance(value, set):
+        return [_plain(v, name) for v in value]
     if isinstance(value, bool):
         raise TypeError(f"{name}: {value!r} is no value of it")
-    if isinstance(value, (list, tuple, set)):
-        return [word for v in value for word in flag(name, v)]
-    if text(value) == "":
+    if hasattr(value, "__index__"):
+        return int(value)
+    if isinstance(value, float):
+        return value
+    value = text(value)
+    if value == "":
         raise ValueError(f"{name} is empty")
-    return [f"--{name}={text(value)}"]
+    return value
 
 
-@contextlib.contextmanager
-def _argument(name):
-    """What is wrong with a value names its argument."""
-    try:
-        yield
-    except TypeError as e:
-        raise TypeError(f"{name}: {e}") from None
+def plain(**options):
+    """Those that are not None."""
+    return {name: _plain(value, name) for name, value in options.items() if value is not None}
+
+
+def _each(member, values, one):
+    return {name: one(value, f'{member}["{name}"]') for name, value in (values or {}).items()}
 
 
 def of_model(bind, shapes, formats, model_batch):
-    """bind: {"batch": 1} or {"batch": [1, 4]}; shapes: {"x": (1, 3, 224, 224)}, or several; formats: {"image":
-    "u8:NHWC,scale=1/255"}; model_batch: a number."""
-    words = []
-    for name, value in (bind or {}).items():
-        # A text is a sum: total=past+1.
-        with _argument(f'bind["{name}"]'):
-            number = value if isinstance(value, str) else _several(value, _number, _is_number)
-        words.append(f"--bind={name}={number}")
-    for name, value in (shapes or {}).items():
-        with _argument(f'shapes["{name}"]'):
-            words.append(f"--shape={name}={_several(value, _shape, _is_shape)}")
-    for name, value in (formats or {}).items():
-        words.append(f"--input={name}={value}")
+    """bind: {"batch": 1}, {"batch": [1, 4]} or a sum, {"total": "past+1"}; shapes: {"x": (1, 3, 224, 224)}, or several;
+    formats: {"image": "u8:NHWC,scale=1/255"}; model_batch: a number."""
+    out = {
+        "bind": _each("bind", bind, lambda v, name: v if isinstance(v, str) else _numbers(v, name)),
+        "shapes": _each("shapes", shapes, _shape),
+        "formats": _each("formats", formats, lambda v, name: text(v)),
+    }
     if model_batch is not None:
-        with _argument("model_batch"):
-            words.append(f"--model-batch={_number(model_batch)}")
-    return words
+        out["model_batch"] = _number(model_batch, "model_batch")
+    return {name: value for name, value in out.items() if value != {}}
 
 
 def is_all_paths(bind_data):
@@ -122,28 +109,31 @@ def _bound_file(folder, i):
 def of_data(bind_data, folder):
     """bind_data: {"axes": array}, an array as numpy makes one of it, or the path of a .npy or .pb file. Files of arrays
     come to lie in `folder`."""
-    words = []
+    files = {}
     for i, (name, value) in enumerate((bind_data or {}).items()):
         if isinstance(value, (str, os.PathLike)):
-            file = text(value)
-        else:
-            import numpy
+            files[name] = text(value)
+            continue
+        import numpy
 
-            file = _bound_file(folder, i)
-            array = numpy.asarray(value)
-            if array.dtype.hasobject:
-                raise TypeError(f"bind_data: {name} is no array of numbers")
-            # C order: a .npy of another one is not read. ascontiguousarray() would give rank 0 an axis.
-            numpy.save(file, array.copy(order="C"), allow_pickle=False)
-        words.append(f"--bind-data={name}={file}")
-    return words
+        array = numpy.asarray(value)
+        if array.dtype.hasobject:
+            raise TypeError(f"bind_data: {name} is no array of numbers")
+        files[name] = _bound_file(folder, i)
+        # C order: a .npy of another one is not read. ascontiguousarray() would give rank 0 an axis.
+        numpy.save(files[name], array.copy(order="C"), allow_pickle=False)
+    return {"bind_data": files} if files else {}
 
 
 def of_threads(threads):
     """A number, or several for a variant of each."""
     if threads is None:
-        return []
+        return {}
     if isinstance(threads, (list, tuple)) and not threads:
         raise ValueError("threads is empty")
-    with _argument("threads"):
-        return [f"--threads={_several(threads, _number, _is_number)}"]
+    return {"threads": _numbers(threads, "threads")}
+
+
+def words(options, flags=()):
+    """What the library takes: the options, and more words of the program."""
+    return [json.dumps(options), *flags]

@@ -17,18 +17,18 @@ class Tophub:
     def __init__(self, path: Optional[Path] = None) -> None:
         self.path = path
 
-    def _words(self, *words):
-        return [*words, *options.flag("db", self.path)]
+    def _run(self, command, *words, **given):
+        return _hone.tophub([command, *options.words({**options.plain(db=self.path), **given}, words)])
 
-    def _objects(self, *words):
-        return [json.loads(line) for line in _hone.tophub(self._words(*words, "--json")).splitlines()]
+    def _objects(self, command, **given):
+        return [json.loads(line) for line in self._run(command, json=True, **given).splitlines()]
 
     def best(self, workload: str, target: str = "llvm") -> Optional[Dict[str, Any]]:
         """The best config known for exactly this workload, or what is nearest, as a dict; None where there is none."""
         if not workload:
             raise ValueError("the workload is empty")
         try:
-            return self._objects("best", f"--workload={workload}", f"--target={target}")[0]
+            return self._objects("best", workload=workload, target=target)[0]
         except BadInput as e:
             if str(e).startswith("no record of "):  # tophub has no exit code for that alone
                 return None
@@ -36,7 +36,7 @@ class Tophub:
 
     def list(self, task: Optional[str] = None, target: Optional[str] = None) -> Table:
         """The best configs, a row each."""
-        return Table(self._objects("list", *options.flag("task", task), *options.flag("target", target)))
+        return Table(self._objects("list", **options.plain(task=task, target=target)))
 
     def stats(self) -> Union[Dict[str, Any], Table]:
         """What is stored, counted."""
@@ -45,23 +45,23 @@ class Tophub:
 
     def export(self, path: Path, best_only: bool = False) -> str:
         """Writes the records as JSON lines."""
-        return _hone.tophub(self._words("export", options.path(path), *options.switch("best", best_only)))
+        return self._run("export", options.path(path), best=best_only)
 
     def load(self, *paths: Path) -> str:
         """Adds the records of exported files, or AutoTVM's logs as foreign records."""
-        return _hone.tophub(self._words("import", *map(options.path, paths)))
+        return self._run("import", *map(options.path, paths))
 
     def merge(self, other: Path) -> str:
         """Adds the records of another tophub."""
-        return _hone.tophub(self._words("merge", options.path(other)))
+        return self._run("merge", options.path(other))
 
     def check(self, repair: bool = False) -> str:
         """Looks for damage. Raises hone.DatabaseError where there is any."""
-        return _hone.tophub(self._words("check", *options.switch("repair", repair)))
+        return self._run("check", repair=repair)
 
     def train(self, target_kind: str = "llvm") -> str:
         """Makes a prior of the trials: what searches begin with."""
-        return _hone.tophub(self._words("train", f"--target-kind={target_kind}"))
+        return self._run("train", target_kind=target_kind)
 
     def __repr__(self):
         return f"<hone.Tophub {self.path or 'of the user'}>"

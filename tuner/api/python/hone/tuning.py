@@ -127,7 +127,7 @@ def tune(
         raise ValueError("the workload is empty")
     _check_process()
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
-        words, files = [], {}
+        given, files = {}, {}
         of_model = bind or bind_data or shapes or formats or model_batch
         if of_model and (isinstance(what, (list, tuple)) or _is_workload(what)):
             raise TypeError("bind, bind_data, shapes, model_batch and formats are of models, not of a workload")
@@ -136,20 +136,18 @@ def tune(
             with open(path, "w", encoding="utf-8") as f:
                 f.writelines(f"{w}\n" for w in what)
             files = {path: "the list"}
-            words.append(f"--tasks={path}")
+            given["tasks"] = path
         elif _is_workload(what):
-            words.append(f"--workload={what}")
+            given["workload"] = what
         else:
             path = _file_of(what, folder)
-            words += [f"--model={path}", *options.of_model(bind, shapes, formats, model_batch)]
-            words += options.of_data(bind_data, folder)
+            given["model"] = path
+            given |= options.of_model(bind, shapes, formats, model_batch) | options.of_data(bind_data, folder)
             files = options.file_names(path, bind_data, folder)
-        for name, value in (
-            ("trials", trials), ("seconds", seconds), ("target", target), ("tracker", tracker), ("fleet", fleet),
-            ("device", device), ("db", db), ("threads", threads),
-        ):
-            words += options.flag(name, value)
-        words += list(flags)
+        given |= options.plain(
+            trials=trials, seconds=seconds, target=target, tracker=tracker, fleet=fleet, device=device, db=db,
+            threads=threads,
+        )
         bar = _Bar(sys.stderr) if progress or (progress is None and _rewrites_lines(sys.stderr)) else None
 
         def told(p):
@@ -160,7 +158,8 @@ def tune(
 
         try:
             with names_of_files(files):
-                return Outcome(json.loads(_hone.tune(words, None, told if bar or callback else None)))
+                said = _hone.tune(options.words(given, flags), None, told if bar or callback else None)
+                return Outcome(json.loads(said))
         finally:
             if bar:
                 bar.end()

@@ -1,0 +1,33 @@
+// What tensorc found, as text: tables of layers, of what was quantised, times.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/driver/quantize_model.h"
+#include "compiler/driver/run_variant.h"
+#include "compiler/graph/fusion_notes.h"
+#include "compiler/model/layers.h"
+
+namespace hone {
+
+/// Of each layer, in order: what it computes (the model's nodes that it stands for), its workload, where its config is
+/// from and, where it only moves elements or computes each by itself, why no other layer does that along the way; where
+/// measurements chose its layout, which. Of a GPU's also what steps on the host copy.
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, bool is_gpu = false);
+
+/// The last lines of a table of layers: the share of `all` seconds that so many changes of layout take, and `all`.
+std::string sums_text(double all, double layouts, int changes);
+
+/// Each layer with its time; `seconds`: of kernel_seconds().
+std::string profile_text(const Graph& g, const Layers& layers, const std::vector<double>& seconds);
+
+/// Each layer that was quantised: its error, and its times in f32 and in int8, with the reason where the latter is
+/// longer; then the errors of the outputs.
+std::string quantization_text(const QuantizationReport& report);
+
+/// How far outputs are from those that were given, and the time of a run; each line begins with `prefix`.
+std::string run_text(const VariantFigures& figures, std::string_view prefix);
+
+}  // namespace hone

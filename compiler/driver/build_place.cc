@@ -1,0 +1,56 @@
+#include "compiler/driver/build_place.h"
+
+#include <fmt/format.h>
+
+#include "base/cpus.h"
+#include "base/exit_code.h"
+#include "compiler/build/denormals.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/parse_target.h"
+
+namespace hone {
+
+bool BuildPlace::is_here() const {
+  if (remote) return false;
+  return target.is_gpu() ? gpu.device() != nullptr : target.arch == here.arch && target.mcpu == here.mcpu;
+}
+
+StatusOr<BuildPlace> find_build_place(const BuildRequest& r, const Events& events) {
+  BuildPlace p;
+  p.threads = r.threads.empty() ? usable_cpu_count() : r.threads[0];
+  p.here = host_target(p.threads);
+  p.target = parse_target(r.target);
+  if (r.remote) {
+    HONE_ASSIGN_OR_RETURN(p.remote, r.remote(r.target, r.threads.empty() ? 0 : p.threads));
+    p.target = p.remote->target();
+    events.tell(fmt::format("device: {} ({})", p.remote->name(), to_string(p.target)));
+  } else if (p.target.is_gpu()) {
+    HONE_ASSIGN_OR_RETURN(p.gpu, open_model_gpu(p.target, r.runs()));
+    p.target = p.gpu.target;
+  }
+  if (p.target.is_gpu()) {
+    if (r.threads.size() > 1)
+      return usage_error(fmt::format("--threads {}: of a GPU's model there is one", threads_text(r.threads)));
+  } else {
+    if (!p.target.is_complete()) p.target = p.target.completed_by(p.here);
+    if (!r.threads.empty()) p.target.threads = p.threads;
+  }
+  HONE_ASSIGN_OR_RETURN(p.host, gpu_host(r, p.target, p.here));
+  p.denormals = denormals_for(r.denormals, p.target);
+  return p;
+}
+
+StatusOr<Target> gpu_host(const BuildRequest& o, const Target& target, const Target& here) {
+  if (o.host.empty()) return here;
+  if (!target.is_gpu())
+    return usage_error(fmt::format("--host {}: of a GPU's artifact; for another CPU there is --target", o.host));
+  const Target host = parse_target(o.host);
+  if (host.is_gpu()) return usage_error(fmt::format("--host {}: that is no CPU; llvm -mtriple=… -mcpu=… is", o.host));
+  if (!host.is_complete()) return host.completed_by(here);
+  if (o.runs_artifact() && (host.arch != here.arch || host.mcpu != here.mcpu))
+    return no_device_error(fmt::format("--host {}: --bench, --check and --inputs run here, and this machine is '{}'",
+                                       o.host, to_string(here)));
+  return host;
+}
+
+}  // namespace hone

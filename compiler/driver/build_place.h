@@ -1,0 +1,34 @@
+// What a model is built for, and where it runs: this machine, a GPU of it, or a device of a fleet.
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "compiler/driver/build_request.h"
+#include "compiler/driver/events.h"
+#include "compiler/driver/model_gpu.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+struct BuildPlace {
+  int threads = 1;  ///< the most that anything runs on here
+  Target here;      ///< this machine
+  Target target;    ///< with the most threads
+  Target host;      ///< of the code for CPUs in a GPU's artifact
+  Denormals denormals = kUsualDenormals;
+  ModelGpu gpu;                          ///< of a GPU's target
+  std::unique_ptr<RemoteDevice> remote;  ///< null: what runs, runs here
+
+  /// Whether what is built runs on this machine.
+  bool is_here() const;
+};
+
+/// Usage errors; Unavailable where there is no such device; errors of the fleet.
+StatusOr<BuildPlace> find_build_place(const BuildRequest& request, const Events& events);
+
+/// The target of an artifact's CPU code: `here` where request.host is empty. Usage errors: of a `target` that is no
+/// GPU, of a host that is one, and where a model's artifact is to run and the host's code does not run here.
+StatusOr<Target> gpu_host(const BuildRequest& request, const Target& target, const Target& here);
+
+}  // namespace hone

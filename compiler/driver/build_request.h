@@ -1,0 +1,50 @@
+// What is asked of a build: of a model, or of an operator.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/driver/model_request.h"
+#include "compiler/driver/remote.h"
+#include "compiler/host/busy_machine.h"
+
+namespace hone {
+
+struct BuildRequest : ModelRequest {
+  std::string task = "conv2d", args, workload;  ///< the operator, where there is no model
+  std::string target = "llvm";                  ///< as parse_target() reads it
+  std::string host;                             ///< of GPUs: the CPU that calls the kernels; empty: this machine's
+  std::vector<int> threads;  ///< of a model a variant of each, the most first; empty: as many as there are CPUs
+  std::string db;            ///< a tophub that is read before the user's; empty: none
+  std::string config;        ///< of an operator, or `default`, of all layers; empty: the best that is known
+  std::vector<std::string> disabled;  ///< passes
+
+  std::string emit;     ///< so, obj, c, …; empty: so of a model, nothing of an operator
+  std::string output;   ///< path of the artifact; empty: a name of its own
+  std::string weights;  ///< of a model: the file to write its weights to; empty: into the artifact
+  std::string sysroot;  ///< files of another architecture's system
+
+  bool bench = false, check = false;
+  bool profile = false;              ///< of a model
+  std::string inputs;                ///< of a model: a folder with input_0.npy, … and output_0.npy, …
+  std::vector<std::string> reports;  ///< of a model: files to write its report to
+  std::string compare;               ///< of a model: a report of before
+  /// Of a model's check here: what it may take, roughly, in seconds. Models whose nodes are of ordinary size
+  /// (ResNet-50) are checked in all respects in half of that, and nobody waits much longer for those that are not.
+  double check_seconds = 60;
+
+  /// Where check, bench and profile run instead of here; empty: here.
+  FindRemoteDevice remote;
+  /// By which bench and profile see that this machine is busy; empty: the kernel's.
+  ReadCpuAccount cpu_account;
+  /// Files that were read for it, flags and credentials, and what their user calls them: none is written over.
+  std::vector<std::pair<std::string, std::string>> read_before;
+
+  /// Whether anything is to run.
+  bool runs() const { return bench || check || profile || !inputs.empty(); }
+  /// Whether a model's artifact is to run here. Operators, profiles, reports and devices of a fleet run kernels.
+  bool runs_artifact() const { return !model.empty() && !remote && (bench || check || !inputs.empty()); }
+};
+
+}  // namespace hone

@@ -1,0 +1,22 @@
+// What the driver says while it works: to a terminal, to a program that called it, or to nobody.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace hone {
+
+struct Events {
+  /// A line for people, without its end: what was assumed, found or written.
+  std::function<void(const std::string& line)> note = {};
+  /// How far the work is, now and then, on the thread that called. What it throws ends the work.
+  std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
+
+  void tell(const std::string& line) const {
+    if (note) note(line);
+  }
+};
+
+}  // namespace hone

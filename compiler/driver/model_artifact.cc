@@ -1,0 +1,151 @@
+#include "compiler/driver/model_artifact.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+#include <filesystem>
+#include <map>
+
+#include "base/exit_code.h"
+#include "base/file_set.h"
+#include "base/writable.h"
+#include "compiler/build/artifact.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t bytes_of_file(const std::string& path) {
+  std::error_code ignored;
+  const auto bytes = fs::file_size(path, ignored);
+  return ignored ? 0 : static_cast<int64_t>(bytes);
+}
+
+double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+}  // namespace
+
+std::string entry_name(const std::string& path, char digit) {
+  std::string name = fs::path(path).stem().string();
+  if (name.rfind("lib", 0) == 0 && name.size() > 3) name = name.substr(3);
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? digit + name : name;
+}
+
+Status ModelArtifact::check_form() const {
+  const bool is_gpu = place_.target.is_gpu(), is_c = request_.emit == "c" && !is_gpu;
+  if (!request_.emit.empty() && request_.emit != "so" && request_.emit != "obj" && !is_c)
+    return usage_error(
+        fmt::format("--emit {}: of a model there is graph, {}obj, so", request_.emit, is_gpu ? "" : "c, "));
+  if (place_.remote && !request_.inputs.empty())
+    return usage_error(
+        "--inputs runs the artifact, which is possible here only: with --tracker there are --check, --bench and "
+        "--profile, layer by layer");
+  if (!request_.runs() || place_.remote) return absl::OkStatus();
+  if (request_.emit == "obj" || is_c)
+    return usage_error("--bench, --check, --profile and --inputs run a shared object: --emit so");
+  if (!place_.is_here())
+    return no_device_error(
+        "--bench, --check, --profile and --inputs run here, and this machine is another; with --tracker and --device "
+        "an agent there checks and times, and `tensorc run` there runs what was built");
+  return absl::OkStatus();
+}
+
+Status ModelArtifact::check(CommandFiles read) {
+  HONE_RETURN_IF_ERROR(check_form());
+  const std::string extension = request_.emit == "obj" ? ".o" : request_.emit == "c" ? ".c" : ".so";
+  path_ = !request_.output.empty() ? request_.output : fs::path(request_.model).stem().string() + extension;
+  header_ = fs::path(path_).replace_extension(".h").string();
+  name_ = entry_name(path_, 'm');
+  if (!request_.weights.empty() && fs::path(request_.weights).filename().empty())
+    return usage_error(fmt::format("--weights {}: this is a folder, not a file", request_.weights));
+  files_ = std::move(read);
+  files_.writes(request_.output.empty() ? "the artifact" : "-o", path_);
+  files_.writes("its header", header_);
+  files_.writes("--weights", request_.weights);
+  files_.writes("--ranges", request_.quantize.ranges);
+  for (const std::string& report : request_.reports) files_.writes("--report", report);
+  HONE_RETURN_IF_ERROR(files_.check());
+  std::vector<std::string> made = {path_, header_};
+  for (const std::string& path : {request_.weights, request_.quantize.ranges})
+    if (!path.empty()) made.push_back(path);
+  made.insert(made.end(), request_.reports.begin(), request_.reports.end());
+  for (const std::string& path : made) HONE_RETURN_IF_ERROR(check_writable(path));
+  return absl::OkStatus();
+}
+
+Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseConfig configs) {
+  ModelOptions options{name_, place_.target, std::move(configs)};
+  options.weights_file = fs::path(request_.weights).filename().string();
+  options.host = place_.host;
+  options.in_c = request_.emit == "c";
+  options.denormals = place_.denormals;
+  options.assume_finite = request_.assume_finite;
+  options.progress = events_.progress;
+  built_ = build_model(variants, options);
+  tell_what_was_built();
+  if (!built_.weights_file.empty()) {
+    weights_ =
+        request_.weights.empty() ? (fs::path(path_).parent_path() / built_.weights_file).string() : request_.weights;
+    if (request_.weights.empty())
+      events_.tell(fmt::format("the weights, {:.1f} GB, are in a file of their own: {}",
+                               static_cast<double>(built_.weight_bytes) / 1e9, weights_));
+  } else if (!request_.weights.empty()) {
+    events_.tell("--weights: the model has none, and no file is written");
+  }
+  return write();
+}
+
+// The weights, what runs, and the header, which speaks for them.
+Status ModelArtifact::write() {
+  const std::string& form = request_.emit;
+  std::vector<std::string> paths = {path_};
+  if (form == "obj") paths = object_paths(built_.objects, path_);
+  // What was not known before it was built.
+  if (request_.weights.empty()) files_.writes("its weights", weights_);
+  for (const std::string& path : paths)
+    if (path != path_) files_.writes("an object beside it,", path);
+  HONE_RETURN_IF_ERROR(files_.check());
+
+  FileSet made;
+  if (!weights_.empty()) HONE_RETURN_IF_ERROR(made.add(weights_, {built_.weights_begin, built_.weights}));
+  if (form == "c")
+    HONE_RETURN_IF_ERROR(made.add(path_, built_.c_source));
+  else if (form == "obj")
+    HONE_RETURN_IF_ERROR(write_objects(built_.objects, path_, made).status());
+  else
+    link_artifact(built_.objects, place_.target.is_gpu() ? place_.host : place_.target, name_, path_, request_.sysroot,
+                  made);
+  HONE_RETURN_IF_ERROR(made.add(header_, built_.header));
+  HONE_RETURN_IF_ERROR(made.commit());
+  for (const std::string& path : paths) bytes_ += bytes_of_file(path);
+  events_.tell(fmt::format("wrote {}{} {}", weights_.empty() ? "" : weights_ + " ", fmt::join(paths, " "), header_));
+  return absl::OkStatus();
+}
+
+void ModelArtifact::tell_what_was_built() const {
+  const bool is_one = built_.variants.size() == 1;
+  const std::string weights = fmt::format(", weights {:.1f} MB", megabytes(built_.weight_bytes));
+  for (const BuiltVariant& v : built_.variants) {
+    std::map<std::string, int> sources;
+    for (const Layer& call : v.layers.calls) {
+      const std::string& source = v.layers.kernels[call.kernel].source;
+      ++sources[source.substr(0, source.find(' '))];
+    }
+    std::string found;
+    for (const auto& [source, count] : sources)
+      found += fmt::format("{}{} {}", found.empty() ? "" : ", ", count, source);
+    events_.tell(fmt::format("{}{} layers ({} kernels), configs: {}; arena {:.1f} MB (at least {:.1f}){}",
+                             v.name.empty() ? "" : v.name + ": ", v.layers.calls.size(), v.layers.kernels.size(), found,
+                             megabytes(v.memory.bytes), megabytes(v.memory.bound), is_one ? weights : ""));
+  }
+  if (!is_one)
+    events_.tell(fmt::format(
+        "{} variants, {} kernels; weights {:.1f} MB, of which {:.1f} MB are for variants behind the first",
+        built_.variants.size(), built_.kernels, megabytes(built_.weight_bytes), megabytes(built_.more_weight_bytes)));
+}
+
+}  // namespace hone

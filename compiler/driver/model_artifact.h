@@ -1,0 +1,51 @@
+// A model's artifact on the disk: the shared object, objects or C, its header and its file of weights.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/command_files.h"
+#include "base/status.h"
+#include "compiler/driver/build_place.h"
+#include "compiler/driver/events.h"
+#include "compiler/model/build_model.h"
+
+namespace hone {
+
+class ModelArtifact {
+ public:
+  /// All outlive it.
+  ModelArtifact(const BuildRequest& request, const BuildPlace& place, const Events& events)
+      : request_(request), place_(place), events_(events) {}
+
+  /// Before anything is built: that what is asked for goes together, and that its files can be written, none of them
+  /// over one of `read`, which are what the command reads. Usage errors; Unavailable where it cannot run here.
+  Status check(CommandFiles read);
+  /// Builds and writes all files, or none. Notes what was built and written. UserError and statuses of writing.
+  Status build(const std::vector<ModelVariant>& variants, ChooseConfig configs);
+
+  const BuiltModel& built() const { return built_; }
+  const std::string& path() const { return path_; }
+  const std::string& name() const { return name_; }        ///< that its entries begin with
+  const std::string& weights() const { return weights_; }  ///< path of the file; empty: they are in the artifact
+  int64_t bytes() const { return bytes_; }                 ///< of the files at `path`
+
+ private:
+  Status check_form() const;
+  Status write();
+  void tell_what_was_built() const;
+
+  const BuildRequest& request_;
+  const BuildPlace& place_;
+  const Events& events_;
+  std::string path_, header_, name_, weights_;
+  CommandFiles files_;
+  BuiltModel built_;
+  int64_t bytes_ = 0;
+};
+
+/// A C identifier of a path's last part: `libfoo-1.so` is `foo_1`; `digit`, which may be a letter, comes before a first
+/// digit.
+std::string entry_name(const std::string& path, char digit);
+
+}  // namespace hone

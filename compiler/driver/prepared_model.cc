@@ -1,0 +1,95 @@
+#include "compiler/driver/prepared_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/exit_code.h"
+#include "compiler/build/choose_config.h"
+#include "compiler/model/prepare.h"
+#include "compiler/ops/runs.h"
+
+namespace hone {
+
+PreparedModel::PreparedModel(const OperatorTable& operators, const BuildRequest& request, const BuildPlace& place,
+                             db::TopHub& hub, const Events& events, KeepFailure keep_failure)
+    : operators_(operators),
+      request_(request),
+      place_(place),
+      hub_(hub),
+      events_(events),
+      keep_failure_(std::move(keep_failure)),
+      threads_each_(std::max<size_t>(1, request.threads.size())),
+      bindings_(bindings_of(request, threads_each_)),
+      reader_(request, PassContext{operators_, functions_}, place.here, events) {}
+
+PassContext PreparedModel::pass_context(FusionNotes& notes) const {
+  PassContext context{operators_, functions_, 0, &notes};
+  context.sums_in_f16 = request_.sums_in_f16;
+  if (request_.config != "default")
+    context.measured = [this](const Workload& w) { return measured_seconds(w, place_.target, hub_); };
+  return context;
+}
+
+void PreparedModel::prepare(const ModelBinding& binding, PreparedBinding& out, PassHooks<Graph> hooks) {
+  out.binding = binding;
+  hooks.left_out = {request_.disabled.begin(), request_.disabled.end()};
+  hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_failure_(binding, pass, g); };
+  ReadModel model = reader_.read(binding);
+  if (model.growing) out.growth = *model.growth();
+  out.graph = hone::prepare(std::move(model), pass_context(out.notes), place_.target, hooks);
+}
+
+void PreparedModel::prepare() {
+  std::vector<Graph*> graphs;
+  for (const ModelBinding& binding : bindings_) {
+    PreparedBinding& p = *prepared_.emplace_back(std::make_unique<PreparedBinding>());
+    PassHooks<Graph> hooks;
+    hooks.after = [&](std::string_view pass, const Graph& g, double seconds) {
+      p.passes.push_back({std::string(pass), static_cast<int64_t>(g.nodes.size()), seconds});
+      if (pass == "import" && request_.check) p.imported = g;
+    };
+    prepare(binding, p, hooks);
+    const auto sums_in_f16 = [](const Node& n) { return has_runs(n.workload); };
+    if (request_.sums_in_f16 && std::none_of(p.graph.nodes.begin(), p.graph.nodes.end(), sums_in_f16))
+      events_.tell("--accumulate f16: the model has no products of f16");
+    graphs.push_back(&p.graph);
+  }
+  share_constants(graphs);
+  for (const auto& p : prepared_)
+    for (size_t t = 0; t < threads_each_; ++t) {
+      const bool is_one = threads_each_ == 1;
+      ModelVariant& v =
+          variants_.emplace_back(ModelVariant{variant_name(p->binding, is_one ? 0 : request_.threads[t]), &p->graph,
+                                              place_.target, p->growth ? &*p->growth : nullptr});
+      if (!is_one) v.target.threads = request_.threads[t];
+    }
+}
+
+StatusOr<std::string> PreparedModel::graph_text(const std::string& after) {
+  if (!request_.reports.empty()) return usage_error("--report belongs to what is built: --emit so, obj or c");
+  if (bindings_.size() > 1) return usage_error("--emit graph: of one binding; give one value of each flag");
+  PreparedBinding p;
+  std::string text;
+  PassHooks<Graph> hooks;
+  hooks.after = [&](std::string_view pass, const Graph& g, double) {
+    if (pass == after) text = to_string(g);
+  };
+  prepare(bindings_[0], p, hooks);
+  if (after.empty()) text = to_string(p.graph);
+  if (text.empty())
+    return usage_error(fmt::format("--emit {}: there is no such pass; there are import, {}", request_.emit,
+                                   names_of(model_passes(pass_context(p.notes), place_.target))));
+  return text;
+}
+
+ChooseConfig PreparedModel::configs() const {
+  return [this](const Workload& w, const Target& target, const Space& space) {
+    if (request_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
+    auto chosen = choose_config(w, target, space, hub_, ConfigUse::kInModel);
+    HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
+    return *chosen;
+  };
+}
+
+}  // namespace hone

@@ -1,0 +1,69 @@
+// The graphs of a model's variants as they are built: behind all passes, with their constants shared.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/driver/build_place.h"
+#include "compiler/driver/read_model.h"
+#include "compiler/graph/fusion_notes.h"
+#include "compiler/model/build_model.h"
+#include "compiler/report/model_report.h"
+#include "db/lookup.h"
+
+namespace hone {
+
+/// A binding's graph, and what was noted on the way.
+struct PreparedBinding {
+  ModelBinding binding;
+  FusionNotes notes;
+  std::vector<ReportPass> passes;
+  Graph imported;  ///< as it was before all passes; empty where nothing is checked
+  Graph graph;
+  std::optional<Growth> growth;  ///< of caches that grow in place
+};
+
+/// What is kept of a pass that fails, which is a bug of Hone.
+using KeepFailure = std::function<void(const ModelBinding&, std::string_view pass, const Graph&)>;
+
+class PreparedModel {
+ public:
+  /// All outlive it. UserError for a request that says nothing or too much.
+  PreparedModel(const OperatorTable& operators, const BuildRequest& request, const BuildPlace& place, db::TopHub& hub,
+                const Events& events, KeepFailure keep_failure);
+
+  /// Reads the bindings and runs the passes. UserError as import_onnx().
+  void prepare();
+  /// Of the only binding: its graph as text after the pass `after`, or after all where that is empty. Usage errors.
+  StatusOr<std::string> graph_text(const std::string& after);
+
+  /// Each binding's, for the most threads first; of prepare().
+  const std::vector<ModelVariant>& variants() const { return variants_; }
+  const PreparedBinding& of(size_t variant) const { return *prepared_[variant / threads_each_]; }
+  ModelQuantizer* quantizer() { return reader_.quantizer(); }
+  /// The best known, or the default where the request wants that.
+  ChooseConfig configs() const;
+
+ private:
+  PassContext pass_context(FusionNotes& notes) const;
+  void prepare(const ModelBinding& binding, PreparedBinding& out, PassHooks<Graph> hooks);
+
+  const OperatorTable& operators_;
+  const FunctionTable functions_ = standard_functions();
+  const BuildRequest& request_;
+  const BuildPlace& place_;
+  db::TopHub& hub_;
+  const Events& events_;
+  const KeepFailure keep_failure_;
+  const size_t threads_each_;  ///< variants of a binding
+  const std::vector<ModelBinding> bindings_;
+  ModelReader reader_;
+  std::vector<std::unique_ptr<PreparedBinding>> prepared_;  ///< by binding
+  std::vector<ModelVariant> variants_;
+};
+
+}  // namespace hone

@@ -1,0 +1,48 @@
+// A model's file as graphs: read, in the formats of its inputs, quantised.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "compiler/driver/bindings.h"
+#include "compiler/driver/events.h"
+#include "compiler/driver/quantize_model.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// A model as it was read for one binding.
+struct ReadModel {
+  Graph graph;                                  ///< empty where there is `growing`
+  std::shared_ptr<const GrowingModel> growing;  ///< null: no caches grow in place
+  const Growth* growth() const { return growing ? &growing->growth : nullptr; }
+};
+
+/// Reads the file of a request, for one binding after the other.
+class ModelReader {
+ public:
+  /// All outlive it. UserError for a quantisation that is not asked for as ModelQuantizer wants it. `here`: this
+  /// machine, on which samples run.
+  ModelReader(const ModelRequest& request, const PassContext& context, const Target& here, const Events& events);
+
+  /// UserError as import_onnx(). What was assumed is noted, once: `assumed: batch = 1`.
+  ReadModel read(const ModelBinding& binding);
+
+  /// Null: nothing is quantised.
+  ModelQuantizer* quantizer() { return quantizer_ ? &*quantizer_ : nullptr; }
+
+ private:
+  const ModelRequest& request_;
+  const OperatorTable& operators_;
+  const Events& events_;
+  std::optional<ModelQuantizer> quantizer_;
+  std::set<std::string> assumed_;
+};
+
+/// The graph that is built for a target, as prepare_graph() and prepare_growing().
+Graph prepare(ReadModel model, const PassContext& context, const Target& target, const PassHooks<Graph>& hooks = {});
+
+}  // namespace hone

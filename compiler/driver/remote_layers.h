@@ -1,0 +1,25 @@
+// A model's layers on a device of a fleet: `tensorc m.onnx --tracker T --check --bench`.
+#pragma once
+
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/driver/events.h"
+#include "compiler/driver/remote.h"
+#include "compiler/model/layers.h"
+
+namespace hone {
+
+/// What a device said of kernels that ran by themselves, on seeded inputs.
+struct RemoteLayers {
+  std::vector<double> seconds;  ///< of each kernel; 0: it is a function in C, which is no candidate's
+  double sum = 0;               ///< of all layers
+  double rel_error = 0;         ///< the largest
+  size_t checked = 0, in_c = 0, disturbed = 0;
+};
+
+/// Each kernel is compared with its reference and timed. What is done is noted now and then. Internal for a
+/// wrong one; errors of the fleet.
+StatusOr<RemoteLayers> measure_layers(const Layers& layers, RemoteDevice& device, const Events& events);
+
+}  // namespace hone

@@ -1,0 +1,65 @@
+// A variant of a model's artifact, checked and timed on this machine.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/driver/events.h"
+#include "compiler/driver/given_inputs.h"
+#include "compiler/graph/graph.h"
+#include "compiler/host/busy_machine.h"
+#include "compiler/ir/denormals.h"
+#include "compiler/model/check_progress.h"
+#include "compiler/model/layers.h"
+#include "compiler/model/run_model.h"
+
+namespace hone {
+
+struct VariantHere {
+  std::string name;  ///< it begins each line; empty where there is one variant
+  const Graph& graph;
+  const Graph& imported;  ///< the graph of before all passes, for a check
+  const Layers& layers;
+  const Target& target;  ///< this machine
+  const Growth* growth;  ///< caches that grow in place, which are run with the most rows; null: there are none
+  Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
+  /// Of a model for a GPU: the device that it runs on and what that is; `target` is the CPU beside it. Else null.
+  Device* gpu = nullptr;
+  const Target* gpu_target = nullptr;
+};
+
+/// What is asked of a run.
+struct RunRequest {
+  bool check = false, bench = false;
+  double check_seconds = 0;             ///< that a check may take, roughly
+  const TestTensors* given = nullptr;   ///< null: it runs on seeded inputs
+  const ReadCpuAccount& cpu_account;    ///< as BuildRequest::cpu_account
+  const CheckProgress& check_progress;  ///< may be empty
+};
+
+/// An output beside the one that is wanted.
+struct OutputDifference {
+  std::string name;
+  std::string type, wanted_type;   ///< where they differ, and nothing else is compared
+  double largest = 0, in_all = 0;  ///< as Difference
+};
+
+/// What was found of a variant.
+struct VariantFigures {
+  std::vector<double> kernel_seconds;                     ///< empty: not measured
+  std::optional<double> median_seconds, fastest_seconds;  ///< of a run; nothing: not measured
+  size_t times = 0;                                       ///< that they are of
+  std::string check;                                      ///< what a check found, in words; empty: nothing
+  bool is_wrong = false;                                  ///< `check` says what is
+  std::vector<std::optional<double>> errors;              ///< by layer, as of LayerCheck
+  std::vector<OutputDifference> outputs;                  ///< beside those that were given
+};
+
+/// Runs it once, and does what is asked. What is found is in `*figures`, too, also where it is wrong, and noted.
+/// Internal for a result that is wrong, kExitDiffers' status where outputs are not those that were given.
+Status run_variant(const VariantHere& v, const RunRequest& request, LoadedModel loaded, VariantFigures* figures,
+                   const Events& events);
+
+}  // namespace hone

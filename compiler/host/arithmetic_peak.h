@@ -1,0 +1,14 @@
+// What this machine can compute of a workload at the most.
+#pragma once
+
+#include "compiler/host/machine_roof.h"
+#include "compiler/ops/workload.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// GFLOPS: those of f32; for int8 products (u8 by s8 in s32) four times that where the processor sums four at once, for
+/// sums in f16 twice that.
+double arithmetic_peak(const MachineRoof& roof, const Workload& w, const Target& target);
+
+}  // namespace hone

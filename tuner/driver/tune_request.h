@@ -1,0 +1,50 @@
+// What is asked of a tuning session.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/driver/model_request.h"
+#include "rpc/wire/credentials.h"
+#include "tuner/search/searcher.h"
+
+namespace hone {
+
+/// Of a model, as ModelRequest has it (with a file of ranges at quantize.calibrate); without one, of operators.
+struct TuneRequest : ModelRequest {
+  std::string task, args, workload, tasks;  ///< an operator, its attributes; both in one; a file of many
+  std::string target = "llvm";              ///< as parse_target() reads it
+  int threads = 0;                          ///< 0: what the target says
+  std::string db;                           ///< the tophub; empty: the user's
+
+  std::string tracker, device;  ///< a fleet's; empty: this machine measures
+  std::vector<std::string> labels;
+  wire::CredentialFiles credentials;  ///< sent to the tracker
+  bool insecure = false;
+  int priority = 0;
+  double weight = 1;
+
+  std::string search = "xgb";
+  size_t trials = 0;  ///< 0: kTrials, of a model kModelTrials for each of its workloads
+  double seconds = 0;
+  size_t stop_after = 0, batch = 0;
+  uint64_t seed = 0;
+  bool warm_start = true;  ///< begin with a prior and with seeds from foreign records
+  bool fresh = false;
+  double timeout = 10, min_repeat_ms = 2;
+  uint32_t repeat = 3;
+
+  // Command lines have no flags for these.
+  Narrowing narrowing;                                                   ///< tune a sub-space
+  bool refine = true;                                                    ///< measure candidates near the best longer
+  size_t finalists = 5;                                                  ///< finalists measured side by side at the end
+  std::function<std::unique_ptr<Searcher>(const Space&)> make_searcher;  ///< instead of `search`
+};
+
+inline constexpr size_t kTrials = 1000;
+/// Trials of a model without a number of them, for each of its workloads: a bound, the search ends with the gains.
+inline constexpr size_t kModelTrials = 256;
+
+}  // namespace hone
