@@ -181,7 +181,7 @@ TEST_F(VariantsCommand, BadOnesAreOneLineAndNothingIsWritten) {
       {"--bind 'batch=1|'", "--bind batch=1|: a value is missing"},
       {"--bind 'batch=|'", "a value is missing"},
       {"--bind 'batch=1|2|1'", "1 is there twice"},
-      {"--bind 'batch=1|01'", "have inputs of the same shapes: calls could not tell them apart"},
+      {"--bind 'batch=1|01'", "01 is there twice"},
       {"--bind 'batch=1|x'", "'x' is not a whole number"},
       {"--bind 'batch=1|2' --bind batch=3", "--bind batch is given twice"},
       {"--bind batch=2 --shape 'image=1x3x20x20|2x3x20x20'", "--shape image: batch is 1 there, and 2 by --bind"},

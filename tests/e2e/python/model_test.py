@@ -413,7 +413,7 @@ class Building(Case):
             ({"shapes": {"x": (2, 3)}}, 'the model: shapes["x"]: the input has 3 dimensions, [n, length, width]'),
             ({"bind_data": {"x": np.zeros((1, 2), np.float32)}}, 'the model: bind_data["x"]: the file has'),
             ({"bind": {"length": 2, "width": 3}, "model_batch": 2}, 'model_batch=2: the first dimension of'),
-            ({"threads": [2, 2]}, "threads='2|2': 2 is there twice"),
+            ({"threads": [2, 2]}, "threads: 2 is there twice"),
         ):
             for call in (hone.compile, hone.tune):
                 if call is hone.tune and "threads" in options:

@@ -24,7 +24,9 @@ std::string value_of(const std::string& flag) {
   if (flag == "--warm-start") return "off";
   if (flag == "--accumulate") return "f16";
   if (flag == "--denormals") return "keep";
-  if (flag == "--label" || flag == "--bind") return "k=1|2";
+  if (flag == "--label" || flag == "--bind" || flag == "--shape") return "k=1|2";
+  if (flag == "--bind-data" || flag == "--cache") return "k=7";
+  if (flag == "--input") return "k=u8";
   return "7";
 }
 
