@@ -35,4 +35,9 @@ std::string near_name(std::string_view given, const std::vector<std::string>& kn
   return nearest;
 }
 
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& known) {
+  const std::string name = near_name(given, known);
+  return name.empty() ? "" : "; did you mean " + name + "?";
+}
+
 }  // namespace hone

@@ -12,4 +12,7 @@ namespace hone {
 /// and for what is longer than any name (64 bytes).
 std::string near_name(std::string_view given, const std::vector<std::string>& known);
 
+/// For an error about `given`: `; did you mean conv2d?`, or nothing where no name is near.
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& known);
+
 }  // namespace hone

@@ -24,7 +24,7 @@ void add_model_flags(CLI::App& app, ModelWords& w) {
   app.add_option("--model-batch", w.model_batch,
                  "of a model that was exported for a batch of 1: build it for N; inputs and outputs whose first "
                  "dimension is 1 have N there, and each result is what a run by itself gives")
-      ->check(CLI::Range(int64_t{1}, kMostImages))
+      ->check(number_from(int64_t{1}, kMostImages))
       ->type_name("N");
   app.add_option("--input", w.formats,
                  "of a model: what callers pass for an input: type, layout (NHWC, NCHW; else the model's), bgr, and "

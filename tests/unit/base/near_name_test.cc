@@ -22,6 +22,11 @@ TEST(NearName, IsNoneOfAnotherWord) {
   EXPECT_EQ(near_name(std::string(1 << 20, 'x'), {std::string(1 << 20, 'x')}), "") << "nothing that long is a name";
 }
 
+TEST(NearName, IsAskedForInErrors) {
+  EXPECT_EQ(did_you_mean("conv2", {"dense", "conv2d"}), "; did you mean conv2d?");
+  EXPECT_EQ(did_you_mean("softmax", {"dense", "conv2d"}), "");
+}
+
 TEST(NearName, IsTheFirstOfSeveral) { EXPECT_EQ(near_name("--tab", {"--tap", "--tag"}), "--tap"); }
 
 }  // namespace
