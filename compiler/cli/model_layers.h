@@ -34,6 +34,8 @@ StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target&
 /// Whether a layer only puts the axes of a tensor in another order: between images in blocks and in planes, or as the
 /// model says. Views and copies of parts do not count.
 bool changes_layout(std::string_view workload);
+/// GFLOPS for a column of a table; `-` of what only moves elements.
+std::string rate_text(const Workload& w, double seconds);
 
 /// The last lines of a table of layers: the share of `all` seconds that so many changes of layout take, and `all`.
 std::string sums_text(double all, double layouts, int changes);
