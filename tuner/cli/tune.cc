@@ -310,6 +310,8 @@ StatusOr<Alternatives> measure_alternatives(const OperatorTable& operators, cons
   options.is_model = false;
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(alternatives, options, services));
   if (measured.is_database_lost) return measured.outcome.status();
+  // That the time was over before one of them was tried is no failure: not_reached() says so for all.
+  if (plan.is_limited() && is_nothing_measured(measured.outcome.status())) return Alternatives{true, count};
   if (!measured.outcome.ok()) io.err << "tuner: " << message_of(measured.outcome.status()) << std::endl;
   Alternatives out{!measured.outcome.ok() || !measured.outcome->interrupted};
   if (measured.outcome.ok() && measured.outcome->stopped_by == "time is up")
@@ -378,7 +380,10 @@ std::string not_reached(const TunerFlags& f, const TasksOutcome& outcome,
     parts.push_back(fmt::format("{} of {} workloads not searched{}", untried, tasks.size(),
                                 whole > 0 ? fmt::format(" ({:.1f}% of the model)", 100 * of_untried / whole) : ""));
   if (provisional > 0 && !is_searched) parts.push_back(fmt::format("{} bests not confirmed", provisional));
-  if (alternatives > 0) parts.push_back(fmt::format("{} alternatives not measured", alternatives));
+  if (alternatives > 0)
+    parts.push_back(
+        fmt::format("{} workloads that layers could be instead not measured, which takes nothing from what was found",
+                    alternatives));
   if (parts.empty()) return "";
   return fmt::format("tuner: the time was up: {}; `{}` goes on", fmt::join(parts, ", "), resume_command(f));
 }
