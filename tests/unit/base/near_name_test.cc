@@ -18,6 +18,7 @@ TEST(NearName, IsAFewLettersAway) {
 TEST(NearName, IsNoneOfAnotherWord) {
   EXPECT_EQ(near_name("--output", kNames), "");
   EXPECT_EQ(near_name("", kNames), "");
+  EXPECT_EQ(near_name("x", {"n", "ab"}), "") << "another letter is another name";
   EXPECT_EQ(near_name("-x", {"--xy"}), "") << "two letters of two";
   EXPECT_EQ(near_name(std::string(1 << 20, 'x'), {std::string(1 << 20, 'x')}), "") << "nothing that long is a name";
 }
