@@ -88,7 +88,6 @@ std::string unexpected(const CLI::App& app, const Words& given) {
       if (is_flag(word) == flags && std::find(words.begin(), words.end(), word) != words.end()) return word;
     return "";
   };
-  const auto meant = [](const std::string& name) { return name.empty() ? "" : "; did you mean " + name + "?"; };
   if (const std::string flag = first(true); !flag.empty()) {
     const std::string name = flag.substr(0, flag.find('='));
     // A command's words begin where it stands, unless it lets the program's flags through.
@@ -99,7 +98,7 @@ std::string unexpected(const CLI::App& app, const Words& given) {
       if (command.get_option_no_throw(name))
         return fmt::format("{} is a flag of {} and stands behind it", name, command.get_name());
     }
-    return "there is no flag " + name + meant(near_name(name, flag_names(app)));
+    return "there is no flag " + name + did_you_mean(name, flag_names(app));
   }
   const std::string word = first(false);
   std::vector<std::string> commands;
@@ -110,7 +109,45 @@ std::string unexpected(const CLI::App& app, const Words& given) {
     for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
       commands.push_back(sub->get_name());
   return commands.empty() ? fmt::format("'{}' is one word too many", word)
-                          : "there is no command " + word + meant(near_name(word, commands));
+                          : "there is no command " + word + did_you_mean(word, commands);
+}
+
+// Of flags that stand before a command: why they cannot. A command does not do what the program does without one, and
+// what its flags say would be ignored. Empty: there are none.
+std::string before_command(const CLI::App& app, const Words& words) {
+  const auto commands = app.get_subcommands();
+  if (commands.empty() || app.get_fallthrough()) return "";
+  const std::string command = commands.front()->get_name();
+  for (const std::string& word : words) {
+    if (word == command) break;
+    const std::string name = word.substr(0, word.find('='));
+    const CLI::Option* const option = name.starts_with('-') ? app.get_option_no_throw(name) : nullptr;
+    if (!option || option == app.get_config_ptr()) continue;
+    if (commands.front()->get_option_no_throw(name))
+      return fmt::format("{} is a flag of {} and stands behind it", name, command);
+    return fmt::format("{} is the program's, and {} does not take it", name, command);
+  }
+  return "";
+}
+
+// CLI11 has `Could not convert: --seed = x` for what is not one of the numbers that a flag takes.
+std::string error_of(const CLI::ParseError& e) {
+  const std::string line = first_line(e.what()), no_number = "Could not convert: ";
+  const size_t equals = line.find(" = ");
+  if (!line.starts_with(no_number) || equals == std::string::npos) return line;
+  return fmt::format("{}: '{}' is not a number that it takes", line.substr(no_number.size(), equals - no_number.size()),
+                     line.substr(equals + 3));
+}
+
+template <class T>
+CLI::Validator validator_of(T least, T most, const char* kind) {
+  const CLI::Range range(least, most);
+  return CLI::Validator(
+      [=](const std::string& given) {
+        std::string text = given;
+        return range(text).empty() ? "" : fmt::format("'{}' is not a {} from {} to {}", given, kind, least, most);
+      },
+      range.get_description());
 }
 
 // Why CLI11 must not read flags from it; empty: it may.
@@ -121,6 +158,9 @@ std::string is_no_file_of_flags(std::string& path) {
 }
 
 }  // namespace
+
+CLI::Validator number_from(int64_t least, int64_t most) { return validator_of(least, most, "whole number"); }
+CLI::Validator number_from(double least, double most) { return validator_of(least, most, "number"); }
 
 CommandEnd run_command(CLI::App& app, const Words& words, const std::function<Status()>& body) {
   // tensorc's own --config forces a config of the search space.
@@ -134,6 +174,8 @@ CommandEnd run_command(CLI::App& app, const Words& words, const std::function<St
   try {
     app.parse(Words(words.rbegin(), words.rend()));
     if (const std::string line = repeated_with_other_value(app); !line.empty()) return {kExitUsage, error_lines(line)};
+    if (const std::string line = before_command(app, words); !line.empty())
+      return {kExitUsage, error_lines(line) + " (--help shows what is allowed)"};
   } catch (const UserError& e) {  // a flag's own
     return {kExitUsage, error_lines(e.what())};
   } catch (const CLI::Success& e) {
@@ -142,7 +184,7 @@ CommandEnd run_command(CLI::App& app, const Words& words, const std::function<St
   } catch (const CLI::ExtrasError&) {
     return {kExitUsage, error_lines(unexpected(app, words)) + " (--help shows what is allowed)"};
   } catch (const CLI::ParseError& e) {
-    return {kExitUsage, error_lines(first_line(e.what())) + " (--help shows what is allowed)"};
+    return {kExitUsage, error_lines(error_of(e)) + " (--help shows what is allowed)"};
   }
   try {
     const Status status = body();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -27,6 +28,11 @@ CommandEnd run_command(CLI::App& app, const std::vector<std::string>& words, con
 /// The same for a program: what print_end() gives. One that wants words (help.h) and has got none says how it is
 /// called. All that is written to std::cout and std::cerr meanwhile is cleaned (base/clean_stream.h).
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
+
+/// Of a flag: a number from `least` to `most`. Else `--threads: 'x' is not a whole number from 1 to 1024`.
+CLI::Validator number_from(int64_t least, int64_t most);
+CLI::Validator number_from(double least, double most);
+inline CLI::Validator number_from(int least, int most) { return number_from(int64_t{least}, int64_t{most}); }
 
 /// For a body: the file of flags that was given; empty: none.
 std::string flags_file(const CLI::App& app);

@@ -28,11 +28,16 @@ size_t steps_between(std::string_view a, std::string_view b) {
 
 std::string near_name(std::string_view given, const std::vector<std::string>& known) {
   if (given.size() > kLongest) return "";
-  size_t fewest = std::max<size_t>(1, given.size() / 3) + 1;
+  size_t fewest = std::min(std::max<size_t>(1, given.size() / 3) + 1, given.size());
   std::string nearest;
   for (const std::string& name : known)
     if (const size_t steps = steps_between(given, name); steps < fewest) fewest = steps, nearest = name;
   return nearest;
+}
+
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& known) {
+  const std::string name = near_name(given, known);
+  return name.empty() ? "" : "; did you mean " + name + "?";
 }
 
 }  // namespace hone

@@ -14,7 +14,8 @@ OrderedJson curve_json(const std::vector<wire::CurvePoint>& curve) {
   OrderedJson out = OrderedJson::array();
   for (const wire::CurvePoint& point : curve) {
     out.push_back({point.seconds, point.trials, point.best_gflops});
-    if (point.model_seconds > 0) out.back().push_back(point.model_seconds);
+    if (point.model_seconds > 0 || point.model_share > 0) out.back().push_back(point.model_seconds);
+    if (point.model_share > 0) out.back().push_back(point.model_share);
   }
   return out;
 }
@@ -26,11 +27,14 @@ OrderedJson model_json(const wire::ModelSummary& m) {
                        {"count", t.count},
                        {"seconds", t.seconds},
                        {"default_seconds", t.default_seconds},
-                       {"trials", t.trials}});
+                       {"trials", t.trials},
+                       {"config_name", t.config_name}});
   return {{"seconds", m.seconds},
           {"default_seconds", m.default_seconds},
           {"tasks", m.tasks},
           {"missing", m.missing},
+          {"measured_seconds", m.measured_seconds},
+          {"measured_default_seconds", m.measured_default_seconds},
           {"slowest", std::move(slowest)}};
 }
 
@@ -95,7 +99,8 @@ OrderedJson session_json(const wire::SessionStatus& s) {
                     {"best_seconds", s.summary.best_seconds},
                     {"trials_per_second", s.summary.trials_per_second},
                     {"by_status", s.summary.by_status},
-                    {"best_config", s.summary.best_config}};
+                    {"best_config", s.summary.best_config},
+                    {"best_config_name", s.summary.best_config_name}};
   if (s.summary.model) out["summary"]["model"] = model_json(*s.summary.model);
   out["curve"] = curve_json(s.curve);
   return out;

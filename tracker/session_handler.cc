@@ -99,7 +99,8 @@ SessionHandler::Refusal SessionHandler::on(Session& session, const wire::CancelJ
 
 SessionHandler::Refusal SessionHandler::on(Session& session, wire::Summary& summary) {
   const double seconds = std::chrono::duration<double>(clock_.now() - session.opened).count();
-  session.curve.add({seconds, summary.trials, summary.best_gflops, summary.model ? summary.model->seconds : 0});
+  session.curve.add({seconds, summary.trials, summary.best_gflops, summary.model ? summary.model->seconds : 0,
+                     summary.model ? summary.model->share() : 0});
   session.summary = std::move(summary);
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "base/time_text.h"
 #include "tracker/pages.h"
 
 namespace hone::tracker {
@@ -43,16 +44,18 @@ std::string age(double seconds) {
   return fmt::format("{:.0f} d", seconds / 86400);
 }
 
+// Higher is faster: of a model how many times the default, since not every workload has a rate from the first trials
+// on.
 std::string spark(const std::vector<wire::CurvePoint>& curve) {
+  const auto speed = [](const wire::CurvePoint& p) { return p.model_share > 0 ? 1 / p.model_share : p.best_gflops; };
   if (curve.size() < 2) return "";
-  const double most = std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) {
-                        return a.best_gflops < b.best_gflops;
-                      })->best_gflops;
+  double most = 0;
+  for (const wire::CurvePoint& point : curve) most = std::max(most, speed(point));
   if (most <= 0) return "";
   const size_t columns = std::min(kSpark, curve.size());
   std::string out;
   for (size_t i = 0; i < columns; ++i) {
-    const double value = curve[i * (curve.size() - 1) / (columns - 1)].best_gflops / most;
+    const double value = speed(curve[i * (curve.size() - 1) / (columns - 1)]) / most;
     out += kBars[std::min<size_t>(7, static_cast<size_t>(std::max(0.0, value) * 8))];
   }
   return out;
@@ -100,6 +103,20 @@ std::string whose(const wire::SessionStatus& s) {
   return fmt::format("{}{}from {}", s.owner, s.owner.empty() ? "" : ", ", s.host);
 }
 
+// The config by its name, then its knobs, which older tuners tell alone; of a model how fast it is, or what of it.
+std::string best_text(const wire::Summary& s) {
+  if (!s.model) {
+    if (s.best_config_name.empty()) return s.best_config;
+    return s.best_config_name + (s.best_config.empty() ? "" : "  " + s.best_config);
+  }
+  const wire::ModelSummary& m = *s.model;
+  if (m.share() <= 0) return "";
+  return fmt::format("{:.2f}x the default{}", 1 / m.share(),
+                     m.missing > 0
+                         ? fmt::format(", of {} of {} workloads", m.tasks - std::min(m.tasks, m.missing), m.tasks)
+                         : fmt::format(", {} ms a run", ms_text(m.seconds)));
+}
+
 std::string session_lines(const wire::SessionStatus& s, const TextStyle& style) {
   const std::string gflops = s.summary.best_gflops > 0 ? fmt::format("{:.1f}", s.summary.best_gflops) : "-";
   const std::string trials = s.summary.budget > 0 ? fmt::format("{}/{}", s.summary.trials, s.summary.budget)
@@ -110,8 +127,8 @@ std::string session_lines(const wire::SessionStatus& s, const TextStyle& style) 
   const size_t room = style.width > 6 ? style.width - 6 : 0;
   out += "      " + shown(s.withheld ? "(of another token)" : s.title, room) + "\n";
   if (const std::string by = whose(s); !by.empty()) out += "      " + shown(by, room) + "\n";
-  if (!s.summary.best_config.empty())
-    out += "      best: " + shown(s.summary.best_config, room > 6 ? room - 6 : 0) + "\n";
+  if (const std::string best = best_text(s.summary); !best.empty())
+    out += "      best: " + shown(best, room > 6 ? room - 6 : 0) + "\n";
   if (!s.connected) out += "      (disconnected)\n";
   if (s.poisoned > 0)
     out += fmt::format("      {} job{} given up as poison: several devices lost them\n", s.poisoned,

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/exit_code.h"
+#include "compiler/schedule/config_name.h"
 #include "tuner/records.h"
 #include "tuner/session/confirm.h"
 #include "tuner/session/total_course.h"
@@ -18,10 +19,13 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPoll{100};
 constexpr double kShowEvery = 0.1;
+constexpr char kNothingMeasured[] = "no candidate was measured";
 // Devices have work while the searcher learns from one batch and proposes the next. An agent holds two builds' worth of
 // jobs: more devices need more.
 constexpr size_t kBatchesInFlight = 2, kJobsPerDevice = 16;
-constexpr size_t kWarmUp = 8;       // trials of each task before the gains are compared
+// How many trials tell the rate of those to come: the first ones wait for builders to start and for the first batch.
+constexpr size_t kLeastToJudge = 16, kMostToCome = 20;  // kMostToCome: for each one measured
+constexpr size_t kWarmUp = 8;                           // trials of each task before the gains are compared
 constexpr size_t kManyTrials = 32;  // of each task: where there are more, time ends a search before trials do
 
 class Session {
@@ -363,9 +367,14 @@ Session::TaskTimes Session::times_of(const TaskRun& t) const {
 wire::ModelSummary Session::model_summary(const ModelProgress& m) const {
   const bool is_known = m.missing == 0;
   wire::ModelSummary out{is_known ? m.seconds : 0, is_known ? m.default_seconds : 0, tasks_.size(), m.missing, {}};
+  out.measured_seconds = m.seconds, out.measured_default_seconds = m.default_seconds;
   for (const TaskRun& t : tasks_)
-    if (const TaskTimes times = times_of(t); times.best > 0)
-      out.slowest.push_back({t.setup().workload, t.setup().weight, times.best, times.fallback, t.standings().trials()});
+    if (const TaskTimes times = times_of(t); times.best > 0) {
+      const Space& space = t.setup().space;
+      const std::optional<Ranked> best = t.standings().best();
+      out.slowest.push_back({t.setup().workload, t.setup().weight, times.best, times.fallback, t.standings().trials(),
+                             best ? config_name(space, space.parse(best->config)) : ""});
+    }
   std::stable_sort(out.slowest.begin(), out.slowest.end(), [](const wire::TaskSummary& a, const wire::TaskSummary& b) {
     return a.count * a.seconds > b.count * b.seconds;
   });
@@ -439,15 +448,19 @@ void Session::show_now() {
     // With a single task its own time is shown, not the weighted one.
     summary.best_seconds = tasks_[0].setup().weight > 0 ? summary.best_seconds / tasks_[0].setup().weight : 0;
     const Space& space = tasks_[0].setup().space;
-    if (const auto best = tasks_[0].standings().best()) summary.best_config = space.describe(space.parse(best->config));
+    if (const auto best = tasks_[0].standings().best()) {
+      const Config config = space.parse(best->config);
+      summary.best_config = space.describe(config), summary.best_config_name = config_name(space, config);
+    }
   }
   shot.best_gflops = summary.best_gflops;
   shot.best_seconds = summary.best_seconds;
   if (!all_default) shot.default_seconds = 0;
   shot.failures = summary.by_status;
   shot.failures.erase("ok");
-  if (shot.trials_per_second > 0)
-    shot.seconds_left = static_cast<double>(o_.trials - std::min(o_.trials, shot.trials)) / shot.trials_per_second;
+  const size_t to_come = o_.trials - std::min(o_.trials, shot.trials), measured = shot.trials - resumed();
+  if (shot.trials_per_second > 0 && measured >= std::max(kLeastToJudge, to_come / kMostToCome))
+    shot.seconds_left = static_cast<double>(to_come) / shot.trials_per_second;
   if (ended_ > 0) {
     shot.phase = s_.interrupts() > 0 ? "interrupted, confirming" : "confirming";
     shot.seconds_left = o_.confirm_seconds > 0
@@ -483,12 +496,13 @@ StatusOr<TasksOutcome> Session::outcome() {
     o.stopped_by = stopped_by_;
     o.interrupted = out.interrupted;
     o.accounting = out.accounting;
+    o.seconds_now = t.setup().seconds_now;
     any = any || o.best;
     for (const auto& [status, n] : o.by_status) by_status[status] += n;
     if (first_failure.empty()) first_failure = o.first_failure;
   }
   if (any || out.interrupted) return out;
-  if (trials() == 0) return all_failed_error(fmt::format("no candidate was measured ({})", stopped_by_));
+  if (trials() == 0) return all_failed_error(fmt::format("{} ({})", kNothingMeasured, stopped_by_));
   std::string counts;
   for (const auto& [status, n] : by_status) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, status);
   return all_failed_error(
@@ -496,6 +510,8 @@ StatusOr<TasksOutcome> Session::outcome() {
 }
 
 }  // namespace
+
+bool is_nothing_measured(const Status& s) { return message_of(s).starts_with(kNothingMeasured); }
 
 size_t gains_window(size_t tasks) { return std::max<size_t>(256, 32 * tasks); }
 

@@ -151,7 +151,8 @@ struct SessionOutcome {
   Accuracy accuracy;
   std::string stopped_by;  ///< one phrase: `all trials done`, `space exhausted`, …
   bool interrupted = false;
-  Accounting accounting;  ///< of the whole session
+  Accounting accounting;   ///< of the whole session
+  double seconds_now = 0;  ///< as TaskSetup::seconds_now
 };
 
 /// The result of all tasks.
@@ -168,7 +169,9 @@ struct TasksOutcome {
 /// `interrupted` is set and the outcome is what was found.
 StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const SessionServices& services,
                                  const SessionOptions& options);
-/// The same of one task.
+/// Whether it is run_tasks()' error that no candidate was measured: the session ended before one was.
+bool is_nothing_measured(const Status& s);
+/// As run_tasks(), of one task.
 StatusOr<SessionOutcome> run_session(const SessionSetup& setup, const SessionOptions& options);
 
 /// Of a model: the search ends when so many trials in a row saved less than kLeastGain of the model's time together.

@@ -338,9 +338,39 @@ static int32_t run_entry(const Call* c, HoneEntry entry) {
   return entry(c->context->args, c->variant->param_count, c->context->workspace, c->pool);
 }
 
+/* `; given is [41, 16]` of a tensor that should have `wanted` dimensions; empty: it has no shape. Of more dimensions
+   than wanted none is read: there may be no more. */
+static void shape_words(const DLTensor* t, int32_t wanted, char* words, size_t room) {
+  words[0] = '\0';
+  if (!t || t->ndim < 0 || (t->ndim > 0 && !t->shape)) return;
+  if (t->ndim > wanted) {
+    snprintf(words, room, "; given are %d dimensions", (int)t->ndim);
+    return;
+  }
+  size_t length = (size_t)snprintf(words, room, "; given is [");
+  for (int32_t d = 0; d < t->ndim && length < room; ++d)
+    length += (size_t)snprintf(words + length, room - length, "%s%lld", d ? ", " : "", (long long)t->shape[d]);
+  if (length < room) snprintf(words + length, room - length, "]");
+}
+
+/* The artifact's sentence, which knows what was wanted, and of a wrong shape what was given. */
+static int32_t refuse(const HoneModel* m, int32_t code, const HoneVariant* v, const DLTensor* t) {
+  char given[256] = "";
+  const int32_t tensor = HONE_WRONG_TENSOR(code);
+  if (HONE_WHAT_IS_WRONG(code) == HONE_WRONG_SHAPE)
+    shape_words(t, v->params[tensor - 1].plain.ndim, given, sizeof given);
+  return fail(code, "%s%s", m->artifact->error(code), given);
+}
+
 static int32_t finish(HoneModel* m, const Call* call, int32_t code) {
+  const int32_t tensor = (code & 0xff) == HONE_BAD_ARGUMENTS ? HONE_WRONG_TENSOR(code) : 0;
+  const int is_known = tensor > 0 && tensor <= call->variant->param_count;
+  if (is_known)
+    refuse(m, code, call->variant, call->context->args[tensor - 1]);
+  else if (code != HONE_OK)
+    fail(code, "%s", m->artifact->error(code));
   give_back_context(m, call->context);
-  return code == HONE_OK ? HONE_OK : fail(code, "%s", m->artifact->error(code));
+  return code;
 }
 
 int32_t hone_run(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
@@ -372,7 +402,7 @@ int32_t hone_find_variant(const HoneModel* m, const DLTensor* const* inputs, int
   }
   if (best >= 0) return best;
   const int32_t wrong = HONE_BAD_ARGUMENTS | HONE_WRONG_SHAPE << 8 | (m->params[most] + 1) << 16;
-  fail(wrong, "%s", m->artifact->error(wrong));
+  refuse(m, wrong, m->artifact->variants, inputs[most]);
   return -1;
 }
 

@@ -41,7 +41,7 @@ void add_model_flags(CLI::App& app, ModelRequest& r) {
   app.add_option("--model-batch", r.model_batch,
                  "builds a model that was exported for a batch of 1 for N: inputs and outputs whose first dimension is "
                  "1 have N there, and each result is what a run by itself gives")
-      ->check(CLI::Range(int64_t{1}, kMostImages))
+      ->check(number_from(int64_t{1}, kMostImages))
       ->type_name("N");
   add_each(
       app, "--input", r.formats, [](const std::string& text) { return input_format(text); },

@@ -4,6 +4,7 @@
 
 #include "base/time_text.h"
 #include "compiler/driver/model_layers.h"
+#include "compiler/ops/movement.h"
 
 namespace hone {
 namespace {
@@ -36,6 +37,10 @@ std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes&
   return out;
 }
 
+std::string rate_text(const Workload& w, double seconds) {
+  return seconds > 0 && !only_moves(w) ? fmt::format("{:.1f}", flops(w) / seconds * 1e-9) : "-";
+}
+
 std::string sums_text(double all, double layouts, int changes) {
   std::string out;
   if (changes > 0)
@@ -57,9 +62,9 @@ std::string profile_text(const Graph& g, const Layers& layers, const std::vector
   for (size_t c = 0; c < layers.calls.size(); ++c) {
     const Kernel& k = layers.kernels[layers.calls[c].kernel];
     const double s = seconds[layers.calls[c].kernel];
-    out += fmt::format("{:4} {:>10} {:5.1f}% {:8.1f}  {:8} {}  {}\n", c, ms_text(s), 100 * s / all,
-                       s > 0 ? flops(k.workload) / s * 1e-9 : 0, source_word(k), node_of(g, layers.calls[c]).origin,
-                       to_string(k.workload));
+    out +=
+        fmt::format("{:4} {:>10} {:5.1f}% {:>8}  {:8} {}  {}\n", c, ms_text(s), 100 * s / all, rate_text(k.workload, s),
+                    source_word(k), node_of(g, layers.calls[c]).origin, to_string(k.workload));
   }
   return out + sums_text(all, layouts, changes);
 }

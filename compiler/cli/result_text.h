@@ -17,6 +17,8 @@ namespace hone {
 /// measurements chose its layout, which. Of a GPU's also what steps on the host copy.
 std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, bool is_gpu = false);
 
+/// GFLOPS for a column of a table; `-` of what only moves elements.
+std::string rate_text(const Workload& w, double seconds);
 /// The last lines of a table of layers: the share of `all` seconds that so many changes of layout take, and `all`.
 std::string sums_text(double all, double layouts, int changes);
 

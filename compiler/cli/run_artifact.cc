@@ -68,12 +68,12 @@ std::vector<double> layer_seconds(LoadedModel& loaded) {
   return medians;
 }
 
-// 0 of copies, and of operators of another version of Hone.
-double gflops(const OperatorTable& operators, const std::string& workload, double seconds) {
+// `-` of operators of another version of Hone, too.
+std::string rate_text(const OperatorTable& operators, const std::string& workload, double seconds) {
   try {
-    return seconds > 0 ? flops(Workload::parse(operators, workload)) / seconds * 1e-9 : 0;
+    return rate_text(Workload::parse(operators, workload), seconds);
   } catch (const UserError&) {
-    return 0;
+    return "-";
   }
 }
 
@@ -85,8 +85,8 @@ std::string layer_table(const OperatorTable& operators, const HoneLayers& layers
   for (size_t l = 0; l < seconds.size(); ++l) {
     const HoneLayer& layer = layers.layers[l];
     if (changes_layout(layer.workload)) layouts += seconds[l], ++changes;
-    out += fmt::format("{:4} {:>10} {:5.1f}% {:8.1f}  {}  {}\n", l, ms_text(seconds[l]), 100 * seconds[l] / all,
-                       gflops(operators, layer.workload, seconds[l]), layer.name, layer.workload);
+    out += fmt::format("{:4} {:>10} {:5.1f}% {:>8}  {}  {}\n", l, ms_text(seconds[l]), 100 * seconds[l] / all,
+                       rate_text(operators, layer.workload, seconds[l]), layer.name, layer.workload);
   }
   return out + sums_text(all, layouts, changes);
 }

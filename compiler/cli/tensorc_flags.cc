@@ -105,7 +105,7 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
   app.add_option("--check-seconds", o.check_seconds,
                  "what --check of a model may take here, roughly; layers share it, and the lines say how much was "
                  "compared. A minute is three times what ResNet-50 needs for every layer and the whole")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(number_from(0.0, 1e6))
       ->capture_default_str()
       ->type_name("S");
   app.add_flag("--explain", o.explain,

@@ -11,6 +11,7 @@
 #include "base/time_text.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/host/measure_here.h"
+#include "compiler/ops/movement.h"
 
 namespace hone {
 namespace {

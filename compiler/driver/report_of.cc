@@ -9,6 +9,7 @@
 #include "compiler/build/config_words.h"
 #include "compiler/driver/model_layers.h"
 #include "compiler/host/arithmetic_peak.h"
+#include "compiler/ops/movement.h"
 
 namespace hone {
 namespace {
@@ -51,7 +52,7 @@ std::vector<ReportLayer> layers_of(const ReportedVariant& v) {
     if (call.in_place) l.in_place = v.graph.value(n.inputs[*call.in_place]).name;
     l.alone = notes[c].alone;
     l.layout = notes[c].layout;
-    l.operations = flops(k.workload);
+    l.operations = only_moves(k.workload) ? 0 : flops(k.workload);
     l.bytes = argument_bytes(k.module);
     if (!v.figures.kernel_seconds.empty()) l.seconds = v.figures.kernel_seconds[call.kernel];
     if (v.roof)

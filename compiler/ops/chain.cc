@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/near_name.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/ops/attribute.h"
@@ -149,8 +150,11 @@ class Reader {
   }
 
   [[noreturn]] void fail_unknown(const std::string& name) const {
-    fail(fmt::format("'{}' is unknown; allowed: {}{}, joined by +", name, context_.channel_axis ? "none, or bias " : "",
-                     context_.functions.names()));
+    std::vector<std::string> known;
+    for (const auto& row : context_.functions.rows()) known.push_back(row->name);
+    const std::string meant = did_you_mean(name, known);
+    fail(fmt::format("'{}' is unknown{} allowed: {}{}, joined by +", name, meant.empty() ? ";" : meant,
+                     context_.channel_axis ? "none, or bias " : "", context_.functions.names()));
   }
 
   DType parse_result(const std::string& text) const {

@@ -61,7 +61,7 @@ Inferred inferred(Workload w) {
 Inferred infer(const OperatorTable& operators, std::string_view op,
                std::span<const std::pair<std::string, std::string>> given, std::span<const TensorType> inputs) {
   const std::shared_ptr<const Operator> row = operators.find(op);
-  HONE_USER_CHECK(row) << "unknown operator '" << op << "'; known: " << operators.names();
+  HONE_USER_CHECK(row) << "unknown operator '" << op << "'" << operators.instead_of(op);
   AttributeTexts said;
   try {
     said = row->infer(inputs);

@@ -61,6 +61,12 @@ AttributeTexts infer_shape_and_dtype(std::span<const TensorType> inputs) {
   return {{"shape", text_of_extents(x.shape)}, {"dtype", to_string(x.dtype)}};
 }
 
+bool only_moves(const Workload& w) {
+  const auto* const operations = w.op->flops.target<double (*)(const Workload&)>();
+  if (!operations || *operations != &elements_moved) return false;
+  return !w.attributes.has("epilogue") || w.attributes.text("epilogue") == "none";
+}
+
 double elements_moved(const Workload& w) { return static_cast<double>(element_count(define(w).output()->shape)); }
 
 Definition moved(const Workload& w, const std::vector<int64_t>& shape,

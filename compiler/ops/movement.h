@@ -37,6 +37,8 @@ AttributeTexts infer_shape_and_dtype(std::span<const TensorType> inputs);
 
 /// Elements of the output: one operation each, so that a rate says how many are moved.
 double elements_moved(const Workload& w);
+/// Whether that is all it does: it computes nothing, and a rate of operations says nothing of it.
+bool only_moves(const Workload& w);
 
 /// x (input) of the attributes `shape` and `dtype`, and an output `out` of `shape`: its element at `i` is body(x, i).
 Definition moved(const Workload& w, const std::vector<int64_t>& shape,

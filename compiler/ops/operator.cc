@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/near_name.h"
+
 namespace hone {
 
 void OperatorTable::add(Operator row) {
@@ -18,6 +20,13 @@ std::string OperatorTable::names() const {
   std::string names;
   for (const auto& row : rows_) names += (names.empty() ? "" : ", ") + row->name;
   return names;
+}
+
+std::string OperatorTable::instead_of(std::string_view name) const {
+  std::vector<std::string> known;
+  for (const auto& row : rows_) known.push_back(row->name);
+  const std::string meant = did_you_mean(name, known);
+  return (meant.empty() ? ";" : meant) + " known: " + names();
 }
 
 OperatorTable standard_operators(const FunctionTable& functions) {

@@ -56,8 +56,10 @@ class OperatorTable {
   std::shared_ptr<const Operator> find(std::string_view name) const;
   /// In the order in which they were added.
   const std::vector<std::shared_ptr<const Operator>>& rows() const { return rows_; }
-  /// `conv2d, dense, …`: for help texts and errors.
+  /// `conv2d, dense, …`: for help texts.
   std::string names() const;
+  /// For an error about a name that is not there: `; did you mean conv2d? known: conv2d, dense, …`.
+  std::string instead_of(std::string_view name) const;
 
  private:
   std::vector<std::shared_ptr<const Operator>> rows_;

@@ -1,9 +1,11 @@
 #include "compiler/ops/workload.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/near_name.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/split_text.h"
 
@@ -56,9 +58,11 @@ Texts texts_of(const Operator& op, std::string_view args) {
                       value = eq == std::string::npos ? "" : trimmed(item.substr(eq + 1));
     std::string* attribute = find_text(texts, name);
     if (!attribute) {
-      std::string names;
-      for (const auto& [n, v] : texts) names += (names.empty() ? "" : ", ") + n;
-      throw UserError(fmt::format("{}: unknown attribute '{}'; it has {}", op.name, name, names));
+      std::vector<std::string> names;
+      for (const auto& [n, v] : texts) names.push_back(n);
+      const std::string meant = did_you_mean(name, names);
+      throw UserError(fmt::format("{}: unknown attribute '{}'{} it has {}", op.name, name, meant.empty() ? ";" : meant,
+                                  fmt::join(names, ", ")));
     }
     HONE_USER_CHECK(std::find(seen.begin(), seen.end(), name) == seen.end())
         << op.name << ": attribute '" << name << "' is given twice";
@@ -80,7 +84,7 @@ Workload Workload::parse(const OperatorTable& operators, std::string_view text) 
 
 Workload Workload::parse(const OperatorTable& operators, std::string_view task, std::string_view args) {
   const std::shared_ptr<const Operator> op = operators.find(task);
-  HONE_USER_CHECK(op) << "unknown task '" << task << "'; known: " << operators.names();
+  HONE_USER_CHECK(op) << "unknown task '" << task << "'" << operators.instead_of(task);
   Workload w = read(op, texts_of(*op, args));
   if (!op->respell) return w;
   const std::optional<Spelling> other = op->respell(w.attributes);

@@ -16,7 +16,7 @@ struct ReportLayer {
   std::string threads;        ///< `all`, `one`, `region 3`, `region 3, thread 1`
   std::string in_place;       ///< the value whose memory its output takes; empty: none
   std::string alone, layout;  ///< why it is a layer by itself; why in that layout; empty: nothing was noted
-  double operations = 0;      ///< of the direct algorithm
+  double operations = 0;      ///< of the direct algorithm; 0: it only moves elements
   double bytes = 0;           ///< of what the kernel is passed, each once
   std::optional<double> seconds;
   std::optional<double> roof_seconds;  ///< what the machine's arithmetic or memory needs at least for it

@@ -544,7 +544,7 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   list->add_option("--task", f.list_task, "only this task");
   list->add_option("--target", f.list_target, "only this kind of target (llvm), or this target (the whole text)");
   list->add_option("--limit", f.limit, "how many lines at most (without --json)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_from(0, 1 << 30))
       ->capture_default_str();
   add("stats", "Example: tophub stats --json\nCount what is stored.", &cmd_stats);
   CLI::App* exported =

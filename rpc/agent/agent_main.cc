@@ -157,7 +157,8 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   app.add_option("--cpus", flags.cpus,
                  "the CPUs to run on, 4-7 or 0,2: one cluster of a chip with fast and slow cores");
-  app.add_option("--threads", flags.threads, "threads of a candidate's parallel loops (default: all usable CPUs)");
+  app.add_option("--threads", flags.threads, "threads of a candidate's parallel loops (default: all usable CPUs)")
+      ->check(hone::number_from(0, 1024));
   app.add_option("--max-build-timeout", flags.most_build_s, "seconds to build a job's candidates, whatever it asks for")
       ->capture_default_str();
   app.add_option("--max-run-timeout", flags.most_run_s,

@@ -140,14 +140,18 @@ void machine_to(const MachineState& in, proto::MachineState* out) {
 namespace {
 
 StatusOr<ModelSummary> model_from(const proto::ModelSummary& in) {
-  HONE_RETURN_IF_ERROR(check_numbers("summary.model", {in.seconds(), in.default_seconds()}));
+  HONE_RETURN_IF_ERROR(check_numbers(
+      "summary.model", {in.seconds(), in.default_seconds(), in.measured_seconds(), in.measured_default_seconds()}));
   HONE_RETURN_IF_ERROR(check_count("summary.model.slowest", in.slowest_size(), ModelSummary::kMaxTasks));
-  ModelSummary out{in.seconds(), in.default_seconds(), in.tasks(), in.missing(), {}};
+  ModelSummary out{in.seconds(),          in.default_seconds(),         in.tasks(), in.missing(), {},
+                   in.measured_seconds(), in.measured_default_seconds()};
   for (const proto::TaskSummary& task : in.slowest()) {
     HONE_RETURN_IF_ERROR(check_text("summary.model.slowest", task.workload(), kMaxText));
+    HONE_RETURN_IF_ERROR(check_text("summary.model.slowest", task.config_name(), kMaxText));
     HONE_RETURN_IF_ERROR(
         check_numbers("summary.model.slowest", {task.count(), task.seconds(), task.default_seconds()}));
-    out.slowest.push_back({task.workload(), task.count(), task.seconds(), task.default_seconds(), task.trials()});
+    out.slowest.push_back(
+        {task.workload(), task.count(), task.seconds(), task.default_seconds(), task.trials(), task.config_name()});
   }
   return out;
 }
@@ -157,6 +161,8 @@ void model_to(const ModelSummary& in, proto::ModelSummary* out) {
   out->set_default_seconds(finite(in.default_seconds));
   out->set_tasks(in.tasks);
   out->set_missing(in.missing);
+  out->set_measured_seconds(finite(in.measured_seconds));
+  out->set_measured_default_seconds(finite(in.measured_default_seconds));
   for (size_t i = 0; i < in.slowest.size() && i < ModelSummary::kMaxTasks; ++i) {
     const TaskSummary& task = in.slowest[i];
     proto::TaskSummary& to = *out->add_slowest();
@@ -165,6 +171,7 @@ void model_to(const ModelSummary& in, proto::ModelSummary* out) {
     to.set_seconds(finite(task.seconds));
     to.set_default_seconds(finite(task.default_seconds));
     to.set_trials(task.trials);
+    to.set_config_name(clean_line(task.config_name, kMaxText));
   }
 }
 
@@ -176,6 +183,7 @@ StatusOr<Summary> summary_from(const proto::Summary& in) {
   for (const auto& [status, count] : in.by_status())
     HONE_RETURN_IF_ERROR(check_text("summary.by_status", status, kMaxName));
   HONE_RETURN_IF_ERROR(check_text("summary.best_config", in.best_config(), kMaxText));
+  HONE_RETURN_IF_ERROR(check_text("summary.best_config_name", in.best_config_name(), kMaxText));
   Summary out;
   out.trials = in.trials();
   out.budget = in.budget();
@@ -184,6 +192,7 @@ StatusOr<Summary> summary_from(const proto::Summary& in) {
   out.trials_per_second = in.trials_per_second();
   out.by_status = {in.by_status().begin(), in.by_status().end()};
   out.best_config = in.best_config();
+  out.best_config_name = in.best_config_name();
   if (in.has_model()) {
     HONE_ASSIGN_OR_RETURN(out.model, model_from(in.model()));
   }
@@ -198,6 +207,7 @@ void summary_to(const Summary& in, proto::Summary* out) {
   out->set_trials_per_second(finite(in.trials_per_second));
   for (const auto& [key, value] : in.by_status) (*out->mutable_by_status())[clean_line(key, kMaxName)] = value;
   out->set_best_config(clean_line(in.best_config, kMaxText));
+  out->set_best_config_name(clean_line(in.best_config_name, kMaxText));
   if (in.model) model_to(*in.model, out->mutable_model());
 }
 
@@ -266,9 +276,10 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     one.share = session.share();
     one.poisoned = session.poisoned();
     for (const proto::CurvePoint& point : session.curve()) {
-      HONE_RETURN_IF_ERROR(
-          check_numbers("session.curve", {point.seconds(), point.best_gflops(), point.model_seconds()}));
-      one.curve.push_back({point.seconds(), point.trials(), point.best_gflops(), point.model_seconds()});
+      HONE_RETURN_IF_ERROR(check_numbers(
+          "session.curve", {point.seconds(), point.best_gflops(), point.model_seconds(), point.model_share()}));
+      one.curve.push_back(
+          {point.seconds(), point.trials(), point.best_gflops(), point.model_seconds(), point.model_share()});
     }
     out.sessions.push_back(std::move(one));
   }
@@ -328,6 +339,7 @@ void to_wire(const FleetStatus& in, proto::StatusReply* out) {
       to.set_trials(point.trials);
       to.set_best_gflops(point.best_gflops);
       to.set_model_seconds(point.model_seconds);
+      to.set_model_share(point.model_share);
     }
   }
   for (const auto& [status, count] : in.results) (*out->mutable_results())[status] = count;

@@ -26,6 +26,7 @@ struct CurvePoint {
   uint64_t trials = 0;
   double best_gflops = 0;
   double model_seconds = 0;  ///< ModelSummary::seconds; 0: there are none
+  double model_share = 0;    ///< ModelSummary::share()
 
   bool operator==(const CurvePoint&) const = default;
 };

@@ -246,6 +246,7 @@ struct TaskSummary {
   std::string workload;
   double count = 0, seconds = 0, default_seconds = 0;
   uint64_t trials = 0;
+  std::string config_name{};  ///< as Summary::best_config_name
 
   bool operator==(const TaskSummary&) const = default;
 };
@@ -254,6 +255,10 @@ struct ModelSummary {
   double seconds = 0, default_seconds = 0;  ///< of a run, with the best so far and the defaults; 0: not known yet
   uint64_t tasks = 0, missing = 0;          ///< workloads, and how many of them have no time yet
   std::vector<TaskSummary> slowest;         ///< kMaxTasks at most, by their share of a run
+  double measured_seconds = 0, measured_default_seconds = 0;  ///< of the workloads that have a time; 0: not known
+
+  /// What the search left of the default time of what is measured so far, 0.7 say; 0: not known.
+  double share() const { return measured_default_seconds > 0 ? measured_seconds / measured_default_seconds : 0; }
 
   static constexpr size_t kMaxTasks = 32;
   bool operator==(const ModelSummary&) const = default;
@@ -265,6 +270,7 @@ struct Summary {
   std::map<std::string, uint64_t> by_status;
   std::string best_config;
   std::optional<ModelSummary> model;
+  std::string best_config_name{};  ///< what people call best_config, `winograd4` say; empty where that is not told
 
   bool operator==(const Summary&) const = default;
 };

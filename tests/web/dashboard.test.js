@@ -208,7 +208,7 @@ test('Session page: a model has its time over time, and the gains of its layers'
     assert.equal(await model.locator('tbody tr').count(), 32);
     assert.deepEqual(
         await model.locator('tbody tr').first().locator('td').allTextContents(),
-        ['conv2dn=1, ci=8, h=56, w=56, co=64', '1', '400.0 µs', '600.0 µs', '1.50×', '8.0%', '40']);
+        ['conv2dn=1, ci=8, h=56, w=56, co=64', '1', '400.0 µs', '600.0 µs', '1.50×', '8.0%', '40', 'winograd4']);
     assert.equal(await page.locator('h2', {hasText: 'Best config'}).isVisible(), false);
   });
   await on(answersOf(state), {}, async (page) => {
@@ -221,8 +221,44 @@ test('Session page: a model some of whose workloads have no time yet', async () 
   await on(answersOf(state), {path: sessionAt(session.session)}, async (page) => {
     const model = page.locator('section.panel', {has: page.locator('h2', {hasText: /^Model$/})});
     assert.match(await model.innerText(), /3, 2 of them without a time/);
-    assert.match(await page.locator('svg.chart').first().textContent(), /no data yet/);
+    assert.match(
+        await page.locator('svg.chart').first().getAttribute('aria-label'),
+        /: 55.56 % of the default’s time, 1 of 3 workloads measured/);
+    assert.match(await model.innerText(), /gain\s+1.80×/);
     assert.equal(await model.locator('tbody tr').count(), 1);
+  });
+  await on(answersOf(state), {}, async (page) => {
+    const strip = page.locator('.strip').first();
+    assert.match(await strip.locator('.config').textContent(), /1.80× the default, 1 of 3 workloads measured/);
+    assert.match(await strip.locator('svg.chart').getAttribute('aria-label'), /: 55.56 % of the default’s time/);
+  });
+});
+
+test('Session page: a model of a tuner that tells only whole runs', async () => {
+  const state = fleet(), session = asModel(state.sessions[0]), {model} = session.summary;
+  delete model.measured_seconds, delete model.measured_default_seconds;
+  session.curve = session.curve.map((point, i) => i < 9 ? point.slice(0, 3) : point.slice(0, 4));
+  await on(answersOf(state), {path: sessionAt(session.session)}, async (page) => {
+    assert.match(await page.locator('svg.chart').first().getAttribute('aria-label'), /: 5.00 ms a run/);
+  });
+  model.seconds = model.default_seconds = 0;
+  model.missing = 2;
+  session.curve = session.curve.slice(0, 9);
+  await on(answersOf(state), {path: sessionAt(session.session)}, async (page) => {
+    assert.match(await page.locator('svg.chart').first().textContent(), /no data yet/);
+  });
+});
+
+test('A best config is shown by its name, then by its knobs', async () => {
+  const state = fleet(), session = state.sessions[0];
+  session.summary.best_config_name = 'winograd4';
+  await on(answersOf(state), {path: sessionAt(session.session)}, async (page) => {
+    const part = page.locator('section.panel', {has: page.locator('h2', {hasText: 'Best config'})});
+    assert.equal(await part.locator('.config').textContent(), 'winograd4');
+    assert.ok(await part.locator('.knobs dd').count() > 0);
+  });
+  await on(answersOf(state), {}, async (page) => {
+    assert.match(await page.locator('.strip .config').first().textContent(), /^winograd4: .*=/);
   });
 });
 

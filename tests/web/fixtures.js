@@ -143,13 +143,27 @@ export function asModel(session, {tasks = 40, missing = 0} = {}) {
                                                              count: 1 + i % 3,
                                                              seconds: 4e-4 / (i + 1),
                                                              default_seconds: 6e-4 / (i + 1),
-                                                             trials: 40 - i
+                                                             trials: 40 - i,
+                                                             config_name: i ? 'tuned' : 'winograd4'
                                                            }));
   const seconds = missing ? 0 : 5e-3;
   session.title = 'model mobilenet.onnx';
   session.summary.best_config = '';
-  session.summary.model = {seconds, default_seconds: missing ? 0 : 9e-3, tasks, missing, slowest};
-  if (!missing) session.curve = session.curve.map((point, i, all) => [...point, 9e-3 - 4e-3 * i / (all.length - 1)]);
+  // What is measured takes 5/9 of the default's time; until all of it is, there is no time of a run.
+  const measured = (tasks - missing) / tasks;
+  session.summary.model = {
+    seconds,
+    default_seconds: missing ? 0 : 9e-3,
+    tasks,
+    missing,
+    measured_seconds: 5e-3 * measured,
+    measured_default_seconds: 9e-3 * measured,
+    slowest
+  };
+  session.curve = session.curve.map((point, i, all) => {
+    const left = 9 - 4 * i / (all.length - 1);
+    return [...point, missing ? 0 : left * 1e-3, left / 9];
+  });
   return session;
 }
 

@@ -30,22 +30,22 @@ void add_serve_flags(CLI::App& app, ServeFlags& flags) {
       ->option_text("FILE");
   app.add_option("--max-connections", flags.max_connections,
                  "of agents and tuners (default: what open files allow, at most 16384)")
-      ->check(CLI::Range(1, 1'000'000));
+      ->check(number_from(1, 1'000'000));
   app.add_option("--max-peer-connections", flags.max_peer_connections, "of them from one address (an IPv6 /64)")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(number_from(1, 1'000'000))
       ->capture_default_str();
   app.add_flag("--insecure", flags.insecure,
                "allow addresses other than loopback, without encryption or authentication");
   app.add_option("--lease-s", flags.lease_s, "seconds after which a silent agent's leases go to others")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(number_from(0.1, 3600.0))
       ->capture_default_str();
   app.add_option("--grace-s", flags.grace_s, "seconds a disconnected tuner's jobs are kept")
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(number_from(0.1, 86400.0))
       ->capture_default_str();
   app.add_option("--memory-budget", flags.memory_budget,
                  "MiB that agents and tuners may make the tracker hold (default: half of the memory there is, or of "
                  "the cgroup's limit)")
-      ->check(CLI::Range(512, 1 << 20));
+      ->check(number_from(512, 1 << 20));
   app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks)");
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "stop when the process that started this one ends");
   app.add_flag("--log-json", flags.log_json, "log lines are JSON objects, with session, job, device and epoch as keys");
@@ -129,7 +129,7 @@ int run(int argc, char** argv) {
       ->allow_extra_args(false);
   init->add_option("--port", making.port,
                    "where the tracker is dialled, for the commands and files (default: 9190, or that of DIR's files)")
-      ->check(CLI::Range(1, 65534));
+      ->check(number_from(1, 65534));
   init->add_flag("--renew", making.renew,
                  "make the folder's certificates anew for the same names and keys (with --host: more names of the "
                  "tracker); tokens stay");

@@ -6,13 +6,30 @@ import {facts, section} from './parts.js';
 /** How many times as fast as with the default; empty where one of the two is not known. */
 export const gain = (seconds, fallback) => seconds > 0 && fallback > 0 ? `${(fallback / seconds).toFixed(2)}×` : '';
 
-/** The time of a run in words: `12.3 ms a run, 1.42× the default`; or how many workloads have none yet. */
+/** The time of a run in words: `12.3 ms a run, 1.42× the default`; or what is known until each workload has a time. */
 export function modelText(model) {
-  if (!(model.seconds > 0)) return `${count(model.missing)} of ${count(model.tasks)} workloads have no time yet`;
-  return `${span(model.seconds)} a run, ${gain(model.seconds, model.default_seconds)} the default`;
+  if (model.seconds > 0)
+    return `${span(model.seconds)} a run, ${gain(model.seconds, model.default_seconds)} the default`;
+  const speed = gain(model.measured_seconds, model.measured_default_seconds);
+  if (!speed) return `${count(model.missing)} of ${count(model.tasks)} workloads have no time yet`;
+  return `${speed} the default, ${measuredText(model)}`;
 }
 
-const kColumns = ['layers', 'each', 'default', 'gain', 'of a run', 'trials'];
+/** `3 of 40 workloads measured` */
+const measuredText = (model) => `${count(model.tasks - model.missing)} of ${count(model.tasks)} workloads measured`;
+
+/**
+ * What is drawn of a model: {unit, value(point)}. Its time, where that was known from the first result on; else the
+ * share of the default's time that is left of the workloads measured by then.
+ */
+export function modelCurve(points, model) {
+  if (!points.some(([, , , seconds, share]) => share > 0 && !(seconds > 0)))
+    return {unit: 'ms a run, best so far', value: (point) => point[3] * 1e3};
+  const of = model?.missing > 0 ? measuredText(model) : 'best so far';
+  return {unit: `% of the default’s time, ${of}`, value: (point) => point[4] * 100};
+}
+
+const kColumns = ['layers', 'each', 'default', 'gain', 'of a run', 'trials', 'config'];
 
 function row() {
   const name = h('span', {class: 'key'}), args = h('span', {class: 'about dim'});
@@ -25,7 +42,7 @@ function row() {
       setText(args, of.replaceAll(',', ', '));
       const texts = [
         count(task.count), span(task.seconds), span(task.default_seconds), gain(task.seconds, task.default_seconds),
-        task.share, count(task.trials)
+        task.share, count(task.trials), task.config_name
       ];
       texts.forEach((text, i) => setText(cells[i], text || '–'));
     }
@@ -59,7 +76,8 @@ export function modelPart() {
       if (!model) return;
       f.seconds.set(model.seconds > 0 ? span(model.seconds) : 'not known yet');
       f.fallback.set(model.default_seconds > 0 ? span(model.default_seconds) : '');
-      f.gain.set(gain(model.seconds, model.default_seconds));
+      f.gain.set(
+          gain(model.seconds || model.measured_seconds, model.default_seconds || model.measured_default_seconds));
       f.tasks.set(
           model.missing ? `${count(model.tasks)}, ${count(model.missing)} of them without a time` : count(model.tasks));
       const slowest = model.slowest ?? [];

@@ -2,7 +2,7 @@
 import {Chart} from './chart.js';
 import {h, setAttribute, setShown, setText} from './dom.js';
 import {age, count, kWithheld, moment, number, percent, settings, span, workload} from './format.js';
-import {modelPart} from './model_part.js';
+import {modelCurve, modelPart} from './model_part.js';
 import {bar, eventList, facts, partsBar, section, statusParts} from './parts.js';
 import {describe} from './session_strips.js';
 
@@ -11,16 +11,13 @@ const kAxes = {
   trials: {kind: 'count', unit: 'trials'}
 };
 
-// Of a model its time is drawn, of anything else the rate.
+// Of a model modelCurve() is drawn, of anything else the rate.
 const kRate = {
   unit: 'GFLOPS, best so far'
-},
-      kTime = {
-        unit: 'ms a run, best so far'
-      };
+};
 
 export function sessionPage(app, id) {
-  let axis = 'time', last = null, shownConfig = null, isModel = false;
+  let axis = 'time', last = null, shownConfig = null, ofModel = null;
   const heading = h('h1', {tabindex: '-1'}, 'session'), args = h('p', {class: 'config'}), tags = h('p', {class: 'dim'});
   const chart = new Chart({
     label: 'Best so far',
@@ -54,7 +51,7 @@ export function sessionPage(app, id) {
   };
   const config = h('dl', {class: 'knobs'}), noConfig = h('p', {class: 'dim'});
   const model = modelPart();
-  const configPart = section('Best config', noConfig, config);
+  const configName = h('p', {class: 'config'}), configPart = section('Best config', noConfig, configName, config);
   const results = partsBar('Trials by status'), events = eventList(moment);
   const eventPart = section('Events', events.node);
   const absent = h('p', {class: 'empty', hidden: true});
@@ -81,8 +78,8 @@ export function sessionPage(app, id) {
   }
   function draw() {
     const at = axis === 'time' ? 0 : 1;
-    const value = isModel ? (point) => point[3] * 1e3 : (point) => point[2];
-    chart.setY(isModel ? kTime : kRate);
+    const {unit, value} = ofModel ? modelCurve(last ?? [], ofModel) : {...kRate, value: (point) => point[2]};
+    chart.setY({unit});
     if (last) chart.update([last.map((point) => [point[at], value(point) > 0 ? value(point) : null])]);
   }
 
@@ -103,11 +100,11 @@ export function sessionPage(app, id) {
       setShown(args, of !== '');
       setText(tags, describe(session));
       last = data.curve ?? session.curve ?? [];
-      isModel = Boolean(summary.model);
+      ofModel = summary.model;
       draw();
       model.update(summary.model);
       // A model has a config for each workload.
-      setShown(configPart, !isModel && !session.withheld);
+      setShown(configPart, !ofModel && !session.withheld);
       f.best.set(summary.best_gflops > 0 ? `${number(summary.best_gflops)} GFLOPS` : '');
       f.time.set(summary.best_seconds > 0 && !summary.model ? span(summary.best_seconds) : '');
       f.trials.set(summary.budget ? `${count(summary.trials)} of ${count(summary.budget)}` : count(summary.trials));
@@ -128,6 +125,8 @@ export function sessionPage(app, id) {
         config.replaceChildren(...settings(summary.best_config)
                                    .map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value))));
       }
+      setText(configName, summary.best_config_name ?? '');
+      setShown(configName, Boolean(summary.best_config_name));
       setShown(noConfig, !summary.best_config);
       setText(
           noConfig,

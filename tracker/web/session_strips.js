@@ -2,11 +2,14 @@
 import {Chart} from './chart.js';
 import {h, KeyedList, setAttribute, setShown, setText} from './dom.js';
 import {age, count, kWithheld, number, percent, span, workload} from './format.js';
-import {modelText} from './model_part.js';
+import {modelCurve, modelText} from './model_part.js';
 import {pager} from './pager.js';
 import {bar, sessionLink} from './parts.js';
 
 const kPage = 12;
+const kRate = {
+  unit: 'GFLOPS'
+};
 
 function figure(label) {
   const value = h('dd', null);
@@ -21,7 +24,7 @@ function strip() {
     height: 118,
     ticks: 3,
     x: {kind: 'elapsed', unit: 'since the start'},
-    y: {unit: 'GFLOPS'},
+    y: kRate,
     series: [{name: '', tone: 'main', step: true, fill: true}],
     readout: number
   });
@@ -46,9 +49,8 @@ function strip() {
       setAttribute(node, 'data-connected', session.connected);
       setText(
           config,
-          session.withheld ?
-              kWithheld.why :
-              summary.best_config?.replaceAll(',', ', ') || (summary.model && modelText(summary.model)) ||
+          session.withheld ? kWithheld.why :
+                             configText(summary) || (summary.model && modelText(summary.model)) ||
                   (summary.trials ? 'best config: not told yet' : 'nothing measured yet'));
       setAttribute(config, 'title', summary.best_config ? 'the best config so far' : null);
       setText(best.value, summary.best_gflops > 0 ? number(summary.best_gflops) : '–');
@@ -65,10 +67,20 @@ function strip() {
       setText(oldest.value, session.queued ? age(session.oldest_s) : '–');
       const curve = session.curve ?? [];
       const mark = `${curve.length} ${curve.at(-1)}`;
-      if (mark !== drawn) chart.update([curve.map(([seconds, , gflops]) => [seconds, gflops > 0 ? gflops : null])]);
+      if (mark !== drawn) {
+        const {unit, value} = summary.model ? modelCurve(curve, summary.model) : {...kRate, value: (point) => point[2]};
+        chart.setY({unit});
+        chart.update([curve.map((point) => [point[0], value(point) > 0 ? value(point) : null])]);
+      }
       drawn = mark;
     },
   };
+}
+
+/** The best config by its name, then its knobs; older tuners tell these alone. */
+function configText(summary) {
+  const knobs = summary.best_config?.replaceAll(',', ', ') ?? '';
+  return summary.best_config_name ? `${summary.best_config_name}: ${knobs}` : knobs;
 }
 
 export function describe(session) {
@@ -122,7 +134,7 @@ export class SessionStrips {
     const words = this.query.split(/\s+/).filter(Boolean);
     const found = this.all.filter((s) => {
       const text = `${s.title} ${s.device_key ?? ''} ${s.target_kind ?? ''} ${(s.labels ?? []).join(' ')} ${
-                       s.summary?.best_config ?? ''} ${s.session}`
+                       s.summary?.best_config_name ?? ''} ${s.summary?.best_config ?? ''} ${s.session}`
                        .toLowerCase();
       return words.every((word) => text.includes(word));
     });

@@ -10,10 +10,16 @@ find_program(HONE_TENSORC tensorc HINTS ${CMAKE_CURRENT_LIST_DIR}/../../../bin $
 function(hone_add_model name model)
   cmake_parse_arguments(PARSE_ARGV 2 HONE "" "TARGET;DB" "OPTIONS")
   if(HONE_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "hone_add_model(${name}): ${HONE_UNPARSED_ARGUMENTS}: there are TARGET, DB and OPTIONS")
+    list(JOIN HONE_UNPARSED_ARGUMENTS "', '" unknown)
+    message(FATAL_ERROR
+      "hone_add_model(${name}): unknown '${unknown}' behind ${model}: there are TARGET, DB and OPTIONS")
+  endif()
+  if(HONE_KEYWORDS_MISSING_VALUES)
+    list(JOIN HONE_KEYWORDS_MISSING_VALUES ", " missing)
+    message(FATAL_ERROR "hone_add_model(${name}): nothing stands behind ${missing}")
   endif()
   if(NOT name MATCHES "^[A-Za-z_][A-Za-z0-9_]*$" OR name MATCHES "^lib.")
-    message(FATAL_ERROR "hone_add_model(${name}): the name is to be a C identifier that does not begin with lib")
+    message(FATAL_ERROR "hone_add_model: NAME '${name}' must be a C identifier that does not begin with lib")
   endif()
   if(NOT HONE_TENSORC)
     message(FATAL_ERROR

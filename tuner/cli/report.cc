@@ -3,15 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/json.h"
 #include "base/time_text.h"
+#include "compiler/ops/movement.h"
 #include "compiler/schedule/config_name.h"
 
 namespace hone {
 namespace {
 
 double gflops(const Workload& w, double seconds) { return seconds > 0 ? flops(w) / seconds * 1e-9 : 0; }
+
+// For a column: nothing of what only moves elements.
+std::string rate_of(const Workload& w, double seconds) {
+  return only_moves(w) ? "-" : fmt::format("{:.1f}", gflops(w, seconds));
+}
 
 std::string time_line(const Workload& w, double seconds) {
   return fmt::format("{} ms  {:.1f} GFLOPS", ms_text(seconds), gflops(w, seconds));
@@ -170,6 +177,8 @@ std::string json_report(const SessionOutcome& o, const ReportContext& c) {
 
 namespace {
 
+bool is_untried(const SessionOutcome& o) { return o.trials == 0 && !o.best; }
+
 // The report of several tasks.
 struct Total {
   size_t trials = 0, resumed = 0;
@@ -198,6 +207,33 @@ Total total_of(const TasksOutcome& o, const std::vector<ReportedTask>& tasks) {
   return total;
 }
 
+// Heaviest first; those without a time come last.
+std::vector<size_t> by_time(const TasksOutcome& o, const std::vector<ReportedTask>& tasks) {
+  std::vector<double> seconds;
+  for (size_t t = 0; t < tasks.size(); ++t)
+    seconds.push_back(o.tasks[t].best ? tasks[t].weight * o.tasks[t].best->seconds : 0);
+  std::vector<size_t> order(tasks.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return seconds[a] > seconds[b]; });
+  return order;
+}
+
+// The row of all tasks that the search did not come to, and their part of a run where the model was timed; empty where
+// there are too few for that.
+std::string untried_row(const TasksOutcome& o, const std::vector<ReportedTask>& tasks, size_t width) {
+  constexpr size_t kFewest = 2;
+  size_t untried = 0;
+  double of_untried = 0, whole = 0;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    const double seconds = tasks[t].weight * o.tasks[t].seconds_now;
+    whole += seconds;
+    if (is_untried(o.tasks[t])) ++untried, of_untried += seconds;
+  }
+  if (untried < kFewest) return "";
+  const std::string part = whole > 0 ? fmt::format(", {} of a run's time", percent(of_untried / whole)) : "";
+  return fmt::format("{:{}}  no trials: {}{}\n", fmt::format("{} more", untried), width, o.stopped_by, part);
+}
+
 }  // namespace
 
 std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& tasks, const std::string& target,
@@ -208,19 +244,22 @@ std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
       fmt::format("target    {}\n{:{}} {:>7} {:>7} {:>11} {:>11} {:>7} {:>9} {:>7}  config\n", target, "task", width,
                   "weight", "trials", "default ms", "best ms", "gain", "GFLOPS", "spread");
   const auto ms = [](const std::optional<Ranked>& r) { return r ? ms_text(r->seconds) : std::string("-"); };
-  for (size_t t = 0; t < tasks.size(); ++t) {
+  const std::string untried = untried_row(o, tasks, width);
+  for (const size_t t : by_time(o, tasks)) {
     const SessionOutcome& task = o.tasks[t];
+    if (!untried.empty() && is_untried(task)) continue;
     text += fmt::format("{:{}} {:>7} {:>7} {:>11} {:>11}", tasks[t].label, width,
                         fmt::format("{:.4g}", tasks[t].weight), task.trials, ms(task.default_config), ms(task.best));
     if (task.best)
-      text += fmt::format(" {:>7} {:>9.1f} {:>7}  {}{}", gain(task) ? fmt::format("{:.2f}x", *gain(task)) : "-",
-                          gflops(tasks[t].workload, task.best->seconds), percent(task.best->spread),
+      text += fmt::format(" {:>7} {:>9} {:>7}  {}{}", gain(task) ? fmt::format("{:.2f}x", *gain(task)) : "-",
+                          rate_of(tasks[t].workload, task.best->seconds), percent(task.best->spread),
                           config_name(tasks[t].space, tasks[t].space.parse(task.best->config)),
                           task.best->confirmed && !task.best->disturbed ? "" : ", " + standing(*task.best));
     else
       text += fmt::format("  no result: {}", task.first_failure.empty() ? o.stopped_by : task.first_failure);
     text += "\n";
   }
+  text += untried;
   const Total total = total_of(o, tasks);
   if (total.best) {
     text += fmt::format("total     {} ms weighted", ms_text(*total.best));

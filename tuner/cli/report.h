@@ -31,7 +31,8 @@ struct ReportedTask {
   const Space& space;
 };
 
-/// The same of several tasks, in the outcome's order: a line for each and the weighted total.
+/// The same of several tasks: a line for each, the heaviest first, one for all that were not tried, and the weighted
+/// total.
 std::string text_report(const TasksOutcome& outcome, const std::vector<ReportedTask>& tasks, const std::string& target,
                         const std::string& db);
 /// `{"target","tasks":[…as of one task, with "weight"…],"total":{"time_ms","default_time_ms"},"trials","by_status",…}`;

@@ -169,7 +169,10 @@ std::string not_reached(const TunerFlags& f, const TasksOutcome& outcome,
     parts.push_back(fmt::format("{} of {} workloads not searched{}", untried, tasks.size(),
                                 whole > 0 ? fmt::format(" ({:.1f}% of the model)", 100 * of_untried / whole) : ""));
   if (provisional > 0 && !is_searched) parts.push_back(fmt::format("{} bests not confirmed", provisional));
-  if (alternatives > 0) parts.push_back(fmt::format("{} alternatives not measured", alternatives));
+  if (alternatives > 0)
+    parts.push_back(
+        fmt::format("{} workloads that layers could be instead not measured, which takes nothing from what was found",
+                    alternatives));
   if (parts.empty()) return "";
   return fmt::format("the time was up: {}; `{}` goes on", fmt::join(parts, ", "), resume_command(f));
 }

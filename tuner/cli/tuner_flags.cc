@@ -84,38 +84,38 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
   app.add_option("--target", f.target, "llvm: the CPU that measures; its fields can be given")->capture_default_str();
   app.add_option("--trials", f.trials,
                  "candidates to measure at most, earlier sessions' included (of a model: 256 a workload)")
-      ->check(CLI::Range(1, 10'000'000))
+      ->check(number_from(1, 10'000'000))
       ->default_str("1000");
   app.add_option("--seconds", f.seconds,
                  "end after this time: searching, confirming and, of a model, building and timing the whole included")
-      ->check(CLI::Range(0.001, 1e9));
+      ->check(number_from(0.001, 1e9));
   app.add_option("--stop-after", f.stop_after,
                  "stop when so many trials brought no gain (of several tasks: leave the task)")
-      ->check(CLI::Range(1, 10'000'000));
+      ->check(number_from(1, 10'000'000));
   add_fleet_flags(app, f, "HOST:PORT or unix:PATH; without it and --fleet the tuner measures here by itself");
   app.add_option("--weight", f.weight, "share of the tracker's devices, relative to other sessions")
-      ->check(CLI::Range(0.01, 100.0))
+      ->check(number_from(0.01, 100.0))
       ->capture_default_str();
   app.add_option(
          "--priority", f.priority,
          "of the session; while a higher one has jobs queued, lower ones share a sixteenth of the devices' time")
-      ->check(CLI::Range(-100, 100))
+      ->check(number_from(-100, 100))
       ->capture_default_str();
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_option("--search", f.search, searcher_list())->capture_default_str();
   app.add_option("--seed", f.seed, "of the search")->capture_default_str();
   app.add_option("--batch", f.batch, "candidates per batch (default: by --trials, 8 to 32)")
-      ->check(CLI::Range(1, 4096));
+      ->check(number_from(1, 4096));
   app.add_option("--timeout", f.timeout, "seconds for a candidate's build, and for its run")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(number_from(0.1, 3600.0))
       ->capture_default_str();
   app.add_option("--repeat", f.repeat, "timed repeats of a candidate")
-      ->check(CLI::Range(1, 1000))
+      ->check(number_from(1, 1000))
       ->capture_default_str();
   app.add_option("--min-repeat-ms", f.min_repeat_ms, "a repeat takes at least this long")
-      ->check(CLI::Range(0.01, 10'000.0))
+      ->check(number_from(0.01, 10'000.0))
       ->capture_default_str();
-  app.add_option("--threads", f.threads, "of the kernel (default: the target's)")->check(CLI::Range(1, 1024));
+  app.add_option("--threads", f.threads, "of the kernel (default: the target's)")->check(number_from(1, 1024));
   app.add_option_function<std::string>(
          "--warm-start", [&f](const std::string& given) { f.warm_start = given == "on"; },
          "on, off: begin with a prior and with seeds from other tuners' logs, if there are any")

@@ -164,6 +164,8 @@ StatusOr<Alternatives> measure_alternatives(const std::vector<ModelGraph>& impor
   options.is_model = false;
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(alternatives, options, services));
   if (measured.is_database_lost) return measured.outcome.status();
+  // That the time was over before one of them was tried is no failure: what is left is told of all.
+  if (plan.is_limited() && is_nothing_measured(measured.outcome.status())) return Alternatives{true, count};
   if (!measured.outcome.ok()) events.tell(message_of(measured.outcome.status()));
   Alternatives out{!measured.outcome.ok() || !measured.outcome->interrupted};
   if (measured.outcome.ok() && measured.outcome->stopped_by == "time is up")

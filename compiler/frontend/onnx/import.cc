@@ -236,28 +236,33 @@ class Importer {
     return 1;
   }
 
-  // `1x3xN`, for a first dimension that is not known `batch`.
+  static bool is_fixed(const Dimension& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; }
+
+  // `1x3xN`, of several that are not known `1x3xN2xN3`: those of dimensions 2 and 3. The first one is `batch` then.
   static std::string shape_flag(const ValueInfo& v, int64_t batch) {
     const Shape& shape = v.type().tensor_type().shape();
+    int open = 0;
+    for (int d = 1; d < shape.dim_size(); ++d) open += !is_fixed(shape.dim(d));
     std::string text;
     for (int d = 0; d < shape.dim_size(); ++d)
-      text += (d ? "x" : "") + (shape.dim(d).has_dim_value() ? std::to_string(shape.dim(d).dim_value())
-                                : d == 0                     ? std::to_string(batch)
-                                                             : "N");
+      text += (d ? "x" : "") + (is_fixed(shape.dim(d)) ? std::to_string(shape.dim(d).dim_value())
+                                : d == 0               ? std::to_string(batch)
+                                : open == 1            ? "N"
+                                                       : "N" + std::to_string(d));
     return text;
   }
 
-  // `[batch, 3, N, N]`.
+  // `[batch, 3, ?, ?]`: what has no name is none that a flag could give.
   static std::string shape_text(const Shape& shape) {
     std::string text;
     for (const Dimension& dim : shape.dim())
-      text += (text.empty() ? "" : ", ") + (dim.has_dim_value()       ? std::to_string(dim.dim_value())
-                                            : dim.dim_param().empty() ? "N"
+      text += (text.empty() ? "" : ", ") + (is_fixed(dim)             ? std::to_string(dim.dim_value())
+                                            : dim.dim_param().empty() ? "?"
                                                                       : dim.dim_param());
     return "[" + text + "]";
   }
 
-  // What --bind, --bind-data and --shape can name: `image [batch, 3, N, N], mask [batch, length]`.
+  // What --bind, --bind-data and --shape can name: `image [batch, 3, ?, ?], mask [batch, length]`.
   std::string inputs_text(const Graph& graph) const {
     std::set<std::string_view> initializers;
     for (const Tensor& t : graph.initializer()) initializers.insert(t.name());

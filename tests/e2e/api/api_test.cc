@@ -247,7 +247,7 @@ TEST_F(HoneApi, SaysWhatIsWrongWithTensors) {
     return std::string(hone_last_error());
   };
   p.b.shape[0] = 41;
-  EXPECT_EQ(says(HONE_WRONG_SHAPE, 2), "mm: constant 'b' has another shape than float32 [40, 16]");
+  EXPECT_EQ(says(HONE_WRONG_SHAPE, 2), "mm: constant 'b' has another shape than float32 [40, 16]; given is [41, 16]");
   p.b.shape[0] = 40;
   p.out.tensor.dtype.bits = 64;
   EXPECT_EQ(says(HONE_WRONG_DTYPE, 3), "mm: output 'matmul' is of another type than float32 [24, 40]");

@@ -88,9 +88,11 @@ TEST_F(Pair, SaysWhichTensorIsWrongAndHow) {
   EXPECT_EQ(with(2, HONE_WRONG_DTYPE, [](DLTensor& x) { x.dtype.code = kDLInt; }),
             "pair: input 'bytes' is of another type than uint8 [6, 5]");
   EXPECT_EQ(with(3, HONE_WRONG_SHAPE, [](DLTensor& x) { x.ndim = 1; }),
-            "pair: output 'product' has another shape than float32 [6, 5]");
+            "pair: output 'product' has another shape than float32 [6, 5]; given is [6]");
+  EXPECT_EQ(with(3, HONE_WRONG_SHAPE, [](DLTensor& x) { x.ndim = 3; }),
+            "pair: output 'product' has another shape than float32 [6, 5]; given are 3 dimensions");
   EXPECT_EQ(with(4, HONE_WRONG_SHAPE, [&](DLTensor& x) { x.shape = other; }),
-            "pair: output 'sum' has another shape than float32 [6, 5]");
+            "pair: output 'sum' has another shape than float32 [6, 5]; given is [6, 7]");
   EXPECT_EQ(with(4, HONE_WRONG_SHAPE, [](DLTensor& x) { x.shape = nullptr; }),
             "pair: output 'sum' has another shape than float32 [6, 5]");
   EXPECT_EQ(with(5, HONE_WRONG_STRIDES, [&](DLTensor& x) { x.strides = gaps; }),

@@ -343,7 +343,8 @@ TEST(Tensorc, AnswersBadInputWithOneLineAndItsCode) {
   };
   for (const Case& c :
        {Case{"--task conv3d", 2,
-             "tensorc: unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, dense_nbits, batch_matmul, "
+             "tensorc: unknown task 'conv3d'; did you mean conv2d? known: conv2d, depthwise_conv2d, dense, "
+             "dense_nbits, batch_matmul, "
              "max_pool2d, "
              "avg_pool2d, elementwise, reduce, "},
         Case{"--args h=-3", 2, "tensorc: h=-3 is not a whole number from 1 to 16777216\n"},

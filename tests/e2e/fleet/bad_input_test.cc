@@ -36,7 +36,7 @@ class BadInput : public Workplace {
 };
 
 TEST_F(BadInput, OfTheTunersWorkload) {
-  EXPECT_THAT(tuner(2, {"--task", "conv9d"}), HasSubstr("unknown task 'conv9d'; known: conv2d, "));
+  EXPECT_THAT(tuner(2, {"--task", "conv9d"}), HasSubstr("unknown task 'conv9d'; did you mean conv2d? known: conv2d, "));
   EXPECT_THAT(tuner(2, {"--task", "dense", "--args", "q=1"}), HasSubstr("unknown attribute 'q'; it has m, n, k"));
   EXPECT_THAT(tuner(2, {"--task", "dense", "--args", "m="}), HasSubstr("'m' has no value"));
   for (const char* m : {"0", "-3", "x", "1e3", "2.5", "99999999999999999999"})
@@ -185,7 +185,7 @@ TEST_F(BadInput, OfTophub) {
       {{"explode"}, "explode"},
       {{"stats", "--colour"}, "--colour"},
       {{"best"}, "give either --task (with --args) or --workload TEXT"},
-      {{"best", "--task", "conv9d"}, "unknown task 'conv9d'; known: conv2d, "},
+      {{"best", "--task", "conv9d"}, "unknown task 'conv9d'; did you mean conv2d? known: conv2d, "},
       {{"best", "--task", "dense", "--args", "m=0"}, "m=0 is not a whole number"},
       {{"best", "--task", "dense", "--target", "vulkan"}, "vulkan"},
       {{"best", "--task", "dense", "--args", "m=3,n=99999,k=5"}, "no record of dense("},

@@ -87,6 +87,7 @@ TEST_F(TunedModel, VariantsAreTunedTogether) {
   const Json variants = tuned.json()["variants"];
   ASSERT_EQ(variants.size(), 2u) << tuned.out;
   for (size_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(variants[i].contains("agree")) << variants[i].dump();
     EXPECT_EQ(variants[i]["variant"], "batch=" + std::to_string(i + 1));
     EXPECT_TRUE(variants[i]["agree"].get<bool>()) << variants[i].dump();
   }

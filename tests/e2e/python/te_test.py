@@ -315,6 +315,65 @@ class Schedules(unittest.TestCase):
         self.assertEqual(one.s.steps, steps)
 
 
+class Arguments(unittest.TestCase):
+    """Calls with wrong arguments are answered in one line, which names the argument."""
+
+    def check(self, call, line):
+        with self.assertRaises(TypeError) as raised:
+            call()
+        self.assertEqual(str(raised.exception), line)
+
+    def test_of_primitives(self):
+        m = Matmul()
+        s, (i, j, k) = m.s, m.s.loops(m.C)
+        steps = s.steps
+        for call, line in (
+            (lambda: s.split(i, "4"), "split: by must be an int or a list of ints, not str"),
+            (lambda: s.split(i, [4, "4"]), "split: by must be an int or a list of ints, not one with a str"),
+            (lambda: s.split("i", 4), "split: loop must be a loop, not str"),
+            (lambda: s.split(i), "split: by is missing; it takes loop, by"),
+            (lambda: s.split(by=4), "split: loop is missing; it takes loop, by"),
+            (lambda: s.split(i, 4, 5), "split: 3 arguments; it takes loop, by"),
+            (lambda: s.split(i, factor=4), "split: there is no argument 'factor'; it takes loop, by"),
+            (lambda: s.split(i, 4, by=4), "split: by is given twice"),
+            (lambda: s.split(i, 1 << 70), "split: a number is too large"),
+            (lambda: s.tile(i, j, 4.5, 2), "tile: factor_y must be an int, not float"),
+            (lambda: s.pad(m.C, ["x"]), "pad: multiples must be a list of ints, not one with a str"),
+            (lambda: s.bind(i, 3), "bind: kind must be a str, not int"),
+            (lambda: s.compute_at(3, i), "compute_at: producer must be a block, a tensor or a str, not int"),
+            (lambda: s.annotate(i, "prefetch", "x"), "annotate: value must be an int, not str"),
+            (lambda: s[3], "Schedule[]: block must be a block, a tensor or a str, not int"),
+            (lambda: s.reorder(i, 1), "reorder: a loop, not int"),
+        ):
+            with self.subTest(line):
+                self.check(call, line)
+        self.assertEqual(s.steps, steps)
+        s.split(i, by=np.int64(4))  # what is right goes through
+
+    def test_of_definitions_and_kernels(self):
+        m = Matmul()
+        for call, line in (
+            (lambda: te.placeholder("x"), "placeholder: shape must be a list of ints, not one with a str"),
+            (lambda: te.reduce_axis("x"), "reduce_axis: extent must be an int, not str"),
+            (lambda: te.where(1, 2), "where: b is missing; it takes condition, a, b"),
+            (lambda: te.Schedule(3), "Schedule: outputs must be a tensor or a list of tensors, not int"),
+            (lambda: te.Schedule("C"), "Schedule: outputs must be a tensor or a list of tensors, not str"),
+            (lambda: te.Schedule(m.C, [3]), "Schedule: inputs must be a tensor or a list of tensors, not one with int"),
+            (lambda: te.Schedule(), "Schedule: outputs is missing; it takes outputs, inputs"),
+            (lambda: te.build(3), "Kernel: schedule must be a schedule, not int"),
+            (lambda: te.build(m.s, target=3), "Kernel: target must be a str, not int"),
+            (lambda: te.build(m.s, threads="x"), "Kernel: threads must be an int or None, not str"),
+            (lambda: te.lower(m.s, threads="x"), "lower: threads must be an int, not str"),
+            (lambda: te.source(m.s, 3), "source: kind must be a str, not int"),
+        ):
+            with self.subTest(line):
+                self.check(call, line)
+
+    def test_functions_keep_their_names_and_texts(self):
+        self.assertEqual(te.Schedule.split.__name__, "split")
+        self.assertTrue(te.Schedule.split.__doc__.startswith("split(loop, by) -> loops"))
+
+
 class Objects(unittest.TestCase):
     def test_there_are_none_that_were_not_initialized(self):
         m = Matmul()

@@ -157,6 +157,42 @@ TEST(UnknownWords, AreAnsweredWithWhatIsNear) {
   EXPECT_EQ(refusal({"status", "now"}), "'now' is one word too many" + allowed);
 }
 
+// A flag of the program is not for its command, and is not ignored.
+TEST(Commands, RefuseFlagsBeforeThem) {
+  const std::string allowed = " (--help shows what is allowed)";
+  EXPECT_EQ(refusal({"--trials", "9", "drain"}), "--trials is the program's, and drain does not take it" + allowed);
+  EXPECT_EQ(refusal({"--trials=9", "drain"}), "--trials is the program's, and drain does not take it" + allowed);
+  CLI::App app("A program.", "program");
+  bool insecure = false;
+  app.add_flag("--insecure", insecure);
+  app.add_subcommand("status", "")->add_flag("--insecure", insecure);
+  const char* const before[] = {"program", "--insecure", "status"};
+  EXPECT_EQ(run_command(app, 3, before, &done).text, "--insecure is a flag of status and stands behind it" + allowed);
+  const char* const behind[] = {"program", "status", "--insecure"};
+  EXPECT_EQ(run_command(app, 3, behind, &done).code, kExitDone);
+}
+
+TEST(Numbers, AreRefusedWithWhatWasGivenAndWhatIsAllowed) {
+  const std::string allowed = " (--help shows what is allowed)";
+  const auto refused = [](const char* flag, const char* value) {
+    CLI::App app("A program.", "program");
+    int threads = 0, seed = 0;
+    double seconds = 0;
+    app.add_option("--threads", threads)->check(number_from(1, 1024));
+    app.add_option("--seconds", seconds)->check(number_from(0.5, 1e9));
+    app.add_option("--seed", seed);
+    const char* const argv[] = {"program", flag, value};
+    return run_command(app, 3, argv, &done).text;
+  };
+  for (const char* bad : {"x", "0", "1025", "1.5", "-3"})
+    EXPECT_EQ(refused("--threads", bad),
+              std::string("--threads: '") + bad + "' is not a whole number from 1 to 1024" + allowed);
+  EXPECT_EQ(refused("--seconds", "x"), "--seconds: 'x' is not a number from 0.5 to 1000000000" + allowed);
+  EXPECT_EQ(refused("--seed", "x"), "--seed: 'x' is not a number that it takes" + allowed);
+  for (const char* good : {"1", "1024"}) EXPECT_EQ(refused("--threads", good), "");
+  EXPECT_EQ(refused("--seconds", "0.75"), "");
+}
+
 // A program that takes a word and has a command, too: the word may be anything.
 TEST(UnknownWords, BehindAWordAreNoCommands) {
   CLI::App app("A program.", "program");

@@ -18,8 +18,14 @@ TEST(NearName, IsAFewLettersAway) {
 TEST(NearName, IsNoneOfAnotherWord) {
   EXPECT_EQ(near_name("--output", kNames), "");
   EXPECT_EQ(near_name("", kNames), "");
+  EXPECT_EQ(near_name("x", {"n", "ab"}), "") << "another letter is another name";
   EXPECT_EQ(near_name("-x", {"--xy"}), "") << "two letters of two";
   EXPECT_EQ(near_name(std::string(1 << 20, 'x'), {std::string(1 << 20, 'x')}), "") << "nothing that long is a name";
+}
+
+TEST(NearName, IsAskedForInErrors) {
+  EXPECT_EQ(did_you_mean("conv2", {"dense", "conv2d"}), "; did you mean conv2d?");
+  EXPECT_EQ(did_you_mean("softmax", {"dense", "conv2d"}), "");
 }
 
 TEST(NearName, IsTheFirstOfSeveral) { EXPECT_EQ(near_name("--tab", {"--tap", "--tag"}), "--tap"); }

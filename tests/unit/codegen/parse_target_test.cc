@@ -28,6 +28,18 @@ TEST(ParseTarget, ACpuOfThisMachinesArchitectureNeedsNoTriple) {
   EXPECT_THAT(refusal("llvm -mcpu=nosuch"), HasSubstr("target: -mcpu=nosuch needs -mtriple"));
 }
 
+TEST(ParseTarget, ACpuThatLlvmDoesNotKnowIsRefusedByName) {
+  EXPECT_EQ(refusal("llvm -mtriple=x86_64-linux -mcpu=znver33"),
+            "target: LLVM knows no -mcpu=znver33 of x86_64; did you mean znver3?");
+  EXPECT_EQ(refusal("llvm -threads=2 -mtriple=aarch64-linux -mcpu=cortex-a7z"),
+            "target: LLVM knows no -mcpu=cortex-a7z of aarch64; did you mean cortex-a72?");
+  EXPECT_EQ(refusal("llvm -mtriple=aarch64-linux -mcpu=nothing-like-it"),
+            "target: LLVM knows no -mcpu=nothing-like-it of aarch64");
+  const bool is_x86 = host_target(1).arch == "x86_64";
+  EXPECT_THAT(refusal(std::string("llvm -mcpu=") + (is_x86 ? "znver33" : "cortex-a722")),
+              HasSubstr(is_x86 ? "; did you mean znver3?" : "; did you mean cortex-a72?"));
+}
+
 TEST(ParseTarget, OtherTextsAreWhatTheyAre) {
   for (const char* text : {"llvm", "llvm -threads=3", "llvm -mtriple=aarch64-linux -mcpu=cortex-a72", "opencl -sms=8"})
     EXPECT_EQ(parse_target(text), Target::parse(text)) << text;

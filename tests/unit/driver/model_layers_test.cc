@@ -64,6 +64,14 @@ TEST(ModelLayers, EveryFunctionInCHasATime) {
   for (const double s : *seconds) EXPECT_GT(s, 0);
 }
 
+TEST(ModelLayers, HaveARateWhereTheyCompute) {
+  const auto rate = [](const char* text) { return rate_text(Workload::parse(test_operators(), text), 1e-6); };
+  EXPECT_EQ(rate("dense(m=10,n=10,k=10)"), "2.0");
+  for (const char* moves : {"transpose(shape=4x8,perm=1:0)", "slice(shape=64)", "pad(shape=8)"})
+    EXPECT_EQ(rate(moves), "-") << moves;
+  EXPECT_EQ(rate_text(Workload::parse(test_operators(), "dense(m=10,n=10,k=10)"), 0), "-") << "not measured";
+}
+
 TEST(ModelLayers, SumsSayWhatChangesOfLayoutCost) {
   EXPECT_TRUE(changes_layout("transpose(shape=1x3x8x8x16,perm=0:1:4:2:3,dtype=f32)"));
   EXPECT_FALSE(changes_layout("reshape(shape=4x2,to=8)"));

@@ -123,7 +123,9 @@ TEST(BadModel, Dims) {
   };
   EXPECT_EQ(with_input({1, kHuge}), "input 'x' has an extent of 9223372036854775807");
   EXPECT_THAT(with_input({int64_t{1} << 31, int64_t{1} << 31}), HasSubstr("more than 2^48 elements"));
-  EXPECT_EQ(with_input({1, -5}), "dimension 1 of 'x' is not known; give it: --shape x=1x-5");
+  EXPECT_EQ(with_input({1, -5}), "dimension 1 of 'x' is not known; give it: --shape x=1xN");
+  EXPECT_EQ(with_input({1, -1, 3, -1}),
+            "dimension 1 of 'x', dimension 3 of 'x' are not known; give them: --shape x=1xN1x3xN3");
   EXPECT_THAT(with_input({1, 2, 3, 4, 5, 6, 7, 8, 9}), HasSubstr("at most 8"));
 }
 

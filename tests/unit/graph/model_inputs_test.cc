@@ -32,6 +32,17 @@ TEST(Inputs, NamedDimensionsAreBound) {
             "x [batch, length, 4], z [batch, width]");
 }
 
+TEST(Inputs, DimensionsWithoutANameAreShownAsNone) {
+  const ModelFolder f;
+  TestModel m;
+  m.input("x", {"n", -1, -1}).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(f.refusal(m, {.bind = {{"N", 2}}, .shapes = {}}),
+            "--bind N: no input has a dimension of that name, nor is one called so; there are x [n, ?, ?]");
+  // A shape as the refusal has it, with numbers.
+  EXPECT_EQ(f.refusal(m), "dimension 1 of 'x', dimension 2 of 'x' are not known; give them: --shape x=1xN1xN2");
+  EXPECT_EQ(f.import(m, {.bind = {}, .shapes = {{"x", {1, 5, 6}}}}).graph.inputs[0].type, (TensorType{f32, {1, 5, 6}}));
+}
+
 TEST(Inputs, ShapesMustFit) {
   const ModelFolder f;
   TestModel m;

@@ -128,7 +128,8 @@ TEST(Infer, RefusesInOneLine) {
             "elementwise: input 1 is f32[8]; the others ask for bool[8]");
   EXPECT_EQ(refusal_of("reduce", {}, {}), "reduce: input 0, 'data', is missing");
   EXPECT_EQ(refusal_of("elementwise", {}, {}), "elementwise: input 0, 'x', is missing");
-  EXPECT_EQ(refusal_of("softmin", {}, {}), "unknown operator 'softmin'; known: " + operators().names());
+  EXPECT_EQ(refusal_of("softmin", {}, {}),
+            "unknown operator 'softmin'; did you mean softmax? known: " + operators().names());
 }
 
 }  // namespace

@@ -102,13 +102,19 @@ TEST(Workload, SumsOfF16AreInF16WhereThatIsAskedFor) {
 }
 
 TEST(Workload, SaysWhatIsWrong) {
-  EXPECT_THAT(refusal("conv3d()"),
-              HasSubstr("unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, dense_nbits, "
-                        "batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce, transpose, "
-                        "reshape, broadcast, concat, slice, pad, gather, gather_elements, "
-                        "lookup, gather_nd, depth_to_space, space_to_depth, resize, softmax, "
-                        "log_softmax, layer_norm, rms_norm, l2_norm, argmax, argmin, top_k"));
+  EXPECT_THAT(
+      refusal("conv3d()"),
+      HasSubstr("unknown task 'conv3d'; did you mean conv2d? known: conv2d, depthwise_conv2d, dense, dense_nbits, "
+                "batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce, transpose, "
+                "reshape, broadcast, concat, slice, pad, gather, gather_elements, "
+                "lookup, gather_nd, depth_to_space, space_to_depth, resize, softmax, "
+                "log_softmax, layer_norm, rms_norm, l2_norm, argmax, argmin, top_k"));
   EXPECT_THAT(refusal("conv2d"), HasSubstr("is not of the form task(attribute=value,...)"));
+  EXPECT_THAT(refusal("conv2(h=8)"), HasSubstr("unknown task 'conv2'; did you mean conv2d? known: conv2d, "));
+  EXPECT_THAT(refusal("nothing(h=8)"), HasSubstr("unknown task 'nothing'; known: conv2d, "));
+  EXPECT_THAT(refusal("conv2d(strid=2)"), HasSubstr("unknown attribute 'strid'; did you mean stride? it has n, "));
+  EXPECT_THAT(refusal("conv2d(height=2)"), HasSubstr("unknown attribute 'height'; it has n, "));
+  EXPECT_THAT(refusal("elementwise(shape=4,op=rela)"), HasSubstr("'rela' is unknown; did you mean relu? allowed: "));
   EXPECT_THAT(refusal("conv2d(h=0)"), HasSubstr("h=0 is not a whole number from 1"));
   EXPECT_THAT(refusal("conv2d(pad=-1)"), HasSubstr("pad=-1 is not a whole number from 0"));
   EXPECT_THAT(refusal("conv2d(pad=1:2:3)"), HasSubstr("TOP:LEFT:BOTTOM:RIGHT"));

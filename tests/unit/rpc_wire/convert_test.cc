@@ -415,7 +415,10 @@ TEST(Convert, ASummaryIsBoundedInAllItsParts) {
 
 TEST(Convert, AModelsSummaryRoundTripsWithinItsBounds) {
   Summary in;
-  in.model = ModelSummary{1.5e-3, 3e-3, 40, 2, {{"dense(m=1)", 3, 1e-4, 2e-4, 64}, {"conv2d(n=1)", 1, 5e-5, 0, 8}}};
+  in.model = ModelSummary{
+      1.5e-3, 3e-3, 40, 2, {{"dense(m=1)", 3, 1e-4, 2e-4, 64}, {"conv2d(n=1)", 1, 5e-5, 0, 8, "winograd4"}},
+      1e-3,   2e-3};
+  in.best_config_name = "winograd4";
   proto::SessionToTracker wire;
   to_wire(FromSession(in), &wire);
   EXPECT_EQ(std::get<Summary>(from_wire(proto::SessionToTracker(wire)).value()), in);
@@ -426,7 +429,10 @@ TEST(Convert, AModelsSummaryRoundTripsWithinItsBounds) {
   };
   EXPECT_FALSE(is_refused([](proto::ModelSummary&) {}));
   EXPECT_TRUE(is_refused([](proto::ModelSummary& m) { m.set_seconds(std::nan("")); }));
+  EXPECT_TRUE(is_refused([](proto::ModelSummary& m) { m.set_measured_seconds(-1); }));
   EXPECT_TRUE(is_refused([](proto::ModelSummary& m) { m.mutable_slowest(0)->set_seconds(-1); }));
+  EXPECT_TRUE(
+      is_refused([](proto::ModelSummary& m) { m.mutable_slowest(0)->set_config_name(std::string(1 << 20, 'x')); }));
   EXPECT_TRUE(
       is_refused([](proto::ModelSummary& m) { m.mutable_slowest(0)->set_workload(std::string(1 << 20, 'x')); }));
   EXPECT_TRUE(is_refused([](proto::ModelSummary& m) {

@@ -53,6 +53,7 @@ wire::FleetStatus full_status() {
   session.summary.budget = 10000;
   session.summary.best_gflops = 812.34;
   session.summary.best_config = "tile_oc=4x16";
+  session.summary.best_config_name = "winograd4";
   session.poisoned = 1;
   session.curve = {{0, 1, 1}, {10, 100, 400}, {20, 1024, 812}};
   status.queued = 120, status.leased = 16, status.oldest_s = 1.2;
@@ -130,10 +131,28 @@ TEST(StatusText, FitsAHundredColumnsAndSaysWhatMatters) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 100u) << line;
   for (const char* what : {"up 2 h;", "120 queued, 16 leased, the oldest waits 1.2 s", "quarantined",
                            "tried again in 24 s", "97%", "104 °C", "4.8 GHz", "50.1%", "1024/10000", "812.3",
-                           "best: tile_oc=4x16", "1 job given up as poison", "0123456789ab", "ok 1000", "█"})
+                           "best: winograd4  tile_oc=4x16", "1 job given up as poison", "0123456789ab", "ok 1000", "█"})
     EXPECT_THAT(text, HasSubstr(what));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("wrong_result"))) << "none";
+}
+
+TEST(StatusText, ShowsTheKnobsOfATunerThatTellsNoName) {
+  wire::FleetStatus status = full_status();
+  status.sessions[0].summary.best_config_name.clear();
+  EXPECT_THAT(state_text(status), HasSubstr("      best: tile_oc=4x16\n"));
+}
+
+TEST(StatusText, SaysHowFarAModelIs) {
+  wire::FleetStatus status = full_status();
+  wire::SessionStatus& session = status.sessions[0];
+  session.summary.best_gflops = 0;
+  session.summary.model = wire::ModelSummary{0, 0, 40, 39, {}, 2e-3, 4e-3};
+  session.curve = {{0, 1, 0, 0, 1}, {20, 1024, 0, 0, 0.5}};
+  EXPECT_THAT(state_text(status), HasSubstr("best: 2.00x the default, of 1 of 40 workloads\n"));
+  EXPECT_THAT(state_text(status), HasSubstr("  ▅█\n")) << "the curve begins with the first result";
+  session.summary.model = wire::ModelSummary{5e-3, 9e-3, 40, 0, {}, 5e-3, 9e-3};
+  EXPECT_THAT(state_text(status), HasSubstr("best: 1.80x the default, 5.00 ms a run\n"));
 }
 
 TEST(StatusText, SaysWhatMakesTimesUnsteady) {
@@ -168,17 +187,23 @@ TEST(Json, TellsWhatASessionSaysOfAModel) {
   fleet.tracker->session_message(session, summary);
   summary.trials = 8;
   summary.best_gflops = 5;
-  summary.model = wire::ModelSummary{2e-3, 5e-3, 3, 0, {{"dense(m=1)", 2, 1e-3, 2e-3, 8}}};
-  fleet.clock.advance(2s);
+  summary.model = wire::ModelSummary{0, 0, 3, 2, {}, 1e-3, 4e-3};
+  fleet.clock.advance(1s);
+  fleet.tracker->session_message(session, summary);
+  summary.trials = 12;
+  summary.model = wire::ModelSummary{2e-3, 5e-3, 3, 0, {{"dense(m=1)", 2, 1e-3, 2e-3, 8, "winograd4"}}};
+  fleet.clock.advance(1s);
   fleet.tracker->session_message(session, summary);
   const wire::FleetStatus status = fleet.tracker->status();
   const Json one = Json::parse(session_detail_json(fleet.tracker->session_detail(status.sessions.at(0).id).value()));
-  EXPECT_EQ(one["curve"], Json::parse("[[0.0, 1, 0.0], [2.0, 8, 5.0, 0.002]]"));
+  EXPECT_EQ(one["curve"], Json::parse("[[0.0, 1, 0.0], [1.0, 8, 5.0, 0.0, 0.25], [2.0, 12, 5.0, 0.002]]"))
+      << "what an older tuner does not tell is not there";
   const Json& model = one["session"]["summary"]["model"];
   EXPECT_EQ(model["seconds"], 2e-3);
   EXPECT_EQ(model["default_seconds"], 5e-3);
   EXPECT_EQ(model["slowest"][0]["workload"], "dense(m=1)");
   EXPECT_EQ(model["slowest"][0]["count"], 2);
+  EXPECT_EQ(model["slowest"][0]["config_name"], "winograd4");
   // The list of sessions has the sums alone.
   const Json listed = Json::parse(state_json(status))["sessions"][0]["summary"]["model"];
   EXPECT_EQ(listed["seconds"], 2e-3);

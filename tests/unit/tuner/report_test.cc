@@ -165,6 +165,32 @@ TEST(Report, ATaskWithoutAResultSaysWhy) {
   EXPECT_TRUE(j["total"]["time_ms"].is_null());
 }
 
+TEST(Report, TasksThatWereNotTriedAreOneRow) {
+  TasksOutcome o;
+  o.tasks = {outcome(), outcome(), SessionOutcome(), SessionOutcome()};
+  o.tasks[1].best->seconds = 5e-3;
+  o.stopped_by = "time is up";
+  o.accounting.total = 1;
+  const std::vector<ReportedTask> tasks{{dense(), "light", 1, space()},
+                                        {dense(), "heavy", 1, space()},
+                                        {dense(), "third", 2, space()},
+                                        {dense(), "fourth", 1, space()}};
+  const std::string text = text_report(o, tasks, kTarget, "/tmp/x.db");
+  EXPECT_LT(text.find("\nheavy "), text.find("\nlight ")) << text;
+  EXPECT_NE(text.find("\n2 more  no trials: time is up\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("third"), std::string::npos) << text;
+  for (SessionOutcome& task : o.tasks) task.seconds_now = 1e-3;
+  EXPECT_NE(text_report(o, tasks, kTarget, "/tmp/x.db").find("no trials: time is up, 60.0% of a run's time\n"),
+            std::string::npos)
+      << text;
+  // What was tried and failed says why, and a single one has its own row.
+  o.tasks[2].trials = 3, o.tasks[2].first_failure = "build_failed: no such instruction";
+  const std::string failed = text_report(o, tasks, kTarget, "/tmp/x.db");
+  for (const char* part : {"no result: build_failed: no such instruction\n", "\nfourth ", "no result: time is up\n"})
+    EXPECT_NE(failed.find(part), std::string::npos) << part << " in\n" << failed;
+  EXPECT_EQ(Json::parse(json_report(o, tasks, kTarget, "/tmp/x.db"))["tasks"].size(), 4u);
+}
+
 TEST(Report, NothingFoundIsNull) {
   SessionOutcome o;
   const Json j = Json::parse(json_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""}));

@@ -485,6 +485,23 @@ TEST(Session, StopsWhenTheTimeIsUp) {
   EXPECT_LE(out->trials, 60u);
 }
 
+TEST(Session, TellsThatItEndedBeforeAnythingWasMeasuredFromFailures) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig late(space, log);
+  late.options.seconds = 0.5;
+  late.progress.on_show = [&](const Snapshot&) { late.clock.advance(std::chrono::seconds(1)); };
+  const auto out = late.go();
+  EXPECT_EQ(message_of(out.status()), "no candidate was measured (time is up)");
+  EXPECT_TRUE(is_nothing_measured(out.status()));
+  Rig bad(space, log);
+  bad.measurer.measure = [&](const Candidate&) { return FakeMeasurer::failed(ResultStatus::kRejected, "bad"); };
+  const auto failed = bad.go();
+  EXPECT_FALSE(failed.ok());
+  EXPECT_FALSE(is_nothing_measured(failed.status()));
+  EXPECT_FALSE(is_nothing_measured(absl::OkStatus()));
+}
+
 // Both parts of the time, in which a disturbed device would otherwise confirm for minutes.
 TEST(Session, ConfirmsNoLongerThanItMay) {
   const Space space = toy::tiling_space();
@@ -592,6 +609,20 @@ TEST(Session, TellsTheFleetHowItDoes) {
   EXPECT_EQ(run.measurer.last_summary.trials, 60u);
   EXPECT_GT(run.measurer.last_summary.best_gflops, 0);
   EXPECT_FALSE(run.measurer.last_summary.best_config.empty());
+  EXPECT_EQ(run.measurer.last_summary.best_config_name, "tuned");
+}
+
+TEST(Session, SaysWhatIsLeftWhenTheRateIsKnown) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  size_t first = 0;
+  run.progress.on_show = [&](const Snapshot& s) {
+    if (s.phase.empty() && s.seconds_left >= 0 && first == 0) first = s.trials;
+  };
+  ASSERT_TRUE(run.go().ok());
+  EXPECT_GE(first, 16u) << "the first trials say little";
+  EXPECT_LT(first, 60u) << "but it is said before all are done";
 }
 
 TEST(Session, BatchesFollowTheNumberOfTrials) {

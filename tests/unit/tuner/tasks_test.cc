@@ -195,6 +195,7 @@ TEST(Tasks, AModelsSessionTellsTheTrackerWhatARunTakes) {
   }
   EXPECT_DOUBLE_EQ(model->seconds, seconds);
   EXPECT_DOUBLE_EQ(model->default_seconds, default_seconds);
+  EXPECT_EQ(model->slowest[0].config_name, "tuned");
 }
 
 TEST(Tasks, ThoseOfNoModelTellNoRun) {
@@ -224,6 +225,8 @@ TEST(Tasks, AModelWithMissingTimesHasNoTimeOfARun) {
   EXPECT_EQ(model->default_seconds, 0);
   ASSERT_EQ(model->slowest.size(), 1u);
   EXPECT_EQ(model->slowest[0].workload, "good(n=1)");
+  EXPECT_DOUBLE_EQ(model->measured_seconds, model->slowest[0].seconds) << "what is measured is told from the first on";
+  EXPECT_DOUBLE_EQ(model->measured_default_seconds, model->slowest[0].default_seconds);
 }
 
 TEST(Tasks, ManyTasksWaitLongerForGains) {

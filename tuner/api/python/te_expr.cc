@@ -332,30 +332,46 @@ void bind_expressions(py::module_& m) {
   for (const py::handle& bound : {py::handle(expr), py::handle(axis), py::handle(reduction), py::handle(tensor)})
     make_only_whole(bound);
 
-  m.def("placeholder",
-        [](const py::object& given, const std::vector<int64_t>& shape, const std::string& type, bool is_constant) {
-          const std::string name = name_from(given);
-          if (shape.empty()) throw py::value_error("a placeholder has a dimension at least");
-          for (const int64_t extent : shape)
-            if (extent < 1) throw py::value_error("placeholder '" + name + "': an extent of " + std::to_string(extent));
-          element_count(shape);
-          return PyTensor{placeholder(name, shape, dtype_named(type)), is_constant};
-        });
-  m.def("reduce_axis", [](const py::object& given, int64_t extent) {
-    const std::string name = name_from(given);
-    if (extent < 1) throw py::value_error("axis '" + name + "': an extent of " + std::to_string(extent));
-    return PyAxis{reduce_axis(name, extent)};
-  });
-  m.def("compute", &compute_py);
-  m.def("sum", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &sum); });
-  m.def("max", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &max_over); });
-  m.def("min", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &min_over); });
-  m.def("maximum", compared([](Expr x, Expr y) { return max(std::move(x), std::move(y)); }));
-  m.def("minimum", compared([](Expr x, Expr y) { return min(std::move(x), std::move(y)); }));
-  m.def("where", [](const py::object& c, const py::object& a, const py::object& b) { return where(c, a, b); });
+  m.def(
+      "placeholder",
+      [](const py::object& given, const std::vector<int64_t>& shape, const std::string& type, bool is_constant) {
+        const std::string name = name_from(given);
+        if (shape.empty()) throw py::value_error("a placeholder has a dimension at least");
+        for (const int64_t extent : shape)
+          if (extent < 1) throw py::value_error("placeholder '" + name + "': an extent of " + std::to_string(extent));
+        element_count(shape);
+        return PyTensor{placeholder(name, shape, dtype_named(type)), is_constant};
+      },
+      py::arg("name"), py::arg("shape"), py::arg("dtype"), py::arg("constant"));
+  m.def(
+      "reduce_axis",
+      [](const py::object& given, int64_t extent) {
+        const std::string name = name_from(given);
+        if (extent < 1) throw py::value_error("axis '" + name + "': an extent of " + std::to_string(extent));
+        return PyAxis{reduce_axis(name, extent)};
+      },
+      py::arg("name"), py::arg("extent"));
+  m.def("compute", &compute_py, py::arg("name"), py::arg("shape"), py::arg("axes"), py::arg("body"));
+  m.def(
+      "sum", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &sum); }, py::arg("value"),
+      py::arg("axis"));
+  m.def(
+      "max", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &max_over); }, py::arg("value"),
+      py::arg("axis"));
+  m.def(
+      "min", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &min_over); }, py::arg("value"),
+      py::arg("axis"));
+  m.def("maximum", compared([](Expr x, Expr y) { return max(std::move(x), std::move(y)); }), py::arg("a"),
+        py::arg("b"));
+  m.def("minimum", compared([](Expr x, Expr y) { return min(std::move(x), std::move(y)); }), py::arg("a"),
+        py::arg("b"));
+  m.def(
+      "where", [](const py::object& c, const py::object& a, const py::object& b) { return where(c, a, b); },
+      py::arg("condition"), py::arg("a"), py::arg("b"));
   for (const Intrinsic f : {Intrinsic::kExp, Intrinsic::kLog, Intrinsic::kSqrt, Intrinsic::kTanh, Intrinsic::kAbs,
                             Intrinsic::kErf, Intrinsic::kRint, Intrinsic::kSin, Intrinsic::kCos, Intrinsic::kAtan})
-    m.def(std::string(name_of(f)).c_str(), [f](const py::object& x) { return function(x, f); });
+    m.def(
+        std::string(name_of(f)).c_str(), [f](const py::object& x) { return function(x, f); }, py::arg("x"));
 }
 
 }  // namespace hone::python

@@ -196,11 +196,15 @@ PYBIND11_MODULE(_te, m) {
   translate_errors();
   bind_expressions(m);
   bind_schedules(m);
-  m.def("lowered", [](const PySchedule& s, int threads) { return to_string(lowered(s, threads)); });
-  m.def("source", &source);
+  m.def(
+      "lower", [](const PySchedule& s, int threads) { return to_string(lowered(s, threads)); }, py::arg("schedule"),
+      py::arg("threads"));
+  m.def("source", &source, py::arg("schedule"), py::arg("kind"), py::arg("target"));
   py::class_<Kernel> kernel(m, "Kernel");
   make_only_whole(kernel);
-  kernel.def(py::init<const PySchedule&, const std::string&, std::optional<int>>())
+  kernel
+      .def(py::init<const PySchedule&, const std::string&, std::optional<int>>(), py::arg("schedule"),
+           py::arg("target"), py::arg("threads"))
       .def(
           "__call__",
           [](Kernel& k, const py::args& arguments, const py::kwargs& named) {
@@ -213,6 +217,7 @@ PYBIND11_MODULE(_te, m) {
       .def_property_readonly("inputs", [](const Kernel& k) { return k.parameters(false); })
       .def_property_readonly("outputs", [](const Kernel& k) { return k.parameters(true); })
       .def("__str__", &Kernel::text);
+  py::module_::import("hone.arguments").attr("say_in_one_line")(m, py::make_tuple(m.attr("Schedule"), kernel));
 }
 
 }  // namespace hone::python

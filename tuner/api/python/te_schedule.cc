@@ -44,6 +44,10 @@ py::tuple all_made(const PySchedule& s, const Refs& refs) {
   return out;
 }
 
+std::string type_name(const py::handle& object) {
+  return py::type::handle_of(object).attr("__name__").cast<std::string>();
+}
+
 BufferScope scope_named(const std::string& name) {
   for (const BufferScope s : {BufferScope::kWorkspace, BufferScope::kStack, BufferScope::kShared})
     if (name == name_of(s)) return s;
@@ -118,10 +122,20 @@ std::string without_last_feed(std::string text) {
 
 // What te.Schedule takes: a tensor or several; placeholders or None.
 PySchedule made_of(const py::object& outputs, const py::object& inputs) {
-  using Tensors = std::vector<PyTensor>;
-  const Tensors computed =
-      py::isinstance<PyTensor>(outputs) ? Tensors{outputs.cast<PyTensor>()} : py::list(outputs).cast<Tensors>();
-  return PySchedule{schedule_of(computed, inputs.is_none() ? Tensors{} : py::list(inputs).cast<Tensors>())};
+  const auto tensors_of = [](const char* name, const py::object& given) {
+    if (py::isinstance<PyTensor>(given)) return std::vector<PyTensor>{given.cast<PyTensor>()};
+    std::vector<PyTensor> tensors;
+    const std::string wrong = std::string("Schedule: ") + name + " must be a tensor or a list of tensors, not ";
+    if (!py::isinstance<py::iterable>(given) || py::isinstance<py::str>(given))
+      throw py::type_error(wrong + type_name(given));
+    for (const py::handle t : given) {
+      if (!py::isinstance<PyTensor>(t)) throw py::type_error(wrong + "one with " + type_name(t));
+      tensors.push_back(t.cast<PyTensor>());
+    }
+    return tensors;
+  };
+  return PySchedule{schedule_of(tensors_of("outputs", outputs),
+                                inputs.is_none() ? std::vector<PyTensor>{} : tensors_of("inputs", inputs))};
 }
 
 }  // namespace
@@ -159,7 +173,8 @@ void bind_schedules(py::module_& m) {
            })
       .def_property_readonly(
           "steps", [](S s) { return s.schedule->text(); }, "What was done so far, a line a primitive.")
-      .def("__getitem__", [](S s, B b) { return made(s, block_of(s, b)); })
+      .def(
+          "__getitem__", [](S s, B b) { return made(s, block_of(s, b)); }, py::arg("block"))
       .def(
           "loops", [](S s, B b) { return all_made(s, s.schedule->loops(block_of(s, b))); }, py::arg("block"),
           R"(loops(block) -> loops
@@ -225,7 +240,10 @@ Requires that ``inner`` is all that stands in ``outer``, and both over elements 
           "reorder",
           [](S s, const py::args& loops) {
             std::vector<LoopRef> order;
-            for (const py::handle l : loops) order.push_back(loop_of(s, l.cast<const PyLoop&>()));
+            for (const py::handle l : loops) {
+              if (!py::isinstance<PyLoop>(l)) throw py::type_error("reorder: a loop, not " + type_name(l));
+              order.push_back(loop_of(s, l.cast<const PyLoop&>()));
+            }
             s.schedule->reorder(order);
           },
           R"(reorder(*loops)

@@ -145,7 +145,7 @@ class Kernel(_te.Kernel):
 
 def lower(schedule: Schedule, threads: int = 1) -> str:
     """The schedule's loop form, as text: what is compiled."""
-    return _te.lowered(schedule, threads)
+    return _te.lower(schedule, threads)
 
 
 def source(schedule: Schedule, kind: str = "llvm", target: str = "llvm") -> str:
