@@ -53,7 +53,7 @@ static int32_t check_file(FILE* file, char* words, size_t size) {
   memset(&header, 0, sizeof header);
   const size_t got = fread(&header, 1, sizeof header, file);
   if (got < EI_NIDENT + 4 || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    snprintf(words, size, "is no shared object");
+    snprintf(words, size, "is not a shared object");
     return HONE_NO_ARTIFACT;
   }
   /* e_machine is at the same place in files of 32 and 64 bits; ours are little-endian. */
@@ -65,7 +65,7 @@ static int32_t check_file(FILE* file, char* words, size_t size) {
     return HONE_WRONG_MACHINE;
   }
   if (header.e_type != ET_DYN) {
-    snprintf(words, size, "is no shared object");
+    snprintf(words, size, "is not a shared object");
     return HONE_NO_ARTIFACT;
   }
   if (got < sizeof header || fstat(fileno(file), &about) != 0 ||
@@ -85,7 +85,7 @@ int32_t hone_check_shared_object(const char* path, char* words, size_t size) {
     return HONE_NOT_FOUND;
   }
   if (!file) {
-    snprintf(words, size, "is no file");
+    snprintf(words, size, "is not a file");
     return HONE_NOT_FOUND;
   }
   const int32_t code = check_file(file, words, size);

@@ -33,7 +33,7 @@ class Verifier {
 
   std::vector<Unproved> run() {
     for (const Var& v : function_.shape_vars) {
-      require(v && v->dtype == kIndex, "a shape variable is no index");
+      require(v && v->dtype == kIndex, "a shape variable is not an index");
       require(vars_.insert(v.get()).second, "shape variable '{}' is listed twice", v->name);
     }
     for (const Buffer& b : function_.params) {
@@ -344,7 +344,7 @@ class Verifier {
     count_copies();
     for (size_t i = 0; i < around_.may_store.size(); ++i)
       require(around_.may_store[i] || !function_.params[i].same_as(op->buffer),
-              "a value is stored to '{}', which is no output", op->buffer->name);
+              "a value is stored to '{}', which is not an output", op->buffer->name);
     require(static_cast<bool>(op->value), "a stored value is null");
     // The proofs are about one arbitrary lane.
     const int lanes = op->value->dtype.lanes;
@@ -417,7 +417,7 @@ void check_prepack(const Module& m, const Prepack& p) {
       << "a prepack is for parameter " << p.param << " of " << m.params.size();
   const Param& param = m.params[static_cast<size_t>(p.param)];
   HONE_USER_CHECK(param.role == ParamRole::kConstant)
-      << "parameter '" << param.name << "' has a prepack and is no constant";
+      << "parameter '" << param.name << "' has a prepack and is not a constant";
   const Function& f = p.function;
   HONE_USER_CHECK(f.params.size() >= 2) << "prepack '" << f.name << "' takes " << f.params.size()
                                         << " tensors, not a logical one and those packed from it";
@@ -467,7 +467,7 @@ void check_header(const Module& m, const VerifyOptions& options) {
   }
   std::set<std::string> names;
   for (const Function& f : m.kernels) {
-    HONE_USER_CHECK(is_identifier(f.name)) << "function '" << f.name << "' has a name that is no identifier";
+    HONE_USER_CHECK(is_identifier(f.name)) << "function '" << f.name << "' has a name that is not an identifier";
     HONE_USER_CHECK(names.insert(f.name).second) << "two kernels are named '" << f.name << "'";
     HONE_USER_CHECK(f.shape_vars.empty())
         << "function '" << f.name << "' has shape variables, which modules do not take yet";

@@ -1,4 +1,4 @@
-// The flags that say what is asked of a model: of tensorc and tuner alike.
+// The flags that say what is built or tuned, a model or an operator: of tensorc and tuner alike.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 #include "base/shell_command.h"
 #include "compiler/driver/bindings.h"
 #include "compiler/driver/build_request.h"
+#include "compiler/ops/operator.h"
 
 namespace hone {
 
@@ -15,8 +16,11 @@ namespace hone {
 /// `app`.
 void add_model_flags(CLI::App& app, ModelRequest& request);
 
-/// The flags that say the same, without the path and without --calibrate and --ranges, which the programs have for
-/// different things.
+/// --task, --args, --workload and --target, of the fields of `request`, which outlives `app`.
+void add_operator_flags(CLI::App& app, const OperatorTable& operators, OperatorRequest& request);
+
+/// The flags of a model that say the same, without the path and without --calibrate and --ranges, which the programs
+/// have for different things.
 void add_words(ShellCommand& command, const ModelRequest& request);
 
 /// The files that they name: the model, which the user knows as `what`, with its data, and those of --bind-data.

@@ -90,7 +90,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
                                                       : "ir, lowered, legalized, llvm, asm, c, obj, so";
   const auto [form, after] = emit_form(o.emit);
   if (form.empty() || (", " + kinds + ",").find(", " + form + ",") == std::string::npos)
-    return usage_error(fmt::format("--emit {}: of {} there is {}", o.emit, target.kind, kinds));
+    return usage_error(fmt::format("--emit {}: for {} there is {}", o.emit, target.kind, kinds));
   const bool has_passes = form == "lowered" || form == "legalized";
   if (!has_passes && (form != o.emit || !o.disabled.empty()))
     return usage_error("--disable and :after=PASS belong to --emit lowered and --emit legalized");
@@ -275,7 +275,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
                                            target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
       if (!found.ok() && (o.bench || o.check))
         return no_device_error(
-            fmt::format("--{} runs here: {}", o.bench ? "bench" : "check", message_of(found.status())));
+            fmt::format("cannot {} it here: {}", o.bench ? "time" : "check", message_of(found.status())));
       if (found.ok())
         gpu = std::move(*found);
       else
@@ -289,8 +289,8 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   const bool runs_here =
       !remote && (target.is_gpu() ? gpu.device != nullptr : target.arch == here.arch && target.mcpu == here.mcpu);
   if ((o.bench || o.check) && !runs_here && !remote)
-    return no_device_error(fmt::format("--{} runs here, and this machine is '{}', not '{}'",
-                                       o.bench ? "bench" : "check", to_string(here), to_string(target)));
+    return no_device_error(fmt::format("cannot {} code for '{}' here, which is '{}': use --fleet and --device",
+                                       o.bench ? "time" : "check", to_string(target), to_string(here)));
   HONE_ASSIGN_OR_RETURN(const Target host, gpu_host(o, target, here));
 
   const Space space = make_space(w, target);

@@ -13,113 +13,118 @@ Help tensorc_help() {
                        {"tensorc model.onnx --input image=u8:NHWC", "callers pass bytes, channels last"},
                        {"tensorc --task conv2d --emit so -o conv.so", "one operator"},
                        {"tensorc --workload 'dense(m=8,n=768,k=768)' --explain", "its loops, its time"}},
-          .groups = {{"What is built",
-                      {{"MODEL.onnx", "an ONNX model; without one, an operator:"},
-                       {"--workload TEXT", "dense(m=128,n=768,k=768), or --task NAME --args k=v,..."},
-                       {"--emit KIND", "so, obj, c, llvm, asm, lowered, ...; of models graph, too"},
-                       {"-o FILE", "where to write it"},
-                       {"--target TEXT", "llvm: this machine's CPU; cuda, opencl: its GPU; or another machine"},
-                       {"--threads N", "to build for; of a model 1|2: a variant of each"}},
-                      {"--task", "--args", "--denormals", "--assume-finite", "--host", "--sysroot", "--disable"}},
-                     {"Of a model",
-                      {{"--bind NAME=N", "a number for a named dimension; 1|4|16: a variant of each"},
-                       {"--shape NAME=1x3x224x224", "the shape of an input"},
-                       {"--input NAME=FORMAT", "what callers pass: u8:NHWC,mean=127,scale=1/128"},
-                       {"--cache NAME=N", "a decoder's caches of N rows, which grow in place"},
-                       {"--quantize int8", "products of bytes, by the ranges of --calibrate FOLDER"},
-                       {"--weights FILE", "weights go to a file that processes share"}},
+          .groups = {{"Model",
+                      {{"MODEL.onnx", "build this model"},
+                       {"--bind NAME=N", "fix a named dimension; 1|4|16 makes a variant of each"},
+                       {"--shape NAME=1x3x224x224", "fix the shape of an input"},
+                       {"--input NAME=FORMAT", "take what callers have: u8:NHWC,mean=127,scale=1/128"},
+                       {"--cache NAME=N", "grow a decoder's caches in place, up to N rows"},
+                       {"--quantize int8", "multiply bytes, by the ranges of --calibrate FOLDER"}},
                       {"--bind-data", "--model-batch", "--calibrate", "--range", "--ranges", "--keep", "--accumulate"}},
-                     {"Configs",
-                      {{"--db FILE", "a tophub that is asked first"}, {"--config k=v,...", "this one, or 'default'"}},
-                      {}},
-                     {"What was built",
+                     {"Operator",
+                      {{"--workload TEXT", "build dense(m=128,n=768,k=768); or --task NAME --args k=v,..."}},
+                      {"--task", "--args"}},
+                     {"Output",
+                      {{"-o FILE", "write the artifact there"},
+                       {"--target TEXT", "build for llvm: this CPU; cuda, opencl: its GPU; or another machine"},
+                       {"--threads N", "build for N threads; 1|2 makes a variant of each"},
+                       {"--emit KIND", "write so, obj, c, llvm, asm, lowered, ...; of a model graph, too"},
+                       {"--weights FILE", "write weights to a file that processes share"},
+                       {"--db FILE", "ask this tophub for configs first"}},
+                      {"--config", "--denormals", "--assume-finite", "--host", "--sysroot", "--disable"}},
+                     {"Check and time",
                       {{"--check", "compare it with the reference"},
                        {"--bench", "time it here"},
-                       {"--profile", "of a model: the time of each layer"},
-                       {"--inputs FOLDER", "of a model: run it on input_0.npy, ...; compare with output_0.npy, ..."},
-                       {"run m.so", "a model's artifact that exists: its --bench, --profile and --inputs"},
-                       {"--explain", "steps, loops, bytes, registers, time against the roofline"},
-                       {"--report FILE.html", "of a model: a page with layers, times, fusions and memory"},
-                       {"--json", "one JSON object instead of text"}},
-                      {"--compare"}}},
+                       {"--profile", "time each layer of a model"},
+                       {"--inputs FOLDER", "run on input_0.npy, ...; compare with output_0.npy, ..."},
+                       {"--report FILE.html", "write a page with layers, times, fusions and memory"},
+                       {"--explain", "print steps, loops, bytes, registers, time against the roofline"},
+                       {"run m.so", "run an artifact that exists: with --bench, --profile or --inputs"}},
+                      {"--check-seconds", "--compare", "--json"}}},
           .wants_words = true};
+}
+
+// Of the program, which has flags of a fleet.
+HelpGroup fleet_help() {
+  return {"Fleet",
+          {{"--fleet FILE", "check and time on a fleet's device: a file of `tracker init-tls`"}},
+          {"--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure"}};
 }
 
 }  // namespace
 
+void set_tensorc_help(CLI::App& app) {
+  Help help = tensorc_help();
+  if (app.get_option_no_throw("--fleet")) help.groups.push_back(fleet_help());
+  set_help(app, std::move(help));
+}
+
 void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOptions& o) {
   app.name("tensorc");
-  app.add_option("model", o.model, "an ONNX model; without one, an operator is built")->type_name("MODEL.onnx");
+  app.add_option("model", o.model, "build this ONNX model; without one, an operator")->type_name("MODEL.onnx");
   add_model_flags(app, o);
   app.add_option("--weights", o.weights,
-                 "writes a model's weights to FILE, which processes map and share, instead of into the artifact "
+                 "write a model's weights to FILE, which processes map and share, instead of into the artifact "
                  "(done by itself above 1 GiB)")
       ->type_name("FILE");
   app.add_option("--inputs", o.inputs,
-                 "runs a model on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
+                 "run a model on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
       ->type_name("FOLDER");
   app.add_option("--calibrate", o.quantize.calibrate,
-                 "a folder with samples for --quantize, a few hundred: folders with input_0.npy (or .pb), ..., or .npy "
+                 "find the ranges of --quantize by a folder of samples, a few hundred: folders with input_0.npy (or "
+                 ".pb), ..., or .npy "
                  "files of a model's only input; or a file that --ranges wrote")
       ->type_name("FOLDER");
-  app.add_option(
-         "--range", o.quantize.range,
-         "what of the samples' values bytes cover with --quantize: min-max, percentile (all but 0.01%) or entropy")
+  app.add_option("--range", o.quantize.range,
+                 "choose what of the samples' values bytes cover: min-max, percentile (all but 0.01%) or entropy")
       ->capture_default_str();
   app.add_option("--ranges", o.quantize.ranges,
-                 "writes the ranges that --quantize found to FILE, for --calibrate and for tuner")
+                 "write the ranges that --quantize found to FILE, for --calibrate and for tuner")
       ->type_name("FILE");
-  app.add_option("--task", o.task, operators.names())->capture_default_str();
-  app.add_option("--args", o.args, "the workload's attributes, k=v,...; the rest have the task's defaults");
-  app.add_option("--workload", o.workload, "the whole canonical text instead of --task and --args");
-  app.add_option(
-         "--target", o.target,
-         "llvm: this machine; cuda or opencl: its GPU; or others: cuda -arch=sm_XX, opencl -sms=N, a canonical target")
-      ->capture_default_str();
+  o.task = "conv2d";
+  add_operator_flags(app, operators, o);
+  app.get_option("--task")->capture_default_str();
   app.add_option_function<std::string>(
       "--threads", [&o](const std::string& text) { o.threads = thread_counts(text); },
-      "threads to build for (default: all of this machine); of a model several make a variant of each: 1|2");
-  app.add_option(
-      "--db", o.db,
-      "a tophub that is read before the user's ($HONE_DB, else in the data folder) and the installed packages");
+      "build for so many threads (default: all of this machine); several, 1|2, make a variant of a model each");
+  app.add_option("--db", o.db,
+                 "read this tophub before the user's ($HONE_DB, else in the data folder) and the installed packages");
   app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
   app.add_option(
       "--emit", o.emit,
-      "ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, c, obj or so; of GPUs "
-      "cuda, ptx, opencl or so; of models graph (or graph:after=PASS), c, obj or so");
+      "write ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, c, obj or so; for GPUs "
+      "cuda, ptx, opencl or so; for models graph (or graph:after=PASS), c, obj or so");
   app.add_option("--disable", o.disabled,
-                 "a pass that --emit lowered or legalized, or a model's build, leaves out; may be given again")
+                 "leave out a pass of --emit lowered or legalized, or of a model's build; may be given again")
       ->allow_extra_args(false)
       ->type_name("PASS");
   app.add_option("--host", o.host,
-                 "the CPU that calls the kernels of --target cuda or opencl (default: this one): llvm "
+                 "call the kernels from this CPU with --target cuda or opencl (default: this one): llvm "
                  "-mtriple=aarch64-linux -mcpu=cortex-a78ae")
       ->type_name("TARGET");
   app.add_option("--sysroot", o.sysroot,
-                 "a folder with another architecture's system files for --emit so "
-                 "(lib/aarch64-linux-gnu/libm.so.6); else it is looked for on this one");
-  app.add_option("-o", o.output, "where to write it: a shared object without --emit (texts: default stdout)");
+                 "link --emit so for another architecture with that system's files in a folder "
+                 "(lib/aarch64-linux-gnu/libm.so.6); else they are looked for on this one");
+  app.add_option("-o", o.output, "write it there: a shared object without --emit (texts: default stdout)");
   app.add_flag("--bench", o.bench, "time it here");
   app.add_flag("--check", o.check,
-               "compares it with the reference; a model: each layer, and the whole with the imported graph");
+               "compare it with the reference; a model: each layer, and the whole with the imported graph");
   app.add_option("--check-seconds", o.check_seconds,
-                 "what --check of a model may take here, roughly; layers share it, and the lines say how much was "
+                 "give --check of a model so long here, roughly; layers share it, and the lines say how much was "
                  "compared. A minute is three times what ResNet-50 needs for every layer and the whole")
       ->check(number_from(0.0, 1e6))
       ->capture_default_str()
       ->type_name("S");
   app.add_flag("--explain", o.explain,
                "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
-  app.add_flag("--profile", o.profile, "the time of each layer of a model, run by itself");
+  app.add_flag("--profile", o.profile, "time each layer of a model, run by itself");
   app.add_option("--report", o.reports,
-                 "writes a page with a model's layers, their times here, fusions and memory to FILE.html, or its "
+                 "write a page with a model's layers, their times here, fusions and memory to FILE.html, or its "
                  "data to FILE.json; may be given again")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  app.add_option("--compare", o.compare, "an earlier --report, .html or .json, to compare this one with")
-      ->type_name("FILE");
-  app.add_flag("--json", o.json, "one JSON object instead of text; of a model: its description");
-  set_help(app, tensorc_help());
+  app.add_option("--compare", o.compare, "compare the report with an earlier one, .html or .json")->type_name("FILE");
+  app.add_flag("--json", o.json, "print one JSON object instead of text; for a model its description");
 }
 
 CLI::App* add_run_command(CLI::App& app, TensorcOptions& o) {

@@ -10,6 +10,9 @@ namespace hone {
 /// What `app` parses goes to `o`, which outlives it.
 void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOptions& o);
 
+/// Gives `app`, which has all of its flags, its help.
+void set_tensorc_help(CLI::App& app);
+
 /// The command `tensorc run m.so`, beside the flags above; it writes to `o`, too, which outlives it.
 CLI::App* add_run_command(CLI::App& app, TensorcOptions& o);
 /// For a body, where `run` was given: bad usage that names the first flag in front of it, which `run` has not, and

@@ -30,7 +30,7 @@ StatusOr<BuildPlace> find_build_place(const BuildRequest& r, const Events& event
   }
   if (p.target.is_gpu()) {
     if (r.threads.size() > 1)
-      return usage_error(fmt::format("--threads {}: of a GPU's model there is one", threads_text(r.threads)));
+      return usage_error(fmt::format("--threads {}: a model for a GPU has one variant", threads_text(r.threads)));
   } else {
     if (!p.target.is_complete()) p.target = p.target.completed_by(p.here);
     if (!r.threads.empty()) p.target.threads = p.threads;
@@ -43,12 +43,14 @@ StatusOr<BuildPlace> find_build_place(const BuildRequest& r, const Events& event
 StatusOr<Target> gpu_host(const BuildRequest& o, const Target& target, const Target& here) {
   if (o.host.empty()) return here;
   if (!target.is_gpu())
-    return usage_error(fmt::format("--host {}: of a GPU's artifact; for another CPU there is --target", o.host));
+    return usage_error(
+        fmt::format("--host {}: only an artifact for a GPU has a host; for another CPU use --target", o.host));
   const Target host = parse_target(o.host);
-  if (host.is_gpu()) return usage_error(fmt::format("--host {}: that is no CPU; llvm -mtriple=… -mcpu=… is", o.host));
+  if (host.is_gpu())
+    return usage_error(fmt::format("--host {}: that is not a CPU; llvm -mtriple=… -mcpu=… is", o.host));
   if (!host.is_complete()) return host.completed_by(here);
   if (o.runs_artifact() && (host.arch != here.arch || host.mcpu != here.mcpu))
-    return no_device_error(fmt::format("--host {}: --bench, --check and --inputs run here, and this machine is '{}'",
+    return no_device_error(fmt::format("--host {}: cannot check, time or run code for another CPU here, which is '{}'",
                                        o.host, to_string(here)));
   return host;
 }

@@ -11,10 +11,8 @@
 
 namespace hone {
 
-struct BuildRequest : ModelRequest {
-  std::string task = "conv2d", args, workload;  ///< the operator, where there is no model
-  std::string target = "llvm";                  ///< as parse_target() reads it
-  std::string host;                             ///< of GPUs: the CPU that calls the kernels; empty: this machine's
+struct BuildRequest : ModelRequest, OperatorRequest {
+  std::string host;          ///< of GPUs: the CPU that calls the kernels; empty: this machine's
   std::vector<int> threads;  ///< of a model a variant of each, the most first; empty: as many as there are CPUs
   std::string db;            ///< a tophub that is read before the user's; empty: none
   std::string config;        ///< of an operator, or `default`, of all layers; empty: the best that is known

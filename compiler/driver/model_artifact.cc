@@ -38,8 +38,7 @@ std::string entry_name(const std::string& path, char digit) {
 Status ModelArtifact::check_form() const {
   const bool is_gpu = place_.target.is_gpu(), is_c = request_.emit == "c" && !is_gpu;
   if (!request_.emit.empty() && request_.emit != "so" && request_.emit != "obj" && !is_c)
-    return usage_error(
-        fmt::format("--emit {}: of a model there is graph, {}obj, so", request_.emit, is_gpu ? "" : "c, "));
+    return usage_error(fmt::format("--emit {}: a model has graph, {}obj, so", request_.emit, is_gpu ? "" : "c, "));
   if (place_.remote && !request_.inputs.empty())
     return usage_error(
         "--inputs runs the artifact, which is possible here only: with --tracker there are --check, --bench and "
@@ -49,8 +48,8 @@ Status ModelArtifact::check_form() const {
     return usage_error("--bench, --check, --profile and --inputs run a shared object: --emit so");
   if (!place_.is_here())
     return no_device_error(
-        "--bench, --check, --profile and --inputs run here, and this machine is another; with --tracker and --device "
-        "an agent there checks and times, and `tensorc run` there runs what was built");
+        "cannot check, time or run code for another machine here: with --fleet and --device an agent there checks and "
+        "times, and `tensorc run` there runs what was built");
   return absl::OkStatus();
 }
 

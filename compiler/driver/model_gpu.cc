@@ -17,8 +17,7 @@ StatusOr<ModelGpu> open_model_gpu(const Target& target, bool is_run) {
     return no_device_error(fmt::format("--target {}: {}; say for which: {}", target.kind, message_of(found.status()),
                                        target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
   if (!found.ok())
-    return no_device_error(
-        fmt::format("--bench, --check, --profile and --inputs run here: {}", message_of(found.status())));
+    return no_device_error(fmt::format("cannot check, time or run it here: {}", message_of(found.status())));
   out.local = std::move(*found);
   if (!target.is_complete()) out.target = out.local.target;
   return out;

@@ -20,6 +20,14 @@ struct QuantizeRequest {
   std::vector<std::string> keep;  ///< nodes of the model that stay in f32
 };
 
+/// An operator, where there is no model.
+struct OperatorRequest {
+  std::string task;             ///< its name
+  std::string args;             ///< its attributes, `k=v,…`; others have their defaults
+  std::string workload;         ///< both in one: dense(m=128,n=768,k=768)
+  std::string target = "llvm";  ///< also of models; as parse_target() reads it
+};
+
 /// compiler/cli/model_flags.h has its flags, tuner/api/request_json.h its members in JSON.
 struct ModelRequest {
   std::string model;  ///< path of its file; empty: something else is asked for

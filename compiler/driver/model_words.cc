@@ -36,7 +36,7 @@ std::vector<T> values_of(const std::string& given, const std::string& text, cons
 
 Extents parse_shape(const std::string& flag, const std::string& text) {
   HONE_USER_CHECK(text.find_first_of(", *[]()") == std::string::npos)
-      << flag << ": '" << text << "' is no shape; one is written like 1x3x224x224";
+      << flag << ": '" << text << "' is not a shape; one is written like 1x3x224x224";
   Extents shape;
   for (const std::string& extent : std::vector<std::string>(absl::StrSplit(text, 'x')))
     shape.push_back(parse_number(flag, extent, 0, INT32_MAX));

@@ -68,7 +68,7 @@ void PreparedModel::prepare() {
 
 StatusOr<std::string> PreparedModel::graph_text(const std::string& after) {
   if (!request_.reports.empty()) return usage_error("--report belongs to what is built: --emit so, obj or c");
-  if (bindings_.size() > 1) return usage_error("--emit graph: of one binding; give one value of each flag");
+  if (bindings_.size() > 1) return usage_error("--emit graph prints one binding: give one value of each flag");
   PreparedBinding p;
   std::string text;
   PassHooks<Graph> hooks;

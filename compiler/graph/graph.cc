@@ -92,7 +92,7 @@ void look_for_faults(const Graph& g, int* node) {
     if (!p.extent) continue;
     HONE_USER_CHECK(p.extent->axis < p.type.shape.size()) << what << " has no axis " << p.extent->axis;
     HONE_USER_CHECK(p.extent->count < g.outputs.size() && g.outputs[p.extent->count].type == (TensorType{i64, {1}}))
-        << what << ": output " << p.extent->count << " is no count";
+        << what << ": output " << p.extent->count << " is not a count";
   }
 }
 

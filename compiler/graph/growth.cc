@@ -41,7 +41,7 @@ class GrowthCheck {
       const bool is_cache =
           std::any_of(growth_.caches.begin(), growth_.caches.end(), [&](const Cache& c) { return c.output == o; });
       HONE_USER_CHECK(is_cache || p.type == shorter_.outputs[o].type)
-          << "output '" << p.name << "' grows with " << growth_.symbol << " and is no cache";
+          << "output '" << p.name << "' grows with " << growth_.symbol << " and is not a cache";
       HONE_USER_CHECK(is_cache || p.value == kNoValue || !is_rows_[index(p.value)])
           << "output '" << p.name << "' is a part of a cache";
       HONE_USER_CHECK(p.value == kNoValue || is_same(p.value, shorter_.outputs[o].value))
@@ -68,7 +68,7 @@ class GrowthCheck {
           std::any_of(growth_.caches.begin(), growth_.caches.end(), [&](const Cache& c) { return c.input == i; });
       HONE_USER_CHECK(is_cache || ports[i].type == shorter[i].type)
           << "input '" << ports[i].name << "' grows with " << growth_.symbol
-          << " and is no cache: no output is this input with a row behind it";
+          << " and is not a cache: no output is this input with a row behind it";
       if (ports[i].value != kNoValue) now_[index(ports[i].value)] = shorter[i].value;
     }
   }

@@ -119,7 +119,7 @@ class GraphParser {
 
   std::string value_name() {
     skip_spaces();
-    if (!take("%")) fail(seen() + " is no value: they are called %NAME");
+    if (!take("%")) fail(seen() + " is not a value: they are called %NAME");
     const std::string_view name = take_while(
         [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || (c && std::strchr("_./:-", c)); });
     if (name.empty()) fail("after % there is a name of letters, digits and _./:-");
@@ -165,7 +165,8 @@ class GraphParser {
       type.dtype = parse_dtype(word);
     } catch (const UserError&) {
       column_ = begin;
-      fail(seen() + " is no type, like f32[1, 3]: f16, bf16, f32, f64, s8 to s64, u8 to u64 or bool, then the shape");
+      fail(seen() +
+           " is not a type, like f32[1, 3]: f16, bf16, f32, f64, s8 to s64, u8 to u64 or bool, then the shape");
     }
     expect("[", "begins a shape");
     if (take("]")) return type;

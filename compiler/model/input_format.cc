@@ -253,7 +253,7 @@ InputFormat input_format(const std::string& input, const std::string& format) {
         f.reverses_channels = true;
       } else {
         throw UserError(
-            fmt::format("{}: '{}' is no type (u8, s8, u16, s16, s32, f16, f32, f64), no layout (NHWC, NCHW), "
+            fmt::format("{}: '{}' is neither a type (u8, s8, u16, s16, s32, f16, f32, f64), a layout (NHWC, NCHW), "
                         "nor bgr",
                         flag, word));
       }

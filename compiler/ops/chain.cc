@@ -112,7 +112,7 @@ class Reader {
 
   void read_label(const std::string& name) {
     if (!is_name(name) || name == "c" || name == "r" || name == "same" || number_of(name))
-      fail(fmt::format("'{}' is no name: lower-case letters, digits and _, other than c, r and same", name));
+      fail(fmt::format("'{}' is not a name: lower-case letters, digits and _, other than c, r and same", name));
     if (std::find(labels_.begin(), labels_.end(), name) != labels_.end())
       fail(fmt::format("two values are named '{}'", name));
     if (labels_.size() == std::size(kLabels)) fail(fmt::format("more than {} names", std::size(kLabels)));
@@ -186,7 +186,7 @@ class Reader {
 
   Argument read_argument(const std::string& text, ArgumentKind kind) {
     if (const auto label = std::find(labels_.begin(), labels_.end(), text); label != labels_.end()) {
-      if (kind == ArgumentKind::kNumber) fail(fmt::format("'{}' is no number", text));
+      if (kind == ArgumentKind::kNumber) fail(fmt::format("'{}' is not a number", text));
       const auto index = static_cast<size_t>(label - labels_.begin());
       used_[index] = true;
       return Label{index};
@@ -194,7 +194,7 @@ class Reader {
     const bool is_tensor = kind != ArgumentKind::kNumber && (text == "1" || !number_of(text));
     if (!is_tensor) {
       const std::optional<double> number = number_of(text);
-      if (!number) fail(fmt::format("'{}' is no number", text));
+      if (!number) fail(fmt::format("'{}' is not a number", text));
       if (kind == ArgumentKind::kCondition) fail(fmt::format("'{}' is no tensor of bools", text));
       return *number;
     }

@@ -33,7 +33,7 @@ std::optional<T> number_in(std::string_view text) {
 // A number; of which type is known when all attributes are.
 AttributeParser any_number() {
   return [](std::string_view text, const AttributeContext& context) {
-    HONE_USER_CHECK(number_in<double>(text)) << context.name << "=" << text << " is no number";
+    HONE_USER_CHECK(number_in<double>(text)) << context.name << "=" << text << " is not a number";
     return ParsedAttribute{std::string(text), std::string(text)};
   };
 }

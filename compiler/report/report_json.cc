@@ -67,7 +67,7 @@ class Reader {
  public:
   Reader(const OrderedJson& j, const std::string& file, std::string where)
       : j_(j), file_(file), where_(std::move(where)) {
-    need(j.is_object(), "is no object");
+    need(j.is_object(), "is not an object");
   }
 
   void get(const char* key, std::string* out) const {

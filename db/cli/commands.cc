@@ -500,7 +500,7 @@ Help tophub_help() {
                        {"check", "look for damage"},
                        {"train", "make a prior of the trials: what tuners begin with"}},
                       {}},
-                     {"Of all commands",
+                     {"Every command",
                       {{"--db FILE", "the tophub (default: $HONE_DB, else the user's data folder)"},
                        {"--json", "results as JSON, one object a line"}},
                       {}}}};

@@ -214,7 +214,7 @@ class Decoder {
         check(in.loop_kind() < static_cast<uint32_t>(kLoopKindCount), "loop kind {} does not exist", in.loop_kind());
         return make_for(variable(in.ref()), x[0], x[1], static_cast<LoopKind>(in.loop_kind()), s[0]);
       case StmtKind::kStore: {
-        check(in.loop_kind() <= 1 && x.size() >= 1 + in.loop_kind() && s.empty(), "statement {} is no store",
+        check(in.loop_kind() <= 1 && x.size() >= 1 + in.loop_kind() && s.empty(), "statement {} is not a store",
               stmts_.size());
         const Expr mask = in.loop_kind() ? x[1] : Expr();
         return make_store(buffer(in.ref()), {x.begin() + 1 + in.loop_kind(), x.end()}, x[0], mask);
@@ -223,7 +223,7 @@ class Decoder {
       case StmtKind::kIf: takes(1, 1, 2); return Stmt(new If(x[0], s[0], s.size() > 1 ? s[1] : Stmt()));
       case StmtKind::kAllocate: takes(0, 1, 1); return make_allocate(buffer(in.ref()), in.offset(), s[0]);
       case StmtKind::kPrefetch:
-        check(!x.empty() && s.empty(), "statement {} is no prefetch", stmts_.size());
+        check(!x.empty() && s.empty(), "statement {} is not a prefetch", stmts_.size());
         return make_prefetch(buffer(in.ref()), std::move(x));
       case StmtKind::kBarrier: break;  // not part of loop form: add_stmt has refused it
     }

@@ -206,7 +206,7 @@ TEST(ReverseComputeAtErrors, ReadersOfNeighboursStayOutside) {
 }
 TEST_F(Errors, RfactorTakesAReductionLoopOfAWholeReduction) {
   EXPECT_EQ(refusal(s, [&] { s.rfactor(d, s.loops(d)[0]); }),
-            "rfactor: stage 'd' at loop 'i' of stage 'd': it is no reduction");
+            "rfactor: stage 'd' at loop 'i' of stage 'd': it is not a reduction");
   EXPECT_EQ(refusal(s, [&] { s.rfactor(c, s.loops(d)[0]); }),
             "rfactor: stage 'c' at loop 'i' of stage 'd': the loop is not around it");
   EXPECT_EQ(refusal(s, [&] { s.rfactor(c, loops[1]); }),
@@ -275,7 +275,7 @@ TEST_F(Errors, TensorizeNamesWhatDoesNotFit) {
             "mma_bf16, mma_tf32, "
             "mma_s8s8, mma_u8s8");
   EXPECT_EQ(refusal(s, [&] { s.tensorize(d, s.loops(d)[0], "fma_f32"); }),
-            "tensorize: stage 'd' at loop 'i' of stage 'd' with fma_f32: it is no sum");
+            "tensorize: stage 'd' at loop 'i' of stage 'd' with fma_f32: it is not a sum");
   EXPECT_EQ(refusal(s, [&] { s.tensorize(c, s.loops(d)[0], "fma_f32"); }),
             "tensorize: stage 'c' at loop 'i' of stage 'd' with fma_f32: the loop is not around it");
   EXPECT_EQ(refusal(s, [&] { s.tensorize(c, loops[0], "fma_f32"); }),
@@ -338,7 +338,7 @@ TEST_F(Errors, CachesBelongToReadersAndWriters) {
 }
 TEST_F(Errors, DecomposeOnceAroundAllReductionLoops) {
   EXPECT_EQ(refusal(s, [&] { s.decompose_reduction(d, s.loops(d)[0]); }),
-            "decompose_reduction: stage 'd' at loop 'i' of stage 'd': it is no reduction");
+            "decompose_reduction: stage 'd' at loop 'i' of stage 'd': it is not a reduction");
   const auto [k_o, k_i] = s.split(loops[2], 2);
   EXPECT_EQ(refusal(s, [&] { s.decompose_reduction(c, k_i); }),
             "decompose_reduction: stage 'c' at loop 'k_i' of stage 'c': its reduction loop 'k_o' is outside");

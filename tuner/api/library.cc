@@ -99,6 +99,7 @@ int32_t build(const std::function<void(CLI::App&)>& what, const char* artifact, 
     TensorcOptions o;
     const OperatorTable operators = standard_operators();
     add_tensorc_flags(app, operators, o);
+    set_tensorc_help(app);
     what(app);
     app.get_option("-o")->add_result(artifact);
     for (Json& object : asked.objects) {

@@ -21,7 +21,7 @@ Json taken(Json& options, const std::string& name) {
 template <class F>
 void each_of(Json& options, const std::string& member, const F& f) {
   const Json object = taken(options, member);
-  HONE_USER_CHECK(object.is_null() || object.is_object()) << member << ": " << object.dump() << " is no object";
+  HONE_USER_CHECK(object.is_null() || object.is_object()) << member << ": " << object.dump() << " is not an object";
   for (const auto& [name, value] : object.items()) f(name, value, member + "[\"" + name + "\"]");
 }
 
@@ -29,13 +29,13 @@ int64_t number_of(const Json& value, const std::string& what, int64_t least, int
   const bool is_known = value.is_number_integer() && (!value.is_number_unsigned() || value <= INT64_MAX);
   const int64_t number = is_known ? value.get<int64_t>() : -1;
   HONE_USER_CHECK(is_known && number >= least && number <= most)
-      << what << ": " << value.dump() << " is no whole number from " << least << " to " << most;
+      << what << ": " << value.dump() << " is not a whole number from " << least << " to " << most;
   return number;
 }
 
 std::string text_of(const Json& value, const std::string& what) {
   HONE_USER_CHECK(value.is_string() && !value.get_ref<const std::string&>().empty())
-      << what << ": " << value.dump() << " is no text";
+      << what << ": " << value.dump() << " is not a text";
   return value.get<std::string>();
 }
 
@@ -64,10 +64,10 @@ void take_model_options(Json& options, ModelRequest& request) {
          })});
   });
   each_of(options, "shapes", [&](const std::string& name, const Json& value, const std::string& what) {
-    HONE_USER_CHECK(value.is_array()) << what << ": " << value.dump() << " is no shape";
+    HONE_USER_CHECK(value.is_array()) << what << ": " << value.dump() << " is not a shape";
     const bool is_list = !value.empty() && value[0].is_array();
     request.shapes.push_back({name, values_of<Extents>(value, is_list, what, [&](const Json& v) {
-                                HONE_USER_CHECK(v.is_array()) << what << ": " << v.dump() << " is no shape";
+                                HONE_USER_CHECK(v.is_array()) << what << ": " << v.dump() << " is not a shape";
                                 Extents shape;
                                 for (const Json& extent : v) shape.push_back(number_of(extent, what, 0, INT32_MAX));
                                 return shape;

@@ -14,8 +14,8 @@ std::string is_label(std::string& text) {
 
 void add_fleet_flags(CLI::App& app, TuneRequest& f, const std::string& tracker_text) {
   app.add_option("--tracker", f.tracker, tracker_text);
-  app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
-  app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")
+  app.add_option("--device", f.device, "choose a device, an agent or a label (k=v) of the tracker");
+  app.add_option("--label", f.labels, "take only devices of the tracker with this label (k=v); several: all must hold")
       ->allow_extra_args(false)
       ->check(CLI::Validator(is_label, "K=V"));
   wire::add_credential_flags(app, f.credentials);

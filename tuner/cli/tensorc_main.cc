@@ -17,9 +17,10 @@ int main(int argc, char** argv) {
   TuneRequest fleet;
   const OperatorTable operators = standard_operators();
   add_tensorc_flags(app, operators, o);
-  add_fleet_flags(app, fleet,
-                  "HOST:PORT or unix:PATH: --check, --bench and --profile run on a device of this tracker, of a model "
-                  "layer by layer");
+  add_fleet_flags(
+      app, fleet,
+      "check, bench and profile on a device of this tracker, HOST:PORT or unix:PATH; a model layer by layer");
+  set_tensorc_help(app);
   const CLI::App* const run = add_run_command(app, o);
   add_version(app, &compiler_line);
   init_log("tensorc");

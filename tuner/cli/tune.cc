@@ -184,7 +184,7 @@ namespace {
 Status check_numbers(const TunerFlags& f) {
   for (const auto& [flag, number] : {std::pair("--seconds", f.seconds), std::pair("--weight", f.weight),
                                      std::pair("--timeout", f.timeout), std::pair("--min-repeat-ms", f.min_repeat_ms)})
-    if (std::isnan(number)) return usage_error(fmt::format("{} nan: this is no number", flag));
+    if (std::isnan(number)) return usage_error(fmt::format("{} nan: this is not a number", flag));
   const auto& names = searcher_names();
   if (std::find(names.begin(), names.end(), f.search) == names.end())
     return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));

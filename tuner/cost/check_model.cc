@@ -212,7 +212,7 @@ Status check_learner(const Json* learner, int columns, int64_t* width) {
   if (!found || *found < 1 || *found > kMostColumns) return bad("num_feature is missing or out of range");
   if (columns > 0 && *found != columns) return bad(fmt::format("it takes {} features a row, not {}", *found, columns));
   *width = *found;
-  if (!is_score(find(parameters, "base_score"))) return bad("base_score is no number");
+  if (!is_score(find(parameters, "base_score"))) return bad("base_score is not a number");
   if (parameter(parameters, "num_class").value_or(-1) != 0) return bad("num_class is not 0");
   if (find(parameters, "num_target") && parameter(parameters, "num_target") != 1) return bad("num_target is not 1");
   if (!is_text(find(find(learner, "objective"), "name"), "reg:squarederror"))

@@ -45,7 +45,7 @@ WeightedWorkload parse_line(const OperatorTable& operators, std::vector<std::str
     for (const std::string& word : words) text += word;
     const size_t end = text.rfind(')');
     HONE_USER_CHECK(end == std::string::npos || end + 1 == text.size())
-        << "'" << text.substr(end + 1) << "' after the workload is no weight";
+        << "'" << text.substr(end + 1) << "' after the workload is not a weight";
     out.workload = without_extremes(Workload::parse(operators, text));
   } else {
     HONE_USER_CHECK(words.size() <= 2) << "'" << words[2]

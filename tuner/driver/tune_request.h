@@ -13,11 +13,10 @@
 namespace hone {
 
 /// Of a model, as ModelRequest has it (with a file of ranges at quantize.calibrate); without one, of operators.
-struct TuneRequest : ModelRequest {
-  std::string task, args, workload, tasks;  ///< an operator, its attributes; both in one; a file of many
-  std::string target = "llvm";              ///< as parse_target() reads it
-  int threads = 0;                          ///< 0: what the target says
-  std::string db;                           ///< the tophub; empty: the user's
+struct TuneRequest : ModelRequest, OperatorRequest {
+  std::string tasks;  ///< a file of many operators
+  int threads = 0;    ///< 0: what the target says
+  std::string db;     ///< the tophub; empty: the user's
 
   std::string tracker, device;  ///< a fleet's; empty: this machine measures
   std::vector<std::string> labels;

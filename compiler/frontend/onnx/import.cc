@@ -303,7 +303,7 @@ class Importer {
 
   // Elements that are given for an input are of its type and, as far as the model says it, its shape.
   void check_value(const ValueInfo& v, const TensorType& given) {
-    HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is no tensor";
+    HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is not a tensor";
     HONE_USER_CHECK(!options_.shapes.contains(v.name()) && !options_.bind.contains(v.name()))
         << "--bind-data " << v.name() << ": its elements say what --shape and --bind would say again";
     const TensorTypeInfo& info = v.type().tensor_type();
@@ -339,7 +339,7 @@ class Importer {
       HONE_USER_CHECK(!v.type().has_sequence_type() && !v.type().has_optional_type())
           << "input '" << v.name() << "' is " << (v.type().has_sequence_type() ? "a sequence" : "an optional")
           << "; inputs of a model are tensors";
-      HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is no tensor";
+      HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is not a tensor";
       const TensorTypeInfo& info = v.type().tensor_type();
       const auto [dtype, encoding] = element_type_of(info.elem_type(), fmt::format("input '{}': ", v.name()));
       TensorType type{dtype, {}};
@@ -488,7 +488,7 @@ class Importer {
       if (table == counted_.tables->end()) continue;
       Operand& x = *c.inputs[i];
       const auto known = lowering_.data_of(x);
-      HONE_ICHECK(known) << "a table for what is no constant";
+      HONE_ICHECK(known) << "a table for what is not a constant";
       if (table->second.tells_extents) x.known = known;
       const ValueId row =
           builder_.add_one("gather", {{"axis", "0"}}, {builder_.constant(table->second.rows, "table"), count_});

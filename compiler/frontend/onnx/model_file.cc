@@ -77,7 +77,7 @@ int64_t number_of(const std::string& text, const std::string& what) {
   } catch (const std::exception&) {
     end = std::string::npos;
   }
-  HONE_USER_CHECK(end == text.size() && n >= 0) << what << "'" << text << "' is no size";
+  HONE_USER_CHECK(end == text.size() && n >= 0) << what << "'" << text << "' is not a size";
   return n;
 }
 
@@ -146,9 +146,9 @@ ModelFile read_model(const std::string& path) {
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetRecursionLimit(kDeepest);
   HONE_USER_CHECK(out.model.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage())
-      << path << ": it is no ONNX model, or a truncated one, or nested deeper than " << kDeepest;
+      << path << ": not an ONNX file, or cut off, or nested deeper than " << kDeepest;
   HONE_USER_CHECK(out.model.has_graph() && out.model.opset_import_size() > 0)
-      << path << ": it is no ONNX model: it has no " << (out.model.has_graph() ? "opset" : "graph");
+      << path << ": not an ONNX model: it has no " << (out.model.has_graph() ? "opset" : "graph");
   out.folder = std::filesystem::path(path).parent_path().string();
   return out;
 }

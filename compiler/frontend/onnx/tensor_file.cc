@@ -60,7 +60,7 @@ TensorData proto_tensor(const std::string& path, const PlainFile& file, int64_t 
   const std::string text = text_of(file.all(most_bytes_of_proto(wanted_bytes)));
   return in_file(path, [&] {
     onnx::Tensor t;
-    HONE_USER_CHECK(t.ParseFromString(text)) << "it is no ONNX tensor";
+    HONE_USER_CHECK(t.ParseFromString(text)) << "it is not an ONNX tensor";
     onnx::ModelFile nothing;
     HONE_USER_CHECK(t.data_location() != 1) << "its elements lie in another file";
     return onnx::tensor_of(t, nothing);

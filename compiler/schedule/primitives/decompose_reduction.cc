@@ -13,7 +13,7 @@ BlockRef Schedule::decompose_reduction(BlockRef ref, LoopRef loop) {
   TreeNode* l = live_loop(loop, "decompose_reduction");
   Block& block = *leaf->block;
   const std::string what = fmt::format("decompose_reduction: stage '{}' at {}", block.name, describe(l));
-  HONE_USER_CHECK(block.reduce != ReduceKind::kNone) << what << ": it is no reduction";
+  HONE_USER_CHECK(block.reduce != ReduceKind::kNone) << what << ": it is not a reduction";
   HONE_USER_CHECK(block.initializes) << what << ": it is decomposed already";
   HONE_USER_CHECK(l->contains(leaf)) << what << ": the loop is not around it";
   std::vector<const VarNode*> reduce_loops;

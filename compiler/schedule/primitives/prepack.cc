@@ -71,7 +71,7 @@ void Schedule::prepack(const std::vector<BlockRef>& results) {
   const auto param =
       std::find_if(params_.begin(), params_.end(), [&](const ScheduledParam& p) { return p.buffer.same_as(logical); });
   HONE_USER_CHECK(param != params_.end() && param->role == ParamRole::kConstant)
-      << what << ": it reads '" << logical->name << "', which is no constant parameter";
+      << what << ": it reads '" << logical->name << "', which is not a constant parameter";
   HONE_USER_CHECK(param->layout == Layout::identity(param->shape))
       << what << ": the layout of '" << logical->name << "' was transformed; a prepack takes the tensor as it is";
   for_each_block(root_.get(), [&](Block& b, TreeNode* n) {

@@ -52,7 +52,7 @@ BlockRef Schedule::rfactor(BlockRef ref, LoopRef loop) {
   TreeNode* l = live_loop(loop, "rfactor");
   Block& block = *leaf->block;
   const std::string what = fmt::format("rfactor: stage '{}' at {}", block.name, describe(l));
-  HONE_USER_CHECK(block.reduce != ReduceKind::kNone) << what << ": it is no reduction";
+  HONE_USER_CHECK(block.reduce != ReduceKind::kNone) << what << ": it is not a reduction";
   HONE_USER_CHECK(block.initializes) << what << ": it is decomposed; rfactor comes before decompose_reduction";
   HONE_USER_CHECK(l->contains(leaf)) << what << ": the loop is not around it";
   const std::vector<TreeNode*> loops = reduction_loops(leaf);

@@ -178,7 +178,7 @@ std::vector<TreeNode*> innermost_loops(const TensorIntrinsic& pattern, TreeNode*
     for (const Iter& i : block.iters)
       HONE_USER_CHECK(i.reduce == axis.reduce || !uses_var(i.binding, n->var.get()))
           << what << ": loop '" << n->var->name << "' "
-          << (axis.reduce ? "is no reduction loop" : "is a reduction loop");
+          << (axis.reduce ? "is not a reduction loop" : "is a reduction loop");
   }
   return loops;
 }
@@ -229,7 +229,7 @@ void Schedule::tensorize(BlockRef ref, LoopRef loop, std::string_view name) {
   const TensorIntrinsic& pattern = find_intrinsic(name);
   Block& block = *leaf->block;
   const std::string what = fmt::format("tensorize: stage '{}' at {} with {}", block.name, describe(l), name);
-  HONE_USER_CHECK(block.reduce == ReduceKind::kSum) << what << ": it is no sum";
+  HONE_USER_CHECK(block.reduce == ReduceKind::kSum) << what << ": it is not a sum";
   HONE_USER_CHECK(!block.step_guard && !block.fused_step)
       << what << ": " << (block.fused_step ? "it is tensorized already" : "its reduction has a tail");
   const std::vector<TreeNode*> loops = innermost_loops(pattern, leaf, l, what);

@@ -97,7 +97,7 @@ Status check_matches(const ModuleInfo& reference, const ReferenceParams& layout,
   for (size_t i = layout.inputs; i < candidate.params.size(); ++i)
     if (candidate.params[i].role != ParamRole::kOutput)
       return absl::InvalidArgumentError(
-          fmt::format("parameter {} '{}' is no output, as the reference has it", i, candidate.params[i].name));
+          fmt::format("parameter {} '{}' is not an output, as the reference has it", i, candidate.params[i].name));
   return absl::OkStatus();
 }
 

@@ -173,13 +173,13 @@ TEST_F(HoneApi, RunsOnWhereItsFileIsBuiltAnew) {
 
 TEST_F(HoneApi, SaysWhyAFileCannotBeOpened) {
   EXPECT_EQ(refusal(folder + "none.so", HONE_NOT_FOUND), "'none.so' cannot be read: No such file or directory");
-  EXPECT_EQ(refusal(folder, HONE_NOT_FOUND), "'' is no file");
+  EXPECT_EQ(refusal(folder, HONE_NOT_FOUND), "'' is not a file");
   ASSERT_EQ(mkfifo((folder + "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(refusal(folder + "pipe", HONE_NOT_FOUND), "'pipe' is no file");
+  EXPECT_EQ(refusal(folder + "pipe", HONE_NOT_FOUND), "'pipe' is not a file");
   std::ofstream(folder + "text.so") << "int main(void) { return 0; }\n";
-  EXPECT_EQ(refusal(folder + "text.so", HONE_NO_ARTIFACT), "'text.so' is no shared object");
+  EXPECT_EQ(refusal(folder + "text.so", HONE_NO_ARTIFACT), "'text.so' is not a shared object");
   std::ofstream(folder + "empty.so");
-  EXPECT_EQ(refusal(folder + "empty.so", HONE_NO_ARTIFACT), "'empty.so' is no shared object");
+  EXPECT_EQ(refusal(folder + "empty.so", HONE_NO_ARTIFACT), "'empty.so' is not a shared object");
   ASSERT_EQ(shell("echo 'int other;' | gcc -shared -x c - -o " + folder + "other.so").code, 0);
   EXPECT_EQ(refusal(folder + "other.so", HONE_NO_ARTIFACT), "'other.so' has no artifact 'other'");
   ASSERT_EQ(

@@ -231,8 +231,8 @@ TEST_F(ArtifactFile, OfAGpuIsForTheHostThatIsNamed) {
     ASSERT_EQ(x86.code, 0) << x86.output;
     EXPECT_EQ(machine_of(), 62);
   }
-  EXPECT_THAT(emit("llvm", "llvm").output, testing::HasSubstr("--host llvm: of a GPU's artifact"));
-  EXPECT_THAT(emit("opencl -sms=8", "cuda").output, testing::HasSubstr("--host cuda: that is no CPU"));
+  EXPECT_THAT(emit("llvm", "llvm").output, testing::HasSubstr("--host llvm: only an artifact for a GPU has a host"));
+  EXPECT_THAT(emit("opencl -sms=8", "cuda").output, testing::HasSubstr("--host cuda: that is not a CPU"));
 }
 
 TEST(Tensorc, EmitsPtxByWhoeverKnowsTheArchitecture) {
@@ -298,10 +298,8 @@ TEST(Tensorc, ChecksAndTimesOnAnOpenclDevice) {
       kBin +
       "/tensorc --task dense --args m=4,n=32,k=8 --target 'opencl -sms=2 -shared=1048576K' --config default --check");
   EXPECT_EQ(larger.code, 3) << larger.output;
-  EXPECT_THAT(
-      larger.output,
-      testing::HasSubstr(
-          "tensorc: --check runs here: no device here runs 'opencl -sms=2 -shared=1048576K'; there is 'opencl -sms="));
+  EXPECT_THAT(larger.output, testing::HasSubstr("tensorc: cannot check it here: no device here runs 'opencl -sms=2 "
+                                                "-shared=1048576K'; there is 'opencl -sms="));
 }
 
 // On a test machine with a GPU, which is not expected, the second would run.

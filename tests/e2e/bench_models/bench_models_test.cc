@@ -118,7 +118,7 @@ TEST_F(BenchModels, RowThatFailsSaysWhyAndTheOthersGoOn) {
   EXPECT_EQ(ran.code, 0) << ran.output;
   const Json rows = read(folder + "r.json")["rows"];
   ASSERT_EQ(rows.size(), 7u) << ran.output;
-  const char* reasons[] = {"is no ONNX model",           "Relu(99) is not",
+  const char* reasons[] = {"not an ONNX file",           "Relu(99) is not",
                            "ended with SIGABRT",         "the peer's last words",
                            "did not answer within 10 s", "wrong outputs: 'y' (untuned) is off by"};
   for (size_t i = 0; i < std::size(reasons); ++i) {

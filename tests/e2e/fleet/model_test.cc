@@ -130,7 +130,7 @@ TEST_F(TunedModel, InterruptedItKeepsWhatWasMeasured) {
 TEST_F(TunedModel, BadInputIsOneLine) {
   EXPECT_THAT(expect_refused(2, {"tuner", "--model", path("none.onnx")}), HasSubstr("No such file"));
   std::ofstream(path("text.onnx")) << "text";
-  EXPECT_THAT(expect_refused(2, {"tuner", "--model", path("text.onnx")}), HasSubstr("no ONNX model"));
+  EXPECT_THAT(expect_refused(2, {"tuner", "--model", path("text.onnx")}), HasSubstr("not an ONNX file"));
   EXPECT_THAT(expect_refused(2, {"tuner", "--model", file_, "--task", "dense"}), HasSubstr("exclude it"));
   EXPECT_THAT(expect_refused(2, {"tuner", "--model", file_, "--trials", "2"}), HasSubstr("--trials: 2 for the"));
   EXPECT_THAT(expect_refused(2, {"tuner", "--model", file_, "--input", "x=u8"}), HasSubstr("there is no input 'x'"));

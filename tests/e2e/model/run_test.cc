@@ -134,7 +134,7 @@ TEST_F(RunCommand, RunsADecoderWithAllItsRows) {
 TEST_F(RunCommand, RefusesWhatItCannotRun) {
   expect_refused("nothing.so", 2, "run: 'nothing.so' cannot be read: No such file or directory");
   std::ofstream(folder + "text.so") << "text\n";
-  expect_refused("text.so", 2, "run: 'text.so' is no shared object");
+  expect_refused("text.so", 2, "run: 'text.so' is not a shared object");
   build("--threads 1");
   fs::copy(folder + "m.so", folder + "cut.so");
   fs::resize_file(folder + "cut.so", fs::file_size(folder + "cut.so") / 2);

@@ -189,7 +189,7 @@ TEST_F(VariantsCommand, BadOnesAreOneLineAndNothingIsWritten) {
       {"--threads '1|0'", "'0' is not a whole number"},
       {"--threads '2|2'", "2 is there twice"},
       {"--threads '2|'", "a value is missing"},
-      {"--bind 'batch=1|2' --emit graph", "of one binding"},
+      {"--bind 'batch=1|2' --emit graph", "prints one binding"},
       {"--bind 'batch=1|2|3|4|5|6|7|8|9|10|11|12|13' --threads '1|2|3|4|5'", "13 x 5 = 65 variants; an artifact has"}};
   for (const auto& [arguments, what] : bad) {
     const Ran ran = tensorc("-o bad.so " + arguments);

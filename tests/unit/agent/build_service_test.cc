@@ -158,7 +158,7 @@ TEST_F(BuildServiceTest, SignsThatAModuleCannotBeBuilt) {
   wire::CandidateResult other = r.candidates[0];
   other.message += "!";
   EXPECT_FALSE(check(other).ok());
-  EXPECT_FALSE(check_signed(key_.public_key(), asked, wire::wall_clock(), *r.built).ok()) << "it is no object";
+  EXPECT_FALSE(check_signed(key_.public_key(), asked, wire::wall_clock(), *r.built).ok()) << "it is not an object";
 }
 
 TEST_F(BuildServiceTest, WhatIsNotAboutTheModuleIsNotSigned) {

@@ -491,7 +491,7 @@ TEST(Verify, NamesWhatIsWrongWithAModule) {
   EXPECT_THAT(with([](Module& m) { m.workspace_bytes = 64; }), HasSubstr("ends outside the workspace of 64 bytes"));
   EXPECT_THAT(with([](Module& m) { m.params[2].role = ParamRole::kInput; }), HasSubstr("the module has no output"));
   EXPECT_THAT(with([](Module& m) { m.params[0].role = ParamRole::kOutput, m.params[2].role = ParamRole::kInput; }),
-              HasSubstr("a value is stored to 'C', which is no output"));
+              HasSubstr("a value is stored to 'C', which is not an output"));
   EXPECT_THAT(with([](Module& m) { m.params.pop_back(); }), HasSubstr("the module has no output"));
   EXPECT_THAT(with([](Module& m) { m.kernels[0].params.pop_back(); }),
               HasSubstr("function 'kernel' takes 2 tensors, not the module's 3"));
@@ -504,7 +504,7 @@ TEST(Verify, NamesWhatIsWrongWithAModule) {
   EXPECT_THAT(with([](Module& m) { m.params[0].dtype = f64; }), HasSubstr("takes 'A' as f32, not f64"));
   EXPECT_THAT(with([](Module& m) { m.prepacks[0].param = 3; }), HasSubstr("a prepack is for parameter 3 of 3"));
   EXPECT_THAT(with([](Module& m) { m.prepacks[0].param = 0; }),
-              HasSubstr("parameter 'A' has a prepack and is no constant"));
+              HasSubstr("parameter 'A' has a prepack and is not a constant"));
   EXPECT_THAT(with([](Module& m) { m.prepacks.push_back(m.prepacks[0]); }),
               HasSubstr("parameter 'W' has two prepacks"));
   EXPECT_THAT(with([](Module& m) { m.prepacks[0].function.params.pop_back(); }),
@@ -516,9 +516,9 @@ TEST(Verify, NamesWhatIsWrongWithAModule) {
   EXPECT_THAT(with([](Module& m) { m.prepacks[0].function.params.push_back(Buffer()); }),
               HasSubstr("prepack 'pack': a tensor is null"));
   EXPECT_THAT(with([](Module& m) { std::swap(m.prepacks[0].function.params[0], m.prepacks[0].function.params[1]); }),
-              HasSubstr("a value is stored to 'packed', which is no output"));
+              HasSubstr("a value is stored to 'packed', which is not an output"));
   EXPECT_THAT(with([](Module& m) { m.kernels.push_back(m.kernels[0]); }), HasSubstr("two kernels are named 'kernel'"));
-  EXPECT_THAT(with([](Module& m) { m.kernels[0].name = "a b"; }), HasSubstr("a name that is no identifier"));
+  EXPECT_THAT(with([](Module& m) { m.kernels[0].name = "a b"; }), HasSubstr("a name that is not an identifier"));
 }
 
 }  // namespace

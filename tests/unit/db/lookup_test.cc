@@ -82,7 +82,7 @@ TEST(TopHub, AModelTakesWhatWasChosenInsideOne) {
   chain.put(chain.options.user_db, trial("fast"));
   ASSERT_TRUE(open_store(chain.options.user_db)->choices().put(sample_choice("chosen", "fast")).ok());
   LookupQuery in_model = Chain::query();
-  EXPECT_EQ(chain.best(in_model).row->config, "fast") << "it is no model's";
+  EXPECT_EQ(chain.best(in_model).row->config, "fast") << "it is not a model's";
   in_model.in_model = true;
   const LookupAnswer answer = chain.best(in_model);
   EXPECT_EQ(answer.row->config, "chosen");

@@ -24,7 +24,7 @@ TEST(GpuHost, RunsAModelOnlyWhereItsCodeRuns) {
   BuildRequest o;
   o.model = "m.onnx", o.host = kJetson, o.check = true;
   const Status here = gpu_host(o, kGpu, kHere).status();
-  EXPECT_THAT(std::string(here.message()), HasSubstr("--bench, --check and --inputs run here, and this machine is"));
+  EXPECT_THAT(std::string(here.message()), HasSubstr("cannot check, time or run code for another CPU here"));
   // A fleet's device runs kernels, and not the artifact.
   o.remote = [](const std::string&, int) -> StatusOr<std::unique_ptr<RemoteDevice>> { return nullptr; };
   EXPECT_TRUE(gpu_host(o, kGpu, kHere).ok());
@@ -33,9 +33,10 @@ TEST(GpuHost, RunsAModelOnlyWhereItsCodeRuns) {
 TEST(GpuHost, IsOfAGpusArtifactAndACpu) {
   BuildRequest o;
   o.host = kJetson;
-  EXPECT_THAT(std::string(gpu_host(o, kHere, kHere).status().message()), HasSubstr("of a GPU's artifact"));
+  EXPECT_THAT(std::string(gpu_host(o, kHere, kHere).status().message()),
+              HasSubstr("only an artifact for a GPU has a host"));
   o.host = "opencl -sms=8";
-  EXPECT_THAT(std::string(gpu_host(o, kGpu, kHere).status().message()), HasSubstr("that is no CPU"));
+  EXPECT_THAT(std::string(gpu_host(o, kGpu, kHere).status().message()), HasSubstr("that is not a CPU"));
 }
 
 }  // namespace

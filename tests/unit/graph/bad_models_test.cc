@@ -20,11 +20,11 @@ using testing::StartsWith;
 
 TEST(BadModel, NoModel) {
   const ModelFolder f;
-  EXPECT_THAT(f.refusal(std::string()), StartsWith("it is no ONNX model: it has no graph"));
-  EXPECT_THAT(f.refusal(std::string("hello")), StartsWith("it is no ONNX model, or a truncated one"));
+  EXPECT_THAT(f.refusal(std::string()), StartsWith("not an ONNX model: it has no graph"));
+  EXPECT_THAT(f.refusal(std::string("hello")), StartsWith("not an ONNX file, or cut off"));
   onnx::Model only_graph;
   only_graph.mutable_graph();
-  EXPECT_THAT(f.refusal(only_graph.SerializeAsString()), StartsWith("it is no ONNX model: it has no opset"));
+  EXPECT_THAT(f.refusal(only_graph.SerializeAsString()), StartsWith("not an ONNX model: it has no opset"));
   EXPECT_THAT(refusal_of([&] { import_onnx(f.path("none.onnx"), test_operators()); }), HasSubstr("No such file"));
   EXPECT_THAT(refusal_of([&] { import_onnx("/", test_operators()); }), HasSubstr("it is a folder, no plain file"));
   // Nobody writes to it.
@@ -200,7 +200,7 @@ TEST(ExternalData, SizesMustFit) {
   for (const char* offset : {"5", "12", "13", "9223372036854775807"})
     EXPECT_THAT(f.refusal(with_external("w.bin", offset)), HasSubstr("'w.bin' has 12")) << offset;
   for (const char* offset : {"-1", "x", "1x", "9223372036854775808", "99999999999999999999999"})
-    EXPECT_THAT(f.refusal(with_external("w.bin", offset)), HasSubstr("is no size")) << offset;
+    EXPECT_THAT(f.refusal(with_external("w.bin", offset)), HasSubstr("is not a size")) << offset;
   for (const char* length : {"4", "16", "9223372036854775807"})
     EXPECT_THAT(f.refusal(with_external("w.bin", "0", length)), HasSubstr("it takes 8 bytes")) << length;
   EXPECT_THAT(f.refusal(with_external("empty.bin")), HasSubstr("'empty.bin' has 0"));

@@ -69,7 +69,7 @@ TEST(Inputs, ShapesMustFit) {
   no_shape.graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
   EXPECT_THAT(f.refusal(no_shape), StartsWith("input 'x' has no shape; give one: --shape x="));
   no_shape.graph()->mutable_input(0)->clear_type();
-  EXPECT_EQ(f.refusal(no_shape), "input 'x' is no tensor");
+  EXPECT_EQ(f.refusal(no_shape), "input 'x' is not a tensor");
 }
 
 TEST(Inputs, OneWholeNumberCanBeBound) {

@@ -117,7 +117,7 @@ TEST_F(TensorFile, OfOtherBytesThanItsTypeSaysIsRefused) {
   EXPECT_EQ(refusal(written("a.npy", header_ + "\1\2")), "u8[3] takes 3 bytes; it has 2");
   EXPECT_EQ(refusal(written("b.npy", header_ + "\1\2\3\4")), "u8[3] takes 3 bytes; it has 4");
   EXPECT_EQ(refusal(written("c.npy", "")), "it is no .npy file of version 1");
-  EXPECT_EQ(refusal(written("c.pb", "hello")), "it is no ONNX tensor");
+  EXPECT_EQ(refusal(written("c.pb", "hello")), "it is not an ONNX tensor");
 }
 
 // Nobody writes to the pipe, and the device has no end.

@@ -455,7 +455,7 @@ TEST_F(ExportedCaches, TakeAMaskThatIsKnown) {
     });
   }
   options_ = {};
-  EXPECT_THAT(refusal(masked("past + 1")), HasSubstr("input 'mask' grows with past and is no cache"));
+  EXPECT_THAT(refusal(masked("past + 1")), HasSubstr("input 'mask' grows with past and is not a cache"));
   options_.sums = {{"past", "other+1"}};
   EXPECT_THAT(refusal(masked("past + 1")), HasSubstr("--cache past"));
 }
@@ -471,7 +471,7 @@ TEST_F(ExportedCaches, AreRefusedByName) {
   EXPECT_THAT(refusal(exported_decoder([](TestModel& m) {
                 m.input("mask", {1, "past"}).node("Relu", {"mask"}, {"masked"}).output("masked");
               })),
-              HasSubstr("input 'mask' grows with past and is no cache"));
+              HasSubstr("input 'mask' grows with past and is not a cache"));
   // Parts whose place or length follows the number of rows otherwise than by growing with them.
   const auto part = [](const std::vector<std::string>& bounds) {
     return [bounds](TestModel& m) {

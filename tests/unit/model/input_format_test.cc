@@ -214,8 +214,8 @@ std::string refusal(const std::string& format, const std::string& model = kModel
 TEST(InputFormat, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("picture=u8"), HasSubstr("there is no input 'picture'; there are image"));
   EXPECT_THAT(refusal("image=u8:NHWC,mean=1:2"), HasSubstr("2 numbers for the 3 channels of f32[2, 3, 6, 5]"));
-  EXPECT_THAT(refusal("image=u9"), HasSubstr("'u9' is no type"));
-  EXPECT_THAT(refusal("image=u8:NWHC"), HasSubstr("'NWHC' is no type"));
+  EXPECT_THAT(refusal("image=u9"), HasSubstr("'u9' is neither a type"));
+  EXPECT_THAT(refusal("image=u8:NWHC"), HasSubstr("'NWHC' is neither a type"));
   EXPECT_THAT(refusal("image=u8,scale=0"), HasSubstr("a scale of 0"));
   EXPECT_THAT(refusal("image=u8,std=1:0:2"), HasSubstr("a std of 0"));
   EXPECT_THAT(refusal("image=u8,std=2,scale=2"), HasSubstr("exclude each other"));

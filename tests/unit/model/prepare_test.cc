@@ -55,7 +55,7 @@ TEST_F(Prepare, WatchesTheImportedGraphAndEveryPass) {
 TEST_F(Prepare, RefusesBadFilesInOneLine) {
   EXPECT_NE(refusal().find("No such file"), std::string::npos) << refusal();
   std::ofstream(file_) << "text";
-  EXPECT_NE(refusal().find("no ONNX model"), std::string::npos) << refusal();
+  EXPECT_NE(refusal().find("not an ONNX file"), std::string::npos) << refusal();
   TestModel named;
   named.input("x", {1, "length"}).node("Relu", {"x"}, {"y"}).output("y");
   write(named);

@@ -101,8 +101,8 @@ TEST(Chain, BadOnesAreRefusedInOneLine) {
   EXPECT_THAT(refusal("relu[1]"), HasSubstr("'relu' takes 0 arguments, not 1"));
   EXPECT_THAT(refusal("clip"), HasSubstr("'clip' takes 2 arguments in brackets"));
   EXPECT_THAT(refusal("clip[1]"), HasSubstr("'clip' takes 2 arguments in brackets"));
-  EXPECT_THAT(refusal("clip[c;1]"), HasSubstr("'c' is no number"));
-  EXPECT_THAT(refusal("clip[0;inf]"), HasSubstr("'inf' is no number"));
+  EXPECT_THAT(refusal("clip[c;1]"), HasSubstr("'c' is not a number"));
+  EXPECT_THAT(refusal("clip[0;inf]"), HasSubstr("'inf' is not a number"));
   EXPECT_THAT(refusal("mul[inf]"),
               HasSubstr("'inf' is none of c, r, 1, same, extents (1x64x1x1), a number and a name"));
   EXPECT_THAT(refusal("mul[]"), HasSubstr("'' is none of"));
@@ -113,8 +113,8 @@ TEST(Chain, BadOnesAreRefusedInOneLine) {
   EXPECT_THAT(refusal("mul[s]"), HasSubstr("'s' is none of"));
   EXPECT_THAT(refusal("x=s+relu"), HasSubstr("names 's' and does not use it"));
   EXPECT_THAT(refusal("x=s+x=s+mul[s]"), HasSubstr("two values are named 's'"));
-  EXPECT_THAT(refusal("x=c+mul[c]"), HasSubstr("'c' is no name"));
-  EXPECT_THAT(refusal("x=A+mul[A]"), HasSubstr("'A' is no name"));
+  EXPECT_THAT(refusal("x=c+mul[c]"), HasSubstr("'c' is not a name"));
+  EXPECT_THAT(refusal("x=A+mul[A]"), HasSubstr("'A' is not a name"));
   EXPECT_THAT(refusal("relu:f8"), HasSubstr("dtype 'f8' is unknown"));
   EXPECT_THAT(refusal("saturate"), HasSubstr("'saturate' needs a type"));
   EXPECT_THAT(refusal("bias[c]"), HasSubstr("'bias' has its argument"));

@@ -65,7 +65,8 @@ TEST(ReportJson, DamagedOnesSayWhere) {
   };
   EXPECT_EQ(damaged("/variants/0/layers/1/seconds", "fast"),
             "'old.json' is a damaged report: variants[0].layers[1].seconds");
-  EXPECT_EQ(damaged("/variants/0/layers/0", 1), "'old.json' is a damaged report: variants[0].layers[0].is no object");
+  EXPECT_EQ(damaged("/variants/0/layers/0", 1),
+            "'old.json' is a damaged report: variants[0].layers[0].is not an object");
   EXPECT_EQ(damaged("/variants/0/arena_bytes", -1), "'old.json' is a damaged report: variants[0].arena_bytes");
   EXPECT_EQ(damaged("/variants/0/threads", 0.5), "'old.json' is a damaged report: variants[0].threads");
 }

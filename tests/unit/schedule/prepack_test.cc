@@ -140,7 +140,7 @@ TEST(Prepack, RefusesWhatCannotBeMadeAhead) {
         refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("d")); }),
         HasSubstr("prepack: stage 'd': its result is a param buffer; only one in the workspace can be made ahead"));
     EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("u")); }),
-                HasSubstr("prepack: stage 'u': it reads 'rows', which is no constant parameter"));
+                HasSubstr("prepack: stage 'u': it reads 'rows', which is not a constant parameter"));
     const BlockRef rows = p.schedule->block("rows");
     p.schedule->prepack(rows);
     EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(rows); }), HasSubstr("gone: prepack(rows)"));
@@ -169,7 +169,7 @@ TEST(Prepack, RefusesWhatCannotBeMadeAhead) {
     Program p(ParamRole::kInput);
     p.put_rows_inside();
     EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("u")); }),
-                HasSubstr("it reads 'w', which is no constant parameter"));
+                HasSubstr("it reads 'w', which is not a constant parameter"));
   }
 }
 

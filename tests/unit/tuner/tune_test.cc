@@ -161,7 +161,7 @@ TEST_F(Tune, BadModelsAreSaidBeforeAnythingStarts) {
   flags_.model = dir_ + "/m.onnx";
   expect(kExitUsage, "m.onnx: No such file");
   std::ofstream(flags_.model) << "no model at all";
-  expect(kExitUsage, "no ONNX model");
+  expect(kExitUsage, "not an ONNX file");
   flags_.model = dir_;
   expect(kExitUsage, dir_);
   TestModel named;

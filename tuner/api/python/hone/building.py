@@ -27,7 +27,7 @@ def _file_of(model, folder):
     if isinstance(model, (str, os.PathLike)):
         return options.text(model)
     if isinstance(model, (te.Schedule, te.Tensor)):
-        raise TypeError("a schedule is no model: hone.build() compiles it, and its kernel's time() measures it")
+        raise TypeError("a schedule is not a model: hone.build() compiles it, and its kernel's time() measures it")
     content = model.SerializeToString() if hasattr(model, "SerializeToString") else model
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise TypeError(f"a model is a path, an onnx.ModelProto or its bytes, not {type(model).__name__}")

@@ -75,7 +75,7 @@ class Model:
         self._described = first.get("layers", [])
         self._is_bool = {t["name"] for key in ("inputs", "outputs") for t in first.get(key, []) if t["dtype"] == "bool"}
         if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__")):
-            raise TypeError(f"threads: {threads!r} is no whole number")
+            raise TypeError(f"threads: {threads!r} is not a whole number")
         if threads is None:
             threads = max(self._model.workers(v) for v in range(self._model.variant_count))
         self.threads = threads

@@ -8,7 +8,7 @@ def text(value):
     """A path, a number or a text as a text."""
     value = os.fspath(value) if isinstance(value, os.PathLike) else value
     if isinstance(value, (bytes, bytearray)):
-        raise TypeError(f"{value!r} is no str")
+        raise TypeError(f"{value!r} is not a str")
     value = str(value)
     try:
         value.encode()
@@ -20,7 +20,7 @@ def text(value):
 def path_text(value):
     """A path as text."""
     if not isinstance(value, (str, os.PathLike)):
-        raise TypeError(f"{value!r} is no path")
+        raise TypeError(f"{value!r} is not a path")
     return text(value)
 
 
@@ -32,7 +32,7 @@ def path(value):
 
 def _number(value, name):
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name}: {value!r} is no whole number")
+        raise TypeError(f"{name}: {value!r} is not a whole number")
     return int(value)
 
 
@@ -48,7 +48,7 @@ def _numbers(value, name):
 def _shape(value, name):
     """A shape, or several."""
     if not _is_list(value):
-        raise TypeError(f"{name}: {value!r} is no shape; a tuple of numbers is")
+        raise TypeError(f"{name}: {value!r} is not a shape; a tuple of numbers is")
     if value and _is_list(value[0]):
         return [_shape(v, name) for v in value]
     return [_number(extent, name) for extent in value]
