@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/log_fields.h"
+#include "tracker/connections.h"
 
 namespace hone::tracker {
 Tracker::Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox)
@@ -13,7 +14,7 @@ Tracker::Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox)
       memory_(MemoryPlan::of(options.memory).peers, MemoryPlan::of(options.memory).share),
       book_(options_, clock, memory_),
       fleet_(options_, clock, counts_),
-      out_(outbox, fleet_.registry(), book_),
+      out_(outbox, connections_of(fleet_.registry(), book_)),
       modules_(MemoryPlan::of(options.memory).blobs, options_, clock, book_, out_),
       queue_(options_.fair, clock, fleet_, book_),
       dispatch_(options_, clock, counts_, book_, fleet_, modules_, queue_, out_),

@@ -9,14 +9,14 @@
 #include "rpc/wire/fleet_status.h"
 #include "rpc/wire/stream_messages.h"
 #include "tracker/agent_handler.h"
-#include "tracker/counts.h"
 #include "tracker/details.h"
-#include "tracker/memory_budget.h"
-#include "tracker/options.h"
-#include "tracker/outgoing.h"
 #include "tracker/session_handler.h"
+#include "tracker/state/counts.h"
+#include "tracker/state/memory_budget.h"
+#include "tracker/state/options.h"
+#include "tracker/state/outgoing.h"
+#include "tracker/state/tenant.h"
 #include "tracker/status.h"
-#include "tracker/tenant.h"
 
 namespace hone::tracker {
 

@@ -1,7 +1,7 @@
 // Which pages the HTTP port has.
 #pragma once
 
-#include "tracker/http.h"
+#include "tracker/http/http.h"
 #include "tracker/service.h"
 
 namespace hone::tracker {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <optional>
 
-#include "tracker/memory_budget.h"
+#include "tracker/state/memory_budget.h"
 
 namespace hone::tracker {
 

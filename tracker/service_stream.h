@@ -8,8 +8,8 @@
 
 #include "rpc/wire/convert.h"
 #include "tracker/core.h"
-#include "tracker/memory_budget.h"
 #include "tracker/service_parse.h"
+#include "tracker/state/memory_budget.h"
 
 namespace hone::tracker {
 

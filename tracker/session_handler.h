@@ -6,7 +6,7 @@
 
 #include "tracker/dispatch/lease_reports.h"
 #include "tracker/dispatch/module_transfer.h"
-#include "tracker/tenant.h"
+#include "tracker/state/tenant.h"
 
 namespace hone::tracker {
 

@@ -7,7 +7,7 @@
 #include "rpc/wire/fleet_status.h"
 #include "tracker/details.h"
 #include "tracker/dispatch/job_queue.h"
-#include "tracker/tenant.h"
+#include "tracker/state/tenant.h"
 
 namespace hone::tracker {
 

@@ -31,7 +31,7 @@
 #include "db/store.h"
 #include "tests/fakes/workloads.h"
 #include "tuner/cli/tune.h"
-#include "tuner/session.h"
+#include "tuner/session/session.h"
 
 namespace {
 

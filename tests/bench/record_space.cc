@@ -18,8 +18,8 @@
 #include "db/store.h"
 #include "tests/fakes/workloads.h"
 #include "tuner/cli/tune.h"
-#include "tuner/core_sharing.h"
 #include "tuner/measure/candidate.h"
+#include "tuner/measure/core_sharing.h"
 
 namespace hone::replay {
 namespace {

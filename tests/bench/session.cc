@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "tests/fakes/workloads.h"
 #include "tuner/cli/tune.h"
-#include "tuner/session.h"
+#include "tuner/session/session.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "tests/replay/recording.h"
 #include "tuner/measure/candidate.h"
 #include "tuner/measure/measurer.h"
-#include "tuner/trial_log.h"
+#include "tuner/session/trial_log.h"
 
 namespace hone::replay {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "tuner/session.h"
+#include "tuner/session/session.h"
 
 namespace hone::replay {
 namespace {

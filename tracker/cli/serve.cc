@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "rpc/wire/parent_watch.h"
 #include "tracker/gate/open_files.h"
-#include "tracker/http.h"
+#include "tracker/http/http.h"
 #include "tracker/routes.h"
 #include "tracker/service.h"
 

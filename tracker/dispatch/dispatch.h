@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "tracker/counts.h"
 #include "tracker/dispatch/job_queue.h"
 #include "tracker/dispatch/lease_table.h"
 #include "tracker/fleet/fleet.h"
 #include "tracker/jobs/job_book.h"
 #include "tracker/jobs/modules.h"
-#include "tracker/outgoing.h"
+#include "tracker/state/counts.h"
+#include "tracker/state/outgoing.h"
 
 namespace hone::tracker {
 

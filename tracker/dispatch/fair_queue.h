@@ -12,16 +12,10 @@
 #include <unordered_map>
 
 #include "base/clock.h"
-#include "tracker/job_key.h"
+#include "tracker/state/job_key.h"
+#include "tracker/state/options.h"
 
 namespace hone::tracker {
-
-struct FairOptions {
-  double memory_s = 120;  ///< use is forgotten with this time constant, so that no debt lasts for ever
-  double credit_s = 0.5;  ///< device seconds per weight that a session without queued jobs may save up
-  /// Share of the device seconds that go to sessions of lower priorities while higher ones have jobs queued.
-  double lower_share = 1. / 16;
-};
 
 /// Not thread-safe. Sessions come in groups: those of a group are served by the same devices. Among sessions with
 /// queued jobs the device seconds follow the weights, as far as the devices that serve them allow (weighted max-min). A

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "tracker/job_key.h"
+#include "tracker/state/job_key.h"
 
 namespace hone::tracker {
 

@@ -14,12 +14,12 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "rpc/wire/messages.h"
-#include "tracker/connection_id.h"
-#include "tracker/fleet/health.h"
 #include "tracker/fleet/key_claim.h"
 #include "tracker/fleet/matching.h"
-#include "tracker/history.h"
-#include "tracker/memory_budget.h"
+#include "tracker/state/connection_id.h"
+#include "tracker/state/health.h"
+#include "tracker/state/history.h"
+#include "tracker/state/memory_budget.h"
 
 namespace hone::tracker {
 

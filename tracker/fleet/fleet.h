@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "rpc/wire/stream_messages.h"
-#include "tracker/counts.h"
 #include "tracker/fleet/device_registry.h"
-#include "tracker/fleet/kept_quarantine.h"
 #include "tracker/fleet/matching.h"
 #include "tracker/fleet/quarantine.h"
 #include "tracker/fleet/shown_devices.h"
-#include "tracker/options.h"
+#include "tracker/state/counts.h"
+#include "tracker/state/kept_quarantine.h"
+#include "tracker/state/options.h"
 
 namespace hone::tracker {
 

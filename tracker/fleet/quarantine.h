@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tracker/counts.h"
 #include "tracker/fleet/device_registry.h"
 #include "tracker/fleet/shown_devices.h"
+#include "tracker/state/counts.h"
 
 namespace hone::tracker {
 

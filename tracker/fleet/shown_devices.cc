@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tracker/jobs/job_book.h"
-#include "tracker/outgoing.h"
+#include "tracker/state/outgoing.h"
 
 namespace hone::tracker {
 namespace {

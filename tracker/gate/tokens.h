@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "tracker/tenant.h"
+#include "tracker/state/tenant.h"
 
 namespace hone::tracker {
 

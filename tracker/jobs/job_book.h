@@ -11,8 +11,8 @@
 
 #include "rpc/wire/stream_messages.h"
 #include "tracker/jobs/session.h"
-#include "tracker/options.h"
-#include "tracker/tenant.h"
+#include "tracker/state/options.h"
+#include "tracker/state/tenant.h"
 
 namespace hone::tracker {
 

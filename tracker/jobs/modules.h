@@ -14,7 +14,7 @@
 #include "tracker/jobs/blob_store.h"
 #include "tracker/jobs/job_book.h"
 #include "tracker/jobs/session.h"
-#include "tracker/outgoing.h"
+#include "tracker/state/outgoing.h"
 
 namespace hone::tracker {
 

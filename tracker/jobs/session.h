@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "rpc/wire/fleet_status.h"
-#include "tracker/connection_id.h"
-#include "tracker/history.h"
-#include "tracker/job_key.h"
-#include "tracker/memory_budget.h"
-#include "tracker/summary_ring.h"
+#include "tracker/state/connection_id.h"
+#include "tracker/state/history.h"
+#include "tracker/state/job_key.h"
+#include "tracker/state/memory_budget.h"
+#include "tracker/state/summary_ring.h"
 
 namespace hone::tracker {
 

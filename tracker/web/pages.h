@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "tracker/http.h"
+#include "tracker/http/http.h"
 
 namespace hone::tracker::web {
 

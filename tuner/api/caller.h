@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tuner/api/hone_compiler.h"
-#include "tuner/progress.h"
+#include "tuner/session/progress.h"
 
 namespace hone::api {
 

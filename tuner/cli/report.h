@@ -6,7 +6,7 @@
 
 #include "compiler/ops/workload.h"
 #include "compiler/schedule/space.h"
-#include "tuner/session.h"
+#include "tuner/session/session.h"
 
 namespace hone {
 

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "compiler/ops/operator.h"
 #include "tuner/driver/tune_request.h"
-#include "tuner/progress.h"
+#include "tuner/session/progress.h"
 
 namespace hone {
 

@@ -12,9 +12,9 @@
 #include "compiler/ops/definition.h"
 #include "db/lookup.h"
 #include "rpc/ir/encode.h"
-#include "tuner/db_trial_log.h"
 #include "tuner/measure/reference_job.h"
 #include "tuner/measure/remote.h"
+#include "tuner/session/db_trial_log.h"
 #include "tuner/transfer/seeds.h"
 
 namespace hone {

@@ -7,8 +7,8 @@
 
 #include "tuner/driver/tasks_file.h"
 #include "tuner/driver/tune_services.h"
-#include "tuner/session.h"
-#include "tuner/tuning_task.h"
+#include "tuner/session/session.h"
+#include "tuner/session/tuning_task.h"
 
 namespace hone {
 

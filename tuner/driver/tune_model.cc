@@ -10,7 +10,7 @@
 #include "compiler/build/denormals.h"
 #include "db/plausible.h"
 #include "tuner/driver/phase_line.h"
-#include "tuner/standings.h"
+#include "tuner/session/standings.h"
 
 namespace hone {
 namespace {

@@ -13,7 +13,7 @@
 #include "tuner/driver/time_plan.h"
 #include "tuner/driver/tune_request.h"
 #include "tuner/measure/host_cores.h"
-#include "tuner/progress.h"
+#include "tuner/session/progress.h"
 
 namespace hone {
 

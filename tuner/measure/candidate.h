@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "compiler/build/build.h"
-#include "tuner/core_sharing.h"
 #include "tuner/features/features.h"
+#include "tuner/measure/core_sharing.h"
 #include "tuner/search/moves.h"
 
 namespace hone {

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/host_lock.h"
-#include "tuner/core_sharing.h"
+#include "tuner/measure/core_sharing.h"
 
 namespace hone {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "tuner/records.h"
+#include "tuner/session/records.h"
 
 namespace hone {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/records.h"
+#include "tuner/session/records.h"
 
 namespace hone {
 namespace {

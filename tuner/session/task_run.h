@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "tuner/session.h"
 #include "tuner/session/allocate.h"
+#include "tuner/session/session.h"
+#include "tuner/session/standings.h"
 #include "tuner/session/worker.h"
-#include "tuner/standings.h"
 
 namespace hone {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tuner/core_sharing.h"
+#include "tuner/measure/core_sharing.h"
 
 namespace hone {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "rpc/wire/session_client.h"
 #include "tests/e2e/faults/fake_jobs.h"
-#include "tuner/db_trial_log.h"
+#include "tuner/session/db_trial_log.h"
 
 namespace hone::e2e {
 namespace {

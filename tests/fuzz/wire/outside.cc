@@ -11,7 +11,7 @@
 #include "tests/fuzz/wire/target.h"
 #include "tests/fuzz/wire/world.h"
 #include "tracker/gate/tokens.h"
-#include "tracker/http.h"
+#include "tracker/http/http.h"
 #include "tracker/pages.h"
 
 namespace hone::fuzz {

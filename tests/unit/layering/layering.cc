@@ -67,15 +67,26 @@ const std::vector<Room>& rooms() {
       {"rpc/agent/supervise", {"rpc/agent/run", "rpc/wire", "compiler/target"}},
       // The programs.
       {"rpc/agent", {"rpc/agent/build", "rpc/agent/device", "rpc/agent/supervise"}},
-      {"tracker", {"rpc/wire"}},
+      // What a tracker holds, below those that change it.
+      {"tracker/state", {"rpc/wire"}},
+      {"tracker/jobs", {"tracker/state"}},
+      {"tracker/fleet", {"tracker/jobs"}},
+      {"tracker/dispatch", {"tracker/fleet"}},
+      {"tracker/gate", {"tracker/state"}},
+      {"tracker/http", {"tracker/gate"}},
+      {"tracker/web", {"tracker/http"}},
+      {"tracker", {"tracker/dispatch", "tracker/web"}},
+      {"tracker/cli", {"tracker"}},
       // The search knows no wire and no database, so that it can be replayed without them.
       {"tuner/features", {"compiler/arith", "compiler/target"}},
       {"tuner/cost", {"base"}},
       {"tuner/search", {"tuner/features", "tuner/cost", "compiler/schedule"}},
       // What earlier trials and other tuners' logs teach a search; tophub does it without a wire too.
       {"tuner/transfer", {"tuner/search", "compiler/build"}},
-      {"tuner", {"tuner/transfer", "compiler/host", "rpc/wire", "rpc/ir"}},
-      {"tuner/driver", {"tuner", "compiler/driver"}},
+      {"tuner/plot", {"base"}},
+      {"tuner/measure", {"tuner/search", "compiler/host", "rpc/wire", "rpc/ir"}},
+      {"tuner/session", {"tuner/measure", "tuner/transfer", "tuner/plot"}},
+      {"tuner/driver", {"tuner/session", "compiler/driver"}},
       {"tuner/cli", {"tuner/driver", "compiler/cli"}},
       // libhone and the Python package: over everything, under nothing.
       {"tuner/api", {"tuner/cli", "compiler/api"}},

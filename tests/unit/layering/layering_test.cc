@@ -92,7 +92,7 @@ TEST(Layering, WantsIncludesFromTheRootAndFoldersItKnows) {
 TEST(Layering, FindsTheInnermostRoom) {
   EXPECT_EQ(room_of("compiler/build/build.h"), "compiler/build");
   EXPECT_EQ(room_of("compiler/ops/templates/common.h"), "compiler/ops");
-  EXPECT_EQ(room_of("tuner/measure/measurer.h"), "tuner");
+  EXPECT_EQ(room_of("tuner/measure/measurer.h"), "tuner/measure");
   EXPECT_EQ(room_of("compiler/brand_new/x.h"), "");
   EXPECT_EQ(room_of("vector"), "");
 }

@@ -1,4 +1,4 @@
-#include "tracker/fleet/health.h"
+#include "tracker/state/health.h"
 
 #include <gtest/gtest.h>
 

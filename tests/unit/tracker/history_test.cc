@@ -1,10 +1,10 @@
-#include "tracker/history.h"
+#include "tracker/state/history.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "tracker/summary_ring.h"
+#include "tracker/state/summary_ring.h"
 
 namespace hone::tracker {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracker/http.h"
+#include "tracker/http/http.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "tracker/fleet/kept_quarantine.h"
+#include "tracker/state/kept_quarantine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

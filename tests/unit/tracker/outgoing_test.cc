@@ -1,5 +1,5 @@
 // What the tracker says at the end of a message.
-#include "tracker/outgoing.h"
+#include "tracker/state/outgoing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/fakes/fake_fleet.h"
+#include "tracker/connections.h"
 
 namespace hone::tracker {
 
@@ -12,7 +13,7 @@ struct TrackerParts {
   JobBook book{options, clock, memory};
   DeviceRegistry registry{clock};
   Recorder recorder;
-  Outgoing out{recorder, registry, book};
+  Outgoing out{recorder, connections_of(registry, book)};
 
   /// A new session of that connection.
   Session& open(ConnectionId connection) {

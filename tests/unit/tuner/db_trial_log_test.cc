@@ -1,5 +1,5 @@
 // Trials in a database, and in a file beside it when it is gone.
-#include "tuner/db_trial_log.h"
+#include "tuner/session/db_trial_log.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

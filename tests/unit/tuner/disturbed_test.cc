@@ -6,7 +6,7 @@
 
 #include "db/store.h"
 #include "tests/unit/tuner/fakes.h"
-#include "tuner/standings.h"
+#include "tuner/session/standings.h"
 
 namespace hone {
 namespace {

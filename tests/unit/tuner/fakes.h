@@ -8,7 +8,7 @@
 
 #include "tests/fakes/fake_clock.h"
 #include "tests/unit/tuner/toy_space.h"
-#include "tuner/session.h"
+#include "tuner/session/session.h"
 
 namespace hone::toy {
 

@@ -1,4 +1,4 @@
-#include "tuner/session.h"
+#include "tuner/session/session.h"
 
 #include <gtest/gtest.h>
 

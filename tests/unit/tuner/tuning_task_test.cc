@@ -1,5 +1,5 @@
 // A task as programs without a command line make it.
-#include "tuner/tuning_task.h"
+#include "tuner/session/tuning_task.h"
 
 #include <gmock/gmock.h>
 

@@ -16,9 +16,9 @@
 #include "base/clock.h"
 #include "tuner/cost/accuracy.h"
 #include "tuner/measure/measurer.h"
-#include "tuner/progress.h"
 #include "tuner/search/searcher.h"
-#include "tuner/trial_log.h"
+#include "tuner/session/progress.h"
+#include "tuner/session/trial_log.h"
 
 namespace hone {
 

@@ -1,4 +1,4 @@
-#include "tracker/memory_budget.h"
+#include "tracker/state/memory_budget.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "tracker/history.h"
+#include "tracker/state/history.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tuner/progress.h"
+#include "tuner/session/progress.h"
 
 #include <fmt/format.h>
 

@@ -5,11 +5,18 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracker/dispatch/fair_queue.h"
-#include "tracker/fleet/health.h"
-#include "tracker/fleet/kept_quarantine.h"
+#include "tracker/state/health.h"
+#include "tracker/state/kept_quarantine.h"
 
 namespace hone::tracker {
+
+/// How sessions share the devices.
+struct FairOptions {
+  double memory_s = 120;  ///< use is forgotten with this time constant, so that no debt lasts for ever
+  double credit_s = 0.5;  ///< device seconds per weight that a session without queued jobs may save up
+  /// Share of the device seconds that go to sessions of lower priorities while higher ones have jobs queued.
+  double lower_share = 1. / 16;
+};
 
 struct TrackerOptions {
   std::chrono::milliseconds heartbeat{3000};     ///< agents send one at least this often
@@ -28,8 +35,8 @@ struct TrackerOptions {
   bool allow_fake = false;  ///< take FakePayload jobs: tests, benchmarks
   size_t max_agents = 16384, max_devices = 65536, max_sessions = 1024;
   KeptQuarantine quarantined;  ///< by hand, before the start and from then on
-  FairOptions fair;            ///< how sessions share the devices
-  uint64_t first_epoch = 1;    ///< above all epochs of earlier runs: the time of the start
+  FairOptions fair;
+  uint64_t first_epoch = 1;  ///< above all epochs of earlier runs: the time of the start
   /// The wall clock when the tracker starts, in seconds since 1970: for people.
   double started_unix_s = 0;
 };

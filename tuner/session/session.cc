@@ -1,4 +1,4 @@
-#include "tuner/session.h"
+#include "tuner/session/session.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 
 #include "base/exit_code.h"
 #include "compiler/schedule/config_name.h"
-#include "tuner/records.h"
 #include "tuner/session/confirm.h"
+#include "tuner/session/records.h"
 #include "tuner/session/total_course.h"
 
 namespace hone {

@@ -1,4 +1,4 @@
-#include "tracker/summary_ring.h"
+#include "tracker/state/summary_ring.h"
 
 #include <algorithm>
 

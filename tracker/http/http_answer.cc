@@ -1,4 +1,4 @@
-#include "tracker/http_answer.h"
+#include "tracker/http/http_answer.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "db/rows.h"
-#include "tuner/session.h"
+#include "tuner/session/session.h"
 
 namespace hone {
 

@@ -1,4 +1,4 @@
-#include "tracker/fleet/kept_quarantine.h"
+#include "tracker/state/kept_quarantine.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "db/rows.h"
-#include "tuner/session.h"
+#include "tuner/session/session.h"
 
 namespace hone {
 

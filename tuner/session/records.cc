@@ -1,4 +1,4 @@
-#include "tuner/records.h"
+#include "tuner/session/records.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

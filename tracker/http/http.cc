@@ -1,4 +1,4 @@
-#include "tracker/http.h"
+#include "tracker/http/http.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "tracker/gate/peer_name.h"
-#include "tracker/http_connection.h"
+#include "tracker/http/http_connection.h"
 
 namespace hone::tracker {
 

@@ -1,4 +1,4 @@
-#include "tuner/db_trial_log.h"
+#include "tuner/session/db_trial_log.h"
 
 #include <fmt/format.h>
 

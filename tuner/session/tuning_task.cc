@@ -1,4 +1,4 @@
-#include "tuner/tuning_task.h"
+#include "tuner/session/tuning_task.h"
 
 #include <utility>
 

@@ -1,11 +1,8 @@
-#include "tracker/outgoing.h"
+#include "tracker/state/outgoing.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
-
-#include "tracker/fleet/device_registry.h"
-#include "tracker/jobs/job_book.h"
 
 namespace hone::tracker {
 namespace {
@@ -24,11 +21,10 @@ void in_parts(std::vector<T> all, size_t most, Send send) {
 }
 
 template <class Message>
-void send_to_agents(std::map<std::string, std::vector<wire::LeaseId>>&& leases, const DeviceRegistry& registry,
+void send_to_agents(std::map<std::string, std::vector<wire::LeaseId>>&& leases, const Connections& connections,
                     Outbox& outbox) {
   for (auto& [name, ids] : leases)
-    if (const auto agent = registry.agents().find(name); agent != registry.agents().end() && agent->second.connection)
-      outbox.to_agent(*agent->second.connection, Message{std::move(ids)});
+    if (const auto connection = connections.of_agent(name)) outbox.to_agent(*connection, Message{std::move(ids)});
 }
 
 }  // namespace
@@ -36,28 +32,27 @@ void send_to_agents(std::map<std::string, std::vector<wire::LeaseId>>&& leases, 
 void Outgoing::flush() {
   send_asked();
   send_results();
-  send_to_agents<wire::Cancel>(std::exchange(cancels_, {}), registry_, outbox_);
+  send_to_agents<wire::Cancel>(std::exchange(cancels_, {}), connections_, outbox_);
   for (auto& [connection, hashes] : std::exchange(missing_, {}))
     outbox_.to_agent(connection, wire::Blobs{{}, std::move(hashes)});
-  send_to_agents<wire::ResultAck>(std::exchange(acks_, {}), registry_, outbox_);
+  send_to_agents<wire::ResultAck>(std::exchange(acks_, {}), connections_, outbox_);
 }
 
 void Outgoing::send_asked() {
   for (auto& [uuid, hashes] : std::exchange(asked_, {})) {
-    const Session* session = book_.find(uuid);
-    if (!session || !session->connection) continue;
-    in_parts(std::move(hashes), kHashesPerMessage, [&](std::vector<Hash128> part) {
-      outbox_.to_session(*session->connection, wire::BlobRequest{std::move(part)});
-    });
+    const auto connection = connections_.of_session(uuid);
+    if (!connection) continue;
+    in_parts(std::move(hashes), kHashesPerMessage,
+             [&](std::vector<Hash128> part) { outbox_.to_session(*connection, wire::BlobRequest{std::move(part)}); });
   }
 }
 
 void Outgoing::send_results() {
   for (auto& [uuid, results] : std::exchange(results_, {})) {
-    const Session* session = book_.find(uuid);
-    if (!session || !session->connection) continue;
+    const auto connection = connections_.of_session(uuid);
+    if (!connection) continue;
     in_parts(std::move(results), kResultsPerMessage, [&](std::vector<wire::JobResult> part) {
-      outbox_.to_session(*session->connection, wire::SessionResults{std::move(part)});
+      outbox_.to_session(*connection, wire::SessionResults{std::move(part)});
     });
   }
 }

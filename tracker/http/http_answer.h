@@ -7,7 +7,7 @@
 
 #include "tracker/gate/http_tls.h"
 #include "tracker/gate/probe_slots.h"
-#include "tracker/http.h"
+#include "tracker/http/http.h"
 
 namespace hone::tracker {
 

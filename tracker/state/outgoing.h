@@ -2,18 +2,17 @@
 // message each instead of one a job.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "rpc/wire/stream_messages.h"
-#include "tracker/connection_id.h"
+#include "tracker/state/connection_id.h"
 
 namespace hone::tracker {
-
-class DeviceRegistry;
-class JobBook;
 
 /// Where messages go. After a Refused the connection is over: nothing more is sent to it, and what it still says is
 /// ignored.
@@ -24,13 +23,18 @@ class Outbox {
   virtual void to_session(ConnectionId connection, wire::ToSession message) = 0;
 };
 
+/// Which connection an agent or a session has now; nothing where it has none.
+struct Connections {
+  std::function<std::optional<ConnectionId>(const std::string& agent)> of_agent;
+  std::function<std::optional<ConnectionId>(const wire::Uuid& session)> of_session;
+};
+
 /// Not thread-safe. What is collected for agents and sessions that have no connection at its end is dropped: they learn
 /// of it when they connect again.
 class Outgoing {
  public:
-  /// The arguments outlive it.
-  Outgoing(Outbox& outbox, const DeviceRegistry& registry, const JobBook& book)
-      : outbox_(outbox), registry_(registry), book_(book) {}
+  /// `outbox` outlives it.
+  Outgoing(Outbox& outbox, Connections connections) : outbox_(outbox), connections_(std::move(connections)) {}
 
   // --- at once
   void to_agent(ConnectionId connection, wire::ToAgent message) { outbox_.to_agent(connection, std::move(message)); }
@@ -61,8 +65,7 @@ class Outgoing {
   void send_results();
 
   Outbox& outbox_;
-  const DeviceRegistry& registry_;
-  const JobBook& book_;
+  const Connections connections_;
   std::map<std::string, std::vector<wire::LeaseId>> acks_, cancels_;  // by agent
   std::map<wire::Uuid, std::vector<wire::JobResult>> results_;
   std::map<wire::Uuid, std::vector<Hash128>> asked_;

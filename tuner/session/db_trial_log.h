@@ -7,7 +7,7 @@
 
 #include "db/rescue.h"
 #include "db/store.h"
-#include "tuner/trial_log.h"
+#include "tuner/session/trial_log.h"
 
 namespace hone {
 

@@ -1,4 +1,4 @@
-#include "tuner/standings.h"
+#include "tuner/session/standings.h"
 
 #include <fmt/format.h>
 

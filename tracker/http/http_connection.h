@@ -12,7 +12,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "tracker/http_answer.h"
+#include "tracker/http/http_answer.h"
 
 namespace hone::tracker {
 
