@@ -1,5 +1,6 @@
 #include "tuner/session.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -503,8 +504,9 @@ StatusOr<TasksOutcome> Session::outcome() {
   }
   if (any || out.interrupted) return out;
   if (trials() == 0) return all_failed_error(fmt::format("{} ({})", kNothingMeasured, stopped_by_));
-  std::string counts;
-  for (const auto& [status, n] : by_status) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, status);
+  const std::string counts = absl::StrJoin(by_status, ", ", [](std::string* out, const auto& count) {
+    *out += fmt::format("{} {}", count.second, count.first);
+  });
   return all_failed_error(
       fmt::format("none of {} candidates gave a time: {}; the first: {}", trials(), counts, first_failure));
 }

@@ -1,5 +1,6 @@
 #include "compiler/ops/elementwise.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,8 +80,8 @@ AttributeParser operands() {
     if (text == "same") shapes.assign(wanted, shape);
     HONE_USER_CHECK(shapes.size() == wanted) << "operands=" << text << " are " << shapes.size()
                                              << ", but op=" << context.before.text("op") << " takes " << wanted;
-    std::string canonical;
-    for (const auto& s : shapes) canonical += (canonical.empty() ? "" : ":") + text_of_shape(s, shape);
+    const std::string canonical =
+        absl::StrJoin(shapes, ":", [&](std::string* out, const auto& s) { *out += text_of_shape(s, shape); });
     return ParsedAttribute{canonical.empty() ? "none" : canonical, std::move(shapes)};
   };
 }
