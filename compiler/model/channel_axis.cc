@@ -10,10 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/ir/extents.h"
+
 namespace hone {
 namespace {
 
-using Extents = std::vector<int64_t>;
 /// By axis of a value: the axis of the input that it is.
 using Axes = std::vector<std::optional<size_t>>;
 

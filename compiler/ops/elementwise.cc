@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/extremes.h"
@@ -96,7 +97,6 @@ Expr broadcast_at(const Tensor& t, std::vector<Expr> i) {
 
 ElementwiseShape shape_of_elementwise(const Attributes& a, const FunctionTable& functions) {
   const DTypes& types = a.get<DTypes>("dtype");
-  using Extents = std::vector<int64_t>;
   ElementwiseShape s{a.get<Chain>("op"), {}, a.get<Extents>("shape"), a.get<Extents>("x"), a.get<Shapes>("operands")};
   // `op` was parsed before the type was known.
   const std::string text =
