@@ -526,11 +526,4 @@ StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const Sess
   return Session(tasks, services, options).run();
 }
 
-StatusOr<SessionOutcome> run_session(const SessionSetup& s, const SessionOptions& options) {
-  const std::vector<TaskSetup> tasks{{s.workload, s.target, "", s.flops, 1, s.space, s.candidates, s.searcher}};
-  const SessionServices services{s.measurer, s.log, s.cores, s.progress, s.clock, s.unix_ms, s.interrupts};
-  HONE_ASSIGN_OR_RETURN(TasksOutcome out, run_tasks(tasks, services, options));
-  return std::move(out.tasks[0]);
-}
-
 }  // namespace hone
