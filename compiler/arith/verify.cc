@@ -1,5 +1,6 @@
 #include "compiler/arith/verify.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -225,8 +226,8 @@ class Verifier {
     if (verdict == AccessProver::Verdict::kProved) return;
     const std::string text = to_string(load(b, indices));
     if (verdict == AccessProver::Verdict::kWrong) {
-      std::string shape;
-      for (const Expr& n : b->shape) shape += (shape.empty() ? "" : ", ") + to_string(n);
+      const std::string shape =
+          absl::StrJoin(b->shape, ", ", [](std::string* out, const Expr& n) { *out += to_string(n); });
       fail(fmt::format("{} is out of bounds: '{}' has shape [{}]", text, b->name, shape));
     }
     if (listed_.insert(node).second) unproved_.push_back({text, node});

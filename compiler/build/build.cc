@@ -51,7 +51,7 @@ Module lower_config(const Workload& w, const Target& target, const Space& space,
 
 std::string scheduled_text(const Workload& w, const Target& target, const Space& space, const Config& config) {
   const auto s = scheduled(w, target, space, config);
-  return s->text() + "\n" + to_string(lower_blocks(*s, Storage::kWhole));
+  return s->text() + "\n" + to_string(lower_blocks(*s, Allocation::kWhole));
 }
 
 std::string steps_text(const Workload& w, const Target& target, const Space& space, const Config& config) {

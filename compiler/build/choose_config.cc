@@ -1,5 +1,6 @@
 #include "compiler/build/choose_config.h"
 
+#include <absl/strings/str_split.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,14 +24,9 @@ namespace {
 // The numbers of `56` or `1x64x56x56`; none when it is something else.
 std::vector<double> numbers_of(const std::string& text) {
   std::vector<double> out;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find('x', at), text.size());
-    if (end == at ||
-        !std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end),
-                     [](char c) { return c >= '0' && c <= '9'; }))
-      return {};
-    out.push_back(std::stod(text.substr(at, end - at)));
-    at = end + 1;
+  for (const std::string& part : std::vector<std::string>(absl::StrSplit(text, 'x'))) {
+    if (part.empty() || !std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; })) return {};
+    out.push_back(std::stod(part));
   }
   return out;
 }

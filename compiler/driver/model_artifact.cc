@@ -1,5 +1,6 @@
 #include "compiler/driver/model_artifact.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -134,9 +135,9 @@ void ModelArtifact::tell_what_was_built() const {
       const std::string& source = v.layers.kernels[call.kernel].source;
       ++sources[source.substr(0, source.find(' '))];
     }
-    std::string found;
-    for (const auto& [source, count] : sources)
-      found += fmt::format("{}{} {}", found.empty() ? "" : ", ", count, source);
+    const std::string found = absl::StrJoin(sources, ", ", [](std::string* out, const auto& source) {
+      *out += fmt::format("{} {}", source.second, source.first);
+    });
     events_.tell(fmt::format("{}{} layers ({} kernels), configs: {}; arena {:.1f} MB (at least {:.1f}){}",
                              v.name.empty() ? "" : v.name + ": ", v.layers.calls.size(), v.layers.kernels.size(), found,
                              megabytes(v.memory.bytes), megabytes(v.memory.bound), is_one ? weights : ""));

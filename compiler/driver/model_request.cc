@@ -1,19 +1,22 @@
 #include "compiler/driver/model_request.h"
 
+#include <absl/strings/str_join.h>
+
 #include <utility>
+#include <vector>
 
 namespace hone {
 
 std::string flags_of_models_alone(const ModelRequest& r) {
-  std::string out;
+  std::vector<std::string> out;
   for (const auto& [flag, is_given] :
        {std::pair("--bind", !r.bind.empty()), std::pair("--shape", !r.shapes.empty()),
         std::pair("--bind-data", !r.bind_data.empty()), std::pair("--input", !r.formats.empty()),
         std::pair("--model-batch", r.model_batch != 1), std::pair("--cache", r.cache.has_value()),
         std::pair("--accumulate", r.sums_in_f16), std::pair("--quantize", !r.quantize.type.empty()),
         std::pair("--keep", !r.quantize.keep.empty())})
-    if (is_given) out += (out.empty() ? "" : ", ") + std::string(flag);
-  return out;
+    if (is_given) out.emplace_back(flag);
+  return absl::StrJoin(out, ", ");
 }
 
 }  // namespace hone

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/frontend/onnx/import_growing.h"
+#include "compiler/ir/extents.h"
 
 namespace hone {
 
@@ -22,7 +23,6 @@ struct BindChoice {
   std::vector<BindValue> values;  ///< at least one
 };
 
-using Extents = std::vector<int64_t>;
 /// The values of `x=1x3x48x192|1x3x48x320`.
 struct ShapeChoice {
   std::string input;

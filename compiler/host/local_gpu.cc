@@ -1,5 +1,6 @@
 #include "compiler/host/local_gpu.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,11 +52,11 @@ StatusOr<LocalGpu> open_local_gpu(const Target& target) {
   LocalGpu out{std::move(*driver), nullptr, {}};
   int best = 0;
   size_t index = 0;
-  std::string all;
+  std::vector<std::string> all;
   for (size_t i = 0; i < out.driver->devices().size(); ++i) {
     const DeviceInfo& device = out.driver->devices()[i];
     const std::string text = target_text(device);
-    all += fmt::format("{}'{}' ({})", all.empty() ? "" : ", ", text, device.name);
+    all.push_back(fmt::format("'{}' ({})", text, device.name));
     Target here;
     try {
       here = Target::parse(text);
@@ -65,7 +66,8 @@ StatusOr<LocalGpu> open_local_gpu(const Target& target) {
     if (const int n = suits(target, here, device); n > best) best = n, index = i, out.target = here;
   }
   if (best == 0)
-    return absl::UnavailableError(fmt::format("no device here runs '{}'; there is {}", to_string(target), all));
+    return absl::UnavailableError(
+        fmt::format("no device here runs '{}'; there is {}", to_string(target), absl::StrJoin(all, ", ")));
   HONE_ASSIGN_OR_RETURN(out.device, out.driver->open(index));
   return out;
 }

@@ -2,6 +2,8 @@
 // watched, timed, left out and blamed.
 #pragma once
 
+#include <absl/strings/str_join.h>
+
 #include <chrono>
 #include <functional>
 #include <set>
@@ -56,9 +58,7 @@ P run_passes(const std::vector<Pass<P>>& passes, P program, const PassHooks<P>& 
 /// `simplify, relayout_stack, …`
 template <class P>
 std::string names_of(const std::vector<Pass<P>>& passes) {
-  std::string names;
-  for (const Pass<P>& pass : passes) names += (names.empty() ? "" : ", ") + std::string(pass.name);
-  return names;
+  return absl::StrJoin(passes, ", ", [](std::string* out, const Pass<P>& pass) { *out += pass.name; });
 }
 
 }  // namespace hone

@@ -37,7 +37,7 @@ Module lower(const Schedule& schedule, const LowerOptions& options) {
     return run_passes(lower_passes(options.workers, workspace_bytes), blocks, options.hooks);
   };
   const auto blocks_of = [&](const auto& scheduled) {
-    Function blocks = lower_blocks(scheduled, Storage::kCompact);
+    Function blocks = lower_blocks(scheduled, Allocation::kCompact);
     if (options.hooks.after) options.hooks.after(kLowerBlocks, blocks, 0);
     return blocks;
   };

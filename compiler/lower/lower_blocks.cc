@@ -119,8 +119,8 @@ class AccessRewriter final : public Mutator {
 class BlockLowering {
  public:
   /// `made`: parameters that the program makes for another one to read, padding included.
-  BlockLowering(TreeNode* root, Storage storage, std::vector<Buffer> made = {})
-      : root_(root), storage_(storage), made_(std::move(made)) {
+  BlockLowering(TreeNode* root, Allocation allocation, std::vector<Buffer> made = {})
+      : root_(root), allocation_(allocation), made_(std::move(made)) {
     place_buffers();
   }
 
@@ -139,7 +139,7 @@ class BlockLowering {
       });
       while (scope->is_block()) scope = scope->parent;
       Placement p{b.out, b.out, root, {}, root, nullptr};
-      if (storage_ == Storage::kCompact) {
+      if (allocation_ == Allocation::kCompact) {
         p.home = p.scope = scope;
         const Region region = region_of(accesses_below(scope, b.out, true), scope, b.out);
         std::vector<int64_t> extent = region.extent;
@@ -347,7 +347,7 @@ class BlockLowering {
   std::vector<Expr> take_padding_guards(std::vector<Expr>* guards, const std::vector<Expr>& reducing,
                                         const Placement& placed, const std::vector<Expr>& indices) {
     std::vector<Expr> taken;
-    if (storage_ != Storage::kCompact) return taken;
+    if (allocation_ != Allocation::kCompact) return taken;
     const Expr always = make_bool(true);
     for (Expr& guard : *guards) {
       if (!keeps_elements_apart(guard, placed, indices) && !element_tells(guard, indices, loops_around(placed)))
@@ -453,7 +453,7 @@ class BlockLowering {
   }
 
   TreeNode* root_;
-  Storage storage_;
+  Allocation allocation_;
   std::vector<Buffer> made_;
   std::vector<Placement> placements_;
   Facts facts_;
@@ -461,23 +461,23 @@ class BlockLowering {
 
 }  // namespace
 
-Function lower_blocks(const Schedule& schedule, Storage storage) {
+Function lower_blocks(const Schedule& schedule, Allocation allocation) {
   Function f;
   f.name = "kernel";
   for (const ScheduledParam& p : schedule.params()) {
     if (p.packed.empty()) f.params.push_back(p.buffer);
     f.params.insert(f.params.end(), p.packed.begin(), p.packed.end());
   }
-  f.body = BlockLowering(schedule.root(), storage).run();
+  f.body = BlockLowering(schedule.root(), allocation).run();
   return f;
 }
 
-Function lower_blocks(const PrepackNest& nest, Storage storage) {
+Function lower_blocks(const PrepackNest& nest, Allocation allocation) {
   Function f;
   f.name = "prepack_" + nest.logical->name;
   f.params = {nest.logical};
   f.params.insert(f.params.end(), nest.packed.begin(), nest.packed.end());
-  f.body = BlockLowering(nest.root.get(), storage, nest.packed).run();
+  f.body = BlockLowering(nest.root.get(), allocation, nest.packed).run();
   return f;
 }
 

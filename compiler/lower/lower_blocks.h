@@ -6,7 +6,8 @@
 
 namespace hone {
 
-enum class Storage : uint8_t {
+/// How much memory intermediate buffers take, and for how long.
+enum class Allocation : uint8_t {
   /// Every intermediate buffer at its full shape, allocated around everything: the program as scheduled, guards and
   /// all.
   kWhole,
@@ -22,8 +23,8 @@ enum class Storage : uint8_t {
 /// kCompact drops a guard over spatial loops when the block writes an intermediate buffer, every access is proved in
 /// bounds without it, and the surplus elements are proved to lie in places of their own: no result is made of them.
 /// What guards are left then keep no such place unwritten that a reader may compute with: it gets 0.
-Function lower_blocks(const Schedule& schedule, Storage storage);
+Function lower_blocks(const Schedule& schedule, Allocation allocation);
 /// The same for a prepack; its parameters are (logical, packed…).
-Function lower_blocks(const PrepackNest& nest, Storage storage);
+Function lower_blocks(const PrepackNest& nest, Allocation allocation);
 
 }  // namespace hone

@@ -1,5 +1,7 @@
 #include "compiler/model/channel_axis.h"
 
+#include <absl/strings/str_split.h>
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -8,10 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/ir/extents.h"
+
 namespace hone {
 namespace {
 
-using Extents = std::vector<int64_t>;
 /// By axis of a value: the axis of the input that it is.
 using Axes = std::vector<std::optional<size_t>>;
 
@@ -24,12 +27,9 @@ bool is_one_of(const std::string& task, std::initializer_list<std::string_view> 
 // `0:3:1:2`
 std::vector<size_t> permutation(const std::string& text) {
   std::vector<size_t> out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(':', at), text.size());
-    size_t axis = 0;
-    std::from_chars(text.data() + at, text.data() + end, axis);
-    out.push_back(axis);
-    at = end + 1;
+  for (const std::string& part : std::vector<std::string>(absl::StrSplit(text, ':', absl::SkipEmpty()))) {
+    size_t& axis = out.emplace_back(0);
+    std::from_chars(part.data(), part.data() + part.size(), axis);
   }
   return out;
 }

@@ -1,5 +1,6 @@
 #include "compiler/model/describe_model.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -117,9 +118,9 @@ std::string in_comment(const std::string& name) {
 // How caches are passed; as in a comment.
 std::string cache_lines(const Graph& g, const Growth& growth, bool is_gpu) {
   const Cache& first = growth.caches[0];
-  std::string pairs;
-  for (const Cache& c : growth.caches)
-    pairs += fmt::format("{}{} and {}", pairs.empty() ? "" : ", ", c.input, caller_inputs(g, &growth) + c.output);
+  const std::string pairs = absl::StrJoin(growth.caches, ", ", [&](std::string* out, const Cache& c) {
+    *out += fmt::format("{} and {}", c.input, caller_inputs(g, &growth) + c.output);
+  });
   return fmt::format(R"(
    Caches: tensors {0}.
    The two of a pair are one buffer of the shape that stands above for the output: both begin where it begins and have

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/model/channel_axis.h"
 #include "compiler/ops/infer.h"
@@ -17,8 +18,6 @@
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // Of images, as ONNX has them.
 constexpr size_t kChannelsFirst = 1, kChannelsLast = 3, kImageRank = 4;

@@ -1,5 +1,6 @@
 #include "compiler/model/refused_branch.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,10 +54,9 @@ std::string bindings_for_branches(const Graph& g) {
       open.insert(open.end(), n.inputs.begin(), n.inputs.end());
     }
   }
-  std::string out;
-  for (const auto& [input, number] : numbers)
-    out += (out.empty() ? "" : " ") + shell_option("--bind", fmt::format("{}={}", input, number));
-  return out;
+  return absl::StrJoin(numbers, " ", [](std::string* out, const auto& bound) {
+    *out += shell_option("--bind", fmt::format("{}={}", bound.first, bound.second));
+  });
 }
 
 }  // namespace hone

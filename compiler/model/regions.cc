@@ -52,8 +52,8 @@ class Finder {
     }
   }
 
-  std::vector<Region> run() {
-    std::vector<Region> out;
+  std::vector<SharedRegion> run() {
+    std::vector<SharedRegion> out;
     for (size_t begin = 0; begin < seconds_.size();) {
       auto best = best_from(begin);
       begin = best ? best->end : begin + 1;
@@ -66,8 +66,8 @@ class Finder {
   const Node& node_of(const Layer& call) const { return g_.nodes[static_cast<size_t>(call.node)]; }
 
   // The region from a call on that gains most; nothing where none gains.
-  std::optional<Region> best_from(size_t begin) {
-    std::optional<Region> best;
+  std::optional<SharedRegion> best_from(size_t begin) {
+    std::optional<SharedRegion> best;
     double most = 0;
     begin_ = begin;
     owners_.clear();
@@ -126,7 +126,7 @@ class Finder {
   }
 
   // Shares of all sets; nothing where a thread would have none. `*gain`: seconds, 0 where it is not clear.
-  std::optional<Region> divided(size_t end, double* gain) {
+  std::optional<SharedRegion> divided(size_t end, double* gain) {
     // Sets in the order of their first tasks.
     std::map<int, size_t> number_of;
     std::vector<double> weights;
@@ -146,7 +146,7 @@ class Finder {
     // Neighbours belong to neighbours: what follows in order wins unless it is less even.
     const std::vector<size_t>& thread_of =
         longest(weights, in_order) <= 1.02 * longest(weights, by_weight) ? in_order : by_weight;
-    Region out{begin_, end, std::vector<std::vector<Share>>(threads_)};
+    SharedRegion out{begin_, end, std::vector<std::vector<Share>>(threads_)};
     std::vector<double> seconds(threads_, 0);
     bool is_divided_as_before = true;
     double one_by_one = 0, behind = 0;
@@ -264,8 +264,8 @@ class Finder {
 
 }  // namespace
 
-std::vector<Region> find_regions(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks,
-                                 const Target& target) {
+std::vector<SharedRegion> find_regions(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks,
+                                       const Target& target) {
   if (target.threads < 2) return {};
   return Finder(g, storage, layers, tasks, target).run();
 }

@@ -20,7 +20,7 @@ struct Share {
 };
 
 /// Neighbouring calls. Threads run at the same time, the shares of a thread one after the other.
-struct Region {
+struct SharedRegion {
   size_t begin = 0, end = 0;                ///< calls begin .. end - 1
   std::vector<std::vector<Share>> threads;  ///< shares in the order of the calls; at least two threads, none empty
 };
@@ -30,7 +30,7 @@ struct Region {
 /// is proved by the elements that each of them touches. So layers that need nothing of each other run side by side, and
 /// a layer that reads of each row what one thread wrote follows at once. Only where that is faster than one region a
 /// layer: starting one and waiting for its end takes as long as a small layer.
-std::vector<Region> find_regions(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks,
-                                 const Target& target);
+std::vector<SharedRegion> find_regions(const Graph& g, const Storage& storage, const Layers& layers, TaskTable& tasks,
+                                       const Target& target);
 
 }  // namespace hone

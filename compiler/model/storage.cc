@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/model/layers.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // Elements from x's first to those of a slice, where these follow each other in memory; -1: they do not. All axes
 // in front of the cut one have one element in the slice, and those behind it all of theirs.

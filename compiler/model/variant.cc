@@ -43,7 +43,7 @@ void VariantBuilder::share_regions() {
   const std::vector<bool> divided = worth_threads(g_, storage_, layers_, tasks, v_.target);
   for (size_t c = 0; c < divided.size(); ++c) layers_.calls[c].is_divided = divided[c];
   int number = 0;
-  for (const Region& region : find_regions(g_, storage_, layers_, tasks, v_.target)) {
+  for (const SharedRegion& region : find_regions(g_, storage_, layers_, tasks, v_.target)) {
     ++number;
     for (size_t c = region.begin; c < region.end; ++c) layers_.calls[c].region = number;
     for (size_t t = 0; t < region.threads.size(); ++t)

@@ -1,5 +1,6 @@
 #include "compiler/ops/chain.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -285,11 +286,12 @@ bool cannot_saturate(DType from, DType to) {
 
 void require_takes(const ScalarFunction& f, DType value, std::string_view what) {
   if (f.takes(value)) return;
-  std::string taken;
+  std::vector<std::string> taken;
   for (const auto& [takes, name] :
        {std::pair(f.takes_floats, "floats"), {f.takes_integers, "integers"}, {f.takes_bools, "bools"}})
-    if (takes) taken += (taken.empty() ? "" : ", ") + std::string(name);
-  throw UserError(fmt::format("{}: '{}' takes {}, and the value is {} there{}", what, f.name, taken, to_string(value),
+    if (takes) taken.emplace_back(name);
+  throw UserError(fmt::format("{}: '{}' takes {}, and the value is {} there{}", what, f.name,
+                              absl::StrJoin(taken, ", "), to_string(value),
                               f.takes_floats ? ": cast:f32 before it makes it one" : ""));
 }
 

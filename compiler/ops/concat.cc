@@ -1,4 +1,5 @@
 // concat: tensors behind each other along an axis.
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,14 +28,12 @@ struct ConcatShape {
 AttributeParser shapes_of_inputs() {
   return [](std::string_view text, const AttributeContext& context) {
     Shapes shapes;
-    std::string canonical;
     const auto parts = split_text(text, ':');
     HONE_USER_CHECK(parts.size() <= kMostInputs)
         << context.name << " are " << parts.size() << " shapes; at most " << kMostInputs;
-    for (const std::string& part : parts) {
-      shapes.push_back(parse_extents(context.name, part));
-      canonical += fmt::format("{}{}", canonical.empty() ? "" : ":", text_of_extents(shapes.back()));
-    }
+    for (const std::string& part : parts) shapes.push_back(parse_extents(context.name, part));
+    std::string canonical =
+        absl::StrJoin(shapes, ":", [](std::string* out, const auto& shape) { *out += text_of_extents(shape); });
     return ParsedAttribute{std::move(canonical), std::move(shapes)};
   };
 }

@@ -1,9 +1,11 @@
 #include "compiler/ops/elementwise.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/extremes.h"
@@ -79,8 +81,8 @@ AttributeParser operands() {
     if (text == "same") shapes.assign(wanted, shape);
     HONE_USER_CHECK(shapes.size() == wanted) << "operands=" << text << " are " << shapes.size()
                                              << ", but op=" << context.before.text("op") << " takes " << wanted;
-    std::string canonical;
-    for (const auto& s : shapes) canonical += (canonical.empty() ? "" : ":") + text_of_shape(s, shape);
+    const std::string canonical =
+        absl::StrJoin(shapes, ":", [&](std::string* out, const auto& s) { *out += text_of_shape(s, shape); });
     return ParsedAttribute{canonical.empty() ? "none" : canonical, std::move(shapes)};
   };
 }
@@ -95,7 +97,6 @@ Expr broadcast_at(const Tensor& t, std::vector<Expr> i) {
 
 ElementwiseShape shape_of_elementwise(const Attributes& a, const FunctionTable& functions) {
   const DTypes& types = a.get<DTypes>("dtype");
-  using Extents = std::vector<int64_t>;
   ElementwiseShape s{a.get<Chain>("op"), {}, a.get<Extents>("shape"), a.get<Extents>("x"), a.get<Shapes>("operands")};
   // `op` was parsed before the type was known.
   const std::string text =

@@ -1,5 +1,7 @@
 #include "compiler/ops/functions.h"
 
+#include <absl/strings/str_join.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -93,9 +95,7 @@ std::shared_ptr<const ScalarFunction> FunctionTable::find(std::string_view name)
 }
 
 std::string FunctionTable::names() const {
-  std::string names;
-  for (const auto& row : rows_) names += (names.empty() ? "" : " ") + row->name;
-  return names;
+  return absl::StrJoin(rows_, " ", [](std::string* out, const auto& row) { *out += row->name; });
 }
 
 FunctionTable standard_functions() {

@@ -1,5 +1,6 @@
 #include "compiler/ops/infer.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,10 +24,8 @@ std::string args_of(const Operator& op, std::span<const std::pair<std::string, s
     const auto it = std::find_if(texts.begin(), texts.end(), [&](const auto& t) { return t.first == name; });
     return it == texts.end() ? nullptr : &it->second;
   };
-  std::string args;
-  const auto add = [&](const std::string& name, const std::string& text) {
-    args += fmt::format("{}{}={}", args.empty() ? "" : ",", name, text);
-  };
+  std::vector<std::string> args;
+  const auto add = [&](const std::string& name, const std::string& text) { args.push_back(name + "=" + text); };
   for (const auto& [name, text] : inferred)
     if (name != "dtype" || !text_in(given, name)) add(name, text);
   for (const auto& [name, text] : given) {
@@ -34,7 +33,7 @@ std::string args_of(const Operator& op, std::span<const std::pair<std::string, s
         << op.name << ": attribute '" << name << "' follows from the inputs";
     add(name, text);
   }
-  return args;
+  return absl::StrJoin(args, ",");
 }
 
 }  // namespace

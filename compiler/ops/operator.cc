@@ -1,5 +1,7 @@
 #include "compiler/ops/operator.h"
 
+#include <absl/strings/str_join.h>
+
 #include <algorithm>
 
 #include "base/near_name.h"
@@ -17,9 +19,7 @@ std::shared_ptr<const Operator> OperatorTable::find(std::string_view name) const
 }
 
 std::string OperatorTable::names() const {
-  std::string names;
-  for (const auto& row : rows_) names += (names.empty() ? "" : ", ") + row->name;
-  return names;
+  return absl::StrJoin(rows_, ", ", [](std::string* out, const auto& row) { *out += row->name; });
 }
 
 std::string OperatorTable::instead_of(std::string_view name) const {

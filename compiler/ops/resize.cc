@@ -1,5 +1,6 @@
 #include "compiler/ops/resize.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,12 +56,12 @@ AttributeParser scales() {
       HONE_USER_CHECK(all.size() == shape.size())
           << "scales=" << text << " are " << all.size() << " fractions, not " << shape.size();
     }
-    std::string canonical;
     for (Scale& s : all) {
       const int64_t shared = std::gcd(s.numerator, s.denominator);
       s = {s.numerator / shared, s.denominator / shared};
-      canonical += fmt::format("{}{}/{}", canonical.empty() ? "" : ":", s.numerator, s.denominator);
     }
+    std::string canonical = absl::StrJoin(
+        all, ":", [](std::string* out, const Scale& s) { *out += fmt::format("{}/{}", s.numerator, s.denominator); });
     return ParsedAttribute{std::move(canonical), std::move(all)};
   };
 }

@@ -1,5 +1,6 @@
 #include "compiler/ops/workload.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -107,14 +108,13 @@ Workload Workload::changed(const Workload& w, std::span<const std::pair<std::str
 }
 
 std::string args_of(const Workload& w) {
-  std::string args;
+  std::vector<std::string> args;
   auto attribute = w.op->attributes.begin();
   for (const Attributes::Item& a : w.attributes) {
-    if (!attribute->is_optional || a.text != attribute->fallback)
-      args += fmt::format("{}{}={}", args.empty() ? "" : ",", a.name, a.text);
+    if (!attribute->is_optional || a.text != attribute->fallback) args.push_back(a.name + "=" + a.text);
     ++attribute;
   }
-  return args;
+  return absl::StrJoin(args, ",");
 }
 
 std::string to_string(const Workload& w) { return fmt::format("{}({})", w.task(), args_of(w)); }

@@ -1,5 +1,7 @@
 #include "compiler/schedule/schedule.h"
 
+#include <absl/strings/str_join.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -99,13 +101,13 @@ std::unique_ptr<TreeNode> Schedule::make_nest(std::unique_ptr<TreeNode> block) {
 }
 
 BlockRef Schedule::block(std::string_view name) const {
-  std::string names;
+  std::vector<std::string> names;
   for (const TreeNode* b : blocks_) {
     if (!b) continue;
     if (b->block->name == name) return {b->block->id};
-    names += (names.empty() ? "" : ", ") + b->block->name;
+    names.push_back(b->block->name);
   }
-  throw UserError("block: no stage is called '" + std::string(name) + "'; there are " + names);
+  throw UserError("block: no stage is called '" + std::string(name) + "'; there are " + absl::StrJoin(names, ", "));
 }
 
 std::vector<LoopRef> Schedule::loops(BlockRef block) const {

@@ -1,5 +1,6 @@
 #include "compiler/schedule/space.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -275,13 +276,13 @@ std::string Space::text_of(const Config& config,
   Config settled = config;
   std::vector<size_t> idle;
   settle(&settled, &idle);
-  std::string out;
+  std::vector<std::string> out;
   for (size_t k = 0; k < knobs_.size(); ++k) {
     // A knob that does not matter is printed only where its choice is wrong (not the default).
     if (std::binary_search(idle.begin(), idle.end(), k) && config.choices[k] == settled.choices[k]) continue;
-    out += fmt::format("{}{}={}", out.empty() ? "" : ",", knobs_[k].name, text_of_choice(knobs_[k], config.choices[k]));
+    out.push_back(knobs_[k].name + "=" + text_of_choice(knobs_[k], config.choices[k]));
   }
-  return out;
+  return absl::StrJoin(out, ",");
 }
 
 Config Space::parse(std::string_view text) const {
@@ -296,11 +297,9 @@ Config Space::parse(std::string_view text) const {
     size_t k = 0;
     while (k < knobs_.size() && knobs_[k].name != name) ++k;
     HONE_USER_CHECK(k < knobs_.size()) << "config: unknown knob '" << name << "'; template " << template_name_
-                                       << " has " << [&] {
-                                            std::string all;
-                                            for (const Knob& x : knobs_) all += (all.empty() ? "" : ", ") + x.name;
-                                            return all;
-                                          }();
+                                       << " has " << absl::StrJoin(knobs_, ", ", [](std::string* out, const Knob& x) {
+                                            *out += x.name;
+                                          });
     HONE_USER_CHECK(c.choices[k] < 0) << "config: knob '" << name << "' is given twice";
     for (size_t i = 0; i < knobs_[k].choices.size(); ++i)
       if (knobs_[k].text_of(static_cast<int>(i)) == value || knobs_[k].word_of(static_cast<int>(i)) == value)

@@ -1,5 +1,6 @@
 #include "compiler/schedule/tensor_intrinsics.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 namespace hone {
@@ -101,12 +102,12 @@ const std::vector<TensorIntrinsic>& tensor_intrinsics() {
 }
 
 const TensorIntrinsic& find_intrinsic(std::string_view name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const TensorIntrinsic& t : tensor_intrinsics()) {
     if (t.name == name) return t;
-    known += (known.empty() ? "" : ", ") + std::string(t.name);
+    known.emplace_back(t.name);
   }
-  throw UserError(fmt::format("tensorize: there is no intrinsic '{}'; there are {}", name, known));
+  throw UserError(fmt::format("tensorize: there is no intrinsic '{}'; there are {}", name, absl::StrJoin(known, ", ")));
 }
 
 }  // namespace hone

@@ -2,6 +2,8 @@
 // Programming Guide; multiprocessors as in the product's data sheet.
 #include "compiler/target/gpu_table.h"
 
+#include <absl/strings/str_join.h>
+
 namespace hone {
 namespace {
 
@@ -35,9 +37,7 @@ const GpuEntry* find_gpu(std::string_view arch) {
 }
 
 std::string known_gpus() {
-  std::string out;
-  for (const GpuEntry& e : kGpus) out += (out.empty() ? "" : ", ") + std::string(e.arch);
-  return out;
+  return absl::StrJoin(kGpus, ", ", [](std::string* out, const GpuEntry& e) { *out += e.arch; });
 }
 
 }  // namespace hone

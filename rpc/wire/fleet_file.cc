@@ -1,5 +1,6 @@
 #include "rpc/wire/fleet_file.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -130,9 +131,7 @@ std::string FleetFile::hosts_text() const {
     if (const std::string host = one.is_unix() ? one.text() : one.host;
         std::find(hosts.begin(), hosts.end(), host) == hosts.end())
       hosts.push_back(host);
-  std::string out;
-  for (const std::string& host : hosts) out += (out.empty() ? "" : ", ") + host;
-  return out;
+  return absl::StrJoin(hosts, ", ");
 }
 
 std::string fleet_file_text(const FleetFile& fleet) {

@@ -68,10 +68,10 @@ Program of_groups() {
 std::string scheduled(const Program& program, const std::function<void(Schedule&)>& steps) {
   const auto naive = program.schedule(), s = program.schedule();
   steps(*s);
-  const auto expected = run_logical(lower_blocks(*naive, Storage::kWhole), naive->params());
-  EXPECT_EQ(run_logical(lower_blocks(*s, Storage::kWhole), s->params()), expected);
+  const auto expected = run_logical(lower_blocks(*naive, Allocation::kWhole), naive->params());
+  EXPECT_EQ(run_logical(lower_blocks(*s, Allocation::kWhole), s->params()), expected);
   EXPECT_EQ(run_logical(lower(*s, {.workers = 2}).kernels[0], s->params()), expected);
-  return to_string(lower_blocks(*s, Storage::kWhole).body);
+  return to_string(lower_blocks(*s, Allocation::kWhole).body);
 }
 
 TEST(Split, GuardsTheTail) {
@@ -271,9 +271,9 @@ std::string staged_rows(const std::function<void(Schedule&, BlockRef)>& steps) {
   steps(*s, copy);
   const auto naive = grid().schedule();
   const Function lowered = lower(*s, {.workers = 1}).kernels[0];
-  EXPECT_EQ(run_logical(lowered, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
-  EXPECT_EQ(run_logical(lower_blocks(*s, Storage::kWhole), s->params()),
-            run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  EXPECT_EQ(run_logical(lowered, s->params()), run_logical(lower_blocks(*naive, Allocation::kWhole), naive->params()));
+  EXPECT_EQ(run_logical(lower_blocks(*s, Allocation::kWhole), s->params()),
+            run_logical(lower_blocks(*naive, Allocation::kWhole), naive->params()));
   return to_string(lowered.body);
 }
 TEST(DoubleBuffer, FillsOneHalfWhileTheOtherIsRead) {
@@ -309,7 +309,7 @@ TEST(TransformLayout, ChangesEveryAccessAndTheParameter) {
   const Program program = row_sums();
   const auto s = program.schedule();
   s->transform_layout("a", Layout{{{1, 2, 3}, {0, 1, 4}, {1, 1, 2}}});
-  EXPECT_THAT(to_string(lower_blocks(*s, Storage::kWhole).body),
+  EXPECT_THAT(to_string(lower_blocks(*s, Allocation::kWhole).body),
               testing::HasSubstr("a[floordiv(k, 2), i, floormod(k, 2)]"));
   EXPECT_EQ(s->params()[0].layout.physical_shape(), (std::vector<int64_t>{3, 4, 2}));
 }
@@ -368,7 +368,7 @@ std::string summed_in_tiles(int64_t tile) {
   s->fuse(axes[0], parts[0]);
   s->decompose_reduction(s->block("c"), s->loop(s->block("c"), "k"));
   const Function f = lower(*s, {}).kernels[0];
-  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Allocation::kWhole), naive->params()));
   return to_string(f.body);
 }
 TEST(Lower, ReducesWithoutGuardsWhereAWholeTileIsSurplus) {
@@ -400,7 +400,7 @@ TEST(Lower, SkipsTilesThatAreAllSurplus) {
   s->compute_at(s->block("c"), inner);
   s->decompose_reduction(s->block("c"), s->loop(s->block("c"), "k"));
   const Function f = lower(*s, {}).kernels[0];
-  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Allocation::kWhole), naive->params()));
   EXPECT_EQ(to_string(f.body),
             "for h in 0..2 {\n  for i_o_i in 0..4 {\n    alloc c: s32[2] workspace @ 0 {\n      for i in 0..2 {\n      "
             "  c[i] = s32(0)\n        for k in 0..2 {\n"
@@ -420,7 +420,7 @@ TEST(Lower, WritesThePaddingThatIsRead) {
   s->compute_at(copy, tile);
   s->decompose_reduction(sums, s->loop(sums, "k"));
   const Function f = lower(*s, {}).kernels[0];
-  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Allocation::kWhole), naive->params()));
   EXPECT_THAT(to_string(f.body),
               testing::AllOf(testing::HasSubstr("a_cache[i1 + i0 * 6] = select(i0_o * 3 + i0 < 4, "
                                                 "a[i1 + i0_o * 18 + i0 * 6], s32(0))\n"),
@@ -437,7 +437,7 @@ TEST(Lower, KeepsTheGuardWhereNothingIsWritten) {
   s->cache_read("a", sums, BufferScope::kWorkspace);
   s->decompose_reduction(sums, s->loop(sums, "k"));
   const Function f = lower(*s, {}).kernels[0];
-  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Allocation::kWhole), naive->params()));
   EXPECT_THAT(to_string(f.body),
               testing::AllOf(testing::HasSubstr("a_cache[i1 + i0 * 6] = a[i1 + i0 * 6]\n"),
                              testing::HasSubstr("if (i0_o * 3 + i < 4) {\n            d_cache[i] = d_cache[i] + "

@@ -175,7 +175,7 @@ inline std::vector<int32_t> run_compiled(const Module& m, const std::vector<Sche
 inline void check_random_schedule(std::mt19937& rng, bool compile, int* accepted, int* refused) {
   const Program program = random_program(rng);
   const auto s = program.schedule();
-  const auto expected = run_logical(lower_blocks(*s, Storage::kWhole), s->params());
+  const auto expected = run_logical(lower_blocks(*s, Allocation::kWhole), s->params());
   const int steps = 1 + static_cast<int>(rng() % 12);
   for (int i = 0; i < steps; ++i) {
     const std::string before = s->text();
@@ -190,7 +190,7 @@ inline void check_random_schedule(std::mt19937& rng, bool compile, int* accepted
   }
   SCOPED_TRACE(program.name + "\n" + s->text());
   try {
-    ASSERT_EQ(run_logical(lower_blocks(*s, Storage::kWhole), s->params()), expected) << "as scheduled";
+    ASSERT_EQ(run_logical(lower_blocks(*s, Allocation::kWhole), s->params()), expected) << "as scheduled";
     PassHooks<Function> hooks;
     hooks.after = [&](std::string_view pass, const Function& f, double) {
       EXPECT_EQ(run_logical(f, s->params()), expected) << "after " << pass;

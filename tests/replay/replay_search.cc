@@ -42,14 +42,13 @@ StatusOr<ReplayOutcome> replay_search(const ReplayedSpace& space, const ReplayOp
   const SteadyClock clock;
   const Recording& r = space.recording();
   const auto found = [&] { return options.stop_when_found && log.trials_to(space.best_seconds() * 1.01) > 0 ? 2 : 0; };
-  const SessionSetup setup{r.workload, r.target, r.flops, space.space(), candidates, *searcher,
-                           measurer,   log,      cores,   progress,      clock,      [] { return int64_t{0}; },
-                           found};
+  const std::vector<TaskSetup> tasks{{r.workload, r.target, "", r.flops, 1, space.space(), candidates, *searcher}};
+  const SessionServices services{measurer, log, cores, progress, clock, [] { return int64_t{0}; }, found};
   SessionOptions session;
   session.trials = options.trials;
   session.batch = options.batch;
   session.searcher = options.searcher;
-  HONE_RETURN_IF_ERROR(run_session(setup, session).status());
+  HONE_RETURN_IF_ERROR(run_tasks(tasks, services, session).status());
   ReplayOutcome out;
   out.within5 = log.trials_to(space.best_seconds() * 1.05);
   out.within1 = log.trials_to(space.best_seconds() * 1.01);

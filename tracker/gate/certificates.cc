@@ -1,5 +1,6 @@
 #include "tracker/gate/certificates.h"
 
+#include <absl/strings/str_join.h>
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/err.h>
@@ -112,9 +113,9 @@ StatusOr<KeyPair> make_certificate(const KeyPair& ca, const CertificateRequest& 
   if (!request.validity.until) validity.until = std::min(validity.until, ca_dates.front().not_after);
   HONE_ASSIGN_OR_RETURN(const Certificate certificate,
                         begin_certificate(key.get(), request.common_name, request.organization, validity));
-  std::string names;
-  for (const std::string& host : request.hosts)
-    names += fmt::format("{}{}:{}", names.empty() ? "" : ",", wire::is_ip(host) ? "IP" : "DNS", host);
+  const std::string names = absl::StrJoin(request.hosts, ",", [](std::string* out, const std::string& host) {
+    *out += fmt::format("{}:{}", wire::is_ip(host) ? "IP" : "DNS", host);
+  });
   X509* made = certificate.get();
   const bool done =
       X509_set_issuer_name(made, X509_get_subject_name(issuer.get())) &&

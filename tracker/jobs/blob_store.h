@@ -1,13 +1,13 @@
 // Bytes by their hash, the least recently used dropped first: a cache, since sessions keep the originals.
 #pragma once
 
-#include <list>
 #include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "base/lru.h"
 
 namespace hone::tracker {
 
@@ -27,22 +27,13 @@ class BlobStore {
   size_t size() const { return index_.size(); }
 
  private:
-  struct Owner;
-  struct Entry {
-    Hash128 hash;
-    std::shared_ptr<const std::string> data;
-    Owner* owner = nullptr;
-  };
-  struct Owner {
-    size_t bytes = 0;
-    std::list<Entry> entries;  // most recently used first
-  };
+  using Blobs = Lru<Hash128, std::shared_ptr<const std::string>>;
   void drop_one();
 
   const size_t max_bytes_;
   size_t bytes_ = 0;
-  std::map<std::string, Owner> owners_;  // those with entries
-  std::unordered_map<Hash128, std::list<Entry>::iterator> index_;
+  std::map<std::string, Blobs> owners_;  // those with entries
+  std::unordered_map<Hash128, Blobs*> index_;
 };
 
 }  // namespace hone::tracker

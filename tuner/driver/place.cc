@@ -1,5 +1,6 @@
 #include "tuner/driver/place.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +51,7 @@ StatusOr<Place> find_place(const TuneRequest& f) {
   query.labels = f.labels;
   HONE_ASSIGN_OR_RETURN(std::vector<wire::DeviceInfo> devices, find_devices(query));
   std::sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
-  std::string offered;
+  std::vector<std::string> offered;
   for (const wire::DeviceInfo& d : devices) {
     const Target theirs = Target::parse(d.target);
     Target ours = place.target.completed_by(theirs);
@@ -63,10 +64,10 @@ StatusOr<Place> find_place(const TuneRequest& f) {
           std::count_if(devices.begin(), devices.end(), [&](const auto& other) { return other.target == d.target; }));
       return place;
     }
-    offered += fmt::format("{}{} ({})", offered.empty() ? "" : ", ", d.key, d.target);
+    offered.push_back(fmt::format("{} ({})", d.key, d.target));
   }
   return no_device_error(fmt::format("--target: no device serves '{}'; there {}: {}", f.target,
-                                     devices.size() == 1 ? "is" : "are", offered));
+                                     devices.size() == 1 ? "is" : "are", absl::StrJoin(offered, ", ")));
 }
 
 }  // namespace hone

@@ -1,5 +1,6 @@
 #include "tuner/driver/tasks_file.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -98,12 +99,11 @@ std::string tasks_text(const std::vector<WeightedWorkload>& tasks) {
 }
 
 std::string short_text(const Workload& w) {
-  std::string different;
+  std::vector<std::string> different;
   auto usual = w.op->attributes.begin();
   for (const Attributes::Item& a : w.attributes)
-    if (a.text != (usual++)->fallback)
-      different += fmt::format("{}{}={}", different.empty() ? "" : ",", a.name, a.text);
-  return different.empty() ? w.task() : w.task() + " " + different;
+    if (a.text != (usual++)->fallback) different.push_back(a.name + "=" + a.text);
+  return different.empty() ? w.task() : w.task() + " " + absl::StrJoin(different, ",");
 }
 
 }  // namespace hone

@@ -1,5 +1,6 @@
 #include "tuner/plot/svg.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 namespace hone::plot {
@@ -69,8 +70,8 @@ void Svg::line(Point a, Point b, std::string_view color, double width, std::stri
 
 void Svg::polyline(const std::vector<Point>& points, std::string_view color, double width) {
   if (points.size() < 2) return;
-  std::string at;
-  for (const Point& p : points) at += fmt::format("{}{},{}", at.empty() ? "" : " ", number(p.x), number(p.y));
+  const std::string at = absl::StrJoin(
+      points, " ", [](std::string* out, const Point& p) { *out += fmt::format("{},{}", number(p.x), number(p.y)); });
   body_ += fmt::format(
       "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"/>\n", at,
       color, number(width));

@@ -1,5 +1,6 @@
 #include "tuner/session/progress.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,11 +54,8 @@ std::string describe(const Snapshot& s) {
   if (s.tasks.size() == 1 && s.tasks[0].model && !s.model) line += fmt::format("  model {:.2f}", *s.tasks[0].model);
   line += fmt::format("  {:.1f}/s", s.trials_per_second);
   uint64_t failed = 0;
-  std::string kinds;
-  for (const auto& [status, n] : s.failures) {
-    failed += n;
-    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", status, n);
-  }
+  for (const auto& [status, n] : s.failures) failed += n;
+  const std::string kinds = absl::StrJoin(s.failures, ", ", absl::PairFormatter(" "));
   if (failed > 0) line += fmt::format("  failed {} ({})", failed, kinds);
   if (s.seconds_left >= 0) line += fmt::format("  left {}", duration(s.seconds_left));
   if (!s.trouble.empty()) line += fmt::format("  [{}]", s.trouble);

@@ -1,5 +1,6 @@
 #include "tuner/session/session.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -503,8 +504,9 @@ StatusOr<TasksOutcome> Session::outcome() {
   }
   if (any || out.interrupted) return out;
   if (trials() == 0) return all_failed_error(fmt::format("{} ({})", kNothingMeasured, stopped_by_));
-  std::string counts;
-  for (const auto& [status, n] : by_status) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, status);
+  const std::string counts = absl::StrJoin(by_status, ", ", [](std::string* out, const auto& count) {
+    *out += fmt::format("{} {}", count.second, count.first);
+  });
   return all_failed_error(
       fmt::format("none of {} candidates gave a time: {}; the first: {}", trials(), counts, first_failure));
 }
@@ -522,13 +524,6 @@ StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const Sess
                                  const SessionOptions& options) {
   if (tasks.empty()) return absl::InvalidArgumentError("a session needs a task");
   return Session(tasks, services, options).run();
-}
-
-StatusOr<SessionOutcome> run_session(const SessionSetup& s, const SessionOptions& options) {
-  const std::vector<TaskSetup> tasks{{s.workload, s.target, "", s.flops, 1, s.space, s.candidates, s.searcher}};
-  const SessionServices services{s.measurer, s.log, s.cores, s.progress, s.clock, s.unix_ms, s.interrupts};
-  HONE_ASSIGN_OR_RETURN(TasksOutcome out, run_tasks(tasks, services, options));
-  return std::move(out.tasks[0]);
 }
 
 }  // namespace hone

@@ -79,22 +79,6 @@ struct SessionServices {
   std::function<int()> interrupts;   ///< how often the user asked to stop
 };
 
-/// A session of one task.
-struct SessionSetup {
-  std::string workload, target;
-  double flops = 0;
-  const Space& space;
-  CandidateSource& candidates;
-  Searcher& searcher;
-  Measurer& measurer;
-  TrialLog& log;
-  CoreSharing& cores;
-  Progress& progress;
-  const Clock& clock;
-  std::function<int64_t()> unix_ms;
-  std::function<int()> interrupts;
-};
-
 /// A config and its time.
 struct Ranked {
   std::string config;
@@ -171,8 +155,6 @@ StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const Sess
                                  const SessionOptions& options);
 /// Whether it is run_tasks()' error that no candidate was measured: the session ended before one was.
 bool is_nothing_measured(const Status& s);
-/// As run_tasks(), of one task.
-StatusOr<SessionOutcome> run_session(const SessionSetup& setup, const SessionOptions& options);
 
 /// Of a model: the search ends when so many trials in a row saved less than kLeastGain of the model's time together.
 /// With many tasks each needs a few of them.

@@ -1,5 +1,6 @@
 #include "tuner/transfer/train.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,10 +75,10 @@ StatusOr<db::Training> train_from(db::Store& store, const TrainOptions& options)
   for (const TrainGroup& g : rows.groups) workloads.insert(g.workload);
   out.workloads = static_cast<int64_t>(workloads.size());
   out.recomputed = rows.recomputed;
-  for (const auto& [reason, n] : rows.skipped) {
-    out.skipped_trials += n;
-    out.skipped_because += fmt::format("{}{} {}", out.skipped_because.empty() ? "" : "; ", n, reason);
-  }
+  for (const auto& [reason, n] : rows.skipped) out.skipped_trials += n;
+  out.skipped_because = absl::StrJoin(rows.skipped, "; ", [](std::string* because, const auto& skipped) {
+    *because += fmt::format("{} {}", skipped.second, skipped.first);
+  });
   if (rows.trials < options.least_trials)
     return usage_error(fmt::format(
         "train: {} has {} usable trials for {} targets, a prior needs at least {}; tune a few workloads first{}",

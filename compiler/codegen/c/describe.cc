@@ -1,5 +1,6 @@
 #include "compiler/codegen/c/describe.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -143,12 +144,13 @@ class DescriptionWriter {
       const Parameter& p = params[i];
       const std::string plain = fmt::format("hone_shape{}_{}", v, i), all = fmt::format("hone_packed{}_{}", v, i);
       shapes += numbers(plain, p.plain.shape);
-      std::string packed;
+      std::vector<std::string> types;
       for (size_t k = 0; k < p.packed.size(); ++k) {
         const std::string shape = fmt::format("{}_{}", all, k);
         shapes += numbers(shape, p.packed[k].shape);
-        packed += (k ? ", " : "") + type(p.packed[k], shape);
+        types.push_back(type(p.packed[k], shape));
       }
+      const std::string packed = absl::StrJoin(types, ", ");
       if (!packed.empty()) shapes += fmt::format("static const HoneTensorType {}[] = {{{}}};\n", all, packed);
       table += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", c_string(p.name), static_cast<int>(p.role),
                            p.packed.size(), type(p.plain, plain), packed.empty() ? "0" : all,

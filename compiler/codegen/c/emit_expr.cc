@@ -1,5 +1,6 @@
 #include "compiler/codegen/c/emit_expr.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -408,8 +409,7 @@ std::string CExprWriter::called(const Call* op) {
   std::vector<std::string> args;
   for (const Expr& a : op->args) args.push_back(text(a));
   if (op->function == Intrinsic::kDot2) return fmt::format("({} * {} + {} * {})", args[0], args[2], args[1], args[3]);
-  std::string list;
-  for (const std::string& a : args) list += (list.empty() ? "" : ", ") + a;
+  const std::string list = absl::StrJoin(args, ", ");
   if (op->function == Intrinsic::kFma && !t.is_float()) {
     const std::string type = helpers_.type(t), wraps = helpers_.type(unsigned_of(t));
     return fmt::format("({0})(({1}){2} * ({1}){3} + ({1}){4})", type, wraps, args[0], args[1], args[2]);

@@ -1,5 +1,6 @@
 #include "compiler/codegen/gpu/emit_expr.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -293,8 +294,8 @@ std::string ExprWriter::call(const Call* op, int lane) {
   if (op->function == Intrinsic::kDot2)
     return fmt::format("({} * {} + {} * {})", text(op->args[0], lane), text(op->args[2], lane), text(op->args[1], lane),
                        text(op->args[3], lane));
-  std::string args;
-  for (const Expr& a : op->args) args += (args.empty() ? "" : ", ") + text(a, lane);
+  const std::string args =
+      absl::StrJoin(op->args, ", ", [&](std::string* out, const Expr& a) { *out += text(a, lane); });
   if (op->function == Intrinsic::kDot4) return fmt::format("dot4({})", args);
   if (op->function == Intrinsic::kAbs && op->dtype.code == TypeCode::kUInt) return args;
   const std::string value = fmt::format("{}_{}({})", hone::name_of(op->function), type_of(op->dtype), args);

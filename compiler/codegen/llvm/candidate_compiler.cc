@@ -4,26 +4,23 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <unordered_map>
+
 #include "compiler/codegen/llvm/emit.h"
 #include "compiler/codegen/llvm/pipeline.h"
 
 namespace hone {
 
 std::shared_ptr<const std::string> ObjectCache::find(const std::string& key) {
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found->second);
-  return found->second->object;
+  const auto* found = objects_.find(key);
+  return found ? *found : nullptr;
 }
 
 void ObjectCache::insert(std::string key, std::shared_ptr<const std::string> object) {
-  if (key.size() + object->size() > max_bytes_ || by_key_.contains(key)) return;
-  entries_.push_front({std::move(key), std::move(object)});
-  by_key_.emplace(entries_.front().key, entries_.begin());
-  for (bytes_ += entries_.front().bytes(); bytes_ > max_bytes_; entries_.pop_back()) {
-    bytes_ -= entries_.back().bytes();
-    by_key_.erase(entries_.back().key);
-  }
+  const size_t bytes = key.size() + object->size();
+  if (bytes > max_bytes_) return;
+  objects_.put(std::move(key), std::move(object), bytes);
+  objects_.drop_beyond(max_bytes_);
 }
 
 struct CandidateCompiler::Machine {

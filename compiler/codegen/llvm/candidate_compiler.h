@@ -1,13 +1,11 @@
 // Compiles candidates of a search one after another: functions that they share are compiled once.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/lru.h"
 #include "compiler/codegen/llvm/compile.h"
 
 namespace hone {
@@ -23,18 +21,11 @@ class ObjectCache {
   std::shared_ptr<const std::string> find(const std::string& key);
   /// An object larger than the limit is not kept. A key that is there keeps its object.
   void insert(std::string key, std::shared_ptr<const std::string> object);
-  size_t bytes() const { return bytes_; }
+  size_t bytes() const { return objects_.weight(); }
 
  private:
-  struct Entry {
-    std::string key;
-    std::shared_ptr<const std::string> object;
-    size_t bytes() const { return key.size() + object->size(); }
-  };
   const size_t max_bytes_;
-  size_t bytes_ = 0;
-  std::list<Entry> entries_;  ///< the most recently used first
-  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
+  Lru<std::string, std::shared_ptr<const std::string>> objects_;
 };
 
 /// Not thread-safe.

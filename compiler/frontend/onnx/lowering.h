@@ -15,10 +15,9 @@
 #include "compiler/frontend/onnx/model_file.h"
 #include "compiler/graph/builder.h"
 #include "compiler/graph/text.h"
+#include "compiler/ir/extents.h"
 
 namespace hone::onnx {
-
-using Extents = std::vector<int64_t>;
 
 /// Along `axis` only the first elements are the model's, as many as `count` (s64[1]) is when a call has computed it.
 struct Ragged {

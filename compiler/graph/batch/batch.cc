@@ -1,5 +1,6 @@
 #include "compiler/graph/batch/batch.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -43,9 +44,8 @@ class Batching {
         notes_.push_back(
             fmt::format("{} {} is the same for all {} of the batch", p.name, shape_text(p.type.shape), stack_.runs()));
     }
-    std::string inputs;
-    for (const Port& p : one_.inputs)
-      inputs += (inputs.empty() ? "" : ", ") + fmt::format("{} {}", p.name, shape_text(p.type.shape));
+    const std::string inputs = absl::StrJoin(
+        one_.inputs, ", ", [](std::string* out, const Port& p) { *out += p.name + " " + shape_text(p.type.shape); });
     HONE_USER_CHECK(is_batched) << "no input has a first dimension of 1; there are "
                                 << (inputs.empty() ? "none" : inputs);
   }

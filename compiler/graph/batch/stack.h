@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "compiler/graph/builder.h"
+#include "compiler/ir/extents.h"
 
 namespace hone {
-
-using Extents = std::vector<int64_t>;
 
 /// A value of a run, as the graph of all runs has it. Runs lie behind each other along `axis`: element i of run r is
 /// element r * one[axis] + i there. So a batch that is an axis of its own is `one[axis] == 1`, and one that was joined

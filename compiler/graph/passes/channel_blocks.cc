@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ir/extents.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 constexpr int64_t kMostPadding = 7;  // at most one channel of padding for so many
 

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ops/conv_shape.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // Whether a node puts zeros around images, and nothing in front of or behind images and channels.
 bool pads_planes(const Node& n) {

@@ -8,6 +8,7 @@
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
@@ -16,8 +17,6 @@
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 constexpr int64_t kMostChannels = 4;  // of a picture
 constexpr size_t kRank = 4;           // n, channels, rows, columns

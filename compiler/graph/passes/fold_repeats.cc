@@ -8,13 +8,12 @@
 
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 int64_t product_of_first(const Extents& shape, size_t count) {
   return std::accumulate(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(count), int64_t{1},

@@ -6,6 +6,7 @@
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/elementwise.h"
@@ -13,8 +14,6 @@
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // The axes with more than one element.
 std::vector<size_t> long_axes(const Extents& shape) {

@@ -7,11 +7,10 @@
 
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // How a value is made of another one, `from`: that is seen under the shape `extents`, its axes are put in `order`, and
 // the result is seen under the value's own shape.

@@ -3,13 +3,12 @@
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/movement.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // The attribute that counts output channels; null where the operator's outputs do not follow each other in memory:
 // convolutions of one image, products of one row.

@@ -13,6 +13,7 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
 #include "compiler/graph/passes/whole_weights.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/chain.h"
 #include "compiler/ops/conv_shape.h"
@@ -21,8 +22,6 @@
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 constexpr int64_t kMostFactor = 128;  // of a weight
 

@@ -5,14 +5,13 @@
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // Of a group's product: with fewer, a row of pixels that is read meets too few weights.
 constexpr int64_t kFewestRows = 8;

@@ -5,12 +5,11 @@
 #include <optional>
 
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ops/elementwise.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // `function(x, operand)` or `function(x, number)`: an elementwise node of one function.
 struct Applied {

@@ -10,6 +10,7 @@
 
 #include "compiler/graph/builder.h"
 #include "compiler/graph/passes/channel_blocks.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
@@ -19,8 +20,6 @@
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 std::string joined(const Extents& e, std::string_view separator) { return fmt::format("{}", fmt::join(e, separator)); }
 

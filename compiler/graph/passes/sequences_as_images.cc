@@ -6,11 +6,10 @@
 
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 class SequenceWidener {
  public:

@@ -4,11 +4,10 @@
 #include <map>
 
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ir/extents.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // The order of the axes that have more than one element.
 Extents moved_axes(const Extents& shape, const Extents& perm) {

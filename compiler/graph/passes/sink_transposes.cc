@@ -5,12 +5,11 @@
 
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // Operands that had to be repeated are read like others: that must be little beside the image.
 constexpr int64_t kImageToOperand = 16;

@@ -7,14 +7,13 @@
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 // Times of different jobs on a shared machine differ by so much.
 constexpr double kLeastGain = 0.05;

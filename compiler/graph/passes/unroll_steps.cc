@@ -6,12 +6,12 @@
 #include "base/check.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ops/steps.h"
 
 namespace hone {
 namespace {
 
-using Extents = std::vector<int64_t>;
 using Kind = RepeatedParam::Kind;
 
 constexpr int64_t kMostSteps = 4096;

@@ -6,12 +6,11 @@
 
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ops/attention.h"
 
 namespace hone {
 namespace {
-
-using Extents = std::vector<int64_t>;
 
 class CacheReaders {
  public:

@@ -1,4 +1,9 @@
+#include <absl/strings/str_join.h>
+
+#include <string>
+#include <vector>
 #include "base/check.h"
+
 #include "compiler/ops/operator.h"
 #include "compiler/ops/templates/template.h"
 
@@ -121,13 +126,14 @@ const Template& template_for(const Workload& w, const Target& target) {
   HONE_USER_CHECK(w.op->define) << w.task()
                                 << " is a part of models alone: a function in C, of which there is no other "
                                 << "program to choose";
-  std::string kinds, tasks;
+  std::vector<std::string> kinds, tasks;
   for (const Template& t : kTemplates) {
-    if (t.task == w.task()) kinds += (kinds.empty() ? "" : ", ") + std::string(t.target_kind);
-    if (t.target_kind == target.kind) tasks += (tasks.empty() ? "" : ", ") + std::string(t.task);
+    if (t.task == w.task()) kinds.emplace_back(t.target_kind);
+    if (t.target_kind == target.kind) tasks.emplace_back(t.task);
   }
   throw UserError("no template for task '" + w.task() + "' on target kind '" + target.kind +
-                  "'; the task has some for " + kinds + (tasks.empty() ? "" : ", the kind for " + tasks));
+                  "'; the task has some for " + absl::StrJoin(kinds, ", ") +
+                  (tasks.empty() ? "" : ", the kind for " + absl::StrJoin(tasks, ", ")));
 }
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 // prepack(U):
 // for i: U[i] = f(W[i])            before, once:                      for i: U[i] = f(W[i])
 // for i: C[i] = g(U[i])       ->   kernel, which takes U instead of W: for i: C[i] = g(U[i])
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,12 +36,12 @@ void Schedule::prepack(const std::vector<BlockRef>& results) {
   std::vector<TreeNode*> nests;
   std::vector<Buffer> packed;
   std::vector<int64_t> ids;
-  std::string names;
+  std::vector<std::string> stages;
   for (const BlockRef result : results) {
     TreeNode* nest = live_block(result, "prepack");
     packed.push_back(nest->block->out);
     ids.push_back(result.id);
-    names += (names.empty() ? "" : ", ") + nest->block->name;
+    stages.push_back(nest->block->name);
     HONE_USER_CHECK(packed.back()->scope == BufferScope::kWorkspace)
         << "prepack: stage '" << nest->block->name << "': its result is a " << name_of(packed.back()->scope)
         << " buffer; only one in the workspace can be made ahead";
@@ -49,6 +50,7 @@ void Schedule::prepack(const std::vector<BlockRef>& results) {
     while (nest->parent->is_loop()) nest = nest->parent;
     if (std::find(nests.begin(), nests.end(), nest) == nests.end()) nests.push_back(nest);
   }
+  const std::string names = absl::StrJoin(stages, ", ");
   const std::string what = fmt::format("prepack: stage{} '{}'", results.size() > 1 ? "s" : "", names);
   const auto is_packed = [&](const Buffer& b) { return holds(packed, b); };
   Loads loads;

@@ -1,5 +1,6 @@
 // for i: for j: for k: S   ->   for k: for j: for i: S
 // The named loops take each other's places; loops between them stay.
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,10 +45,10 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
     std::string limit_of;
   };
   std::vector<Face> faces;
-  std::string names;
+  std::vector<std::string> names;
   for (TreeNode* n : nodes) {
     faces.push_back({n->var, n->extent, n->loop, n->loop_id, n->prefetch, n->prefetch_of, n->limit, n->limit_of});
-    names += (names.empty() ? "" : ", ") + n->var->name;
+    names.push_back(n->var->name);
   }
   for (size_t i = 0; i < faces.size(); ++i) {
     TreeNode* slot = slots[slots.size() - 1 - i];
@@ -63,7 +64,7 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
   }
   std::vector<int64_t> ids;
   for (LoopRef r : order) ids.push_back(r.id);
-  record(Primitive::kReorder, std::move(ids), "", fmt::format("reorder({})", names));
+  record(Primitive::kReorder, std::move(ids), "", fmt::format("reorder({})", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace hone

@@ -1,5 +1,6 @@
 // C[n, c, h, w]   ->   C'[n, c floordiv 16, h, w, c floormod 16]
 // Every access goes by it. A parameter is passed so by the caller, too.
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -28,11 +29,10 @@ void Schedule::transform_layout(std::string_view name, const Layout& layout) {
   const Buffer to = make_buffer(from->name, from->dtype, layout.physical_shape(), from->scope);
   replace_buffer(from, to, &layout);
   std::vector<int64_t> args;
-  std::string dims;
-  for (const LayoutDim& d : layout.dims) {
-    args.insert(args.end(), {d.axis, d.stride, d.extent});
-    dims += fmt::format("{}{}/{}:{}", dims.empty() ? "" : ", ", d.axis, d.stride, d.extent);
-  }
+  for (const LayoutDim& d : layout.dims) args.insert(args.end(), {d.axis, d.stride, d.extent});
+  const std::string dims = absl::StrJoin(layout.dims, ", ", [](std::string* out, const LayoutDim& d) {
+    *out += fmt::format("{}/{}:{}", d.axis, d.stride, d.extent);
+  });
   record(Primitive::kTransformLayout, std::move(args), std::string(name),
          fmt::format("transform_layout({}, [{}])", name, dims));
 }

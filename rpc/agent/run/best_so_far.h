@@ -3,9 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <list>
 
 #include "base/hash.h"
+#include "base/lru.h"
 
 namespace hone::agent {
 
@@ -15,39 +15,27 @@ class BestSoFar {
   struct Key {
     Hash128 session, reference;
     int workers = 1;
-    bool operator==(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;
   };
 
   /// Seconds of the best: `told` by the session or faster; 0 (nothing is known) stays 0.
   double at_most(const Key& key, double told) {
-    const double* seen = find(key);
+    const double* seen = seen_.find(key);
     return seen && told > 0 ? std::min(told, *seen) : told;
   }
   /// Records that a candidate certainly took at least this long.
   void took(const Key& key, double seconds) {
-    if (double* seen = find(key)) {
+    if (double* seen = seen_.find(key)) {
       *seen = std::min(*seen, seconds);
       return;
     }
-    seen_.push_front({key, seconds});
-    if (seen_.size() > kKept) seen_.pop_back();
+    seen_.put(key, seconds);
+    seen_.drop_beyond(kKept);
   }
 
  private:
   static constexpr size_t kKept = 64;
-  struct Entry {
-    Key key;
-    double seconds;
-  };
-  // Moves it to the front.
-  double* find(const Key& key) {
-    const auto found = std::find_if(seen_.begin(), seen_.end(), [&](const Entry& e) { return e.key == key; });
-    if (found == seen_.end()) return nullptr;
-    seen_.splice(seen_.begin(), seen_, found);
-    return &found->seconds;
-  }
-
-  std::list<Entry> seen_;  ///< most recently used first
+  Lru<Key, double> seen_;
 };
 
 }  // namespace hone::agent

@@ -360,19 +360,11 @@ void Runner::look_for_others(double held_seconds, int own_cores, const std::opti
 }
 
 StatusOr<Runner::ReferencePtr> Runner::reference(const RunRequest& request, RunReply* reply) {
-  const auto found = std::find_if(references_.begin(), references_.end(),
-                                  [&](const ReferencePtr& r) { return r->key == request.reference->key; });
-  if (found != references_.end()) {
-    references_.splice(references_.begin(), references_, found);
-    return references_.front();
-  }
+  if (const ReferencePtr* found = references_.find(request.reference->key)) return *found;
   HONE_ASSIGN_OR_RETURN(ReferencePtr computed, compute_reference(request, reply));
-  references_.push_front(std::move(computed));
-  const auto bytes = [](int64_t sum, const ReferencePtr& r) { return sum + r->bytes(); };
-  while (references_.size() > 1 &&
-         std::accumulate(references_.begin(), references_.end(), int64_t{0}, bytes) > options_.cache_bytes / 4)
-    references_.pop_back();
-  return references_.front();
+  references_.put(request.reference->key, computed, static_cast<size_t>(computed->bytes()));
+  references_.drop_beyond(static_cast<size_t>(options_.cache_bytes / 4));
+  return computed;
 }
 
 int64_t Runner::Reference::bytes() const {
@@ -388,7 +380,6 @@ StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& reque
   const CandidateRoom own = divide_memory({asked.module}, room(), true).at(0);
   if (!own.fits) return too_large(own.tensor_bytes, room());
   auto made = std::make_shared<Reference>();
-  made->key = asked.key;
   std::vector<void*> args;
   for (size_t o = 0; o < layout.outputs; ++o) {
     ReferenceOutput& r = made->outputs.emplace_back();

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/host_lock.h"
+#include "base/lru.h"
 #include "base/others_use.h"
 #include "rpc/agent/pipe/protocol.h"
 #include "rpc/agent/run/best_so_far.h"
@@ -52,7 +52,6 @@ class Runner {
     double error_norm = 0;
   };
   struct Reference {
-    Hash128 key;
     std::vector<ReferenceOutput> outputs;
     int64_t bytes() const;
   };
@@ -93,7 +92,7 @@ class Runner {
   const Confinement& confinement_;
   const int interrupt_fd_;
   TensorCache tensors_;
-  std::list<ReferencePtr> references_;  ///< most recently used first
+  Lru<Hash128, ReferencePtr> references_;
   /// by the number of cores of a reading: each core may be slower when all of them work
   std::map<size_t, QuietLevel> quiet_;
   WaitBudget wait_budget_;

@@ -22,21 +22,12 @@ std::string packed_key(const Param& p, uint32_t index, uint64_t seed) {
 
 template <class Make>
 StatusOr<TensorCache::Tensor> TensorCache::find_or_make(const std::string& key, const Make& make) {
-  if (const auto found = index_.find(key); found != index_.end()) {
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return found->second->tensor;
-  }
+  if (const Tensor* found = tensors_.find(key)) return *found;
   HONE_ASSIGN_OR_RETURN(SharedMemory made, make());
   made.make_read_only();
   Tensor tensor = std::make_shared<const SharedMemory>(std::move(made));
-  entries_.push_front({key, tensor});
-  index_[key] = entries_.begin();
-  bytes_ += tensor->bytes();
-  while (bytes_ > max_bytes_ && entries_.size() > 1) {
-    bytes_ -= entries_.back().tensor->bytes();
-    index_.erase(entries_.back().key);
-    entries_.pop_back();
-  }
+  tensors_.put(key, tensor, static_cast<size_t>(tensor->bytes()));
+  tensors_.drop_beyond(static_cast<size_t>(max_bytes_));
   return tensor;
 }
 

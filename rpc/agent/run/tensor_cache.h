@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
-#include <map>
 #include <memory>
 #include <string>
 
+#include "base/lru.h"
 #include "compiler/ir/module.h"
 #include "rpc/agent/sandbox/guarded_buffer.h"
 
@@ -25,17 +24,11 @@ class TensorCache {
   StatusOr<Tensor> packed(const Param& param, uint32_t index, uint64_t seed);
 
  private:
-  struct Entry {
-    std::string key;
-    Tensor tensor;
-  };
   template <class Make>
   StatusOr<Tensor> find_or_make(const std::string& key, const Make& make);
 
   const int64_t max_bytes_;
-  int64_t bytes_ = 0;
-  std::list<Entry> entries_;  ///< most recently used first
-  std::map<std::string, std::list<Entry>::iterator> index_;
+  Lru<std::string, Tensor> tensors_;
 };
 
 }  // namespace hone::agent

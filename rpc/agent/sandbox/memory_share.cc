@@ -1,5 +1,6 @@
 #include "rpc/agent/sandbox/memory_share.h"
 
+#include <absl/strings/str_split.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <limits>
 #include <sstream>
 #include <string_view>
+#include <vector>
 
 namespace hone::agent {
 namespace {
@@ -40,13 +42,9 @@ uint64_t limit_up_from(const std::string& mount, std::string path, const std::st
   return least;
 }
 
-bool has_word(std::string_view list, std::string_view word) {
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    if (list.substr(begin, end - begin) == word) return true;
-    begin = end + 1;
-  }
-  return false;
+bool has_word(const std::string& list, std::string_view word) {
+  const std::vector<std::string> words = absl::StrSplit(list, ',');
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 }  // namespace

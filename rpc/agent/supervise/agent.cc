@@ -1,5 +1,6 @@
 #include "rpc/agent/supervise/agent.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <signal.h>
@@ -259,9 +260,11 @@ class Agent {
     identity.key = options_.builder_key;
     for (const auto& offer : offers_) {
       identity.devices.push_back(offer->info);
-      offered_ += fmt::format("{}{} ({})", offered_.empty() ? "" : ", ", offer->info.key, offer->info.target);
       supervise(*offer);
     }
+    offered_ = absl::StrJoin(identity.devices, ", ", [](std::string* out, const wire::DeviceInfo& device) {
+      *out += fmt::format("{} ({})", device.key, device.target);
+    });
     client_.emplace(client_options(), identity, handlers);
     for (auto& offer : offers_) offer->handler->start();
     for (auto& offer : offers_)

@@ -1,5 +1,6 @@
 #include "rpc/agent/supervise/cpu_clusters.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -53,15 +54,14 @@ StatusOr<std::vector<int>> parse_cpu_list(const std::string& text) {
 }
 
 std::string cpu_list_text(const std::vector<int>& cpus) {
-  std::string out;
+  std::vector<std::string> out;
   for (size_t i = 0; i < cpus.size();) {
     size_t last = i;
     while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
-    out += fmt::format("{}{}", out.empty() ? "" : ",", cpus[i]);
-    if (last > i) out += fmt::format("-{}", cpus[last]);
+    out.push_back(last > i ? fmt::format("{}-{}", cpus[i], cpus[last]) : std::to_string(cpus[i]));
     i = last + 1;
   }
-  return out;
+  return absl::StrJoin(out, ",");
 }
 
 Status keep_to_cpus(const std::vector<int>& cpus) {

@@ -277,7 +277,7 @@ awaitable<void> Supervisor::measure(Batch batch) {
     collect_builds(*item);
     if (!is_ok(item->result)) report(item);  // nothing to run
   }
-  if (builds_.size() > options_.kept_builds) builds_.resize(options_.kept_builds);
+  builds_.drop_beyond(options_.kept_builds);
   drop_cancelled(batch);
   for (const ItemPtr& item : batch) {
     if (item->cancelled) continue;
@@ -298,18 +298,10 @@ std::vector<Supervisor::BuildKey> Supervisor::needs(const Item& item) {
   return out;
 }
 
-// Moves it to the front.
-const BuildOutcome* Supervisor::known_build(const BuildKey& key) {
-  const auto known = std::find_if(builds_.begin(), builds_.end(), [&](const auto& b) { return b.first == key; });
-  if (known == builds_.end()) return nullptr;
-  builds_.splice(builds_.begin(), builds_, known);
-  return &known->second;
-}
-
 bool Supervisor::is_ready(const Item& item) {
   const std::vector<BuildKey> all = needs(item);
   return std::all_of(all.begin(), all.end(), [&](const BuildKey& key) {
-    return item.built.contains(key) || known_build(key) || modules_.is_missing(key.module) || modules_.get(key.module);
+    return item.built.contains(key) || builds_.find(key) || modules_.is_missing(key.module) || modules_.get(key.module);
   });
 }
 
@@ -347,7 +339,7 @@ awaitable<void> Supervisor::fetch_and_build(ItemPtr item) {
   for (const BuildKey& key : needs(*item)) {
     if (item->cancelled) break;
     BuildOutcome outcome;
-    if (const BuildOutcome* known = known_build(key)) {
+    if (const BuildOutcome* known = builds_.find(key)) {
       outcome = *known;
       outcome.seconds = 0;
     } else if (BlobCache::Blob module = co_await fetch(key.module)) {
@@ -396,7 +388,7 @@ awaitable<void> Supervisor::build_all(const Batch& batch) {
     if (item->cancelled) continue;
     for (const BuildKey& key : needs(*item)) {
       if (item->built.contains(key)) continue;
-      if (const BuildOutcome* known = known_build(key)) {
+      if (const BuildOutcome* known = builds_.find(key)) {
         (item->built[key] = *known).seconds = 0;  // this batch did not pay for it
         continue;
       }
@@ -422,7 +414,7 @@ awaitable<void> Supervisor::build_one(BuildKey key, BuildOrder order, Batch item
     outcome.message = is_nowhere(key.module);
   }
   for (const ItemPtr& item : items) item->built[key] = outcome;
-  if (outcome.file) builds_.emplace_front(key, std::move(outcome));
+  if (outcome.file) builds_.put(key, std::move(outcome));
   --*left;
   changed_.notify();
 }

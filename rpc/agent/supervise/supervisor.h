@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/lru.h"
 #include "rpc/agent/pipe/asio.h"
 #include "rpc/agent/supervise/lease_handler.h"
 #include "rpc/agent/supervise/measurer.h"
@@ -85,7 +85,6 @@ class Supervisor final : public LeaseHandler {
 
   static std::vector<BuildKey> needs(const Item& item);
   double build_seconds(const wire::Job& job, BuildPurpose purpose) const;
-  const BuildOutcome* known_build(const BuildKey& key);
   bool is_ready(const Item& item);
   bool waits_for_modules(const Item& item) const;
   bool was_just_asked_for(const Item& item) const;
@@ -125,8 +124,8 @@ class Supervisor final : public LeaseHandler {
   ModuleStore modules_;
   /// Sessions with an item whose modules are being fetched and built one after the other.
   std::set<wire::Uuid> apart_;
-  /// Builds that succeeded, most recently used first.
-  std::list<std::pair<BuildKey, BuildOutcome>> builds_;
+  /// Builds that succeeded.
+  Lru<BuildKey, BuildOutcome> builds_;
   /// Keeps replies and posted tasks from using this object after its end.
   std::shared_ptr<Supervisor*> alive_ = std::make_shared<Supervisor*>(this);
 };

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "compiler/graph/builder.h"
 #include "compiler/graph/element_text.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
@@ -54,8 +55,6 @@ class RandomGraph {
   }
 
  private:
-  using Extents = std::vector<int64_t>;
-
   size_t random(size_t below) { return static_cast<size_t>(rng_() % below); }
   int64_t number(int64_t most) { return 1 + static_cast<int64_t>(random(static_cast<size_t>(most))); }
   bool chance(size_t one_in) { return random(one_in) == 0; }

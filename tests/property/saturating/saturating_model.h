@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/graph/builder.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
@@ -28,8 +29,6 @@ class SaturatingModel {
   }
 
  private:
-  using Extents = std::vector<int64_t>;
-
   size_t random(size_t below) { return static_cast<size_t>(rng_() % below); }
   int64_t from(int64_t least, int64_t most) {
     return least + static_cast<int64_t>(random(static_cast<size_t>(most - least + 1)));

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "tests/unit/graph/after_pass.h"
 
@@ -15,7 +16,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using Extents = std::vector<int64_t>;
 
 // Joined, and views made simple.
 Graph joined(const Graph& g) { return simplify_movement(join_transposes(g, test_context()), test_context()); }

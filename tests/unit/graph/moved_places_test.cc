@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "compiler/ir/extents.h"
 #include "tests/unit/graph/onnx_models.h"
 
 namespace hone {
@@ -15,7 +16,6 @@ using testing::DoubleNear;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-using Extents = std::vector<int64_t>;
 using Floats = std::vector<float>;
 
 Floats drawn(int64_t count, float least, float most, int seed) {

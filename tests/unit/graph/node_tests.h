@@ -5,11 +5,11 @@
 
 #include <vector>
 
+#include "compiler/ir/extents.h"
 #include "tests/unit/graph/onnx_models.h"
 
 namespace hone {
 
-using Extents = std::vector<int64_t>;
 using Floats = std::vector<float>;
 
 /// Numbers between -1 and 1 that differ.

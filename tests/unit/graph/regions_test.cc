@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "compiler/ir/extents.h"
 #include "tests/unit/graph/onnx_models.h"
 
 namespace hone {
@@ -11,7 +12,6 @@ namespace {
 
 using testing::HasSubstr;
 
-using Extents = std::vector<int64_t>;
 using Floats = std::vector<float>;
 
 // Whole numbers that occur more than once.

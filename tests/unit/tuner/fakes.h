@@ -247,20 +247,16 @@ struct Rig {
     options.searcher = std::string(search);
   }
   StatusOr<SessionOutcome> go() {
-    const SessionSetup setup{"toy(n=1)",
-                             "llvm -mcpu=fake",
-                             kFlops,
-                             space,
-                             candidates,
-                             *searcher,
-                             measurer,
-                             log,
-                             cores,
-                             progress,
-                             clock,
-                             [] { return int64_t{1'700'000'000'000}; },
-                             [this] { return interrupts; }};
-    return run_session(setup, options);
+    const std::vector<TaskSetup> tasks{{"toy(n=1)", "llvm -mcpu=fake", "", kFlops, 1, space, candidates, *searcher}};
+    const SessionServices services{measurer,
+                                   log,
+                                   cores,
+                                   progress,
+                                   clock,
+                                   [] { return int64_t{1'700'000'000'000}; },
+                                   [this] { return interrupts; }};
+    HONE_ASSIGN_OR_RETURN(TasksOutcome out, run_tasks(tasks, services, options));
+    return std::move(out.tasks[0]);
   }
 };
 

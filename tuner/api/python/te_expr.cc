@@ -1,5 +1,6 @@
 #include "tuner/api/python/te_expr.h"
 
+#include <absl/strings/str_join.h>
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
@@ -222,8 +223,7 @@ PyTensor compute_py(const py::object& given, const std::vector<int64_t>& shape, 
 }
 
 std::string described(const PyTensor& t) {
-  std::string shape;
-  for (const int64_t extent : t.tensor->shape) shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  const std::string shape = absl::StrJoin(t.tensor->shape, ", ");
   return "<te.Tensor " + t.tensor->name + ": " + numpy_name(t.tensor->buffer->dtype) + "[" + shape + "]" +
          (t.tensor->is_placeholder() ? "" : " = " + to_string(t.tensor->body)) + ">";
 }

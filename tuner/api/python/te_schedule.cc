@@ -80,7 +80,7 @@ void check_elements(const Schedule& naive) {
       Visitor::visit(l);
     }
   };
-  const Function program = lower_blocks(naive, Storage::kWhole);
+  const Function program = lower_blocks(naive, Allocation::kWhole);
   Vectors vectors;
   vectors(program.body);
   for (const Unproved& u : verify(program))
@@ -169,7 +169,7 @@ void bind_schedules(py::module_& m) {
            [](S s) {
              const std::string steps = s.schedule->text();
              return steps + (steps.empty() ? "" : "\n") +
-                    without_last_feed(to_string(lower_blocks(*s.schedule, Storage::kWhole)));
+                    without_last_feed(to_string(lower_blocks(*s.schedule, Allocation::kWhole)));
            })
       .def_property_readonly(
           "steps", [](S s) { return s.schedule->text(); }, "What was done so far, a line a primitive.")

@@ -1,0 +1,12 @@
+// Shapes and what is counted like them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace hone {
+
+/// One number for each axis: how many elements it has, or in which order the axes are.
+using Extents = std::vector<int64_t>;
+
+}  // namespace hone
