@@ -1,6 +1,6 @@
 #include "compiler/cli/model_flags.h"
 
-#include "compiler/frontend/onnx/external_files.h"
+#include "compiler/frontend/model_reader.h"
 #include "compiler/graph/batch/batch.h"
 
 namespace hone {
@@ -111,7 +111,7 @@ void add_words(ShellCommand& command, const ModelRequest& r) {
 
 void reads_model(CommandFiles& files, const ModelRequest& r, const std::string& what) {
   if (!r.model.empty())
-    for (const std::string& path : onnx_files(r.model)) files.reads(path == r.model ? what : "the model's data", path);
+    for (const std::string& path : model_files(r.model)) files.reads(path == r.model ? what : "the model's data", path);
   for (const BoundFile& file : r.bind_data) files.reads("--bind-data", file.path);
 }
 

@@ -7,7 +7,7 @@
 namespace hone {
 
 /// The model with its external data, tensors and samples, ranges, an earlier report, databases, and what was read for
-/// it before. UserError as import_onnx() for what is no model.
+/// it before. UserError as import_model() for what is no model.
 CommandFiles files_read(const TensorcOptions& o);
 
 }  // namespace hone

@@ -25,6 +25,7 @@
 #include "compiler/driver/remote_layers.h"
 #include "compiler/driver/report_files.h"
 #include "compiler/driver/run_variant.h"
+#include "compiler/frontend/model_reader.h"
 
 namespace hone {
 namespace {
@@ -55,7 +56,7 @@ class ModelCommand {
     if (!o_.inputs.empty()) {
       std::vector<VariantPorts> ports;
       for (const ModelVariant& v : model_->variants()) ports.push_back({v.graph, v.growth});
-      HONE_ASSIGN_OR_RETURN(given_, GivenInputs::read(o_.inputs, ports, onnx_input_names(o_.model)));
+      HONE_ASSIGN_OR_RETURN(given_, GivenInputs::read(o_.inputs, ports, model_input_names(o_.model)));
     }
     HONE_RETURN_IF_ERROR(artifact_.build(model_->variants(), model_->configs()));
     if (model_->quantizer()) HONE_RETURN_IF_ERROR(report_quantization());

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/check.h"
-#include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/frontend/tensor_file.h"
 
 namespace hone {
 namespace {
@@ -14,13 +14,13 @@ namespace {
 struct Choice {
   std::string flag;  // `--bind batch`
   size_t count;
-  std::function<std::string(size_t value, OnnxOptions&)> set;  // `batch=4`
+  std::function<std::string(size_t value, ImportOptions&)> set;  // `batch=4`
 };
 
 std::vector<Choice> choices_of(const ModelRequest& request) {
   std::vector<Choice> out;
   for (const BindChoice& c : request.bind)
-    out.push_back({"--bind " + c.name, c.values.size(), [&c](size_t value, OnnxOptions& options) {
+    out.push_back({"--bind " + c.name, c.values.size(), [&c](size_t value, ImportOptions& options) {
                      const BindValue& v = c.values[value];
                      if (v.sum.empty())
                        options.bind[c.name] = v.number;
@@ -29,7 +29,7 @@ std::vector<Choice> choices_of(const ModelRequest& request) {
                      return to_string(BindChoice{c.name, {v}});
                    }});
   for (const ShapeChoice& c : request.shapes)
-    out.push_back({"--shape " + c.input, c.values.size(), [&c](size_t value, OnnxOptions& options) {
+    out.push_back({"--shape " + c.input, c.values.size(), [&c](size_t value, ImportOptions& options) {
                      options.shapes[c.input] = c.values[value];
                      return to_string(ShapeChoice{c.input, {c.values[value]}});
                    }});
@@ -67,7 +67,7 @@ void check_choices(const std::vector<Choice>& choices, size_t thread_counts) {
 }  // namespace
 
 std::vector<ModelBinding> bindings_of(const ModelRequest& request, size_t thread_counts) {
-  OnnxOptions of_all;
+  ImportOptions of_all;
   of_all.values = bound_data(request.bind_data);
   of_all.batch = request.model_batch;
   const std::vector<Choice> choices = choices_of(request);

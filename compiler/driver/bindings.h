@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/driver/model_request.h"
-#include "compiler/frontend/onnx/import.h"
+#include "compiler/frontend/lowering/import_options.h"
 
 namespace hone {
 
@@ -15,7 +15,7 @@ inline constexpr size_t kMostVariants = 64;
 /// A model with one value for each of the request's choices.
 struct ModelBinding {
   std::string name;  ///< `batch=4, sequence=128`: the choices that have several values; empty where none has
-  OnnxOptions options;
+  ImportOptions options;
 };
 
 /// Every combination of the values of `bind` and `shapes`; the last choice's values change first, those of shapes

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/exit_code.h"
-#include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/frontend/tensor_file.h"
 
 namespace hone {
 namespace {

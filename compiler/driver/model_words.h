@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/frontend/onnx/import_growing.h"
+#include "compiler/frontend/lowering/import_options.h"
 #include "compiler/ir/extents.h"
 
 namespace hone {

@@ -36,7 +36,7 @@ class PreparedModel {
   PreparedModel(const OperatorTable& operators, const BuildRequest& request, const BuildPlace& place, db::TopHub& hub,
                 const Events& events, KeepFailure keep_failure);
 
-  /// Reads the bindings and runs the passes. UserError as import_onnx().
+  /// Reads the bindings and runs the passes. UserError as import_model().
   void prepare();
   /// Of the only binding: its graph as text after the pass `after`, or after all where that is empty. Usage errors.
   StatusOr<std::string> graph_text(const std::string& after);

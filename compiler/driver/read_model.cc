@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "compiler/frontend/model_reader.h"
 #include "compiler/model/prepare.h"
 
 namespace hone {
@@ -22,12 +23,13 @@ ReadModel ModelReader::read(const ModelBinding& binding) {
   ReadModel out;
   std::vector<std::string> notes;
   if (request_.cache) {
-    auto read = std::make_shared<GrowingModel>(with_input_formats(
-        import_growing(request_.model, operators_, binding.options, *request_.cache), request_.formats, operators_));
+    auto read = std::make_shared<GrowingModel>(
+        with_input_formats(import_growing_model(request_.model, operators_, binding.options, *request_.cache),
+                           request_.formats, operators_));
     notes = read->model.notes;
     out.growing = std::move(read);
   } else {
-    OnnxModel model = import_onnx(request_.model, operators_, binding.options);
+    ImportedModel model = import_model(request_.model, operators_, binding.options);
     out.graph = with_input_formats(std::move(model.graph), request_.formats, operators_);
     if (quantizer_) out.graph = quantizer_->quantize(out.graph);
     notes = std::move(model.notes);

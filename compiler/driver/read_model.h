@@ -9,6 +9,7 @@
 #include "compiler/driver/bindings.h"
 #include "compiler/driver/events.h"
 #include "compiler/driver/quantize_model.h"
+#include "compiler/frontend/lowering/imported_model.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/target/target.h"
 
@@ -28,7 +29,7 @@ class ModelReader {
   /// machine, on which samples run.
   ModelReader(const ModelRequest& request, const PassContext& context, const Target& here, const Events& events);
 
-  /// UserError as import_onnx(). What was assumed is noted, once: `assumed: batch = 1`.
+  /// UserError as import_model(). What was assumed is noted, once: `assumed: batch = 1`.
   ReadModel read(const ModelBinding& binding);
 
   /// Null: nothing is quantised.

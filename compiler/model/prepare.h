@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/frontend/onnx/import_growing.h"
+#include "compiler/frontend/lowering/imported_model.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/model/input_format.h"
 #include "compiler/target/target.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/check.h"
-#include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/frontend/tensor_file.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/prepare.h"
 #include "compiler/model/run_model.h"

@@ -8,7 +8,7 @@ target_link_libraries(bench_models_side PRIVATE hone_bench_side hone_runtime_sta
 add_library(hone_bench_models STATIC
   models/build.cc models/chart.cc models/fill.cc models/measure.cc models/model_list.cc models/others_use.cc
   models/result.cc models/side_process.cc models/signature.cc models/table.cc)
-target_link_libraries(hone_bench_models PUBLIC hone_bench_side hone_model hone_plot)
+target_link_libraries(hone_bench_models PUBLIC hone_bench_side hone_model hone_onnx hone_plot)
 add_executable(bench_models models/main.cc)
 target_link_libraries(bench_models PRIVATE hone_bench_models)
 add_dependencies(bench_models tensorc bench_models_side)

@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/frontend/onnx/import.h"
-#include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/frontend/tensor_file.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/extents.h"
 #include "compiler/model/build_model.h"
@@ -71,14 +71,14 @@ std::set<std::string> asked_for(const std::string& refusal) {
 }
 
 struct Imported {
-  OnnxModel model;
+  ImportedModel model;
   std::set<std::string> bound;
 };
 
 // The model, with what its refusals ask for, one after the other. UserError where they ask for nothing new.
 Imported import_as_told(const fs::path& path, const OperatorTable& operators, const Tensors& inputs) {
   const std::vector<std::string> names = onnx_input_names(path);
-  OnnxOptions options;
+  ImportOptions options;
   for (Imported out;;) try {
       out.model = import_onnx(path, operators, options);
       return out;

@@ -8,9 +8,9 @@
 
 namespace hone {
 
-inline OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
-                               const OnnxOptions& options = {}, const PassHooks<Graph>& hooks = {}) {
-  OnnxModel model = import_onnx(path, context.operators, options);
+inline ImportedModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
+                                   const ImportOptions& options = {}, const PassHooks<Graph>& hooks = {}) {
+  ImportedModel model = import_onnx(path, context.operators, options);
   model.graph = prepare_graph(std::move(model.graph), context, target, hooks);
   return model;
 }

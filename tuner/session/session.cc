@@ -18,7 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPoll{100};
 constexpr double kShowEvery = 0.1;
 constexpr char kNothingMeasured[] = "no candidate was measured";
 // Devices have work while the searcher learns from one batch and proposes the next. An agent holds two builds' worth of

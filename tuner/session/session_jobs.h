@@ -1,6 +1,7 @@
 // The jobs of a session: submits them, collects results, stores them, and only then acknowledges them.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -9,6 +10,9 @@
 #include "tuner/session/task_run.h"
 
 namespace hone {
+
+/// So long a session waits for results or proposals before it looks around.
+inline constexpr std::chrono::milliseconds kPoll{100};
 
 class SessionJobs {
  public:

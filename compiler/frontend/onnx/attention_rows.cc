@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/narrow_floats.h"
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {

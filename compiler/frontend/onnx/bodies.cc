@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "compiler/frontend/onnx/ragged.h"
-#include "compiler/frontend/onnx/sequences.h"
+#include "compiler/frontend/lowering/ragged.h"
+#include "compiler/frontend/onnx/sequence_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -74,10 +74,10 @@ Operand stacked(Lowering& l, const std::vector<Operand>& turns, int64_t axis) {
     HONE_USER_CHECK(!t.ragged) << "it collects what is ragged";
     HONE_USER_CHECK(!t.sequence && !t.is_nothing) << "it collects " << described(t);
     Extents shape = t.type.shape;
-    shape.insert(shape.begin() + NodeContext::axis_of(axis, shape.size() + 1), 1);
+    shape.insert(shape.begin() + axis_of(axis, shape.size() + 1), 1);
     parts.push_back(l.reshape(t, shape));
   }
-  return l.concat(parts, NodeContext::axis_of(axis, parts[0].rank()));
+  return l.concat(parts, axis_of(axis, parts[0].rank()));
 }
 
 // Whether a loop takes its next turn: known, or a bool that a call finds out.
@@ -182,7 +182,7 @@ void run_scan(const BodyNode& n) {
   std::optional<int64_t> turns;
   const auto sequence = [&](int64_t s) -> const Operand& { return c.in(static_cast<size_t>(states + s)); };
   const auto axis = [&](int64_t s) {
-    return static_cast<size_t>(NodeContext::axis_of(axes[static_cast<size_t>(s)], sequence(s).rank()));
+    return static_cast<size_t>(axis_of(axes[static_cast<size_t>(s)], sequence(s).rank()));
   };
   for (int64_t s = 0; s < sequences; ++s) {
     HONE_USER_CHECK(!sequence(s).ragged) << "the extent of a sequence is known only when it runs";

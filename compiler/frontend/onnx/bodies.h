@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 
 namespace hone::onnx {
 
@@ -19,7 +19,7 @@ struct BodyNode {
   /// nodes that are not supported, which are in `unsupported` then.
   std::function<std::vector<Operand>(const Graph& body, const std::vector<Operand>& inputs)> run;
   std::map<std::string, std::vector<std::string>>& unsupported;  ///< nodes by what is not supported of them
-  std::vector<std::string>& notes;                               ///< of OnnxModel
+  std::vector<std::string>& notes;                               ///< of ImportedModel
 };
 
 using BodyRow = void (*)(const BodyNode& n);

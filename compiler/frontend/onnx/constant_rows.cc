@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {

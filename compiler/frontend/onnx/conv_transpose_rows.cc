@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "compiler/frontend/onnx/window.h"
+#include "compiler/frontend/onnx/window_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -197,7 +197,7 @@ Operand with_zeros(NodeContext& c, Operand weight, const Window& w) {
 // Over three axes of space: zeros between the inputs, and a convolution with the kernel backwards.
 void conv_transpose_of_volumes(NodeContext& c, const Window& w, const std::vector<TransposedAxis>& axes,
                                int64_t groups) {
-  Lowering& l = c.l;
+  FileLowering& l = c.l;
   Operand x = c.in(0);
   Extents before(5, 0), after(5, 0);
   for (size_t d = 0; d < 3; ++d) {

@@ -17,7 +17,7 @@ bool is_over_nothing(const NodeContext& c) {
 void run_over_nothing(NodeContext& c, Row row) {
   // A graph of its own, which nobody reads: the row's types are those of what it makes there.
   GraphBuilder elsewhere(c.l.b.operators(), "one image");
-  Lowering l(elsewhere, c.l);
+  FileLowering l(elsewhere, c.l);
   NodeContext one{c.node, c.opset, {}, std::vector<Operand>(c.outputs.size()), l, c.is_wanted};
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     one.inputs.push_back(c.inputs[i]);

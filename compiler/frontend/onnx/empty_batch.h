@@ -1,7 +1,7 @@
 // Nodes over batches of no images.
 #pragma once
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 
 namespace hone::onnx {
 

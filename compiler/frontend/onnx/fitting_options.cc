@@ -19,7 +19,7 @@ int64_t nearest_multiple(int64_t extent, int64_t factor) {
 
 using Inputs = google::protobuf::RepeatedPtrField<ValueInfo>;
 
-OnnxOptions rounded(const Inputs& inputs, OnnxOptions options, int64_t factor) {
+ImportOptions rounded(const Inputs& inputs, ImportOptions options, int64_t factor) {
   std::set<std::string> names;
   for (const ValueInfo& v : inputs) {
     const auto& dims = v.type().tensor_type().shape().dim();
@@ -36,14 +36,16 @@ OnnxOptions rounded(const Inputs& inputs, OnnxOptions options, int64_t factor) {
   return options;
 }
 
-bool have_same_extents(const OnnxOptions& a, const OnnxOptions& b) { return a.shapes == b.shapes && a.bind == b.bind; }
+bool have_same_extents(const ImportOptions& a, const ImportOptions& b) {
+  return a.shapes == b.shapes && a.bind == b.bind;
+}
 
 }  // namespace
 
-std::optional<OnnxOptions> fitting_options(const std::string& path, const OperatorTable& operators,
-                                           const OnnxOptions& options) {
+std::optional<ImportOptions> fitting_options(const std::string& path, const OperatorTable& operators,
+                                             const ImportOptions& options) {
   const Inputs inputs = read_model(path).model.graph().input();
-  const auto fits = [&](const OnnxOptions& tried) {
+  const auto fits = [&](const ImportOptions& tried) {
     try {
       ModelFile file = read_model(path);
       import_file(file, path, operators, tried);
@@ -53,11 +55,11 @@ std::optional<OnnxOptions> fitting_options(const std::string& path, const Operat
     }
   };
   // Multiples of the largest are multiples of all: where they do not help, the extents are not to blame.
-  const OnnxOptions coarsest = rounded(inputs, options, 64);
+  const ImportOptions coarsest = rounded(inputs, options, 64);
   if (have_same_extents(coarsest, options) || !fits(coarsest)) return std::nullopt;
-  OnnxOptions before = options;
+  ImportOptions before = options;
   for (const int64_t factor : {2, 4, 8, 16, 32}) {
-    OnnxOptions finer = rounded(inputs, options, factor);
+    ImportOptions finer = rounded(inputs, options, factor);
     if (have_same_extents(finer, before)) continue;
     if (!have_same_extents(finer, options) && fits(finer)) return finer;
     before = std::move(finer);
@@ -65,7 +67,7 @@ std::optional<OnnxOptions> fitting_options(const std::string& path, const Operat
   return coarsest;
 }
 
-std::string extents_flags(const OnnxOptions& options, const OnnxOptions& other) {
+std::string extents_flags(const ImportOptions& options, const ImportOptions& other) {
   std::string text;
   for (const auto& [name, extent] : options.bind)
     if (other.bind.at(name) != extent) text += " " + shell_option("--bind", fmt::format("{}={}", name, extent));

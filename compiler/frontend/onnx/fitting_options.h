@@ -12,10 +12,10 @@ namespace hone::onnx {
 /// Options whose extents, of axes that the model leaves open behind the first, are the nearest multiples of the
 /// smallest power of two up to 64 with which import_file() takes the model at `path`. None where there is no such axis,
 /// and where multiples of 64 do not help either: at most six tries.
-std::optional<OnnxOptions> fitting_options(const std::string& path, const OperatorTable& operators,
-                                           const OnnxOptions& options);
+std::optional<ImportOptions> fitting_options(const std::string& path, const OperatorTable& operators,
+                                             const ImportOptions& options);
 
 /// The flags that say what `options` has otherwise than `other`, which has the same names: ` --shape x=1x3x32x32`.
-std::string extents_flags(const OnnxOptions& options, const OnnxOptions& other);
+std::string extents_flags(const ImportOptions& options, const ImportOptions& other);
 
 }  // namespace hone::onnx

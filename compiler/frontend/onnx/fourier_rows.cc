@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -123,7 +123,7 @@ void fourier(NodeContext& c) {
   const Operand& x = c.in(0);
   HONE_USER_CHECK(x.rank() >= 2) << to_string(x.type);
   const int64_t given = c.opset < 20 ? c.number("axis", 1) : c.has(2) ? c.constant_number(2, "axis") : -2;
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(given, x.rank()));
+  const auto axis = static_cast<size_t>(axis_of(given, x.rank()));
   HONE_USER_CHECK(axis + 1 < x.rank()) << "axis " << axis << " of " << to_string(x.type);
   const int64_t n = c.has(1) ? c.constant_number(1, "dft_length") : x.type.shape[axis];
   Extents perm;

@@ -1,5 +1,5 @@
 // What optimizers join operators to, taken apart again: Hone's own passes decide what goes together. com.microsoft.
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {

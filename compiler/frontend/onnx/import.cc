@@ -1,6 +1,6 @@
 #include "compiler/frontend/onnx/import.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,16 +9,17 @@
 #include <set>
 #include <unordered_set>
 
-#include "base/shell_command.h"
 #include "base/text.h"
+#include "compiler/frontend/lowering/input_binding.h"
 #include "compiler/frontend/onnx/bodies.h"
+#include "compiler/frontend/onnx/declared_inputs.h"
 #include "compiler/frontend/onnx/empty_batch.h"
+#include "compiler/frontend/onnx/encoded_node.h"
 #include "compiler/frontend/onnx/fitting_options.h"
 #include "compiler/frontend/onnx/import_file.h"
-#include "compiler/frontend/onnx/lowering.h"
-#include "compiler/frontend/onnx/ragged.h"
-#include "compiler/frontend/onnx/sequences.h"
-#include "compiler/graph/batch/batch.h"
+#include "compiler/frontend/onnx/node.h"
+#include "compiler/frontend/onnx/ragged_rows.h"
+#include "compiler/frontend/onnx/sequence_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
@@ -113,7 +114,7 @@ std::string kind_of(const Node& node) {
 
 class Importer {
  public:
-  Importer(ModelFile& file, const std::string& name, const OperatorTable& operators, const OnnxOptions& options,
+  Importer(ModelFile& file, const std::string& name, const OperatorTable& operators, const ImportOptions& options,
            const CountedReads& counted)
       : file_(file),
         options_(options),
@@ -124,7 +125,7 @@ class Importer {
     lowering_.rows_are_counted = counted_.constants || counted_.tables;
   }
 
-  OnnxModel import() {
+  ImportedModel import() {
     for (const OperatorSet& set : file_.model.opset_import())
       opsets_[set.domain() == "ai.onnx" ? "" : set.domain()] = set.version();
     const auto own = opsets_.find("");
@@ -176,240 +177,9 @@ class Importer {
     }
   }
 
-  // What is bound for a dimension of this name: a number, or a sum like `past + 1` all of whose terms are known.
-  std::optional<int64_t> bound_extent(const std::string& symbol) {
-    if (symbol.empty()) return std::nullopt;
-    if (const auto it = options_.bind.find(symbol); it != options_.bind.end()) {
-      bound_.insert(symbol);
-      return it->second;
-    }
-    const auto given = options_.sums.find(symbol);
-    if (given != options_.sums.end()) bound_.insert(symbol);
-    const std::string& text = given != options_.sums.end() ? given->second : symbol;
-    if (text.find('+') == std::string::npos) return std::nullopt;
-    int64_t sum = 0;
-    std::vector<std::string> used;
-    for (size_t begin = 0; begin <= text.size();) {
-      const size_t end = std::min(text.find('+', begin), text.size());
-      std::string term = text.substr(begin, end - begin);
-      std::erase(term, ' ');
-      begin = end + 1;
-      const auto known = options_.bind.find(term);
-      const bool is_number = !term.empty() && term.size() < 10 && std::all_of(term.begin(), term.end(), [](char c) {
-        return std::isdigit(static_cast<unsigned char>(c));
-      });
-      if (known == options_.bind.end() && !is_number) return std::nullopt;
-      if (known != options_.bind.end()) used.push_back(term);
-      HONE_USER_CHECK(!__builtin_add_overflow(sum, is_number ? std::stoll(term) : known->second, &sum))
-          << "--bind " << symbol << ": the sum '" << text << "' is too large";
-    }
-    bound_.insert(used.begin(), used.end());
-    return sum;
-  }
-
-  int64_t dimension(const ValueInfo& v, int d, std::vector<std::string>* unbound) {
-    const Dimension& dim = v.type().tensor_type().shape().dim(d);
-    if (dim.has_dim_value() && dim.dim_value() > 0) {
-      HONE_USER_CHECK(dim.dim_value() < int64_t{1} << 32)
-          << "input '" << v.name() << "' has an extent of " << dim.dim_value();
-      return dim.dim_value();
-    }
-    if (dim.has_dim_value() && dim.dim_value() == 0) return 0;
-    const std::string& symbol = dim.dim_param();
-    if (const auto extent = bound_extent(symbol)) {
-      HONE_USER_CHECK(*extent >= 0 && *extent < int64_t{1} << 32)
-          << "--bind " << symbol << ": an extent is a whole number below 2^32, not " << *extent;
-      return *extent;
-    }
-    if (const auto it = inferred_.find(symbol); !symbol.empty() && it != inferred_.end()) return it->second;
-    if (d == 0) {
-      HONE_USER_CHECK(options_.batch == 1)
-          << "--model-batch " << options_.batch << ": the first dimension of '" << v.name()
-          << "' is not fixed in the model; give it instead: "
-          << (symbol.empty() ? fmt::format("--shape {}={}", v.name(), shape_flag(v, options_.batch))
-                             : fmt::format("--bind {}={}", symbol, options_.batch));
-      notes_.push_back(fmt::format("{} = 1", symbol.empty() ? "the first dimension of " + v.name() : symbol));
-      if (!symbol.empty()) inferred_.emplace(symbol, 1);
-      return 1;
-    }
-    unbound->push_back(symbol.empty() ? fmt::format("dimension {} of '{}'", d, v.name()) : symbol);
-    return 1;
-  }
-
-  static bool is_fixed(const Dimension& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; }
-
-  // `1x3xN`, of several that are not known `1x3xN2xN3`: those of dimensions 2 and 3. The first one is `batch` then.
-  static std::string shape_flag(const ValueInfo& v, int64_t batch) {
-    const Shape& shape = v.type().tensor_type().shape();
-    int open = 0;
-    for (int d = 1; d < shape.dim_size(); ++d) open += !is_fixed(shape.dim(d));
-    std::string text;
-    for (int d = 0; d < shape.dim_size(); ++d)
-      text += (d ? "x" : "") + (is_fixed(shape.dim(d)) ? std::to_string(shape.dim(d).dim_value())
-                                : d == 0               ? std::to_string(batch)
-                                : open == 1            ? "N"
-                                                       : "N" + std::to_string(d));
-    return text;
-  }
-
-  // `[batch, 3, ?, ?]`: what has no name is none that a flag could give.
-  static std::string shape_text(const Shape& shape) {
-    std::string text;
-    for (const Dimension& dim : shape.dim())
-      text += (text.empty() ? "" : ", ") + (is_fixed(dim)             ? std::to_string(dim.dim_value())
-                                            : dim.dim_param().empty() ? "?"
-                                                                      : dim.dim_param());
-    return "[" + text + "]";
-  }
-
-  // What --bind, --bind-data and --shape can name: `image [batch, 3, ?, ?], mask [batch, length]`.
-  std::string inputs_text(const Graph& graph) const {
-    std::set<std::string_view> initializers;
-    for (const Tensor& t : graph.initializer()) initializers.insert(t.name());
-    std::string text;
-    for (const ValueInfo& v : graph.input()) {
-      if (initializers.contains(v.name())) continue;
-      const TensorTypeInfo& info = v.type().tensor_type();
-      text += (text.empty() ? "" : ", ") + v.name() + (info.has_shape() ? " " + shape_text(info.shape()) : "");
-    }
-    return text.empty() ? "no inputs" : text;
-  }
-
-  // A named dimension of an input whose shape is given, or whose elements are, has the same extent in all others.
-  void name_dimensions(const Graph& graph) {
-    for (const ValueInfo& v : graph.input()) {
-      const auto value = options_.values.find(v.name());
-      const auto given = options_.shapes.find(v.name());
-      if (value == options_.values.end() && given == options_.shapes.end()) continue;
-      const bool is_value = value != options_.values.end();
-      const Extents& extents = is_value ? value->second.type().shape : given->second;
-      const std::string flag = (is_value ? "--bind-data " : "--shape ") + v.name();
-      const Shape& shape = v.type().tensor_type().shape();
-      if (shape.dim_size() != static_cast<int>(extents.size())) continue;
-      for (int d = 0; d < shape.dim_size(); ++d) {
-        const std::string& symbol = shape.dim(d).dim_param();
-        if (symbol.empty()) continue;
-        const int64_t extent = extents[static_cast<size_t>(d)];
-        const auto bound = options_.bind.find(symbol);
-        HONE_USER_CHECK(bound == options_.bind.end() || bound->second == extent)
-            << flag << ": " << symbol << " is " << extent << " there, and " << bound->second << " by --bind";
-        if (bound != options_.bind.end()) bound_.insert(symbol);
-        const int64_t known = inferred_.emplace(symbol, extent).first->second;
-        HONE_USER_CHECK(known == extent) << flag << ": " << symbol << " is " << extent << " there, and " << known
-                                         << " for another input";
-      }
-    }
-  }
-
-  // Elements that are given for an input are of its type and, as far as the model says it, its shape.
-  void check_value(const ValueInfo& v, const TensorType& given) {
-    HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is not a tensor";
-    HONE_USER_CHECK(!options_.shapes.contains(v.name()) && !options_.bind.contains(v.name()))
-        << "--bind-data " << v.name() << ": its elements say what --shape and --bind would say again";
-    const TensorTypeInfo& info = v.type().tensor_type();
-    const DType dtype = element_type_of(info.elem_type(), fmt::format("input '{}': ", v.name())).dtype;
-    bool fits = given.dtype == dtype;
-    if (info.has_shape()) {
-      fits = fits && info.shape().dim_size() == static_cast<int>(given.shape.size());
-      for (int d = 0; d < info.shape().dim_size(); ++d) {
-        const Dimension& dim = info.shape().dim(d);
-        fits = fits && (!dim.has_dim_value() || dim.dim_value() == given.shape[static_cast<size_t>(d)]);
-      }
-    }
-    HONE_USER_CHECK(fits) << "--bind-data " << v.name() << ": the file has " << to_string(given) << "; the input is "
-                          << to_string(dtype) << (info.has_shape() ? " " + shape_text(info.shape()) : "");
-  }
-
   void read_inputs(const Graph& graph, Scope* scope) {
-    std::vector<std::string> unbound, shapes;
-    std::set<std::string> known;
-    std::set<std::string_view> initializers;
-    for (const Tensor& t : graph.initializer()) initializers.insert(t.name());
-    name_dimensions(graph);
-    for (const ValueInfo& v : graph.input()) {
-      if (initializers.contains(v.name())) continue;  // a default that nobody overrides
-      HONE_USER_CHECK(known.insert(v.name()).second) << "two inputs are called '" << v.name() << "'";
-      if (const auto it = options_.values.find(v.name()); it != options_.values.end()) {
-        check_value(v, it->second.type());
-        Operand known = lowering_.constant(it->second, v.name());
-        known.encoding = element_type_of(v.type().tensor_type().elem_type(), "").encoding;
-        scope->values[v.name()] = known;
-        continue;
-      }
-      HONE_USER_CHECK(!v.type().has_sequence_type() && !v.type().has_optional_type())
-          << "input '" << v.name() << "' is " << (v.type().has_sequence_type() ? "a sequence" : "an optional")
-          << "; inputs of a model are tensors";
-      HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is not a tensor";
-      const TensorTypeInfo& info = v.type().tensor_type();
-      const auto [dtype, encoding] = element_type_of(info.elem_type(), fmt::format("input '{}': ", v.name()));
-      TensorType type{dtype, {}};
-      const auto given = options_.shapes.find(v.name());
-      HONE_USER_CHECK(given != options_.shapes.end() || info.has_shape())
-          << "input '" << v.name()
-          << "' has no shape; give one: " << shell_option("--shape", v.name() + "=1x3x224x224");
-      HONE_USER_CHECK(info.shape().dim_size() <= static_cast<int>(kMostAxes))
-          << "input '" << v.name() << "' has " << info.shape().dim_size() << " axes; " << kMostAxes << " are the most";
-      const size_t before = unbound.size();
-      if (given != options_.shapes.end()) {
-        HONE_USER_CHECK(!info.has_shape() || info.shape().dim_size() == static_cast<int>(given->second.size()))
-            << "--shape " << v.name() << ": the input has " << info.shape().dim_size() << " dimensions, "
-            << shape_text(info.shape());
-        type.shape = given->second;
-        for (int d = 0; d < info.shape().dim_size(); ++d) {
-          const Dimension& dim = info.shape().dim(d);
-          const int64_t extent = type.shape[static_cast<size_t>(d)];
-          HONE_USER_CHECK(dim.dim_value() <= 0 || dim.dim_value() == extent)
-              << "--shape " << v.name() << ": dimension " << d << " is " << dim.dim_value() << " in the model"
-              << (d == 0 && dim.dim_value() == 1 ? fmt::format("; --model-batch {} builds it for more", extent) : "");
-        }
-      } else {
-        for (int d = 0; d < info.shape().dim_size(); ++d) type.shape.push_back(dimension(v, d, &unbound));
-      }
-      check_axes(type.shape);
-      element_count(type.shape);
-      if (unbound.size() > before) {
-        shapes.push_back(shell_option("--shape", v.name() + "=" + shape_flag(v, 1)));
-      }
-      if (const auto it = options_.bind.find(v.name()); it != options_.bind.end()) {
-        const int64_t count = element_count(type.shape);
-        HONE_USER_CHECK(count >= 1 && type.dtype.is_integer() && encoding == Encoding::kPlain &&
-                        lowering_.may_make(count * 8))
-            << "--bind " << v.name() << ": the input is " << to_string(type.dtype)
-            << (info.has_shape() ? " " + shape_text(info.shape()) : "") << "; one whole number can be bound";
-        bound_.insert(v.name());
-        const std::vector<int64_t> numbers(static_cast<size_t>(count), it->second);
-        scope->values[v.name()] = lowering_.constant(TensorData::of_numbers(numbers, type.dtype).reshaped(type.shape));
-        continue;
-      }
-      Operand input{builder_.input(v.name(), type), type};
-      input.encoding = encoding;
-      scope->values[v.name()] = input;
-    }
-    // A name that is wrong says more than what is missing because of it.
-    const auto require_bound = [&](const std::string& name) {
-      HONE_USER_CHECK(bound_.contains(name))
-          << (name == counted_.symbol ? "--cache " : "--bind ") << name
-          << ": no input has a dimension of that name, nor is one called so; there are " << inputs_text(graph);
-    };
-    for (const auto& [name, value] : options_.bind) require_bound(name);
-    for (const auto& [name, text] : options_.sums) require_bound(name);
-    for (const auto& [name, shape] : options_.shapes)
-      HONE_USER_CHECK(known.contains(name))
-          << "--shape " << name << ": there is no such input; there are " << inputs_text(graph);
-    for (const auto& [name, data] : options_.values)
-      HONE_USER_CHECK(known.contains(name))
-          << "--bind-data " << name << ": there is no such input; there are " << inputs_text(graph);
-    if (!unbound.empty()) {
-      std::sort(unbound.begin(), unbound.end());
-      unbound.erase(std::unique(unbound.begin(), unbound.end()), unbound.end());
-      std::string command;
-      bool has_names = true;
-      for (const std::string& name : unbound) has_names = has_names && name.find(' ') == std::string::npos;
-      for (const std::string& name : has_names ? unbound : shapes)
-        command += " " + (has_names ? shell_option("--bind", name + "=N") : name);
-      throw UserError(fmt::format("{} {} not known; give {}:{}", fmt::join(unbound, ", "),
-                                  unbound.size() == 1 ? "is" : "are", unbound.size() == 1 ? "it" : "them", command));
-    }
+    const auto inputs = bind_inputs(declared_inputs(graph), options_, counted_.symbol, lowering_, &notes_);
+    scope->values.insert(inputs.begin(), inputs.end());
   }
 
   // `wanted`: those of their outputs that are read from outside.
@@ -627,14 +397,13 @@ class Importer {
   inline static const Operand kNotComputed{kNoValue, {DType{}, {-1}}};
 
   ModelFile& file_;
-  const OnnxOptions& options_;
+  const ImportOptions& options_;
   const CountedReads& counted_;
   ReadBudget budget_;
   GraphBuilder builder_;
-  Lowering lowering_;
-  std::map<std::string, int64_t> opsets_, inferred_;
+  FileLowering lowering_;
+  std::map<std::string, int64_t> opsets_;
   std::map<std::string, const Function*> functions_;
-  std::set<std::string> bound_;
   std::vector<std::string> notes_;
   std::map<std::string, std::vector<std::string>> unsupported_;
   ValueId count_ = kNoValue;  ///< the number of rows, where there are tables of it
@@ -644,8 +413,8 @@ class Importer {
 
 }  // namespace
 
-OnnxModel import_file(ModelFile& file, const std::string& path, const OperatorTable& operators,
-                      const OnnxOptions& options, const CountedReads& counted) {
+ImportedModel import_file(ModelFile& file, const std::string& path, const OperatorTable& operators,
+                          const ImportOptions& options, const CountedReads& counted) {
   try {
     return Importer(file, std::filesystem::path(path).stem().string(), operators, options, counted).import();
   } catch (const UserError& e) {
@@ -655,41 +424,23 @@ OnnxModel import_file(ModelFile& file, const std::string& path, const OperatorTa
 
 }  // namespace onnx
 
-namespace {
-
-OnnxModel of_a_batch(OnnxModel model, const std::string& path, const OperatorTable& operators, int64_t batch) {
-  if (batch == 1) return model;
-  try {
-    BatchedGraph made = batched(model.graph, batch, operators);
-    made.notes.insert(made.notes.begin(), model.notes.begin(), model.notes.end());
-    return {std::move(made.graph), std::move(made.notes)};
-  } catch (const UserError& e) {
-    throw UserError(fmt::format("{}: --model-batch {}: {}", path, batch, e.what()));
-  }
-}
-
-}  // namespace
-
 std::vector<std::string> onnx_input_names(const std::string& path) {
   const onnx::ModelFile file = onnx::read_model(path);
-  std::set<std::string> initialized;
-  for (const onnx::Tensor& t : file.model.graph().initializer()) initialized.insert(t.name());
   std::vector<std::string> names;
-  for (const onnx::ValueInfo& v : file.model.graph().input())
-    if (!initialized.contains(v.name())) names.push_back(v.name());
+  for (const onnx::ValueInfo* v : onnx::inputs_of(file.model.graph())) names.push_back(v->name());
   return names;
 }
 
-OnnxModel import_onnx(const std::string& path, const OperatorTable& operators, const OnnxOptions& options) {
+ImportedModel import_onnx(const std::string& path, const OperatorTable& operators, const ImportOptions& options) {
   try {
     onnx::ModelFile file = onnx::read_model(path);
-    return of_a_batch(onnx::import_file(file, path, operators, options), path, operators, options.batch);
+    return for_images(onnx::import_file(file, path, operators, options), path, operators, options.batch);
   } catch (const UserError& e) {
     // Nodes that are not supported have a line for each kind of them: some may do with other extents.
     const std::string text = e.what();
     const size_t lines = text.find('\n');
     if (lines == std::string::npos) throw;
-    const std::optional<OnnxOptions> near = onnx::fitting_options(path, operators, options);
+    const std::optional<ImportOptions> near = onnx::fitting_options(path, operators, options);
     if (!near) throw;
     throw UserError(fmt::format("{}: these nodes do not fit with{}; they do with{}:{}", path,
                                 onnx::extents_flags(options, *near), onnx::extents_flags(*near, options),

@@ -42,7 +42,7 @@ struct CountedReads {
 };
 
 /// import_onnx() of a file that was read.
-OnnxModel import_file(ModelFile& file, const std::string& path, const OperatorTable& operators,
-                      const OnnxOptions& options, const CountedReads& counted = {});
+ImportedModel import_file(ModelFile& file, const std::string& path, const OperatorTable& operators,
+                          const ImportOptions& options, const CountedReads& counted = {});
 
 }  // namespace hone::onnx

@@ -133,8 +133,8 @@ class CountedConstant {
 
 class GrowingImport {
  public:
-  GrowingImport(const std::string& path, const OperatorTable& operators, const OnnxOptions& options, std::string symbol,
-                int64_t most)
+  GrowingImport(const std::string& path, const OperatorTable& operators, const ImportOptions& options,
+                std::string symbol, int64_t most)
       : path_(path),
         operators_(operators),
         options_(options),
@@ -154,8 +154,8 @@ class GrowingImport {
   }
 
  private:
-  OnnxOptions bound(int64_t count) const {
-    OnnxOptions out = options_;
+  ImportOptions bound(int64_t count) const {
+    ImportOptions out = options_;
     out.bind[symbol_] = count;
     return out;
   }
@@ -181,7 +181,7 @@ class GrowingImport {
     }
   }
 
-  OnnxModel model_for(int64_t most) {
+  ImportedModel model_for(int64_t most) {
     Tables tables;
     for (const auto& [place, constant] : constants_)
       if (auto table = constant.table(most)) tables.emplace(place, std::move(*table));
@@ -213,7 +213,7 @@ class GrowingImport {
 
   const std::string path_;
   const OperatorTable& operators_;
-  const OnnxOptions options_;
+  const ImportOptions options_;
   const std::string symbol_;
   const int64_t most_;
   ModelFile file_;
@@ -223,8 +223,8 @@ class GrowingImport {
 }  // namespace
 }  // namespace onnx
 
-GrowingModel import_growing(const std::string& path, const OperatorTable& operators, const OnnxOptions& options,
-                            const CacheOption& cache) {
+GrowingModel import_growing_onnx(const std::string& path, const OperatorTable& operators, const ImportOptions& options,
+                                 const CacheOption& cache) {
   const auto& [symbol, most] = cache;
   HONE_USER_CHECK(most >= 1) << "--cache " << symbol << "=" << most << ": a cache has room for one row at least";
   HONE_USER_CHECK(!options.bind.contains(symbol) && !options.sums.contains(symbol))

@@ -1,5 +1,5 @@
 // Losses, which some models that were trained still compute.
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "compiler/frontend/onnx/norms.h"
-#include "compiler/frontend/onnx/quantization.h"
+#include "compiler/frontend/onnx/quantized_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -162,7 +162,7 @@ void qlinear_concat(NodeContext& c) {
   HONE_USER_CHECK(c.inputs.size() >= 5 && c.inputs.size() % 3 == 2) << "it has " << c.inputs.size() << " inputs";
   std::vector<Operand> parts;
   for (size_t i = 2; i < c.inputs.size(); i += 3) parts.push_back(dequantized_input(c, i));
-  const Operand all = c.l.concat(parts, NodeContext::axis_of(c.number("axis", 0), parts[0].rank()));
+  const Operand all = c.l.concat(parts, axis_of(c.number("axis", 0), parts[0].rank()));
   c.outputs[0] = quantized(c.l, all, quantization(c, 0, 1, 0, 0), c.in(2).type.dtype);
 }
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "compiler/frontend/onnx/encoding.h"
 #include "compiler/frontend/onnx/onnx.pb.h"
 #include "compiler/graph/tensor_data.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "compiler/frontend/onnx/window.h"
+#include "compiler/frontend/onnx/window_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -60,7 +60,7 @@ void squeeze(NodeContext& c) {
   const auto axes = axes_of(c, 13, 1);
   std::vector<bool> goes(x.rank(), false);
   for (size_t d = 0; d < x.rank() && !axes; ++d) goes[d] = x.type.shape[d] == 1;
-  for (const int64_t a : axes.value_or(Extents{})) goes[static_cast<size_t>(NodeContext::axis_of(a, x.rank()))] = true;
+  for (const int64_t a : axes.value_or(Extents{})) goes[static_cast<size_t>(axis_of(a, x.rank()))] = true;
   Extents shape;
   for (size_t d = 0; d < x.rank(); ++d) {
     HONE_USER_CHECK(!goes[d] || x.type.shape[d] == 1) << "axis " << d << " of " << to_string(x.type);
@@ -76,7 +76,7 @@ void unsqueeze(NodeContext& c) {
   const size_t rank = x.rank() + axes->size();
   HONE_USER_CHECK(rank <= kMostAxes) << "a tensor of " << rank << " axes; " << kMostAxes << " are the most";
   std::vector<bool> is_new(rank, false);
-  for (const int64_t a : *axes) is_new[static_cast<size_t>(NodeContext::axis_of(a, rank))] = true;
+  for (const int64_t a : *axes) is_new[static_cast<size_t>(axis_of(a, rank))] = true;
   HONE_USER_CHECK(std::count(is_new.begin(), is_new.end(), true) == static_cast<std::ptrdiff_t>(axes->size()))
       << "axes [" << join(*axes, ", ") << "] name an axis twice";
   Extents shape;
@@ -102,7 +102,7 @@ void concat(NodeContext& c) {
   std::vector<Operand> parts;
   for (size_t i = 0; i < c.inputs.size(); ++i) parts.push_back(c.in(i));
   HONE_USER_CHECK(!parts.empty()) << "it has no inputs";
-  const int64_t axis = NodeContext::axis_of(c.number("axis", c.opset < 4 ? 1 : 0), parts[0].rank());
+  const int64_t axis = axis_of(c.number("axis", c.opset < 4 ? 1 : 0), parts[0].rank());
   c.outputs[0] = c.l.concat(parts, axis);
 }
 
@@ -119,7 +119,7 @@ void slice(NodeContext& c) {
       << "it has " << starts.size() << " starts, " << ends.size() << " ends, " << axes.size() << " axes";
   Extents begin(x.rank(), 0), step(x.rank(), 1), size = x.type.shape;
   for (size_t i = 0; i < starts.size(); ++i) {
-    const auto d = static_cast<size_t>(NodeContext::axis_of(axes[i], x.rank()));
+    const auto d = static_cast<size_t>(axis_of(axes[i], x.rank()));
     const int64_t extent = x.type.shape[d], s = steps[i];
     HONE_USER_CHECK(s != 0 && s > INT64_MIN) << "a step of " << s;
     const auto place = [&](int64_t at) {
@@ -139,7 +139,7 @@ void slice(NodeContext& c) {
 
 void split(NodeContext& c) {
   const Operand& x = c.in(0);
-  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), x.rank());
+  const int64_t axis = axis_of(c.number("axis", 0), x.rank());
   const auto d = static_cast<size_t>(axis);
   const int64_t extent = x.type.shape[d], parts = c.node.output_size();
   Extents sizes;
@@ -165,7 +165,7 @@ void split(NodeContext& c) {
 
 void gather(NodeContext& c) {
   const Operand &x = c.in(0), &indices = c.in(1);
-  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), x.rank());
+  const int64_t axis = axis_of(c.number("axis", 0), x.rank());
   const auto d = static_cast<size_t>(axis);
   Extents shape(x.type.shape.begin(), x.type.shape.begin() + axis);
   shape.insert(shape.end(), indices.type.shape.begin(), indices.type.shape.end());
@@ -187,9 +187,8 @@ void gather(NodeContext& c) {
 
 void gather_elements(NodeContext& c) {
   const Operand& x = c.in(0);
-  c.outputs[0] =
-      c.l.add("gather_elements", {{"axis", std::to_string(NodeContext::axis_of(c.number("axis", 0), x.rank()))}},
-              {c.l.value(x), c.l.value(c.in(1))});
+  c.outputs[0] = c.l.add("gather_elements", {{"axis", std::to_string(axis_of(c.number("axis", 0), x.rank()))}},
+                         {c.l.value(x), c.l.value(c.in(1))});
 }
 
 void gather_nd(NodeContext& c) {

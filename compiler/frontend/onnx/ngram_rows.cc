@@ -1,7 +1,7 @@
 // How often sequences of whole numbers occur in others: TfIdfVectorizer.
 #include <algorithm>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {

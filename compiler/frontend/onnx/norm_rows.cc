@@ -68,7 +68,7 @@ std::optional<Operand> optional_input(const NodeContext& c, size_t i) {
 
 void layer_norm(NodeContext& c) {
   const Operand& x = c.in(0);
-  const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank());
+  const int64_t axis = axis_of(c.number("axis", -1), x.rank());
   const double eps = c.real("epsilon", 1e-5f);
   write_moments(c, x, axis, eps);
   c.outputs[0] = layer_norm_of(c.l, x, axis, eps, c.in(1), optional_input(c, 2));
@@ -76,7 +76,7 @@ void layer_norm(NodeContext& c) {
 
 void rms_norm(NodeContext& c) {
   const Operand& x = c.in(0);
-  const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank());
+  const int64_t axis = axis_of(c.number("axis", -1), x.rank());
   const double eps = c.real("epsilon", 1e-5f);
   if (wants(c, 1)) c.outputs[1] = inverse_deviation(c.l, widened(c.l, x), axes_from(axis, x.rank()), eps);
   c.outputs[0] = rms_norm_of(c.l, x, axis, eps, c.in(1));
@@ -137,7 +137,7 @@ void embed_layer_norm(NodeContext& c) {
 void lp_normalization(NodeContext& c) {
   Lowering& l = c.l;
   const Operand& x = c.in(0);
-  const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank()), p = c.number("p", 2);
+  const int64_t axis = axis_of(c.number("axis", -1), x.rank()), p = c.number("p", 2);
   HONE_USER_CHECK(p == 1 || p == 2) << "p=" << p << " is neither 1 nor 2";
   const DType t = x.type.dtype == f64 ? f64 : f32;  // of the sum
   const double least_sum = t == f64 ? 1e-307 : 1e-38, least_length = std::sqrt(least_sum);

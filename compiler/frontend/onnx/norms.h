@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 
 namespace hone::onnx {
 

@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/frontend/onnx/ragged.h"
+#include "compiler/frontend/lowering/ragged.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -67,7 +68,7 @@ void one_hot(NodeContext& c) {
   HONE_USER_CHECK(values.rank() == 1 && values.type.shape[0] == 2)
       << "depth " << depth << ", values " << to_string(values.type) << ", indices " << to_string(index.type);
   const size_t rank = index.rank() + 1;
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", -1), rank));
+  const auto axis = static_cast<size_t>(axis_of(c.number("axis", -1), rank));
   Extents shape = index.type.shape;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), index.is_empty() ? depth : 1);
   if (index.is_empty()) return void(c.outputs[0] = {kNoValue, {values.type.dtype, shape}});
@@ -90,7 +91,7 @@ void one_hot(NodeContext& c) {
 // 1 where the first of the largest elements is, else 0; up to opset 12 the axes from `axis` on are one.
 void hardmax(NodeContext& c) {
   const Operand& x = c.in(0);
-  const int64_t given = NodeContext::axis_of(c.number("axis", c.opset < 13 ? 1 : -1), x.rank());
+  const int64_t given = axis_of(c.number("axis", c.opset < 13 ? 1 : -1), x.rank());
   const auto at = x.type.shape.begin() + given;
   const Operand rows =
       c.opset < 13
@@ -124,7 +125,7 @@ Operand reversed(Lowering& l, const Operand& x, size_t axis) {
 // By doubling: after each step an element is the sum of twice as many.
 void running_sum(NodeContext& c) {
   Operand x = c.in(0);
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.constant_number(1, "axis"), x.rank()));
+  const auto axis = static_cast<size_t>(axis_of(c.constant_number(1, "axis"), x.rank()));
   if (x.is_empty()) return void(c.outputs[0] = x);
   const bool reverse = c.number("reverse", 0) != 0;
   if (reverse) x = reversed(c.l, x, axis);
@@ -136,8 +137,8 @@ void running_sum(NodeContext& c) {
 // The first `lengths[b]` elements of each sequence the other way around.
 void reverse_sequence(NodeContext& c) {
   const Operand &x = c.in(0), &lengths = c.in(1);
-  const auto time = static_cast<size_t>(NodeContext::axis_of(c.number("time_axis", 0), x.rank())),
-             batch = static_cast<size_t>(NodeContext::axis_of(c.number("batch_axis", 1), x.rank()));
+  const auto time = static_cast<size_t>(axis_of(c.number("time_axis", 0), x.rank())),
+             batch = static_cast<size_t>(axis_of(c.number("batch_axis", 1), x.rank()));
   HONE_USER_CHECK(time != batch && lengths.rank() == 1 && lengths.type.shape[0] == x.type.shape[batch])
       << to_string(lengths.type) << " lengths of " << to_string(x.type);
   Extents shape(x.rank(), 1);
@@ -294,7 +295,7 @@ void scatter_found_rows(NodeContext& c, size_t depth, int64_t each) {
 
 void scatter_elements(NodeContext& c) {
   const Operand &x = c.in(0), &updates = c.in(2);
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", 0), x.rank()));
+  const auto axis = static_cast<size_t>(axis_of(c.number("axis", 0), x.rank()));
   const Extents& shape = updates.type.shape;
   HONE_USER_CHECK(shape.size() == x.rank() && c.in(1).type.shape == shape)
       << to_string(updates.type) << " with indices " << to_string(c.in(1).type) << " into " << to_string(x.type);
@@ -347,7 +348,7 @@ void scatter_nd(NodeContext& c) {
 void tensor_scatter(NodeContext& c) {
   Lowering& l = c.l;
   const Operand &x = c.in(0), &update = c.in(1);
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", -2), x.rank()));
+  const auto axis = static_cast<size_t>(axis_of(c.number("axis", -2), x.rank()));
   HONE_USER_CHECK(axis > 0) << "axis 0 is that of the sequences";
   const std::string mode = c.text("mode", "linear");
   HONE_USER_CHECK(mode == "linear" || mode == "circular")

@@ -2,7 +2,8 @@
 #include <cmath>
 #include <span>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/encoded_node.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -80,7 +81,7 @@ Operand aligned(const NodeContext& c, const Operand& a, const Operand& b) {
     return c.l.reshape(b, shape);
   }
   if (c.number("broadcast", 0) == 0 || !c.find("axis")) return b;
-  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), a.rank());
+  const int64_t axis = axis_of(c.number("axis", 0), a.rank());
   Extents shape = b.type.shape;
   HONE_USER_CHECK(static_cast<size_t>(axis) + shape.size() <= a.rank()) << "axis " << axis;
   shape.resize(a.rank() - static_cast<size_t>(axis), 1);

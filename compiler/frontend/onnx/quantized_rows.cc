@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/narrow_floats.h"
-#include "compiler/frontend/onnx/quantization.h"
+#include "compiler/frontend/onnx/encoded_node.h"
+#include "compiler/frontend/onnx/quantized_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -12,7 +13,7 @@ namespace {
 size_t axis_of_quantization(const NodeContext& c) {
   const Operand& x = c.in(0);
   if (x.rank() == 0 || element_count(c.in(1).type.shape) == 1) return 0;
-  return static_cast<size_t>(NodeContext::axis_of(c.number("axis", 1), x.rank()));
+  return static_cast<size_t>(axis_of(c.number("axis", 1), x.rank()));
 }
 
 // A scale or zero point of `size` extents of `axis` each, for all of them.
@@ -35,7 +36,7 @@ Quantization own_quantization(const NodeContext& c) {
   const Operand& x = c.in(0);
   int64_t size = c.number("block_size", 0);
   if (size == 0) return quantization(c, 1, 2, axis_of_quantization(c), x.rank());
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", 1), x.rank()));
+  const auto axis = static_cast<size_t>(axis_of(c.number("axis", 1), x.rank()));
   HONE_USER_CHECK(size >= 1 && size < int64_t{1} << 31 && !x.is_empty()) << "block_size=" << size;
   size = std::min(size, x.type.shape[axis]);
   Quantization q{of_blocks(c.l, x, c.in(1), axis, size), std::nullopt};
@@ -88,7 +89,7 @@ std::optional<Operand> known_in_blocks(const NodeContext& c) {
   if (size < 1 || x.is_empty() || !data || !scales || c.has(2) != zeros.has_value() ||
       (t != f32 && !t.is_narrow_float()) || (of != u8 && of != i8) || (zeros && zeros->type().dtype != of))
     return std::nullopt;
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(c.number("axis", 1), x.rank()));
+  const auto axis = static_cast<size_t>(axis_of(c.number("axis", 1), x.rank()));
   const Extents& s = x.type.shape;
   size = std::min(size, s[axis]);
   Extents blocks = s;
@@ -174,7 +175,7 @@ Operand integer_conv(NodeContext& c, const Operand& x, const Operand& weight, st
 
 void conv_integer(NodeContext& c) {
   std::optional<Operand> weight_zero;
-  if (c.has(3)) weight_zero = along(c, c.in(3), 0, c.in(1).rank());
+  if (c.has(3)) weight_zero = along(c.l, c.in(3), 0, c.in(1).rank());
   c.outputs[0] =
       integer_conv(c, centred(c.l, c.in(0), c.has(2) ? std::optional(c.l.reshape(c.in(2), {})) : std::nullopt, i16),
                    centred(c.l, c.in(1), weight_zero, i16), std::nullopt);
@@ -185,9 +186,9 @@ void conv_integer(NodeContext& c) {
 void qlinear_conv(NodeContext& c) {
   const size_t rank = c.in(3).rank();
   const Operand x = centred(c.l, c.in(0), c.l.reshape(c.in(2), {}), i16),
-                weight = centred(c.l, c.in(3), along(c, c.in(5), 0, rank), i16);
+                weight = centred(c.l, c.in(3), along(c.l, c.in(5), 0, rank), i16);
   const Operand sums = integer_conv(c, x, weight, c.has(8) ? c.inputs[8] : std::nullopt);
-  const Operand scale = c.l.pointwise("mul", {c.l.reshape(c.in(1), {}), along(c, c.in(4), 1, rank)});
+  const Operand scale = c.l.pointwise("mul", {c.l.reshape(c.in(1), {}), along(c.l, c.in(4), 1, rank)});
   const Operand real = c.l.pointwise("mul", {c.l.cast(sums, f32), scale});
   c.outputs[0] = quantized(c.l, real, {c.l.reshape(c.in(6), {}), c.l.reshape(c.in(7), {})}, c.in(7).type.dtype);
 }

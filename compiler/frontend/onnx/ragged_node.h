@@ -1,17 +1,15 @@
-// What rules for ragged tensors work with (ragged.h). Private to the ragged_*.cc files.
+// What rules for ragged tensors work with. Private to the ragged_*.cc files.
 #pragma once
 
 #include <string_view>
 #include <unordered_map>
 
-#include "compiler/frontend/onnx/ragged.h"
+#include "compiler/frontend/lowering/ragged.h"
+#include "compiler/frontend/lowering/ragged_extents.h"
+#include "compiler/frontend/onnx/ragged_rows.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
-
-/// The value, s64[1], that element `at` of whole numbers was put there from, through what joins, picks and views them;
-/// kNoValue where it is none. So counts that are one are seen to be one.
-ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at);
 
 /// A node whose inputs say no more what only a call finds out, and what they said.
 struct RaggedNode {
@@ -78,13 +76,6 @@ using RuleTable = std::unordered_map<std::string_view, Rule>;
 void add_view_rules(RuleTable& t);
 void add_place_rules(RuleTable& t);
 void add_order_rules(RuleTable& t);
-
-/// What two operands say of one axis: UserError unless it is the same.
-void agree(std::optional<Ragged>* known, const std::optional<Ragged>& more);
-/// The same extent of an axis so many places behind.
-std::optional<Ragged> on_axis(std::optional<Ragged> r, int64_t by);
-/// Which axis numbers that are a shape leave open; none where they are known. UserError for several.
-std::optional<size_t> open_axis(const Operand& numbers);
 
 /// Sets what is known of the outputs (Operand::least, known) of a node on numbers that a call finds out.
 void bound_outputs(const RaggedNode& n);

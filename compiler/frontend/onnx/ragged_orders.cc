@@ -27,7 +27,7 @@ Operand with_worst(const RaggedNode& n, const Operand& x, bool lowest) {
 
 void top_k(const RaggedNode& n) {
   const Operand& x = n.in(0);
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", -1), x.rank()));
+  const auto axis = static_cast<size_t>(axis_of(n.c.number("axis", -1), x.rank()));
   const auto r = n.ragged(0);
   const bool is_open = n.is_counted(1);
   if (r && r->axis == axis) n.c.inputs[0] = with_worst(n, x, n.c.number("largest", 1) != 0);
@@ -56,7 +56,7 @@ std::vector<bool> reduced_axes(const RaggedNode& n) {
   if (!axes && n.has(1)) axes = n.c.constant_numbers(1, "axes");
   const bool takes_none = (!axes || axes->empty()) && n.c.number("noop_with_empty_axes", 0) != 0;
   std::vector<bool> out(rank, (!axes || axes->empty()) && !takes_none);
-  for (const int64_t a : axes.value_or(Extents{})) out[static_cast<size_t>(NodeContext::axis_of(a, rank))] = true;
+  for (const int64_t a : axes.value_or(Extents{})) out[static_cast<size_t>(axis_of(a, rank))] = true;
   return out;
 }
 
@@ -95,7 +95,7 @@ void reduction(const RaggedNode& n) {
 void arg_extreme(const RaggedNode& n) {
   const auto r = n.ragged(0);
   if (!r) return n.run();
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", 0), n.in(0).rank()));
+  const auto axis = static_cast<size_t>(axis_of(n.c.number("axis", 0), n.in(0).rank()));
   if (r->axis == axis) {
     HONE_USER_CHECK(n.c.number("select_last_index", 0) == 0) << "the last one of what is known only when it runs";
     n.c.inputs[0] = with_worst(n, n.in(0), n.c.node.op_type() == "ArgMax");
@@ -107,8 +107,7 @@ void arg_extreme(const RaggedNode& n) {
 
 void softmax(const RaggedNode& n) {
   const auto r = n.ragged(0);
-  const auto axis =
-      static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", n.c.opset < 13 ? 1 : -1), n.in(0).rank()));
+  const auto axis = static_cast<size_t>(axis_of(n.c.number("axis", n.c.opset < 13 ? 1 : -1), n.in(0).rank()));
   if (r && (r->axis == axis || (n.c.opset < 13 && r->axis > axis))) n.c.inputs[0] = with_worst(n, n.in(0), true);
   n.run();
   n.set(0, r);
@@ -139,7 +138,7 @@ void product(const RaggedNode& n) {
 
 void running_sum(const RaggedNode& n) {
   const auto r = n.ragged(0);
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.constant_number(1, "axis"), n.in(0).rank()));
+  const auto axis = static_cast<size_t>(axis_of(n.c.constant_number(1, "axis"), n.in(0).rank()));
   HONE_USER_CHECK(!r || r->axis != axis || n.c.number("reverse", 0) == 0)
       << "backwards along an axis whose extent is known only when it runs";
   n.run();

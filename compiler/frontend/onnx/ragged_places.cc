@@ -8,7 +8,7 @@ namespace hone::onnx {
 namespace {
 
 void concat(const RaggedNode& n) {
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", 0), n.in(0).rank()));
+  const auto axis = static_cast<size_t>(axis_of(n.c.number("axis", 0), n.in(0).rank()));
   std::optional<Ragged> across;
   std::vector<size_t> along;
   for (size_t i = 0; i < n.given.size(); ++i) {
@@ -72,7 +72,7 @@ void slice(const RaggedNode& n) {
   std::optional<Ragged> out = r;
   Extents most = ends;
   for (size_t i = 0; i < axes.size(); ++i) {
-    const auto d = static_cast<size_t>(NodeContext::axis_of(axes[i], x.rank()));
+    const auto d = static_cast<size_t>(axis_of(axes[i], x.rank()));
     const bool is_ragged_axis = r && r->axis == d, is_open_end = is_open && open_axis(given_ends) == i;
     if (!is_ragged_axis && !is_open_end) continue;
     HONE_USER_CHECK(steps[i] == 1 && starts[i] >= 0 && !(out && out->axis != d))
@@ -101,7 +101,7 @@ void slice(const RaggedNode& n) {
 void gather(const RaggedNode& n) {
   const auto of_data = n.ragged(0), of_indices = n.ragged(1);
   const Operand &x = n.in(0), &indices = n.in(1);
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", 0), x.rank()));
+  const auto axis = static_cast<size_t>(axis_of(n.c.number("axis", 0), x.rank()));
   std::optional<Ragged> out = on_axis(of_indices, static_cast<int64_t>(axis));
   if (of_data && of_data->axis != axis)
     agree(&out, on_axis(of_data, of_data->axis < axis ? 0 : static_cast<int64_t>(indices.rank()) - 1));
@@ -146,7 +146,7 @@ void gather_nd(const RaggedNode& n) {
 
 void gather_elements(const RaggedNode& n) {
   const auto of_data = n.ragged(0), of_indices = n.ragged(1);
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", 0), n.in(0).rank()));
+  const auto axis = static_cast<size_t>(axis_of(n.c.number("axis", 0), n.in(0).rank()));
   HONE_USER_CHECK(!of_data || of_data->axis == axis || of_data == of_indices)
       << "extents that are known only when it runs meet, and may be different ones";
   if (of_data && of_data->axis == axis) n.c.inputs[1] = n.l().from_front(whole(n.in(1)), {of_data->count, {i64, {1}}});
@@ -169,7 +169,7 @@ void scatter(const RaggedNode& n) {
       for (int64_t d = 0; d < depth; ++d)
         counts.push_back(d == at ? Operand{of_data->count, {i64, {1}}} : n.l().numbers({0}));
       n.c.inputs[1] = n.l().from_front(whole(n.in(1)), n.l().concat(counts, 0));
-    } else if (at == NodeContext::axis_of(n.c.number("axis", 0), n.in(0).rank())) {
+    } else if (at == axis_of(n.c.number("axis", 0), n.in(0).rank())) {
       n.c.inputs[1] = n.l().from_front(whole(n.in(1)), {of_data->count, {i64, {1}}});
     }
   }
@@ -180,7 +180,7 @@ void scatter(const RaggedNode& n) {
 
 void split(const RaggedNode& n) {
   const auto r = n.ragged(0);
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", 0), n.in(0).rank()));
+  const auto axis = static_cast<size_t>(axis_of(n.c.number("axis", 0), n.in(0).rank()));
   HONE_USER_CHECK(!r || r->axis != axis) << "it splits an axis whose extent is known only when it runs";
   n.run();
   n.set_all(r);

@@ -58,7 +58,7 @@ void gemm(const RaggedNode& n) {
 
 void norm(const RaggedNode& n) {
   const auto r = n.ragged(0);
-  const auto axis = static_cast<size_t>(NodeContext::axis_of(n.c.number("axis", -1), n.in(0).rank()));
+  const auto axis = static_cast<size_t>(axis_of(n.c.number("axis", -1), n.in(0).rank()));
   HONE_USER_CHECK(!r || r->axis < axis) << "the extent of a normalized axis is known only when it runs";
   n.run();
   n.set_all(r);

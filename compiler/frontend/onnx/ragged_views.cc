@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "compiler/frontend/onnx/ragged_node.h"
-#include "compiler/frontend/onnx/window.h"
+#include "compiler/frontend/onnx/window_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -123,7 +123,7 @@ void squeeze(const RaggedNode& n) {
   const Operand& x = n.in(0);
   const auto axes = axes_of_view(n);
   std::vector<bool> goes(x.rank(), false);
-  for (const int64_t a : axes.value_or(Extents{})) goes[static_cast<size_t>(NodeContext::axis_of(a, x.rank()))] = true;
+  for (const int64_t a : axes.value_or(Extents{})) goes[static_cast<size_t>(axis_of(a, x.rank()))] = true;
   for (size_t d = 0; d < x.rank() && !axes; ++d) goes[d] = x.type.shape[d] == 1;
   HONE_USER_CHECK(!goes[r->axis]) << "an axis whose extent is known only when it runs goes";
   n.set(0, on_axis(r, -std::count(goes.begin(), goes.begin() + static_cast<std::ptrdiff_t>(r->axis), true)));
@@ -135,7 +135,7 @@ void unsqueeze(const RaggedNode& n) {
   if (!r) return;
   std::vector<bool> is_new(n.c.outputs[0].rank(), false);
   for (const int64_t a : axes_of_view(n).value_or(Extents{}))
-    is_new[static_cast<size_t>(NodeContext::axis_of(a, is_new.size()))] = true;
+    is_new[static_cast<size_t>(axis_of(a, is_new.size()))] = true;
   size_t old = 0;
   for (size_t d = 0; d < is_new.size(); ++d)
     if (!is_new[d] && old++ == n.in(0).ragged->axis) r->axis = d;

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -82,7 +82,7 @@ void reduction(NodeContext& c) {
   if (given && given->empty()) given.reset();
   Extents axes;
   if (given) {
-    for (const int64_t a : *given) axes.push_back(NodeContext::axis_of(a, x.rank()));
+    for (const int64_t a : *given) axes.push_back(axis_of(a, x.rank()));
     std::sort(axes.begin(), axes.end());
     HONE_USER_CHECK(std::adjacent_find(axes.begin(), axes.end()) == axes.end()) << "an axis stands twice in its axes";
   } else if (c.opset >= since && c.number("noop_with_empty_axes", 0)) {
@@ -128,7 +128,7 @@ void reduction(NodeContext& c) {
 
 void arg_extreme(NodeContext& c) {
   const Operand& x = c.in(0);
-  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), x.rank());
+  const int64_t axis = axis_of(c.number("axis", 0), x.rank());
   const bool keepdims = c.number("keepdims", 1) != 0;
   Extents shape = x.type.shape;
   if (keepdims)
@@ -145,7 +145,7 @@ void arg_extreme(NodeContext& c) {
 
 void top_k(NodeContext& c) {
   const Operand& x = c.in(0);
-  const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank());
+  const int64_t axis = axis_of(c.number("axis", -1), x.rank());
   const int64_t k = c.opset < 10 ? c.number("k", 0) : c.constant_number(1, "k");
   Extents shape = x.type.shape;
   shape[static_cast<size_t>(axis)] = k;
@@ -175,7 +175,7 @@ Operand softmax_of_parts(Lowering& l, const Operand& x, int64_t axis, bool is_lo
 void softmax(NodeContext& c) {
   const Operand& x = c.in(0);
   const std::string op = c.node.op_type() == "Softmax" ? "softmax" : "log_softmax";
-  const int64_t axis = NodeContext::axis_of(c.number("axis", c.opset < 13 ? 1 : -1), x.rank());
+  const int64_t axis = axis_of(c.number("axis", c.opset < 13 ? 1 : -1), x.rank());
   const auto at = x.type.shape.begin() + axis;
   const bool joins = c.opset < 13;
   const Operand rows =
@@ -191,8 +191,7 @@ void softmax(NodeContext& c) {
 void mean_variance_normalization(NodeContext& c) {
   const Operand& x = c.in(0);
   Extents axes;
-  for (const int64_t a : c.numbers("axes").value_or(Extents{0, 2, 3}))
-    axes.push_back(NodeContext::axis_of(a, x.rank()));
+  for (const int64_t a : c.numbers("axes").value_or(Extents{0, 2, 3})) axes.push_back(axis_of(a, x.rank()));
   std::sort(axes.begin(), axes.end());
   const Operand centred = c.l.pointwise("sub", {x, c.l.reduce("mean", x, axes, true)});
   const Operand variance = c.l.reduce("mean", c.l.pointwise("square", {centred}), axes, true);

@@ -3,7 +3,7 @@
 #include <limits>
 #include <numeric>
 
-#include "compiler/frontend/onnx/window.h"
+#include "compiler/frontend/onnx/window_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -304,7 +304,7 @@ void center_crop_pad(NodeContext& c) {
       << "shape [" << join(wanted, ", ") << "] for " << axes.size() << " axes";
   Extents before(x.rank(), 0), after(x.rank(), 0);
   for (size_t i = 0; i < axes.size(); ++i) {
-    const auto d = static_cast<size_t>(NodeContext::axis_of(axes[i], x.rank()));
+    const auto d = static_cast<size_t>(axis_of(axes[i], x.rank()));
     HONE_USER_CHECK(wanted[i] >= 1 && wanted[i] <= kMostOfWindow) << "shape [" << join(wanted, ", ") << "]";
     const int64_t more = wanted[i] - x.type.shape[d];
     before[d] = more < 0 ? -(-more / 2) : more / 2;

@@ -3,7 +3,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "compiler/frontend/onnx/resample.h"
+#include "compiler/frontend/lowering/resample.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -124,7 +125,7 @@ void resize(NodeContext& c) {
   }
   std::vector<size_t> axes;
   if (const auto given = c.numbers("axes")) {
-    for (const int64_t axis : *given) axes.push_back(static_cast<size_t>(NodeContext::axis_of(axis, x.rank())));
+    for (const int64_t axis : *given) axes.push_back(static_cast<size_t>(axis_of(axis, x.rank())));
   } else {
     axes.resize(x.rank());
     std::iota(axes.begin(), axes.end(), size_t{0});

@@ -1,7 +1,7 @@
 // Images read at computed places.
 #include <cmath>
 
-#include "compiler/frontend/onnx/window.h"
+#include "compiler/frontend/onnx/window_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {

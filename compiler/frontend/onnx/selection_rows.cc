@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/frontend/onnx/ragged.h"
+#include "compiler/frontend/lowering/ragged.h"
+#include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -56,7 +57,7 @@ void compress(NodeContext& c) {
         << "the extent of an axis behind the first is known only when it runs";
     x = c.l.reshape(x, {element_count(shape)});
   }
-  const int64_t axis = given ? NodeContext::axis_of(given->i(), x.rank()) : 0;
+  const int64_t axis = given ? axis_of(given->i(), x.rank()) : 0;
   const auto d = static_cast<size_t>(axis);
   HONE_USER_CHECK(condition.type.shape[0] <= x.type.shape[d])
       << to_string(condition.type) << " of " << to_string(x.type);
@@ -112,7 +113,7 @@ void unique(NodeContext& c) {
   HONE_USER_CHECK(!x.is_empty()) << to_string(x.type) << " has no elements";
   const Attribute* given = c.find("axis");
   const size_t rank = x.rank();
-  const auto axis = given ? static_cast<size_t>(NodeContext::axis_of(given->i(), rank)) : 0;
+  const auto axis = given ? static_cast<size_t>(axis_of(given->i(), rank)) : 0;
   HONE_USER_CHECK(!x.ragged || (given ? x.ragged->axis == axis : rank == 1))
       << "the extent of another axis is known only when it runs";
   const ValueId there =

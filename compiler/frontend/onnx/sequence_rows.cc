@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compiler/frontend/onnx/bodies.h"
-#include "compiler/frontend/onnx/sequences.h"
+#include "compiler/frontend/onnx/sequence_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -93,7 +93,7 @@ Extents part_lengths(const NodeContext& c, int64_t extent) {
 // Parts along an axis; without `split` they are of one element each, and `keepdims` says whether they have the axis.
 void split_to_sequence(NodeContext& c) {
   const Operand& x = c.in(0);
-  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), x.rank());
+  const int64_t axis = axis_of(c.number("axis", 0), x.rank());
   const auto along = static_cast<size_t>(axis);
   const int64_t extent = x.type.shape[along];
   const bool is_squeezed = !c.has(1) && c.number("keepdims", 1) == 0;
@@ -121,7 +121,7 @@ void concat_from_sequence(NodeContext& c) {
   HONE_USER_CHECK(!s.empty()) << "a sequence without elements is joined";
   HONE_USER_CHECK(c.find("axis")) << "it has no axis";
   const bool is_new = c.number("new_axis", 0) != 0;
-  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), s[0].rank() + (is_new ? 1 : 0));
+  const int64_t axis = axis_of(c.number("axis", 0), s[0].rank() + (is_new ? 1 : 0));
   Sequence parts;
   for (const Operand& x : s) {
     HONE_USER_CHECK(x.rank() == s[0].rank()) << to_string(x.type) << " does not go with " << to_string(s[0].type);
@@ -152,22 +152,6 @@ void optional_get_element(NodeContext& c) {
 }
 
 }  // namespace
-
-Operand of_elements(Lowering& l, Sequence elements) {
-  const auto count = static_cast<int64_t>(elements.size());
-  HONE_USER_CHECK(count <= kMostOfSequence)
-      << "a sequence of " << count << " elements; " << kMostOfSequence << " are the most";
-  HONE_USER_CHECK(l.may_make(count * static_cast<int64_t>(sizeof(Operand))))
-      << "its sequences have too many elements in all";
-  Operand out{kNoValue, {f32, {0}}};
-  out.sequence = std::make_shared<const Sequence>(std::move(elements));
-  return out;
-}
-
-std::string described(const Operand& x) {
-  if (x.sequence) return "a sequence";
-  return x.is_nothing ? "an optional that holds nothing" : "a tensor";
-}
 
 void map_sequence(const BodyNode& n) {
   NodeContext& c = n.c;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/frontend/onnx/window.h"
+#include "compiler/frontend/onnx/window_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {

@@ -23,9 +23,9 @@ import small_onnx  # noqa: E402
 SMALL = "--task dense --args m=8,n=32,k=32 --trials 4"
 # The file that makes commands, and the situations that run them.
 PLACES = {
+    "compiler/frontend/lowering/input_binding.cc": ["unknown_dimensions", "no_shape"],
+    "compiler/frontend/lowering/lowering.cc": ["unknown_elements"],
     "compiler/frontend/onnx/fitting_options.cc": ["extents_that_fit"],
-    "compiler/frontend/onnx/import.cc": ["unknown_dimensions", "no_shape"],
-    "compiler/frontend/onnx/lowering.cc": ["unknown_elements"],
     "db/migrations.cc": ["an_old_tophub"],
     "tracker/cli/init_tls.cc": ["a_fleet_with_certificates", "certificates_made_anew"],
     "tuner/cli/next_commands.cc": ["an_operator", "a_model", "a_quantised_model", "too_little_time",

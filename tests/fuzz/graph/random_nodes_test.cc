@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "compiler/frontend/onnx/bodies.h"
 #include "compiler/frontend/onnx/import_file.h"
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/node.h"
 #include "tests/fakes/test_model.h"
 #include "tests/fakes/workloads.h"
 #include "tests/fuzz/graph/target.h"

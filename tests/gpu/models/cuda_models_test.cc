@@ -126,7 +126,7 @@ TEST(CudaModels, HaveCachesThatGrowInPlace) {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/decoder.onnx";
   std::ofstream(file, std::ios::binary) << exported_decoder().model.SerializeAsString();
-  GrowingModel read = import_growing(file, test_operators(), {}, {"past", 21});
+  GrowingModel read = import_growing_onnx(file, test_operators(), {}, {"past", 21});
   const Growth growth = read.growth;
   const Target target = Target::parse("cuda -arch=sm_80");
   const Graph g = prepare_growing(std::move(read), test_context(), target);

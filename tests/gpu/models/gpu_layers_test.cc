@@ -122,7 +122,7 @@ TEST_F(OpenclLayers, OfADecoderWriteItsCaches) {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/decoder.onnx";
   std::ofstream(file, std::ios::binary) << exported_decoder().model.SerializeAsString();
-  GrowingModel read = import_growing(file, test_operators(), {}, {"past", 21});
+  GrowingModel read = import_growing_onnx(file, test_operators(), {}, {"past", 21});
   const Growth growth = read.growth;
   const Graph g = prepare_growing(std::move(read), test_context(), gpu_.target);
   ModelOptions options{"gpu_decoder_layers", gpu_.target, &default_config};

@@ -140,7 +140,7 @@ class OpenclCaches : public testing::Test {
     if (!here.ok()) GTEST_SKIP() << message_of(here.status());
     gpu_ = std::move(*here);
     std::ofstream(file_, std::ios::binary) << exported_decoder().model.SerializeAsString();
-    GrowingModel read = import_growing(file_, test_operators(), {}, {"past", 21});
+    GrowingModel read = import_growing_onnx(file_, test_operators(), {}, {"past", 21});
     growth_ = read.growth;
     graph_ = prepare_growing(std::move(read), test_context(), gpu_.target);
   }

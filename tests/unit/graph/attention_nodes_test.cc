@@ -109,13 +109,13 @@ TestModel& with_tables(TestModel& m, int64_t most, int64_t half) {
 
 std::vector<TestDim> dims(const Extents& shape) { return {shape.begin(), shape.end()}; }
 
-std::vector<std::vector<double>> run(const OnnxModel& m, const std::vector<TensorData>& inputs) {
+std::vector<std::vector<double>> run(const ImportedModel& m, const std::vector<TensorData>& inputs) {
   std::vector<std::vector<double>> out;
   for (const TensorData& t : interpret(m.graph, inputs, &evaluate)) out.push_back(t.values());
   return out;
 }
 // What all passes make of it has the same outputs, and one attention.
-void expect_one_attention(const OnnxModel& m) {
+void expect_one_attention(const ImportedModel& m) {
   Graph g = m.graph;
   for (const auto& pass : {&recognize_rows, &fuse_elementwise, &fuse_epilogues, &simplify_movement, &fuse_attention})
     g = (*pass)(g, test_context());
@@ -130,7 +130,7 @@ TEST(AttentionNode, OfHeadsApart) {
   m.input("q", {2, 4, 3, 6}).input("k", {2, 2, 5, 6}).input("v", {2, 2, 5, 7});
   m.node("Attention", {"q", "k", "v"}, {"y", "", "", "s"}).number("qk_matmul_output_mode", 3).number("is_causal", 1);
   m.output("y").output("s");
-  const OnnxModel model = f.import(m);
+  const ImportedModel model = f.import(m);
   EXPECT_EQ(model.graph.outputs[0].type.shape, (Extents{2, 4, 3, 7}));
   EXPECT_EQ(model.graph.outputs[1].type.shape, (Extents{2, 4, 3, 5}));
   const Bias causal = [](int64_t, int64_t, int64_t r, int64_t j) { return j <= r ? 0.0 : kNever; };
@@ -171,7 +171,7 @@ TEST(AttentionNode, AMaskOfBoolsLeavesOut) {
   TestModel m(23);
   m.input("q", {1, 2, 3, 4}).input("k", {1, 2, 5, 4}).input("mask", {1, 1, 1, 5}, kBool);
   m.node("Attention", {"q", "k", "k", "mask"}, {"y"}).output("y");
-  const OnnxModel model = f.import(m);
+  const ImportedModel model = f.import(m);
   const auto got = run(model, {tensor({1, 2, 3, 4}, q), tensor({1, 2, 5, 4}, k),
                                TensorData({boolean, {1, 1, 1, 5}}, std::string("\1\0\1\1\0", 5))});
   const Bias bias = [](int64_t, int64_t, int64_t, int64_t j) { return j == 1 || j == 4 ? kNever : 0.0; };
@@ -555,7 +555,7 @@ TEST(GroupQueryAttention, OfACacheWithRoomIsNoResult) {
   m.numbers("total", {1}, {7});
   of_microsoft(m.node("GroupQueryAttention", {"q", "k", "k", "pk", "pk", "last", "total"}, {"y"}));
   m.number("num_heads", 2).number("kv_num_heads", 1).output("y");
-  const OnnxModel made = f.import(m);
+  const ImportedModel made = f.import(m);
   const auto run = [&](int64_t last) {
     return outputs_of(made, {tensor({1, 1, 8}, numbers(8, 1)), tensor({1, 1, 4}, numbers(4, 2)),
                              tensor({1, 1, 6, 4}, numbers(24, 3)), TensorData::of_numbers({last}, i32)});

@@ -103,7 +103,7 @@ TEST(ConvTranspose, AddsUpTheKernelsOfTheInputs) {
     if (refusal.find("leave nothing of the input") != std::string::npos) continue;
     ASSERT_EQ(refusal, "accepted");
     ++tried;
-    const OnnxModel m = f.import(onnx_of(t, w, bias));
+    const ImportedModel m = f.import(onnx_of(t, w, bias));
     const std::vector<double> wanted = computed(t, x, w, bias, &shape);
     ASSERT_EQ(m.graph.outputs[0].type.shape, shape);
     // Multiples of 1/16 of some hundred: exact.

@@ -20,7 +20,7 @@ TEST(EmptyTensors, AnInputIsWhatTheModelDeclares) {
   TestModel m;
   m.input("x", {0, 3}).numbers("a", {1}, {0}).node("Relu", {"x"}, {"t"}).node("ReduceSum", {"t", "a"}, {"y"});
   m.number("keepdims", 0).output("y").output("t");
-  const OnnxModel imported = f.import(m);
+  const ImportedModel imported = f.import(m);
   EXPECT_EQ(imported.graph.inputs.at(0).type, (TensorType{f32, {0, 3}}));
   EXPECT_EQ(imported.graph.outputs.at(1).type, (TensorType{f32, {0, 3}}));
   EXPECT_THAT(imported.notes, testing::IsEmpty());
@@ -42,7 +42,7 @@ TEST(EmptyTensors, ReductionsOfNothing) {
                                                              {"ReduceLogSumExp", -infinity}}) {
     TestModel m(18);
     m.input("x", {0, 3}).numbers("a", {1}, {0}).node(op, {"x", "a"}, {"y"}).output("y");
-    const OnnxModel imported = f.import(m);
+    const ImportedModel imported = f.import(m);
     EXPECT_EQ(imported.graph.outputs.at(0).type, (TensorType{f32, {1, 3}})) << op;
     EXPECT_THAT(interpret(imported.graph, {kNone}, &evaluate)[0].values(), Each(wanted)) << op;
   }
@@ -62,7 +62,7 @@ TEST(EmptyTensors, ExtremesOfNoWholeNumbers) {
       TestModel m(18);
       m.input("x", {0, 2}, type).numbers("a", {1}, {0}).node(is_most ? "ReduceMax" : "ReduceMin", {"x", "a"}, {"y"});
       m.output("y");
-      const OnnxModel imported = f.import(m);
+      const ImportedModel imported = f.import(m);
       const TensorData none(imported.graph.inputs.at(0).type, "");
       EXPECT_THAT(interpret(imported.graph, {none}, &evaluate)[0].values(), Each(is_most ? least : most)) << type;
     }
@@ -106,7 +106,7 @@ TEST(EmptyTensors, StayWhatTheyAre) {
 
 // The outputs' types; nodes over nothing leave none in the graph.
 std::vector<TensorType> types_of(const TestModel& m) {
-  const OnnxModel imported = ModelFolder().import(m);
+  const ImportedModel imported = ModelFolder().import(m);
   EXPECT_TRUE(imported.graph.nodes.empty());
   std::vector<TensorType> out;
   for (const Port& p : imported.graph.outputs) out.push_back(p.type);
@@ -157,7 +157,7 @@ TEST(EmptyTensors, SumOfNothingIsZeroInEinsum) {
   TestModel m(13);
   m.input("x", {2, 0}).input("w", {0, 3}).node("Einsum", {"x", "w"}, {"y"}).text("equation", "ij,jk->ik").output("y");
   m.node("Einsum", {"x", "x"}, {"z"}).text("equation", "ij,ij->j").output("z");
-  const OnnxModel imported = ModelFolder().import(m);
+  const ImportedModel imported = ModelFolder().import(m);
   const auto got = interpret(imported.graph, {TensorData({f32, {2, 0}}, ""), TensorData({f32, {0, 3}}, "")}, &evaluate);
   EXPECT_EQ(got[0].type(), (TensorType{f32, {2, 3}}));
   EXPECT_THAT(got[0].values(), Each(0));

@@ -59,7 +59,7 @@ TEST(Encodings, AtTheBorderAreBytes) {
   m.numbers("shape", {1}, {4}).node("Reshape", {"t", "shape"}, {"y"});
   m.node("Cast", {"y"}, {"z"}).number("to", kFloat).node("Cast", {"z"}, {"i"}).number("to", kInt4);
   m.output("y").output("z").output("i");
-  const OnnxModel model = ModelFolder().import(m);
+  const ImportedModel model = ModelFolder().import(m);
   EXPECT_EQ(model.graph.inputs[0].type, (TensorType{u8, {2, 2}}));
   EXPECT_EQ(model.graph.outputs[0].type.dtype, u8);
   EXPECT_EQ(model.graph.outputs[2].type.dtype, i8);
@@ -107,7 +107,7 @@ TEST(Encodings, OfWhichACallFindsOutHowManyThereAre) {
   m.input("x", {4, 1}, kE4M3FN).input("takes", {4}, kBool);
   m.node("Compress", {"x", "takes"}, {"some"}).number("axis", 0).node("Transpose", {"some"}, {"row"});
   m.node("Cast", {"row"}, {"y"}).number("to", kFloat).output("y");
-  const OnnxModel model = ModelFolder().import(m);
+  const ImportedModel model = ModelFolder().import(m);
   ASSERT_TRUE(model.graph.outputs[0].extent);
   const TensorData codes({u8, {4, 1}}, "\x38\xC0\x50\x55"), takes({boolean, {4}}, std::string("\1\0\1\0", 4));
   const auto got = cut_to_extents(model.graph, interpret(model.graph, {codes, takes}, &evaluate));

@@ -90,7 +90,7 @@ TEST(StepsOfOneNode, HandOnNothingOf16Bits) {
   const ModelFolder f;
   for (const Case& c : cases)
     for (const int type : {kHalf, kBfloat}) {
-      const OnnxModel m = f.import(model_of(c, type));
+      const ImportedModel m = f.import(model_of(c, type));
       EXPECT_EQ(narrow_step(m.graph), "") << c.op;
       EXPECT_EQ(m.graph.outputs[0].type.dtype, type == kHalf ? f16 : bf16) << c.op;
     }
@@ -149,7 +149,7 @@ TEST(StepsOfOneNode, NormalizeLargeValues) {
   TestModel m;
   m.input("x", {1, 2, 8, 8}, kHalf).input("scale", {2}, kHalf).input("bias", {2}, kHalf);
   m.node("InstanceNormalization", {"x", "scale", "bias"}, {"y"}).output("y");
-  const OnnxModel instance = f.import(m);
+  const ImportedModel instance = f.import(m);
   EXPECT_EQ(narrow_step(instance.graph), "");
   EXPECT_THAT(outputs_of(instance, {image, narrow({2}, {1, 1}), narrow({2}, {0, 0})}),
               testing::Pointwise(testing::DoubleNear(2e-3), want));

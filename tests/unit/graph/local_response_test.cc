@@ -36,7 +36,7 @@ TEST(LocalResponseNormalization, IsItsDefinition) {
           expected.push_back(at(c) / std::pow(2 + 0.5 / size * sum, 0.75));
         }
     for (const std::vector<int64_t>& shape : {std::vector<int64_t>{2, 5, 2, 3}, {2, 5, 6}}) {
-      const OnnxModel m = f.import(model_of(size, shape));
+      const ImportedModel m = f.import(model_of(size, shape));
       EXPECT_THAT(outputs_of(m, {TensorData({f32, shape}, floats_of(x))}),
                   testing::Pointwise(testing::DoubleNear(1e-5), expected))
           << size;

@@ -39,7 +39,7 @@ TestModel counting_loop(bool known_turns) {
 
 TEST(Loops, AreWrittenOutWhereTheirTurnsAreKnown) {
   const ModelFolder f;
-  const OnnxModel m = f.import(counting_loop(true));
+  const ImportedModel m = f.import(counting_loop(true));
   EXPECT_EQ(m.graph.outputs[1].type.shape, (std::vector<int64_t>{3, 2}));
   EXPECT_THAT(outputs_of(m, {TensorData({f32, {2}}, floats_of({5, -1}))}), ElementsAre(8, 2, 5, -1, 6, 0, 7, 1));
   EXPECT_THAT(f.refusal(counting_loop(false)), HasSubstr("its trip count must be known"));
@@ -49,7 +49,7 @@ TEST(Loops, OfManyTurnsCollectAll) {
   const ModelFolder f;
   TestModel many = counting_loop(true);
   many.graph()->mutable_initializer(0)->set_int64_data(0, 600);
-  const OnnxModel m = f.import(many);
+  const ImportedModel m = f.import(many);
   ASSERT_EQ(m.graph.outputs[1].type.shape, (std::vector<int64_t>{600, 2}));
   const std::vector<double> got = outputs_of(m, {TensorData({f32, {2}}, floats_of({5, -1}))});
   ASSERT_EQ(got.size(), 1202u);
@@ -64,7 +64,7 @@ TEST(Loops, OfNoTurnsCollectNothing) {
   for (const int64_t turns : {0, -1}) {
     TestModel none = counting_loop(true);
     none.graph()->mutable_initializer(0)->set_int64_data(0, turns);
-    const OnnxModel m = f.import(none);
+    const ImportedModel m = f.import(none);
     EXPECT_EQ(m.graph.outputs[1].type, (TensorType{f32, {0, 2}}));
     EXPECT_THAT(outputs_of(m, {TensorData({f32, {2}}, floats_of({5, -1}))}), testing::ElementsAre(5, -1));
   }
@@ -180,7 +180,7 @@ TEST(Operators, EinsumWithoutAnArrowSumsWhatStandsTwice) {
   EXPECT_THAT(outputs_for(f, trace, {TensorData({f32, {2, 2}}, floats_of({1, 2, 3, 4}))}), ElementsAre(5));
   TestModel row(13);
   row.input("a", {2, 2, 2}).input("b", {2, 2}).node("Einsum", {"a", "b"}, {"y"}).text("equation", "iij,jk").output("y");
-  const OnnxModel m = f.import(row);
+  const ImportedModel m = f.import(row);
   EXPECT_EQ(m.graph.outputs[0].type.shape, std::vector<int64_t>{2});
   // k: of a[0][0][j] + a[1][1][j] = {8, 10} times b
   EXPECT_THAT(outputs_of(m, {TensorData({f32, {2, 2, 2}}, floats_of({1, 2, 3, 4, 5, 6, 7, 8})),
@@ -224,13 +224,13 @@ TEST(Operators, ScatterTakesPlacesOfACall) {
     for (TestModel* m : {&elements, &rows}) m->input("x", {3, 2});
     elements.input("i", {2, 2}, kInt64).input("u", {2, 2});
     elements.node("ScatterElements", {"x", "i", "u"}, {"y"}).text("reduction", reduction).output("y");
-    const OnnxModel of_elements = f.import(elements);
+    const ImportedModel of_elements = f.import(elements);
     EXPECT_THAT(outputs_of(of_elements,
                            {x, places({2, 2}, {-1, 0, 2, -1}), TensorData({f32, {2, 2}}, floats_of({10, 20, 10, 30}))}),
                 ElementsAreArray(wanted_twice));
     rows.input("i", {3, 2}, kInt64).input("u", {3});
     rows.node("ScatterND", {"x", "i", "u"}, {"y"}).text("reduction", reduction).output("y");
-    const OnnxModel of_rows = f.import(rows);
+    const ImportedModel of_rows = f.import(rows);
     const TensorData updates({f32, {3}}, floats_of({20, 10, 30}));
     EXPECT_THAT(outputs_of(of_rows, {x, places({3, 2}, {0, 1, -1, 0, 2, -1}), updates}), ElementsAreArray(wanted));
     for (const int64_t none : {int64_t{2}, int64_t{-3}, INT64_MAX, INT64_MIN})

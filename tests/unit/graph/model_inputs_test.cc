@@ -18,7 +18,7 @@ TEST(Inputs, NamedDimensionsAreBound) {
   EXPECT_EQ(f.refusal(m), "length, width are not known; give them: --bind length=N --bind width=N");
   EXPECT_THAT(f.refusal(m, {.bind = {{"lenght", 3}, {"width", 5}}}),
               StartsWith("--bind lenght: no input has a dimension"));
-  OnnxModel bound = f.import(m, {.bind = {{"length", 3}, {"width", 5}}, .shapes = {}});
+  ImportedModel bound = f.import(m, {.bind = {{"length", 3}, {"width", 5}}, .shapes = {}});
   EXPECT_EQ(bound.graph.inputs[0].type, (TensorType{f32, {1, 3, 4}}));
   EXPECT_EQ(bound.graph.inputs[1].type, (TensorType{f32, {1, 5}}));
   EXPECT_THAT(bound.notes, testing::Contains("batch = 1"));
@@ -78,7 +78,7 @@ TEST(Inputs, OneWholeNumberCanBeBound) {
   m.input("x", {4}).input("n", {}, kInt64).numbers("one", {1}, {1}).node("Reshape", {"n", "one"}, {"shape"});
   m.node("Reshape", {"x", "shape"}, {"y"}).output("y");
   EXPECT_THAT(f.refusal(m), HasSubstr("must be known while the model is built"));
-  const OnnxModel bound = f.import(m, {.bind = {{"n", 4}}, .shapes = {}});
+  const ImportedModel bound = f.import(m, {.bind = {{"n", 4}}, .shapes = {}});
   EXPECT_EQ(bound.graph.inputs.size(), 1u);
   EXPECT_THAT(f.refusal(m, {.bind = {{"n", 4}, {"x", 1}}, .shapes = {}}), HasSubstr("one whole number can be bound"));
 }
@@ -88,7 +88,7 @@ TEST(Inputs, AllElementsOfAnInputCanBeBoundToOneWholeNumber) {
   TestModel m;
   m.input("x", {3}).input("n", {3}, kInt64).node("Cast", {"n"}, {"f"}).number("to", kFloat);
   m.node("Add", {"x", "f"}, {"y"}).output("y");
-  const OnnxModel bound = f.import(m, {.bind = {{"n", 4}}, .shapes = {}});
+  const ImportedModel bound = f.import(m, {.bind = {{"n", 4}}, .shapes = {}});
   EXPECT_EQ(bound.graph.inputs.size(), 1u);
   EXPECT_THAT(outputs_of(bound, {TensorData({f32, {3}}, floats_of({0, 1, 2}))}), ElementsAre(4, 5, 6));
 }
@@ -99,7 +99,7 @@ TEST(Inputs, DimensionsMayBeSums) {
   m.input("x", {1, "past"}).input("y", {1, "past + 2"}).input("z", {1, "total"});
   for (const char* n : {"x", "y", "z"})
     m.node("Relu", {n}, {std::string("relu_") + n}).output(std::string("relu_") + n);
-  const OnnxModel g = f.import(m, {.bind = {{"past", 3}}, .sums = {{"total", "past+past+1"}}});
+  const ImportedModel g = f.import(m, {.bind = {{"past", 3}}, .sums = {{"total", "past+past+1"}}});
   EXPECT_EQ(g.graph.inputs[1].type.shape[1], 5);
   EXPECT_EQ(g.graph.inputs[2].type.shape[1], 7);
   EXPECT_THAT(f.refusal(m, {.bind = {{"past", 3}}}), HasSubstr("total is not known"));
@@ -120,7 +120,7 @@ TEST(Inputs, InitializersAreNoInputs) {
   const ModelFolder f;
   TestModel m;
   m.input("x", {2}).input("c", {2}).floats("c", {2}, {1, 2}).node("Add", {"x", "c"}, {"y"}).output("y");
-  const OnnxModel imported = f.import(m);
+  const ImportedModel imported = f.import(m);
   ASSERT_EQ(imported.graph.inputs.size(), 1u);
   EXPECT_THAT(outputs_of(imported, {TensorData({f32, {2}}, floats_of({0, 0}))}), ElementsAre(1, 2));
 }
@@ -134,7 +134,7 @@ TEST(Inputs, ScalarsAndEmptyTensors) {
   axis->set_name("axis");
   axis->set_i(1);
   m.output("t").output("c").output("r");
-  const OnnxModel imported = f.import(m);
+  const ImportedModel imported = f.import(m);
   EXPECT_EQ(imported.graph.inputs[0].type, (TensorType{f32, {}}));
   EXPECT_EQ(imported.graph.inputs[1].value, kNoValue);
   const auto out = interpret(imported.graph,
@@ -160,9 +160,20 @@ TEST(Inputs, WhatMustBeKnownIsAskedForAndBound) {
   const TestModel m = summed_along_an_input();
   EXPECT_THAT(f.refusal(m, {.bind = {{"n", 4}, {"count", 2}}}),
               HasSubstr("its axes must be known while the model is built: give --bind-data axes=FILE.npy (s64 [2])"));
-  const OnnxModel bound = f.import(m, {.bind = {{"n", 4}}, .values = {{"axes", TensorData::of_numbers({0, 2})}}});
+  const ImportedModel bound = f.import(m, {.bind = {{"n", 4}}, .values = {{"axes", TensorData::of_numbers({0, 2})}}});
   ASSERT_EQ(bound.graph.inputs.size(), 1u);
   EXPECT_EQ(bound.graph.outputs[0].type.shape, std::vector<int64_t>{3});
+}
+
+TEST(Inputs, BoundElementsFitADimensionOfMinusOne) {
+  TestModel m;
+  m.input("x", {2, 3}).input("axes", {-1}, kInt64);
+  m.node("ReduceSum", {"x", "axes"}, {"y"}).number("keepdims", 0).output("y");
+  const ModelFolder f;
+  EXPECT_EQ(f.import(m, {.values = {{"axes", TensorData::of_numbers({1})}}}).graph.outputs[0].type.shape,
+            std::vector<int64_t>{2});
+  EXPECT_EQ(f.refusal(m, {.values = {{"axes", TensorData::of_numbers({1}).reshaped({})}}}),
+            "--bind-data axes: the file has s64[]; the input is s64 [?]");
 }
 
 TEST(Inputs, BoundElementsMustFit) {

@@ -31,7 +31,7 @@ TEST(SplitToSequence, MakesPartsOfEqualLengthsOfGivenOnesOrOfOne) {
     TestModel m(13);
     m.input("x", {2, 3}).numbers("at", {}, {1}).node("SplitToSequence", {"x"}, {"s"}).number("axis", 1);
     m.number("keepdims", keeps).node("SequenceAt", {"s", "at"}, {"y"}).output("y");
-    const OnnxModel made = f.import(m);
+    const ImportedModel made = f.import(m);
     EXPECT_EQ(made.graph.outputs[0].type.shape, keeps ? (Extents{2, 1}) : (Extents{2}));
     EXPECT_THAT(outputs_of(made, {tensor({2, 3}, kSix)}), ElementsAre(2, 5));
   }
@@ -48,7 +48,7 @@ TEST(ModelSequences, AreInsertedErasedAndJoined) {
   m.node("ConcatFromSequence", {"s5"}, {"stacked"}).number("axis", -1).number("new_axis", 1);
   m.node("SequenceConstruct", {"x", "z", "z"}, {"t"}).node("SequenceErase", {"t"}, {"t2"});
   m.node("SequenceLength", {"t2"}, {"n"}).output("joined").output("stacked").output("n");
-  const OnnxModel made = f.import(m);
+  const ImportedModel made = f.import(m);
   EXPECT_EQ(made.graph.outputs[1].type.shape, (Extents{2, 2}));
   EXPECT_THAT(outputs_of(made, {tensor({2}, {1, 2}), tensor({2}, {7, 8})}), ElementsAre(7, 8, 1, 2, 7, 1, 8, 2, 2));
 }
@@ -100,7 +100,7 @@ TEST(ModelSequences, AreChosenByACondition) {
     m.node("ConcatFromSequence", {"s"}, {"y"}).number("axis", 0).output("y");
     return m;
   };
-  const OnnxModel made = f.import(either(false));
+  const ImportedModel made = f.import(either(false));
   const auto run = [&](char yes) {
     return outputs_of(made, {tensor({2}, {1, 2}), tensor({2}, {7, 8}),
                              TensorData({boolean, {}}, std::string(1, yes)).reshaped(made.graph.inputs[2].type.shape)});

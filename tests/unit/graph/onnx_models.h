@@ -21,19 +21,19 @@ class ModelFolder {
   void write(const std::string& name, const std::string& bytes) const {
     std::ofstream(path(name), std::ios::binary) << bytes;
   }
-  OnnxModel import(const std::string& bytes, const OnnxOptions& options = {}) const {
+  ImportedModel import(const std::string& bytes, const ImportOptions& options = {}) const {
     write("m.onnx", bytes);
     return import_onnx(path("m.onnx"), test_operators(), options);
   }
-  OnnxModel import(const TestModel& m, const OnnxOptions& options = {}) const {
-    OnnxModel out = import(m.model.SerializeAsString(), options);
+  ImportedModel import(const TestModel& m, const ImportOptions& options = {}) const {
+    ImportedModel out = import(m.model.SerializeAsString(), options);
     verify(out.graph);
     return out;
   }
   /// What it is refused with, without the path at its beginning; "accepted" where it is not. Several lines only where
   /// several nodes are named.
   template <class M>
-  std::string refusal(const M& m, const OnnxOptions& options = {}) const {
+  std::string refusal(const M& m, const ImportOptions& options = {}) const {
     try {
       import(m, options);
     } catch (const UserError& e) {
@@ -58,7 +58,7 @@ inline std::string floats_of(const std::vector<float>& v) {
   return {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)};
 }
 /// All elements of all outputs.
-inline std::vector<double> outputs_of(const OnnxModel& m, const std::vector<TensorData>& inputs) {
+inline std::vector<double> outputs_of(const ImportedModel& m, const std::vector<TensorData>& inputs) {
   std::vector<double> all;
   for (const TensorData& t : interpret(m.graph, inputs, &evaluate))
     for (const double v : t.values()) all.push_back(v);

@@ -55,7 +55,7 @@ TEST(Reductions, OfBoolsSayWhetherAnyOrAllHold) {
     TestModel m(20);
     m.input("x", {3, 2}, kBool).numbers("a", {1}, {1}).node(any ? "ReduceMax" : "ReduceMin", {"x", "a"}, {"y"});
     m.number("keepdims", 0).output("y");
-    const OnnxModel imported = f.import(m);
+    const ImportedModel imported = f.import(m);
     EXPECT_EQ(imported.graph.outputs.at(0).type, (TensorType{boolean, {3}}));
     EXPECT_THAT(outputs_of(imported, {bools({3, 2}, std::string("\0\0\1\0\1\1", 6))}), ElementsAre(0, any ? 1 : 0, 1));
   }

@@ -276,7 +276,7 @@ TEST(Ragged, IsWhatTheTensorOfThatLengthIs) {
     TestModel m = selecting();
     op.add(m);
     m.output("y");
-    const OnnxModel ragged = f.import(m);
+    const ImportedModel ragged = f.import(m);
     EXPECT_FALSE(ragged.graph.nodes.empty());
     for (int turn = 0; turn < 8; ++turn) {
       std::string mask;
@@ -286,9 +286,9 @@ TEST(Ragged, IsWhatTheTensorOfThatLengthIs) {
       std::vector<float> x;
       for (int64_t i = 0; i < kRows * kColumns; ++i) x.push_back(static_cast<float>(random() % 64) / 32 - 0.5f);
       const TensorData data = floats({kRows, kColumns}, x);
-      OnnxOptions known;
+      ImportOptions known;
       known.values.emplace("mask", bools(mask));
-      const OnnxModel of_that_length = f.import(m, known);
+      const ImportedModel of_that_length = f.import(m, known);
       const TensorData wanted =
           cut_to_extents(of_that_length.graph, interpret(of_that_length.graph, {data}, &evaluate))[0];
       const std::vector<TensorData> got =
@@ -308,7 +308,7 @@ TEST(Ragged, MayHaveNoElements) {
     TestModel m = selecting();
     op.add(m);
     m.output("y");
-    const OnnxModel ragged = f.import(m);
+    const ImportedModel ragged = f.import(m);
     const std::vector<TensorData> inputs{floats({kRows, kColumns}, std::vector<float>(kRows * kColumns, 1)),
                                          bools(std::string(kRows, '\0'))};
     EXPECT_EQ(cut_to_extents(ragged.graph, interpret(ragged.graph, inputs, &evaluate)).size(), 1u);
@@ -429,7 +429,7 @@ TEST(Ragged, MoreThanThereAreIsNoResult) {
   negative.node("ConstantOfShape", {"less"}, {"y"}).output("y");
   const TensorData x = floats({kRows, kColumns}, std::vector<float>(kRows * kColumns, 1));
   const auto run = [&](const TestModel& model, const std::string& mask) {
-    const OnnxModel made = f.import(model);
+    const ImportedModel made = f.import(model);
     return cut_to_extents(made.graph, interpret(made.graph, {x, bools(mask)}, &evaluate))[0].type().shape[0];
   };
   const std::string one(1, '\1'), four(4, '\1');
@@ -443,7 +443,7 @@ TEST(Ragged, OutputsComeWithTheirCounts) {
   TestModel m = selecting();
   m.node("Relu", {"u"}, {"v.count"});
   m.output("v").output("v.count");
-  const OnnxModel made = f.import(m);
+  const ImportedModel made = f.import(m);
   ASSERT_EQ(made.graph.outputs.size(), 3u);
   EXPECT_EQ(made.graph.outputs[2].name, "v.count_");
   EXPECT_EQ(made.graph.outputs[0].extent, (Port::Extent{0, 2}));
@@ -474,7 +474,7 @@ TestModel loop_with_condition() {
 
 TEST(LoopsWithConditions, StopWhereACallSays) {
   const ModelFolder f;
-  const OnnxModel m = f.import(loop_with_condition());
+  const ImportedModel m = f.import(loop_with_condition());
   EXPECT_EQ(m.graph.outputs[1].type.shape, (std::vector<int64_t>{5, 2}));
   const auto run = [&](float a, float b) {
     std::vector<double> all;
@@ -509,14 +509,14 @@ TestModel branching(const std::string& then_op, const std::string& else_op) {
 
 TEST(Branches, AreBothComputedWhereACallDecides) {
   const ModelFolder f;
-  const OnnxModel m = f.import(branching("Add", "Neg"));
+  const ImportedModel m = f.import(branching("Add", "Neg"));
   EXPECT_THAT(outputs_of(m, {floats({3}, {1, 2, 3})}), ElementsAre(2, 4, 6));
   EXPECT_THAT(outputs_of(m, {floats({3}, {-1, 2, 3})}), ElementsAre(1, -2, -3));
 }
 
 TEST(Branches, ThatAreNotSupportedFailWhereACallTakesThem) {
   const ModelFolder f;
-  const OnnxModel m = f.import(branching("Add", "NoSuchOperator"));
+  const ImportedModel m = f.import(branching("Add", "NoSuchOperator"));
   ASSERT_EQ(m.notes.size(), 1u);
   EXPECT_THAT(m.notes[0],
               HasSubstr("If_y takes its then_branch; calls that take the other branch fail: NoSuchOperator"));
@@ -535,7 +535,7 @@ TEST(NonMaxSuppression, OfRaggedBoxesLooksAtThoseThatAreThere) {
   m.node("Gather", {"boxes", "places"}, {"b"}).node("Gather", {"scores", "places"}, {"s"});
   m.node("Unsqueeze", {"b", "front"}, {"b3"}).node("Unsqueeze", {"s", "both"}, {"s3"});
   m.node("NonMaxSuppression", {"b3", "s3", "most", "iou"}, {"y"}).output("y");
-  const OnnxModel made = f.import(m);
+  const ImportedModel made = f.import(m);
   // The second overlaps the first, and the third is below the limit: it would be place 0 of what lies behind.
   const std::vector<TensorData> inputs{floats({4, 4}, {0, 0, 2, 2, 0, 0, 2, 2.1f, 5, 5, 6, 6, 8, 8, 9, 9}),
                                        floats({4}, {0.9f, 0.8f, 0.1f, 0.95f})};

@@ -163,7 +163,7 @@ std::vector<TensorData> inputs_of(const Layer& l) {
 
 void expect_as_step_by_step(const Layer& l, const TestModel& m) {
   const ModelFolder f;
-  const OnnxModel imported = f.import(m);
+  const ImportedModel imported = f.import(m);
   const auto got = interpret(imported.graph, inputs_of(l), &evaluate);
   const Run wanted = run(l);
   Doubles y = wanted.y, h = wanted.h, c = wanted.c;

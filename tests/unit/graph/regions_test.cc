@@ -60,7 +60,7 @@ TEST(MaxUnpool, UndoesPoolingsWhoseWindowsOverlap) {
   m.input("x", {1, 2, 9, 9}).node("MaxPool", {"x"}, {"p", "i"}).ints("kernel_shape", {3, 3}).ints("strides", {2, 2});
   m.node("MaxUnpool", {"p", "i"}, {"y"}).ints("kernel_shape", {3, 3}).ints("strides", {2, 2});
   m.output("i").output("y");
-  const OnnxModel model = f.import(m);
+  const ImportedModel model = f.import(m);
   ASSERT_EQ(model.graph.outputs[1].type.shape, (Extents{1, 2, 9, 9}));
   const std::vector<double> got = outputs_of(model, {tensor({1, 2, 9, 9}, x)});
   std::vector<double> wanted(2 * 81, 0);
@@ -80,7 +80,7 @@ TEST(ConvTranspose, OfVolumesIsTheTransposedMap) {
       return f.import(m.ints("dilations", {1, 2, 1}).output("y"));
     };
     // 7 + 2 - 3 = 6 / 2; 5 + 1 - 3 = 3; 7 + 1 - 2 = 6 / 3: nothing is left over.
-    const OnnxModel conv = model("Conv", {1, 4, 7, 5, 7}), transposed = model("ConvTranspose", {1, 4, 4, 4, 3});
+    const ImportedModel conv = model("Conv", {1, 4, 7, 5, 7}), transposed = model("ConvTranspose", {1, 4, 4, 4, 3});
     ASSERT_EQ(conv.graph.outputs[0].type.shape, (Extents{1, 4, 4, 4, 3}));
     ASSERT_EQ(transposed.graph.outputs[0].type.shape, (Extents{1, 4, 7, 5, 7}));
     for (int seed = 0; seed < 3; ++seed) {
@@ -306,7 +306,7 @@ TEST(Regions, UnpoolingPutsElementsWhereTheIndicesSay) {
   TestModel m(11);
   m.input("x", {1, 1, 1, 3}).input("i", {1, 1, 1, 3}, kInt64).node("MaxUnpool", {"x", "i"}, {"y"});
   m.ints("kernel_shape", {1, 2}).ints("strides", {1, 2}).output("y");
-  const OnnxModel made = f.import(m);
+  const ImportedModel made = f.import(m);
   const auto run = [&](const std::vector<int64_t>& places) {
     return outputs_of(made, {TensorData({f32, {1, 1, 1, 3}}, floats_of({1, 2, 3})),
                              TensorData::of_numbers(places).reshaped({1, 1, 1, 3})});

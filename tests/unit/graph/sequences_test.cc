@@ -41,7 +41,7 @@ TEST(Sequences, OfOneAxisInAColumnAndInARowAreTheSame) {
                                                   {{1, 2, 1, 9}, {1, 3}, {1, 2}, {0, 1, 0, 2}, is_pool}};
     std::vector<double> first;
     for (const SequenceModel& s : spellings) {
-      const OnnxModel m = f.import(onnx_of(s));
+      const ImportedModel m = f.import(onnx_of(s));
       EXPECT_THAT(to_string(m.graph), HasSubstr("h=1,w=9,"));
       std::vector<int64_t> out = s.shape;
       out[1] = is_pool ? 2 : 3;

@@ -1,5 +1,5 @@
 // Samples that others made: .npy and .pb files that are right, wrong, endless or larger than there is memory for.
-#include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/frontend/tensor_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compiler/frontend/onnx/npy_header.h"
+#include "compiler/frontend/npy_header.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_model.h"
 #include "tests/unit/graph/read_graph.h"

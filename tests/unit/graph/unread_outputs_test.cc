@@ -16,7 +16,7 @@ TestModel dropout() {
 
 TEST(UnreadOutputs, AreNotAskedFor) {
   const ModelFolder f;
-  const OnnxModel m = f.import(dropout());
+  const ImportedModel m = f.import(dropout());
   EXPECT_EQ(outputs_of(m, {TensorData({f32, {2, 3}}, floats_of({1, 2, 3, 4, 5, 6}))}),
             (std::vector<double>{1, 2, 3, 4, 5, 6}));
 
@@ -50,7 +50,7 @@ TEST(UnreadOutputs, ADropoutsMaskIsKnown) {
   const ModelFolder f;
   TestModel m = dropout();
   m.node("Not", {"mask"}, {"z"}).output("mask").output("z");
-  const OnnxModel imported = f.import(m);
+  const ImportedModel imported = f.import(m);
   EXPECT_EQ(outputs_of(imported, {TensorData({f32, {2, 3}}, floats_of({1, 2, 3, 4, 5, 6}))}),
             (std::vector<double>{1, 2, 3, 4, 5, 6, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0}));
 }

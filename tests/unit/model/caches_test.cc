@@ -398,12 +398,12 @@ TEST_F(Caches, AreRefusedForOperatorsThatKnowNothingOfThem) {
 struct ExportedCaches : Caches {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/decoder.onnx";
-  OnnxOptions options_ = {};
+  ImportOptions options_ = {};
 
   BuiltModel built_from(const TestModel& m, const CacheOption& cache, int threads) const {
     std::ofstream(file, std::ios::binary) << m.model.SerializeAsString();
     const Target target = host_target(threads);
-    GrowingModel read = import_growing(file, test_operators(), options_, cache);
+    GrowingModel read = import_growing_onnx(file, test_operators(), options_, cache);
     const Growth grows = read.growth;
     const Graph graph = prepare_growing(std::move(read), {test_operators(), functions}, target);
     const ModelOptions options{"m", target, [](const Workload&, const Target&, const Space& space) {
@@ -449,7 +449,7 @@ TEST_F(ExportedCaches, TakeAMaskThatIsKnown) {
     if (rows == std::string("total")) options_.sums = {{"total", "past+1"}};
     const BuiltModel m = built_from(masked(rows), {"past", 21}, 1);
     grow(m, kHeads, 1, [&](int64_t past) {
-      OnnxOptions plain = options_;
+      ImportOptions plain = options_;
       plain.bind["past"] = past;
       return import_onnx(file, test_operators(), plain).graph;
     });

@@ -147,10 +147,10 @@ TEST(LeftoversInTheArena, ChangeNothingOfModelsGivenByHand) {
     SCOPED_TRACE(text);
     const std::vector<std::string> parts = parts_of(text, '?');
     const std::string& path = parts.at(0);
-    OnnxOptions options;
+    ImportOptions options;
     for (const std::string& shape : parts_of(parts.size() > 1 ? parts[1] : "", ','))
       options.shapes[shape_choice(shape).input] = shape_choice(shape).values[0];
-    const OnnxModel model = prepare_model(path, {test_operators(), test_functions()}, host_target(1), options);
+    const ImportedModel model = prepare_model(path, {test_operators(), test_functions()}, host_target(1), options);
     const BuiltModel made = built(model.graph, 0);
     LoadedModel first(made, "m", 1), again(made, "m", 1);
     first.run(seeded_inputs(model.graph));

@@ -20,7 +20,7 @@ namespace {
 
 class Prepare : public testing::Test {
  protected:
-  OnnxModel prepare(const PassHooks<Graph>& hooks = {}, const OnnxOptions& options = {}) {
+  ImportedModel prepare(const PassHooks<Graph>& hooks = {}, const ImportOptions& options = {}) {
     return prepare_model(file_, {test_operators(), test_functions()}, target_, options, hooks);
   }
   void write(const TestModel& m) { std::ofstream(file_, std::ios::binary) << m.model.SerializeAsString(); }

@@ -1,8 +1,9 @@
-#include "compiler/frontend/onnx/quantization.h"
+#include "compiler/frontend/lowering/quantization.h"
 
 #include "compiler/ir/layout.h"
 
-namespace hone::onnx {
+namespace hone::frontend {
+
 bool is_known_zero(const Lowering& l, const Operand& x) {
   const auto data = l.data_of(x);
   if (!data) return false;
@@ -11,18 +12,12 @@ bool is_known_zero(const Lowering& l, const Operand& x) {
   return true;
 }
 
-Operand along(const NodeContext& c, const Operand& x, size_t axis, size_t rank) {
-  if (element_count(x.type.shape) == 1) return c.l.reshape(x, {});
+Operand along(Lowering& l, const Operand& x, size_t axis, size_t rank) {
+  if (element_count(x.type.shape) == 1) return l.reshape(x, {});
   HONE_USER_CHECK(x.rank() == 1 && axis < rank) << to_string(x.type) << " for axis " << axis << " of " << rank;
   Extents shape(rank - axis, 1);
   shape[0] = x.type.shape[0];
-  return c.l.reshape(x, shape);
-}
-
-Quantization quantization(const NodeContext& c, size_t scale, size_t zero, size_t axis, size_t rank) {
-  Quantization q{along(c, c.in(scale), axis, rank), std::nullopt};
-  if (c.has(zero)) q.zero = along(c, c.in(zero), axis, rank);
-  return q;
+  return l.reshape(x, shape);
 }
 
 Operand quantized(Lowering& l, const Operand& x, const Quantization& q, DType to) {
@@ -44,21 +39,4 @@ Operand dequantized(Lowering& l, const Operand& x, const Quantization& q) {
   return l.pointwise("mul", {difference, q.scale});
 }
 
-Operand row_scale(const NodeContext& c, size_t i) {
-  const Operand& z = c.in(i);
-  if (element_count(z.type.shape) == 1) return c.l.reshape(z, {});
-  return z.rank() == 1 ? c.l.reshape(z, {z.type.shape[0], 1}) : z;
-}
-Operand column_scale(const NodeContext& c, size_t i) {
-  const Operand& z = c.in(i);
-  return element_count(z.type.shape) == 1 ? c.l.reshape(z, {}) : z;
-}
-
-std::optional<Operand> row_zero(const NodeContext& c, size_t i) {
-  return c.has(i) ? std::optional(row_scale(c, i)) : std::nullopt;
-}
-std::optional<Operand> column_zero(const NodeContext& c, size_t i) {
-  return c.has(i) ? std::optional(column_scale(c, i)) : std::nullopt;
-}
-
-}  // namespace hone::onnx
+}  // namespace hone::frontend

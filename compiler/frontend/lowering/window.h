@@ -1,9 +1,9 @@
 // What convolutions and poolings have in common: windows over one to three axes of space.
 #pragma once
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/lowering/lowering.h"
 
-namespace hone::onnx {
+namespace hone::frontend {
 
 /// The most that a kernel's extent, a stride, a dilation or a pad may be.
 inline constexpr int64_t kMostOfWindow = int64_t{1} << 24;
@@ -12,9 +12,6 @@ inline constexpr int64_t kMostOfWindow = int64_t{1} << 24;
 struct Window {
   Extents kernel, stride, dilation, before, after;
 };
-
-/// The attributes strides and dilations of a kernel of these extents; no pads. UserError where they do not fit.
-Window steps_of(const NodeContext& c, const Extents& image, const Extents& kernel);
 
 /// [n, c, l], or [n, c, l, 1] of a column, as an image.
 inline Extents image_shape(const Extents& shape, bool is_sequence) {
@@ -31,9 +28,6 @@ void require_image(const Operand& x);
 /// Zeros between the elements along an axis, so that they stand `stride` apart.
 Operand spread(Lowering& l, const Operand& x, size_t axis, int64_t stride);
 
-/// Of Pad: what it puts in front of each axis, then what behind each. UserError unless that is known.
-Extents pads_of(const NodeContext& c);
-
 /// So many elements more in front of and behind each axis, of this number as pads have it; negative ones are cut off.
 Operand with_borders(Lowering& l, const Operand& x, const Extents& before, const Extents& after,
                      const std::string& value = "0");
@@ -41,4 +35,4 @@ Operand with_borders(Lowering& l, const Operand& x, const Extents& before, const
 /// Of conv2d and the poolings, with two axes.
 AttributeTexts attributes_of(const Window& w);
 
-}  // namespace hone::onnx
+}  // namespace hone::frontend

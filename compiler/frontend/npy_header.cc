@@ -1,4 +1,4 @@
-#include "compiler/frontend/onnx/npy_header.h"
+#include "compiler/frontend/npy_header.h"
 
 #include <algorithm>
 #include <charconv>

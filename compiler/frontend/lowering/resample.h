@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/lowering/lowering.h"
 
-namespace hone::onnx {
+namespace hone::frontend {
 
-/// How ONNX's Resize computes the elements of one axis: its attributes, the axis's scale and its extents.
+/// How the elements of one axis are computed, in the words of ONNX's Resize: its attributes, the axis's scale and its
+/// extents.
 struct Resampling {
   std::string mode, coordinates, rounding;
   double scale = 1;
@@ -31,4 +32,4 @@ std::vector<Taps> taps_of(const Resampling& how);
 /// `x` with an element for each of `taps` along `axis`. Floats, or any type where each tap is one element.
 Operand resampled(Lowering& l, const Operand& x, size_t axis, const std::vector<Taps>& taps);
 
-}  // namespace hone::onnx
+}  // namespace hone::frontend

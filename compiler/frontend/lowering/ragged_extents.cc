@@ -1,8 +1,8 @@
-#include "compiler/frontend/onnx/ragged_node.h"
+#include "compiler/frontend/lowering/ragged_extents.h"
 
 #include <algorithm>
 
-namespace hone::onnx {
+namespace hone::frontend {
 
 ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at) {
   ValueId same = kNoValue;
@@ -10,7 +10,7 @@ ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at) {
     const TensorType& type = b.type(v);
     if (type == TensorType{i64, {1}}) same = v;
     const auto made = std::find_if(b.nodes().rbegin(), b.nodes().rend(),
-                                   [&](const hone::Node& n) { return n.outputs.size() == 1 && n.outputs[0] == v; });
+                                   [&](const Node& n) { return n.outputs.size() == 1 && n.outputs[0] == v; });
     if (made == b.nodes().rend()) return same;
     const std::string& task = made->workload.task();
     const bool is_row = type.shape.size() == 1 && b.type(made->inputs[0]).shape.size() == 1;
@@ -58,4 +58,4 @@ std::optional<size_t> open_axis(const Operand& numbers) {
   return axis;
 }
 
-}  // namespace hone::onnx
+}  // namespace hone::frontend

@@ -2,9 +2,9 @@
 // first elements are the model's. What lies behind these is filler: any numbers, as valid as places.
 #pragma once
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/lowering/lowering.h"
 
-namespace hone::onnx {
+namespace hone::frontend {
 
 /// What Lowering::once() keeps for these files: begins its keys.
 enum Once : uint8_t { kIsThere, kPlaces, kComparison, kJoinedMasks };
@@ -26,9 +26,4 @@ Operand chosen(Lowering& l, const Operand& condition, const Operand& a, const Op
 /// Where bools are true, ascending, in row-major order: s64 of one axis, ragged.
 Operand places_of_true(Lowering& l, const Operand& mask);
 
-/// Whether a call finds out an input's extent, or numbers that it is made of.
-bool is_ragged(const NodeContext& c);
-/// `row` for such inputs. UserError where nothing is known of how the operator treats them.
-void run_ragged(NodeContext& c, Row row);
-
-}  // namespace hone::onnx
+}  // namespace hone::frontend

@@ -1,11 +1,11 @@
-#include "compiler/frontend/onnx/resample.h"
+#include "compiler/frontend/lowering/resample.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "compiler/ir/layout.h"
 
-namespace hone::onnx {
+namespace hone::frontend {
 namespace {
 
 // Where new element `i` lies among the old ones (ONNX, Resize: coordinate_transformation_mode). As runtimes do, corners
@@ -131,4 +131,4 @@ Operand resampled(Lowering& l, const Operand& x, size_t axis, const std::vector<
   return sum;
 }
 
-}  // namespace hone::onnx
+}  // namespace hone::frontend

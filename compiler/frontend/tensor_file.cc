@@ -1,4 +1,4 @@
-#include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/frontend/tensor_file.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "base/plain_file.h"
-#include "compiler/frontend/onnx/model_file.h"
-#include "compiler/frontend/onnx/npy_header.h"
+#include "compiler/frontend/npy_header.h"
+#include "compiler/frontend/onnx/lone_tensor.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
@@ -58,13 +58,7 @@ TensorData npy_tensor(const std::string& path, const PlainFile& file, int64_t wa
 
 TensorData proto_tensor(const std::string& path, const PlainFile& file, int64_t wanted_bytes) {
   const std::string text = text_of(file.all(most_bytes_of_proto(wanted_bytes)));
-  return in_file(path, [&] {
-    onnx::Tensor t;
-    HONE_USER_CHECK(t.ParseFromString(text)) << "it is not an ONNX tensor";
-    onnx::ModelFile nothing;
-    HONE_USER_CHECK(t.data_location() != 1) << "its elements lie in another file";
-    return onnx::tensor_of(t, nothing);
-  });
+  return in_file(path, [&] { return parse_onnx_tensor(text); });
 }
 
 }  // namespace

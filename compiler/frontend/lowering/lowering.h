@@ -1,23 +1,21 @@
-// What the importer's rows work with: one node of the model, its operands, and the graph that is being built.
+// What readers of models work with: operands, and the graph that is being built.
 #pragma once
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "compiler/frontend/onnx/model_file.h"
+#include "compiler/frontend/lowering/encoding.h"
 #include "compiler/graph/builder.h"
 #include "compiler/graph/text.h"
 #include "compiler/ir/extents.h"
 
-namespace hone::onnx {
+namespace hone::frontend {
 
 /// Along `axis` only the first elements are the model's, as many as `count` (s64[1]) is when a call has computed it.
 struct Ragged {
@@ -27,7 +25,7 @@ struct Ragged {
 };
 
 struct Operand;
-/// What a sequence of the model holds (sequences.h).
+/// What a sequence of the model holds.
 using Sequence = std::vector<Operand>;
 
 /// A tensor of the model, or a sequence of them. The graph's value has the same elements in the same order, perhaps
@@ -54,26 +52,15 @@ void check_axes(const Extents& shape);
 class Lowering {
  public:
   /// `most_bytes`: of constants that are made out of nothing.
-  Lowering(GraphBuilder& builder, ModelFile& file, double most_bytes)
-      : b(builder), file_(file), most_bytes_(static_cast<int64_t>(most_bytes)) {}
-  /// For another graph, of the same model's file and function.
+  Lowering(GraphBuilder& builder, double most_bytes) : b(builder), most_bytes_(static_cast<int64_t>(most_bytes)) {}
+  /// For another graph, of the same model.
   Lowering(GraphBuilder& builder, const Lowering& other)
-      : b(builder),
-        rows_are_counted(other.rows_are_counted),
-        function_attributes(other.function_attributes),
-        file_(other.file_),
-        most_bytes_(other.most_bytes_),
-        is_model_(false) {}
+      : b(builder), rows_are_counted(other.rows_are_counted), most_bytes_(other.most_bytes_), is_model_(false) {}
 
   Operand constant(const TensorData& data, std::string_view name = "");
   Operand numbers(const std::vector<int64_t>& values) { return constant(TensorData::of_numbers(values)); }
   /// One number of this type, of rank 0.
   Operand number(double v, DType t);
-  Operand of_proto(const Tensor& t) {
-    Operand out = constant(tensor_of(t, file_), t.name());
-    out.encoding = element_type_of(t.data_type(), "").encoding;
-    return out;
-  }
   /// How a caller makes this operand known, behind "must be known": which inputs' elements to give, where they are few.
   std::string how_to_know(const Operand& x) const;
   /// Null unless the operand is known while the model is read.
@@ -123,15 +110,11 @@ class Lowering {
   }
 
   GraphBuilder& b;
-  /// The model is read for one of several numbers of rows of its caches (import_growing.h), which hold no others.
+  /// The model is read for one of several numbers of rows of its caches (GrowingModel), which hold no others.
   bool rows_are_counted = false;
   std::string output_name;  ///< for the value that is added next
-  /// Of the model's function whose nodes are read: its attributes by name, which its nodes' attributes may stand for.
-  /// Null outside of functions.
-  const std::map<std::string, const Attribute*, std::less<>>* function_attributes = nullptr;
 
  private:
-  ModelFile& file_;
   const int64_t most_bytes_;
   const bool is_model_ = true;  ///< the graph's inputs are the model's
   int64_t made_bytes_ = 0, expanded_bytes_ = 0;
@@ -144,73 +127,8 @@ std::string join(const Extents& numbers, std::string_view separator = ":");
 std::string extents_text(const Extents& shape);
 /// The shape that numpy broadcasts these to. UserError where they do not fit.
 Extents broadcast_shape(const std::vector<Extents>& shapes);
+/// `axis` of a tensor of this rank, those from the end (negative ones) counted from 0. UserError where it is out of
+/// range.
+int64_t axis_of(int64_t axis, size_t rank);
 
-/// One node of the model while it is read.
-struct NodeContext {
-  const Node& node;
-  int64_t opset;  ///< of the node's domain
-  std::vector<std::optional<Operand>> inputs;
-  std::vector<Operand> outputs;  ///< to be filled in, as many as the node names
-  Lowering& l;
-  std::vector<bool> is_wanted;  ///< of each output: whether something reads it, or it is one of the model's
-
-  bool has(size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
-  /// UserError where it is left out.
-  const Operand& in(size_t i) const;
-  /// Input `i`, which must be known while the model is read.
-  TensorData constant(size_t i, std::string_view what) const;
-  /// The same of whole numbers, at most `most` of them (a few bytes of a file may compute any number), and of a single
-  /// one.
-  std::vector<int64_t> constant_numbers(size_t i, std::string_view what, size_t most = 2 * kMostAxes) const;
-  int64_t constant_number(size_t i, std::string_view what) const;
-
-  const Attribute* find(std::string_view name) const;
-  int64_t number(std::string_view name, int64_t fallback) const;
-  double real(std::string_view name, double fallback) const;
-  std::string text(std::string_view name, std::string_view fallback) const;
-  std::optional<Extents> numbers(std::string_view name) const;
-  /// `axis` of a tensor of this rank, from 0. UserError where it is out of range.
-  static int64_t axis_of(int64_t axis, size_t rank);
-  /// UserError where something reads an output behind the first `n`.
-  void require_outputs(size_t n) const;
-};
-
-using Row = void (*)(NodeContext& c);
-/// `row` of a node that is several operators here, with its inputs of f16 or bf16 as f32: what one hands to the next is
-/// f32 at least, as an operator's own sums are, and the outputs are rounded once, to the type of the first such input.
-void run_in_f32(NodeContext& c, Row row);
-/// The same as a row.
-template <Row row>
-void in_f32(NodeContext& c) {
-  run_in_f32(c, row);
-}
-/// Rows by `domain:operator`; ONNX's own domain is empty.
-using RowTable = std::unordered_map<std::string, Row>;
-/// All rows.
-const RowTable& rows();
-void add_constant_rows(RowTable& t);
-void add_pointwise_rows(RowTable& t);
-void add_movement_rows(RowTable& t);
-void add_resize_rows(RowTable& t);
-void add_conv_transpose_rows(RowTable& t);
-void add_window_rows(RowTable& t);
-void add_product_rows(RowTable& t);
-void add_reduction_rows(RowTable& t);
-void add_quantized_rows(RowTable& t);
-void add_microsoft_quantized_rows(RowTable& t);
-void add_place_rows(RowTable& t);
-void add_loss_rows(RowTable& t);
-void add_fourier_rows(RowTable& t);
-void add_einsum_rows(RowTable& t);
-void add_sampling_rows(RowTable& t);
-void add_recurrent_rows(RowTable& t);
-void add_selection_rows(RowTable& t);
-void add_norm_rows(RowTable& t);
-void add_attention_rows(RowTable& t);
-void add_fused_rows(RowTable& t);
-void add_block_rows(RowTable& t);
-void add_region_rows(RowTable& t);
-void add_ngram_rows(RowTable& t);
-void add_sequence_rows(RowTable& t);
-
-}  // namespace hone::onnx
+}  // namespace hone::frontend

@@ -1,12 +1,12 @@
-#include "compiler/frontend/onnx/ragged.h"
+#include "compiler/frontend/lowering/ragged.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "compiler/frontend/onnx/sequences.h"
+#include "compiler/frontend/lowering/sequences.h"
 #include "compiler/ir/layout.h"
 
-namespace hone::onnx {
+namespace hone::frontend {
 
 Operand with_extent(Lowering& l, const Operand& x, size_t axis, ValueId count) {
   Operand out = whole(x);
@@ -135,4 +135,4 @@ Operand places_of_true(Lowering& l, const Operand& mask) {
   return l.once(key, make);
 }
 
-}  // namespace hone::onnx
+}  // namespace hone::frontend

@@ -1,0 +1,19 @@
+// Extents that only a call finds out: which of them are the same, and which axis has one.
+#pragma once
+
+#include "compiler/frontend/lowering/lowering.h"
+
+namespace hone::frontend {
+
+/// The value, s64[1], that element `at` of whole numbers was put there from, through what joins, picks and views them;
+/// kNoValue where it is none. So counts that are one are seen to be one.
+ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at);
+
+/// What two operands say of one axis: UserError unless it is the same.
+void agree(std::optional<Ragged>* known, const std::optional<Ragged>& more);
+/// The same extent of an axis so many places behind.
+std::optional<Ragged> on_axis(std::optional<Ragged> r, int64_t by);
+/// Which axis numbers that are a shape leave open; none where they are known. UserError for several.
+std::optional<size_t> open_axis(const Operand& numbers);
+
+}  // namespace hone::frontend
