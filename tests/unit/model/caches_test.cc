@@ -15,11 +15,11 @@
 
 #include "base/check.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/frontend/onnx/import.h"
+#include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/text.h"
 #include "compiler/host/load_objects.h"
-#include "compiler/frontend/onnx/import.h"
-#include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"
