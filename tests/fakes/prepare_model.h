@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/frontend/onnx/import.h"
 #include "compiler/model/prepare.h"
 
 namespace hone {

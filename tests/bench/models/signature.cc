@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/exit_code.h"
+#include "compiler/frontend/onnx/element_type.h"
 #include "compiler/frontend/onnx/model_file.h"
 
 namespace hone::bench {

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <limits>
 
+#include "compiler/frontend/onnx/import.h"
+#include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/host/load_objects.h"
 #include "compiler/host/local_gpu.h"
 #include "compiler/runtime/gpu_launcher.h"

@@ -15,6 +15,8 @@
 
 #include "base/check.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/frontend/onnx/import.h"
+#include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/text.h"
 #include "compiler/host/load_objects.h"
