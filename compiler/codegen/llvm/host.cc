@@ -14,51 +14,10 @@
 #include "compiler/codegen/llvm/host_caches.h"
 #include "compiler/codegen/llvm/host_cpu.h"
 #include "compiler/codegen/llvm/llvm_targets.h"
+#include "compiler/target/cpu_features.h"
 
 namespace hone {
 namespace {
-
-// Features that change the instructions that are generated. Others (sgx, mwaitx, …) stay out of the target's text.
-constexpr std::string_view kX86Features[] = {"sse3",
-                                             "ssse3",
-                                             "sse4.1",
-                                             "sse4.2",
-                                             "popcnt",
-                                             "avx",
-                                             "avx2",
-                                             "fma",
-                                             "f16c",
-                                             "bmi",
-                                             "bmi2",
-                                             "lzcnt",
-                                             "movbe",
-                                             "avx512f",
-                                             "avx512bw",
-                                             "avx512cd",
-                                             "avx512dq",
-                                             "avx512vl",
-                                             "avx512vnni",
-                                             "avx512bf16",
-                                             "avx512fp16",
-                                             "avx512vbmi",
-                                             "avx512vbmi2",
-                                             "avx512ifma",
-                                             "avx512bitalg",
-                                             "avx512vpopcntdq",
-                                             "avx512vp2intersect",
-                                             "avxvnni",
-                                             "avxvnniint8",
-                                             "avxifma",
-                                             "gfni",
-                                             "vaes",
-                                             "vpclmulqdq",
-                                             "fma4",
-                                             "xop",
-                                             "tbm",
-                                             "adx",
-                                             "prefetchi"};
-constexpr std::string_view kArmFeatures[] = {"neon", "fp-armv8", "fullfp16", "fp16fml", "dotprod", "i8mm",
-                                             "bf16", "lse",      "rdm",      "sve",     "sve2"};
 
 std::string differing_features(const std::string& triple, const std::string& mcpu, bool x86) {
   std::string error;
@@ -73,10 +32,8 @@ std::string differing_features(const std::string& triple, const std::string& mcp
     if (info->checkFeatures("+" + std::string(feature)) == here->second) return;
     out += (out.empty() ? "" : ",") + std::string(here->second ? "+" : "-") + std::string(feature);
   };
-  if (x86)
-    for (std::string_view f : kX86Features) compare(f);
-  else
-    for (std::string_view f : kArmFeatures) compare(f);
+  for (const CpuFeature& f : cpu_features())
+    if (f.is_in_targets && f.arch == (x86 ? "x86_64" : "aarch64")) compare(f.name);
   return out;
 }
 

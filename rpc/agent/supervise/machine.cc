@@ -11,6 +11,8 @@
 #include <sstream>
 #include <utility>
 
+#include "compiler/target/cpu_features.h"
+
 namespace hone::agent {
 
 std::string cpu_model() {
@@ -25,31 +27,6 @@ std::string cpu_model() {
 }
 
 std::vector<std::string> cpu_features(const std::string& cpuinfo) {
-  // The kernel's names, and ours where ARM's are unusual.
-  static constexpr std::pair<const char*, const char*> kNames[] = {{"sse4_2", "sse4_2"},
-                                                                   {"avx", "avx"},
-                                                                   {"avx2", "avx2"},
-                                                                   {"fma", "fma"},
-                                                                   {"f16c", "f16c"},
-                                                                   {"avx_vnni", "avx_vnni"},
-                                                                   {"avx512f", "avx512f"},
-                                                                   {"avx512bw", "avx512bw"},
-                                                                   {"avx512vl", "avx512vl"},
-                                                                   {"avx512_vnni", "avx512_vnni"},
-                                                                   {"avx512_bf16", "avx512_bf16"},
-                                                                   {"avx512_fp16", "avx512_fp16"},
-                                                                   {"amx_tile", "amx_tile"},
-                                                                   {"amx_int8", "amx_int8"},
-                                                                   {"amx_bf16", "amx_bf16"},
-                                                                   {"asimd", "neon"},
-                                                                   {"neon", "neon"},
-                                                                   {"asimddp", "dotprod"},
-                                                                   {"asimdhp", "fp16"},
-                                                                   {"i8mm", "i8mm"},
-                                                                   {"bf16", "bf16"},
-                                                                   {"sve", "sve"},
-                                                                   {"sve2", "sve2"},
-                                                                   {"sme", "sme"}};
   std::ifstream file(cpuinfo);
   std::set<std::string> words;
   for (std::string line; words.empty() && std::getline(file, line);) {
@@ -59,8 +36,11 @@ std::vector<std::string> cpu_features(const std::string& cpuinfo) {
     words.insert(std::istream_iterator<std::string>(text), {});
   }
   std::vector<std::string> out;
-  for (const auto& [kernels, ours] : kNames)
-    if (words.contains(kernels)) out.emplace_back(ours);
+  // 32-bit kernels of ARM's call it by our name.
+  const bool has_neon = words.contains("neon");
+  for (const CpuFeature& f : hone::cpu_features())
+    if (!f.kernel.empty() && (words.contains(std::string(f.kernel)) || (f.shown == "neon" && has_neon)))
+      out.emplace_back(f.shown);
   return out;
 }
 

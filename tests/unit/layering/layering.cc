@@ -86,7 +86,7 @@ const std::vector<Room>& rooms() {
       {"tuner/search", {"tuner/features", "tuner/cost", "compiler/schedule"}},
       // What earlier trials and other tuners' logs teach a search; tophub does it without a wire too.
       {"tuner/transfer", {"tuner/search", "compiler/build"}},
-      {"tuner/plot", {"base"}},
+      {"tuner/plot", {"db"}},
       {"tuner/measure", {"tuner/search", "compiler/host", "rpc/wire", "rpc/ir"}},
       {"tuner/session", {"tuner/measure", "tuner/transfer", "tuner/plot"}},
       {"tuner/driver", {"tuner/session", "compiler/driver"}},
