@@ -141,6 +141,22 @@ TEST_F(Library, SaysWhatIsWrong) {
   EXPECT_NE(tophub({"import", "-"}), HONE_INTERNAL);
 }
 
+TEST_F(Library, OptionsMayBeJson) {
+  ASSERT_EQ(compile({R"({"threads": [1, 2], "assume_finite": true})"}), HONE_OK) << hone_last_error();
+  EXPECT_THAT(output.get(), HasSubstr("2 threads"));
+  for (const auto& [options, wrong] :
+       {std::pair(R"({"threads": [2, 2]})", "threads: 2 is there twice"),
+        std::pair(R"({"threads": 1.5})", "threads: 1.5 is not a whole number"),
+        std::pair(R"({"bind": {"n": []}})", "bind[\"n\"] is empty"),
+        std::pair(R"({"bind": 3})", "bind: 3 is not an object"),
+        std::pair(R"({"shapes": {"x": 3}})", "shapes[\"x\"]: 3 is not a shape"),
+        std::pair(R"({"cache": {"past": 0}})", "cache[\"past\"]: 0 is not a whole number"),
+        std::pair(R"({"thread": 1})", "did you mean threads?"), std::pair(R"({"threads")", "not a JSON object")}) {
+    EXPECT_EQ(compile({options}), HONE_BAD_INPUT) << options;
+    EXPECT_THAT(hone_last_error(), HasSubstr(wrong)) << options;
+  }
+}
+
 TEST_F(Library, PointersThatAreNullAreSaid) {
   const char* const null_word[] = {nullptr};
   char before = 0;
