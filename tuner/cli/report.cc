@@ -58,14 +58,15 @@ std::string standing(const Ranked& r) {
 
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
-// Figures of the session's measurements that say how far to trust it.
-std::string doubts(const Accounting& a) {
+// How steady the devices were, which says how far to trust the session.
+std::string drift_line(const Accounting& a) {
   if (a.batches == 0) return "";
   std::string why;
   for (const auto& [what, trials] : a.disturbed_by)
     why += fmt::format("{}{} in {} trial{}", why.empty() ? "" : ", ", what, trials, trials == 1 ? "" : "s");
-  return fmt::format("{} of {} batches drifted{}, devices idle {}", a.drifted_batches, a.batches,
-                     why.empty() ? "" : fmt::format(" ({})", why), percent(a.idle_share()));
+  return fmt::format("drift     in {} of {} batches a device changed its speed meanwhile{}; devices idle {}\n",
+                     a.drifted_batches, a.batches, why.empty() ? "" : fmt::format(" ({})", why),
+                     percent(a.idle_share()));
 }
 
 std::string accuracy_text(const Accuracy& a) {
@@ -146,10 +147,8 @@ std::string text_report(const SessionOutcome& o, const ReportContext& c) {
       text +=
           "confirm   it was not measured in turns with the default and the others yet; the same command does that\n";
   }
-  std::string sure;
-  if (const auto m = margin(o)) sure = fmt::format("{} ahead of the second finalist", percent(*m));
-  if (const std::string d = doubts(o.accounting); !d.empty()) sure += (sure.empty() ? "" : "; ") + d;
-  if (!sure.empty()) text += fmt::format("sure      {}\n", sure);
+  if (const auto m = margin(o)) text += fmt::format("margin    {} ahead of the second finalist\n", percent(*m));
+  text += drift_line(o.accounting);
   if (const std::string a = accuracy_text(o.accuracy); !a.empty())
     text += fmt::format("model     {}\n", a.substr(a.find(' ') + 1));
   text += trials_line(o.trials, o.resumed, o.by_status, o.accounting, o.stopped_by);
@@ -267,7 +266,7 @@ std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
     if (total.fallback && total.side_by_side) text += fmt::format(": {:.2f}x", *total.fallback / *total.best);
     text += "\n";
   }
-  if (const std::string d = doubts(o.accounting); !d.empty()) text += fmt::format("sure      {}\n", d);
+  text += drift_line(o.accounting);
   text += trials_line(total.trials, total.resumed, total.by_status, o.accounting, o.stopped_by);
   return text + fmt::format("database  {}\n", db);
 }

@@ -64,7 +64,8 @@ TEST(Report, SaysHowSureItIs) {
   o.accounting.batches = 14, o.accounting.drifted_batches = 2;
   o.accounting.idle = 0.5, o.accounting.measure = 5, o.accounting.devices_seen = 2;
   const std::string text = text_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""});
-  EXPECT_NE(text.find("sure      3.4% ahead of the second finalist; 2 of 14 batches drifted, devices idle 5.0%\n"),
+  EXPECT_NE(text.find("margin    3.4% ahead of the second finalist\n"
+                      "drift     in 2 of 14 batches a device changed its speed meanwhile; devices idle 5.0%\n"),
             std::string::npos)
       << text;
   EXPECT_NE(
@@ -110,8 +111,8 @@ TEST(Report, SaysWhatWasDisturbed) {
   o.accounting.batches = 14, o.accounting.drifted_batches = 2;
   o.accounting.disturbed_by = {{"others used the machine", 1}, {"throttled: undervoltage", 12}};
   for (const char* part : {"\ndisturbed throttled: undervoltage while this was timed: only",
-                           "2 of 14 batches drifted (others used the machine in 1 trial, throttled: undervoltage in 12 "
-                           "trials), devices idle"})
+                           "2 of 14 batches a device changed its speed meanwhile (others used the machine in 1 trial, "
+                           "throttled: undervoltage in 12 trials); devices idle"})
     EXPECT_NE(text_report(o, context).find(part), std::string::npos) << part << " in\n" << text_report(o, context);
   const Json j = Json::parse(json_report(o, context));
   EXPECT_EQ(j["disturbed_by"], (Json{{"others used the machine", 1}, {"throttled: undervoltage", 12}}));
