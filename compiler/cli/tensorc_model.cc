@@ -23,9 +23,9 @@
 #include "compiler/driver/model_layers.h"
 #include "compiler/driver/prepared_model.h"
 #include "compiler/driver/remote_layers.h"
-#include "compiler/driver/report_files.h"
 #include "compiler/driver/run_variant.h"
 #include "compiler/frontend/model_reader.h"
+#include "compiler/report/report_files.h"
 
 namespace hone {
 namespace {

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "compiler/build/build.h"
-#include "compiler/driver/report_files.h"
 #include "compiler/driver/report_of.h"
 #include "compiler/host/machine_roof.h"
+#include "compiler/report/report_files.h"
 
 namespace hone {
 

@@ -1,4 +1,4 @@
-#include "compiler/driver/report_files.h"
+#include "compiler/report/report_files.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
