@@ -146,14 +146,4 @@ CLI::App* add_run_command(CLI::App& app, TensorcOptions& o) {
   return run;
 }
 
-Status check_run_flags(const CLI::App& app, const CLI::App& run) {
-  for (const CLI::Option* given : app.get_options()) {
-    const std::string name = given->get_name();
-    if (given->count() > 0 && name != kFlagsFile && !run.get_option_no_throw(name))
-      return usage_error(
-          name + ": not of `tensorc run`, which builds nothing; allowed: --inputs, --bench, --profile, --weights");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace hone

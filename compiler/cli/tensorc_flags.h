@@ -15,8 +15,5 @@ void set_tensorc_help(CLI::App& app);
 
 /// The command `tensorc run m.so`, beside the flags above; it writes to `o`, too, which outlives it.
 CLI::App* add_run_command(CLI::App& app, TensorcOptions& o);
-/// For a body, where `run` was given: bad usage that names the first flag in front of it, which `run` has not, and
-/// would not heed.
-Status check_run_flags(const CLI::App& app, const CLI::App& run);
 
 }  // namespace hone

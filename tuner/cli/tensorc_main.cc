@@ -25,10 +25,7 @@ int main(int argc, char** argv) {
   add_version(app, &compiler_line);
   init_log("tensorc");
   return run_cli(app, argc, argv, [&]() -> Status {
-    if (run->parsed()) {
-      HONE_RETURN_IF_ERROR(check_run_flags(app, *run));
-      return run_tensorc(operators, o, std::cout, std::cerr);
-    }
+    if (run->parsed()) return run_tensorc(operators, o, std::cout, std::cerr);
     o.read_before = credential_files(fleet);
     o.read_before.emplace_back(kFlagsFile, flags_file(app));
     if (!(fleet.tracker + fleet.credentials.fleet).empty()) {

@@ -245,7 +245,7 @@ TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
       {"--input picture=u8", "there is no input 'picture'"},
       {"--input image=u8,scale=0", "a scale of 0"},
       {"--target 'opencl -sms=2' --cache n=3", "no input has a dimension of that name"},
-      {"--emit ptx", "of a model there is"},
+      {"--emit ptx", "a model has graph"},
       {"--emit obj --profile", "run a shared object"},
       {"--weights ./bad.so", "the same file as -o bad.so, which is written, too"},
       {"--weights " + folder + "bad.h", "the same file as its header"},

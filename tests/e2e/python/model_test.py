@@ -509,7 +509,7 @@ class Building(Case):
             (lambda: self.perceptron(bind={}, model_batch=2), hone.BadInput, 'give it instead: bind={"batch": 2}'),
             (lambda: self.perceptron(model_batch=0), hone.BadInput, "^model_batch: "),
             (lambda: self.perceptron(model_batch="2"), TypeError, "model_batch: '2'"),
-            (lambda: self.perceptron(shapes={"x": 3}), TypeError, r'shapes\["x"\]: 3 is no shape'),
+            (lambda: self.perceptron(shapes={"x": 3}), TypeError, r'shapes\["x"\]: 3 is not a shape'),
             (lambda: self.perceptron(shapes={"x": (3, 17)}), hone.BadInput, r'shapes\["x"\]: dimension 1 is 16'),
             (lambda: self.perceptron(target="llvm -mcpu=none"), hone.BadInput, "none"),
             (lambda: self.perceptron(target="abacus"), hone.BadInput, "abacus"),
