@@ -82,7 +82,9 @@ std::vector<int> thread_counts(const std::string& text) {
 
 std::string to_string(const BindValue& value) { return value.sum.empty() ? std::to_string(value.number) : value.sum; }
 std::string shape_text(const Extents& shape) { return absl::StrJoin(shape, "x"); }
-std::string threads_text(const std::vector<int>& threads) { return absl::StrJoin(threads, "|"); }
+std::string threads_text(const std::vector<int>& threads) {
+  return absl::StrJoin(threads.rbegin(), threads.rend(), "|");
+}
 
 std::string to_string(const BindChoice& choice) {
   return choice.name + "=" +

@@ -43,7 +43,7 @@ CacheOption cache_option(const std::string& text);
 /// `2` or `1|2`: the most first; none of an empty text.
 std::vector<int> thread_counts(const std::string& text);
 
-/// The same as words: `batch=1|4`, `x=1x3x48x192`, `axes=axes.npy`, `past=1023`, `2|1`.
+/// The same as words: `batch=1|4`, `x=1x3x48x192`, `axes=axes.npy`, `past=1023`, `1|2`.
 std::string to_string(const BindValue& value);
 std::string to_string(const BindChoice& choice);
 std::string to_string(const ShapeChoice& choice);

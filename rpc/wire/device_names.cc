@@ -41,7 +41,7 @@ std::string about_devices_called(const std::string& name, const std::vector<Devi
   }
   if (!called.empty()) return listed(called);
   return fmt::format("no device, agent or label is '{}'; there {}", name,
-                     all.empty() ? "is not a device" : "are: " + listed(all));
+                     all.empty() ? "is no device" : "are: " + listed(all));
 }
 
 std::string about_devices(const std::vector<DeviceStatus>& devices) {

@@ -249,7 +249,7 @@ TEST(Tensorc, EmitsPtxByWhoeverKnowsTheArchitecture) {
   const Ran none = shell(kBin + "/tensorc --task dense --config default --emit ptx --target 'opencl -sms=2'");
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.output,
-              testing::EndsWith("tensorc: --emit ptx: of opencl there is ir, lowered, legalized, opencl, so\n"));
+              testing::EndsWith("tensorc: --emit ptx: for opencl there is ir, lowered, legalized, opencl, so\n"));
 }
 
 TEST(Tensorc, ShowsWhatPassesMake) {

@@ -20,7 +20,7 @@ TEST(HiddenSys, LeavesTheTargetAsItIs) {
     GTEST_SKIP() << "no empty /sys can be had: " << made.output;
   const Ran seen = shell(kWhichTarget);
   ASSERT_EQ(seen.code, 3) << seen.output;
-  ASSERT_THAT(seen.output, HasSubstr("this machine is 'llvm -mtriple=x86_64-linux -mcpu="));
+  ASSERT_THAT(seen.output, HasSubstr("here, which is 'llvm -mtriple=x86_64-linux -mcpu="));
   const Ran hidden =
       shell("unshare -rm sh -c \"mount -t tmpfs none /sys && test ! -e /sys/devices && " + kWhichTarget + "\"");
   EXPECT_EQ(hidden.code, 3);

@@ -99,7 +99,7 @@ TEST_F(GpuModelCommand, SaysWhatItDoesNotHave) {
   const std::string target = "--target 'opencl -sms=2' -o m.so ";
   const Ran refused = tensorc(target + "--threads '1|2'");
   EXPECT_EQ(refused.code, 2) << refused.output;
-  EXPECT_THAT(refused.output, HasSubstr("there is one"));
+  EXPECT_THAT(refused.output, HasSubstr("a model for a GPU has one variant"));
 }
 
 TEST_F(GpuModelCommand, HasItsWeightsInAFileOfTheirOwn) {
