@@ -21,8 +21,7 @@ std::string no_option(const CLI::App& app, const std::string& name) {
       std::replace(flag.begin(), flag.end(), '-', '_');
       known.push_back(flag);
     }
-  const std::string meant = near_name(name, known);
-  return "there is no option " + name + (meant.empty() ? "" : "; did you mean " + meant + "?");
+  return "there is no option " + name + did_you_mean(name, known);
 }
 
 void add_result(CLI::Option& option, const std::string& name, const Json& value) {
@@ -44,16 +43,20 @@ void add_result(CLI::Option& option, const std::string& name, const Json& value)
 }  // namespace
 
 std::vector<Json> take_json(std::vector<std::string>& words) {
-  // What is printed of a value calls itself for each level.
+  // Printing a value recurses for each level, and a path ends for the system where a NUL is.
   static constexpr int kMostLevels = 16;
-  const auto check_depth = [](int depth, Json::parse_event_t, Json&) {
+  const auto check = [](int depth, Json::parse_event_t, Json& parsed) {
     HONE_USER_CHECK(depth <= kMostLevels) << "options in JSON are nested deeper than " << kMostLevels;
+    if (!parsed.is_string()) return true;
+    const auto& text = parsed.get_ref<const std::string&>();
+    HONE_USER_CHECK(text.find('\0') == std::string::npos)
+        << "options in JSON: there is a NUL behind '" << text.c_str() << "'";
     return true;
   };
   std::vector<Json> out;
   for (const std::string& word : words) {
     if (word.empty() || word[0] != '{') continue;
-    out.push_back(Json::parse(word, check_depth, /*allow_exceptions=*/false));
+    out.push_back(Json::parse(word, check, /*allow_exceptions=*/false));
     HONE_USER_CHECK(out.back().is_object()) << "options that begin with { are not a JSON object: " << word;
   }
   std::erase_if(words, [](const std::string& word) { return !word.empty() && word[0] == '{'; });

@@ -13,7 +13,7 @@ class App;
 namespace hone {
 
 /// Takes the words that are JSON objects, which begin with `{`, out of `words`, in order. UserError for one that is cut
-/// off or wrong.
+/// off, is wrong, is nested deeper than 16 levels or has a NUL in a text.
 std::vector<Json> take_json(std::vector<std::string>& words);
 
 /// Gives options of `app`, which may be a command, or of the program around it the members' values, before it parses.

@@ -21,7 +21,11 @@ PreparedModel::PreparedModel(const OperatorTable& operators, const BuildRequest&
       keep_failure_(std::move(keep_failure)),
       threads_each_(std::max<size_t>(1, request.threads.size())),
       bindings_(bindings_of(request, threads_each_)),
-      reader_(request, PassContext{operators_, functions_}, place.here, events) {}
+      reader_(request, PassContext{operators_, functions_}, place.here, events) {
+  const QuantizeRequest& q = request.quantize;
+  HONE_USER_CHECK(!q.type.empty() || (q.calibrate.empty() && q.ranges.empty() && q.keep.empty()))
+      << "--calibrate, --ranges and --keep belong to --quantize int8";
+}
 
 PassContext PreparedModel::pass_context(FusionNotes& notes) const {
   PassContext context{operators_, functions_, 0, &notes};

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/check.h"
 #include "compiler/frontend/model_reader.h"
 #include "compiler/model/prepare.h"
 
@@ -11,12 +10,7 @@ namespace hone {
 ModelReader::ModelReader(const ModelRequest& request, const PassContext& context, const Target& here,
                          const Events& events)
     : request_(request), operators_(context.operators), events_(events) {
-  const QuantizeRequest& q = request.quantize;
-  if (!q.type.empty())
-    quantizer_.emplace(request, context, here, events);
-  else
-    HONE_USER_CHECK(q.calibrate.empty() && q.ranges.empty() && q.keep.empty())
-        << "--calibrate, --ranges and --keep belong to --quantize int8";
+  if (!request.quantize.type.empty()) quantizer_.emplace(request, context, here, events);
 }
 
 ReadModel ModelReader::read(const ModelBinding& binding) {

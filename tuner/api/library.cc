@@ -75,7 +75,7 @@ int32_t call(char** output, const F& command) {
     }
     return code == HONE_OK ? code : hone_fail(code, "%s", end.text.c_str());
   } catch (const UserError& e) {
-    return hone_fail(HONE_BAD_INPUT, "%s", e.what());
+    return hone_fail(HONE_BAD_INPUT, "%s", clean_lines(e.what()).c_str());
   } catch (const std::bad_alloc&) {
     return hone_fail(HONE_NO_MEMORY, "not enough memory");
   } catch (const std::exception& e) {

@@ -58,15 +58,15 @@ std::string standing(const Ranked& r) {
 
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
-// How steady the devices were, which says how far to trust the session.
-std::string drift_line(const Accounting& a) {
+// How often nothing slowed the devices, which says how far to trust the session.
+std::string quiet_line(const Accounting& a) {
   if (a.batches == 0) return "";
   std::string why;
   for (const auto& [what, trials] : a.disturbed_by)
     why += fmt::format("{}{} in {} trial{}", why.empty() ? "" : ", ", what, trials, trials == 1 ? "" : "s");
-  return fmt::format("drift     in {} of {} batches a device changed its speed meanwhile{}; devices idle {}\n",
-                     a.drifted_batches, a.batches, why.empty() ? "" : fmt::format(" ({})", why),
-                     percent(a.idle_share()));
+  const std::string others = a.drifted_batches == 0 ? "" : ", in the others something slowed a device";
+  return fmt::format("quiet     {} of {} batches{}{}; devices idle {}\n", a.batches - a.drifted_batches, a.batches,
+                     others, why.empty() ? "" : fmt::format(" ({})", why), percent(a.idle_share()));
 }
 
 std::string accuracy_text(const Accuracy& a) {
@@ -148,7 +148,7 @@ std::string text_report(const SessionOutcome& o, const ReportContext& c) {
           "confirm   it was not measured in turns with the default and the others yet; the same command does that\n";
   }
   if (const auto m = margin(o)) text += fmt::format("margin    {} ahead of the second finalist\n", percent(*m));
-  text += drift_line(o.accounting);
+  text += quiet_line(o.accounting);
   if (const std::string a = accuracy_text(o.accuracy); !a.empty())
     text += fmt::format("model     {}\n", a.substr(a.find(' ') + 1));
   text += trials_line(o.trials, o.resumed, o.by_status, o.accounting, o.stopped_by);
@@ -266,7 +266,7 @@ std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
     if (total.fallback && total.side_by_side) text += fmt::format(": {:.2f}x", *total.fallback / *total.best);
     text += "\n";
   }
-  text += drift_line(o.accounting);
+  text += quiet_line(o.accounting);
   text += trials_line(total.trials, total.resumed, total.by_status, o.accounting, o.stopped_by);
   return text + fmt::format("database  {}\n", db);
 }

@@ -177,10 +177,6 @@ std::string not_reached(const TunerFlags& f, const TasksOutcome& outcome,
   return fmt::format("the time was up: {}; `{}` goes on", fmt::join(parts, ", "), resume_command(f));
 }
 
-}  // namespace
-
-namespace {
-
 Status check_numbers(const TunerFlags& f) {
   for (const auto& [flag, number] : {std::pair("--seconds", f.seconds), std::pair("--weight", f.weight),
                                      std::pair("--timeout", f.timeout), std::pair("--min-repeat-ms", f.min_repeat_ms)})

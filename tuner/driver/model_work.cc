@@ -24,6 +24,9 @@ std::vector<ModelGraph> import_model(const OperatorTable& operators, const Model
   HONE_USER_CHECK(!std::filesystem::is_directory(request.quantize.calibrate, ignored))
       << "--ranges " << request.quantize.calibrate << ": this is a folder; tensorc --calibrate FOLDER --ranges FILE "
       << "writes a file of its samples' ranges";
+  HONE_USER_CHECK(!request.quantize.type.empty() ||
+                  (request.quantize.calibrate.empty() && request.quantize.keep.empty()))
+      << "--ranges and --keep belong to --quantize int8";
   HONE_USER_CHECK(request.quantize.type.empty() || !request.quantize.calibrate.empty())
       << "--quantize " << request.quantize.type << ": it takes --ranges FILE, which tensorc --ranges wrote";
   ModelReader reader(request, {operators, functions}, host_target(usable_cpu_count()), events);

@@ -151,9 +151,12 @@ TEST_F(Library, OptionsMayBeJson) {
         std::pair(R"({"bind": 3})", "bind: 3 is not an object"),
         std::pair(R"({"shapes": {"x": 3}})", "shapes[\"x\"]: 3 is not a shape"),
         std::pair(R"({"cache": {"past": 0}})", "cache[\"past\"]: 0 is not a whole number"),
+        std::pair(R"({"formats": {"x": "\u001b[31m"}})", "is neither a type"),
+        std::pair(R"({"db": "a\u0000b"})", "there is a NUL behind 'a'"),
         std::pair(R"({"thread": 1})", "did you mean threads?"), std::pair(R"({"threads")", "not a JSON object")}) {
     EXPECT_EQ(compile({options}), HONE_BAD_INPUT) << options;
     EXPECT_THAT(hone_last_error(), HasSubstr(wrong)) << options;
+    EXPECT_THAT(hone_last_error(), Not(HasSubstr("\x1b"))) << options;
   }
 }
 

@@ -518,6 +518,8 @@ class Building(Case):
             (lambda: self.perceptron(target=""), ValueError, "target is empty"),
             (lambda: self.perceptron(db=True), TypeError, "db"),
             (lambda: self.perceptron(output="a\0b.so"), ValueError, "null|NUL"),
+            (lambda: self.perceptron(db="a\0b.db"), hone.BadInput, "NUL behind 'a'"),
+            (lambda: self.perceptron(bind={"\udcff": 1}), ValueError, "is not UTF-8"),
             (lambda: hone.compile("--help"), hone.BadInput, "--help"),
             (lambda: self.perceptron(flags=["--no-such-flag"]), hone.BadInput, "no-such-flag"),
             (lambda: self.perceptron(output="/no/such/folder/m.so"), hone.Error, "/no/such/folder"),

@@ -65,6 +65,8 @@ TEST_F(JsonOptions, ThatAreWrongAreNamed) {
   EXPECT_EQ(run({R"({"keep": [["a"]]})"}), "keep: a list of lists is not a value of it");
   EXPECT_THAT(run({R"({"count": 3)"}), HasSubstr("not a JSON object"));
   EXPECT_THAT(run({"{\"count\": " + std::string(1 << 20, '[')}), HasSubstr("nested deeper than 16"));
+  EXPECT_THAT(run({R"({"o": "a\u0000b"})"}), HasSubstr("there is a NUL behind 'a'"));
+  EXPECT_THAT(run({R"({"a\u0000b": 1})"}), HasSubstr("there is a NUL behind 'a'"));
 }
 
 }  // namespace

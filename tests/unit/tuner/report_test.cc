@@ -65,7 +65,7 @@ TEST(Report, SaysHowSureItIs) {
   o.accounting.idle = 0.5, o.accounting.measure = 5, o.accounting.devices_seen = 2;
   const std::string text = text_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""});
   EXPECT_NE(text.find("margin    3.4% ahead of the second finalist\n"
-                      "drift     in 2 of 14 batches a device changed its speed meanwhile; devices idle 5.0%\n"),
+                      "quiet     12 of 14 batches, in the others something slowed a device; devices idle 5.0%\n"),
             std::string::npos)
       << text;
   EXPECT_NE(
@@ -110,9 +110,10 @@ TEST(Report, SaysWhatWasDisturbed) {
   o.best->disturbed_by = "throttled: undervoltage";
   o.accounting.batches = 14, o.accounting.drifted_batches = 2;
   o.accounting.disturbed_by = {{"others used the machine", 1}, {"throttled: undervoltage", 12}};
-  for (const char* part : {"\ndisturbed throttled: undervoltage while this was timed: only",
-                           "2 of 14 batches a device changed its speed meanwhile (others used the machine in 1 trial, "
-                           "throttled: undervoltage in 12 trials); devices idle"})
+  for (const char* part :
+       {"\ndisturbed throttled: undervoltage while this was timed: only",
+        "12 of 14 batches, in the others something slowed a device (others used the machine in 1 trial, "
+        "throttled: undervoltage in 12 trials); devices idle"})
     EXPECT_NE(text_report(o, context).find(part), std::string::npos) << part << " in\n" << text_report(o, context);
   const Json j = Json::parse(json_report(o, context));
   EXPECT_EQ(j["disturbed_by"], (Json{{"others used the machine", 1}, {"throttled: undervoltage", 12}}));

@@ -1,6 +1,7 @@
 """Keyword arguments as options of the library: members of a JSON object, as hone_compiler.h has them."""
 
 import json
+import math
 import os
 
 
@@ -63,6 +64,8 @@ def _plain(value, name):
     if hasattr(value, "__index__"):
         return int(value)
     if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{name}: {value!r} is not a number that it takes")
         return value
     value = text(value)
     if value == "":
@@ -76,14 +79,14 @@ def plain(**options):
 
 
 def _each(member, values, one):
-    return {name: one(value, f'{member}["{name}"]') for name, value in (values or {}).items()}
+    return {text(name): one(value, f'{member}["{name}"]') for name, value in (values or {}).items()}
 
 
 def of_model(bind, shapes, formats, model_batch):
     """bind: {"batch": 1}, {"batch": [1, 4]} or a sum, {"total": "past+1"}; shapes: {"x": (1, 3, 224, 224)}, or several;
     formats: {"image": "u8:NHWC,scale=1/255"}; model_batch: a number."""
     out = {
-        "bind": _each("bind", bind, lambda v, name: v if isinstance(v, str) else _numbers(v, name)),
+        "bind": _each("bind", bind, lambda v, name: text(v) if isinstance(v, str) else _numbers(v, name)),
         "shapes": _each("shapes", shapes, _shape),
         "formats": _each("formats", formats, lambda v, name: text(v)),
     }
@@ -111,6 +114,7 @@ def of_data(bind_data, folder):
     come to lie in `folder`."""
     files = {}
     for i, (name, value) in enumerate((bind_data or {}).items()):
+        name = text(name)
         if isinstance(value, (str, os.PathLike)):
             files[name] = text(value)
             continue
