@@ -6,8 +6,8 @@
 #include "base/cli.h"
 #include "base/command_files.h"
 #include "base/shell_command.h"
-#include "compiler/driver/bindings.h"
-#include "compiler/driver/build_request.h"
+#include "compiler/driver/request/bindings.h"
+#include "compiler/driver/request/build_request.h"
 #include "compiler/ops/operator.h"
 
 namespace hone {

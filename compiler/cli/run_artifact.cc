@@ -12,8 +12,8 @@
 #include "compiler/api/cpu_features.h"
 #include "compiler/api/shared_object.h"
 #include "compiler/cli/result_text.h"
+#include "compiler/driver/build_gpu.h"
 #include "compiler/driver/given_inputs.h"
-#include "compiler/driver/model_gpu.h"
 #include "compiler/driver/model_layers.h"
 #include "compiler/driver/run_variant.h"
 #include "compiler/model/described_model.h"
@@ -109,7 +109,7 @@ class ArtifactCommand {
       return usage_error(fmt::format("run: '{}' {}", o_.artifact, e.what()));
     }
     if (target_.is_gpu()) {
-      HONE_ASSIGN_OR_RETURN(gpu_, open_model_gpu(target_, /*is_run=*/true));
+      HONE_ASSIGN_OR_RETURN(gpu_, open_build_gpu(target_, /*is_run=*/true));
     }
     if (!o_.inputs.empty()) {
       std::vector<VariantPorts> ports;
@@ -175,7 +175,7 @@ class ArtifactCommand {
   const Target target_;
   std::ostream& out_;
   const Events events_;
-  ModelGpu gpu_;  ///< of a GPU's artifact
+  BuildGpu gpu_;  ///< of a GPU's artifact
   std::vector<DescribedVariant> variants_;
   GivenInputs given_;
 };

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/driver/build_request.h"
+#include "compiler/driver/request/build_request.h"
 #include "compiler/ops/operator.h"
 
 namespace hone {
@@ -17,7 +17,7 @@ namespace hone {
 /// A build, and what is printed of it.
 struct TensorcOptions : BuildRequest {
   std::string artifact;  ///< `tensorc run`: a model's that exists; empty: something is built
-  bool explain = false, json = false;
+  bool json = false;
   /// For programs that call it themselves, of a model: as Events::progress.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
 };

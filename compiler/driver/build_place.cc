@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/cpus.h"
 #include "base/exit_code.h"
 #include "compiler/build/denormals.h"
@@ -23,10 +25,19 @@ StatusOr<BuildPlace> find_build_place(const BuildRequest& r, const Events& event
   if (r.remote) {
     HONE_ASSIGN_OR_RETURN(p.remote, r.remote(r.target, r.threads.empty() ? 0 : p.threads));
     p.target = p.remote->target();
+    p.no_gpu = "kernels run on " + p.remote->name();
     events.tell(fmt::format("device: {} ({})", p.remote->name(), to_string(p.target)));
   } else if (p.target.is_gpu()) {
-    HONE_ASSIGN_OR_RETURN(p.gpu, open_model_gpu(p.target, r.runs()));
+    HONE_ASSIGN_OR_RETURN(p.gpu, open_build_gpu(p.target, r.runs()));
     p.target = p.gpu.target;
+    // An operator explains itself without a device, too.
+    if (r.explain && r.model.empty() && !p.gpu.device()) {
+      auto found = open_local_gpu(p.target);
+      if (found.ok())
+        p.gpu.local = *std::move(found);
+      else
+        p.no_gpu = message_of(found.status());
+    }
   }
   if (p.target.is_gpu()) {
     if (r.threads.size() > 1)

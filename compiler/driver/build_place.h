@@ -1,12 +1,13 @@
-// What a model is built for, and where it runs: this machine, a GPU of it, or a device of a fleet.
+// What a model or an operator is built for, and where it runs: this machine, a GPU of it, or a device of a fleet.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/status.h"
-#include "compiler/driver/build_request.h"
-#include "compiler/driver/events.h"
-#include "compiler/driver/model_gpu.h"
+#include "compiler/driver/build_gpu.h"
+#include "compiler/driver/request/build_request.h"
+#include "compiler/driver/request/events.h"
 #include "compiler/target/target.h"
 
 namespace hone {
@@ -17,7 +18,8 @@ struct BuildPlace {
   Target target;    ///< with the most threads
   Target host;      ///< of the code for CPUs in a GPU's artifact
   Denormals denormals = kUsualDenormals;
-  ModelGpu gpu;                          ///< of a GPU's target
+  BuildGpu gpu;                          ///< of a GPU's target
+  std::string no_gpu;                    ///< why --explain has none here
   std::unique_ptr<RemoteDevice> remote;  ///< null: what runs, runs here
 
   /// Whether what is built runs on this machine.

@@ -7,7 +7,7 @@
 #include "base/command_files.h"
 #include "base/status.h"
 #include "compiler/driver/build_place.h"
-#include "compiler/driver/events.h"
+#include "compiler/driver/request/events.h"
 #include "compiler/model/build_model.h"
 
 namespace hone {

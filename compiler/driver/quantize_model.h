@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/driver/events.h"
-#include "compiler/driver/model_request.h"
+#include "compiler/driver/request/events.h"
+#include "compiler/driver/request/model_request.h"
 #include "compiler/model/build_model.h"
 #include "compiler/quantize/calibrate.h"
 

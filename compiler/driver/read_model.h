@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "compiler/driver/bindings.h"
-#include "compiler/driver/events.h"
 #include "compiler/driver/quantize_model.h"
+#include "compiler/driver/request/bindings.h"
+#include "compiler/driver/request/events.h"
 #include "compiler/frontend/lowering/imported_model.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/target/target.h"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/driver/events.h"
-#include "compiler/driver/remote.h"
+#include "compiler/driver/request/events.h"
+#include "compiler/driver/request/remote.h"
 #include "compiler/model/layers.h"
 
 namespace hone {

@@ -7,7 +7,8 @@
 
 #include "base/check.h"
 #include "base/exit_code.h"
-#include "compiler/driver/model_gpu.h"
+#include "compiler/driver/build_gpu.h"
+#include "compiler/driver/check_gpu_layers.h"
 #include "compiler/graph/extents.h"
 #include "compiler/model/check_layers.h"
 #include "compiler/model/check_whole.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/driver/events.h"
 #include "compiler/driver/given_inputs.h"
+#include "compiler/driver/request/events.h"
 #include "compiler/graph/graph.h"
 #include "compiler/host/busy_machine.h"
 #include "compiler/ir/denormals.h"

@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kMostToMove = 16 << 20;
+
 // Where the artifact's weights are in a file of their own.
 void map_weights(const Artifact& artifact, const std::string& name, const std::string& path) {
   const auto map = reinterpret_cast<int32_t (*)(const char*)>(artifact.symbol(name + "_weights"));
@@ -34,12 +36,18 @@ Artifact loaded(const std::string& path, const std::string& name, const std::str
   return std::move(*artifact);
 }
 
-Artifact loaded(const BuiltModel& model, const std::string& name) {
+}  // namespace
+
+LoadedModel::Loaded LoadedModel::load(const BuiltModel& model, const std::string& name) {
   std::vector<std::string> parts;  // but for its pool: this process has one
   for (const ArtifactObject& object : model.objects)
     if (!object.has_threads) parts.insert(parts.end(), object.parts.begin(), object.parts.end());
+  if (model.weights_file.empty()) {
+    std::string linked;
+    Artifact artifact = load_objects(parts, name, &linked, kMostToMove);
+    return {std::move(artifact), std::move(linked), name};
+  }
   Artifact artifact = load_objects(parts, name);
-  if (model.weights_file.empty()) return artifact;
   std::string path = (fs::temp_directory_path() / "hone-weights-XXXXXX").string();
   const int fd = mkstemp(path.data());
   HONE_USER_CHECK(fd >= 0) << "cannot make a file in " << path << ": " << std::strerror(errno);
@@ -51,13 +59,14 @@ Artifact loaded(const BuiltModel& model, const std::string& name) {
   const Status written = write_atomically(path, {model.weights_begin, model.weights});
   HONE_USER_CHECK(written.ok()) << message_of(written);
   map_weights(artifact, name, path);
-  return artifact;
+  return {std::move(artifact), "", name};
 }
 
-}  // namespace
-
-LoadedModel::LoadedModel(Artifact artifact, int threads, size_t variant, Device* gpu)
-    : artifact_(std::move(artifact)),
+LoadedModel::LoadedModel(Loaded loaded, int threads, size_t variant, Device* gpu)
+    : artifact_(std::move(loaded.artifact)),
+      linked_(std::move(loaded.linked)),
+      name_(std::move(loaded.name)),
+      variant_number_(variant),
       variant_(artifact_.description()->variants + variant),
       pool_({.workers = threads, .cpus = {}}),
       gpu_(gpu),
@@ -73,9 +82,16 @@ LoadedModel::LoadedModel(Artifact artifact, int threads, size_t variant, Device*
 
 LoadedModel::LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights,
                          size_t variant, Device* gpu)
-    : LoadedModel(loaded(path, name, weights), threads, variant, gpu) {}
+    : LoadedModel(Loaded{loaded(path, name, weights), "", name}, threads, variant, gpu) {}
 LoadedModel::LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant, Device* gpu)
-    : LoadedModel(loaded(model, name), threads, variant, gpu) {}
+    : LoadedModel(load(model, name), threads, variant, gpu) {}
+
+bool LoadedModel::move() {
+  if (linked_.empty()) return false;
+  artifact_ = load_bytes(linked_, name_);
+  variant_ = artifact_.description()->variants + variant_number_;
+  return true;
+}
 
 void LoadedModel::join_caches(const Growth& growth, bool on_device) {
   const auto inputs = static_cast<size_t>(std::count_if(variant_->params, variant_->params + variant_->param_count,

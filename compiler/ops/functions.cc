@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 #include "compiler/ops/function_rows.h"
@@ -75,6 +76,22 @@ Expr saturate(const Expr& x, DType to) {
 }
 
 }  // namespace
+
+std::string_view exchanged(std::string_view function) {
+  static constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
+      {"add", "add"},         {"mul", "mul"},
+      {"maximum", "maximum"}, {"minimum", "minimum"},
+      {"equal", "equal"},     {"not_equal", "not_equal"},
+      {"and", "and"},         {"or", "or"},
+      {"xor", "xor"},         {"sub", "rsub"},
+      {"div", "rdiv"},        {"pow", "rpow"},
+      {"less", "greater"},    {"less_equal", "greater_equal"}};
+  for (const auto& [one, other] : kPairs) {
+    if (function == one) return other;
+    if (function == other) return one;
+  }
+  return {};
+}
 
 bool holds_all(DType from, DType to) {
   return to.bits > from.bits && (from.code == to.code || from.code != TypeCode::kInt);

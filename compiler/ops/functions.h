@@ -61,6 +61,10 @@ class FunctionTable {
 /// Those that come with Hone.
 FunctionTable standard_functions();
 
+/// The function with x and its operand in each other's place: x - y is y.rsub(x), and `add` is itself. Empty where
+/// there is none.
+std::string_view exchanged(std::string_view function);
+
 /// Whether the integer type `to`, another than `from`, holds every number of the integer type `from`.
 bool holds_all(DType from, DType to);
 

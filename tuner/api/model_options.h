@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "compiler/driver/model_request.h"
+#include "compiler/driver/request/model_request.h"
 
 namespace hone::api {
 

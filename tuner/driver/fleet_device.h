@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/status.h"
-#include "compiler/driver/remote.h"
+#include "compiler/driver/request/remote.h"
 #include "tuner/driver/tune_request.h"
 
 namespace hone {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/driver/events.h"
 #include "compiler/driver/read_model.h"
+#include "compiler/driver/request/events.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/target/target.h"
 #include "tuner/driver/tasks_file.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "compiler/driver/events.h"
+#include "compiler/driver/request/events.h"
 #include "tuner/driver/time_plan.h"
 
 namespace hone {

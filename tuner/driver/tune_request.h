@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/model_request.h"
+#include "compiler/driver/request/model_request.h"
 #include "rpc/wire/credentials.h"
 #include "tuner/search/searcher.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "compiler/driver/events.h"
+#include "compiler/driver/request/events.h"
 #include "compiler/ops/operator.h"
 #include "db/store.h"
 #include "tuner/driver/place.h"

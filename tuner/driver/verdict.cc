@@ -41,7 +41,7 @@ Ratio ratio_of_turns(const std::vector<double>& numerators, const std::vector<do
 }
 
 std::string to_string(const Ratio& r) {
-  if (r.is_unclear()) return fmt::format("cannot tell: the machine was busy ({:.2f}x to {:.2f}x)", r.low, r.high);
+  if (r.is_unclear()) return fmt::format("cannot tell: the times varied too much ({:.2f}x to {:.2f}x)", r.low, r.high);
   return fmt::format("{:.2f}x ({:.2f} to {:.2f})", r.ratio, r.low, r.high);
 }
 

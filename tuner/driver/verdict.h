@@ -28,7 +28,7 @@ struct Ratio {
 /// turns.
 Ratio ratio_of_turns(const std::vector<double>& numerators, const std::vector<double>& denominators);
 
-/// `1.08x (1.04 to 1.12)`, or `cannot tell: the machine was busy (0.80x to 1.31x)`.
+/// `1.08x (1.04 to 1.12)`, or `cannot tell: the times varied too much (0.80x to 1.31x)`.
 std::string to_string(const Ratio& r);
 
 }  // namespace hone

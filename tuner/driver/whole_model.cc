@@ -193,7 +193,7 @@ class Artifacts {
     for (LoadedModel& m : models_) runs.emplace_back([&m] { m.run_again(); });
     const auto start = std::chrono::steady_clock::now();
     const double most = left_ ? std::min(kMostBudget, left_() - kAfterTiming) : kMostBudget;
-    return interleaved_turns(runs, [&](const Turns& t) {
+    const auto goes_on = [&](const Turns& t) {
       const size_t n = t[0].size();
       if (left_ && seconds_since(start) > most) return false;
       if (still_wanted_) still_wanted_("timing in turns", n, kMostTurns);
@@ -202,7 +202,9 @@ class Artifacts {
       for (size_t i = 0; i < t.size(); ++i)
         if (i != tuned && !ratio_of_turns(t[i], t[tuned]).is_narrow()) return true;
       return false;
-    });
+    };
+    // Each turn is in other pages of memory, as is each time that a user loads the model.
+    return interleaved_turns(runs, goes_on, [&](size_t i) { models_[i].move(); });
   }
 
   /// The layers of each inside it.
@@ -284,7 +286,8 @@ std::string why_not_here(const Target& target) {
 }
 
 Turns interleaved_turns(const std::vector<std::function<void()>>& calls,
-                        const std::function<bool(const Turns&)>& goes_on) {
+                        const std::function<bool(const Turns&)>& goes_on,
+                        const std::function<void(size_t call)>& before) {
   std::vector<size_t> times;  // calls of each in one turn
   for (const auto& call : calls)
     times.push_back(static_cast<size_t>(std::clamp(kTurn / std::max(seconds_of(call), 1e-9), 1.0, 10'000.0)));
@@ -292,6 +295,7 @@ Turns interleaved_turns(const std::vector<std::function<void()>>& calls,
   Turns measured(calls.size());
   do {
     for (size_t i = 0; i < calls.size(); ++i) {
+      if (before) before(i);
       const HostLock::Hold hold = lock.ok() ? lock->exclusive() : HostLock::Hold();
       calls[i]();  // brings its data back into the caches
       const double seconds = seconds_of([&] {

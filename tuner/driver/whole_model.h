@@ -86,9 +86,11 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
                          const std::function<double()>& left = {});
 
 /// Seconds of one call of each, by call, then by turn: some milliseconds of one, then of the next, and so on, so that
-/// what disturbs one disturbs all. `goes_on` is asked after each turn, with what there is.
+/// what disturbs one disturbs all. `goes_on` is asked after each turn, with what there is; `before`, if it is not null,
+/// is told whose calls come next.
 using Turns = std::vector<std::vector<double>>;
 Turns interleaved_turns(const std::vector<std::function<void()>>& calls,
-                        const std::function<bool(const Turns&)>& goes_on);
+                        const std::function<bool(const Turns&)>& goes_on,
+                        const std::function<void(size_t call)>& before = {});
 
 }  // namespace hone

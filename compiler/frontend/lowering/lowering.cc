@@ -19,23 +19,6 @@ Extents padded(const Extents& shape, size_t rank) {
   return out;
 }
 
-// Where the first operand of a function may stand behind the second one.
-std::string swapped(const std::string& function) {
-  for (const std::string_view same :
-       {"add", "mul", "max", "min", "maximum", "minimum", "equal", "not_equal", "and", "or", "xor"})
-    if (function == same) return function;
-  static const std::pair<std::string_view, std::string_view> kPairs[] = {{"sub", "rsub"},
-                                                                         {"div", "rdiv"},
-                                                                         {"pow", "rpow"},
-                                                                         {"less", "greater"},
-                                                                         {"greater", "less"},
-                                                                         {"less_equal", "greater_equal"},
-                                                                         {"greater_equal", "less_equal"}};
-  for (const auto& [from, to] : kPairs)
-    if (function == from) return std::string(to);
-  return "";
-}
-
 }  // namespace
 
 std::string join(const Extents& numbers, std::string_view separator) {
@@ -181,7 +164,7 @@ Operand Lowering::pointwise(const std::string& text, const std::vector<Operand>&
     // The operand of the full shape comes first, and one that is no number.
     const bool first_is_small = element_count(in[0].type.shape) < element_count(in[1].type.shape);
     const bool first_is_number = number_of(in[0]) && !number_of(in[1]);
-    const std::string other = swapped(chain);
+    const std::string other(exchanged(chain));
     if ((first_is_small || first_is_number) && !other.empty()) {
       std::swap(in[0], in[1]);
       chain = other;

@@ -137,22 +137,4 @@ ValueId NewConstants::add(ValueId from, TensorData data) {
   return static_cast<ValueId>(g_->values.size() - 1);
 }
 
-std::string exchanged(const std::string& function) {
-  for (const std::string_view same : {"add", "mul", "maximum", "minimum", "equal", "not_equal", "and", "or", "xor"})
-    if (function == same) return function;
-  static const std::pair<std::string_view, std::string_view> kPairs[] = {{"sub", "rsub"},
-                                                                         {"rsub", "sub"},
-                                                                         {"div", "rdiv"},
-                                                                         {"rdiv", "div"},
-                                                                         {"pow", "rpow"},
-                                                                         {"rpow", "pow"},
-                                                                         {"less", "greater"},
-                                                                         {"greater", "less"},
-                                                                         {"less_equal", "greater_equal"},
-                                                                         {"greater_equal", "less_equal"}};
-  for (const auto& [from, to] : kPairs)
-    if (function == from) return std::string(to);
-  return "";
-}
-
 }  // namespace hone

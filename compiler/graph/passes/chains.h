@@ -57,7 +57,4 @@ class NewConstants {
   int number_ = 0;
 };
 
-/// Names of the operators' functions with the operands exchanged: x - y is y.rsub(x). Empty where there is none.
-std::string exchanged(const std::string& function);
-
 }  // namespace hone

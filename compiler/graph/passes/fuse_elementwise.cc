@@ -53,7 +53,7 @@ class ElementwiseFuser {
     if (!first.function || n->inputs.size() < 2 || n->inputs[1] != v || first.arguments.size() != 1 ||
         !std::holds_alternative<Operand>(first.arguments[0]))
       return false;
-    const std::string other = exchanged(first.function->name);
+    const std::string_view other = exchanged(first.function->name);
     const auto function = other.empty() ? nullptr : c_.functions.find(other);
     if (!function || std::count(n->inputs.begin(), n->inputs.end(), v) != 1) return false;
     BoundChain chain{s.chain, {n->inputs.begin() + 1, n->inputs.end()}};

@@ -27,7 +27,7 @@ def measured(case, seconds, folder, turns):
         paths.append(case.build(folder / f"{s:g}.so", folder / f"{s:g}.db"))
     times = sides.in_turns(paths, turns)
     ratios = np.median(times / times[-1], axis=1)
-    return {"model": case.name, "before_ms": float(np.median(times[0]) * 1e3), "seconds": seconds,
+    return {"model": case.name, "before_ms": float(np.median(times[0]) / 1e6), "seconds": seconds,
             "took": [round(t, 1) for t in took], "ratios": [round(float(r), 4) for r in ratios]}
 
 

@@ -4,17 +4,12 @@ import os
 import pathlib
 import shlex
 import subprocess
-import sys
 import time
+
+import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BIN = pathlib.Path(os.environ.get("HONE_BIN_DIR", ROOT / "build" / "bin"))
-sys.path.insert(0, os.environ.get("HONE_PYTHON_DIR", str(ROOT / "build" / "python")))
-
-import hone  # noqa: E402
-import numpy as np  # noqa: E402
-
-TURN = 0.02  # seconds that each artifact runs in a turn, or one call
 
 
 class Case:
@@ -48,30 +43,7 @@ class Case:
         return ran.stdout + ran.stderr, time.monotonic() - start
 
 
-def inputs_of(model):
-    """Seeded numbers; ones where an input is not of floats, which may be an index."""
-    rng = np.random.default_rng(1)
-    return [rng.standard_normal(i.shape).astype(i.dtype) if np.dtype(i.dtype).kind == "f" else np.ones(i.shape, i.dtype)
-            for i in model.inputs]
-
-
 def in_turns(paths, seconds):
-    """Seconds of a call, [artifact, turn]: turn by turn each runs once, for so many seconds in all."""
-    models = [hone.open(path) for path in paths]
-    inputs = inputs_of(models[0])
-    for model in models:
-        model(*inputs)
-    start = time.perf_counter()
-    models[0](*inputs)
-    calls = max(1, int(TURN / (time.perf_counter() - start)))
-    turns = []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end or len(turns) < 9:
-        turn = []
-        for model in models:
-            start = time.perf_counter()
-            for _ in range(calls):
-                model(*inputs)
-            turn.append((time.perf_counter() - start) / calls)
-        turns.append(turn)
-    return np.array(turns).T
+    """Nanoseconds of a call, [artifact, turn]: turn by turn each runs once, for so many seconds in all."""
+    ran = subprocess.run([BIN / "bench_turns", f"{seconds:g}", *paths], check=True, capture_output=True, text=True)
+    return np.array([[float(n) for n in line.split()] for line in ran.stdout.splitlines()]).T

@@ -1,4 +1,4 @@
-#include "compiler/driver/bindings.h"
+#include "compiler/driver/request/bindings.h"
 
 #include <gmock/gmock.h>
 

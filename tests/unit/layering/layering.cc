@@ -58,7 +58,9 @@ const std::vector<Room>& rooms() {
       {"compiler/model", {"compiler/host", "compiler/frontend/lowering"}},
       {"compiler/quantize", {"compiler/model", "compiler/frontend"}},
       {"compiler/report", {"base"}},
-      {"compiler/driver", {"compiler/quantize", "compiler/report"}},
+      // What is asked, as types; and what is done about it.
+      {"compiler/driver/request", {"compiler/quantize", "compiler/report"}},
+      {"compiler/driver", {"compiler/driver/request"}},
       {"compiler/cli", {"compiler/driver"}},
       {"rpc/wire", {"base"}},
       {"rpc/ir", {"compiler/arith"}},

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "compiler/codegen/llvm/compile.h"
-#include "compiler/driver/model_words.h"
+#include "compiler/driver/request/model_words.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"

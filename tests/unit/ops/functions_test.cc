@@ -510,5 +510,32 @@ TEST(ScalarFunctions, OfBf16CallNothingOnAnyProcessor) {
     }
 }
 
+// NaNs, infinities and zeros of both signs among the values.
+TEST(ScalarFunctions, ExchangeTheirOperands) {
+  const FunctionTable functions = standard_functions();
+  int pairs = 0;
+  for (const auto& f : functions.rows()) {
+    const std::string other(exchanged(f->name));
+    if (other.empty()) continue;
+    ++pairs;
+    ASSERT_TRUE(functions.find(other)) << other;
+    EXPECT_EQ(exchanged(other), f->name);
+    const DType t = f->takes_floats ? f32 : boolean;
+    const Doubles values = special_values(t);
+    const size_t n = values.size();
+    const auto table = [&](const std::string& op) {
+      return computed(parse_workload(fmt::format("elementwise(op={0},shape={1}x{1},operands=1x{1},dtype={2},x={1}x1)",
+                                                 op, n, to_string(t))),
+                      {packed(values, t), packed(values, t)});
+    };
+    const Doubles one = table(f->name), two = table(other);
+    for (size_t i = 0; i < n; ++i)
+      for (size_t j = 0; j < n; ++j)
+        EXPECT_THAT(one[i * n + j], testing::NanSensitiveDoubleEq(two[j * n + i]))
+            << f->name << "(" << values[i] << ", " << values[j] << ")";
+  }
+  EXPECT_EQ(pairs, 19);
+}
+
 }  // namespace
 }  // namespace hone

@@ -28,7 +28,7 @@ TEST(Verdict, OfAFewTurnsIsAsWideAsTheyAre) {
   EXPECT_LT(r.low, 0.9);
   EXPECT_GT(r.high, 1.3);
   EXPECT_TRUE(r.is_unclear());
-  EXPECT_THAT(to_string(r), testing::StartsWith("cannot tell: the machine was busy (0.90x to 1.31x)"));
+  EXPECT_THAT(to_string(r), testing::StartsWith("cannot tell: the times varied too much (0.90x to 1.31x)"));
 }
 
 TEST(Verdict, OfHardlyAnyTurnsThereIsNone) {

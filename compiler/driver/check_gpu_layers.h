@@ -1,27 +1,15 @@
-// The GPU that a model is built for, and what of `tensorc m.onnx --check` is another thing there.
+// The kernels of a model's layers on a GPU of this machine, each against its reference.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/status.h"
-#include "compiler/host/local_gpu.h"
 #include "compiler/model/check_progress.h"
 #include "compiler/model/layers.h"
+#include "compiler/runtime/device.h"
 
 namespace hone {
-
-/// A model's target, and the device where the model is to run here; one without a device for CPUs and where nothing
-/// runs.
-struct ModelGpu {
-  Target target;
-  LocalGpu local;
-  Device* device() const { return local.device.get(); }
-};
-/// Opens the device of `target`, a GPU's, where that is not complete (it is the first one here then) or `is_run`.
-/// Unavailable, in one line, where there is none.
-StatusOr<ModelGpu> open_model_gpu(const Target& target, bool is_run);
 
 struct GpuLayerCheck {
   size_t checked = 0;    ///< kernels

@@ -1,27 +1,12 @@
-#include "compiler/driver/model_gpu.h"
+#include "compiler/driver/check_gpu_layers.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "base/exit_code.h"
 #include "compiler/host/measure_here.h"
 
 namespace hone {
-
-StatusOr<ModelGpu> open_model_gpu(const Target& target, bool is_run) {
-  ModelGpu out{target, {}};
-  if (target.is_complete() && !is_run) return out;
-  auto found = open_local_gpu(target);
-  if (!found.ok() && !target.is_complete())
-    return no_device_error(fmt::format("--target {}: {}; say for which: {}", target.kind, message_of(found.status()),
-                                       target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
-  if (!found.ok())
-    return no_device_error(fmt::format("cannot check, time or run it here: {}", message_of(found.status())));
-  out.local = std::move(*found);
-  if (!target.is_complete()) out.target = out.local.target;
-  return out;
-}
 
 GpuLayerCheck check_gpu_layers(const Layers& layers, const Target& target, int threads, Device& device,
                                const CheckProgress& progress) {

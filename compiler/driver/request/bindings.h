@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/model_request.h"
+#include "compiler/driver/request/model_request.h"
 #include "compiler/frontend/lowering/import_options.h"
 
 namespace hone {

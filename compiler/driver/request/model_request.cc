@@ -1,4 +1,4 @@
-#include "compiler/driver/model_request.h"
+#include "compiler/driver/request/model_request.h"
 
 #include <absl/strings/str_join.h>
 

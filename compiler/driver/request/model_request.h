@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/driver/model_words.h"
+#include "compiler/driver/request/model_words.h"
 #include "compiler/ir/denormals.h"
 #include "compiler/model/input_format.h"
 

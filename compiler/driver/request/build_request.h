@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/driver/model_request.h"
-#include "compiler/driver/remote.h"
+#include "compiler/driver/request/model_request.h"
+#include "compiler/driver/request/remote.h"
 #include "compiler/host/busy_machine.h"
 
 namespace hone {
@@ -24,6 +24,7 @@ struct BuildRequest : ModelRequest, OperatorRequest {
   std::string sysroot;  ///< files of another architecture's system
 
   bool bench = false, check = false;
+  bool explain = false;              ///< why each layer is there, or an operator's kernel is as fast as it is
   bool profile = false;              ///< of a model
   std::string inputs;                ///< of a model: a folder with input_0.npy, … and output_0.npy, …
   std::vector<std::string> reports;  ///< of a model: files to write its report to

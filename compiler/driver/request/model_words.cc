@@ -1,4 +1,4 @@
-#include "compiler/driver/model_words.h"
+#include "compiler/driver/request/model_words.h"
 
 #include <absl/strings/str_join.h>
 #include <absl/strings/str_split.h>

@@ -1,0 +1,23 @@
+#include "compiler/driver/build_gpu.h"
+
+#include <fmt/format.h>
+
+#include "base/exit_code.h"
+
+namespace hone {
+
+StatusOr<BuildGpu> open_build_gpu(const Target& target, bool is_run) {
+  BuildGpu out{target, {}};
+  if (target.is_complete() && !is_run) return out;
+  auto found = open_local_gpu(target);
+  if (!found.ok() && !target.is_complete())
+    return no_device_error(fmt::format("--target {}: {}; say for which: {}", target.kind, message_of(found.status()),
+                                       target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
+  if (!found.ok())
+    return no_device_error(fmt::format("cannot check, time or run it here: {}", message_of(found.status())));
+  out.local = std::move(*found);
+  if (!target.is_complete()) out.target = out.local.target;
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,135 @@
+#include "compiler/driver/operator_artifact.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "base/exit_code.h"
+#include "compiler/build/artifact.h"
+#include "compiler/build/pass_texts.h"
+#include "compiler/codegen/device/device_code.h"
+#include "compiler/codegen/gpu/emit.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/nvptx/emit.h"
+
+namespace hone {
+namespace {
+
+class OperatorEmitter {
+ public:
+  OperatorEmitter(const BuildRequest& r, const PreparedOperator& op, const Module& m, CommandFiles files,
+                  const Events& events)
+      : r_(r),
+        op_(op),
+        target_(op.place.target),
+        m_(m),
+        name_(entry_name(r.output.empty() ? op.workload.task() : r.output, 'k')),
+        files_(std::move(files)),
+        events_(events) {}
+
+  StatusOr<std::string> emit() {
+    const auto [form, after] = emit_form(r_.emit);
+    HONE_RETURN_IF_ERROR(check_form(form));
+    HONE_ASSIGN_OR_RETURN(std::string text, text_of(form, after));
+    if (text.empty()) {
+      HONE_RETURN_IF_ERROR(write_artifact());
+      return text;
+    }
+    files_.writes("-o", r_.output);
+    HONE_RETURN_IF_ERROR(files_.check());
+    if (r_.output.empty()) return text + (text.back() == '\n' ? "" : "\n");
+    HONE_RETURN_IF_ERROR(write_atomically(r_.output, text));
+    return std::string();
+  }
+
+ private:
+  Denormals denormals() const { return op_.place.denormals; }
+
+  Status check_form(const std::string& form) const {
+    const std::string forms = target_.kind == "cuda"     ? "ir, lowered, legalized, cuda, ptx, llvm, so"
+                              : target_.kind == "opencl" ? "ir, lowered, legalized, opencl, so"
+                                                         : "ir, lowered, legalized, llvm, asm, c, obj, so";
+    if (form.empty() || (", " + forms + ",").find(", " + form + ",") == std::string::npos)
+      return usage_error(fmt::format("--emit {}: for {} there is {}", r_.emit, target_.kind, forms));
+    if (form != "lowered" && form != "legalized" && (form != r_.emit || !r_.disabled.empty()))
+      return usage_error("--disable and :after=PASS belong to --emit lowered and --emit legalized");
+    return absl::OkStatus();
+  }
+
+  // Of a form that is a text; empty: it is none.
+  StatusOr<std::string> text_of(const std::string& form, const std::string& after) const {
+    const Config& config = op_.chosen.config;
+    const PassRequest passes{after, {r_.disabled.begin(), r_.disabled.end()}};
+    if (form == "ir") return scheduled_text(op_.workload, target_, op_.space, config);
+    if (form == "lowered") return lowered_text(op_.workload, target_, op_.space, config, passes);
+    if (form == "legalized") return legalized_text(m_, target_, passes);
+    if (form == "cuda" || form == "opencl") return gpu_text(m_, target_).text;
+    if (form == "ptx") {
+      PtxCode code = ptx_code(m_, target_, nvrtc_here());
+      events_.tell("ptx: by " + code.by);
+      return std::move(code.source.text);
+    }
+    if (form == "llvm")
+      return target_.is_gpu() ? emit_ptx_llvm_text(m_, target_)
+                              : emit_llvm_text(m_, target_, {.name = name_, .denormals = denormals()});
+    if (form == "asm") return emit_asm_text(m_, target_, {.name = name_, .denormals = denormals()});
+    return std::string();
+  }
+
+  // C, objects or a shared object, and the header that belongs to them.
+  Status write_artifact() {
+    const std::string path =
+        r_.output.empty() ? fmt::format("{}.{}", name_, r_.emit == "obj" ? "o" : r_.emit) : r_.output;
+    const std::string header = std::filesystem::path(path).replace_extension(".h").string();
+    const std::string what = to_string(op_.workload);
+    const std::string json = artifact_json(m_, target_, name_, what, op_.space.print(op_.chosen.config), denormals());
+    const bool in_c = r_.emit == "c" && !target_.is_gpu();
+    const std::vector<ArtifactObject> objects = in_c ? std::vector<ArtifactObject>() : objects_of(json);
+    const std::vector<std::string> paths =
+        r_.emit == "obj" ? object_paths(objects, path) : std::vector<std::string>{path};
+    for (const std::string& file : paths) files_.writes(file == path ? "-o" : "an object beside it,", file);
+    files_.writes("its header", header);
+    HONE_RETURN_IF_ERROR(files_.check());
+
+    FileSet made;
+    if (in_c)
+      HONE_RETURN_IF_ERROR(made.add(path, artifact_c_source(m_, target_, name_, json, what, denormals())));
+    else if (r_.emit == "obj")
+      HONE_RETURN_IF_ERROR(write_objects(objects, path, made).status());
+    else
+      link_artifact(objects, target_.is_gpu() ? op_.place.host : target_, name_, path, r_.sysroot, made);
+    HONE_RETURN_IF_ERROR(made.add(header, artifact_header(m_, target_, name_, what, in_c, denormals())));
+    HONE_RETURN_IF_ERROR(made.commit());
+    events_.tell(fmt::format("wrote {} {}", fmt::join(paths, " "), header));
+    return absl::OkStatus();
+  }
+
+  std::vector<ArtifactObject> objects_of(const std::string& json) const {
+    if (!target_.is_gpu()) return artifact_objects(m_, target_, name_, json, denormals());
+    const GpuArtifactCode code = gpu_artifact_code(m_, target_, nvrtc_here());
+    if (target_.kind == "cuda") events_.tell("device code: by " + code.by);
+    return {{"", gpu_artifact_objects(m_, target_, op_.place.host, code, name_, json)}};
+  }
+
+  const BuildRequest& r_;
+  const PreparedOperator& op_;
+  const Target& target_;
+  const Module& m_;
+  const std::string name_;
+  CommandFiles files_;
+  const Events& events_;
+};
+
+}  // namespace
+
+StatusOr<std::string> emit_operator(const BuildRequest& request, const PreparedOperator& op, const Module& m,
+                                    CommandFiles files, const Events& events) {
+  return OperatorEmitter(request, op, m, std::move(files), events).emit();
+}
+
+}  // namespace hone
