@@ -85,8 +85,8 @@ class Connection {
     if (!reason_.empty())
       return absl::FailedPreconditionError(
           fmt::format("the tracker at {} refused: {}", options_.tracker.text(), reason_));
-    return absl::UnavailableError(
-        fmt::format("no tracker at {}{}{}", options_.tracker.text(), problem_.empty() ? "" : ": ", problem_));
+    return absl::UnavailableError(fmt::format("cannot reach the tracker at {}{}{}", options_.tracker.text(),
+                                              problem_.empty() ? "" : ": ", problem_));
   }
 
   /// From a thread other than the loop's: `last_words` run on the loop, what they send is sent (for at most two
@@ -214,7 +214,7 @@ class Connection {
     reason_unreached_ = unreachable_reason(status, problem);
     const bool again = !problem.empty() && problem == problem_ && problem != told_problem_;
     if (again && was_ever_open() && !events_.unreachable) {
-      log::warn("no tracker at {}: {}; trying again", options_.tracker.text(), problem);
+      log::warn("cannot reach the tracker at {}: {}; trying again", options_.tracker.text(), problem);
       told_problem_ = problem;
     }
     std::lock_guard lock(mutex_);

@@ -230,6 +230,14 @@ TEST(ShortTarget, IsItsKindItsModelAndItsThreads) {
   EXPECT_EQ(short_target(""), "");
 }
 
+TEST(StandingLegend, SaysWhatTheWordsOfTheRowsMean) {
+  BestRow sure, provisional;
+  sure.confirmed = true;
+  EXPECT_EQ(standing_legend({sure}), "");
+  EXPECT_EQ(standing_legend({sure, provisional, provisional}),
+            "provisional: timed in a search, and not yet confirmed by timing it again\n");
+}
+
 TEST(Listing, TargetsThatAreCalledTheSameAreShownWhole) {
   BestRow small, large;
   small.workload = large.workload = "dense(m=1)";
