@@ -11,8 +11,8 @@
 
 namespace hone::wire {
 
-/// Unavailable (`cannot reach the tracker at HOST:PORT`, and why where that is known) when there is no answer within
-/// `timeout`; Unauthenticated or PermissionDenied when the tracker wants other credentials.
+/// Unavailable (`cannot reach the tracker at HOST:PORT: connection refused`) when there is no answer within `timeout`;
+/// Unauthenticated or PermissionDenied when the tracker wants other credentials.
 StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout,
                                    const Credentials& credentials = {});
 
