@@ -89,7 +89,7 @@ TEST_F(Builders, OfAnotherKeyAreNotAsked) {
                                       "MCowBQYDK2VwAyEASO/T0MZVeeyXwy+Ni6AXIll82I5F2AijyhYQbfa+8/M=\n"
                                       "-----END PUBLIC KEY-----\n";
   start_board({"--trust-builder", path("other.pub")});
-  ASSERT_TRUE(board_->wait_err("no builder that is trusted is connected")) << board_->err();
+  ASSERT_TRUE(board_->wait_err("no trusted builder is connected")) << board_->err();
   tune(8, 1);
   EXPECT_EQ(done("strong/builder").first, 0);
   EXPECT_EQ(stored(path("t.db")).failed, 0);
