@@ -94,9 +94,10 @@ std::string unexpected(const CLI::App& app, const Words& given) {
     if (const auto commands = app.get_subcommands(); !commands.empty()) {
       const CLI::App& command = *commands.back();
       if (app.get_option_no_throw(name))
-        return fmt::format("{} is the program's, and {} does not take it", name, command.get_name());
+        return fmt::format("{} belongs to the program alone; the command {} does not take it", name,
+                           command.get_name());
       if (command.get_option_no_throw(name))
-        return fmt::format("{} is a flag of {} and stands behind it", name, command.get_name());
+        return fmt::format("{} is a flag of the command {}; give it after that word", name, command.get_name());
     }
     return "there is no flag " + name + did_you_mean(name, flag_names(app));
   }
@@ -108,7 +109,7 @@ std::string unexpected(const CLI::App& app, const Words& given) {
   if (app.get_subcommands().empty() && !takes_words)
     for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
       commands.push_back(sub->get_name());
-  return commands.empty() ? fmt::format("'{}' is one word too many", word)
+  return commands.empty() ? fmt::format("unexpected word '{}'", word)
                           : "there is no command " + word + did_you_mean(word, commands);
 }
 
@@ -124,8 +125,8 @@ std::string before_command(const CLI::App& app, const Words& words) {
     const CLI::Option* const option = name.starts_with('-') ? app.get_option_no_throw(name) : nullptr;
     if (!option || option == app.get_config_ptr()) continue;
     if (commands.front()->get_option_no_throw(name))
-      return fmt::format("{} is a flag of {} and stands behind it", name, command);
-    return fmt::format("{} is the program's, and {} does not take it", name, command);
+      return fmt::format("{} is a flag of the command {}; give it after that word", name, command);
+    return fmt::format("{} belongs to the program alone; the command {} does not take it", name, command);
   }
   return "";
 }

@@ -77,7 +77,7 @@ StatusOr<FileSet::Part> FileSet::make_part(const std::string& path) {
     if (fstat(fd, &ours) == 0 && ours.st_nlink > 0) return Part{path, fresh, fd};
     close(fd);
   }
-  return cannot(path, "too many others write it");
+  return cannot(path, "too many other programs write it");
 }
 
 Status FileSet::add(const std::string& path, const std::function<Status(std::ostream&)>& write) {

@@ -24,7 +24,7 @@ bool lock_file(int fd, int operation) {
 
 Status unusable(const std::string& path, const std::string& why) {
   return usage_error(
-      fmt::format("the host lock cannot be at {}: {}; HONE_HOST_LOCK=FILE names another place, the same "
+      fmt::format("the host lock cannot be kept in {}: {}; set HONE_HOST_LOCK=FILE to another file, the same "
                   "for all programs of this user on this host",
                   path, why));
 }
@@ -40,7 +40,7 @@ StatusOr<int> open_lock_file(const std::string& path) {
 std::string objection(const std::string& folder) {
   struct stat info {};
   if (lstat(folder.c_str(), &info) != 0) return strerror(errno);
-  if (!S_ISDIR(info.st_mode)) return "it is no folder";
+  if (!S_ISDIR(info.st_mode)) return "it is not a folder";
   if (info.st_uid != geteuid()) return "it belongs to another user";
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write to it";
   return "";

@@ -33,7 +33,7 @@ StatusOr<PlainFile> PlainFile::open(const std::string& path) {
   PlainFile file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info {};
   if (file.fd_ < 0 || fstat(file.fd_, &info) != 0) return bad(path, std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) return bad(path, fmt::format("it is {}, no plain file", kind_of(info.st_mode)));
+  if (!S_ISREG(info.st_mode)) return bad(path, fmt::format("it is {}, not a plain file", kind_of(info.st_mode)));
   file.size_ = info.st_size;
   file.mode_ = info.st_mode & 07777;
   return file;

@@ -25,7 +25,7 @@ Status check_writable(const std::string& path) {
   const std::string folder = parent.empty() ? "." : parent.string();
   if (!fs::is_directory(folder, error)) return cannot("there is no folder " + folder);
   if (access(folder.c_str(), W_OK | X_OK) != 0)
-    return cannot(fmt::format("nothing can be made in the folder {}: {}", folder, std::strerror(errno)));
+    return cannot(fmt::format("no file can be made in the folder {}: {}", folder, std::strerror(errno)));
   return absl::OkStatus();
 }
 

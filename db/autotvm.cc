@@ -70,7 +70,7 @@ Status read_result(const Json& result, ForeignRow* row) {
                              kMostSeconds));
     times.push_back(x.get<double>());
   }
-  if (times.empty()) return bad("\"result\": no times, and no error either");
+  if (times.empty()) return bad("\"result\": it has neither times nor an error");
   row->seconds = median_of(times);
   return absl::OkStatus();
 }
@@ -90,7 +90,7 @@ StatusOr<ForeignRow> autotvm_record(const std::string& line) {
   const Json json = parse_shallow(line, &too_deep);
   if (too_deep) return bad(fmt::format("nested more than {} deep, which no record of AutoTVM is", kDeepest));
   if (!json.is_object()) return bad("not a JSON object");
-  if (json.contains("i") && json.contains("r")) return bad("a record of AutoTVM's format 0.1; only 0.2 can be read");
+  if (json.contains("i") && json.contains("r")) return bad("a record of AutoTVM's format 0.1; expected 0.2");
   const Json* input = member(json, "input", &Json::is_array);
   const Json* config = member(json, "config", &Json::is_object);
   const Json* result = member(json, "result", &Json::is_array);

@@ -10,7 +10,7 @@ namespace {
 // One problem a row; the first column is the text.
 constexpr const char* kQueries[] = {
     "SELECT 'pages: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
-    "SELECT 'row ' || coalesce(rowid, '?') || ' of ' || \"table\" || ' points to no row of ' || parent FROM "
+    "SELECT 'row ' || coalesce(rowid, '?') || ' of ' || \"table\" || ' points to a missing row of ' || parent FROM "
     "pragma_foreign_key_check",
     "SELECT 'trial ' || id || ': its times are not a JSON array' FROM trials "
     "WHERE CASE WHEN json_valid(times) THEN json_type(times) <> 'array' ELSE 1 END",
@@ -18,7 +18,8 @@ constexpr const char* kQueries[] = {
     "time' END "
     "FROM trials WHERE (status = 'ok') <> (seconds IS NOT NULL)",
     "SELECT 'trial ' || id || ': a time of ' || seconds || ' s' FROM trials WHERE seconds < 1e-9 OR seconds > 1e6",
-    "SELECT 'trial ' || id || ': made at ' || created_at || ' ms, which is no time' FROM trials WHERE created_at <= 0",
+    "SELECT 'trial ' || id || ': made at ' || created_at || ' ms, which is not a time' FROM trials WHERE created_at <= "
+    "0",
     "SELECT 'trial ' || t.id || ': its config, status, message or device holds control characters' FROM trials t "
     "JOIN origins o ON o.id = t.origin WHERE t.config || t.status || t.message || o.device || o.device_model GLOB "
     "'*[' || char(1) || '-' || char(31) || char(127) || '-' || char(159) || ']*'",
@@ -28,9 +29,9 @@ constexpr const char* kQueries[] = {
     "seconds < (SELECT min(value) FROM json_each(times)) * (1 - 1e-9) OR seconds > (SELECT max(value) FROM "
     "json_each(times)) * (1 + 1e-9) "
     "ELSE 0 END",
-    "SELECT 'trial ' || trial || ': a default of ' || default_s || ' s beside it' FROM disturbed_trials WHERE "
+    "SELECT 'trial ' || trial || ': the default next to it took ' || default_s || ' s' FROM disturbed_trials WHERE "
     "default_s <= 0",
-    "SELECT 'trial ' || trial || ': a machine of ' || coalesce(temperature_before, '?') || ' to ' || "
+    "SELECT 'trial ' || trial || ': its machine had ' || coalesce(temperature_before, '?') || ' to ' || "
     "coalesce(temperature_after, '?') || ' °C and ' || coalesce(clock_before, '?') || ' to ' || "
     "coalesce(clock_after, '?') || ' MHz' FROM machine_states WHERE "
     "max(abs(coalesce(temperature_before, 0)), abs(coalesce(temperature_after, 0))) > 1000 OR "
@@ -40,14 +41,14 @@ constexpr const char* kQueries[] = {
     "on ' "
     "|| trial_count || ' trials of ' || group_count || ' groups, ' || held_out || ' held out' END FROM priors "
     "WHERE length(model) = 0 OR group_count < 1 OR trial_count < group_count OR held_out < 0 OR held_out > group_count",
-    "SELECT 'prior for ' || target_kind || ': made at ' || created_at || ' ms, which is no time' FROM priors "
+    "SELECT 'prior for ' || target_kind || ': made at ' || created_at || ' ms, which is not a time' FROM priors "
     "WHERE created_at <= 0",
     "SELECT 'prior for ' || target_kind || ': an accuracy that is not from 0 to 1' FROM priors "
     "WHERE min(coalesce(pairwise, 0), coalesce(peak1, 0), coalesce(peak5, 0)) < 0 OR "
     "max(coalesce(pairwise, 0), coalesce(peak1, 0), coalesce(peak5, 0)) > 1",
     "SELECT 'choice for ' || workload || ': ' || CASE WHEN min(seconds, instead_seconds) < 1e-9 OR max(seconds, "
     "instead_seconds) > 1e6 THEN 'times of ' || seconds || ' and ' || instead_seconds || ' s' ELSE 'made at ' || "
-    "created_at || ' ms, which is no time' END FROM choices WHERE min(seconds, instead_seconds) < 1e-9 OR "
+    "created_at || ' ms, which is not a time' END FROM choices WHERE min(seconds, instead_seconds) < 1e-9 OR "
     "max(seconds, instead_seconds) > 1e6 OR created_at <= 0",
     "SELECT 'foreign record ' || id || ' (' || source || ':' || line || '): its arguments or config are not JSON "
     "arrays' "

@@ -283,7 +283,7 @@ Status import_line(const Json& json, const ImportParts& parts, Adder& adder) {
   if (json.contains("session")) return add_checked(session_of(json), adder);
   if (json.contains("prior")) return add_prior(prior_of(json), parts.check_prior, adder);
   if (json.contains("choice")) return add_checked(choice_of(json), adder);
-  return absl::InvalidArgumentError("neither a session, a trial, a choice nor a prior");
+  return absl::InvalidArgumentError("expected a session, a trial, a choice or a prior");
 }
 
 bool left_out(const std::string& line, const ImportParts& parts) {

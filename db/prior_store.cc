@@ -29,7 +29,7 @@ Status validate(const PriorRow& p) {
   if (p.model.size() > kMostModelBytes)
     return bad(fmt::format("a model of {} bytes, at most {} are allowed", p.model.size(), kMostModelBytes));
   if (p.created_at <= 0) return bad("created_at must be a Unix time in ms");
-  if (p.groups < 1 || p.trials < p.groups) return bad("it must come from at least one group and a trial of each");
+  if (p.groups < 1 || p.trials < p.groups) return bad("it must come from at least one group, and from a trial of each");
   if (p.held_out < 0 || p.held_out > p.groups) return bad("held_out must be from 0 to the number of groups");
   for (const auto& share : {p.pairwise, p.peak1, p.peak5})
     if (share && !(*share >= 0 && *share <= 1)) return bad(fmt::format("accuracy {} is not from 0 to 1", *share));

@@ -77,20 +77,21 @@ Status validate(const TrialRow& trial) {
   if (trial.seconds && !believable(*trial.seconds))
     return bad(fmt::format("seconds {} are not from {} to {}", *trial.seconds, kLeastSeconds, kMostSeconds));
   if (trial.default_seconds && !(trial.disturbed && trial.confirmed))
-    return bad("only a disturbed confirmation has a default beside it");
+    return bad("only a trial that is confirmed and disturbed may hold the default's seconds");
   if (trial.default_seconds && !believable(*trial.default_seconds))
     return bad(fmt::format("the default's seconds {} are not from {} to {}", *trial.default_seconds, kLeastSeconds,
                            kMostSeconds));
   if (const auto& m = trial.machine; m) {
     if (!is_temperature(m->temperature_before_c) || !is_temperature(m->temperature_after_c))
-      return bad("the machine's temperature is none");
-    if (!is_clock(m->clock_before_mhz) || !is_clock(m->clock_after_mhz)) return bad("the machine's clock is none");
-    if (m->text().empty()) return bad("of a machine of which nothing is known there is no state");
+      return bad("the machine's temperature is not from -1000 to 1000 °C");
+    if (!is_clock(m->clock_before_mhz) || !is_clock(m->clock_after_mhz))
+      return bad("the machine's clock is not from 0 to 1000000 MHz");
+    if (m->text().empty()) return bad("the machine's state is empty");
   }
   const PhaseSeconds& p = trial.phases;
   for (const double x : {trial.rel_error, trial.max_error, p.queue, p.transfer, p.build, p.check, p.run, p.reference,
                          trial.sentinel_before, trial.sentinel_after})
-    if (x < 0) return bad(fmt::format("{} where a number of at least 0 is due", x));
+    if (x < 0) return bad(fmt::format("{} is negative; expected 0 or more", x));
   return absl::OkStatus();
 }
 
@@ -104,10 +105,11 @@ Status validate(const BatchRow& batch) {
     if (text->empty()) return bad(fmt::format("{} is empty", name));
   if (batch.finished <= 0) return bad("finished must be a Unix time in ms");
   for (const int64_t n : {batch.number, batch.trials, batch.known, batch.drifted})
-    if (n < 0) return bad(fmt::format("{} where a number of at least 0 is due", n));
-  if (!std::isfinite(batch.idle) || batch.idle < 0) return bad(fmt::format("idle for {} s", batch.idle));
+    if (n < 0) return bad(fmt::format("{} is negative; expected 0 or more", n));
+  if (!std::isfinite(batch.idle) || batch.idle < 0)
+    return bad(fmt::format("idle for {} s; expected 0 or more", batch.idle));
   for (const std::optional<double>& share : {batch.pairwise, batch.peak1, batch.peak5})
-    if (share && !(*share >= 0 && *share <= 1)) return bad(fmt::format("{} where a share of 0 to 1 is due", *share));
+    if (share && !(*share >= 0 && *share <= 1)) return bad(fmt::format("{} is not a share from 0 to 1", *share));
   return absl::OkStatus();
 }
 

@@ -54,7 +54,7 @@ AgentHandler::Refusal AgentHandler::hello(ConnectionId connection, const wire::A
   auto charge = account->take(bytes_of(hello));
   if (!charge)
     return wire::Refused{
-        fmt::format("no room for its devices: the token's share of the tracker's memory is {} MiB (bytes= of its line)",
+        fmt::format("no memory for its devices: the token may use {} MiB of the tracker's memory (bytes= in its line)",
                     account->share() >> 20),
         true};
   const bool restarted = fleet_.connect(hello, connection, *std::move(charge));
@@ -80,7 +80,8 @@ AgentHandler::Refusal AgentHandler::on(ConnectionId, const Agent& agent, const w
   Device* device = fleet_.device(want.device);
   if (!device || device->agent != agent.name)
     return wire::Refused{
-        fmt::format("agent '{}' wants leases for '{}', which is no device of its own", agent.name, want.device), true};
+        fmt::format("agent '{}' asked for leases of '{}', which is not one of its devices", agent.name, want.device),
+        true};
   device->credits = std::min(device->credits + want.slots, kMaxCredits);
   queue_.update(*device);
   return std::nullopt;
@@ -114,14 +115,14 @@ AgentHandler::Refusal AgentHandler::on(ConnectionId, const Agent& agent, const w
   Device* device = fleet_.device(proof.device);
   if (!device || device->agent != agent.name)
     return wire::Refused{
-        fmt::format("agent '{}' proves the key of '{}', which is no device of its own", agent.name, proof.device),
+        fmt::format("agent '{}' proved the key of '{}', which is not one of its devices", agent.name, proof.device),
         false};
   if (!device->claim.open()) return std::nullopt;
   if (const Status proved = wire::check_key_proof(proof, agent.challenge, device->claim.fingerprint); !proved.ok())
     return wire::Refused{fmt::format("device '{}': {}", proof.device, message_of(proved)), false};
   fleet_.key_proved(*device);
   queue_.update(*device);
-  log::event(log::Level::info, "a builder's key is proved",
+  log::event(log::Level::info, "a builder has proved its key",
              {{"device", proof.device}, {"key", device->claim.fingerprint}});
   return std::nullopt;
 }
@@ -133,7 +134,7 @@ void AgentHandler::gone(ConnectionId connection) {
   for (const std::string& key : agent->devices) queue_.update(*fleet_.device(key));
   dispatch_.limit(*agent);
   transfer_.agent_gone(connection);
-  log::event(log::Level::info, "an agent is gone",
+  log::event(log::Level::info, "an agent disconnected",
              {{"agent", agent->name}, {"leases", dispatch_.leases().size_of_agent(agent->name)}});
 }
 

@@ -30,7 +30,7 @@ void Tracker::agent_message(ConnectionId connection, wire::FromAgent message, co
   Agent* agent = fleet_.by_connection(connection);
   auto* hello = std::get_if<wire::AgentHello>(&message);
   if ((hello != nullptr) == (agent != nullptr))
-    return refuse_agent(connection, {"the first message of a connection, and only that, is hello", false});
+    return refuse_agent(connection, {"a connection must begin with hello, sent once", false});
   if (agent) agent->heard_at = clock_.now();
   auto refused = std::visit(
       [&](auto& m) {
@@ -50,7 +50,7 @@ void Tracker::session_message(ConnectionId connection, wire::FromSession message
   Session* session = book_.by_connection(connection);
   auto* open = std::get_if<wire::SessionOpen>(&message);
   if ((open != nullptr) == (session != nullptr))
-    return refuse_session(connection, {"the first message of a connection, and only that, is open", false});
+    return refuse_session(connection, {"a connection must begin with open, sent once", false});
   auto refused = std::visit(
       [&](auto& m) {
         if constexpr (std::is_same_v<std::decay_t<decltype(m)>, wire::SessionOpen>)
@@ -138,7 +138,8 @@ StatusOr<std::string> Tracker::mark(const std::string& action, const std::string
   dispatch_.grant();
   fleet_.tell_sessions(book_, out_, /*all=*/true);
   out_.flush();
-  if (marked.empty()) return fmt::format("{}: {} is not here; it will not be quarantined when it comes", action, name);
+  if (marked.empty())
+    return fmt::format("{}: {} is not connected; it will not be quarantined when it connects", action, name);
   return fmt::format("{}: {} device{}", action, marked.size(), marked.size() == 1 ? "" : "s");
 }
 

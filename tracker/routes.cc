@@ -23,7 +23,7 @@ HttpReply json(int status, const Json& body) { return {"application/json", json_
 // A page as large as the fleet: only as many are sent at a time as there is room for.
 HttpReply page(TrackerServer& server, std::string type, std::string body) {
   auto room = server.room_for_page(body.size());
-  if (!room) return json(503, {{"error", "too many are reading pages now; ask again"}});
+  if (!room) return json(503, {{"error", "too many requests are being answered; try again"}});
   return {std::move(type), std::move(body), 200, std::move(room)};
 }
 
@@ -37,8 +37,8 @@ HttpReply administer(TrackerServer& server, const HttpRequest& request) {
   };
   if (text("action").empty() || text("name").empty())
     return json(400, {{"error",
-                       "expected {\"action\": \"drain|resume|quarantine|cancel\", \"name\": a device or an agent, of "
-                       "cancel a session}"}});
+                       "expected {\"action\": \"drain|resume|quarantine|cancel\", \"name\": a device or an agent, or "
+                       "to cancel a session}"}});
   const auto line = server.admin(text("action"), text("name"));
   if (line.ok()) {
     log::info("HTTP: {} did: {}", request.grant.text(), *line);

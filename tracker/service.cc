@@ -135,9 +135,8 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     if (const auto* hello = std::get_if<wire::AgentHello>(&message)) {
       if (security.authority ? !security.authority->allows_name(peer.grant, hello->name)
                              : !peer.grant.allows_name(hello->name))
-        return turn_away(
-            peer, id, Refusal::kWrongName,
-            fmt::format("the credentials of {} do not allow the name '{}'", peer.grant.text(), hello->name), false);
+        return turn_away(peer, id, Refusal::kWrongName,
+                         fmt::format("{} may not use the name '{}'", peer.grant.text(), hello->name), false);
       peer.deadline.reset();
     }
     tracker.agent_message(id, std::move(message), peer.tenant);
@@ -147,8 +146,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
       if (!peer.grant.allows(Role::kTuner) && open->target_kind != wire::kBuilderKind)
         return turn_away(
             peer, id, Refusal::kWrongRole,
-            fmt::format("the credentials of {} do not have the role tuner, and open sessions with builders alone",
-                        peer.grant.text()),
+            fmt::format("{} may open sessions with builders only; others need the role tuner", peer.grant.text()),
             false);
       peer.deadline.reset();
     }
@@ -202,8 +200,9 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     auto account = tracker.memory().account(tenant.name, tenant.limits.bytes);
     auto charge = account->take(Stream::kBytes);
     if (!charge)
-      return new RefusedStream({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                                "no room for another stream: the token's share of the tracker's memory is used up"});
+      return new RefusedStream(
+          {grpc::StatusCode::RESOURCE_EXHAUSTED,
+           "no memory for another stream: the token has used its share of the tracker's memory (bytes= in its line)"});
     const ConnectionId id = next_connection++;
     auto* stream = new Stream(id, streams, *context, std::move(account), *std::move(charge));
     streams.peers[id] = {stream, std::move(*judgement.grant), tenant, tenant.host, clock.now() + kHelloTime};
@@ -241,7 +240,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
             return grpc::Status::OK;
           },
           room, being_asked(context));
-    return new RefusedStream({grpc::StatusCode::UNIMPLEMENTED, "there is no such call"});
+    return new RefusedStream({grpc::StatusCode::UNIMPLEMENTED, "the tracker has no such call"});
   }
 
   // Counts the question's time; what to call at its end.
@@ -281,7 +280,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
       if (peer.leaving)
         peer.stream->cancel(), peer.deadline.reset();
       else
-        turn_away(peer, id, Refusal::kSlow, "no hello in time", true);
+        turn_away(peer, id, Refusal::kSlow, "its first message did not arrive in time", true);
     }
   }
 

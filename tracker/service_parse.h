@@ -28,7 +28,7 @@ class Decoder {
   template <class Message, class Use>
   Status decode(grpc::ByteBuffer& bytes, Use use) {
     HONE_ASSIGN_OR_RETURN(const size_t size, decoded_size(*Message::descriptor(), bytes));
-    if (size > most_) return absl::InvalidArgumentError("malformed message: it holds more than any is allowed to");
+    if (size > most_) return absl::InvalidArgumentError("malformed message: it holds more than the limit");
     std::unique_lock<std::mutex> turn;
     if (size > kSmall) turn = std::unique_lock(large_);
     Message message;

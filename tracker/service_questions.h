@@ -27,11 +27,11 @@ class Question final : public grpc::ServerGenericBidiReactor {
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return Finish({grpc::StatusCode::CANCELLED, "nothing was asked"});
+    if (!ok) return Finish({grpc::StatusCode::CANCELLED, "the request did not arrive"});
     if (in_.Length() > kMaxBytes) return Finish({grpc::StatusCode::INVALID_ARGUMENT, "the message is too large"});
     grpc::Status status = answer_(&in_, &out_);
     if (status.ok() && !(charge_ = room_(out_.Length())))
-      status = {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many are reading answers now; ask again"};
+      status = {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many requests are being answered; try again"};
     if (status.ok())
       StartWriteAndFinish(&out_, {}, status);
     else
@@ -73,7 +73,7 @@ Question* question(std::function<grpc::Status(const Request&, Reply*)> answer, Q
     Reply reply;
     if (const grpc::Status status = grpc::GenericDeserialize<grpc::ProtoBufferReader, Request>(in, &request);
         !status.ok())
-      return {grpc::StatusCode::INVALID_ARGUMENT, "not a message"};
+      return {grpc::StatusCode::INVALID_ARGUMENT, "malformed message: it cannot be decoded"};
     if (grpc::Status status = answer(request, &reply); !status.ok()) return status;
     bool own = false;
     return grpc::GenericSerialize<grpc::ProtoBufferWriter, Reply>(reply, out, &own);

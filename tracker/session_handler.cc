@@ -13,13 +13,13 @@ namespace {
 std::vector<std::string> clamp_wishes(wire::SessionOpen& open, const TenantLimits& limits) {
   std::vector<std::string> notes;
   if (open.priority > limits.priority) {
-    notes.push_back(fmt::format("priority {} is more than the token's line allows; it is {} (priority=)", open.priority,
-                                limits.priority));
+    notes.push_back(fmt::format("priority {} is more than the token's line allows; {} is used (priority=)",
+                                open.priority, limits.priority));
     open.priority = limits.priority;
   }
   if (open.weight > limits.weight) {
-    notes.push_back(
-        fmt::format("weight {} is more than the token's line allows; it is {} (weight=)", open.weight, limits.weight));
+    notes.push_back(fmt::format("weight {} is more than the token's line allows; {} is used (weight=)", open.weight,
+                                limits.weight));
     open.weight = limits.weight;
   }
   return notes;
@@ -119,8 +119,8 @@ void SessionHandler::gone(ConnectionId connection) {
   transfer_.no_answer_from(*session);
   queue_.set_absent(*session, true);
   dispatch_.ask_back(*session);
-  session->events.add(clock_.now(), "its connection is lost");
-  log::event(log::Level::info, "a session is gone",
+  session->events.add(clock_.now(), "its connection was lost");
+  log::event(log::Level::info, "a session disconnected",
              {{"session", session->spec.session.text()}, {"jobs", session->jobs.size()}});
   out_.flush();
 }
@@ -144,7 +144,7 @@ StatusOr<std::string> SessionHandler::cancel(const std::string& id) {
   const Session* called = book_.called(id);
   if (!called)
     return absl::NotFoundError(
-        fmt::format("no session is called '{}'; `tracker status` and the dashboard show what they are called", id));
+        fmt::format("no session is called '{}'; `tracker status` and the dashboard list the sessions", id));
   Session& session = book_.at(called->spec.session);
   const std::string line = fmt::format("cancel: session {} with {} jobs", session.id, session.jobs.size());
   log::event(

@@ -125,14 +125,14 @@ std::string session_lines(const wire::SessionStatus& s, const TextStyle& style) 
       fmt::format("  {:<12} {:>6} {:>6} {:>8} {:>8} {:>5.1f}% {:>11} {:>9}  {}\n", shown(s.id, 12), s.queued, s.leased,
                   s.done, s.queued > 0 ? age(s.oldest_s) : "-", 100 * s.share, trials, gflops, spark(s.curve));
   const size_t room = style.width > 6 ? style.width - 6 : 0;
-  out += "      " + shown(s.withheld ? "(of another token)" : s.title, room) + "\n";
+  out += "      " + shown(s.withheld ? "(belongs to another token)" : s.title, room) + "\n";
   if (const std::string by = whose(s); !by.empty()) out += "      " + shown(by, room) + "\n";
   if (const std::string best = best_text(s.summary); !best.empty())
     out += "      best: " + shown(best, room > 6 ? room - 6 : 0) + "\n";
   if (!s.connected) out += "      (disconnected)\n";
   if (s.poisoned > 0)
-    out += fmt::format("      {} job{} given up as poison: several devices lost them\n", s.poisoned,
-                       s.poisoned == 1 ? "" : "s");
+    out += fmt::format("      {} given up: several devices lost {}\n",
+                       s.poisoned == 1 ? "1 job" : fmt::format("{} jobs", s.poisoned), s.poisoned == 1 ? "it" : "them");
   return out;
 }
 

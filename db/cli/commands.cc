@@ -119,7 +119,7 @@ StatusOr<std::string> wanted_workload(const Context& c, const std::string& targe
   if (f.task.empty() == f.workload.empty())
     return usage_error("best: give either --task (with --args) or --workload TEXT");
   if (!f.workload.empty()) {
-    if (!f.args.empty()) return usage_error("best: --args belongs to --task; --workload has its own");
+    if (!f.args.empty()) return usage_error("best: --args belongs to --task; --workload holds its own arguments");
     return c.hooks.parse_workload ? c.hooks.parse_workload(f.workload) : f.workload;
   }
   if (!c.hooks.workload)
@@ -146,8 +146,8 @@ Status cmd_best(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const LookupAnswer answer, hub->best(query));
   if (!answer.row)
     return absl::NotFoundError(
-        fmt::format("no record of {} for {} or another {} target; `tophub list` shows what there is", query.workload,
-                    query.target, target_kind(query.target)));
+        fmt::format("no record of {} for {} or another {} target; `tophub list` shows the stored workloads",
+                    query.workload, query.target, target_kind(query.target)));
   const BestRow& row = *answer.row;
   query.in_model = true;
   HONE_ASSIGN_OR_RETURN(const LookupAnswer in_model, hub->best(query));
@@ -166,11 +166,15 @@ Status cmd_best(const Context& c) {
     print(c.out, "layouts   {} -> {}\n", row.in_layout, row.out_layout);
   print(c.out, "config    {}\ntime      {} ms, spread {:.1f}%, {}\n", words.config, ms_text(row.seconds),
         row.spread * 100, row.standing());
-  if (in_model.is_choice) print(c.out, "in models {}: chosen inside one\n", described(c.hooks, *in_model.row).config);
+  if (in_model.is_choice)
+    print(c.out, "in models {} (faster inside a model that was timed with it)\n",
+          described(c.hooks, *in_model.row).config);
   if (row.disturbed)
-    print(c.out, "disturbed {} while this was timed{}; tune again when it is quiet, which confirms it first\n",
+    print(c.out, "disturbed {} while this was timed{}; tune again when the machine is quiet, which confirms it first\n",
           row.disturbed_by(),
-          row.of_default() ? fmt::format(": it takes {:.3g} of the default's time beside it", *row.of_default()) : "");
+          row.of_default()
+              ? fmt::format(": it took {:.3g} of the time of the default, timed next to it", *row.of_default())
+              : "");
   print(c.out, "space     {} ({} revision {})\ndevice    {} {}\nversions  hone {}, codegen {}\nsource    {} ({})\n",
         short_hash(row.space), row.template_name, row.template_revision, row.device, row.device_model, row.hone_version,
         row.codegen_version, answer.source, kSteps[static_cast<int>(answer.step)]);
@@ -195,13 +199,14 @@ Status cmd_list(const Context& c) {
   std::vector<BestRow> all = one_per_workload(rows);
   const size_t count = all.size(), shown = std::min(count, static_cast<size_t>(c.flags.limit));
   all.resize(shown);
-  c.out << listing(all, c.hooks.describe, c.hooks.columns);
+  c.out << listing(all, c.hooks.describe, c.hooks.columns) << standing_legend(all);
   print(c.out, "{} best config{} in {}{}{}\n", count, count == 1 ? "" : "s", store->path(),
-        count < rows.size() ? fmt::format(", {} with each layout's (--json)", rows.size()) : "",
+        count < rows.size() ? fmt::format(", {} with those of other layouts (--json)", rows.size()) : "",
         shown < count ? fmt::format(", {} shown (--limit)", shown) : "");
   HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
   if (foreign > 0)
-    print(c.out, "{} foreign record{}: seeds for the tuner, never a best\n", foreign, foreign == 1 ? "" : "s");
+    print(c.out, "{} foreign record{} (from other tuners): starting points for a search, never a best config\n",
+          foreign, foreign == 1 ? "" : "s");
   return absl::OkStatus();
 }
 
@@ -254,8 +259,9 @@ Status cmd_stats(const Context& c) {
   }
   print(c.out,
         "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them "
-        "confirmed, {} disturbed\n{} chosen inside models\n{} prior{}\n{} foreign records, {} of them of workloads "
-        "known here\n{} trials\n",
+        "confirmed, {} disturbed (timed while others used the machine or it was throttled)\n{} chosen inside "
+        "models\n{} prior{}\n{} foreign records (from other tuners), {} of them of workloads "
+        "that Hone knows\n{} trials\n",
         store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed,
         disturbed, choices, priors, priors == 1 ? "" : "s", foreign, mapped, trials);
   for (const auto& [status, n] : by_status) print(c.out, "{:>10}  {}\n", n, status);
@@ -311,7 +317,7 @@ void print_added(const Context& c, const std::string& from, const ExchangeCount&
   if (count.choices > 0) print(c.out, "; {} new choice{}", count.choices, count.choices == 1 ? "" : "s");
   if (count.priors > 0) print(c.out, "; {} new prior{}", count.priors, count.priors == 1 ? "" : "s");
   if (count.foreign > 0) print(c.out, "; {} new foreign records", count.foreign);
-  if (count.dated_ahead > 0) print(c.out, "; {} dated in the future, taken as of now", count.dated_ahead);
+  if (count.dated_ahead > 0) print(c.out, "; {} dated in the future, stored with the present time", count.dated_ahead);
   print(c.out, "\n");
 }
 
@@ -329,7 +335,7 @@ void print_foreign(const Context& c, const std::string& from, const ForeignCount
   }
   print(c.out,
         "{}: an AutoTVM log: {} new foreign records, {} were there already, {} skipped\n"
-        "{}: {} are of workloads known here, {} of them seeds for a search on this machine\n",
+        "{}: {} are of workloads that Hone knows, and {} of them can start a search on this machine\n",
         from, count.records, count.duplicates, count.skipped, from, count.mapped, count.seeds);
   for (const auto& [reason, n] : count.reasons) print(c.out, "{:>8}  {}\n", n, reason);
 }
@@ -413,15 +419,16 @@ Status cmd_check(const Context& c) {
   } else {
     for (const std::string& problem : problems) print(c.out, "{}\n", problem);
     if (ahead > 0)
-      print(c.out, "{}: {} record{} dated in the future, stored while a clock was ahead: they count as of now\n",
+      print(c.out, "{}: {} record{} dated in the future, stored while a clock was ahead: they count as if stored now\n",
             store->path(), ahead, ahead == 1 ? " is" : "s are");
-    if (c.flags.repair) print(c.out, "{}: bests derived again, {} changed\n", store->path(), mended);
+    if (c.flags.repair)
+      print(c.out, "{}: best configs derived again from the trials, {} changed\n", store->path(), mended);
     if (problems.empty()) print(c.out, "{}: ok\n", store->path());
   }
   if (problems.empty()) return absl::OkStatus();
-  return database_error(
-      fmt::format("{} has {} problem{}; `tophub check --repair` derives the bests again, for the rest restore a copy",
-                  store->path(), problems.size(), problems.size() == 1 ? "" : "s"));
+  return database_error(fmt::format(
+      "{} has {} problem{}; `tophub check --repair` derives the best configs again; for other damage restore a copy",
+      store->path(), problems.size(), problems.size() == 1 ? "" : "s"));
 }
 
 std::string accuracy_text(const PriorRow& p) {
@@ -472,7 +479,7 @@ Status cmd_train(const Context& c) {
                        {"out", out}});
     return absl::OkStatus();
   }
-  print(c.out, "learnt from  {} trials of {} workloads, in {} groups of a workload, a target and a device\n", p.trials,
+  print(c.out, "learned from {} trials of {} workloads, in {} groups of a workload, a target and a device\n", p.trials,
         made.workloads, p.groups);
   if (made.recomputed > 0) print(c.out, "recomputed   the features of {} of them\n", made.recomputed);
   if (made.skipped_trials > 0) print(c.out, "skipped      {} trials: {}\n", made.skipped_trials, made.skipped_because);
@@ -480,7 +487,7 @@ Status cmd_train(const Context& c) {
     print(c.out, "accuracy     {}: the mean of {} groups, each predicted without its workload\n", accuracy_text(p),
           p.held_out);
   else
-    print(c.out, "accuracy     unknown: there is no second workload to leave one out\n");
+    print(c.out, "accuracy     unknown: it takes a second workload to test on\n");
   print(c.out, "stored       {}: the prior for {}, {:.0f} kB, feature schema {}\n", store->path(), p.target_kind,
         static_cast<double>(p.model.size()) / 1e3, short_hash(p.schema));
   if (!out.empty()) print(c.out, "written      {}: for `tophub import`, or as a package\n", out);
@@ -492,17 +499,17 @@ Help tophub_help() {
           .examples = {{"tophub best --task dense --args m=128,n=768,k=768 --target llvm", "the best config"}},
           .groups = {{"Commands (each has --help)",
                       {{"best", "print the best config of a workload"},
-                       {"list", "the best of each workload and target"},
+                       {"list", "list the best config of each workload and target"},
                        {"stats", "count what is stored"},
                        {"export FILE", "write the records as JSON lines"},
-                       {"import FILE", "add records of exported files; AutoTVM's logs as foreign ones"},
+                       {"import FILE", "add the records of exported files and AutoTVM logs"},
                        {"merge OTHER", "add the records of another tophub"},
-                       {"check", "look for damage"},
-                       {"train", "make a prior of the trials: what tuners begin with"}},
+                       {"check", "look for damage in the tophub"},
+                       {"train", "make a prior, the cost model that a search begins with"}},
                       {}},
                      {"Every command",
                       {{"--db FILE", "the tophub (default: $HONE_DB, else the user's data folder)"},
-                       {"--json", "results as JSON, one object a line"}},
+                       {"--json", "print results as JSON, one object a line"}},
                       {}}}};
 }
 
@@ -517,7 +524,7 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   // on follow it.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
-  app.add_flag("--json", f.json, "results as JSON, one object a line");
+  app.add_flag("--json", f.json, "print results as JSON, one object a line");
   if (hooks.add_flags) hooks.add_flags(app);
   struct Command {
     CLI::App* app;
@@ -532,9 +539,11 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
       add("best", "Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\nPrint the best config.",
           &cmd_best);
   best->add_option("--task", f.task, hooks.tasks.empty() ? "the operator" : hooks.tasks);
-  best->add_option("--args", f.args, "k=v,...: the workload's attributes");
-  best->add_option("--workload", f.workload, "the whole canonical text instead of --task and --args");
-  best->add_option("--target", f.target, "llvm, cuda, opencl, with fields")->capture_default_str();
+  best->add_option("--args", f.args, "the workload's attributes: k=v,...");
+  best->add_option("--workload", f.workload,
+                   "the workload's text, as `tophub list` shows it, in place of --task and --args");
+  best->add_option("--target", f.target, "llvm, cuda or opencl, with fields such as -mcpu=znver5")
+      ->capture_default_str();
   best->add_option("--in-layout", f.in_layout, "only configs with this input layout");
   best->add_option("--out-layout", f.out_layout, "only configs with this output layout");
   CLI::App* list = add(
@@ -542,28 +551,31 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
       "Example: tophub list --task conv2d\nList the best of each workload and target; --json: of each layout, whole.",
       &cmd_list);
   list->add_option("--task", f.list_task, "only this task");
-  list->add_option("--target", f.list_target, "only this kind of target (llvm), or this target (the whole text)");
-  list->add_option("--limit", f.limit, "how many lines at most (without --json)")
+  list->add_option("--target", f.list_target, "only this kind of target (llvm) or, given in full, this target");
+  list->add_option("--limit", f.limit, "print at most this many lines (without --json)")
       ->check(number_from(0, 1 << 30))
       ->capture_default_str();
   add("stats", "Example: tophub stats --json\nCount what is stored.", &cmd_stats);
   CLI::App* exported =
       add("export", "Example: tophub export records.jsonl\nWrite the records as JSON lines.", &cmd_export);
   exported->add_option("FILE", f.file, "the file to write; - is stdout")->required();
-  exported->add_flag("--best", f.best_only, "only the trials that are a best, and the choices about these");
-  CLI::App* imported = add(
-      "import", "Example: tophub import records.jsonl\nAdd records of exported files; AutoTVM's logs as foreign ones.",
-      &cmd_import);
-  imported->add_option("FILE", f.files, "files of `tophub export`; AutoTVM logs; - is stdin")->required();
+  exported->add_flag("--best", f.best_only, "only the trials of best configs, and the choices between these");
+  CLI::App* imported = add("import",
+                           "Example: tophub import records.jsonl\nAdd the records of exported files; those of AutoTVM "
+                           "logs only start a search.",
+                           &cmd_import);
+  imported->add_option("FILE", f.files, "files of `tophub export` or AutoTVM logs; - is stdin")->required();
   CLI::App* merge = add("merge", "Example: tophub merge OTHER.db\nAdd the records of another tophub.", &cmd_merge);
   merge->add_option("OTHER", f.file, "the other tophub")->required();
   CLI::App* check = add("check", "Example: tophub check\nLook for damage.", &cmd_check);
-  check->add_flag("--repair", f.repair, "derive the bests from the trials again");
+  check->add_flag("--repair", f.repair, "derive the best configs from the trials again");
 
   CLI::App* train =
-      add("train", "Example: tophub train\nMake a prior of the trials: what tuners begin with.", &cmd_train);
-  train->add_option("--target-kind", f.target_kind, "llvm, cuda, opencl: of whose trials")->capture_default_str();
-  train->add_option("--out", f.out_file, "write it to a file as well");
+      add("train", "Example: tophub train\nMake a prior, the cost model that a search begins with, from the trials.",
+          &cmd_train);
+  train->add_option("--target-kind", f.target_kind, "learn from the trials of these targets: llvm, cuda or opencl")
+      ->capture_default_str();
+  train->add_option("--out", f.out_file, "write the prior to this file, too");
 
   app.require_subcommand(0, 1);
   set_help(app, tophub_help());

@@ -96,4 +96,14 @@ std::string listing(const std::vector<BestRow>& rows, const DescribeBest& descri
   return out;
 }
 
+std::string standing_legend(const std::vector<BestRow>& rows) {
+  const auto any = [&](auto has) { return std::any_of(rows.begin(), rows.end(), has); };
+  std::string out;
+  if (any([](const BestRow& row) { return !row.confirmed; }))
+    out += "provisional: timed in a search, and not yet confirmed by timing it again\n";
+  if (any([](const BestRow& row) { return row.disturbed; }))
+    out += "disturbed: others used the machine, or it was throttled, while this was timed\n";
+  return out;
+}
+
 }  // namespace hone::db

@@ -27,4 +27,7 @@ std::string short_target(const std::string& target);
 /// workload. Of targets that are called the same in short the whole text is shown. `describe` may be empty.
 std::string listing(const std::vector<BestRow>& rows, const DescribeBest& describe, size_t columns);
 
+/// A line for each word of the listing's standing that needs one, `provisional` and `disturbed`: what it means.
+std::string standing_legend(const std::vector<BestRow>& rows);
+
 }  // namespace hone::db

@@ -33,17 +33,18 @@ struct AgentFlags {
 // --builders, --builder-key and --trust-builder.
 Status read_builder_flags(const AgentFlags& flags, AgentOptions* options) {
   if (flags.builders != !flags.builder_key.empty())
-    return usage_error("--builders and --builder-key FILE go together: boards run what the key has signed");
+    return usage_error("--builders and --builder-key FILE need each other: boards run only what that key has signed");
   if (flags.builders && !flags.trusted_builder.empty())
-    return usage_error("--builders and --trust-builder: an agent builds for others, or has others build for it");
+    return usage_error(
+        "--builders and --trust-builder exclude each other: an agent builds for others or lets others build for it");
   if (flags.builders && !flags.targets.empty())
-    return usage_error("--builders and --target: an agent that builds for boards measures nothing");
+    return usage_error("--builders and --target exclude each other: an agent that builds for boards measures nothing");
   if (flags.builders) {
     StatusOr<wire::SigningKey> key = wire::SigningKey::load_or_make(flags.builder_key);
     if (!key.ok()) return usage_error("--builder-key " + message_of(key.status()));
     options->builder_key = *std::move(key);
     std::cerr << fmt::format(
-        "device-agent: boards trust this machine's builds with --trust-builder and a copy of "
+        "device-agent: to let a board use this machine's builds, start its agent with --trust-builder and a copy of "
         "{}.pub (key {})\n",
         flags.builder_key, options->builder_key->public_key().fingerprint());
   }
@@ -64,7 +65,7 @@ Status run(const AgentFlags& given) {
   HONE_ASSIGN_OR_RETURN(std::vector<Target> wanted, parse_targets(flags.targets));
   if (flags.name.empty()) flags.name = access.agent.empty() ? host_name() : access.agent;
   if (flags.name.find('/') != std::string::npos)
-    return usage_error(fmt::format("--name {}: a name has no '/'", flags.name));
+    return usage_error(fmt::format("--name {}: '/' is not allowed in a name", flags.name));
   if (!flags.cpus.empty()) {
     HONE_ASSIGN_OR_RETURN(const std::vector<int> cpus, parse_cpu_list(flags.cpus));
     HONE_RETURN_IF_ERROR(keep_to_cpus(cpus));
@@ -79,8 +80,9 @@ Status run(const AgentFlags& given) {
     if (!(seconds >= 1 && seconds <= 86400))
       return usage_error(fmt::format("{} {}: must be 1 to 86400 seconds", flag, seconds));
   if (const auto clusters = cpu_clusters(usable_cpus()); clusters.size() > 1 && flags.threads > 1)
-    log::warn("these CPUs are of {} speeds, and each loop waits for the slowest; --cpus {} takes the fastest",
-              clusters.size(), cpu_list_text(clusters[0].cpus));
+    log::warn(
+        "these CPUs have {} different speeds, and each loop waits for the slowest; --cpus {} uses the fastest alone",
+        clusters.size(), cpu_list_text(clusters[0].cpus));
   HONE_RETURN_IF_ERROR(HostLock::open().status());  // builders and runner cannot say so well
   SystemRoots sensors;
   if (!flags.sensors.empty()) sensors = {flags.sensors + "/sys", flags.sensors + "/proc"};
@@ -106,32 +108,32 @@ Help agent_help() {
   return {
       .does = "Offers this machine's devices to a tracker and measures the candidates it is sent.",
       .details =
-          "Candidates are built and run in child processes without files, network and privileges; what this "
-          "system does not grant is said at the start.\n"
-          "SIGTERM or Ctrl-C: what runs is finished, the rest given back; a second one leaves at once.",
+          "Candidates are built and run in child processes without files, network and privileges; protections that "
+          "this system lacks are printed at the start.\n"
+          "SIGTERM or Ctrl-C: it finishes what runs, gives back the rest and ends; a second one ends it at once.",
       .examples = {{"device-agent --tracker 127.0.0.1:9190 --name lab1", "this machine, as lab1/cpu, lab1/cuda0, …"}},
       .groups = {{"The fleet",
-                  {{"--fleet FILE", "of `tracker init-tls`: tracker, name, certificates, token"},
-                   {"--tracker HOST:PORT", "of the tracker; or unix:PATH"},
-                   {"--name NAME", "this agent's; its devices are NAME/cpu, NAME/cuda0, …"},
-                   {"--label KEY=VALUE", "by which sessions may choose its devices"},
+                  {{"--fleet FILE", "from `tracker init-tls`: address, name, certificates, token"},
+                   {"--tracker HOST:PORT", "the tracker's address; or unix:PATH"},
+                   {"--name NAME", "this agent's name; its devices are NAME/cpu, NAME/cuda0, …"},
+                   {"--label KEY=VALUE", "a label by which sessions can choose its devices"},
                    {"--tls-ca FILE", "the CA that signed the tracker's certificate"},
                    {"--tls-cert FILE", "this agent's certificate"},
-                   {"--tls-key FILE", "its private key"},
-                   {"--token-file FILE", "its token"},
-                   {"--insecure", "a tracker on another host without all that"}},
+                   {"--tls-key FILE", "the certificate's private key"},
+                   {"--token-file FILE", "the file with this agent's token"},
+                   {"--insecure", "allow an unprotected connection to another host"}},
                   {}},
-                 {"What measures",
+                 {"Measuring",
                   {{"--target TEXT", "offer only devices that serve it: llvm, cuda, opencl"},
                    {"--cpus LIST", "CPUs to run on: 4-7 or 0,2"},
-                   {"--threads N", "of a candidate's parallel loops"},
+                   {"--threads N", "threads of a candidate's parallel loops"},
                    {"--max-build-timeout S", "seconds to build a job's candidates"},
-                   {"--max-run-timeout S", "seconds to check and time them"}},
+                   {"--max-run-timeout S", "seconds to check and time a job's candidates"}},
                   {"--allow-fake", "--exit-with-parent"}},
-                 {"Builds for boards",
+                 {"Building for boards",
                   {{"--builders", "build for boards that trust this agent's key"},
                    {"--builder-key FILE", "the private key that signs; boards get FILE.pub"},
-                   {"--trust-builder FILE.pub", "on the board: builders of this key compile for it"}},
+                   {"--trust-builder FILE.pub", "on the board: let builders with this key compile for it"}},
                   {}}}};
 }
 
@@ -147,7 +149,7 @@ int main(int argc, char** argv) {
   app.add_option("--name", flags.name,
                  "this agent's name; its devices are NAME/cpu, … (default: that of --fleet, else the host's)");
   app.add_option("--label", flags.labels,
-                 "KEY=VALUE by which sessions may choose this device; may be given several times")
+                 "KEY=VALUE, a label by which sessions can choose this agent's devices; may be given several times")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--target", flags.targets,
@@ -159,23 +161,22 @@ int main(int argc, char** argv) {
                  "the CPUs to run on, 4-7 or 0,2: one cluster of a chip with fast and slow cores");
   app.add_option("--threads", flags.threads, "threads of a candidate's parallel loops (default: all usable CPUs)")
       ->check(hone::number_from(0, 1024));
-  app.add_option("--max-build-timeout", flags.most_build_s, "seconds to build a job's candidates, whatever it asks for")
+  app.add_option("--max-build-timeout", flags.most_build_s, "most seconds to build a job's candidates")
       ->capture_default_str();
-  app.add_option("--max-run-timeout", flags.most_run_s,
-                 "seconds to check and time a job's candidates, whatever it asks for")
+  app.add_option("--max-run-timeout", flags.most_run_s, "most seconds to check and time a job's candidates")
       ->capture_default_str();
   app.add_flag("--builders", flags.builders,
                "build for boards that trust this agent's key, instead of measuring: a strong machine of their owner");
   app.add_option("--builder-key", flags.builder_key,
-                 "with --builders: the private key that signs, made where there is none; boards get FILE.pub")
+                 "with --builders: the private key that signs, created when missing; boards get FILE.pub")
       ->option_text("FILE");
   app.add_option("--trust-builder", flags.trusted_builder,
-                 "have builders of this public key compile for this machine, and run what they signed as if it had "
-                 "been built here; where none is connected it is built here (default: always here)")
+                 "let builders with this public key compile for this machine, and run what they sign as if it had "
+                 "been built here; while no such builder is connected, build here (default: always build here)")
       ->option_text("FILE");
   hone::wire::add_credential_flags(app, flags.credentials);
-  app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
-  app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks of the tracker)");
+  app.add_flag("--insecure", flags.insecure, "allow an unprotected connection to a tracker on another host");
+  app.add_flag("--allow-fake", flags.allow_fake, "accept jobs that measure nothing (tests, benchmarks of the tracker)");
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "leave when the process that started this one ends");
   // For tests: readings of health come from DIR/sys and DIR/proc. Nothing else does, and nothing is written there.
   app.add_option("--sensors", flags.sensors)->group("");

@@ -103,10 +103,10 @@ Status serve(const ChildArguments& arguments) {
     if (opened.ok())
       add_missing(opened->missing, &hello.missing);
     else
-      hello.error =
-          message_of(opened.status()) + (sandboxed ? " (if it works elsewhere, its driver may want more than the "
-                                                     "sandbox gives it: HONE_GPU_SANDBOX=off leaves it out)"
-                                                   : "");
+      hello.error = message_of(opened.status()) +
+                    (sandboxed ? " (if it works outside of the agent, its driver may need more than the "
+                                 "sandbox allows: HONE_GPU_SANDBOX=off runs it without)"
+                               : "");
     place = std::move(on_device);
   } else {
     place = std::make_unique<ForkedCandidates>(options.memory_limit, kChildChannel);

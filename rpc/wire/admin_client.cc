@@ -16,7 +16,8 @@ Status status_from_grpc(const Address& tracker, const Credentials& credentials, 
     case grpc::StatusCode::UNAVAILABLE:
     case grpc::StatusCode::DEADLINE_EXCEEDED: {
       const std::string why = connection_problem(status, tracker, credentials);
-      return absl::UnavailableError(fmt::format("no tracker at {}{}{}", tracker.text(), why.empty() ? "" : ": ", why));
+      return absl::UnavailableError(fmt::format("cannot reach the tracker at {}: {}", tracker.text(),
+                                                why.empty() ? unreachable_reason(status, why) : why));
     }
     case grpc::StatusCode::UNAUTHENTICATED:
       return absl::UnauthenticatedError(fmt::format("the tracker at {} refused: {}", tracker.text(), text));

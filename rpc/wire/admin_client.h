@@ -11,7 +11,7 @@
 
 namespace hone::wire {
 
-/// Unavailable (`no tracker at HOST:PORT`, and why where that is known) when there is no answer within `timeout`;
+/// Unavailable (`cannot reach the tracker at HOST:PORT: connection refused`) when there is no answer within `timeout`;
 /// Unauthenticated or PermissionDenied when the tracker wants other credentials.
 StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout,
                                    const Credentials& credentials = {});

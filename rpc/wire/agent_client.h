@@ -34,7 +34,7 @@ struct AgentHandlers {
   /// The tracker said welcome (true) or the stream was lost (false). Leases and results survive both.
   std::function<void(bool connected)> on_connection;
   /// There has been no connection for a while (ClientOptions::tell_after), and the client goes on trying. `why`: `name
-  /// not resolved`, `refused`, `TLS: …`, `no answer` and the like.
+  /// not resolved`, `connection refused`, `TLS: …`, `no answer` and the like.
   std::function<void(std::string why)> on_unreachable;
 };
 

@@ -125,7 +125,7 @@ std::string unreachable_reason(const grpc::Status& status, const std::string& pr
     default: return "it answered: " + clean_line(text, 256);
   }
   if (says("DNS resolution failed")) return "name not resolved";
-  if (says("Connection refused")) return "refused";
+  if (says("Connection refused")) return "connection refused";
   if (says("No such file or directory")) return "no such socket";
   if (says("http1.x server")) return "another program answers there";
   return "no answer";

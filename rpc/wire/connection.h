@@ -86,7 +86,7 @@ class Connection {
       return absl::FailedPreconditionError(
           fmt::format("the tracker at {} refused: {}", options_.tracker.text(), reason_));
     return absl::UnavailableError(
-        fmt::format("no tracker at {}{}{}", options_.tracker.text(), problem_.empty() ? "" : ": ", problem_));
+        fmt::format("cannot reach the tracker at {}: {}", options_.tracker.text(), unreached_));
   }
 
   /// From a thread other than the loop's: `last_words` run on the loop, what they send is sent (for at most two
@@ -214,10 +214,11 @@ class Connection {
     reason_unreached_ = unreachable_reason(status, problem);
     const bool again = !problem.empty() && problem == problem_ && problem != told_problem_;
     if (again && was_ever_open() && !events_.unreachable) {
-      log::warn("no tracker at {}: {}; trying again", options_.tracker.text(), problem);
+      log::warn("cannot reach the tracker at {}: {}; trying again", options_.tracker.text(), problem);
       told_problem_ = problem;
     }
     std::lock_guard lock(mutex_);
+    unreached_ = problem.empty() ? reason_unreached_ : problem;
     problem_ = std::move(problem);
   }
 
@@ -245,8 +246,9 @@ class Connection {
   std::condition_variable changed_;
   State state_ = State::kClosed;
   bool was_open_ = false;
-  std::string reason_;   // of the last refusal
-  std::string problem_;  // of the last attempt
+  std::string reason_;                 // of the last refusal
+  std::string problem_;                // of the last attempt
+  std::string unreached_ = kNoAnswer;  // what wait_open() says of it
 
   EventLoop loop_;  // last: its thread uses all of the above
 };

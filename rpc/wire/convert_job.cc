@@ -17,7 +17,7 @@ StatusOr<Uuid> uuid_from(std::string_view field, const std::string& bytes) {
 
 StatusOr<ResultStatus> status_from(int value) {
   if (value < static_cast<int>(ResultStatus::kOk) || value > static_cast<int>(ResultStatus::kCancelled))
-    return bad("status", fmt::format("{} is no result status", value));
+    return bad("status", fmt::format("{} is not a result status", value));
   return static_cast<ResultStatus>(value);
 }
 
@@ -184,14 +184,14 @@ StatusOr<Job> from_wire(const proto::Job& in) {
       out.fake = std::move(fake);
       break;
     }
-    case proto::Job::PAYLOAD_NOT_SET: return bad("job.payload", "none, or of a kind this version does not know");
+    case proto::Job::PAYLOAD_NOT_SET: return bad("job.payload", "missing, or of a kind unknown to this version");
   }
   HONE_ASSIGN_OR_RETURN(out.profile, profile_from(in.profile()));
   if (in.has_reference()) {
     HONE_ASSIGN_OR_RETURN(out.reference, reference_from(in.reference()));
   }
   if (in.has_build()) {
-    if (out.modules.size() != 1 || out.reference) return bad("job.build", "not of one module alone");
+    if (out.modules.size() != 1 || out.reference) return bad("job.build", "expected one module and no reference");
     HONE_ASSIGN_OR_RETURN(out.build, build_from(in.build()));
   }
   return out;

@@ -91,7 +91,7 @@ StatusOr<Blobs> blobs_from(proto::Blobs&& in) {
   for (proto::Blob& blob : *in.mutable_blobs()) {
     HONE_ASSIGN_OR_RETURN(const Hash128 hash, hash_from("blob.hash", blob.hash()));
     HONE_RETURN_IF_ERROR(check_count("blob.data", blob.data().size(), kMaxBlobBytes));
-    if (blob_id(blob.data()) != hash) return bad("blob.data", "it does not have the hash it is said to have");
+    if (blob_id(blob.data()) != hash) return bad("blob.data", "its hash is not the one that was announced");
     out.blobs.push_back({hash, std::move(*blob.mutable_data())});
   }
   HONE_ASSIGN_OR_RETURN(out.missing, hashes_from(in.missing()));
@@ -124,7 +124,8 @@ StatusOr<AgentHello> hello_from(const proto::AgentHello& in) {
   HONE_RETURN_IF_ERROR(check_count("hello.devices", in.devices_size(), kMaxDevices));
   HONE_ASSIGN_OR_RETURN(out.devices, devices_from(in.devices()));
   HONE_ASSIGN_OR_RETURN(out.held, leases_from(in.held()));
-  if (in.held_devices_size() != in.held_size()) return bad("hello.held_devices", "not one a held lease");
+  if (in.held_devices_size() != in.held_size())
+    return bad("hello.held_devices", "expected one device for each held lease");
   for (const std::string& device : in.held_devices())
     HONE_RETURN_IF_ERROR(check_text("hello.held_devices", device, kMaxName));
   out.held_devices = {in.held_devices().begin(), in.held_devices().end()};
@@ -146,7 +147,7 @@ StatusOr<SessionOpen> open_from(const proto::SessionOpen& in) {
   HONE_ASSIGN_OR_RETURN(out.labels, names_from("open.labels", in.labels()));
   for (const std::string& label : out.labels)
     if (label.find('=') == std::string::npos)
-      return bad("open.labels", fmt::format("'{}' is not k=v", clean_line(label, kMaxName)));
+      return bad("open.labels", fmt::format("expected k=v, not '{}'", clean_line(label, kMaxName)));
   if (out.weight < 1e-6) return bad("open.weight", "smaller than 0.000001");
   out.title = in.title();
   out.target_kind = in.target_kind();
@@ -187,10 +188,10 @@ StatusOr<FromAgent> from_wire(proto::AgentToTracker&& in) {
       HONE_ASSIGN_OR_RETURN(out.results, results_from(in.results().results()));
       HONE_ASSIGN_OR_RETURN(out.leases, leases_from(in.results().leases()));
       if (out.results.size() != out.leases.size())
-        return bad("results", fmt::format("{} results with {} leases", out.results.size(), out.leases.size()));
+        return bad("results", fmt::format("{} results for {} leases", out.results.size(), out.leases.size()));
       for (size_t i = 0; i < out.results.size(); ++i)
         if (out.results[i].session != out.leases[i].session || out.results[i].seq != out.leases[i].seq)
-          return bad("results", "a result is not of the job its lease names");
+          return bad("results", "a result is not for the job that its lease names");
       return out;
     }
     case proto::AgentToTracker::kBlobs: {
@@ -210,7 +211,7 @@ StatusOr<FromAgent> from_wire(proto::AgentToTracker&& in) {
     }
     case proto::AgentToTracker::KIND_NOT_SET: break;
   }
-  return bad("kind", "none, or one this version does not know");
+  return bad("kind", "missing, or unknown to this version");
 }
 
 StatusOr<ToAgent> from_wire(proto::TrackerToAgent&& in) {
@@ -257,7 +258,7 @@ StatusOr<ToAgent> from_wire(proto::TrackerToAgent&& in) {
     }
     case proto::TrackerToAgent::KIND_NOT_SET: break;
   }
-  return bad("kind", "none, or one this version does not know");
+  return bad("kind", "missing, or unknown to this version");
 }
 
 StatusOr<FromSession> from_wire(proto::SessionToTracker&& in) {
@@ -285,7 +286,7 @@ StatusOr<FromSession> from_wire(proto::SessionToTracker&& in) {
     case proto::SessionToTracker::kClose: return SessionClose{clean_line(in.close().reason(), kMaxText)};
     case proto::SessionToTracker::KIND_NOT_SET: break;
   }
-  return bad("kind", "none, or one this version does not know");
+  return bad("kind", "missing, or unknown to this version");
 }
 
 StatusOr<ToSession> from_wire(proto::TrackerToSession&& in) {
@@ -317,7 +318,7 @@ StatusOr<ToSession> from_wire(proto::TrackerToSession&& in) {
     }
     case proto::TrackerToSession::KIND_NOT_SET: break;
   }
-  return bad("kind", "none, or one this version does not know");
+  return bad("kind", "missing, or unknown to this version");
 }
 
 void to_wire(FromAgent&& in, proto::AgentToTracker* out) {

@@ -25,12 +25,10 @@ StatusOr<std::string> parse_token(const std::string& text) {
     for (std::string word; words >> word;) all.push_back(word);
     if (all.empty() || all[0][0] == '#') continue;
     if (all.size() != 1 && all.size() != 3)
-      return absl::InvalidArgumentError("a line is neither `TOKEN` nor `ROLE NAME TOKEN`");
+      return absl::InvalidArgumentError("expected a line with TOKEN or ROLE NAME TOKEN");
     found.push_back(all.back());
   }
-  if (found.size() != 1)
-    return absl::InvalidArgumentError(
-        fmt::format("holds {} tokens; a client's file holds the one it shows", found.size()));
+  if (found.size() != 1) return absl::InvalidArgumentError(fmt::format("holds {} tokens; expected one", found.size()));
   HONE_RETURN_IF_ERROR(check_token(found[0]));
   return found[0];
 }
@@ -42,7 +40,7 @@ StatusOr<Credentials> load_credentials(const CredentialFiles& files, Credentials
   if (files.certificate.empty() != files.key.empty())
     return absl::InvalidArgumentError("--tls-cert and --tls-key belong together");
   if (!files.certificate.empty() && files.ca.empty() && out.ca.empty())
-    return absl::InvalidArgumentError("--tls-cert needs --tls-ca, by which the tracker is recognized");
+    return absl::InvalidArgumentError("--tls-cert needs --tls-ca, which the tracker's certificate is checked against");
   if (!files.ca.empty()) {
     auto text = read_small_file(files.ca);
     HONE_RETURN_IF_ERROR(in_flag("--tls-ca", text.status()));

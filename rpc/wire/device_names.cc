@@ -1,6 +1,9 @@
 #include "rpc/wire/device_names.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace hone::wire {
 namespace {
@@ -9,12 +12,9 @@ constexpr size_t kMaxNamed = 16;
 
 // The first ones of `all`, by commas.
 std::string listed(const std::vector<std::string>& all) {
-  std::string text;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (i == kMaxNamed) return fmt::format("{} and {} more", text, all.size() - i);
-    text += (i == 0 ? "" : ", ") + all[i];
-  }
-  return text;
+  const auto more = all.begin() + static_cast<ptrdiff_t>(std::min(all.size(), kMaxNamed));
+  return fmt::format("{}{}", fmt::join(all.begin(), more, ", "),
+                     more == all.end() ? "" : fmt::format(" and {} more", all.end() - more));
 }
 
 std::string state_of(const DeviceStatus& device) {
@@ -37,18 +37,18 @@ std::string about_devices_called(const std::string& name, const std::vector<Devi
   for (const DeviceStatus& device : devices) {
     all.push_back(device.info.key);
     if (is_called(device, name))
-      called.push_back(fmt::format("{} is {}, and is for '{}'", device.info.key, state_of(device), device.info.target));
+      called.push_back(fmt::format("{} (target '{}') is {}", device.info.key, device.info.target, state_of(device)));
   }
   if (!called.empty()) return listed(called);
-  return fmt::format("no device, agent or label is '{}'; there {}", name,
+  return fmt::format("no device, agent or label is called '{}'; there {}", name,
                      all.empty() ? "is no device" : "are: " + listed(all));
 }
 
 std::string about_devices(const std::vector<DeviceStatus>& devices) {
   std::vector<std::string> all;
   for (const DeviceStatus& device : devices)
-    all.push_back(fmt::format("{} is {}, and is for '{}'", device.info.key, state_of(device), device.info.target));
-  return all.empty() ? "no device is there" : listed(all);
+    all.push_back(fmt::format("{} (target '{}') is {}", device.info.key, device.info.target, state_of(device)));
+  return all.empty() ? "no device is connected" : listed(all);
 }
 
 std::string rough_time(double seconds) {

@@ -14,7 +14,7 @@ bool is_called(const DeviceStatus& device, const std::string& name);
 /// One line on why `name` brings no device that works: the state of those that are called so, a lost one's with the
 /// time; or that there is none, and which there are.
 std::string about_devices_called(const std::string& name, const std::vector<DeviceStatus>& devices);
-/// The same of all of them: `lab1/cpu is draining (by hand), and is for 'llvm …'`.
+/// The same of all of them: `lab1/cpu (target 'llvm …') is draining (by hand)`.
 std::string about_devices(const std::vector<DeviceStatus>& devices);
 
 /// `12 s`, `14 min`, `3 h`, `2 d`.

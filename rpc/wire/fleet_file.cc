@@ -26,7 +26,7 @@ class Parser {
       if (!line_.empty() && line_[0] != '#') HONE_RETURN_IF_ERROR(read_entry());
     if (line_ != "end") return wrong("ends without `end`: a part of the file is missing");
     while (next())
-      if (!line_.empty()) return wrong("text behind `end`");
+      if (!line_.empty()) return wrong("text after `end`");
     HONE_RETURN_IF_ERROR(check());
     return std::move(fleet_);
   }
@@ -47,8 +47,8 @@ class Parser {
   Status read_first_line() {
     next();
     if (line_.rfind(kMagic, 0) != 0)
-      return wrong(
-          fmt::format("no fleet file, which `tracker init-tls` writes: it begins with `{}{}`", kMagic, kVersion));
+      return wrong(fmt::format("not a fleet file, which `tracker init-tls` writes: its first line must be `{}{}`",
+                               kMagic, kVersion));
     if (const std::string version = line_.substr(kMagic.size()); version != kVersion)
       return wrong(
           fmt::format("version {} of the format; this program reads version {}", short_line(version, 20), kVersion));
@@ -60,7 +60,7 @@ class Parser {
     std::string key, first, second, more;
     words >> key >> first >> second >> more;
     const bool repeats = key != "tracker" && !lines_.emplace(key, number_).second;
-    if (repeats) return wrong(fmt::format("a second `{}`", short_line(key, 20)));
+    if (repeats) return wrong(fmt::format("`{}` is there twice", short_line(key, 20)));
     if (key == "for" && !second.empty() && more.empty()) {
       fleet_.role = first, fleet_.name = second;
     } else if (key == "tracker" && !first.empty() && second.empty()) {
@@ -76,7 +76,7 @@ class Parser {
                                                   : fleet_.credentials.key);
     } else {
       return wrong(
-          "no entry of a fleet file; allowed: for ROLE NAME, tracker HOST:PORT, token TOKEN, ca, certificate, key, "
+          "not an entry of a fleet file; allowed: for ROLE NAME, tracker HOST:PORT, token TOKEN, ca, certificate, key, "
           "end");
     }
     return absl::OkStatus();
@@ -86,7 +86,7 @@ class Parser {
   Status read_pem(const std::string& key, std::string& out) {
     do {
       if (!next()) return wrong(fmt::format("ends after `{}`: a part of the file is missing", key));
-      if (line_.rfind("-----BEGIN ", 0) != 0) return wrong(fmt::format("no block of PEM, which follows `{}`", key));
+      if (line_.rfind("-----BEGIN ", 0) != 0) return wrong(fmt::format("expected a block of PEM after `{}`", key));
       out += line_ + "\n";
       while (line_.rfind("-----END ", 0) != 0) {
         if (!next()) return wrong(fmt::format("ends within `{}`: a part of the file is missing", key));
@@ -102,7 +102,7 @@ class Parser {
                                        {"tracker", fleet_.trackers.empty()},
                                        {"token", has.token.empty()},
                                        {"ca", has.ca.empty()}})
-      if (missing) return wrong(fmt::format("there is no `{}` in the file", key));
+      if (missing) return wrong(fmt::format("the file has no `{}`", key));
     if (has.certificate.empty() != has.key.empty()) return wrong("`certificate` and `key` belong together");
     if (const Status status = check_certificates(has.ca); !status.ok())
       return wrong("`ca` " + message_of(status), lines_.at("ca"));

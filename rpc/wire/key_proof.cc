@@ -15,10 +15,11 @@ KeyProof prove_key(const SigningKey& key, const std::string& challenge, const st
 }
 
 Status check_key_proof(const KeyProof& proof, const std::string& challenge, const std::string& fingerprint) {
-  if (challenge.size() != kNonceBytes) return absl::PermissionDeniedError("no proof of a key was asked for");
+  if (challenge.size() != kNonceBytes)
+    return absl::PermissionDeniedError("the tracker did not ask for a proof of a key");
   HONE_ASSIGN_OR_RETURN(const PublicKey key, PublicKey::from_raw(proof.public_key));
   if (key.fingerprint() != fingerprint)
-    return absl::PermissionDeniedError("the key that is proved is not the one that the label names");
+    return absl::PermissionDeniedError("the proved key is not the one that the label names");
   if (!key.verifies(statement(challenge, proof.device), proof.signature))
     return absl::PermissionDeniedError("the challenge was not signed by the key that the label names");
   return absl::OkStatus();

@@ -34,7 +34,7 @@ Status check_certificates(const std::string& pem) {
   while (Certificate(PEM_read_bio_X509(bio.get(), nullptr, no_pass_phrase, nullptr))) ++count;
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   ERR_clear_error();
-  if (count == 0) return absl::InvalidArgumentError("holds no certificate (PEM is expected)");
+  if (count == 0) return absl::InvalidArgumentError("holds no certificate; expected PEM");
   if (!at_end) return absl::InvalidArgumentError("holds a certificate that cannot be read");
   return absl::OkStatus();
 }
@@ -43,11 +43,11 @@ Status check_key_pair(const std::string& certificates, const std::string& key) {
   const Certificate certificate = read_certificate(certificates);
   const Key secret = read_key(key);
   ERR_clear_error();
-  if (!certificate) return absl::InvalidArgumentError("no certificate (PEM is expected)");
-  if (!secret) return absl::InvalidArgumentError("no private key without a pass phrase (PEM is expected)");
+  if (!certificate) return absl::InvalidArgumentError("expected a certificate in PEM");
+  if (!secret) return absl::InvalidArgumentError("expected a private key in PEM without a pass phrase");
   const bool fit = X509_check_private_key(certificate.get(), secret.get()) == 1;
   ERR_clear_error();
-  return fit ? absl::OkStatus() : absl::InvalidArgumentError("the key is not the certificate's");
+  return fit ? absl::OkStatus() : absl::InvalidArgumentError("the key does not belong to the certificate");
 }
 
 StatusOr<CertificateSubject> certificate_subject(const std::string& pem) {

@@ -28,9 +28,9 @@ StatusOr<std::string> read_secret_file(const std::string& path) {
 Status check_token(std::string_view token) {
   if (token.size() < kMinToken || token.size() > kMaxToken)
     return absl::InvalidArgumentError(
-        fmt::format("a token has {} to {} characters, this one {}", kMinToken, kMaxToken, token.size()));
+        fmt::format("a token must have {} to {} characters, this one has {}", kMinToken, kMaxToken, token.size()));
   if (!std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 127; }))
-    return absl::InvalidArgumentError("a token is of printable ASCII characters without spaces");
+    return absl::InvalidArgumentError("a token must be printable ASCII characters without spaces");
   return absl::OkStatus();
 }
 

@@ -39,8 +39,9 @@ class SessionClient {
   SessionClient(const SessionClient&) = delete;
   SessionClient& operator=(const SessionClient&) = delete;
 
-  /// Blocks until the tracker has opened the session for the first time. Otherwise one line: `no tracker at HOST:PORT`
-  /// after `timeout`, or what the tracker said when it refused for good. Not to be called from a handler.
+  /// Blocks until the tracker has opened the session for the first time. Otherwise one line: `cannot reach the tracker
+  /// at HOST:PORT: …` after `timeout`, or what the tracker said when it refused for good. Not to be called from a
+  /// handler.
   Status wait_open(std::chrono::milliseconds timeout);
 
   // All methods below may be called from any thread and never block. They hold across reconnections: unanswered jobs

@@ -98,7 +98,7 @@ StatusOr<PublicKey> PublicKey::load(const std::string& path) {
   if (!key) {
     const bool is_private = text.find("PRIVATE KEY") != std::string::npos;
     return bad(path, is_private ? "a private key, which stays with the builder; the public one is in its file .pub"
-                                : "no public key in PEM");
+                                : "expected a public key in PEM");
   }
   if (EVP_PKEY_get_id(key.get()) != EVP_PKEY_ED25519) return bad(path, "not a key for Ed25519");
   if (openssl::Key(PEM_read_bio_PUBKEY(in.get(), nullptr, openssl::no_pass_phrase, nullptr)))
@@ -131,7 +131,7 @@ StatusOr<SigningKey> SigningKey::load_or_make(const std::string& path) {
   }
   HONE_ASSIGN_OR_RETURN(const std::string text, read_secret_file(path));
   openssl::Key key = openssl::read_key(text);
-  if (!key) return bad(path, "no private key in PEM without a pass phrase");
+  if (!key) return bad(path, "expected a private key in PEM without a pass phrase");
   if (EVP_PKEY_get_id(key.get()) != EVP_PKEY_ED25519) return bad(path, "not a key for Ed25519");
   return SigningKey(shared(key.release()));
 }

@@ -35,11 +35,10 @@ StatusOr<TrackerAccess> tracker_access(const std::string& tracker, const Credent
       HONE_ASSIGN_OR_RETURN(out.tracker, parse_tracker(tracker));
       // Whoever makes somebody type another address must not get a token by that.
       if (!fleet->names(out.tracker))
-        return absl::InvalidArgumentError(
-            fmt::format("--tracker {}: what {} holds is for {} alone; leave --tracker out, or the file (--fleet '' "
-                        "where HONE_FLEET "
-                        "names it)",
-                        out.tracker.text(), files.fleet, fleet->hosts_text()));
+        return absl::InvalidArgumentError(fmt::format(
+            "--tracker {}: the token and key of {} are only for {}; leave out --tracker, or the file (--fleet '' "
+            "where HONE_FLEET names it)",
+            out.tracker.text(), files.fleet, fleet->hosts_text()));
     }
     out.credentials = std::move(fleet->credentials);
     out.credentials.ca_from = out.credentials.certificate_from = "--fleet";

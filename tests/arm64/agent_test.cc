@@ -140,7 +140,7 @@ class BoardTunes : public Board, public testing::WithParamInterface<Task> {};
 
 TEST_P(BoardTunes, WithoutAWrongCandidateAndResumes) {
   const Program agent = start_agent();
-  EXPECT_THAT(agent.err(), HasSubstr("this system does not grant: "))
+  EXPECT_THAT(agent.err(), HasSubstr("this system lacks: "))
       << "qemu-user has no seccomp and no Landlock, and the agent has to say so";
   const auto [task, args] = GetParam();
   const Output first = run(tuner(task, args, 16), kLong);

@@ -204,7 +204,7 @@ test('Session page: a model has its time over time, and the gains of its layers'
     assert.match(await page.locator('svg.chart').first().getAttribute('aria-label'), /: 5.00 ms a run/);
     const model = page.locator('section.panel', {has: page.locator('h2', {hasText: /^Model$/})});
     assert.match(await model.innerText(), /gain\s+1.80×/);
-    assert.match(await model.innerText(), /The 32 that take longest; 8 others/);
+    assert.match(await model.innerText(), /The 32 slowest are shown; 8 others are not/);
     assert.equal(await model.locator('tbody tr').count(), 32);
     assert.deepEqual(
         await model.locator('tbody tr').first().locator('td').allTextContents(),
@@ -266,7 +266,7 @@ test('Pages of what is not there say so', async () => {
   for (const path of [deviceAt('nobody/cpu'), sessionAt('0000')])
     await on(
         answersOf(fleet()), {path, quiet: true},
-        async (page) => assert.match(await page.locator('main').innerText(), /knows no such/));
+        async (page) => assert.match(await page.locator('main').innerText(), /does not know the (device|session)/));
 });
 
 test('A tracker that tells less is shown with dashes', async () => {

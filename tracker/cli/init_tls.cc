@@ -32,9 +32,10 @@ Status check_name(const std::string& flag, const std::string& name) {
                     name.find_first_not_of(std::string(kLetters) + "._-") == std::string::npos && name[0] != '.' &&
                     name[0] != '-';
   if (fine) return absl::OkStatus();
-  return usage_error(fmt::format(
-      "{} {}: a name has at most 64 letters, digits, dots, dashes and underscores, and begins with a letter or a digit",
-      flag, name));
+  return usage_error(
+      fmt::format("{} {}: expected at most 64 letters, digits, dots, dashes and underscores, the first a letter, digit "
+                  "or underscore",
+                  flag, name));
 }
 
 Status check_host(const std::string& host) {
@@ -42,7 +43,7 @@ Status check_host(const std::string& host) {
       !host.empty() && host.size() <= 253 && host.find_first_not_of(std::string(kLetters) + ".-_") == std::string::npos;
   return wire::is_ip(host) || name
              ? absl::OkStatus()
-             : usage_error(fmt::format("--host {}: neither a host name nor an IP address (without a port)", host));
+             : usage_error(fmt::format("--host {}: expected a host name or an IP address, without a port", host));
 }
 
 // This machine's name and its addresses, the ones that mean something elsewhere first.
@@ -108,17 +109,19 @@ std::string flag_of(const TlsFolder& folder, const std::string& name) {
 void print_peers(const TlsFolder& folder, const InitTlsFlags& flags, std::ostream& out) {
   for (const std::string& agent : flags.agents) {
     const std::string file = fleet_file_of(agent);
-    out << fmt::format("# agent {}, on its machine, with {} alone:\n", agent, file)
+    out << fmt::format("# agent {}, on its machine, which needs only the file {}:\n", agent, file)
         << fmt::format("device-agent {}\n", flag_of(folder, agent))
         // Through a file, since sudo may ask for a password, which ssh lets it only where it has no other input.
         << fmt::format(
-               "# or once from here, where the bundle is unpacked in /opt/hone ({0} is what ssh calls the machine):\n"
+               "# or once from here, if the bundle is unpacked there in /opt/hone ({0}: the machine's name for ssh):\n"
                "ssh {0} 'umask 77; cat >{1}' <{2} && ssh -t {0} sudo /opt/hone/bin/hone-enrol {1}\n\n",
                agent, file, shell_quoted(folder.path(file)));
   }
   for (const std::string& tuner : flags.tuners)
-    out << fmt::format("# tuner {}, where it runs with {} alone, adds to its command (or exports HONE_FLEET):\n", tuner,
-                       fleet_file_of(tuner))
+    out << fmt::format(
+               "# tuner {}, on its machine, which needs only the file {} (or export HONE_FLEET=FILE); add to its "
+               "command:\n",
+               tuner, fleet_file_of(tuner))
         << flag_of(folder, tuner) << "\n\n";
 }
 
@@ -133,15 +136,17 @@ void print_all(const TlsFolder& folder, const std::string& host, uint16_t port, 
              shell_quoted(folder.path("ca.pem")), shell_quoted(folder.path("tokens")));
   print_peers(folder, flags, out);
   if (flags.agents.empty())
-    out << "# agents are added by: tracker init-tls " << shell_quoted(folder.path("")) << " --agent NAME\n\n";
+    out << "# to add an agent: tracker init-tls " << shell_quoted(folder.path("")) << " --agent NAME\n\n";
   if (flags.tuners.empty())
-    out << "# tuners add to their command (one token for all; --tuner NAME makes one for each):\n"
+    out << "# tuners, which share one token (--tuner NAME makes one for each); add to their command:\n"
         << flag_of(folder, "tuner") << "\n\n";
-  out << "# people (drain, resume and quarantine alike):\ntracker status " << flag_of(folder, "admin") << "\n\n"
-      << fmt::format("# the dashboard: https://{}:{}/, any user name, and as the password what {} holds\n", shown,
+  out << "# administrators (the same flag for drain, resume, quarantine and cancel):\ntracker status "
+      << flag_of(folder, "admin") << "\n\n"
+      << fmt::format("# the dashboard: https://{}:{}/, any user name; the password is the text in {}\n", shown,
                      port + 1, folder.path("admin.token"))
-      << "# keep ca.key safe: who has it is let in; a line taken out of tokens shuts its holder out at once\n"
-      << fmt::format("# the certificates end in two years; before: tracker init-tls {} --renew\n",
+      << "# keep ca.key secret: it can make certificates for anyone; removing a line of tokens locks its owner out at "
+         "once\n"
+      << fmt::format("# the certificates expire in two years; before that: tracker init-tls {} --renew\n",
                      shell_quoted(folder.path("")));
 }
 
@@ -171,15 +176,15 @@ Status make_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
 
 Status grow_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& out) {
   if ((flags.agents.empty() && flags.tuners.empty()) || !flags.hosts.empty())
-    return usage_error(
-        fmt::format("{} exists already: --agent NAME and --tuner NAME add to it, --renew makes its certificates anew, "
-                    "and nothing else of it is changed",
-                    folder.path("ca.pem")));
+    return usage_error(fmt::format(
+        "{} exists already and is not made again: --agent NAME and --tuner NAME add to it, --renew renews its "
+        "certificates",
+        folder.path("ca.pem")));
   HONE_ASSIGN_OR_RETURN(const KeyPair ca, read_pair(folder, "ca"));
   HONE_ASSIGN_OR_RETURN(const auto ca_dates, wire::certificate_dates(ca.certificate));
   if (const std::string invalid = wire::invalid_text(ca_dates.front(), wire::wall_clock()); !invalid.empty())
     return usage_error(
-        fmt::format("{} {}, so nothing that it signs is accepted; `tracker init-tls {} --renew` makes another",
+        fmt::format("{} {}, so no certificate that it signs is accepted; `tracker init-tls {} --renew` makes a new CA",
                     folder.path("ca.pem"), invalid, shell_quoted(folder.path(""))));
   HONE_ASSIGN_OR_RETURN(std::string tokens, wire::read_secret_file(folder.path("tokens")));
   HONE_ASSIGN_OR_RETURN(const std::string own, wire::read_small_file(folder.path("tracker.pem")));
@@ -202,7 +207,7 @@ Status init_tls(const InitTlsFlags& flags, std::ostream& out) {
   HONE_RETURN_IF_ERROR(folder.open());
   if (flags.renew) {
     if (!flags.agents.empty() || !flags.tuners.empty())
-      return usage_error("--renew adds nobody: run it without --agent and --tuner");
+      return usage_error("--renew does not add agents or tuners: run it without --agent and --tuner");
     return renew_tls(folder, flags.hosts, flags.port, out);
   }
   return folder.has("ca.pem") ? grow_fleet(folder, flags, out) : make_fleet(folder, flags, out);

@@ -15,38 +15,40 @@ namespace hone::tracker {
 namespace {
 
 void add_serve_flags(CLI::App& app, ServeFlags& flags) {
-  app.add_option("--listen", flags.listen, "where agents and tuners dial: HOST:PORT or unix:PATH; port 0: any")
+  app.add_option("--listen", flags.listen,
+                 "where agents and tuners connect: HOST:PORT or unix:PATH; port 0: any free port")
       ->capture_default_str();
-  app.add_option("--http", flags.http, "dashboard, /metrics, /healthz, /api/state; or none")->capture_default_str();
+  app.add_option("--http", flags.http, "HOST:PORT of the dashboard, /metrics, /healthz and /api/state; or none")
+      ->capture_default_str();
   app.add_option("--tls-cert", flags.tls.certificate, "the tracker's certificate (PEM): both ports speak TLS");
   app.add_option("--tls-key", flags.tls.key, "the certificate's private key");
   app.add_option("--tls-client-ca", flags.tls.client_ca,
-                 "agents and tuners must show a certificate that one of these signed");
+                 "agents and tuners must show a certificate signed by one of these CAs");
   app.add_option("--token-file", flags.token_file,
-                 "tokens that are accepted, `ROLE NAME TOKEN [priority=N] [weight=W] [sessions=N] [bytes=N]` a line; "
+                 "accepted tokens, one `ROLE NAME TOKEN [priority=N] [weight=W] [sessions=N] [bytes=N]` a line; "
                  "read again when it changes");
-  app.add_option("--state", flags.state,
-                 "keeps who is quarantined by hand when the tracker is restarted; made where there is none")
+  app.add_option("--state", flags.state, "remembers over restarts what is quarantined by hand; created when missing")
       ->option_text("FILE");
   app.add_option("--max-connections", flags.max_connections,
-                 "of agents and tuners (default: what open files allow, at most 16384)")
+                 "most connections of agents and tuners (default: what the limit on open files allows, up to 16384)")
       ->check(number_from(1, 1'000'000));
-  app.add_option("--max-peer-connections", flags.max_peer_connections, "of them from one address (an IPv6 /64)")
+  app.add_option("--max-peer-connections", flags.max_peer_connections,
+                 "most of these connections from one address (an IPv6 /64)")
       ->check(number_from(1, 1'000'000))
       ->capture_default_str();
   app.add_flag("--insecure", flags.insecure,
                "allow addresses other than loopback, without encryption or authentication");
-  app.add_option("--lease-s", flags.lease_s, "seconds after which a silent agent's leases go to others")
+  app.add_option("--lease-s", flags.lease_s, "seconds until a silent agent's jobs go to other devices")
       ->check(number_from(0.1, 3600.0))
       ->capture_default_str();
   app.add_option("--grace-s", flags.grace_s, "seconds a disconnected tuner's jobs are kept")
       ->check(number_from(0.1, 86400.0))
       ->capture_default_str();
   app.add_option("--memory-budget", flags.memory_budget,
-                 "MiB that agents and tuners may make the tracker hold (default: half of the memory there is, or of "
+                 "most MiB that the tracker holds for agents and tuners (default: half of the machine's memory, or of "
                  "the cgroup's limit)")
       ->check(number_from(512, 1 << 20));
-  app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks)");
+  app.add_flag("--allow-fake", flags.allow_fake, "accept jobs that measure nothing (tests, benchmarks)");
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "stop when the process that started this one ends");
   app.add_flag("--log-json", flags.log_json, "log lines are JSON objects, with session, job, device and epoch as keys");
 }
@@ -55,7 +57,7 @@ void add_ask_flags(CLI::App& app, AskFlags& flags) {
   app.add_option("--tracker", flags.tracker,
                  "the tracker to ask: HOST:PORT or unix:PATH (default: --fleet's, else 127.0.0.1:9190)");
   wire::add_credential_flags(app, flags.credentials);
-  app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
+  app.add_flag("--insecure", flags.insecure, "allow an unprotected connection to a tracker on another host");
 }
 
 Help tracker_help() {
@@ -64,27 +66,27 @@ Help tracker_help() {
                        {"tracker init-tls fleet --host lab", "certificates and tokens for others"},
                        {"tracker status", "devices, queues, sessions"}},
           .groups = {{"Without a command, it serves",
-                      {{"--listen HOST:PORT", "where agents and tuners dial; or unix:PATH"},
+                      {{"--listen HOST:PORT", "where agents and tuners connect; or unix:PATH"},
                        {"--http HOST:PORT", "dashboard, /metrics, /healthz, /api/state; or none"},
-                       {"--tls-cert FILE", "its certificate: both ports speak TLS"},
+                       {"--tls-cert FILE", "the tracker's certificate: both ports speak TLS"},
                        {"--tls-key FILE", "the certificate's private key"},
-                       {"--tls-client-ca FILE", "others must show a certificate that this one signed"},
-                       {"--token-file FILE", "tokens that are accepted: ROLE NAME TOKEN a line"},
-                       {"--state FILE", "keeps who is quarantined by hand over restarts"},
-                       {"--insecure", "on other addresses than loopback without all that"}},
+                       {"--tls-client-ca FILE", "agents and tuners must show a certificate signed by this CA"},
+                       {"--token-file FILE", "accepted tokens, one ROLE NAME TOKEN a line"},
+                       {"--state FILE", "remembers over restarts what is quarantined by hand"},
+                       {"--insecure", "allow other addresses than loopback without TLS and tokens"}},
                       {}},
                      {"Limits",
-                      {{"--lease-s S", "after which a silent agent's leases go to others"},
-                       {"--grace-s S", "for which a disconnected tuner's jobs are kept"},
-                       {"--max-connections N", "of agents and tuners"},
-                       {"--memory-budget MIB", "that agents and tuners may make it hold"}},
+                      {{"--lease-s S", "seconds until a silent agent's jobs go to other devices"},
+                       {"--grace-s S", "seconds that a disconnected tuner's jobs are kept"},
+                       {"--max-connections N", "most connections of agents and tuners"},
+                       {"--memory-budget MIB", "most memory held for agents and tuners"}},
                       {"--max-peer-connections", "--allow-fake", "--exit-with-parent"}},
                      {"Log", {{"--log-json", "log lines are JSON objects"}}, {}},
                      {"Commands (each has --help)",
                       {{"status", "devices, queues and sessions of a running tracker"},
-                       {"drain NAME", "give a device or an agent no more leases"},
+                       {"drain NAME", "give a device or an agent no new jobs"},
                        {"resume NAME", "end drain or quarantine"},
-                       {"quarantine NAME", "distrust a device or an agent"},
+                       {"quarantine NAME", "set a device or an agent aside until it is resumed"},
                        {"cancel SESSION", "end a session: its jobs are dropped"},
                        {"init-tls DIR", "make or renew certificates and tokens for a fleet"}},
                       {}}}};
@@ -99,24 +101,25 @@ int run(int argc, char** argv) {
   CLI::App* status = app.add_subcommand("status", "devices, queues and sessions of a running tracker");
   add_ask_flags(*status, asking);
   status->add_flag("--json", asking.json, "one JSON object");
-  status->add_option("--device", asking.device, "only these devices: a device, an agent or a label k=v");
+  status->add_option("--device", asking.device, "only these devices: the name of a device or an agent, or a label k=v");
   for (const auto& [action, what] :
-       {std::pair{"drain", "give a device or an agent no more leases"}, std::pair{"resume", "end drain or quarantine"},
-        std::pair{"quarantine", "distrust a device or an agent"}}) {
+       {std::pair{"drain", "give a device or an agent no new jobs"}, std::pair{"resume", "end drain or quarantine"},
+        std::pair{"quarantine", "set a device or an agent aside until it is resumed"}}) {
     CLI::App* sub = app.add_subcommand(action, what);
     add_ask_flags(*sub, asking);
     sub->add_option("NAME", asking.name, "a device or an agent")->required();
   }
   CLI::App* cancel = app.add_subcommand("cancel", "end a session: its jobs are dropped, its tuner is told and stops");
   add_ask_flags(*cancel, asking);
-  cancel->add_option("SESSION", asking.name, "as `tracker status` calls it")->required();
+  cancel->add_option("SESSION", asking.name, "its name in `tracker status`")->required();
   InitTlsFlags making;
   CLI::App* init = app.add_subcommand(
       "init-tls", "make a CA, certificates and tokens for a fleet, and print the commands that use them");
-  init->add_option("DIR", making.folder, "where they go; one that has a CA gets the agents and tuners added")
+  init->add_option("DIR", making.folder, "the folder to write; agents and tuners are added to one that has a CA")
       ->required();
-  init->add_option("--host", making.hosts,
-                   "a name or an address agents and tuners dial, the first one printed (this machine's own are added)")
+  init->add_option(
+          "--host", making.hosts,
+          "the tracker's name or address for agents and tuners; the first is printed (this machine's own are added)")
       ->take_all()
       ->allow_extra_args(false);
   init->add_option("--agent", making.agents, "the name of an agent; may be given several times")
@@ -128,11 +131,11 @@ int run(int argc, char** argv) {
       ->take_all()
       ->allow_extra_args(false);
   init->add_option("--port", making.port,
-                   "where the tracker is dialled, for the commands and files (default: 9190, or that of DIR's files)")
+                   "the tracker's port in the commands and files (default: 9190, or that of DIR's files)")
       ->check(number_from(1, 65534));
   init->add_flag("--renew", making.renew,
-                 "make the folder's certificates anew for the same names and keys (with --host: more names of the "
-                 "tracker); tokens stay");
+                 "renew the folder's certificates, with the same names and keys (--host adds names of the "
+                 "tracker); tokens stay the same");
   add_version(app);
   set_help(app, tracker_help());
   return run_cli(app, argc, argv, [&]() -> Status {

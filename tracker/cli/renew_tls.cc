@@ -22,12 +22,12 @@ StatusOr<wire::CertificateDates> first_dates(const std::string& pem) {
 void print_ca(const wire::CertificateDates& old, const wire::CertificateDates& fresh, wire::UnixSeconds now,
               std::ostream& out) {
   const bool over = now > old.not_after;
-  out << fmt::format("# A new CA was made, until {}: the old one {} {}.\n", wire::date_text(fresh.not_after),
-                     over ? "expired on" : "ends too soon, on", wire::date_text(old.not_after))
-      << "# ca.pem" << (over ? "" : ", which holds both,")
-      << " goes to every machine of an agent or a tuner, with the certificate that is used there. Until then a program "
-         "that connects anew says that\n"
-         "# the tracker's certificate is not signed by a certificate of --tls-ca; what is connected stays so.\n";
+  out << fmt::format("# A new CA was made, valid until {}: the old one {} {}.\n", wire::date_text(fresh.not_after),
+                     over ? "expired on" : "expires too soon, on", wire::date_text(old.not_after))
+      << "# Copy ca.pem" << (over ? "" : ", which holds both,")
+      << " to every machine of an agent or a tuner, with the certificate that is used there. Until then a program "
+         "that connects again says that\n"
+         "# the tracker's certificate is not signed by a certificate of --tls-ca; existing connections stay open.\n";
 }
 
 }  // namespace
@@ -42,7 +42,8 @@ StatusOr<KeyPair> read_pair(const TlsFolder& folder, const std::string& name) {
 
 Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, uint16_t port, std::ostream& out) {
   if (!folder.has("ca.pem"))
-    return usage_error(fmt::format("{}: there is nothing to renew; without --renew it is made", folder.path("ca.pem")));
+    return usage_error(
+        fmt::format("{}: there is no CA to renew; run it without --renew to make one", folder.path("ca.pem")));
   HONE_ASSIGN_OR_RETURN(KeyPair ca, read_pair(folder, "ca"));
   HONE_ASSIGN_OR_RETURN(const wire::CertificateDates old_dates, first_dates(ca.certificate));
   const std::string old_cas = ca.certificate;
@@ -77,7 +78,7 @@ Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, 
     if (name == "tracker") own = fresh.certificate;
   }
   if (renewed.empty())
-    return usage_error(fmt::format("{}: no certificate there was signed by its CA", folder.path("")));
+    return usage_error(fmt::format("{}: none of its certificates is signed by its CA", folder.path("")));
   const auto trackers = addresses_of(hosts_of(own), port ? port : port_of(folder));
   std::map<std::string, std::string> files;
   for (const auto& [name, certificate] : renewed) {
@@ -88,19 +89,18 @@ Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, 
 
   HONE_ASSIGN_OR_RETURN(const wire::CertificateDates dates, first_dates(ca.certificate));
   if (new_ca) print_ca(old_dates, dates, now, out);
-  out << fmt::format("# Certificates until {}; keys and tokens are as they were.\n", wire::date_text(until));
+  out << fmt::format("# New certificates, valid until {}; keys and tokens are unchanged.\n", wire::date_text(until));
   for (const auto& [name, certificate] : renewed) {
     if (name == "tracker") {
-      out << fmt::format("{}: the tracker reads it by itself within a minute\n", folder.path("tracker.pem"));
+      out << fmt::format("{}: a running tracker reads it within a minute\n", folder.path("tracker.pem"));
       continue;
     }
     const std::string alone = files[name].empty() ? "" : fmt::format(", or {} alone,", files[name]);
-    out << fmt::format("{}: copy {}it{} to where it is used, and start that program again\n",
-                       folder.path(name + ".pem"), new_ca ? "ca.pem and " : "", alone);
+    out << fmt::format("{}: copy {}it{} to where it is used, and restart that program\n", folder.path(name + ".pem"),
+                       new_ca ? "ca.pem and " : "", alone);
   }
   for (const std::string& name : left)
-    out << fmt::format("{}: left as it is: it has no key here, or another CA has signed it\n",
-                       folder.path(name + ".pem"));
+    out << fmt::format("{}: not renewed: it has no key here, or another CA signed it\n", folder.path(name + ".pem"));
   return absl::OkStatus();
 }
 

@@ -69,7 +69,7 @@ Status TlsFolder::lock() {
   fd_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd_ < 0) return failed(path_, errno);
   if (flock(fd_, LOCK_EX | LOCK_NB) != 0)
-    return usage_error(fmt::format("{}: another `tracker init-tls` is at work there", path_));
+    return usage_error(fmt::format("{}: another `tracker init-tls` is using this folder", path_));
   return absl::OkStatus();
 }
 

@@ -68,10 +68,10 @@ void JobLifecycle::lost(const HeldLease& lease, const std::string& why, bool is_
         fmt::format("{} leases were lost, the last on {}: {}", record->attempts, lease.device, why));
   const std::set<std::string> devices(record->tried.begin(), record->tried.end());
   const std::string message =
-      fmt::format("poison: {} leases were lost on {}, the last: {}", record->attempts, fmt::join(devices, ", "), why);
+      fmt::format("given up: {} leases were lost on {}, the last: {}", record->attempts, fmt::join(devices, ", "), why);
   ++session.poisoned;
   ++counts_.poisoned;
-  session.events.add(clock_.now(), fmt::format("job {} is {}", key.seq, message));
+  session.events.add(clock_.now(), fmt::format("job {} was {}", key.seq, message));
   log::event(log::Level::warn, "a job is poison",
              {{"session", lease.id.session.text()},
               {"job", lease.id.seq},

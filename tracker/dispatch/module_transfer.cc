@@ -40,7 +40,7 @@ void ModuleTransfer::is_lacking(Session& session, const Hash128& hash) {
     modules_.stop_waiting(session, record);
     lifecycle_.finish_without_device(
         session, record, wire::ResultStatus::kBuildFailed,
-        fmt::format("module {} is neither with the tracker nor with the session", hash.hex()));
+        fmt::format("module {} was found neither at the tracker nor at the session", hash.hex()));
   }
   if (modules_.lacks(session, hash)) give_up(hash);
 }

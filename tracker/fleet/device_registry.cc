@@ -31,7 +31,7 @@ Status DeviceRegistry::check(const std::string& name, const std::vector<wire::De
   }
   if (bytes > kMaxBytes)
     return absl::InvalidArgumentError(
-        fmt::format("agent '{}' says {} bytes about its devices, at most {} are allowed", name, bytes, kMaxBytes));
+        fmt::format("agent '{}' describes its devices in {} bytes; at most {} are allowed", name, bytes, kMaxBytes));
   if (name.find('/') != std::string::npos || name.find('=') != std::string::npos)
     return absl::InvalidArgumentError(fmt::format("agent name '{}': '/' and '=' are not allowed", name));
   return absl::OkStatus();

@@ -1,6 +1,7 @@
 #include "tracker/fleet/fleet.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -12,16 +13,11 @@ namespace {
 constexpr std::chrono::seconds kBusyStep{1};  // of histories
 constexpr size_t kMaxNamed = 32;              // in an error's text
 
-template <class Names>
-std::string listed(const Names& names) {
+std::string listed(const std::vector<std::string>& names) {
   if (names.empty()) return "none";
-  std::string text;
-  size_t count = 0;
-  for (const auto& name : names) {
-    if (++count > kMaxNamed) return fmt::format("{} and {} more", text, names.size() - kMaxNamed);
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
+  const auto more = names.begin() + static_cast<ptrdiff_t>(std::min(names.size(), kMaxNamed));
+  return fmt::format("{}{}", fmt::join(names.begin(), more, ", "),
+                     more == names.end() ? "" : fmt::format(" and {} more", names.end() - more));
 }
 
 void add(wire::PhaseTimes& sum, const wire::PhaseTimes& p) {
@@ -51,11 +47,11 @@ std::optional<wire::Refused> Fleet::objection(const wire::AgentHello& hello) con
   const auto old = registry_.agents().find(hello.name);
   const bool is_new = old == registry_.agents().end();
   if (is_new && registry_.agents().size() >= options_.max_agents)
-    return wire::Refused{fmt::format("the tracker has {} agents, and takes no more", options_.max_agents), true};
+    return wire::Refused{fmt::format("the tracker has {} agents and accepts no more", options_.max_agents), true};
   const size_t others = registry_.devices().size() - (is_new ? 0 : old->second.devices.size());
   if (others + hello.devices.size() > options_.max_devices)
-    return wire::Refused{
-        fmt::format("the tracker has {} devices, and takes no more than {}", others, options_.max_devices), true};
+    return wire::Refused{fmt::format("the tracker has {} devices and accepts at most {}", others, options_.max_devices),
+                         true};
   return std::nullopt;
 }
 
@@ -126,13 +122,13 @@ void Fleet::key_proved(Device& device) {
   take_out(device);
   prove_claim(device.claim, device.info);
   put_in(device);
-  note(device, "its builder's key is proved");
+  note(device, "it has proved its builder's key");
   shown_.update(device);
 }
 
 void Fleet::disconnect(Agent& agent) {
   registry_.disconnect(agent);
-  for (const std::string& key : agent.devices) note(*registry_.device(key), "the agent is gone");
+  for (const std::string& key : agent.devices) note(*registry_.device(key), "the agent disconnected");
 }
 
 void Fleet::forget_lost() {
@@ -172,7 +168,7 @@ std::string Fleet::unknown_name(const std::string& name) const {
   for (const std::string& one : kept_.names())
     if (!registry_.devices().contains(one) && !registry_.agents().contains(one)) absent.push_back(one);
   return fmt::format("no device or agent is called '{}'; there are: {}{}", name, listed(known),
-                     absent.empty() ? "" : "; quarantined, and not here: " + listed(absent));
+                     absent.empty() ? "" : "; quarantined, but not connected: " + listed(absent));
 }
 
 std::vector<std::string> Fleet::drained(const Agent& agent) const {
@@ -238,7 +234,7 @@ void Fleet::note_answer(Device& device, const wire::JobResult& result, double se
 
 void Fleet::take_readings(Device& device, wire::DeviceHealth readings) {
   if (readings.throttled != device.readings.throttled)
-    note(device, readings.throttled.empty() ? "not throttled any more" : "throttled: " + readings.throttled);
+    note(device, readings.throttled.empty() ? "no longer throttled" : "throttled: " + readings.throttled);
   device.history.readings(since_start(clock_.now()), readings);
   device.readings = std::move(readings);
 }

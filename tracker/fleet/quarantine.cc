@@ -14,18 +14,19 @@ std::string ailment(const Device& device, Clock::TimePoint now, const Health::Li
     case Mark::kQuarantined: {
       if (!device.mark_is_ours) return device.why;
       const double wait = std::max(0.0, std::chrono::duration<double>(health.wait_until() - now).count());
-      return fmt::format("{}; tried again in {:.0f} s", device.why, wait);
+      return fmt::format("{}; the tracker tries it again in {:.0f} s", device.why, wait);
     }
     case Mark::kProbation:
-      return fmt::format("{}; {} of {} good answers", device.why, health.good_on_probation(), limits.good);
+      return fmt::format("{}; {} of the {} good answers that it needs", device.why, health.good_on_probation(),
+                         limits.good);
     case Mark::kDraining: return "by hand";
     case Mark::kNone: break;
   }
   if (health.slow())
-    return fmt::format("slow: its sentinel takes {:.2f}x its quiet level",
+    return fmt::format("slow: its sentinel, a fixed piece of work, takes {:.2f}x as long as in quiet",
                        health.sentinel_seconds() / health.quiet_seconds());
   if (!device.readings.throttled.empty()) return "throttled: " + device.readings.throttled;
-  return device.claim.open() ? "its builder's key is not proved, and boards do not find it: is its agent up to date?"
+  return device.claim.open() ? "it has not proved its builder's key, so boards do not find it: is its agent up to date?"
                              : "";
 }
 
@@ -46,7 +47,7 @@ Quarantine::Change Quarantine::answered(Device& device, const wire::Uuid& sessio
     }
   }
   if (!at_fault) return Change::kNone;
-  return begin(device, fmt::format("{} jobs in a row failed that went well elsewhere", device.health.failures()),
+  return begin(device, fmt::format("{} jobs in a row failed here and went well elsewhere", device.health.failures()),
                /*for_strikes=*/false);
 }
 
@@ -66,7 +67,7 @@ std::vector<Device*> Quarantine::withdraw_strikes(const JobKey& job, const std::
     if (device->mark != Mark::kQuarantined || !device->for_strikes || device->health.strikes() >= limits_.strikes)
       continue;
     device->health.take_quarantine_back();
-    end(*device, Mark::kNone, "back: the job that it lost is lost elsewhere too");
+    end(*device, Mark::kNone, "trusted again: other devices lost the same job");
     back.push_back(device);
   }
   return back;
@@ -75,7 +76,7 @@ std::vector<Device*> Quarantine::withdraw_strikes(const JobKey& job, const std::
 Quarantine::Change Quarantine::restarted(Device& device) {
   device.health.start_afresh();
   if (device.mark != Mark::kQuarantined || !device.mark_is_ours) return Change::kNone;
-  return end(device, Mark::kProbation, "on probation: a new agent process");
+  return end(device, Mark::kProbation, "on probation: its agent was restarted");
 }
 
 std::vector<Device*> Quarantine::begin_probations() {

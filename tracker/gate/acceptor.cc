@@ -96,7 +96,8 @@ struct Acceptor::Impl {
 
   Status listen_unix() {
     if (is_live_socket(address.path))
-      return absl::InvalidArgumentError(fmt::format("{}: somebody listens there already", address.text()));
+      return absl::InvalidArgumentError(
+          fmt::format("cannot listen on {}: another program listens there already", address.text()));
     struct stat info {};
     if (lstat(address.path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) unlink(address.path.c_str());
     const sockaddr_un where = unix_address(address.path);

@@ -101,22 +101,21 @@ Judgement Authority::judge(const Shown& shown, std::optional<Role> role, bool ce
   Judgement out;
   Grant grant;
   if (const auto tokens = table()) {
-    if (shown.token.empty()) return refused(Refusal::kNoToken, "no token was shown (--token-file)");
+    if (shown.token.empty()) return refused(Refusal::kNoToken, "no token was given (--token-file)");
     const TokenEntry* entry = tokens->find(shown.token);
-    if (!entry) return refused(Refusal::kBadToken, "the token is not one of the tracker's");
+    if (!entry) return refused(Refusal::kBadToken, "the tracker does not know the token");
     grant.token = *entry;
   }
   if (certificates) {
     const auto subject = wire::certificate_subject(shown.certificate);
-    if (!subject.ok()) return refused(Refusal::kNoCertificate, "no certificate was shown (--tls-cert)");
+    if (!subject.ok()) return refused(Refusal::kNoCertificate, "no certificate was given (--tls-cert)");
     grant.certificate = parse_role(subject->organization);
     if (!grant.certificate)
-      return refused(Refusal::kNoCertificate, "the certificate's O names no role; allowed: agent, tuner, admin");
+      return refused(Refusal::kNoCertificate, "the certificate's O is not a role; allowed: agent, tuner, admin");
     grant.certificate_name = subject->common_name;
   }
   if (role && !grant.allows(*role))
-    return refused(Refusal::kWrongRole,
-                   fmt::format("the credentials of {} do not have the role {}", grant.text(), name(*role)));
+    return refused(Refusal::kWrongRole, fmt::format("{} lacks the role {} that this needs", grant.text(), name(*role)));
   out.grant = std::move(grant);
   return out;
 }

@@ -26,7 +26,7 @@ Status failed(std::string_view what) {
   char text[256] = "";
   ERR_error_string_n(ERR_get_error(), text, sizeof(text));
   ERR_clear_error();
-  return absl::InternalError(fmt::format("OpenSSL: {}: {}", what, text));
+  return absl::InternalError(fmt::format("OpenSSL cannot {}: {}", what, text));
 }
 
 KeyPair pem_of(X509* certificate, EVP_PKEY* key) {
@@ -53,7 +53,7 @@ StatusOr<Certificate> begin_certificate(EVP_PKEY* key, const std::string& common
                                         Validity validity) {
   Certificate out(X509_new());
   unsigned char serial[16];
-  if (!out || RAND_bytes(serial, sizeof(serial)) != 1) return failed("random bytes");
+  if (!out || RAND_bytes(serial, sizeof(serial)) != 1) return failed("draw random bytes");
   serial[0] &= 0x7f;  // positive
   const std::unique_ptr<BIGNUM, Deleter<BN_free>> number(BN_bin2bn(serial, sizeof(serial), nullptr));
   X509_NAME* name = X509_get_subject_name(out.get());
@@ -62,7 +62,7 @@ StatusOr<Certificate> begin_certificate(EVP_PKEY* key, const std::string& common
                     ASN1_TIME_set(X509_getm_notBefore(out.get()), validity.from) &&
                     ASN1_TIME_set(X509_getm_notAfter(out.get()), validity.until) && X509_set_pubkey(out.get(), key) &&
                     add_entry(name, "O", organization) && add_entry(name, "CN", common_name);
-  if (!done) return failed("a certificate");
+  if (!done) return failed("make a certificate");
   return out;
 }
 
@@ -88,7 +88,7 @@ std::string text_of(const GENERAL_NAME& name) {
 
 StatusOr<KeyPair> make_ca(const std::string& common_name, Validity validity) {
   const Key key(EVP_EC_gen("P-256"));
-  if (!key) return failed("a key");
+  if (!key) return failed("make a key");
   HONE_ASSIGN_OR_RETURN(const Certificate certificate,
                         begin_certificate(key.get(), common_name, "Hone", usual(validity, kCaSeconds)));
   X509* made = certificate.get();
@@ -97,7 +97,7 @@ StatusOr<KeyPair> make_ca(const std::string& common_name, Validity validity) {
                     add_extension(made, made, NID_key_usage, "critical,keyCertSign,cRLSign") &&
                     add_extension(made, made, NID_subject_key_identifier, "hash") &&
                     X509_sign(made, key.get(), EVP_sha256()) > 0;
-  if (!done) return failed("the CA");
+  if (!done) return failed("make the CA");
   return pem_of(made, key.get());
 }
 
@@ -105,8 +105,8 @@ StatusOr<KeyPair> make_certificate(const KeyPair& ca, const CertificateRequest& 
   const Certificate issuer = read_certificate(ca.certificate);
   const Key issuer_key = read_key(ca.key);
   const Key key = request.key.empty() ? Key(EVP_EC_gen("P-256")) : read_key(request.key);
-  if (!issuer || !issuer_key) return failed("the CA's certificate and key");
-  if (!key) return failed(fmt::format("the key of {}", request.common_name));
+  if (!issuer || !issuer_key) return failed("read the CA's certificate and key");
+  if (!key) return failed(fmt::format("read the key of {}", request.common_name));
   Validity validity = usual(request.validity, kCertificateSeconds);
   HONE_ASSIGN_OR_RETURN(const auto ca_dates,
                         wire::certificate_dates(to_pem([&](BIO* out) { PEM_write_bio_X509(out, issuer.get()); })));
@@ -126,7 +126,7 @@ StatusOr<KeyPair> make_certificate(const KeyPair& ca, const CertificateRequest& 
       add_extension(made, issuer.get(), NID_authority_key_identifier, "keyid") &&
       (names.empty() || add_extension(made, issuer.get(), NID_subject_alt_name, names)) &&
       X509_sign(made, issuer_key.get(), EVP_sha256()) > 0;
-  if (!done) return failed(fmt::format("the certificate of {}", request.common_name));
+  if (!done) return failed(fmt::format("make the certificate of {}", request.common_name));
   return pem_of(made, key.get());
 }
 
@@ -172,7 +172,7 @@ bool is_signed_by(const std::string& certificate, const std::string& cas) {
 
 StatusOr<std::string> random_token() {
   std::array<unsigned char, 32> bytes;
-  if (RAND_bytes(bytes.data(), bytes.size()) != 1) return failed("random bytes");
+  if (RAND_bytes(bytes.data(), bytes.size()) != 1) return failed("draw random bytes");
   std::string out;
   for (const unsigned char byte : bytes) out += fmt::format("{:02x}", byte);
   return out;

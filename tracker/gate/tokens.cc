@@ -57,7 +57,7 @@ Status read_limits(const std::vector<std::string>& words, TenantLimits* out) {
     const std::string key = word.substr(0, equals), value = equals == std::string::npos ? "" : word.substr(equals + 1);
     if (equals == std::string::npos || !kLimits.contains(key))
       return absl::InvalidArgumentError(
-          "has a word after the token that is no limit; allowed: priority=, weight=, sessions=, bytes=");
+          "has a word after the token that is not a limit; allowed: priority=, weight=, sessions=, bytes=");
     if (!seen.insert(key).second) return absl::InvalidArgumentError(fmt::format("gives {} twice", key));
     if (key == "priority")
       HONE_RETURN_IF_ERROR(assign(key, number<int32_t>(value, -1000, 1000), "-1000 to 1000", &out->priority));
@@ -75,9 +75,9 @@ Status read_limits(const std::vector<std::string>& words, TenantLimits* out) {
 StatusOr<TokenEntry> parse_line(const std::vector<std::string>& words) {
   if (words.size() < 3)
     return absl::InvalidArgumentError(
-        fmt::format("has {} words; ROLE NAME TOKEN [key=value …] is expected", words.size()));
+        fmt::format("has {} words; expected ROLE NAME TOKEN [key=value …]", words.size()));
   const auto role = parse_role(words[0]);
-  if (!role) return absl::InvalidArgumentError("names no role; allowed: agent, tuner, admin");
+  if (!role) return absl::InvalidArgumentError("does not begin with a role; allowed: agent, tuner, admin");
   HONE_RETURN_IF_ERROR(wire::check_token(words[2]));
   TokenEntry out{*role, words[1], digest_of(words[2]), default_limits(*role)};
   HONE_RETURN_IF_ERROR(read_limits({words.begin() + 3, words.end()}, &out.limits));

@@ -44,10 +44,11 @@ std::optional<HttpResponse> refuse_post(HttpShared& shared, const HttpPeer& peer
     return refused(shared, peer, http::status::forbidden, Refusal::kBadRequest, "the header `X-Hone: 1` is missing");
   if (grant.role_name() == "open")
     return refused(shared, peer, http::status::forbidden, Refusal::kWrongRole,
-                   "this port asks for no token, so it changes nothing; use `tracker drain|resume|quarantine|cancel`");
+                   "this port asks for no token, so it cannot be used to change anything; use `tracker "
+                   "drain|resume|quarantine|cancel`");
   if (!grant.allows(Role::kAdmin))
     return refused(shared, peer, http::status::forbidden, Refusal::kWrongRole,
-                   fmt::format("the credentials of {} do not have the role admin", grant.text()));
+                   fmt::format("{} lacks the role admin that this needs", grant.text()));
   return std::nullopt;
 }
 
@@ -72,11 +73,11 @@ HttpResponse answer(HttpShared& shared, const HttpPeer& peer, const Request& req
   const bool post = request.method() == http::verb::post;
   const auto is_ours = [&](const std::string& host) { return shared.tls && shared.tls->is_for(host); };
   if (!host_allowed(std::string(request[http::field::host]), shared.listen, is_ours)) {
-    shared.security.rejections->note(peer.address, Refusal::kHost, "HTTP: a Host header that is not ours");
+    shared.security.rejections->note(peer.address, Refusal::kHost, "HTTP: the Host header names another host");
     return plain_response(http::status::misdirected_request, "this host name is not served here\n");
   }
   if (!post && request.method() != http::verb::get && request.method() != http::verb::head) {
-    HttpResponse response = plain_response(http::status::method_not_allowed, "only GET, HEAD and POST\n");
+    HttpResponse response = plain_response(http::status::method_not_allowed, "allowed methods: GET, HEAD, POST\n");
     response.set(http::field::allow, "GET, HEAD, POST");
     return response;
   }
@@ -87,7 +88,8 @@ HttpResponse answer(HttpShared& shared, const HttpPeer& peer, const Request& req
   if (page == shared.pages.end()) {
     if (!shared.pages.contains(post ? path : "POST " + path))
       return plain_response(http::status::not_found, "no such page\n");
-    response = plain_response(http::status::method_not_allowed, post ? "only GET\n" : "only POST\n");
+    response = plain_response(http::status::method_not_allowed,
+                              post ? "allowed methods: GET, HEAD\n" : "allowed method: POST\n");
     response.set(http::field::allow, post ? "GET, HEAD" : "POST");
     return response;
   }

@@ -80,11 +80,11 @@ std::optional<wire::Refused> JobBook::objection(const wire::SessionOpen& open, c
     return wire::Refused{"the session belongs to another token", false};
   }
   if (sessions_.size() >= options_.max_sessions)
-    return wire::Refused{fmt::format("the tracker has {} sessions, and takes no more", options_.max_sessions), true};
+    return wire::Refused{fmt::format("the tracker has {} sessions and accepts no more", options_.max_sessions), true};
   const auto own = static_cast<size_t>(std::count_if(
       sessions_.begin(), sessions_.end(), [&](const auto& one) { return one.second.tenant == tenant.name; }));
   if (own < tenant.limits.sessions) return std::nullopt;
-  return wire::Refused{fmt::format("the token has {} sessions, and its line allows no more (sessions=)", own), true};
+  return wire::Refused{fmt::format("the token has {} sessions, the most that its line allows (sessions=)", own), true};
 }
 
 std::variant<JobBook::Admitted, wire::Refused> JobBook::admit(const wire::SessionOpen& open, const Tenant& tenant) {
@@ -92,7 +92,7 @@ std::variant<JobBook::Admitted, wire::Refused> JobBook::admit(const wire::Sessio
   auto account = memory_.account(tenant.name, tenant.limits.bytes);
   auto charge = find(open.session) ? std::optional(MemoryBudget::Charge()) : account->take(kSessionBytes);
   if (!charge)
-    return wire::Refused{fmt::format("no room for a session: the token's share of the tracker's memory is {}",
+    return wire::Refused{fmt::format("no memory for a session: the token may use {} of the tracker's memory",
                                      mebibytes(account->share())),
                          true};
   return Admitted{std::move(account), *std::move(charge)};
@@ -143,14 +143,14 @@ std::variant<JobRecord*, wire::Refused> JobBook::add(Session& session, wire::Job
   if (session.jobs.size() >= options_.window)
     return wire::Refused{fmt::format("more than {} jobs are outstanding", options_.window), false};
   if (job.fake && !options_.allow_fake)
-    return wire::Refused{"this tracker takes no jobs that measure nothing (--allow-fake)", false};
+    return wire::Refused{"this tracker does not accept jobs that measure nothing (--allow-fake)", false};
   auto charge = session.account->take(bytes_of(job));
   JobRecord record;
   record.budget_s = budget_seconds(job);  // with its reference, which it loses below
   record.job = std::move(job);
   if (!charge || !share_reference(session, record))
-    return wire::Refused{fmt::format("no room for the session's jobs: the token's share of the tracker's memory is "
-                                     "{} (bytes= of its line), all tokens' {}",
+    return wire::Refused{fmt::format("no memory for the session's jobs: of the tracker's memory the token may use "
+                                     "{} (bytes= in its line), all tokens {}",
                                      mebibytes(session.account->share()), mebibytes(memory_.most())),
                          true};
   record.charge = *std::move(charge);

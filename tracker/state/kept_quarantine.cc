@@ -38,17 +38,18 @@ StatusOr<std::set<std::string>> names_from(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
   if (!std::getline(lines, line) || line != kFirstLine)
-    return usage_error(fmt::format("this is no state of a tracker: its first line must be '{}'", kFirstLine));
+    return usage_error(fmt::format("not a state file of a tracker: its first line must be '{}'", kFirstLine));
   std::set<std::string> names;
   size_t number = 1;
   while (++number, std::getline(lines, line)) {
     if (line == kLastLine && lines.peek() == std::istringstream::traits_type::eof()) return names;
     if (line.rfind(kEntry, 0) != 0 || !is_name(line.substr(kEntry.size())) || names.size() >= kMaxNames)
-      return usage_error(fmt::format("it is damaged at line {}: allowed are '{}NAME', {} of them, and at last '{}'",
-                                     number, kEntry, kMaxNames, kLastLine));
+      return usage_error(
+          fmt::format("line {} is damaged: expected '{}NAME', at most {} times, and '{}' as the last line", number,
+                      kEntry, kMaxNames, kLastLine));
     names.insert(line.substr(kEntry.size()));
   }
-  return usage_error(fmt::format("it is damaged: its last line must be '{}'", kLastLine));
+  return usage_error(fmt::format("the end is missing: its last line must be '{}'", kLastLine));
 }
 
 }  // namespace
@@ -92,8 +93,8 @@ Status KeptQuarantine::begin(const std::string& name) {
   std::erase_if(names, [&](const std::string& device) { return is_of(device, name); });
   names.insert(name);
   if (names.size() > kMaxNames)
-    return usage_error(
-        fmt::format("{} devices are quarantined by hand, and more are not kept: quarantine whole agents", kMaxNames));
+    return usage_error(fmt::format(
+        "{} devices are quarantined by hand, the most that are kept; quarantine whole agents instead", kMaxNames));
   return keep(std::move(names));
 }
 

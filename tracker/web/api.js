@@ -26,7 +26,7 @@ export async function ask(path, options = {}) {
     throw new ApiError(0, 'no answer');
   }
   const text = await response.text().catch(() => {
-    throw new ApiError(0, 'the answer broke off');
+    throw new ApiError(0, 'the answer was cut off');
   });
   let body = null;
   try {

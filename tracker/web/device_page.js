@@ -73,10 +73,10 @@ export function devicePage(app, key) {
     missing: what.add('isolation missing'),
     features: what.add('features'),
     capability: what.add('compute capability'),
-    here: now.add('here for'),
+    here: now.add('connected for'),
     load: now.add('load, last minute'),
     rate: now.add('jobs a minute'),
-    leased: now.add('leased now'),
+    leased: now.add('jobs on it now'),
     done: now.add('done'),
     failed: now.add('failed'),
     sentinel: now.add('sentinel'),
@@ -172,7 +172,7 @@ export function devicePage(app, key) {
       setShown(absent, true);
       setText(
           absent,
-          'This tracker knows no such device. It forgets devices when it starts anew, until their agents are back.');
+          'This tracker does not know the device. After a restart it knows a device once its agent has connected again.');
     },
   };
 }

@@ -38,13 +38,13 @@ const kColumns = [
   {
     id: 'sentinel',
     name: 'Sentinel',
-    hint: 'time of a fixed piece of work: longer means a slower or a disturbed device',
+    hint: 'time of a fixed piece of work: longer means a slower device, or one that others use',
     down: true,
     compare: byNumber((d) => d.sentinel_seconds)
   },
   {id: 'temperature', name: 'Temp.', down: true, compare: byNumber((d) => d.temperature_c)},
   {id: 'clock', name: 'Clock', down: true, compare: byNumber((d) => d.clock_mhz)},
-  {id: 'here', name: 'Here for', down: true, compare: byNumber((d) => d.connected_s)},
+  {id: 'here', name: 'Connected', down: true, compare: byNumber((d) => d.connected_s)},
 ];
 
 function row() {

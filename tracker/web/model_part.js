@@ -53,7 +53,7 @@ function row() {
 export function modelPart() {
   const figures = facts();
   const f = {
-    seconds: figures.add('a run, as its layers sum up'),
+    seconds: figures.add('a run, the sum of its layers'),
     fallback: figures.add('with the defaults'),
     gain: figures.add('gain'),
     tasks: figures.add('workloads'),
@@ -82,7 +82,7 @@ export function modelPart() {
           model.missing ? `${count(model.tasks)}, ${count(model.missing)} of them without a time` : count(model.tasks));
       const slowest = model.slowest ?? [];
       const left = model.tasks - model.missing - slowest.length;
-      setText(more, left > 0 ? `The ${slowest.length} that take longest; ${count(left)} others.` : '');
+      setText(more, left > 0 ? `The ${slowest.length} slowest are shown; ${count(left)} others are not.` : '');
       setShown(more, left > 0);
       setShown(table, slowest.length > 0);
       rows.update(slowest.map(

@@ -50,14 +50,14 @@ export function overview(app) {
                            percent(
                                sum(here, (d) => d.utilization) /
                                Math.max(1, here.length))} of their last minute spent measuring` :
-                       'none has dialled in');
+                       'none has connected');
       states.update(kStates.toReversed().map((name) => {
         const n = all.filter((device) => device.state === name).length;
         return [name, n, name, count(n)];
       }));
       const perMinute = sum(here, (d) => d.jobs_per_minute);
       setText(throughput.value, perMinute < 100 ? number(perMinute) : count(perMinute));
-      setText(throughput.note, `${count(sum(all, (d) => d.done))} done since the devices came`);
+      setText(throughput.note, `${count(sum(all, (d) => d.done))} done since the devices connected`);
       rate.add(perMinute);
       const queued = state.queue?.queued ?? sum(sessions, (s) => s.queued),
             leased = state.queue?.leased ?? sum(sessions, (s) => s.leased);

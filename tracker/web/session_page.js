@@ -46,7 +46,7 @@ export function sessionPage(app, id) {
     priority: share.add('priority'),
     jobs: share.add('queued · leased · done'),
     oldest: share.add('the oldest waits'),
-    poisoned: share.add('jobs given up as poison'),
+    poisoned: share.add('jobs given up, as several devices lost them'),
     id: share.add('session', h('code', null))
   };
   const config = h('dl', {class: 'knobs'}), noConfig = h('p', {class: 'dim'});
@@ -130,7 +130,7 @@ export function sessionPage(app, id) {
       setShown(noConfig, !summary.best_config);
       setText(
           noConfig,
-          summary.trials ? 'The session tells no config: it tunes several workloads, or none was good yet.' :
+          summary.trials ? 'No config to show: the session tunes several workloads, or no config has worked yet.' :
                            'Nothing measured yet.');
       results.update(statusParts(summary.by_status, count));
       setShown(eventPart, Boolean(data.events?.length));
@@ -141,7 +141,7 @@ export function sessionPage(app, id) {
       setShown(absent, true);
       setText(
           absent,
-          'This tracker knows no such session: it has ended and was forgotten, or the tracker has started anew. Its trials are in its tuner’s database.');
+          'This tracker does not know the session: it ended a while ago, or the tracker was restarted. Its trials are in its tuner’s database.');
     },
   };
 }

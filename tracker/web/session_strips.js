@@ -51,7 +51,7 @@ function strip() {
           config,
           session.withheld ? kWithheld.why :
                              configText(summary) || (summary.model && modelText(summary.model)) ||
-                  (summary.trials ? 'best config: not told yet' : 'nothing measured yet'));
+                  (summary.trials ? 'best config: not known yet' : 'nothing measured yet'));
       setAttribute(config, 'title', summary.best_config ? 'the best config so far' : null);
       setText(best.value, summary.best_gflops > 0 ? number(summary.best_gflops) : '–');
       setAttribute(best.value, 'title', summary.best_seconds > 0 ? span(summary.best_seconds) : null);

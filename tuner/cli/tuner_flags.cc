@@ -1,5 +1,8 @@
 #include "tuner/cli/tuner_flags.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/help.h"
 #include "compiler/cli/model_flags.h"
 #include "tuner/cli/fleet_flags.h"
@@ -8,11 +11,7 @@
 namespace hone {
 namespace {
 
-std::string searcher_list() {
-  std::string text;
-  for (std::string_view name : searcher_names()) text += (text.empty() ? "" : ", ") + std::string(name);
-  return text;
-}
+std::string searcher_list() { return fmt::format("{}", fmt::join(searcher_names(), ", ")); }
 
 Help tuner_help() {
   return {.does = "Finds the fastest schedules of an operator, or of a model's layers, by measuring candidates.",

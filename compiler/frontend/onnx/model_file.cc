@@ -60,7 +60,7 @@ std::pair<std::shared_ptr<const void>, std::span<const char>> map_below(const st
   const File file(open_below(folder, name));
   struct stat info {};
   HONE_USER_CHECK(fstat(file.fd(), &info) == 0 && S_ISREG(info.st_mode))
-      << "external data '" << name << "' is no plain file";
+      << "external data '" << name << "' is not a plain file";
   const auto size = static_cast<size_t>(info.st_size);
   if (size == 0) return {nullptr, {}};
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);

@@ -38,7 +38,7 @@ StatusOr<std::string> read_file(const std::string& path) {
   if (!in || bytes.empty()) return absl::NotFoundError("the built module is not there");
   if (bytes.size() > kMostCodeBytes)
     return absl::ResourceExhaustedError(
-        fmt::format("its code takes {} MiB; at most {} are run", bytes.size() >> 20, kMostCodeBytes >> 20));
+        fmt::format("its code takes {} MiB; the limit is {} MiB", bytes.size() >> 20, kMostCodeBytes >> 20));
   return bytes;
 }
 

@@ -103,7 +103,7 @@ Status check_matches(const ModuleInfo& reference, const ReferenceParams& layout,
 
 // Before any tensor is filled: one that is too large for a candidate's process would take the runner down with it.
 Status too_large(double bytes, uint64_t limit) {
-  return absl::ResourceExhaustedError(fmt::format("its tensors take {:.4g} MiB; a candidate here has {:.4g} MiB",
+  return absl::ResourceExhaustedError(fmt::format("its tensors take {:.4g} MiB; a candidate may use {:.4g} MiB here",
                                                   bytes / (1 << 20), static_cast<double>(limit) / (1 << 20)));
 }
 

@@ -71,7 +71,7 @@ StatusOr<ScratchFolder> ScratchFolder::make() {
       if (fd >= 0 && !is_taken && can_load_code(fd)) return ScratchFolder(path, fd);
       why = fmt::format("{}: {}", parent,
                         fd < 0     ? strerror(errno)
-                        : is_taken ? "others remove it at once"
+                        : is_taken ? "another program removes what is made there"
                                    : "mounted noexec");
       if (fd >= 0) close(fd);
       std::error_code ignored;

@@ -324,7 +324,7 @@ class Agent {
     for (auto& offer : offers_) offer->handler->on_take_back(ids);
   }
   void on_drained(const std::vector<std::string>& devices) {
-    print_line(devices.empty() ? "resumed: nothing is drained any more"
+    print_line(devices.empty() ? "resumed: no device is drained any more"
                                : fmt::format("drained by hand: {}", fmt::join(devices, ", ")));
   }
   void on_refused(std::string reason, bool retry) {
@@ -364,7 +364,7 @@ StatusOr<std::map<std::string, std::string>> parse_labels(const std::vector<std:
   std::map<std::string, std::string> out;
   for (const std::string& w : words) {
     const size_t eq = w.find('=');
-    if (eq == std::string::npos || eq == 0) return usage_error(fmt::format("--label {}: a label is KEY=VALUE", w));
+    if (eq == std::string::npos || eq == 0) return usage_error(fmt::format("--label {}: expected KEY=VALUE", w));
     out[w.substr(0, eq)] = w.substr(eq + 1);
   }
   return out;
@@ -390,7 +390,7 @@ std::string describe_isolation(const std::vector<std::string>& missing) {
     if (!has(missing, word)) on.emplace_back(text);
   std::string line =
       fmt::format("isolation of modules: {}", on.empty() ? "limits only" : fmt::format("{}", fmt::join(on, ", ")));
-  if (!missing.empty()) line += fmt::format("; this system does not grant: {}", fmt::join(missing, ", "));
+  if (!missing.empty()) line += fmt::format("; this system lacks: {}", fmt::join(missing, ", "));
   return line;
 }
 

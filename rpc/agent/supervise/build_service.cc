@@ -84,7 +84,7 @@ void BuildService::on_blobs(const std::vector<wire::Blob>& found, const std::vec
     for (const ItemPtr& item : items)
       if (!item->begun && !item->over && item->lease.job.modules[0] == hash)
         answer(*item, failed(ResultStatus::kRunFailed,
-                             fmt::format("module {} is neither with the tracker nor with the board", hash.hex())));
+                             fmt::format("module {} was found neither at the tracker nor at the board", hash.hex())));
 }
 
 awaitable<void> BuildService::build(ItemPtr item, std::shared_ptr<const std::string> module) {
@@ -117,7 +117,7 @@ wire::JobResult BuildService::result_of(const Item& item, const std::string& mod
   built.info = to_bytes(outcome.file->module.info);
   if (!file.good() && !file.eof()) return failed(ResultStatus::kRunFailed, "the object could not be read");
   if (built.object.size() > wire::kMaxObjectBytes || built.info.size() > wire::kMaxObjectInfoBytes)
-    return failed(ResultStatus::kRunFailed, fmt::format("an object of {} bytes is not sent, the most is {}",
+    return failed(ResultStatus::kRunFailed, fmt::format("the object has {} bytes, at most {} are sent",
                                                         built.object.size(), wire::kMaxObjectBytes));
   sign(key_, asked, wire::wall_clock(), built);
   wire::JobResult out;

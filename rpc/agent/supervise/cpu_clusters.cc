@@ -31,7 +31,8 @@ std::vector<CpuCluster> cpu_clusters(const std::vector<int>& usable, const std::
 
 StatusOr<std::vector<int>> parse_cpu_list(const std::string& text) {
   const auto wrong = [&] {
-    return usage_error(fmt::format("--cpus {}: numbers and ranges of CPUs below {}: 0-3,6", text, CPU_SETSIZE));
+    return usage_error(
+        fmt::format("--cpus {}: expected numbers and ranges of CPUs below {}, such as 0-3,6", text, CPU_SETSIZE));
   };
   std::set<int> cpus;
   const char *at = text.data(), *const end = at + text.size();
@@ -70,8 +71,8 @@ Status keep_to_cpus(const std::vector<int>& cpus) {
   CPU_ZERO(&set);
   for (const int cpu : cpus) {
     if (std::find(usable.begin(), usable.end(), cpu) == usable.end())
-      return usage_error(fmt::format("--cpus {}: there is no CPU {} for this process; there are {}",
-                                     cpu_list_text(cpus), cpu, cpu_list_text(usable)));
+      return usage_error(fmt::format("--cpus {}: this process may not use CPU {}; it may use {}", cpu_list_text(cpus),
+                                     cpu, cpu_list_text(usable)));
     CPU_SET(cpu, &set);
   }
   if (sched_setaffinity(0, sizeof set, &set) != 0)

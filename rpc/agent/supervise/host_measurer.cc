@@ -25,7 +25,7 @@ double longest_run(const RunRequest& r) {
 }
 
 // A module corrupted the builder: it builds for no other session any more.
-Status not_a_builders() { return absl::InternalError("what it said is not what a builder says"); }
+Status not_a_builders() { return absl::InternalError("its answer is not one of a builder"); }
 
 }  // namespace
 
@@ -242,7 +242,7 @@ awaitable<StatusOr<Frame>> HostMeasurer::ask_runner(FrameKind kind, std::string 
   StatusOr<Frame> frame = absl::AbortedError(message_of(sent));
   if (sent.ok()) frame = co_await worker->receive(seconds);
   if (!frame.ok()) {
-    log::warn("the runner is replaced: {}", message_of(frame.status()));
+    log::warn("the runner was replaced: {}", message_of(frame.status()));
     runner_.reset();
   }
   co_return frame;

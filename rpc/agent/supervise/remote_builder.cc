@@ -173,7 +173,7 @@ class RemoteBuilder::Connection {
 
   void on_devices(std::vector<wire::DeviceInfo> devices) {
     if (tell_ && (devices.size() != builders_ || !knows_builders_))
-      tell_(devices.empty() ? "no builder that is trusted is connected: modules are built here"
+      tell_(devices.empty() ? "no trusted builder is connected: modules are built here"
                             : fmt::format("modules are built by {}{}", devices[0].key,
                                           devices.size() > 1 ? fmt::format(" and {} more", devices.size() - 1) : ""));
     knows_builders_ = true;
@@ -264,13 +264,13 @@ std::optional<BuildOutcome> RemoteBuilder::outcome_of(const Pending& pending, co
   const wire::CandidateResult& c = result.candidates.at(0);
   if (c.status == ResultStatus::kOk) return object_of(result, pending.asked, path);
   if (!is_of_the_module(c.status)) {
-    log::info("{} has not built a module, it is built here: {}", result.device, c.message);
+    log::info("{} did not build a module, it is built here: {}", result.device, c.message);
     return std::nullopt;
   }
   const Status trusted = result.built ? check_refusal(key_, pending.asked, wire::wall_clock(), c, *result.built)
                                       : absl::PermissionDeniedError("it is not signed");
   if (!trusted.ok()) {
-    log::warn("{} says that a module is {}, which does not count: {}; it is built here", result.device,
+    log::warn("{} answered that a module is {}, which is not trusted: {}; it is built here", result.device,
               wire::name(c.status), message_of(trusted));
     return std::nullopt;
   }
@@ -286,13 +286,13 @@ std::optional<BuildOutcome> RemoteBuilder::object_of(const wire::JobResult& resu
     log::warn("an object from {} is not used, its module is built here: {}", result.device, why);
     return std::nullopt;
   };
-  if (!result.built) return refused("there is none in the answer");
+  if (!result.built) return refused("the answer has no object");
   if (const Status trusted = check_signed(key_, asked, wire::wall_clock(), *result.built); !trusted.ok())
     return refused(message_of(trusted));
   StatusOr<ModuleInfo> info = from_bytes<ModuleInfo>(result.built->info);
   BuildReply reply;
   if (info.ok()) reply.info = *info;
-  if (!info.ok() || !believable(reply)) return refused("its description is not what a builder says");
+  if (!info.ok() || !believable(reply)) return refused("its description is malformed");
   if (const Status written = write_object(path, result.built->object); !written.ok())
     return refused(message_of(written));
   BuildOutcome out;

@@ -36,7 +36,7 @@ std::string statement(const AskedObject& asked, int64_t expires, const wire::Can
 Status check(const wire::PublicKey& key, const std::string& said, int64_t now, const wire::SignedObject& built) {
   if (!key.verifies(said, built.signature))
     return absl::PermissionDeniedError(
-        fmt::format("it is not signed by the trusted key {} as what was asked for", key.fingerprint()));
+        fmt::format("it is not signed by the trusted key {} for what was asked", key.fingerprint()));
   if (built.expires < now)
     return absl::PermissionDeniedError(
         fmt::format("its signature was good until {} s ago; is the clock of this machine, or of the builder, right?",

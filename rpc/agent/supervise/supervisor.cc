@@ -39,7 +39,7 @@ std::vector<Hash128> modules_of(const wire::Job& job) {
 }
 
 std::string is_nowhere(Hash128 module) {
-  return fmt::format("module {} is neither with the tracker nor with the session", module.hex());
+  return fmt::format("module {} was found neither at the tracker nor at the session", module.hex());
 }
 
 bool names(const std::vector<LeaseId>& ids, const LeaseId& id) {
@@ -447,7 +447,7 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
   const wire::Job& job = item->lease.job;
   if (job.fake || job.build) {
     if (job.fake) co_await run_fake(item);
-    if (job.build) refuse(item->result, "this agent builds for no other machines");
+    if (job.build) refuse(item->result, "this agent does not build for other machines");
     running_ = nullptr;
     co_return;
   }
@@ -518,16 +518,16 @@ awaitable<wire::DeviceHealth> Supervisor::wait_while_throttled(const Item& item)
 void Supervisor::tell_of_drift(bool drifted, const std::string& throttled) {
   drifted_in_a_row_ = drifted ? drifted_in_a_row_ + 1 : 0;
   if (drifted_in_a_row_ != kTellOfDrift) return;
-  const std::string why = throttled.empty() ? "busy with something else and does not become quiet"
+  const std::string why = throttled.empty() ? "busy with other work and does not become quiet"
                                             : "throttled (" + throttled + ") and does not recover";
-  log::warn("this machine is {}; times are taken all the same and marked as disturbed", why);
+  log::warn("this machine is {}; it measures anyway, and marks the times as disturbed", why);
 }
 
 awaitable<void> Supervisor::run_fake(ItemPtr item) {
   CandidateResult& c = item->result.candidates.at(0);
   const wire::FakePayload& fake = *item->lease.job.fake;
   if (!options_.allow_fake) {
-    refuse(item->result, "this agent takes no fake jobs");
+    refuse(item->result, "this agent does not accept fake jobs (--allow-fake)");
     co_return;
   }
   if (fake.run_seconds > 0) {
@@ -548,9 +548,9 @@ void Supervisor::say_limits(Item& item) const {
   const auto candidates = static_cast<double>(job.modules.size());
   for (CandidateResult& c : item.result.candidates) {
     if (c.status == ResultStatus::kBuildTimeout && job.profile.build_timeout_s * candidates > options_.most_build_s)
-      c.message += fmt::format(" (this agent builds a job for {:.6g} s at most)", options_.most_build_s);
+      c.message += fmt::format(" (the agent's --max-build-timeout is {:.6g} s)", options_.most_build_s);
     if (c.status == ResultStatus::kRunTimeout && run_deadline(job.profile) * candidates > options_.most_run_s)
-      c.message += fmt::format(" (this agent runs a job for {:.6g} s at most)", options_.most_run_s);
+      c.message += fmt::format(" (the agent's --max-run-timeout is {:.6g} s)", options_.most_run_s);
   }
 }
 

@@ -148,7 +148,7 @@ TEST_F(ProgramTest, StatusOfADeviceThatIsNotThereNamesThoseThatAre) {
   };
   EXPECT_EQ(ask("lab"), 0);
   EXPECT_EQ(ask("lab9"), 2);
-  EXPECT_THAT(log_of("tracker"), HasSubstr("--device: no device, agent or label is 'lab9'; there are: lab/cpu"));
+  EXPECT_THAT(log_of("tracker"), HasSubstr("--device: no device, agent or label is called 'lab9'; there are: lab/cpu"));
 }
 
 class RestartTest : public ProgramTest {
@@ -304,7 +304,7 @@ TEST_F(ProgramTest, SaysWhatAPoorKernelDoesNotGrant) {
   ASSERT_TRUE(session_->wait_results(2)) << log_of("poor-kernel");
   EXPECT_EQ(session_->result(1).candidates[0].status, ResultStatus::kOk) << session_->result(1).candidates[0].message;
   EXPECT_EQ(session_->result(2).candidates[0].status, ResultStatus::kWrongResult);
-  EXPECT_THAT(log_of("poor-kernel"), HasSubstr("this system does not grant: network namespace, landlock"));
+  EXPECT_THAT(log_of("poor-kernel"), HasSubstr("this system lacks: network namespace, landlock"));
   ASSERT_TRUE(session_->wait_devices(1));
   const std::lock_guard lock(session_->mutex_);
   EXPECT_THAT(session_->devices_[0].missing, ::testing::IsSupersetOf({"network namespace", "landlock"}));
@@ -323,7 +323,7 @@ TEST_F(ProgramTest, AnEndlessKernelHoldsTheDeviceNoLongerThanTheAgentAllows) {
   ASSERT_TRUE(session_->wait_results(2)) << log_of("device-agent");
   EXPECT_EQ(session_->result(1).candidates[0].status, ResultStatus::kRunTimeout);
   EXPECT_EQ(session_->result(1).candidates[0].message,
-            "the kernel was still running after 1 s (this agent runs a job for 1 s at most)");
+            "the kernel was still running after 1 s (the agent's --max-run-timeout is 1 s)");
   EXPECT_EQ(session_->result(2).candidates[0].status, ResultStatus::kOk) << session_->result(2).candidates[0].message;
 }
 

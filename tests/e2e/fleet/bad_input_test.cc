@@ -92,14 +92,15 @@ TEST_F(BadInput, LabelsAreOfATrackersDevices) {
 }
 
 TEST_F(BadInput, ATrackerThatIsNotThere) {
-  EXPECT_THAT(tuner(2, {"--task", "dense", "--tracker", "127.0.0.1:1"}), HasSubstr("no tracker at 127.0.0.1:1"));
+  EXPECT_THAT(tuner(2, {"--task", "dense", "--tracker", "127.0.0.1:1"}),
+              HasSubstr("cannot reach the tracker at 127.0.0.1:1"));
   EXPECT_THAT(tuner(2, {"--task", "dense", "--tracker", "unix:" + path("nobody")}), HasSubstr("nobody"));
   EXPECT_THAT(tuner(2, {"--task", "dense", "--tracker", "nowhere"}), HasSubstr("--tracker: "));
   EXPECT_THAT(tuner(2, {"--task", "dense", "--tracker", "192.0.2.1:9190"}), HasSubstr("--insecure"));
   EXPECT_THAT(expect_refused(2, {"tracker", "status", "--tracker", "127.0.0.1:1"}),
-              HasSubstr("no tracker at 127.0.0.1:1"));
+              HasSubstr("cannot reach the tracker at 127.0.0.1:1"));
   EXPECT_THAT(expect_refused(2, {"tracker", "drain", "lab", "--tracker", "127.0.0.1:1"}),
-              HasSubstr("no tracker at 127.0.0.1:1"));
+              HasSubstr("cannot reach the tracker at 127.0.0.1:1"));
 }
 
 TEST_F(BadInput, AnAddressThatIsTaken) {

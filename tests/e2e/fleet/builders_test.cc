@@ -18,8 +18,8 @@ class Builders : public Workplace {
     builder_.emplace(
         start({"device-agent", "--tracker", address_, "--name", "strong", "--builders", "--builder-key", path("key")}));
     ASSERT_TRUE(builder_->wait_err("offering strong/builder (builder)")) << builder_->err();
-    EXPECT_THAT(builder_->err(), HasSubstr("boards trust this machine's builds with --trust-builder and a copy of " +
-                                           path("key") + ".pub"));
+    EXPECT_THAT(builder_->err(),
+                HasSubstr("start its agent with --trust-builder and a copy of " + path("key") + ".pub"));
   }
   void start_board(const Words& trust) {
     Words words = {"device-agent", "--target", "llvm", "--threads", "1", "--tracker", address_, "--name", "pi4"};
@@ -56,7 +56,7 @@ TEST_F(Builders, BuildAllThatABoardMeasuresUntilTheyAreGone) {
   EXPECT_EQ(failed, 0);
   EXPECT_EQ(stored(path("t.db")).failed, 0);
   builder_->signal(SIGKILL);
-  ASSERT_TRUE(board_->wait_err("no builder that is trusted is connected: modules are built here")) << board_->err();
+  ASSERT_TRUE(board_->wait_err("no trusted builder is connected: modules are built here")) << board_->err();
   tune(24, 2);
   EXPECT_EQ(stored(path("t.db")).failed, 0);
   start_builder();
@@ -89,7 +89,7 @@ TEST_F(Builders, OfAnotherKeyAreNotAsked) {
                                       "MCowBQYDK2VwAyEASO/T0MZVeeyXwy+Ni6AXIll82I5F2AijyhYQbfa+8/M=\n"
                                       "-----END PUBLIC KEY-----\n";
   start_board({"--trust-builder", path("other.pub")});
-  ASSERT_TRUE(board_->wait_err("no builder that is trusted is connected")) << board_->err();
+  ASSERT_TRUE(board_->wait_err("no trusted builder is connected")) << board_->err();
   tune(8, 1);
   EXPECT_EQ(done("strong/builder").first, 0);
   EXPECT_EQ(stored(path("t.db")).failed, 0);
@@ -107,8 +107,8 @@ TEST_F(Builders, MistakesInTheFlagsAreNamed) {
     words.insert(words.begin(), {"device-agent", "--tracker", address_});
     return expect_refused(2, words);
   };
-  EXPECT_THAT(refused({"--builders"}), HasSubstr("--builder-key FILE go together"));
-  EXPECT_THAT(refused({"--builder-key", path("k")}), HasSubstr("--builder-key FILE go together"));
+  EXPECT_THAT(refused({"--builders"}), HasSubstr("--builder-key FILE need each other"));
+  EXPECT_THAT(refused({"--builder-key", path("k")}), HasSubstr("--builder-key FILE need each other"));
   EXPECT_THAT(refused({"--builders", "--builder-key", path("k"), "--target", "llvm"}), HasSubstr("measures nothing"));
   EXPECT_THAT(refused({"--builders", "--builder-key", path("no/k")}), HasSubstr("No such file"));
   EXPECT_THAT(refused({"--trust-builder", path("none.pub")}), HasSubstr("none.pub: No such file"));

@@ -181,7 +181,7 @@ TEST_F(Hub, AutoTvmLogsBecomeSeedsAndNothingElse) {
   EXPECT_EQ(after["foreign"], 1);
   EXPECT_EQ(after["trials"], before["trials"]);
   EXPECT_EQ(after["best"], before["best"]);
-  EXPECT_THAT(run({"tophub", "list"}).out, HasSubstr("1 foreign record: "));
+  EXPECT_THAT(run({"tophub", "list"}).out, HasSubstr("1 foreign record (from other tuners): "));
   EXPECT_EQ(run({"tophub", "check"}).code, 0);
 
   const Words more = {"tuner", "--task",   "conv2d", "--args",          kArgs, "--trials",

@@ -145,7 +145,7 @@ TEST_F(RunCommand, RefusesWhatItCannotRun) {
   expect_refused("m.so --inputs bare", 2, "--inputs bare: it has no input_0.npy or input_0.pb; the model takes 1");
   const Ran in_front = tensorc("--emit so run m.so");
   EXPECT_EQ(in_front.code, 2);
-  EXPECT_THAT(in_front.output, HasSubstr("--emit is the program's, and run does not take it"));
+  EXPECT_THAT(in_front.output, HasSubstr("--emit belongs to the program alone; the command run does not take it"));
   ASSERT_EQ(tensorc("--task dense --args m=8,n=16,k=16 --config default --emit so -o op.so").code, 0);
   expect_refused("op.so", 2, "run: 'op.so' is an operator's; allowed: a model's");
 }

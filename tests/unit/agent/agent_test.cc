@@ -15,7 +15,7 @@ TEST(AgentOptions, LabelsAreKeysAndValues) {
   ASSERT_TRUE(labels.ok()) << labels.status();
   EXPECT_THAT(*labels, testing::ElementsAre(testing::Pair("empty", ""), testing::Pair("rack", "a=b"),
                                             testing::Pair("room", "2")));
-  EXPECT_THAT(message_of(parse_labels({"room"}).status()), HasSubstr("--label room: a label is KEY=VALUE"));
+  EXPECT_THAT(message_of(parse_labels({"room"}).status()), HasSubstr("--label room: expected KEY=VALUE"));
   EXPECT_FALSE(parse_labels({"=2"}).ok());
 }
 
@@ -34,7 +34,7 @@ TEST(AgentOptions, TheLineOnIsolationNamesWhatIsThereAndWhatIsNot) {
             "new privileges");
   const std::string some = describe_isolation({"landlock", "cgroup memory"});
   EXPECT_THAT(some, HasSubstr("isolation of modules: system calls (seccomp)"));
-  EXPECT_THAT(some, HasSubstr("; this system does not grant: landlock, cgroup memory"));
+  EXPECT_THAT(some, HasSubstr("; this system lacks: landlock, cgroup memory"));
   EXPECT_EQ(describe_isolation({"landlock", "seccomp", "network namespace", "dropping capabilities", "no_new_privs"})
                 .substr(0, 35),
             "isolation of modules: limits only; ");

@@ -178,12 +178,12 @@ TEST_F(BuildServiceTest, WhatIsNotAboutTheModuleIsNotSigned) {
   EXPECT_EQ(results[1].candidates[0].message, "no good, it says");
   EXPECT_THAT(results[2].candidates[0].message, HasSubstr("code generator is llvm-19, not llvm-18"));
   EXPECT_THAT(results[3].candidates[0].message, HasSubstr("measures nothing"));
-  EXPECT_THAT(results[4].candidates[0].message, HasSubstr("neither with the tracker nor with the board"));
+  EXPECT_THAT(results[4].candidates[0].message, HasSubstr("neither at the tracker nor at the board"));
   for (const auto& [seq, r] : results) EXPECT_EQ(r.built.has_value(), seq == 1) << seq;
   measurer.padding = wire::kMaxObjectBytes;
   give({lease(5, "large")});
   EXPECT_EQ(results[5].candidates[0].status, ResultStatus::kRunFailed);
-  EXPECT_THAT(results[5].candidates[0].message, HasSubstr("is not sent"));
+  EXPECT_THAT(results[5].candidates[0].message, HasSubstr("at most 1048576 are sent"));
   EXPECT_FALSE(results[5].built);
 }
 

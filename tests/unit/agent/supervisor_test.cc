@@ -322,7 +322,7 @@ TEST_F(SupervisorTest, AJobGetsNoMoreTimeThanTheAgentGives) {
   ASSERT_THAT(measurer.requests, SizeIs(1));
   EXPECT_DOUBLE_EQ(measurer.requests[0].deadline(), standard.most_run_s / 3);
   EXPECT_EQ(measurer.requests[0].reference->timeout_s, standard.most_run_s);
-  EXPECT_THAT(results[1].candidates.at(0).message, HasSubstr("this agent runs a job for 120 s at most"));
+  EXPECT_THAT(results[1].candidates.at(0).message, HasSubstr("the agent's --max-run-timeout is 120 s"));
   supervisor->on_leases({lease(2, {"u"})});
   settle();
   EXPECT_EQ(measurer.orders.back().timeout_s, 10);

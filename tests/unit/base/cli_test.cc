@@ -94,8 +94,8 @@ TEST_F(Program, FlagsComeFromPlainSmallFilesAlone) {
     return err_.str();
   };
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);  // nobody writes to it
-  EXPECT_THAT(refusal(path("pipe")), HasSubstr("it is a pipe, no plain file"));
-  EXPECT_THAT(refusal("/dev/zero"), HasSubstr("it is a device, no plain file"));
+  EXPECT_THAT(refusal(path("pipe")), HasSubstr("it is a pipe, not a plain file"));
+  EXPECT_THAT(refusal("/dev/zero"), HasSubstr("it is a device, not a plain file"));
   EXPECT_THAT(refusal(path("none")), HasSubstr("No such file"));
   std::ofstream(path("large")) << "";
   ASSERT_EQ(truncate(path("large").c_str(), off_t{1} << 42), 0);
@@ -149,25 +149,30 @@ TEST(UnknownWords, AreAnsweredWithWhatIsNear) {
   EXPECT_EQ(refusal({"--thraeds=2"}), "there is no flag --thraeds; did you mean --threads?" + allowed);
   EXPECT_EQ(refusal({"-trials", "9"}), "there is no flag -trials; did you mean --trials?" + allowed);
   EXPECT_EQ(refusal({"status", "--traker", "x"}), "there is no flag --traker; did you mean --tracker?" + allowed);
-  EXPECT_EQ(refusal({"status", "--trials", "9"}), "--trials is the program's, and status does not take it" + allowed);
-  EXPECT_EQ(refusal({"--tracker", "x", "status"}), "--tracker is a flag of status and stands behind it" + allowed);
+  EXPECT_EQ(refusal({"status", "--trials", "9"}),
+            "--trials belongs to the program alone; the command status does not take it" + allowed);
+  EXPECT_EQ(refusal({"--tracker", "x", "status"}),
+            "--tracker is a flag of the command status; give it after that word" + allowed);
   EXPECT_EQ(refusal({"--verbose"}), "there is no flag --verbose" + allowed);
   EXPECT_EQ(refusal({"--sensor", "x"}), "there is no flag --sensor" + allowed) << "of flags for tests nothing is said";
   EXPECT_EQ(refusal({"statsu"}), "there is no command statsu; did you mean status?" + allowed);
-  EXPECT_EQ(refusal({"status", "now"}), "'now' is one word too many" + allowed);
+  EXPECT_EQ(refusal({"status", "now"}), "unexpected word 'now'" + allowed);
 }
 
 // A flag of the program is not for its command, and is not ignored.
 TEST(Commands, RefuseFlagsBeforeThem) {
   const std::string allowed = " (--help shows what is allowed)";
-  EXPECT_EQ(refusal({"--trials", "9", "drain"}), "--trials is the program's, and drain does not take it" + allowed);
-  EXPECT_EQ(refusal({"--trials=9", "drain"}), "--trials is the program's, and drain does not take it" + allowed);
+  EXPECT_EQ(refusal({"--trials", "9", "drain"}),
+            "--trials belongs to the program alone; the command drain does not take it" + allowed);
+  EXPECT_EQ(refusal({"--trials=9", "drain"}),
+            "--trials belongs to the program alone; the command drain does not take it" + allowed);
   CLI::App app("A program.", "program");
   bool insecure = false;
   app.add_flag("--insecure", insecure);
   app.add_subcommand("status", "")->add_flag("--insecure", insecure);
   const char* const before[] = {"program", "--insecure", "status"};
-  EXPECT_EQ(run_command(app, 3, before, &done).text, "--insecure is a flag of status and stands behind it" + allowed);
+  EXPECT_EQ(run_command(app, 3, before, &done).text,
+            "--insecure is a flag of the command status; give it after that word" + allowed);
   const char* const behind[] = {"program", "status", "--insecure"};
   EXPECT_EQ(run_command(app, 3, behind, &done).code, kExitDone);
 }
@@ -200,7 +205,7 @@ TEST(UnknownWords, BehindAWordAreNoCommands) {
   app.add_option("model", model);
   app.add_subcommand("run", "");
   const char* const argv[] = {"program", "a.onnx", "b.onnx"};
-  EXPECT_EQ(run_command(app, 3, argv, &done).text, "'b.onnx' is one word too many (--help shows what is allowed)");
+  EXPECT_EQ(run_command(app, 3, argv, &done).text, "unexpected word 'b.onnx' (--help shows what is allowed)");
 }
 
 }  // namespace

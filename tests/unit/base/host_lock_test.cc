@@ -168,10 +168,10 @@ TEST_F(LockFolder, SomebodyElsesIsRefusedInOneLineThatSaysWhatHelps) {
   make("open", 0777);
   expect_refused({"", "", path("open")}, "others may write to it");
   std::ofstream(path("file")) << "in the way";
-  expect_refused({"", "", path("file")}, "it is no folder");
+  expect_refused({"", "", path("file")}, "it is not a folder");
   make("mine", 0700);
   ASSERT_EQ(symlink(path("mine").c_str(), path("link").c_str()), 0);
-  expect_refused({"", "", path("link")}, "it is no folder");
+  expect_refused({"", "", path("link")}, "it is not a folder");
   expect_refused({"", "", path("missing/own")}, "No such file");
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
   make("given", 0700);

@@ -60,11 +60,11 @@ TEST_F(PlainFiles, TellTheirPermissions) {
 // Nobody ever writes to the pipe, and the device has no end.
 TEST_F(PlainFiles, WhatIsNoneIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(refusal(path("pipe")), "it is a pipe, no plain file");
-  EXPECT_EQ(refusal(folder_.path()), "it is a folder, no plain file");
-  EXPECT_EQ(refusal("/dev/zero"), "it is a device, no plain file");
+  EXPECT_EQ(refusal(path("pipe")), "it is a pipe, not a plain file");
+  EXPECT_EQ(refusal(folder_.path()), "it is a folder, not a plain file");
+  EXPECT_EQ(refusal("/dev/zero"), "it is a device, not a plain file");
   std::filesystem::create_symlink("/dev/zero", path("link"));
-  EXPECT_EQ(refusal(path("link")), "it is a device, no plain file");
+  EXPECT_EQ(refusal(path("link")), "it is a device, not a plain file");
   EXPECT_EQ(refusal(path("none")), "No such file or directory");
 }
 

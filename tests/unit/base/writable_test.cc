@@ -46,7 +46,7 @@ TEST_F(Writable, IsNothingWherePermissionsForbidIt) {
   ASSERT_EQ(mkdir(path("closed").c_str(), 0500), 0);
   EXPECT_THAT(
       refusal(path("closed/m.so")),
-      StartsWith(path("closed/m.so") + " cannot be written: nothing can be made in the folder " + path("closed")));
+      StartsWith(path("closed/m.so") + " cannot be written: no file can be made in the folder " + path("closed")));
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST(AutoTvm, ABadLineIsNamedAndNothingIsImported) {
   refused("{\"hone_tophub\":1}", "it has \"input\", \"config\" and \"result\"");
   refused(R"({"i": ["llvm", "x", [], {}], "r": [[1], 0, 1, 1], "v": 0.1})", "format 0.1");
   refused(line("[[0.1]]"), "\"result\" is not");
-  refused(line("[[], 0, 1, 1]"), "no times");
+  refused(line("[[], 0, 1, 1]"), "neither times nor an error");
   refused(line("[[-1], 0, 1, 1]"), "time -1");
   refused(line("[[1e-300], 0, 1, 1]"), "time 1e-300 is not a number of seconds from 1e-09 to 1000000");
   refused(line("[[1]," + std::string(" 0, 1, 1]"), "dense\\u001b]0;title\\u0007.x86"),

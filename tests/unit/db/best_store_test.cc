@@ -323,12 +323,12 @@ TEST(CheckStore, FindsWhatIsWrong) {
           "UPDATE trials SET seconds = 2 * seconds WHERE id = (SELECT min(id) FROM trials WHERE status = 'ok')"),
       testing::Contains(testing::HasSubstr("is not among its times")));
   EXPECT_THAT(found_after("INSERT INTO machine_states VALUES (7, '', 2000, NULL, -1, 1800, '')"),
-              testing::Contains("trial 7: a machine of 2000.0 to ? °C and -1.0 to 1800.0 MHz"));
+              testing::Contains("trial 7: its machine had 2000.0 to ? °C and -1.0 to 1800.0 MHz"));
   EXPECT_THAT(found_after("INSERT INTO machine_states VALUES (7, '', NULL, -20, NULL, 1800, '')"), IsEmpty());
   EXPECT_THAT(found_after("DELETE FROM best WHERE key = 1"),
               testing::Contains(testing::HasSubstr("does not follow from the trials")));
   EXPECT_THAT(found_after("UPDATE trials SET origin = 999 WHERE id = 5"),
-              testing::Contains(testing::HasSubstr("points to no row of origins")));
+              testing::Contains(testing::HasSubstr("points to a missing row of origins")));
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST_F(TophubCli, SaysWhatModelsTakeInstead) {
   EXPECT_EQ(Json::parse(best("--json"))["config"], "tile=2");
   EXPECT_EQ(Json::parse(best("--json"))["in_models"], "tile=1");
   EXPECT_THAT(run({"best", "--workload", kDense, "--target", kTarget}).out,
-              HasSubstr("in models tile=1: chosen inside one\n"));
+              HasSubstr("in models tile=1 (faster inside a model that was timed with it)\n"));
   EXPECT_EQ(Json::parse(run({"stats", "--json"}).out)["choices"], 1);
   EXPECT_THAT(run({"stats"}).out, HasSubstr("\n1 chosen inside models\n"));
   EXPECT_THAT(run({"export", folder / "records.jsonl"}).out, HasSubstr(", 1 choice"));
@@ -120,11 +120,16 @@ TEST_F(TophubCli, SaysWhatWasDisturbed) {
   EXPECT_DOUBLE_EQ(json["of_sentinel"].get<double>(), 30);
   const std::string text = run({"best", "--workload", "dense(m=1)", "--target", kTarget}).out;
   EXPECT_THAT(text, HasSubstr("3.00 ms, spread 0.0%, confirmed, disturbed\n"));
-  EXPECT_THAT(text, HasSubstr("disturbed others used the machine while this was timed: it takes 0.5 of the default's "
-                              "time beside it; tune again"));
-  EXPECT_THAT(run({"list"}).out, HasSubstr("3.00       -  -       confirmed, disturbed  "));
+  EXPECT_THAT(text, HasSubstr("disturbed others used the machine while this was timed: it took 0.5 of the time of the "
+                              "default, timed next to it; tune again"));
+  EXPECT_THAT(run({"list"}).out,
+              AllOf(HasSubstr("3.00       -  -       confirmed, disturbed  "),
+                    HasSubstr("\ndisturbed: others used the machine, or it was throttled, while this was timed\n"),
+                    Not(HasSubstr("\nprovisional: "))));
   EXPECT_EQ(Json::parse(run({"stats", "--json"}).out)["disturbed"], 1);
-  EXPECT_THAT(run({"stats"}).out, HasSubstr("2 of them confirmed, 1 disturbed\n"));
+  EXPECT_THAT(
+      run({"stats"}).out,
+      HasSubstr("2 of them confirmed, 1 disturbed (timed while others used the machine or it was throttled)\n"));
 }
 
 TEST_F(TophubCli, SaysHowTheMachineWas) {
@@ -204,7 +209,7 @@ TEST_F(TophubCli, ListHasARowOfEachWorkloadAndTarget) {
   EXPECT_THAT(text, HasSubstr(" 250       -  default    confirmed  2023-11-14  "));
   EXPECT_THAT(text, HasSubstr("  cuda sm_90  "));
   EXPECT_THAT(text, HasSubstr("0.500    12.5  winograd4  confirmed  2023-11-14  "));
-  EXPECT_THAT(text, HasSubstr("2 best configs in " + db() + ", 4 with each layout's (--json)\n"));
+  EXPECT_THAT(text, HasSubstr("2 best configs in " + db() + ", 4 with those of other layouts (--json)\n"));
   EXPECT_THAT(text, testing::Not(HasSubstr("provisional")));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
   hooks.columns = 40;
@@ -223,6 +228,14 @@ TEST(ShortTarget, IsItsKindItsModelAndItsThreads) {
   EXPECT_EQ(short_target("cuda -arch=sm_90 -max-threads=1024"), "cuda sm_90");
   EXPECT_EQ(short_target("opencl"), "opencl");
   EXPECT_EQ(short_target(""), "");
+}
+
+TEST(StandingLegend, SaysWhatTheWordsOfTheRowsMean) {
+  BestRow sure, provisional;
+  sure.confirmed = true;
+  EXPECT_EQ(standing_legend({sure}), "");
+  EXPECT_EQ(standing_legend({sure, provisional, provisional}),
+            "provisional: timed in a search, and not yet confirmed by timing it again\n");
 }
 
 TEST(Listing, TargetsThatAreCalledTheSameAreShownWhole) {
@@ -390,7 +403,7 @@ TEST_F(TophubCli, BadInputIsOneLine) {
   expect_failure({"import", folder / "missing.jsonl"}, kExitUsage, "missing.jsonl cannot be read");
   expect_failure({"merge", db()}, kExitUsage, "the same file as merge");
   expect_failure({"stats", "--db", db(), "--db", folder / "other.db"}, kExitUsage, "given twice with different values");
-  expect_failure({"stats", "--flags-file", "/dev/zero"}, kExitUsage, "/dev/zero: it is a device, no plain file");
+  expect_failure({"stats", "--flags-file", "/dev/zero"}, kExitUsage, "/dev/zero: it is a device, not a plain file");
 }
 
 TEST_F(TophubCli, WritesOverNothingThatItReads) {

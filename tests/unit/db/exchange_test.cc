@@ -87,7 +87,8 @@ TEST(Exchange, AMachinesStateOfAForeignFileIsChecked) {
     other.replace(other.find(from), from.size(), to);
     return import_text(*memory_store(), other).status();
   };
-  EXPECT_THAT(message_of(imported("61.25", "1e9")), HasSubstr("the machine's temperature is none"));
+  EXPECT_THAT(message_of(imported("61.25", "1e9")),
+              HasSubstr("the machine's temperature is not from -1000 to 1000 °C"));
   EXPECT_THAT(message_of(imported("[null,1799.5]", "[null]")), HasSubstr("line "));
   EXPECT_THAT(message_of(imported("\"thermal\"", "\"the\\u001bmal\"")),
               HasSubstr("throttled holds control characters"));
@@ -149,7 +150,7 @@ TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
   refused("[1]\n", "line 1", "not a JSON object");
   refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":5"), "line 1", "format 5");
   refused(good + "{\"trial\":", "line 6", "parse error");
-  refused(good + "{\"other\":1}\n", "line 6", "neither a session, a trial, a choice nor a prior");
+  refused(good + "{\"other\":1}\n", "line 6", "expected a session, a trial, a choice or a prior");
   refused(spoiled("\"workload\":\"dense(m=128,n=768,k=768,dtype=f32,epilogue=none)\",\"target\":\"llvm "
                   "-mtriple=x86_64-linux -mcpu=znver5 -threads=2\",\"space\":\"feed1234\",\"template\"",
                   "\"template\""),

@@ -73,10 +73,11 @@ TEST(TrialStore, RefusesRowsThatMakeNoSense) {
   refused([](TrialRow& t) { t.seconds = std::nan(""); }, "not from 1e-09 to 1000000");
   refused([](TrialRow& t) { t.times = {1, -1}; }, "not from 1e-09 to 1000000");
   refused([](TrialRow& t) { t.status = "run_failed"; }, "exactly when the status is ok");
-  refused([](TrialRow& t) { t.phases.build = -1; }, "at least 0");
-  refused([](TrialRow& t) { t.machine = MachineState{"x", std::nan(""), {}, {}, {}, ""}; }, "temperature is none");
-  refused([](TrialRow& t) { t.machine = MachineState{"x", {}, {}, {}, -1, ""}; }, "clock is none");
-  refused([](TrialRow& t) { t.machine.emplace(); }, "nothing is known");
+  refused([](TrialRow& t) { t.phases.build = -1; }, "expected 0 or more");
+  refused([](TrialRow& t) { t.machine = MachineState{"x", std::nan(""), {}, {}, {}, ""}; },
+          "temperature is not from -1000 to 1000 °C");
+  refused([](TrialRow& t) { t.machine = MachineState{"x", {}, {}, {}, -1, ""}; }, "clock is not from 0 to 1000000 MHz");
+  refused([](TrialRow& t) { t.machine.emplace(); }, "state is empty");
   EXPECT_TRUE(validate(ok_trial(0, 1)).ok());
 }
 
@@ -166,12 +167,12 @@ TEST(TrialStore, RefusesBatchesThatMakeNoSense) {
   };
   refused([](BatchRow& b) { b.session.clear(); }, "session is empty");
   refused([](BatchRow& b) { b.space.clear(); }, "space is empty");
-  refused([](BatchRow& b) { b.number = -1; }, "at least 0");
-  refused([](BatchRow& b) { b.drifted = -1; }, "at least 0");
+  refused([](BatchRow& b) { b.number = -1; }, "expected 0 or more");
+  refused([](BatchRow& b) { b.drifted = -1; }, "expected 0 or more");
   refused([](BatchRow& b) { b.finished = 0; }, "finished");
   refused([](BatchRow& b) { b.idle = std::nan(""); }, "idle for nan s");
-  refused([](BatchRow& b) { b.peak1 = 1.5; }, "share of 0 to 1");
-  refused([](BatchRow& b) { b.pairwise = std::nan(""); }, "share of 0 to 1");
+  refused([](BatchRow& b) { b.peak1 = 1.5; }, "is not a share from 0 to 1");
+  refused([](BatchRow& b) { b.pairwise = std::nan(""); }, "is not a share from 0 to 1");
   EXPECT_TRUE(store->trials().batches({})->empty());
 }
 

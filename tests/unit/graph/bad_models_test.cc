@@ -26,10 +26,10 @@ TEST(BadModel, NoModel) {
   only_graph.mutable_graph();
   EXPECT_THAT(f.refusal(only_graph.SerializeAsString()), StartsWith("not an ONNX model: it has no opset"));
   EXPECT_THAT(refusal_of([&] { import_onnx(f.path("none.onnx"), test_operators()); }), HasSubstr("No such file"));
-  EXPECT_THAT(refusal_of([&] { import_onnx("/", test_operators()); }), HasSubstr("it is a folder, no plain file"));
+  EXPECT_THAT(refusal_of([&] { import_onnx("/", test_operators()); }), HasSubstr("it is a folder, not a plain file"));
   // Nobody writes to it.
   ASSERT_EQ(mkfifo(f.path("pipe.onnx").c_str(), 0600), 0);
-  EXPECT_THAT(refusal_of([&] { import_onnx(f.path("pipe.onnx"), test_operators()); }), HasSubstr("no plain file"));
+  EXPECT_THAT(refusal_of([&] { import_onnx(f.path("pipe.onnx"), test_operators()); }), HasSubstr("not a plain file"));
 }
 
 TEST(BadModel, TruncatedAnywhere) {
@@ -186,7 +186,7 @@ TEST(ExternalData, MustLieBelowTheModel) {
   EXPECT_THAT(f.refusal(with_external(std::string("w.bin\0x", 7))), HasSubstr("external data 'w.bin"));
   for (const char* link : {"link", "sublink/w.bin", "none.bin", "sub/w.bin/w.bin"})
     EXPECT_THAT(f.refusal(with_external(link)), HasSubstr("cannot be opened")) << link;
-  EXPECT_THAT(f.refusal(with_external("sub")), HasSubstr("is no plain file"));
+  EXPECT_THAT(f.refusal(with_external("sub")), HasSubstr("is not a plain file"));
   EXPECT_THAT(f.refusal(with_external("sub/")), testing::Not("accepted"));
 }
 

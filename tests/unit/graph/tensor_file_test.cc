@@ -124,11 +124,11 @@ TEST_F(TensorFile, OfOtherBytesThanItsTypeSaysIsRefused) {
 TEST_F(TensorFile, ThatIsNoPlainFileIsRefusedWithoutWaiting) {
   for (const char* name : {"pipe.npy", "pipe.pb"}) {
     ASSERT_EQ(mkfifo(path(name).c_str(), 0600), 0);
-    EXPECT_EQ(refusal(path(name)), "it is a pipe, no plain file");
+    EXPECT_EQ(refusal(path(name)), "it is a pipe, not a plain file");
   }
   for (const char* name : {"zero.npy", "zero.pb"}) {
     ASSERT_EQ(symlink("/dev/zero", path(name).c_str()), 0);
-    EXPECT_EQ(refusal(path(name)), "it is a device, no plain file");
+    EXPECT_EQ(refusal(path(name)), "it is a device, not a plain file");
   }
   EXPECT_EQ(refusal(path("none.npy")), "No such file or directory");
 }

@@ -57,7 +57,7 @@ TEST_F(ReportFiles, OtherFilesAreRefusedBeforeAnythingIsBuilt) {
   EXPECT_THAT(refusal({temporary.path() + "/./m.onnx"}, ""), HasSubstr(".html for a page"));
   EXPECT_THAT(refusal({}, path("r.json")), HasSubstr("--compare belongs to --report"));
   EXPECT_THAT(refusal({path("r.html")}, path("none.json")), HasSubstr("No such file"));
-  EXPECT_THAT(refusal({path("r.html")}, temporary.path()), HasSubstr("it is a folder, no plain file"));
+  EXPECT_THAT(refusal({path("r.html")}, temporary.path()), HasSubstr("it is a folder, not a plain file"));
   EXPECT_THAT(refusal({path("r.html")}, path("m.so")), HasSubstr("is no report that tensorc --report has written"));
   EXPECT_TRUE(check_report_flags({}, "").ok());
 }

@@ -277,8 +277,7 @@ TEST(Convert, ABlobsIdCannotBeForged) {
     to_wire(FromSession(Blobs{{{id, theirs}}, {}}), &wire);
     const auto refused = from_wire(std::move(wire));
     ASSERT_FALSE(refused.ok()) << id.hex();
-    EXPECT_EQ(message_of(refused.status()),
-              "malformed message: blob.data: it does not have the hash it is said to have");
+    EXPECT_EQ(message_of(refused.status()), "malformed message: blob.data: its hash is not the one that was announced");
   }
 }
 
@@ -382,7 +381,7 @@ TEST(Convert, LabelsOfASessionAreKeysWithValues) {
   wire.mutable_open()->add_labels("room");
   const auto open = from_wire(std::move(wire));
   ASSERT_FALSE(open.ok());
-  EXPECT_NE(message_of(open.status()).find("open.labels: 'room' is not k=v"), std::string::npos)
+  EXPECT_NE(message_of(open.status()).find("open.labels: expected k=v, not 'room'"), std::string::npos)
       << message_of(open.status());
 }
 

@@ -24,8 +24,8 @@ TEST(DeviceNames, AreDevicesAgentsAndLabels) {
 TEST(DeviceNames, OfNobodyNameThoseThatThereAre) {
   std::vector<DeviceStatus> devices = {device("lab1", "idle"), device("lab2", "busy")};
   EXPECT_EQ(about_devices_called("lab9", devices),
-            "no device, agent or label is 'lab9'; there are: lab1/cpu, lab2/cpu");
-  EXPECT_EQ(about_devices_called("lab9", {}), "no device, agent or label is 'lab9'; there is no device");
+            "no device, agent or label is called 'lab9'; there are: lab1/cpu, lab2/cpu");
+  EXPECT_EQ(about_devices_called("lab9", {}), "no device, agent or label is called 'lab9'; there is no device");
   devices.assign(20, device("lab1", "idle"));
   EXPECT_TRUE(about_devices_called("lab9", devices).ends_with(", lab1/cpu and 4 more"));
 }
@@ -35,9 +35,9 @@ TEST(DeviceNames, OfALostOneSaySinceWhen) {
   lost.lost_s = 14 * 60;
   set_aside.why = "by hand";
   const std::vector<DeviceStatus> devices = {set_aside, lost};
-  EXPECT_EQ(about_devices_called("lab9", devices), "lab9/cpu is lost for 14 min, and is for 'llvm'");
+  EXPECT_EQ(about_devices_called("lab9", devices), "lab9/cpu (target 'llvm') is lost for 14 min");
   EXPECT_EQ(about_devices_called("room=lab", devices),
-            "lab8/cpu is quarantined (by hand), and is for 'llvm', lab9/cpu is lost for 14 min, and is for 'llvm'");
+            "lab8/cpu (target 'llvm') is quarantined (by hand), lab9/cpu (target 'llvm') is lost for 14 min");
 }
 
 }  // namespace

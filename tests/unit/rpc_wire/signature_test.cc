@@ -58,7 +58,7 @@ TEST_F(Signature, AKeyIsMadeOnceAndKept) {
 TEST_F(Signature, BadFilesAreNamed) {
   ASSERT_TRUE(SigningKey::load_or_make(path("k")).ok());
   write("empty", "");
-  EXPECT_THAT(message_of(PublicKey::load(path("empty")).status()), HasSubstr("empty: no public key in PEM"));
+  EXPECT_THAT(message_of(PublicKey::load(path("empty")).status()), HasSubstr("empty: expected a public key in PEM"));
   EXPECT_THAT(message_of(PublicKey::load(path("none")).status()), HasSubstr("none: No such file"));
   EXPECT_THAT(message_of(PublicKey::load(path("k")).status()), HasSubstr("a private key"));
   write("two", read("k.pub") + read("k.pub"));
@@ -77,7 +77,7 @@ TEST_F(Signature, BadFilesAreNamed) {
   EXPECT_THAT(message_of(SigningKey::load_or_make(path("open")).status()), HasSubstr("chmod 600"));
   write("public", read("k.pub"));
   chmod(path("public").c_str(), 0600);
-  EXPECT_THAT(message_of(SigningKey::load_or_make(path("public")).status()), HasSubstr("no private key"));
+  EXPECT_THAT(message_of(SigningKey::load_or_make(path("public")).status()), HasSubstr("expected a private key"));
 }
 
 }  // namespace

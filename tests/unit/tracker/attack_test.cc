@@ -38,7 +38,7 @@ TEST_F(Attack, AnAgentOpensSessionsWithBuildersAlone) {
     open.session = wire::Uuid::random();
     open.target_kind = kind;
     wire::SessionClient tunes({address(), {}, 1, nullptr, with(kGood)}, open, {});
-    EXPECT_THAT(message_of(tunes.wait_open(kPatience)), HasSubstr("builders alone"));
+    EXPECT_THAT(message_of(tunes.wait_open(kPatience)), HasSubstr("builders only"));
   }
 }
 
@@ -64,14 +64,14 @@ TEST_F(Attack, AnotherAgentsTokenOrNameIsRefused) {
   start();
   FakeAgent replaying(address(), "lab2", 1, false, with(kLab1));
   EXPECT_TRUE(eventually([&] { return replaying.gave_up(); }));
-  EXPECT_THAT(replaying.refused(), HasSubstr("do not allow the name 'lab2'"));
+  EXPECT_THAT(replaying.refused(), HasSubstr("may not use the name 'lab2'"));
   EXPECT_EQ(rejected("wrong_name"), 1u);
 
   FakeAgent first(address(), "lab1", 1, false, with(kLab1));
   ASSERT_TRUE(first.client().wait_open(kPatience).ok());
   RawAgent forged(address(), with(kAny));
   forged.hello("lab1", "lab1/cpu");
-  EXPECT_THAT(forged.read_refusal(), HasSubstr("do not allow the name 'lab1'")) << "it has a line of its own";
+  EXPECT_THAT(forged.read_refusal(), HasSubstr("may not use the name 'lab1'")) << "it has a line of its own";
   FakeAgent second(address(), "lab2", 1, false, with(kAny));
   ASSERT_TRUE(second.client().wait_open(kPatience).ok());
   RawAgent twin(address(), with(kAny));
@@ -212,7 +212,7 @@ TEST_F(Attack, ATokensLimitsHoldAndItsSessionsEndWhenAnAdministratorSaysSo) {
   second.stream->Write(out);
   proto::TrackerToSession in;
   ASSERT_TRUE(second.stream->Read(&in));
-  EXPECT_EQ(in.refused().reason(), "the token has 1 sessions, and its line allows no more (sessions=)");
+  EXPECT_EQ(in.refused().reason(), "the token has 1 sessions, the most that its line allows (sessions=)");
   const std::string id = wire::fetch_status(address(), 10s, with(kBob)).value().sessions.at(0).id;
   EXPECT_TRUE(absl::IsPermissionDenied(wire::administer(address(), "cancel", id, 10s, with(kBob)).status()));
   EXPECT_TRUE(wire::administer(address(), "cancel", id, 10s, with(kAdmin)).ok());

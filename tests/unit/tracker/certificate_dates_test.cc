@@ -144,7 +144,7 @@ class Dated : public testing::Test {
   std::string answer(const wire::Credentials& credentials) {
     return message_of(wire::fetch_status(server_->address(), 10s, credentials).status());
   }
-  std::string no_tracker() const { return "no tracker at " + server_->address().text() + ": "; }
+  std::string no_tracker() const { return "cannot reach the tracker at " + server_->address().text() + ": "; }
   std::string day(UnixSeconds days) const { return wire::date_text(now_ + days * kDay); }
 
   const UnixSeconds now_ = wire::wall_clock();

@@ -124,7 +124,7 @@ TEST(Tracker, WhatASessionLacksFailsItsOwnJobsOnly) {
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_EQ(failed[0].candidates.at(0).status, ResultStatus::kBuildFailed);
   EXPECT_THAT(failed[0].candidates.at(0).message,
-              HasSubstr(hash.hex() + " is neither with the tracker nor with the session"));
+              HasSubstr(hash.hex() + " was found neither at the tracker nor at the session"));
   EXPECT_TRUE(fleet.results(alice).empty());
   fleet.lack(bob, hash);  // again: without a question
   fleet.send(alice, "x");

@@ -126,7 +126,8 @@ TEST(Hello, SaysNoMoreThanItMay) {
   FakeFleet fleet({.max_devices = 3});
   auto hello = fleet.hello("a");
   for (int i = 0; i < 100; ++i) hello.devices[0].labels[std::to_string(i)] = std::string(4000, 'x');
-  EXPECT_THAT(fleet.take_agent<wire::Refused>(fleet.connect(hello)).at(0).reason, HasSubstr("bytes about its devices"));
+  EXPECT_THAT(fleet.take_agent<wire::Refused>(fleet.connect(hello)).at(0).reason,
+              HasSubstr("describes its devices in "));
   hello = fleet.hello("a");
   hello.devices.push_back(FakeFleet::device("a/cuda0", "cuda"));
   const auto a = fleet.connect(hello);

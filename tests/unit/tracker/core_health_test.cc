@@ -47,11 +47,12 @@ TEST_F(Probation, BeginsAfterAWhileGivesOneLeaseAtATimeAndEndsWithGoodAnswers) {
   fleet_.pass(29s);
   EXPECT_TRUE(fleet_.leases(agent_).empty());
   EXPECT_THAT(fleet_.tracker->status().devices[0].why,
-              HasSubstr("lost its leases 3 times in a row; tried again in 1 s"));
+              HasSubstr("lost its leases 3 times in a row; the tracker tries it again in 1 s"));
   fleet_.pass(1s);
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(fleet_.state("a/cpu"), "probation");
-    EXPECT_THAT(fleet_.tracker->status().devices[0].why, HasSubstr(std::to_string(i) + " of 5 good answers"));
+    EXPECT_THAT(fleet_.tracker->status().devices[0].why,
+                HasSubstr(std::to_string(i) + " of the 5 good answers that it needs"));
     fleet_.finish(agent_, one_lease());
   }
   EXPECT_EQ(fleet_.state("a/cpu"), "busy");
@@ -197,11 +198,11 @@ TEST(Poison, IsNamedAndCostsNeitherTheDevicesNorTheJobsBesideIt) {
   for (const auto& [seq, result] : results)
     EXPECT_EQ(result.candidates.at(0).status, seq == 1 ? ResultStatus::kDeviceLost : ResultStatus::kOk) << seq;
   EXPECT_EQ(deaths, 3);
-  EXPECT_THAT(results[1].candidates[0].message, HasSubstr("poison: 3 leases were lost on "));
+  EXPECT_THAT(results[1].candidates[0].message, HasSubstr("given up: 3 leases were lost on "));
   for (const auto& device : fleet.tracker->status().devices) EXPECT_NE(device.state, "quarantined") << device.info.key;
   EXPECT_EQ(fleet.tracker->status().sessions.at(0).poisoned, 1u);
   EXPECT_EQ(fleet.tracker->counts().poisoned, 1u);
-  EXPECT_THAT(fleet.tracker->session_detail(kSession.text())->events.back().what, HasSubstr("job 1 is poison"));
+  EXPECT_THAT(fleet.tracker->session_detail(kSession.text())->events.back().what, HasSubstr("job 1 was given up"));
 }
 
 TEST(Poison, ManyOfThemDoNotQuarantineTheFleet) {

@@ -56,7 +56,7 @@ TEST_F(BuilderKeys, WithoutAProofTheLabelIsLeftOffAndNoJobComes) {
   EXPECT_THAT(fleet_.leases(rogue), IsEmpty());
   EXPECT_EQ(shown(), 0u);
   EXPECT_THAT(status().info.labels, testing::ElementsAre(testing::Pair("room", "lab")));
-  EXPECT_THAT(status().why, HasSubstr("key is not proved"));
+  EXPECT_THAT(status().why, HasSubstr("not proved its builder's key"));
   EXPECT_EQ(refusal(rogue), "") << "an older agent works on, as far as it may";
 }
 
@@ -83,7 +83,7 @@ TEST_F(BuilderKeys, AProofOfAnotherKeyDeviceOrConnectionEndsTheConnection) {
   EXPECT_THAT(refusal(second), HasSubstr("was not signed"));
   const auto third = fleet_.connect(hello("mallory"));
   fleet_.tracker->agent_message(third, wire::prove_key(key_, challenge(third), "strong/cpu"));
-  EXPECT_THAT(refusal(third), HasSubstr("no device of its own"));
+  EXPECT_THAT(refusal(third), HasSubstr("not one of its devices"));
   EXPECT_EQ(shown(), 0u);
 }
 

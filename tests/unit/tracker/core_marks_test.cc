@@ -151,9 +151,9 @@ TEST_F(KeptByHand, WhoIsNotHereCanBeResumedAndNothingElse) {
   restart();
   for (const char* action : {"drain", "quarantine"})
     EXPECT_THAT(message_of(fleet_->tracker->admin(action, "a").status()),
-                HasSubstr("there are: none; quarantined, and not here: a/cpu"));
+                HasSubstr("there are: none; quarantined, but not connected: a/cpu"));
   EXPECT_EQ(fleet_->tracker->admin("resume", "a").value(),
-            "resume: a is not here; it will not be quarantined when it comes");
+            "resume: a is not connected; it will not be quarantined when it connects");
   fleet_->agent("a");
   EXPECT_EQ(fleet_->state("a/cpu"), "idle");
 }

@@ -164,8 +164,8 @@ TEST(Tenants, PriorityAndWeightAreWhatTheLineAllowsAndTheTunerIsTold) {
              modest = fleet.open_for(small, wire::Uuid::random(), 2, 3);
   const auto notes = fleet.take_session<wire::SessionOpened>(greedy).at(0).notes;
   ASSERT_EQ(notes.size(), 2u);
-  EXPECT_EQ(notes[0], "priority 2147483647 is more than the token's line allows; it is 3 (priority=)");
-  EXPECT_EQ(notes[1], "weight 1000000 is more than the token's line allows; it is 2 (weight=)");
+  EXPECT_EQ(notes[0], "priority 2147483647 is more than the token's line allows; 3 is used (priority=)");
+  EXPECT_EQ(notes[1], "weight 1000000 is more than the token's line allows; 2 is used (weight=)");
   EXPECT_TRUE(fleet.take_session<wire::SessionOpened>(modest).at(0).notes.empty());
   for (const auto& session : fleet.tracker->status().sessions) {
     EXPECT_EQ(session.weight, 2);
@@ -179,7 +179,7 @@ TEST(Tenants, ATokenHasSoManySessionsAndNoMore) {
   const auto first = fleet.open_for(two, kSession);
   fleet.open_for(two, wire::Uuid::random());
   const auto third = fleet.open_for(two, wire::Uuid::random());
-  EXPECT_EQ(fleet.refusal(third), "the token has 2 sessions, and its line allows no more (sessions=)");
+  EXPECT_EQ(fleet.refusal(third), "the token has 2 sessions, the most that its line allows (sessions=)");
   EXPECT_EQ(fleet.refusal(fleet.open_for(kAlice, wire::Uuid::random())), "") << "others may";
   fleet.tracker->session_gone(first);
   EXPECT_EQ(fleet.refusal(fleet.open_for(two, kSession)), "") << "its own come back";
@@ -201,7 +201,7 @@ TEST(Tenants, ATokenHasSoManyBytesAndNoMore) {
   EXPECT_THAT(
       refused[0].reason,
       HasSubstr(
-          "no room for the session's jobs: the token's share of the tracker's memory is 8 MiB (bytes= of its line)"));
+          "no memory for the session's jobs: of the tracker's memory the token may use 8 MiB (bytes= in its line)"));
   EXPECT_LE(fleet.tracker->memory().used(), (8u << 20) + (1u << 20));
   fleet.submit(alice, 1, 8);
   EXPECT_EQ(fleet.refusal(alice), "") << "others have theirs";
@@ -253,7 +253,7 @@ TEST(Tenants, AnAgentsDevicesAreChargedToItsToken) {
   fleet.tracker->agent_message(1, hello, {"agent *", {.bytes = 4 << 20}});
   const auto refused = fleet.take_agent<wire::Refused>(1);
   ASSERT_EQ(refused.size(), 1u);
-  EXPECT_THAT(refused[0].reason, HasSubstr("no room for its devices"));
+  EXPECT_THAT(refused[0].reason, HasSubstr("no memory for its devices"));
   EXPECT_TRUE(fleet.tracker->status().devices.empty());
 }
 

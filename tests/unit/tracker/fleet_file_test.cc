@@ -83,19 +83,19 @@ TEST_F(FleetFiles, WhatIsWrongIsSaidWithItsLine) {
     out.replace(out.find(what), what.size(), instead);
     return out;
   };
-  EXPECT_THAT(refusal(""), HasSubstr(":1: no fleet file"));
-  EXPECT_THAT(refusal(kToken + "\n"), HasSubstr(":1: no fleet file"));
+  EXPECT_THAT(refusal(""), HasSubstr(":1: not a fleet file"));
+  EXPECT_THAT(refusal(kToken + "\n"), HasSubstr(":1: not a fleet file"));
   EXPECT_THAT(refusal(with("hone-fleet 1", "hone-fleet 2")), HasSubstr(":1: version 2 of the format"));
   EXPECT_THAT(refusal(with("tracker lab:9190", "tracker lab")), HasSubstr(":4: bad address 'lab'"));
-  EXPECT_THAT(refusal(with("for tuner ann", kToken)), HasSubstr(":3: no entry of a fleet file; allowed: for"));
-  EXPECT_THAT(refusal(with("token " + kToken, "token short")), HasSubstr(":6: a token has 16 to 256 characters"));
-  EXPECT_THAT(refusal(with("for tuner ann", "token " + kToken)), HasSubstr(":6: a second `token`"));
-  EXPECT_THAT(refusal(with("for tuner ann", "# nobody")), HasSubstr("there is no `for`"));
-  EXPECT_THAT(refusal(with("ca\n-----BEGIN", "ca\nBEGIN")), HasSubstr(":8: no block of PEM, which follows `ca`"));
-  EXPECT_THAT(refusal(text() + "more\n"), HasSubstr(":" + std::to_string(lines(text()) + 1) + ": text behind `end`"));
+  EXPECT_THAT(refusal(with("for tuner ann", kToken)), HasSubstr(":3: not an entry of a fleet file; allowed: for"));
+  EXPECT_THAT(refusal(with("token " + kToken, "token short")), HasSubstr(":6: a token must have 16 to 256 characters"));
+  EXPECT_THAT(refusal(with("for tuner ann", "token " + kToken)), HasSubstr(":6: `token` is there twice"));
+  EXPECT_THAT(refusal(with("for tuner ann", "# nobody")), HasSubstr("the file has no `for`"));
+  EXPECT_THAT(refusal(with("ca\n-----BEGIN", "ca\nBEGIN")), HasSubstr(":8: expected a block of PEM after `ca`"));
+  EXPECT_THAT(refusal(text() + "more\n"), HasSubstr(":" + std::to_string(lines(text()) + 1) + ": text after `end`"));
   wire::FleetFile other = fleet_;
   other.credentials.key = make_ca("x")->key;
-  EXPECT_THAT(refusal(wire::fleet_file_text(other)), HasSubstr("the key is not the certificate's"));
+  EXPECT_THAT(refusal(wire::fleet_file_text(other)), HasSubstr("the key does not belong to the certificate"));
   other.credentials.key.clear();
   EXPECT_THAT(refusal(wire::fleet_file_text(other)), HasSubstr("`certificate` and `key` belong together"));
 }
@@ -132,8 +132,9 @@ TEST_F(FleetFiles, WhatItHoldsGoesToNoHostThatItDoesNotName) {
     for (const bool insecure : {false, true}) {
       const auto refused = wire::tracker_access(tracker, {.fleet = path}, insecure);
       ASSERT_FALSE(refused.ok()) << tracker;
-      EXPECT_THAT(message_of(refused.status()), StartsWith("--tracker " + std::string(tracker) + ": what " + path +
-                                                           " holds is for lab, fd00::7 alone"));
+      EXPECT_THAT(message_of(refused.status()),
+                  StartsWith("--tracker " + std::string(tracker) + ": the token and key of " + path +
+                             " are only for lab, fd00::7"));
     }
 }
 
@@ -155,7 +156,8 @@ TEST_F(FleetFiles, TheVariableStandsForTheFlag) {
   EXPECT_THAT(with(dir + "/admin.hone", "status").text, HasSubstr("localhost:9"));
   const Output elsewhere = with(dir + "/admin.hone", "status --tracker 127.1.2.3:9");
   EXPECT_EQ(elsewhere.code, 2);
-  EXPECT_THAT(elsewhere.text, HasSubstr("--tracker 127.1.2.3:9: what " + dir + "/admin.hone holds is for localhost"));
+  EXPECT_THAT(elsewhere.text,
+              HasSubstr("--tracker 127.1.2.3:9: the token and key of " + dir + "/admin.hone are only for localhost"));
   EXPECT_THAT(with(dir + "/admin.hone", "status --fleet '' --tracker 127.1.2.3:9").text, Not(HasSubstr("admin.hone")))
       << "an empty one: none";
   EXPECT_THAT(with("/nowhere", "status").text, HasSubstr("HONE_FLEET: /nowhere: "));

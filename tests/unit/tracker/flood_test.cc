@@ -218,7 +218,7 @@ TEST_F(Attack, WhoSaysNoHelloIsEnded) {
   RawAgent agent(address(), with(kAny));
   RawSession session(address(), with(kTuner));
   std::thread wait([&] {
-    EXPECT_THAT(agent.read_refusal(), HasSubstr("no hello in time"));
+    EXPECT_THAT(agent.read_refusal(), HasSubstr("its first message did not arrive in time"));
     proto::TrackerToSession in;
     EXPECT_TRUE(session.stream->Read(&in));
     EXPECT_TRUE(in.has_refused());

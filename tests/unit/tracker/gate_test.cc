@@ -60,10 +60,10 @@ TEST(Tokens, ABadFileIsOneLineThatNamesTheLineAndQuotesNothing) {
   for (const auto& [text, what] : std::map<std::string, std::string>{
            {"", "no token"},
            {"# only this\n", "no token"},
-           {"\nroot * " + secret, "line 2 names no role"},
+           {"\nroot * " + secret, "line 2 does not begin with a role"},
            {"agent " + secret, "line 1 has 2 words"},
-           {"agent a " + secret + " b", "line 1 has a word after the token that is no limit"},
-           {"tuner a " + secret + " " + secret + "=1", "no limit"},
+           {"agent a " + secret + " b", "line 1 has a word after the token that is not a limit"},
+           {"tuner a " + secret + " " + secret + "=1", "not a limit"},
            {"tuner a " + secret + " weight=", "bad weight; allowed: 0.000001 to 1000000"},
            {"tuner a " + secret + " weight=nan", "bad weight"},
            {"tuner a " + secret + " priority=1001", "bad priority; allowed: -1000 to 1000"},
@@ -71,8 +71,8 @@ TEST(Tokens, ABadFileIsOneLineThatNamesTheLineAndQuotesNothing) {
            {"tuner a " + secret + " sessions=1 sessions=2", "gives sessions twice"},
            {"tuner a " + secret + " bytes=1K", "bad bytes; allowed: 1M or more"},
            {"tuner a " + secret + " bytes=99999999999999999999G", "bad bytes"},
-           {"agent a short", "line 1 a token has 16 to 256 characters"},
-           {"agent a " + std::string(257, 'x'), "line 1 a token has"},
+           {"agent a short", "line 1 a token must have 16 to 256 characters"},
+           {"agent a " + std::string(257, 'x'), "line 1 a token must have"},
            {"agent a " + secret + "\xc3\xa9", "printable ASCII"},
            {"agent a " + secret + "\nagent b " + secret, "line 2 repeats a token"}}) {
     const auto table = TokenTable::parse(text);
@@ -305,8 +305,7 @@ TEST(Rejections, ToldOnceAMinuteForEachPeerAndCountedAlways) {
   FakeClock clock;
   std::vector<Rejections::Line> lines;
   Rejections rejections(clock, [&](const Rejections::Line& line) { lines.push_back(line); });
-  for (int i = 0; i < 100; ++i)
-    rejections.note("10.0.0.1", Refusal::kBadToken, "the token is not one of the tracker's");
+  for (int i = 0; i < 100; ++i) rejections.note("10.0.0.1", Refusal::kBadToken, "the tracker does not know the token");
   rejections.note("10.0.0.2", Refusal::kHost, "not ours");
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].peer, "10.0.0.1");

@@ -106,7 +106,7 @@ TEST(JobBook, RefusesMoreJobsThanTheWindowOrTheMemoryHold) {
   large.profile.repeats = 32 << 20;  // times of 8 bytes each
   auto added = f.book.add(session, std::move(large));
   ASSERT_TRUE(std::holds_alternative<wire::Refused>(added));
-  EXPECT_THAT(std::get<wire::Refused>(added).reason, HasSubstr("no room for the session's jobs"));
+  EXPECT_THAT(std::get<wire::Refused>(added).reason, HasSubstr("no memory for the session's jobs"));
   EXPECT_TRUE(std::get<wire::Refused>(added).retry);
   EXPECT_TRUE(std::holds_alternative<JobRecord*>(f.book.add(session, job_with_reference(2, 2))));
   added = f.book.add(session, job_with_reference(3, 3));

@@ -38,7 +38,7 @@ wire::FleetStatus full_status() {
   wire::DeviceStatus& bad = status.devices.emplace_back();
   bad.info.key = "b/cpu";
   bad.state = "quarantined";
-  bad.why = "it lost its leases 3 times in a row; tried again in 24 s " + std::string(100, 'x');
+  bad.why = "it lost its leases 3 times in a row; the tracker tries it again in 24 s " + std::string(100, 'x');
   wire::SessionStatus& session = status.sessions.emplace_back();
   session.id = "0123456789ab";
   session.title = "conv2d(n=1,ci=64," + std::string(200, 'y') +
@@ -129,9 +129,10 @@ TEST(StatusText, FitsAHundredColumnsAndSaysWhatMatters) {
   const std::string text = state_text(full_status(), {.colour = false, .width = 100});
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 100u) << line;
-  for (const char* what : {"up 2 h;", "120 queued, 16 leased, the oldest waits 1.2 s", "quarantined",
-                           "tried again in 24 s", "97%", "104 °C", "4.8 GHz", "50.1%", "1024/10000", "812.3",
-                           "best: winograd4  tile_oc=4x16", "1 job given up as poison", "0123456789ab", "ok 1000", "█"})
+  for (const char* what :
+       {"up 2 h;", "120 queued, 16 leased, the oldest waits 1.2 s", "quarantined", "tries it again in 24 s", "97%",
+        "104 °C", "4.8 GHz", "50.1%", "1024/10000", "812.3", "best: winograd4  tile_oc=4x16",
+        "1 job given up: several devices lost it", "0123456789ab", "ok 1000", "█"})
     EXPECT_THAT(text, HasSubstr(what));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("wrong_result"))) << "none";

@@ -44,7 +44,7 @@ TEST(Quarantine, BeginsWithTheThirdLossAndIsTriedAgainAfterItsTime) {
   EXPECT_EQ(f.lose(3), Change::kBegan);
   EXPECT_EQ(f.device.mark, Mark::kQuarantined);
   EXPECT_EQ(f.counts.quarantines, 1u);
-  EXPECT_THAT(f.ailment(), HasSubstr("it lost its leases 3 times in a row; tried again in 30 s"));
+  EXPECT_THAT(f.ailment(), HasSubstr("it lost its leases 3 times in a row; the tracker tries it again in 30 s"));
   EXPECT_THAT(f.quarantine.begin_probations(), IsEmpty());
   f.clock.advance(f.limits.first_wait);
   EXPECT_THAT(f.quarantine.begin_probations(), ElementsAre(&f.device));

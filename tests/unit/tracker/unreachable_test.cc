@@ -37,12 +37,12 @@ TEST(Unreachable, AnAgentIsToldUntilTheTrackerIsThereAndOnceMoreWhenItGoes) {
   const Address address = server->address();
   server.reset();
   FakeAgent agent(address, "early", 1);
-  EXPECT_TRUE(eventually([&] { return agent.unreachable("refused") >= 2; }));
+  EXPECT_TRUE(eventually([&] { return agent.unreachable("connection refused") >= 2; }));
   server = tracker_at(address, clock);
   EXPECT_TRUE(eventually([&] { return agent.client().connected(); }));
-  const size_t told = agent.unreachable("refused");
+  const size_t told = agent.unreachable("connection refused");
   server.reset();
-  EXPECT_TRUE(eventually([&] { return agent.unreachable("refused") > told; }));
+  EXPECT_TRUE(eventually([&] { return agent.unreachable("connection refused") > told; }));
 }
 
 TEST(Unreachable, AServerThatSaysNothingIsNoAnswer) {

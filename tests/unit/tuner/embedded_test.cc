@@ -82,11 +82,11 @@ TEST(Embedded, AMachineWithoutSuchADeviceIsToldAtOnce) {
 TEST(Embedded, WhatAProgramCannotWorkWithIsNoBug) {
   const TempDir dir;
   const auto e = Embedded::start(
-      scripts(dir, "exec sleep 60", "echo 'device-agent: the host lock cannot be at /tmp/x' >&2; exit 2"), "llvm");
+      scripts(dir, "exec sleep 60", "echo 'device-agent: the host lock cannot be kept in /tmp/x' >&2; exit 2"), "llvm");
   ASSERT_TRUE(e.ok()) << e.status();
   const Status status = check_until_it_fails(**e);
   EXPECT_EQ(exit_code_of(status), kExitUsage);
-  EXPECT_EQ(message_of(status), "the tuner's own device-agent: the host lock cannot be at /tmp/x");
+  EXPECT_EQ(message_of(status), "the tuner's own device-agent: the host lock cannot be kept in /tmp/x");
 }
 
 TEST(Embedded, AProgramThatDiesOnceIsStartedAgain) {

@@ -1,6 +1,7 @@
 // The remote measurer against a real tracker on a Unix socket and an agent that answers without measuring.
 #include "tuner/measure/remote.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -240,11 +241,12 @@ TEST(FindDevices, FindsThoseOfAKindAndKey) {
   EXPECT_EQ(exit_code_of(devices.status()), kExitNoDevice);
   EXPECT_NE(message_of(devices.status()).find("no device serves 'llvm' under the key 'b'"), std::string::npos)
       << devices.status();
-  EXPECT_NE(message_of(devices.status()).find("no device, agent or label is 'b'; there are: a/cpu"), std::string::npos)
+  EXPECT_NE(message_of(devices.status()).find("no device, agent or label is called 'b'; there are: a/cpu"),
+            std::string::npos)
       << devices.status();
   q.device_key = "", q.kind = "cuda";
   devices = find_devices(q);
-  EXPECT_NE(message_of(devices.status()).find(std::string(": a/cpu is idle, and is for '") + kTarget),
+  EXPECT_NE(message_of(devices.status()).find(std::string(": a/cpu (target '") + kTarget + "') is idle"),
             std::string::npos)
       << devices.status();
   q.device_key = "";
@@ -259,7 +261,8 @@ TEST(FindDevices, NoTrackerIsOneClearLine) {
   q.tracker_timeout = 200ms;
   const auto devices = find_devices(q);
   EXPECT_EQ(exit_code_of(devices.status()), kExitUsage);
-  EXPECT_EQ(message_of(devices.status()), "no tracker at unix:/tmp/hone-no-such-socket");
+  EXPECT_THAT(message_of(devices.status()),
+              testing::StartsWith("cannot reach the tracker at unix:/tmp/hone-no-such-socket: "));
 }
 
 // gRPC 1.51 aborts the process after a few dozen channels that failed, unless rpc/wire keeps its threads.
@@ -270,7 +273,7 @@ TEST(FindDevices, ManyFailedAttemptsAreStillOneClearLine) {
     q.client.backoff.first = q.client.backoff.most = 1ms;
     q.kind = "llvm";
     q.tracker_timeout = 300ms;
-    EXPECT_EQ(message_of(find_devices(q).status()), "no tracker at localhost:1");
+    EXPECT_THAT(message_of(find_devices(q).status()), testing::StartsWith("cannot reach the tracker at localhost:1: "));
   }
 }
 

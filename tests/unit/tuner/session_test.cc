@@ -118,19 +118,6 @@ TEST(Session, SaysWhichFinalistCameSecond) {
   EXPECT_GE(out->second->seconds, out->best->seconds);
 }
 
-TEST(Session, ASearcherThatFailsEndsTheSessionWithItsMessage) {
-  struct Failing final : Searcher {
-    std::vector<Proposal> propose(size_t) override { throw std::runtime_error("index out of range"); }
-    void report(const std::vector<Observation>&) override {}
-  };
-  const Space space = toy::tiling_space();
-  MemoryLog log;
-  Rig run(space, log);
-  run.searcher = std::make_unique<Failing>();
-  EXPECT_EQ(message_of(run.go().status()), "the search failed: index out of range");
-  EXPECT_EQ(log.states["s1"], "failed");
-}
-
 // SIGKILL at any moment: what is stored stays, and the same command goes on from there.
 TEST(Session, KilledAnywhereItResumesWithoutLossOrRepetition) {
   const Space space = toy::tiling_space();
@@ -317,19 +304,6 @@ TEST(Session, ResumedTrialsTeachTheModel) {
   EXPECT_EQ(second.ranker.rows().rows(), 70u);
 }
 
-TEST(Session, NothingLeftToMeasureReportsWhatIsKnown) {
-  const Space space = toy::tiling_space();
-  MemoryLog log;
-  const auto first = Rig(space, log, "first").go();
-  ASSERT_TRUE(first.ok());
-  Rig second(space, log, "second");
-  const auto out = second.go();
-  ASSERT_TRUE(out.ok());
-  EXPECT_TRUE(second.measurer.submitted.empty());
-  EXPECT_EQ(out->best->config, first->best->config);
-  EXPECT_TRUE(out->best->confirmed);
-}
-
 TEST(Session, FreshDoesNotResume) {
   const Space space = toy::tiling_space();
   MemoryLog log;
@@ -371,22 +345,6 @@ TEST(Session, FailuresAreCountedStoredAndLearntFrom) {
   EXPECT_EQ(run.progress.last.failures.at("run_timeout"), out->by_status.at("run_timeout"));
   EXPECT_EQ(run.ranker.rows().rows(), 60u);
   EXPECT_EQ(out->best->confirmed, true);
-}
-
-TEST(Session, AllFailedSaysHowAndWhy) {
-  const Space space = toy::tiling_space();
-  MemoryLog log;
-  Rig run(space, log);
-  run.options.trials = 20;
-  run.measurer.measure = [](const Candidate&) {
-    return FakeMeasurer::failed(ResultStatus::kWrongResult, "element 17 is 3, not 4");
-  };
-  const auto out = run.go();
-  ASSERT_FALSE(out.ok());
-  EXPECT_EQ(exit_code_of(out.status()), kExitAllFailed);
-  EXPECT_EQ(message_of(out.status()),
-            "none of 20 candidates gave a time: 20 wrong_result; the first: wrong_result: element 17 is 3, not 4");
-  EXPECT_EQ(log.trials(), 20u);
 }
 
 TEST(Session, ResultsWithoutATimeAreFailures) {
@@ -432,118 +390,7 @@ TEST(Session, EqualProgramsAreMeasuredOnce) {
   EXPECT_EQ(out->stopped_by, "space exhausted");
 }
 
-TEST(Session, ASpaceOfOneConfigIsMeasuredAndConfirmed) {
-  const Space space = toy::small_space(1);
-  MemoryLog log;
-  Rig run(space, log);
-  run.measurer.measure = [](const Candidate&) { return FakeMeasurer::timed(1e-3); };
-  const auto out = run.go();
-  ASSERT_TRUE(out.ok()) << out.status();
-  EXPECT_EQ(out->trials, 1u);
-  EXPECT_EQ(out->stopped_by, "space exhausted");
-}
-
-TEST(Session, InterruptedOnceItKeepsAndConfirms) {
-  const Space space = toy::tiling_space();
-  MemoryLog log;
-  Rig run(space, log);
-  int calls = 0;
-  run.measurer.on_collect = [&] { run.interrupts = ++calls >= 4 ? 1 : 0; };
-  const auto out = run.go();
-  ASSERT_TRUE(out.ok()) << out.status();
-  EXPECT_TRUE(out->interrupted);
-  EXPECT_GT(out->trials, 0u);
-  EXPECT_LT(out->trials, 60u);
-  EXPECT_TRUE(out->best->confirmed);
-  EXPECT_EQ(log.trials(), out->trials);
-  EXPECT_EQ(log.states["s1"], "interrupted");
-}
-
-TEST(Session, InterruptedTwiceItLeavesAtOnce) {
-  const Space space = toy::tiling_space();
-  MemoryLog log;
-  Rig run(space, log);
-  int calls = 0;
-  run.measurer.on_collect = [&] { run.interrupts = ++calls >= 4 ? 2 : 0; };
-  const auto out = run.go();
-  ASSERT_TRUE(out.ok()) << out.status();
-  EXPECT_TRUE(out->interrupted);
-  EXPECT_TRUE(run.measurer.several.empty());
-  EXPECT_FALSE(out->best->confirmed);
-}
-
-TEST(Session, StopsWhenTheTimeIsUp) {
-  const Space space = toy::tiling_space();
-  MemoryLog log;
-  Rig run(space, log);
-  run.options.trials = 10'000;
-  run.options.seconds = 0.5;  // 10 ms a trial
-  const auto out = run.go();
-  ASSERT_TRUE(out.ok()) << out.status();
-  EXPECT_EQ(out->stopped_by, "time is up");
-  EXPECT_GE(out->trials, 50u);
-  EXPECT_LE(out->trials, 60u);
-}
-
-TEST(Session, TellsThatItEndedBeforeAnythingWasMeasuredFromFailures) {
-  const Space space = toy::tiling_space();
-  MemoryLog log;
-  Rig late(space, log);
-  late.options.seconds = 0.5;
-  late.progress.on_show = [&](const Snapshot&) { late.clock.advance(std::chrono::seconds(1)); };
-  const auto out = late.go();
-  EXPECT_EQ(message_of(out.status()), "no candidate was measured (time is up)");
-  EXPECT_TRUE(is_nothing_measured(out.status()));
-  Rig bad(space, log);
-  bad.measurer.measure = [&](const Candidate&) { return FakeMeasurer::failed(ResultStatus::kRejected, "bad"); };
-  const auto failed = bad.go();
-  EXPECT_FALSE(failed.ok());
-  EXPECT_FALSE(is_nothing_measured(failed.status()));
-  EXPECT_FALSE(is_nothing_measured(absl::OkStatus()));
-}
-
 // Both parts of the time, in which a disturbed device would otherwise confirm for minutes.
-TEST(Session, ConfirmsNoLongerThanItMay) {
-  const Space space = toy::tiling_space();
-  for (const double seconds_of_a_job : {0.01, 5.0}) {
-    MemoryLog log;
-    Rig run(space, log);
-    run.options.trials = 10'000;
-    run.options.seconds = 0.5;
-    run.options.confirm_seconds = 1;
-    run.options.after_seconds = 7;
-    bool confirms = false;
-    run.measurer.on_collect = [&] {
-      confirms = confirms || run.measurer.submitted.size() > run.measurer.proposed.size();
-      if (confirms) run.clock.advance(std::chrono::milliseconds(static_cast<int>(1000 * seconds_of_a_job)));
-    };
-    const auto start = run.clock.now();
-    const auto out = run.go();
-    ASSERT_TRUE(out.ok()) << out.status();
-    EXPECT_EQ(out->stopped_by, "time is up");
-    EXPECT_TRUE(out->best);
-    EXPECT_TRUE(out->best->confirmed || seconds_of_a_job > 1);
-    // What is left is until all ends.
-    EXPECT_GE(run.progress.last.seconds_left, 7);
-    EXPECT_LE(run.progress.last.seconds_left, 8.5);
-    // One look at the device may be under way when the time is up.
-    EXPECT_LE(std::chrono::duration<double>(run.clock.now() - start).count(), 1.5 + 0.2 + seconds_of_a_job);
-  }
-}
-
-TEST(Session, StopsWithoutGain) {
-  const Space space = toy::tiling_space();
-  MemoryLog log;
-  Rig run(space, log);
-  run.measurer.measure = [](const Candidate&) { return FakeMeasurer::timed(1e-3); };
-  run.options.trials = 1000;
-  run.options.stop_after = 20;
-  const auto out = run.go();
-  ASSERT_TRUE(out.ok()) << out.status();
-  EXPECT_EQ(out->stopped_by, "no gain in 20 trials");
-  EXPECT_LT(out->trials, 40u);
-}
-
 TEST(Session, ConfirmationOverrulesALuckyTrial) {
   const Space space = toy::tiling_space();
   MemoryLog log;
@@ -574,16 +421,6 @@ TEST(Session, CensoredTimesAreNeverTheBest) {
   const auto out = run.go();
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_EQ(out->best->config, space.print(space.default_config()));
-}
-
-TEST(Session, ADatabaseThatCannotBeWrittenEndsTheSession) {
-  const Space space = toy::tiling_space();
-  MemoryLog log;
-  log.full = true;
-  Rig run(space, log);
-  EXPECT_EQ(message_of(run.go().status()), "disk full");
-  EXPECT_TRUE(run.measurer.acked.empty());
-  EXPECT_EQ(log.states["s1"], "failed");
 }
 
 TEST(Session, LostDevicesSayNothingAboutTheConfig) {

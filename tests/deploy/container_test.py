@@ -1,0 +1,383 @@
+"""Holds the images, packages and manifests of deploy/ against the programs, so that none rots: files, libraries, flags,
+ports."""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import tempfile
+import unittest
+
+import yaml
+
+from commands import (BIN, BUILD, DEPLOY, FLEET_PAGE, PASSED_ON, PROGRAMS, ROOT, check_command, flag, port, run,
+                      shell_words)
+
+
+def stages(dockerfile):
+    """Of each stage its instructions, continued lines joined: {name: [(WORD, rest)]}."""
+    out, name = {}, None
+    for line in re.sub(r'\\\n', ' ', re.sub(r'(?m)^\s*#.*\n', '', dockerfile)).splitlines():
+        match = re.match(r'^([A-Z]+)\s+(.*)$', line)
+        if not match:
+            continue
+        if match[1] == 'FROM':
+            name = re.search(r' AS (\S+)$', match[2])[1]
+            out[name] = []
+        out[name].append((match[1], match[2]))
+    return out
+
+
+COMPONENTS = {'tracker': ['tracker'], 'agent': ['device-agent', 'hone-builder', 'hone-runner'],
+              'tuner': ['tuner', 'tophub', 'tensorc']}
+
+
+def with_depends(packages):
+    """The packages and what they bring: a package brings what it depends on."""
+    depends = run('apt-cache', 'depends', '--recurse', '--no-recommends', '--no-suggests', '--no-conflicts',
+                  '--no-breaks', '--no-replaces', '--no-enhances', *sorted(packages)).stdout
+    return {line.strip() for line in depends.splitlines() if line and not line.startswith(' ')}
+
+
+def libraries_of(program):
+    """The shared libraries that a program loads: {library: the packages that have it}."""
+    needed = re.findall(r'NEEDED\s+(\S+)', run('objdump', '-p', BIN / program).stdout)
+    # Libraries of sanitizers belong to sanitized builds, which are never shipped.
+    needed = [library for library in needed if not re.match(r'lib[a-z]+san\.', library)]
+    assert needed, program
+    # `package:amd64: /lib/x86_64-linux-gnu/name`, a line for each package that has it.
+    found = [line.split(': ')
+             for line in run('dpkg-query', '-S', *(f'*/{library}' for library in needed)).stdout.splitlines()]
+    return {library: {package.split(':')[0] for package, path in found if path.endswith('/' + library)}
+            for library in needed}
+
+
+class Packages(unittest.TestCase):
+    """Who only wants the programs installs no more than they are built with, and can build them."""
+    file = DEPLOY / 'packages.txt'
+
+    def sections(self):
+        out = {}
+        for line in self.file.read_text().splitlines():
+            if line.startswith('['):
+                out[line.strip('[]')] = section = []
+            elif line and not line.startswith('#'):
+                section.append(line)
+        return out
+
+    def set_up(self, *words):
+        """What `setup` installs on a machine that has none of the packages: nothing but commands of this test's is
+        called for it."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / 'deploy').mkdir()
+            for name in ('setup', 'packages.txt'):
+                shutil.copy(DEPLOY / name, folder / 'deploy')
+            (folder / 'bin').mkdir()
+            for name, does in {'dpkg-query': 'exit 1', 'apt-get': f'echo "$*" >>{folder}/calls',
+                               'npm': f'echo "npm $*" >>{folder}/calls', 'node': 'exit 1',
+                               'sudo': '[[ $1 != -n ]] || shift; "$@"'}.items():
+                (folder / 'bin' / name).write_text(f'#!/bin/bash\n{does}\n')
+                (folder / 'bin' / name).chmod(0o755)
+            result = run(folder / 'deploy' / 'setup', *words,
+                         env={**PASSED_ON, 'PATH': f'{folder}/bin:{os.environ["PATH"]}'})
+            calls = (folder / 'calls').read_text().splitlines() if (folder / 'calls').exists() else []
+        installs = [shlex.split(call) for call in calls if ' install ' in call]
+        return (result,
+                [w for call in installs for w in call[call.index('install') + 1:] if not w.startswith('-')],
+                [call for call in calls if call.startswith('npm')])
+
+    def test_are_installed_by_section(self):
+        sections = self.sections()
+        self.assertEqual(list(sections), ['programs', 'bundle', 'arm64', 'tests'])
+        wanted = []
+        for section, packages in sections.items():
+            wanted += packages
+            result, installed, npm = self.set_up(section)
+            self.assertEqual((result.returncode, sorted(installed)), (0, sorted(wanted)), result.stderr)
+            self.assertEqual(bool(npm), section == 'tests', 'the browser\'s driver is for its test')
+        self.assertEqual(sorted(self.set_up()[1]), sorted(wanted), 'all, where nothing is said')
+
+    def test_of_what_there_is_not_are_refused(self):
+        for words in (['test'], ['programs', 'tests'], ['']):
+            result, installed, _ = self.set_up(*words)
+            self.assertEqual((result.returncode, installed), (2, []), words)
+            self.assertIn('programs, bundle, arm64 or tests', result.stderr)
+
+    def test_of_the_programs_are_all_that_quickstart_and_images_take(self):
+        for path in (DEPLOY / 'quickstart', DEPLOY / 'docker' / 'Dockerfile'):
+            self.assertEqual(re.findall(r'(?m)(?:^RUN deploy|here)/setup"? ?(\w*)', path.read_text()),
+                             ['programs'], path)
+
+    def test_of_the_programs_bring_what_the_programs_load(self):
+        if not shutil.which('dpkg-query') or not shutil.which('objdump'):
+            self.skipTest('no dpkg or no objdump')
+        brought = with_depends(set(self.sections()['programs']))
+        for program in (p for programs in COMPONENTS.values() for p in programs):
+            for library, owners in libraries_of(program).items():
+                self.assertTrue(owners & brought, f'the programs\' packages lack {library} of {owners} for {program}')
+
+    def configure(self, folder, *more):
+        """Configures as where the tests' packages are not installed."""
+        hidden = [f'-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON' for package in ('GTest', 'benchmark', 'dnnl')]
+        return run('cmake', '-G', 'Ninja', '-S', ROOT, '-B', folder, '-DCMAKE_BUILD_TYPE=Release', *hidden, *more)
+
+    def test_of_the_tests_are_not_needed_to_build_the_programs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.configure(folder)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn('GTest is not installed: the tests are not built', result.stdout)
+            targets = set(re.findall(r'(?m)^(\S+): phony$', run('ninja', '-C', folder, '-t', 'targets', 'all').stdout))
+            built = re.search(r'build" ([a-z -]+)$', (DEPLOY / 'quickstart').read_text(), re.MULTILINE)[1].split()
+            packed = re.search(r'^programs=\(([a-z -]+)\)$', (DEPLOY / 'bundle').read_text(), re.MULTILINE)[1].split()
+            self.assertEqual(set(built), PROGRAMS)
+            self.assertLessEqual({*built, *packed}, targets)
+            self.assertNotIn('base_test', targets)
+
+    def test_of_the_tests_are_missed_by_who_wants_tests(self):
+        options = re.search(r'options=\((-D.*)\)', (DEPLOY / 'build').read_text())[1].split()
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.configure(folder, *options)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn('`deploy/setup` installs it', re.sub(r'\s+', ' ', result.stderr))
+
+
+class Images(unittest.TestCase):
+    dockerfile = (DEPLOY / 'docker' / 'Dockerfile').read_text()
+    stages = stages(dockerfile)
+    compose = yaml.safe_load((DEPLOY / 'docker' / 'compose.yaml').read_text())
+
+    def words(self, service):
+        """What a service of the compose file runs, the entry point of its image included."""
+        stage = dict(self.stages[service['build']['target']])
+        entry = service.get('entrypoint', yaml.safe_load(stage['ENTRYPOINT']))
+        return entry + service.get('command', [])
+
+    def test_hold_what_their_programs_load(self):
+        if not shutil.which('dpkg-query') or not shutil.which('objdump'):
+            self.skipTest('no dpkg or no objdump')
+        for name, programs in COMPONENTS.items():
+            installed = set(re.findall(r'\S+', ' '.join(
+                rest for word, rest in self.stages[name] if word == 'RUN' and 'apt-get install' in rest)))
+            brought = with_depends({p for p in installed if re.match(r'^lib[a-z]', p)}) | installed
+            for program in programs:
+                for library, owners in libraries_of(program).items():
+                    self.assertTrue(owners & brought, f'the image {name} lacks {library} of {owners} for {program}')
+
+    def test_run_as_nobody_in_particular(self):
+        for name in COMPONENTS:
+            users = [rest for word, rest in self.stages[name] if word == 'USER']
+            self.assertTrue(users and not users[-1].startswith(('0', 'root')), name)
+
+    def test_install_what_cmake_installs(self):
+        loop = re.search(r'for component in ([a-z ]+);', self.dockerfile)[1].split()
+        self.assertEqual(loop, list(COMPONENTS))
+        for name, programs in COMPONENTS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                result = run('cmake', '--install', BUILD, '--component', name, '--prefix', folder)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(sorted(p.name for p in (pathlib.Path(folder) / 'bin').iterdir()), sorted(programs))
+            entry = yaml.safe_load(dict(self.stages[name])['ENTRYPOINT'])
+            self.assertIn(entry[0], programs)
+
+    def test_copy_what_is_there(self):
+        ignored = (ROOT / '.dockerignore').read_text().split()
+        self.assertEqual(ignored[0], '*')
+        for name in ignored[1:]:
+            self.assertTrue((ROOT / name.lstrip('!')).exists(), name)
+        for module in re.search(r'foreach\(module ([a-z ]+)\)', (ROOT / 'CMakeLists.txt').read_text())[1].split():
+            if module != 'tests':
+                self.assertIn('!' + module, ignored, 'the build needs it')
+
+    def test_services_run_commands_that_exist(self):
+        for name, service in self.compose['services'].items():
+            self.assertIn(service['build']['target'], COMPONENTS, name)
+            self.assertTrue((DEPLOY / 'docker' / service['build']['context'] / service['build']['dockerfile']).exists())
+            words = self.words(service)
+            if words[0] == 'sh':
+                found = [w for w in shell_words(words[2]) if w[0] in PROGRAMS]
+                self.assertTrue(found, words)
+                for command in found:
+                    check_command(self, command)
+            else:
+                check_command(self, words)
+
+    def test_ports_agree(self):
+        tracker = self.compose['services']['tracker']
+        words = self.words(tracker)
+        ports = {port(flag(words, '--listen')), port(flag(words, '--http'))}
+        self.assertEqual({int(str(p).split(':')[-1]) for p in tracker['ports']}, ports)
+        self.assertEqual({int(p) for p in dict(self.stages['tracker'])['EXPOSE'].split()}, ports)
+        health = re.search(r'HONE_HEALTH=(\S+)', dict(self.stages['tracker'])['ENV'])[1]
+        self.assertEqual(health, f'https://localhost:{port(flag(words, "--http"))}/healthz')
+        self.assertTrue(flag(words, '--tls-cert'), 'or the check would have to ask over http:')
+        # The port that init-tls writes into the files of the others.
+        made, = [w for w in shell_words(self.words(self.compose['services']['init'])[2])
+                 if w[:2] == ['tracker', 'init-tls'] and '--host' in w]
+        self.assertEqual(int(flag(made, '--port') or 9190), port(flag(words, '--listen')))
+
+    def test_services_get_the_files_that_they_name_and_no_others(self):
+        """What init copies into a volume is what the service that mounts it names in its flags; none but init sees the
+        folder with the CA's key and everybody's."""
+        services = self.compose['services']
+        init = services['init']
+        places = {folder: name for name, folder in (volume.split(':') for volume in init['volumes'])}
+        own = next(name for folder, name in places.items() if folder == '/etc/hone')
+        handed = {name: set() for folder, name in places.items() if name != own}
+        for words in shell_words(init['entrypoint'][2]):
+            if words[0] == 'cp':
+                *files, folder = [w for w in words[1:] if not w.startswith('-')]
+                handed[places[folder.rstrip('/')]].update(files)
+        seen = set()
+        for name, service in services.items():
+            if name == 'init':
+                continue
+            for volume in service['volumes']:
+                source, folder, *mode = volume.split(':')
+                self.assertNotEqual(source, own, f'{name} would see ca.key and everybody\'s keys')
+                if source not in handed:
+                    continue
+                values = [w.split('=', 1)[1] for w in service['command']]
+                named = {pathlib.PurePath(v).name for v in values if str(pathlib.PurePath(v).parent) == folder}
+                self.assertEqual((handed[source], mode), (named, ['ro']), name)
+                seen.add(source)
+        self.assertEqual(seen, set(handed), 'what nobody mounts need not be copied')
+
+    def test_new_volumes_belong_to_the_programs_user(self):
+        base = dict(self.stages['base'])['RUN']
+        made = set(re.search(r'install -d -o hone -g hone -m 0700 (.*)', base)[1].split())
+        for name, service in self.compose['services'].items():
+            for volume in service.get('volumes', []):
+                self.assertIn(volume.split(':')[1], made, name)
+
+    def test_volumes_are_declared(self):
+        for name, service in self.compose['services'].items():
+            for volume in service.get('volumes', []):
+                self.assertIn(volume.split(':')[0], self.compose['volumes'], name)
+
+
+class Manifests(unittest.TestCase):
+    folder = DEPLOY / 'k8s'
+    documents = [d for path in sorted(folder.glob('*.yaml')) if path.name != 'kustomization.yaml'
+                 for d in yaml.safe_load_all(path.read_text())]
+
+    def find(self, kind, name):
+        return next(d for d in self.documents if d['kind'] == kind and d['metadata']['name'] == name)
+
+    def pods(self):
+        for d in self.documents:
+            if d['kind'] in ('Deployment', 'DaemonSet', 'Job'):
+                yield d['metadata']['name'], d['spec']['template']['spec']
+
+    def entry(self, container):
+        image = container['image'].split(':')[0].removeprefix('hone-')
+        return yaml.safe_load(dict(Images.stages[image])['ENTRYPOINT']) + container['args']
+
+    def test_all_are_in_the_kustomization_but_the_job(self):
+        listed = set(yaml.safe_load((self.folder / 'kustomization.yaml').read_text())['resources'])
+        self.assertEqual(listed,
+                         {p.name for p in self.folder.glob('*.yaml')} - {'kustomization.yaml', 'tuner-job.yaml'})
+        if shutil.which('kubectl'):
+            result = run('kubectl', 'kustomize', self.folder)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(
+                len(list(yaml.safe_load_all(result.stdout))),
+                sum(len(list(yaml.safe_load_all((self.folder / name).read_text()))) for name in listed))
+        self.assertIn('create -f deploy/k8s/tuner-job.yaml', FLEET_PAGE.read_text())
+
+    def test_the_job_reaches_the_tracker_and_nothing_else(self):
+        job = self.find('Job', 'hone-tuner')['spec']
+        labels = job['template']['metadata']['labels']
+        tracker, own = (self.find('NetworkPolicy', name)['spec'] for name in ('hone-tracker', 'hone-tuner'))
+        let_in = [peer['podSelector']['matchLabels'] for rule in tracker['ingress'] for peer in rule['from']
+                  if 'podSelector' in peer]
+        self.assertTrue(any(wanted.items() <= labels.items() for wanted in let_in), labels)
+        self.assertLessEqual(own['podSelector']['matchLabels'].items(), labels.items())
+        self.assertEqual((own['ingress'], set(own['policyTypes'])), ([], {'Ingress', 'Egress'}))
+        self.assertEqual(own['egress'], self.find('NetworkPolicy', 'hone-agent')['spec']['egress'])
+        claims = [v['persistentVolumeClaim']['claimName'] for v in job['template']['spec']['volumes']
+                  if 'persistentVolumeClaim' in v]
+        self.assertEqual(claims, ['hone-tophub'])
+        self.find('PersistentVolumeClaim', claims[0])
+        never = {code for rule in job['podFailurePolicy']['rules'] for code in rule['onExitCodes']['values']}
+        self.assertEqual((never, job['template']['spec']['restartPolicy']), ({2, 3, 4}, 'Never'),
+                         'a policy for failures needs Never')
+
+    def test_an_agents_pod_sees_the_token_of_its_node_alone(self):
+        container = self.find('DaemonSet', 'hone-agent')['spec']['template']['spec']['containers'][0]
+        mount = next(m for m in container['volumeMounts'] if m['name'] == 'token')
+        self.assertEqual((mount['mountPath'], mount['subPathExpr']),
+                         (flag(self.entry(container), '--token-file'), '$(NODE_NAME)'))
+        self.assertEqual(flag(self.entry(container), '--name'), '$(NODE_NAME)', 'the name that the token is bound to')
+        self.assertEqual(next(e for e in container['env'] if e['name'] == 'NODE_NAME')['valueFrom'],
+                         {'fieldRef': {'fieldPath': 'spec.nodeName'}})
+
+    def test_containers_run_commands_that_exist(self):
+        for _, pod in self.pods():
+            for container in pod['containers']:
+                check_command(self, self.entry(container))
+
+    def test_ports_and_probes_agree(self):
+        container = self.find('Deployment', 'hone-tracker')['spec']['template']['spec']['containers'][0]
+        words = self.entry(container)
+        ports = {p['name']: p['containerPort'] for p in container['ports']}
+        self.assertEqual(ports, {'grpc': port(flag(words, '--listen')), 'http': port(flag(words, '--http'))})
+        for probe in ('readinessProbe', 'livenessProbe'):
+            get = container[probe]['httpGet']
+            self.assertEqual((get['path'], get['port'], get['scheme']), ('/healthz', 'http', 'HTTPS'))
+            self.assertGreater(container[probe]['timeoutSeconds'], 1, 'a handshake on a busy node')
+        self.assertTrue(flag(words, '--tls-cert'), 'the probes speak TLS')
+        service = self.find('Service', 'hone-tracker')
+        self.assertEqual({p['targetPort']: p['port'] for p in service['spec']['ports']}, ports)
+        for kind, name in (('DaemonSet', 'hone-agent'), ('Job', 'hone-tuner')):
+            peer = self.find(kind, name)['spec']['template']['spec']['containers'][0]
+            self.assertEqual(flag(self.entry(peer), '--tracker'), f'{service["metadata"]["name"]}:{ports["grpc"]}')
+        policies = [d for d in self.documents if d['kind'] == 'NetworkPolicy']
+        self.assertEqual({p['port'] for d in policies for way in ('ingress', 'egress')
+                          for rule in d['spec'].get(way, []) for p in rule.get('ports', [])}, {*ports.values(), 53})
+
+    def test_files_of_flags_are_mounted(self):
+        for name, pod in self.pods():
+            volumes = {v['name'] for v in pod['volumes']}
+            for container in pod['containers']:
+                mounts = {m['mountPath']: m['name'] for m in container['volumeMounts']}
+                self.assertEqual(set(mounts.values()), volumes, name)
+                for word in container['args']:
+                    value = word.split('=', 1)[1]
+                    if value.startswith('/'):
+                        self.assertTrue(value in mounts or str(pathlib.PurePath(value).parent) in mounts, word)
+
+    def test_secrets_are_made_by_the_page(self):
+        text = FLEET_PAGE.read_text()
+        for _, pod in self.pods():
+            for volume in pod['volumes']:
+                name = volume.get('secret', {}).get('secretName') or volume.get('configMap', {}).get('name')
+                if not name:
+                    continue
+                made = re.search(rf'create (?:secret generic|configmap) {name} (.*)', text)
+                self.assertTrue(made, name)
+                mount = next(m for c in pod['containers'] for m in c['volumeMounts'] if m['name'] == volume['name'])
+                used = [w.split('=', 1)[1] for c in pod['containers'] for w in c['args'] if '=/etc' in w]
+                if 'subPathExpr' in mount:
+                    # A file for each node, called as the node, made for the agent of that name.
+                    self.assertRegex(made[1], r'^(--from-file=([A-Za-z0-9-]+)=agent-\2\.token ?)+$')
+                    self.assertIn(mount['mountPath'], used)
+                for path in used:
+                    if str(pathlib.PurePath(path).parent) == mount['mountPath']:
+                        self.assertIn(f'--from-file={pathlib.PurePath(path).name}=', made[1], path)
+
+    def test_pods_may_do_little(self):
+        for name, pod in self.pods():
+            self.assertIs(pod['automountServiceAccountToken'], False, name)
+            self.assertIs(pod['securityContext']['runAsNonRoot'], True, name)
+            for container in pod['containers']:
+                context = container['securityContext']
+                self.assertEqual((context['allowPrivilegeEscalation'], context['readOnlyRootFilesystem'],
+                                  context['capabilities']), (False, True, {'drop': ['ALL']}), name)
+                self.assertIn('memory', container['resources']['limits'], name)
+            # Without it a secret that only root may read is no use to another user.
+            self.assertIn('fsGroup', pod['securityContext'], name)
+
+
+if __name__ == '__main__':
+    unittest.main()
