@@ -7,11 +7,12 @@
 
 #include "base/check.h"
 #include "compiler/ops/conv_shape.h"
+#include "compiler/ops/operators.h"
 
 namespace hone {
 
 std::optional<Workload> without_preprocessing(const Workload& w) {
-  if (w.task() != "conv2d") return std::nullopt;
+  if (!is<ops::Conv2d>(w)) return std::nullopt;
   constexpr int64_t kMostChannels = 4;  // of a picture; of more, blocks of channels are no picture's
   const LayoutChoice& layout = layout_of(w);
   const int64_t channels = conv_shape(w).ci;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/operators.h"
 
 namespace hone {
 namespace {
@@ -55,15 +56,14 @@ std::string_view to_string(CoreKind kind) {
 }
 
 TransferFamily transfer_family(const Workload& w) {
-  const std::string& task = w.task();
-  if (task == "depthwise_conv2d") return TransferFamily::kDepthwise;
-  if (task == "conv2d") {
+  if (is<ops::DepthwiseConv2d>(w)) return TransferFamily::kDepthwise;
+  if (is<ops::Conv2d>(w)) {
     if (w.attributes.number("groups") > 1) return TransferFamily::kGrouped;
     const bool is_pointwise = w.attributes.number("kh") == 1 && w.attributes.number("kw") == 1;
     return is_pointwise ? TransferFamily::kPointwise : TransferFamily::kWindow;
   }
-  if (task.starts_with("dense") || task == "batch_matmul") return TransferFamily::kProduct;
-  return task.find("attention") != std::string::npos ? TransferFamily::kAttention : TransferFamily::kOther;
+  if (is<ops::Dense, ops::DenseNbits, ops::BatchMatmul>(w)) return TransferFamily::kProduct;
+  return is<ops::Attention, ops::CachedAttention>(w) ? TransferFamily::kAttention : TransferFamily::kOther;
 }
 
 std::string_view to_string(TransferFamily family) {

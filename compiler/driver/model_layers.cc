@@ -60,16 +60,15 @@ class Neighbours {
 std::string why_alone(size_t n, const Node& node, const Storage& storage, const Neighbours& neighbours,
                       const FusionNotes& notes) {
   if (!storage.why_copied(n).empty()) return storage.why_copied(n);
-  if (node.workload.task() == "transpose")
+  if (is<ops::Transpose>(node))
     return fmt::format("{} gives another order of elements than {} reads", neighbours.before(node.inputs[0]),
                        fmt::join(neighbours.behind(node.outputs[0]), ", "));
-  const std::string& task = node.workload.task();
-  return task == "elementwise" || task == "softmax" ? notes.of(node.origin) : "";
+  return is<ops::Elementwise, ops::Softmax>(node) ? notes.of(node.origin) : "";
 }
 
 // Why a convolution or pooling, or the product that one became, is in that layout; conversions around it have its name.
 std::string why_in_layout(const Node& node, const FusionNotes& notes) {
-  const bool is_it = node.workload.attributes.has("layout") || node.workload.task() == "batch_matmul";
+  const bool is_it = node.workload.attributes.has("layout") || is<ops::BatchMatmul>(node);
   return is_it ? notes.layout_of(node.origin) : "";
 }
 

@@ -38,9 +38,7 @@ struct TimedGraph {
     for (const Layer& call : layers.calls) {
       const std::string& own = graph.nodes[static_cast<size_t>(call.node)].origin;
       const Kernel& k = layers.kernels[call.kernel];
-      const std::string& task = k.workload.task();
-      const bool is_product =
-          task == "conv2d" || task == "depthwise_conv2d" || task == "dense" || task == "batch_matmul";
+      const bool is_product = is<ops::Conv2d, ops::DepthwiseConv2d, ops::Dense, ops::BatchMatmul>(k.workload);
       if (is_product && (" + " + own + " + ").find(" + " + origin + " + ") != std::string::npos)
         return {&k, seconds[call.kernel]};
     }
@@ -55,9 +53,9 @@ std::string why_slower(const Kernel& floats, const Kernel& bytes, const Target& 
   const ConfigWords words = config_words(floats.workload, target, floats.config);
   if (words.all.find("winograd") != std::string::npos) return "in f32 Winograd's algorithm saves multiplications";
   const bool is_convolution = w.attributes.has("layout");
-  if (w.task() == "depthwise_conv2d" && (conv_shape(w).dilation_w > 1 || layout_of(w).in == "NCHW"))
+  if (is<ops::DepthwiseConv2d>(w) && (conv_shape(w).dilation_w > 1 || layout_of(w).in == "NCHW"))
     return "its taps do not lie together: nothing sums four bytes at once";
-  if (w.task() == "conv2d" && (conv_shape(w).ci / conv_shape(w).groups) % 4 != 0)
+  if (is<ops::Conv2d>(w) && (conv_shape(w).ci / conv_shape(w).groups) % 4 != 0)
     return "its channels fill no words of four bytes";
   if (is_convolution && layout_of(w).in == "NCHW") return "its channels do not lie together";
   if (w.attributes.text("epilogue").find(":f32") != std::string::npos && flops(w) < 1e7)

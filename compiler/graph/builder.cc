@@ -101,8 +101,8 @@ std::vector<ValueId> GraphBuilder::add(const Workload& w, const std::vector<Valu
     for (const ValueId v : inputs) data.push_back(*graph_.value(v).constant);
     // Of weights, mostly; the interpreter takes seconds for large ones.
     const std::vector<TensorData> computed =
-        w.task() == "transpose" ? std::vector{data[0].transposed(w.attributes.get<std::vector<int64_t>>("perm"))}
-                                : evaluate(w, data);
+        is<ops::Transpose>(w) ? std::vector{data[0].transposed(w.attributes.get<std::vector<int64_t>>("perm"))}
+                              : evaluate(w, data);
     for (size_t o = 0; o < computed.size(); ++o) ids.push_back(constant(computed[o], name_of_output(o)));
     return ids;
   }

@@ -7,6 +7,7 @@
 
 #include "compiler/graph/tensor_data.h"
 #include "compiler/ops/operator.h"
+#include "compiler/ops/operators.h"
 
 namespace hone {
 
@@ -29,6 +30,12 @@ struct Node {
   std::vector<ValueId> outputs;
   std::string origin;  ///< names of the model's nodes that it stands for, joined by ` + `
 };
+
+/// Whether the node is of one of these operators.
+template <class... Ops>
+bool is(const Node& n) {
+  return is<Ops...>(n.workload);
+}
 
 /// A tensor that the caller passes.
 struct Port {

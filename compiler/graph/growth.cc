@@ -86,9 +86,8 @@ class GrowthCheck {
     };
     require_same(n.workload.task() == other.workload.task() && n.inputs.size() == other.inputs.size() &&
                  n.outputs.size() == other.outputs.size());
-    const std::string_view task = n.workload.task();
-    const bool is_view = task == "reshape", is_reader = task == "cached_attention",
-               is_row = task == "gather" && count_.front() == n.inputs[1];
+    const bool is_view = is<ops::Reshape>(n), is_reader = is<ops::CachedAttention>(n),
+               is_row = is<ops::Gather>(n) && count_.front() == n.inputs[1];
     bool reads_rows = false;
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       const ValueId a = n.inputs[i], b = other.inputs[i];
@@ -129,7 +128,7 @@ std::optional<size_t> cache_that_is(const Graph& g, const Growth& growth, ValueI
 }
 
 std::optional<size_t> cache_made_by(const Graph& g, const Growth* growth, const Node& n) {
-  if (!growth || n.workload.task() != "concat" || n.inputs.size() != 2) return std::nullopt;
+  if (!growth || !is<ops::Concat>(n) || n.inputs.size() != 2) return std::nullopt;
   const auto c = cache_that_is(g, *growth, n.outputs[0]);
   if (!c || g.inputs[growth->caches[*c].input].value != n.inputs[0]) return std::nullopt;
   return c;

@@ -60,10 +60,10 @@ Axes reshaped(const Axes& axes, const Extents& from, const Extents& to) {
 Axes axes_behind(const Graph& g, const Node& n, size_t operand, const Axes& axes) {
   const Extents &from = g.value(n.inputs[operand]).type.shape, &to = g.value(n.outputs[0]).type.shape;
   const std::string& task = n.workload.task();
-  if (task == "elementwise") return from == to ? axes : Axes();
+  if (is<ops::Elementwise>(n)) return from == to ? axes : Axes();
   if (operand != 0) return {};
-  if (task == "transpose") return permuted(axes, permutation(n.workload.attributes.text("perm")));
-  if (task == "reshape") return reshaped(axes, from, to);
+  if (is<ops::Transpose>(n)) return permuted(axes, permutation(n.workload.attributes.text("perm")));
+  if (is<ops::Reshape>(n)) return reshaped(axes, from, to);
   const bool keeps_axes = is_one_of(task, {"pad", "slice", "resize", "max_pool2d", "avg_pool2d"});
   return keeps_axes && from.size() == to.size() ? axes : Axes();
 }

@@ -74,7 +74,7 @@ Lowered lower_node(const Graph& g, const Node& node, const Target& target, const
 
 }  // namespace
 
-bool is_view(const Node& n) { return n.workload.task() == "reshape"; }
+bool is_view(const Node& n) { return is<ops::Reshape>(n); }
 
 Layers make_layers(const Graph& g, const Target& target, const std::string& name, const Storage& storage,
                    const std::vector<int64_t>& alignments, const ChooseConfig& choose, const SharedPackings* packings) {

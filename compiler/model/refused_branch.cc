@@ -16,7 +16,7 @@ namespace {
 
 // 16000 of `equal[16000]`, or of a constant that the node is given; nothing where it compares with no number.
 std::optional<std::string> compared_with(const Graph& g, const Node& n) {
-  if (n.workload.task() != "elementwise") return std::nullopt;
+  if (!is<ops::Elementwise>(n)) return std::nullopt;
   const std::string text = to_string(n.workload), begin = "op=equal";
   const size_t at = text.find(begin);
   if (at == std::string::npos || text.find("not", at) != std::string::npos) return std::nullopt;
@@ -34,7 +34,7 @@ std::string bindings_for_branches(const Graph& g) {
   const Uses uses = uses_of(g);
   std::map<std::string, std::string> numbers;  // by input
   for (const Node& require : g.nodes) {
-    if (require.workload.task() != "require" || require.inputs.size() < 2) continue;
+    if (!is<ops::Require>(require) || require.inputs.size() < 2) continue;
     std::vector<ValueId> open{require.inputs[1]};
     std::set<ValueId> seen;
     std::optional<std::string> number;

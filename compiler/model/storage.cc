@@ -54,7 +54,7 @@ Storage::Storage(const Graph& g, const Growth* growth, int64_t alignment)
       // A view of what is computed lies in an output's tensor, and then so does that.
       if (is_fixed[static_cast<size_t>(n.outputs[0])]) is_fixed[static_cast<size_t>(root(n.inputs[0]))] = true;
       is_free_[i] = true;
-    } else if (n.workload.task() == "slice" && !g.is_constant(root(n.inputs[0]))) {
+    } else if (is<ops::Slice>(n) && !g.is_constant(root(n.inputs[0]))) {
       const int64_t first = first_of_slice(n.workload);
       if (first < 0) {
         why_copied_[i] = "its elements do not follow each other in its input";
@@ -75,7 +75,7 @@ Storage::Storage(const Graph& g, const Growth* growth, int64_t alignment)
   for (size_t i = 0; i < g.nodes.size(); ++i)
     if (cache_made_by(g, growth, g.nodes[i]))
       is_free_[i] = true;
-    else if (g.nodes[i].workload.task() == "concat")
+    else if (is<ops::Concat>(g.nodes[i]))
       joints.push_back(i);
   const auto bytes = [&](size_t i) { return bytes_of(g.value(g.nodes[i].outputs[0]).type); };
   std::stable_sort(joints.begin(), joints.end(), [&](size_t a, size_t b) { return bytes(a) > bytes(b); });

@@ -174,8 +174,7 @@ bool VariantBuilder::is_written_beside(int call, ValueId root) const {
 }
 
 bool VariantBuilder::reads_each_element(const Node& n, size_t input) const {
-  return n.workload.task() == "elementwise" &&
-         g_.value(n.inputs[input]).type.shape == g_.value(n.outputs[0]).type.shape;
+  return is<ops::Elementwise>(n) && g_.value(n.inputs[input]).type.shape == g_.value(n.outputs[0]).type.shape;
 }
 
 // Buffers: each value that lies in no tensor of the caller, then the workspace of each call.

@@ -31,8 +31,7 @@ bool is_finite(const TensorData& data) {
 }
 
 bool is_product(const Graph& g, const Node& n) {
-  const std::string& task = n.workload.task();
-  if (task != "conv2d" && task != "depthwise_conv2d" && task != "dense") return false;
+  if (!is<ops::Conv2d, ops::DepthwiseConv2d, ops::Dense>(n)) return false;
   const DTypes& t = dtypes_of(n.workload);
   return t.in == f32 && t.weight == f32 && t.out == f32 && !t.tf32 && g.is_constant(n.inputs[1]) &&
          !g.is_constant(n.inputs[0]) && n.workload.attributes.text("prologue") == "none" &&

@@ -139,6 +139,14 @@ std::optional<std::vector<ModelChoice>> choices_of(const std::vector<LayerConfig
   return out;
 }
 
+// Every other turn, from the first or the second on.
+Turns every_other(const Turns& turns, size_t first) {
+  Turns out(turns.size());
+  for (size_t i = 0; i < turns.size(); ++i)
+    for (size_t t = first; t < turns[i].size(); t += 2) out[i].push_back(turns[i][t]);
+  return out;
+}
+
 // A model built in several ways, loaded, and set on the same inputs.
 class Artifacts {
  public:
@@ -187,8 +195,9 @@ class Artifacts {
   const std::vector<TensorData>& outputs(size_t i) const { return outputs_[i]; }
   const std::vector<LayerConfig>& layers(size_t i) const { return layers_[i]; }
 
-  /// Seconds of a run of each, until each is known well beside number `tuned`, or time is up.
-  Turns turns(size_t tuned) {
+  /// Seconds of a run of each, at least `least` turns where there is time, until each is known well beside number
+  /// `tuned`, or time is up.
+  Turns turns(size_t tuned, size_t least) {
     std::vector<std::function<void()>> runs;
     for (LoadedModel& m : models_) runs.emplace_back([&m] { m.run_again(); });
     const auto start = std::chrono::steady_clock::now();
@@ -197,7 +206,7 @@ class Artifacts {
       const size_t n = t[0].size();
       if (left_ && seconds_since(start) > most) return false;
       if (still_wanted_) still_wanted_("timing in turns", n, kMostTurns);
-      if (n < kLeastTurns) return true;
+      if (n < least) return true;
       if (n >= kMostTurns || seconds_since(start) > most) return false;
       for (size_t i = 0; i < t.size(); ++i)
         if (i != tuned && !ratio_of_turns(t[i], t[tuned]).is_narrow()) return true;
@@ -379,14 +388,19 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     artifacts.keep_first(kept);
     size_t result = tuned;
     if (!faster.empty()) result = artifacts.add(with_choices(faster, tuned_configs));
-    const Turns turns = artifacts.turns(tuned);
+    // The better one of two is known by other turns than those that are reported: in its own it is better than it is.
+    const bool is_to_decide = result != tuned;
+    const Turns all = artifacts.turns(tuned, is_to_decide ? 2 * kLeastTurns : kLeastTurns);
+    const bool is_split = is_to_decide && all[0].size() > 1;
+    const Turns deciding = is_split ? every_other(all, 0) : all, turns = is_split ? every_other(all, 1) : all;
+    if (is_to_decide && db::median_of(deciding[result]) >= db::median_of(deciding[tuned])) result = tuned;
     std::vector<double> medians;
     for (const std::vector<double>& t : turns) medians.push_back(db::median_of(t));
     const auto difference_of = [&](size_t i) {
       return different_outputs(g, artifacts.outputs(0), artifacts.outputs(i));
     };
     const auto times_as_fast = [&](size_t than, size_t i) { return ratio_of_turns(turns[than], turns[i]); };
-    if (medians[result] >= medians[tuned] || !difference_of(result).empty()) result = tuned;
+    if (!difference_of(result).empty()) result = tuned;
     if (result != tuned) out.choices = std::move(faster), out.without_choices = medians[tuned];
     // What is clearly slower than what was there is not built again.
     std::optional<size_t> faster_before;

@@ -12,20 +12,19 @@ ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at) {
     const auto made = std::find_if(b.nodes().rbegin(), b.nodes().rend(),
                                    [&](const Node& n) { return n.outputs.size() == 1 && n.outputs[0] == v; });
     if (made == b.nodes().rend()) return same;
-    const std::string& task = made->workload.task();
     const bool is_row = type.shape.size() == 1 && b.type(made->inputs[0]).shape.size() == 1;
     v = made->inputs[0];
-    if (task == "reshape") continue;
+    if (is<ops::Reshape>(*made)) continue;
     if (!is_row) return same;
-    if (task == "concat") {
+    if (is<ops::Concat>(*made)) {
       size_t part = 0;
       for (; at >= b.type(made->inputs[part]).shape[0]; ++part) at -= b.type(made->inputs[part]).shape[0];
       v = made->inputs[part];
-    } else if (task == "gather" && b.constant_of(made->inputs[1])) {
+    } else if (is<ops::Gather>(*made) && b.constant_of(made->inputs[1])) {
       const int64_t n = b.type(v).shape[0];
       at = b.constant_of(made->inputs[1])->numbers().at(static_cast<size_t>(at));
       at = std::clamp<int64_t>(at < 0 ? at + n : at, 0, n - 1);  // as gather has it
-    } else if (task == "slice") {
+    } else if (is<ops::Slice>(*made)) {
       const Attributes& a = made->workload.attributes;
       at = a.get<std::vector<int64_t>>("begin").at(0) + at * a.get<std::vector<int64_t>>("step").at(0);
     } else {

@@ -197,7 +197,7 @@ class GrowingImport {
       const int producer = uses.producer[static_cast<size_t>(g.outputs[o].value)];
       if (producer < 0) continue;
       const ::hone::Node& n = g.nodes[static_cast<size_t>(producer)];
-      if (n.workload.task() != "concat" || n.inputs.size() != 2) continue;
+      if (!is<ops::Concat>(n) || n.inputs.size() != 2) continue;
       const auto axis = static_cast<size_t>(n.workload.attributes.number("axis"));
       const auto input =
           std::find_if(g.inputs.begin(), g.inputs.end(), [&](const Port& p) { return p.value == n.inputs[0]; });

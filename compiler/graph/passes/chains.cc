@@ -114,8 +114,7 @@ bool is_continuous(std::span<const ChainLink> links) {
 }
 
 bool has_folding_weights(const Graph& g, const Node& n) {
-  const std::string& task = n.workload.task();
-  if (task != "conv2d" && task != "depthwise_conv2d" && task != "dense") return false;
+  if (!is<ops::Conv2d, ops::DepthwiseConv2d, ops::Dense>(n)) return false;
   const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
   const std::vector<DType>& after = epilogue_of(n.workload).types.after;
   return (t.in == f32 || t.in == f64) && t.weight == t.in && t.accumulate == t.in && t.out == t.in &&

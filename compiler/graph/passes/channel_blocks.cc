@@ -35,14 +35,13 @@ class BlocksOfValues {
                                                                            : nullptr;
   }
   void set_smaller(const Node& n) {
-    const std::string& task = n.workload.task();
     const ValueId out = n.outputs[0];
-    if (task == "concat" && n.workload.attributes.text("axis") == "1")
+    if (is<ops::Concat>(n) && n.workload.attributes.text("axis") == "1")
       set_of_parts(n);
-    else if ((task == "elementwise" || task == "lookup" || task == "resize" || task == "pad") &&
-             shape(n.inputs[0]).size() == 4 && shape(n.inputs[0])[1] == shape(out)[1])
+    else if (is<ops::Elementwise, ops::Lookup, ops::Resize, ops::Pad>(n) && shape(n.inputs[0]).size() == 4 &&
+             shape(n.inputs[0])[1] == shape(out)[1])
       of(out) = of(n.inputs[0]);
-    else if (task == "conv2d")
+    else if (is<ops::Conv2d>(n))
       set_of_cut(out);
   }
 
@@ -61,10 +60,10 @@ class BlocksOfValues {
   // [n, c, h, w] -> [n, ..., parts, c / parts, h, w] -> a transpose
   void set_of_cut(ValueId out) {
     const Node* view = only_reader(out);
-    if (!view || view->workload.task() != "reshape") return;
+    if (!view || !is<ops::Reshape>(*view)) return;
     const Node* moved = only_reader(view->outputs[0]);
     const Extents &image = shape(out), &seen = shape(view->outputs[0]);
-    if (!moved || moved->workload.task() != "transpose" || seen.size() < 5 || seen[seen.size() - 1] != image[3] ||
+    if (!moved || !is<ops::Transpose>(*moved) || seen.size() < 5 || seen[seen.size() - 1] != image[3] ||
         seen[seen.size() - 2] != image[2])
       return;
     const int64_t each = seen[seen.size() - 3];
@@ -92,7 +91,7 @@ ChannelBlocks blocks_of(int64_t channels, int64_t lanes) {
 bool joins_blocks(const Graph& g, const Uses& uses, const Node& concatenation) {
   const std::vector<int>& readers = uses.readers[static_cast<size_t>(concatenation.outputs[0])];
   return std::any_of(readers.begin(), readers.end(),
-                     [&](int r) { return g.nodes[static_cast<size_t>(r)].workload.task() == "conv2d"; });
+                     [&](int r) { return is<ops::Conv2d>(g.nodes[static_cast<size_t>(r)]); });
 }
 
 std::vector<ChannelBlocks> blocks_of_values(const Graph& g, int64_t lanes) { return BlocksOfValues(g, lanes).run(); }

@@ -9,7 +9,7 @@ namespace {
 
 // Whether a node puts zeros around images, and nothing in front of or behind images and channels.
 bool pads_planes(const Node& n) {
-  if (n.workload.task() != "pad" || n.workload.attributes.text("mode") != "constant" ||
+  if (!is<ops::Pad>(n) || n.workload.attributes.text("mode") != "constant" ||
       n.workload.attributes.text("value") != "0")
     return false;
   const Extents &before = n.workload.attributes.get<Extents>("before"),
@@ -18,8 +18,8 @@ bool pads_planes(const Node& n) {
 }
 
 bool is_convolution_of_planes(const Node& n) {
-  return (n.workload.task() == "conv2d" || n.workload.task() == "depthwise_conv2d") &&
-         layout_of(n.workload).in == "NCHW" && n.workload.attributes.text("prologue") == "none";
+  return is<ops::Conv2d, ops::DepthwiseConv2d>(n) && layout_of(n.workload).in == "NCHW" &&
+         n.workload.attributes.text("prologue") == "none";
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class PreprocessingFolder {
   static bool is_planar(const Node& n) { return layout_of(n.workload).in == "NCHW"; }
 
   static bool reads_picture(const Node& n) {
-    if (n.workload.task() != "conv2d" || n.workload.attributes.text("dtype") != "f32" ||
+    if (!is<ops::Conv2d>(n) || n.workload.attributes.text("dtype") != "f32" ||
         n.workload.attributes.text("prologue") != "none")
       return false;
     const LayoutChoice& layout = layout_of(n.workload);
@@ -85,8 +85,7 @@ class PreprocessingFolder {
   // Whether `e` becomes part of `p`, what stands between it and the convolution `n`.
   bool take(const Node& e, const Node& n, Preprocessing* p) const {
     if (e.inputs.empty()) return false;
-    const std::string& task = e.workload.task();
-    if (task == "transpose") {
+    if (is<ops::Transpose>(e)) {
       // What writes planes has vectors of columns, which it reads from planes.
       if (is_planar(n) || p->is_interleaved || e.workload.attributes.text("perm") != "0:3:1:2" ||
           g_.value(e.inputs[0]).type.shape.size() != kRank)
@@ -94,14 +93,14 @@ class PreprocessingFolder {
       p->is_interleaved = true;
       return true;
     }
-    if (task == "slice") {
+    if (is<ops::Slice>(e)) {
       // Channels in order of a picture that is interleaved: its model's own transpose is the one in between.
       const size_t axis = p->is_interleaved ? kRank - 1 : 1;
       if (p->reverses_channels || !reverses_channels(e, axis) || !g_.is_constant(n.inputs[1])) return false;
       p->reverses_channels = true;
       return true;
     }
-    return task == "elementwise" && take_chain(e, p);
+    return is<ops::Elementwise>(e) && take_chain(e, p);
   }
 
   bool reverses_channels(const Node& e, size_t axis) const {

@@ -53,11 +53,10 @@ class RepeatFolder {
       const int producer = uses_.producer[static_cast<size_t>(v)];
       if (producer < 0) return std::nullopt;
       const Node& n = g_.nodes[static_cast<size_t>(producer)];
-      const std::string_view task = n.workload.task();
-      if (task == "broadcast") return repeated_by(n, count, std::move(out));
-      if (task == "transpose") {
+      if (is<ops::Broadcast>(n)) return repeated_by(n, count, std::move(out));
+      if (is<ops::Transpose>(n)) {
         if (!out.perm.empty() || !keep_transpose(n, count, &out)) return std::nullopt;
-      } else if (task != "reshape") {
+      } else if (!is<ops::Reshape>(n)) {
         return std::nullopt;
       }
       v = n.inputs[0];
@@ -94,7 +93,7 @@ class RepeatFolder {
 
   // What the second factor of a product repeats, of a product that can read it once.
   std::optional<Repeated> repeats_of(const Node& n) const {
-    if (n.workload.task() != "batch_matmul") return std::nullopt;
+    if (!is<ops::BatchMatmul>(n)) return std::nullopt;
     const ProductShape& p = product_shape(n.workload);
     // One row: several would be rows of several queries, whose masks a product of all of them could not read.
     if (p.m != 1 || n.workload.attributes.text("prologue") != "none" ||

@@ -36,7 +36,7 @@ class RequantizationFolder {
   Graph run() {
     for (Node& n : g_.nodes) {
       const Attributes& a = n.workload.attributes;
-      if (n.workload.task() == "elementwise") {
+      if (is<ops::Elementwise>(n)) {
         shorten(&n);
         continue;
       }

@@ -33,7 +33,7 @@ class AttentionFuser {
       if (uses_.producer[i] < 0) return {};
       out.is_own = out.is_own && !uses_.is_output[i] && uses_.readers[i].size() == 1;
       out.node = &g_.nodes[static_cast<size_t>(uses_.producer[i])];
-      if (out.node->workload.task() != "reshape") return out;
+      if (!is<ops::Reshape>(*out.node)) return out;
       v = out.node->inputs[0];
     }
   }
@@ -42,13 +42,13 @@ class AttentionFuser {
     return n.workload.attributes.text("prologue") == "none" && (t.in == f32 || t.in == f64) && t.out == t.in &&
            t.accumulate == t.in && !t.tf32;
   }
-  static bool is_product(const Node& n) { return n.workload.task() == "batch_matmul"; }
+  static bool is_product(const Node& n) { return is<ops::BatchMatmul>(n); }
 
   // softmax(Q K) V   ->   attention
   void fuse(Node* mix) {
     if (!is_product(*mix)) return;
     const Producer softmax = producer_of(mix->inputs[0]);
-    if (!softmax.node || softmax.node->workload.task() != "softmax") return;
+    if (!softmax.node || !is<ops::Softmax>(*softmax.node)) return;
     const std::string origin = softmax.node->origin, why = fuse(mix, softmax);
     if (!why.empty() && c_.notes) c_.notes->say_too(origin, "no attention: " + why);
   }

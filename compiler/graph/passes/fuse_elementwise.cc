@@ -19,7 +19,7 @@ class ElementwiseFuser {
   }
 
  private:
-  static bool is_elementwise(const Node& n) { return n.workload.task() == "elementwise"; }
+  static bool is_elementwise(const Node& n) { return is<ops::Elementwise>(n); }
 
   // The elementwise node that computes `v`, which only `reader` reads.
   const Node* own_producer(ValueId v, const Node* reader) const {

@@ -52,7 +52,7 @@ class EpilogueFuser {
   Graph run() {
     const int nodes = static_cast<int>(g_.nodes.size());
     for (int n = 0; n < nodes; ++n)
-      if (g_.nodes[static_cast<size_t>(n)].workload.task() == "elementwise") join_inputs(n);
+      if (is<ops::Elementwise>(g_.nodes[static_cast<size_t>(n)])) join_inputs(n);
     std::vector<int> order;
     for (size_t n = 0; n < g_.nodes.size(); ++n)
       if (!is_gone_[n]) order.push_back(static_cast<int>(n));
@@ -128,7 +128,7 @@ class EpilogueFuser {
     if (!is_only_read_by(v, n)) return why_others_need(v);
     int anchor = producer(v);
     ValueId made = v;
-    if (g_.nodes[static_cast<size_t>(anchor)].workload.task() == "reshape") {
+    if (is<ops::Reshape>(g_.nodes[static_cast<size_t>(anchor)])) {
       made = g_.nodes[static_cast<size_t>(anchor)].inputs[0];
       if (producer(made) < 0) return fmt::format("no operator computes %{}", g_.value(made).name);
       if (!is_only_read_by(made, anchor)) return why_others_need(made);

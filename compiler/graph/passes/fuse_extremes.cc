@@ -40,13 +40,13 @@ class ExtremeFuser {
       const int i = producer_[static_cast<size_t>(v)];
       if (i < 0) return i;
       const Node& n = g_.nodes[static_cast<size_t>(i)];
-      if (n.workload.task() != "reshape" && n.workload.task() != "transpose") return i;
+      if (!is<ops::Reshape, ops::Transpose>(n)) return i;
       v = n.inputs[0];
     }
   }
 
   std::optional<FusedExtreme> fused_of(const Node& n) const {
-    if (n.workload.task() != "reduce") return std::nullopt;
+    if (!is<ops::Reduce>(n)) return std::nullopt;
     const ReduceShape& s = reduce_shape(n.workload);
     const DTypes& t = dtypes_of(n.workload);
     if ((s.op != "min" && s.op != "max") || s.axes.size() != s.shape.size() || t.accumulate != t.in || t.out != t.in)

@@ -49,7 +49,7 @@ class PrologueFuser {
     const auto v = static_cast<size_t>(n.inputs[0]);
     if (uses_.producer[v] < 0 || uses_.is_output[v] || uses_.readers[v].size() != 1) return nullptr;
     const Node& e = g_.nodes[static_cast<size_t>(uses_.producer[v])];
-    return e.workload.task() == "elementwise" ? &e : nullptr;
+    return is<ops::Elementwise>(e) ? &e : nullptr;
   }
 
   std::optional<Operand> operand_for(ValueId id, const std::vector<int64_t>& shape) const {

@@ -108,7 +108,7 @@ class TransposeJoiner {
  private:
   // What a transpose does to its input; nothing for other nodes.
   std::optional<Movement> movement_of(const Node& n) const {
-    if (n.workload.task() != "transpose") return std::nullopt;
+    if (!is<ops::Transpose>(n)) return std::nullopt;
     const auto& perm = n.workload.attributes.get<Extents>("perm");
     return Movement{n.inputs[0], g_.value(n.inputs[0]).type.shape, {perm.begin(), perm.end()}};
   }
@@ -119,7 +119,7 @@ class TransposeJoiner {
       const int n = producer_[static_cast<size_t>(v)];
       if (n < 0) return std::nullopt;
       const Node& node = g_.nodes[static_cast<size_t>(n)];
-      if (node.workload.task() != "reshape") return movement_of(node);
+      if (!is<ops::Reshape>(node)) return movement_of(node);
       v = node.inputs[0];
     }
   }

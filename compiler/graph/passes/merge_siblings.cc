@@ -14,8 +14,8 @@ namespace {
 // convolutions of one image, products of one row.
 const char* channels_of(const Node& n) {
   const Attributes& a = n.workload.attributes;
-  if (n.workload.task() == "conv2d") return a.number("n") == 1 && conv_shape(n.workload).groups == 1 ? "co" : nullptr;
-  return n.workload.task() == "dense" && a.number("m") == 1 ? "n" : nullptr;
+  if (is<ops::Conv2d>(n)) return a.number("n") == 1 && conv_shape(n.workload).groups == 1 ? "co" : nullptr;
+  return is<ops::Dense>(n) && a.number("m") == 1 ? "n" : nullptr;
 }
 
 class SiblingMerger {
@@ -55,8 +55,8 @@ class SiblingMerger {
     if (uses_.is_output[static_cast<size_t>(v)]) return true;
     for (const int r : uses_.readers[static_cast<size_t>(v)]) {
       const Node& reader = g_.nodes[static_cast<size_t>(r)];
-      if (reader.workload.task() == "concat") return true;
-      if (reader.workload.task() == "reshape" && is_joined(reader.outputs[0])) return true;
+      if (is<ops::Concat>(reader)) return true;
+      if (is<ops::Reshape>(reader) && is_joined(reader.outputs[0])) return true;
     }
     return false;
   }

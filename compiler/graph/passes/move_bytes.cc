@@ -24,7 +24,7 @@ class ByteMover {
   ByteMover(const Graph& g, const PassContext& context) : g_(g), c_(context), rebuild_(g, context) {}
 
   Graph run() {
-    return rebuild_.run([&](const Node& n) { return n.workload.task() == "elementwise" ? read(n) : move(n); });
+    return rebuild_.run([&](const Node& n) { return is<ops::Elementwise>(n) ? read(n) : move(n); });
   }
 
  private:

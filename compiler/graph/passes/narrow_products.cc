@@ -74,14 +74,14 @@ class ProductNarrower {
 
   // Whether a node computes each element from one, by functions and numbers alone.
   static bool is_function(const Node& n) {
-    return n.workload.task() == "elementwise" && n.inputs.size() == 1 && n.outputs.size() == 1;
+    return is<ops::Elementwise>(n) && n.inputs.size() == 1 && n.outputs.size() == 1;
   }
   // x - y of whole numbers, y of one element.
   bool subtracts_one(const Node& n) const {
-    return n.workload.task() == "elementwise" && n.workload.attributes.text("op") == "sub" && n.inputs.size() == 2 &&
+    return is<ops::Elementwise>(n) && n.workload.attributes.text("op") == "sub" && n.inputs.size() == 2 &&
            g_.value(n.outputs[0]).type.dtype == i16 && element_count(g_.value(n.inputs[1]).type.shape) == 1;
   }
-  static bool is_movement(const Node& n) { return n.workload.task() == "reshape" || n.workload.task() == "transpose"; }
+  static bool is_movement(const Node& n) { return is<ops::Reshape, ops::Transpose>(n); }
 
   static bool has_border(const Node& convolution) {
     const ConvShape& s = conv_shape(convolution.workload);
@@ -209,11 +209,10 @@ class ProductNarrower {
   }
 
   bool narrow(const Node& n) {
-    if (n.workload.task() == "max_pool2d") return narrow_pool(n);
-    if (n.workload.task() == "batch_matmul") return narrow_both(n);
-    const std::string& task = n.workload.task();
-    const bool is_convolution = task == "conv2d" || task == "depthwise_conv2d";
-    if (!is_convolution && task != "dense") return false;
+    if (is<ops::MaxPool2d>(n)) return narrow_pool(n);
+    if (is<ops::BatchMatmul>(n)) return narrow_both(n);
+    const bool is_convolution = is<ops::Conv2d, ops::DepthwiseConv2d>(n);
+    if (!is_convolution && !is<ops::Dense>(n)) return false;
     const Attributes& a = n.workload.attributes;
     const DTypes& t = dtypes_of(n.workload);
     const bool of_floats = t.in == f32 && t.weight == f32 && t.out == f32 && !t.tf32,
@@ -228,7 +227,7 @@ class ProductNarrower {
     const int64_t each = weight.elements() / static_cast<int64_t>(channels);
     if (each > (int64_t{1} << 31) / (kBytes * kMostFactor)) return false;  // sums of s32
     const auto bytes = bytes_behind(n.inputs[0]);
-    if (!bytes) return of_floats && task == "dense" && narrow_weights(n);
+    if (!bytes) return of_floats && is<ops::Dense>(n) && narrow_weights(n);
     if (of_numbers && bytes->steps.scale != 1) return false;
     const bool has_own_border = bytes->zero != kNoValue && is_convolution && has_border(n);
     if (has_own_border && (byte_behind(bytes->zero) == kNoValue || !can_have_border(conv_shape(n.workload))))
@@ -245,7 +244,7 @@ class ProductNarrower {
     // Of few channels a word is filled up: four bytes are multiplied at once.
     ValueId image = bytes->value;
     TensorData factors = tensor_of(i8, weight.type().shape, whole->numbers);
-    const int64_t missing = task == "conv2d" ? missing_channels(n) : 0;
+    const int64_t missing = is<ops::Conv2d>(n) ? missing_channels(n) : 0;
     if (missing > 0) {
       image = with_zeros(b, image, missing);
       factors = *b.constant_of(with_zeros(b, b.constant(std::move(factors)), missing));

@@ -84,7 +84,7 @@ class PlanarProducts {
 
  private:
   bool is_planar_product(const Node& n) const {
-    if (n.workload.task() != "conv2d" || layout_of(n.workload).in != "NCHW" || layout_of(n.workload).out != "NCHW" ||
+    if (!is<ops::Conv2d>(n) || layout_of(n.workload).in != "NCHW" || layout_of(n.workload).out != "NCHW" ||
         n.workload.attributes.text("prologue") != "none")
       return false;
     const ConvShape& s = conv_shape(n.workload);

@@ -51,14 +51,14 @@ class RowRecognizer {
   // In front of reshapes: a row's value may come with its axes or without.
   ValueId behind_views(ValueId v) const {
     while (const Node* n = producer(v)) {
-      if (n->workload.task() != "reshape") break;
+      if (!is<ops::Reshape>(*n)) break;
       v = n->inputs[0];
     }
     return v;
   }
 
   std::optional<Applied> applied(const Node& n) const {
-    if (n.workload.task() != "elementwise") return std::nullopt;
+    if (!is<ops::Elementwise>(n)) return std::nullopt;
     const ElementwiseShape& s = elementwise_shape(n.workload);
     // What is rounded to 16 bits on the way would not be.
     if (s.chain.links.size() != 1 || s.x != s.shape || !s.types.result.is_float() || s.types.result.bits < 32)
@@ -87,7 +87,7 @@ class RowRecognizer {
 
   std::optional<RowValue> reduced(std::string_view op, ValueId v) const {
     const Node* n = producer(behind_views(v));
-    if (!n || n->workload.task() != "reduce" || n->inputs.size() != 1 || n->workload.attributes.text("op") != op ||
+    if (!n || !is<ops::Reduce>(*n) || n->inputs.size() != 1 || n->workload.attributes.text("op") != op ||
         n->workload.attributes.text("epilogue") != "none")
       return std::nullopt;
     const Extents& axes = n->workload.attributes.get<Extents>("axes");

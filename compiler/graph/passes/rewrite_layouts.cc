@@ -90,13 +90,12 @@ class LayoutRewriter {
     return goes_on;
   }
   bool takes_padding(const Node& n, ValueId v, const std::vector<bool>& goes_on) const {
-    const std::string& task = n.workload.task();
-    if (task == "conv2d" && n.inputs[0] == v)
+    if (is<ops::Conv2d>(n) && n.inputs[0] == v)
       return conv_shape(n.workload).groups == 1 && blocks_of(n.outputs[0]).block > 1;
-    if (task == "reduce") return n.workload.attributes.get<Extents>("axes") == Extents{2, 3} && n.inputs.size() == 1;
+    if (is<ops::Reduce>(n)) return n.workload.attributes.get<Extents>("axes") == Extents{2, 3} && n.inputs.size() == 1;
     const ValueId out = n.outputs[0];
-    const bool goes_through = n.workload.attributes.has("layout") || task == "elementwise" || task == "resize" ||
-                              (task == "lookup" && n.inputs[0] == v);
+    const bool goes_through = n.workload.attributes.has("layout") || is<ops::Elementwise, ops::Resize>(n) ||
+                              (is<ops::Lookup>(n) && n.inputs[0] == v);
     return goes_through && g_.value(v).type.shape.size() == 4 && g_.value(out).type.shape.size() == 4 &&
            g_.value(v).type.shape[1] == g_.value(out).type.shape[1] && goes_on[static_cast<size_t>(out)];
   }
@@ -214,15 +213,14 @@ class LayoutRewriter {
       const bool reads_blocked =
           std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return has_blocked(v); });
       if ((!reads_blocked && must_not_begin()) || blocks_of(n.inputs[0]).block == 1) return false;
-      if (is_padded(n.outputs[0]) && n.workload.task() != "reduce" && !goes_on(n.outputs[0])) return false;
-      const std::string& task = n.workload.task();
-      if (task == "elementwise") return add_elementwise(n);
-      if (task == "lookup") return add_lookup(n);
-      if (task == "concat") return add_concat(n);
-      if (task == "slice") return add_slice(n);
-      if (task == "reduce") return add_reduce(n);
-      if (task == "resize") return add_resize(n);
-      if (task == "pad") return add_pad(n);
+      if (is_padded(n.outputs[0]) && !is<ops::Reduce>(n) && !goes_on(n.outputs[0])) return false;
+      if (is<ops::Elementwise>(n)) return add_elementwise(n);
+      if (is<ops::Lookup>(n)) return add_lookup(n);
+      if (is<ops::Concat>(n)) return add_concat(n);
+      if (is<ops::Slice>(n)) return add_slice(n);
+      if (is<ops::Reduce>(n)) return add_reduce(n);
+      if (is<ops::Resize>(n)) return add_resize(n);
+      if (is<ops::Pad>(n)) return add_pad(n);
     } catch (const UserError&) {  // such a workload is not allowed in blocks
     }
     return false;
@@ -312,9 +310,8 @@ class LayoutRewriter {
           return std::nullopt;
       }
     const double of_image = has_blocked(n.inputs[0]) ? padding_[static_cast<size_t>(n.inputs[0])] : 0;
-    const std::string& task = n.workload.task();
-    if (task == "avg_pool2d" && of_image != 0) return std::nullopt;  // borders may be counted
-    return applied(chain, n, task == "max_pool2d" ? of_image : 0, operands);
+    if (is<ops::AvgPool2d>(n) && of_image != 0) return std::nullopt;  // borders may be counted
+    return applied(chain, n, is<ops::MaxPool2d>(n) ? of_image : 0, operands);
   }
 
   // The chain's value for these; nothing where it is not finite: behind it stand weights of 0.

@@ -31,7 +31,7 @@ class SequenceWidener {
   }
 
   bool is_view_of_image(const Node& n) const {
-    return n.workload.task() == "reshape" && is_sequence(shape(n.outputs[0])) &&
+    return is<ops::Reshape>(n) && is_sequence(shape(n.outputs[0])) &&
            shape(n.inputs[0]) == image_of(shape(n.outputs[0]));
   }
 
@@ -44,12 +44,12 @@ class SequenceWidener {
 
   bool add_image(const Node& n) {
     const std::string_view task = n.workload.task();
-    if ((task != "elementwise" && task != "concat" && task != "slice") || !is_on_images(n)) return false;
+    if ((!is<ops::Elementwise, ops::Concat, ops::Slice>(n)) || !is_on_images(n)) return false;
     const Attributes& a = n.workload.attributes;
     AttributeTexts given;
-    if (task == "elementwise") {
+    if (is<ops::Elementwise>(n)) {
       given = {{"op", a.text("op")}};
-    } else if (task == "concat") {
+    } else if (is<ops::Concat>(n)) {
       const int64_t axis = a.number("axis");
       given = {{"axis", std::to_string(axis == 2 ? 3 : axis)}};
     } else {

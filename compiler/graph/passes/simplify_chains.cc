@@ -172,7 +172,7 @@ bool meets_a_step(const Graph& g, const Uses& uses, ValueId v) {
   const std::vector<int>& readers = uses.readers[static_cast<size_t>(v)];
   return std::any_of(readers.begin(), readers.end(), [&](int r) {
     const Node& n = g.nodes[static_cast<size_t>(r)];
-    if (n.workload.task() == "elementwise") return !is_continuous(elementwise_shape(n.workload).chain.links);
+    if (is<ops::Elementwise>(n)) return !is_continuous(elementwise_shape(n.workload).chain.links);
     return kMoves.contains(n.workload.task()) && meets_a_step(g, uses, n.outputs[0]);
   });
 }
@@ -184,7 +184,7 @@ Graph simplify_chains(const Graph& g, const PassContext& context) {
   const Uses uses = uses_of(g);
   Graph out = g;
   for (Node& n : out.nodes) {
-    if (n.workload.task() != "elementwise") continue;
+    if (!is<ops::Elementwise>(n)) continue;
     const ElementwiseShape& s = elementwise_shape(n.workload);
     const DType x = g.value(n.inputs[0]).type.dtype;
     if (x.is_narrow_float()) continue;

@@ -30,8 +30,8 @@ class MovementSimplifier {
 
   Graph run() {
     for (Node& n : g_.nodes) {
-      if (n.workload.task() == "transpose") simplify_transpose(&n);
-      if (n.workload.task() == "reshape") simplify_reshape(&n);
+      if (is<ops::Transpose>(n)) simplify_transpose(&n);
+      if (is<ops::Reshape>(n)) simplify_reshape(&n);
     }
     for (Node& n : g_.nodes)
       for (ValueId& v : n.inputs) v = now(v);

@@ -50,7 +50,7 @@ class TransposeSinker {
   // An operand of the image behind `movement`, as an operand of the one in front of it; nothing where it would have to
   // be moved or repeated while the model runs.
   std::optional<ValueId> in_front(const Node& movement, ValueId operand) {
-    if (movement.workload.task() == "reshape") return seen_before(movement, operand);
+    if (is<ops::Reshape>(movement)) return seen_before(movement, operand);
     const auto& perm = movement.workload.attributes.get<Extents>("perm");
     Extents inverse(perm.size());
     for (size_t d = 0; d < perm.size(); ++d) inverse[static_cast<size_t>(perm[d])] = static_cast<int64_t>(d);
@@ -83,7 +83,7 @@ class TransposeSinker {
     return rebuild_.with_shape(operand, seen);
   }
 
-  static bool moves(const Node& n) { return n.workload.task() == "transpose" || n.workload.task() == "reshape"; }
+  static bool moves(const Node& n) { return is<ops::Transpose, ops::Reshape>(n); }
 
   // in_front() of all of them; false, and they are as they were, where one is not let through.
   bool all_in_front(const Node& movement, std::vector<ValueId>* operands) {
@@ -100,7 +100,7 @@ class TransposeSinker {
   // The elementwise node goes in front of the movements between it and an operator with an epilogue; at least a
   // transpose among them, for views alone do not keep the two apart.
   bool add_swapped(const Node& e) {
-    if (e.workload.task() != "elementwise" || shape(e.inputs[0]) != shape(e.outputs[0])) return false;
+    if (!is<ops::Elementwise>(e) || shape(e.inputs[0]) != shape(e.outputs[0])) return false;
     const size_t rank = shape(e.outputs[0]).size();
     std::vector<ValueId> operands;
     for (size_t i = 1; i < e.inputs.size(); ++i) {
@@ -113,16 +113,16 @@ class TransposeSinker {
     const Node* n = only_producer(e.inputs[0]);
     for (; n && moves(*n) && all_in_front(*n, &operands); n = only_producer(n->inputs[0])) passed.push_back(n);
     // The view that the operator's result is seen under may stay between the two.
-    if (n && n->workload.task() == "reshape") n = only_producer(n->inputs[0]);
+    if (n && is<ops::Reshape>(*n)) n = only_producer(n->inputs[0]);
     if (!n || !n->workload.attributes.has("epilogue") ||
-        std::none_of(passed.begin(), passed.end(), [](const Node* m) { return m->workload.task() == "transpose"; }))
+        std::none_of(passed.begin(), passed.end(), [](const Node* m) { return is<ops::Transpose>(*m); }))
       return false;
     std::vector<ValueId> inputs{rebuild_.now(passed.back()->inputs[0])};
     inputs.insert(inputs.end(), operands.begin(), operands.end());
     ValueId made = b().add_one("elementwise", {{"op", e.workload.attributes.text("op")}}, inputs);
     for (size_t k = passed.size(); k-- > 0;) {
       const std::string name = k == 0 ? g_.value(e.outputs[0]).name : "";
-      if (passed[k]->workload.task() == "transpose")
+      if (is<ops::Transpose>(*passed[k]))
         made = b().add_one("transpose", {{"perm", passed[k]->workload.attributes.text("perm")}}, {made}, name);
       else
         made = rebuild_.with_shape(made, shape(passed[k]->outputs[0]));

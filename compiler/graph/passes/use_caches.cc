@@ -34,10 +34,10 @@ class CacheReaders {
       const int producer = uses_.producer[static_cast<size_t>(v)];
       if (producer < 0) return std::nullopt;
       const Node& n = g_.nodes[static_cast<size_t>(producer)];
-      if (n.workload.task() == "transpose") {
+      if (is<ops::Transpose>(n)) {
         if (!exchanges_last(n.workload.attributes.get<Extents>("perm"))) return std::nullopt;
         out.is_transposed = !out.is_transposed;
-      } else if (n.workload.task() != "reshape" || !keeps_matrices(n)) {
+      } else if (!is<ops::Reshape>(n) || !keeps_matrices(n)) {
         return std::nullopt;
       }
       v = n.inputs[0];
@@ -61,7 +61,7 @@ class CacheReaders {
   }
 
   bool read_in_place(const Node& n) {
-    if (n.workload.task() != "attention") return false;
+    if (!is<ops::Attention>(n)) return false;
     const auto keys = view_of_cache(n.inputs[1]), values = view_of_cache(n.inputs[2]);
     if (!keys || !values || !keys->is_transposed || values->is_transposed) return false;
     const AttentionShape& s = attention_shape(n.workload);

@@ -36,7 +36,7 @@ class TableUser {
   bool trace(ValueId v, ByteFunction* f) const {
     constexpr size_t kMostNodes = 64;
     const int producer = uses_.producer[static_cast<size_t>(v)];
-    if (producer < 0 || node(producer).workload.task() != "elementwise" || f->nodes.size() >= kMostNodes) return false;
+    if (producer < 0 || !is<ops::Elementwise>(node(producer)) || f->nodes.size() >= kMostNodes) return false;
     if (!f->nodes.insert(producer).second) return true;
     const std::vector<int64_t>& shape = g_.value(v).type.shape;
     return std::all_of(node(producer).inputs.begin(), node(producer).inputs.end(), [&](ValueId input) {
@@ -82,7 +82,7 @@ class TableUser {
   }
 
   bool replace(const Node& n) {
-    if (n.workload.task() != "elementwise" || !is_byte(g_.value(n.outputs[0]).type.dtype)) return false;
+    if (!is<ops::Elementwise>(n) || !is_byte(g_.value(n.outputs[0]).type.dtype)) return false;
     ByteFunction f;
     if (!trace(n.outputs[0], &f) || f.byte == kNoValue) return false;
     of_a_byte_[n.outputs[0]] = f;
