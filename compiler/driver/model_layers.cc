@@ -16,7 +16,7 @@
 namespace hone {
 namespace {
 
-const Node& node_of(const Graph& g, const Layer& call) { return g.nodes[static_cast<size_t>(call.node)]; }
+const Node& node_of(const Graph& g, const Layer& call) { return g.nodes[call.node]; }
 
 // `conv2d in NCHW16c`
 std::string described(const Node& n) {
@@ -31,18 +31,18 @@ class Neighbours {
 
   std::string before(ValueId v) const {
     for (;;) {
-      const int n = uses_.producer[static_cast<size_t>(v)];
+      const int n = uses_.producer[v];
       if (n < 0) return g_.is_constant(v) ? "a constant" : "the model's input";
-      const Node& node = g_.nodes[static_cast<size_t>(n)];
+      const Node& node = g_.nodes[n];
       if (!is_view(node)) return described(node);
       v = node.inputs[0];
     }
   }
   std::set<std::string> behind(ValueId v) const {
     std::set<std::string> out;
-    if (uses_.is_output[static_cast<size_t>(v)]) out.insert("the model's output");
-    for (const int n : uses_.readers[static_cast<size_t>(v)]) {
-      const Node& node = g_.nodes[static_cast<size_t>(n)];
+    if (uses_.is_output[v]) out.insert("the model's output");
+    for (const int n : uses_.readers[v]) {
+      const Node& node = g_.nodes[n];
       if (is_view(node))
         out.merge(behind(node.outputs[0]));
       else

@@ -36,7 +36,7 @@ struct TimedGraph {
 
   TimedLayer find(const std::string& origin) const {
     for (const Layer& call : layers.calls) {
-      const std::string& own = graph.nodes[static_cast<size_t>(call.node)].origin;
+      const std::string& own = graph.nodes[call.node].origin;
       const Kernel& k = layers.kernels[call.kernel];
       const bool is_product = is<ops::Conv2d, ops::DepthwiseConv2d, ops::Dense, ops::BatchMatmul>(k.workload);
       if (is_product && (" + " + own + " + ").find(" + " + origin + " + ") != std::string::npos)

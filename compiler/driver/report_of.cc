@@ -14,7 +14,7 @@
 namespace hone {
 namespace {
 
-const Node& called(const Graph& g, const Layer& call) { return g.nodes[static_cast<size_t>(call.node)]; }
+const Node& called(const Graph& g, const Layer& call) { return g.nodes[call.node]; }
 
 double argument_bytes(const Module& m) {
   double bytes = 0;

@@ -1,5 +1,6 @@
 #include "compiler/graph/builder.h"
 
+#include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -116,6 +117,37 @@ ValueId GraphBuilder::add_one(std::string_view op, const AttributeTexts& given, 
   const std::vector<ValueId> ids = add(op, given, inputs, {name});
   HONE_ICHECK(ids.size() == 1) << op << " has " << ids.size() << " outputs";
   return ids[0];
+}
+
+ValueId GraphBuilder::transpose(ValueId x, const std::vector<int64_t>& perm, const std::string& name) {
+  return add_one("transpose", {{"perm", absl::StrJoin(perm, ":")}}, {x}, name);
+}
+
+ValueId GraphBuilder::reshape(ValueId x, const std::vector<int64_t>& to, const std::string& name) {
+  if (name.empty() && type(x).shape == to) return x;
+  return add_one("reshape", {{"to", absl::StrJoin(to, "x")}}, {x}, name);
+}
+
+ValueId GraphBuilder::broadcast(ValueId x, const std::vector<int64_t>& to, const std::string& name) {
+  return add_one("broadcast", {{"to", absl::StrJoin(to, "x")}}, {x}, name);
+}
+
+ValueId GraphBuilder::slice(ValueId x, const std::vector<int64_t>& begin, const std::vector<int64_t>& size,
+                            const std::vector<int64_t>& step, const std::string& name) {
+  const std::string steps = absl::StrJoin(step.empty() ? std::vector<int64_t>(begin.size(), 1) : step, ":");
+  return add_one("slice", {{"begin", absl::StrJoin(begin, ":")}, {"step", steps}, {"size", absl::StrJoin(size, "x")}},
+                 {x}, name);
+}
+
+ValueId GraphBuilder::pad(ValueId x, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
+                          const std::string& name) {
+  return add_one("pad", {{"before", absl::StrJoin(before, ":")}, {"after", absl::StrJoin(after, ":")}}, {x}, name);
+}
+
+ValueId GraphBuilder::elementwise(std::string_view chain, ValueId x, std::vector<ValueId> operands,
+                                  const std::string& name) {
+  operands.insert(operands.begin(), x);
+  return add_one("elementwise", {{"op", std::string(chain)}}, operands, name);
 }
 
 ValueId GraphBuilder::concat(std::vector<ValueId> parts, size_t axis, const std::string& name) {

@@ -34,6 +34,20 @@ class GraphBuilder {
   /// The same of an operator with one output.
   ValueId add_one(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
                   const std::string& name = "");
+  /// Nodes that passes make, by what they do. `name`: of the output.
+  ValueId transpose(ValueId x, const std::vector<int64_t>& perm, const std::string& name = "");
+  /// x itself where it has this shape and no name is given.
+  ValueId reshape(ValueId x, const std::vector<int64_t>& to, const std::string& name = "");
+  ValueId broadcast(ValueId x, const std::vector<int64_t>& to, const std::string& name = "");
+  /// `size` elements along each axis, from `begin` on, every `step`-th; without steps each.
+  ValueId slice(ValueId x, const std::vector<int64_t>& begin, const std::vector<int64_t>& size,
+                const std::vector<int64_t>& step = {}, const std::string& name = "");
+  /// Zeros around x: so many elements before and behind along each axis.
+  ValueId pad(ValueId x, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
+              const std::string& name = "");
+  /// Functions of x (a chain, ops/chain.h); `operands` are what they take, in order.
+  ValueId elementwise(std::string_view chain, ValueId x, std::vector<ValueId> operands = {},
+                      const std::string& name = "");
   /// `parts`, at least one, behind each other along an axis: in groups first where they are more than `concat` takes.
   /// One part stays itself.
   ValueId concat(std::vector<ValueId> parts, size_t axis, const std::string& name = "");

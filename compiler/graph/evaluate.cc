@@ -86,7 +86,7 @@ std::vector<TensorData> interpret(const Graph& g, const std::vector<TensorData>&
 std::vector<TensorData> interpret_nodes(const Graph& g, const std::vector<TensorData>& inputs,
                                         const EvaluateNode& evaluate,
                                         const std::function<void(const Node&, const std::vector<TensorData>&)>& watch) {
-  std::vector<std::optional<TensorData>> values(g.values.size());
+  IdVector<std::optional<TensorData>> values(g.values.size());
   for (size_t v = 0; v < g.values.size(); ++v) values[v] = g.values[v].constant;
   HONE_USER_CHECK(inputs.size() == g.inputs.size())
       << g.name << " takes " << g.inputs.size() << " inputs, not " << inputs.size();
@@ -94,25 +94,24 @@ std::vector<TensorData> interpret_nodes(const Graph& g, const std::vector<Tensor
     const Port& p = g.inputs[i];
     HONE_USER_CHECK(inputs[i].type() == p.type) << "input '" << p.name << "' is " << to_string(inputs[i].type()) << "; "
                                                 << g.name << " takes " << to_string(p.type);
-    if (p.value != kNoValue) values[static_cast<size_t>(p.value)] = inputs[i].reshaped(g.value(p.value).type.shape);
+    if (p.value != kNoValue) values[p.value] = inputs[i].reshaped(g.value(p.value).type.shape);
   }
   Uses uses = uses_of(g);
-  std::vector<size_t> left;  // how often a value is still read
+  IdVector<size_t> left;  // how often a value is still read
   for (size_t v = 0; v < g.values.size(); ++v) left.push_back(uses.readers[v].size() + (uses.is_output[v] ? 1 : 0));
   for (size_t number = 0; number < g.nodes.size(); ++number) {
     const Node& n = g.nodes[number];
     std::vector<TensorData> in;
-    for (const ValueId v : n.inputs) in.push_back(*values[static_cast<size_t>(v)]);
+    for (const ValueId v : n.inputs) in.push_back(*values[v]);
     std::vector<TensorData> out = evaluate(number, in);
     if (watch) watch(n, out);
-    for (size_t o = 0; o < out.size(); ++o) values[static_cast<size_t>(n.outputs[o])] = std::move(out[o]);
+    for (size_t o = 0; o < out.size(); ++o) values[n.outputs[o]] = std::move(out[o]);
     for (const ValueId v : n.inputs)
-      if (--left[static_cast<size_t>(v)] == 0) values[static_cast<size_t>(v)].reset();
+      if (--left[v] == 0) values[v].reset();
   }
   std::vector<TensorData> out;
   for (const Port& p : g.outputs)
-    out.push_back(p.value == kNoValue ? TensorData(p.type, std::string())
-                                      : values[static_cast<size_t>(p.value)]->reshaped(p.type.shape));
+    out.push_back(p.value == kNoValue ? TensorData(p.type, std::string()) : values[p.value]->reshaped(p.type.shape));
   return out;
 }
 

@@ -9,29 +9,42 @@
 namespace hone {
 
 Uses uses_of(const Graph& g) {
-  Uses u{std::vector<int>(g.values.size(), -1), std::vector<std::vector<int>>(g.values.size()),
-         std::vector<bool>(g.values.size(), false)};
+  Uses u{IdVector<int>(g.values.size(), -1), IdVector<std::vector<int>>(g.values.size()),
+         IdVector<bool>(g.values.size(), false)};
   for (size_t n = 0; n < g.nodes.size(); ++n) {
-    for (const ValueId v : g.nodes[n].inputs) u.readers[static_cast<size_t>(v)].push_back(static_cast<int>(n));
-    for (const ValueId v : g.nodes[n].outputs) u.producer[static_cast<size_t>(v)] = static_cast<int>(n);
+    for (const ValueId v : g.nodes[n].inputs) u.readers[v].push_back(static_cast<int>(n));
+    for (const ValueId v : g.nodes[n].outputs) u.producer[v] = static_cast<int>(n);
   }
   for (const Port& p : g.outputs)
-    if (p.value != kNoValue) u.is_output[static_cast<size_t>(p.value)] = true;
+    if (p.value != kNoValue) u.is_output[p.value] = true;
   return u;
+}
+
+const Node* producer_of(const Graph& g, const Uses& uses, ValueId v) {
+  const int n = uses.producer[v];
+  return n < 0 ? nullptr : &g.nodes[n];
+}
+
+const Node* own_producer_of(const Graph& g, const Uses& uses, ValueId v) {
+  return uses.is_output[v] || uses.readers[v].size() != 1 ? nullptr : producer_of(g, uses, v);
+}
+
+const Node* only_reader_of(const Graph& g, const Uses& uses, ValueId v) {
+  return uses.is_output[v] || uses.readers[v].size() != 1 ? nullptr : &g.nodes[uses.readers[v][0]];
 }
 
 namespace {
 
 // Throws UserError at the first fault; `node` says where it was then.
 void look_for_faults(const Graph& g, int* node) {
-  std::vector<bool> is_there(g.values.size(), false);
+  IdVector<bool> is_there(g.values.size(), false);
   const auto check_id = [&](ValueId v, std::string_view what) {
     HONE_USER_CHECK(v >= 0 && static_cast<size_t>(v) < g.values.size()) << what << " has a value that is none";
   };
   const auto become = [&](ValueId v, std::string_view what) {
     check_id(v, what);
-    HONE_USER_CHECK(!is_there[static_cast<size_t>(v)]) << "value %" << g.value(v).name << " is made twice, by " << what;
-    is_there[static_cast<size_t>(v)] = true;
+    HONE_USER_CHECK(!is_there[v]) << "value %" << g.value(v).name << " is made twice, by " << what;
+    is_there[v] = true;
   };
   std::unordered_set<std::string_view> names;
   for (size_t v = 0; v < g.values.size(); ++v) {
@@ -70,8 +83,7 @@ void look_for_faults(const Graph& g, int* node) {
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       check_id(n.inputs[i], what);
       const Value& value = g.value(n.inputs[i]);
-      HONE_USER_CHECK(is_there[static_cast<size_t>(n.inputs[i])])
-          << what << " reads %" << value.name << " before it is computed";
+      HONE_USER_CHECK(is_there[n.inputs[i]]) << what << " reads %" << value.name << " before it is computed";
       HONE_USER_CHECK(value.type == types.inputs[i].type)
           << what << ": input " << i << ", %" << value.name << ", is " << to_string(value.type) << ", not "
           << to_string(types.inputs[i].type);
@@ -88,7 +100,7 @@ void look_for_faults(const Graph& g, int* node) {
   for (const Port& p : g.outputs) {
     const std::string what = "output '" + p.name + "'";
     check_port(p, what);
-    HONE_USER_CHECK(p.value == kNoValue || is_there[static_cast<size_t>(p.value)]) << what << " is not computed";
+    HONE_USER_CHECK(p.value == kNoValue || is_there[p.value]) << what << " is not computed";
     if (!p.extent) continue;
     HONE_USER_CHECK(p.extent->axis < p.type.shape.size()) << what << " has no axis " << p.extent->axis;
     HONE_USER_CHECK(p.extent->count < g.outputs.size() && g.outputs[p.extent->count].type == (TensorType{i64, {1}}))

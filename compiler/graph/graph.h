@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/graph/id_vector.h"
 #include "compiler/graph/tensor_data.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/operators.h"
@@ -53,21 +54,28 @@ struct Port {
 
 struct Graph {
   std::string name;
-  std::vector<Value> values;
+  IdVector<Value> values;
   std::vector<Port> inputs, outputs;
-  std::vector<Node> nodes;  ///< each after those whose outputs it reads
+  IdVector<Node> nodes;  ///< each after those whose outputs it reads
 
-  const Value& value(ValueId id) const { return values[static_cast<size_t>(id)]; }
+  const Value& value(ValueId id) const { return values[id]; }
   bool is_constant(ValueId id) const { return value(id).constant.has_value(); }
 };
 
 /// Where each value is used.
 struct Uses {
-  std::vector<int> producer;              ///< node that computes it; -1: an input or a constant
-  std::vector<std::vector<int>> readers;  ///< nodes that read it, once for each time
-  std::vector<bool> is_output;
+  IdVector<int> producer;              ///< node that computes it; -1: an input or a constant
+  IdVector<std::vector<int>> readers;  ///< nodes that read it, once for each time
+  IdVector<bool> is_output;
 };
 Uses uses_of(const Graph& g);
+
+/// The node that computes `v`; null: none does.
+const Node* producer_of(const Graph& g, const Uses& uses, ValueId v);
+/// The same where what it computes is read by one node, once, and is no output of the graph; else null.
+const Node* own_producer_of(const Graph& g, const Uses& uses, ValueId v);
+/// The node that reads `v`, once, where no other does and it is no output of the graph; else null.
+const Node* only_reader_of(const Graph& g, const Uses& uses, ValueId v);
 
 /// What is wrong with a graph, in one line, and at which node.
 struct GraphFault {

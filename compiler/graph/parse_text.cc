@@ -32,7 +32,7 @@ class GraphParser {
     column_ = 0;
     require(has_head_, "the graph is missing: the first line is `graph NAME`");
     if (const auto fault = fault_of(graph_)) {
-      line_number_ = fault->node < 0 ? line_number_ : lines_of_nodes_[static_cast<size_t>(fault->node)];
+      line_number_ = fault->node < 0 ? line_number_ : lines_of_nodes_[fault->node];
       fail(fault->what);
     }
     return std::move(graph_);
@@ -270,7 +270,7 @@ class GraphParser {
       bytes = parse_elements(type, elements);
     }
     require(at_end(), "nothing follows the elements of a constant");
-    graph_.values[static_cast<size_t>(new_value(name, column, type))].constant = TensorData(type, std::move(bytes));
+    graph_.values[new_value(name, column, type)].constant = TensorData(type, std::move(bytes));
   }
 
   std::string parse_elements(const TensorType& type, int64_t elements) {
@@ -330,7 +330,7 @@ class GraphParser {
   bool has_head_ = false;
   Graph graph_;
   std::unordered_map<std::string, ValueId> values_;
-  std::vector<int> lines_of_nodes_;
+  IdVector<int> lines_of_nodes_;
   int64_t constant_bytes_ = 0;
 };
 

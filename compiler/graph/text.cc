@@ -40,10 +40,10 @@ std::string to_string(const Graph& g, int64_t most_elements) {
                        p.extent ? fmt::format(" extent {} by {}", p.extent->axis, p.extent->count) : "");
   };
   for (const Port& p : g.inputs) port("input", p);
-  std::vector<bool> is_said(g.values.size(), false);
+  IdVector<bool> is_said(g.values.size(), false);
   const auto say_constant = [&](ValueId v) {
-    if (!g.is_constant(v) || is_said[static_cast<size_t>(v)]) return;
-    is_said[static_cast<size_t>(v)] = true;
+    if (!g.is_constant(v) || is_said[v]) return;
+    is_said[v] = true;
     out += fmt::format("%{} = constant {} {}\n", g.value(v).name, to_string(g.value(v).type),
                        constant_text(*g.value(v).constant, most_elements));
   };

@@ -52,7 +52,7 @@ class ModelBuilder {
       const VariantBuilder& built = variants_.back();
       for (const Layer& call : built.layers().calls) {
         const Kernel& k = built.layers().kernels[call.kernel];
-        packings.add(*v.graph, v.graph->nodes[static_cast<size_t>(call.node)], k.module, k.config);
+        packings.add(*v.graph, v.graph->nodes[call.node], k.module, k.config);
       }
     }
   }

@@ -15,7 +15,7 @@ namespace {
 
 const Kernel& kernel_of(const VariantBuilder& v, const Layer& call) { return v.layers().kernels[call.kernel]; }
 const std::string& nodes_of(const VariantBuilder& v, const Layer& call) {
-  return v.variant().graph->nodes[static_cast<size_t>(call.node)].origin;
+  return v.variant().graph->nodes[call.node].origin;
 }
 
 // Those that the caller passes.

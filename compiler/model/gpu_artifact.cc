@@ -106,7 +106,7 @@ class GpuSteps {
 
   void add_call(const Layer& call, const ModelStep& from) {
     const Kernel& k = v_.layers().kernels[call.kernel];
-    GpuHostModel::Step to{.name = g_.nodes[static_cast<size_t>(call.node)].origin, .workload = to_string(k.workload)};
+    GpuHostModel::Step to{.name = g_.nodes[call.node].origin, .workload = to_string(k.workload)};
     if (k.host)
       to.host = {k.host->name, k.host->numbers, static_cast<int64_t>(k.host->inputs.size()), k.host->workspace_bytes};
     else

@@ -48,7 +48,7 @@ class Grain {
     std::vector<int16_t> thread;  // of each, when it is divided; empty: not known, and taken for what its reader wants
   };
 
-  const Node& node_of(size_t call) const { return g_.nodes[static_cast<size_t>(layers_.calls[call].node)]; }
+  const Node& node_of(size_t call) const { return g_.nodes[layers_.calls[call].node]; }
   int64_t element_bytes(ValueId root) const { return g_.value(root).type.dtype.bytes(); }
 
   // The thread of an iteration, as the runtime divides them.

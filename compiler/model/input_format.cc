@@ -91,7 +91,7 @@ class Rewriter {
                                      : s};
     const ValueId input = port.value;
     const TensorType inside = g_.value(input).type;  // of rank 1 at least
-    g_.values[static_cast<size_t>(input)].type = {given, port.type.shape.empty() ? inside.shape : port.type.shape};
+    g_.values[input].type = {given, port.type.shape.empty() ? inside.shape : port.type.shape};
     nodes_.clear();
     origin_ = "input " + f.input;
     ValueId v = input;

@@ -46,9 +46,9 @@ std::string bindings_for_branches(const Graph& g) {
       for (const Port& p : g.inputs)
         if (p.value == v && element_count(p.type.shape) == 1 && !p.type.dtype.is_float())
           numbers[p.name] = number.value_or("N");
-      const int made_by = uses.producer[static_cast<size_t>(v)];
+      const int made_by = uses.producer[v];
       if (made_by < 0) continue;
-      const Node& n = g.nodes[static_cast<size_t>(made_by)];
+      const Node& n = g.nodes[made_by];
       if (!number && is_plain) number = compared_with(g, n);
       is_plain = is_plain && to_string(n.workload).find("not") == std::string::npos;
       open.insert(open.end(), n.inputs.begin(), n.inputs.end());

@@ -63,7 +63,7 @@ class Finder {
   }
 
  private:
-  const Node& node_of(const Layer& call) const { return g_.nodes[static_cast<size_t>(call.node)]; }
+  const Node& node_of(const Layer& call) const { return g_.nodes[call.node]; }
 
   // The region from a call on that gains most; nothing where none gains.
   std::optional<SharedRegion> best_from(size_t begin) {

@@ -261,7 +261,7 @@ void VariantBuilder::make_steps(WeightsPacker& packer) {
   const PackedArguments packed = packer.pack(g_, layers_);
   for (size_t c = 0; c < layers_.calls.size(); ++c) {
     const Layer& call = layers_.calls[c];
-    const Node& n = g_.nodes[static_cast<size_t>(call.node)];
+    const Node& n = g_.nodes[call.node];
     ModelStep step{
         layers_.kernels[call.kernel].symbol, {}, workspaces_[c], 0, {}, !call.is_divided, call.region, call.shares};
     for (size_t p = 0; p < n.inputs.size() + n.outputs.size(); ++p) {

@@ -48,9 +48,7 @@ class VariantBuilder {
   const TensorPlace* tensor_of(ValueId v) const;
   std::vector<int64_t> alignments() const;
   TensorPlace place_of(ValueId v) const;
-  const Node& node_of(int call) const {
-    return g_.nodes[static_cast<size_t>(layers_.calls[static_cast<size_t>(call)].node)];
-  }
+  const Node& node_of(int call) const { return g_.nodes[layers_.calls[static_cast<size_t>(call)].node]; }
   int region_of(int call) const { return layers_.calls[static_cast<size_t>(call)].region; }
   void place_tensors();
   void share_regions();

@@ -63,7 +63,7 @@ PackedArguments WeightsPacker::pack(const Graph& g, const Layers& layers) {
   blob_.reserve(bytes);
   PackedArguments out;
   for (const Layer& call : layers.calls) {
-    const Node& node = g.nodes[static_cast<size_t>(call.node)];
+    const Node& node = g.nodes[call.node];
     auto& offsets = out.emplace_back();
     for (size_t p = 0; p < packer_of[call.kernel].size(); ++p) {
       offsets.emplace_back();

@@ -58,7 +58,7 @@ WideSteps::WideSteps(const Graph& g) : g_(g), wide_(g.nodes.size()), is_wide_(g.
     const int made_by = uses.producer[v];
     if (made_by < 0 || !g.values[v].type.dtype.is_narrow_float() || uses.is_output[v] || uses.readers[v].empty())
       continue;
-    const Node& n = g.nodes[static_cast<size_t>(made_by)];
+    const Node& n = g.nodes[made_by];
     const auto is_step = [&](int reader) {
       const size_t r = static_cast<size_t>(reader);
       return g.nodes[r].origin == n.origin && wide(r);

@@ -194,9 +194,9 @@ class GrowingImport {
     const Uses uses = uses_of(g);
     for (size_t o = 0; o < g.outputs.size(); ++o) {
       if (g.outputs[o].value == kNoValue) continue;
-      const int producer = uses.producer[static_cast<size_t>(g.outputs[o].value)];
+      const int producer = uses.producer[g.outputs[o].value];
       if (producer < 0) continue;
-      const ::hone::Node& n = g.nodes[static_cast<size_t>(producer)];
+      const ::hone::Node& n = g.nodes[producer];
       if (!is<ops::Concat>(n) || n.inputs.size() != 2) continue;
       const auto axis = static_cast<size_t>(n.workload.attributes.number("axis"));
       const auto input =

@@ -38,8 +38,8 @@ class Batching {
       const bool has_runs = is_one_of_a_batch(p.type.shape);
       is_batched |= has_runs;
       const ValueId v = b_.input(p.name, {p.type.dtype, has_runs ? stack_.all(p.type.shape, 0) : p.type.shape});
-      if (p.value != kNoValue) now_[static_cast<size_t>(p.value)] = {v, one_.value(p.value).type.shape, {}};
-      if (p.value != kNoValue && has_runs) now_[static_cast<size_t>(p.value)]->axis = 0;
+      if (p.value != kNoValue) now_[p.value] = {v, one_.value(p.value).type.shape, {}};
+      if (p.value != kNoValue && has_runs) now_[p.value]->axis = 0;
       if (!has_runs)
         notes_.push_back(
             fmt::format("{} {} is the same for all {} of the batch", p.name, shape_text(p.type.shape), stack_.runs()));
@@ -66,7 +66,7 @@ class Batching {
                                     shape_text(varies->one), e.what()));
       }
     }
-    for (size_t o = 0; o < node.outputs.size(); ++o) now_[static_cast<size_t>(node.outputs[o])] = n.out[o];
+    for (size_t o = 0; o < node.outputs.size(); ++o) now_[node.outputs[o]] = n.out[o];
   }
 
   void copy(BatchedNode& n) {
@@ -91,7 +91,7 @@ class Batching {
   }
 
   const Stacked& now(ValueId v) {
-    std::optional<Stacked>& known = now_[static_cast<size_t>(v)];
+    std::optional<Stacked>& known = now_[v];
     const Value& value = one_.value(v);
     if (!known) known = {b_.constant(*value.constant, value.name), value.type.shape, std::nullopt};
     return *known;
@@ -100,7 +100,7 @@ class Batching {
   const Graph& one_;
   GraphBuilder b_;
   Stack stack_;
-  std::vector<std::optional<Stacked>> now_;  ///< by value of the graph of one run
+  IdVector<std::optional<Stacked>> now_;  ///< by value of the graph of one run
   std::vector<std::string> notes_;
 };
 

@@ -33,7 +33,7 @@ Stacked Stack::seen(const Stacked& x, const Extents& to, std::optional<size_t> a
   const auto reshaped = [&](const Stacked& from, std::optional<size_t> at) {
     const Extents shape = all(to, at);
     const bool is_same = b.type(from.id).shape == shape;
-    return Stacked{is_same ? from.id : b.add_one("reshape", {{"to", text_of_extents(shape)}}, {from.id}, name), to, at};
+    return Stacked{is_same ? from.id : b.reshape(from.id, shape, name), to, at};
   };
   if (!x.axis) return reshaped(x, std::nullopt);
   // Row-major: runs stay where they are along any axis with as many elements in front of it.
@@ -52,12 +52,11 @@ Stacked Stack::at(const Stacked& x, size_t axis) {
   if (before(x.one, *x.axis) == before(x.one, axis)) return seen(x, x.one, axis);
   // As an axis of their own, the runs are moved in front of the other one.
   const Stacked own = seen(x, with(x.one, *x.axis, 1), *x.axis);
-  std::vector<size_t> perm;
+  Extents perm;
   for (size_t d = 0; d <= x.one.size(); ++d)
-    if (d != *x.axis) perm.push_back(d);
-  perm.insert(perm.begin() + static_cast<std::ptrdiff_t>(axis), *x.axis);
-  const Stacked moved{b.add_one("transpose", {{"perm", fmt::format("{}", fmt::join(perm, ":"))}}, {own.id}),
-                      with(x.one, axis, 1), axis};
+    if (d != *x.axis) perm.push_back(static_cast<int64_t>(d));
+  perm.insert(perm.begin() + static_cast<std::ptrdiff_t>(axis), static_cast<int64_t>(*x.axis));
+  const Stacked moved{b.transpose(own.id, perm), with(x.one, axis, 1), axis};
   return seen(moved, x.one, axis);
 }
 
@@ -65,7 +64,7 @@ Stacked Stack::apart(const Stacked& x, size_t axis) { return seen(at(x, axis), w
 
 Stacked Stack::repeated(const Stacked& x, size_t axis) {
   const Stacked own = seen(x, with(x.one, axis, 1));
-  const ValueId all_runs = b.add_one("broadcast", {{"to", text_of_extents(all(own.one, axis))}}, {own.id});
+  const ValueId all_runs = b.broadcast(own.id, all(own.one, axis));
   return seen({all_runs, own.one, axis}, x.one, axis);
 }
 

@@ -1,4 +1,5 @@
 #include "compiler/graph/passes/chains.h"
+#include "compiler/ops/changed.h"
 
 #include <fmt/format.h>
 
@@ -77,13 +78,8 @@ bool set_epilogue(const Graph& g, const FunctionTable& functions, const std::vec
   }
   size_t old = 0;
   for (const BoundLink& l : bound_links(*n)) old += l.operands.size();
-  const DTypes& types = n->workload.attributes.get<DTypes>("dtype");
   try {
-    const std::string text =
-        to_text(canonical(chain, types.accumulate, types.out, functions),
-                {functions, "epilogue", [&] { return g.value(n->outputs[0]).type.shape; }, std::nullopt, false});
-    const std::pair<std::string, std::string> change{"epilogue", text};
-    n->workload = Workload::changed(n->workload, {&change, 1});
+    n->workload = with_epilogue(n->workload, chain, g.value(n->outputs[0]).type.shape, functions);
   } catch (const UserError&) {
     return false;
   }

@@ -24,16 +24,12 @@ class BlocksOfValues {
 
  private:
   const Extents& shape(ValueId v) const { return g_.value(v).type.shape; }
-  ChannelBlocks& of(ValueId v) { return blocks_[static_cast<size_t>(v)]; }
+  ChannelBlocks& of(ValueId v) { return blocks_[v]; }
   bool is_full(ValueId v) { return of(v).block > 1 && of(v).channels == shape(v)[1]; }
   // Whether there are smaller blocks than it has.
   bool is_smaller(ValueId v) { return is_full(v) && of(v).block / 2 >= std::max(kLeastBlock, lanes_ / 2); }
 
-  const Node* only_reader(ValueId v) const {
-    const std::vector<int>& readers = uses_.readers[static_cast<size_t>(v)];
-    return readers.size() == 1 && !uses_.is_output[static_cast<size_t>(v)] ? &g_.nodes[static_cast<size_t>(readers[0])]
-                                                                           : nullptr;
-  }
+  const Node* only_reader(ValueId v) const { return only_reader_of(g_, uses_, v); }
   void set_smaller(const Node& n) {
     const ValueId out = n.outputs[0];
     if (is<ops::Concat>(n) && n.workload.attributes.text("axis") == "1")
@@ -75,7 +71,7 @@ class BlocksOfValues {
   const Graph& g_;
   const int64_t lanes_;
   const Uses uses_;
-  std::vector<ChannelBlocks> blocks_;
+  IdVector<ChannelBlocks> blocks_;
 };
 
 }  // namespace
@@ -89,9 +85,8 @@ ChannelBlocks blocks_of(int64_t channels, int64_t lanes) {
 }
 
 bool joins_blocks(const Graph& g, const Uses& uses, const Node& concatenation) {
-  const std::vector<int>& readers = uses.readers[static_cast<size_t>(concatenation.outputs[0])];
-  return std::any_of(readers.begin(), readers.end(),
-                     [&](int r) { return is<ops::Conv2d>(g.nodes[static_cast<size_t>(r)]); });
+  const std::vector<int>& readers = uses.readers[concatenation.outputs[0]];
+  return std::any_of(readers.begin(), readers.end(), [&](int r) { return is<ops::Conv2d>(g.nodes[r]); });
 }
 
 std::vector<ChannelBlocks> blocks_of_values(const Graph& g, int64_t lanes) { return BlocksOfValues(g, lanes).run(); }

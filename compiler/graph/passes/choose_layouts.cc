@@ -5,8 +5,8 @@ namespace hone {
 namespace {
 
 // Whether what was compared is what was made of it.
-bool is_as_decided(const DecidedLayouts& decided, const std::vector<std::optional<BlockedNode>>& by_rule,
-                   const std::vector<std::optional<BlockedNode>>& made) {
+bool is_as_decided(const DecidedLayouts& decided, const IdVector<std::optional<BlockedNode>>& by_rule,
+                   const IdVector<std::optional<BlockedNode>>& made) {
   for (size_t n = 0; n < made.size(); ++n) {
     const bool is_blocked = decided.forms[n] != LayoutForm::kPlanes;
     if (made[n].has_value() != is_blocked) return false;

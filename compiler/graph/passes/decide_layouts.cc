@@ -35,7 +35,7 @@ bool contains(const std::vector<ValueId>& values, ValueId v) {
 // blocks: it costs a conversion, once for all its readers, where they want both forms.
 class LayoutDecision {
  public:
-  LayoutDecision(const Graph& g, const PassContext& context, const std::vector<std::optional<BlockedNode>>& by_rule)
+  LayoutDecision(const Graph& g, const PassContext& context, const IdVector<std::optional<BlockedNode>>& by_rule)
       : g_(g),
         c_(context),
         by_rule_(by_rule),
@@ -111,12 +111,12 @@ class LayoutDecision {
   std::vector<size_t> leaders(size_t n) const {
     std::vector<size_t> out;
     for (const ValueId v : by_rule_[n]->reads)
-      if (is_computed_in_blocks(v)) out.push_back(static_cast<size_t>(uses_.producer[static_cast<size_t>(v)]));
+      if (is_computed_in_blocks(v)) out.push_back(static_cast<size_t>(uses_.producer[v]));
     return out;
   }
   bool is_computed_in_blocks(ValueId v) const {
-    const int p = uses_.producer[static_cast<size_t>(v)];
-    return p >= 0 && by_rule_[static_cast<size_t>(p)] && by_rule_[static_cast<size_t>(p)]->writes;
+    const int p = uses_.producer[v];
+    return p >= 0 && by_rule_[p] && by_rule_[p]->writes;
   }
 
   bool writes_blocks(size_t n, const Option& o) const { return o.form != LayoutForm::kPlanes && by_rule_[n]->writes; }
@@ -145,10 +145,10 @@ class LayoutDecision {
   }
 
   void add_value(ValueId v) {
-    const int producer = uses_.producer[static_cast<size_t>(v)];
-    const std::vector<int>& all = uses_.readers[static_cast<size_t>(v)];
+    const int producer = uses_.producer[v];
+    const std::vector<int>& all = uses_.readers[v];
     const std::set<int> readers(all.begin(), all.end());
-    const bool is_output = uses_.is_output[static_cast<size_t>(v)];
+    const bool is_output = uses_.is_output[v];
     if (g_.is_constant(v) || !may_lie_in_blocks(v)) return;
     // By rule, and so first:
     const bool is_blocked = is_computed_in_blocks(v);
@@ -188,7 +188,7 @@ class LayoutDecision {
       });
   }
   bool may_lie_in_blocks(ValueId v) const {
-    const std::vector<int>& readers = uses_.readers[static_cast<size_t>(v)];
+    const std::vector<int>& readers = uses_.readers[v];
     return is_computed_in_blocks(v) || std::any_of(readers.begin(), readers.end(), [&](int r) {
              const auto n = static_cast<size_t>(r);
              return by_rule_[n] && contains(by_rule_[n]->reads, v);
@@ -196,7 +196,7 @@ class LayoutDecision {
   }
 
   std::optional<Workload> own_conversion(ValueId v, bool to_blocks) const {
-    return layout_conversion(g_.value(v).type, blocks_[static_cast<size_t>(v)], c_, to_blocks);
+    return layout_conversion(g_.value(v).type, blocks_[v], c_, to_blocks);
   }
   double conversion(ValueId v, bool to_blocks) {
     const TensorType& image = g_.value(v).type;
@@ -219,12 +219,11 @@ class LayoutDecision {
     const BlockedNode& b = *by_rule_[n];
     const ConvShape& s = conv_shape(node(n).workload);
     const ValueId image = node(n).inputs[0], made = node(n).outputs[0];
-    const std::vector<int>& readers = uses_.readers[static_cast<size_t>(made)];
-    const bool is_read_in_planes =
-        uses_.is_output[static_cast<size_t>(made)] || std::any_of(readers.begin(), readers.end(), [&](int r) {
-          const auto& reader = by_rule_[static_cast<size_t>(r)];
-          return !reader || !contains(reader->reads, made);
-        });
+    const std::vector<int>& readers = uses_.readers[made];
+    const bool is_read_in_planes = uses_.is_output[made] || std::any_of(readers.begin(), readers.end(), [&](int r) {
+                                     const auto& reader = by_rule_[r];
+                                     return !reader || !contains(reader->reads, made);
+                                   });
     return s.co <= c_.lanes || layout_of(b.workload).out_block < c_.lanes || conv_shape(b.workload).co != s.co ||
            conv_shape(b.workload).ci > s.ci ||
            (contains(b.reads, image) && !is_computed_in_blocks(image) && s.h * s.w > 1) ||
@@ -256,9 +255,9 @@ class LayoutDecision {
 
   const Graph& g_;
   const PassContext& c_;
-  const std::vector<std::optional<BlockedNode>>& by_rule_;
+  const IdVector<std::optional<BlockedNode>>& by_rule_;
   const Uses uses_;
-  const std::vector<ChannelBlocks> blocks_;   ///< by value
+  const IdVector<ChannelBlocks> blocks_;      ///< by value
   Pbqp problem_;                              ///< the graph's nodes first, in their order
   std::vector<std::vector<Option>> options_;  ///< by node, the rule's first
   std::map<std::string, std::optional<double>> seconds_;
@@ -268,7 +267,7 @@ class LayoutDecision {
 }  // namespace
 
 DecidedLayouts decide_layouts(const Graph& g, const PassContext& context,
-                              const std::vector<std::optional<BlockedNode>>& by_rule) {
+                              const IdVector<std::optional<BlockedNode>>& by_rule) {
   return LayoutDecision(g, context, by_rule).run();
 }
 

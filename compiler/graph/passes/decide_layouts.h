@@ -19,6 +19,6 @@ struct DecidedLayouts {
 /// `by_rule` is what rewrite_layouts() says of `g` where nothing is decided; where nothing is measured it stays so.
 /// Tells context.alternatives what would have to be measured to know more.
 DecidedLayouts decide_layouts(const Graph& g, const PassContext& context,
-                              const std::vector<std::optional<BlockedNode>>& by_rule);
+                              const IdVector<std::optional<BlockedNode>>& by_rule);
 
 }  // namespace hone

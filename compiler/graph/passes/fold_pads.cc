@@ -26,12 +26,12 @@ bool is_convolution_of_planes(const Node& n) {
 
 Graph fold_pads(const Graph& g) {
   Graph out = g;
-  const std::vector<int> producer = uses_of(g).producer;
+  const IdVector<int> producer = uses_of(g).producer;
   for (Node& n : out.nodes) {
     if (!is_convolution_of_planes(n)) continue;
-    const int p = producer[static_cast<size_t>(n.inputs[0])];
-    if (p < 0 || !pads_planes(g.nodes[static_cast<size_t>(p)])) continue;
-    const Node& pad = g.nodes[static_cast<size_t>(p)];
+    const int p = producer[n.inputs[0]];
+    if (p < 0 || !pads_planes(g.nodes[p])) continue;
+    const Node& pad = g.nodes[p];
     const Extents &shape = g.value(pad.inputs[0]).type.shape, &before = pad.workload.attributes.get<Extents>("before"),
                   &after = pad.workload.attributes.get<Extents>("after");
     const ConvShape& s = conv_shape(n.workload);

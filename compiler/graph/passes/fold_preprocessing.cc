@@ -57,12 +57,7 @@ class PreprocessingFolder {
     return (is_planar(n) || (layout.in_block == 1 && layout.out_block > 1)) && s.groups == 1 && s.ci <= kMostChannels;
   }
 
-  // The node that makes `v` for one reader alone.
-  const Node* maker(ValueId v) const {
-    const auto i = static_cast<size_t>(v);
-    if (uses_.producer[i] < 0 || uses_.is_output[i] || uses_.readers[i].size() != 1) return nullptr;
-    return &g_.nodes[static_cast<size_t>(uses_.producer[i])];
-  }
+  const Node* maker(ValueId v) const { return own_producer_of(g_, uses_, v); }
 
   std::optional<Preprocessing> preprocessing_of(const Node& n) const {
     if (!reads_picture(n)) return std::nullopt;

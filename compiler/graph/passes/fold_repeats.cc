@@ -50,9 +50,9 @@ class RepeatFolder {
   std::optional<Repeated> repeated(ValueId v, int64_t count) const {
     Repeated out{kNoValue, 1, {}, {}};
     for (;;) {
-      const int producer = uses_.producer[static_cast<size_t>(v)];
+      const int producer = uses_.producer[v];
       if (producer < 0) return std::nullopt;
-      const Node& n = g_.nodes[static_cast<size_t>(producer)];
+      const Node& n = g_.nodes[producer];
       if (is<ops::Broadcast>(n)) return repeated_by(n, count, std::move(out));
       if (is<ops::Transpose>(n)) {
         if (!out.perm.empty() || !keep_transpose(n, count, &out)) return std::nullopt;
@@ -113,8 +113,7 @@ class RepeatFolder {
       Extents shape{batches}, perm{0};
       shape.insert(shape.end(), found->matrix.begin(), found->matrix.end());
       for (const int64_t i : found->perm) perm.push_back(i + 1);
-      matrices = rebuild_.builder().add_one("transpose", {{"perm", fmt::format("{}", fmt::join(perm, ":"))}},
-                                            {rebuild_.with_shape(matrices, shape)});
+      matrices = rebuild_.builder().transpose(rebuild_.with_shape(matrices, shape), perm);
     }
     const ValueId made =
         rebuild_.builder().add_one("batch_matmul", attributes,

@@ -12,6 +12,7 @@
 #include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
@@ -137,11 +138,9 @@ class RequantizationFolder {
   };
   std::optional<Bounds> bounds_of(const Chain& chain, DType t) const {
     const TensorData bytes = all_bytes(t);
-    const Inferred w =
-        infer(c_.operators, "elementwise", AttributeTexts{{"op", elementwise_text(chain, t, c_.functions)}},
-              std::vector<TensorType>{bytes.type()});
-    const std::vector<int64_t> table = evaluate(w.workload, {&bytes, 1}).front().numbers();
     const std::vector<int64_t> all = bytes.numbers();
+    const auto w = elementwise_of(c_.operators, c_.functions, chain, {bytes.type()});
+    const std::vector<int64_t> table = w ? evaluate(*w, {&bytes, 1}).front().numbers() : all;
     for (size_t i = 0; i < all.size(); ++i)
       if (table[i] != std::clamp(all[i], std::min(table.front(), table.back()), table.back())) return std::nullopt;
     return Bounds{table.front(), table.back()};
@@ -204,8 +203,7 @@ class RequantizationFolder {
       if (!std::any_of(g_.outputs.begin(), g_.outputs.end(), [&](const Port& p) { return p.value == made; }))
         for (Node& reader : g_.nodes) std::replace(reader.inputs.begin(), reader.inputs.end(), made, n->inputs[0]);
     } else if (shorter.links.size() < chain.links.size()) {
-      const std::pair<std::string, std::string> op{"op", elementwise_text(shorter, t, c_.functions)};
-      n->workload = Workload::changed(n->workload, {&op, 1});
+      if (const auto w = with_functions(n->workload, shorter, t, c_.functions)) n->workload = *w;
     }
   }
 

@@ -141,11 +141,11 @@ class ScaleFolder {
   // stays in front of borders, which are zeros: x * a + b is (x + b / a) * a.
   void pass_on(Node* n) {
     const ValueId v = n->outputs[0];
-    const std::vector<int>& readers = uses_.readers[static_cast<size_t>(v)];
-    if (uses_.is_output[static_cast<size_t>(v)] || readers.empty()) return;
+    const std::vector<int>& readers = uses_.readers[v];
+    if (uses_.is_output[v] || readers.empty()) return;
     bool any_pads = false;
     for (const int r : readers) {
-      const Node& reader = g_.nodes[static_cast<size_t>(r)];
+      const Node& reader = g_.nodes[r];
       if (!applies_weights_to(reader, v)) return;
       any_pads = any_pads || pads(reader);
     }
@@ -177,7 +177,7 @@ class ScaleFolder {
     // All of it, or nothing: what each reader would become.
     std::vector<std::pair<TensorData, TensorData>> folded;
     for (const int r : readers) {
-      const Node& reader = g_.nodes[static_cast<size_t>(r)];
+      const Node& reader = g_.nodes[r];
       auto weight = scaled_weights(reader, a.scale, true);
       auto shift = data_of({weights(reader).dtype, {static_cast<int64_t>(channels(reader))}}, shift_behind(reader, a));
       if (!weight || !shift) return;
@@ -196,7 +196,7 @@ class ScaleFolder {
     if (!set_epilogue(g_, c_.functions, links, &own)) return;
     std::vector<Node> changed;
     for (size_t r = 0; r < readers.size(); ++r) {
-      changed.push_back(g_.nodes[static_cast<size_t>(readers[r])]);
+      changed.push_back(g_.nodes[readers[r]]);
       Node& reader = changed.back();
       std::vector<BoundLink> chain = bound_links(reader);
       if (a.shifts())
@@ -206,7 +206,7 @@ class ScaleFolder {
       reader.inputs[1] = constants_.add(reader.inputs[1], std::move(folded[r].first));
     }
     *n = std::move(own);
-    for (size_t r = 0; r < readers.size(); ++r) g_.nodes[static_cast<size_t>(readers[r])] = std::move(changed[r]);
+    for (size_t r = 0; r < readers.size(); ++r) g_.nodes[readers[r]] = std::move(changed[r]);
   }
 
   // What a reader's output gains where its input's channels are shifted by a.shift, and nothing is padded.

@@ -29,10 +29,9 @@ class AttentionFuser {
   // The node that computes `v`, perhaps behind views.
   Producer producer_of(ValueId v) const {
     for (Producer out;;) {
-      const auto i = static_cast<size_t>(v);
-      if (uses_.producer[i] < 0) return {};
-      out.is_own = out.is_own && !uses_.is_output[i] && uses_.readers[i].size() == 1;
-      out.node = &g_.nodes[static_cast<size_t>(uses_.producer[i])];
+      out.node = hone::producer_of(g_, uses_, v);
+      if (!out.node) return {};
+      out.is_own = out.is_own && own_producer_of(g_, uses_, v);
       if (!is<ops::Reshape>(*out.node)) return out;
       v = out.node->inputs[0];
     }

@@ -2,6 +2,7 @@
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/elementwise.h"
 
 namespace hone {
@@ -23,12 +24,11 @@ class ElementwiseFuser {
 
   // The elementwise node that computes `v`, which only `reader` reads.
   const Node* own_producer(ValueId v, const Node* reader) const {
-    const auto i = static_cast<size_t>(v);
-    if (uses_.producer[i] < 0 || uses_.is_output[i]) return nullptr;
-    const Node& p = g_.nodes[static_cast<size_t>(uses_.producer[i])];
-    const auto is_reader = [&](int n) { return &g_.nodes[static_cast<size_t>(n)] == reader; };
-    if (!is_elementwise(p) || !std::all_of(uses_.readers[i].begin(), uses_.readers[i].end(), is_reader)) return nullptr;
-    return &p;
+    const Node* p = uses_.is_output[v] ? nullptr : producer_of(g_, uses_, v);
+    const auto is_reader = [&](int n) { return &g_.nodes[n] == reader; };
+    return p && is_elementwise(*p) && std::all_of(uses_.readers[v].begin(), uses_.readers[v].end(), is_reader)
+               ? p
+               : nullptr;
   }
 
   bool absorb_producer(Node* n) {
@@ -82,19 +82,17 @@ class ElementwiseFuser {
     try {
       std::vector<TensorType> types{g_.value(x).type};
       for (const ValueId v : chain.operands) types.push_back(g_.value(v).type);
-      const std::string text = elementwise_text(chain.chain, types[0].dtype, c_.functions);
-      if (text == "none") return false;
-      const Inferred now = infer(c_.operators, "elementwise", AttributeTexts{{"op", text}}, types);
-      if (now.outputs[0] != g_.value(n->outputs[0]).type) return false;
-      n->workload = now.workload;
+      const auto now = elementwise_of(c_.operators, c_.functions, chain.chain, types);
+      if (!now || inferred(*now).outputs[0] != g_.value(n->outputs[0]).type) return false;
+      n->workload = *now;
       n->inputs = {x};
       n->inputs.insert(n->inputs.end(), chain.operands.begin(), chain.operands.end());
     } catch (const UserError&) {
       return false;
     }
     const int number = static_cast<int>(n - g_.nodes.data());
-    for (const ValueId v : old.inputs) std::erase(uses_.readers[static_cast<size_t>(v)], number);
-    for (const ValueId v : n->inputs) uses_.readers[static_cast<size_t>(v)].push_back(number);
+    for (const ValueId v : old.inputs) std::erase(uses_.readers[v], number);
+    for (const ValueId v : n->inputs) uses_.readers[v].push_back(number);
     return true;
   }
 

@@ -8,6 +8,7 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
@@ -52,13 +53,13 @@ class EpilogueFuser {
   Graph run() {
     const int nodes = static_cast<int>(g_.nodes.size());
     for (int n = 0; n < nodes; ++n)
-      if (is<ops::Elementwise>(g_.nodes[static_cast<size_t>(n)])) join_inputs(n);
+      if (is<ops::Elementwise>(g_.nodes[n])) join_inputs(n);
     std::vector<int> order;
     for (size_t n = 0; n < g_.nodes.size(); ++n)
       if (!is_gone_[n]) order.push_back(static_cast<int>(n));
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return place(a) < place(b); });
     std::vector<Node> kept;
-    for (const int n : order) kept.push_back(std::move(g_.nodes[static_cast<size_t>(n)]));
+    for (const int n : order) kept.push_back(std::move(g_.nodes[n]));
     g_.nodes = std::move(kept);
     return remove_dead(g_);
   }
@@ -66,21 +67,21 @@ class EpilogueFuser {
  private:
   // Of several operands, the one that is computed last takes the others in.
   void join_inputs(int n) {
-    std::vector<ValueId> inputs = g_.nodes[static_cast<size_t>(n)].inputs;
+    std::vector<ValueId> inputs = g_.nodes[n].inputs;
     std::sort(inputs.begin(), inputs.end(), [&](ValueId a, ValueId b) { return when(a) > when(b); });
     std::string why;
     for (const ValueId v : inputs) {
       const std::string own = join(v, n);
       if (own.empty()) return;
       // What counts is the value that is computed, not what it is combined with.
-      const Node& node = g_.nodes[static_cast<size_t>(n)];
+      const Node& node = g_.nodes[n];
       if (why.empty() || g_.value(v).type.shape == g_.value(node.outputs[0]).type.shape) why = own;
     }
-    if (c_.notes) c_.notes->say(g_.nodes[static_cast<size_t>(n)].origin, why);
+    if (c_.notes) c_.notes->say(g_.nodes[n].origin, why);
   }
 
-  int producer(ValueId v) const { return uses_.producer[static_cast<size_t>(v)]; }
-  int place(int n) const { return place_[static_cast<size_t>(n)]; }
+  int producer(ValueId v) const { return uses_.producer[v]; }
+  int place(int n) const { return place_[n]; }
   // What is computed later compares greater.
   std::pair<int, int> when(ValueId v) const {
     return producer(v) < 0 ? std::pair(-1, -1) : std::pair(place(producer(v)), producer(v));
@@ -90,16 +91,16 @@ class EpilogueFuser {
   void add(Node node, int at) {
     const int n = static_cast<int>(g_.nodes.size());
     for (const ValueId v : node.inputs)
-      if (producer(v) >= 0) uses_.readers[static_cast<size_t>(v)].push_back(n);
-    for (const ValueId v : node.outputs) uses_.producer[static_cast<size_t>(v)] = n;
+      if (producer(v) >= 0) uses_.readers[v].push_back(n);
+    for (const ValueId v : node.outputs) uses_.producer[v] = n;
     g_.nodes.push_back(std::move(node));
     place_.push_back(at);
     is_gone_.push_back(false);
   }
   void remove(int n) {
-    is_gone_[static_cast<size_t>(n)] = true;
-    for (const ValueId v : g_.nodes[static_cast<size_t>(n)].inputs)
-      if (producer(v) >= 0) std::erase(uses_.readers[static_cast<size_t>(v)], n);
+    is_gone_[n] = true;
+    for (const ValueId v : g_.nodes[n].inputs)
+      if (producer(v) >= 0) std::erase(uses_.readers[v], n);
   }
   ValueId add(Value value) {
     g_.values.push_back(std::move(value));
@@ -111,15 +112,14 @@ class EpilogueFuser {
 
   // Whether node `n` alone reads `v`, and it is no output.
   bool is_only_read_by(ValueId v, int n) const {
-    const auto& readers = uses_.readers[static_cast<size_t>(v)];
-    return !uses_.is_output[static_cast<size_t>(v)] &&
-           std::all_of(readers.begin(), readers.end(), [&](int r) { return r == n; });
+    const auto& readers = uses_.readers[v];
+    return !uses_.is_output[v] && std::all_of(readers.begin(), readers.end(), [&](int r) { return r == n; });
   }
 
   std::string why_others_need(ValueId v) const {
     const std::string& name = g_.value(v).name;
-    return uses_.is_output[static_cast<size_t>(v)] ? fmt::format("%{} is an output of the model", name)
-                                                   : fmt::format("others read %{}, too", name);
+    return uses_.is_output[v] ? fmt::format("%{} is an output of the model", name)
+                              : fmt::format("others read %{}, too", name);
   }
 
   // Joins elementwise node `n` to the operator that computes `v`, perhaps through a view. Empty, or why not.
@@ -128,13 +128,13 @@ class EpilogueFuser {
     if (!is_only_read_by(v, n)) return why_others_need(v);
     int anchor = producer(v);
     ValueId made = v;
-    if (is<ops::Reshape>(g_.nodes[static_cast<size_t>(anchor)])) {
-      made = g_.nodes[static_cast<size_t>(anchor)].inputs[0];
+    if (is<ops::Reshape>(g_.nodes[anchor])) {
+      made = g_.nodes[anchor].inputs[0];
       if (producer(made) < 0) return fmt::format("no operator computes %{}", g_.value(made).name);
       if (!is_only_read_by(made, anchor)) return why_others_need(made);
       anchor = producer(made);
     }
-    const Node& a = g_.nodes[static_cast<size_t>(anchor)];
+    const Node& a = g_.nodes[anchor];
     if (!a.workload.attributes.has("epilogue") || a.outputs.size() != 1)
       return fmt::format("{}, which computes %{}, takes no epilogue", a.workload.task(), g_.value(made).name);
     // In blocks, operands would have to be, too.
@@ -144,7 +144,7 @@ class EpilogueFuser {
     std::string why =
         fmt::format("its operands do not fit the {} that computes %{}", a.workload.task(), g_.value(made).name);
     for (const bool by_channel : {true, false})
-      if (const auto chain = chain_from(g_.nodes[static_cast<size_t>(n)], v, a, by_channel)) {
+      if (const auto chain = chain_from(g_.nodes[n], v, a, by_channel)) {
         if (become(anchor, n, made, v, *chain)) return "";
         why = fmt::format("the {} that computes %{} does not take the longer epilogue", a.workload.task(),
                           g_.value(made).name);
@@ -197,8 +197,8 @@ class EpilogueFuser {
   }
 
   bool become(int anchor, int n, ValueId made, ValueId v, const BoundChain& second) {
-    Node& e = g_.nodes[static_cast<size_t>(n)];
-    const Node a = g_.nodes[static_cast<size_t>(anchor)];
+    Node& e = g_.nodes[n];
+    const Node a = g_.nodes[anchor];
     const Epilogue& old = epilogue_of(a.workload);
     size_t old_operands = 0;
     for (const ChainLink& link : old.chain.links)
@@ -206,10 +206,9 @@ class EpilogueFuser {
     const auto first_operand = a.inputs.end() - static_cast<std::ptrdiff_t>(old_operands);
     const BoundChain chain = joined({old.chain, {first_operand, a.inputs.end()}}, second, v, kNoValue);
     try {
-      const auto text = epilogue_text(a, chain);
-      if (!text) return false;
-      const std::pair<std::string, std::string> change{"epilogue", *text};
-      const Workload w = Workload::changed(a.workload, {&change, 1});
+      // Channels are constants there.
+      const Workload w = with_epilogue(a.workload, chain.chain, g_.value(a.outputs[0]).type.shape, c_.functions);
+      if (epilogue_of(w).chain.empty()) return false;
       const Inferred types = inferred(w);
       // The values as the operator takes them.
       std::vector<ValueId> inputs(a.inputs.begin(), first_operand);
@@ -230,19 +229,10 @@ class EpilogueFuser {
     return true;
   }
 
-  // The chain behind the anchor as its operator's epilogue has it. Channels are constants there.
-  std::optional<std::string> epilogue_text(const Node& a, const BoundChain& chain) {
-    Extents shape = g_.value(a.outputs[0]).type.shape;
-    const DTypes& types = a.workload.attributes.get<DTypes>("dtype");
-    const Chain short_chain = canonical(chain.chain, types.accumulate, types.out, c_.functions);
-    if (short_chain.empty()) return std::nullopt;
-    return to_text(short_chain, {c_.functions, "epilogue", [&] { return shape; }, std::nullopt, false});
-  }
-
   // Node `n` becomes the operator; views carry values to where other shapes are asked for.
   void replace(int anchor, int n, ValueId made, ValueId v, const Workload& w, const Inferred& types,
                const std::vector<ValueId>& inputs) {
-    const Node a = g_.nodes[static_cast<size_t>(anchor)], e = g_.nodes[static_cast<size_t>(n)];
+    const Node a = g_.nodes[anchor], e = g_.nodes[n];
     Node joint{w, {}, e.outputs, a.origin == e.origin || e.origin.empty() ? a.origin : a.origin + " + " + e.origin};
     // The anchor and a view behind it go: nobody reads them any more.
     if (made != v) remove(producer(v));
@@ -259,7 +249,7 @@ class EpilogueFuser {
     for (size_t i = 0; i < inputs.size(); ++i) joint.inputs.push_back(view(inputs[i], types.inputs[i]));
     if (types.outputs[0].shape == g_.value(e.outputs[0]).type.shape) return add(std::move(joint), n);
     joint.outputs = {made};  // the anchor's own value, of the operator's shape
-    g_.values[static_cast<size_t>(made)].type = types.outputs[0];
+    g_.values[made].type = types.outputs[0];
     add(std::move(joint), n);
     add(Node{reshape_workload(types.outputs[0], g_.value(e.outputs[0]).type), {made}, e.outputs, ""}, n);
   }
@@ -277,8 +267,8 @@ class EpilogueFuser {
   Graph g_;
   const PassContext& c_;
   Uses uses_;
-  std::vector<int> place_;  ///< of each node: that of the node of the given graph where it stands
-  std::vector<bool> is_gone_;
+  IdVector<int> place_;  ///< of each node: that of the node of the given graph where it stands
+  IdVector<bool> is_gone_;
   std::unordered_set<std::string> names_;
   int number_ = 0;
 };

@@ -4,6 +4,7 @@
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
@@ -37,9 +38,9 @@ class ExtremeFuser {
   // The node that makes `v`, which may have been moved since; -1: the caller gives it, or it is a constant.
   int maker_of(ValueId v) const {
     for (;;) {
-      const int i = producer_[static_cast<size_t>(v)];
+      const int i = producer_[v];
       if (i < 0) return i;
-      const Node& n = g_.nodes[static_cast<size_t>(i)];
+      const Node& n = g_.nodes[i];
       if (!is<ops::Reshape, ops::Transpose>(n)) return i;
       v = n.inputs[0];
     }
@@ -53,7 +54,7 @@ class ExtremeFuser {
       return std::nullopt;
     const int i = maker_of(n.inputs[0]);
     if (i < 0) return std::nullopt;
-    const Node& maker = g_.nodes[static_cast<size_t>(i)];
+    const Node& maker = g_.nodes[i];
     if (!can_tell_extremes(maker.workload) || maker.outputs.size() != 1 ||
         g_.value(maker.outputs[0]).type.dtype != t.in)
       return std::nullopt;
@@ -68,10 +69,8 @@ class ExtremeFuser {
         if (std::holds_alternative<Operand>(a)) a = Operand{};
       for (const ValueId v : l.operands) types.push_back({g_.value(v).type.dtype, {1}});
     }
-    const Inferred rest =
-        infer(c_.operators, "elementwise", AttributeTexts{{"op", elementwise_text(chain, t.out, c_.functions)}}, types);
-    if (rest.outputs[0].dtype != g_.value(n.outputs[0]).type.dtype) return std::nullopt;
-    out.behind = rest.workload;
+    out.behind = elementwise_of(c_.operators, c_.functions, chain, types);
+    if (!out.behind || inferred(*out.behind).outputs[0].dtype != g_.value(n.outputs[0]).type.dtype) return std::nullopt;
     return out;
   }
 
@@ -106,7 +105,7 @@ class ExtremeFuser {
 
   const Graph& g_;
   const PassContext& c_;
-  const std::vector<int> producer_;
+  const IdVector<int> producer_;
   std::vector<std::optional<FusedExtreme>> fused_;  ///< by node
   std::map<int, std::vector<ValueId>> outputs_;     ///< by maker; as far as they were added
   Rebuild rebuild_;

@@ -6,6 +6,7 @@
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/pooling.h"
@@ -46,10 +47,8 @@ class PrologueFuser {
  private:
   // The elementwise node in front of `n`, which alone reads it.
   const Node* before(const Node& n) const {
-    const auto v = static_cast<size_t>(n.inputs[0]);
-    if (uses_.producer[v] < 0 || uses_.is_output[v] || uses_.readers[v].size() != 1) return nullptr;
-    const Node& e = g_.nodes[static_cast<size_t>(uses_.producer[v])];
-    return is<ops::Elementwise>(e) ? &e : nullptr;
+    const Node* e = own_producer_of(g_, uses_, n.inputs[0]);
+    return e && is<ops::Elementwise>(*e) ? e : nullptr;
   }
 
   std::optional<Operand> operand_for(ValueId id, const std::vector<int64_t>& shape) const {
@@ -83,11 +82,8 @@ class PrologueFuser {
           a = *of;
         }
     try {
-      const std::pair<std::string, std::string> change{
-          "prologue", to_text(canonical(chain, f32, f32, c_.functions),
-                              {c_.functions, "prologue", [&] { return s.shape; }, std::nullopt, false})};
       Node made = *n;
-      made.workload = Workload::changed(n->workload, {&change, 1});
+      made.workload = with_prologue(n->workload, chain, s.shape, c_.functions);
       // Behind the operator's own inputs and in front of its epilogue's operands.
       made.inputs[0] = e.inputs[0];
       made.inputs.insert(made.inputs.end() - static_cast<std::ptrdiff_t>(operands_of_epilogue(*n)),

@@ -116,9 +116,9 @@ class TransposeJoiner {
   // The transpose that computes `v`, perhaps seen under other shapes.
   std::optional<Movement> movement_behind(ValueId v) const {
     for (;;) {
-      const int n = producer_[static_cast<size_t>(v)];
+      const int n = producer_[v];
       if (n < 0) return std::nullopt;
-      const Node& node = g_.nodes[static_cast<size_t>(n)];
+      const Node& node = g_.nodes[n];
       if (!is<ops::Reshape>(node)) return movement_of(node);
       v = node.inputs[0];
     }
@@ -137,14 +137,14 @@ class TransposeJoiner {
     ValueId v = rebuild_.now(m.from);
     const std::string& name = g_.value(n.outputs[0]).name;
     if (m.order.size() > 1)
-      v = rebuild_.builder().add_one("transpose", {{"perm", fmt::format("{}", fmt::join(m.order, ":"))}},
-                                     {rebuild_.with_shape(v, m.extents)}, name);
+      v = rebuild_.builder().transpose(rebuild_.with_shape(v, m.extents), Extents(m.order.begin(), m.order.end()),
+                                       name);
     rebuild_.stand_in(n.outputs[0], rebuild_.with_shape(v, g_.value(n.outputs[0]).type.shape));
     return true;
   }
 
   const Graph& g_;
-  const std::vector<int> producer_;
+  const IdVector<int> producer_;
   Rebuild rebuild_;
 };
 

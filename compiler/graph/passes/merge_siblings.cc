@@ -4,6 +4,7 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
 #include "compiler/ir/extents.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/movement.h"
 
@@ -52,9 +53,9 @@ class SiblingMerger {
     return !is_joined(n.outputs[0]);
   }
   bool is_joined(ValueId v) const {
-    if (uses_.is_output[static_cast<size_t>(v)]) return true;
-    for (const int r : uses_.readers[static_cast<size_t>(v)]) {
-      const Node& reader = g_.nodes[static_cast<size_t>(r)];
+    if (uses_.is_output[v]) return true;
+    for (const int r : uses_.readers[v]) {
+      const Node& reader = g_.nodes[r];
       if (is<ops::Concat>(reader)) return true;
       if (is<ops::Reshape>(reader) && is_joined(reader.outputs[0])) return true;
     }
@@ -63,8 +64,7 @@ class SiblingMerger {
 
   // Equal for nodes that differ in nothing but their constants and the number of their channels.
   std::string key_of(const Node& n) const {
-    const std::pair<std::string, std::string> change{channels_of(n), "1"};
-    return std::to_string(n.inputs[0]) + " " + to_string(Workload::changed(n.workload, {&change, 1}));
+    return std::to_string(n.inputs[0]) + " " + to_string(with(n.workload, channels_of(n), "1"));
   }
 
   void add_merged(const std::vector<const Node*>& siblings) {
@@ -80,8 +80,7 @@ class SiblingMerger {
     b.set_origin(origin);
     std::vector<ValueId> inputs{rebuild_.now(first.inputs[0])};
     for (size_t i = 1; i < first.inputs.size(); ++i) inputs.push_back(stacked(siblings, i));
-    const std::pair<std::string, std::string> change{channels, std::to_string(all)};
-    const ValueId merged = b.add(Workload::changed(first.workload, {&change, 1}), inputs)[0];
+    const ValueId merged = b.add(with(first.workload, channels, std::to_string(all)), inputs)[0];
     const size_t axis = b.type(merged).shape.size() == 4 ? 1 : b.type(merged).shape.size() - 1;
     int64_t begin = 0;
     for (const Node* n : siblings) {
@@ -89,11 +88,7 @@ class SiblingMerger {
       Extents from(shape.size(), 0);
       from[axis] = begin;
       begin += shape[axis];
-      rebuild_.stand_in(n->outputs[0], b.add_one("slice",
-                                                 {{"begin", text_of_numbers(from)},
-                                                  {"step", text_of_numbers(Extents(shape.size(), 1))},
-                                                  {"size", text_of_extents(shape)}},
-                                                 {merged}, g_.value(n->outputs[0]).name));
+      rebuild_.stand_in(n->outputs[0], b.slice(merged, from, shape, {}, g_.value(n->outputs[0]).name));
     }
   }
 

@@ -6,6 +6,7 @@
 #include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/elementwise.h"
 
 namespace hone {
@@ -69,12 +70,11 @@ class ByteMover {
     if (!first) return false;
     const OfBytes of = *first;
     GraphBuilder& b = rebuild_.builder();
-    const std::pair<std::string, std::string> change{"dtype", to_string(of.type)};
     const ValueId moved = n.workload.attributes.has("dtype")
-                              ? b.add(Workload::changed(n.workload, {&change, 1}), inputs)[0]
+                              ? b.add(with(n.workload, "dtype", to_string(of.type)), inputs)[0]
                               : rebuild_.with_shape(inputs[0], g_.value(n.outputs[0]).type.shape);
     known_.emplace(n.outputs[0], OfBytes{moved, of.type, of.functions, of.text});
-    rebuild_.stand_in(n.outputs[0], b.add_one("elementwise", {{"op", of.text}}, {moved}, g_.value(n.outputs[0]).name));
+    rebuild_.stand_in(n.outputs[0], b.elementwise(of.text, moved, {}, g_.value(n.outputs[0]).name));
     return true;
   }
 

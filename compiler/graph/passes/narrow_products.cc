@@ -16,6 +16,7 @@
 #include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/chain.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
@@ -67,10 +68,7 @@ class ProductNarrower {
     ValueId zero = kNoValue;  // one that only a call knows, of one element; steps.zero is added to it
   };
 
-  const Node* producer(ValueId v) const {
-    const int p = uses_.producer[static_cast<size_t>(v)];
-    return p < 0 ? nullptr : &g_.nodes[static_cast<size_t>(p)];
-  }
+  const Node* producer(ValueId v) const { return producer_of(g_, uses_, v); }
 
   // Whether a node computes each element from one, by functions and numbers alone.
   static bool is_function(const Node& n) {
@@ -95,7 +93,7 @@ class ProductNarrower {
     return s.groups == 1 && s.ci < kFew ? (kDotBytes - s.ci % kDotBytes) % kDotBytes : 0;
   }
   static ValueId with_zeros(GraphBuilder& b, ValueId v, int64_t channels) {
-    return b.add_one("pad", {{"before", "0:0:0:0"}, {"after", fmt::format("0:{}:0:0", channels)}}, {v});
+    return b.pad(v, {0, 0, 0, 0}, {0, channels, 0, 0});
   }
 
   // The byte of which `zero` is the whole number; none where it may be no byte.
@@ -115,27 +113,22 @@ class ProductNarrower {
   // An image of bytes inside of its convolution's border, which is the zero point that only a call knows.
   ValueId with_border(ValueId image, const Bytes& bytes, const ConvShape& s) {
     GraphBuilder& b = rebuild_.builder();
-    const ValueId padded = b.add_one("pad",
-                                     {{"before", fmt::format("0:0:{}:{}", s.pad_top, s.pad_left)},
-                                      {"after", fmt::format("0:0:{}:{}", s.pad_bottom, s.pad_right)}},
-                                     {image});
+    const ValueId padded = b.pad(image, {0, 0, s.pad_top, s.pad_left}, {0, 0, s.pad_bottom, s.pad_right});
     const int64_t h = b.type(padded).shape[2], w = b.type(padded).shape[3];
     std::vector<uint8_t> inside;
     for (int64_t y = 0; y < h; ++y)
       for (int64_t x = 0; x < w; ++x)
         inside.push_back(y >= s.pad_top && y < h - s.pad_bottom && x >= s.pad_left && x < w - s.pad_right ? 1 : 0);
-    const ValueId zero = b.add_one("elementwise", {{"op", fmt::format("cast:s16+add[{}]:u8", bytes.steps.zero)}},
-                                   {rebuild_.with_shape(rebuild_.now(byte_behind(bytes.zero)), {1, 1, 1, 1})});
-    return b.add_one("elementwise", {{"op", "where"}},
-                     {padded, b.constant(tensor_of(boolean, {1, 1, h, w}, inside)), zero});
+    const ValueId zero = b.elementwise(fmt::format("cast:s16+add[{}]:u8", bytes.steps.zero),
+                                       rebuild_.with_shape(rebuild_.now(byte_behind(bytes.zero)), {1, 1, 1, 1}));
+    return b.elementwise("where", padded, {b.constant(tensor_of(boolean, {1, 1, h, w}, inside)), zero});
   }
 
   // What functions give for each byte, the one nearest to the bytes last.
   std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
     TensorData x = all_bytes(bytes);
     for (auto f = functions.rbegin(); f != functions.rend(); ++f) {
-      const std::pair<std::string, std::string> shape{"shape", std::to_string(kBytes)};
-      x = evaluate(Workload::changed((*f)->workload, {&shape, 1}), {&x, 1}).front();
+      x = evaluate(with((*f)->workload, "shape", std::to_string(kBytes)), {&x, 1}).front();
     }
     return x.values();
   }
@@ -171,10 +164,8 @@ class ProductNarrower {
       out.value = unsigned_of(v);
       out.steps.zero += kBytes / 2;
     }
-    for (auto m = movements.rbegin(); m != movements.rend(); ++m) {
-      const std::pair<std::string, std::string> dtype{"dtype", "u8"};
-      out.value = rebuild_.builder().add(Workload::changed((*m)->workload, {&dtype, 1}), {out.value}).front();
-    }
+    for (auto m = movements.rbegin(); m != movements.rend(); ++m)
+      out.value = rebuild_.builder().add(with((*m)->workload, "dtype", "u8"), {out.value}).front();
     return out;
   }
 
@@ -182,10 +173,7 @@ class ProductNarrower {
   ValueId unsigned_of(ValueId v) {
     auto known = unsigned_.find(v);
     if (known == unsigned_.end())
-      known = unsigned_
-                  .emplace(
-                      v, rebuild_.builder().add_one("elementwise", {{"op", "cast:s16+add[128]:u8"}}, {rebuild_.now(v)}))
-                  .first;
+      known = unsigned_.emplace(v, rebuild_.builder().elementwise("cast:s16+add[128]:u8", rebuild_.now(v))).first;
     return known->second;
   }
 
@@ -197,14 +185,11 @@ class ProductNarrower {
     const auto bytes = bytes_behind(n.inputs[0]);
     if (!bytes || bytes->steps.scale <= 0 || bytes->zero != kNoValue) return false;
     GraphBuilder& b = rebuild_.builder();
-    const std::pair<std::string, std::string> dtype{"dtype", "u8"};
-    const ValueId most = b.add(Workload::changed(n.workload, {&dtype, 1}), {bytes->value}).front();
+    const ValueId most = b.add(with(n.workload, "dtype", "u8"), {bytes->value}).front();
     const auto text = [](auto number) { return argument_text(static_cast<float>(number)); };
-    rebuild_.stand_in(
-        n.outputs[0],
-        b.add_one("elementwise",
-                  {{"op", fmt::format("cast:f32+sub[{}]+mul[{}]", text(bytes->steps.zero), text(bytes->steps.scale))}},
-                  {most}));
+    rebuild_.stand_in(n.outputs[0], b.elementwise(fmt::format("cast:f32+sub[{}]+mul[{}]", text(bytes->steps.zero),
+                                                              text(bytes->steps.scale)),
+                                                  most));
     return true;
   }
 
@@ -265,7 +250,7 @@ class ProductNarrower {
     Extents by_channel(b.type(v).shape.size(), 1);
     by_channel[is_convolution ? 1 : by_channel.size() - 1] = static_cast<int64_t>(channels);
     const auto apply = [&](const std::string& op, TensorData operand) {
-      v = b.add_one("elementwise", {{"op", op}}, {v, b.constant(std::move(operand), g_.value(n.inputs[1]).name)});
+      v = b.elementwise(op, v, {b.constant(std::move(operand), g_.value(n.inputs[1]).name)});
     };
 
     // What the zero point adds to each sum, and the bias, where it is a whole number of steps.
@@ -277,9 +262,9 @@ class ProductNarrower {
     }
     if (bytes->zero != kNoValue) {
       ValueId zero = rebuild_.with_shape(rebuild_.now(bytes->zero), Extents(by_channel.size(), 1));
-      zero = b.add_one("elementwise", {{"op", "cast:s32"}}, {zero});
+      zero = b.elementwise("cast:s32", zero);
       const ValueId own = b.constant(tensor_of(i32, by_channel, sums));
-      v = b.add_one("elementwise", {{"op", "sub"}}, {v, b.add_one("elementwise", {{"op", "mul"}}, {own, zero})});
+      v = b.elementwise("sub", v, {b.elementwise("mul", own, {zero})});
     }
     const std::vector<double> bias = has_bias ? g_.value(n.inputs[2]).constant->values() : std::vector<double>{};
     const double room = 0x1p31 - static_cast<double>(each * (kBytes - 1) * kMostFactor);  // that s32 leaves a bias
@@ -288,7 +273,7 @@ class ProductNarrower {
     if (std::any_of(shift.begin(), shift.end(), [](int32_t s) { return s != 0; }))
       apply("add", tensor_of(i32, by_channel, shift));
     if (of_floats) {
-      v = b.add_one("elementwise", {{"op", "cast:f32"}}, {v});
+      v = b.elementwise("cast:f32", v);
       apply("mul", tensor_of(f32, by_channel, std::vector<float>(scales.begin(), scales.end())));
     }
     if (has_bias && !joins_bias) {
@@ -305,9 +290,9 @@ class ProductNarrower {
   bool becomes_bytes(ValueId v) const {
     constexpr int kMostFunctions = 8;
     for (int i = 0; i < kMostFunctions; ++i) {
-      const std::vector<int>& readers = uses_.readers[static_cast<size_t>(v)];
-      if (readers.size() != 1 || uses_.is_output[static_cast<size_t>(v)]) return false;
-      const Node& n = g_.nodes[static_cast<size_t>(readers[0])];
+      const std::vector<int>& readers = uses_.readers[v];
+      if (readers.size() != 1 || uses_.is_output[v]) return false;
+      const Node& n = g_.nodes[readers[0]];
       if (!is_function(n) && !is_movement(n)) return false;
       v = n.outputs[0];
       if (is_byte(g_.value(v).type.dtype)) return true;
@@ -316,15 +301,13 @@ class ProductNarrower {
   }
 
   // u8 as s8, 128 less.
-  ValueId signed_of(ValueId v) {
-    return rebuild_.builder().add_one("elementwise", {{"op", "cast:s16+sub[128]:s8"}}, {v});
-  }
+  ValueId signed_of(ValueId v) { return rebuild_.builder().elementwise("cast:s16+sub[128]:s8", v); }
   // The sums of whole numbers along an axis, which stays as one of one element, times a number.
   ValueId sums_of(ValueId v, int64_t axis, int64_t factor) {
     GraphBuilder& b = rebuild_.builder();
-    v = b.add_one("elementwise", {{"op", "cast:s32"}}, {v});
+    v = b.elementwise("cast:s32", v);
     v = b.add_one("reduce", {{"op", "sum"}, {"axes", std::to_string(axis)}, {"keepdims", "1"}}, {v});
-    return factor == 1 ? v : b.add_one("elementwise", {{"op", fmt::format("mul[{}]", whole_text(factor))}}, {v});
+    return factor == 1 ? v : b.elementwise(fmt::format("mul[{}]", whole_text(factor)), v);
   }
   // Exact, where a float is not.
   static std::string whole_text(int64_t number) { return number == 1 ? "1.0" : std::to_string(number); }
@@ -351,17 +334,15 @@ class ProductNarrower {
                   q = y->steps.zero - (first_is_signed ? 0 : kBytes / 2);
     GraphBuilder& b = rebuild_.builder();
     const int64_t missing = (kDotBytes - s.k % kDotBytes) % kDotBytes;  // of a word; zeros add nothing
-    const auto filled = [&](ValueId of, const char* after) {
-      return missing == 0
-                 ? of
-                 : b.add_one("pad", {{"before", "0:0:0"}, {"after", fmt::format(fmt::runtime(after), missing)}}, {of});
+    const auto filled = [&](ValueId of, const Extents& after) {
+      return missing == 0 ? of : b.pad(of, {0, 0, 0}, after);
     };
     const std::pair<std::string, std::string> changes[] = {
         {"dtype", first_is_signed ? "s8:u8:s32:s32" : "u8:s8:s32:s32"}, {"k", std::to_string(s.k + missing)}};
-    ValueId v = b.add(Workload::changed(n.workload, changes), {filled(a, "0:0:{}"), filled(c, "0:{}:0")}).front();
-    const auto function = [&](const std::string& op, std::vector<ValueId> others) {
-      others.insert(others.begin(), v);
-      v = b.add_one("elementwise", {{"op", op}}, others);
+    ValueId v =
+        b.add(Workload::changed(n.workload, changes), {filled(a, {0, 0, missing}), filled(c, {0, missing, 0})}).front();
+    const auto function = [&](const std::string& op, std::vector<ValueId> operands) {
+      v = b.elementwise(op, v, std::move(operands));
     };
     if (p != 0) function("sub", {sums_of(c, 1, p)});
     if (q != 0) function("sub", {sums_of(a, 2, q)});
@@ -392,10 +373,9 @@ class ProductNarrower {
     ValueId v = b.add(Workload::changed(n.workload, changes), {rebuild_.now(n.inputs[0]), numbers}).front();
     const Extents by_channel{1, weight.type().shape[0]};
     const std::vector<float> scales(whole->scales.begin(), whole->scales.end());
-    v = b.add_one("elementwise", {{"op", "mul"}}, {v, b.constant(tensor_of(f32, by_channel, scales), name)});
+    v = b.elementwise("mul", v, {b.constant(tensor_of(f32, by_channel, scales), name)});
     if (n.inputs.size() > 2)
-      v = b.add_one("elementwise", {{"op", "add"}},
-                    {v, b.constant(g_.value(n.inputs[2]).constant->reshaped(by_channel), name)});
+      v = b.elementwise("add", v, {b.constant(g_.value(n.inputs[2]).constant->reshaped(by_channel), name)});
     rebuild_.stand_in(n.outputs[0], v);
     return true;
   }

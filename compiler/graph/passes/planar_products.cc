@@ -35,9 +35,9 @@ class PlanarProducts {
       std::vector<ValueId> inputs;
       for (const auto& [v, shape] : product->inputs) inputs.push_back(rebuild.with_shape(rebuild.now(v), shape));
       if (product->padding > 0)
-        for (const auto& [factor, after] : {std::pair<size_t, std::string>{0, fmt::format("0:0:{}", product->padding)},
-                                            {1, fmt::format("0:{}:0", product->padding)}})
-          inputs[factor] = rebuild.builder().add_one("pad", {{"before", "0:0:0"}, {"after", after}}, {inputs[factor]});
+        for (const auto& [factor, after] :
+             {std::pair<size_t, Extents>{0, {0, 0, product->padding}}, {1, {0, product->padding, 0}}})
+          inputs[factor] = rebuild.builder().pad(inputs[factor], {0, 0, 0}, after);
       const ValueId made = rebuild.builder().add(product->workload, inputs, {g_.value(n.outputs[0]).name})[0];
       rebuild.stand_in(n.outputs[0], rebuild.with_shape(made, g_.value(n.outputs[0]).type.shape));
       return true;

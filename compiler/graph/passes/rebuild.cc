@@ -30,14 +30,11 @@ Graph Rebuild::end() {
 }
 
 ValueId Rebuild::now(ValueId v) {
-  auto& known = now_[static_cast<size_t>(v)];
+  auto& known = now_[v];
   if (!known) known = b_.constant(*g_.value(v).constant, g_.value(v).name);
   return *known;
 }
 
-ValueId Rebuild::with_shape(ValueId v, const std::vector<int64_t>& shape) {
-  if (b_.type(v).shape == shape) return v;
-  return b_.add_one("reshape", {{"to", fmt::format("{}", fmt::join(shape, "x"))}}, {v});
-}
+ValueId Rebuild::with_shape(ValueId v, const std::vector<int64_t>& shape) { return b_.reshape(v, shape); }
 
 }  // namespace hone

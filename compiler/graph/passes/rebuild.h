@@ -30,7 +30,7 @@ class Rebuild {
   /// What stands for a value of the old graph.
   ValueId now(ValueId v);
   /// From here on `made` does.
-  void stand_in(ValueId v, ValueId made) { now_[static_cast<size_t>(v)] = made; }
+  void stand_in(ValueId v, ValueId made) { now_[v] = made; }
   /// A new value, seen with another shape of as many elements.
   ValueId with_shape(ValueId v, const std::vector<int64_t>& shape);
 
@@ -41,7 +41,7 @@ class Rebuild {
 
   const Graph& g_;
   GraphBuilder b_;
-  std::vector<std::optional<ValueId>> now_;  ///< by value of the old graph
+  IdVector<std::optional<ValueId>> now_;  ///< by value of the old graph
 };
 
 }  // namespace hone

@@ -42,10 +42,7 @@ class RowRecognizer {
   }
 
  private:
-  const Node* producer(ValueId v) const {
-    const int n = uses_.producer[static_cast<size_t>(v)];
-    return n < 0 ? nullptr : &g_.nodes[static_cast<size_t>(n)];
-  }
+  const Node* producer(ValueId v) const { return producer_of(g_, uses_, v); }
   const Extents& shape(ValueId v) const { return g_.value(v).type.shape; }
 
   // In front of reshapes: a row's value may come with its axes or without.
@@ -242,7 +239,7 @@ class RowRecognizer {
     const auto v = static_cast<size_t>(g_.nodes[n].outputs[0]);
     if (uses_.is_output[v] || uses_.readers[v].size() != 1) return std::nullopt;
     const int reader = uses_.readers[v][0];
-    const auto a = applied(g_.nodes[static_cast<size_t>(reader)]);
+    const auto a = applied(g_.nodes[reader]);
     if (!a || a->function != function || a->operand == kNoValue) return std::nullopt;
     const ValueId constant = a->x == g_.nodes[n].outputs[0] ? a->operand : a->x;
     if (!g_.is_constant(constant) || g_.value(constant).type.dtype != g_.value(g_.nodes[n].outputs[0]).type.dtype)

@@ -3,13 +3,13 @@
 namespace hone {
 
 Graph remove_dead(const Graph& g) {
-  std::vector<bool> is_used(g.values.size(), false);
-  const auto use = [&](ValueId v) { is_used[static_cast<size_t>(v)] = true; };
+  IdVector<bool> is_used(g.values.size(), false);
+  const auto use = [&](ValueId v) { is_used[v] = true; };
   for (const Port& p : g.outputs)
     if (p.value != kNoValue) use(p.value);
   std::vector<bool> stays(g.nodes.size(), false);
   for (size_t n = g.nodes.size(); n-- > 0;) {
-    for (const ValueId v : g.nodes[n].outputs) stays[n] = stays[n] || is_used[static_cast<size_t>(v)];
+    for (const ValueId v : g.nodes[n].outputs) stays[n] = stays[n] || is_used[v];
     if (!stays[n]) continue;
     for (const ValueId v : g.nodes[n].inputs) use(v);
     for (const ValueId v : g.nodes[n].outputs) use(v);  // one of several may have no reader
@@ -18,14 +18,14 @@ Graph remove_dead(const Graph& g) {
     if (p.value != kNoValue) use(p.value);
 
   Graph out{g.name, {}, g.inputs, g.outputs, {}};
-  std::vector<ValueId> now(g.values.size(), kNoValue);
+  IdVector<ValueId> now(g.values.size(), kNoValue);
   for (size_t v = 0; v < g.values.size(); ++v) {
     if (!is_used[v]) continue;
     now[v] = static_cast<ValueId>(out.values.size());
     out.values.push_back(g.values[v]);
   }
   const auto renumber = [&](std::vector<ValueId>* ids) {
-    for (ValueId& v : *ids) v = now[static_cast<size_t>(v)];
+    for (ValueId& v : *ids) v = now[v];
   };
   for (size_t n = 0; n < g.nodes.size(); ++n) {
     if (!stays[n]) continue;
@@ -35,7 +35,7 @@ Graph remove_dead(const Graph& g) {
   }
   for (std::vector<Port>* ports : {&out.inputs, &out.outputs})
     for (Port& p : *ports)
-      if (p.value != kNoValue) p.value = now[static_cast<size_t>(p.value)];
+      if (p.value != kNoValue) p.value = now[p.value];
   return out;
 }
 

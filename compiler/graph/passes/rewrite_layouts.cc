@@ -50,7 +50,7 @@ class LayoutRewriter {
   RewrittenLayouts run() {
     for (const Port& p : g_.inputs) {
       const ValueId v = b_.input(p.name, p.type);
-      if (p.value != kNoValue) plain_[static_cast<size_t>(p.value)] = with_shape(v, g_.value(p.value).type.shape);
+      if (p.value != kNoValue) plain_[p.value] = b_.reshape(v, g_.value(p.value).type.shape);
     }
     for (size_t n = 0; n < g_.nodes.size(); ++n) {
       b_.set_origin(g_.nodes[n].origin);
@@ -69,7 +69,7 @@ class LayoutRewriter {
   }
 
  private:
-  ChannelBlocks blocks_of(ValueId v) const { return blocks_[static_cast<size_t>(v)]; }
+  ChannelBlocks blocks_of(ValueId v) const { return blocks_[v]; }
   static bool is_padded(const ChannelBlocks& b, int64_t channels) { return b.block > 1 && b.channels != channels; }
   bool is_padded(ValueId v) const {
     const ChannelBlocks b = blocks_of(v);
@@ -81,15 +81,14 @@ class LayoutRewriter {
     std::vector<bool> goes_on(g_.values.size(), false);
     for (size_t n = g_.nodes.size(); n-- > 0;)
       for (const ValueId v : g_.nodes[n].outputs) {
-        const std::vector<int>& readers = uses_.readers[static_cast<size_t>(v)];
-        goes_on[static_cast<size_t>(v)] = !readers.empty() && !uses_.is_output[static_cast<size_t>(v)] &&
-                                          std::all_of(readers.begin(), readers.end(), [&](int r) {
-                                            return takes_padding(g_.nodes[static_cast<size_t>(r)], v, goes_on);
-                                          });
+        const std::vector<int>& readers = uses_.readers[v];
+        goes_on[v] = !readers.empty() && !uses_.is_output[v] && std::all_of(readers.begin(), readers.end(), [&](int r) {
+          return takes_padding(g_.nodes[r], v, goes_on);
+        });
       }
     return goes_on;
   }
-  bool takes_padding(const Node& n, ValueId v, const std::vector<bool>& goes_on) const {
+  bool takes_padding(const Node& n, ValueId v, const IdVector<bool>& goes_on) const {
     if (is<ops::Conv2d>(n) && n.inputs[0] == v)
       return conv_shape(n.workload).groups == 1 && blocks_of(n.outputs[0]).block > 1;
     if (is<ops::Reduce>(n)) return n.workload.attributes.get<Extents>("axes") == Extents{2, 3} && n.inputs.size() == 1;
@@ -97,7 +96,7 @@ class LayoutRewriter {
     const bool goes_through = n.workload.attributes.has("layout") || is<ops::Elementwise, ops::Resize>(n) ||
                               (is<ops::Lookup>(n) && n.inputs[0] == v);
     return goes_through && g_.value(v).type.shape.size() == 4 && g_.value(out).type.shape.size() == 4 &&
-           g_.value(v).type.shape[1] == g_.value(out).type.shape[1] && goes_on[static_cast<size_t>(out)];
+           g_.value(v).type.shape[1] == g_.value(out).type.shape[1] && goes_on[out];
   }
 
   // The last node of that task that was added: those before it are conversions. None where it was a constant.
@@ -110,28 +109,20 @@ class LayoutRewriter {
     return std::nullopt;
   }
 
-  bool goes_on(ValueId v) const { return goes_on_[static_cast<size_t>(v)]; }
-  bool has_blocked(ValueId v) const { return blocked_[static_cast<size_t>(v)].has_value(); }
+  bool goes_on(ValueId v) const { return goes_on_[v]; }
+  bool has_blocked(ValueId v) const { return blocked_[v].has_value(); }
   std::string name(ValueId v) const { return g_.value(v).name; }
 
-  ValueId with_shape(ValueId v, const Extents& shape) {
-    return b_.type(v).shape == shape ? v : b_.add_one("reshape", {{"to", joined(shape, "x")}}, {v});
-  }
-  ValueId transposed(ValueId v, const Extents& perm) {
-    return b_.add_one("transpose", {{"perm", joined(perm, ":")}}, {v});
-  }
-
   ValueId plain(ValueId v) {
-    auto& known = plain_[static_cast<size_t>(v)];
+    auto& known = plain_[v];
     if (!known && g_.is_constant(v)) known = b_.constant(*g_.value(v).constant, name(v));
     if (known) return *known;
     const Extents& s = g_.value(v).type.shape;
-    ValueId moved = *blocked_[static_cast<size_t>(v)];
+    ValueId moved = *blocked_[v];
     const int64_t channels = blocks_of(v).channels;
-    if (s[2] * s[3] > 1) moved = transposed(moved, kIntoPlanes);
-    moved = with_shape(moved, {s[0], channels, s[2], s[3]});
-    if (channels != s[1])
-      moved = b_.add_one("slice", {{"begin", "0:0:0:0"}, {"step", "1:1:1:1"}, {"size", joined(s, "x")}}, {moved});
+    if (s[2] * s[3] > 1) moved = b_.transpose(moved, kIntoPlanes);
+    moved = b_.reshape(moved, {s[0], channels, s[2], s[3]});
+    if (channels != s[1]) moved = b_.slice(moved, {0, 0, 0, 0}, s);
     return *(known = moved);
   }
 
@@ -141,13 +132,13 @@ class LayoutRewriter {
     if (own == shape) return v;
     Extents after;
     for (size_t d = 0; d < own.size(); ++d) after.push_back(shape[d] - own[d]);
-    return b_.add_one("pad", {{"before", joined(Extents(own.size(), 0), ":")}, {"after", joined(after, ":")}}, {v});
+    return b_.pad(v, Extents(own.size(), 0), after);
   }
 
   // In its own blocks of more than one channel.
   ValueId blocked(ValueId v) {
     now_.reads.push_back(v);
-    auto& known = blocked_[static_cast<size_t>(v)];
+    auto& known = blocked_[v];
     if (known) return *known;
     const Extents& s = g_.value(v).type.shape;
     const ChannelBlocks blocks = blocks_of(v);
@@ -160,33 +151,32 @@ class LayoutRewriter {
     if (own == wanted.block) return blocked(v);
     now_.reads.push_back(v);
     const auto [known, is_new] = other_blocks_.try_emplace({v, wanted.block});
-    if (is_new)
-      known->second = has_blocked(v) ? moved(*blocked_[static_cast<size_t>(v)], wanted) : in_blocks(plain(v), wanted);
+    if (is_new) known->second = has_blocked(v) ? moved(*blocked_[v], wanted) : in_blocks(plain(v), wanted);
     return known->second;
   }
   ValueId moved(ValueId image, const ChannelBlocks& wanted) {
     const Extents s = b_.type(image).shape;  // [n, c / own, h, w, own]
     const int64_t own = s[4];
     const Extents out{s[0], wanted.channels / wanted.block, s[2], s[3], wanted.block};
-    if (s[2] * s[3] == 1) return with_shape(image, out);
+    if (s[2] * s[3] == 1) return b_.reshape(image, out);
     if (own > wanted.block)
-      image =
-          transposed(with_shape(image, {s[0], s[1], s[2], s[3], own / wanted.block, wanted.block}), {0, 1, 4, 2, 3, 5});
+      image = b_.transpose(b_.reshape(image, {s[0], s[1], s[2], s[3], own / wanted.block, wanted.block}),
+                           {0, 1, 4, 2, 3, 5});
     else
-      image = transposed(with_shape(image, {s[0], out[1], wanted.block / own, s[2], s[3], own}), {0, 1, 3, 4, 2, 5});
-    return with_shape(image, out);
+      image = b_.transpose(b_.reshape(image, {s[0], out[1], wanted.block / own, s[2], s[3], own}), {0, 1, 3, 4, 2, 5});
+    return b_.reshape(image, out);
   }
 
   // Planes as blocks that they fill.
   ValueId in_blocks(ValueId planes, const ChannelBlocks& b) {
     const Extents s = b_.type(planes).shape;
-    if (s[2] * s[3] == 1) return with_shape(planes, blocked_shape(s, b));
-    return transposed(with_shape(planes, {s[0], b.channels / b.block, b.block, s[2], s[3]}), kIntoBlocks);
+    if (s[2] * s[3] == 1) return b_.reshape(planes, blocked_shape(s, b));
+    return b_.transpose(b_.reshape(planes, {s[0], b.channels / b.block, b.block, s[2], s[3]}), kIntoBlocks);
   }
 
   void set(const Node& n, ValueId made, bool is_blocked) {
     now_.writes = is_blocked;
-    (is_blocked ? blocked_ : plain_)[static_cast<size_t>(n.outputs[0])] = made;
+    (is_blocked ? blocked_ : plain_)[n.outputs[0]] = made;
   }
 
   void add_plain(const Node& n) {
@@ -195,7 +185,7 @@ class LayoutRewriter {
     for (const ValueId v : n.inputs) inputs.push_back(plain(v));
     for (const ValueId v : n.outputs) names.push_back(name(v));
     const std::vector<ValueId> made = b_.add(n.workload, inputs, names);
-    for (size_t o = 0; o < made.size(); ++o) plain_[static_cast<size_t>(n.outputs[o])] = made[o];
+    for (size_t o = 0; o < made.size(); ++o) plain_[n.outputs[o]] = made[o];
   }
 
   bool has_padding(const Node& n) const {
@@ -279,7 +269,7 @@ class LayoutRewriter {
                                                  : blocked(n.inputs[i], i == 0 ? in : out));
     }
     set(n, b_.add(w, inputs, {name(n.outputs[0])})[0], true);
-    padding_[static_cast<size_t>(n.outputs[0])] = *padding;
+    padding_[n.outputs[0]] = *padding;
     if (has_from_planes) now_.from_planes = window_in(n.workload, {1, s.ci}, out);
     return true;
   }
@@ -305,11 +295,11 @@ class LayoutRewriter {
         else if (o->kind == Operand::Kind::kOne && g_.is_constant(v))
           operands.push_back(g_.value(v).constant->values()[0]);
         else if (o->kind == Operand::Kind::kSame && has_blocked(v))
-          operands.push_back(padding_[static_cast<size_t>(v)]);
+          operands.push_back(padding_[v]);
         else
           return std::nullopt;
       }
-    const double of_image = has_blocked(n.inputs[0]) ? padding_[static_cast<size_t>(n.inputs[0])] : 0;
+    const double of_image = has_blocked(n.inputs[0]) ? padding_[n.inputs[0]] : 0;
     if (is<ops::AvgPool2d>(n) && of_image != 0) return std::nullopt;  // borders may be counted
     return applied(chain, n, is<ops::MaxPool2d>(n) ? of_image : 0, operands);
   }
@@ -321,14 +311,14 @@ class LayoutRewriter {
     const auto number = [&](double value) {
       const ValueId wide =
           b_.constant(TensorData({f64, {1}}, std::string(reinterpret_cast<const char*>(&value), sizeof value)));
-      return type == f64 ? wide : b_.add_one("elementwise", {{"op", "cast:" + to_string(type)}}, {wide});
+      return type == f64 ? wide : b_.elementwise("cast:" + to_string(type), wide);
     };
-    std::vector<ValueId> inputs{number(x)};
-    for (const double o : operands) inputs.push_back(number(o));
+    std::vector<ValueId> numbers;
+    for (const double o : operands) numbers.push_back(number(o));
     for (ChainLink& link : chain.links)
       for (Argument& a : link.arguments)
         if (std::holds_alternative<Operand>(a)) a = Operand{};
-    const ValueId made = b_.add_one("elementwise", {{"op", elementwise_text(chain, type, c_.functions)}}, inputs);
+    const ValueId made = b_.elementwise(elementwise_text(chain, type, c_.functions), number(x), numbers);
     const TensorData* value = b_.constant_of(made);
     if (!value || value->type().dtype != type || !std::isfinite(value->values()[0])) return std::nullopt;
     return value->values()[0];
@@ -348,16 +338,16 @@ class LayoutRewriter {
       if (s[1] == shape[1])  // the same, or one for each channel, of each row
         inputs.push_back(blocked(v, blocks));
       else if (s[1] == 1)
-        inputs.push_back(with_shape(plain(v), {s[0], 1, s[2], s[3], 1}));
+        inputs.push_back(b_.reshape(plain(v), {s[0], 1, s[2], s[3], 1}));
       else
         return false;
-      paddings.push_back(padding_[static_cast<size_t>(v)]);
+      paddings.push_back(padding_[v]);
     }
     if (pads) {
       const auto padding =
           applied(elementwise_shape(n.workload).chain, n, paddings[0], {paddings.begin() + 1, paddings.end()});
       if (!padding) return false;
-      padding_[static_cast<size_t>(n.outputs[0])] = *padding;
+      padding_[n.outputs[0]] = *padding;
     }
     std::vector<TensorType> types;
     for (const ValueId v : inputs) types.push_back(b_.type(v));
@@ -374,8 +364,7 @@ class LayoutRewriter {
     if (is_padded(x)) {
       if (!has_blocked(x) || !g_.is_constant(table)) return false;
       const double least = g_.value(x).type.dtype == i8 ? -128 : 0;
-      padding_[static_cast<size_t>(n.outputs[0])] =
-          g_.value(table).constant->values()[static_cast<size_t>(padding_[static_cast<size_t>(x)] - least)];
+      padding_[n.outputs[0]] = g_.value(table).constant->values()[static_cast<size_t>(padding_[x] - least)];
     }
     const std::vector<ValueId> inputs{blocked(x), plain(table)};
     set(n, b_.add_one("lookup", {}, inputs, name(n.outputs[0])), true);
@@ -406,10 +395,7 @@ class LayoutRewriter {
       return false;
     begin[1] /= block, size[1] /= block;
     begin.push_back(0), step.push_back(1), size.push_back(block);
-    set(n,
-        b_.add_one("slice", {{"begin", joined(begin, ":")}, {"step", joined(step, ":")}, {"size", joined(size, "x")}},
-                   {blocked(n.inputs[0])}, name(n.outputs[0])),
-        true);
+    set(n, b_.slice(blocked(n.inputs[0]), begin, size, step, name(n.outputs[0])), true);
     return true;
   }
 
@@ -422,14 +408,9 @@ class LayoutRewriter {
       given.emplace_back("epilogue", n.workload.attributes.text("epilogue"));
     const ValueId made = b_.add_one("reduce", given, {blocked(n.inputs[0])}, name(n.outputs[0]));
     const Extents& s = g_.value(n.inputs[0]).type.shape;
-    const ValueId all = with_shape(made, {s[0], blocks_of(n.inputs[0]).channels, 1, 1});
-    const ValueId own =
-        is_padded(n.inputs[0])
-            ? b_.add_one("slice",
-                         {{"begin", "0:0:0:0"}, {"step", "1:1:1:1"}, {"size", fmt::format("{}x{}x1x1", s[0], s[1])}},
-                         {all})
-            : all;
-    set(n, with_shape(own, g_.value(n.outputs[0]).type.shape), false);
+    const ValueId all = b_.reshape(made, {s[0], blocks_of(n.inputs[0]).channels, 1, 1});
+    const ValueId own = is_padded(n.inputs[0]) ? b_.slice(all, {0, 0, 0, 0}, {s[0], s[1], 1, 1}) : all;
+    set(n, b_.reshape(own, g_.value(n.outputs[0]).type.shape), false);
     return true;
   }
 
@@ -455,7 +436,7 @@ class LayoutRewriter {
         given.emplace_back(a.name, a.text);
     given.emplace_back("size", joined(blocked_shape(size, blocks_of(n.inputs[0])), "x"));
     given.emplace_back("scales", n.workload.attributes.text("scales") + ":1/1");
-    padding_[static_cast<size_t>(n.outputs[0])] = padding_[static_cast<size_t>(n.inputs[0])];
+    padding_[n.outputs[0]] = padding_[n.inputs[0]];
     set(n, b_.add_one("resize", given, {blocked(n.inputs[0])}, name(n.outputs[0])), true);
     return true;
   }
@@ -465,20 +446,20 @@ class LayoutRewriter {
   const std::vector<LayoutForm>& decided_;  ///< by node; empty: the rule
   const Uses uses_;
   GraphBuilder b_;
-  const std::vector<ChannelBlocks> blocks_;  ///< by old value
-  std::vector<std::optional<ValueId>> plain_, blocked_;
+  const IdVector<ChannelBlocks> blocks_;  ///< by old value
+  IdVector<std::optional<ValueId>> plain_, blocked_;
   std::map<std::pair<ValueId, int64_t>, ValueId> other_blocks_;  ///< old values in blocks of so many, not their own
-  std::vector<double> padding_;  ///< by old value: what the channels of padding of its blocked one hold
-  const std::vector<bool> goes_on_;
-  LayoutForm form_ = LayoutForm::kRule;           ///< of the node that is being added
-  BlockedNode now_;                               ///< and what is known of it so far
-  std::vector<std::optional<BlockedNode>> done_;  ///< by old node
+  IdVector<double> padding_;  ///< by old value: what the channels of padding of its blocked one hold
+  const IdVector<bool> goes_on_;
+  LayoutForm form_ = LayoutForm::kRule;        ///< of the node that is being added
+  BlockedNode now_;                            ///< and what is known of it so far
+  IdVector<std::optional<BlockedNode>> done_;  ///< by old node
 };
 
 }  // namespace
 
 RewrittenLayouts rewrite_layouts(const Graph& g, const PassContext& context, const std::vector<LayoutForm>& decided) {
-  if (context.lanes < kLeastBlock) return {g, std::vector<std::optional<BlockedNode>>(g.nodes.size())};
+  if (context.lanes < kLeastBlock) return {g, IdVector<std::optional<BlockedNode>>(g.nodes.size())};
   return LayoutRewriter(g, context, decided).run();
 }
 

@@ -27,7 +27,7 @@ struct BlockedNode {
 
 struct RewrittenLayouts {
   Graph graph;
-  std::vector<std::optional<BlockedNode>> blocked;  ///< by node of the old graph; nothing of those in planes
+  IdVector<std::optional<BlockedNode>> blocked;  ///< by node of the old graph; nothing of those in planes
 };
 
 /// `decided` has a form for each node, kPlanes of those that the rule leaves there; empty: kRule for all. A form that a

@@ -7,6 +7,7 @@
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/elementwise.h"
 
 namespace hone {
@@ -169,9 +170,9 @@ class ChainSimplifier {
 // Whether an elementwise operator that rounds or compares reads the value, perhaps moved.
 bool meets_a_step(const Graph& g, const Uses& uses, ValueId v) {
   static const std::set<std::string_view> kMoves = {"reshape", "transpose", "slice", "concat", "broadcast", "pad"};
-  const std::vector<int>& readers = uses.readers[static_cast<size_t>(v)];
+  const std::vector<int>& readers = uses.readers[v];
   return std::any_of(readers.begin(), readers.end(), [&](int r) {
-    const Node& n = g.nodes[static_cast<size_t>(r)];
+    const Node& n = g.nodes[r];
     if (is<ops::Elementwise>(n)) return !is_continuous(elementwise_shape(n.workload).chain.links);
     return kMoves.contains(n.workload.task()) && meets_a_step(g, uses, n.outputs[0]);
   });
@@ -190,10 +191,7 @@ Graph simplify_chains(const Graph& g, const PassContext& context) {
     if (x.is_narrow_float()) continue;
     Chain chain = s.chain;
     if (!simplifier.simplify(&chain, x, meets_a_step(g, uses, n.outputs[0]))) continue;
-    const std::string text = elementwise_text(chain, x, context.functions);
-    if (text == "none") continue;
-    const std::pair<std::string, std::string> change{"op", text};
-    n.workload = Workload::changed(n.workload, {&change, 1});
+    if (const auto simple = with_functions(n.workload, chain, x, context.functions)) n.workload = *simple;
   }
   return out;
 }

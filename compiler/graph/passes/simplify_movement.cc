@@ -42,9 +42,9 @@ class MovementSimplifier {
 
  private:
   const Node* producer(ValueId v, std::string_view task) const {
-    const int n = producer_[static_cast<size_t>(v)];
-    if (n < 0 || g_.nodes[static_cast<size_t>(n)].workload.task() != task) return nullptr;
-    return &g_.nodes[static_cast<size_t>(n)];
+    const int n = producer_[v];
+    if (n < 0 || g_.nodes[n].workload.task() != task) return nullptr;
+    return &g_.nodes[n];
   }
   const Extents& shape(ValueId v) const { return g_.value(v).type.shape; }
 
@@ -85,7 +85,7 @@ class MovementSimplifier {
 
   Graph g_;
   const PassContext& c_;
-  const std::vector<int> producer_;
+  const IdVector<int> producer_;
   std::map<ValueId, ValueId> same_;
 };
 

@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "compiler/graph/passes/passes.h"
@@ -13,8 +10,6 @@ namespace {
 
 // Operands that had to be repeated are read like others: that must be little beside the image.
 constexpr int64_t kImageToOperand = 16;
-
-std::string text(const Extents& e, std::string_view joint) { return fmt::format("{}", fmt::join(e, joint)); }
 
 // Whether elements of `shape` keep their order when its axes are put in this one.
 bool keeps_order(const Extents& shape, const Extents& order) {
@@ -39,13 +34,7 @@ class TransposeSinker {
   const Extents& shape(ValueId v) const { return g_.value(v).type.shape; }
   GraphBuilder& b() { return rebuild_.builder(); }
 
-  // The node that computes `v`, where one node reads it, once, and it is no output of the model; else null.
-  const Node* only_producer(ValueId v) const {
-    const int n = uses_.producer[static_cast<size_t>(v)];
-    if (n < 0 || uses_.is_output[static_cast<size_t>(v)] || uses_.readers[static_cast<size_t>(v)].size() != 1)
-      return nullptr;
-    return &g_.nodes[static_cast<size_t>(n)];
-  }
+  const Node* own_producer(ValueId v) const { return own_producer_of(g_, uses_, v); }
 
   // An operand of the image behind `movement`, as an operand of the one in front of it; nothing where it would have to
   // be moved or repeated while the model runs.
@@ -55,7 +44,7 @@ class TransposeSinker {
     Extents inverse(perm.size());
     for (size_t d = 0; d < perm.size(); ++d) inverse[static_cast<size_t>(perm[d])] = static_cast<int64_t>(d);
     if (!b().constant_of(operand) && !keeps_order(b().type(operand).shape, inverse)) return std::nullopt;
-    return b().add_one("transpose", {{"perm", text(inverse, ":")}}, {operand});
+    return b().transpose(operand, inverse);
   }
 
   // Axes that hold the same elements on both sides of a reshape are a group. In each an operand has all of them, or one
@@ -78,7 +67,7 @@ class TransposeSinker {
     if (whole != own) {
       if (!b().constant_of(operand) || element_count(whole) * kImageToOperand > element_count(before))
         return std::nullopt;
-      operand = b().add_one("broadcast", {{"to", text(whole, "x")}}, {operand});
+      operand = b().broadcast(operand, whole);
     }
     return rebuild_.with_shape(operand, seen);
   }
@@ -110,20 +99,18 @@ class TransposeSinker {
       operands.push_back(rebuild_.with_shape(rebuild_.now(e.inputs[i]), own));
     }
     std::vector<const Node*> passed;  // movements, the last one first
-    const Node* n = only_producer(e.inputs[0]);
-    for (; n && moves(*n) && all_in_front(*n, &operands); n = only_producer(n->inputs[0])) passed.push_back(n);
+    const Node* n = own_producer(e.inputs[0]);
+    for (; n && moves(*n) && all_in_front(*n, &operands); n = own_producer(n->inputs[0])) passed.push_back(n);
     // The view that the operator's result is seen under may stay between the two.
-    if (n && is<ops::Reshape>(*n)) n = only_producer(n->inputs[0]);
+    if (n && is<ops::Reshape>(*n)) n = own_producer(n->inputs[0]);
     if (!n || !n->workload.attributes.has("epilogue") ||
         std::none_of(passed.begin(), passed.end(), [](const Node* m) { return is<ops::Transpose>(*m); }))
       return false;
-    std::vector<ValueId> inputs{rebuild_.now(passed.back()->inputs[0])};
-    inputs.insert(inputs.end(), operands.begin(), operands.end());
-    ValueId made = b().add_one("elementwise", {{"op", e.workload.attributes.text("op")}}, inputs);
+    ValueId made = b().elementwise(e.workload.attributes.text("op"), rebuild_.now(passed.back()->inputs[0]), operands);
     for (size_t k = passed.size(); k-- > 0;) {
       const std::string name = k == 0 ? g_.value(e.outputs[0]).name : "";
       if (is<ops::Transpose>(*passed[k]))
-        made = b().add_one("transpose", {{"perm", passed[k]->workload.attributes.text("perm")}}, {made}, name);
+        made = b().transpose(made, passed[k]->workload.attributes.get<Extents>("perm"), name);
       else
         made = rebuild_.with_shape(made, shape(passed[k]->outputs[0]));
     }

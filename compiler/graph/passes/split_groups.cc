@@ -8,6 +8,7 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
 #include "compiler/ir/extents.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
@@ -113,10 +114,9 @@ class GroupSplitter {
     }
     links.resize(cut);
     if (!set_epilogue(g_, c_.functions, links, &parts.anchor)) return std::nullopt;
-    const Inferred rest =
-        infer(c_.operators, "elementwise", AttributeTexts{{"op", elementwise_text(chain, t.out, c_.functions)}}, types);
-    if (rest.outputs[0] != type) return std::nullopt;
-    parts.rest = rest.workload;
+    const auto rest = elementwise_of(c_.operators, c_.functions, chain, types);
+    if (!rest || inferred(*rest).outputs[0] != type) return std::nullopt;
+    parts.rest = *rest;
     return parts;
   }
 

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "compiler/graph/passes/passes.h"
+#include "compiler/ops/changed.h"
 #include "compiler/ops/workload.h"
 
 namespace hone {
@@ -12,8 +13,7 @@ Graph sum_in_f16(const Graph& g) {
     if (!n.workload.attributes.has("dtype")) continue;
     const std::string dtype(n.workload.attributes.text("dtype"));
     if (!dtype.starts_with(wide)) continue;
-    const std::pair<std::string, std::string> changed{"dtype", narrow + dtype.substr(wide.size())};
-    n.workload = Workload::changed(n.workload, {&changed, 1});
+    n.workload = with(n.workload, "dtype", narrow + dtype.substr(wide.size()));
   }
   return out;
 }

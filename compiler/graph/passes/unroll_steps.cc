@@ -66,11 +66,7 @@ class StepUnroller {
     const size_t rank = shape.size();
     Extents begin(rank, 0);
     begin[0] = part * shape[0];
-    return b_.add_one("slice",
-                      {{"begin", fmt::format("{}", fmt::join(begin, ":"))},
-                       {"step", fmt::format("{}", fmt::join(Extents(rank, 1), ":"))},
-                       {"size", fmt::format("{}", fmt::join(shape, "x"))}},
-                      {whole});
+    return b_.slice(whole, begin, shape);
   }
 
   Rebuild rebuild_;

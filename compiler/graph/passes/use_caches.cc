@@ -31,9 +31,9 @@ class CacheReaders {
   std::optional<View> view_of_cache(ValueId v) const {
     View out;
     while (!cache_that_is(g_, growth_, v)) {
-      const int producer = uses_.producer[static_cast<size_t>(v)];
-      if (producer < 0) return std::nullopt;
-      const Node& n = g_.nodes[static_cast<size_t>(producer)];
+      const Node* producer = producer_of(g_, uses_, v);
+      if (!producer) return std::nullopt;
+      const Node& n = *producer;
       if (is<ops::Transpose>(n)) {
         if (!exchanges_last(n.workload.attributes.get<Extents>("perm"))) return std::nullopt;
         out.is_transposed = !out.is_transposed;

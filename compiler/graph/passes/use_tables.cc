@@ -28,14 +28,14 @@ class TableUser {
   }
 
  private:
-  const Node& node(int n) const { return g_.nodes[static_cast<size_t>(n)]; }
+  const Node& node(int n) const { return g_.nodes[n]; }
   bool is_one_constant(ValueId v) const { return g_.is_constant(v) && element_count(g_.value(v).type.shape) == 1; }
 
   // Adds what computes `v` from bytes to `f`. False where that is more than one byte, or not by functions alone. A byte
   // that is a function of another one is computed from that.
   bool trace(ValueId v, ByteFunction* f) const {
     constexpr size_t kMostNodes = 64;
-    const int producer = uses_.producer[static_cast<size_t>(v)];
+    const int producer = uses_.producer[v];
     if (producer < 0 || !is<ops::Elementwise>(node(producer)) || f->nodes.size() >= kMostNodes) return false;
     if (!f->nodes.insert(producer).second) return true;
     const std::vector<int64_t>& shape = g_.value(v).type.shape;
