@@ -131,8 +131,9 @@ StatusOr<KeyValue> value_of(std::string_view where, std::string_view text) {
 
 // What the parts of a key are called in errors.
 struct Words {
-  std::string_view key;   // "dense", "config", "target"
-  std::string_view part;  // "attribute"
+  std::string_view key;      // "dense", "config", "target"
+  std::string_view part;     // "attribute"
+  bool may_be_bare = false;  // `part` alone, without a value
 };
 
 // Splits `name=value` parts and passes each on; `add` gives its own errors.
@@ -149,7 +150,8 @@ Status each_pair(const Words& words, std::vector<std::string_view> parts, const 
       return bad("{}: {} '{}' is given twice", words.key, words.part, shown(name));
     seen.push_back(name);
     const std::string_view value = equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1));
-    if (value.empty()) return bad("{}: {} '{}' has no value", words.key, words.part, shown(name));
+    const bool is_bare = words.may_be_bare && equals == std::string_view::npos;
+    if (value.empty() && !is_bare) return bad("{}: {} '{}' has no value", words.key, words.part, shown(name));
     HONE_RETURN_IF_ERROR(add(name, value));
   }
   return absl::OkStatus();
@@ -166,19 +168,20 @@ Status check_operator(const WorkloadKey& key) {
 
 StatusOr<KeyKnobs> knobs_of(std::vector<std::string_view> parts) {
   KeyKnobs knobs;
-  HONE_RETURN_IF_ERROR(
-      each_pair({"config", "knob"}, std::move(parts), [&](std::string_view name, std::string_view value) -> Status {
-        HONE_RETURN_IF_ERROR(check_characters(fmt::format("config: {}", name), value));
-        knobs.emplace_back(name, value);
-        return absl::OkStatus();
-      }));
+  HONE_RETURN_IF_ERROR(each_pair({"config", "knob", /*may_be_bare=*/true}, std::move(parts),
+                                 [&](std::string_view name, std::string_view value) -> Status {
+                                   HONE_RETURN_IF_ERROR(check_characters(fmt::format("config: {}", name), value));
+                                   knobs.emplace_back(name, value);
+                                   return absl::OkStatus();
+                                 }));
   return knobs;
 }
 
 void print_pairs(std::string* out, const KeyKnobs& pairs, std::string_view separator) {
   for (const auto& [name, value] : pairs) {
     if (!out->empty()) *out += separator;
-    fmt::format_to(std::back_inserter(*out), "{}={}", name, value);
+    *out += name;
+    if (!value.empty()) *out += "=" + value;
   }
 }
 

@@ -46,7 +46,7 @@ struct WorkloadKey {
   bool operator==(const WorkloadKey&) const = default;
 };
 
-/// `tile_m=8,tile_n=4x16`: a template's choices, by knob; none: it has no knobs.
+/// `tile_m=8,tile_n=4x16`: a template's choices, by knob; none: it has no knobs. A knob may stand without a value: ''.
 using KeyKnobs = std::vector<std::pair<std::string, std::string>>;
 /// `text(HASH)`, `text(HASH,threads=128)`: a kernel whose text a user wrote.
 struct TextConfig {

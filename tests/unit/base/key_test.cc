@@ -43,7 +43,8 @@ class Draw {
   }
   TargetKey target() {
     TargetKey key{name(), knobs()};
-    for (auto& [flag, value] : key.flags) flag = "-" + flag, value += below(2) ? ",-avx512f" : "";
+    for (auto& [flag, value] : key.flags)
+      flag = "-" + flag, value += value.empty() ? "on" : below(2) ? ",-avx512f" : "";
     return key;
   }
 
@@ -76,7 +77,8 @@ class Draw {
   }
   KeyKnobs knobs() {
     KeyKnobs out(below(5));
-    for (size_t i = 0; i < out.size(); ++i) out[i] = {name("k" + std::to_string(i)), to_string(value())};
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = {name("k" + std::to_string(i)), below(8) ? to_string(value()) : ""};
     return out;
   }
 
@@ -175,7 +177,8 @@ TEST(Key, RefusesInOneLine) {
     EXPECT_EQ(workload_refusal(op),
               "op: its first attributes are name=NAME and def=HASH, 32 lower-case hexadecimal digits");
 
-  EXPECT_EQ(config_refusal("garbage"), "config: knob 'garbage' has no value");
+  EXPECT_EQ(config_refusal("a="), "config: knob 'a' has no value");
+  EXPECT_EQ(config_refusal("[]"), "config: '[]' is not of the form knob=value");
   EXPECT_EQ(config_refusal("a=1,a=2"), "config: knob 'a' is given twice");
   EXPECT_EQ(config_refusal("text(0123456789ab)"),
             "config 'text(0123456789ab)': a hash is 32 lower-case hexadecimal digits");
@@ -183,7 +186,7 @@ TEST(Key, RefusesInOneLine) {
     EXPECT_EQ(config_refusal(config),
               std::string("config '") + config + "' is none of knob=value,..., text(HASH) and vendor(LIBRARY,VERSION)");
   EXPECT_THAT(config_refusal("vendor(cu blas,1)"), HasSubstr("a library is a name, its version letters"));
-  EXPECT_THAT(config_refusal("vendor(cublas,1,tile)"), HasSubstr("knob 'tile' has no value"));
+  EXPECT_THAT(config_refusal("vendor(cublas,1,tile=)"), HasSubstr("knob 'tile' has no value"));
 
   EXPECT_THAT(target_refusal(""), HasSubstr("does not begin with a kind"));
   EXPECT_EQ(target_refusal("llvm mcpu=x"), "target: 'mcpu=x' is not of the form -flag=value");

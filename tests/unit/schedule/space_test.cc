@@ -197,6 +197,9 @@ TEST(Space, ParseNamesWhatIsWrong) {
   EXPECT_THAT(refusal("unroll=1,unroll=2"), HasSubstr("knob 'unroll' is given twice"));
   EXPECT_THAT(refusal("unroll=1"), HasSubstr("knob 'tile_x' is missing"));
   EXPECT_THAT(refusal("garbage"), HasSubstr("unknown knob 'garbage'"));
+  for (const std::string config : {"text(0123456789abcdef0123456789abcdef)", "vendor(cublas,12.4.5)"})
+    EXPECT_EQ(refusal(config.c_str()),
+              "config: " + config + ": texts of kernels and kernels of vendors are not supported by this version");
 }
 
 TEST(Space, WithoutAValidConfigIsAnError) {
