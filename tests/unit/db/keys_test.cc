@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "db/check.h"
+#include "db/cli/listing.h"
 #include "db/exchange.h"
 #include "db/lookup.h"
 #include "db/plausible.h"
@@ -83,6 +84,13 @@ TEST(Keys, ExportOfTheBestLeavesOutDefinitionsThatNoneNames) {
   ASSERT_TRUE(*store->definitions().put({key_hash(kNorm), "operator", kNorm}));
   EXPECT_THAT(exported(*store), HasSubstr(key_hash(kNorm)));
   EXPECT_THAT(exported(*store, /*best_only=*/true), testing::StartsWith("{\"hone_tophub\":1}\n"));
+}
+
+TEST(Keys, RowsOfALaterVersionAreListedByTheirKind) {
+  const std::string text = listing(bests(*store_of_a_later_version()), nullptr, 0);
+  for (const char* shown :
+       {"dense(m=1..512,", ",math=bf16x3)", "op(name=my_norm,def=", "  text  ", "  cublas 12.4.5  "})
+    EXPECT_THAT(text, HasSubstr(shown));
 }
 
 TEST(Keys, LookupsPassOverWhatIsNoTemplates) {
