@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/key.h"
 #include "db/plausible.h"
 #include "db/trial_store.h"
 
@@ -196,7 +197,7 @@ StatusOr<std::vector<std::string>> BestStore::other_targets(const std::string& w
                                                 "WHERE k.workload = ?1 AND k.target <> ?2 ORDER BY k.target"));
   HONE_RETURN_IF_ERROR(q.bind(workload, target));
   HONE_ASSIGN_OR_RETURN(std::vector<std::string> targets, read_texts(q));
-  const std::string kind = target_kind(target);
+  const std::string_view kind = target_kind(target);
   std::erase_if(targets, [&](const std::string& t) { return target_kind(t) != kind; });
   sort_by_likeness(targets, target);
   return targets;

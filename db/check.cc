@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/key.h"
 #include "db/plausible.h"
 
 namespace hone::db {
@@ -60,6 +61,20 @@ constexpr const char* kQueries[] = {
     "WHERE (status = 'ok') <> (seconds IS NOT NULL) OR seconds < 1e-9 OR seconds > 1e6",
 };
 
+// Texts of `sql`'s first column that are no keys, as `parse` reads them.
+template <class Parse>
+Status add_no_keys(Store& store, const char* sql, const Parse& parse, size_t limit,
+                   std::vector<std::string>* problems) {
+  HONE_ASSIGN_OR_RETURN(Statement q, store.database().prepare(sql));
+  while (problems->size() < limit) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) break;
+    const auto key = parse(q.text(0));
+    if (!key.ok()) problems->push_back("not a key: " + message_of(key.status()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 StatusOr<std::vector<std::string>> check_store(Store& store, size_t limit) {
@@ -72,6 +87,17 @@ StatusOr<std::vector<std::string>> check_store(Store& store, size_t limit) {
       problems.push_back(q.text(0));
     }
   }
+  HONE_RETURN_IF_ERROR(add_no_keys(
+      store, "SELECT DISTINCT workload FROM keys", [](const auto& t) { return parse_workload_key(t); }, limit,
+      &problems));
+  HONE_RETURN_IF_ERROR(add_no_keys(
+      store, "SELECT DISTINCT target FROM keys", [](const auto& t) { return parse_target_key(t); }, limit, &problems));
+  HONE_RETURN_IF_ERROR(add_no_keys(
+      store, "SELECT DISTINCT config FROM trials", [](const auto& t) { return parse_config_key(t); }, limit,
+      &problems));
+  HONE_ASSIGN_OR_RETURN(const std::vector<DefinitionRow> definitions, store.definitions().list());
+  for (const DefinitionRow& definition : definitions)
+    if (const Status s = validate(definition); !s.ok() && problems.size() < limit) problems.push_back(message_of(s));
   HONE_ASSIGN_OR_RETURN(const std::vector<std::string> stale, store.best().stale());
   for (const std::string& best : stale)
     if (problems.size() < limit)

@@ -16,11 +16,13 @@ namespace hone::db {
 namespace {
 
 // Files without priors stay readable to programs that do not know priors; files without disturbed trials to programs
-// that would read a disturbed time as a quiet one; files without choices to programs that do not know these.
-constexpr int kFormat = 1, kFormatWithPriors = 2, kFormatWithDisturbed = 3, kFormatWithChoices = 4;
+// that would read a disturbed time as a quiet one; files without choices, or definitions, to programs that do not know
+// these.
+constexpr int kFormat = 1, kFormatWithPriors = 2, kFormatWithDisturbed = 3, kFormatWithChoices = 4,
+              kFormatWithDefinitions = 5;
 // How a line of each kind begins, as long as it was written here: enough to leave it out without parsing it.
 constexpr std::string_view kPriorPrefix = "{\"prior\":", kTrialPrefix = "{\"trial\":", kSessionPrefix = "{\"session\":",
-                           kChoicePrefix = "{\"choice\":";
+                           kChoicePrefix = "{\"choice\":", kDefinitionPrefix = "{\"definition\":";
 constexpr size_t kBatch = 1000;  // trials held in memory at a time
 
 // Messages come from compilers and kernels: bytes that are no UTF-8 must not stop an export.
@@ -96,6 +98,8 @@ OrderedJson to_json(const ChoiceRow& c) {
           {"seconds", {c.seconds, c.instead_seconds}},
           {"created_at", c.created_at}};
 }
+
+OrderedJson to_json(const DefinitionRow& d) { return {{"definition", {d.hash, d.kind}}, {"text", d.text}}; }
 
 SessionRow session_of(const Json& j) {
   SessionRow s;
@@ -195,6 +199,13 @@ ChoiceRow choice_of(const Json& j) {
   return c;
 }
 
+DefinitionRow definition_of(const Json& j) {
+  DefinitionRow d;
+  j.at("definition").at(0).get_to(d.hash), j.at("definition").at(1).get_to(d.kind);
+  j.at("text").get_to(d.text);
+  return d;
+}
+
 // nlohmann's messages begin with "[json.exception.type_error.302] ".
 std::string plain(const std::string& what) {
   const size_t end = what.find("] ");
@@ -207,10 +218,10 @@ Status check_header(const Json& line) {
         "not a file of `tophub export`: its first line must begin with {\"hone_tophub\": "
         "(`tophub merge` reads databases)");
   const auto format = line["hone_tophub"].get<int64_t>();
-  if (format < kFormat || format > kFormatWithChoices)
+  if (format < kFormat || format > kFormatWithDefinitions)
     return absl::InvalidArgumentError(
         fmt::format("format {} is not known (this Hone knows {} to {}); export it again, or update Hone", format,
-                    kFormat, kFormatWithChoices));
+                    kFormat, kFormatWithDefinitions));
   return absl::OkStatus();
 }
 
@@ -241,6 +252,11 @@ class Adder {
     note_date(choice.created_at);
     HONE_ASSIGN_OR_RETURN(const bool fresh, store_.choices().put_in_transaction(choice, now_ms_));
     count.choices += fresh;
+    return absl::OkStatus();
+  }
+  Status add(const DefinitionRow& definition) {
+    HONE_ASSIGN_OR_RETURN(const bool fresh, store_.definitions().put(definition));
+    count.definitions += fresh;
     return absl::OkStatus();
   }
   Status add(const PriorRow& prior) {
@@ -283,13 +299,15 @@ Status import_line(const Json& json, const ImportParts& parts, Adder& adder) {
   if (json.contains("session")) return add_checked(session_of(json), adder);
   if (json.contains("prior")) return add_prior(prior_of(json), parts.check_prior, adder);
   if (json.contains("choice")) return add_checked(choice_of(json), adder);
-  return absl::InvalidArgumentError("expected a session, a trial, a choice or a prior");
+  if (json.contains("definition")) return add_checked(definition_of(json), adder);
+  return absl::InvalidArgumentError("expected a session, a trial, a choice, a definition or a prior");
 }
 
 bool left_out(const std::string& line, const ImportParts& parts) {
   const auto begins = [&](std::string_view prefix) { return line.compare(0, prefix.size(), prefix) == 0; };
   return (!parts.priors && begins(kPriorPrefix)) ||
-         (!parts.trials && (begins(kTrialPrefix) || begins(kSessionPrefix) || begins(kChoicePrefix)));
+         (!parts.trials &&
+          (begins(kTrialPrefix) || begins(kSessionPrefix) || begins(kChoicePrefix) || begins(kDefinitionPrefix)));
 }
 
 }  // namespace
@@ -307,16 +325,19 @@ StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool bes
       HONE_RETURN_IF_ERROR(each([&](const TrialRow& t) { return wanted.insert(t.session), absl::OkStatus(); }));
     HONE_ASSIGN_OR_RETURN(const std::vector<SessionRow> sessions, store.trials().sessions());
     HONE_ASSIGN_OR_RETURN(const std::vector<ChoiceRow> choices, store.choices().list(/*in_effect=*/best_only));
+    HONE_ASSIGN_OR_RETURN(const std::vector<DefinitionRow> definitions,
+                          store.definitions().list(/*of_bests=*/best_only));
     HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> priors, store.priors().list());
     HONE_ASSIGN_OR_RETURN(
         const int64_t disturbed,
         store.database().query_integer(
             best_only ? "SELECT EXISTS (SELECT 1 FROM best JOIN disturbed_trials d ON d.trial = best.trial)"
                       : "SELECT EXISTS (SELECT 1 FROM disturbed_trials)"));
-    out << dump({{"hone_tophub", !choices.empty() ? kFormatWithChoices
-                                 : disturbed != 0 ? kFormatWithDisturbed
-                                 : priors.empty() ? kFormat
-                                                  : kFormatWithPriors}})
+    out << dump({{"hone_tophub", !definitions.empty() ? kFormatWithDefinitions
+                                 : !choices.empty()   ? kFormatWithChoices
+                                 : disturbed != 0     ? kFormatWithDisturbed
+                                 : priors.empty()     ? kFormat
+                                                      : kFormatWithPriors}})
         << '\n';
     for (const SessionRow& session : sessions) {
       // 'implied' rows come back by themselves from their trials.
@@ -331,6 +352,8 @@ StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool bes
     }));
     for (const ChoiceRow& choice : choices) out << dump(to_json(choice)) << '\n';
     count.choices = static_cast<int64_t>(choices.size());
+    for (const DefinitionRow& definition : definitions) out << dump(to_json(definition)) << '\n';
+    count.definitions = static_cast<int64_t>(definitions.size());
     for (const PriorRow& prior : priors) out << dump(to_json(prior)) << '\n';
     count.priors = static_cast<int64_t>(priors.size());
     return absl::OkStatus();
@@ -401,6 +424,8 @@ Status merge_rows(Store& other, const ImportParts& parts, Adder& adder) {
   HONE_RETURN_IF_ERROR(adder.flush());
   HONE_ASSIGN_OR_RETURN(const std::vector<ChoiceRow> choices, other.choices().list());
   for (const ChoiceRow& choice : choices) HONE_RETURN_IF_ERROR(add_checked(choice, adder));
+  HONE_ASSIGN_OR_RETURN(const std::vector<DefinitionRow> definitions, other.definitions().list());
+  for (const DefinitionRow& definition : definitions) HONE_RETURN_IF_ERROR(add_checked(definition, adder));
   HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> priors, other.priors().list());
   for (const PriorRow& prior : priors) HONE_RETURN_IF_ERROR(add_prior(prior, parts.check_prior, adder));
   HONE_ASSIGN_OR_RETURN(const std::vector<ForeignRow> foreign, other.foreign().list());

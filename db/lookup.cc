@@ -9,6 +9,7 @@
 
 #include "base/child_process.h"
 #include "base/exit_code.h"
+#include "base/key.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "db/exchange.h"
@@ -29,6 +30,16 @@ std::vector<std::string> files_in(const std::string& folder, const std::string& 
       files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   return files;
+}
+
+// Whether configs of that space, and that config, are a template's. Others are for versions that build them.
+bool is_of_template(const BestRow& row) {
+  const StatusOr<SpaceKind> kind = parse_space_key(row.space);
+  return !kind.ok() || *kind == SpaceKind::kTemplate;
+}
+bool is_of_template(const ChoiceRow& choice) {
+  const StatusOr<ConfigKey> config = parse_config_key(choice.config);
+  return config.ok() && space_of(*config) == SpaceKind::kTemplate;
 }
 
 }  // namespace
@@ -116,6 +127,7 @@ Status TopHub::apply_choice(const LookupQuery& query, LookupAnswer& answer) {
                       HONE_ASSIGN_OR_RETURN(const auto choice,
                                             store.choices().find(best.workload, best.target, best.space, best.config));
                       if (!choice || choice->config == best.config) return choice.has_value();
+                      if (!is_of_template(*choice)) return false;
                       BestRow chosen = best;
                       chosen.config = choice->config;
                       if (query.accept && !query.accept(chosen)) return false;
@@ -130,6 +142,7 @@ StatusOr<bool> TopHub::try_exact(const std::string& workload, const std::string&
   HONE_ASSIGN_OR_RETURN(
       const bool found, any_source(kTrials, [&](Source& source, Store& store) -> StatusOr<bool> {
         HONE_RETURN_IF_ERROR(store.best().visit(workload, target, query.in_layout, query.out_layout, [&](BestRow& row) {
+          if (!is_of_template(row)) return false;
           if (!query.accept || query.accept(row)) {
             answer.row = std::move(row);
             return true;
@@ -174,7 +187,7 @@ StatusOr<LookupAnswer> TopHub::best(const LookupQuery& query) {
   if (found || !query.rank_nearest) return answer;
   answer.step = LookupStep::kNearest;
   HONE_ASSIGN_OR_RETURN(std::vector<std::string> known,
-                        workloads(task_name(query.workload), target_kind(query.target)));
+                        workloads(std::string(workload_name(query.workload)), std::string(target_kind(query.target))));
   std::erase(known, query.workload);
   if (known.empty()) return answer;
   for (const std::string& workload : query.rank_nearest(known)) {

@@ -3,6 +3,7 @@
 // Sources, in order: the --db file, the user's tophub, installed packages (*.db, opened immutable), packages shipped
 // with the source (*.jsonl). Steps, in order, each over all sources: the exact workload and target; the same workload
 // for another target of the same kind; the nearest workload. An answer says which source and which step it came from.
+// Rows of later versions, whose configs are no template's (docs/keys.md), are passed over.
 #pragma once
 
 #include <functional>

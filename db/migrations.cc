@@ -145,7 +145,18 @@ CREATE TABLE choices (
 );
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7};
+// Version 8. What hashes in workloads and configs stand for (docs/keys.md, which says why nothing else is needed).
+constexpr const char* kVersion8 = R"sql(
+CREATE TABLE definitions (
+  hash TEXT NOT NULL,                           -- of the text
+  kind TEXT NOT NULL,                           -- "operator", "kernel"
+  text TEXT NOT NULL,
+  PRIMARY KEY (hash, kind)
+);
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4,
+                                       kVersion5, kVersion6, kVersion7, kVersion8};
 
 // True when the file is empty or a tophub; an error when it belongs to another program.
 Status check_identity(Database& db) {

@@ -7,8 +7,10 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/key.h"
 #include "base/text.h"
 #include "db/choice_store.h"
+#include "db/definition_store.h"
 #include "db/foreign_store.h"
 #include "db/prior_store.h"
 
@@ -28,6 +30,31 @@ Status check_texts(std::initializer_list<NamedText> texts) {
           fmt::format("{} has {} bytes, at most {} are allowed", name, text.size(), kMostTextBytes));
   }
   return absl::OkStatus();
+}
+
+template <class Key>
+Status check_canonical(const char* what, const StatusOr<Key>& key, const std::string& text) {
+  if (!key.ok()) return key.status();
+  if (const std::string canonical = to_string(*key); canonical != text)
+    return absl::InvalidArgumentError(fmt::format("{} '{}' is written '{}'", what, text, canonical));
+  return absl::OkStatus();
+}
+
+Status check_workload(const std::string& text) { return check_canonical("workload", parse_workload_key(text), text); }
+Status check_target(const std::string& text) { return check_canonical("target", parse_target_key(text), text); }
+Status check_config(const std::string& text) { return check_canonical("config", parse_config_key(text), text); }
+
+// A config that is no template's has a space of its own, or it would hide a template's best from those that cannot
+// build it.
+Status check_config_in_space(const std::string& text, const std::string& space) {
+  HONE_RETURN_IF_ERROR(check_config(text));
+  HONE_ASSIGN_OR_RETURN(const SpaceKind kind, parse_space_key(space));
+  const ConfigKey config = *parse_config_key(text);
+  if (space_of(config) == kind) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("config '{}' in space '{}': text(...) stands in the space text, vendor(...) in vendor, and nothing "
+                  "else does",
+                  text, space));
 }
 
 Status check_date(const char* name, int64_t ms) {
@@ -78,7 +105,9 @@ Status check_foreign(const TrialRow& t) {
     if (*t.seconds < *least * (1 - 1e-9) || *t.seconds > *most * (1 + 1e-9))
       return absl::InvalidArgumentError(fmt::format("seconds {} are not among the times", *t.seconds));
   }
-  return absl::OkStatus();
+  HONE_RETURN_IF_ERROR(check_workload(t.workload));
+  HONE_RETURN_IF_ERROR(check_target(t.target));
+  return check_config_in_space(t.config, t.space);
 }
 
 Status check_foreign(const SessionRow& s) {
@@ -88,6 +117,10 @@ Status check_foreign(const SessionRow& s) {
                                     {"space", s.space},
                                     {"searcher", s.searcher},
                                     {"state", s.state}}));
+  // Empty ones stand for several.
+  if (!s.workload.empty()) HONE_RETURN_IF_ERROR(check_workload(s.workload));
+  if (!s.target.empty()) HONE_RETURN_IF_ERROR(check_target(s.target));
+  if (!s.space.empty()) HONE_RETURN_IF_ERROR(parse_space_key(s.space).status());
   HONE_RETURN_IF_ERROR(check_date("started", s.started));
   return s.ended ? check_date("ended", *s.ended) : absl::OkStatus();
 }
@@ -104,8 +137,14 @@ Status check_foreign(const ChoiceRow& c) {
                                     {"space", c.space},
                                     {"config", c.config},
                                     {"instead_of", c.instead_of}}));
-  return validate(c);
+  HONE_RETURN_IF_ERROR(validate(c));
+  HONE_RETURN_IF_ERROR(check_workload(c.workload));
+  HONE_RETURN_IF_ERROR(check_target(c.target));
+  HONE_RETURN_IF_ERROR(check_config(c.config));
+  return check_config_in_space(c.instead_of, c.space);
 }
+
+Status check_foreign(const DefinitionRow& d) { return validate(d); }
 
 Status check_foreign(const ForeignRow& r) {
   HONE_RETURN_IF_ERROR(check_texts({{"source", r.source},
@@ -116,6 +155,7 @@ Status check_foreign(const ForeignRow& r) {
                                     {"status", r.status},
                                     {"workload", r.workload},
                                     {"reason", r.reason}}));
+  if (!r.workload.empty()) HONE_RETURN_IF_ERROR(check_workload(r.workload));
   return validate(r);
 }
 

@@ -29,17 +29,21 @@ int64_t settled_date(int64_t ms, int64_t now_ms);
 inline constexpr size_t kMostTextBytes = size_t{64} << 10;    ///< of a workload, a config, a message, ...
 inline constexpr size_t kMostFeatureBytes = size_t{1} << 20;  ///< of a trial
 inline constexpr size_t kMostModelBytes = size_t{8} << 20;    ///< of a prior
-inline constexpr size_t kMostTimes = 10'000;                  ///< of a trial; the wire's bound, too
+inline constexpr size_t kMostDefinitionBytes = size_t{1} << 20;
+inline constexpr size_t kMostTimes = 10'000;  ///< of a trial; the wire's bound, too
 
 /// This machine's wall clock: Unix time in ms.
 int64_t unix_ms();
 
 /// Why a row of another file cannot be taken, as one line; ok when it can. Beside what validate() asks for: dates after
-/// 1970, times that belong together, bounded sizes, no control characters. Dates of the future are settled instead.
+/// 1970, times that belong together, bounded sizes, no control characters, keys of the grammar (docs/keys.md), in
+/// canonical form. Dates of the future are settled instead.
 Status check_foreign(const TrialRow& trial);
 Status check_foreign(const SessionRow& session);
 Status check_foreign(const PriorRow& prior);
 Status check_foreign(const ChoiceRow& choice);
 Status check_foreign(const ForeignRow& record);
+/// As validate(): a definition has no more to believe than its hash.
+Status check_foreign(const DefinitionRow& definition);
 
 }  // namespace hone::db

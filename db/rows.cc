@@ -113,8 +113,4 @@ Status validate(const BatchRow& batch) {
   return absl::OkStatus();
 }
 
-std::string target_kind(const std::string& target) { return target.substr(0, target.find(' ')); }
-
-std::string task_name(const std::string& workload) { return workload.substr(0, workload.find('(')); }
-
 }  // namespace hone::db

@@ -148,6 +148,15 @@ struct ChoiceRow {
   bool operator==(const ChoiceRow&) const = default;
 };
 
+/// A text that keys name by its hash. Identity: (hash, kind).
+struct DefinitionRow {
+  std::string hash;  ///< key_hash() of the text
+  std::string kind;  ///< operator, kernel; other words in later versions
+  std::string text;
+
+  bool operator==(const DefinitionRow&) const = default;
+};
+
 /// A cost model trained offline on trials, for sessions to begin with. One a target kind and feature schema.
 struct PriorRow {
   std::string target_kind;  ///< "llvm"
@@ -191,11 +200,5 @@ Status validate(const TrialRow& trial);
 
 /// The same of a batch: session, workload and time given, no negative number, shares between 0 and 1.
 Status validate(const BatchRow& batch);
-
-/// The first word of a target's canonical text: "llvm", "cuda", ...
-std::string target_kind(const std::string& target);
-
-/// A workload's text up to its "(": "conv2d".
-std::string task_name(const std::string& workload);
 
 }  // namespace hone::db

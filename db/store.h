@@ -1,5 +1,5 @@
-// One tophub file, open and of this version: the connection with its trials, bests, choices, priors and foreign
-// records.
+// One tophub file, open and of this version: the connection with its trials, bests, choices, definitions, priors and
+// foreign records.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 
 #include "db/best_store.h"
 #include "db/choice_store.h"
+#include "db/definition_store.h"
 #include "db/foreign_store.h"
 #include "db/prior_store.h"
 #include "db/sqlite.h"
@@ -25,17 +26,25 @@ class Store {
   TrialStore& trials() { return trials_; }
   BestStore& best() { return best_; }
   ChoiceStore& choices() { return choices_; }
+  DefinitionStore& definitions() { return definitions_; }
   PriorStore& priors() { return priors_; }
   ForeignStore& foreign() { return foreign_; }
   const std::string& path() const { return db_->path(); }
 
  private:
   explicit Store(std::unique_ptr<Database> db)
-      : db_(std::move(db)), trials_(*db_), best_(*db_), choices_(*db_), priors_(*db_), foreign_(*db_) {}
+      : db_(std::move(db)),
+        trials_(*db_),
+        best_(*db_),
+        choices_(*db_),
+        definitions_(*db_),
+        priors_(*db_),
+        foreign_(*db_) {}
   std::unique_ptr<Database> db_;
   TrialStore trials_;
   BestStore best_;
   ChoiceStore choices_;
+  DefinitionStore definitions_;
   PriorStore priors_;
   ForeignStore foreign_;
 };

@@ -9,6 +9,7 @@
 
 #include "base/exit_code.h"
 #include "base/json.h"
+#include "base/key.h"
 #include "db/best_store.h"
 #include "db/plausible.h"
 
@@ -265,7 +266,7 @@ StatusOr<int64_t> TrialStore::count_groups(const std::string& target_kind, int64
   for (int64_t n = 0;;) {
     HONE_ASSIGN_OR_RETURN(const bool row, q.step());
     if (!row) return n;
-    n += db::target_kind(q.text(0)) == target_kind;
+    n += hone::target_kind(q.text(0)) == target_kind;
   }
 }
 

@@ -6,19 +6,14 @@
 
 #include <algorithm>
 
+#include "base/key.h"
 #include "base/near_name.h"
 #include "compiler/ops/operator.h"
-#include "compiler/ops/split_text.h"
 
 namespace hone {
 namespace {
 
 using Texts = std::vector<std::pair<std::string, std::string>>;
-
-std::string trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\n"), last = text.find_last_not_of(" \t\n");
-  return first == std::string_view::npos ? "" : std::string(text.substr(first, last - first + 1));
-}
 
 std::string* find_text(Texts& texts, std::string_view name) {
   const auto it = std::find_if(texts.begin(), texts.end(), [&](const auto& t) { return t.first == name; });
@@ -38,40 +33,54 @@ Workload read(std::shared_ptr<const Operator> op, const Texts& texts) {
   return w;
 }
 
-// `task(args)`
-std::pair<std::string, std::string> split_call(std::string_view text) {
-  const std::string whole = trimmed(text);
-  const size_t open = whole.find('(');
-  HONE_USER_CHECK(open != std::string::npos && whole.back() == ')')
-      << "workload '" << whole << "' is not of the form task(attribute=value,...)";
-  return {trimmed(std::string_view(whole).substr(0, open)), whole.substr(open + 1, whole.size() - open - 2)};
+// What the grammar of keys has and no operator here builds; see docs/keys.md.
+void refuse_later_parts(const WorkloadKey& key) {
+  HONE_USER_CHECK(key.name != "op") << "op(name=" << to_string(key.attributes[0].value)
+                                    << ",...): operators that users define are not supported by this version";
+  for (const KeyAttribute& a : key.attributes)
+    HONE_USER_CHECK(!has_range(a.value)) << a.name << "=" << to_string(a.value)
+                                         << ": ranges are not supported by this version";
 }
 
-// The attributes that `args` gives, the operator's defaults for the others.
-Texts texts_of(const Operator& op, std::string_view args) {
+WorkloadKey key_of(StatusOr<WorkloadKey> key) {
+  HONE_USER_CHECK(key.ok()) << message_of(key.status());
+  refuse_later_parts(*key);
+  return *std::move(key);
+}
+
+// How products of f32 are computed, for every operator: one way here, which canonical texts do not say.
+bool is_math_of_today(const KeyAttribute& a) {
+  if (a.name != "math") return false;
+  HONE_USER_CHECK(to_string(a.value) == "f32")
+      << "math=" << to_string(a.value) << " is not supported by this version; allowed: f32";
+  return true;
+}
+
+// The attributes that the key gives, the operator's defaults for the others.
+Texts texts_of(const Operator& op, const WorkloadKey& key) {
   Texts texts;
   for (const Attribute& a : op.attributes) texts.emplace_back(a.name, a.fallback);
-  std::vector<std::string> seen;
-  const std::string trimmed_args = trimmed(args);
-  for (const std::string& item : trimmed_args.empty() ? std::vector<std::string>{} : split_text(trimmed_args, ',')) {
-    const size_t eq = item.find('=');
-    const std::string name = trimmed(item.substr(0, eq)),
-                      value = eq == std::string::npos ? "" : trimmed(item.substr(eq + 1));
-    std::string* attribute = find_text(texts, name);
-    if (!attribute) {
+  for (const KeyAttribute& given : key.attributes) {
+    if (std::string* text = find_text(texts, given.name)) {
+      *text = to_string(given.value);
+    } else if (!is_math_of_today(given)) {
       std::vector<std::string> names;
       for (const auto& [n, v] : texts) names.push_back(n);
-      const std::string meant = did_you_mean(name, names);
-      throw UserError(fmt::format("{}: unknown attribute '{}'{} it has {}", op.name, name, meant.empty() ? ";" : meant,
-                                  fmt::join(names, ", ")));
+      const std::string meant = did_you_mean(given.name, names);
+      throw UserError(fmt::format("{}: unknown attribute '{}'{} it has {}", op.name, given.name,
+                                  meant.empty() ? ";" : meant, fmt::join(names, ", ")));
     }
-    HONE_USER_CHECK(std::find(seen.begin(), seen.end(), name) == seen.end())
-        << op.name << ": attribute '" << name << "' is given twice";
-    HONE_USER_CHECK(!value.empty()) << op.name << ": attribute '" << name << "' has no value";
-    seen.push_back(name);
-    *attribute = value;
   }
   return texts;
+}
+
+Workload parse_key(const OperatorTable& operators, const WorkloadKey& key) {
+  const std::shared_ptr<const Operator> op = operators.find(key.name);
+  HONE_USER_CHECK(op) << "unknown task '" << key.name << "'" << operators.instead_of(key.name);
+  Workload w = read(op, texts_of(*op, key));
+  if (!op->respell) return w;
+  const std::optional<Spelling> other = op->respell(w.attributes);
+  return other ? read(operators.find(other->op), other->attributes) : w;
 }
 
 }  // namespace
@@ -79,23 +88,17 @@ Texts texts_of(const Operator& op, std::string_view args) {
 const std::string& Workload::task() const { return op->name; }
 
 Workload Workload::parse(const OperatorTable& operators, std::string_view text) {
-  const auto [task, args] = split_call(text);
-  return parse(operators, task, args);
+  return parse_key(operators, key_of(parse_workload_key(text)));
 }
 
 Workload Workload::parse(const OperatorTable& operators, std::string_view task, std::string_view args) {
-  const std::shared_ptr<const Operator> op = operators.find(task);
-  HONE_USER_CHECK(op) << "unknown task '" << task << "'" << operators.instead_of(task);
-  Workload w = read(op, texts_of(*op, args));
-  if (!op->respell) return w;
-  const std::optional<Spelling> other = op->respell(w.attributes);
-  return other ? read(operators.find(other->op), other->attributes) : w;
+  return parse_key(operators, key_of(parse_workload_key(task, args)));
 }
 
 Workload Workload::parse_of(std::shared_ptr<const Operator> op, std::string_view text) {
-  const auto [task, args] = split_call(text);
-  HONE_USER_CHECK(task == op->name) << "task '" << task << "' is not " << op->name;
-  Texts texts = texts_of(*op, args);
+  const WorkloadKey key = key_of(parse_workload_key(text));
+  HONE_USER_CHECK(key.name == op->name) << "task '" << key.name << "' is not " << op->name;
+  Texts texts = texts_of(*op, key);
   return read(std::move(op), texts);
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/key.h"
 #include "compiler/ir/expr.h"
 
 namespace hone {
@@ -286,21 +287,20 @@ std::string Space::text_of(const Config& config,
 }
 
 Config Space::parse(std::string_view text) const {
+  const StatusOr<ConfigKey> key = parse_config_key(text);
+  HONE_USER_CHECK(key.ok()) << message_of(key.status());
+  const auto* given = std::get_if<KeyKnobs>(&*key);
+  HONE_USER_CHECK(given) << "config: " << to_string(*key)
+                         << ": texts of kernels and kernels of vendors are not supported by this version";
   Config c;
   c.choices.assign(knobs_.size(), -1);
-  while (!text.empty()) {
-    const size_t comma = text.find(',');
-    const std::string_view item = text.substr(0, comma);
-    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
-    const size_t eq = item.find('=');
-    const std::string_view name = item.substr(0, eq), value = eq == std::string_view::npos ? "" : item.substr(eq + 1);
+  for (const auto& [name, value] : *given) {
     size_t k = 0;
     while (k < knobs_.size() && knobs_[k].name != name) ++k;
     HONE_USER_CHECK(k < knobs_.size()) << "config: unknown knob '" << name << "'; template " << template_name_
                                        << " has " << absl::StrJoin(knobs_, ", ", [](std::string* out, const Knob& x) {
                                             *out += x.name;
                                           });
-    HONE_USER_CHECK(c.choices[k] < 0) << "config: knob '" << name << "' is given twice";
     for (size_t i = 0; i < knobs_[k].choices.size(); ++i)
       if (knobs_[k].text_of(static_cast<int>(i)) == value || knobs_[k].word_of(static_cast<int>(i)) == value)
         c.choices[k] = static_cast<int32_t>(i);
@@ -328,14 +328,12 @@ Config Space::parse(std::string_view text) const {
 }
 
 std::optional<Config> Space::adapt(std::string_view text, bool other_threads) const {
+  const StatusOr<ConfigKey> key = parse_config_key(text);
+  const auto* given = key.ok() ? std::get_if<KeyKnobs>(&*key) : nullptr;
+  if (!given) return std::nullopt;
   Config c = default_;
-  while (!text.empty()) {
-    const size_t comma = text.find(','), eq = text.find('=');
-    const std::string_view name = text.substr(0, eq);
-    std::string_view value = eq == std::string_view::npos
-                                 ? ""
-                                 : text.substr(eq + 1, comma == std::string_view::npos ? comma : comma - eq - 1);
-    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+  for (const auto& [name, digits] : *given) {
+    std::string_view value = digits;
     std::vector<int64_t> wanted;
     while (!value.empty()) {
       int64_t number = 0;

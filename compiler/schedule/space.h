@@ -128,7 +128,7 @@ class Space {
   ConfigIndex index_of(const Config& config) const;
   /// `tile_oc=2x16,unroll=1`: the knobs that matter, in order. parse() is its inverse: UserError naming an unknown,
   /// missing or repeated knob, a value that is not among the knob's choices, or a choice of a knob that does not matter
-  /// there.
+  /// there; also for a config that is not a template's (docs/keys.md).
   std::string print(const Config& config) const;
   /// The same for people: `algorithm=winograd4,partition=static`. parse() reads both, mixed too.
   std::string describe(const Config& config) const;
@@ -136,8 +136,8 @@ class Space {
 
   /// The valid config whose choices are nearest to those of a config text of another space of the same template (knobs
   /// by name; unknown ones are ignored, missing ones take their default); nothing when the nearest choices together
-  /// break a constraint. Of a target with `other_threads`, a different number of them, the knobs that divide work among
-  /// threads are left at their defaults.
+  /// break a constraint, or where the text is not a template's config. Of a target with `other_threads`, a different
+  /// number of them, the knobs that divide work among threads are left at their defaults.
   std::optional<Config> adapt(std::string_view text, bool other_threads = false) const;
 
   /// `config` with the knobs that do not matter at their defaults.

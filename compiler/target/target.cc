@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "base/key.h"
 #include "compiler/target/cpu_table.h"
 #include "compiler/target/gpu_table.h"
 
@@ -16,18 +17,6 @@ namespace {
 
 constexpr std::string_view kGenericX86 = "x86-64", kGenericArm = "generic";
 constexpr int64_t kMaxCacheBytes = int64_t{1} << 40;
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (true) {
-    const size_t begin = text.find_first_not_of(" \t\n");
-    if (begin == std::string_view::npos) return words;
-    text.remove_prefix(begin);
-    const size_t end = std::min(text.find_first_of(" \t\n"), text.size());
-    words.push_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-}
 
 int64_t number(std::string_view flag, std::string_view text, int64_t low, int64_t high) {
   int64_t value = 0;
@@ -75,19 +64,13 @@ namespace {
 
 using Flags = std::vector<std::pair<std::string_view, std::string_view>>;
 
-// `-flag=value` words, each one of `allowed` and given once.
-Flags flags_of(const std::vector<std::string_view>& words, std::initializer_list<std::string_view> allowed) {
+// The key's flags, each one of `allowed`.
+Flags flags_of(const TargetKey& key, std::initializer_list<std::string_view> allowed) {
   Flags flags;
-  for (size_t i = 1; i < words.size(); ++i) {
-    const size_t equals = words[i].find('=');
-    const std::string_view flag = words[i].substr(0, equals);
+  for (const auto& [flag, value] : key.flags) {
     HONE_USER_CHECK(std::find(allowed.begin(), allowed.end(), flag) != allowed.end())
         << "target: flag '" << flag << "' is unknown; allowed: " << fmt::format("{}", fmt::join(allowed, " "));
-    HONE_USER_CHECK(equals != std::string_view::npos && equals + 1 < words[i].size())
-        << "target: flag '" << flag << "' needs a value: " << flag << "=...";
-    for (const auto& [other, value] : flags)
-      HONE_USER_CHECK(other != flag) << "target: flag '" << flag << "' is given twice";
-    flags.emplace_back(flag, words[i].substr(equals + 1));
+    flags.emplace_back(flag, value);
   }
   return flags;
 }
@@ -113,14 +96,14 @@ Target gpu_defaults(std::string_view kind, std::string_view arch) {
   return t;
 }
 
-Target parse_gpu(const std::vector<std::string_view>& words) {
-  const bool cuda = words[0] == "cuda";
-  const Flags flags = cuda ? flags_of(words, {"-arch", "-sms", "-shared", "-max-threads"})
-                           : flags_of(words, {"-sms", "-shared", "-max-threads", "-warp"});
+Target parse_gpu(const TargetKey& key) {
+  const bool cuda = key.kind == "cuda";
+  const Flags flags = cuda ? flags_of(key, {"-arch", "-sms", "-shared", "-max-threads"})
+                           : flags_of(key, {"-sms", "-shared", "-max-threads", "-warp"});
   std::string_view arch;
   for (const auto& [flag, value] : flags)
     if (flag == "-arch") arch = value;
-  Target t = gpu_defaults(words[0], arch);
+  Target t = gpu_defaults(key.kind, arch);
   for (const auto& [flag, value] : flags) {
     if (flag == "-sms") t.sms = static_cast<int>(number(flag, value, 1, 65536));
     if (flag == "-shared") t.shared_bytes = size_of(flag, value);
@@ -146,12 +129,14 @@ std::string gpu_text(const Target& t) {
 }  // namespace
 
 Target Target::parse(std::string_view text) {
-  const std::vector<std::string_view> words = words_of(text);
-  HONE_USER_CHECK(!words.empty()) << "target is empty; allowed kinds: llvm, cuda, opencl";
-  if (words[0] == "cuda" || words[0] == "opencl") return parse_gpu(words);
-  HONE_USER_CHECK(words[0] == "llvm") << "target kind '" << words[0] << "' is unknown; allowed: llvm, cuda, opencl";
+  HONE_USER_CHECK(text.find_first_not_of(" \t\r\n") != std::string_view::npos)
+      << "target is empty; allowed kinds: llvm, cuda, opencl";
+  const StatusOr<TargetKey> key = parse_target_key(text);
+  HONE_USER_CHECK(key.ok()) << message_of(key.status());
+  if (key->kind == "cuda" || key->kind == "opencl") return parse_gpu(*key);
+  HONE_USER_CHECK(key->kind == "llvm") << "target kind '" << key->kind << "' is unknown; allowed: llvm, cuda, opencl";
   const Flags flags = flags_of(
-      words, {"-mtriple", "-mcpu", "-mattr", "-threads", "-l1", "-l2", "-l3", "-vector-bits", "-vector-registers"});
+      *key, {"-mtriple", "-mcpu", "-mattr", "-threads", "-l1", "-l2", "-l3", "-vector-bits", "-vector-registers"});
   const auto value_of = [&flags](std::string_view flag) {
     for (const auto& [name, value] : flags)
       if (name == flag) return value;

@@ -19,6 +19,7 @@
 #include "base/cli.h"
 #include "base/help.h"
 #include "base/json_options.h"
+#include "base/key.h"
 #include "base/short_hash.h"
 #include "base/text.h"
 #include "base/time_text.h"
@@ -210,6 +211,11 @@ Status cmd_list(const Context& c) {
   return absl::OkStatus();
 }
 
+// ", 2 priors"; nothing of none.
+std::string counted(int64_t n, const char* what) {
+  return n > 0 ? fmt::format(", {} {}{}", n, what, n == 1 ? "" : "s") : "";
+}
+
 Status cmd_stats(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_reading(c.flags.db));
   Database& db = store->database();
@@ -233,6 +239,7 @@ Status cmd_stats(const Context& c) {
                         db.query_integer("SELECT count(*) FROM best JOIN disturbed_trials d ON d.trial = best.trial"));
   HONE_ASSIGN_OR_RETURN(const int64_t priors, db.query_integer("SELECT count(*) FROM priors"));
   HONE_ASSIGN_OR_RETURN(const int64_t choices, db.query_integer("SELECT count(*) FROM choices"));
+  HONE_ASSIGN_OR_RETURN(const int64_t definitions, db.query_integer("SELECT count(*) FROM definitions"));
   HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
   HONE_ASSIGN_OR_RETURN(const int64_t mapped,
                         db.query_integer("SELECT count(*) FROM foreign_records WHERE workload <> ''"));
@@ -252,6 +259,7 @@ Status cmd_stats(const Context& c) {
                        {"confirmed", confirmed},
                        {"disturbed", disturbed},
                        {"choices", choices},
+                       {"definitions", definitions},
                        {"priors", priors},
                        {"foreign", foreign},
                        {"foreign_mapped", mapped}});
@@ -259,11 +267,17 @@ Status cmd_stats(const Context& c) {
   }
   print(c.out,
         "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them "
-        "confirmed, {} disturbed (timed while others used the machine or it was throttled)\n{} chosen inside "
-        "models\n{} prior{}\n{} foreign records (from other tuners), {} of them of workloads "
-        "that Hone knows\n{} trials\n",
+        "confirmed, {} disturbed (timed while others used the machine or it was throttled)
+{} chosen inside "
+        "models
+{} prior{}{}
+{} foreign records (from other tuners), {} of them of workloads "
+        "that Hone knows
+{} trials
+",
         store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed,
-        disturbed, choices, priors, priors == 1 ? "" : "s", foreign, mapped, trials);
+        disturbed, choices, priors, priors == 1 ? "" : "s", counted(definitions, "definition"), foreign, mapped,
+        trials);
   for (const auto& [status, n] : by_status) print(c.out, "{:>10}  {}\n", n, status);
   return absl::OkStatus();
 }
@@ -293,11 +307,11 @@ Status cmd_export(const Context& c) {
                        {"sessions", count.sessions},
                        {"trials", count.trials},
                        {"choices", count.choices},
+                       {"definitions", count.definitions},
                        {"priors", count.priors}});
   else
-    print(c.out, "{}: {} trials, {} sessions{}{}\n", c.flags.file, count.trials, count.sessions,
-          count.choices > 0 ? fmt::format(", {} choice{}", count.choices, count.choices == 1 ? "" : "s") : "",
-          count.priors > 0 ? fmt::format(", {} prior{}", count.priors, count.priors == 1 ? "" : "s") : "");
+    print(c.out, "{}: {} trials, {} sessions{}{}{}\n", c.flags.file, count.trials, count.sessions,
+          counted(count.choices, "choice"), counted(count.definitions, "definition"), counted(count.priors, "prior"));
   return absl::OkStatus();
 }
 
@@ -308,6 +322,7 @@ void print_added(const Context& c, const std::string& from, const ExchangeCount&
                        {"trials", count.trials},
                        {"duplicates", count.duplicates},
                        {"choices", count.choices},
+                       {"definitions", count.definitions},
                        {"priors", count.priors},
                        {"foreign", count.foreign},
                        {"dated_ahead", count.dated_ahead}});
@@ -315,6 +330,8 @@ void print_added(const Context& c, const std::string& from, const ExchangeCount&
   }
   print(c.out, "{}: {} new trials, {} were there already", from, count.trials, count.duplicates);
   if (count.choices > 0) print(c.out, "; {} new choice{}", count.choices, count.choices == 1 ? "" : "s");
+  if (count.definitions > 0)
+    print(c.out, "; {} new definition{}", count.definitions, count.definitions == 1 ? "" : "s");
   if (count.priors > 0) print(c.out, "; {} new prior{}", count.priors, count.priors == 1 ? "" : "s");
   if (count.foreign > 0) print(c.out, "; {} new foreign records", count.foreign);
   if (count.dated_ahead > 0) print(c.out, "; {} dated in the future, stored with the present time", count.dated_ahead);

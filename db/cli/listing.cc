@@ -10,6 +10,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "base/key.h"
 #include "base/text.h"
 #include "base/time_text.h"
 
@@ -36,6 +37,15 @@ std::map<std::string, std::string> target_names(const std::vector<BestRow>& rows
   for (const auto& [name, targets] : called)
     for (const std::string& target : targets) out[target] = targets.size() == 1 ? name : target;
   return out;
+}
+
+// What is said of a config that no template here has: its kind.
+std::string name_of(const BestRow& row, const BestInWords& words) {
+  if (!words.name.empty()) return words.name;
+  const StatusOr<ConfigKey> key = parse_config_key(row.config);
+  if (!key.ok()) return "-";
+  if (const auto* vendor = std::get_if<VendorConfig>(&*key)) return vendor->library + " " + vendor->version;
+  return std::holds_alternative<TextConfig>(*key) ? "text" : "-";
 }
 
 }  // namespace
@@ -75,8 +85,8 @@ std::string listing(const std::vector<BestRow>& rows, const DescribeBest& descri
   for (const BestRow& row : rows) {
     const BestInWords words = describe ? describe(row) : BestInWords();
     lines.push_back({ms_text(row.seconds), words.gflops > 0 ? fmt::format("{:.1f}", words.gflops) : "-",
-                     words.name.empty() ? "-" : words.name, row.standing(), day_text(row.updated_at),
-                     targets.at(row.target), row.workload});
+                     name_of(row, words), row.standing(), day_text(row.updated_at), targets.at(row.target),
+                     row.workload});
   }
   std::array<size_t, 7> width{};
   for (const Line& line : lines)

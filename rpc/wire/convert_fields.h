@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/key.h"
 #include "base/status.h"
 #include "measure.pb.h"
 #include "rpc/wire/convert.h"
@@ -26,6 +27,14 @@ bool has_controls(std::string_view text);
 inline Status check_text(std::string_view field, const std::string& value, size_t most) {
   if (value.size() > most) return bad(field, fmt::format("{} bytes, at most {} are allowed", value.size(), most));
   return has_controls(value) ? bad(field, "control characters are not allowed") : absl::OkStatus();
+}
+
+/// A target's text, of the grammar of keys: it finds devices, and rows of databases. Empty: none is said.
+inline Status check_target(std::string_view field, const std::string& value, size_t most) {
+  HONE_RETURN_IF_ERROR(check_text(field, value, most));
+  if (value.empty()) return absl::OkStatus();
+  const StatusOr<TargetKey> key = parse_target_key(value);
+  return key.ok() ? absl::OkStatus() : bad(field, message_of(key.status()));
 }
 
 inline Status check_count(std::string_view field, size_t count, size_t most) {

@@ -97,7 +97,7 @@ StatusOr<Reference> reference_from(const proto::Reference& in) {
 
 StatusOr<BuildPayload> build_from(const proto::BuildPayload& in) {
   BuildPayload out;
-  HONE_RETURN_IF_ERROR(check_text("job.build.target", in.target(), kMaxText));
+  HONE_RETURN_IF_ERROR(check_target("job.build.target", in.target(), kMaxText));
   HONE_RETURN_IF_ERROR(check_text("job.build.codegen", in.codegen(), kMaxName));
   HONE_RETURN_IF_ERROR(check_size("job.build.nonce", in.nonce(), kNonceBytes));
   HONE_ASSIGN_OR_RETURN(out.scope, hash_from("job.build.scope", in.scope()));

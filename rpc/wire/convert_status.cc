@@ -37,7 +37,7 @@ StatusOr<std::vector<std::string>> names_from(std::string_view field,
 StatusOr<DeviceInfo> device_from(const proto::DeviceInfo& in) {
   HONE_RETURN_IF_ERROR(check_text("device.key", in.key(), kMaxName));
   if (in.key().empty()) return bad("device.key", "empty");
-  HONE_RETURN_IF_ERROR(check_text("device.target", in.target(), kMaxText));
+  HONE_RETURN_IF_ERROR(check_target("device.target", in.target(), kMaxText));
   if (in.target().empty()) return bad("device.target", "empty");
   HONE_RETURN_IF_ERROR(check_text("device.model", in.model(), kMaxName));
   HONE_RETURN_IF_ERROR(check_pairs("device.versions", in.versions()));

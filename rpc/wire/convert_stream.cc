@@ -141,7 +141,7 @@ StatusOr<SessionOpen> open_from(const proto::SessionOpen& in) {
   HONE_RETURN_IF_ERROR(check_text("open.title", in.title(), kMaxText));
   HONE_RETURN_IF_ERROR(check_text("open.target_kind", in.target_kind(), kMaxName));
   HONE_RETURN_IF_ERROR(check_text("open.device_key", in.device_key(), kMaxName));
-  HONE_RETURN_IF_ERROR(check_text("open.target", in.target(), kMaxText));
+  HONE_RETURN_IF_ERROR(check_target("open.target", in.target(), kMaxText));
   HONE_RETURN_IF_ERROR(check_number("open.weight", in.weight(), 1e6));
   out.weight = or_default(in.weight(), 1.0);
   HONE_ASSIGN_OR_RETURN(out.labels, names_from("open.labels", in.labels()));

@@ -24,6 +24,4 @@ std::optional<ResultStatus> parse_result_status(std::string_view text) {
   return std::nullopt;
 }
 
-std::string_view target_kind(std::string_view target) { return target.substr(0, target.find(' ')); }
-
 }  // namespace hone::wire

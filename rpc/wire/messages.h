@@ -214,9 +214,6 @@ struct DeviceHealth {
   bool operator==(const DeviceHealth&) const = default;
 };
 
-/// The kind of a canonical target text: its first word.
-std::string_view target_kind(std::string_view target);
-
 struct LeaseId {
   Uuid session;
   uint64_t seq = 0;

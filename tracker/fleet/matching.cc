@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/key.h"
 #include "tracker/fleet/device_registry.h"
 
 namespace hone::tracker {
@@ -26,7 +27,7 @@ std::string text_of(const wire::SessionOpen& spec) {
 }  // namespace
 
 bool matches(const wire::SessionOpen& session, const Device& device) {
-  if (!session.target_kind.empty() && wire::target_kind(device.info.target) != session.target_kind) return false;
+  if (!session.target_kind.empty() && hone::target_kind(device.info.target) != session.target_kind) return false;
   if (!session.target.empty() && device.info.target != session.target) return false;
   const std::string& key = session.device_key;
   if (!key.empty() && key != device.info.key && key != device.agent && !has_label(device, key)) return false;

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/exit_code.h"
+#include "base/key.h"
 #include "compiler/codegen/llvm/parse_target.h"
 #include "rpc/wire/tracker_access.h"
 #include "tuner/measure/remote.h"
@@ -16,13 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string kind_of(const std::string& target) { return target.substr(0, target.find(' ')); }
-
 }  // namespace
 
 StatusOr<Place> find_place(const TuneRequest& f) {
   Place place;
-  const std::string kind = kind_of(f.target);
+  const std::string kind(target_kind(f.target));
   place.target = parse_target(f.target);  // a wrong target is reported before anything starts
   DeviceQuery query;
   if (f.tracker.empty() && f.credentials.fleet.empty()) {

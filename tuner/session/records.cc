@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/key.h"
 #include "base/text.h"
 #include "db/plausible.h"
 #include "tuner/features/stored.h"
@@ -26,7 +27,7 @@ db::TrialRow blank_row(const TaskSetup& task, const SessionServices& services, c
   row.in_layout = candidate.layouts.in;
   row.out_layout = candidate.layouts.out;
   if (candidate.error.empty()) row.module_hash = candidate.hash.hex();
-  if (candidate.features) row.features = store_features(*candidate.features, feature_set(db::target_kind(task.target)));
+  if (candidate.features) row.features = store_features(*candidate.features, feature_set(target_kind(task.target)));
   row.hone_version = hone_version();
   row.created_at = services.unix_ms();
   return row;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/key.h"
 #include "base/log.h"
 #include "tuner/features/stored.h"
 
@@ -35,8 +36,7 @@ StatusOr<std::vector<Observation>> TaskRun::resume(TrialLog& log, bool fresh, Se
       if (first) told.push_back({config, 0, true});
       // Lowering thousands of configs again would take too long.
       if (first && row.features)
-        if (const StatusOr<Features> features =
-                stored_features(*row.features, feature_set(db::target_kind(setup_.target)));
+        if (const StatusOr<Features> features = stored_features(*row.features, feature_set(target_kind(setup_.target)));
             features.ok())
           setup_.candidates.remember(config, *features);
     } catch (const UserError&) {
@@ -79,7 +79,7 @@ TaskCourse TaskRun::course(size_t in_flight, bool done, bool is_short_of_time) c
   TaskCourse c;
   c.weight = setup_.weight;
   c.flops = setup_.flops;
-  c.operation = setup_.workload.substr(0, setup_.workload.find('('));
+  c.operation = workload_name(setup_.workload);
   c.trials = standings_.trials() + in_flight;
   c.best = course_.back().best;
   c.needs_no_turn = is_short_of_time && setup_.seconds_now > 0;

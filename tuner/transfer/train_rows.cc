@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "base/key.h"
 #include "compiler/build/build.h"
 #include "tuner/features/stored.h"
 
@@ -115,7 +116,7 @@ class Gatherer {
   // False when the trial has no features and none can be computed; that is counted.
   bool read_features(const db::TrialRow& trial, Row* row) {
     if (trial.features)
-      if (auto stored = stored_features(*trial.features, feature_set(db::target_kind(target_))); stored.ok()) {
+      if (auto stored = stored_features(*trial.features, feature_set(target_kind(target_))); stored.ok()) {
         row->features = *stored;
         return true;
       }
@@ -181,7 +182,7 @@ StatusOr<TrainRows> train_rows(const OperatorTable& operators, db::Store& store,
   const size_t share = std::max(kLeastRows, most_rows / static_cast<size_t>(std::max<int64_t>(1, groups)));
   std::unique_ptr<Gatherer> gatherer;
   HONE_RETURN_IF_ERROR(store.trials().for_each_sorted([&](const db::TrialRow& trial) {
-    if (db::target_kind(trial.target) != target_kind) return absl::OkStatus();
+    if (hone::target_kind(trial.target) != target_kind) return absl::OkStatus();
     if (!gatherer || gatherer->workload_ != trial.workload || gatherer->target_ != trial.target) {
       if (gatherer) gatherer->finish();
       gatherer = std::make_unique<Gatherer>(operators, trial.workload, trial.target, share, &out);

@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/cpus.h"
 #include "base/exit_code.h"
+#include "base/key.h"
 #include "base/log.h"
 #include "rpc/agent/supervise/build_service.h"
 #include "rpc/agent/supervise/health.h"
@@ -123,7 +124,7 @@ class Agent {
     }
     for (const Target& t : options_.targets)
       if (std::none_of(offers_.begin(), offers_.end(),
-                       [&](const auto& offer) { return wire::target_kind(offer->info.target) == t.kind; }))
+                       [&](const auto& offer) { return hone::target_kind(offer->info.target) == t.kind; }))
         co_return stop(no_device_error(fmt::format("--target {}: no device of this machine serves it: {}", t.kind,
                                                    fmt::join(found.skipped, "; "))));
     std::vector<std::string> missing;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/key.h"
 #include "base/secure_hash.h"
 #include "rpc/agent/pipe/archive.h"
 #include "rpc/wire/certificate_dates.h"
@@ -53,7 +54,7 @@ void BuildService::on_leases(std::vector<wire::Lease> leases) {
     else if (job.build->codegen != options_.codegen)
       answer(*item, failed(ResultStatus::kRunFailed, fmt::format("this agent's code generator is {}, not {}",
                                                                  options_.codegen, job.build->codegen)));
-    else if (wire::target_kind(job.build->target) != "llvm")
+    else if (target_kind(job.build->target) != "llvm")
       answer(*item, failed(ResultStatus::kRunFailed, "this agent builds for CPUs alone (llvm)"));
     else
       wanted.push_back(job.modules[0]);

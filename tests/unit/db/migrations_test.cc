@@ -1,5 +1,6 @@
 #include "db/migrations.h"
 
+#include "db/check.h"
 #include "db_fixture.h"
 
 namespace hone::db {
@@ -74,6 +75,8 @@ TEST(Migrations, FilesOfEveryReleasedVersionAreReadAsTheyAre) {
       EXPECT_EQ(*(*store)->priors().find("cuda", "none"), std::nullopt);
       EXPECT_EQ((*store)->choices().list()->size(), version >= 7 ? 1u : 0u);
       EXPECT_EQ(*(*store)->choices().find(kDense, "cuda", "none", "none"), std::nullopt);
+      EXPECT_EQ((*store)->definitions().list()->size(), version >= 8 ? 1u : 0u);
+      EXPECT_EQ(*(*store)->definitions().find("none", "kernel"), std::nullopt);
       EXPECT_EQ(*(*store)->foreign().count(), version >= 3 ? 1 : 0);
       EXPECT_EQ((*store)->foreign().list("dense")->size(), version >= 3 ? 1u : 0u);
     }
@@ -120,6 +123,13 @@ TEST(Migrations, FilesOfEveryReleasedVersionOpen) {
       EXPECT_EQ(store->choices().list()->front(),
                 (ChoiceRow{kDense, "llvm", "feed1234", "tile=1", "tile=2", 0.001, 0.0015, 1'700'000'000'000}));
     }
+    ASSERT_EQ(store->definitions().list()->size(), version >= 8 ? 1u : 0u) << "definitions came with version 8";
+    if (version >= 8) {
+      EXPECT_EQ(store->definitions().list()->front(),
+                (DefinitionRow{"f72f2f84e190448f39b70579826e7d3b", "operator",
+                               "y[i, j] = x[i, j] * rsqrt(mean(x[i, k] * x[i, k]))"}));
+    }
+    EXPECT_EQ(*check_store(*store), std::vector<std::string>()) << "its keys are of the grammar";
     ASSERT_EQ(store->priors().list()->size(), version >= 3 ? 1u : 0u) << "priors came with version 3";
     ASSERT_EQ(store->foreign().list()->size(), version >= 3 ? 1u : 0u) << "and so did foreign records";
     if (version >= 3) {

@@ -18,7 +18,7 @@ TEST(PowerCut, LeavesWholeBatchesHoweverMuchOfTheLogIsGone) {
   for (int b = 0; b < kBatches; ++b) {
     std::vector<TrialRow> batch;
     for (int i = 0; i < kOfABatch; ++i) {
-      batch.push_back(ok_trial(1 + b * kOfABatch + i, 0.9 - 0.01 * (b * kOfABatch + i), std::to_string(b)));
+      batch.push_back(ok_trial(1 + b * kOfABatch + i, 0.9 - 0.01 * (b * kOfABatch + i), "tile=" + std::to_string(b)));
       batch.back().machine = MachineState{"ondemand", 61, 62, 1500, 1500, ""};
     }
     add(*store, batch);

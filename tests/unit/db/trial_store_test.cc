@@ -185,11 +185,5 @@ TEST(Rows, MedianAndSpread) {
   EXPECT_EQ(spread_of({2, 2, 2}), 0);
 }
 
-TEST(Rows, NamesInsideTexts) {
-  EXPECT_EQ(target_kind(kTarget), "llvm");
-  EXPECT_EQ(target_kind("cuda"), "cuda");
-  EXPECT_EQ(task_name(kDense), "dense");
-}
-
 }  // namespace
 }  // namespace hone::db

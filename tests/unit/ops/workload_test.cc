@@ -101,6 +101,22 @@ TEST(Workload, SumsOfF16AreInF16WhereThatIsAskedFor) {
   EXPECT_THAT(refusal("softmax(dtype=f16:f16:f16:f16)"), HasSubstr("is not supported"));
 }
 
+// docs/keys.md: databases may have them, of later versions.
+TEST(Workload, PartsOfLaterVersionsAreRefusedInOneLine) {
+  EXPECT_EQ(refusal("dense(m=1..512)"), "m=1..512: ranges are not supported by this version");
+  EXPECT_EQ(refusal("elementwise(shape=1..8x64)"), "shape=1..8x64: ranges are not supported by this version");
+  EXPECT_EQ(refusal("dense(math=bf16x3)"), "math=bf16x3 is not supported by this version; allowed: f32");
+  EXPECT_EQ(refusal("op(name=my_norm,def=0123456789abcdef0123456789abcdef,rows=8)"),
+            "op(name=my_norm,...): operators that users define are not supported by this version");
+  EXPECT_EQ(refusal("op(name=my_norm)"),
+            "op: its first attributes are name=NAME and def=HASH, 32 lower-case hexadecimal digits");
+}
+
+TEST(Workload, WhatIsTodaysAnywayIsLeftOut) {
+  EXPECT_EQ(canonical("dense(m=8,n=16,k=32,math=f32)"), "dense(m=8,n=16,k=32,dtype=f32,epilogue=none)");
+  EXPECT_EQ(canonical("dense(m=8..8,n=16,k=32)"), canonical("dense(m=8,n=16,k=32)"));
+}
+
 TEST(Workload, SaysWhatIsWrong) {
   EXPECT_THAT(
       refusal("conv3d()"),

@@ -104,6 +104,8 @@ TEST(Convert, BuildsAreOfOneModuleAndOfTheSizesThatTheyHave) {
   EXPECT_THAT(refused([](proto::Job& j) { j.mutable_build()->set_nonce("short"); }), testing::HasSubstr("nonce"));
   EXPECT_THAT(refused([](proto::Job& j) { j.mutable_build()->set_scope(""); }), testing::HasSubstr("scope"));
   EXPECT_THAT(refused([](proto::Job& j) { j.mutable_build()->set_target("a\nb"); }), testing::HasSubstr("target"));
+  EXPECT_THAT(refused([](proto::Job& j) { j.mutable_build()->set_target("llvm -threads=2 -threads=4"); }),
+              testing::HasSubstr("job.build.target: target: flag '-threads' is given twice"));
   JobResult result = sample_result(Uuid::random());
   result.built = SignedObject{std::string(kMaxObjectBytes + 1, 'x'), "", 5, std::string(kSignatureBytes, 's')};
   proto::JobResult wire;

@@ -197,6 +197,9 @@ TEST(Space, ParseNamesWhatIsWrong) {
   EXPECT_THAT(refusal("unroll=1,unroll=2"), HasSubstr("knob 'unroll' is given twice"));
   EXPECT_THAT(refusal("unroll=1"), HasSubstr("knob 'tile_x' is missing"));
   EXPECT_THAT(refusal("garbage"), HasSubstr("unknown knob 'garbage'"));
+  for (const std::string config : {"text(0123456789abcdef0123456789abcdef)", "vendor(cublas,12.4.5)"})
+    EXPECT_EQ(refusal(config.c_str()),
+              "config: " + config + ": texts of kernels and kernels of vendors are not supported by this version");
 }
 
 TEST(Space, WithoutAValidConfigIsAnError) {
@@ -220,6 +223,8 @@ TEST(Space, AdaptsTheConfigOfAnotherSpace) {
   ASSERT_TRUE(c);
   EXPECT_EQ(to.print(*c), "tile=2x16,u=4");    // a tail of 4 wastes little
   EXPECT_TRUE(to.adapt("what=7,u=3,tile=x"));  // foreign text gives the nearest that can be made of it
+  EXPECT_FALSE(to.adapt("text(0123456789abcdef0123456789abcdef,u=4)"));
+  EXPECT_FALSE(to.adapt("vendor(cublas,12.4.5)"));
 }
 
 // Two algorithms, each with a knob of its own.

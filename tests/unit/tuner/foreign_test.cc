@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/key.h"
 #include "compiler/build/build.h"
 #include "tests/fakes/workloads.h"
 #include "tuner/transfer/foreign_config.h"
@@ -316,7 +317,8 @@ TEST(ForeignLogs, AWholeLogImportsMapsAndSeeds) {
     std::map<std::string, int> tasks;
     int failed = 0;
     const std::vector<db::ForeignRow> rows = hub.store->foreign().list().value();
-    for (const db::ForeignRow& row : rows) ++tasks[db::task_name(row.workload)], failed += row.status == "run_failed";
+    for (const db::ForeignRow& row : rows)
+      ++tasks[std::string(workload_name(row.workload))], failed += row.status == "run_failed";
     EXPECT_EQ(tasks, (std::map<std::string, int>{{"conv2d", 5}, {"dense", 2}, {"depthwise_conv2d", 1}}));
     EXPECT_EQ(failed, 1);
     EXPECT_GE(hub.seeds("conv2d(ci=48,h=20,w=20,co=96)").configs.size(), 1u);

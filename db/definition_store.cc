@@ -1,0 +1,75 @@
+#include "db/definition_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/key.h"
+#include "base/text.h"
+#include "db/plausible.h"
+
+namespace hone::db {
+namespace {
+
+constexpr size_t kMostKindBytes = 64;
+
+bool is_kind(const std::string& kind) {
+  return !kind.empty() && kind.size() <= kMostKindBytes &&
+         std::all_of(kind.begin(), kind.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+}
+
+DefinitionRow read_definition(const Statement& q) { return {q.text(0), q.text(1), q.text(2)}; }
+
+}  // namespace
+
+Status validate(const DefinitionRow& d) {
+  const auto bad = [&](std::string why) {
+    return absl::InvalidArgumentError(fmt::format("definition {}: {}", short_line(d.hash, 32), why));
+  };
+  if (!is_kind(d.kind)) return bad("its kind is no word of lower-case letters and _");
+  if (d.text.empty()) return bad("its text is empty");
+  if (d.text.size() > kMostDefinitionBytes)
+    return bad(fmt::format("a text of {} bytes, at most {} are allowed", d.text.size(), kMostDefinitionBytes));
+  // It may be printed, and stands in JSON, which has no other bytes.
+  if (clean_lines(d.text) != d.text) return bad("its text is no UTF-8 or holds control characters");
+  if (key_hash(d.text) != d.hash) return bad("its text has another hash");
+  return absl::OkStatus();
+}
+
+StatusOr<bool> DefinitionStore::put(const DefinitionRow& d) {
+  HONE_RETURN_IF_ERROR(validate(d));
+  HONE_ASSIGN_OR_RETURN(
+      Statement q,
+      db_.cached("INSERT INTO definitions (hash, kind, text) VALUES (?1, ?2, ?3) ON CONFLICT (hash, kind) DO NOTHING"));
+  HONE_RETURN_IF_ERROR(q.bind(d.hash, d.kind, d.text));
+  HONE_RETURN_IF_ERROR(q.run());
+  return db_.changes() > 0;
+}
+
+StatusOr<std::optional<DefinitionRow>> DefinitionStore::find(const std::string& hash, const std::string& kind) const {
+  HONE_ASSIGN_OR_RETURN(Statement q,
+                        db_.cached("SELECT hash, kind, text FROM definitions WHERE hash = ?1 AND kind = ?2"));
+  HONE_RETURN_IF_ERROR(q.bind(hash, kind));
+  HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+  return row ? std::optional(read_definition(q)) : std::nullopt;
+}
+
+StatusOr<std::vector<DefinitionRow>> DefinitionStore::list(bool of_bests) const {
+  HONE_ASSIGN_OR_RETURN(
+      Statement q,
+      db_.prepare("SELECT hash, kind, text FROM definitions d WHERE NOT ?1 "
+                  "OR EXISTS (SELECT 1 FROM best b JOIN keys k ON k.id = b.key JOIN trials t ON t.id = b.trial "
+                  "WHERE instr(k.workload, d.hash) OR instr(t.config, d.hash)) "
+                  "OR EXISTS (SELECT 1 FROM choices c JOIN keys k ON k.workload = c.workload AND k.target = c.target "
+                  "AND k.space = c.space JOIN best b ON b.key = k.id JOIN trials t ON t.id = b.trial "
+                  "WHERE t.config = c.instead_of AND instr(c.config, d.hash)) ORDER BY hash, kind"));
+  HONE_RETURN_IF_ERROR(q.bind(of_bests));
+  std::vector<DefinitionRow> definitions;
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return definitions;
+    definitions.push_back(read_definition(q));
+  }
+}
+
+}  // namespace hone::db

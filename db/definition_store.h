@@ -1,0 +1,32 @@
+// Definitions by their hash: what keys that end in a hash stand for (docs/keys.md). No row needs one: a key with a hash
+// counts wherever its user has the text.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/rows.h"
+#include "db/sqlite.h"
+
+namespace hone::db {
+
+/// Why `definition` cannot be stored, as one line; ok when it can: its hash is that of its text.
+Status validate(const DefinitionRow& definition);
+
+class DefinitionStore {
+ public:
+  explicit DefinitionStore(Database& db) : db_(db) {}
+
+  /// Stores `definition`; one that is there already stays. True when it is new here.
+  StatusOr<bool> put(const DefinitionRow& definition);
+  StatusOr<std::optional<DefinitionRow>> find(const std::string& hash, const std::string& kind) const;
+  /// By hash and kind; with `of_bests` only those that a best, or a choice that counts, names in its workload or
+  /// config.
+  StatusOr<std::vector<DefinitionRow>> list(bool of_bests = false) const;
+
+ private:
+  Database& db_;
+};
+
+}  // namespace hone::db
