@@ -267,14 +267,9 @@ Status cmd_stats(const Context& c) {
   }
   print(c.out,
         "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them "
-        "confirmed, {} disturbed (timed while others used the machine or it was throttled)
-{} chosen inside "
-        "models
-{} prior{}{}
-{} foreign records (from other tuners), {} of them of workloads "
-        "that Hone knows
-{} trials
-",
+        "confirmed, {} disturbed (timed while others used the machine or it was throttled)\n{} chosen inside "
+        "models\n{} prior{}{}\n{} foreign records (from other tuners), {} of them of workloads "
+        "that Hone knows\n{} trials\n",
         store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed,
         disturbed, choices, priors, priors == 1 ? "" : "s", counted(definitions, "definition"), foreign, mapped,
         trials);
