@@ -150,8 +150,7 @@ TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
   refused("[1]\n", "line 1", "not a JSON object");
   refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":6"), "line 1", "format 6");
   refused(good + "{\"trial\":", "line 6", "parse error");
-  refused(good + "{\"other\":1}
-", "line 6", "expected a session, a trial, a choice, a definition or a prior");
+  refused(good + "{\"other\":1}\n", "line 6", "expected a session, a trial, a choice, a definition or a prior");
   refused(spoiled("\"workload\":\"dense(m=128,n=768,k=768,dtype=f32,epilogue=none)\",\"target\":\"llvm "
                   "-mtriple=x86_64-linux -mcpu=znver5 -threads=2\",\"space\":\"feed1234\",\"template\"",
                   "\"template\""),
