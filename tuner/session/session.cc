@@ -69,9 +69,10 @@ class Session {
   }
   Status stop();
   StatusOr<TasksOutcome> outcome();
-  // Seconds of a task: with the best config and with the default; 0: none yet.
+  // Seconds of a task: with the best config and with the default; 0: not measured yet.
   struct TaskTimes {
     double best = 0, fallback = 0;
+    double default_or_best() const { return fallback > 0 ? fallback : best; }
   };
   TaskTimes times_of(const TaskRun& t) const;
   wire::ModelSummary model_summary(const ModelProgress& m) const;
@@ -355,7 +356,7 @@ Session::TaskTimes Session::times_of(const TaskRun& t) const {
   TaskTimes out{t.standings().best_seconds(), 0};
   if (out.best <= 0) return {};
   const Standings::Known* first = t.standings().of_config(t.default_text());
-  out.fallback = first && first->seconds > 0 ? first->seconds : out.best;
+  out.fallback = first ? first->seconds : 0;
   if (ended_ > 0) {
     const std::optional<Ranked> confirmed = t.standings().best(), beside = t.standings().ranked(t.default_text());
     if (confirmed && beside && side_by_side(*confirmed, *beside)) out = {confirmed->seconds, beside->seconds};
@@ -372,8 +373,8 @@ wire::ModelSummary Session::model_summary(const ModelProgress& m) const {
     if (const TaskTimes times = times_of(t); times.best > 0) {
       const Space& space = t.setup().space;
       const std::optional<Ranked> best = t.standings().best();
-      out.slowest.push_back({t.setup().workload, t.setup().weight, times.best, times.fallback, t.standings().trials(),
-                             best ? config_name(space, space.parse(best->config)) : ""});
+      out.slowest.push_back({t.setup().workload, t.setup().weight, times.best, times.default_or_best(),
+                             t.standings().trials(), best ? config_name(space, space.parse(best->config)) : ""});
     }
   std::stable_sort(out.slowest.begin(), out.slowest.end(), [](const wire::TaskSummary& a, const wire::TaskSummary& b) {
     return a.count * a.seconds > b.count * b.seconds;
@@ -385,7 +386,8 @@ wire::ModelSummary Session::model_summary(const ModelProgress& m) const {
 ModelProgress Session::model_progress() const {
   ModelProgress m;
   for (const TaskRun& t : tasks_) {
-    auto [best, fallback] = times_of(t);
+    const TaskTimes times = times_of(t);
+    double best = times.best, fallback = times.default_or_best();
     // What the model has now stands for what is not measured, or was not found to be faster.
     const double now_seconds = t.setup().seconds_now;
     if (best <= 0) best = fallback = now_seconds;
@@ -424,15 +426,7 @@ void Session::show_now() {
   double flops = 0;
   bool all_run = true, all_default = true;
   for (const TaskRun& t : tasks_) {
-    // During the search both times are single measurements; afterwards confirmed times are compared with confirmed
-    // ones.
-    const Standings::Known* first = t.standings().of_config(t.default_text());
-    const std::optional<Ranked> confirmed = ended_ > 0 ? t.standings().best() : std::nullopt,
-                                ranked = t.standings().ranked(t.default_text());
-    const double best = confirmed ? confirmed->seconds : t.standings().best_seconds();
-    const double fallback = confirmed ? (ranked && side_by_side(*ranked, *confirmed) ? ranked->seconds : 0)
-                            : first   ? first->seconds
-                                      : 0;
+    const auto [best, fallback] = times_of(t);
     shot.tasks.push_back({t.setup().label.empty() ? t.setup().workload : t.setup().label, t.standings().trials(),
                           t.gflops(best), best > 0 ? fallback / best : 0, t.recent.mean().pairwise});
     for (const auto& [status, n] : t.standings().by_status()) summary.by_status[status] += n;
