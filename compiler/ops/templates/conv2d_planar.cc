@@ -2,7 +2,9 @@
 // columns) is held in registers while the reduction runs; weights are broadcast, so that it does not matter how few
 // output channels there are, nor that theirs lie apart.
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <utility>
 
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
@@ -75,60 +77,102 @@ PlanarTile usual_planar_tile(const ConvShape& c, const std::vector<int64_t>& cha
   return best;
 }
 
-}  // namespace
+// The knobs of one config in the order in which they are declared, what they may not be together, and the schedule that
+// they make.
+class PlanarConvolution {
+ public:
+  PlanarConvolution(const Workload& w, const Target& target)
+      : w_(w), target_(target), c_(conv_shape(w)), lanes_(target.lanes(accumulator_bits(w))) {}
 
-void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape& c = conv_shape(w);
-  const int64_t lanes = target.lanes(accumulator_bits(w));
+  void choose(Knobs& knobs);
+  void constrain(Knobs& knobs) const;
+  std::unique_ptr<Schedule> schedule() const;
 
+ private:
+  // Of the writer: where a tile is computed, and what a thread takes.
+  struct Loops {
+    LoopRef tile, task;
+  };
+  Loops schedule_writer(Schedule& s, BlockRef writer) const;
+  void schedule_sums(Schedule& s, const Definition& d, BlockRef conv, LoopRef tile) const;
+  void schedule_input(Schedule& s, const Definition& d, LoopRef task) const;
+  void lay_out_weights(Schedule& s) const;
+
+  int64_t vectors_of_row() const { return registers_of(width_, lanes_); }
+  int64_t accumulators() const { return oc_tile_ * oh_tile_ * vectors_of_row(); }
+  // Whether a group's channels are filled up to whole tiles: the last tile of each has fewer.
+  bool fills_groups() const { return c_.groups > 1 && (c_.co / c_.groups) % oc_tile_ != 0; }
+
+  const Workload& w_;
+  const Target& target_;
+  const ConvShape& c_;
+  const int64_t lanes_;
+
+  int64_t oc_tile_ = 0, width_ = 0, oh_tile_ = 0;
+  bool by_columns_ = false;  ///< of a sequence, which has one row: tasks are of its columns, where there are threads
+  Split oh_, ow_;            ///< tasks, and tiles of one
+  int64_t pad_at_ = 0;
+  bool oc_inside_ = false;  ///< whether a task runs through the channel tiles of its rows, or is one of them
+  bool unroll_kw_ = false;
+};
+
+void PlanarConvolution::choose(Knobs& knobs) {
   constexpr int64_t kMostRows = 4;
-  const std::vector<int64_t> channel_tiles = planar_channel_tiles(c, !has_runs(w)), widths = planar_widths(c, lanes);
-  const PlanarTile usual = usual_planar_tile(c, channel_tiles, widths, kMostRows, target, lanes);
-  const int64_t oc_tile = knobs.choice("p_tile_oc", channel_tiles, usual.channels);
-  const int64_t width = knobs.choice("p_tile_ow", widths, usual.columns);
-  const int64_t oh_tile = knobs.choice("p_tile_oh", {1, 2, 3, kMostRows}, usual.rows);
-  // A sequence has one row: the knob's parts are of its columns, where there are threads for them.
-  const bool by_columns = c.oh == 1 && target.threads > 1;
-  const int64_t parts = knobs.thread_choice("p_tasks_oh", chunk_counts(by_columns ? c.ow : c.oh), 16);
-  const Split oh = chunks(ceil_div(c.oh, oh_tile), by_columns ? 1 : parts),
-              ow = chunks(ceil_div(c.ow, width), by_columns ? parts : 1);
-  const int64_t pad_at = knobs.choice("p_pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
-  // 0: a task is (image, channel tile, rows); 1: a task is (image, rows) and runs through the channel tiles.
-  const bool oc_inside = knobs.thread_choice("p_oc_inside", {0, 1}, 1) != 0;
-  const int64_t row = registers_of(width, lanes), accumulators = oc_tile * oh_tile * row;
+  const std::vector<int64_t> channel_tiles = planar_channel_tiles(c_, !has_runs(w_)),
+                             widths = planar_widths(c_, lanes_);
+  const PlanarTile usual = usual_planar_tile(c_, channel_tiles, widths, kMostRows, target_, lanes_);
+  oc_tile_ = knobs.choice("p_tile_oc", channel_tiles, usual.channels);
+  width_ = knobs.choice("p_tile_ow", widths, usual.columns);
+  oh_tile_ = knobs.choice("p_tile_oh", {1, 2, 3, kMostRows}, usual.rows);
+  by_columns_ = c_.oh == 1 && target_.threads > 1;
+  const int64_t parts = knobs.thread_choice("p_tasks_oh", chunk_counts(by_columns_ ? c_.ow : c_.oh), 16);
+  oh_ = chunks(ceil_div(c_.oh, oh_tile_), by_columns_ ? 1 : parts);
+  ow_ = chunks(ceil_div(c_.ow, width_), by_columns_ ? parts : 1);
+  pad_at_ = knobs.choice("p_pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
+  oc_inside_ = knobs.thread_choice("p_oc_inside", {0, 1}, 1) != 0;
   // Neighbouring taps of a strided window read the same vectors, if the compiler sees them together.
   constexpr int64_t kLeastTaps = 5;
-  const bool shares_taps = c.stride_w > 1 && c.kw >= kLeastTaps && accumulators * c.kw <= kMostUnrolledWindow;
-  const bool unroll_kw = knobs.choice("p_unroll_kw", {0, 1}, shares_taps ? 1 : 0) != 0;
+  const bool shares_taps = c_.stride_w > 1 && c_.kw >= kLeastTaps && accumulators() * c_.kw <= kMostUnrolledWindow;
+  unroll_kw_ = knobs.choice("p_unroll_kw", {0, 1}, shares_taps ? 1 : 0) != 0;
+}
 
-  knobs.require("accumulators leave registers for weights and data", accumulators + row + 1 <= target.vector_registers);
-  knobs.require("rows of a tile exist", oh_tile <= c.oh);
-  knobs.require("the unrolled body is small", accumulators * (unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
-  if (!out) return;
+void PlanarConvolution::constrain(Knobs& knobs) const {
+  knobs.require("accumulators leave registers for weights and data",
+                accumulators() + vectors_of_row() + 1 <= target_.vector_registers);
+  knobs.require("rows of a tile exist", oh_tile_ <= c_.oh);
+  knobs.require("the unrolled body is small", accumulators() * (unroll_kw_ ? c_.kw : 1) <= kMostUnrolledWindow);
+}
 
-  const PadSlack slack{(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] * width - c.ow) * c.stride_w};
-  const bool fills_groups = c.groups > 1 && (c.co / c.groups) % oc_tile != 0;
-  const Definition d = fills_groups ? convolution_of_filled_groups(w, slack, oc_tile) : convolution(w, slack);
-  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
-  Schedule& s = **out;
-  const BlockRef pad = s.block("pad");
+std::unique_ptr<Schedule> PlanarConvolution::schedule() const {
+  const PadSlack slack{(oh_[0] * oh_[1] * oh_tile_ - c_.oh) * c_.stride_h,
+                       (ow_[0] * ow_[1] * width_ - c_.ow) * c_.stride_w};
+  const Definition d = fills_groups() ? convolution_of_filled_groups(w_, slack, oc_tile_) : convolution(w_, slack);
+  auto out = std::make_unique<Schedule>(d.inputs, d.outputs);
+  Schedule& s = *out;
   const auto [conv, writer] = begin_tile(s, d);
+  const Loops loops = schedule_writer(s, writer);
+  schedule_sums(s, d, conv, loops.tile);
+  schedule_input(s, d, loops.task);
+  s.parallel(loops.task);
+  lay_out_weights(s);
+  return out;
+}
 
+PlanarConvolution::Loops PlanarConvolution::schedule_writer(Schedule& s, BlockRef writer) const {
   const auto axes = s.loops(writer);
-  // Where groups are filled up, the last tile of each has fewer channels.
   const auto [group, channels] =
-      fills_groups ? s.split(axes[1], c.co / c.groups) : std::pair<LoopRef, LoopRef>({}, axes[1]);
-  auto [oc_o, oc_i] = s.split(channels, oc_tile);
-  if (fills_groups) oc_o = s.fuse(group, oc_o);
-  const auto rows = s.split(axes[2], std::vector<int64_t>{oh[0], oh[1], oh_tile});
-  const auto [ow_all, ow_i] = s.split(axes[3], width);
+      fills_groups() ? s.split(axes[1], c_.co / c_.groups) : std::pair<LoopRef, LoopRef>({}, axes[1]);
+  auto [oc_o, oc_i] = s.split(channels, oc_tile_);
+  if (fills_groups()) oc_o = s.fuse(group, oc_o);
+  const auto rows = s.split(axes[2], std::vector<int64_t>{oh_[0], oh_[1], oh_tile_});
+  const auto [ow_all, ow_i] = s.split(axes[3], width_);
   LoopRef part = rows[0], ow_o = ow_all, task;
-  if (by_columns) {
-    const auto [of_columns, rest] = s.split(ow_all, ow[1]);
+  if (by_columns_) {
+    const auto [of_columns, rest] = s.split(ow_all, ow_[1]);
     s.reorder({rows[0], of_columns, rows[1], rest});
     part = s.fuse(rows[0], of_columns), ow_o = rest;
   }
-  if (oc_inside) {
+  if (oc_inside_) {
     s.reorder({axes[0], part, rows[1], oc_o, ow_o, oc_i, rows[2], ow_i});
     task = s.fuse(axes[0], part);
   } else {
@@ -138,8 +182,12 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.vectorize(ow_i);
   s.unroll(rows[2]);
   s.unroll(oc_i);
+  return {ow_o, task};
+}
 
-  s.compute_at(conv, ow_o);
+// The accumulators of one tile.
+void PlanarConvolution::schedule_sums(Schedule& s, const Definition& d, BlockRef conv, LoopRef tile) const {
+  s.compute_at(conv, tile);
   const BlockRef sums = begin_runs(s, d, conv, {"oh", "oc"}, "ow");
   const LoopRef oc = s.loop(sums, "oc"), tile_oh = s.loop(sums, "oh"), tile_ow = s.loop(sums, "ow"),
                 ic = s.loop(sums, "ic"), kh = s.loop(sums, "kh"), kw = s.loop(sums, "kw");
@@ -147,34 +195,47 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.vectorize(tile_ow);
   s.unroll(oc);
   s.unroll(tile_oh);
-  if (unroll_kw) s.unroll(kw);
+  if (unroll_kw_) s.unroll(kw);
   s.decompose_reduction(sums, ic);
+}
 
-  if (pad_at == kNowhere) {
+// The padded input, in place or as a copy.
+void PlanarConvolution::schedule_input(Schedule& s, const Definition& d, LoopRef task) const {
+  const BlockRef pad = s.block("pad");
+  if (pad_at_ == kNowhere) {
     s.compute_inline(pad);
-    schedule_changed_input(s, d, lanes, task);
-  } else {
-    if (pad_at == kInTask) s.compute_at(pad, task);
-    schedule_padding(s, pad, 1, lanes, pad_at == kOnce);
+    schedule_changed_input(s, d, lanes_, task);
+    return;
   }
-  s.parallel(task);
-  // Of a tile's channels the weights that are multiplied with the same data lie together.
-  const int64_t tiles_in_group = ceil_div(c.co / c.groups, oc_tile);
-  if (fills_groups) {
-    s.transform_layout("weights", Layout{{{0, 1, c.groups},
-                                          {1, oc_tile, tiles_in_group},
-                                          {2, 1, c.ci / c.groups},
-                                          {3, 1, c.kh},
-                                          {4, 1, c.kw},
-                                          {1, 1, oc_tile}}});
+  if (pad_at_ == kInTask) s.compute_at(pad, task);
+  schedule_padding(s, pad, 1, lanes_, pad_at_ == kOnce);
+}
+
+// Of a tile's channels the weights that are multiplied with the same data lie together.
+void PlanarConvolution::lay_out_weights(Schedule& s) const {
+  const int64_t group_in = c_.ci / c_.groups, tiles = ceil_div(c_.co / c_.groups, oc_tile_);
+  if (fills_groups()) {
+    s.transform_layout("weights", Layout{{{0, 1, c_.groups},
+                                          {1, oc_tile_, tiles},
+                                          {2, 1, group_in},
+                                          {3, 1, c_.kh},
+                                          {4, 1, c_.kw},
+                                          {1, 1, oc_tile_}}});
     s.prepack(s.block("weights"));
   } else {
-    s.transform_layout("weight", Layout{{{0, oc_tile, c.groups * tiles_in_group},
-                                         {1, 1, c.ci / c.groups},
-                                         {2, 1, c.kh},
-                                         {3, 1, c.kw},
-                                         {0, 1, oc_tile}}});
+    s.transform_layout(
+        "weight",
+        Layout{{{0, oc_tile_, c_.groups * tiles}, {1, 1, group_in}, {2, 1, c_.kh}, {3, 1, c_.kw}, {0, 1, oc_tile_}}});
   }
+}
+
+}  // namespace
+
+void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  PlanarConvolution planar(w, target);
+  planar.choose(knobs);
+  planar.constrain(knobs);
+  if (out) *out = planar.schedule();
 }
 
 }  // namespace hone

@@ -2,6 +2,10 @@
 // are reused, so the input is read in place: taps that fall on padding are skipped, and legalize peels the tiles at the
 // borders. A vector is a block of channels of one output or, where channels are planes (NCHW), neighbouring outputs of
 // a row.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
@@ -14,104 +18,135 @@
 namespace hone {
 namespace {
 
-struct DepthwiseChoices {
-  bool planes;         // NCHW: vectors run along rows
-  bool channels_last;  // NHWC: a task is some rows of all channels, which are contiguous in memory
-  int64_t block;       // channels
-  bool rows_outer;     // tasks are some rows of a channel block, those of the same rows together
-  Split ow, oh;        // tiles and columns of a tile; tasks and tiles of rows
-  int64_t oh_tile;
-  bool copy_pad, unroll_kh, unroll_kw;
-  int64_t vector_bits;
-  int64_t partition;  // of tasks: a range for each thread, or claimed one at a time
+// The knobs of one config in the order in which they are declared, what they may not be together, and the schedule that
+// they make.
+class DepthwiseConvolution {
+ public:
+  DepthwiseConvolution(const Workload& w, const Target& target)
+      : w_(w),
+        target_(target),
+        c_(conv_shape(w)),
+        layout_(layout_of(w)),
+        lanes_(target.lanes(accumulator_bits(w))),
+        planes_(layout_.in == "NCHW"),
+        channels_last_(layout_.in == "NHWC") {}
+
+  void choose(Knobs& knobs);
+  void constrain(Knobs& knobs) const;
+  std::unique_ptr<Schedule> schedule() const;
+
+ private:
+  // Of the writer: where a tile is computed, and what a thread takes.
+  struct Loops {
+    LoopRef tile, task;
+  };
+  Loops schedule_writer(Schedule& s, BlockRef writer) const;
+  void schedule_sums(Schedule& s, BlockRef conv, LoopRef tile) const;
+  void schedule_copy(Schedule& s, LoopRef task) const;
+  void lay_out(Schedule& s, const Definition& d) const;
+
+  // Whether the taps of a row are multiplied four at a time, by the dot products of bytes.
+  bool in_words() const {
+    return !planes_ && c_.dilation_w == 1 && elements_of_dot(w_, kDotBytes, block_) == kDotBytes;
+  }
+  int64_t words_of_row() const { return ceil_div(c_.kw, kDotBytes); }
+  // What tiles read beyond the image.
+  PadSlack tile_slack() const {
+    return {(oh_[0] * oh_[1] * oh_tile_ - c_.oh) * c_.stride_h, (ow_[0] * ow_[1] - c_.ow) * c_.stride_w};
+  }
+  // And words.
+  PadSlack slack() const {
+    PadSlack out = tile_slack();
+    if (in_words()) out.w += words_of_row() * kDotBytes - c_.kw;
+    return out;
+  }
+
+  const Workload& w_;
+  const Target& target_;
+  const ConvShape& c_;
+  const LayoutChoice& layout_;
+  const int64_t lanes_;
+  const bool planes_;         ///< NCHW: vectors run along rows
+  const bool channels_last_;  ///< NHWC: a task is some rows of all channels, which are contiguous in memory
+
+  int64_t block_ = 0;        ///< channels
+  bool rows_outer_ = false;  ///< tasks are some rows of a channel block, those of the same rows together
+  Split ow_, oh_;            ///< tiles and columns of a tile; tasks and tiles of rows
+  int64_t oh_tile_ = 0;
+  bool copy_pad_ = false;  ///< a padded copy of what a task reads
+  bool unroll_kh_ = false, unroll_kw_ = false;
+  int64_t vector_bits_ = 0;
+  int64_t partition_ = 0;  ///< of tasks: a range for each thread, or claimed one at a time
 };
 
-DepthwiseChoices choose_depthwise(const Workload& w, const Target& target, Knobs& knobs) {
-  const ConvShape& c = conv_shape(w);
-  const LayoutChoice& layout = layout_of(w);
-  const int64_t lanes = target.lanes(accumulator_bits(w));
-  DepthwiseChoices x;
-  x.planes = layout.in == "NCHW";
-  x.channels_last = layout.in == "NHWC";
-  const std::vector<int64_t> blocks = layout.in_block ? std::vector<int64_t>{layout.in_block}
-                                      : x.planes      ? std::vector<int64_t>{1}
-                                                      : vector_blocks(c.co, lanes, c.co);
-  x.block = knobs.choice("c_block", blocks, lanes);
-  if (x.planes) {
-    const int64_t width = knobs.choice("tile_ow", vector_blocks(c.ow, lanes, c.ow), lanes);
-    x.ow = {ceil_div(c.ow, width), width};
+void DepthwiseConvolution::choose(Knobs& knobs) {
+  const std::vector<int64_t> blocks = layout_.in_block ? std::vector<int64_t>{layout_.in_block}
+                                      : planes_        ? std::vector<int64_t>{1}
+                                                       : vector_blocks(c_.co, lanes_, c_.co);
+  block_ = knobs.choice("c_block", blocks, lanes_);
+  if (planes_) {
+    const int64_t width = knobs.choice("tile_ow", vector_blocks(c_.ow, lanes_, c_.ow), lanes_);
+    ow_ = {ceil_div(c_.ow, width), width};
   } else {
-    x.ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {16}, .prefer = {7}});
+    ow_ = knobs.split("tile_ow", c_.ow, 2, {.max_inner = {16}, .prefer = {7}});
   }
-  x.oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4, 7}, 2);
-  const int64_t other_tasks = c.n * (x.channels_last ? 1 : ceil_div(c.co, lanes));
-  x.rows_outer =
+  oh_tile_ = knobs.choice("tile_oh", {1, 2, 3, 4, 7}, 2);
+  const int64_t other_tasks = c_.n * (channels_last_ ? 1 : ceil_div(c_.co, lanes_));
+  rows_outer_ =
       knobs.thread_choice("rows_outer",
-                          target.threads > 1 && !x.channels_last ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
-                          gives_rows_to_threads(c, target, 0, 1) ? 1 : 0) != 0;
-  x.oh = chunks(ceil_div(c.oh, x.oh_tile),
-                knobs.thread_choice("tasks_oh", chunk_counts(c.oh),
-                                    x.rows_outer ? target.threads : ceil_div(target.threads, other_tasks)));
-  x.copy_pad = knobs.choice("copy_pad", {0, 1}, 0) != 0;  // a padded copy of what a task reads
-  x.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
-  x.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
-  x.vector_bits = choose_vector_bits(knobs, target);
-  x.partition = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
+                          target_.threads > 1 && !channels_last_ ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                          gives_rows_to_threads(c_, target_, 0, 1) ? 1 : 0) != 0;
+  oh_ = chunks(ceil_div(c_.oh, oh_tile_),
+               knobs.thread_choice("tasks_oh", chunk_counts(c_.oh),
+                                   rows_outer_ ? target_.threads : ceil_div(target_.threads, other_tasks)));
+  copy_pad_ = knobs.choice("copy_pad", {0, 1}, 0) != 0;
+  unroll_kh_ = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
+  unroll_kw_ = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
+  vector_bits_ = choose_vector_bits(knobs, target_);
+  partition_ = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
+}
 
-  const int64_t row = x.planes ? registers_of(x.ow[1], x.vector_bits / accumulator_bits(w))
-                               : x.ow[1] * registers_of(x.block, x.vector_bits / accumulator_bits(w));
-  knobs.require("accumulators leave registers for weights and data", x.oh_tile * row + 2 <= target.vector_registers);
-  knobs.require("the channel block fits a vector loop", x.block <= Schedule::kMostLanes);
-  knobs.require("rows of a tile exist", x.oh_tile <= c.oh);
+void DepthwiseConvolution::constrain(Knobs& knobs) const {
+  const int64_t lanes = vector_bits_ / accumulator_bits(w_),
+                row = planes_ ? registers_of(ow_[1], lanes) : ow_[1] * registers_of(block_, lanes);
+  knobs.require("accumulators leave registers for weights and data", oh_tile_ * row + 2 <= target_.vector_registers);
+  knobs.require("the channel block fits a vector loop", block_ <= Schedule::kMostLanes);
+  knobs.require("rows of a tile exist", oh_tile_ <= c_.oh);
   knobs.require("the unrolled body is small",
-                x.oh_tile * row * (x.unroll_kh ? c.kh : 1) * (x.unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
-  return x;
+                oh_tile_ * row * (unroll_kh_ ? c_.kh : 1) * (unroll_kw_ ? c_.kw : 1) <= kMostUnrolledWindow);
 }
 
-// The padded copy of what a task reads, a vector of channels or of columns at a time.
-void schedule_copy(Schedule& s, BlockRef pad, const DepthwiseChoices& x, int64_t lanes, LoopRef task) {
-  s.compute_at(pad, task);
-  const LoopRef n = s.loop(pad, "n"), y = s.loop(pad, "y"), column = s.loop(pad, "x");
-  if (x.planes) {
-    s.vectorize(s.split(column, std::min(lanes, s.extent(column))).second);
-    return;
-  }
-  const auto [c_o, c_i] = s.split(s.loop(pad, "c"), x.block);
-  s.reorder({n, c_o, y, column, c_i});
-  s.vectorize(c_i);
-}
-
-}  // namespace
-
-void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape& c = conv_shape(w);
-  const LayoutChoice& layout = layout_of(w);
-  HONE_USER_CHECK(layout.in_block == layout.out_block)
-      << "depthwise_conv2d: layout " << w.attributes.text("layout") << " has different blocks for input and output";
-  const DepthwiseChoices x = choose_depthwise(w, target, knobs);
-  if (!out) return;
-
-  const PadSlack tile_slack{(x.oh[0] * x.oh[1] * x.oh_tile - c.oh) * c.stride_h,
-                            (x.ow[0] * x.ow[1] - c.ow) * c.stride_w};
-  PadSlack slack = tile_slack;
-  const bool in_words = !x.planes && c.dilation_w == 1 && elements_of_dot(w, kDotBytes, x.block) == kDotBytes;
-  if (in_words) slack.w += ceil_div(c.kw, kDotBytes) * kDotBytes - c.kw;
-  const Definition d = in_words ? depthwise_convolution_in_words(w, tile_slack) : convolution(w, slack);
-  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
-  Schedule& s = **out;
-  const BlockRef pad = s.block("pad");
+std::unique_ptr<Schedule> DepthwiseConvolution::schedule() const {
+  const Definition d = in_words() ? depthwise_convolution_in_words(w_, tile_slack()) : convolution(w_, slack());
+  auto out = std::make_unique<Schedule>(d.inputs, d.outputs);
+  Schedule& s = *out;
   const auto [conv, writer] = begin_tile(s, d);
+  const Loops loops = schedule_writer(s, writer);
+  schedule_sums(s, conv, loops.tile);
+  if (copy_pad_)
+    schedule_copy(s, loops.task);
+  else
+    s.compute_inline(s.block("pad"));
+  if (!planes_) channels_innermost(s, conv, 1);
+  s.parallel(loops.task);
+  lay_out(s, d);
+  if (in_words()) s.tensorize(conv, s.loop(conv, "oc"), kDotEachIntrinsic);
+  s.annotate("vector_bits", vector_bits_);
+  s.annotate("partition", partition_);
+  return out;
+}
 
+DepthwiseConvolution::Loops DepthwiseConvolution::schedule_writer(Schedule& s, BlockRef writer) const {
   const auto axes = s.loops(writer);
-  const auto [c_o, c_i] = s.split(axes[1], x.block);
-  const auto rows = s.split(axes[2], std::vector<int64_t>{x.oh[0], x.oh[1], x.oh_tile});
-  const auto [ow_o, ow_i] = s.split(axes[3], x.ow[1]);
-  const LoopRef outer = x.planes ? c_i : ow_i, vector = x.planes ? ow_i : c_i;
+  const auto [c_o, c_i] = s.split(axes[1], block_);
+  const auto rows = s.split(axes[2], std::vector<int64_t>{oh_[0], oh_[1], oh_tile_});
+  const auto [ow_o, ow_i] = s.split(axes[3], ow_[1]);
+  const LoopRef outer = planes_ ? c_i : ow_i, vector = planes_ ? ow_i : c_i;
   LoopRef task;
-  if (x.channels_last) {
+  if (channels_last_) {
     s.reorder({axes[0], rows[0], rows[1], ow_o, c_o, rows[2], outer, vector});
     task = s.fuse(axes[0], rows[0]);
-  } else if (x.rows_outer) {
+  } else if (rows_outer_) {
     s.reorder({axes[0], rows[0], c_o, rows[1], ow_o, rows[2], outer, vector});
     task = fuse_all(s, {axes[0], rows[0], c_o});
   } else {
@@ -121,44 +156,66 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.vectorize(vector);
   s.unroll(outer);
   s.unroll(rows[2]);
+  return {channels_last_ ? c_o : ow_o, task};
+}
 
-  s.compute_at(conv, x.channels_last ? c_o : ow_o);
+// The accumulators of one tile.
+void DepthwiseConvolution::schedule_sums(Schedule& s, BlockRef conv, LoopRef tile) const {
+  s.compute_at(conv, tile);
   const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"),
                 ic = s.loop(conv, "ic"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
   // Makes it known outside of the loops over columns whether a row is padding.
-  const auto [columns, column] = split_word(s, kw, in_words ? kDotBytes : 1);
-  std::vector<LoopRef> order{ic, kh, tile_oh, columns, x.planes ? oc : tile_ow, x.planes ? tile_ow : oc};
+  const auto [columns, column] = split_word(s, kw, in_words() ? kDotBytes : 1);
+  std::vector<LoopRef> order{ic, kh, tile_oh, columns, planes_ ? oc : tile_ow, planes_ ? tile_ow : oc};
   if (column) order.push_back(*column);
   s.reorder(order);
-  if (!column) s.vectorize(x.planes ? tile_ow : oc);
-  s.unroll(x.planes ? oc : tile_ow);
+  if (!column) s.vectorize(planes_ ? tile_ow : oc);
+  s.unroll(planes_ ? oc : tile_ow);
   s.unroll(tile_oh);
-  if (x.unroll_kw) s.unroll(columns);
-  if (x.unroll_kh) s.unroll(kh);
+  if (unroll_kw_) s.unroll(columns);
+  if (unroll_kh_) s.unroll(kh);
   const BlockRef zeros = s.decompose_reduction(conv, ic);
   if (column) s.vectorize(s.loop(zeros, "oc"));
+}
 
-  if (x.copy_pad) {
-    schedule_copy(s, pad, x, target.lanes(accumulator_bits(w)), task);
-    s.transform_layout("pad", activation_layout(layout, x.block,
-                                                {c.n, c.ci, c.h + c.pad_top + c.pad_bottom + slack.h,
-                                                 c.w + c.pad_left + c.pad_right + slack.w}));
+// The padded copy of what a task reads, a vector of channels or of columns at a time.
+void DepthwiseConvolution::schedule_copy(Schedule& s, LoopRef task) const {
+  const BlockRef pad = s.block("pad");
+  s.compute_at(pad, task);
+  const LoopRef n = s.loop(pad, "n"), y = s.loop(pad, "y"), column = s.loop(pad, "x");
+  if (planes_) {
+    s.vectorize(s.split(column, std::min(lanes_, s.extent(column))).second);
   } else {
-    s.compute_inline(pad);
+    const auto [c_o, c_i] = s.split(s.loop(pad, "c"), block_);
+    s.reorder({n, c_o, y, column, c_i});
+    s.vectorize(c_i);
   }
-  if (!x.planes) channels_innermost(s, conv, 1);
-  s.parallel(task);
-  lay_out_first_input(s, d, activation_layout(layout, x.block, {c.n, c.ci, c.h, c.w}));
-  Layout packed{{{0, x.block, ceil_div(c.co, x.block)}, {1, 1, 1}, {2, 1, c.kh}}};
-  append_words(&packed, 3, in_words ? ceil_div(c.kw, kDotBytes) * kDotBytes : c.kw, in_words ? kDotBytes : 1, 0,
-               x.block);
-  s.transform_layout(in_words ? "words" : "weight", packed);
-  if (in_words) s.prepack(s.block("words"));
-  const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
-  lay_out_like(s, d, activation_layout(layout, x.block, out_shape));
-  if (column) s.tensorize(conv, oc, kDotEachIntrinsic);
-  s.annotate("vector_bits", x.vector_bits);
-  s.annotate("partition", x.partition);
+  const PadSlack beyond = slack();
+  s.transform_layout("pad", activation_layout(layout_, block_,
+                                              {c_.n, c_.ci, c_.h + c_.pad_top + c_.pad_bottom + beyond.h,
+                                               c_.w + c_.pad_left + c_.pad_right + beyond.w}));
+}
+
+void DepthwiseConvolution::lay_out(Schedule& s, const Definition& d) const {
+  lay_out_first_input(s, d, activation_layout(layout_, block_, {c_.n, c_.ci, c_.h, c_.w}));
+  Layout packed{{{0, block_, ceil_div(c_.co, block_)}, {1, 1, 1}, {2, 1, c_.kh}}};
+  append_words(&packed, 3, in_words() ? words_of_row() * kDotBytes : c_.kw, in_words() ? kDotBytes : 1, 0, block_);
+  s.transform_layout(in_words() ? "words" : "weight", packed);
+  if (in_words()) s.prepack(s.block("words"));
+  const std::vector<int64_t> out_shape{c_.n, c_.co, c_.oh, c_.ow};
+  lay_out_like(s, d, activation_layout(layout_, block_, out_shape));
+}
+
+}  // namespace
+
+void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  const LayoutChoice& layout = layout_of(w);
+  HONE_USER_CHECK(layout.in_block == layout.out_block)
+      << "depthwise_conv2d: layout " << w.attributes.text("layout") << " has different blocks for input and output";
+  DepthwiseConvolution depthwise(w, target);
+  depthwise.choose(knobs);
+  depthwise.constrain(knobs);
+  if (out) *out = depthwise.schedule();
 }
 
 }  // namespace hone

@@ -16,10 +16,9 @@ namespace hone {
 using TemplateFunction = void (*)(const Workload& w, const Target& target, Knobs& knobs,
                                   std::unique_ptr<Schedule>* schedule);
 
+/// Which tasks it is for, and on which kinds of targets, is a row of table.cc.
 struct Template {
   std::string_view name;
-  std::string_view task;
-  std::string_view target_kind;
   int revision;  ///< raised by hand when the same choices give another program
   TemplateFunction apply;
 };
