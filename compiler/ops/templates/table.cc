@@ -1,4 +1,5 @@
-#include <absl/strings/str_join.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
@@ -72,9 +73,9 @@ const Template& template_for(const Workload& w, const Target& target) {
     if (row.is_for_task(w.task())) kinds.insert(kinds.end(), row.kinds.begin(), row.kinds.end());
     if (row.is_for_kind(target.kind)) tasks.insert(tasks.end(), row.tasks.begin(), row.tasks.end());
   }
-  throw UserError("no template for task '" + w.task() + "' on target kind '" + target.kind +
-                  "'; the task has some for " + absl::StrJoin(kinds, ", ") +
-                  (tasks.empty() ? "" : ", the kind for " + absl::StrJoin(tasks, ", ")));
+  throw UserError(fmt::format("no template for task '{}' on target kind '{}'; the task has some for {}{}{}", w.task(),
+                              target.kind, fmt::join(kinds, ", "), tasks.empty() ? "" : ", the kind for ",
+                              fmt::join(tasks, ", ")));
 }
 
 }  // namespace hone

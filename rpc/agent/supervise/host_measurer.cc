@@ -25,7 +25,7 @@ double longest_run(const RunRequest& r) {
 }
 
 // A module corrupted the builder: it builds for no other session any more.
-Status not_a_builders() { return absl::InternalError("its answer is not one of a builder"); }
+Status malformed_answer() { return absl::InternalError("its answer is malformed"); }
 
 }  // namespace
 
@@ -164,7 +164,7 @@ awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(Slot& slot, std::string r
   if (!sent.ok()) co_return sent;
   const StatusOr<Frame> started = co_await worker->receive(kLockSeconds);
   if (!started.ok()) co_return started.status();
-  if (started->kind != FrameKind::kBuildStarted) co_return not_a_builders();
+  if (started->kind != FrameKind::kBuildStarted) co_return malformed_answer();
   *begun = true;
   const auto watch = std::make_shared<FolderWatch>();
   asio::co_spawn(io_, watch_folder(io_, slot.folder, worker, watch), asio::detached);
@@ -175,7 +175,7 @@ awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(Slot& slot, std::string r
         fmt::format("its files took more than {} MiB", BuilderFolder::kMaxBytes >> 20));
   if (!frame.ok()) co_return frame.status();
   StatusOr<BuildReply> reply = from_bytes<BuildReply>(frame->payload);
-  if (frame->kind != FrameKind::kBuildReply || !reply.ok() || !believable(*reply)) co_return not_a_builders();
+  if (frame->kind != FrameKind::kBuildReply || !reply.ok() || !believable(*reply)) co_return malformed_answer();
   co_return reply;
 }
 

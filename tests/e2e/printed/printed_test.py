@@ -32,7 +32,7 @@ PLACES = {
                                    "a_fleet_with_certificates", "a_fleet_of_this_machine"],
 }
 # Only a bug of Hone's makes these; documented_test.py holds their flags against the programs.
-OF_BUGS = {"compiler/cli/tensorc.cc", "compiler/cli/model_flags.cc"}
+OF_BUGS = {"compiler/cli/tensorc_operator.cc", "compiler/cli/model_flags.cc"}
 # Put together by tensorc run, with numbers of the model's: tests/unit/model.
 OF_BRANCHES = {"compiler/model/refused_branch.cc"}
 
