@@ -257,7 +257,7 @@ TEST_F(Memory, AnAgentWithManyDevicesAnswersItDoesNotReadAndLeasesItNeverHad) {
     for (int d = 0; d < 256; ++d) {
       wire::DeviceInfo& info = hello.devices.emplace_back();
       info.key = hello.name + "/d" + std::to_string(d);
-      info.target = "llvm " + std::string(900, 't');
+      info.target = "llvm -x=" + std::string(900, 't');
     }
     if (i % 2 == 1) {
       hello.devices.resize(1);
@@ -289,7 +289,7 @@ TEST_F(Memory, AnAdministratorWhoAsksForAGreatStateManyTimesAndDoesNotRead) {
     for (int d = 0; d < 256; ++d) {
       wire::DeviceInfo& info = hello.devices.emplace_back();
       info.key = hello.name + "/d" + std::to_string(d);
-      info.target = "llvm " + std::string(900, 't');
+      info.target = "llvm -x=" + std::string(900, 't');
     }
     one.send(wire::FromAgent(std::move(hello)));
   }
