@@ -298,8 +298,9 @@ TEST(Tensorc, ChecksAndTimesOnAnOpenclDevice) {
       kBin +
       "/tensorc --task dense --args m=4,n=32,k=8 --target 'opencl -sms=2 -shared=1048576K' --config default --check");
   EXPECT_EQ(larger.code, 3) << larger.output;
-  EXPECT_THAT(larger.output, testing::HasSubstr("tensorc: cannot check, time or run it here: no device here runs 'opencl -sms=2 "
-                                                "-shared=1048576K'; there is 'opencl -sms="));
+  EXPECT_THAT(larger.output,
+              testing::HasSubstr("tensorc: cannot check, time or run it here: no device here runs 'opencl -sms=2 "
+                                 "-shared=1048576K'; there is 'opencl -sms="));
 }
 
 // On a test machine with a GPU, which is not expected, the second would run.
