@@ -26,12 +26,12 @@ Status validate(const DefinitionRow& d) {
   const auto bad = [&](std::string why) {
     return absl::InvalidArgumentError(fmt::format("definition {}: {}", short_line(d.hash, 32), why));
   };
-  if (!is_kind(d.kind)) return bad("its kind is no word of lower-case letters and _");
+  if (!is_kind(d.kind)) return bad("its kind is not a word of lower-case letters and _");
   if (d.text.empty()) return bad("its text is empty");
   if (d.text.size() > kMostDefinitionBytes)
     return bad(fmt::format("a text of {} bytes, at most {} are allowed", d.text.size(), kMostDefinitionBytes));
   // It may be printed, and stands in JSON, which has no other bytes.
-  if (clean_lines(d.text) != d.text) return bad("its text is no UTF-8 or holds control characters");
+  if (clean_lines(d.text) != d.text) return bad("its text is not UTF-8, or holds control characters");
   if (key_hash(d.text) != d.hash) return bad("its text has another hash");
   return absl::OkStatus();
 }

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "base/check.h"
 #include "compiler/codegen/llvm/compile.h"
@@ -44,9 +43,10 @@ Artifact load_objects(const std::vector<std::string>& objects, const std::string
                       size_t most_bytes) {
   const TemporaryFile file;
   link_shared(objects, file.path());
-  if (linked && std::filesystem::file_size(file.path()) <= most_bytes) {
+  if (const auto bytes = std::filesystem::file_size(file.path()); linked && bytes <= most_bytes) {
+    linked->resize(bytes);
     std::ifstream in(file.path(), std::ios::binary);
-    linked->assign(std::istreambuf_iterator<char>(in), {});
+    if (!in.read(linked->data(), static_cast<std::streamsize>(bytes))) linked->clear();
   }
   return file.load(name);
 }

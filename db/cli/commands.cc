@@ -17,13 +17,13 @@
 #include "base/atomic_file.h"
 #include "base/clean_stream.h"
 #include "base/cli.h"
-#include "base/help.h"
 #include "base/json_options.h"
 #include "base/key.h"
 #include "base/short_hash.h"
 #include "base/text.h"
 #include "base/time_text.h"
 #include "db/check.h"
+#include "db/cli/tophub_help.h"
 #include "db/exchange.h"
 #include "db/hub_files.h"
 #include "db/lookup.h"
@@ -504,25 +504,6 @@ Status cmd_train(const Context& c) {
         static_cast<double>(p.model.size()) / 1e3, short_hash(p.schema));
   if (!out.empty()) print(c.out, "written      {}: for `tophub import`, or as a package\n", out);
   return absl::OkStatus();
-}
-
-Help tophub_help() {
-  return {.does = "Looks after the database of measured configs that the tuner writes and the compiler reads.",
-          .examples = {{"tophub best --task dense --args m=128,n=768,k=768 --target llvm", "the best config"}},
-          .groups = {{"Commands (each has --help)",
-                      {{"best", "print the best config of a workload"},
-                       {"list", "list the best config of each workload and target"},
-                       {"stats", "count what is stored"},
-                       {"export FILE", "write the records as JSON lines"},
-                       {"import FILE", "add the records of exported files and AutoTVM logs"},
-                       {"merge OTHER", "add the records of another tophub"},
-                       {"check", "look for damage in the tophub"},
-                       {"train", "make a prior, the cost model that a search begins with"}},
-                      {}},
-                     {"Every command",
-                      {{"--db FILE", "the tophub (default: $HONE_DB, else the user's data folder)"},
-                       {"--json", "print results as JSON, one object a line"}},
-                      {}}}};
 }
 
 }  // namespace

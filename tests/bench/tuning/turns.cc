@@ -111,8 +111,12 @@ int main(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) sides.emplace_back(argv[i]);
   for (Side& s : sides) s.run(1);
   const int calls = std::max(1, static_cast<int>(kTurn / sides[0].run(1)));
-  char name[] = "/tmp/bench-turns-XXXXXX";
-  const std::filesystem::path folder = mkdtemp(name);
+  std::string name = (std::filesystem::temp_directory_path() / "bench-turns-XXXXXX").string();
+  if (!mkdtemp(name.data())) {
+    std::perror(name.c_str());
+    return 1;
+  }
+  const std::filesystem::path folder = name;
   const double end = now() + seconds;
   for (int turn = 0; turn < kFewestTurns || now() < end; ++turn) {
     std::string line;

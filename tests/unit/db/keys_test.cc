@@ -147,10 +147,10 @@ TEST(Keys, ADefinitionIsWhatItsHashSays) {
   const std::string hash = key_hash(kNorm);
   EXPECT_EQ(refusal({hash, "operator", kNorm}), "");
   EXPECT_EQ(refusal({key_hash("x"), "operator", kNorm}), "definition " + key_hash("x") + ": its text has another hash");
-  EXPECT_THAT(refusal({hash, "an operator", kNorm}), HasSubstr("its kind is no word"));
+  EXPECT_THAT(refusal({hash, "an operator", kNorm}), HasSubstr("its kind is not a word"));
   EXPECT_THAT(refusal({hash, "operator", ""}), HasSubstr("its text is empty"));
   for (const std::string text : {"a\x1b[2J", "a\xff"})
-    EXPECT_THAT(refusal({key_hash(text), "operator", text}), HasSubstr("no UTF-8 or holds control characters"));
+    EXPECT_THAT(refusal({key_hash(text), "operator", text}), HasSubstr("not UTF-8, or holds control characters"));
   const std::string large(kMostDefinitionBytes + 1, 'a');
   EXPECT_THAT(refusal({key_hash(large), "operator", large}), HasSubstr("at most 1048576 are allowed"));
   std::istringstream in("{\"hone_tophub\":5}\n{\"definition\":[\"" + hash + "\",\"operator\"],\"text\":\"y = x\"}\n");

@@ -1,0 +1,24 @@
+#include "db/cli/tophub_help.h"
+
+namespace hone::db {
+
+Help tophub_help() {
+  return {.does = "Looks after the database of measured configs that the tuner writes and the compiler reads.",
+          .examples = {{"tophub best --task dense --args m=128,n=768,k=768 --target llvm", "the best config"}},
+          .groups = {{"Commands (each has --help)",
+                      {{"best", "print the best config of a workload"},
+                       {"list", "list the best config of each workload and target"},
+                       {"stats", "count what is stored"},
+                       {"export FILE", "write the records as JSON lines"},
+                       {"import FILE", "add the records of exported files and AutoTVM logs"},
+                       {"merge OTHER", "add the records of another tophub"},
+                       {"check", "look for damage in the tophub"},
+                       {"train", "make a prior, the cost model that a search begins with"}},
+                      {}},
+                     {"Every command",
+                      {{"--db FILE", "the tophub (default: $HONE_DB, else the user's data folder)"},
+                       {"--json", "print results as JSON, one object a line"}},
+                      {}}}};
+}
+
+}  // namespace hone::db

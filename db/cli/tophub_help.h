@@ -1,0 +1,11 @@
+// What `tophub --help` shows: the commands, and the flags that all of them take.
+#pragma once
+
+#include "base/help.h"
+
+namespace hone::db {
+
+/// For set_help() (base/help.h).
+Help tophub_help();
+
+}  // namespace hone::db
