@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/log_fields.h"
-#include "rpc/wire/key_proof.h"
+#include "rpc/wire/access/key_proof.h"
 
 namespace hone::tracker {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/clock.h"
-#include "rpc/wire/fleet_status.h"
-#include "rpc/wire/stream_messages.h"
+#include "rpc/wire/messages/fleet_status.h"
+#include "rpc/wire/messages/stream_messages.h"
 #include "tracker/agent_handler.h"
 #include "tracker/details.h"
 #include "tracker/session_handler.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rpc/wire/fleet_status.h"
+#include "rpc/wire/messages/fleet_status.h"
 
 namespace hone::tracker {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rpc/wire/fleet_status.h"
+#include "rpc/wire/messages/fleet_status.h"
 #include "tracker/core.h"
 
 namespace hone::tracker {

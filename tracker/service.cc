@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/log.h"
-#include "rpc/wire/channel.h"
-#include "rpc/wire/convert.h"
+#include "rpc/wire/access/channel.h"
 #include "rpc/wire/event_loop.h"
+#include "rpc/wire/messages/convert.h"
 #include "tracker.grpc.pb.h"
 #include "tracker/gate/acceptor.h"
 #include "tracker/gate/certificate_watch.h"

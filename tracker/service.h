@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "rpc/wire/address.h"
+#include "rpc/wire/access/address.h"
 #include "tracker/core.h"
 #include "tracker/gate/security.h"
 

@@ -6,7 +6,7 @@
 #include <deque>
 #include <mutex>
 
-#include "rpc/wire/convert.h"
+#include "rpc/wire/messages/convert.h"
 #include "tracker/core.h"
 #include "tracker/service_parse.h"
 #include "tracker/state/memory_budget.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "rpc/wire/fleet_status.h"
+#include "rpc/wire/messages/fleet_status.h"
 #include "tracker/details.h"
 #include "tracker/dispatch/job_queue.h"
 #include "tracker/state/tenant.h"

@@ -9,7 +9,7 @@
 #include "compiler/lower/lower_blocks.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/extremes.h"
-#include "compiler/ops/runs.h"
+#include "compiler/ops/products/runs.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/operators.h"
+#include "compiler/ops/windows/conv_shape.h"
 
 namespace hone {
 

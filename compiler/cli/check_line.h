@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "compiler/model/check_progress.h"
+#include "compiler/model/check/check_progress.h"
 
 namespace hone {
 

@@ -4,7 +4,7 @@
 
 #include "base/time_text.h"
 #include "compiler/driver/model_layers.h"
-#include "compiler/ops/movement.h"
+#include "compiler/ops/movement/movement.h"
 
 namespace hone {
 namespace {

@@ -8,7 +8,7 @@
 #include "compiler/driver/quantize_model.h"
 #include "compiler/driver/run_variant.h"
 #include "compiler/graph/fusion_notes.h"
-#include "compiler/model/layers.h"
+#include "compiler/model/plan/layers.h"
 
 namespace hone {
 

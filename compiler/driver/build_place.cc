@@ -7,8 +7,8 @@
 #include "base/cpus.h"
 #include "base/exit_code.h"
 #include "compiler/build/denormals.h"
-#include "compiler/codegen/llvm/compile.h"
-#include "compiler/codegen/llvm/parse_target.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
+#include "compiler/codegen/llvm/machine/parse_target.h"
 
 namespace hone {
 

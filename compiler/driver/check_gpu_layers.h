@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/model/check_progress.h"
-#include "compiler/model/layers.h"
+#include "compiler/model/check/check_progress.h"
+#include "compiler/model/plan/layers.h"
 #include "compiler/runtime/device.h"
 
 namespace hone {

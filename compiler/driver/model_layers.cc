@@ -11,7 +11,7 @@
 #include "base/time_text.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/host/measure_here.h"
-#include "compiler/ops/movement.h"
+#include "compiler/ops/movement/movement.h"
 
 namespace hone {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "compiler/graph/fusion_notes.h"
 #include "compiler/ir/denormals.h"
-#include "compiler/model/layers.h"
+#include "compiler/model/plan/layers.h"
 #include "compiler/runtime/device.h"
 
 namespace hone {

@@ -7,7 +7,7 @@
 #include "base/exit_code.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/model/prepare.h"
-#include "compiler/ops/runs.h"
+#include "compiler/ops/products/runs.h"
 
 namespace hone {
 

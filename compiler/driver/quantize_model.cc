@@ -11,8 +11,8 @@
 #include "compiler/build/config_words.h"
 #include "compiler/driver/model_layers.h"
 #include "compiler/model/prepare.h"
-#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/windows/conv_shape.h"
 
 namespace hone {
 namespace {

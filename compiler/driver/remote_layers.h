@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "compiler/driver/request/events.h"
 #include "compiler/driver/request/remote.h"
-#include "compiler/model/layers.h"
+#include "compiler/model/plan/layers.h"
 
 namespace hone {
 

@@ -9,7 +9,7 @@
 #include "compiler/build/config_words.h"
 #include "compiler/driver/model_layers.h"
 #include "compiler/host/arithmetic_peak.h"
-#include "compiler/ops/movement.h"
+#include "compiler/ops/movement/movement.h"
 
 namespace hone {
 namespace {

@@ -10,8 +10,8 @@
 #include "compiler/driver/build_gpu.h"
 #include "compiler/driver/check_gpu_layers.h"
 #include "compiler/graph/extents.h"
-#include "compiler/model/check_layers.h"
-#include "compiler/model/check_whole.h"
+#include "compiler/model/check/check_layers.h"
+#include "compiler/model/check/check_whole.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/refused_branch.h"
 

@@ -11,8 +11,8 @@
 #include "compiler/graph/graph.h"
 #include "compiler/host/busy_machine.h"
 #include "compiler/ir/denormals.h"
-#include "compiler/model/check_progress.h"
-#include "compiler/model/layers.h"
+#include "compiler/model/check/check_progress.h"
+#include "compiler/model/plan/layers.h"
 #include "compiler/model/run_model.h"
 
 namespace hone {

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/plain_file.h"
-#include "compiler/frontend/onnx/external_files.h"
+#include "compiler/frontend/onnx/file/external_files.h"
 #include "compiler/frontend/onnx/import.h"
 #include "compiler/frontend/onnx/import_growing.h"
 

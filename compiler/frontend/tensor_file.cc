@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/plain_file.h"
 #include "compiler/frontend/npy_header.h"
-#include "compiler/frontend/onnx/lone_tensor.h"
+#include "compiler/frontend/onnx/file/lone_tensor.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {

@@ -6,8 +6,8 @@
 #include "compiler/ir/layout.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lower/repeat.h"
-#include "compiler/ops/collapse.h"
 #include "compiler/ops/operator.h"
+#include "compiler/ops/rewrite/collapse.h"
 #include "compiler/ops/steps.h"
 
 namespace hone {

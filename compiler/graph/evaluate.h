@@ -7,7 +7,7 @@
 
 #include "compiler/graph/graph.h"
 #include "compiler/ops/host_function.h"
-#include "compiler/ops/physical.h"
+#include "compiler/ops/windows/physical.h"
 
 namespace hone {
 

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "compiler/ir/layout.h"
-#include "compiler/ops/physical.h"
+#include "compiler/ops/windows/physical.h"
 
 namespace hone {
 

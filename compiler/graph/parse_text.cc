@@ -9,7 +9,7 @@
 #include "compiler/graph/element_text.h"
 #include "compiler/graph/text.h"
 #include "compiler/ir/layout.h"
-#include "compiler/ops/physical.h"
+#include "compiler/ops/windows/physical.h"
 
 namespace hone {
 namespace {

@@ -1,8 +1,8 @@
 #include "compiler/host/arithmetic_peak.h"
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/dot_units.h"
 #include "compiler/ops/dtypes.h"
-#include "compiler/ops/runs.h"
+#include "compiler/ops/products/runs.h"
 
 namespace hone {
 

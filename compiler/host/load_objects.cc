@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/check.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/link/link.h"
 
 namespace hone {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "compiler/codegen/device/device_code.h"
-#include "compiler/runtime/cuda_driver.h"
-#include "compiler/runtime/opencl.h"
+#include "compiler/runtime/gpu/cuda_driver.h"
+#include "compiler/runtime/gpu/opencl.h"
 
 namespace hone {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "compiler/codegen/llvm/compile.h"
 #include "compiler/host/load_objects.h"
+#include "compiler/ir/dlpack_type.h"
 
 namespace hone {
 // Workers stay on one CPU each: a scheduler that wakes a worker beside its caller halves a short kernel's speed until

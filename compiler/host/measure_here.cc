@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "compiler/check/inputs.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/local_gpu.h"
 #include "compiler/host/local_kernel.h"
 #include "compiler/host/local_reference.h"

@@ -10,12 +10,11 @@
 
 #include "compiler/codegen/c/describe.h"
 #include "compiler/codegen/c/model.h"
-#include "compiler/codegen/llvm/compile.h"
-#include "compiler/codegen/llvm/host_layer.h"
+#include "compiler/codegen/llvm/artifact/host_layer.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/model/describe_model.h"
 #include "compiler/model/gpu_artifact.h"
-#include "compiler/model/shared_packing.h"
+#include "compiler/model/pack/shared_packing.h"
 #include "compiler/runtime/c_objects.h"
 
 namespace hone {

@@ -8,8 +8,8 @@
 #include "compiler/build/artifact.h"
 #include "compiler/graph/graph.h"
 #include "compiler/ir/denormals.h"
-#include "compiler/model/layers.h"
-#include "compiler/model/memory_plan.h"
+#include "compiler/model/plan/layers.h"
+#include "compiler/model/plan/memory_plan.h"
 
 namespace hone {
 

@@ -4,7 +4,7 @@
 #include <deque>
 #include <string>
 
-#include "compiler/codegen/llvm/describe.h"
+#include "compiler/codegen/llvm/artifact/describe.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/variant.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "compiler/codegen/llvm/gpu_host.h"
+#include "compiler/codegen/llvm/artifact/gpu_host.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/variant.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/arith/simplify.h"
-#include "compiler/ops/movement.h"
+#include "compiler/ops/movement/movement.h"
 
 namespace hone {
 

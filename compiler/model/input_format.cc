@@ -14,7 +14,7 @@
 #include "compiler/ir/layout.h"
 #include "compiler/model/channel_axis.h"
 #include "compiler/ops/infer.h"
-#include "compiler/ops/physical.h"
+#include "compiler/ops/windows/physical.h"
 
 namespace hone {
 namespace {

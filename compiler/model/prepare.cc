@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "compiler/model/layers.h"
+#include "compiler/model/plan/layers.h"
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/steps.h"
 

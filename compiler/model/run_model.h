@@ -11,7 +11,7 @@
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/buffer.h"
 #include "compiler/runtime/device.h"
-#include "compiler/runtime/gpu_launcher.h"
+#include "compiler/runtime/gpu/gpu_launcher.h"
 #include "compiler/runtime/thread_pool.h"
 
 namespace hone {

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "compiler/arith/in_place.h"
-#include "compiler/model/grain.h"
-#include "compiler/model/regions.h"
+#include "compiler/model/plan/grain.h"
+#include "compiler/model/plan/regions.h"
 
 namespace hone {
 namespace {
@@ -39,11 +39,11 @@ VariantBuilder::VariantBuilder(const ModelVariant& variant, const std::string& n
 }
 
 void VariantBuilder::share_regions() {
-  TaskTable tasks(layers_, v_.target.threads);
-  const std::vector<bool> divided = worth_threads(g_, storage_, layers_, tasks, v_.target);
+  ParallelLoops loops(layers_, v_.target.threads);
+  const std::vector<bool> divided = worth_threads(g_, storage_, layers_, loops, v_.target);
   for (size_t c = 0; c < divided.size(); ++c) layers_.calls[c].is_divided = divided[c];
   int number = 0;
-  for (const SharedRegion& region : find_regions(g_, storage_, layers_, tasks, v_.target)) {
+  for (const SharedRegion& region : find_regions(g_, storage_, layers_, loops, v_.target)) {
     ++number;
     for (size_t c = region.begin; c < region.end; ++c) layers_.calls[c].region = number;
     for (size_t t = 0; t < region.threads.size(); ++t)

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "compiler/codegen/llvm/model_entry.h"
+#include "compiler/codegen/llvm/artifact/model_entry.h"
 #include "compiler/graph/graph.h"
 #include "compiler/model/build_model.h"
-#include "compiler/model/layers.h"
-#include "compiler/model/memory_plan.h"
+#include "compiler/model/plan/layers.h"
+#include "compiler/model/plan/memory_plan.h"
 #include "compiler/model/weights.h"
 
 namespace hone {

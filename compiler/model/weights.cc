@@ -4,10 +4,11 @@
 
 #include <cstring>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/load_objects.h"
+#include "compiler/ir/dlpack_type.h"
 #include "compiler/ir/structural_hash.h"
-#include "compiler/model/shared_packing.h"
+#include "compiler/model/pack/shared_packing.h"
 #include "compiler/runtime/buffer.h"
 
 namespace hone {

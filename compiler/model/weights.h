@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "compiler/graph/graph.h"
-#include "compiler/model/layers.h"
+#include "compiler/model/plan/layers.h"
 #include "compiler/runtime/artifact.h"
 
 namespace hone {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ops/attribute.h"
-#include "compiler/ops/chain.h"
+#include "compiler/ops/attributes/attribute.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/functions/chain.h"
 
 namespace hone {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "compiler/ops/split_text.h"
+#include "compiler/ops/attributes/split_text.h"
 
 namespace hone {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/ir/dtype.h"
-#include "compiler/ops/attribute.h"
+#include "compiler/ops/attributes/attribute.h"
 #include "compiler/ops/workload.h"
 
 namespace hone {

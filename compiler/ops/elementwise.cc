@@ -7,10 +7,10 @@
 
 #include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
+#include "compiler/ops/attributes/split_text.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/operator.h"
-#include "compiler/ops/split_text.h"
 
 namespace hone {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "compiler/ops/chain.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/functions/chain.h"
 
 namespace hone {
 

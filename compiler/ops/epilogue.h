@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ops/attribute.h"
+#include "compiler/ops/attributes/attribute.h"
 #include "compiler/ops/chain_stage.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"

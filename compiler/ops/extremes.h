@@ -2,7 +2,7 @@
 // own range needs.
 #pragma once
 
-#include "compiler/ops/attribute.h"
+#include "compiler/ops/attributes/attribute.h"
 #include "compiler/ops/definition.h"
 
 namespace hone {

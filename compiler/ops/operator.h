@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/ops/attribute.h"
+#include "compiler/ops/attributes/attribute.h"
 #include "compiler/ops/definition.h"
-#include "compiler/ops/functions.h"
+#include "compiler/ops/functions/functions.h"
 #include "compiler/ops/host_function.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/steps.h"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "compiler/ops/attribute.h"
+#include "compiler/ops/attributes/attribute.h"
 #include "compiler/ops/chain_stage.h"
 #include "compiler/ops/definition.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "compiler/ops/attribute.h"
+#include "compiler/ops/attributes/attribute.h"
 
 namespace hone {
 

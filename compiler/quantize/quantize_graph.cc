@@ -12,8 +12,8 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "compiler/graph/passes/rebuild.h"
-#include "compiler/ops/chain.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/functions/chain.h"
 
 namespace hone {
 namespace {

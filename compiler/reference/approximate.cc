@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/narrow_floats.h"
 #include "compiler/ir/denormals.h"
-#include "compiler/ops/functions.h"
+#include "compiler/ops/functions/functions.h"
 
 namespace hone {
 namespace {

@@ -15,8 +15,8 @@
 #include "rpc/agent/supervise/agent.h"
 #include "rpc/agent/supervise/cpu_clusters.h"
 #include "rpc/agent/supervise/machine.h"
-#include "rpc/wire/credential_flags.h"
-#include "rpc/wire/tracker_access.h"
+#include "rpc/wire/access/credential_flags.h"
+#include "rpc/wire/access/tracker_access.h"
 
 namespace hone::agent {
 namespace {

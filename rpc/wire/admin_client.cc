@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "rpc/wire/channel.h"
-#include "rpc/wire/convert.h"
+#include "rpc/wire/access/channel.h"
+#include "rpc/wire/messages/convert.h"
 #include "tracker.grpc.pb.h"
 
 namespace hone::wire {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/status.h"
-#include "rpc/wire/address.h"
-#include "rpc/wire/credentials.h"
-#include "rpc/wire/fleet_status.h"
+#include "rpc/wire/access/address.h"
+#include "rpc/wire/access/credentials.h"
+#include "rpc/wire/messages/fleet_status.h"
 
 namespace hone::wire {
 

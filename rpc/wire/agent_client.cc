@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "rpc/wire/access/key_proof.h"
 #include "rpc/wire/clock_difference.h"
 #include "rpc/wire/connection.h"
-#include "rpc/wire/key_proof.h"
 
 namespace hone::wire {
 namespace {

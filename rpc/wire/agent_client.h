@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "rpc/wire/access/signature.h"
 #include "rpc/wire/client_options.h"
-#include "rpc/wire/messages.h"
-#include "rpc/wire/signature.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::wire {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "base/clock.h"
-#include "rpc/wire/address.h"
-#include "rpc/wire/credentials.h"
+#include "rpc/wire/access/address.h"
+#include "rpc/wire/access/credentials.h"
 #include "rpc/wire/retry.h"
 
 namespace hone::wire {

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "base/log.h"
-#include "rpc/wire/certificate_dates.h"
+#include "rpc/wire/access/certificate_dates.h"
 
 namespace hone::wire {
 namespace {

@@ -10,12 +10,12 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "rpc/wire/certificate_dates.h"
-#include "rpc/wire/channel.h"
+#include "rpc/wire/access/certificate_dates.h"
+#include "rpc/wire/access/channel.h"
 #include "rpc/wire/client_options.h"
 #include "rpc/wire/client_stream.h"
-#include "rpc/wire/convert.h"
 #include "rpc/wire/event_loop.h"
+#include "rpc/wire/messages/convert.h"
 #include "tracker.grpc.pb.h"
 
 namespace hone::wire {

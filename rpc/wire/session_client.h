@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "rpc/wire/client_options.h"
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::wire {
 

@@ -10,10 +10,10 @@
 #include <thread>
 
 #include "base/log.h"
+#include "rpc/wire/access/channel.h"
 #include "rpc/wire/agent_client.h"
-#include "rpc/wire/channel.h"
-#include "rpc/wire/convert.h"
 #include "rpc/wire/event_loop.h"
+#include "rpc/wire/messages/convert.h"
 #include "tests/bench/bench_sessions.h"
 #include "tests/bench/fleet_parts.h"
 #include "tests/bench/fleet_tracker.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "rpc/wire/uuid.h"
+#include "rpc/wire/messages/uuid.h"
 
 namespace hone::bench {
 namespace {

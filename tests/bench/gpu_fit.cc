@@ -12,7 +12,7 @@
 #include "base/cli.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/gpu/emit.h"
-#include "compiler/runtime/nvrtc.h"
+#include "compiler/runtime/gpu/nvrtc.h"
 #include "compiler/target/occupancy.h"
 #include "tests/bench/kernel_workloads.h"
 #include "tests/fakes/workloads.h"

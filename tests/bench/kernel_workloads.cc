@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/windows/conv_shape.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone::bench {

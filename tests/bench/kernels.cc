@@ -22,7 +22,7 @@
 #include "compiler/build/choose_config.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/legalize/operation_counts.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/ops/definition.h"
 #include "compiler/runtime/machine_peak.h"
 #include "compiler/runtime/measured_peak.h"

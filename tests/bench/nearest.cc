@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/time_text.h"
 #include "compiler/build/choose_config.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "db/exchange.h"
 #include "db/lookup.h"
 #include "tests/bench/contenders.h"

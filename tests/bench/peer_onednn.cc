@@ -8,9 +8,9 @@
 
 #include <dnnl.hpp>
 
-#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/by_row/reduce.h"
 #include "compiler/ops/elementwise.h"
-#include "compiler/ops/reduce.h"
+#include "compiler/ops/windows/conv_shape.h"
 #include "tests/bench/peers.h"
 
 namespace hone::bench {

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/windows/conv_shape.h"
 #include "tests/bench/models/engine.h"
 #include "tests/bench/peers.h"
 #include "tests/fakes/temporary_folder.h"

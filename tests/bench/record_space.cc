@@ -14,7 +14,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "compiler/build/build.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "db/store.h"
 #include "tests/fakes/workloads.h"
 #include "tuner/cli/tune.h"

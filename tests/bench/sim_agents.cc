@@ -5,9 +5,9 @@
 #include <mutex>
 #include <thread>
 
-#include "rpc/wire/channel.h"
+#include "rpc/wire/access/channel.h"
 #include "rpc/wire/client_stream.h"
-#include "rpc/wire/convert.h"
+#include "rpc/wire/messages/convert.h"
 #include "tracker.grpc.pb.h"
 
 namespace hone::bench {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rpc/wire/client_options.h"
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::bench {
 

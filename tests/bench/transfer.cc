@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/build/transfer_gain.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "db/lookup.h"
 #include "tests/bench/contenders.h"
 #include "tests/fakes/temporary_folder.h"

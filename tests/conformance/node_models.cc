@@ -9,7 +9,7 @@
 #include <iostream>
 
 #include "base/check.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/frontend/onnx/import.h"
 #include "compiler/frontend/tensor_file.h"
 #include "compiler/graph/evaluate.h"

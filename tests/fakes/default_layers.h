@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "compiler/model/layers.h"
+#include "compiler/model/plan/layers.h"
 
 namespace hone {
 

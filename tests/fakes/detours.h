@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/build/build.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/local_kernel.h"
 #include "tests/fakes/workloads.h"
 

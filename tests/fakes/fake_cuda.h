@@ -1,8 +1,8 @@
-// A CUDA driver without a GPU: a shared object with the functions of compiler/runtime/cuda_api.h over host memory. It
-// records calls, counts live objects and fails where a test wants it to. Its only kernels are `scale` (two buffers of
-// floats, the second becomes twice the first) and `crash` (an illegal address, reported by the next call that waits and
-// by every call after it). Built with HONE_FAKE_ADDS, for programs that are tested whole, it takes every cubin and PTX
-// text for one that adds two buffers of floats into a third; with 20 blocks, it crashes.
+// A CUDA driver without a GPU: a shared object with the functions of compiler/runtime/gpu/cuda_api.h over host memory.
+// It records calls, counts live objects and fails where a test wants it to. Its only kernels are `scale` (two buffers
+// of floats, the second becomes twice the first) and `crash` (an illegal address, reported by the next call that waits
+// and by every call after it). Built with HONE_FAKE_ADDS, for programs that are tested whole, it takes every cubin and
+// PTX text for one that adds two buffers of floats into a third; with 20 blocks, it crashes.
 #pragma once
 
 #include <map>

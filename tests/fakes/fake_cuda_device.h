@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "compiler/runtime/cuda_driver.h"
+#include "compiler/runtime/gpu/cuda_driver.h"
 #include "tests/fakes/fake_cuda.h"
 
 namespace hone {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "compiler/codegen/gpu/emit.h"
-#include "compiler/runtime/opencl.h"
+#include "compiler/runtime/gpu/opencl.h"
 #include "tests/fakes/logical_elements.h"
 
 namespace hone {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/runtime/ptxas_log.h"
+#include "compiler/runtime/gpu/ptxas_log.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone {

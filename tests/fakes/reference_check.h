@@ -13,7 +13,7 @@
 
 #include "base/narrow_floats.h"
 #include "compiler/build/build.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/local_kernel.h"
 #include "compiler/lower/layout_functions.h"
 #include "compiler/reference/reference.h"

@@ -20,7 +20,7 @@
 #include "base/command_files.h"
 #include "base/version/version.h"
 #include "compiler/build/build.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "db/hub_files.h"
 #include "tests/fakes/small_model.h"
 #include "tests/gpu_check/report.h"

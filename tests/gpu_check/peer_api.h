@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/runtime/cuda_api.h"
+#include "compiler/runtime/gpu/cuda_api.h"
 
 namespace hone::gpu_check {
 

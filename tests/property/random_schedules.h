@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/arith/verify.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/local_kernel.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lower/lower_blocks.h"

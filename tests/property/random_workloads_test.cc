@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "compiler/ops/elementwise.h"
-#include "compiler/ops/functions.h"
+#include "compiler/ops/functions/functions.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/workloads.h"
 

@@ -8,10 +8,10 @@
 #include "base/clean_stream.h"
 #include "base/exit_code.h"
 #include "base/terminal.h"
+#include "rpc/wire/access/certificate_dates.h"
+#include "rpc/wire/access/tracker_access.h"
 #include "rpc/wire/admin_client.h"
-#include "rpc/wire/certificate_dates.h"
-#include "rpc/wire/device_names.h"
-#include "rpc/wire/tracker_access.h"
+#include "rpc/wire/messages/device_names.h"
 #include "tracker/pages.h"
 
 namespace hone::tracker {

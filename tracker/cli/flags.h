@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/status.h"
-#include "rpc/wire/address.h"
-#include "rpc/wire/credentials.h"
+#include "rpc/wire/access/address.h"
+#include "rpc/wire/access/credentials.h"
 #include "tracker/gate/server_tls.h"
 
 namespace hone::tracker {

@@ -20,9 +20,9 @@ struct InitTlsFlags {
 };
 
 /// Writes a CA, the tracker's certificate, certificates and tokens of an admin, each tuner and each agent into the
-/// folder, which is made when it is missing, each of these also as one file (rpc/wire/fleet_file.h), and prints the
-/// commands to `out`. Where a CA is there already, adds the
-/// agents and the tuners to it, overwriting nothing, or renews. Leaves the process's umask at 077.
+/// folder, which is made when it is missing, each of these also as one file (rpc/wire/access/fleet_file.h), and prints
+/// the commands to `out`. Where a CA is there already, adds the agents and the tuners to it, overwriting nothing, or
+/// renews. Leaves the process's umask at 077.
 Status init_tls(const InitTlsFlags& flags, std::ostream& out);
 
 }  // namespace hone::tracker

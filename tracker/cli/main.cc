@@ -6,7 +6,7 @@
 #include "base/help.h"
 #include "base/log_fields.h"
 #include "base/version/version.h"
-#include "rpc/wire/credential_flags.h"
+#include "rpc/wire/access/credential_flags.h"
 #include "tracker/cli/ask.h"
 #include "tracker/cli/init_tls.h"
 #include "tracker/cli/serve.h"

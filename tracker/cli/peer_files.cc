@@ -1,8 +1,8 @@
 #include "tracker/cli/peer_files.h"
 
-#include "rpc/wire/fleet_file.h"
-#include "rpc/wire/pem.h"
-#include "rpc/wire/secret_file.h"
+#include "rpc/wire/access/fleet_file.h"
+#include "rpc/wire/access/pem.h"
+#include "rpc/wire/access/secret_file.h"
 
 namespace hone::tracker {
 

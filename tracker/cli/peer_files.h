@@ -1,4 +1,4 @@
-// The fleet files (rpc/wire/fleet_file.h) in the folder of `tracker init-tls`, one for each who is let in.
+// The fleet files (rpc/wire/access/fleet_file.h) in the folder of `tracker init-tls`, one for each who is let in.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "rpc/wire/address.h"
+#include "rpc/wire/access/address.h"
 #include "tracker/cli/tls_folder.h"
 
 namespace hone::tracker {

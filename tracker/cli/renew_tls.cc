@@ -5,9 +5,9 @@
 #include <map>
 
 #include "base/exit_code.h"
-#include "rpc/wire/certificate_dates.h"
-#include "rpc/wire/pem.h"
-#include "rpc/wire/secret_file.h"
+#include "rpc/wire/access/certificate_dates.h"
+#include "rpc/wire/access/pem.h"
+#include "rpc/wire/access/secret_file.h"
 #include "tracker/cli/peer_files.h"
 
 namespace hone::tracker {

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 #include "tracker/fleet/key_claim.h"
 #include "tracker/fleet/matching.h"
 #include "tracker/state/connection_id.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "rpc/wire/signature.h"
+#include "rpc/wire/access/signature.h"
 
 namespace hone::tracker {
 namespace {

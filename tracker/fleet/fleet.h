@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rpc/wire/stream_messages.h"
+#include "rpc/wire/messages/stream_messages.h"
 #include "tracker/fleet/device_registry.h"
 #include "tracker/fleet/matching.h"
 #include "tracker/fleet/quarantine.h"

@@ -1,6 +1,6 @@
 #include "tracker/fleet/key_claim.h"
 
-#include "rpc/wire/key_proof.h"
+#include "rpc/wire/access/key_proof.h"
 
 namespace hone::tracker {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::tracker {
 

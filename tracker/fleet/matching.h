@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::tracker {
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "rpc/wire/address.h"
+#include "rpc/wire/access/address.h"
 #include "tracker/gate/connection_gate.h"
 #include "tracker/gate/rejections.h"
 

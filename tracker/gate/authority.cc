@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "rpc/wire/pem.h"
-#include "rpc/wire/secret_file.h"
+#include "rpc/wire/access/pem.h"
+#include "rpc/wire/access/secret_file.h"
 
 namespace hone::tracker {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "rpc/wire/secret_file.h"
+#include "rpc/wire/access/secret_file.h"
 
 namespace hone::tracker {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "rpc/wire/certificate_dates.h"
+#include "rpc/wire/access/certificate_dates.h"
 #include "tracker/gate/server_tls.h"
 
 namespace hone::tracker {

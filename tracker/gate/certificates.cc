@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <array>
 
-#include "rpc/wire/address.h"
-#include "rpc/wire/openssl.h"
-#include "rpc/wire/pem.h"
+#include "rpc/wire/access/address.h"
+#include "rpc/wire/access/openssl.h"
+#include "rpc/wire/access/pem.h"
 
 namespace hone::tracker {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "rpc/wire/certificate_dates.h"
+#include "rpc/wire/access/certificate_dates.h"
 
 namespace hone::tracker {
 

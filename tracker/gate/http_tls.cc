@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "rpc/wire/openssl.h"
-#include "rpc/wire/pem.h"
-#include "rpc/wire/secret_file.h"
+#include "rpc/wire/access/openssl.h"
+#include "rpc/wire/access/pem.h"
+#include "rpc/wire/access/secret_file.h"
 
 namespace hone::tracker {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "rpc/wire/pem.h"
-#include "rpc/wire/secret_file.h"
+#include "rpc/wire/access/pem.h"
+#include "rpc/wire/access/secret_file.h"
 
 namespace hone::tracker {
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "rpc/wire/secret_file.h"
+#include "rpc/wire/access/secret_file.h"
 
 namespace hone::tracker {
 namespace {

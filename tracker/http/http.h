@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "rpc/wire/address.h"
+#include "rpc/wire/access/address.h"
 #include "tracker/gate/security.h"
 
 namespace hone::tracker {

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "rpc/wire/stream_messages.h"
+#include "rpc/wire/messages/stream_messages.h"
 #include "tracker/jobs/session.h"
 #include "tracker/state/options.h"
 #include "tracker/state/tenant.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "rpc/wire/fleet_status.h"
+#include "rpc/wire/messages/fleet_status.h"
 #include "tracker/state/connection_id.h"
 #include "tracker/state/history.h"
 #include "tracker/state/job_key.h"

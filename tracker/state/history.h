@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::tracker {
 

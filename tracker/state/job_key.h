@@ -1,7 +1,7 @@
 // A job's identity: its session and its number there.
 #pragma once
 
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::tracker {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rpc/wire/stream_messages.h"
+#include "rpc/wire/messages/stream_messages.h"
 #include "tracker/state/connection_id.h"
 
 namespace hone::tracker {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "rpc/wire/fleet_status.h"
+#include "rpc/wire/messages/fleet_status.h"
 
 namespace hone::tracker {
 

@@ -1,6 +1,6 @@
 #include "tuner/cli/fleet_flags.h"
 
-#include "rpc/wire/credential_flags.h"
+#include "rpc/wire/access/credential_flags.h"
 
 namespace hone {
 namespace {

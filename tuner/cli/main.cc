@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/version/version.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "tuner/cli/tuner_flags.h"
 
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/time_text.h"
-#include "compiler/ops/movement.h"
+#include "compiler/ops/movement/movement.h"
 #include "compiler/schedule/config_name.h"
 
 namespace hone {

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/version/version.h"
 #include "compiler/cli/tensorc_flags.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "tuner/cli/fleet_flags.h"
 #include "tuner/driver/fleet_device.h"
 

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "base/version/version.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "tuner/cli/tophub_hooks.h"
 
 int main(int argc, char** argv) {

@@ -15,7 +15,7 @@
 #include "base/writable.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/build/denormals.h"
-#include "compiler/codegen/llvm/parse_target.h"
+#include "compiler/codegen/llvm/machine/parse_target.h"
 #include "compiler/ops/extremes.h"
 #include "tuner/cli/next_commands.h"
 #include "tuner/cli/report.h"

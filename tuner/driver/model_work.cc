@@ -10,8 +10,8 @@
 
 #include "base/cpus.h"
 #include "compiler/build/build.h"
-#include "compiler/codegen/llvm/compile.h"
-#include "compiler/codegen/llvm/parse_target.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
+#include "compiler/codegen/llvm/machine/parse_target.h"
 #include "compiler/host/local_gpu.h"
 #include "compiler/model/prepare.h"
 

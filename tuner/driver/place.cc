@@ -8,8 +8,8 @@
 
 #include "base/exit_code.h"
 #include "base/key.h"
-#include "compiler/codegen/llvm/parse_target.h"
-#include "rpc/wire/tracker_access.h"
+#include "compiler/codegen/llvm/machine/parse_target.h"
+#include "rpc/wire/access/tracker_access.h"
 #include "tuner/measure/remote.h"
 
 namespace hone {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/driver/request/model_request.h"
-#include "rpc/wire/credentials.h"
+#include "rpc/wire/access/credentials.h"
 #include "tuner/search/searcher.h"
 
 namespace hone {

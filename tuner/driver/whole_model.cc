@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/host_lock.h"
 #include "compiler/build/choose_config.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/run_model.h"

@@ -13,7 +13,7 @@
 
 #include "base/exit_code.h"
 #include "base/log.h"
-#include "rpc/wire/credential_flags.h"
+#include "rpc/wire/access/credential_flags.h"
 
 namespace hone {
 namespace {

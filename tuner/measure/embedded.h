@@ -7,7 +7,7 @@
 
 #include "base/child_process.h"
 #include "base/status.h"
-#include "rpc/wire/address.h"
+#include "rpc/wire/access/address.h"
 
 namespace hone {
 

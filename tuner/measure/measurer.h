@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 #include "tuner/measure/candidate.h"
 
 namespace hone {

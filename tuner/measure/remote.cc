@@ -6,7 +6,7 @@
 
 #include "base/exit_code.h"
 #include "rpc/wire/admin_client.h"
-#include "rpc/wire/device_names.h"
+#include "rpc/wire/messages/device_names.h"
 
 namespace hone {
 

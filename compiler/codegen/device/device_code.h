@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/codegen/gpu/emit.h"
-#include "compiler/runtime/nvrtc.h"
+#include "compiler/runtime/gpu/nvrtc.h"
 #include "compiler/target/target.h"
 
 namespace hone {

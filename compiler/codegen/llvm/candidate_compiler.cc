@@ -6,8 +6,8 @@
 
 #include <unordered_map>
 
-#include "compiler/codegen/llvm/emit.h"
-#include "compiler/codegen/llvm/pipeline.h"
+#include "compiler/codegen/llvm/kernel/emit.h"
+#include "compiler/codegen/llvm/kernel/pipeline.h"
 
 namespace hone {
 

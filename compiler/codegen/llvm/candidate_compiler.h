@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/lru.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/kernel/codegen_options.h"
 
 namespace hone {
 

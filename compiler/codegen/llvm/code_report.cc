@@ -4,8 +4,6 @@
 #include <set>
 #include <sstream>
 
-#include "compiler/codegen/llvm/compile.h"
-
 namespace hone {
 namespace {
 

@@ -1,15 +1,13 @@
 // Modules to objects, assembly and text.
 #include "compiler/codegen/llvm/compile.h"
 
-#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include "base/cpus.h"
-#include "compiler/codegen/llvm/emit.h"
-#include "compiler/codegen/llvm/pipeline.h"
+#include "compiler/codegen/llvm/kernel/emit.h"
+#include "compiler/codegen/llvm/kernel/pipeline.h"
 
 namespace hone {
 namespace {
@@ -58,12 +56,5 @@ std::string emit_llvm_text(const Module& m, const Target& target, const CodegenO
   c.module->print(stream, nullptr);
   return out;
 }
-
-std::string compiler_line() {
-  const Target here = host_target(usable_cpu_count());
-  return "LLVM " LLVM_VERSION_STRING ", this machine: " + to_string(here);
-}
-
-std::string codegen_version() { return "llvm-" LLVM_VERSION_STRING " hone-codegen-3"; }
 
 }  // namespace hone

@@ -13,8 +13,8 @@
 #include "compiler/codegen/gpu/emit_expr.h"
 #include "compiler/codegen/gpu/tensor_nest.h"
 #include "compiler/codegen/legalize/legalize.h"
-#include "compiler/codegen/llvm/emit_stmt.h"
-#include "compiler/codegen/llvm/pipeline.h"
+#include "compiler/codegen/llvm/kernel/emit_stmt.h"
+#include "compiler/codegen/llvm/kernel/pipeline.h"
 #include "compiler/codegen/nvptx/machine.h"
 #include "compiler/ir/visitor.h"
 

@@ -11,7 +11,7 @@
 #include <charconv>
 
 #include "base/check.h"
-#include "compiler/codegen/llvm/llvm_targets.h"
+#include "compiler/codegen/llvm/machine/llvm_targets.h"
 #include "compiler/codegen/nvptx/emit.h"
 
 namespace hone {

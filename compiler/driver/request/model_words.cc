@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/check.h"
-#include "compiler/ops/attribute.h"
+#include "compiler/ops/attributes/attribute.h"
 
 namespace hone {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/shell_command.h"
 #include "compiler/ir/layout.h"
-#include "compiler/ops/attribute.h"
+#include "compiler/ops/attributes/attribute.h"
 
 namespace hone::frontend {
 namespace {

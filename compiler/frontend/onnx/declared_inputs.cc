@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "compiler/frontend/onnx/element_type.h"
+#include "compiler/frontend/onnx/file/element_type.h"
 
 namespace hone::onnx {
 

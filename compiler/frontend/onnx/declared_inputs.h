@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler/frontend/lowering/input_binding.h"
-#include "compiler/frontend/onnx/model_file.h"
+#include "compiler/frontend/onnx/file/model_file.h"
 
 namespace hone::onnx {
 

@@ -1,7 +1,7 @@
 // Nodes over batches of no images.
 #pragma once
 
-#include "compiler/frontend/onnx/node.h"
+#include "compiler/frontend/onnx/node/node.h"
 
 namespace hone::onnx {
 

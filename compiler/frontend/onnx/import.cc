@@ -11,15 +11,15 @@
 
 #include "base/text.h"
 #include "compiler/frontend/lowering/input_binding.h"
-#include "compiler/frontend/onnx/bodies.h"
 #include "compiler/frontend/onnx/declared_inputs.h"
 #include "compiler/frontend/onnx/empty_batch.h"
-#include "compiler/frontend/onnx/encoded_node.h"
 #include "compiler/frontend/onnx/fitting_options.h"
 #include "compiler/frontend/onnx/import_file.h"
-#include "compiler/frontend/onnx/node.h"
-#include "compiler/frontend/onnx/ragged_rows.h"
-#include "compiler/frontend/onnx/sequence_node.h"
+#include "compiler/frontend/onnx/node/bodies.h"
+#include "compiler/frontend/onnx/node/encoded_node.h"
+#include "compiler/frontend/onnx/node/node.h"
+#include "compiler/frontend/onnx/node/sequence_node.h"
+#include "compiler/frontend/onnx/ragged/ragged_rows.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {

@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
+#include "compiler/frontend/onnx/file/model_file.h"
 #include "compiler/frontend/onnx/import.h"
-#include "compiler/frontend/onnx/model_file.h"
 
 namespace hone::onnx {
 

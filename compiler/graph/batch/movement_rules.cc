@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "compiler/graph/batch/rules.h"
+#include "compiler/ops/attributes/split_text.h"
 #include "compiler/ops/operator.h"
-#include "compiler/ops/split_text.h"
 
 namespace hone {
 namespace {

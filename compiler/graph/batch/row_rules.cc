@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "compiler/graph/batch/rules.h"
+#include "compiler/ops/by_row/reduce.h"
+#include "compiler/ops/by_row/rows.h"
 #include "compiler/ops/operator.h"
-#include "compiler/ops/reduce.h"
-#include "compiler/ops/rows.h"
 
 namespace hone {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <numeric>
 
-#include "compiler/ops/attribute.h"
+#include "compiler/ops/attributes/attribute.h"
 
 namespace hone {
 namespace {

@@ -1,14 +1,14 @@
 #include "compiler/graph/passes/chains.h"
-#include "compiler/ops/changed.h"
+#include "compiler/ops/rewrite/changed.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/windows/conv_shape.h"
 
 namespace hone {
 namespace {

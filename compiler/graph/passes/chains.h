@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
-#include "compiler/ops/chain.h"
+#include "compiler/ops/functions/chain.h"
 
 namespace hone {
 

@@ -10,10 +10,10 @@
 #include "compiler/graph/passes/rebuild.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
-#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
-#include "compiler/ops/physical.h"
+#include "compiler/ops/windows/conv_shape.h"
+#include "compiler/ops/windows/physical.h"
 
 namespace hone {
 namespace {

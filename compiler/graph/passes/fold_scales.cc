@@ -6,7 +6,7 @@
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/ir/layout.h"
-#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/windows/conv_shape.h"
 
 namespace hone {
 namespace {

@@ -7,7 +7,7 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
 #include "compiler/ir/extents.h"
-#include "compiler/ops/attention.h"
+#include "compiler/ops/products/attention.h"
 
 namespace hone {
 namespace {

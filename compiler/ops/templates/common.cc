@@ -3,10 +3,10 @@
 #include <cmath>
 #include <set>
 
-#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/prologue.h"
 #include "compiler/ops/templates/register_tile.h"
+#include "compiler/ops/windows/conv_shape.h"
 #include "compiler/schedule/tensor_intrinsics.h"
 
 namespace hone {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/windows/conv_shape.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/space.h"
 #include "compiler/target/target.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ops/split_reduction.h"
+#include "compiler/ops/rewrite/split_reduction.h"
 #include "compiler/schedule/schedule.h"
 
 namespace hone {

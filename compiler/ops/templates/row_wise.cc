@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "compiler/ir/visitor.h"
-#include "compiler/ops/replace_stage.h"
+#include "compiler/ops/rewrite/replace_stage.h"
 #include "compiler/ops/templates/reduction_nest.h"
 
 namespace hone {

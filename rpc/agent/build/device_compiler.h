@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/module.h"
-#include "compiler/runtime/nvrtc.h"
+#include "compiler/runtime/gpu/nvrtc.h"
 #include "compiler/target/target.h"
 #include "rpc/agent/pipe/device_protocol.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "compiler/runtime/cuda_driver.h"
-#include "compiler/runtime/opencl.h"
+#include "compiler/runtime/gpu/cuda_driver.h"
+#include "compiler/runtime/gpu/opencl.h"
 
 namespace hone::agent {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "compiler/ir/module.h"
 #include "rpc/agent/pipe/core_wait.h"
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone {
 

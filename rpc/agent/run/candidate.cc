@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "compiler/ir/dlpack_type.h"
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/zeroing_call.h"
 #include "rpc/agent/pipe/core_wait.h"
@@ -35,14 +36,6 @@ double seconds_since(Clock::TimePoint start) {
   return std::chrono::duration<double>(SteadyClock().now() - start).count();
 }
 
-DLDataType dlpack_type_of(DType t) {
-  const uint8_t code = t.code == TypeCode::kBFloat ? kDLBfloat
-                       : t.is_float()              ? kDLFloat
-                       : t.code == TypeCode::kInt  ? kDLInt
-                                                   : kDLUInt;
-  return {code, static_cast<uint8_t>(t.is_bool() ? 8 : t.bits), 1};
-}
-
 Failure failure_of(int32_t code) {
   const Status status = status_of(code);
   return {code == HONE_FAULT ? ResultStatus::kRejected : ResultStatus::kRunFailed, message_of(status)};
@@ -60,7 +53,7 @@ struct FlatTensor {
     view.data = data;
     view.device = {kDLCPU, 0};
     view.ndim = 1;
-    view.dtype = dlpack_type_of(dtype);
+    view.dtype = dlpack_type(dtype);
     view.shape = &shape;
   }
   FlatTensor(const FlatTensor&) = delete;

@@ -11,9 +11,9 @@
 #include "compiler/target/target.h"
 #include "rpc/agent/supervise/sensors.h"
 #include "rpc/agent/supervise/supervisor.h"
-#include "rpc/wire/address.h"
-#include "rpc/wire/credentials.h"
-#include "rpc/wire/signature.h"
+#include "rpc/wire/access/address.h"
+#include "rpc/wire/access/credentials.h"
+#include "rpc/wire/access/signature.h"
 
 namespace hone::agent {
 

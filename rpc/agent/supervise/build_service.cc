@@ -10,7 +10,7 @@
 #include "base/key.h"
 #include "base/secure_hash.h"
 #include "rpc/agent/pipe/archive.h"
-#include "rpc/wire/certificate_dates.h"
+#include "rpc/wire/access/certificate_dates.h"
 
 namespace hone::agent {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rpc/agent/supervise/sensors.h"
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::agent {
 

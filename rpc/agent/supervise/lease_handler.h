@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::agent {
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "rpc/agent/supervise/blob_cache.h"
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::agent {
 

@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "base/secure_hash.h"
 #include "rpc/agent/pipe/archive.h"
-#include "rpc/wire/certificate_dates.h"
-#include "rpc/wire/key_proof.h"
+#include "rpc/wire/access/certificate_dates.h"
+#include "rpc/wire/access/key_proof.h"
 #include "rpc/wire/session_client.h"
 
 namespace hone::agent {

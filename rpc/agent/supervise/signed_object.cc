@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "rpc/wire/convert.h"
+#include "rpc/wire/messages/convert.h"
 
 namespace hone::agent {
 namespace {

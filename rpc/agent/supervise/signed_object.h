@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "rpc/wire/messages.h"
-#include "rpc/wire/signature.h"
+#include "rpc/wire/access/signature.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::agent {
 

@@ -17,7 +17,7 @@
 #include "rpc/agent/supervise/lease_handler.h"
 #include "rpc/agent/supervise/measurer.h"
 #include "rpc/agent/supervise/module_store.h"
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::agent {
 

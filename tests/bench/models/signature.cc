@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "base/exit_code.h"
-#include "compiler/frontend/onnx/element_type.h"
-#include "compiler/frontend/onnx/model_file.h"
+#include "compiler/frontend/onnx/file/element_type.h"
+#include "compiler/frontend/onnx/file/model_file.h"
 
 namespace hone::bench {
 namespace {

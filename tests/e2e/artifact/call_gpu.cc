@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "compiler/runtime/artifact.h"
-#include "compiler/runtime/cuda_driver.h"
-#include "compiler/runtime/gpu_launcher.h"
-#include "compiler/runtime/opencl.h"
+#include "compiler/runtime/gpu/cuda_driver.h"
+#include "compiler/runtime/gpu/gpu_launcher.h"
+#include "compiler/runtime/gpu/opencl.h"
 
 namespace hone {
 namespace {

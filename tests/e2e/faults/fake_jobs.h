@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::e2e {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <random>
 
-#include "rpc/wire/fleet_status.h"
+#include "rpc/wire/messages/fleet_status.h"
 #include "tests/e2e/faults/fault_plan.h"
 #include "tests/e2e/faults/message_proxy.h"
 #include "tests/e2e/faults/tcp_proxy.h"

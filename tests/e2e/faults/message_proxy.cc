@@ -10,7 +10,7 @@
 #include <map>
 #include <mutex>
 
-#include "rpc/wire/channel.h"
+#include "rpc/wire/access/channel.h"
 #include "rpc/wire/event_loop.h"
 
 namespace hone::e2e {

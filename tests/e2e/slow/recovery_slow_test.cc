@@ -5,7 +5,7 @@
 #include <csignal>
 #include <iostream>
 
-#include "rpc/wire/fleet_status.h"
+#include "rpc/wire/messages/fleet_status.h"
 #include "tests/e2e/faults/fault_run.h"
 
 namespace hone::e2e {

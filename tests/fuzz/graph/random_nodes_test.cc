@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "base/check.h"
-#include "compiler/frontend/onnx/bodies.h"
 #include "compiler/frontend/onnx/import_file.h"
-#include "compiler/frontend/onnx/node.h"
+#include "compiler/frontend/onnx/node/bodies.h"
+#include "compiler/frontend/onnx/node/node.h"
 #include "tests/fakes/test_model.h"
 #include "tests/fakes/workloads.h"
 #include "tests/fuzz/graph/target.h"

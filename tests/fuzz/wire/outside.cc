@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "rpc/wire/convert.h"
+#include "rpc/wire/messages/convert.h"
 #include "script.pb.h"
 #include "tests/fuzz/wire/target.h"
 #include "tests/fuzz/wire/world.h"

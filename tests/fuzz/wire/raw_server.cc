@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "base/check.h"
-#include "rpc/wire/channel.h"
+#include "rpc/wire/access/channel.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone::fuzz {

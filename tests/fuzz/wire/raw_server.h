@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "rpc/wire/address.h"
+#include "rpc/wire/access/address.h"
 
 namespace hone::fuzz {
 

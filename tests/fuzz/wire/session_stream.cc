@@ -1,6 +1,6 @@
 // Messages from sessions to the tracker.
 #include "base/check.h"
-#include "rpc/wire/convert.h"
+#include "rpc/wire/messages/convert.h"
 #include "script.pb.h"
 #include "tests/fuzz/wire/target.h"
 #include "tests/fuzz/wire/world.h"

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "rpc/wire/agent_client.h"
-#include "rpc/wire/convert.h"
+#include "rpc/wire/messages/convert.h"
 #include "script.pb.h"
 #include "tests/fuzz/wire/agent_worker.h"
 #include "tests/fuzz/wire/raw_server.h"

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "rpc/wire/convert.h"
+#include "rpc/wire/messages/convert.h"
 #include "rpc/wire/session_client.h"
 #include "script.pb.h"
 #include "tests/fuzz/wire/raw_server.h"

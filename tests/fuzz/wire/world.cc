@@ -4,8 +4,8 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "rpc/wire/channel.h"
-#include "rpc/wire/convert.h"
+#include "rpc/wire/access/channel.h"
+#include "rpc/wire/messages/convert.h"
 
 namespace hone::fuzz {
 namespace {

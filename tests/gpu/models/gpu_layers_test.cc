@@ -8,7 +8,7 @@
 #include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/host/load_objects.h"
 #include "compiler/host/local_gpu.h"
-#include "compiler/runtime/gpu_launcher.h"
+#include "compiler/runtime/gpu/gpu_launcher.h"
 #include "tests/fakes/decoder_model.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/gpu/models/gpu_model_run.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"

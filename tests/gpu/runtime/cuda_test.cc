@@ -1,4 +1,4 @@
-#include "compiler/runtime/cuda_driver.h"
+#include "compiler/runtime/gpu/cuda_driver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

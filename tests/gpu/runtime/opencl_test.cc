@@ -1,4 +1,4 @@
-#include "compiler/runtime/opencl.h"
+#include "compiler/runtime/gpu/opencl.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/build/artifact.h"
-#include "compiler/runtime/gpu_launcher.h"
+#include "compiler/runtime/gpu/gpu_launcher.h"
 #include "compiler/runtime/thread_pool.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/opencl_run.h"

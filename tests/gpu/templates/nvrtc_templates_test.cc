@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "compiler/codegen/gpu/emit.h"
-#include "compiler/runtime/nvrtc.h"
+#include "compiler/runtime/gpu/nvrtc.h"
 #include "compiler/target/occupancy.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/reference_check.h"

@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "compiler/codegen/nvptx/emit.h"
-#include "compiler/runtime/nvrtc.h"
+#include "compiler/runtime/gpu/nvrtc.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/ptxas.h"
 #include "tests/fakes/reference_check.h"

@@ -12,7 +12,7 @@
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/nvptx/emit.h"
-#include "compiler/runtime/nvrtc.h"
+#include "compiler/runtime/gpu/nvrtc.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/interpreted.h"
 #include "tests/fakes/opencl_run.h"

@@ -1,6 +1,6 @@
 // The programs on GPU targets: an agent offers the devices it finds, and a tuner tunes for them. The OpenCL tests run
 // on every machine with an OpenCL device (PoCL).
-#include "compiler/runtime/opencl.h"
+#include "compiler/runtime/gpu/opencl.h"
 #include "tests/e2e/fleet/programs.h"
 
 namespace hone::e2e {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <map>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/text.h"

@@ -8,16 +8,16 @@
 #include <cstring>
 #include <map>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/build_model.h"
-#include "compiler/model/check_layers.h"
-#include "compiler/model/check_whole.h"
-#include "compiler/model/checked_layer.h"
+#include "compiler/model/check/check_layers.h"
+#include "compiler/model/check/check_whole.h"
+#include "compiler/model/check/checked_layer.h"
+#include "compiler/model/check/naive_kernels.h"
 #include "compiler/model/model_data.h"
-#include "compiler/model/naive_kernels.h"
 #include "compiler/model/prepare.h"
 #include "compiler/model/run_model.h"
 #include "tests/fakes/workloads.h"

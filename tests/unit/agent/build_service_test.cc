@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "rpc/agent/pipe/archive.h"
-#include "rpc/wire/certificate_dates.h"
+#include "rpc/wire/access/certificate_dates.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone::agent {

@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "rpc/agent/pipe/archive.h"
+#include "rpc/wire/access/certificate_dates.h"
+#include "rpc/wire/access/key_proof.h"
 #include "rpc/wire/agent_client.h"
-#include "rpc/wire/certificate_dates.h"
-#include "rpc/wire/key_proof.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_session.h"
 #include "tracker/service.h"

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "compiler/codegen/llvm/byte_tables.h"
+#include "compiler/codegen/llvm/kernel/byte_tables.h"
 #include "tests/unit/codegen/programs.h"
 
 namespace hone {

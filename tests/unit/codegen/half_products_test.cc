@@ -3,7 +3,6 @@
 
 #include <regex>
 
-#include "compiler/codegen/llvm/compile.h"
 #include "tests/unit/codegen/programs.h"
 
 namespace hone {

@@ -1,5 +1,5 @@
 // The caches in a target's text: the same with /sys and without it.
-#include "compiler/codegen/llvm/host_caches.h"
+#include "compiler/codegen/llvm/machine/host_caches.h"
 
 #include <gmock/gmock.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 #include <map>
 
 #include "base/cpus.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone {

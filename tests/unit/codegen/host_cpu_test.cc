@@ -1,4 +1,4 @@
-#include "compiler/codegen/llvm/host_cpu.h"
+#include "compiler/codegen/llvm/machine/host_cpu.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

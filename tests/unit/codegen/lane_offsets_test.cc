@@ -1,5 +1,5 @@
 // Which vectors of indices have lanes that differ by constants, and which of these are rows by turns.
-#include "compiler/codegen/llvm/lane_offsets.h"
+#include "compiler/codegen/llvm/kernel/lane_offsets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "compiler/codegen/llvm/parse_target.h"
+#include "compiler/codegen/llvm/machine/parse_target.h"
 
 #include <gmock/gmock.h>
 
 #include "base/check.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 
 namespace hone {
 namespace {

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/kernel/codegen_options.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/ir/module.h"
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/buffer.h"

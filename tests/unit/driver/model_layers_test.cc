@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "tests/unit/graph/read_graph.h"
 
 namespace hone {

@@ -9,7 +9,7 @@
 #include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"
 #include "compiler/lower/lower.h"
-#include "compiler/ops/templates/generic_gpu.h"
+#include "compiler/ops/templates/gpu/generic_gpu.h"
 #include "tests/fakes/generic_definitions.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/reference_check.h"

@@ -1,5 +1,5 @@
 // The solver beside all assignments, on random graphs.
-#include "compiler/graph/passes/pbqp.h"
+#include "compiler/graph/pbqp.h"
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 
 namespace hone::layering {
@@ -35,6 +37,22 @@ TEST(Layering, HoldsInEverySourceFile) {
   EXPECT_GT(files, 100u) << "the sources were not found under " << root;
 }
 
+// A folder that can be read at a glance: beyond that it is cut by what its files do. Those that are exempt are one idea
+// each.
+TEST(Layering, NoFolderIsCrowded) {
+  const std::filesystem::path root = HONE_SOURCE_DIR;
+  const std::set<std::string> whole = {"base", "compiler/ir", "db"};
+  std::map<std::string, int> files;
+  for (const std::string& module : modules())
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / module)) {
+      const std::string extension = entry.path().extension();
+      if (extension == ".h" || extension == ".cc" || extension == ".c")
+        ++files[entry.path().parent_path().lexically_relative(root).generic_string()];
+    }
+  for (const auto& [folder, count] : files)
+    EXPECT_TRUE(count <= 36 || whole.contains(folder)) << folder << ": " << count;
+}
+
 TEST(Layering, RefusesAnIncludeAgainstTheArrows) {
   EXPECT_THAT(
       violations("compiler/ir/expr.h", "#pragma once\n#include \"compiler/arith/linear.h\"\n"),
@@ -46,7 +64,8 @@ TEST(Layering, RefusesAnIncludeAgainstTheArrows) {
   EXPECT_THAT(violations("compiler/api/hone.c", "#include \"base/status.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("compiler/runtime/pool/pool.c", "#include \"compiler/runtime/thread_pool.h\""),
               testing::SizeIs(1));
-  EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/lower/lower.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("compiler/codegen/llvm/kernel/emit.cc", "#include \"compiler/lower/lower.h\""),
+              testing::SizeIs(1));
   EXPECT_THAT(violations("tuner/search/evolve.cc", "#include \"db/store.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("rpc/agent/run/runner.cc", "#include \"compiler/build/build.h\""), testing::SizeIs(1));
 }
@@ -62,9 +81,10 @@ TEST(Layering, TakesIncludesAlongTheArrows) {
 }
 
 TEST(Layering, LetsOneFileThroughNotItsRoom) {
-  EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/runtime/include/hone_runtime.h\""),
-              IsEmpty());
-  EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/runtime/thread_pool.h\""),
+  EXPECT_THAT(
+      violations("compiler/codegen/llvm/kernel/emit.cc", "#include \"compiler/runtime/include/hone_runtime.h\""),
+      IsEmpty());
+  EXPECT_THAT(violations("compiler/codegen/llvm/kernel/emit.cc", "#include \"compiler/runtime/thread_pool.h\""),
               testing::SizeIs(1));
 }
 
@@ -72,7 +92,7 @@ TEST(Layering, KeepsThirdPartyHeadersInTheirPlaces) {
   EXPECT_THAT(violations("compiler/build/build.cc", "#include <llvm/IR/Module.h>"),
               ElementsAre("compiler/build/build.cc:1: includes llvm/IR/Module.h, which only compiler/codegen/llvm/, "
                           "compiler/codegen/nvptx/ may"));
-  EXPECT_THAT(violations("compiler/codegen/llvm/host.cc", "#include <llvm/Support/TargetSelect.h>"),
+  EXPECT_THAT(violations("compiler/codegen/llvm/machine/host_target.cc", "#include <llvm/Support/TargetSelect.h>"),
               testing::SizeIs(1));
   EXPECT_THAT(violations("db/store.cc", "#include <sqlite3.h>"), testing::SizeIs(1));
   EXPECT_THAT(violations("tuner/search/evolve.cc", "#include <xgboost/c_api.h>"), testing::SizeIs(1));
@@ -91,7 +111,7 @@ TEST(Layering, WantsIncludesFromTheRootAndFoldersItKnows) {
 
 TEST(Layering, FindsTheInnermostRoom) {
   EXPECT_EQ(room_of("compiler/build/build.h"), "compiler/build");
-  EXPECT_EQ(room_of("compiler/ops/templates/common.h"), "compiler/ops");
+  EXPECT_EQ(room_of("compiler/ops/templates/common.h"), "compiler/ops/templates");
   EXPECT_EQ(room_of("tuner/measure/measurer.h"), "tuner/measure");
   EXPECT_EQ(room_of("compiler/brand_new/x.h"), "");
   EXPECT_EQ(room_of("vector"), "");

@@ -14,7 +14,7 @@
 #include <stdexcept>
 
 #include "base/check.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/frontend/onnx/import.h"
 #include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/graph/evaluate.h"

@@ -1,8 +1,8 @@
-#include "compiler/model/check_layers.h"
+#include "compiler/model/check/check_layers.h"
 
 #include <gmock/gmock.h>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"

@@ -1,14 +1,14 @@
-#include "compiler/model/check_whole.h"
+#include "compiler/model/check/check_whole.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/text.h"
+#include "compiler/model/check/naive_kernels.h"
 #include "compiler/model/model_data.h"
-#include "compiler/model/naive_kernels.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "base/json.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/described_model.h"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "compiler/build/build.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/model/prepare.h"
 #include "tests/fakes/workloads.h"

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/build_model.h"
-#include "compiler/model/check_whole.h"
+#include "compiler/model/check/check_whole.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"
 #include "compiler/model/run_model.h"

@@ -9,7 +9,7 @@
 #include <random>
 #include <sstream>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/driver/request/model_words.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/build_model.h"

@@ -1,4 +1,4 @@
-#include "compiler/model/memory_plan.h"
+#include "compiler/model/plan/memory_plan.h"
 
 #include <gtest/gtest.h>
 

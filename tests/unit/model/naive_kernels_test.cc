@@ -1,9 +1,9 @@
-#include "compiler/model/naive_kernels.h"
+#include "compiler/model/check/naive_kernels.h"
 
 #include <gtest/gtest.h>
 
 #include "compiler/check/inputs.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/evaluate.h"
 #include "tests/fakes/workloads.h"
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/build_model.h"
-#include "compiler/model/check_layers.h"
+#include "compiler/model/check/check_layers.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/run_model.h"
 #include "tests/fakes/workloads.h"

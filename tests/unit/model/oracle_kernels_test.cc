@@ -1,12 +1,12 @@
-#include "compiler/model/oracle_kernels.h"
+#include "compiler/model/check/oracle_kernels.h"
 
 #include <gmock/gmock.h>
 
 #include "compiler/check/inputs.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/model_data.h"
-#include "compiler/ops/physical.h"
+#include "compiler/ops/windows/physical.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "base/check.h"
-#include "compiler/codegen/llvm/compile.h"
-#include "compiler/model/layers.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/model/model_data.h"
+#include "compiler/model/plan/layers.h"
 #include "tests/fakes/prepare_model.h"
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"

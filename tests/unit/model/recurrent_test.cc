@@ -2,16 +2,16 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/text.h"
 #include "compiler/lower/repeat.h"
 #include "compiler/model/build_model.h"
-#include "compiler/model/check_layers.h"
+#include "compiler/model/check/check_layers.h"
 #include "compiler/model/model_data.h"
+#include "compiler/model/plan/parallel_loop.h"
 #include "compiler/model/prepare.h"
 #include "compiler/model/run_model.h"
-#include "compiler/model/tasks.h"
 #include "compiler/ops/steps.h"
 #include "tests/fakes/default_layers.h"
 #include "tests/fakes/workloads.h"
@@ -117,10 +117,10 @@ TEST(Recurrent, TheCheckFindsALoopThatIsWrong) {
 TEST(Recurrent, RegionsAreCounted) {
   const Graph g = layer("lstm", 4, 9, 1, 128);
   const Layers layers = default_layers(g, host_target(2));
-  TaskTable tasks(layers, 2);
-  EXPECT_EQ(tasks.of(0).regions, 9);
-  EXPECT_EQ(tasks.of(0).iterations, 2);
-  EXPECT_FALSE(tasks.of(0).is_divided);
+  ParallelLoops loops(layers, 2);
+  EXPECT_EQ(loops.of(0).regions, 9);
+  EXPECT_EQ(loops.of(0).iterations, 2);
+  EXPECT_FALSE(loops.of(0).is_divided);
 }
 
 }  // namespace

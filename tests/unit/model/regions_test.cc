@@ -1,5 +1,5 @@
 // Layers that share a region of the runtime, and small ones that one thread computes alone.
-#include "compiler/model/regions.h"
+#include "compiler/model/plan/regions.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,14 +7,14 @@
 #include <random>
 
 #include "compiler/arith/touched_elements.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"
+#include "compiler/model/plan/storage.h"
 #include "compiler/model/run_model.h"
-#include "compiler/model/storage.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {

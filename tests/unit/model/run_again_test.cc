@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/text.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"

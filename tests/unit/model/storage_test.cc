@@ -1,5 +1,5 @@
 // What needs no code because it lies where it is: views, slices and concatenations.
-#include "compiler/model/storage.h"
+#include "compiler/model/plan/storage.h"
 
 #include <gtest/gtest.h>
 

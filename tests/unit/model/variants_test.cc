@@ -8,9 +8,10 @@
 #include <stdexcept>
 
 #include "base/check.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/text.h"
 #include "compiler/host/load_objects.h"
+#include "compiler/ir/dlpack_type.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/frontend/onnx/import.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/prepare.h"

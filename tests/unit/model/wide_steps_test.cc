@@ -1,15 +1,15 @@
 // Steps of one node of a model that store floats of 16 bits between them are found.
-#include "compiler/model/wide_steps.h"
+#include "compiler/model/plan/wide_steps.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 
 #include "base/narrow_floats.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/text.h"
-#include "compiler/model/check_whole.h"
+#include "compiler/model/check/check_whole.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {

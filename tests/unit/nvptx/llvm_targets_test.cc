@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/codegen/nvptx/emit.h"
 
 namespace hone {

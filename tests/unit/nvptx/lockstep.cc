@@ -11,8 +11,9 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "compiler/codegen/llvm/compile.h"
-#include "compiler/codegen/llvm/pipeline.h"
+#include "compiler/codegen/llvm/kernel/pipeline.h"
+#include "compiler/codegen/llvm/link/link.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone {

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include "compiler/build/build.h"
-#include "compiler/codegen/llvm/compile.h"
 #include "tests/fakes/assembly.h"
 #include "tests/fakes/workloads.h"
 

@@ -1,5 +1,5 @@
 // Chains of functions: their texts, types and operands, and what every template makes of them.
-#include "compiler/ops/chain.h"
+#include "compiler/ops/functions/chain.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // Every scalar function against the standard library's: through the interpreter, compiled configs and the reference's
 // bounds, with NaNs, infinities, zeros of both signs, and the ends of integer types.
-#include "compiler/ops/functions.h"
+#include "compiler/ops/functions/functions.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 
 #include "base/narrow_floats.h"
 #include "compiler/check/checker.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/ir/interp.h"
 #include "compiler/lower/lower.h"
 #include "tests/fakes/reference_check.h"

@@ -5,13 +5,13 @@
 #include <cmath>
 
 #include "compiler/arith/verify.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/local_kernel.h"
 #include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"
 #include "compiler/lower/lower.h"
-#include "compiler/ops/collapse.h"
-#include "compiler/ops/split_reduction.h"
+#include "compiler/ops/rewrite/collapse.h"
+#include "compiler/ops/rewrite/split_reduction.h"
 #include "compiler/ops/templates/fused.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/workloads.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "compiler/arith/verify.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/local_kernel.h"
 #include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"

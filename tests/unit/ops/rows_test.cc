@@ -1,6 +1,6 @@
 // softmax, layer_norm and the like: their texts, their values against plain loops, and every config against the
 // reference.
-#include "compiler/ops/rows.h"
+#include "compiler/ops/by_row/rows.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 #include "compiler/ir/printer.h"
 #include "compiler/lower/layout_functions.h"
 #include "compiler/lower/lower.h"
-#include "compiler/ops/collapse.h"
+#include "compiler/ops/rewrite/collapse.h"
 #include "compiler/ops/templates/row_wise.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/workloads.h"

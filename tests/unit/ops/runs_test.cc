@@ -1,5 +1,5 @@
 // Sums in f16: where they are cut, who has them, and what is wrong with longer ones.
-#include "compiler/ops/runs.h"
+#include "compiler/ops/products/runs.h"
 
 #include <gmock/gmock.h>
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "compiler/ops/elementwise.h"
-#include "compiler/ops/functions.h"
+#include "compiler/ops/functions/functions.h"
 #include "tests/fakes/cpu_workloads.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/workloads.h"

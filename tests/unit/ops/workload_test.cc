@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/check.h"
-#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/windows/conv_shape.h"
 #include "compiler/reference/reference.h"
 #include "tests/fakes/workloads.h"
 

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/model/prepare.h"
 #include "compiler/quantize/calibrate.h"
 #include "tests/fakes/temporary_folder.h"

@@ -1,9 +1,9 @@
-#include "rpc/wire/address.h"
-#include "rpc/wire/credentials.h"
+#include "rpc/wire/access/address.h"
+#include "rpc/wire/access/credentials.h"
 
 #include <gtest/gtest.h>
 
-#include "rpc/wire/messages.h"
+#include "rpc/wire/messages/messages.h"
 
 namespace hone::wire {
 namespace {

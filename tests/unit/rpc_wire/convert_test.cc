@@ -1,4 +1,4 @@
-#include "rpc/wire/convert.h"
+#include "rpc/wire/messages/convert.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

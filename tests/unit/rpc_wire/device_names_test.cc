@@ -1,4 +1,4 @@
-#include "rpc/wire/device_names.h"
+#include "rpc/wire/messages/device_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rpc/wire/key_proof.h"
+#include "rpc/wire/access/key_proof.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "rpc/wire/signature.h"
+#include "rpc/wire/access/signature.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "compiler/runtime/binary_cache.h"
+#include "compiler/runtime/gpu/binary_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Our declarations of the CUDA driver against NVIDIA's, where those are installed.
-#include "compiler/runtime/cuda_api.h"
+#include "compiler/runtime/gpu/cuda_api.h"
 
 #include <gtest/gtest.h>
 

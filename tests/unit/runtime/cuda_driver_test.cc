@@ -1,4 +1,4 @@
-#include "compiler/runtime/cuda_driver.h"
+#include "compiler/runtime/gpu/cuda_driver.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "compiler/runtime/cuda_api.h"
+#include "compiler/runtime/gpu/cuda_api.h"
 #include "compiler/runtime/time_kernel.h"
 #include "tests/fakes/fake_cuda.h"
 #include "tests/fakes/temporary_folder.h"

@@ -1,11 +1,11 @@
 // What is copied of a model's caches, against the fake CUDA driver, whose kernel `scale` doubles four elements.
-#include "compiler/runtime/gpu_caches.h"
+#include "compiler/runtime/gpu/gpu_caches.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 
-#include "compiler/runtime/gpu_launcher.h"
+#include "compiler/runtime/gpu/gpu_launcher.h"
 #include "tests/fakes/fake_cuda_device.h"
 
 namespace hone {

@@ -1,5 +1,5 @@
 // Programs of artifacts on a device, against the fake CUDA driver, whose kernel `scale` doubles.
-#include "compiler/runtime/gpu_launcher.h"
+#include "compiler/runtime/gpu/gpu_launcher.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/runtime/nvrtc.h"
+#include "compiler/runtime/gpu/nvrtc.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compiler/runtime/ptxas_log.h"
+#include "compiler/runtime/gpu/ptxas_log.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone {

@@ -54,7 +54,7 @@ TEST(CpuFeatures, ThatArtifactsNeedAreLookedForByTheLibraryThatOpensThem) {
 TEST(CpuFeatures, ThatInstructionsAreChosenByAreKnown) {
   std::set<std::string> known;
   for (const CpuFeature& f : cpu_features()) known.emplace(f.name);
-  for (const std::string path : {"compiler/codegen/llvm/dot_units.cc", "compiler/target/features.cc"}) {
+  for (const std::string path : {"compiler/codegen/llvm/machine/dot_units.cc", "compiler/target/features.cc"}) {
     const std::string text = source(path);
     for (const std::string& name : found(text, "\"((?:avx|amx|dotprod|i8mm|bf16|fullfp16)[a-z0-9-]*)\""))
       EXPECT_TRUE(known.contains(name)) << path << ": " << name;

@@ -17,9 +17,9 @@
 
 #include "base/log.h"
 #include "base/sanitizer.h"
+#include "rpc/wire/access/channel.h"
 #include "rpc/wire/admin_client.h"
-#include "rpc/wire/channel.h"
-#include "rpc/wire/convert.h"
+#include "rpc/wire/messages/convert.h"
 #include "tests/fakes/fake_agent.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/temporary_folder.h"

@@ -9,10 +9,10 @@
 #include <sstream>
 
 #include "base/log.h"
+#include "rpc/wire/access/certificate_dates.h"
+#include "rpc/wire/access/pem.h"
+#include "rpc/wire/access/tls_probe.h"
 #include "rpc/wire/admin_client.h"
-#include "rpc/wire/certificate_dates.h"
-#include "rpc/wire/pem.h"
-#include "rpc/wire/tls_probe.h"
 #include "tests/fakes/fake_agent.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/temporary_folder.h"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rpc/wire/key_proof.h"
+#include "rpc/wire/access/key_proof.h"
 #include "tests/fakes/fake_fleet.h"
 #include "tests/fakes/temporary_folder.h"
 

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "rpc/wire/fleet_file.h"
-#include "rpc/wire/tracker_access.h"
+#include "rpc/wire/access/fleet_file.h"
+#include "rpc/wire/access/tracker_access.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/unit/tracker/tracker_program.h"
 #include "tracker/gate/certificates.h"

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <set>
 
-#include "rpc/wire/credentials.h"
-#include "rpc/wire/pem.h"
+#include "rpc/wire/access/credentials.h"
+#include "rpc/wire/access/pem.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tracker/gate/acceptor.h"

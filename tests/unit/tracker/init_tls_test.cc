@@ -6,9 +6,9 @@
 #include <fstream>
 #include <map>
 
-#include "rpc/wire/certificate_dates.h"
-#include "rpc/wire/fleet_file.h"
-#include "rpc/wire/pem.h"
+#include "rpc/wire/access/certificate_dates.h"
+#include "rpc/wire/access/fleet_file.h"
+#include "rpc/wire/access/pem.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/unit/tracker/tracker_program.h"
 #include "tracker/gate/certificates.h"

@@ -14,8 +14,8 @@
 #include <map>
 
 #include "base/log.h"
+#include "rpc/wire/access/channel.h"
 #include "rpc/wire/admin_client.h"
-#include "rpc/wire/channel.h"
 #include "rpc/wire/session_client.h"
 #include "tests/fakes/fake_agent.h"
 #include "tests/fakes/fake_clock.h"

@@ -9,7 +9,7 @@
 #include <boost/asio/write.hpp>
 #include <thread>
 
-#include "rpc/wire/channel.h"
+#include "rpc/wire/access/channel.h"
 #include "tests/fakes/fake_agent.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_session.h"

@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
-#include "compiler/codegen/llvm/compile.h"
-#include "compiler/model/layers.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
+#include "compiler/model/plan/layers.h"
 #include "db/lookup.h"
 #include "tests/fakes/decoder_model.h"
 #include "tests/fakes/known_trial.h"

@@ -1,0 +1,218 @@
+#include "compiler/codegen/llvm/artifact/gpu_host.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <cstddef>
+
+#include "compiler/codegen/llvm/artifact/mapped_weights.h"
+#include "compiler/codegen/llvm/kernel/c_data.h"
+#include "compiler/codegen/llvm/kernel/pipeline.h"
+#include "compiler/runtime/include/hone_runtime.h"
+
+namespace hone {
+namespace {
+
+using llvm::Constant;
+
+// Constants are written down member by member, in C's layout.
+static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offsetof(HoneGpuParam, elements) == 16 &&
+              sizeof(HoneGpuProgram) == 96 && offsetof(HoneGpuProgram, binary) == 24 &&
+              offsetof(HoneGpuProgram, workspace_bytes) == 88 && sizeof(HoneGpuPlace) == 24 &&
+              sizeof(HoneGpuStep) == 48 && sizeof(HoneGpuHostFunction) == 32 &&
+              offsetof(HoneGpuModel, alignment) == 96 && offsetof(HoneGpuModel, caches) == 136 &&
+              sizeof(HoneGpuModel) == 160 && offsetof(HoneGpuCache, matrices) == 16 && sizeof(HoneGpuCache) == 40 &&
+              offsetof(HoneGpuPart, whole) == 96 && sizeof(HoneGpuPart) == 128);
+
+class HostEmitter {
+ public:
+  HostEmitter(llvm::LLVMContext& context, const std::string& name, const Target& host)
+      : host_(host), module_(std::make_unique<llvm::Module>(name, context)), data_(*module_), b_(context) {}
+
+  std::unique_ptr<llvm::Module> emit(const GpuHostProgram& program) {
+    emit_entries(program.name, data_.structure(program_of(program, HONE_RUNTIME_ABI)), false);
+    return finished();
+  }
+
+  std::unique_ptr<llvm::Module> emit(const GpuHostModel& model) {
+    std::vector<Constant*> programs;
+    for (const GpuHostProgram& p : model.programs)
+      programs.push_back(data_.stored(data_.structure(program_of(p, HONE_RUNTIME_ABI))));
+    if (model.weights_file) weights_of_ = model.name;
+    for (const GpuHostModel::Variant& v : model.variants)
+      emit_parts(v, emit_entries(v.head.name, model_of(model, v, programs), model.variants.size() > 1));
+    if (model.weights_file) emit_weights_entry(*module_, model.name, *model.weights_file, host_);
+    data_.exported(llvm::ConstantDataArray::getString(b_.getContext(), model.json), model.name + "_json");
+    return finished();
+  }
+
+ private:
+  std::unique_ptr<llvm::Module> finished() {
+    HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the entries of a GPU's program";
+    return std::move(module_);
+  }
+
+  // NAME_gpu, which it returns, NAME and NAME_plain.
+  llvm::GlobalVariable* emit_entries(const std::string& name, Constant* program, bool is_hidden) {
+    llvm::GlobalVariable* const gpu = data_.exported(program, name + "_gpu");
+    std::vector<llvm::GlobalValue*> made{gpu};
+    for (const bool plain : {false, true}) made.push_back(emit_entry(name + (plain ? "_plain" : ""), gpu, plain));
+    for (llvm::GlobalValue* value : made)
+      if (is_hidden) value->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return gpu;
+  }
+
+  // The entries of the variant's layers.
+  void emit_parts(const GpuHostModel::Variant& v, llvm::GlobalVariable* whole) {
+    GpuHostProgram head{.device_type = v.head.device_type, .target = v.head.target};
+    for (size_t i = 0; i < v.parts.size(); ++i) {
+      std::vector<Constant*> members = program_of(head, HONE_GPU_PART_ABI);
+      members.insert(members.end(), {whole, data_.number(v.parts[i].first_step), data_.number(v.parts[i].step_count),
+                                     data_.word(v.parts[i].copies)});
+      emit_entry(step_symbol(v.head.name, i), data_.stored(data_.structure(members)), true)
+          ->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
+  }
+
+  // Null for no bytes.
+  Constant* bytes(const std::string& s) { return s.empty() ? data_.null() : data_.text(s); }
+
+  // The members of a HoneGpuProgram.
+  std::vector<Constant*> program_of(const GpuHostProgram& program, int abi_version) {
+    std::vector<Constant*> launches, params;
+    for (const auto& l : program.launches)
+      launches.push_back(data_.structure({data_.text(l.kernel), data_.number(l.shape.blocks),
+                                          data_.number(l.shape.threads), data_.number(l.shape.dynamic_shared_bytes)}));
+    for (const auto& p : program.params) {
+      std::vector<Constant*> members{data_.text(p.name), data_.word(p.is_output)};
+      for (Constant* m : data_.type(p.dtype)) members.push_back(m);
+      for (Constant* m :
+           {data_.number(p.elements), data_.number(p.plain_elements), data_.entry(p.pack), data_.entry(p.unpack)})
+        members.push_back(m);
+      params.push_back(data_.structure(members));
+    }
+    const auto size = [&](const auto& list) { return data_.number(static_cast<int64_t>(list.size())); };
+    return {data_.word(abi_version),
+            data_.word(program.device_type),
+            data_.text(program.target),
+            data_.text(program.arch),
+            bytes(program.binary),
+            size(program.binary),
+            data_.text(program.text),
+            size(program.text),
+            data_.array(launches),
+            size(launches),
+            data_.array(params),
+            size(params),
+            data_.number(program.workspace_bytes)};
+  }
+
+  // The members of a HoneGpuHostFunction.
+  std::vector<Constant*> host_of(const GpuHostModel::Step::Host& host) {
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy()}, false);
+    auto* call =
+        llvm::cast<llvm::Function>(module_->getOrInsertFunction("hone_internal_" + host.name, type).getCallee());
+    call->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    std::vector<Constant*> numbers;
+    for (const int64_t n : host.numbers) numbers.push_back(data_.number(n));
+    return {call, data_.array(numbers), data_.number(host.input_count), data_.number(host.workspace_bytes)};
+  }
+
+  // A HoneGpuModel: its head's members are its own first ones.
+  Constant* model_of(const GpuHostModel& model, const GpuHostModel::Variant& v,
+                     const std::vector<Constant*>& programs) {
+    std::vector<Constant*> steps;
+    for (const GpuHostModel::Step& s : v.steps) {
+      std::vector<Constant*> places;
+      for (const GpuHostModel::Place& p : s.places)
+        places.push_back(
+            data_.structure({data_.word(p.in), data_.word(p.tensor), data_.number(p.offset), data_.number(p.bytes)}));
+      Constant* program = s.program < 0 ? data_.null() : programs[static_cast<size_t>(s.program)];
+      Constant* host = s.host ? data_.stored(data_.structure(host_of(*s.host))) : data_.null();
+      steps.push_back(data_.structure({data_.text(s.name), data_.text(s.workload), program, host, data_.array(places),
+                                       data_.number(static_cast<int64_t>(places.size()))}));
+    }
+    Constant* weights = data_.null();
+    if (model.weight_bytes > 0 && !model.weights_file) {
+      weights = data_.imported(model.name + ".weights");
+      llvm::cast<llvm::GlobalVariable>(weights)->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
+    std::vector<Constant*> caches;
+    for (const GpuHostModel::Cache& c : v.caches)
+      caches.push_back(data_.structure({data_.word(c.input), data_.word(c.output), data_.word(c.axis),
+                                        data_.number(c.matrices), data_.number(c.room), data_.number(c.row_bytes)}));
+    // Hosts of before run what needs nothing new.
+    const int version = caches.empty() && !model.weights_file ? HONE_GPU_MODEL_ABI_OLDEST : HONE_GPU_MODEL_ABI;
+    Constant* mapped = model.weights_file ? mapped_weights(*module_, model.name) : data_.null();
+    std::vector<Constant*> members = program_of(v.head, version);
+    members.insert(members.end(), {data_.number(model.alignment), weights, data_.number(model.weight_bytes),
+                                   data_.array(steps), data_.number(static_cast<int64_t>(steps.size())),
+                                   data_.array(caches), data_.number(static_cast<int64_t>(caches.size())), mapped});
+    return data_.structure(members);
+  }
+
+  llvm::Value* member(llvm::Type* type, llvm::Value* of, size_t offset) {
+    return b_.CreateLoad(type, b_.CreateGEP(b_.getInt8Ty(), of, b_.getInt64(offset)));
+  }
+
+  // rt->gpu->run(rt->gpu->self, program, args, n, workspace), or run_plain with rt at the end.
+  llvm::Function* emit_entry(const std::string& name, llvm::GlobalVariable* program, bool plain) {
+    auto* f = llvm::Function::Create(data_.entry_type(), llvm::Function::ExternalLinkage, name, *module_);
+    f->addFnAttr(llvm::Attribute::NoUnwind);
+    f->addFnAttr("target-cpu", host_.mcpu);
+    auto* bad = llvm::BasicBlock::Create(b_.getContext(), "bad", f);
+    const auto require = [&](llvm::Value* ok) {
+      auto* next = llvm::BasicBlock::Create(b_.getContext(), "ok", f);
+      b_.CreateCondBr(ok, next, bad);
+      b_.SetInsertPoint(next);
+    };
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f, bad));
+    llvm::Value *args = f->getArg(0), *n = f->getArg(1), *workspace = f->getArg(2), *rt = f->getArg(3);
+    require(b_.CreateIsNotNull(rt));
+    require(b_.CreateICmpEQ(member(b_.getInt32Ty(), rt, offsetof(HoneRuntime, abi_version)),
+                            b_.getInt32(HONE_RUNTIME_ABI)));
+    llvm::Value* gpu = member(b_.getPtrTy(), rt, offsetof(HoneRuntime, gpu));
+    require(b_.CreateIsNotNull(gpu));
+    llvm::Value* run = member(b_.getPtrTy(), gpu, plain ? offsetof(HoneGpu, run_plain) : offsetof(HoneGpu, run));
+    require(b_.CreateIsNotNull(run));
+    if (!weights_of_.empty()) weights_or_return(b_, weights_of_);
+    auto* type = llvm::FunctionType::get(
+        b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy()}, false);
+    b_.CreateRet(b_.CreateCall(
+        type, run, {member(b_.getPtrTy(), gpu, offsetof(HoneGpu, self)), program, args, n, plain ? rt : workspace}));
+    b_.SetInsertPoint(bad);
+    b_.CreateRet(b_.getInt32(HONE_BAD_ARGUMENTS));
+    return f;
+  }
+
+  const Target& host_;
+  std::unique_ptr<llvm::Module> module_;
+  CData data_;
+  llvm::IRBuilder<> b_;
+  std::string weights_of_;  ///< the model whose weights have to be mapped before its entries run; empty: none
+};
+
+}  // namespace
+
+namespace {
+
+// `what`: a program or a model.
+template <class T>
+std::string emitted(const T& what, const Target& host) {
+  const auto machine = make_machine(host);
+  llvm::LLVMContext context;
+  const auto module = HostEmitter(context, what.name, host).emit(what);
+  Optimizer(*machine).run(*module);
+  return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+}  // namespace
+
+std::string emit_gpu_host_object(const GpuHostProgram& program, const Target& host) { return emitted(program, host); }
+
+std::string emit_gpu_model_object(const GpuHostModel& model, const Target& host) { return emitted(model, host); }
+
+}  // namespace hone

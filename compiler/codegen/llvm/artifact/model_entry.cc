@@ -1,0 +1,426 @@
+#include "compiler/codegen/llvm/artifact/model_entry.h"
+
+#include <fmt/format.h>
+#include <llvm/BinaryFormat/ELF.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "base/hash.h"
+#include "compiler/codegen/llvm/artifact/mapped_weights.h"
+#include "compiler/codegen/llvm/kernel/c_data.h"
+#include "compiler/codegen/llvm/kernel/pipeline.h"
+#include "compiler/codegen/llvm/kernel/zero_denormals.h"
+#include "compiler/runtime/weights/weights_file.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+constexpr size_t kPage = HONE_WEIGHTS_BEGIN;
+
+class ModelEmitter {
+ public:
+  ModelEmitter(llvm::LLVMContext& context, const ModelProgram& program, const Target& target)
+      : p_(program), target_(target), module_(std::make_unique<llvm::Module>(program.name, context)), b_(context) {}
+
+  std::unique_ptr<llvm::Module> emit() {
+    CData data(*module_);
+    for (size_t v = 0; v < p_.variants.size(); ++v) {
+      const std::string symbol = variant_symbol(p_.name, v, p_.variants.size());
+      const std::vector<ModelStep>& steps = p_.variants[v];
+      llvm::Function* entry = emit_outer(symbol, steps);
+      for (size_t s = 0; s < steps.size(); ++s)
+        emit_outer(step_symbol(symbol, s), {&steps[s], 1})->setVisibility(llvm::GlobalValue::HiddenVisibility);
+      if (p_.variants.size() > 1)
+        entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
+      else
+        emit_plain(entry);
+    }
+    data.exported(llvm::ConstantDataArray::getString(b_.getContext(), p_.json), p_.name + "_json");
+    if (p_.weights_file) emit_weights_entry(*module_, p_.name, *p_.weights_file, target_);
+    HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the entry of a model";
+    return std::move(module_);
+  }
+
+ private:
+  llvm::Function* make_function(const std::string& name, llvm::FunctionType* type) {
+    auto* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, *module_);
+    f->addFnAttr(llvm::Attribute::NoUnwind);
+    f->addFnAttr("target-cpu", target_.mcpu);
+    return f;
+  }
+
+  Value* at(Value* base, int64_t offset) {
+    return b_.CreateGEP(b_.getInt8Ty(), base, b_.getInt64(static_cast<uint64_t>(offset)));
+  }
+  Value* member(llvm::Type* type, Value* of, size_t offset) {
+    return b_.CreateLoad(type, at(of, static_cast<int64_t>(offset)));
+  }
+
+  Value* pointer(const TensorPlace& place) {
+    switch (place.in) {
+      case TensorPlace::In::kArena: return at(arena_, place.offset);
+      case TensorPlace::In::kTensor: return at(data_of(place.index), place.offset);
+      case TensorPlace::In::kExtent:
+        return at(member(b_.getPtrTy(), tensor(place.index), offsetof(DLTensor, shape)), place.offset);
+      case TensorPlace::In::kWeights: break;
+    }
+    return at(weights_, place.offset);
+  }
+
+  // Sets weights_; the entry returns where they are missing.
+  void find_weights() {
+    if (!p_.weights_file) {
+      auto* symbol = llvm::cast<llvm::GlobalVariable>(module_->getOrInsertGlobal(p_.name + ".weights", b_.getInt8Ty()));
+      symbol->setConstant(true);
+      symbol->setVisibility(llvm::GlobalValue::HiddenVisibility);
+      weights_ = symbol;
+      return;
+    }
+    weights_ = weights_or_return(b_, p_.name);
+  }
+
+  // NAME_plain: `entry` under another name.
+  void emit_plain(llvm::Function* entry) {
+    llvm::Function* plain = make_function(p_.name + "_plain", entry->getFunctionType());
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", plain));
+    std::vector<Value*> args;
+    for (llvm::Argument& a : plain->args()) args.push_back(&a);
+    b_.CreateRet(b_.CreateCall(entry, args));
+  }
+
+  // An entry as other objects call it, over the one that runs the steps where that has a mode of its own.
+  llvm::Function* emit_outer(const std::string& name, std::span<const ModelStep> steps) {
+    llvm::Function* f = make_function(name, CData(*module_).entry_type());
+    if (p_.denormals == Denormals::kKeep) return emit_entry(f, steps), f;
+    llvm::Function* inside = make_function(name + ".inside", f->getFunctionType());
+    inside->setLinkage(llvm::GlobalValue::InternalLinkage);
+    emit_entry(inside, steps);
+    emit_zeroing_entry(f, inside, target_);
+    return f;
+  }
+
+  // Where the data of the caller's tensor begins.
+  Value* data_of(size_t t) {
+    Value* of = tensor(t);
+    return b_.CreateGEP(b_.getInt8Ty(), member(b_.getPtrTy(), of, offsetof(DLTensor, data)),
+                        member(b_.getInt64Ty(), of, offsetof(DLTensor, byte_offset)));
+  }
+  Value* tensor(size_t t) { return member(b_.getPtrTy(), args_, t * sizeof(void*)); }
+
+  void emit_row(const NewRow& row) {
+    const auto number = [&](int64_t n) { return b_.getInt64(static_cast<uint64_t>(n)); };
+    Value* from = pointer(row.from);
+    Value* count = b_.CreateLoad(b_.getInt64Ty(), pointer(row.count));
+    Value* to = b_.CreateGEP(b_.getInt8Ty(), pointer(row.to), b_.CreateMul(count, number(row.bytes)));
+    llvm::BasicBlock* before = b_.GetInsertBlock();
+    auto* loop = llvm::BasicBlock::Create(b_.getContext(), "row", before->getParent());
+    auto* behind = llvm::BasicBlock::Create(b_.getContext(), "written", before->getParent());
+    b_.CreateBr(loop);
+    b_.SetInsertPoint(loop);
+    llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
+    i->addIncoming(number(0), before);
+    b_.CreateMemCpy(b_.CreateGEP(b_.getInt8Ty(), to, b_.CreateMul(i, number(row.matrix_bytes))), llvm::Align(1),
+                    b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateMul(i, number(row.bytes))), llvm::Align(1),
+                    static_cast<uint64_t>(row.bytes));
+    Value* next = b_.CreateAdd(i, number(1));
+    i->addIncoming(next, loop);
+    b_.CreateCondBr(b_.CreateICmpULT(next, number(row.matrices)), loop, behind);
+    b_.SetInsertPoint(behind);
+  }
+
+  void emit_entry(llvm::Function* f, std::span<const ModelStep> steps) {
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f));
+    args_ = f->getArg(0), arena_ = f->getArg(2);
+    Value* runtime = f->getArg(3);
+    const bool uses_weights = std::any_of(steps.begin(), steps.end(), [](const ModelStep& step) {
+      return std::any_of(step.arguments.begin(), step.arguments.end(),
+                         [](const TensorPlace& place) { return place.in == TensorPlace::In::kWeights; });
+    });
+    if (uses_weights) find_weights();
+    // One place returns what a layer said.
+    failed_ = llvm::BasicBlock::Create(b_.getContext(), "failed", f);
+    code_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed_);
+    llvm::IRBuilder<>(failed_).CreateRet(code_);
+    for (size_t s = 0; s < steps.size();) {
+      size_t end = s + 1;
+      if (const int region = steps[s].region; region > 0 && steps.size() > 1)
+        while (end < steps.size() && steps[end].region == region) ++end;
+      if (end > s + 1)
+        emit_region(runtime, steps.subspan(s, end - s));
+      else
+        emit_step(steps[s], steps[s].is_alone ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : runtime);
+      s = end;
+    }
+    b_.CreateRet(b_.getInt32(HONE_OK));
+    if (code_->getNumIncomingValues() == 0) failed_->eraseFromParent();
+  }
+
+  void emit_step(const ModelStep& step, Value* runtime) {
+    for (const NewRow& row : step.rows) emit_row(row);
+    std::vector<Value*> pointers;
+    for (const TensorPlace& place : step.arguments) pointers.push_back(pointer(place));
+    if (step.symbol.empty()) {
+      if (pointers.empty()) return;
+      b_.CreateMemCpy(pointers[1], llvm::Align(1), pointers[0], llvm::Align(1), static_cast<uint64_t>(step.bytes));
+      return;
+    }
+    pointers.push_back(at(arena_, step.workspace));
+    pointers.push_back(runtime);
+    go_on_if_ok(b_.CreateCall(layer(step.symbol, pointers.size()), pointers));
+  }
+
+  void go_on_if_ok(Value* result) {
+    auto* next = llvm::BasicBlock::Create(b_.getContext(), "next", failed_->getParent(), failed_);
+    code_->addIncoming(result, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateIsNull(result), next, failed_);
+    b_.SetInsertPoint(next);
+  }
+
+  // A region of the runtime whose iterations are the threads' shares; without a runtime they run one after the other.
+  void emit_region(Value* runtime, std::span<const ModelStep> steps) {
+    auto* closure_type = llvm::ArrayType::get(b_.getPtrTy(), 3);
+    llvm::Function* f = failed_->getParent();
+    Value* closure = llvm::IRBuilder<>(&f->getEntryBlock(), f->getEntryBlock().begin()).CreateAlloca(closure_type);
+    Value* const shared[] = {args_, arena_, weights_ ? weights_ : arena_};
+    for (unsigned i = 0; i < 3; ++i) b_.CreateStore(shared[i], b_.CreateConstGEP2_32(closure_type, closure, 0, i));
+    llvm::Function* threads = emit_threads(fmt::format("{}.region{}", f->getName().str(), steps[0].region), steps);
+    int last = 0;
+    for (const ModelStep& step : steps)
+      for (const StepShare& share : step.shares) last = std::max(last, share.thread);
+    const auto count = static_cast<uint64_t>(last) + 1;
+    llvm::BasicBlock *alone = llvm::BasicBlock::Create(b_.getContext(), "alone", f, failed_),
+                     *call = llvm::BasicBlock::Create(b_.getContext(), "call", f, failed_),
+                     *joined = llvm::BasicBlock::Create(b_.getContext(), "joined", f, failed_);
+    b_.CreateCondBr(b_.CreateIsNull(runtime), alone, call);
+    b_.SetInsertPoint(alone);
+    Value* one_by_one = b_.CreateCall(threads, {b_.getInt64(0), b_.getInt64(count), b_.getInt32(0), closure});
+    b_.CreateBr(joined);
+    b_.SetInsertPoint(call);
+    Value* together =
+        b_.CreateCall(parallel_for_type(), member(b_.getPtrTy(), runtime, offsetof(HoneRuntime, parallel_for)),
+                      {member(b_.getPtrTy(), runtime, offsetof(HoneRuntime, self)), threads, closure,
+                       b_.getInt64(count), b_.getInt32(static_cast<uint32_t>(count)), b_.getInt64(0)});
+    b_.CreateBr(joined);
+    b_.SetInsertPoint(joined);
+    llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
+    result->addIncoming(one_by_one, alone);
+    result->addIncoming(together, call);
+    go_on_if_ok(result);
+  }
+
+  llvm::FunctionType* chunk_type() {
+    return llvm::FunctionType::get(b_.getInt32Ty(), {b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getPtrTy()},
+                                   false);
+  }
+  llvm::FunctionType* parallel_for_type() {
+    llvm::Type *const pointer = b_.getPtrTy(), *const number = b_.getInt64Ty();
+    return llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, number, b_.getInt32Ty(), number},
+                                   false);
+  }
+
+  // A HoneChunk over the threads of a region.
+  llvm::Function* emit_threads(const std::string& name, std::span<const ModelStep> steps) {
+    const auto outer = std::tuple(b_.saveIP(), args_, arena_, weights_, failed_, code_);
+    llvm::Function* f = make_function(name, chunk_type());
+    f->setLinkage(llvm::GlobalValue::InternalLinkage);
+    const auto block = [&](const char* what) { return llvm::BasicBlock::Create(b_.getContext(), what, f); };
+    llvm::BasicBlock *entry = block("entry"), *head = block("head"), *body = block("body"),
+                     *next = block("next_thread"), *done = block("done");
+    failed_ = block("failed");
+    code_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed_);
+    llvm::IRBuilder<>(failed_).CreateRet(code_);
+    b_.SetInsertPoint(entry);
+    Value** const shared[] = {&args_, &arena_, &weights_};
+    for (size_t i = 0; i < 3; ++i) *shared[i] = member(b_.getPtrTy(), f->getArg(3), i * sizeof(void*));
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    llvm::PHINode* thread = b_.CreatePHI(b_.getInt64Ty(), 2, "thread");
+    thread->addIncoming(f->getArg(0), entry);
+    b_.CreateCondBr(b_.CreateICmpSLT(thread, f->getArg(1)), body, done);
+    b_.SetInsertPoint(body);
+    llvm::SwitchInst* which = b_.CreateSwitch(thread, next);
+    std::map<int, std::vector<std::pair<const ModelStep*, const StepShare*>>> of_thread;
+    for (const ModelStep& step : steps)
+      for (const StepShare& share : step.shares) of_thread[share.thread].emplace_back(&step, &share);
+    for (const auto& [number, own] : of_thread) {
+      llvm::BasicBlock* begin = block("thread");
+      which->addCase(b_.getInt64(static_cast<uint64_t>(number)), begin);
+      b_.SetInsertPoint(begin);
+      for (const auto& [step, share] : own) emit_step(*step, runtime_of(*share));
+      b_.CreateBr(next);
+    }
+    b_.SetInsertPoint(next);
+    thread->addIncoming(b_.CreateAdd(thread, b_.getInt64(1)), next);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(done);
+    b_.CreateRet(b_.getInt32(HONE_OK));
+    if (code_->getNumIncomingValues() == 0) failed_->eraseFromParent();
+    b_.restoreIP(std::get<0>(outer));
+    std::tie(std::ignore, args_, arena_, weights_, failed_, code_) = outer;
+    return f;
+  }
+
+  // A HoneRuntime whose parallel_for runs the share's iterations and leaves out all others; null for a whole layer.
+  Value* runtime_of(const StepShare& share) {
+    CData data(*module_);
+    if (share.iterations.empty()) return data.null();
+    std::vector<llvm::Constant*> words{data.number(share.thread), data.number(std::ssize(share.iterations))};
+    for (const IterationRange& r : share.iterations)
+      words.insert(words.end(), {data.number(r.begin), data.number(r.end)});
+    const int several = share.thread + 2;  // kernels do not ask a runtime of one worker
+    return data.stored(
+        data.structure({data.word(HONE_RUNTIME_ABI), data.word(several), data.array(words), run_share(), data.null()}));
+  }
+
+  // The parallel_for of these runtimes: `self` is the number of the thread, how many ranges there are, and the ranges.
+  llvm::Function* run_share() {
+    const std::string name = p_.name + ".run_share";
+    if (llvm::Function* known = module_->getFunction(name)) return known;
+    const auto at_end = b_.saveIP();
+    llvm::Function* f = make_function(name, parallel_for_type());
+    f->setLinkage(llvm::GlobalValue::InternalLinkage);
+    Value *self = f->getArg(0), *chunk = f->getArg(1), *closure = f->getArg(2);
+    const auto block = [&](const char* what) { return llvm::BasicBlock::Create(b_.getContext(), what, f); };
+    llvm::BasicBlock *entry = block("entry"), *range = block("range"), *more = block("more"), *end = block("end");
+    b_.SetInsertPoint(entry);
+    Value* worker = b_.CreateTrunc(member(b_.getInt64Ty(), self, 0), b_.getInt32Ty());
+    Value* count = member(b_.getInt64Ty(), self, sizeof(int64_t));
+    b_.CreateBr(range);
+    b_.SetInsertPoint(range);
+    llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
+    i->addIncoming(b_.getInt64(0), entry);
+    Value* words = b_.CreateGEP(b_.getInt64Ty(), self, b_.CreateAdd(b_.CreateShl(i, uint64_t{1}), b_.getInt64(2)));
+    Value* code = b_.CreateCall(
+        chunk_type(), chunk,
+        {member(b_.getInt64Ty(), words, 0), member(b_.getInt64Ty(), words, sizeof(int64_t)), worker, closure});
+    b_.CreateCondBr(b_.CreateIsNull(code), more, end);
+    b_.SetInsertPoint(more);
+    Value* next = b_.CreateAdd(i, b_.getInt64(1));
+    i->addIncoming(next, more);
+    b_.CreateCondBr(b_.CreateICmpSLT(next, count), range, end);
+    b_.SetInsertPoint(end);
+    llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
+    result->addIncoming(code, range);
+    result->addIncoming(b_.getInt32(HONE_OK), more);
+    b_.CreateRet(result);
+    b_.restoreIP(at_end);
+    return f;
+  }
+
+  llvm::FunctionCallee layer(const std::string& symbol, size_t pointers) {
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), std::vector<llvm::Type*>(pointers, b_.getPtrTy()), false);
+    llvm::FunctionCallee f = module_->getOrInsertFunction(symbol, type);
+    llvm::cast<llvm::Function>(f.getCallee())->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return f;
+  }
+
+  const ModelProgram& p_;
+  const Target& target_;
+  std::unique_ptr<llvm::Module> module_;
+  llvm::IRBuilder<> b_;
+  Value *args_ = nullptr, *arena_ = nullptr, *weights_ = nullptr;
+  llvm::BasicBlock* failed_ = nullptr;  ///< of the function that is emitted; returns `code_`
+  llvm::PHINode* code_ = nullptr;
+};
+
+template <class T>
+void append(std::string* out, const T& structure) {
+  out->append(reinterpret_cast<const char*>(&structure), sizeof(structure));
+}
+
+}  // namespace
+
+std::string emit_model_object(const ModelProgram& program, const Target& target) {
+  const auto machine = make_machine(target);
+  llvm::LLVMContext context;
+  const auto module = ModelEmitter(context, program, target).emit();
+  Optimizer(*machine).run(*module);
+  return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::string begin_of_weights(std::span<const char> weights) {
+  HoneWeightsFile file{};
+  std::memcpy(file.magic, HONE_WEIGHTS_MAGIC, sizeof(file.magic));
+  const std::string hash = hash_bytes({weights.data(), weights.size()}).bytes();
+  std::memcpy(file.hash, hash.data(), sizeof(file.hash));
+  file.bytes = static_cast<int64_t>(weights.size());
+  std::string page;
+  append(&page, file);
+  page.resize(HONE_WEIGHTS_BEGIN);
+  return page;
+}
+
+// ELF header, padding up to a page, the bytes, symbols, names, section headers.
+std::string raw_object(std::span<const char> bytes, const std::string& symbol, const Target& target) {
+  using namespace llvm::ELF;
+  HONE_USER_CHECK(target.arch == "x86_64" || target.arch == "aarch64") << "no objects for " << target.arch;
+  enum { kNull, kData, kSymbols, kNames, kSectionNames, kSections };
+  const std::string section_names("\0.rodata\0.symtab\0.strtab\0.shstrtab\0", 35);
+  const std::string names = std::string(1, '\0') + symbol + std::string(1, '\0');
+  const auto rounded = [](size_t n, size_t to) { return (n + to - 1) / to * to; };
+  const size_t symbols_at = rounded(kPage + bytes.size(), 8), names_at = symbols_at + 2 * sizeof(Elf64_Sym),
+               section_names_at = names_at + names.size(),
+               headers_at = rounded(section_names_at + section_names.size(), 8);
+
+  Elf64_Ehdr header{};
+  const unsigned char magic[] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
+  std::memcpy(header.e_ident, magic, sizeof(magic));
+  header.e_type = ET_REL;
+  header.e_machine = target.arch == "x86_64" ? EM_X86_64 : EM_AARCH64;
+  header.e_version = EV_CURRENT;
+  header.e_shoff = headers_at;
+  header.e_ehsize = sizeof(Elf64_Ehdr);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = kSections;
+  header.e_shstrndx = kSectionNames;
+
+  std::string out;
+  out.reserve(headers_at + kSections * sizeof(Elf64_Shdr));
+  append(&out, header);
+  out.resize(kPage);
+  out.append(bytes.data(), bytes.size());
+  out.resize(symbols_at);
+  append(&out, Elf64_Sym{});
+  Elf64_Sym weights{};
+  weights.st_name = 1;
+  weights.setBindingAndType(STB_GLOBAL, STT_OBJECT);
+  weights.st_other = STV_HIDDEN;
+  weights.st_shndx = kData;
+  weights.st_size = bytes.size();
+  append(&out, weights);
+  out += names;
+  out += section_names;
+  out.resize(headers_at);
+  const auto section = [&](uint32_t name, uint32_t type, size_t offset, size_t size, size_t alignment) {
+    Elf64_Shdr s{};
+    s.sh_name = name;
+    s.sh_type = type;
+    s.sh_offset = offset;
+    s.sh_size = size;
+    s.sh_addralign = alignment;
+    return s;
+  };
+  append(&out, Elf64_Shdr{});
+  Elf64_Shdr data = section(1, SHT_PROGBITS, kPage, bytes.size(), kPage);
+  data.sh_flags = SHF_ALLOC;
+  append(&out, data);
+  Elf64_Shdr symbols = section(9, SHT_SYMTAB, symbols_at, 2 * sizeof(Elf64_Sym), 8);
+  symbols.sh_link = kNames;
+  symbols.sh_info = 1;  // of the first global symbol
+  symbols.sh_entsize = sizeof(Elf64_Sym);
+  append(&out, symbols);
+  append(&out, section(17, SHT_STRTAB, names_at, names.size(), 1));
+  append(&out, section(25, SHT_STRTAB, section_names_at, section_names.size(), 1));
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,33 @@
+// What is asked of the code of a Module.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/denormals.h"
+
+namespace hone {
+
+struct CodegenOptions {
+  std::string name = "kernel";  ///< the exported entry; prepack i is exported as NAME_prepack<i>
+  /// Loads and Stores (node addresses of verify()'s Unproved) that get a bounds check; a fault makes the entry return
+  /// HONE_FAULT.
+  std::vector<const void*> checked_accesses;
+  /// Assembly with the code generator's comments, which tell spills from other accesses to the stack.
+  bool verbose = false;
+  bool with_entry = true;  ///< false: only the prepacks (and `json`): the CPU's part of a GPU's code
+  std::string json;        ///< exported as the zero-terminated string NAME_json; none when empty
+  /// Tensors are aligned as their elements need; else on 64 bytes.
+  bool element_aligned = false;
+  Denormals denormals = Denormals::kKeep;  ///< in the entry; prepacks keep them
+};
+
+/// Kernel arguments, by number, that may lie in one buffer: each element of the input is read only where the output's
+/// is computed (arith/in_place.h proves it).
+struct InPlace {
+  size_t input = 0, output = 0;
+  bool operator==(const InPlace&) const = default;
+};
+
+}  // namespace hone

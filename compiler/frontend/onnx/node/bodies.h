@@ -1,0 +1,29 @@
+// Operators that hold graphs: If, Loop, Scan and SequenceMap.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/frontend/onnx/node/node.h"
+
+namespace hone::onnx {
+
+/// A node that holds graphs, and the importer around it.
+struct BodyNode {
+  NodeContext& c;
+  /// The outputs of one of its graphs for these inputs; it sees what stands around the node. UserError where it has
+  /// nodes that are not supported, which are in `unsupported` then.
+  std::function<std::vector<Operand>(const Graph& body, const std::vector<Operand>& inputs)> run;
+  std::map<std::string, std::vector<std::string>>& unsupported;  ///< nodes by what is not supported of them
+  std::vector<std::string>& notes;                               ///< of ImportedModel
+};
+
+using BodyRow = void (*)(const BodyNode& n);
+/// By operator, of ONNX's own.
+const std::unordered_map<std::string_view, BodyRow>& body_rows();
+
+}  // namespace hone::onnx

@@ -1,0 +1,19 @@
+// Nodes on tensors of types that models store and nothing computes with (frontend/lowering/encoding.h).
+#pragma once
+
+#include <functional>
+
+#include "compiler/frontend/onnx/node/node.h"
+
+namespace hone::onnx {
+
+/// As the node's attributes `saturate` and `round_mode` have it.
+Rounding rounding_of(const NodeContext& c);
+
+/// Whether some input is encoded, and the node does not itself know what that is.
+bool wants_run_encoded(const NodeContext& c);
+/// Of such a node, which moves elements without reading them: `run` with inputs as plain bytes; the outputs have the
+/// inputs' encoding. UserError for a node that computes with an input that is encoded, and for two encodings.
+void run_encoded(NodeContext& c, const std::function<void(NodeContext&)>& run);
+
+}  // namespace hone::onnx

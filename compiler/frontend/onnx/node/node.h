@@ -1,0 +1,108 @@
+// What rows work with: one node of an ONNX model, and the lowering that knows the model's file.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/frontend/lowering/lowering.h"
+#include "compiler/frontend/onnx/file/element_type.h"
+#include "compiler/frontend/onnx/file/model_file.h"
+
+namespace hone::onnx {
+
+using namespace frontend;  // rows are written in its words
+
+/// A lowering of what an ONNX file holds.
+class FileLowering : public Lowering {
+ public:
+  FileLowering(GraphBuilder& builder, ModelFile& file, double most_bytes)
+      : Lowering(builder, most_bytes), file_(file) {}
+  /// For another graph, of the same file and function.
+  FileLowering(GraphBuilder& builder, const FileLowering& other)
+      : Lowering(builder, other), function_attributes(other.function_attributes), file_(other.file_) {}
+
+  Operand of_proto(const Tensor& t) {
+    Operand out = constant(tensor_of(t, file_), t.name());
+    out.encoding = element_type_of(t.data_type(), "").encoding;
+    return out;
+  }
+
+  /// Of the model's function whose nodes are read: its attributes by name, which its nodes' attributes may stand for.
+  /// Null outside of functions.
+  const std::map<std::string, const Attribute*, std::less<>>* function_attributes = nullptr;
+
+ private:
+  ModelFile& file_;
+};
+
+/// One node of the model while it is read.
+struct NodeContext {
+  const Node& node;
+  int64_t opset;  ///< of the node's domain
+  std::vector<std::optional<Operand>> inputs;
+  std::vector<Operand> outputs;  ///< to be filled in, as many as the node names
+  FileLowering& l;
+  std::vector<bool> is_wanted;  ///< of each output: whether something reads it, or it is one of the model's
+
+  bool has(size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
+  /// UserError where it is left out.
+  const Operand& in(size_t i) const;
+  /// Input `i`, which must be known while the model is read.
+  TensorData constant(size_t i, std::string_view what) const;
+  /// The same of whole numbers, at most `most` of them (a few bytes of a file may compute any number), and of a single
+  /// one.
+  std::vector<int64_t> constant_numbers(size_t i, std::string_view what, size_t most = 2 * kMostAxes) const;
+  int64_t constant_number(size_t i, std::string_view what) const;
+
+  const Attribute* find(std::string_view name) const;
+  int64_t number(std::string_view name, int64_t fallback) const;
+  double real(std::string_view name, double fallback) const;
+  std::string text(std::string_view name, std::string_view fallback) const;
+  std::optional<Extents> numbers(std::string_view name) const;
+  /// UserError where something reads an output behind the first `n`.
+  void require_outputs(size_t n) const;
+};
+
+using Row = void (*)(NodeContext& c);
+/// `row` of a node that is several operators here, with its inputs of f16 or bf16 as f32: what one hands to the next is
+/// f32 at least, as an operator's own sums are, and the outputs are rounded once, to the type of the first such input.
+void run_in_f32(NodeContext& c, Row row);
+/// The same as a row.
+template <Row row>
+void in_f32(NodeContext& c) {
+  run_in_f32(c, row);
+}
+/// Rows by `domain:operator`; ONNX's own domain is empty.
+using RowTable = std::unordered_map<std::string, Row>;
+/// All rows.
+const RowTable& rows();
+void add_constant_rows(RowTable& t);
+void add_pointwise_rows(RowTable& t);
+void add_movement_rows(RowTable& t);
+void add_resize_rows(RowTable& t);
+void add_conv_transpose_rows(RowTable& t);
+void add_window_rows(RowTable& t);
+void add_product_rows(RowTable& t);
+void add_reduction_rows(RowTable& t);
+void add_quantized_rows(RowTable& t);
+void add_microsoft_quantized_rows(RowTable& t);
+void add_place_rows(RowTable& t);
+void add_loss_rows(RowTable& t);
+void add_fourier_rows(RowTable& t);
+void add_einsum_rows(RowTable& t);
+void add_sampling_rows(RowTable& t);
+void add_recurrent_rows(RowTable& t);
+void add_selection_rows(RowTable& t);
+void add_norm_rows(RowTable& t);
+void add_attention_rows(RowTable& t);
+void add_fused_rows(RowTable& t);
+void add_block_rows(RowTable& t);
+void add_region_rows(RowTable& t);
+void add_ngram_rows(RowTable& t);
+void add_sequence_rows(RowTable& t);
+
+}  // namespace hone::onnx

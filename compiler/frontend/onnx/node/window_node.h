@@ -1,0 +1,15 @@
+// Nodes with windows or borders (frontend/lowering/window.h).
+#pragma once
+
+#include "compiler/frontend/lowering/window.h"
+#include "compiler/frontend/onnx/node/node.h"
+
+namespace hone::onnx {
+
+/// The attributes strides and dilations of a kernel of these extents; no pads. UserError where they do not fit.
+Window steps_of(const NodeContext& c, const Extents& image, const Extents& kernel);
+
+/// Of Pad: what it puts in front of each axis, then what behind each. UserError unless that is known.
+Extents pads_of(const NodeContext& c);
+
+}  // namespace hone::onnx

@@ -1,0 +1,437 @@
+// conv(mul[0.02](sub[124](cast:f32(bytes))), 0.004 * weights)
+// ->   mul[0.00008](cast:f32(conv(bytes, weights) - 124 * sum of weights))     with a border of 124
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/passes/bytes/bytes.h"
+#include "compiler/graph/passes/bytes/whole_weights.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
+#include "compiler/ir/layout.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/functions/chain.h"
+#include "compiler/ops/products/product.h"
+#include "compiler/ops/rewrite/changed.h"
+#include "compiler/ops/windows/conv_shape.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kMostFactor = 128;  // of a weight
+
+// Numbers of bytes: (byte - zero) * scale.
+struct Steps {
+  double scale;
+  int64_t zero;
+};
+
+// The steps that a table of values has, one for each byte in ascending order from `least` on.
+std::optional<Steps> steps_of(const std::vector<double>& table, int64_t least) {
+  const double scale = (table.back() - table.front()) / static_cast<double>(kBytes - 1);
+  if (!std::isfinite(scale) || scale == 0) return std::nullopt;
+  const double zero = std::round(static_cast<double>(least) - table.front() / scale);
+  if (zero < static_cast<double>(least) || zero >= static_cast<double>(least + kBytes)) return std::nullopt;
+  constexpr double kRoundings = 1e-6;  // of f32, some of them, in the largest value
+  for (size_t i = 0; i < table.size(); ++i)
+    if (std::abs(table[i] - (static_cast<double>(least) + static_cast<double>(i) - zero) * scale) >
+        kRoundings * kBytes * std::abs(scale))
+      return std::nullopt;
+  return Steps{scale, static_cast<int64_t>(zero)};
+}
+
+template <class T>
+TensorData tensor_of(DType t, const Extents& shape, const std::vector<T>& values) {
+  return {{t, shape}, std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
+}
+
+class ProductNarrower {
+ public:
+  ProductNarrower(const Graph& g, const PassContext& context)
+      : g_(g), is_for_cpu_(context.lanes > 0), uses_(uses_of(g)), rebuild_(g, context) {}
+
+  Graph run() {
+    return rebuild_.run([&](const Node& n) { return narrow(n); });
+  }
+
+ private:
+  // A value that bytes were dequantised to: u8 in the new graph, and what they mean.
+  struct Bytes {
+    ValueId value;
+    Steps steps;
+    ValueId zero = kNoValue;  // one that only a call knows, of one element; steps.zero is added to it
+  };
+
+  const Node* producer(ValueId v) const { return producer_of(g_, uses_, v); }
+
+  // Whether a node computes each element from one, by functions and numbers alone.
+  static bool is_function(const Node& n) {
+    return is<ops::Elementwise>(n) && n.inputs.size() == 1 && n.outputs.size() == 1;
+  }
+  // x - y of whole numbers, y of one element.
+  bool subtracts_one(const Node& n) const {
+    return is<ops::Elementwise>(n) && n.workload.attributes.text("op") == "sub" && n.inputs.size() == 2 &&
+           g_.value(n.outputs[0]).type.dtype == i16 && element_count(g_.value(n.inputs[1]).type.shape) == 1;
+  }
+  static bool is_movement(const Node& n) { return is<ops::Reshape, ops::Transpose>(n); }
+
+  static bool has_border(const Node& convolution) {
+    const ConvShape& s = conv_shape(convolution.workload);
+    return s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0;
+  }
+
+  // Channels that a word of an image of few lacks.
+  static int64_t missing_channels(const Node& convolution) {
+    constexpr int64_t kFew = 16;
+    const ConvShape& s = conv_shape(convolution.workload);
+    return s.groups == 1 && s.ci < kFew ? (kDotBytes - s.ci % kDotBytes) % kDotBytes : 0;
+  }
+  static ValueId with_zeros(GraphBuilder& b, ValueId v, int64_t channels) {
+    return b.pad(v, {0, 0, 0, 0}, {0, channels, 0, 0});
+  }
+
+  // The byte of which `zero` is the whole number; none where it may be no byte.
+  ValueId byte_behind(ValueId zero) const {
+    const Node* n = producer(zero);
+    while (n && is_movement(*n)) n = producer(n->inputs[0]);
+    if (!n || !is_function(*n) || n->workload.attributes.text("op") != "cast:s16") return kNoValue;
+    return is_byte(g_.value(n->inputs[0]).type.dtype) ? n->inputs[0] : kNoValue;
+  }
+
+  // Whether where the border is may be written down, an element of a plane each.
+  static bool can_have_border(const ConvShape& s) {
+    constexpr int64_t kMostElements = 1 << 24;
+    return s.h + s.pad_top + s.pad_bottom <= kMostElements / (s.w + s.pad_left + s.pad_right);
+  }
+
+  // An image of bytes inside of its convolution's border, which is the zero point that only a call knows.
+  ValueId with_border(ValueId image, const Bytes& bytes, const ConvShape& s) {
+    GraphBuilder& b = rebuild_.builder();
+    const ValueId padded = b.pad(image, {0, 0, s.pad_top, s.pad_left}, {0, 0, s.pad_bottom, s.pad_right});
+    const int64_t h = b.type(padded).shape[2], w = b.type(padded).shape[3];
+    std::vector<uint8_t> inside;
+    for (int64_t y = 0; y < h; ++y)
+      for (int64_t x = 0; x < w; ++x)
+        inside.push_back(y >= s.pad_top && y < h - s.pad_bottom && x >= s.pad_left && x < w - s.pad_right ? 1 : 0);
+    const ValueId zero = b.elementwise(fmt::format("cast:s16+add[{}]:u8", bytes.steps.zero),
+                                       rebuild_.with_shape(rebuild_.now(byte_behind(bytes.zero)), {1, 1, 1, 1}));
+    return b.elementwise("where", padded, {b.constant(tensor_of(boolean, {1, 1, h, w}, inside)), zero});
+  }
+
+  // What functions give for each byte, the one nearest to the bytes last.
+  std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
+    TensorData x = all_bytes(bytes);
+    for (auto f = functions.rbegin(); f != functions.rend(); ++f) {
+      x = evaluate(with((*f)->workload, "shape", std::to_string(kBytes)), {&x, 1}).front();
+    }
+    return x.values();
+  }
+
+  // Of one product's data. The functions may stand before and behind views.
+  std::optional<Bytes> bytes_behind(ValueId v) {
+    std::vector<const Node*> functions, movements;
+    ValueId zero = kNoValue;
+    while (!is_byte(g_.value(v).type.dtype)) {
+      const Node* n = producer(v);
+      // Before that no function but a conversion: zeros are whole numbers of bytes.
+      if (n && functions.empty() && zero == kNoValue && subtracts_one(*n)) {
+        zero = n->inputs[1];
+        v = n->inputs[0];
+        continue;
+      }
+      if (!n || !(is_function(*n) || is_movement(*n))) return std::nullopt;
+      (is_function(*n) ? functions : movements).push_back(n);
+      v = n->inputs[0];
+    }
+    if (functions.empty()) return std::nullopt;
+    const DType type = g_.value(v).type.dtype;
+    std::string key = to_string(type);
+    for (const Node* f : functions)
+      key += "+" + f->workload.attributes.text("op") + ":" + to_string(g_.value(f->outputs[0]).type.dtype);
+    auto known = steps_.find(key);
+    if (known == steps_.end())
+      known = steps_.emplace(key, steps_of(table_of(functions, type), type == u8 ? 0 : -kBytes / 2)).first;
+    if (!known->second) return std::nullopt;
+    Bytes out{rebuild_.now(v), *known->second, zero};
+    if (zero != kNoValue && out.steps.scale != 1) return std::nullopt;
+    if (type == i8) {
+      out.value = unsigned_of(v);
+      out.steps.zero += kBytes / 2;
+    }
+    for (auto m = movements.rbegin(); m != movements.rend(); ++m)
+      out.value = rebuild_.builder().add(with((*m)->workload, "dtype", "u8"), {out.value}).front();
+    return out;
+  }
+
+  // s8 as u8, 128 more.
+  ValueId unsigned_of(ValueId v) {
+    auto known = unsigned_.find(v);
+    if (known == unsigned_.end())
+      known = unsigned_.emplace(v, rebuild_.builder().elementwise("cast:s16+add[128]:u8", rebuild_.now(v))).first;
+    return known->second;
+  }
+
+  // The largest of numbers in ascending steps is that of the largest byte.
+  bool narrow_pool(const Node& n) {
+    if (n.workload.attributes.text("epilogue") != "none" || n.workload.attributes.text("prologue") != "none" ||
+        dtypes_of(n.workload).in != f32)
+      return false;
+    const auto bytes = bytes_behind(n.inputs[0]);
+    if (!bytes || bytes->steps.scale <= 0 || bytes->zero != kNoValue) return false;
+    GraphBuilder& b = rebuild_.builder();
+    const ValueId most = b.add(with(n.workload, "dtype", "u8"), {bytes->value}).front();
+    const auto text = [](auto number) { return argument_text(static_cast<float>(number)); };
+    rebuild_.stand_in(n.outputs[0], b.elementwise(fmt::format("cast:f32+sub[{}]+mul[{}]", text(bytes->steps.zero),
+                                                              text(bytes->steps.scale)),
+                                                  most));
+    return true;
+  }
+
+  bool narrow(const Node& n) {
+    if (is<ops::MaxPool2d>(n)) return narrow_pool(n);
+    if (is<ops::BatchMatmul>(n)) return narrow_both(n);
+    const bool is_convolution = is<ops::Conv2d, ops::DepthwiseConv2d>(n);
+    if (!is_convolution && !is<ops::Dense>(n)) return false;
+    const Attributes& a = n.workload.attributes;
+    const DTypes& t = dtypes_of(n.workload);
+    const bool of_floats = t.in == f32 && t.weight == f32 && t.out == f32 && !t.tf32,
+               of_numbers = t.in == i16 && t.weight == i16 && t.accumulate == i32 && t.out == i32;
+    const bool has_bias = a.text("epilogue") == "bias";
+    if (!(of_floats || of_numbers) || !(has_bias || a.text("epilogue") == "none") || a.text("prologue") != "none" ||
+        !g_.is_constant(n.inputs[1]) || (is_convolution && layout_of(n.workload).in != "NCHW"))
+      return false;
+    if (has_bias && !g_.is_constant(n.inputs[2])) return false;
+    const TensorData& weight = *g_.value(n.inputs[1]).constant;
+    const auto channels = static_cast<size_t>(weight.type().shape[0]);
+    const int64_t each = weight.elements() / static_cast<int64_t>(channels);
+    if (each > (int64_t{1} << 31) / (kBytes * kMostFactor)) return false;  // sums of s32
+    const auto bytes = bytes_behind(n.inputs[0]);
+    if (!bytes) return of_floats && is<ops::Dense>(n) && narrow_weights(n);
+    if (of_numbers && bytes->steps.scale != 1) return false;
+    const bool has_own_border = bytes->zero != kNoValue && is_convolution && has_border(n);
+    if (has_own_border && (byte_behind(bytes->zero) == kNoValue || !can_have_border(conv_shape(n.workload))))
+      return false;
+    const auto whole = whole_weights(weight);
+    if (!whole) return false;
+    std::vector<double> scales(channels);
+    for (size_t c = 0; c < channels; ++c) {
+      scales[c] = bytes->steps.scale * whole->scales[c];
+      if (!std::isnormal(static_cast<float>(scales[c]))) return false;  // digits would be lost
+    }
+
+    GraphBuilder& b = rebuild_.builder();
+    // Of few channels a word is filled up: four bytes are multiplied at once.
+    ValueId image = bytes->value;
+    TensorData factors = tensor_of(i8, weight.type().shape, whole->numbers);
+    const int64_t missing = is<ops::Conv2d>(n) ? missing_channels(n) : 0;
+    if (missing > 0) {
+      image = with_zeros(b, image, missing);
+      factors = *b.constant_of(with_zeros(b, b.constant(std::move(factors)), missing));
+    }
+    std::vector<std::pair<std::string, std::string>> changes{{"dtype", "u8:s8:s32:s32"}, {"epilogue", "none"}};
+    if (has_own_border) {
+      image = with_border(image, *bytes, conv_shape(n.workload));
+      const Extents& bordered = b.type(image).shape;
+      changes.emplace_back("pad", "0");
+      changes.emplace_back("h", std::to_string(bordered[2]));
+      changes.emplace_back("w", std::to_string(bordered[3]));
+    } else if (is_convolution && has_border(n)) {
+      changes.emplace_back("border", std::to_string(bytes->steps.zero));
+    }
+    if (missing > 0) changes.emplace_back("ci", std::to_string(weight.type().shape[1] + missing));
+    const ValueId weights = b.constant(std::move(factors), g_.value(n.inputs[1]).name);
+    ValueId v = b.add(Workload::changed(n.workload, changes), {image, weights}).front();
+    Extents by_channel(b.type(v).shape.size(), 1);
+    by_channel[is_convolution ? 1 : by_channel.size() - 1] = static_cast<int64_t>(channels);
+    const auto apply = [&](const std::string& op, TensorData operand) {
+      v = b.elementwise(op, v, {b.constant(std::move(operand), g_.value(n.inputs[1]).name)});
+    };
+
+    // What the zero point adds to each sum, and the bias, where it is a whole number of steps.
+    std::vector<int32_t> sums(channels), shift(channels);
+    for (size_t c = 0; c < channels; ++c) {
+      const auto begin = whole->numbers.begin() + static_cast<std::ptrdiff_t>(c) * each;
+      sums[c] = static_cast<int32_t>(std::accumulate(begin, begin + each, int64_t{0}));
+      shift[c] = static_cast<int32_t>(-bytes->steps.zero * sums[c]);
+    }
+    if (bytes->zero != kNoValue) {
+      ValueId zero = rebuild_.with_shape(rebuild_.now(bytes->zero), Extents(by_channel.size(), 1));
+      zero = b.elementwise("cast:s32", zero);
+      const ValueId own = b.constant(tensor_of(i32, by_channel, sums));
+      v = b.elementwise("sub", v, {b.elementwise("mul", own, {zero})});
+    }
+    const std::vector<double> bias = has_bias ? g_.value(n.inputs[2]).constant->values() : std::vector<double>{};
+    const double room = 0x1p31 - static_cast<double>(each * (kBytes - 1) * kMostFactor);  // that s32 leaves a bias
+    const bool joins_bias =
+        has_bias && join_bias(bias, of_numbers ? std::vector<double>(channels, 1) : scales, room, &shift);
+    if (std::any_of(shift.begin(), shift.end(), [](int32_t s) { return s != 0; }))
+      apply("add", tensor_of(i32, by_channel, shift));
+    if (of_floats) {
+      v = b.elementwise("cast:f32", v);
+      apply("mul", tensor_of(f32, by_channel, std::vector<float>(scales.begin(), scales.end())));
+    }
+    if (has_bias && !joins_bias) {
+      if (of_floats)
+        apply("add", tensor_of(f32, by_channel, std::vector<float>(bias.begin(), bias.end())));
+      else
+        apply("add", tensor_of(i32, by_channel, std::vector<int32_t>(bias.begin(), bias.end())));
+    }
+    rebuild_.stand_in(n.outputs[0], v);
+    return true;
+  }
+
+  // Whether what reads the value alone makes bytes of it, by functions of one element, perhaps moved.
+  bool becomes_bytes(ValueId v) const {
+    constexpr int kMostFunctions = 8;
+    for (int i = 0; i < kMostFunctions; ++i) {
+      const std::vector<int>& readers = uses_.readers[v];
+      if (readers.size() != 1 || uses_.is_output[v]) return false;
+      const Node& n = g_.nodes[readers[0]];
+      if (!is_function(n) && !is_movement(n)) return false;
+      v = n.outputs[0];
+      if (is_byte(g_.value(v).type.dtype)) return true;
+    }
+    return false;
+  }
+
+  // u8 as s8, 128 less.
+  ValueId signed_of(ValueId v) { return rebuild_.builder().elementwise("cast:s16+sub[128]:s8", v); }
+  // The sums of whole numbers along an axis, which stays as one of one element, times a number.
+  ValueId sums_of(ValueId v, int64_t axis, int64_t factor) {
+    GraphBuilder& b = rebuild_.builder();
+    v = b.elementwise("cast:s32", v);
+    v = b.add_one("reduce", {{"op", "sum"}, {"axes", std::to_string(axis)}, {"keepdims", "1"}}, {v});
+    return factor == 1 ? v : b.elementwise(fmt::format("mul[{}]", whole_text(factor)), v);
+  }
+  // Exact, where a float is not.
+  static std::string whole_text(int64_t number) { return number == 1 ? "1.0" : std::to_string(number); }
+
+  // Two inputs of bytes, and bytes of what they give: that of another product or of a softmax, mostly. The smaller one
+  // becomes signed, as one of a dot product's factors is. With x and y their bytes and p and q their zero points
+  //   sum of (x - p) (y - q)   =   sum of x y - p * sum of y - q * sum of x + k p q
+  bool narrow_both(const Node& n) {
+    const DTypes& t = dtypes_of(n.workload);
+    const ProductShape& s = product_shape(n.workload);
+    if (t.in != f32 || t.weight != f32 || t.out != f32 || t.tf32 || n.workload.attributes.text("epilogue") != "none" ||
+        n.workload.attributes.text("prologue") != "none" || s.k > (int64_t{1} << 31) / (kBytes * kBytes) ||
+        !becomes_bytes(n.outputs[0]))
+      return false;
+    const auto x = bytes_behind(n.inputs[0]), y = x ? bytes_behind(n.inputs[1]) : std::nullopt;
+    if (!x || !y || x->zero != kNoValue || y->zero != kNoValue) return false;
+    const auto scale = static_cast<float>(x->steps.scale * y->steps.scale);
+    if (!std::isnormal(scale)) return false;
+    // GPUs multiply u8 by s8 alone.
+    const bool first_is_signed = is_for_cpu_ && s.m <= s.n;
+    const ValueId a = first_is_signed ? signed_of(x->value) : x->value,
+                  c = first_is_signed ? y->value : signed_of(y->value);
+    const int64_t p = x->steps.zero - (first_is_signed ? kBytes / 2 : 0),
+                  q = y->steps.zero - (first_is_signed ? 0 : kBytes / 2);
+    GraphBuilder& b = rebuild_.builder();
+    const int64_t missing = (kDotBytes - s.k % kDotBytes) % kDotBytes;  // of a word; zeros add nothing
+    const auto filled = [&](ValueId of, const Extents& after) {
+      return missing == 0 ? of : b.pad(of, {0, 0, 0}, after);
+    };
+    const std::pair<std::string, std::string> changes[] = {
+        {"dtype", first_is_signed ? "s8:u8:s32:s32" : "u8:s8:s32:s32"}, {"k", std::to_string(s.k + missing)}};
+    ValueId v =
+        b.add(Workload::changed(n.workload, changes), {filled(a, {0, 0, missing}), filled(c, {0, missing, 0})}).front();
+    const auto function = [&](const std::string& op, std::vector<ValueId> operands) {
+      v = b.elementwise(op, v, std::move(operands));
+    };
+    if (p != 0) function("sub", {sums_of(c, 1, p)});
+    if (q != 0) function("sub", {sums_of(a, 2, q)});
+    if (p != 0 && q != 0) function(fmt::format("add[{}]", whole_text(s.k * p * q)), {});
+    function("cast:f32", {});
+    function(fmt::format("mul[{}]", argument_text(scale)), {});
+    rebuild_.stand_in(n.outputs[0], v);
+    return true;
+  }
+
+  // A product of few rows of floats is bound by reading its weights, of which bytes are a quarter. Converting them
+  // costs more than that gains where they lie in a cache and several rows share them: of 3072 x 768 one row takes 0.60
+  // of the time and four 1.17, of 4096 x 4096 0.18 and 0.37 (Zen 4, one thread).
+  bool narrow_weights(const Node& n) {
+    constexpr int64_t kFewRows = 4, kLeastWeights = 1 << 16, kBeyondCaches = 1 << 22;
+    const TensorData& weight = *g_.value(n.inputs[1]).constant;
+    const int64_t rows = g_.value(n.inputs[0]).type.shape[0];
+    if (rows > kFewRows || weight.elements() < (rows == 1 ? kLeastWeights : kBeyondCaches)) return false;
+    const auto blocks = whole_blocks(weight);
+    if (!blocks) return false;
+    if (blocks->bits == 4 || blocks->size < weight.type().shape[1]) return narrow_blocks(n, *blocks);
+    const auto whole = whole_weights(weight);
+    if (!whole) return false;
+    GraphBuilder& b = rebuild_.builder();
+    const std::string& name = g_.value(n.inputs[1]).name;
+    const std::pair<std::string, std::string> changes[] = {{"dtype", "f32:s8:f32:f32"}, {"epilogue", "none"}};
+    const ValueId numbers = b.constant(tensor_of(i8, weight.type().shape, whole->numbers), name);
+    ValueId v = b.add(Workload::changed(n.workload, changes), {rebuild_.now(n.inputs[0]), numbers}).front();
+    const Extents by_channel{1, weight.type().shape[0]};
+    const std::vector<float> scales(whole->scales.begin(), whole->scales.end());
+    v = b.elementwise("mul", v, {b.constant(tensor_of(f32, by_channel, scales), name)});
+    if (n.inputs.size() > 2)
+      v = b.elementwise("add", v, {b.constant(g_.value(n.inputs[2]).constant->reshaped(by_channel), name)});
+    rebuild_.stand_in(n.outputs[0], v);
+    return true;
+  }
+
+  // Of a product with these weights.
+  bool narrow_blocks(const Node& n, const WholeBlocks& w) {
+    const Extents& shape = g_.value(n.inputs[1]).type.shape;
+    const int64_t numbers_of_word = 32 / w.bits, blocks = shape[1] / w.size;
+    if (w.size % numbers_of_word != 0) return false;
+    GraphBuilder& b = rebuild_.builder();
+    const std::string& name = g_.value(n.inputs[1]).name;
+    std::vector<uint32_t> words(w.numbers.size() / static_cast<size_t>(numbers_of_word));
+    for (size_t i = 0; i < w.numbers.size(); ++i)
+      words[i / static_cast<size_t>(numbers_of_word)] |= static_cast<uint32_t>(w.numbers[i])
+                                                         << static_cast<int64_t>(i) % numbers_of_word * w.bits;
+    const bool one_zero = std::all_of(w.zeros.begin(), w.zeros.end(), [&](uint8_t z) { return z == w.zeros[0]; });
+    std::vector<ValueId> inputs{rebuild_.now(n.inputs[0]),
+                                b.constant(tensor_of(u32, {shape[0], shape[1] / numbers_of_word}, words), name),
+                                b.constant(tensor_of(f32, {shape[0], blocks}, w.scales), name)};
+    if (!one_zero) inputs.push_back(b.constant(tensor_of(u8, {shape[0], blocks}, w.zeros), name));
+    const bool has_bias = n.inputs.size() > 2;
+    if (has_bias) inputs.push_back(rebuild_.now(n.inputs[2]));
+    rebuild_.stand_in(n.outputs[0], b.add_one("dense_nbits",
+                                              {{"zero", one_zero ? std::to_string(w.zeros[0]) : "each"},
+                                               {"epilogue", has_bias ? "bias" : "none"}},
+                                              inputs));
+    return true;
+  }
+
+  // Adds a bias to `shift`, in units of `scales`. False, and nothing changed, where it is no whole number of them, or
+  // has no room.
+  static bool join_bias(const std::vector<double>& bias, const std::vector<double>& scales, double room,
+                        std::vector<int32_t>* shift) {
+    std::vector<int32_t> out = *shift;
+    for (size_t c = 0; c < bias.size(); ++c) {
+      const double exact = bias[c] / scales[c], whole = std::round(exact);
+      constexpr double kRoundings = 1e-6, kMostOff = 0.05;  // of f32; of a step
+      const bool is_whole = std::abs(exact - whole) <= std::min(kRoundings * std::abs(exact), kMostOff);
+      if (!is_whole || std::abs(whole) >= room) return false;  // no NaN is
+      // Sums wrap around on the way; what comes out in the end fits.
+      out[c] = static_cast<int32_t>(static_cast<uint32_t>(out[c]) + static_cast<uint32_t>(static_cast<int64_t>(whole)));
+    }
+    *shift = std::move(out);
+    return true;
+  }
+
+  const Graph& g_;
+  const bool is_for_cpu_;
+  const Uses uses_;
+  Rebuild rebuild_;
+  std::map<std::string, std::optional<Steps>> steps_;  // by the functions
+  std::map<ValueId, ValueId> unsigned_;
+};
+
+}  // namespace
+
+Graph narrow_products(const Graph& g, const PassContext& context) { return ProductNarrower(g, context).run(); }
+
+}  // namespace hone

@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/passes/bytes/bytes.h"
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rebuild.h"
+#include "compiler/ops/elementwise.h"
+
+namespace hone {
+namespace {
+
+// The nodes between a byte and a byte that is a function of it.
+struct ByteFunction {
+  ValueId byte = kNoValue;
+  std::set<int> nodes;  // in the graph's order
+};
+
+class TableUser {
+ public:
+  TableUser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)), rebuild_(g, context) {}
+
+  Graph run() {
+    return remove_dead(rebuild_.run([&](const Node& n) { return replace(n); }));
+  }
+
+ private:
+  const Node& node(int n) const { return g_.nodes[n]; }
+  bool is_one_constant(ValueId v) const { return g_.is_constant(v) && element_count(g_.value(v).type.shape) == 1; }
+
+  // Adds what computes `v` from bytes to `f`. False where that is more than one byte, or not by functions alone. A byte
+  // that is a function of another one is computed from that.
+  bool trace(ValueId v, ByteFunction* f) const {
+    constexpr size_t kMostNodes = 64;
+    const int producer = uses_.producer[v];
+    if (producer < 0 || !is<ops::Elementwise>(node(producer)) || f->nodes.size() >= kMostNodes) return false;
+    if (!f->nodes.insert(producer).second) return true;
+    const std::vector<int64_t>& shape = g_.value(v).type.shape;
+    return std::all_of(node(producer).inputs.begin(), node(producer).inputs.end(), [&](ValueId input) {
+      if (is_one_constant(input)) return true;
+      if (g_.value(input).type.shape != shape) return false;
+      if (!is_byte(g_.value(input).type.dtype)) return trace(input, f);
+      const auto known = of_a_byte_.find(input);
+      const ValueId byte = known == of_a_byte_.end() ? input : known->second.byte;
+      if (known != of_a_byte_.end()) f->nodes.insert(known->second.nodes.begin(), known->second.nodes.end());
+      if (f->byte == kNoValue) f->byte = byte;
+      return f->byte == byte;
+    });
+  }
+
+  // Whether it takes longer than looking a byte up: a function that is more than some instructions, or many.
+  bool is_long(const ByteFunction& f) const {
+    static const std::set<std::string_view> kShort = {"round", "saturate", "div"};
+    constexpr size_t kMany = 12;
+    size_t links = 0;
+    for (const int n : f.nodes)
+      for (const ChainLink& l : elementwise_shape(node(n).workload).chain.links) {
+        if (!is_cheap(l) && !kShort.contains(l.function->name)) return true;
+        ++links;
+      }
+    return links >= kMany;
+  }
+
+  // What it gives for all bytes, by the interpreter.
+  TensorData table_of(const ByteFunction& f, ValueId result) const {
+    std::map<ValueId, TensorData> known{{f.byte, all_bytes(g_.value(f.byte).type.dtype)}};
+    for (const int n : f.nodes) {
+      std::vector<TensorData> inputs;
+      std::vector<TensorType> types;
+      for (const ValueId v : node(n).inputs) {
+        inputs.push_back(is_one_constant(v) ? g_.value(v).constant->reshaped({1}) : known.at(v));
+        types.push_back(inputs.back().type());
+      }
+      const AttributeTexts op{{"op", node(n).workload.attributes.text("op")}};
+      const Workload w = infer(c_.operators, "elementwise", op, types).workload;
+      known.emplace(node(n).outputs[0], evaluate(w, inputs)[0]);
+    }
+    return known.at(result);
+  }
+
+  bool replace(const Node& n) {
+    if (!is<ops::Elementwise>(n) || !is_byte(g_.value(n.outputs[0]).type.dtype)) return false;
+    ByteFunction f;
+    if (!trace(n.outputs[0], &f) || f.byte == kNoValue) return false;
+    of_a_byte_[n.outputs[0]] = f;
+    if (!is_long(f)) return false;
+    TensorData table = table_of(f, n.outputs[0]);
+    GraphBuilder& b = rebuild_.builder();
+    const std::vector<ValueId> inputs{rebuild_.now(f.byte), b.constant(std::move(table))};
+    rebuild_.stand_in(n.outputs[0], b.add_one("lookup", {}, inputs, g_.value(n.outputs[0]).name));
+    return true;
+  }
+
+  const Graph& g_;
+  const PassContext& c_;
+  const Uses uses_;
+  Rebuild rebuild_;
+  std::map<ValueId, ByteFunction> of_a_byte_;  ///< the bytes so far that are functions of one
+};
+
+}  // namespace
+
+// GPUs, for which no images lie in blocks, have no instructions that look bytes up; there functions stay where they can
+// be fused.
+Graph use_tables(const Graph& g, const PassContext& context) {
+  return context.lanes > 0 ? TableUser(g, context).run() : g;
+}
+
+}  // namespace hone

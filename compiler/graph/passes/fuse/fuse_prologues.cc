@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/rewrite/changed.h"
+#include "compiler/ops/windows/pooling.h"
+
+namespace hone {
+namespace {
+
+// Why a node that could have a prologue is to have none; empty where it reads each element of its first input about
+// once. What multiplies would compute the prologue once for each tile of its outputs.
+std::string why_none(const Node& n) {
+  const Attributes& a = n.workload.attributes;
+  const std::string& task = n.workload.task();
+  if (n.outputs.size() != 1) return fmt::format("the {} behind it has several outputs", task);
+  if (a.text("prologue") != "none") return fmt::format("the {} behind it has another", task);
+  if (task.ends_with("pool2d")) {
+    const PoolShape& s = pool_shape(n.workload);
+    if (s.stride_h >= s.kh && s.stride_w >= s.kw) return "";
+    return fmt::format("windows of the {} behind it overlap", task);
+  }
+  if (a.has("shape")) return "";  // rows
+  return fmt::format("the {} behind it would compute it several times", task);
+}
+
+class PrologueFuser {
+ public:
+  PrologueFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+
+  Graph run() {
+    for (Node& n : g_.nodes)
+      if (n.workload.attributes.has("prologue"))
+        if (const Node* e = before(n)) {
+          const std::string origin = e->origin, why = join(*e, &n);
+          if (!why.empty() && c_.notes) c_.notes->say_too(origin, why);
+        }
+    return remove_dead(g_);
+  }
+
+ private:
+  // The elementwise node in front of `n`, which alone reads it.
+  const Node* before(const Node& n) const {
+    const Node* e = own_producer_of(g_, uses_, n.inputs[0]);
+    return e && is<ops::Elementwise>(*e) ? e : nullptr;
+  }
+
+  std::optional<Operand> operand_for(ValueId id, const std::vector<int64_t>& shape) const {
+    const std::vector<int64_t>& own = g_.value(id).type.shape;
+    if (own == shape) return Operand{Operand::Kind::kSame, {}};
+    if (own.size() == shape.size()) return Operand{Operand::Kind::kShape, own};
+    return std::nullopt;
+  }
+
+  // Makes `e` the prologue of `n`. Empty, or why not.
+  std::string join(const Node& e, Node* n) {
+    if (std::string why = why_none(*n); !why.empty()) return why;
+    const std::string behind = fmt::format("the {} behind it", n->workload.task());
+    const ElementwiseShape& s = elementwise_shape(e.workload);
+    const TensorType& x = g_.value(e.inputs[0]).type;
+    const DTypes& t = n->workload.attributes.get<DTypes>("dtype");
+    const bool is_of_one_type =
+        x.dtype == f32 && t.accumulate == f32 && t.in == f32 &&
+        std::all_of(s.types.after.begin(), s.types.after.end(), [](DType a) { return a == f32; });
+    if (!is_of_one_type) return behind + " takes prologues of f32 alone";
+    if (x.shape != s.shape) return fmt::format("%{} is repeated", g_.value(e.inputs[0]).name);
+    if (!std::all_of(s.chain.links.begin(), s.chain.links.end(), &is_cheap))
+      return behind + " takes cheap functions alone";
+    Chain chain = s.chain;
+    auto operand = e.inputs.begin() + 1;
+    for (ChainLink& link : chain.links)
+      for (Argument& a : link.arguments)
+        if (std::holds_alternative<Operand>(a)) {
+          const auto of = operand_for(*operand++, s.shape);
+          if (!of) return "its operands do not fit " + behind;
+          a = *of;
+        }
+    try {
+      Node made = *n;
+      made.workload = with_prologue(n->workload, chain, s.shape, c_.functions);
+      // Behind the operator's own inputs and in front of its epilogue's operands.
+      made.inputs[0] = e.inputs[0];
+      made.inputs.insert(made.inputs.end() - static_cast<std::ptrdiff_t>(operands_of_epilogue(*n)),
+                         e.inputs.begin() + 1, e.inputs.end());
+      const Inferred types = inferred(made.workload);
+      for (size_t i = 0; i < made.inputs.size(); ++i)
+        if (types.inputs[i] != g_.value(made.inputs[i]).type) return "its operands do not fit " + behind;
+      if (!e.origin.empty() && e.origin != n->origin) made.origin = e.origin + " + " + n->origin;
+      *n = std::move(made);
+      return "";
+    } catch (const UserError&) {
+      return behind + " does not take it";
+    }
+  }
+
+  static size_t operands_of_epilogue(const Node& n) {
+    if (!n.workload.attributes.has("epilogue")) return 0;
+    size_t operands = 0;
+    for (const BoundLink& l : bound_links(n)) operands += l.operands.size();
+    return operands;
+  }
+
+  Graph g_;
+  const PassContext& c_;
+  const Uses uses_;
+};
+
+}  // namespace
+
+Graph fuse_prologues(const Graph& g, const PassContext& context) { return PrologueFuser(g, context).run(); }
+
+}  // namespace hone

@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/rewrite/changed.h"
+
+namespace hone {
+namespace {
+
+// How exporters write a function that the table has.
+struct Spelling {
+  std::string_view chain, function;
+};
+constexpr Spelling kSpellings[] = {
+    {"x=s+sigmoid+mul[s]", "silu"},
+    {"x=s+softplus+tanh+mul[s]", "mish"},
+    {"x=s+hard_sigmoid+mul[s]", "hard_swish"},
+    {"x=s+add[3]+maximum[0]+minimum[6]+mul[s]+mul[0.16666667]", "hard_swish"},
+    {"x=s+add[3]+maximum[0]+minimum[6]+mul[0.16666667]+mul[s]", "hard_swish"},
+    {"x=s+add[3]+relu6+mul[s]+mul[0.16666667]", "hard_swish"},
+    {"x=s+mul[0.70710677]+erf+add[1.0]+mul[s]+mul[0.5]", "gelu"},
+    {"x=s+mul[0.70710677]+erf+add[1.0]+mul[0.5]+mul[s]", "gelu"},
+    {"x=s+mul[0.70710677]+erf+mul[0.5]+add[0.5]+mul[s]", "gelu"},
+    {"x=s+pow[3]+mul[0.044715]+add[s]+mul[0.7978846]+tanh+add[1.0]+mul[s]+mul[0.5]", "gelu_tanh"},
+    {"x=s+pow[3]+mul[0.044715]+add[s]+mul[0.7978846]+tanh+add[1.0]+mul[0.5]+mul[s]", "gelu_tanh"},
+    {"x=s+mul[0.044715]+mul[s]+mul[s]+add[s]+mul[0.7978846]+tanh+add[1.0]+mul[0.5]+mul[s]", "gelu_tanh"},
+    {"x=s+mul[0.044715]+mul[s]+mul[s]+add[s]+mul[0.7978846]+tanh+add[1.0]+mul[s]+mul[0.5]", "gelu_tanh"},
+};
+// How far an exporter's number may be from the one in f32 above, relative: it was rounded, perhaps twice. In f64 that
+// would be another function.
+constexpr double kSameNumber = 1e-6;
+
+Chain parsed(std::string_view text, const FunctionTable& functions) {
+  return parse_chain(text, {functions, "op", [] { return std::vector<int64_t>{1}; }, std::nullopt, false, false});
+}
+
+// How many links of `chain`, from `first` on, are `pattern`; 0: they are not. `labels` come before them.
+size_t matched(std::span<const ChainLink> chain, size_t labels, const Chain& pattern, DType x) {
+  if (chain.size() < pattern.links.size()) return 0;
+  for (size_t l = 0; l < pattern.links.size(); ++l) {
+    const ChainLink &wanted = pattern.links[l], &link = chain[l];
+    if (!link.function != !wanted.function || (link.function && link.function->name != wanted.function->name) ||
+        link.result || link.arguments.size() != wanted.arguments.size())
+      return 0;
+    for (size_t a = 0; a < link.arguments.size(); ++a) {
+      if (link.arguments[a].index() != wanted.arguments[a].index()) return 0;
+      const auto* number = std::get_if<double>(&wanted.arguments[a]);
+      if (number && x != f32) return 0;
+      if (number && std::abs(std::get<double>(link.arguments[a]) - *number) > kSameNumber * std::abs(*number)) return 0;
+      if (const auto* label = std::get_if<Label>(&wanted.arguments[a]);
+          label && std::get<Label>(link.arguments[a]).index != labels + label->index)
+        return 0;
+    }
+  }
+  return pattern.links.size();
+}
+
+bool uses_label(std::span<const ChainLink> links, size_t index) {
+  for (const ChainLink& link : links)
+    for (const Argument& a : link.arguments)
+      if (const auto* label = std::get_if<Label>(&a); label && label->index == index) return true;
+  return false;
+}
+
+// The value's type in front of link `l` of a chain on an `x`.
+DType type_before(const Chain& chain, size_t l, DType x) {
+  for (size_t i = 0; i < l; ++i) {
+    const ChainLink& link = chain.links[i];
+    if (link.function && link.function->gives_bool) x = boolean;
+    if (link.function && link.result) x = *link.result;
+  }
+  return x;
+}
+
+// Whether what these links give depends on the last bit of what they begin with: they round or compare, and in front of
+// that stands no function that meets such steps at 0 alone, or where it no longer changes: tanh(x / 3) > 0 where x > 0.
+// What stands in between must keep 0, which tanh(x / 3 - 1) > 0 does not.
+bool steps_exactly(std::span<const ChainLink> links, bool is_stepped) {
+  static const std::set<std::string_view> kNear = {"exp", "tanh", "erf", "sigmoid"},
+                                          kKeepsZero = {"mul", "neg", "abs", "relu"};
+  if (!is_stepped && is_continuous(links)) return false;
+  for (const ChainLink& link : links) {
+    if (link.function && !link.result && kNear.contains(link.function->name)) return false;
+    if (!link.function || link.result || !kKeepsZero.contains(link.function->name)) return true;
+  }
+  return true;
+}
+
+class ChainSimplifier {
+ public:
+  explicit ChainSimplifier(const PassContext& context) : c_(context) {
+    for (const Spelling& s : kSpellings)
+      patterns_.push_back({parsed(s.chain, c_.functions), parsed(s.function, c_.functions)});
+  }
+
+  // Whether there was anything to simplify. `x` is the type of what the chain begins with; functions of f32 and f64 are
+  // simplified. `is_stepped`: what the chain gives is rounded or compared.
+  bool simplify(Chain* chain, DType x, bool is_stepped) const {
+    bool changed = false;
+    for (size_t l = 0; l < chain->links.size();) {
+      const size_t before = chain->links.size();
+      const DType type = type_before(*chain, l, x);
+      if (type.is_float() && type.bits >= 32 &&
+          (simplify_link(chain, l, type, is_stepped) || recognize(chain, l, type)))
+        changed = true, l = 0;
+      else
+        l += chain->links.size() == before ? 1 : 0;
+    }
+    return changed;
+  }
+
+ private:
+  struct Pattern {
+    Chain spelled, function;
+  };
+
+  // x / 3 is x * 0.33333334, at most a unit in the last place away: 21 / 7 might be more than 3, so not in front of a
+  // step. x * 1 is x.
+  bool simplify_link(Chain* chain, size_t l, DType x, bool is_stepped) const {
+    ChainLink& link = chain->links[l];
+    if (!link.function || link.arguments.size() != 1 || link.result) return false;
+    const double* number = std::get_if<double>(&link.arguments[0]);
+    if (!number) return false;
+    if (link.function->name == "div" && *number != 0) {
+      const double inverse = x == f32 ? std::stod(fmt::format("{}", static_cast<float>(1 / *number))) : 1 / *number;
+      if (!(std::abs(inverse) >= 0x1p-126 && std::abs(inverse) <= 0x1p126)) return false;
+      int exponent = 0;
+      const bool is_exact = std::abs(std::frexp(*number, &exponent)) == 0.5;
+      if (!is_exact && steps_exactly(std::span(chain->links).subspan(l + 1), is_stepped)) return false;
+      link.function = c_.functions.find("mul");
+      link.arguments[0] = inverse;
+      return true;
+    }
+    if (link.function->name != "mul" || *number != 1) return false;
+    chain->links.erase(chain->links.begin() + static_cast<std::ptrdiff_t>(l));
+    return true;
+  }
+
+  bool recognize(Chain* chain, size_t l, DType x) const {
+    size_t labels = 0;
+    for (size_t i = 0; i < l; ++i) labels += chain->links[i].function ? 0 : 1;
+    const std::span<const ChainLink> all = chain->links, from = all.subspan(l);
+    for (const Pattern& p : patterns_) {
+      const size_t count = matched(from, labels, p.spelled, x);
+      if (count == 0 || uses_label(from.subspan(count), labels)) continue;
+      Chain made;
+      made.links.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(l));
+      made.links.insert(made.links.end(), p.function.links.begin(), p.function.links.end());
+      for (ChainLink link : from.subspan(count)) {
+        for (Argument& a : link.arguments)
+          if (auto* label = std::get_if<Label>(&a); label && label->index > labels) --label->index;
+        made.links.push_back(std::move(link));
+      }
+      *chain = std::move(made);
+      return true;
+    }
+    return false;
+  }
+
+  const PassContext& c_;
+  std::vector<Pattern> patterns_;
+};
+
+// Whether an elementwise operator that rounds or compares reads the value, perhaps moved.
+bool meets_a_step(const Graph& g, const Uses& uses, ValueId v) {
+  static const std::set<std::string_view> kMoves = {"reshape", "transpose", "slice", "concat", "broadcast", "pad"};
+  const std::vector<int>& readers = uses.readers[v];
+  return std::any_of(readers.begin(), readers.end(), [&](int r) {
+    const Node& n = g.nodes[r];
+    if (is<ops::Elementwise>(n)) return !is_continuous(elementwise_shape(n.workload).chain.links);
+    return kMoves.contains(n.workload.task()) && meets_a_step(g, uses, n.outputs[0]);
+  });
+}
+
+}  // namespace
+
+Graph simplify_chains(const Graph& g, const PassContext& context) {
+  const ChainSimplifier simplifier(context);
+  const Uses uses = uses_of(g);
+  Graph out = g;
+  for (Node& n : out.nodes) {
+    if (!is<ops::Elementwise>(n)) continue;
+    const ElementwiseShape& s = elementwise_shape(n.workload);
+    const DType x = g.value(n.inputs[0]).type.dtype;
+    if (x.is_narrow_float()) continue;
+    Chain chain = s.chain;
+    if (!simplifier.simplify(&chain, x, meets_a_step(g, uses, n.outputs[0]))) continue;
+    if (const auto simple = with_functions(n.workload, chain, x, context.functions)) n.workload = *simple;
+  }
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,475 @@
+#include "compiler/graph/passes/layouts/rewrite_layouts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "compiler/graph/builder.h"
+#include "compiler/graph/passes/layouts/channel_blocks.h"
+#include "compiler/ir/extents.h"
+#include "compiler/ir/layout.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/epilogue.h"
+#include "compiler/ops/windows/conv_shape.h"
+#include "compiler/ops/windows/physical.h"
+
+namespace hone {
+namespace {
+
+std::string joined(const Extents& e, std::string_view separator) { return fmt::format("{}", fmt::join(e, separator)); }
+
+// [n, c, h, w] in blocks.
+Extents blocked_shape(const Extents& s, const ChannelBlocks& b) {
+  return {s[0], b.channels / b.block, s[2], s[3], b.block};
+}
+
+const Extents kIntoBlocks{0, 1, 3, 4, 2}, kIntoPlanes{0, 1, 4, 2, 3};
+
+// Rebuilds a graph. Each old value has a plain new one, a blocked one, or both once somebody asked for the other.
+// Channels that no block divides are filled up where all that reads them goes on in blocks.
+class LayoutRewriter {
+ public:
+  LayoutRewriter(const Graph& g, const PassContext& context, const std::vector<LayoutForm>& decided)
+      : g_(g),
+        c_(context),
+        decided_(decided),
+        uses_(uses_of(g)),
+        b_(context.operators, g.name),
+        blocks_(blocks_of_values(g, context.lanes)),
+        plain_(g.values.size()),
+        blocked_(g.values.size()),
+        padding_(g.values.size(), 0),
+        goes_on_(values_that_go_on()),
+        done_(g.nodes.size()) {}
+
+  RewrittenLayouts run() {
+    for (const Port& p : g_.inputs) {
+      const ValueId v = b_.input(p.name, p.type);
+      if (p.value != kNoValue) plain_[p.value] = b_.reshape(v, g_.value(p.value).type.shape);
+    }
+    for (size_t n = 0; n < g_.nodes.size(); ++n) {
+      b_.set_origin(g_.nodes[n].origin);
+      now_ = {};
+      now_.is_padded = has_padding(g_.nodes[n]);
+      form_ = decided_.empty() ? LayoutForm::kRule : decided_[n];
+      const size_t before = b_.nodes().size();
+      if (form_ != LayoutForm::kPlanes && add_blocked(g_.nodes[n]))
+        done_[n] = added_since(before, g_.nodes[n].workload.task());
+      else
+        add_plain(g_.nodes[n]);
+    }
+    for (const Port& p : g_.outputs)
+      b_.output(p.name, p.value == kNoValue ? kNoValue : plain(p.value), p.type, p.extent);
+    return {remove_dead(b_.take()), std::move(done_)};
+  }
+
+ private:
+  ChannelBlocks blocks_of(ValueId v) const { return blocks_[v]; }
+  static bool is_padded(const ChannelBlocks& b, int64_t channels) { return b.block > 1 && b.channels != channels; }
+  bool is_padded(ValueId v) const {
+    const ChannelBlocks b = blocks_of(v);
+    return b.block > 1 && is_padded(b, g_.value(v).type.shape[1]);
+  }
+
+  // Which values all readers can take with channels of padding, as they go on in blocks or end there.
+  std::vector<bool> values_that_go_on() const {
+    std::vector<bool> goes_on(g_.values.size(), false);
+    for (size_t n = g_.nodes.size(); n-- > 0;)
+      for (const ValueId v : g_.nodes[n].outputs) {
+        const std::vector<int>& readers = uses_.readers[v];
+        goes_on[v] = !readers.empty() && !uses_.is_output[v] && std::all_of(readers.begin(), readers.end(), [&](int r) {
+          return takes_padding(g_.nodes[r], v, goes_on);
+        });
+      }
+    return goes_on;
+  }
+  bool takes_padding(const Node& n, ValueId v, const IdVector<bool>& goes_on) const {
+    if (is<ops::Conv2d>(n) && n.inputs[0] == v)
+      return conv_shape(n.workload).groups == 1 && blocks_of(n.outputs[0]).block > 1;
+    if (is<ops::Reduce>(n)) return n.workload.attributes.get<Extents>("axes") == Extents{2, 3} && n.inputs.size() == 1;
+    const ValueId out = n.outputs[0];
+    const bool goes_through = n.workload.attributes.has("layout") || is<ops::Elementwise, ops::Resize>(n) ||
+                              (is<ops::Lookup>(n) && n.inputs[0] == v);
+    return goes_through && g_.value(v).type.shape.size() == 4 && g_.value(out).type.shape.size() == 4 &&
+           g_.value(v).type.shape[1] == g_.value(out).type.shape[1] && goes_on[out];
+  }
+
+  // The last node of that task that was added: those before it are conversions. None where it was a constant.
+  std::optional<BlockedNode> added_since(size_t before, const std::string& task) {
+    for (size_t n = b_.nodes().size(); n-- > before;)
+      if (b_.nodes()[n].workload.task() == task) {
+        now_.workload = b_.nodes()[n].workload;
+        return std::move(now_);
+      }
+    return std::nullopt;
+  }
+
+  bool goes_on(ValueId v) const { return goes_on_[v]; }
+  bool has_blocked(ValueId v) const { return blocked_[v].has_value(); }
+  std::string name(ValueId v) const { return g_.value(v).name; }
+
+  ValueId plain(ValueId v) {
+    auto& known = plain_[v];
+    if (!known && g_.is_constant(v)) known = b_.constant(*g_.value(v).constant, name(v));
+    if (known) return *known;
+    const Extents& s = g_.value(v).type.shape;
+    ValueId moved = *blocked_[v];
+    const int64_t channels = blocks_of(v).channels;
+    if (s[2] * s[3] > 1) moved = b_.transpose(moved, kIntoPlanes);
+    moved = b_.reshape(moved, {s[0], channels, s[2], s[3]});
+    if (channels != s[1]) moved = b_.slice(moved, {0, 0, 0, 0}, s);
+    return *(known = moved);
+  }
+
+  // `v` with zeros behind the elements of each axis.
+  ValueId padded(ValueId v, const Extents& shape) {
+    const Extents& own = b_.type(v).shape;
+    if (own == shape) return v;
+    Extents after;
+    for (size_t d = 0; d < own.size(); ++d) after.push_back(shape[d] - own[d]);
+    return b_.pad(v, Extents(own.size(), 0), after);
+  }
+
+  // In its own blocks of more than one channel.
+  ValueId blocked(ValueId v) {
+    now_.reads.push_back(v);
+    auto& known = blocked_[v];
+    if (known) return *known;
+    const Extents& s = g_.value(v).type.shape;
+    const ChannelBlocks blocks = blocks_of(v);
+    return *(known = in_blocks(padded(plain(v), {s[0], blocks.channels, s[2], s[3]}), blocks));
+  }
+
+  // In these, which divide its own or are divided by them: runs of the smaller ones are moved.
+  ValueId blocked(ValueId v, const ChannelBlocks& wanted) {
+    const int64_t own = blocks_of(v).block;
+    if (own == wanted.block) return blocked(v);
+    now_.reads.push_back(v);
+    const auto [known, is_new] = other_blocks_.try_emplace({v, wanted.block});
+    if (is_new) known->second = has_blocked(v) ? moved(*blocked_[v], wanted) : in_blocks(plain(v), wanted);
+    return known->second;
+  }
+  ValueId moved(ValueId image, const ChannelBlocks& wanted) {
+    const Extents s = b_.type(image).shape;  // [n, c / own, h, w, own]
+    const int64_t own = s[4];
+    const Extents out{s[0], wanted.channels / wanted.block, s[2], s[3], wanted.block};
+    if (s[2] * s[3] == 1) return b_.reshape(image, out);
+    if (own > wanted.block)
+      image = b_.transpose(b_.reshape(image, {s[0], s[1], s[2], s[3], own / wanted.block, wanted.block}),
+                           {0, 1, 4, 2, 3, 5});
+    else
+      image = b_.transpose(b_.reshape(image, {s[0], out[1], wanted.block / own, s[2], s[3], own}), {0, 1, 3, 4, 2, 5});
+    return b_.reshape(image, out);
+  }
+
+  // Planes as blocks that they fill.
+  ValueId in_blocks(ValueId planes, const ChannelBlocks& b) {
+    const Extents s = b_.type(planes).shape;
+    if (s[2] * s[3] == 1) return b_.reshape(planes, blocked_shape(s, b));
+    return b_.transpose(b_.reshape(planes, {s[0], b.channels / b.block, b.block, s[2], s[3]}), kIntoBlocks);
+  }
+
+  void set(const Node& n, ValueId made, bool is_blocked) {
+    now_.writes = is_blocked;
+    (is_blocked ? blocked_ : plain_)[n.outputs[0]] = made;
+  }
+
+  void add_plain(const Node& n) {
+    std::vector<ValueId> inputs;
+    std::vector<std::string> names;
+    for (const ValueId v : n.inputs) inputs.push_back(plain(v));
+    for (const ValueId v : n.outputs) names.push_back(name(v));
+    const std::vector<ValueId> made = b_.add(n.workload, inputs, names);
+    for (size_t o = 0; o < made.size(); ++o) plain_[n.outputs[o]] = made[o];
+  }
+
+  bool has_padding(const Node& n) const {
+    return is_padded(n.outputs[0]) ||
+           std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return is_padded(v); });
+  }
+  // By rule a conversion is not worth it for this node alone.
+  bool must_not_begin() const { return decided_.empty(); }
+
+  // False: the node stays plain.
+  bool add_blocked(const Node& n) {
+    if (n.outputs.size() != 1) return false;
+    try {
+      if (n.workload.attributes.has("layout")) return add_window(n);
+      const bool reads_blocked =
+          std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return has_blocked(v); });
+      if ((!reads_blocked && must_not_begin()) || blocks_of(n.inputs[0]).block == 1) return false;
+      if (is_padded(n.outputs[0]) && !is<ops::Reduce>(n) && !goes_on(n.outputs[0])) return false;
+      if (is<ops::Elementwise>(n)) return add_elementwise(n);
+      if (is<ops::Lookup>(n)) return add_lookup(n);
+      if (is<ops::Concat>(n)) return add_concat(n);
+      if (is<ops::Slice>(n)) return add_slice(n);
+      if (is<ops::Reduce>(n)) return add_reduce(n);
+      if (is<ops::Resize>(n)) return add_resize(n);
+      if (is<ops::Pad>(n)) return add_pad(n);
+    } catch (const UserError&) {  // such a workload is not allowed in blocks
+    }
+    return false;
+  }
+
+  static Workload window_in(const Workload& w, const ChannelBlocks& in, const ChannelBlocks& out) {
+    std::vector<std::pair<std::string, std::string>> changes{
+        {"layout",
+         in.block == out.block ? fmt::format("NCHW{}c", in.block) : fmt::format("NCHW{}c:{}c", in.block, out.block)}};
+    if (conv_shape(w).depthwise) {
+      changes.emplace_back("c", std::to_string(out.channels));
+    } else {
+      changes.emplace_back("ci", std::to_string(in.channels));
+      changes.emplace_back("co", std::to_string(out.channels));
+    }
+    return Workload::changed(w, changes);
+  }
+
+  // Convolutions and poolings, whose `layout` says the blocks.
+  bool add_window(const Node& n) {
+    if (layout_of(n.workload).in_block > 0) return false;  // it has its blocks already
+    const ConvShape& s = conv_shape(n.workload);
+    if (s.groups > 1 && !s.depthwise) return false;
+    ChannelBlocks in = blocks_of(n.inputs[0]), out = blocks_of(n.outputs[0]);
+    // Channels of these are each their own.
+    if (s.depthwise && s.ci == s.co) in = out;
+    const bool pads_out = is_padded(out, s.co), is_pool = n.workload.task().ends_with("pool2d");
+    std::optional<double> padding = 0;
+    if (pads_out && (goes_on(n.outputs[0]) || (has_blocked(n.inputs[0]) && !s.depthwise)))
+      padding = padding_behind(n);
+    else if (pads_out)
+      return false;
+    if (!padding) return false;
+    // What is not in blocks yet is read as it is where they would have to be filled up.
+    if (is_padded(in, s.ci) && !has_blocked(n.inputs[0])) {
+      if (s.depthwise) return false;
+      in = {1, s.ci};
+    }
+    // Words of four bytes, which are multiplied at once.
+    const bool in_words =
+        !is_pool && !s.depthwise && sums_bytes(n.workload) && in.block == 1 && s.ci % kDotBytes == 0 && out.block > 1;
+    if (in_words) in = {kDotBytes, s.ci};
+    const bool has_from_planes = !in_words && !s.depthwise && in.block > 1 && (!pads_out || goes_on(n.outputs[0])) &&
+                                 std::count(n.inputs.begin(), n.inputs.end(), n.inputs[0]) == 1;
+    if (has_from_planes && form_ == LayoutForm::kFromPlanes) in = {1, s.ci};
+    // Vectors run over output channels: without blocks of them a convolution is better off with rows. And where nothing
+    // else lies in blocks, a conversion costs more than a pooling gains.
+    if (out.block == 1 || (is_pool && !has_blocked(n.inputs[0]) && must_not_begin())) return false;
+    const Workload w = window_in(n.workload, in, out);
+    const PhysicalTypes types = physical_types(w);
+    std::vector<ValueId> inputs;
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      const auto& type = types.inputs[i];
+      inputs.push_back(type.type == type.logical ? padded(plain(n.inputs[i]), type.logical.shape)
+                       : i == 0 && in_words      ? in_blocks(plain(n.inputs[i]), in)
+                                                 : blocked(n.inputs[i], i == 0 ? in : out));
+    }
+    set(n, b_.add(w, inputs, {name(n.outputs[0])})[0], true);
+    padding_[n.outputs[0]] = *padding;
+    if (has_from_planes) now_.from_planes = window_in(n.workload, {1, s.ci}, out);
+    return true;
+  }
+
+  // What a convolution or pooling makes of channels of padding; nothing where it may not have them: weights and
+  // operands can be filled up ahead, images are in blocks, and the number is finite.
+  std::optional<double> padding_behind(const Node& n) {
+    if (n.workload.attributes.has("prologue") && n.workload.attributes.text("prologue") != "none") return std::nullopt;
+    const Chain& chain = epilogue_of(n.workload).chain;
+    size_t operand = n.inputs.size();
+    for (const ChainLink& link : chain.links)
+      for (const Argument& a : link.arguments) operand -= std::holds_alternative<Operand>(a) ? 1 : 0;
+    for (size_t i = 1; i < operand; ++i)
+      if (!g_.is_constant(n.inputs[i])) return std::nullopt;
+    std::vector<double> operands;
+    for (const ChainLink& link : chain.links)
+      for (const Argument& a : link.arguments) {
+        const auto* o = std::get_if<Operand>(&a);
+        if (!o) continue;
+        const ValueId v = n.inputs[operand++];
+        if (o->kind == Operand::Kind::kChannel && g_.is_constant(v))
+          operands.push_back(0);
+        else if (o->kind == Operand::Kind::kOne && g_.is_constant(v))
+          operands.push_back(g_.value(v).constant->values()[0]);
+        else if (o->kind == Operand::Kind::kSame && has_blocked(v))
+          operands.push_back(padding_[v]);
+        else
+          return std::nullopt;
+      }
+    const double of_image = has_blocked(n.inputs[0]) ? padding_[n.inputs[0]] : 0;
+    if (is<ops::AvgPool2d>(n) && of_image != 0) return std::nullopt;  // borders may be counted
+    return applied(chain, n, is<ops::MaxPool2d>(n) ? of_image : 0, operands);
+  }
+
+  // The chain's value for these; nothing where it is not finite: behind it stand weights of 0.
+  std::optional<double> applied(Chain chain, const Node& n, double x, const std::vector<double>& operands) {
+    const DType type = g_.value(n.outputs[0]).type.dtype;
+    if (chain.empty()) return x;
+    const auto number = [&](double value) {
+      const ValueId wide =
+          b_.constant(TensorData({f64, {1}}, std::string(reinterpret_cast<const char*>(&value), sizeof value)));
+      return type == f64 ? wide : b_.elementwise("cast:" + to_string(type), wide);
+    };
+    std::vector<ValueId> numbers;
+    for (const double o : operands) numbers.push_back(number(o));
+    for (ChainLink& link : chain.links)
+      for (Argument& a : link.arguments)
+        if (std::holds_alternative<Operand>(a)) a = Operand{};
+    const ValueId made = b_.elementwise(elementwise_text(chain, type, c_.functions), number(x), numbers);
+    const TensorData* value = b_.constant_of(made);
+    if (!value || value->type().dtype != type || !std::isfinite(value->values()[0])) return std::nullopt;
+    return value->values()[0];
+  }
+
+  // Elements in another order; operands are broadcast along the same axes.
+  bool add_elementwise(const Node& n) {
+    const Extents& shape = g_.value(n.outputs[0]).type.shape;
+    const ChannelBlocks blocks = blocks_of(n.outputs[0]);
+    const bool pads = is_padded(blocks, shape[1]);
+    std::vector<ValueId> inputs;
+    std::vector<double> paddings;
+    for (const ValueId v : n.inputs) {
+      const Extents& s = g_.value(v).type.shape;
+      // The image must not have to be filled up, nor be met by numbers that only the caller knows.
+      if (pads && !has_blocked(v) && (s[1] == 1 || s[2] * s[3] > 1)) return false;
+      if (s[1] == shape[1])  // the same, or one for each channel, of each row
+        inputs.push_back(blocked(v, blocks));
+      else if (s[1] == 1)
+        inputs.push_back(b_.reshape(plain(v), {s[0], 1, s[2], s[3], 1}));
+      else
+        return false;
+      paddings.push_back(padding_[v]);
+    }
+    if (pads) {
+      const auto padding =
+          applied(elementwise_shape(n.workload).chain, n, paddings[0], {paddings.begin() + 1, paddings.end()});
+      if (!padding) return false;
+      padding_[n.outputs[0]] = *padding;
+    }
+    std::vector<TensorType> types;
+    for (const ValueId v : inputs) types.push_back(b_.type(v));
+    const Inferred w =
+        infer(c_.operators, "elementwise", AttributeTexts{{"op", n.workload.attributes.text("op")}}, types);
+    if (w.outputs[0].shape != blocked_shape(shape, blocks)) return false;
+    set(n, b_.add(w.workload, inputs, {name(n.outputs[0])})[0], true);
+    return true;
+  }
+
+  // What a table has for the padding is known.
+  bool add_lookup(const Node& n) {
+    const ValueId x = n.inputs[0], table = n.inputs[1];
+    if (is_padded(x)) {
+      if (!has_blocked(x) || !g_.is_constant(table)) return false;
+      const double least = g_.value(x).type.dtype == i8 ? -128 : 0;
+      padding_[n.outputs[0]] = g_.value(table).constant->values()[static_cast<size_t>(padding_[x] - least)];
+    }
+    const std::vector<ValueId> inputs{blocked(x), plain(table)};
+    set(n, b_.add_one("lookup", {}, inputs, name(n.outputs[0])), true);
+    return true;
+  }
+
+  // Along channels where all parts have whole blocks; along rows and columns always.
+  bool add_concat(const Node& n) {
+    const int64_t block = blocks_of(n.outputs[0]).block;
+    if (block == 1 || is_padded(n.outputs[0])) return false;
+    for (const ValueId v : n.inputs)
+      if (blocks_of(v).block % block != 0 || is_padded(v) ||
+          (blocks_of(v).block != block && !joins_blocks(g_, uses_, n)))
+        return false;
+    std::vector<ValueId> inputs;
+    for (const ValueId v : n.inputs) inputs.push_back(blocked(v, {block, g_.value(v).type.shape[1]}));
+    set(n, b_.add_one("concat", {{"axis", n.workload.attributes.text("axis")}}, inputs, name(n.outputs[0])), true);
+    return true;
+  }
+
+  // Whole blocks of channels; of rows and columns any.
+  bool add_slice(const Node& n) {
+    const int64_t block = blocks_of(n.inputs[0]).block;
+    Extents begin = n.workload.attributes.get<Extents>("begin"), step = n.workload.attributes.get<Extents>("step"),
+            size = n.workload.attributes.get<Extents>("size");
+    if (is_padded(n.inputs[0]) || is_padded(n.outputs[0]) || blocks_of(n.outputs[0]).block != block ||
+        begin[1] % block != 0 || step[1] != 1)
+      return false;
+    begin[1] /= block, size[1] /= block;
+    begin.push_back(0), step.push_back(1), size.push_back(block);
+    set(n, b_.slice(blocked(n.inputs[0]), begin, size, step, name(n.outputs[0])), true);
+    return true;
+  }
+
+  // Over all rows and columns.
+  bool add_reduce(const Node& n) {
+    const Extents& axes = n.workload.attributes.get<Extents>("axes");
+    if (axes != Extents{2, 3} || n.inputs.size() != 1) return false;
+    AttributeTexts given{{"op", n.workload.attributes.text("op")}, {"axes", "2:3"}, {"keepdims", "1"}};
+    if (n.workload.attributes.text("epilogue") != "none")
+      given.emplace_back("epilogue", n.workload.attributes.text("epilogue"));
+    const ValueId made = b_.add_one("reduce", given, {blocked(n.inputs[0])}, name(n.outputs[0]));
+    const Extents& s = g_.value(n.inputs[0]).type.shape;
+    const ValueId all = b_.reshape(made, {s[0], blocks_of(n.inputs[0]).channels, 1, 1});
+    const ValueId own = is_padded(n.inputs[0]) ? b_.slice(all, {0, 0, 0, 0}, {s[0], s[1], 1, 1}) : all;
+    set(n, b_.reshape(own, g_.value(n.outputs[0]).type.shape), false);
+    return true;
+  }
+
+  // Around rows and columns.
+  bool add_pad(const Node& n) {
+    AttributeTexts given{{"mode", n.workload.attributes.text("mode")}};
+    if (given[0].second == "constant") given.emplace_back("value", n.workload.attributes.text("value"));
+    for (const char* end : {"before", "after"}) {
+      const Extents& pads = n.workload.attributes.get<Extents>(end);
+      if (pads[0] != 0 || pads[1] != 0 || is_padded(n.inputs[0])) return false;
+      given.emplace_back(end, joined({0, 0, pads[2], pads[3], 0}, ":"));
+    }
+    set(n, b_.add_one("pad", given, {blocked(n.inputs[0])}, name(n.outputs[0])), true);
+    return true;
+  }
+
+  bool add_resize(const Node& n) {
+    const Extents& size = g_.value(n.outputs[0]).type.shape;
+    if (size[1] != g_.value(n.inputs[0]).type.shape[1]) return false;
+    AttributeTexts given;
+    for (const Attributes::Item& a : n.workload.attributes)
+      if (a.name != "shape" && a.name != "size" && a.name != "scales" && a.name != "dtype")
+        given.emplace_back(a.name, a.text);
+    given.emplace_back("size", joined(blocked_shape(size, blocks_of(n.inputs[0])), "x"));
+    given.emplace_back("scales", n.workload.attributes.text("scales") + ":1/1");
+    padding_[n.outputs[0]] = padding_[n.inputs[0]];
+    set(n, b_.add_one("resize", given, {blocked(n.inputs[0])}, name(n.outputs[0])), true);
+    return true;
+  }
+
+  const Graph& g_;
+  const PassContext& c_;
+  const std::vector<LayoutForm>& decided_;  ///< by node; empty: the rule
+  const Uses uses_;
+  GraphBuilder b_;
+  const IdVector<ChannelBlocks> blocks_;  ///< by old value
+  IdVector<std::optional<ValueId>> plain_, blocked_;
+  std::map<std::pair<ValueId, int64_t>, ValueId> other_blocks_;  ///< old values in blocks of so many, not their own
+  IdVector<double> padding_;  ///< by old value: what the channels of padding of its blocked one hold
+  const IdVector<bool> goes_on_;
+  LayoutForm form_ = LayoutForm::kRule;        ///< of the node that is being added
+  BlockedNode now_;                            ///< and what is known of it so far
+  IdVector<std::optional<BlockedNode>> done_;  ///< by old node
+};
+
+}  // namespace
+
+RewrittenLayouts rewrite_layouts(const Graph& g, const PassContext& context, const std::vector<LayoutForm>& decided) {
+  if (context.lanes < kLeastBlock) return {g, IdVector<std::optional<BlockedNode>>(g.nodes.size())};
+  return LayoutRewriter(g, context, decided).run();
+}
+
+std::optional<Workload> layout_conversion(const TensorType& type, const ChannelBlocks& b, const PassContext& context,
+                                          bool to_blocks) {
+  const Extents& s = type.shape;
+  if (s[2] * s[3] == 1) return std::nullopt;
+  const Extents shape = to_blocks ? Extents{s[0], b.channels / b.block, b.block, s[2], s[3]} : blocked_shape(s, b);
+  const AttributeTexts given{{"perm", joined(to_blocks ? kIntoBlocks : kIntoPlanes, ":")}};
+  return infer(context.operators, "transpose", given, std::vector<TensorType>{{type.dtype, shape}}).workload;
+}
+
+}  // namespace hone

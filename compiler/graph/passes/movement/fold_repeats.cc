@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rebuild.h"
+#include "compiler/ir/extents.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/products/product.h"
+
+namespace hone {
+namespace {
+
+int64_t product_of_first(const Extents& shape, size_t count) {
+  return std::accumulate(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(count), int64_t{1},
+                         std::multiplies<>());
+}
+
+// How many leading extents make up `product`, with those of 1 behind them.
+std::optional<size_t> leading(const Extents& shape, int64_t product) {
+  size_t count = 0;
+  int64_t made = 1;
+  while (count < shape.size() && (made < product || shape[count] == 1)) made *= shape[count++];
+  return made == product ? std::optional(count) : std::nullopt;
+}
+
+class RepeatFolder {
+ public:
+  RepeatFolder(const Graph& g, const PassContext& context) : g_(g), uses_(uses_of(g)), rebuild_(g, context) {}
+
+  Graph run() {
+    const auto folds = [&](const Node& n) { return repeats_of(n).has_value(); };
+    if (std::none_of(g_.nodes.begin(), g_.nodes.end(), folds)) return g_;
+    return rebuild_.run([&](const Node& n) { return fold(n); });
+  }
+
+ private:
+  // Matrices each of which stands `times` in a row: those of `of`, transposed within each where `perm` is not empty.
+  struct Repeated {
+    ValueId of;
+    int64_t times;
+    Extents matrix, perm;  // the shape of one that is transposed, and how
+  };
+
+  // What the `count` matrices of `v` are repeats of, through views and a transpose.
+  std::optional<Repeated> repeated(ValueId v, int64_t count) const {
+    Repeated out{kNoValue, 1, {}, {}};
+    for (;;) {
+      const int producer = uses_.producer[v];
+      if (producer < 0) return std::nullopt;
+      const Node& n = g_.nodes[producer];
+      if (is<ops::Broadcast>(n)) return repeated_by(n, count, std::move(out));
+      if (is<ops::Transpose>(n)) {
+        if (!out.perm.empty() || !keep_transpose(n, count, &out)) return std::nullopt;
+      } else if (!is<ops::Reshape>(n)) {
+        return std::nullopt;
+      }
+      v = n.inputs[0];
+    }
+  }
+
+  static bool keep_transpose(const Node& n, int64_t count, Repeated* out) {
+    const auto& shape = n.workload.attributes.get<Extents>("shape");
+    const auto& perm = n.workload.attributes.get<Extents>("perm");
+    size_t fixed = 0;
+    while (fixed < perm.size() && perm[fixed] == static_cast<int64_t>(fixed)) ++fixed;
+    const auto first = leading(shape, count);
+    if (!first || *first > fixed) return false;
+    out->matrix.assign(shape.begin() + static_cast<std::ptrdiff_t>(*first), shape.end());
+    for (size_t i = *first; i < perm.size(); ++i) out->perm.push_back(perm[i] - static_cast<int64_t>(*first));
+    return true;
+  }
+
+  // Where one extent is repeated, the last one of those that count the matrices.
+  std::optional<Repeated> repeated_by(const Node& n, int64_t count, Repeated out) const {
+    const auto& from = n.workload.attributes.get<Extents>("shape");
+    const auto& to = n.workload.attributes.get<Extents>("to");
+    std::optional<size_t> axis;
+    for (size_t i = 0; i < to.size(); ++i) {
+      if (from[i] == to[i]) continue;
+      if (axis) return std::nullopt;
+      axis = i;
+    }
+    if (!axis || product_of_first(to, *axis + 1) != count) return std::nullopt;
+    out.of = n.inputs[0];
+    out.times = to[*axis];
+    return out;
+  }
+
+  // What the second factor of a product repeats, of a product that can read it once.
+  std::optional<Repeated> repeats_of(const Node& n) const {
+    if (!is<ops::BatchMatmul>(n)) return std::nullopt;
+    const ProductShape& p = product_shape(n.workload);
+    // One row: several would be rows of several queries, whose masks a product of all of them could not read.
+    if (p.m != 1 || n.workload.attributes.text("prologue") != "none" ||
+        n.workload.attributes.text("epilogue") != "none")
+      return std::nullopt;
+    return repeated(n.inputs[1], p.b);
+  }
+
+  bool fold(const Node& n) {
+    const auto found = repeats_of(n);
+    if (!found) return false;
+    const AttributeTexts attributes{{"dtype", n.workload.attributes.text("dtype")}};
+    const ProductShape& p = product_shape(n.workload);
+    const int64_t batches = p.b / found->times;
+    ValueId matrices = rebuild_.now(found->of);
+    if (!found->perm.empty()) {
+      Extents shape{batches}, perm{0};
+      shape.insert(shape.end(), found->matrix.begin(), found->matrix.end());
+      for (const int64_t i : found->perm) perm.push_back(i + 1);
+      matrices = rebuild_.builder().transpose(rebuild_.with_shape(matrices, shape), perm);
+    }
+    const ValueId made =
+        rebuild_.builder().add_one("batch_matmul", attributes,
+                                   {rebuild_.with_shape(rebuild_.now(n.inputs[0]), {batches, found->times, p.k}),
+                                    rebuild_.with_shape(matrices, {batches, p.k, p.n})},
+                                   g_.value(n.outputs[0]).name);
+    rebuild_.stand_in(n.outputs[0], rebuild_.with_shape(made, {p.b, p.m, p.n}));
+    return true;
+  }
+
+  const Graph& g_;
+  const Uses uses_;
+  Rebuild rebuild_;
+};
+
+}  // namespace
+
+Graph fold_repeats(const Graph& g, const PassContext& context) { return RepeatFolder(g, context).run(); }
+
+}  // namespace hone

@@ -1,0 +1,51 @@
+// Every layer of a model against its reference: on the inputs that it has in the model, and on adversarial ones.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "compiler/graph/graph.h"
+#include "compiler/ir/denormals.h"
+#include "compiler/model/check/check_progress.h"
+#include "compiler/model/plan/layers.h"
+
+namespace hone {
+
+struct LayerCheck {
+  size_t checked = 0;          ///< layers
+  int64_t compared = 0;        ///< elements, on the model's inputs
+  int64_t elements = 0;        ///< of which these are a sample, or all: those of the outputs
+  double rel_error = 0;        ///< the largest of a layer: the errors' norm as a share of the values', there
+  size_t stressed = 0;         ///< layers that were compared on adversarial inputs, too
+  size_t rounds = 0;           ///< how many such inputs there were in all
+  size_t rounds_left_out = 0;  ///< how many more there was no time for
+  size_t stress_left_out = 0;  ///< layers for which there was no time at all
+  std::string wrong;           ///< the first layer that is wrong, and how; empty: none is
+  /// By layer: the largest of its outputs' errors on the model's inputs, as above; nothing: it was not compared so.
+  std::vector<std::optional<double>> errors = {};
+  std::vector<TensorData> outputs;  ///< of the model, as the layers compute them
+};
+
+struct LayerCheckOptions {
+  /// What the checks may take, roughly; the layers share it. Every layer is compared on the model's inputs, whatever
+  /// that takes, but its share says on how many elements (at least some ten thousand). The rest is for adversarial
+  /// inputs, which the layers get in turn, one each, those that need the least time first: what these leave of their
+  /// shares is for the others.
+  double seconds = 60;
+  const Clock* clock = nullptr;           ///< what they are told by; null: this machine's
+  Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
+  CheckProgress progress = {};            ///< told of every layer, on the model's inputs and on adversarial ones
+};
+
+/// Runs the layers' kernels one by one on these inputs of the model, and compares sampled elements of what each
+/// computes with the reference of its workload on the same inputs; then on adversarial ones (compiler/check) in place
+/// of those that are computed. Constants, conditions and indices stay as they are. Adversarial inputs on which the
+/// naive program is itself further from the reference than allowed are none that the operator admits (what overflows
+/// on the way and comes back, a quotient of what vanishes). Stops at the first layer that is wrong. On this machine,
+/// which is `target`.
+LayerCheck check_layers(const Graph& g, const Layers& layers, const Target& target,
+                        const std::vector<TensorData>& inputs, const LayerCheckOptions& options = {});
+
+}  // namespace hone

@@ -1,0 +1,46 @@
+// The algorithms between which conv2d_cpu chooses: each declares knobs of its own and, when asked to (`schedule` not
+// null), makes the schedule.
+#pragma once
+
+#include "compiler/ops/definition.h"
+#include "compiler/ops/templates/template.h"
+#include "compiler/ops/windows/conv_shape.h"
+
+namespace hone {
+
+/// Where the padded input is made: not at all (the input is read in place: legalize takes the borders out of whole
+/// tiles), once for all, or by each task.
+enum PadAt : int64_t { kNowhere = 0, kOnce = 1, kInTask = 2 };
+inline const ChoiceWords kPadAtWords = {{kNowhere, "nowhere"}, {kOnce, "once"}, {kInTask, "task"}};
+
+/// Whether an image has a border of zeros.
+bool is_padded(const ConvShape& c);
+/// Whether each pixel of the output reads the same pixel of the input and no other, so that pixels are rows of a
+/// matrix.
+bool reads_pixels_in_place(const ConvShape& c);
+
+/// The columns that a tile of conv2d_direct() may have.
+SplitRule columns_rule(const Target& target);
+
+/// Any convolution; data is read in place or from one padded copy.
+void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
+/// One group in planes (NCHW): vectors are neighbouring columns.
+void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
+/// A matrix product of pixels by channels, for one group.
+void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
+/// F(m x m, 3 x 3) where winograd_applies(). The knobs are declared once for all m, so that measurements of one m help
+/// the others.
+void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
+/// Schedules the stage `pad`: rows of the padded input, one vector of channels (or of columns, when channels are not
+/// blocked) at a time.
+void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bool parallel);
+
+/// Where elements change when they are read (ops/prologue.h), each task changes those that it reads, once, into a copy
+/// in planes: many outputs read each of them. Nothing where they do not. `lanes`: of a row, in a vector.
+void schedule_changed_input(Schedule& s, const Definition& d, int64_t lanes, LoopRef task);
+
+}  // namespace hone

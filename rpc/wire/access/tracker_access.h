@@ -1,0 +1,27 @@
+// Whom a program dials, and as whom: what its flags say, and the fleet file where they say nothing.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "rpc/wire/access/address.h"
+#include "rpc/wire/access/credentials.h"
+
+namespace hone::wire {
+
+/// Where people's programs look for a tracker that nothing names.
+inline constexpr char kUsualTracker[] = "127.0.0.1:9190";
+
+struct TrackerAccess {
+  Address tracker;
+  Credentials credentials;
+  std::string agent;  ///< the agent whose fleet file it is; empty: nobody's, or not an agent's
+};
+
+/// `tracker` is the value of --tracker; empty: not given, then the first of the fleet file, or kUsualTracker. Each flag
+/// that is given wins over the file, but what the file holds goes to no host that the file does not name:
+/// InvalidArgument, one line that names the flag, for that, for files as load_credentials() and load_fleet_file() have
+/// it, and as check_protected() has it.
+StatusOr<TrackerAccess> tracker_access(const std::string& tracker, const CredentialFiles& files, bool insecure);
+
+}  // namespace hone::wire
