@@ -1,5 +1,6 @@
 #include "compiler/build/artifact.h"
 
+#include <dlpack/dlpack.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "compiler/codegen/llvm/artifact/describe.h"
 #include "compiler/codegen/llvm/artifact/gpu_host.h"
 #include "compiler/codegen/llvm/artifact/pool_entries.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/link/link.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/lower/layout_functions.h"

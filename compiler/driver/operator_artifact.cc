@@ -14,6 +14,7 @@
 #include "compiler/build/pass_texts.h"
 #include "compiler/codegen/device/device_code.h"
 #include "compiler/codegen/gpu/emit.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/nvptx/emit.h"
 
 namespace hone {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/host/load_objects.h"
 #include "compiler/ir/dlpack_type.h"
 

@@ -11,6 +11,7 @@
 #include "compiler/codegen/c/describe.h"
 #include "compiler/codegen/c/model.h"
 #include "compiler/codegen/llvm/artifact/host_layer.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/model/describe_model.h"
 #include "compiler/model/gpu_artifact.h"

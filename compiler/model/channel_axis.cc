@@ -1,13 +1,8 @@
 #include "compiler/model/channel_axis.h"
 
-#include <absl/strings/str_split.h>
-
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "compiler/ir/extents.h"
@@ -20,23 +15,9 @@ using Axes = std::vector<std::optional<size_t>>;
 
 constexpr size_t kChannels = 1;  // of a convolution's input
 
-bool is_one_of(const std::string& task, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), task) != names.end();
-}
-
-// `0:3:1:2`
-std::vector<size_t> permutation(const std::string& text) {
-  std::vector<size_t> out;
-  for (const std::string& part : std::vector<std::string>(absl::StrSplit(text, ':', absl::SkipEmpty()))) {
-    size_t& axis = out.emplace_back(0);
-    std::from_chars(part.data(), part.data() + part.size(), axis);
-  }
-  return out;
-}
-
-Axes permuted(const Axes& axes, const std::vector<size_t>& permutation) {
+Axes permuted(const Axes& axes, const Extents& permutation) {
   Axes out;
-  for (const size_t from : permutation) out.push_back(from < axes.size() ? axes[from] : std::nullopt);
+  for (const int64_t from : permutation) out.push_back(axes[static_cast<size_t>(from)]);
   return out;
 }
 
@@ -59,12 +40,11 @@ Axes reshaped(const Axes& axes, const Extents& from, const Extents& to) {
 // What the input's axes are in the node's output; empty: it goes no further.
 Axes axes_behind(const Graph& g, const Node& n, size_t operand, const Axes& axes) {
   const Extents &from = g.value(n.inputs[operand]).type.shape, &to = g.value(n.outputs[0]).type.shape;
-  const std::string& task = n.workload.task();
   if (is<ops::Elementwise>(n)) return from == to ? axes : Axes();
   if (operand != 0) return {};
-  if (is<ops::Transpose>(n)) return permuted(axes, permutation(n.workload.attributes.text("perm")));
+  if (is<ops::Transpose>(n)) return permuted(axes, n.workload.attributes.get<Extents>("perm"));
   if (is<ops::Reshape>(n)) return reshaped(axes, from, to);
-  const bool keeps_axes = is_one_of(task, {"pad", "slice", "resize", "max_pool2d", "avg_pool2d"});
+  const bool keeps_axes = is<ops::Pad, ops::Slice, ops::Resize, ops::MaxPool2d, ops::AvgPool2d>(n);
   return keeps_axes && from.size() == to.size() ? axes : Axes();
 }
 
@@ -78,7 +58,7 @@ std::optional<size_t> channel_axis(const Graph& g, ValueId input) {
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       const auto found = reached.find(n.inputs[i]);
       if (found == reached.end()) continue;
-      const bool is_convolution = is_one_of(n.workload.task(), {"conv2d", "depthwise_conv2d"});
+      const bool is_convolution = is<ops::Conv2d, ops::DepthwiseConv2d>(n);
       if (is_convolution && i == 0 && found->second.size() > kChannels) return found->second[kChannels];
       if (Axes axes = axes_behind(g, n, i, found->second); !axes.empty())
         reached.emplace(n.outputs[0], std::move(axes));

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/json.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 
 namespace hone {
 namespace {

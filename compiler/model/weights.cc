@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/load_objects.h"
 #include "compiler/ir/dlpack_type.h"

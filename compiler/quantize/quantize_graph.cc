@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/functions/chain.h"
 
@@ -95,7 +95,7 @@ Graph quantized(const Graph& g, const QuantizationPlan& plan, const Ranges& rang
   for (const ValueId v : plan.values)
     HONE_USER_CHECK(ranges.contains(g.value(v).name)) << "the ranges have nothing for '" << clean_line(g.value(v).name)
                                                       << "': they are of another model, or of other flags";
-  Rebuild rebuild(g, context);
+  Rewriter rebuild(g, context);
   GraphBuilder& b = rebuild.builder();
   const auto round = [&](ValueId v) {
     const ByteSteps s = steps_over(ranges.at(g.value(v).name));

@@ -11,6 +11,7 @@
 #include "compiler/arith/unproved_accesses.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/legalize/legalize.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/ir/structural_hash.h"
 #include "tests/fakes/workloads.h"

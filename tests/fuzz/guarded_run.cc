@@ -13,6 +13,7 @@
 
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/legalize/legalize.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/link/link.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/ir/dlpack_type.h"

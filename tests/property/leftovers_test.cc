@@ -7,6 +7,7 @@
 #include <random>
 
 #include "compiler/build/build.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/local_kernel.h"
 #include "tests/fakes/cpu_workloads.h"
 #include "tests/fakes/detours.h"

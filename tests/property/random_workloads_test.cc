@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/functions/functions.h"
 #include "tests/fakes/reference_check.h"

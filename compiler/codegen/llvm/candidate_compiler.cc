@@ -6,6 +6,7 @@
 
 #include <unordered_map>
 
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/kernel/emit.h"
 #include "compiler/codegen/llvm/kernel/pipeline.h"
 

@@ -7,6 +7,8 @@
 
 #include "base/lru.h"
 #include "compiler/codegen/llvm/kernel/codegen_options.h"
+#include "compiler/ir/module.h"
+#include "compiler/target/target.h"
 
 namespace hone {
 

@@ -4,6 +4,8 @@
 #include <set>
 #include <sstream>
 
+#include "compiler/codegen/llvm/compile.h"
+
 namespace hone {
 namespace {
 

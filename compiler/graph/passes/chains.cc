@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/windows/conv_shape.h"
 
@@ -20,6 +21,24 @@ size_t labels_of(const Chain& chain) {
 }
 
 }  // namespace
+
+BoundChain bound_chain(const Node& n) {
+  return {elementwise_shape(n.workload).chain, {n.inputs.begin() + 1, n.inputs.end()}};
+}
+
+std::optional<BoundChain> exchanged_chain(BoundChain chain, ValueId x, const FunctionTable& functions) {
+  if (chain.operands.empty()) return std::nullopt;
+  const ValueId first = chain.operands[0];
+  ChainLink& link = chain.chain.links.front();
+  if (!link.function || link.arguments.size() != 1 || !std::holds_alternative<Operand>(link.arguments[0]) ||
+      x == first || std::count(chain.operands.begin(), chain.operands.end(), first) != 1)
+    return std::nullopt;
+  const std::string_view other = exchanged(link.function->name);
+  link.function = other.empty() ? nullptr : functions.find(other);
+  if (!link.function) return std::nullopt;
+  chain.operands[0] = x;
+  return chain;
+}
 
 BoundChain joined(const BoundChain& first, const BoundChain& second, ValueId result, ValueId start) {
   BoundChain out;
@@ -69,23 +88,22 @@ std::vector<BoundLink> bound_links(const Node& n) {
   return out;
 }
 
-bool set_epilogue(const Graph& g, const FunctionTable& functions, const std::vector<BoundLink>& links, Node* n) {
+std::optional<Rewritten> with_links(const Node& n, const std::vector<BoundLink>& links,
+                                    const std::vector<int64_t>& value, const FunctionTable& functions) {
+  size_t old = 0;
+  for (const BoundLink& l : bound_links(n)) old += l.operands.size();
+  Rewritten out{n.workload, {n.inputs.begin(), n.inputs.end() - static_cast<std::ptrdiff_t>(old)}};
   Chain chain;
-  std::vector<ValueId> operands;
   for (const BoundLink& l : links) {
     chain.links.push_back(l.link);
-    operands.insert(operands.end(), l.operands.begin(), l.operands.end());
+    out.inputs.insert(out.inputs.end(), l.operands.begin(), l.operands.end());
   }
-  size_t old = 0;
-  for (const BoundLink& l : bound_links(*n)) old += l.operands.size();
   try {
-    n->workload = with_epilogue(n->workload, chain, g.value(n->outputs[0]).type.shape, functions);
+    out.workload = with_epilogue(n.workload, chain, value, functions);
   } catch (const UserError&) {
-    return false;
+    return std::nullopt;
   }
-  n->inputs.resize(n->inputs.size() - old);
-  n->inputs.insert(n->inputs.end(), operands.begin(), operands.end());
-  return true;
+  return out;
 }
 
 bool is_cheap(const ChainLink& link) {
@@ -117,19 +135,6 @@ bool has_folding_weights(const Graph& g, const Node& n) {
          g.is_constant(n.inputs[1]) && !g.is_constant(n.inputs[0]) && epilogue_of(n.workload).types.result == t.in &&
          std::all_of(after.begin(), after.end(), [&](DType type) { return type == t.in; }) &&
          (!n.workload.attributes.has("layout") || layout_of(n.workload).in_block == 0);
-}
-
-NewConstants::NewConstants(Graph* g, std::string suffix) : g_(g), suffix_(std::move(suffix)) {
-  for (const Value& v : g->values) names_.insert(v.name);
-}
-
-ValueId NewConstants::add(ValueId from, TensorData data) {
-  std::string name;
-  do name = g_->value(from).name + suffix_ + std::to_string(number_++);
-  while (!names_.insert(name).second);
-  const TensorType type = data.type();
-  g_->values.push_back({name, type, std::move(data)});
-  return static_cast<ValueId>(g_->values.size() - 1);
 }
 
 }  // namespace hone

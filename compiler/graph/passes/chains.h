@@ -1,9 +1,8 @@
 // Chains of a graph's nodes, and how two become one. Private to the passes.
 #pragma once
 
+#include <optional>
 #include <span>
-#include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "compiler/graph/graph.h"
@@ -16,6 +15,12 @@ struct BoundChain {
   Chain chain;
   std::vector<ValueId> operands;
 };
+
+/// Of an elementwise node, whose operands are all inputs but the first.
+BoundChain bound_chain(const Node& n);
+/// The same functions where `x`, which they begin with, is the operand of the first one and the other way round: x - y
+/// is y.rsub(x). Nothing where that has no such function, or another operand is the first one's, too.
+std::optional<BoundChain> exchanged_chain(BoundChain chain, ValueId x, const FunctionTable& functions);
 
 /// `first`, then `second` on its result. Operands of `second` that are `result` (the value that `first` makes) or
 /// `start` (the one that it begins with; kNoValue: none may be used) become labels.
@@ -30,8 +35,14 @@ struct BoundLink {
 };
 /// Of a node with an epilogue, whose operands are its last inputs.
 std::vector<BoundLink> bound_links(const Node& n);
-/// Gives a node this epilogue. False, and nothing changed, where its operator does not take it: it is too long.
-bool set_epilogue(const Graph& g, const FunctionTable& functions, const std::vector<BoundLink>& links, Node* n);
+/// A node's workload and inputs with this epilogue in place of its own, whose shape is `value`. Nothing where the
+/// operator does not take it: it is too long.
+struct Rewritten {
+  Workload workload;
+  std::vector<ValueId> inputs;
+};
+std::optional<Rewritten> with_links(const Node& n, const std::vector<BoundLink>& links,
+                                    const std::vector<int64_t>& value, const FunctionTable& functions);
 
 /// Whether a node is a convolution or a dense product with weights that are known (input 1, output channels first), and
 /// computes in f32 or f64 throughout: another number in them, or for one in its epilogue, is rounded like theirs. Not
@@ -43,18 +54,5 @@ bool is_cheap(const ChainLink& link);
 
 /// Whether near values stay near in all of these links: none of them rounds, compares or makes whole numbers.
 bool is_continuous(std::span<const ChainLink> links);
-
-/// Adds constants to a graph, under names that are not taken: the name of what they come from, `suffix` and a number.
-class NewConstants {
- public:
-  NewConstants(Graph* g, std::string suffix);
-  ValueId add(ValueId from, TensorData data);
-
- private:
-  Graph* const g_;
-  const std::string suffix_;
-  std::unordered_set<std::string> names_;
-  int number_ = 0;
-};
 
 }  // namespace hone

@@ -7,11 +7,12 @@
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/rewrite/changed.h"
 #include "compiler/ops/windows/conv_shape.h"
 #include "compiler/ops/windows/physical.h"
 
@@ -38,7 +39,7 @@ class PreprocessingFolder {
   PreprocessingFolder(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
 
   Graph run() {
-    Rebuild rebuild(g_, c_);
+    Rewriter rebuild(g_, c_);
     return rebuild.run([&](const Node& n) {
       const auto p = preprocessing_of(n);
       return p && add(n, *p, &rebuild);
@@ -157,23 +158,12 @@ class PreprocessingFolder {
     return {data.type(), std::move(bytes)};
   }
 
-  bool add(const Node& n, const Preprocessing& p, Rebuild* rebuild) const {
+  bool add(const Node& n, const Preprocessing& p, Rewriter* rebuild) const {
     const ConvShape& s = conv_shape(n.workload);
     const DType given = g_.value(p.picture).type.dtype;
-    const std::string prologue =
-        to_text(canonical({p.links}, f32, f32, c_.functions), {c_.functions, "prologue",
-                                                               [&] {
-                                                                 return Extents{s.n, s.ci, s.h, s.w};
-                                                               },
-                                                               1, false});
-    const std::pair<std::string, std::string> changes[] = {
-        {"layout", p.is_interleaved ? fmt::format("NCHW{}c:{}c", s.ci, layout_of(n.workload).out_block)
-                                    : n.workload.attributes.text("layout")},
-        {"dtype", given == f32 ? "f32" : fmt::format("{}:f32:f32:f32", to_string(given))},
-        {"prologue", prologue}};
     Workload w;
     try {
-      w = Workload::changed(n.workload, changes);
+      w = with_picture(n.workload, given, p.is_interleaved, {p.links}, c_.functions);
     } catch (const UserError&) {  // the chain is too long
       return false;
     }

@@ -5,6 +5,7 @@
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/windows/conv_shape.h"
 
@@ -41,22 +42,22 @@ std::optional<TensorData> data_of(const TensorType& type, const std::vector<doub
 
 class ScaleFolder {
  public:
-  ScaleFolder(const Graph& g, const PassContext& context)
-      : g_(g), c_(context), uses_(uses_of(g)), constants_(&g_, "_folded") {}
+  ScaleFolder(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
   // Producers first: what one leaves to its readers, they fold themselves.
   Graph run() {
-    for (Node& n : g_.nodes)
+    return r_.run([&](const Node& n) {
       if (has_own_weights(n)) {
-        fold_front(&n);
-        pass_on(&n);
+        fold_front(n);
+        pass_on(n);
       }
-    return remove_dead(g_);
+      return false;
+    });
   }
 
  private:
-  bool has_own_weights(const Node& n) const { return has_folding_weights(g_, n); }
-  const TensorType& weights(const Node& n) const { return g_.value(n.inputs[1]).type; }
+  bool has_own_weights(const Node& n) const { return has_folding_weights(r_.graph(), n); }
+  const TensorType& weights(const Node& n) const { return r_.type(n.inputs[1]); }
   size_t channels(const Node& n) const { return static_cast<size_t>(weights(n).shape[0]); }
 
   // A link that scales or shifts by numbers that are known, applied to `a`; false: it is none. `operand` is the value
@@ -66,12 +67,12 @@ class ScaleFolder {
     std::vector<double> by;
     if (const double* number = std::get_if<double>(&link.arguments[0])) {
       by.assign(a->scale.size(), *number);
-    } else if (operand != kNoValue && g_.is_constant(operand)) {
-      const int64_t count = element_count(g_.value(operand).type.shape);
+    } else if (operand != kNoValue && r_.is_constant(operand)) {
+      const int64_t count = element_count(r_.shape(operand));
       if (count == 1)
-        by.assign(a->scale.size(), g_.value(operand).constant->values()[0]);
+        by.assign(a->scale.size(), r_.graph().value(operand).constant->values()[0]);
       else if (std::get<Operand>(link.arguments[0]).kind == Operand::Kind::kChannel)
-        by = g_.value(operand).constant->values();
+        by = r_.graph().value(operand).constant->values();
     }
     if (by.size() != a->scale.size()) return false;
     const std::string& f = link.function->name;
@@ -92,7 +93,7 @@ class ScaleFolder {
   // Weights times `scale`, one for each output channel; with `by_input`, one for each of the input's.
   std::optional<TensorData> scaled_weights(const Node& n, const std::vector<double>& scale, bool by_input) const {
     const TensorType& type = weights(n);
-    std::vector<double> values = g_.value(n.inputs[1]).constant->values();
+    std::vector<double> values = r_.graph().value(n.inputs[1]).constant->values();
     const bool own_channels = by_input && type.shape[1] == static_cast<int64_t>(scale.size());
     const size_t channel = values.size() / channels(n),  // elements of an output channel
         inner = own_channels ? channel / scale.size() : channel;
@@ -101,27 +102,29 @@ class ScaleFolder {
   }
 
   // conv * a + b   ->   convolution with other weights, + b
-  void fold_front(Node* n) {
-    std::vector<BoundLink> links = bound_links(*n);
-    Affine a(channels(*n));
+  void fold_front(const Node& n) {
+    std::vector<BoundLink> links = bound_links(n);
+    Affine a(channels(n));
     size_t count = 0;
     while (count < links.size() && apply(links[count].link, links[count].operand(), &a)) ++count;
     std::vector<ChainLink> rest;
     for (size_t l = count; l < links.size(); ++l) rest.push_back(links[l].link);
     if (!is_continuous(rest)) return;  // a difference of a rounding could become a step
     if (count == 0 || (count == 1 && !a.scales() && links[0].operand() != kNoValue)) return;
-    const DType t = weights(*n).dtype;
+    const DType t = weights(n).dtype;
     const auto shift = data_of({t, {static_cast<int64_t>(a.shift.size())}}, a.shift);
-    auto weight = a.scales() ? scaled_weights(*n, a.scale, false) : g_.value(n->inputs[1]).constant;
+    auto weight = a.scales() ? scaled_weights(n, a.scale, false) : r_.graph().value(n.inputs[1]).constant;
     if (!shift || !weight) return;
     links.erase(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(count));
     if (a.shifts()) {
-      const ValueId bias = constants_.add(n->inputs[1], *shift);
+      const ValueId bias = constant(n, *shift);
       links.insert(links.begin(),
                    {{c_.functions.find("add"), {Operand{Operand::Kind::kChannel, {}}}, std::nullopt}, {bias}});
     }
-    if (set_epilogue(g_, c_.functions, links, n) && a.scales())
-      n->inputs[1] = constants_.add(n->inputs[1], std::move(*weight));
+    auto folded = with_links(n, links, r_.shape(n.outputs[0]), c_.functions);
+    if (!folded) return;
+    if (a.scales()) folded->inputs[1] = constant(n, std::move(*weight));
+    r_.become(n, folded->workload, std::move(folded->inputs));
   }
 
   // Whether `n` reads `v` as the image or matrix that its weights are applied to, and nowhere else.
@@ -139,22 +142,22 @@ class ScaleFolder {
 
   // What a node's chain ends with is left to its readers, where all of them have weights to fold it into. A shift
   // stays in front of borders, which are zeros: x * a + b is (x + b / a) * a.
-  void pass_on(Node* n) {
-    const ValueId v = n->outputs[0];
-    const std::vector<int>& readers = uses_.readers[v];
-    if (uses_.is_output[v] || readers.empty()) return;
+  void pass_on(const Node& n) {
+    const ValueId v = n.outputs[0];
+    const std::vector<int> readers = r_.uses().readers[v];
+    if (r_.uses().is_output[v] || readers.empty()) return;
     bool any_pads = false;
     for (const int r : readers) {
-      const Node& reader = g_.nodes[r];
+      const Node& reader = r_.node(r);
       if (!applies_weights_to(reader, v)) return;
       any_pads = any_pads || pads(reader);
     }
-    std::vector<BoundLink> links = bound_links(*n);
+    std::vector<BoundLink> links = bound_links(n);
     // From the end on, as long as all that follows scales and shifts; the first links are in the weights already.
     size_t kept = links.size();
-    Affine a(channels(*n));
+    Affine a(channels(n));
     while (kept > 1) {
-      Affine tail(channels(*n));
+      Affine tail(channels(n));
       bool all = true;
       for (size_t l = kept - 1; l < links.size(); ++l) all = all && apply(links[l].link, links[l].operand(), &tail);
       if (!all) break;
@@ -177,7 +180,7 @@ class ScaleFolder {
     // All of it, or nothing: what each reader would become.
     std::vector<std::pair<TensorData, TensorData>> folded;
     for (const int r : readers) {
-      const Node& reader = g_.nodes[r];
+      const Node& reader = r_.node(r);
       auto weight = scaled_weights(reader, a.scale, true);
       auto shift = data_of({weights(reader).dtype, {static_cast<int64_t>(channels(reader))}}, shift_behind(reader, a));
       if (!weight || !shift) return;
@@ -185,33 +188,35 @@ class ScaleFolder {
     }
     links.resize(kept);
     if (left.shifts()) {
-      const DType t = weights(*n).dtype;
+      const DType t = weights(n).dtype;
       const auto shift = data_of({t, {equal(left.shift) ? 1 : static_cast<int64_t>(left.shift.size())}},
                                  equal(left.shift) ? std::vector<double>{left.shift[0]} : left.shift);
       if (!shift) return;
       const Operand operand{equal(left.shift) ? Operand::Kind::kOne : Operand::Kind::kChannel, {}};
-      links.push_back({{c_.functions.find("add"), {operand}, std::nullopt}, {constants_.add(n->inputs[1], *shift)}});
+      links.push_back({{c_.functions.find("add"), {operand}, std::nullopt}, {constant(n, *shift)}});
     }
-    Node own = *n;
-    if (!set_epilogue(g_, c_.functions, links, &own)) return;
-    std::vector<Node> changed;
+    auto own = with_links(n, links, r_.shape(v), c_.functions);
+    if (!own) return;
+    std::vector<Rewritten> changed;
     for (size_t r = 0; r < readers.size(); ++r) {
-      changed.push_back(g_.nodes[readers[r]]);
-      Node& reader = changed.back();
+      const Node& reader = r_.node(readers[r]);
       std::vector<BoundLink> chain = bound_links(reader);
       if (a.shifts())
         chain.insert(chain.begin(), {{c_.functions.find("add"), {Operand{Operand::Kind::kChannel, {}}}, std::nullopt},
-                                     {constants_.add(reader.inputs[1], std::move(folded[r].second))}});
-      if (!set_epilogue(g_, c_.functions, chain, &reader)) return;
-      reader.inputs[1] = constants_.add(reader.inputs[1], std::move(folded[r].first));
+                                     {constant(reader, std::move(folded[r].second))}});
+      auto of = with_links(reader, chain, r_.shape(reader.outputs[0]), c_.functions);
+      if (!of) return;
+      of->inputs[1] = constant(reader, std::move(folded[r].first));
+      changed.push_back(std::move(*of));
     }
-    *n = std::move(own);
-    for (size_t r = 0; r < readers.size(); ++r) g_.nodes[readers[r]] = std::move(changed[r]);
+    r_.become(n, own->workload, std::move(own->inputs));
+    for (size_t r = 0; r < readers.size(); ++r)
+      r_.become(r_.node(readers[r]), changed[r].workload, std::move(changed[r].inputs));
   }
 
   // What a reader's output gains where its input's channels are shifted by a.shift, and nothing is padded.
   std::vector<double> shift_behind(const Node& reader, const Affine& a) const {
-    const std::vector<double> values = g_.value(reader.inputs[1]).constant->values();
+    const std::vector<double> values = r_.graph().value(reader.inputs[1]).constant->values();
     const size_t outputs = channels(reader), channel = values.size() / outputs;
     const bool own_channels = weights(reader).shape[1] == static_cast<int64_t>(a.shift.size());
     const size_t inner = own_channels ? channel / a.shift.size() : channel;
@@ -221,10 +226,10 @@ class ScaleFolder {
     return out;
   }
 
-  Graph g_;
+  ValueId constant(const Node& n, TensorData data) { return r_.constant(std::move(data), n.inputs[1], "_folded"); }
+
   const PassContext& c_;
-  const Uses uses_;
-  NewConstants constants_;
+  Rewriter r_;
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ struct PassContext {
 };
 
 /// Products of f16 with sums in f32   ->   with sums in f16 (dtype f16:f16:f16:…)
-Graph sum_in_f16(const Graph& g);
+Graph sum_in_f16(const Graph& g, const PassContext& context);
 
 /// All passes for models, in order.
 std::vector<Pass<Graph>> graph_passes(const PassContext& context);
@@ -44,7 +44,7 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& context);
 /// Nodes whose outputs nobody reads go, and values that nobody uses.
 Graph remove_dead(const Graph& g);
 /// Two nodes of one workload on the same inputs become one.
-Graph share_nodes(const Graph& g);
+Graph share_nodes(const Graph& g, const PassContext& context);
 /// Transposes that change no place in memory become reshapes; transposes of transposes one; reshapes of reshapes one,
 /// and those to the same shape none.
 Graph simplify_movement(const Graph& g, const PassContext& context);
@@ -52,7 +52,7 @@ Graph simplify_movement(const Graph& g, const PassContext& context);
 /// blocks of channels, shuffled and put in blocks again, are moved once. Not where only few elements stay together.
 Graph join_transposes(const Graph& g, const PassContext& context);
 /// Zeros around images that a convolution reads   ->   its own padding
-Graph fold_pads(const Graph& g);
+Graph fold_pads(const Graph& g, const PassContext& context);
 /// Products of one row with matrices of which several in a row are the same (the keys that a group of heads shares,
 /// expanded)   ->   products of several rows with each matrix once: a decoder reads its cache once, not once a head.
 Graph fold_repeats(const Graph& g, const PassContext& context);

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ops/products/attention.h"
 
@@ -14,11 +14,10 @@ namespace {
 
 class CacheReaders {
  public:
-  CacheReaders(const Graph& g, const PassContext& context)
-      : g_(g), growth_(*context.growth), uses_(uses_of(g)), rebuild_(g, context) {}
+  CacheReaders(const Graph& g, const PassContext& context) : c_(context), growth_(*context.growth), r_(g, context) {}
 
   Graph run() {
-    return rebuild_.run([&](const Node& n) { return read_in_place(n); });
+    return r_.run([&](const Node& n) { return read_in_place(n); });
   }
 
  private:
@@ -30,20 +29,19 @@ class CacheReaders {
 
   std::optional<View> view_of_cache(ValueId v) const {
     View out;
-    while (!cache_that_is(g_, growth_, v)) {
-      const Node* producer = producer_of(g_, uses_, v);
-      if (!producer) return std::nullopt;
-      const Node& n = *producer;
-      if (is<ops::Transpose>(n)) {
-        if (!exchanges_last(n.workload.attributes.get<Extents>("perm"))) return std::nullopt;
+    while (!cache_that_is(r_.graph(), growth_, v)) {
+      const Node* n = r_.producer(v);
+      if (!n) return std::nullopt;
+      if (is<ops::Transpose>(*n)) {
+        if (!exchanges_last(n->workload.attributes.get<Extents>("perm"))) return std::nullopt;
         out.is_transposed = !out.is_transposed;
-      } else if (!is<ops::Reshape>(n) || !keeps_matrices(n)) {
+      } else if (!is<ops::Reshape>(*n) || !keeps_matrices(*n)) {
         return std::nullopt;
       }
-      v = n.inputs[0];
+      v = n->inputs[0];
     }
-    const Cache& c = growth_.caches[*cache_that_is(g_, growth_, v)];
-    if (c.axis + 2 != g_.value(v).type.shape.size()) return std::nullopt;
+    const Cache& c = growth_.caches[*cache_that_is(r_.graph(), growth_, v)];
+    if (c.axis + 2 != r_.shape(v).size()) return std::nullopt;
     out.cache = v;
     return out;
   }
@@ -56,7 +54,7 @@ class CacheReaders {
     return perm == wanted;
   }
   bool keeps_matrices(const Node& n) const {
-    const Extents &from = g_.value(n.inputs[0]).type.shape, &to = g_.value(n.outputs[0]).type.shape;
+    const Extents &from = r_.shape(n.inputs[0]), &to = r_.shape(n.outputs[0]);
     return from.size() >= 2 && to.size() >= 2 && std::equal(from.end() - 2, from.end(), to.end() - 2);
   }
 
@@ -65,22 +63,18 @@ class CacheReaders {
     const auto keys = view_of_cache(n.inputs[1]), values = view_of_cache(n.inputs[2]);
     if (!keys || !values || !keys->is_transposed || values->is_transposed) return false;
     const AttentionShape& s = attention_shape(n.workload);
-    std::vector<ValueId> inputs{
-        rebuild_.now(n.inputs[0]), rebuild_.with_shape(rebuild_.now(keys->cache), {s.b, s.n, s.k}),
-        rebuild_.now(count_of(g_, growth_)), rebuild_.with_shape(rebuild_.now(values->cache), {s.b, s.n, s.v})};
-    for (size_t i = 3; i < n.inputs.size(); ++i) inputs.push_back(rebuild_.now(n.inputs[i]));
-    const ValueId made = rebuild_.builder().add_one(
-        "cached_attention",
-        {{"scores", n.workload.attributes.text("scores")}, {"epilogue", n.workload.attributes.text("epilogue")}},
-        inputs, g_.value(n.outputs[0]).name);
-    rebuild_.stand_in(n.outputs[0], made);
+    std::vector<ValueId> inputs = r_.now(n.inputs);
+    inputs[1] = r_.with_shape(r_.now(keys->cache), {s.b, s.n, s.k});
+    inputs[2] = r_.with_shape(r_.now(values->cache), {s.b, s.n, s.v});
+    inputs.insert(inputs.begin() + 2, r_.now(count_of(r_.graph(), growth_)));
+    r_.stand_in(n.outputs[0], r_.builder().add(cached_attention_of(c_.operators, n.workload, r_.made_types(inputs)),
+                                               inputs, {r_.name(n.outputs[0])})[0]);
     return true;
   }
 
-  const Graph& g_;
+  const PassContext& c_;
   const Growth& growth_;
-  const Uses uses_;
-  Rebuild rebuild_;
+  Rewriter r_;
 };
 
 }  // namespace

@@ -81,9 +81,8 @@ std::vector<bool> passed_values(const Graph& g) {
   for (const Port& p : g.inputs)
     if (p.value != kNoValue) passed[static_cast<size_t>(p.value)] = true;
   for (const Node& n : g.nodes)
-    for (const std::string_view movement : {"reshape", "transpose", "slice"})
-      if (n.workload.task() == movement && passed[static_cast<size_t>(n.inputs[0])])
-        passed[static_cast<size_t>(n.outputs[0])] = true;
+    if (is<ops::Reshape, ops::Transpose, ops::Slice>(n) && passed[static_cast<size_t>(n.inputs[0])])
+      passed[static_cast<size_t>(n.outputs[0])] = true;
   return passed;
 }
 

@@ -13,9 +13,9 @@ constexpr double kBytesPerSecond = 60e9, kClock = 4e9;
 constexpr int64_t kMostIterations = 1024;
 
 // Counts the parallel loops of a module.
-class ParallelLoops final : public Visitor {
+class LoopCounter final : public Visitor {
  public:
-  explicit ParallelLoops(const Module& m) {
+  explicit LoopCounter(const Module& m) {
     for (const Function& kernel : m.kernels) (*this)(kernel.body);
   }
   int64_t iterations = 1, regions = 0;  ///< as of ParallelLoop
@@ -61,7 +61,7 @@ ParallelLoop parallel_loop_of(const Module& m, int threads) {
     out.touched.push_back(all_elements(m));
     return out;
   }
-  const ParallelLoops loops(m);
+  const LoopCounter loops(m);
   out.iterations = loops.iterations;
   out.regions = loops.regions;
   const For* loop = m.kernels.size() == 1 ? whole_parallel_loop(m.kernels[0]) : nullptr;

@@ -8,7 +8,7 @@ using E = const Expr&;
 
 Expr if_negative(E x, E then, E otherwise) { return select(lt(x, constant(0, x)), then, otherwise); }
 Expr leaky(E x, E slope) { return if_negative(x, x * slope, x); }
-Expr exp_less_one(E x) { return call(Intrinsic::kExp, {x}) - constant(1, x); }
+Expr exp_less_one(E x) { return exponential(x) - constant(1, x); }
 
 }  // namespace
 

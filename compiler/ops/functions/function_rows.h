@@ -10,6 +10,7 @@ using Args = std::span<const Expr>;
 /// A constant of the type of `like`.
 inline Expr constant(double v, const Expr& like) { return make_const(v, like->dtype); }
 inline Expr absolute(const Expr& x) { return call(Intrinsic::kAbs, {x}); }
+inline Expr exponential(const Expr& x) { return call(Intrinsic::kExp, {x}); }
 inline Expr nearest(const Expr& x) { return call(Intrinsic::kRint, {x}); }
 /// a != b, of bools.
 inline Expr differ(const Expr& a, const Expr& b) {

@@ -15,8 +15,7 @@ namespace hone {
 namespace {
 
 Expr negative(const Expr& x) { return constant(x->dtype.is_float() ? -0.0 : 0, x) - x; }
-Expr exp(const Expr& x) { return call(Intrinsic::kExp, {x}); }
-Expr sigmoid(const Expr& x) { return constant(1, x) / (constant(1, x) + exp(negative(x))); }
+Expr sigmoid(const Expr& x) { return constant(1, x) / (constant(1, x) + exponential(negative(x))); }
 Expr hard_sigmoid(const Expr& x, const Expr& alpha, const Expr& beta) {
   return max(min(x * alpha + beta, constant(1, x)), constant(0, x));
 }
@@ -33,18 +32,18 @@ Expr gelu_tanh(const Expr& x) {
 // log(1 + e^x) without e^x where that overflows.
 Expr softplus(const Expr& x) {
   const Expr size = call(Intrinsic::kAbs, {x});
-  return max(x, constant(0, x)) + call(Intrinsic::kLog, {constant(1, x) + exp(negative(size))});
+  return max(x, constant(0, x)) + call(Intrinsic::kLog, {constant(1, x) + exponential(negative(size))});
 }
 // x tanh(log(1 + e^x)): with w = e^x (e^x + 2) the hyperbolic tangent is w / (w + 2), which is 1 long before e^x
 // overflows.
 Expr mish(const Expr& x) {
   constexpr double kOneFrom = 20;
-  const Expr e = exp(min(constant(kOneFrom, x), x)), w = e * (e + constant(2, x));
+  const Expr e = exponential(min(constant(kOneFrom, x), x)), w = e * (e + constant(2, x));
   return x * (w * (constant(1, x) / (w + constant(2, x))));
 }
 Expr elu(const Expr& x, const Expr& alpha) {
   const Expr zero = constant(0, x);
-  return max(x, zero) + alpha * (exp(min(x, zero)) - constant(1, x));
+  return max(x, zero) + alpha * (exponential(min(x, zero)) - constant(1, x));
 }
 
 // The largest (least) number of the float type `t` that the integer type holds: 2^31 - 1 is no f32.
@@ -127,7 +126,7 @@ FunctionTable standard_functions() {
   t.add(unary("sqrt", 1, [](E x) { return call(Intrinsic::kSqrt, {x}); }));
   t.add(unary("rsqrt", 2, [](E x) { return constant(1, x) / call(Intrinsic::kSqrt, {x}); }));
   t.add(unary("reciprocal", 1, [](E x) { return constant(1, x) / x; }));
-  t.add(unary("exp", 1, &exp));
+  t.add(unary("exp", 1, &exponential));
   t.add(unary("log", 1, [](E x) { return call(Intrinsic::kLog, {x}); }));
   t.add(unary("tanh", 1, [](E x) { return call(Intrinsic::kTanh, {x}); }));
   t.add(unary("erf", 1, [](E x) { return call(Intrinsic::kErf, {x}); }));

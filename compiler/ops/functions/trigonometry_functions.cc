@@ -8,7 +8,6 @@ namespace {
 using E = const Expr&;
 
 Expr square_root(E x) { return call(Intrinsic::kSqrt, {x}); }
-Expr exp(E x) { return call(Intrinsic::kExp, {x}); }
 Expr log(E x) { return call(Intrinsic::kLog, {x}); }
 Expr atan(E x) { return call(Intrinsic::kAtan, {x}); }
 Expr with_sign_of(E size, E x) { return select(lt(x, constant(0, x)), constant(-0.0, x) - size, size); }
@@ -52,11 +51,11 @@ Expr acos(E x) {
 
 // (e^|x| + e^-|x|) / 2 and (e^|x| - e^-|x|) / 2: e^|x| as a square, which is infinite no earlier than the result.
 Expr cosh(E x) {
-  const Expr half = constant(0.5, x), root = exp(absolute(x) * half);
+  const Expr half = constant(0.5, x), root = exponential(absolute(x) * half);
   return root * half * root + half / (root * root);
 }
 Expr sinh(E x) {
-  const Expr half = constant(0.5, x), size = absolute(x), root = exp(size * half), square = x * x;
+  const Expr half = constant(0.5, x), size = absolute(x), root = exponential(size * half), square = x * x;
   // x (1 + x^2 / 3! + x^4 / 5! + …): the first term left out is 1 / 19! of x.
   Expr sum = constant(1, x);
   for (int k = 8; k >= 1; --k) sum = constant(1, x) + sum * square * constant(1.0 / (2 * k * (2 * k + 1)), x);

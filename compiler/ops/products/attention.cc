@@ -189,4 +189,16 @@ Operator cached_attention_operator(const FunctionTable& functions) {
   return op;
 }
 
+Workload attention_of(const OperatorTable& operators, const Workload& scores, const Workload& mix,
+                      const std::vector<TensorType>& types) {
+  const AttributeTexts given{{"scores", scores.attributes.text("epilogue")},
+                             {"epilogue", mix.attributes.text("epilogue")}};
+  return infer(operators, "attention", given, types).workload;
+}
+
+Workload cached_attention_of(const OperatorTable& operators, const Workload& w, const std::vector<TensorType>& types) {
+  const AttributeTexts given{{"scores", w.attributes.text("scores")}, {"epilogue", w.attributes.text("epilogue")}};
+  return infer(operators, "cached_attention", given, types).workload;
+}
+
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/ops/attributes/attribute.h"
 #include "compiler/ops/functions/chain.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/workload.h"
@@ -16,6 +17,15 @@ namespace hone {
 
 /// `w` with this text for an attribute; as Workload::changed().
 Workload with(const Workload& w, std::string_view attribute, std::string_view text);
+
+/// `w`, an operator that moves elements, of elements of type `t`.
+Workload with_elements(const Workload& w, DType t);
+/// `w`, a convolution or a dense product, with so many output channels.
+Workload with_output_channels(const Workload& w, int64_t channels);
+/// `w`, a convolution, of an image of this size with this padding. UserError for more than an operator may have.
+Workload with_padding(const Workload& w, int64_t height, int64_t width, const Pads& padding);
+/// `w`, products of f16 with sums in f32, with sums in f16 (runs.h); nothing where it is something else.
+std::optional<Workload> with_sums_in_f16(const Workload& w);
 
 /// `w` with this chain, in canonical form, behind what it computes, whose shape is `value`. UserError where the
 /// operator does not take it: it is too long.
@@ -27,6 +37,27 @@ Workload with_prologue(const Workload& w, const Chain& chain, const std::vector<
                        const FunctionTable& functions, std::optional<size_t> channel_axis = std::nullopt);
 /// The `elementwise` workload `w` with these functions of an x of type `x`; nothing where they do nothing.
 std::optional<Workload> with_functions(const Workload& w, const Chain& chain, DType x, const FunctionTable& functions);
+
+/// `w`, a convolution or pooling of planes, with its input's channels in blocks of `in` and its output's in blocks of
+/// `out`; a convolution of so many channels, which may be more than it had.
+Workload with_blocks(const Workload& w, int64_t in, int64_t out, int64_t input_channels, int64_t output_channels);
+/// `w`, a convolution in f32, of a picture of `given` numbers through this chain; interleaved: its channels innermost.
+Workload with_picture(const Workload& w, DType given, bool is_interleaved, const Chain& chain,
+                      const FunctionTable& functions);
+
+/// x seen with another shape of as many elements, and with its axes in another order.
+Workload reshape_of(const OperatorTable& operators, const TensorType& x, const std::vector<int64_t>& to);
+Workload transpose_of(const OperatorTable& operators, const TensorType& x, const std::vector<int64_t>& perm);
+
+/// What `w` does to one image, of x, another type: a reduction of rows and columns, which stay as one element; zeros
+/// (or its own value, or neighbours) around x; x resized to `size`, of which all axes behind `w`'s keep their extent.
+Workload reduction_of_planes(const OperatorTable& operators, const Workload& w, const TensorType& x);
+Workload pad_of(const OperatorTable& operators, const Workload& w, const TensorType& x,
+                const std::vector<int64_t>& before, const std::vector<int64_t>& after);
+Workload resize_of(const OperatorTable& operators, const Workload& w, const TensorType& x,
+                   const std::vector<int64_t>& size);
+/// A product of matrices of the types of `w`, another one, without its chains.
+Workload product_of(const OperatorTable& operators, const Workload& w, const std::vector<TensorType>& types);
 
 /// The `elementwise` workload of this chain on tensors of these types, x first; nothing where it does nothing.
 /// UserError as infer().

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <set>
 
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/host/load_objects.h"
 #include "tests/fakes/decoder_model.h"

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/host/load_objects.h"
 #include "compiler/host/local_gpu.h"

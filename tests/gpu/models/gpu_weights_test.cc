@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/load_objects.h"
 #include "compiler/host/local_gpu.h"
 #include "compiler/runtime/gpu/gpu_launcher.h"

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <limits>
 
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/frontend/onnx/import.h"
 #include "compiler/frontend/onnx/import_growing.h"
 #include "compiler/host/load_objects.h"

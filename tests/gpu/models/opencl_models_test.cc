@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/host/local_gpu.h"
 #include "tests/gpu/models/gpu_model_run.h"
 #include "tests/property/graphs/random_graph.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "compiler/codegen/llvm/kernel/byte_tables.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "tests/unit/codegen/programs.h"
 
 namespace hone {

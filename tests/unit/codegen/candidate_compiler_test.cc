@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/runtime/thread_pool.h"
 #include "tests/unit/codegen/programs.h"
 #include "tests/unit/codegen/random_program.h"

@@ -3,6 +3,7 @@
 
 #include <regex>
 
+#include "compiler/codegen/llvm/compile.h"
 #include "tests/unit/codegen/programs.h"
 
 namespace hone {

@@ -8,6 +8,8 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/runtime/artifact.h"
 #include "tests/unit/codegen/programs.h"
 

@@ -12,6 +12,8 @@
 
 #include "base/check.h"
 #include "base/narrow_floats.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"
 #include "compiler/runtime/artifact.h"

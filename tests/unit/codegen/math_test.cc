@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/kernel/emit_math.h"
 #include "tests/unit/codegen/programs.h"
 

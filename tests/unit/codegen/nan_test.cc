@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/interp.h"
 #include "tests/fakes/assembly.h"
 #include "tests/unit/codegen/programs.h"

@@ -1,6 +1,9 @@
 #include "tests/unit/codegen/programs.h"
 
 #include "base/narrow_floats.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/link/link.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 
 #include <stdlib.h>
 #include <unistd.h>

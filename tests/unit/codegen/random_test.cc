@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "compiler/codegen/legalize/legalize.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"
 #include "compiler/runtime/thread_pool.h"

@@ -7,7 +7,9 @@
 namespace hone {
 namespace {
 
-std::string folded(const std::string& lines) { return lines_of(fold_pads(read_graph("graph g\n" + lines))); }
+std::string folded(const std::string& lines) {
+  return lines_of(fold_pads(read_graph("graph g\n" + lines), test_context()));
+}
 
 const std::string kHead = R"(
 input "x" %x f32[1, 2, 4, 6]

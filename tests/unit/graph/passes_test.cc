@@ -11,7 +11,6 @@ namespace {
 using testing::HasSubstr;
 
 Graph remove_dead_of(const Graph& g, const PassContext&) { return remove_dead(g); }
-Graph share_nodes_of(const Graph& g, const PassContext&) { return share_nodes(g); }
 
 TEST(RemoveDead, WhatNobodyReadsGoes) {
   EXPECT_EQ(after(&remove_dead_of, R"(
@@ -34,7 +33,7 @@ TEST(RemoveDead, InputsStay) {
 }
 
 TEST(ShareNodes, EqualNodesBecomeOne) {
-  EXPECT_EQ(after(&share_nodes_of, R"(
+  EXPECT_EQ(after(&share_nodes, R"(
 input "x" %x f32[2]
 %a = elementwise(op=relu,shape=2) %x
 %b = elementwise(op=relu,shape=2) %x
@@ -51,7 +50,7 @@ output "d" %c f32[2]
 }
 
 TEST(ShareNodes, OthersStayTwo) {
-  expect_unchanged(&share_nodes_of, R"(
+  expect_unchanged(&share_nodes, R"(
 input "x" %x f32[2]
 input "y" %y f32[2]
 %a = elementwise(op=sub,shape=2,operands=same) %x %y

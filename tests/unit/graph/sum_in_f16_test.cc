@@ -16,7 +16,7 @@ TEST(SumInF16, IsOfProductsOfF16) {
       "%y = dense(m=3,n=6,k=300,dtype=f16,epilogue=bias+relu) %x %w %c\n"
       "%z = dense(m=3,n=6,k=300,dtype=f16:f16:f32:f32,epilogue=none) %x %w\noutput \"y\" %y f16[3, 6]\n"
       "output \"z\" %z f32[3, 6]\n");
-  const Graph made = sum_in_f16(g);
+  const Graph made = sum_in_f16(g, test_context());
   EXPECT_THAT(to_string(made), HasSubstr("dense(m=3,n=6,k=300,dtype=f16:f16:f16:f16,epilogue=bias+relu)"));
   EXPECT_THAT(to_string(made), HasSubstr("dense(m=3,n=6,k=300,dtype=f16:f16:f16:f32,epilogue=none)"));
   // 300 products of numbers below 1 in three runs of 100: their sizes add up to 75 at most, of which each rounds by
@@ -31,7 +31,7 @@ TEST(SumInF16, LeavesTheOthers) {
       "%e = elementwise(op=relu,shape=3x8,operands=none,dtype=f16) %h\n%r = softmax(shape=3x8,axis=-1,dtype=f16) %h\n"
       "%b = dense(m=3,n=6,k=8,dtype=u8:s8:s32:s32,epilogue=none) %u %s\noutput \"y\" %y f32[3, 6]\n"
       "output \"e\" %e f16[3, 8]\noutput \"r\" %r f16[3, 8]\noutput \"b\" %b s32[3, 6]\n");
-  EXPECT_EQ(to_string(sum_in_f16(g)), to_string(g));
+  EXPECT_EQ(to_string(sum_in_f16(g, test_context())), to_string(g));
 }
 
 TEST(SumInF16, ComesBeforeTimesAreCompared) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "compiler/build/build.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "tests/fakes/assembly.h"
 #include "tests/fakes/workloads.h"
 

@@ -1,6 +1,7 @@
 // Every scalar function against the standard library's: through the interpreter, compiled configs and the reference's
 // bounds, with NaNs, infinities, zeros of both signs, and the ends of integer types.
 #include "compiler/ops/functions/functions.h"
+#include "compiler/codegen/llvm/compile.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,6 +1,8 @@
 // softmax, layer_norm and the like: their texts, their values against plain loops, and every config against the
 // reference.
 #include "compiler/ops/by_row/rows.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,6 @@
 // Sums in f16: where they are cut, who has them, and what is wrong with longer ones.
 #include "compiler/ops/products/runs.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 
 #include <gmock/gmock.h>
 

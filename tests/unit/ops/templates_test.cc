@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/functions/functions.h"
 #include "tests/fakes/cpu_workloads.h"

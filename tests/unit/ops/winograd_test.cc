@@ -1,4 +1,5 @@
 #include "compiler/ops/windows/winograd.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 
 #include <gtest/gtest.h>
 

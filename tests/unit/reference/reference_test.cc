@@ -1,5 +1,6 @@
 // What outputs should be, how far a kernel's may be from it, and which are compared.
 #include "compiler/reference/reference.h"
+#include "compiler/codegen/llvm/machine/host_target.h"
 
 #include <gmock/gmock.h>
 

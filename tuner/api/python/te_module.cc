@@ -13,6 +13,7 @@
 #include "base/exit_code.h"
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/gpu/emit.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/codegen/llvm/machine/parse_target.h"
 #include "compiler/host/local_kernel.h"

@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 
+#include "base/check.h"
 #include "base/command_files.h"
 #include "base/plain_file.h"
 #include "compiler/codegen/llvm/link/link.h"

@@ -12,6 +12,7 @@
 #include "compiler/graph/passes/bytes/bytes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
@@ -32,27 +33,29 @@ bool saturates_to_bytes(const BoundLink& l) { return is(l, "saturate") && l.link
 
 class RequantizationFolder {
  public:
-  RequantizationFolder(const Graph& g, const PassContext& context) : g_(g), c_(context), constants_(&g_, "_scaled") {}
+  RequantizationFolder(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
   Graph run() {
-    for (Node& n : g_.nodes) {
-      const Attributes& a = n.workload.attributes;
-      if (is<ops::Elementwise>(n)) {
-        shorten(&n);
-        continue;
-      }
-      if (!a.has("epilogue") || !a.has("dtype")) continue;
-      Links links = bound_links(n);
-      if (std::any_of(links.begin(), links.end(), [](const BoundLink& l) { return !l.link.function; })) continue;
-      const DType value = dtypes_of(n.workload).accumulate;
-      bool changed = value == i32 && fold_steps(&links);
-      changed |= shorten(&links, value);
-      if (changed) set_epilogue(g_, c_.functions, links, &n);
-    }
-    return remove_dead(g_);
+    return r_.run([&](const Node& n) {
+      if (is<ops::Elementwise>(n)) return shorten(n);
+      fold(n);
+      return false;
+    });
   }
 
  private:
+  void fold(const Node& n) {
+    if (!n.workload.attributes.has("epilogue") || !n.workload.attributes.has("dtype")) return;
+    Links links = bound_links(n);
+    if (std::any_of(links.begin(), links.end(), [](const BoundLink& l) { return !l.link.function; })) return;
+    const DType value = dtypes_of(n.workload).accumulate;
+    bool changed = value == i32 && fold_steps(&links);
+    changed |= shorten(&links, value);
+    if (!changed) return;
+    if (auto folded = with_links(n, links, r_.shape(n.outputs[0]), c_.functions))
+      r_.become(n, folded->workload, std::move(folded->inputs));
+  }
+
   // A product by the reciprocal rounds as the quotient does, or where that is a rounding of f32 away from a half; steps
   // that are powers of two, of which sums may be exact halves, have exact reciprocals.
   bool fold_steps(Links* links) {
@@ -76,8 +79,8 @@ class RequantizationFolder {
   std::optional<size_t> product_before(const Links& links, size_t d, double factor) const {
     for (size_t m = d; m-- > 0;) {
       const BoundLink& l = links[m];
-      const bool is_known = number_of(l) || (l.operand() != kNoValue && g_.is_constant(l.operand()) &&
-                                             g_.value(l.operand()).type.dtype == f32);
+      const bool is_known =
+          number_of(l) || (l.operand() != kNoValue && r_.is_constant(l.operand()) && r_.type(l.operand()).dtype == f32);
       if (l.link.result && *l.link.result != f32) return std::nullopt;
       if (is(l, "mul") && is_known) return factor > 0 || m + 1 == d ? std::optional(m) : std::nullopt;
       const bool scales = is(l, "relu") || ((is(l, "maximum") || is(l, "minimum")) && number_of(l)) ||
@@ -107,14 +110,14 @@ class RequantizationFolder {
         if (!std::isfinite(*number)) return false;
       }
     if (l->operand() == kNoValue) return true;
-    const TensorData& old = *g_.value(l->operand()).constant;
+    const TensorData old = *r_.graph().value(l->operand()).constant;
     std::vector<float> values;
     for (const double v : old.values()) {
       values.push_back(static_cast<float>(v * factor));
       if (!std::isfinite(values.back())) return false;
     }
     const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-    l->operands[0] = constants_.add(l->operand(), TensorData(old.type(), bytes));
+    l->operands[0] = r_.constant(TensorData(old.type(), bytes), l->operand(), "_scaled");
     return true;
   }
 
@@ -189,27 +192,27 @@ class RequantizationFolder {
     return out.size() < part.size() ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  // A node of its own: bytes that nothing is done to are what they were.
-  void shorten(Node* n) {
-    const DType t = g_.value(n->outputs[0]).type.dtype;
-    if (n->inputs.size() != 1 || !is_byte(t) || g_.value(n->inputs[0]).type.dtype != t) return;
-    const Chain& chain = elementwise_shape(n->workload).chain;
+  // A node of its own: bytes that nothing is done to are what they were, which stands for them then.
+  bool shorten(const Node& n) {
+    const DType t = r_.type(n.outputs[0]).dtype;
+    if (n.inputs.size() != 1 || !is_byte(t) || r_.type(n.inputs[0]).dtype != t) return false;
+    const Chain& chain = elementwise_shape(n.workload).chain;
     const auto bounds = bounds_of(chain, t);
-    if (!bounds) return;
+    if (!bounds) return false;
     Chain shorter;
     for (const BoundLink& l : links_of(*bounds, t)) shorter.links.push_back(l.link);
     if (shorter.empty()) {
-      const ValueId made = n->outputs[0];
-      if (!std::any_of(g_.outputs.begin(), g_.outputs.end(), [&](const Port& p) { return p.value == made; }))
-        for (Node& reader : g_.nodes) std::replace(reader.inputs.begin(), reader.inputs.end(), made, n->inputs[0]);
-    } else if (shorter.links.size() < chain.links.size()) {
-      if (const auto w = with_functions(n->workload, shorter, t, c_.functions)) n->workload = *w;
+      if (r_.uses().is_output[n.outputs[0]] || r_.shape(n.inputs[0]) != r_.shape(n.outputs[0])) return false;
+      r_.stand_in(n.outputs[0], r_.now(n.inputs[0]));
+      return true;
     }
+    if (shorter.links.size() < chain.links.size())
+      if (const auto w = with_functions(n.workload, shorter, t, c_.functions)) r_.become(n, *w, n.inputs);
+    return false;
   }
 
-  Graph g_;
   const PassContext& c_;
-  NewConstants constants_;
+  Rewriter r_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "compiler/graph/passes/bytes/bytes.h"
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/rewrite/changed.h"
 
@@ -22,10 +22,10 @@ struct OfBytes {
 
 class ByteMover {
  public:
-  ByteMover(const Graph& g, const PassContext& context) : g_(g), c_(context), rebuild_(g, context) {}
+  ByteMover(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
   Graph run() {
-    return rebuild_.run([&](const Node& n) { return is<ops::Elementwise>(n) ? read(n) : move(n); });
+    return r_.run([&](const Node& n) { return is<ops::Elementwise>(n) ? read(n) : move(n); });
   }
 
  private:
@@ -39,12 +39,12 @@ class ByteMover {
 
   // The node stays as it is.
   bool read(const Node& n) {
-    if (n.inputs.size() != 1 || g_.value(n.inputs[0]).type.shape != g_.value(n.outputs[0]).type.shape) return false;
-    const DType from = g_.value(n.inputs[0]).type.dtype, to = g_.value(n.outputs[0]).type.dtype;
+    if (n.inputs.size() != 1 || r_.shape(n.inputs[0]) != r_.shape(n.outputs[0])) return false;
+    const DType from = r_.type(n.inputs[0]).dtype, to = r_.type(n.outputs[0]).dtype;
     const auto known = known_.find(n.inputs[0]);
     if (!is_dequantising(n) || to.is_narrow_float() || !to.is_float() || !(is_byte(from) || known != known_.end()))
       return false;
-    OfBytes of = is_byte(from) ? OfBytes{rebuild_.now(n.inputs[0]), from, {}, {}} : known->second;
+    OfBytes of = is_byte(from) ? OfBytes{r_.now(n.inputs[0]), from, {}, {}} : known->second;
     const std::vector<ChainLink>& own = elementwise_shape(n.workload).chain.links;
     constexpr size_t kMost = 8;
     if (of.functions.links.size() + own.size() > kMost) return false;
@@ -69,23 +69,21 @@ class ByteMover {
     }
     if (!first) return false;
     const OfBytes of = *first;
-    GraphBuilder& b = rebuild_.builder();
-    const ValueId moved = n.workload.attributes.has("dtype")
-                              ? b.add(with(n.workload, "dtype", to_string(of.type)), inputs)[0]
-                              : rebuild_.with_shape(inputs[0], g_.value(n.outputs[0]).type.shape);
+    GraphBuilder& b = r_.builder();
+    const ValueId moved = n.workload.attributes.has("dtype") ? b.add(with_elements(n.workload, of.type), inputs)[0]
+                                                             : r_.with_shape(inputs[0], r_.shape(n.outputs[0]));
     known_.emplace(n.outputs[0], OfBytes{moved, of.type, of.functions, of.text});
-    rebuild_.stand_in(n.outputs[0], b.elementwise(of.text, moved, {}, g_.value(n.outputs[0]).name));
+    r_.stand_in(n.outputs[0], b.elementwise(of.text, moved, {}, r_.name(n.outputs[0])));
     return true;
   }
 
-  const Graph& g_;
   const PassContext& c_;
-  Rebuild rebuild_;
+  Rewriter r_;
   std::map<ValueId, OfBytes> known_;  ///< by value of the old graph
 };
 
 }  // namespace
 
-Graph move_bytes(const Graph& g, const PassContext& context) { return remove_dead(ByteMover(g, context).run()); }
+Graph move_bytes(const Graph& g, const PassContext& context) { return ByteMover(g, context).run(); }
 
 }  // namespace hone

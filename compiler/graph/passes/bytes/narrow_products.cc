@@ -12,19 +12,19 @@
 #include "compiler/graph/passes/bytes/bytes.h"
 #include "compiler/graph/passes/bytes/whole_weights.h"
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/elementwise.h"
 #include "compiler/ops/functions/chain.h"
 #include "compiler/ops/products/product.h"
 #include "compiler/ops/rewrite/changed.h"
+#include "compiler/ops/rewrite/of_bytes.h"
 #include "compiler/ops/windows/conv_shape.h"
 
 namespace hone {
 namespace {
-
-constexpr int64_t kMostFactor = 128;  // of a weight
 
 // Numbers of bytes: (byte - zero) * scale.
 struct Steps {
@@ -54,10 +54,10 @@ TensorData tensor_of(DType t, const Extents& shape, const std::vector<T>& values
 class ProductNarrower {
  public:
   ProductNarrower(const Graph& g, const PassContext& context)
-      : g_(g), is_for_cpu_(context.lanes > 0), uses_(uses_of(g)), rebuild_(g, context) {}
+      : c_(context), is_for_cpu_(context.lanes > 0), r_(g, context) {}
 
   Graph run() {
-    return rebuild_.run([&](const Node& n) { return narrow(n); });
+    return r_.run([&](const Node& n) { return narrow(n); });
   }
 
  private:
@@ -68,7 +68,7 @@ class ProductNarrower {
     ValueId zero = kNoValue;  // one that only a call knows, of one element; steps.zero is added to it
   };
 
-  const Node* producer(ValueId v) const { return producer_of(g_, uses_, v); }
+  const Node* producer(ValueId v) const { return r_.producer(v); }
 
   // Whether a node computes each element from one, by functions and numbers alone.
   static bool is_function(const Node& n) {
@@ -77,7 +77,7 @@ class ProductNarrower {
   // x - y of whole numbers, y of one element.
   bool subtracts_one(const Node& n) const {
     return is<ops::Elementwise>(n) && n.workload.attributes.text("op") == "sub" && n.inputs.size() == 2 &&
-           g_.value(n.outputs[0]).type.dtype == i16 && element_count(g_.value(n.inputs[1]).type.shape) == 1;
+           r_.type(n.outputs[0]).dtype == i16 && element_count(r_.shape(n.inputs[1])) == 1;
   }
   static bool is_movement(const Node& n) { return is<ops::Reshape, ops::Transpose>(n); }
 
@@ -101,7 +101,7 @@ class ProductNarrower {
     const Node* n = producer(zero);
     while (n && is_movement(*n)) n = producer(n->inputs[0]);
     if (!n || !is_function(*n) || n->workload.attributes.text("op") != "cast:s16") return kNoValue;
-    return is_byte(g_.value(n->inputs[0]).type.dtype) ? n->inputs[0] : kNoValue;
+    return is_byte(r_.type(n->inputs[0]).dtype) ? n->inputs[0] : kNoValue;
   }
 
   // Whether where the border is may be written down, an element of a plane each.
@@ -112,7 +112,7 @@ class ProductNarrower {
 
   // An image of bytes inside of its convolution's border, which is the zero point that only a call knows.
   ValueId with_border(ValueId image, const Bytes& bytes, const ConvShape& s) {
-    GraphBuilder& b = rebuild_.builder();
+    GraphBuilder& b = r_.builder();
     const ValueId padded = b.pad(image, {0, 0, s.pad_top, s.pad_left}, {0, 0, s.pad_bottom, s.pad_right});
     const int64_t h = b.type(padded).shape[2], w = b.type(padded).shape[3];
     std::vector<uint8_t> inside;
@@ -120,7 +120,7 @@ class ProductNarrower {
       for (int64_t x = 0; x < w; ++x)
         inside.push_back(y >= s.pad_top && y < h - s.pad_bottom && x >= s.pad_left && x < w - s.pad_right ? 1 : 0);
     const ValueId zero = b.elementwise(fmt::format("cast:s16+add[{}]:u8", bytes.steps.zero),
-                                       rebuild_.with_shape(rebuild_.now(byte_behind(bytes.zero)), {1, 1, 1, 1}));
+                                       r_.with_shape(r_.now(byte_behind(bytes.zero)), {1, 1, 1, 1}));
     return b.elementwise("where", padded, {b.constant(tensor_of(boolean, {1, 1, h, w}, inside)), zero});
   }
 
@@ -128,7 +128,9 @@ class ProductNarrower {
   std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
     TensorData x = all_bytes(bytes);
     for (auto f = functions.rbegin(); f != functions.rend(); ++f) {
-      x = evaluate(with((*f)->workload, "shape", std::to_string(kBytes)), {&x, 1}).front();
+      x = evaluate(*elementwise_of(c_.operators, c_.functions, elementwise_shape((*f)->workload).chain, {x.type()}),
+                   {&x, 1})
+              .front();
     }
     return x.values();
   }
@@ -137,7 +139,7 @@ class ProductNarrower {
   std::optional<Bytes> bytes_behind(ValueId v) {
     std::vector<const Node*> functions, movements;
     ValueId zero = kNoValue;
-    while (!is_byte(g_.value(v).type.dtype)) {
+    while (!is_byte(r_.type(v).dtype)) {
       const Node* n = producer(v);
       // Before that no function but a conversion: zeros are whole numbers of bytes.
       if (n && functions.empty() && zero == kNoValue && subtracts_one(*n)) {
@@ -150,22 +152,22 @@ class ProductNarrower {
       v = n->inputs[0];
     }
     if (functions.empty()) return std::nullopt;
-    const DType type = g_.value(v).type.dtype;
+    const DType type = r_.type(v).dtype;
     std::string key = to_string(type);
     for (const Node* f : functions)
-      key += "+" + f->workload.attributes.text("op") + ":" + to_string(g_.value(f->outputs[0]).type.dtype);
+      key += "+" + f->workload.attributes.text("op") + ":" + to_string(r_.type(f->outputs[0]).dtype);
     auto known = steps_.find(key);
     if (known == steps_.end())
       known = steps_.emplace(key, steps_of(table_of(functions, type), type == u8 ? 0 : -kBytes / 2)).first;
     if (!known->second) return std::nullopt;
-    Bytes out{rebuild_.now(v), *known->second, zero};
+    Bytes out{r_.now(v), *known->second, zero};
     if (zero != kNoValue && out.steps.scale != 1) return std::nullopt;
     if (type == i8) {
       out.value = unsigned_of(v);
       out.steps.zero += kBytes / 2;
     }
     for (auto m = movements.rbegin(); m != movements.rend(); ++m)
-      out.value = rebuild_.builder().add(with((*m)->workload, "dtype", "u8"), {out.value}).front();
+      out.value = r_.builder().add(with_elements((*m)->workload, u8), {out.value}).front();
     return out;
   }
 
@@ -173,7 +175,7 @@ class ProductNarrower {
   ValueId unsigned_of(ValueId v) {
     auto known = unsigned_.find(v);
     if (known == unsigned_.end())
-      known = unsigned_.emplace(v, rebuild_.builder().elementwise("cast:s16+add[128]:u8", rebuild_.now(v))).first;
+      known = unsigned_.emplace(v, r_.builder().elementwise("cast:s16+add[128]:u8", r_.now(v))).first;
     return known->second;
   }
 
@@ -184,12 +186,12 @@ class ProductNarrower {
       return false;
     const auto bytes = bytes_behind(n.inputs[0]);
     if (!bytes || bytes->steps.scale <= 0 || bytes->zero != kNoValue) return false;
-    GraphBuilder& b = rebuild_.builder();
-    const ValueId most = b.add(with(n.workload, "dtype", "u8"), {bytes->value}).front();
+    GraphBuilder& b = r_.builder();
+    const ValueId most = b.add(with_elements(n.workload, u8), {bytes->value}).front();
     const auto text = [](auto number) { return argument_text(static_cast<float>(number)); };
-    rebuild_.stand_in(n.outputs[0], b.elementwise(fmt::format("cast:f32+sub[{}]+mul[{}]", text(bytes->steps.zero),
-                                                              text(bytes->steps.scale)),
-                                                  most));
+    r_.stand_in(n.outputs[0],
+                b.elementwise(
+                    fmt::format("cast:f32+sub[{}]+mul[{}]", text(bytes->steps.zero), text(bytes->steps.scale)), most));
     return true;
   }
 
@@ -204,10 +206,10 @@ class ProductNarrower {
                of_numbers = t.in == i16 && t.weight == i16 && t.accumulate == i32 && t.out == i32;
     const bool has_bias = a.text("epilogue") == "bias";
     if (!(of_floats || of_numbers) || !(has_bias || a.text("epilogue") == "none") || a.text("prologue") != "none" ||
-        !g_.is_constant(n.inputs[1]) || (is_convolution && layout_of(n.workload).in != "NCHW"))
+        !r_.is_constant(n.inputs[1]) || (is_convolution && layout_of(n.workload).in != "NCHW"))
       return false;
-    if (has_bias && !g_.is_constant(n.inputs[2])) return false;
-    const TensorData& weight = *g_.value(n.inputs[1]).constant;
+    if (has_bias && !r_.is_constant(n.inputs[2])) return false;
+    const TensorData& weight = *r_.graph().value(n.inputs[1]).constant;
     const auto channels = static_cast<size_t>(weight.type().shape[0]);
     const int64_t each = weight.elements() / static_cast<int64_t>(channels);
     if (each > (int64_t{1} << 31) / (kBytes * kMostFactor)) return false;  // sums of s32
@@ -225,7 +227,7 @@ class ProductNarrower {
       if (!std::isnormal(static_cast<float>(scales[c]))) return false;  // digits would be lost
     }
 
-    GraphBuilder& b = rebuild_.builder();
+    GraphBuilder& b = r_.builder();
     // Of few channels a word is filled up: four bytes are multiplied at once.
     ValueId image = bytes->value;
     TensorData factors = tensor_of(i8, weight.type().shape, whole->numbers);
@@ -234,23 +236,21 @@ class ProductNarrower {
       image = with_zeros(b, image, missing);
       factors = *b.constant_of(with_zeros(b, b.constant(std::move(factors)), missing));
     }
-    std::vector<std::pair<std::string, std::string>> changes{{"dtype", "u8:s8:s32:s32"}, {"epilogue", "none"}};
+    BytesRead read;
     if (has_own_border) {
       image = with_border(image, *bytes, conv_shape(n.workload));
       const Extents& bordered = b.type(image).shape;
-      changes.emplace_back("pad", "0");
-      changes.emplace_back("h", std::to_string(bordered[2]));
-      changes.emplace_back("w", std::to_string(bordered[3]));
+      read.height = bordered[2], read.width = bordered[3];
     } else if (is_convolution && has_border(n)) {
-      changes.emplace_back("border", std::to_string(bytes->steps.zero));
+      read.border = bytes->steps.zero;
     }
-    if (missing > 0) changes.emplace_back("ci", std::to_string(weight.type().shape[1] + missing));
-    const ValueId weights = b.constant(std::move(factors), g_.value(n.inputs[1]).name);
-    ValueId v = b.add(Workload::changed(n.workload, changes), {image, weights}).front();
+    if (missing > 0) read.input_channels = weight.type().shape[1] + missing;
+    const ValueId weights = b.constant(std::move(factors), r_.name(n.inputs[1]));
+    ValueId v = b.add(sums_of_bytes(n.workload, read), {image, weights}).front();
     Extents by_channel(b.type(v).shape.size(), 1);
     by_channel[is_convolution ? 1 : by_channel.size() - 1] = static_cast<int64_t>(channels);
     const auto apply = [&](const std::string& op, TensorData operand) {
-      v = b.elementwise(op, v, {b.constant(std::move(operand), g_.value(n.inputs[1]).name)});
+      v = b.elementwise(op, v, {b.constant(std::move(operand), r_.name(n.inputs[1]))});
     };
 
     // What the zero point adds to each sum, and the bias, where it is a whole number of steps.
@@ -261,12 +261,13 @@ class ProductNarrower {
       shift[c] = static_cast<int32_t>(-bytes->steps.zero * sums[c]);
     }
     if (bytes->zero != kNoValue) {
-      ValueId zero = rebuild_.with_shape(rebuild_.now(bytes->zero), Extents(by_channel.size(), 1));
+      ValueId zero = r_.with_shape(r_.now(bytes->zero), Extents(by_channel.size(), 1));
       zero = b.elementwise("cast:s32", zero);
       const ValueId own = b.constant(tensor_of(i32, by_channel, sums));
       v = b.elementwise("sub", v, {b.elementwise("mul", own, {zero})});
     }
-    const std::vector<double> bias = has_bias ? g_.value(n.inputs[2]).constant->values() : std::vector<double>{};
+    const std::vector<double> bias =
+        has_bias ? r_.graph().value(n.inputs[2]).constant->values() : std::vector<double>{};
     const double room = 0x1p31 - static_cast<double>(each * (kBytes - 1) * kMostFactor);  // that s32 leaves a bias
     const bool joins_bias =
         has_bias && join_bias(bias, of_numbers ? std::vector<double>(channels, 1) : scales, room, &shift);
@@ -282,7 +283,7 @@ class ProductNarrower {
       else
         apply("add", tensor_of(i32, by_channel, std::vector<int32_t>(bias.begin(), bias.end())));
     }
-    rebuild_.stand_in(n.outputs[0], v);
+    r_.stand_in(n.outputs[0], v);
     return true;
   }
 
@@ -290,21 +291,21 @@ class ProductNarrower {
   bool becomes_bytes(ValueId v) const {
     constexpr int kMostFunctions = 8;
     for (int i = 0; i < kMostFunctions; ++i) {
-      const std::vector<int>& readers = uses_.readers[v];
-      if (readers.size() != 1 || uses_.is_output[v]) return false;
-      const Node& n = g_.nodes[readers[0]];
+      const std::vector<int>& readers = r_.uses().readers[v];
+      if (readers.size() != 1 || r_.uses().is_output[v]) return false;
+      const Node& n = r_.graph().nodes[readers[0]];
       if (!is_function(n) && !is_movement(n)) return false;
       v = n.outputs[0];
-      if (is_byte(g_.value(v).type.dtype)) return true;
+      if (is_byte(r_.type(v).dtype)) return true;
     }
     return false;
   }
 
   // u8 as s8, 128 less.
-  ValueId signed_of(ValueId v) { return rebuild_.builder().elementwise("cast:s16+sub[128]:s8", v); }
+  ValueId signed_of(ValueId v) { return r_.builder().elementwise("cast:s16+sub[128]:s8", v); }
   // The sums of whole numbers along an axis, which stays as one of one element, times a number.
   ValueId sums_of(ValueId v, int64_t axis, int64_t factor) {
-    GraphBuilder& b = rebuild_.builder();
+    GraphBuilder& b = r_.builder();
     v = b.elementwise("cast:s32", v);
     v = b.add_one("reduce", {{"op", "sum"}, {"axes", std::to_string(axis)}, {"keepdims", "1"}}, {v});
     return factor == 1 ? v : b.elementwise(fmt::format("mul[{}]", whole_text(factor)), v);
@@ -332,15 +333,14 @@ class ProductNarrower {
                   c = first_is_signed ? y->value : signed_of(y->value);
     const int64_t p = x->steps.zero - (first_is_signed ? kBytes / 2 : 0),
                   q = y->steps.zero - (first_is_signed ? 0 : kBytes / 2);
-    GraphBuilder& b = rebuild_.builder();
+    GraphBuilder& b = r_.builder();
     const int64_t missing = (kDotBytes - s.k % kDotBytes) % kDotBytes;  // of a word; zeros add nothing
     const auto filled = [&](ValueId of, const Extents& after) {
       return missing == 0 ? of : b.pad(of, {0, 0, 0}, after);
     };
-    const std::pair<std::string, std::string> changes[] = {
-        {"dtype", first_is_signed ? "s8:u8:s32:s32" : "u8:s8:s32:s32"}, {"k", std::to_string(s.k + missing)}};
-    ValueId v =
-        b.add(Workload::changed(n.workload, changes), {filled(a, {0, 0, missing}), filled(c, {0, missing, 0})}).front();
+    ValueId v = b.add(matmul_of_bytes(n.workload, first_is_signed, s.k + missing),
+                      {filled(a, {0, 0, missing}), filled(c, {0, missing, 0})})
+                    .front();
     const auto function = [&](const std::string& op, std::vector<ValueId> operands) {
       v = b.elementwise(op, v, std::move(operands));
     };
@@ -349,7 +349,7 @@ class ProductNarrower {
     if (p != 0 && q != 0) function(fmt::format("add[{}]", whole_text(s.k * p * q)), {});
     function("cast:f32", {});
     function(fmt::format("mul[{}]", argument_text(scale)), {});
-    rebuild_.stand_in(n.outputs[0], v);
+    r_.stand_in(n.outputs[0], v);
     return true;
   }
 
@@ -358,50 +358,49 @@ class ProductNarrower {
   // of the time and four 1.17, of 4096 x 4096 0.18 and 0.37 (Zen 4, one thread).
   bool narrow_weights(const Node& n) {
     constexpr int64_t kFewRows = 4, kLeastWeights = 1 << 16, kBeyondCaches = 1 << 22;
-    const TensorData& weight = *g_.value(n.inputs[1]).constant;
-    const int64_t rows = g_.value(n.inputs[0]).type.shape[0];
+    const TensorData& weight = *r_.graph().value(n.inputs[1]).constant;
+    const int64_t rows = r_.shape(n.inputs[0])[0];
     if (rows > kFewRows || weight.elements() < (rows == 1 ? kLeastWeights : kBeyondCaches)) return false;
     const auto blocks = whole_blocks(weight);
     if (!blocks) return false;
     if (blocks->bits == 4 || blocks->size < weight.type().shape[1]) return narrow_blocks(n, *blocks);
     const auto whole = whole_weights(weight);
     if (!whole) return false;
-    GraphBuilder& b = rebuild_.builder();
-    const std::string& name = g_.value(n.inputs[1]).name;
-    const std::pair<std::string, std::string> changes[] = {{"dtype", "f32:s8:f32:f32"}, {"epilogue", "none"}};
+    GraphBuilder& b = r_.builder();
+    const std::string& name = r_.name(n.inputs[1]);
     const ValueId numbers = b.constant(tensor_of(i8, weight.type().shape, whole->numbers), name);
-    ValueId v = b.add(Workload::changed(n.workload, changes), {rebuild_.now(n.inputs[0]), numbers}).front();
+    ValueId v = b.add(with_weights_of_bytes(n.workload), {r_.now(n.inputs[0]), numbers}).front();
     const Extents by_channel{1, weight.type().shape[0]};
     const std::vector<float> scales(whole->scales.begin(), whole->scales.end());
     v = b.elementwise("mul", v, {b.constant(tensor_of(f32, by_channel, scales), name)});
     if (n.inputs.size() > 2)
-      v = b.elementwise("add", v, {b.constant(g_.value(n.inputs[2]).constant->reshaped(by_channel), name)});
-    rebuild_.stand_in(n.outputs[0], v);
+      v = b.elementwise("add", v, {b.constant(r_.graph().value(n.inputs[2]).constant->reshaped(by_channel), name)});
+    r_.stand_in(n.outputs[0], v);
     return true;
   }
 
   // Of a product with these weights.
   bool narrow_blocks(const Node& n, const WholeBlocks& w) {
-    const Extents& shape = g_.value(n.inputs[1]).type.shape;
+    const Extents& shape = r_.shape(n.inputs[1]);
     const int64_t numbers_of_word = 32 / w.bits, blocks = shape[1] / w.size;
     if (w.size % numbers_of_word != 0) return false;
-    GraphBuilder& b = rebuild_.builder();
-    const std::string& name = g_.value(n.inputs[1]).name;
+    GraphBuilder& b = r_.builder();
+    const std::string& name = r_.name(n.inputs[1]);
     std::vector<uint32_t> words(w.numbers.size() / static_cast<size_t>(numbers_of_word));
     for (size_t i = 0; i < w.numbers.size(); ++i)
       words[i / static_cast<size_t>(numbers_of_word)] |= static_cast<uint32_t>(w.numbers[i])
                                                          << static_cast<int64_t>(i) % numbers_of_word * w.bits;
     const bool one_zero = std::all_of(w.zeros.begin(), w.zeros.end(), [&](uint8_t z) { return z == w.zeros[0]; });
-    std::vector<ValueId> inputs{rebuild_.now(n.inputs[0]),
+    std::vector<ValueId> inputs{r_.now(n.inputs[0]),
                                 b.constant(tensor_of(u32, {shape[0], shape[1] / numbers_of_word}, words), name),
                                 b.constant(tensor_of(f32, {shape[0], blocks}, w.scales), name)};
     if (!one_zero) inputs.push_back(b.constant(tensor_of(u8, {shape[0], blocks}, w.zeros), name));
     const bool has_bias = n.inputs.size() > 2;
-    if (has_bias) inputs.push_back(rebuild_.now(n.inputs[2]));
-    rebuild_.stand_in(n.outputs[0], b.add_one("dense_nbits",
-                                              {{"zero", one_zero ? std::to_string(w.zeros[0]) : "each"},
-                                               {"epilogue", has_bias ? "bias" : "none"}},
-                                              inputs));
+    if (has_bias) inputs.push_back(r_.now(n.inputs[2]));
+    r_.stand_in(n.outputs[0], b.add_one("dense_nbits",
+                                        {{"zero", one_zero ? std::to_string(w.zeros[0]) : "each"},
+                                         {"epilogue", has_bias ? "bias" : "none"}},
+                                        inputs));
     return true;
   }
 
@@ -422,10 +421,9 @@ class ProductNarrower {
     return true;
   }
 
-  const Graph& g_;
+  const PassContext& c_;
   const bool is_for_cpu_;
-  const Uses uses_;
-  Rebuild rebuild_;
+  Rewriter r_;
   std::map<std::string, std::optional<Steps>> steps_;  // by the functions
   std::map<ValueId, ValueId> unsigned_;
 };

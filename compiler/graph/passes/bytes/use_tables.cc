@@ -7,8 +7,9 @@
 #include "compiler/graph/passes/bytes/bytes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/rewrite/changed.h"
 
 namespace hone {
 namespace {
@@ -21,28 +22,28 @@ struct ByteFunction {
 
 class TableUser {
  public:
-  TableUser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)), rebuild_(g, context) {}
+  TableUser(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
   Graph run() {
-    return remove_dead(rebuild_.run([&](const Node& n) { return replace(n); }));
+    return r_.run([&](const Node& n) { return replace(n); });
   }
 
  private:
-  const Node& node(int n) const { return g_.nodes[n]; }
-  bool is_one_constant(ValueId v) const { return g_.is_constant(v) && element_count(g_.value(v).type.shape) == 1; }
+  const Node& node(int n) const { return r_.node(n); }
+  bool is_one_constant(ValueId v) const { return r_.is_constant(v) && element_count(r_.shape(v)) == 1; }
 
   // Adds what computes `v` from bytes to `f`. False where that is more than one byte, or not by functions alone. A byte
   // that is a function of another one is computed from that.
   bool trace(ValueId v, ByteFunction* f) const {
     constexpr size_t kMostNodes = 64;
-    const int producer = uses_.producer[v];
+    const int producer = r_.uses().producer[v];
     if (producer < 0 || !is<ops::Elementwise>(node(producer)) || f->nodes.size() >= kMostNodes) return false;
     if (!f->nodes.insert(producer).second) return true;
-    const std::vector<int64_t>& shape = g_.value(v).type.shape;
+    const std::vector<int64_t>& shape = r_.shape(v);
     return std::all_of(node(producer).inputs.begin(), node(producer).inputs.end(), [&](ValueId input) {
       if (is_one_constant(input)) return true;
-      if (g_.value(input).type.shape != shape) return false;
-      if (!is_byte(g_.value(input).type.dtype)) return trace(input, f);
+      if (r_.shape(input) != shape) return false;
+      if (!is_byte(r_.type(input).dtype)) return trace(input, f);
       const auto known = of_a_byte_.find(input);
       const ValueId byte = known == of_a_byte_.end() ? input : known->second.byte;
       if (known != of_a_byte_.end()) f->nodes.insert(known->second.nodes.begin(), known->second.nodes.end());
@@ -66,38 +67,35 @@ class TableUser {
 
   // What it gives for all bytes, by the interpreter.
   TensorData table_of(const ByteFunction& f, ValueId result) const {
-    std::map<ValueId, TensorData> known{{f.byte, all_bytes(g_.value(f.byte).type.dtype)}};
+    std::map<ValueId, TensorData> known{{f.byte, all_bytes(r_.type(f.byte).dtype)}};
     for (const int n : f.nodes) {
       std::vector<TensorData> inputs;
       std::vector<TensorType> types;
       for (const ValueId v : node(n).inputs) {
-        inputs.push_back(is_one_constant(v) ? g_.value(v).constant->reshaped({1}) : known.at(v));
+        inputs.push_back(is_one_constant(v) ? r_.graph().value(v).constant->reshaped({1}) : known.at(v));
         types.push_back(inputs.back().type());
       }
-      const AttributeTexts op{{"op", node(n).workload.attributes.text("op")}};
-      const Workload w = infer(c_.operators, "elementwise", op, types).workload;
-      known.emplace(node(n).outputs[0], evaluate(w, inputs)[0]);
+      const Chain& chain = elementwise_shape(node(n).workload).chain;
+      known.emplace(node(n).outputs[0], evaluate(*elementwise_of(c_.operators, c_.functions, chain, types), inputs)[0]);
     }
     return known.at(result);
   }
 
   bool replace(const Node& n) {
-    if (!is<ops::Elementwise>(n) || !is_byte(g_.value(n.outputs[0]).type.dtype)) return false;
+    if (!is<ops::Elementwise>(n) || !is_byte(r_.type(n.outputs[0]).dtype)) return false;
     ByteFunction f;
     if (!trace(n.outputs[0], &f) || f.byte == kNoValue) return false;
     of_a_byte_[n.outputs[0]] = f;
     if (!is_long(f)) return false;
     TensorData table = table_of(f, n.outputs[0]);
-    GraphBuilder& b = rebuild_.builder();
-    const std::vector<ValueId> inputs{rebuild_.now(f.byte), b.constant(std::move(table))};
-    rebuild_.stand_in(n.outputs[0], b.add_one("lookup", {}, inputs, g_.value(n.outputs[0]).name));
+    GraphBuilder& b = r_.builder();
+    const std::vector<ValueId> inputs{r_.now(f.byte), b.constant(std::move(table))};
+    r_.stand_in(n.outputs[0], b.add_one("lookup", {}, inputs, r_.name(n.outputs[0])));
     return true;
   }
 
-  const Graph& g_;
   const PassContext& c_;
-  const Uses uses_;
-  Rebuild rebuild_;
+  Rewriter r_;
   std::map<ValueId, ByteFunction> of_a_byte_;  ///< the bytes so far that are functions of one
 };
 

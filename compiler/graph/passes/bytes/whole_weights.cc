@@ -10,8 +10,6 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kMostFactor = 128;
-
 // The scale of which all these are multiples by -128 to 127.
 std::optional<double> scale_of(std::span<const float> values) {
   double most = 0;

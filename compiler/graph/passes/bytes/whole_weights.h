@@ -10,6 +10,9 @@
 
 namespace hone {
 
+/// The largest magnitude of a weight of 8 bits.
+inline constexpr int64_t kMostFactor = 128;
+
 struct WholeWeights {
   std::vector<int8_t> numbers;  ///< in the order of the elements
   std::vector<double> scales;   ///< by output channel, the first axis

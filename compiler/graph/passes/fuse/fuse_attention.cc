@@ -4,8 +4,10 @@
 
 #include "base/text.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/by_row/rows.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/products/attention.h"
 #include "compiler/ops/products/product.h"
 
 namespace hone {
@@ -13,11 +15,13 @@ namespace {
 
 class AttentionFuser {
  public:
-  AttentionFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+  AttentionFuser(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
   Graph run() {
-    for (Node& n : g_.nodes) fuse(&n);
-    return remove_dead(g_);
+    return r_.run([&](const Node& n) {
+      if (is<ops::BatchMatmul>(n)) fuse(n);
+      return false;
+    });
   }
 
  private:
@@ -29,9 +33,9 @@ class AttentionFuser {
   // The node that computes `v`, perhaps behind views.
   Producer producer_of(ValueId v) const {
     for (Producer out;;) {
-      out.node = hone::producer_of(g_, uses_, v);
+      out.node = r_.producer(v);
       if (!out.node) return {};
-      out.is_own = out.is_own && own_producer_of(g_, uses_, v);
+      out.is_own = out.is_own && r_.own_producer(v);
       if (!is<ops::Reshape>(*out.node)) return out;
       v = out.node->inputs[0];
     }
@@ -41,56 +45,47 @@ class AttentionFuser {
     return n.workload.attributes.text("prologue") == "none" && (t.in == f32 || t.in == f64) && t.out == t.in &&
            t.accumulate == t.in && !t.tf32;
   }
-  static bool is_product(const Node& n) { return is<ops::BatchMatmul>(n); }
 
   // softmax(Q K) V   ->   attention
-  void fuse(Node* mix) {
-    if (!is_product(*mix)) return;
-    const Producer softmax = producer_of(mix->inputs[0]);
+  void fuse(const Node& mix) {
+    const Producer softmax = producer_of(mix.inputs[0]);
     if (!softmax.node || !is<ops::Softmax>(*softmax.node)) return;
     const std::string origin = softmax.node->origin, why = fuse(mix, softmax);
     if (!why.empty() && c_.notes) c_.notes->say_too(origin, "no attention: " + why);
   }
 
   // Empty, or why not.
-  std::string fuse(Node* mix, const Producer& softmax) {
+  std::string fuse(const Node& mix, const Producer& softmax) {
     const Producer scores = producer_of(softmax.node->inputs[0]);
-    if (!scores.node || !is_product(*scores.node)) return "no product computes its scores";
+    if (!scores.node || !is<ops::BatchMatmul>(*scores.node)) return "no product computes its scores";
     if (!softmax.is_own) return "others read its shares, too";
     if (!scores.is_own) return "others read its scores, too";
     const Node* dots = scores.node;
-    for (const Node* part : {static_cast<const Node*>(mix), softmax.node, dots})
+    for (const Node* part : {&mix, softmax.node, dots})
       if (!is_plain(*part))
         return fmt::format("{} is not of f32 or f64 throughout, or has a prologue", part->workload.task());
     if (softmax.node->workload.attributes.text("epilogue") != "none") return "its shares are changed before they mix";
     const RowsShape& rows = rows_shape(softmax.node->workload);
-    const ProductShape &first = product_shape(dots->workload), &second = product_shape(mix->workload);
+    const ProductShape &first = product_shape(dots->workload), &second = product_shape(mix.workload);
     // The rows of all three are the same: views keep the order of elements.
     if (rows.axes != std::vector<size_t>{rows.shape.size() - 1} || rows.length != first.n || second.k != first.n ||
         second.b != first.b || second.m != first.m)
       return "its rows are not those of both products";
-    std::vector<ValueId> inputs{dots->inputs[0], dots->inputs[1], mix->inputs[1]};
+    std::vector<ValueId> inputs{dots->inputs[0], dots->inputs[1], mix.inputs[1]};
     inputs.insert(inputs.end(), dots->inputs.begin() + 2, dots->inputs.end());
-    inputs.insert(inputs.end(), mix->inputs.begin() + 2, mix->inputs.end());
+    inputs.insert(inputs.end(), mix.inputs.begin() + 2, mix.inputs.end());
     std::vector<TensorType> types;
-    for (const ValueId v : inputs) types.push_back(g_.value(v).type);
+    for (const ValueId v : inputs) types.push_back(r_.type(v));
     try {
-      mix->workload = infer(c_.operators, "attention",
-                            AttributeTexts{{"scores", dots->workload.attributes.text("epilogue")},
-                                           {"epilogue", mix->workload.attributes.text("epilogue")}},
-                            types)
-                          .workload;
+      r_.become(mix, attention_of(c_.operators, dots->workload, mix.workload, types), std::move(inputs), dots);
     } catch (const UserError& e) {  // there is no such operator, or not with these chains
       return clean_line(e.what(), 300);
     }
-    mix->inputs = std::move(inputs);
-    if (!dots->origin.empty() && dots->origin != mix->origin) mix->origin = dots->origin + " + " + mix->origin;
     return "";
   }
 
-  Graph g_;
   const PassContext& c_;
-  const Uses uses_;
+  Rewriter r_;
 };
 
 }  // namespace

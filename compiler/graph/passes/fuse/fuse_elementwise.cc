@@ -1,7 +1,6 @@
-#include <algorithm>
-
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/rewrite/changed.h"
 
@@ -10,95 +9,66 @@ namespace {
 
 class ElementwiseFuser {
  public:
-  ElementwiseFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+  ElementwiseFuser(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
   Graph run() {
-    for (size_t n = 0; n < g_.nodes.size(); ++n)
-      while (absorb_producer(&g_.nodes[n])) {
+    return r_.run([&](const Node& n) {
+      while (is<ops::Elementwise>(n) && absorb_producer(n)) {
       }
-    return remove_dead(g_);
+      return false;
+    });
   }
 
  private:
-  static bool is_elementwise(const Node& n) { return is<ops::Elementwise>(n); }
-
-  // The elementwise node that computes `v`, which only `reader` reads.
-  const Node* own_producer(ValueId v, const Node* reader) const {
-    const Node* p = uses_.is_output[v] ? nullptr : producer_of(g_, uses_, v);
-    const auto is_reader = [&](int n) { return &g_.nodes[n] == reader; };
-    return p && is_elementwise(*p) && std::all_of(uses_.readers[v].begin(), uses_.readers[v].end(), is_reader)
-               ? p
-               : nullptr;
-  }
-
-  bool absorb_producer(Node* n) {
-    if (!is_elementwise(*n)) return false;
-    for (const ValueId v : std::vector<ValueId>(n->inputs)) {
-      const Node* p = own_producer(v, n);
-      if (!p) continue;
+  bool absorb_producer(const Node& n) {
+    for (const ValueId v : std::vector<ValueId>(n.inputs)) {
+      const Node* p = r_.is_only_read_by(v, n) ? r_.producer(v) : nullptr;
+      if (!p || !is<ops::Elementwise>(*p)) continue;
       if (join(*p, n, v)) return true;
-      const Node old = *n;
-      if (exchange(n, v)) {
-        if (join(*p, n, v)) return true;
-        *n = old;  // it reads the same values
-      }
+      const Node old = n;
+      if (!exchange(n, v)) continue;
+      if (join(*p, n, v)) return true;
+      r_.become(n, old.workload, old.inputs);
     }
     return false;
   }
 
   // Makes `v`, the operand of the first function, the first input.
-  bool exchange(Node* n, ValueId v) {
-    const ElementwiseShape& s = elementwise_shape(n->workload);
-    const ChainLink& first = s.chain.links.front();
-    if (!first.function || n->inputs.size() < 2 || n->inputs[1] != v || first.arguments.size() != 1 ||
-        !std::holds_alternative<Operand>(first.arguments[0]))
-      return false;
-    const std::string_view other = exchanged(first.function->name);
-    const auto function = other.empty() ? nullptr : c_.functions.find(other);
-    if (!function || std::count(n->inputs.begin(), n->inputs.end(), v) != 1) return false;
-    BoundChain chain{s.chain, {n->inputs.begin() + 1, n->inputs.end()}};
-    chain.chain.links.front().function = function;
-    chain.operands[0] = n->inputs[0];
-    return become(n, chain, v);
+  bool exchange(const Node& n, ValueId v) {
+    if (n.inputs.size() < 2 || n.inputs[1] != v) return false;
+    const auto chain = exchanged_chain(bound_chain(n), n.inputs[0], c_.functions);
+    return chain && become(n, *chain, v, nullptr);
   }
 
   // `p` computes `v`.
-  bool join(const Node& p, Node* n, ValueId v) {
-    const ElementwiseShape &before = elementwise_shape(p.workload), &after = elementwise_shape(n->workload);
-    if (n->inputs[0] != v || before.shape != after.shape) return false;
+  bool join(const Node& p, const Node& n, ValueId v) {
+    const ElementwiseShape &before = elementwise_shape(p.workload), &after = elementwise_shape(n.workload);
+    if (n.inputs[0] != v || before.shape != after.shape) return false;
     // What is rounded to 16 bits on the way must be rounded in the chain, too.
-    if (before.types.result.is_narrow_float() && before.types.result != g_.value(p.inputs[0]).type.dtype) return false;
-    const BoundChain first{before.chain, {p.inputs.begin() + 1, p.inputs.end()}},
-        second{after.chain, {n->inputs.begin() + 1, n->inputs.end()}};
-    const bool has_start = before.x == before.shape && g_.value(p.inputs[0]).type.dtype == g_.value(v).type.dtype;
-    if (!become(n, joined(first, second, v, has_start ? p.inputs[0] : kNoValue), p.inputs[0])) return false;
-    if (!p.origin.empty() && p.origin != n->origin) n->origin = p.origin + " + " + n->origin;
-    return true;
+    if (before.types.result.is_narrow_float() && before.types.result != r_.type(p.inputs[0]).dtype) return false;
+    const bool has_start = before.x == before.shape && r_.type(p.inputs[0]).dtype == r_.type(v).dtype;
+    const BoundChain both = joined(bound_chain(p), bound_chain(n), v, has_start ? p.inputs[0] : kNoValue);
+    return become(n, both, p.inputs[0], &p);
   }
 
   // False, and nothing changed, where such a chain is not allowed: too long, too many labels.
-  bool become(Node* n, const BoundChain& chain, ValueId x) {
-    const Node old = *n;
+  bool become(const Node& n, const BoundChain& chain, ValueId x, const Node* absorbed) {
+    std::vector<ValueId> inputs{x};
+    inputs.insert(inputs.end(), chain.operands.begin(), chain.operands.end());
+    std::vector<TensorType> types;
+    for (const ValueId v : inputs) types.push_back(r_.type(v));
     try {
-      std::vector<TensorType> types{g_.value(x).type};
-      for (const ValueId v : chain.operands) types.push_back(g_.value(v).type);
       const auto now = elementwise_of(c_.operators, c_.functions, chain.chain, types);
-      if (!now || inferred(*now).outputs[0] != g_.value(n->outputs[0]).type) return false;
-      n->workload = *now;
-      n->inputs = {x};
-      n->inputs.insert(n->inputs.end(), chain.operands.begin(), chain.operands.end());
+      if (!now || inferred(*now).outputs[0] != r_.type(n.outputs[0])) return false;
+      r_.become(n, *now, std::move(inputs), absorbed);
+      return true;
     } catch (const UserError&) {
       return false;
     }
-    const int number = static_cast<int>(n - g_.nodes.data());
-    for (const ValueId v : old.inputs) std::erase(uses_.readers[v], number);
-    for (const ValueId v : n->inputs) uses_.readers[v].push_back(number);
-    return true;
   }
 
-  Graph g_;
   const PassContext& c_;
-  Uses uses_;
+  Rewriter r_;
 };
 
 }  // namespace

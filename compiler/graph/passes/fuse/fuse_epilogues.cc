@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_set>
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/rewrite/changed.h"
 #include "compiler/ops/windows/conv_shape.h"
+#include "compiler/ops/windows/physical.h"
 
 namespace hone {
 namespace {
@@ -43,131 +44,87 @@ std::optional<Extents> under_shape(const Extents& own, const Extents& shape, con
 
 class EpilogueFuser {
  public:
-  EpilogueFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {
-    for (const Value& v : g_.values) names_.insert(v.name);
-    for (size_t n = 0; n < g_.nodes.size(); ++n) place_.push_back(static_cast<int>(n));
-    is_gone_.resize(g_.nodes.size(), false);
-  }
+  EpilogueFuser(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
   // One walk is enough: a node that takes others in stands where the last of them stood, in front of all that read it.
   Graph run() {
-    const int nodes = static_cast<int>(g_.nodes.size());
-    for (int n = 0; n < nodes; ++n)
-      if (is<ops::Elementwise>(g_.nodes[n])) join_inputs(n);
-    std::vector<int> order;
-    for (size_t n = 0; n < g_.nodes.size(); ++n)
-      if (!is_gone_[n]) order.push_back(static_cast<int>(n));
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return place(a) < place(b); });
-    std::vector<Node> kept;
-    for (const int n : order) kept.push_back(std::move(g_.nodes[n]));
-    g_.nodes = std::move(kept);
-    return remove_dead(g_);
+    return r_.run([&](const Node& n) {
+      if (is<ops::Elementwise>(n)) join_inputs(n);
+      return false;
+    });
   }
 
  private:
   // Of several operands, the one that is computed last takes the others in.
-  void join_inputs(int n) {
-    std::vector<ValueId> inputs = g_.nodes[n].inputs;
+  void join_inputs(const Node& n) {
+    std::vector<ValueId> inputs = n.inputs;
+    const auto when = [&](ValueId v) { return r_.uses().producer[v]; };
     std::sort(inputs.begin(), inputs.end(), [&](ValueId a, ValueId b) { return when(a) > when(b); });
     std::string why;
     for (const ValueId v : inputs) {
       const std::string own = join(v, n);
       if (own.empty()) return;
       // What counts is the value that is computed, not what it is combined with.
-      const Node& node = g_.nodes[n];
-      if (why.empty() || g_.value(v).type.shape == g_.value(node.outputs[0]).type.shape) why = own;
+      if (why.empty() || r_.shape(v) == r_.shape(n.outputs[0])) why = own;
     }
-    if (c_.notes) c_.notes->say(g_.nodes[n].origin, why);
-  }
-
-  int producer(ValueId v) const { return uses_.producer[v]; }
-  int place(int n) const { return place_[n]; }
-  // What is computed later compares greater.
-  std::pair<int, int> when(ValueId v) const {
-    return producer(v) < 0 ? std::pair(-1, -1) : std::pair(place(producer(v)), producer(v));
-  }
-
-  // Nodes that come and go keep `uses_` right; of values that no node computes nobody asks for readers.
-  void add(Node node, int at) {
-    const int n = static_cast<int>(g_.nodes.size());
-    for (const ValueId v : node.inputs)
-      if (producer(v) >= 0) uses_.readers[v].push_back(n);
-    for (const ValueId v : node.outputs) uses_.producer[v] = n;
-    g_.nodes.push_back(std::move(node));
-    place_.push_back(at);
-    is_gone_.push_back(false);
-  }
-  void remove(int n) {
-    is_gone_[n] = true;
-    for (const ValueId v : g_.nodes[n].inputs)
-      if (producer(v) >= 0) std::erase(uses_.readers[v], n);
-  }
-  ValueId add(Value value) {
-    g_.values.push_back(std::move(value));
-    uses_.producer.push_back(-1);
-    uses_.readers.emplace_back();
-    uses_.is_output.push_back(false);
-    return static_cast<ValueId>(g_.values.size()) - 1;
-  }
-
-  // Whether node `n` alone reads `v`, and it is no output.
-  bool is_only_read_by(ValueId v, int n) const {
-    const auto& readers = uses_.readers[v];
-    return !uses_.is_output[v] && std::all_of(readers.begin(), readers.end(), [&](int r) { return r == n; });
+    if (c_.notes) c_.notes->say(n.origin, why);
   }
 
   std::string why_others_need(ValueId v) const {
-    const std::string& name = g_.value(v).name;
-    return uses_.is_output[v] ? fmt::format("%{} is an output of the model", name)
-                              : fmt::format("others read %{}, too", name);
+    return r_.uses().is_output[v] ? fmt::format("%{} is an output of the model", r_.name(v))
+                                  : fmt::format("others read %{}, too", r_.name(v));
   }
 
   // Joins elementwise node `n` to the operator that computes `v`, perhaps through a view. Empty, or why not.
-  std::string join(ValueId v, int n) {
-    if (producer(v) < 0) return fmt::format("no operator computes %{}", g_.value(v).name);
-    if (!is_only_read_by(v, n)) return why_others_need(v);
-    int anchor = producer(v);
-    ValueId made = v;
-    if (is<ops::Reshape>(g_.nodes[anchor])) {
-      made = g_.nodes[anchor].inputs[0];
-      if (producer(made) < 0) return fmt::format("no operator computes %{}", g_.value(made).name);
-      if (!is_only_read_by(made, anchor)) return why_others_need(made);
-      anchor = producer(made);
+  std::string join(ValueId v, const Node& n) {
+    const Node* a = r_.producer(v);
+    if (!a) return fmt::format("no operator computes %{}", r_.name(v));
+    if (!r_.is_only_read_by(v, n)) return why_others_need(v);
+    const Node* view = is<ops::Reshape>(*a) ? a : nullptr;
+    const ValueId made = view ? view->inputs[0] : v;
+    if (view) {
+      a = r_.producer(made);
+      if (!a) return fmt::format("no operator computes %{}", r_.name(made));
+      if (!r_.is_only_read_by(made, *view)) return why_others_need(made);
     }
-    const Node& a = g_.nodes[anchor];
-    if (!a.workload.attributes.has("epilogue") || a.outputs.size() != 1)
-      return fmt::format("{}, which computes %{}, takes no epilogue", a.workload.task(), g_.value(made).name);
+    const bool is_seen_twice = view && r_.shape(made) != shape_of(*a);
+    if (!a->workload.attributes.has("epilogue") || a->outputs.size() != 1 || is_seen_twice)
+      return fmt::format("{}, which computes %{}, takes no epilogue", a->workload.task(), r_.name(made));
     // In blocks, operands would have to be, too.
-    if (a.workload.attributes.has("layout") && layout_of(a.workload).in_block > 0)
-      return fmt::format("%{} lies in blocks of channels", g_.value(made).name);
+    if (a->workload.attributes.has("layout") && layout_of(a->workload).in_block > 0)
+      return fmt::format("%{} lies in blocks of channels", r_.name(made));
     // Constants of the channels are the operator's own kind of operand, where it has one.
     std::string why =
-        fmt::format("its operands do not fit the {} that computes %{}", a.workload.task(), g_.value(made).name);
+        fmt::format("its operands do not fit the {} that computes %{}", a->workload.task(), r_.name(made));
     for (const bool by_channel : {true, false})
-      if (const auto chain = chain_from(g_.nodes[n], v, a, by_channel)) {
-        if (become(anchor, n, made, v, *chain)) return "";
-        why = fmt::format("the {} that computes %{} does not take the longer epilogue", a.workload.task(),
-                          g_.value(made).name);
+      if (const auto chain = chain_from(n, v, *a, by_channel)) {
+        if (become(*a, n, v, *chain)) {
+          if (view) r_.drop(*view);
+          r_.drop(*a);
+          return "";
+        }
+        why = fmt::format("the {} that computes %{} does not take the longer epilogue", a->workload.task(),
+                          r_.name(made));
       }
     return why;
   }
 
+  // The shape that an operator computes, which its value may be seen under another one than.
+  static Extents shape_of(const Node& a) { return physical_types(a.workload).outputs[0].type.shape; }
+
   // The elementwise node as a chain on the anchor's value, its operands as epilogues have them.
   std::optional<BoundChain> chain_from(const Node& e, ValueId v, const Node& a, bool by_channel) {
     const ElementwiseShape& s = elementwise_shape(e.workload);
-    if (g_.value(v).type.shape != s.shape) return std::nullopt;
-    BoundChain out{s.chain, {e.inputs.begin() + 1, e.inputs.end()}};
+    if (r_.shape(v) != s.shape) return std::nullopt;
+    BoundChain out = bound_chain(e);
     if (e.inputs[0] != v) {
       // x - conv is conv.rsub(x)
-      ChainLink& first = out.chain.links.front();
-      if (!first.function || first.arguments.size() != 1 || !std::holds_alternative<Operand>(first.arguments[0]) ||
-          e.inputs.size() < 2 || e.inputs[1] != v || std::count(e.inputs.begin(), e.inputs.end(), v) != 1)
-        return std::nullopt;
-      first.function = c_.functions.find(exchanged(first.function->name));
-      if (!first.function) return std::nullopt;
-      out.operands[0] = e.inputs[0];
+      if (e.inputs.size() < 2 || e.inputs[1] != v) return std::nullopt;
+      auto other = exchanged_chain(std::move(out), e.inputs[0], c_.functions);
+      if (!other) return std::nullopt;
+      out = std::move(*other);
     }
-    const Extents& value = g_.value(a.outputs[0]).type.shape;
+    const Extents value = shape_of(a);
     auto operand = out.operands.begin();
     for (ChainLink& link : out.chain.links)
       for (Argument& argument : link.arguments)
@@ -184,10 +141,10 @@ class EpilogueFuser {
   // How value `id`, an operand for elements of `shape`, is an operand for those of `value`, the same under another
   // shape.
   std::optional<Operand> operand_for(ValueId id, const Extents& shape, const Extents& value, bool by_channel) const {
-    const Extents& own = g_.value(id).type.shape;
+    const Extents& own = r_.shape(id);
     const size_t axis = value.size() == 4 ? 1 : value.size() - 1;
     const auto there = under_shape(own, shape, value);
-    if (by_channel && there && g_.is_constant(id) && (*there)[axis] == element_count(own) &&
+    if (by_channel && there && r_.is_constant(id) && (*there)[axis] == element_count(own) &&
         value[axis] == element_count(own))
       return Operand{Operand::Kind::kChannel, {}};
     if (own == shape) return Operand{Operand::Kind::kSame, {}};
@@ -196,81 +153,41 @@ class EpilogueFuser {
     return std::nullopt;
   }
 
-  bool become(int anchor, int n, ValueId made, ValueId v, const BoundChain& second) {
-    Node& e = g_.nodes[n];
-    const Node a = g_.nodes[anchor];
-    const Epilogue& old = epilogue_of(a.workload);
-    size_t old_operands = 0;
-    for (const ChainLink& link : old.chain.links)
-      for (const Argument& argument : link.arguments) old_operands += std::holds_alternative<Operand>(argument) ? 1 : 0;
-    const auto first_operand = a.inputs.end() - static_cast<std::ptrdiff_t>(old_operands);
-    const BoundChain chain = joined({old.chain, {first_operand, a.inputs.end()}}, second, v, kNoValue);
+  // The elementwise node does what the anchor does, too; views carry values to where other shapes are asked for.
+  bool become(const Node& a, const Node& e, ValueId v, const BoundChain& second) {
+    const Extents value = shape_of(a);
+    size_t own = 0;
+    Chain first;
+    std::vector<ValueId> operands;
+    for (const BoundLink& l : bound_links(a)) {
+      first.links.push_back(l.link);
+      operands.insert(operands.end(), l.operands.begin(), l.operands.end());
+      own += l.operands.size();
+    }
+    const BoundChain chain = joined({first, operands}, second, v, kNoValue);
     try {
       // Channels are constants there.
-      const Workload w = with_epilogue(a.workload, chain.chain, g_.value(a.outputs[0]).type.shape, c_.functions);
+      const Workload w = with_epilogue(a.workload, chain.chain, value, c_.functions);
       if (epilogue_of(w).chain.empty()) return false;
       const Inferred types = inferred(w);
       // The values as the operator takes them.
-      std::vector<ValueId> inputs(a.inputs.begin(), first_operand);
-      for (size_t i = 0; i < chain.operands.size(); ++i) {
-        const TensorType& wanted = types.inputs[inputs.size()];
-        const TensorType& have = g_.value(chain.operands[i]).type;
+      std::vector<ValueId> inputs(a.inputs.begin(), a.inputs.end() - static_cast<std::ptrdiff_t>(own));
+      for (const ValueId operand : chain.operands) {
+        const TensorType &wanted = types.inputs[inputs.size()], &have = r_.type(operand);
         if (wanted.dtype != have.dtype || element_count(wanted.shape) != element_count(have.shape)) return false;
-        inputs.push_back(chain.operands[i]);
+        inputs.push_back(operand);
       }
-      const TensorType result = types.outputs[0];
-      if (element_count(result.shape) != element_count(g_.value(e.outputs[0]).type.shape) ||
-          result.dtype != g_.value(e.outputs[0]).type.dtype)
-        return false;
-      replace(anchor, n, made, v, w, types, inputs);
+      const TensorType &result = types.outputs[0], &wanted = r_.type(e.outputs[0]);
+      if (element_count(result.shape) != element_count(wanted.shape) || result.dtype != wanted.dtype) return false;
+      r_.become(e, w, std::move(inputs), &a);
     } catch (const UserError&) {
       return false;
     }
     return true;
   }
 
-  // Node `n` becomes the operator; views carry values to where other shapes are asked for.
-  void replace(int anchor, int n, ValueId made, ValueId v, const Workload& w, const Inferred& types,
-               const std::vector<ValueId>& inputs) {
-    const Node a = g_.nodes[anchor], e = g_.nodes[n];
-    Node joint{w, {}, e.outputs, a.origin == e.origin || e.origin.empty() ? a.origin : a.origin + " + " + e.origin};
-    // The anchor and a view behind it go: nobody reads them any more.
-    if (made != v) remove(producer(v));
-    remove(anchor);
-    remove(n);
-    const auto view = [&](ValueId from, const TensorType& to) {
-      if (g_.value(from).type == to) return from;
-      const std::string name = new_name(g_.value(from).name);
-      if (const auto& constant = g_.value(from).constant) return add(Value{name, to, constant->reshaped(to.shape)});
-      const ValueId id = add(Value{name, to, std::nullopt});
-      add(Node{reshape_workload(g_.value(from).type, to), {from}, {id}, ""}, n);
-      return id;
-    };
-    for (size_t i = 0; i < inputs.size(); ++i) joint.inputs.push_back(view(inputs[i], types.inputs[i]));
-    if (types.outputs[0].shape == g_.value(e.outputs[0]).type.shape) return add(std::move(joint), n);
-    joint.outputs = {made};  // the anchor's own value, of the operator's shape
-    g_.values[made].type = types.outputs[0];
-    add(std::move(joint), n);
-    add(Node{reshape_workload(types.outputs[0], g_.value(e.outputs[0]).type), {made}, e.outputs, ""}, n);
-  }
-
-  // A name for another view of the value `of`: the model, or an earlier run of this pass, may have such names.
-  std::string new_name(const std::string& of) {
-    for (;;)
-      if (std::string name = of + "." + std::to_string(++number_); names_.insert(name).second) return name;
-  }
-
-  Workload reshape_workload(const TensorType& from, const TensorType& to) const {
-    return infer(c_.operators, "reshape", AttributeTexts{{"to", text_of_extents(to.shape)}}, {&from, 1}).workload;
-  }
-
-  Graph g_;
   const PassContext& c_;
-  Uses uses_;
-  IdVector<int> place_;  ///< of each node: that of the node of the given graph where it stands
-  IdVector<bool> is_gone_;
-  std::unordered_set<std::string> names_;
-  int number_ = 0;
+  Rewriter r_;
 };
 
 }  // namespace

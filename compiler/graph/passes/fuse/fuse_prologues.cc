@@ -6,6 +6,7 @@
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/rewrite/changed.h"
@@ -21,7 +22,7 @@ std::string why_none(const Node& n) {
   const std::string& task = n.workload.task();
   if (n.outputs.size() != 1) return fmt::format("the {} behind it has several outputs", task);
   if (a.text("prologue") != "none") return fmt::format("the {} behind it has another", task);
-  if (task.ends_with("pool2d")) {
+  if (is<ops::MaxPool2d, ops::AvgPool2d>(n)) {
     const PoolShape& s = pool_shape(n.workload);
     if (s.stride_h >= s.kh && s.stride_w >= s.kw) return "";
     return fmt::format("windows of the {} behind it overlap", task);
@@ -32,44 +33,38 @@ std::string why_none(const Node& n) {
 
 class PrologueFuser {
  public:
-  PrologueFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+  PrologueFuser(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
   Graph run() {
-    for (Node& n : g_.nodes)
-      if (n.workload.attributes.has("prologue"))
-        if (const Node* e = before(n)) {
-          const std::string origin = e->origin, why = join(*e, &n);
-          if (!why.empty() && c_.notes) c_.notes->say_too(origin, why);
-        }
-    return remove_dead(g_);
+    return r_.run([&](const Node& n) {
+      const Node* e = n.workload.attributes.has("prologue") ? r_.own_producer(n.inputs[0]) : nullptr;
+      if (!e || !is<ops::Elementwise>(*e)) return false;
+      const std::string why = join(*e, n);
+      if (!why.empty() && c_.notes) c_.notes->say_too(e->origin, why);
+      return false;
+    });
   }
 
  private:
-  // The elementwise node in front of `n`, which alone reads it.
-  const Node* before(const Node& n) const {
-    const Node* e = own_producer_of(g_, uses_, n.inputs[0]);
-    return e && is<ops::Elementwise>(*e) ? e : nullptr;
-  }
-
   std::optional<Operand> operand_for(ValueId id, const std::vector<int64_t>& shape) const {
-    const std::vector<int64_t>& own = g_.value(id).type.shape;
+    const std::vector<int64_t>& own = r_.shape(id);
     if (own == shape) return Operand{Operand::Kind::kSame, {}};
     if (own.size() == shape.size()) return Operand{Operand::Kind::kShape, own};
     return std::nullopt;
   }
 
   // Makes `e` the prologue of `n`. Empty, or why not.
-  std::string join(const Node& e, Node* n) {
-    if (std::string why = why_none(*n); !why.empty()) return why;
-    const std::string behind = fmt::format("the {} behind it", n->workload.task());
+  std::string join(const Node& e, const Node& n) {
+    if (std::string why = why_none(n); !why.empty()) return why;
+    const std::string behind = fmt::format("the {} behind it", n.workload.task());
     const ElementwiseShape& s = elementwise_shape(e.workload);
-    const TensorType& x = g_.value(e.inputs[0]).type;
-    const DTypes& t = n->workload.attributes.get<DTypes>("dtype");
+    const TensorType& x = r_.type(e.inputs[0]);
+    const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
     const bool is_of_one_type =
         x.dtype == f32 && t.accumulate == f32 && t.in == f32 &&
         std::all_of(s.types.after.begin(), s.types.after.end(), [](DType a) { return a == f32; });
     if (!is_of_one_type) return behind + " takes prologues of f32 alone";
-    if (x.shape != s.shape) return fmt::format("%{} is repeated", g_.value(e.inputs[0]).name);
+    if (x.shape != s.shape) return fmt::format("%{} is repeated", r_.name(e.inputs[0]));
     if (!std::all_of(s.chain.links.begin(), s.chain.links.end(), &is_cheap))
       return behind + " takes cheap functions alone";
     Chain chain = s.chain;
@@ -82,17 +77,16 @@ class PrologueFuser {
           a = *of;
         }
     try {
-      Node made = *n;
-      made.workload = with_prologue(n->workload, chain, s.shape, c_.functions);
+      const Workload w = with_prologue(n.workload, chain, s.shape, c_.functions);
       // Behind the operator's own inputs and in front of its epilogue's operands.
-      made.inputs[0] = e.inputs[0];
-      made.inputs.insert(made.inputs.end() - static_cast<std::ptrdiff_t>(operands_of_epilogue(*n)),
-                         e.inputs.begin() + 1, e.inputs.end());
-      const Inferred types = inferred(made.workload);
-      for (size_t i = 0; i < made.inputs.size(); ++i)
-        if (types.inputs[i] != g_.value(made.inputs[i]).type) return "its operands do not fit " + behind;
-      if (!e.origin.empty() && e.origin != n->origin) made.origin = e.origin + " + " + n->origin;
-      *n = std::move(made);
+      std::vector<ValueId> inputs = n.inputs;
+      inputs[0] = e.inputs[0];
+      inputs.insert(inputs.end() - static_cast<std::ptrdiff_t>(operands_of_epilogue(n)), e.inputs.begin() + 1,
+                    e.inputs.end());
+      const Inferred types = inferred(w);
+      for (size_t i = 0; i < inputs.size(); ++i)
+        if (types.inputs[i] != r_.type(inputs[i])) return "its operands do not fit " + behind;
+      r_.become(n, w, std::move(inputs), &e);
       return "";
     } catch (const UserError&) {
       return behind + " does not take it";
@@ -106,9 +100,8 @@ class PrologueFuser {
     return operands;
   }
 
-  Graph g_;
   const PassContext& c_;
-  const Uses uses_;
+  Rewriter r_;
 };
 
 }  // namespace

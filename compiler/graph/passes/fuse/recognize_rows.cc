@@ -1,11 +1,11 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
+#include "compiler/ops/by_row/row_operator.h"
 #include "compiler/ops/elementwise.h"
 
 namespace hone {
@@ -26,24 +26,24 @@ struct RowValue {
 
 // What spelled-out operators are to become.
 struct Found {
-  std::string op;
-  AttributeTexts attributes;
+  RowOperator op;
   ValueId x = kNoValue;
 };
 
 class RowRecognizer {
  public:
-  RowRecognizer(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+  RowRecognizer(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
   Graph run() {
-    for (size_t n = 0; n < g_.nodes.size(); ++n)
-      if (const auto found = find(g_.nodes[n])) replace(n, *found);
-    return remove_dead(g_);
+    return r_.run([&](const Node& n) {
+      if (const auto found = find(n)) replace(n, *found);
+      return false;
+    });
   }
 
  private:
-  const Node* producer(ValueId v) const { return producer_of(g_, uses_, v); }
-  const Extents& shape(ValueId v) const { return g_.value(v).type.shape; }
+  const Node* producer(ValueId v) const { return r_.producer(v); }
+  const Extents& shape(ValueId v) const { return r_.shape(v); }
 
   // In front of reshapes: a row's value may come with its axes or without.
   ValueId behind_views(ValueId v) const {
@@ -194,14 +194,13 @@ class RowRecognizer {
     if (!squares || squares->x != x || !is_to_last(squares->axes, shape(x).size()) || !is_small(eps) ||
         !is_of_row(divisor, x, squares->axes))
       return std::nullopt;
-    const AttributeTexts attributes{{"axis", std::to_string(squares->axes[0])}, {"eps", fmt::format("{}", eps)}};
     const Node* n = producer(x);
     const auto apart = n ? applied(*n) : std::nullopt;
     if (apart && apart->function == "sub" && apart->operand != kNoValue)
       if (const auto m = mean(apart->operand);
           m && m->x == apart->x && m->axes == squares->axes && is_of_row(apart->operand, x, m->axes))
-        return Found{"layer_norm", attributes, apart->x};
-    return Found{"rms_norm", attributes, x};
+        return Found{{RowOperator::kLayerNorm, squares->axes[0], eps, true, true}, apart->x};
+    return Found{{RowOperator::kRmsNorm, squares->axes[0], eps, true}, x};
   }
 
   std::optional<Found> l2_norm(ValueId x, ValueId length) const {
@@ -210,7 +209,7 @@ class RowRecognizer {
       return std::nullopt;
     const auto row = length_of_row(bounded->x);
     if (!row || row->x != x || row->axes.size() != 1 || !is_of_row(length, x, row->axes)) return std::nullopt;
-    return Found{"l2_norm", {{"axis", std::to_string(row->axes[0])}, {"eps", fmt::format("{}", *bounded->number)}}, x};
+    return Found{{RowOperator::kL2Norm, row->axes[0], *bounded->number}, x};
   }
 
   // exp(x - max(x)) over its sum.
@@ -227,23 +226,21 @@ class RowRecognizer {
     const auto most = reduced("max", apart->operand);
     if (!most || most->x != apart->x || most->axes != total->axes || !is_of_row(apart->operand, exp, most->axes))
       return std::nullopt;
-    return Found{"softmax", {{"axis", std::to_string(total->axes[0])}}, apart->x};
+    return Found{{RowOperator::kSoftmax, total->axes[0]}, apart->x};
   }
 
   // The only reader of node `n`, where that is `function` with a constant for each element of a row.
   struct Constant {
-    int node = -1;
-    ValueId value = kNoValue;
+    const Node* node;
+    ValueId value;
   };
-  std::optional<Constant> constant_behind(size_t n, std::string_view function, const Extents& row) const {
-    const auto v = static_cast<size_t>(g_.nodes[n].outputs[0]);
-    if (uses_.is_output[v] || uses_.readers[v].size() != 1) return std::nullopt;
-    const int reader = uses_.readers[v][0];
-    const auto a = applied(g_.nodes[reader]);
+  std::optional<Constant> constant_behind(const Node& n, std::string_view function, const Extents& row) const {
+    const ValueId v = n.outputs[0];
+    const Node* reader = r_.only_reader(v);
+    const auto a = reader ? applied(*reader) : std::nullopt;
     if (!a || a->function != function || a->operand == kNoValue) return std::nullopt;
-    const ValueId constant = a->x == g_.nodes[n].outputs[0] ? a->operand : a->x;
-    if (!g_.is_constant(constant) || g_.value(constant).type.dtype != g_.value(g_.nodes[n].outputs[0]).type.dtype)
-      return std::nullopt;
+    const ValueId constant = a->x == v ? a->operand : a->x;
+    if (!r_.is_constant(constant) || r_.type(constant).dtype != r_.type(v).dtype) return std::nullopt;
     Extents own = shape(constant);
     const size_t more = own.size() - std::min(own.size(), row.size());
     for (size_t d = 0; d < more; ++d)
@@ -252,55 +249,33 @@ class RowRecognizer {
     return own == row ? std::optional(Constant{reader, constant}) : std::nullopt;
   }
 
-  ValueId of_row(ValueId constant, const Extents& row) {
-    if (shape(constant) == row) return constant;
-    Value v = g_.value(constant);
-    v.constant = v.constant->reshaped(row);
-    v.type = v.constant->type();
-    v.name = fmt::format("{}_of_row{}", v.name, g_.values.size());
-    g_.values.push_back(std::move(v));
-    return static_cast<ValueId>(g_.values.size() - 1);
-  }
-
   // The last of the nodes becomes the operator; what only it read is dead then.
-  void replace(size_t n, const Found& found) {
-    AttributeTexts attributes = found.attributes;
+  void replace(const Node& n, const Found& found) {
     const Extents& whole = shape(found.x);
-    const Extents row(whole.begin() + std::stol(attributes[0].second), whole.end());
-    std::vector<ValueId> constants;
-    size_t last = n;
-    const auto take = [&](const char* name, std::string_view function) {
-      const auto constant = constant_behind(last, function, row);
-      attributes.emplace_back(name, constant ? "1" : "0");
-      if (!constant) return;
-      constants.push_back(constant->value);
-      last = static_cast<size_t>(constant->node);
+    const Extents row(whole.begin() + found.op.axis, whole.end());
+    std::vector<ValueId> inputs{found.x};
+    const Node* last = &n;
+    const auto take = [&](std::string_view function) {
+      const auto constant = constant_behind(*last, function, row);
+      if (!constant) return false;
+      inputs.push_back(constant->value);
+      last = constant->node;
+      return true;
     };
-    if (found.op == "layer_norm" || found.op == "rms_norm") take("scale", "mul");
-    if (found.op == "layer_norm") take("bias", "add");
-    std::vector<TensorType> types{g_.value(found.x).type};
-    types.insert(types.end(), constants.size(), TensorType{types[0].dtype, row});
-    Node& node = g_.nodes[last];
+    RowOperator op = found.op;
+    if (op.has_scale) op.has_scale = take("mul");
+    if (op.has_bias) op.has_bias = take("add");
+    std::vector<TensorType> types{r_.type(found.x)};
+    types.resize(inputs.size(), {types[0].dtype, row});
     try {
-      const Inferred made = infer(c_.operators, found.op, attributes, types);
-      if (made.outputs[0] != g_.value(node.outputs[0]).type) return;
-      node.workload = made.workload;
+      const Workload w = row_operator_of(c_.operators, op, types);
+      if (inferred(w).outputs[0] == r_.type(last->outputs[0])) r_.become(*last, w, std::move(inputs), &n);
     } catch (const UserError&) {  // there is no such operator, or not of this type
-      return;
     }
-    node.inputs = {found.x};
-    for (const ValueId c : constants) node.inputs.push_back(of_row(c, row));
-    node.origin = origin(n, last);
-    uses_ = uses_of(g_);
-  }
-  std::string origin(size_t n, size_t last) const {
-    const std::string &first = g_.nodes[n].origin, &end = g_.nodes[last].origin;
-    return first.empty() || first == end ? end : first + " + " + end;
   }
 
-  Graph g_;
   const PassContext& c_;
-  Uses uses_;
+  Rewriter r_;
 };
 
 }  // namespace

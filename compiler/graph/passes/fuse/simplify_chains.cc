@@ -7,6 +7,7 @@
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/rewrite/changed.h"
 
@@ -169,12 +170,12 @@ class ChainSimplifier {
 
 // Whether an elementwise operator that rounds or compares reads the value, perhaps moved.
 bool meets_a_step(const Graph& g, const Uses& uses, ValueId v) {
-  static const std::set<std::string_view> kMoves = {"reshape", "transpose", "slice", "concat", "broadcast", "pad"};
   const std::vector<int>& readers = uses.readers[v];
   return std::any_of(readers.begin(), readers.end(), [&](int r) {
     const Node& n = g.nodes[r];
     if (is<ops::Elementwise>(n)) return !is_continuous(elementwise_shape(n.workload).chain.links);
-    return kMoves.contains(n.workload.task()) && meets_a_step(g, uses, n.outputs[0]);
+    return is<ops::Reshape, ops::Transpose, ops::Slice, ops::Concat, ops::Broadcast, ops::Pad>(n) &&
+           meets_a_step(g, uses, n.outputs[0]);
   });
 }
 
@@ -182,18 +183,15 @@ bool meets_a_step(const Graph& g, const Uses& uses, ValueId v) {
 
 Graph simplify_chains(const Graph& g, const PassContext& context) {
   const ChainSimplifier simplifier(context);
-  const Uses uses = uses_of(g);
-  Graph out = g;
-  for (Node& n : out.nodes) {
-    if (!is<ops::Elementwise>(n)) continue;
-    const ElementwiseShape& s = elementwise_shape(n.workload);
-    const DType x = g.value(n.inputs[0]).type.dtype;
-    if (x.is_narrow_float()) continue;
-    Chain chain = s.chain;
-    if (!simplifier.simplify(&chain, x, meets_a_step(g, uses, n.outputs[0]))) continue;
-    if (const auto simple = with_functions(n.workload, chain, x, context.functions)) n.workload = *simple;
-  }
-  return out;
+  Rewriter r(g, context);
+  return r.run([&](const Node& n) {
+    const DType x = r.type(n.inputs.empty() ? n.outputs[0] : n.inputs[0]).dtype;
+    if (!is<ops::Elementwise>(n) || x.is_narrow_float()) return false;
+    Chain chain = elementwise_shape(n.workload).chain;
+    if (!simplifier.simplify(&chain, x, meets_a_step(g, r.uses(), n.outputs[0]))) return false;
+    if (const auto simple = with_functions(n.workload, chain, x, context.functions)) r.become(n, *simple, n.inputs);
+    return false;
+  });
 }
 
 }  // namespace hone

@@ -4,7 +4,7 @@
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
@@ -28,7 +28,7 @@ class PlanarProducts {
   PlanarProducts(const Graph& g, const PassContext& context) : g_(g), c_(context) {}
 
   Graph run() {
-    Rebuild rebuild(g_, c_);
+    Rewriter rebuild(g_, c_);
     return rebuild.run([&](const Node& n) {
       const auto product = product_of(n);
       if (!product) return false;

@@ -1,8 +1,5 @@
 #include "compiler/graph/passes/layouts/rewrite_layouts.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,13 +12,12 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/rewrite/changed.h"
 #include "compiler/ops/windows/conv_shape.h"
 #include "compiler/ops/windows/physical.h"
 
 namespace hone {
 namespace {
-
-std::string joined(const Extents& e, std::string_view separator) { return fmt::format("{}", fmt::join(e, separator)); }
 
 // [n, c, h, w] in blocks.
 Extents blocked_shape(const Extents& s, const ChannelBlocks& b) {
@@ -217,16 +213,7 @@ class LayoutRewriter {
   }
 
   static Workload window_in(const Workload& w, const ChannelBlocks& in, const ChannelBlocks& out) {
-    std::vector<std::pair<std::string, std::string>> changes{
-        {"layout",
-         in.block == out.block ? fmt::format("NCHW{}c", in.block) : fmt::format("NCHW{}c:{}c", in.block, out.block)}};
-    if (conv_shape(w).depthwise) {
-      changes.emplace_back("c", std::to_string(out.channels));
-    } else {
-      changes.emplace_back("ci", std::to_string(in.channels));
-      changes.emplace_back("co", std::to_string(out.channels));
-    }
-    return Workload::changed(w, changes);
+    return with_blocks(w, in.block, out.block, in.channels, out.channels);
   }
 
   // Convolutions and poolings, whose `layout` says the blocks.
@@ -237,7 +224,7 @@ class LayoutRewriter {
     ChannelBlocks in = blocks_of(n.inputs[0]), out = blocks_of(n.outputs[0]);
     // Channels of these are each their own.
     if (s.depthwise && s.ci == s.co) in = out;
-    const bool pads_out = is_padded(out, s.co), is_pool = n.workload.task().ends_with("pool2d");
+    const bool pads_out = is_padded(out, s.co), is_pool = is<ops::MaxPool2d, ops::AvgPool2d>(n);
     std::optional<double> padding = 0;
     if (pads_out && (goes_on(n.outputs[0]) || (has_blocked(n.inputs[0]) && !s.depthwise)))
       padding = padding_behind(n);
@@ -351,10 +338,9 @@ class LayoutRewriter {
     }
     std::vector<TensorType> types;
     for (const ValueId v : inputs) types.push_back(b_.type(v));
-    const Inferred w =
-        infer(c_.operators, "elementwise", AttributeTexts{{"op", n.workload.attributes.text("op")}}, types);
-    if (w.outputs[0].shape != blocked_shape(shape, blocks)) return false;
-    set(n, b_.add(w.workload, inputs, {name(n.outputs[0])})[0], true);
+    const auto w = elementwise_of(c_.operators, c_.functions, elementwise_shape(n.workload).chain, types);
+    if (!w || inferred(*w).outputs[0].shape != blocked_shape(shape, blocks)) return false;
+    set(n, b_.add(*w, inputs, {name(n.outputs[0])})[0], true);
     return true;
   }
 
@@ -381,7 +367,8 @@ class LayoutRewriter {
         return false;
     std::vector<ValueId> inputs;
     for (const ValueId v : n.inputs) inputs.push_back(blocked(v, {block, g_.value(v).type.shape[1]}));
-    set(n, b_.add_one("concat", {{"axis", n.workload.attributes.text("axis")}}, inputs, name(n.outputs[0])), true);
+    set(n, b_.concat(std::move(inputs), static_cast<size_t>(n.workload.attributes.number("axis")), name(n.outputs[0])),
+        true);
     return true;
   }
 
@@ -403,10 +390,9 @@ class LayoutRewriter {
   bool add_reduce(const Node& n) {
     const Extents& axes = n.workload.attributes.get<Extents>("axes");
     if (axes != Extents{2, 3} || n.inputs.size() != 1) return false;
-    AttributeTexts given{{"op", n.workload.attributes.text("op")}, {"axes", "2:3"}, {"keepdims", "1"}};
-    if (n.workload.attributes.text("epilogue") != "none")
-      given.emplace_back("epilogue", n.workload.attributes.text("epilogue"));
-    const ValueId made = b_.add_one("reduce", given, {blocked(n.inputs[0])}, name(n.outputs[0]));
+    const ValueId image = blocked(n.inputs[0]);
+    const ValueId made =
+        b_.add(reduction_of_planes(c_.operators, n.workload, b_.type(image)), {image}, {name(n.outputs[0])})[0];
     const Extents& s = g_.value(n.inputs[0]).type.shape;
     const ValueId all = b_.reshape(made, {s[0], blocks_of(n.inputs[0]).channels, 1, 1});
     const ValueId own = is_padded(n.inputs[0]) ? b_.slice(all, {0, 0, 0, 0}, {s[0], s[1], 1, 1}) : all;
@@ -416,28 +402,25 @@ class LayoutRewriter {
 
   // Around rows and columns.
   bool add_pad(const Node& n) {
-    AttributeTexts given{{"mode", n.workload.attributes.text("mode")}};
-    if (given[0].second == "constant") given.emplace_back("value", n.workload.attributes.text("value"));
-    for (const char* end : {"before", "after"}) {
-      const Extents& pads = n.workload.attributes.get<Extents>(end);
-      if (pads[0] != 0 || pads[1] != 0 || is_padded(n.inputs[0])) return false;
-      given.emplace_back(end, joined({0, 0, pads[2], pads[3], 0}, ":"));
-    }
-    set(n, b_.add_one("pad", given, {blocked(n.inputs[0])}, name(n.outputs[0])), true);
+    const Extents &before = n.workload.attributes.get<Extents>("before"),
+                  &after = n.workload.attributes.get<Extents>("after");
+    if (before[0] + before[1] + after[0] + after[1] != 0 || is_padded(n.inputs[0])) return false;
+    const ValueId image = blocked(n.inputs[0]);
+    set(n,
+        b_.add(pad_of(c_.operators, n.workload, b_.type(image), {0, 0, before[2], before[3], 0},
+                      {0, 0, after[2], after[3], 0}),
+               {image}, {name(n.outputs[0])})[0],
+        true);
     return true;
   }
 
   bool add_resize(const Node& n) {
     const Extents& size = g_.value(n.outputs[0]).type.shape;
     if (size[1] != g_.value(n.inputs[0]).type.shape[1]) return false;
-    AttributeTexts given;
-    for (const Attributes::Item& a : n.workload.attributes)
-      if (a.name != "shape" && a.name != "size" && a.name != "scales" && a.name != "dtype")
-        given.emplace_back(a.name, a.text);
-    given.emplace_back("size", joined(blocked_shape(size, blocks_of(n.inputs[0])), "x"));
-    given.emplace_back("scales", n.workload.attributes.text("scales") + ":1/1");
     padding_[n.outputs[0]] = padding_[n.inputs[0]];
-    set(n, b_.add_one("resize", given, {blocked(n.inputs[0])}, name(n.outputs[0])), true);
+    const ValueId image = blocked(n.inputs[0]);
+    const Workload w = resize_of(c_.operators, n.workload, b_.type(image), blocked_shape(size, blocks_of(n.inputs[0])));
+    set(n, b_.add(w, {image}, {name(n.outputs[0])})[0], true);
     return true;
   }
 
@@ -468,8 +451,7 @@ std::optional<Workload> layout_conversion(const TensorType& type, const ChannelB
   const Extents& s = type.shape;
   if (s[2] * s[3] == 1) return std::nullopt;
   const Extents shape = to_blocks ? Extents{s[0], b.channels / b.block, b.block, s[2], s[3]} : blocked_shape(s, b);
-  const AttributeTexts given{{"perm", joined(to_blocks ? kIntoBlocks : kIntoPlanes, ":")}};
-  return infer(context.operators, "transpose", given, std::vector<TensorType>{{type.dtype, shape}}).workload;
+  return transpose_of(context.operators, {type.dtype, shape}, to_blocks ? kIntoBlocks : kIntoPlanes);
 }
 
 }  // namespace hone

@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <unordered_map>
 
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 
 namespace hone {
@@ -13,22 +10,19 @@ namespace {
 
 class SequenceWidener {
  public:
-  SequenceWidener(const Graph& g, const PassContext& context) : g_(g), rebuild_(g, context) {}
+  SequenceWidener(const Graph& g, const PassContext& context) : r_(g, context) {}
 
   Graph run() {
-    return rebuild_.run([&](const Node& n) {
-      if (is_view_of_image(n)) images_.emplace(n.outputs[0], rebuild_.now(n.inputs[0]));
+    return r_.run([&](const Node& n) {
+      if (is_view_of_image(n)) images_.emplace(n.outputs[0], r_.now(n.inputs[0]));
       return add_image(n);
     });
   }
 
  private:
-  const Extents& shape(ValueId v) const { return g_.value(v).type.shape; }
+  const Extents& shape(ValueId v) const { return r_.shape(v); }
   static bool is_sequence(const Extents& s) { return s.size() == 3; }
   static Extents image_of(const Extents& s) { return {s[0], s[1], 1, s[2]}; }
-  static std::string widened(const Extents& s, int64_t with, const char* joint) {
-    return fmt::format("{}", fmt::join(Extents{s[0], s[1], with, s[2]}, joint));
-  }
 
   bool is_view_of_image(const Node& n) const {
     return is<ops::Reshape>(n) && is_sequence(shape(n.outputs[0])) &&
@@ -42,35 +36,37 @@ class SequenceWidener {
            std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return images_.contains(v); });
   }
 
-  bool add_image(const Node& n) {
-    const std::string_view task = n.workload.task();
-    if ((!is<ops::Elementwise, ops::Concat, ops::Slice>(n)) || !is_on_images(n)) return false;
+  // What the node does to sequences, done to images.
+  ValueId image_made_by(const Node& n, std::vector<ValueId> images, const std::string& name) {
     const Attributes& a = n.workload.attributes;
-    AttributeTexts given;
-    if (is<ops::Elementwise>(n)) {
-      given = {{"op", a.text("op")}};
-    } else if (is<ops::Concat>(n)) {
+    GraphBuilder& b = r_.builder();
+    if (is<ops::Concat>(n)) {
       const int64_t axis = a.number("axis");
-      given = {{"axis", std::to_string(axis == 2 ? 3 : axis)}};
-    } else {
-      given = {{"begin", widened(a.get<Extents>("begin"), 0, ":")},
-               {"step", widened(a.get<Extents>("step"), 1, ":")},
-               {"size", widened(a.get<Extents>("size"), 1, "x")}};
+      return b.concat(std::move(images), static_cast<size_t>(axis == 2 ? 3 : axis), name);
     }
+    if (is<ops::Elementwise>(n))
+      return b.elementwise(a.text("op"), images[0], {images.begin() + 1, images.end()}, name);
+    const auto of_image = [&](const char* attribute, int64_t height) {
+      const Extents& s = a.get<Extents>(attribute);
+      return Extents{s[0], s[1], height, s[2]};
+    };
+    return b.slice(images[0], of_image("begin", 0), of_image("size", 1), of_image("step", 1), name);
+  }
+
+  bool add_image(const Node& n) {
+    if (!is<ops::Elementwise, ops::Concat, ops::Slice>(n) || !is_on_images(n)) return false;
     std::vector<ValueId> inputs;
     for (const ValueId v : n.inputs) {
       const auto image = images_.find(v);
-      inputs.push_back(image != images_.end() ? image->second
-                                              : rebuild_.with_shape(rebuild_.now(v), image_of(shape(v))));
+      inputs.push_back(image != images_.end() ? image->second : r_.with_shape(r_.now(v), image_of(shape(v))));
     }
-    const ValueId made = rebuild_.builder().add_one(task, given, inputs, g_.value(n.outputs[0]).name);
+    const ValueId made = image_made_by(n, std::move(inputs), r_.name(n.outputs[0]));
     images_.emplace(n.outputs[0], made);
-    rebuild_.stand_in(n.outputs[0], rebuild_.with_shape(made, shape(n.outputs[0])));
+    r_.stand_in(n.outputs[0], r_.with_shape(made, shape(n.outputs[0])));
     return true;
   }
 
-  const Graph& g_;
-  Rebuild rebuild_;
+  Rewriter r_;
   std::unordered_map<ValueId, ValueId> images_;  ///< by value of the old graph: the same in the new one, of four axes
 };
 

@@ -1,7 +1,7 @@
-#include <fmt/format.h>
-
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
+#include "compiler/ops/rewrite/changed.h"
 #include "compiler/ops/windows/conv_shape.h"
 
 namespace hone {
@@ -24,30 +24,26 @@ bool is_convolution_of_planes(const Node& n) {
 
 }  // namespace
 
-Graph fold_pads(const Graph& g) {
-  Graph out = g;
-  const IdVector<int> producer = uses_of(g).producer;
-  for (Node& n : out.nodes) {
-    if (!is_convolution_of_planes(n)) continue;
-    const int p = producer[n.inputs[0]];
-    if (p < 0 || !pads_planes(g.nodes[p])) continue;
-    const Node& pad = g.nodes[p];
-    const Extents &shape = g.value(pad.inputs[0]).type.shape, &before = pad.workload.attributes.get<Extents>("before"),
-                  &after = pad.workload.attributes.get<Extents>("after");
+Graph fold_pads(const Graph& g, const PassContext& context) {
+  Rewriter r(g, context);
+  return r.run([&](const Node& n) {
+    const Node* pad = is_convolution_of_planes(n) ? r.producer(n.inputs[0]) : nullptr;
+    if (!pad || !pads_planes(*pad)) return false;
+    const Extents &image = r.shape(pad->inputs[0]), &before = pad->workload.attributes.get<Extents>("before"),
+                  &after = pad->workload.attributes.get<Extents>("after");
     const ConvShape& s = conv_shape(n.workload);
-    const std::pair<std::string, std::string> changes[] = {
-        {"h", std::to_string(shape[2])},
-        {"w", std::to_string(shape[3])},
-        {"pad", fmt::format("{}:{}:{}:{}", s.pad_top + before[2], s.pad_left + before[3], s.pad_bottom + after[2],
-                            s.pad_right + after[3])}};
+    std::vector<ValueId> inputs = n.inputs;
+    inputs[0] = pad->inputs[0];
     try {
-      n.workload = Workload::changed(n.workload, changes);
+      r.become(n,
+               with_padding(
+                   n.workload, image[2], image[3],
+                   {s.pad_top + before[2], s.pad_left + before[3], s.pad_bottom + after[2], s.pad_right + after[3]}),
+               inputs);
     } catch (const UserError&) {  // more than an operator's padding may be
-      continue;
     }
-    n.inputs[0] = pad.inputs[0];
-  }
-  return remove_dead(out);
+    return false;
+  });
 }
 
 }  // namespace hone

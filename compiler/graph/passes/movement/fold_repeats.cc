@@ -7,10 +7,11 @@
 #include <optional>
 
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/products/product.h"
+#include "compiler/ops/rewrite/changed.h"
 
 namespace hone {
 namespace {
@@ -30,12 +31,12 @@ std::optional<size_t> leading(const Extents& shape, int64_t product) {
 
 class RepeatFolder {
  public:
-  RepeatFolder(const Graph& g, const PassContext& context) : g_(g), uses_(uses_of(g)), rebuild_(g, context) {}
+  RepeatFolder(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
   Graph run() {
     const auto folds = [&](const Node& n) { return repeats_of(n).has_value(); };
-    if (std::none_of(g_.nodes.begin(), g_.nodes.end(), folds)) return g_;
-    return rebuild_.run([&](const Node& n) { return fold(n); });
+    if (std::none_of(r_.graph().nodes.begin(), r_.graph().nodes.end(), folds)) return r_.graph();
+    return r_.run([&](const Node& n) { return fold(n); });
   }
 
  private:
@@ -50,9 +51,9 @@ class RepeatFolder {
   std::optional<Repeated> repeated(ValueId v, int64_t count) const {
     Repeated out{kNoValue, 1, {}, {}};
     for (;;) {
-      const int producer = uses_.producer[v];
+      const int producer = r_.uses().producer[v];
       if (producer < 0) return std::nullopt;
-      const Node& n = g_.nodes[producer];
+      const Node& n = r_.node(producer);
       if (is<ops::Broadcast>(n)) return repeated_by(n, count, std::move(out));
       if (is<ops::Transpose>(n)) {
         if (!out.perm.empty() || !keep_transpose(n, count, &out)) return std::nullopt;
@@ -105,28 +106,25 @@ class RepeatFolder {
   bool fold(const Node& n) {
     const auto found = repeats_of(n);
     if (!found) return false;
-    const AttributeTexts attributes{{"dtype", n.workload.attributes.text("dtype")}};
     const ProductShape& p = product_shape(n.workload);
     const int64_t batches = p.b / found->times;
-    ValueId matrices = rebuild_.now(found->of);
+    ValueId matrices = r_.now(found->of);
     if (!found->perm.empty()) {
       Extents shape{batches}, perm{0};
       shape.insert(shape.end(), found->matrix.begin(), found->matrix.end());
       for (const int64_t i : found->perm) perm.push_back(i + 1);
-      matrices = rebuild_.builder().transpose(rebuild_.with_shape(matrices, shape), perm);
+      matrices = r_.builder().transpose(r_.with_shape(matrices, shape), perm);
     }
-    const ValueId made =
-        rebuild_.builder().add_one("batch_matmul", attributes,
-                                   {rebuild_.with_shape(rebuild_.now(n.inputs[0]), {batches, found->times, p.k}),
-                                    rebuild_.with_shape(matrices, {batches, p.k, p.n})},
-                                   g_.value(n.outputs[0]).name);
-    rebuild_.stand_in(n.outputs[0], rebuild_.with_shape(made, {p.b, p.m, p.n}));
+    const std::vector<ValueId> factors{r_.with_shape(r_.now(n.inputs[0]), {batches, found->times, p.k}),
+                                       r_.with_shape(matrices, {batches, p.k, p.n})};
+    const ValueId made = r_.builder().add(product_of(c_.operators, n.workload, r_.made_types(factors)), factors,
+                                          {r_.name(n.outputs[0])})[0];
+    r_.stand_in(n.outputs[0], r_.with_shape(made, {p.b, p.m, p.n}));
     return true;
   }
 
-  const Graph& g_;
-  const Uses uses_;
-  Rebuild rebuild_;
+  const PassContext& c_;
+  Rewriter r_;
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 
 namespace hone {
@@ -98,11 +98,10 @@ bool has_runs(const Movement& m) {
 
 class TransposeJoiner {
  public:
-  TransposeJoiner(const Graph& g, const PassContext& context)
-      : g_(g), producer_(uses_of(g).producer), rebuild_(g, context) {}
+  TransposeJoiner(const Graph& g, const PassContext& context) : r_(g, context) {}
 
   Graph run() {
-    return rebuild_.run([&](const Node& n) { return add_joined(n); });
+    return r_.run([&](const Node& n) { return add_joined(n); });
   }
 
  private:
@@ -110,15 +109,15 @@ class TransposeJoiner {
   std::optional<Movement> movement_of(const Node& n) const {
     if (!is<ops::Transpose>(n)) return std::nullopt;
     const auto& perm = n.workload.attributes.get<Extents>("perm");
-    return Movement{n.inputs[0], g_.value(n.inputs[0]).type.shape, {perm.begin(), perm.end()}};
+    return Movement{n.inputs[0], r_.shape(n.inputs[0]), {perm.begin(), perm.end()}};
   }
 
   // The transpose that computes `v`, perhaps seen under other shapes.
   std::optional<Movement> movement_behind(ValueId v) const {
     for (;;) {
-      const int n = producer_[v];
+      const int n = r_.uses().producer[v];
       if (n < 0) return std::nullopt;
-      const Node& node = g_.nodes[n];
+      const Node& node = r_.node(n);
       if (!is<ops::Reshape>(node)) return movement_of(node);
       v = node.inputs[0];
     }
@@ -134,18 +133,15 @@ class TransposeJoiner {
     }
     if (!best) return false;
     const Movement& m = *best;
-    ValueId v = rebuild_.now(m.from);
-    const std::string& name = g_.value(n.outputs[0]).name;
+    ValueId v = r_.now(m.from);
+    const std::string& name = r_.name(n.outputs[0]);
     if (m.order.size() > 1)
-      v = rebuild_.builder().transpose(rebuild_.with_shape(v, m.extents), Extents(m.order.begin(), m.order.end()),
-                                       name);
-    rebuild_.stand_in(n.outputs[0], rebuild_.with_shape(v, g_.value(n.outputs[0]).type.shape));
+      v = r_.builder().transpose(r_.with_shape(v, m.extents), Extents(m.order.begin(), m.order.end()), name);
+    r_.stand_in(n.outputs[0], r_.with_shape(v, r_.shape(n.outputs[0])));
     return true;
   }
 
-  const Graph& g_;
-  const IdVector<int> producer_;
-  Rebuild rebuild_;
+  Rewriter r_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
 
@@ -33,35 +34,34 @@ TensorData one_element(double value, DType t) {
 }  // namespace
 
 Graph lift_numbers(const Graph& g, const PassContext& context) {
-  Graph out = g;
-  NewConstants constants(&out, "_number");
-  for (Node& n : out.nodes) {
+  Rewriter r(g, context);
+  return r.run([&](const Node& n) {
     const bool of_bytes = sums_bytes(n.workload);  // steps and zero points, few digits or many
-    if (!of_bytes && !has_folding_weights(out, n)) continue;
+    if (!of_bytes && !has_folding_weights(r.graph(), n)) return false;
     const DType t = of_bytes ? f32 : n.workload.attributes.get<DTypes>("dtype").out;
     const std::vector<DType> after = epilogue_of(n.workload).types.after;
-    size_t place = 0;
     std::vector<BoundLink> links = bound_links(n);
     bool changed = false;
-    for (BoundLink& l : links) {
-      const DType made = after[place++];
+    for (size_t l = 0; l < links.size(); ++l) {
+      ChainLink& link = links[l].link;
       // A zero point behind a rounding stays: where it is known, both are one conversion.
-      if (of_bytes && place > 1 && links[place - 2].link.function && links[place - 2].link.function->name == "round")
+      if (of_bytes && l > 0 && links[l - 1].link.function && links[l - 1].link.function->name == "round") continue;
+      if (!link.function || link.arguments.size() != 1 ||
+          (link.function->name != "add" && link.function->name != "mul" &&
+           !(of_bytes && link.function->name == "sub")) ||
+          link.result || after[l] != t)
         continue;
-      if (!l.link.function || l.link.arguments.size() != 1 ||
-          (l.link.function->name != "add" && l.link.function->name != "mul" &&
-           !(of_bytes && l.link.function->name == "sub")) ||
-          l.link.result || made != t)
-        continue;
-      const double* number = std::get_if<double>(&l.link.arguments[0]);
+      const double* number = std::get_if<double>(&link.arguments[0]);
       if (!number || (!of_bytes && !was_learned(*number))) continue;
-      l.operands = {constants.add(n.inputs[1], one_element(*number, t))};
-      l.link.arguments[0] = Operand{Operand::Kind::kOne, {}};
+      links[l].operands = {r.constant(one_element(*number, t), n.inputs[1], "_number")};
+      link.arguments[0] = Operand{Operand::Kind::kOne, {}};
       changed = true;
     }
-    if (changed) set_epilogue(out, context.functions, links, &n);
-  }
-  return remove_dead(out);
+    if (!changed) return false;
+    if (auto lifted = with_links(n, links, r.shape(n.outputs[0]), context.functions))
+      r.become(n, lifted->workload, std::move(lifted->inputs));
+    return false;
+  });
 }
 
 }  // namespace hone

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 
@@ -24,17 +24,17 @@ bool keeps_order(const Extents& shape, const Extents& order) {
 
 class TransposeSinker {
  public:
-  TransposeSinker(const Graph& g, const PassContext& context) : g_(g), uses_(uses_of(g)), rebuild_(g, context) {}
+  TransposeSinker(const Graph& g, const PassContext& context) : r_(g, context) {}
 
   Graph run() {
-    return rebuild_.run([&](const Node& n) { return add_swapped(n); });
+    return r_.run([&](const Node& n) { return add_swapped(n); });
   }
 
  private:
-  const Extents& shape(ValueId v) const { return g_.value(v).type.shape; }
-  GraphBuilder& b() { return rebuild_.builder(); }
+  const Extents& shape(ValueId v) const { return r_.shape(v); }
+  GraphBuilder& b() { return r_.builder(); }
 
-  const Node* own_producer(ValueId v) const { return own_producer_of(g_, uses_, v); }
+  const Node* own_producer(ValueId v) const { return r_.own_producer(v); }
 
   // An operand of the image behind `movement`, as an operand of the one in front of it; nothing where it would have to
   // be moved or repeated while the model runs.
@@ -69,7 +69,7 @@ class TransposeSinker {
         return std::nullopt;
       operand = b().broadcast(operand, whole);
     }
-    return rebuild_.with_shape(operand, seen);
+    return r_.with_shape(operand, seen);
   }
 
   static bool moves(const Node& n) { return is<ops::Transpose, ops::Reshape>(n); }
@@ -96,7 +96,7 @@ class TransposeSinker {
       if (e.inputs[i] == e.inputs[0]) return false;
       Extents own = shape(e.inputs[i]);
       own.insert(own.begin(), rank - own.size(), 1);
-      operands.push_back(rebuild_.with_shape(rebuild_.now(e.inputs[i]), own));
+      operands.push_back(r_.with_shape(r_.now(e.inputs[i]), own));
     }
     std::vector<const Node*> passed;  // movements, the last one first
     const Node* n = own_producer(e.inputs[0]);
@@ -106,21 +106,19 @@ class TransposeSinker {
     if (!n || !n->workload.attributes.has("epilogue") ||
         std::none_of(passed.begin(), passed.end(), [](const Node* m) { return is<ops::Transpose>(*m); }))
       return false;
-    ValueId made = b().elementwise(e.workload.attributes.text("op"), rebuild_.now(passed.back()->inputs[0]), operands);
+    ValueId made = b().elementwise(e.workload.attributes.text("op"), r_.now(passed.back()->inputs[0]), operands);
     for (size_t k = passed.size(); k-- > 0;) {
-      const std::string name = k == 0 ? g_.value(e.outputs[0]).name : "";
+      const std::string name = k == 0 ? r_.name(e.outputs[0]) : "";
       if (is<ops::Transpose>(*passed[k]))
         made = b().transpose(made, passed[k]->workload.attributes.get<Extents>("perm"), name);
       else
-        made = rebuild_.with_shape(made, shape(passed[k]->outputs[0]));
+        made = r_.with_shape(made, shape(passed[k]->outputs[0]));
     }
-    rebuild_.stand_in(e.outputs[0], made);
+    r_.stand_in(e.outputs[0], made);
     return true;
   }
 
-  const Graph& g_;
-  const Uses uses_;
-  Rebuild rebuild_;
+  Rewriter r_;
 };
 
 }  // namespace

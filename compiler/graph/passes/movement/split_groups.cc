@@ -6,7 +6,7 @@
 #include "base/time_text.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
@@ -60,18 +60,18 @@ std::optional<Extents> broadcast_shape(const Operand& o, const Extents& own, con
 
 class GroupSplitter {
  public:
-  GroupSplitter(const Graph& g, const PassContext& context) : g_(g), c_(context), rebuild_(g, context) {
+  GroupSplitter(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {
     for (const Node& n : g.nodes) whole_ += measured(n.workload).value_or(0);
     for (const Node& n : g.nodes) of_group_[to_string(n.workload)] += measured(n.workload).value_or(0);
   }
 
   Graph run() {
-    return rebuild_.run([&](const Node& n) { return split(n); });
+    return r_.run([&](const Node& n) { return split(n); });
   }
 
  private:
   struct Parts {
-    Node anchor;                    ///< with the first part of the epilogue
+    Rewritten anchor;               ///< with the first part of the epilogue
     Workload rest;                  ///< elementwise
     std::vector<ValueId> operands;  ///< of the rest
     std::vector<Extents> shapes;    ///< that the rest sees them with
@@ -90,8 +90,8 @@ class GroupSplitter {
     std::vector<BoundLink> links = bound_links(n);
     const size_t cut = cut_of(links);
     if (cut == links.size()) return std::nullopt;
-    Parts parts{n, n.workload, {}, {}};
-    const TensorType& type = g_.value(n.outputs[0]).type;
+    Parts parts{{n.workload, {}}, n.workload, {}, {}};
+    const TensorType& type = r_.type(n.outputs[0]);
     std::vector<TensorType> types{type};
     size_t labels = 0;
     for (size_t l = 0; l < cut; ++l) labels += links[l].link.function ? 0 : 1;
@@ -102,7 +102,7 @@ class GroupSplitter {
         if (auto* label = std::get_if<Label>(&a)) label->index -= labels;
         const auto* o = std::get_if<Operand>(&a);
         if (!o) continue;
-        const TensorType& own = g_.value(*operand).type;
+        const TensorType& own = r_.type(*operand);
         const auto shape = broadcast_shape(*o, own.shape, type.shape);
         if (!shape || element_count(*shape) != element_count(own.shape)) return std::nullopt;
         parts.operands.push_back(*operand++);
@@ -113,7 +113,9 @@ class GroupSplitter {
       chain.links.push_back(links[l].link);
     }
     links.resize(cut);
-    if (!set_epilogue(g_, c_.functions, links, &parts.anchor)) return std::nullopt;
+    auto anchor = with_links(n, links, type.shape, c_.functions);
+    if (!anchor) return std::nullopt;
+    parts.anchor = std::move(*anchor);
     const auto rest = elementwise_of(c_.operators, c_.functions, chain, types);
     if (!rest || inferred(*rest).outputs[0] != type) return std::nullopt;
     parts.rest = *rest;
@@ -132,23 +134,19 @@ class GroupSplitter {
       return false;
     }
     if (*anchor + *rest > (1 - kLeastGain) * *whole) return false;
-    GraphBuilder& b = rebuild_.builder();
-    std::vector<ValueId> inputs;
-    for (const ValueId v : parts->anchor.inputs) inputs.push_back(rebuild_.now(v));
-    const ValueId value = b.add(parts->anchor.workload, inputs)[0];
-    inputs = {value};
+    GraphBuilder& b = r_.builder();
+    std::vector<ValueId> inputs{b.add(parts->anchor.workload, r_.now(parts->anchor.inputs))[0]};
     for (size_t o = 0; o < parts->operands.size(); ++o)
-      inputs.push_back(rebuild_.with_shape(rebuild_.now(parts->operands[o]), parts->shapes[o]));
-    rebuild_.stand_in(n.outputs[0], b.add(parts->rest, inputs, {g_.value(n.outputs[0]).name})[0]);
+      inputs.push_back(r_.with_shape(r_.now(parts->operands[o]), parts->shapes[o]));
+    r_.stand_in(n.outputs[0], b.add(parts->rest, inputs, {r_.name(n.outputs[0])})[0]);
     if (c_.notes)
       c_.notes->say(n.origin, fmt::format("measured apart from the {} before it {} ms, as one with it {} ms",
                                           n.workload.task(), ms_text(*anchor + *rest), ms_text(*whole)));
     return true;
   }
 
-  const Graph& g_;
   const PassContext& c_;
-  Rebuild rebuild_;
+  Rewriter r_;
   std::map<std::string, std::optional<double>> known_;  ///< by workload
   std::map<std::string, double> of_group_;              ///< by workload: of all nodes
   double whole_ = 0;

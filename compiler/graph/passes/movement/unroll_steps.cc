@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "compiler/graph/passes/passes.h"
-#include "compiler/graph/passes/rebuild.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ops/steps.h"
 
@@ -19,10 +19,10 @@ constexpr int64_t kMostSteps = 4096;
 class StepUnroller {
  public:
   StepUnroller(const Graph& g, const PassContext& context)
-      : rebuild_(g, context), b_(rebuild_.builder()), alignment_(context.part_alignment) {}
+      : r_(g, context), b_(r_.builder()), alignment_(context.part_alignment) {}
 
   Graph run() {
-    return rebuild_.run([&](const Node& n) {
+    return r_.run([&](const Node& n) {
       const auto steps = steps_of(n.workload);
       if (steps) unroll(n, *steps);
       return steps.has_value();
@@ -37,7 +37,7 @@ class StepUnroller {
         << kMostSteps << " are supported";
     const Inferred types = inferred(steps.step);
     std::vector<ValueId> now, made;
-    for (const ValueId v : n.inputs) now.push_back(rebuild_.now(v));
+    for (const ValueId v : n.inputs) now.push_back(r_.now(v));
     const std::vector<ValueId> whole = now;
     std::vector<std::vector<ValueId>> parts(n.outputs.size());
     for (int64_t s = 0; s < how.count; ++s) {
@@ -45,7 +45,7 @@ class StepUnroller {
       for (size_t i = 0; i < now.size(); ++i) {
         if (how.params[i].kind == Kind::kPart) now[i] = part_of(whole[i], part, types.inputs[i].shape);
         if (how.params[i].kind == Kind::kState && s > 0)
-          now[i] = rebuild_.with_shape(made[how.params[i].next - now.size()], types.inputs[i].shape);
+          now[i] = r_.with_shape(made[how.params[i].next - now.size()], types.inputs[i].shape);
       }
       made = b_.add(steps.step, now);
       for (size_t o = 0; o < made.size(); ++o) parts[o].push_back(made[o]);
@@ -53,7 +53,7 @@ class StepUnroller {
     for (size_t o = 0; o < made.size(); ++o) {
       const bool is_part = how.params[now.size() + o].kind == Kind::kPart;
       if (is_part && how.is_backwards) std::reverse(parts[o].begin(), parts[o].end());
-      rebuild_.stand_in(n.outputs[o], is_part ? b_.concat(std::move(parts[o]), 0) : made[o]);
+      r_.stand_in(n.outputs[o], is_part ? b_.concat(std::move(parts[o]), 0) : made[o]);
     }
   }
 
@@ -69,7 +69,7 @@ class StepUnroller {
     return b_.slice(whole, begin, shape);
   }
 
-  Rebuild rebuild_;
+  Rewriter r_;
   GraphBuilder& b_;
   const int64_t alignment_;
 };

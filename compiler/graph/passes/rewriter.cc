@@ -1,0 +1,90 @@
+#include "compiler/graph/passes/rewriter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "compiler/ops/windows/physical.h"
+
+namespace hone {
+
+Rewriter::Rewriter(const Graph& g, const PassContext& context)
+    : g_(g), uses_(uses_of(g)), b_(context.operators, g.name), is_edited_(g.nodes.size()), now_(g.values.size()) {}
+
+bool Rewriter::is_only_read_by(ValueId v, const Node& n) const {
+  const std::vector<int>& readers = uses_.readers[v];
+  const int only = index_of(n);
+  return !uses_.is_output[v] && std::all_of(readers.begin(), readers.end(), [&](int r) { return r == only; });
+}
+
+void Rewriter::become(const Node& n, const Workload& w, std::vector<ValueId> inputs, const Node* behind) {
+  const int i = index_of(n);
+  HONE_ICHECK(static_cast<size_t>(i) >= at_) << "node '" << n.origin << "' has been added already";
+  Node& own = g_.nodes[i];
+  is_edited_[static_cast<size_t>(i)] = true;
+  drop(n);
+  for (const ValueId v : inputs) uses_.readers[v].push_back(i);
+  own.workload = w;
+  own.inputs = std::move(inputs);
+  if (behind && !behind->origin.empty() && behind->origin != own.origin)
+    own.origin = own.origin.empty() ? behind->origin : behind->origin + " + " + own.origin;
+  b_.set_origin(g_.nodes[at_].origin);
+}
+
+void Rewriter::drop(const Node& n) {
+  for (const ValueId v : n.inputs) std::erase(uses_.readers[v], index_of(n));
+}
+
+ValueId Rewriter::constant(TensorData data, ValueId of, const std::string& suffix) {
+  const TensorType type = data.type();
+  g_.values.push_back({name(of) + suffix, type, std::move(data)});
+  uses_.producer.push_back(-1);
+  uses_.readers.emplace_back();
+  uses_.is_output.push_back(false);
+  now_.emplace_back();
+  return static_cast<ValueId>(g_.values.size()) - 1;
+}
+
+void Rewriter::begin() {
+  for (const Port& p : g_.inputs) {
+    const ValueId v = b_.input(p.name, p.type);
+    if (p.value != kNoValue) stand_in(p.value, with_shape(v, shape(p.value)));
+  }
+}
+
+void Rewriter::copy(const Node& n) {
+  std::vector<ValueId> inputs = now(n.inputs);
+  if (is_edited_[at_]) {
+    const PhysicalTypes types = physical_types(n.workload);
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = with_shape(inputs[i], types.inputs[i].type.shape);
+  }
+  std::vector<std::string> names;
+  for (const ValueId v : n.outputs) names.push_back(name(v));
+  const std::vector<ValueId> made = b_.add(n.workload, inputs, names);
+  for (size_t o = 0; o < made.size(); ++o) stand_in(n.outputs[o], with_shape(made[o], shape(n.outputs[o])));
+}
+
+Graph Rewriter::end() {
+  for (const Port& p : g_.outputs) b_.output(p.name, p.value == kNoValue ? kNoValue : now(p.value), p.type, p.extent);
+  return remove_dead(b_.take());
+}
+
+ValueId Rewriter::now(ValueId v) {
+  auto& known = now_[v];
+  if (!known) known = b_.constant(*g_.value(v).constant, name(v));
+  return *known;
+}
+
+std::vector<ValueId> Rewriter::now(const std::vector<ValueId>& values) {
+  std::vector<ValueId> out;
+  for (const ValueId v : values) out.push_back(now(v));
+  return out;
+}
+
+std::vector<TensorType> Rewriter::made_types(const std::vector<ValueId>& made) const {
+  std::vector<TensorType> out;
+  for (const ValueId v : made) out.push_back(b_.type(v));
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,24 @@
+// Operators over rows, by what they are: what a pass that finds one spelled out makes of it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/ops/infer.h"
+
+namespace hone {
+
+struct RowOperator {
+  enum Kind : uint8_t { kSoftmax, kLayerNorm, kRmsNorm, kL2Norm };
+  Kind kind = kSoftmax;
+  int64_t axis = 0;  ///< of norms: the first of a row's axes
+  double eps = 0;    ///< of norms
+  /// Of layer_norm and rms_norm, and of layer_norm: a constant that is multiplied, or added, for each element of a row.
+  bool has_scale = false, has_bias = false;
+};
+
+/// Its workload on tensors of these types: x, the scale, the bias. UserError where there is no such operator, or not of
+/// these types.
+Workload row_operator_of(const OperatorTable& operators, const RowOperator& op, const std::vector<TensorType>& types);
+
+}  // namespace hone

@@ -1,0 +1,27 @@
+// Products and convolutions as sums of products of bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compiler/ops/functions/chain.h"
+#include "compiler/ops/infer.h"
+#include "compiler/ops/workload.h"
+
+namespace hone {
+
+/// How the image of a convolution, or the first factor of a product, differs from the one of floats.
+struct BytesRead {
+  std::optional<int64_t> height, width;   ///< of an image that brings its border: there is no padding
+  std::optional<int64_t> border;          ///< the byte around an image
+  std::optional<int64_t> input_channels;  ///< more than there were: a word of four is filled up
+};
+/// `w`, a convolution or a dense product, of u8 by s8, summed in s32, without its chain.
+Workload sums_of_bytes(const Workload& w, const BytesRead& read);
+/// `w`, a batch_matmul, of s8 by u8 or of u8 by s8, in sums of `depth` products.
+Workload matmul_of_bytes(const Workload& w, bool is_first_signed, int64_t depth);
+/// `w`, a dense product in f32, with weights of s8 that are read as f32, without its chain.
+Workload with_weights_of_bytes(const Workload& w);
+
+}  // namespace hone
