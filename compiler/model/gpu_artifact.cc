@@ -12,17 +12,17 @@
 namespace hone {
 namespace {
 
-GpuHostModel::Place gpu_place(const TensorPlace& p, int64_t bytes) {
+GpuHostModel::Place gpu_place(const TensorSlot& p, int64_t bytes) {
   GpuHostModel::Place out{.bytes = bytes};
   out.offset = p.offset;
   switch (p.in) {
-    case TensorPlace::In::kArena: out.in = HONE_GPU_ARENA; break;
-    case TensorPlace::In::kWeights: out.in = HONE_GPU_WEIGHTS; break;
-    case TensorPlace::In::kTensor:
+    case TensorSlot::In::kArena: out.in = HONE_GPU_ARENA; break;
+    case TensorSlot::In::kWeights: out.in = HONE_GPU_WEIGHTS; break;
+    case TensorSlot::In::kTensor:
       out.in = HONE_GPU_TENSOR;
       out.tensor = static_cast<int>(p.index);
       break;
-    case TensorPlace::In::kExtent: return {.in = HONE_GPU_ROWS, .bytes = bytes};  // of caches: there is no other
+    case TensorSlot::In::kExtent: return {.in = HONE_GPU_ROWS, .bytes = bytes};  // of caches: there is no other
   }
   HONE_ICHECK(out.offset % kGpuAlignment == 0) << "a GPU's buffer at byte " << out.offset;
   return out;
@@ -116,13 +116,13 @@ class GpuSteps {
     for (size_t a = 0; a < arguments.size(); ++a)
       to.places.push_back(gpu_place(from.arguments[a], arguments[a].bytes()));
     if (k.module.workspace_bytes > 0)
-      to.places.push_back(gpu_place({TensorPlace::In::kArena, from.workspace, 0}, k.module.workspace_bytes));
+      to.places.push_back(gpu_place({TensorSlot::In::kArena, from.workspace, 0}, k.module.workspace_bytes));
     steps_.push_back(std::move(to));
   }
 
   void add_copy(const OutputCopy& copy, const ModelStep& from) {
     GpuHostModel::Step to{.name = g_.outputs[copy.tensor - inputs()].name, .workload = "copy"};
-    for (const TensorPlace& p : from.arguments) to.places.push_back(gpu_place(p, from.bytes));
+    for (const TensorSlot& p : from.arguments) to.places.push_back(gpu_place(p, from.bytes));
     steps_.push_back(std::move(to));
   }
 

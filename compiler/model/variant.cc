@@ -52,7 +52,7 @@ void VariantBuilder::share_regions() {
   }
 }
 
-const TensorPlace* VariantBuilder::tensor_of(ValueId v) const {
+const TensorSlot* VariantBuilder::tensor_of(ValueId v) const {
   const auto& place = places_[static_cast<size_t>(storage_.root(v))];
   return place ? &*place : nullptr;
 }
@@ -71,8 +71,8 @@ std::vector<int64_t> VariantBuilder::alignments() const {
   return out;
 }
 
-TensorPlace VariantBuilder::place_of(ValueId v) const {
-  TensorPlace place = *places_[static_cast<size_t>(storage_.root(v))];
+TensorSlot VariantBuilder::place_of(ValueId v) const {
+  TensorSlot place = *places_[static_cast<size_t>(storage_.root(v))];
   place.offset += storage_.offset(v);
   return place;
 }
@@ -81,7 +81,7 @@ void VariantBuilder::place_tensors() {
   size_t tensor = 0;
   for (; tensor < caller_inputs(g_, v_.growth); ++tensor)
     if (const ValueId v = g_.inputs[tensor].value; v != kNoValue)
-      places_[static_cast<size_t>(v)] = TensorPlace{TensorPlace::In::kTensor, 0, tensor};
+      places_[static_cast<size_t>(v)] = TensorSlot{TensorSlot::In::kTensor, 0, tensor};
   if (v_.growth) places_[static_cast<size_t>(count_of(g_, *v_.growth))] = count_place();
   for (const Port& p : g_.outputs) {
     if (p.value != kNoValue) {
@@ -90,16 +90,16 @@ void VariantBuilder::place_tensors() {
           bytes_of(g_.value(root).type) != bytes_of(p.type))
         copies_.push_back({p.value, tensor});
       else
-        places_[static_cast<size_t>(root)] = TensorPlace{TensorPlace::In::kTensor, 0, tensor};
+        places_[static_cast<size_t>(root)] = TensorSlot{TensorSlot::In::kTensor, 0, tensor};
     }
     ++tensor;
   }
 }
 
 // The number of rows is what the first cache's shape says.
-TensorPlace VariantBuilder::count_place() const {
+TensorSlot VariantBuilder::count_place() const {
   const Cache& c = v_.growth->caches[0];
-  return {TensorPlace::In::kExtent, static_cast<int64_t>(c.axis * sizeof(int64_t)), c.input};
+  return {TensorSlot::In::kExtent, static_cast<int64_t>(c.axis * sizeof(int64_t)), c.input};
 }
 
 // A row is written in front of the first layer that reads the cache.
@@ -123,7 +123,7 @@ NewRow VariantBuilder::row_of(size_t cache) const {
   const Cache& c = v_.growth->caches[cache];
   const TensorType& type = g_.outputs[c.output].type;
   NewRow row{
-      place_of(new_row(cache)), {TensorPlace::In::kTensor, 0, caller_inputs(g_, v_.growth) + c.output}, count_place()};
+      place_of(new_row(cache)), {TensorSlot::In::kTensor, 0, caller_inputs(g_, v_.growth) + c.output}, count_place()};
   row.bytes = type.dtype.bytes();
   for (size_t d = c.axis + 1; d < type.shape.size(); ++d) row.bytes *= type.shape[d];
   row.matrix_bytes = row.bytes * type.shape[c.axis];
@@ -241,7 +241,7 @@ void VariantBuilder::plan() {
   memory_ = plan_memory(buffers);
   for (size_t v = 0; v < buffer_of.size(); ++v)
     if (buffer_of[v] >= 0)
-      places_[v] = TensorPlace{TensorPlace::In::kArena, memory_.offsets[static_cast<size_t>(buffer_of[v])], 0};
+      places_[v] = TensorSlot{TensorSlot::In::kArena, memory_.offsets[static_cast<size_t>(buffer_of[v])], 0};
   workspaces_.assign(memory_.offsets.end() - calls, memory_.offsets.end());
   keep_plan(buffers, buffer_of);
 }
@@ -265,7 +265,7 @@ void VariantBuilder::make_steps(WeightsPacker& packer) {
     ModelStep step{
         layers_.kernels[call.kernel].symbol, {}, workspaces_[c], 0, {}, !call.is_divided, call.region, call.shares};
     for (size_t p = 0; p < n.inputs.size() + n.outputs.size(); ++p) {
-      for (const int64_t offset : packed[c][p]) step.arguments.push_back({TensorPlace::In::kWeights, offset, 0});
+      for (const int64_t offset : packed[c][p]) step.arguments.push_back({TensorSlot::In::kWeights, offset, 0});
       if (!packed[c][p].empty()) continue;
       const ValueId v = p < n.inputs.size() ? n.inputs[p] : n.outputs[p - n.inputs.size()];
       step.arguments.push_back(place_of(v));
@@ -279,10 +279,10 @@ void VariantBuilder::make_steps(WeightsPacker& packer) {
 void VariantBuilder::make_copies(WeightsPacker& packer) {
   for (const auto& [value, tensor] : copies_) {
     const ValueId root = storage_.root(value);
-    const TensorPlace from =
-        g_.is_constant(root) ? TensorPlace{TensorPlace::In::kWeights, packer.keep(g_.value(root).constant->bytes()), 0}
-                             : place_of(value);
-    steps_.push_back({"", {from, {TensorPlace::In::kTensor, 0, tensor}}, 0, bytes_of(g_.value(value).type)});
+    const TensorSlot from = g_.is_constant(root)
+                                ? TensorSlot{TensorSlot::In::kWeights, packer.keep(g_.value(root).constant->bytes()), 0}
+                                : place_of(value);
+    steps_.push_back({"", {from, {TensorSlot::In::kTensor, 0, tensor}}, 0, bytes_of(g_.value(value).type)});
   }
   ModelStep rest;
   for (size_t k = 0; k < row_written_.size(); ++k)

@@ -45,9 +45,9 @@ class VariantBuilder {
   const std::vector<ModelStep>& steps() const { return steps_; }
 
  private:
-  const TensorPlace* tensor_of(ValueId v) const;
+  const TensorSlot* tensor_of(ValueId v) const;
   std::vector<int64_t> alignments() const;
-  TensorPlace place_of(ValueId v) const;
+  TensorSlot place_of(ValueId v) const;
   const Node& node_of(int call) const { return g_.nodes[layers_.calls[static_cast<size_t>(call)].node]; }
   int region_of(int call) const { return layers_.calls[static_cast<size_t>(call)].region; }
   void place_tensors();
@@ -55,7 +55,7 @@ class VariantBuilder {
   void find_rows();
   NewRow row_of(size_t cache) const;
   ValueId new_row(size_t cache) const;
-  TensorPlace count_place() const;
+  TensorSlot count_place() const;
   void plan();
   void keep_plan(const std::vector<ArenaBuffer>& buffers, const std::vector<int>& buffer_of);
   ValueId overwrite_input(size_t call, const std::vector<int>& last_use);
@@ -65,7 +65,7 @@ class VariantBuilder {
   const ModelVariant v_;
   const Graph& g_;
   const Storage storage_;
-  std::vector<std::optional<TensorPlace>> places_;  ///< by value; of views that of their root
+  std::vector<std::optional<TensorSlot>> places_;  ///< by value; of views that of their root
   std::vector<OutputCopy> copies_;
   Layers layers_;
   MemoryPlan memory_;

@@ -11,7 +11,7 @@
 namespace hone {
 
 /// Where a layer's argument lies when the entry runs.
-struct TensorPlace {
+struct TensorSlot {
   enum class In : uint8_t {
     kArena,    ///< the workspace that the caller passes
     kWeights,  ///< the model's constants
@@ -25,8 +25,8 @@ struct TensorPlace {
 
 /// A row for a cache, copied behind those that are there: of each matrix one.
 struct NewRow {
-  TensorPlace from, to;  ///< the row of the first matrix; row 0 of the cache
-  TensorPlace count;     ///< s64: rows that are there
+  TensorSlot from, to;  ///< the row of the first matrix; row 0 of the cache
+  TensorSlot count;     ///< s64: rows that are there
   int64_t matrices = 1;
   int64_t bytes = 0;         ///< of a row
   int64_t matrix_bytes = 0;  ///< from one matrix of the cache to the next
@@ -47,7 +47,7 @@ struct StepShare {
 /// One call of a layer's function (emit_layer_object()), or a copy of bytes.
 struct ModelStep {
   std::string symbol;  ///< empty: copies arguments[0] to arguments[1], where there are any
-  std::vector<TensorPlace> arguments;
+  std::vector<TensorSlot> arguments;
   int64_t workspace = 0;          ///< where in the arena the layer's own workspace begins
   int64_t bytes = 0;              ///< of a copy
   std::vector<NewRow> rows = {};  ///< written before the call

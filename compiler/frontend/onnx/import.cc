@@ -271,7 +271,7 @@ class Importer {
   void tell_constants(const NodeContext& c, size_t number, bool makes_nodes) {
     if (!counted_.constants) return;
     for (size_t i = 0; i < c.inputs.size(); ++i) {
-      const OperandPlace place{number, i};
+      const OperandIndex place{number, i};
       if (!c.has(i) || c.inputs[i]->sequence || !(counted_.wanted ? counted_.wanted->contains(place) : makes_nodes))
         continue;
       if (auto data = lowering_.data_of(*c.inputs[i])) counted_.constants->emplace(place, KnownOperand{&c.node, *data});

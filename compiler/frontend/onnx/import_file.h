@@ -13,9 +13,9 @@
 namespace hone::onnx {
 
 /// An input of a node; nodes by their number in the order in which they are read, bodies and functions included.
-struct OperandPlace {
+struct OperandIndex {
   size_t node, input;
-  auto operator<=>(const OperandPlace&) const = default;
+  auto operator<=>(const OperandIndex&) const = default;
 };
 
 /// What is known of an operand while the model is read.
@@ -33,11 +33,11 @@ struct CountedTable {
 struct CountedReads {
   /// Filled where it is not null: constants at the places `wanted` or, where that is null, all that nodes read which
   /// are not computed while the model is read. The graph is of no use then: large constants stay uncomputed.
-  std::map<OperandPlace, KnownOperand>* constants = nullptr;
-  const std::set<OperandPlace>* wanted = nullptr;
+  std::map<OperandIndex, KnownOperand>* constants = nullptr;
+  const std::set<OperandIndex>* wanted = nullptr;
   /// A row for each number of rows, of constants that depend on it; null: there is no such number. It is the graph's
   /// last input, `symbol`.
-  const std::map<OperandPlace, CountedTable>* tables = nullptr;
+  const std::map<OperandIndex, CountedTable>* tables = nullptr;
   std::string symbol = {};  ///< the dimension of --cache; empty: there is none
 };
 

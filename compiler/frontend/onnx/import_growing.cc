@@ -12,8 +12,8 @@ namespace hone {
 namespace onnx {
 namespace {
 
-using Constants = std::map<OperandPlace, KnownOperand>;
-using Tables = std::map<OperandPlace, CountedTable>;
+using Constants = std::map<OperandIndex, KnownOperand>;
+using Tables = std::map<OperandIndex, CountedTable>;
 
 // Of a table; one of positions takes a few MB.
 constexpr int64_t kMostTableBytes = int64_t{1} << 28;
@@ -163,7 +163,7 @@ class GrowingImport {
   void look_at_constants() {
     Constants all;
     import_file(file_, path_, operators_, bound(most_), {.constants = &all, .symbol = symbol_});
-    std::set<OperandPlace> places;
+    std::set<OperandIndex> places;
     for (auto& [place, known] : all) {
       places.insert(place);
       constants_.emplace(place, CountedConstant(std::move(known), most_));
@@ -217,7 +217,7 @@ class GrowingImport {
   const std::string symbol_;
   const int64_t most_;
   ModelFile file_;
-  std::map<OperandPlace, CountedConstant> constants_;  // by place: what is known of them for each number of rows
+  std::map<OperandIndex, CountedConstant> constants_;  // by place: what is known of them for each number of rows
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "compiler/ops/attributes/split_text.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/operator.h"
 
 namespace hone {
 namespace {

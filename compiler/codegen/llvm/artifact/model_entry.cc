@@ -65,13 +65,13 @@ class ModelEmitter {
     return b_.CreateLoad(type, at(of, static_cast<int64_t>(offset)));
   }
 
-  Value* pointer(const TensorPlace& place) {
+  Value* pointer(const TensorSlot& place) {
     switch (place.in) {
-      case TensorPlace::In::kArena: return at(arena_, place.offset);
-      case TensorPlace::In::kTensor: return at(data_of(place.index), place.offset);
-      case TensorPlace::In::kExtent:
+      case TensorSlot::In::kArena: return at(arena_, place.offset);
+      case TensorSlot::In::kTensor: return at(data_of(place.index), place.offset);
+      case TensorSlot::In::kExtent:
         return at(member(b_.getPtrTy(), tensor(place.index), offsetof(DLTensor, shape)), place.offset);
-      case TensorPlace::In::kWeights: break;
+      case TensorSlot::In::kWeights: break;
     }
     return at(weights_, place.offset);
   }
@@ -143,7 +143,7 @@ class ModelEmitter {
     Value* runtime = f->getArg(3);
     const bool uses_weights = std::any_of(steps.begin(), steps.end(), [](const ModelStep& step) {
       return std::any_of(step.arguments.begin(), step.arguments.end(),
-                         [](const TensorPlace& place) { return place.in == TensorPlace::In::kWeights; });
+                         [](const TensorSlot& place) { return place.in == TensorSlot::In::kWeights; });
     });
     if (uses_weights) find_weights();
     // One place returns what a layer said.
@@ -167,7 +167,7 @@ class ModelEmitter {
   void emit_step(const ModelStep& step, Value* runtime) {
     for (const NewRow& row : step.rows) emit_row(row);
     std::vector<Value*> pointers;
-    for (const TensorPlace& place : step.arguments) pointers.push_back(pointer(place));
+    for (const TensorSlot& place : step.arguments) pointers.push_back(pointer(place));
     if (step.symbol.empty()) {
       if (pointers.empty()) return;
       b_.CreateMemCpy(pointers[1], llvm::Align(1), pointers[0], llvm::Align(1), static_cast<uint64_t>(step.bytes));
