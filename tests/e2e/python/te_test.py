@@ -344,6 +344,7 @@ class Arguments(unittest.TestCase):
             (lambda: s.annotate(i, "prefetch", "x"), "annotate: value must be an int, not str"),
             (lambda: s[3], "Schedule[]: block must be a block, a tensor or a str, not int"),
             (lambda: s.reorder(i, 1), "reorder: a loop, not int"),
+            (lambda: s.reorder(loops=[i, j]), "reorder: there is no argument 'loops'; it takes none by name"),
         ):
             with self.subTest(line):
                 self.check(call, line)
@@ -365,6 +366,8 @@ class Arguments(unittest.TestCase):
             (lambda: te.build(m.s, threads="x"), "Kernel: threads must be an int or None, not str"),
             (lambda: te.lower(m.s, threads="x"), "lower: threads must be an int, not str"),
             (lambda: te.source(m.s, 3), "source: kind must be a str, not int"),
+            (lambda: te.build(m.s).time(m.a, m.b, repeats="x"), "time: repeats must be an int, not str"),
+            (lambda: te.build(m.s).time(m.a, m.b, times=3), "time: there is no argument 'times'; it takes repeats"),
         ):
             with self.subTest(line):
                 self.check(call, line)
