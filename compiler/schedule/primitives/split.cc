@@ -24,6 +24,7 @@ std::pair<LoopRef, LoopRef> Schedule::split_parts(LoopRef loop, int64_t parts) {
   HONE_USER_CHECK(l->loop == LoopKind::kSerial)
       << "split_parts: " << describe(l) << " is already " << name_of(l->loop) << "; split first";
   HONE_USER_CHECK(l->prefetch == 0) << "split_parts: " << describe(l) << " has a prefetch; split first";
+  HONE_USER_CHECK(l->limit == 0) << "split_parts: " << describe(l) << " has a limit; split first";
   return split_into(l, parts, ceil_div(l->extent, parts), Primitive::kSplitParts, parts,
                     fmt::format("split_parts({}, {})", l->var->name, parts));
 }
