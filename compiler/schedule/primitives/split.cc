@@ -1,5 +1,4 @@
-// split(i, f):  for i in 0..n: S(i)   ->   for io in 0..ceil(n/f): for ii in 0..f: if (io*f + ii < n) S(io*f + ii)
-// There is no guard when f divides n. split_parts(i, p) does the same with p outer iterations of f = ceil(n/p).
+// split, split_parts: two loops take one's place; a guard keeps what a factor leaves over from running.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

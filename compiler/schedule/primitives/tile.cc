@@ -1,5 +1,4 @@
-// for y: for x: S(y, x)   ->   for yo: for xo: for yi in 0..fy: for xi in 0..fx: S(yo*fy + yi, xo*fx + xi)
-// Tails are guarded as by split.
+// tile: all that its splits and its reorder could refuse is checked first.
 #include "compiler/schedule/schedule.h"
 
 namespace hone {
