@@ -24,6 +24,7 @@
 #include "tuner/api/python/arrays.h"
 #include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/te_expr.h"
+#include "tuner/api/python/te_primitives.h"
 #include "tuner/api/python/te_schedule.h"
 #include "tuner/api/python/text.h"
 #include "tuner/api/python/whole_objects.h"
@@ -198,6 +199,7 @@ PYBIND11_MODULE(_te, m) {
   translate_errors();
   bind_expressions(m);
   bind_schedules(m);
+  m.def("primitives", &primitive_rows);
   m.def(
       "lower", [](const PySchedule& s, int threads) { return to_string(lowered(s, threads)); }, py::arg("schedule"),
       py::arg("threads"));
