@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "compiler/codegen/nvptx/emit.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -17,9 +18,7 @@ PtxCode ptx_by(const Nvrtc* nvrtc, const Module& m, const Target& target) {
 
 }  // namespace
 
-GpuSource gpu_text(const Module& m, const Target& target) {
-  return emit_gpu(m, target.kind == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl);
-}
+GpuSource gpu_text(const Module& m, const Target& target) { return emit_gpu(m, gpu_kind(target.kind).dialect); }
 
 std::shared_ptr<const Nvrtc> nvrtc_for(const Target& target, const NvrtcOptions& options) {
   if (target.kind != "cuda") return nullptr;
