@@ -8,7 +8,12 @@ namespace hone {
 namespace {
 
 PtxCode ptx_by(const Nvrtc* nvrtc, const Module& m, const Target& target) {
-  if (!nvrtc) return {emit_ptx(m, target), "LLVM (no NVRTC here compiles for " + target.arch + ")"};
+  if (!nvrtc) {
+    GpuSource source = emit_ptx(m, target);
+    std::string by = "LLVM (no NVRTC here compiles for " + target.arch;
+    for (const std::string& note : source.notes) by += "; " + note;
+    return {std::move(source), by + ")"};
+  }
   GpuSource source = gpu_text(m, target);
   auto text = nvrtc->ptx(source.text, target.arch);
   HONE_ICHECK(text.ok()) << "NVRTC refuses generated code: " << message_of(text.status());
