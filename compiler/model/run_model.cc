@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/temporary_file.h"
 #include "compiler/host/load_objects.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -106,7 +107,7 @@ void LoadedModel::join_caches(const Growth& growth, bool on_device) {
       cache.on_device = std::move(*made);
       for (DLTensor& view : cache.views) {
         view.data = cache.on_device->native();
-        view.device.device_type = gpu_->info().api == "cuda" ? kDLCUDA : kDLOpenCL;
+        view.device.device_type = static_cast<DLDeviceType>(gpu_kind(gpu_->info().api).device_type);
       }
     }
     views_[cache.input] = &cache.views[0];

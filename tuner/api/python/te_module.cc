@@ -21,6 +21,7 @@
 #include "compiler/ir/printer.h"
 #include "compiler/lower/lower.h"
 #include "compiler/runtime/time_kernel.h"
+#include "compiler/target/gpu_kinds.h"
 #include "tuner/api/python/arrays.h"
 #include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/te_expr.h"
@@ -61,9 +62,8 @@ std::string source(const PySchedule& s, const std::string& kind, const std::stri
   const CodegenOptions options{.checked_accesses = unproved(m)};
   if (kind == "llvm") return emit_llvm_text(m, t, options);
   if (kind == "asm") return emit_asm_text(m, t, options);
-  if (kind == "cuda") return emit_gpu(m, GpuDialect::kCuda).text;
-  if (kind == "opencl") return emit_gpu(m, GpuDialect::kOpencl).text;
-  throw py::value_error("source '" + kind + "'; there are llvm, asm, cuda and opencl");
+  if (const GpuKind* gpu = find_gpu_kind(kind)) return emit_gpu(m, gpu->dialect).text;
+  throw py::value_error("source '" + kind + "'; there are llvm, asm, " + of_gpu_kinds(&GpuKind::name, " and "));
 }
 
 // A kernel of this process. Calls take turns.
