@@ -12,7 +12,7 @@ version = release = re.search(r"project\(hone VERSION (\S+)", (root / "CMakeList
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 root_doc = "index"
-myst_heading_anchors = 3  # README.md#measured, as forges have it
+myst_heading_anchors = 3  # README.md#limits, as forges have it
 highlight_language = "text"
 
 autodoc_member_order = "bysource"
