@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
+#include <string_view>
 
 #include "base/key.h"
 #include "base/text.h"
@@ -16,6 +19,16 @@ constexpr size_t kMostKindBytes = 64;
 bool is_kind(const std::string& kind) {
   return !kind.empty() && kind.size() <= kMostKindBytes &&
          std::all_of(kind.begin(), kind.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+}
+
+// The words of a key that are hashes of definitions.
+void add_hashes(std::string_view key, std::set<std::string>* hashes) {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (auto at = key.begin(); at != key.end();) {
+    const auto begin = std::find_if(at, key.end(), is_word);
+    at = std::find_if_not(begin, key.end(), is_word);
+    if (const std::string word(begin, at); is_key_hash(word)) hashes->insert(word);
+  }
 }
 
 DefinitionRow read_definition(const Statement& q) { return {q.text(0), q.text(1), q.text(2)}; }
@@ -54,21 +67,33 @@ StatusOr<std::optional<DefinitionRow>> DefinitionStore::find(const std::string& 
   return row ? std::optional(read_definition(q)) : std::nullopt;
 }
 
-StatusOr<std::vector<DefinitionRow>> DefinitionStore::list(bool of_bests) const {
+StatusOr<std::set<std::string>> DefinitionStore::named_by_bests() const {
   HONE_ASSIGN_OR_RETURN(
       Statement q,
-      db_.prepare("SELECT hash, kind, text FROM definitions d WHERE NOT ?1 "
-                  "OR EXISTS (SELECT 1 FROM best b JOIN keys k ON k.id = b.key JOIN trials t ON t.id = b.trial "
-                  "WHERE instr(k.workload, d.hash) OR instr(t.config, d.hash)) "
-                  "OR EXISTS (SELECT 1 FROM choices c JOIN keys k ON k.workload = c.workload AND k.target = c.target "
-                  "AND k.space = c.space JOIN best b ON b.key = k.id JOIN trials t ON t.id = b.trial "
-                  "WHERE t.config = c.instead_of AND instr(c.config, d.hash)) ORDER BY hash, kind"));
-  HONE_RETURN_IF_ERROR(q.bind(of_bests));
+      db_.prepare("SELECT k.workload, t.config FROM best b JOIN keys k ON k.id = b.key JOIN trials t ON t.id = b.trial "
+                  "UNION ALL SELECT '', c.config FROM choices c JOIN keys k ON k.workload = c.workload "
+                  "AND k.target = c.target AND k.space = c.space JOIN best b ON b.key = k.id "
+                  "JOIN trials t ON t.id = b.trial WHERE t.config = c.instead_of"));
+  std::set<std::string> hashes;
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return hashes;
+    add_hashes(q.text(0), &hashes);
+    add_hashes(q.text(1), &hashes);
+  }
+}
+
+StatusOr<std::vector<DefinitionRow>> DefinitionStore::list(bool of_bests) const {
+  std::set<std::string> named;
+  if (of_bests) {
+    HONE_ASSIGN_OR_RETURN(named, named_by_bests());
+  }
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.prepare("SELECT hash, kind, text FROM definitions ORDER BY hash, kind"));
   std::vector<DefinitionRow> definitions;
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const bool row, q.step());
     if (!row) return definitions;
-    definitions.push_back(read_definition(q));
+    if (!of_bests || named.contains(q.text(0))) definitions.push_back(read_definition(q));
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ class DefinitionStore {
   StatusOr<std::vector<DefinitionRow>> list(bool of_bests = false) const;
 
  private:
+  StatusOr<std::set<std::string>> named_by_bests() const;
+
   Database& db_;
 };
 

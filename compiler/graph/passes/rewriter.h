@@ -22,11 +22,17 @@ class Rewriter {
   /// true; else the node is added as it is then. Unused nodes are left out.
   template <class Rewrite>
   Graph run(const Rewrite& rewrite) {
+    return run(rewrite, [] {});
+  }
+  /// `finish()` is called behind the last node: what stands for outputs may still be added.
+  template <class Rewrite, class Finish>
+  Graph run(const Rewrite& rewrite, const Finish& finish) {
     begin();
     for (; at_ < g_.nodes.size(); ++at_) {
       b_.set_origin(g_.nodes[at_].origin);
       if (!rewrite(g_.nodes[at_])) copy(g_.nodes[at_]);
     }
+    finish();
     return end();
   }
 
@@ -57,6 +63,8 @@ class Rewriter {
 
   /// Of the graph that is made.
   GraphBuilder& builder() { return b_; }
+  /// Whether something stands for a value there, or is a constant of its own.
+  bool is_known(ValueId v) const { return now_[v] || g_.is_constant(v); }
   /// What stands for a value there.
   ValueId now(ValueId v);
   std::vector<ValueId> now(const std::vector<ValueId>& values);

@@ -5,8 +5,8 @@
 #include <map>
 #include <optional>
 
-#include "compiler/graph/builder.h"
 #include "compiler/graph/passes/layouts/channel_blocks.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
@@ -34,37 +34,37 @@ class LayoutRewriter {
       : g_(g),
         c_(context),
         decided_(decided),
-        uses_(uses_of(g)),
-        b_(context.operators, g.name),
+        r_(g, context),
+        b_(r_.builder()),
         blocks_(blocks_of_values(g, context.lanes)),
-        plain_(g.values.size()),
         blocked_(g.values.size()),
         padding_(g.values.size(), 0),
         goes_on_(values_that_go_on()),
         done_(g.nodes.size()) {}
 
   RewrittenLayouts run() {
-    for (const Port& p : g_.inputs) {
-      const ValueId v = b_.input(p.name, p.type);
-      if (p.value != kNoValue) plain_[p.value] = b_.reshape(v, g_.value(p.value).type.shape);
-    }
-    for (size_t n = 0; n < g_.nodes.size(); ++n) {
-      b_.set_origin(g_.nodes[n].origin);
-      now_ = {};
-      now_.is_padded = has_padding(g_.nodes[n]);
-      form_ = decided_.empty() ? LayoutForm::kRule : decided_[n];
-      const size_t before = b_.nodes().size();
-      if (form_ != LayoutForm::kPlanes && add_blocked(g_.nodes[n]))
-        done_[n] = added_since(before, g_.nodes[n].workload.task());
-      else
-        add_plain(g_.nodes[n]);
-    }
-    for (const Port& p : g_.outputs)
-      b_.output(p.name, p.value == kNoValue ? kNoValue : plain(p.value), p.type, p.extent);
-    return {remove_dead(b_.take()), std::move(done_)};
+    Graph made = r_.run([&](const Node& n) { return add(n); },
+                        [&] {
+                          for (const Port& p : g_.outputs)
+                            if (p.value != kNoValue) plain(p.value);
+                        });
+    return {std::move(made), std::move(done_)};
   }
 
  private:
+  bool add(const Node& n) {
+    const int i = r_.index_of(n);
+    now_ = {};
+    now_.is_padded = has_padding(n);
+    form_ = decided_.empty() ? LayoutForm::kRule : decided_[static_cast<size_t>(i)];
+    const size_t before = b_.nodes().size();
+    const bool is_blocked = form_ != LayoutForm::kPlanes && add_blocked(n);
+    if (is_blocked) done_[i] = added_since(before, n.workload.task());
+    for (const ValueId v : n.inputs)
+      if (!is_blocked) plain(v);
+    return is_blocked;
+  }
+
   ChannelBlocks blocks_of(ValueId v) const { return blocks_[v]; }
   static bool is_padded(const ChannelBlocks& b, int64_t channels) { return b.block > 1 && b.channels != channels; }
   bool is_padded(ValueId v) const {
@@ -77,10 +77,10 @@ class LayoutRewriter {
     std::vector<bool> goes_on(g_.values.size(), false);
     for (size_t n = g_.nodes.size(); n-- > 0;)
       for (const ValueId v : g_.nodes[n].outputs) {
-        const std::vector<int>& readers = uses_.readers[v];
-        goes_on[v] = !readers.empty() && !uses_.is_output[v] && std::all_of(readers.begin(), readers.end(), [&](int r) {
-          return takes_padding(g_.nodes[r], v, goes_on);
-        });
+        const std::vector<int>& readers = r_.uses().readers[v];
+        goes_on[v] =
+            !readers.empty() && !r_.uses().is_output[v] &&
+            std::all_of(readers.begin(), readers.end(), [&](int r) { return takes_padding(g_.nodes[r], v, goes_on); });
       }
     return goes_on;
   }
@@ -110,16 +110,15 @@ class LayoutRewriter {
   std::string name(ValueId v) const { return g_.value(v).name; }
 
   ValueId plain(ValueId v) {
-    auto& known = plain_[v];
-    if (!known && g_.is_constant(v)) known = b_.constant(*g_.value(v).constant, name(v));
-    if (known) return *known;
+    if (r_.is_known(v)) return r_.now(v);
     const Extents& s = g_.value(v).type.shape;
     ValueId moved = *blocked_[v];
     const int64_t channels = blocks_of(v).channels;
     if (s[2] * s[3] > 1) moved = b_.transpose(moved, kIntoPlanes);
     moved = b_.reshape(moved, {s[0], channels, s[2], s[3]});
     if (channels != s[1]) moved = b_.slice(moved, {0, 0, 0, 0}, s);
-    return *(known = moved);
+    r_.stand_in(v, moved);
+    return moved;
   }
 
   // `v` with zeros behind the elements of each axis.
@@ -172,16 +171,10 @@ class LayoutRewriter {
 
   void set(const Node& n, ValueId made, bool is_blocked) {
     now_.writes = is_blocked;
-    (is_blocked ? blocked_ : plain_)[n.outputs[0]] = made;
-  }
-
-  void add_plain(const Node& n) {
-    std::vector<ValueId> inputs;
-    std::vector<std::string> names;
-    for (const ValueId v : n.inputs) inputs.push_back(plain(v));
-    for (const ValueId v : n.outputs) names.push_back(name(v));
-    const std::vector<ValueId> made = b_.add(n.workload, inputs, names);
-    for (size_t o = 0; o < made.size(); ++o) plain_[n.outputs[o]] = made[o];
+    if (is_blocked)
+      blocked_[n.outputs[0]] = made;
+    else
+      r_.stand_in(n.outputs[0], made);
   }
 
   bool has_padding(const Node& n) const {
@@ -363,7 +356,7 @@ class LayoutRewriter {
     if (block == 1 || is_padded(n.outputs[0])) return false;
     for (const ValueId v : n.inputs)
       if (blocks_of(v).block % block != 0 || is_padded(v) ||
-          (blocks_of(v).block != block && !joins_blocks(g_, uses_, n)))
+          (blocks_of(v).block != block && !joins_blocks(g_, r_.uses(), n)))
         return false;
     std::vector<ValueId> inputs;
     for (const ValueId v : n.inputs) inputs.push_back(blocked(v, {block, g_.value(v).type.shape[1]}));
@@ -427,10 +420,10 @@ class LayoutRewriter {
   const Graph& g_;
   const PassContext& c_;
   const std::vector<LayoutForm>& decided_;  ///< by node; empty: the rule
-  const Uses uses_;
-  GraphBuilder b_;
+  Rewriter r_;
+  GraphBuilder& b_;
   const IdVector<ChannelBlocks> blocks_;  ///< by old value
-  IdVector<std::optional<ValueId>> plain_, blocked_;
+  IdVector<std::optional<ValueId>> blocked_;
   std::map<std::pair<ValueId, int64_t>, ValueId> other_blocks_;  ///< old values in blocks of so many, not their own
   IdVector<double> padding_;  ///< by old value: what the channels of padding of its blocked one hold
   const IdVector<bool> goes_on_;
