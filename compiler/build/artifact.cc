@@ -19,6 +19,7 @@
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/lower/layout_functions.h"
 #include "compiler/runtime/c_objects.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -240,7 +241,7 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
   on_host.kernels.clear();
   on_host.workers = host.threads;
   GpuHostProgram p{.name = name,
-                   .device_type = target.kind == "cuda" ? kDLCUDA : kDLOpenCL,
+                   .device_type = gpu_kind(target.kind).device_type,
                    .target = to_string(target),
                    .arch = code.binary.empty() ? "" : target.arch,
                    .binary = code.binary,

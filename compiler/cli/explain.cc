@@ -124,6 +124,7 @@ Status explain_gpu(const Workload& w, const Target& target, const Space& space, 
   const GpuSource source = gpu_text(m, target);
   const std::vector<KernelInfo> kernels = compiled_kernels(source, target);
   for (const GpuLaunch& l : source.launches) explain_launch(l, kernels, target, out);
+  for (const std::string& note : source.notes) out << "note        " << note << "\n";
   const double bytes = parameter_bytes(m);
   out << fmt::format("bytes       {} of parameters, each once; {} of workspace\n", amount(bytes, "B"),
                      amount(static_cast<double>(m.workspace_bytes), "B"));

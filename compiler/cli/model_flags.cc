@@ -2,6 +2,7 @@
 
 #include "compiler/frontend/model_reader.h"
 #include "compiler/graph/batch/batch.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 
@@ -88,8 +89,9 @@ void add_operator_flags(CLI::App& app, const OperatorTable& operators, OperatorR
   app.add_option("--workload", r.workload, "say --task and --args in one: dense(m=128,n=768,k=768)");
   app.add_option(
          "--target", r.target,
-         "take a target: llvm, the CPU of this machine or of a fleet's device, some fields or all of them given; "
-         "cuda or opencl, a GPU, cuda -arch=sm_XX and opencl -sms=N where it is not here")
+         "take a target: llvm, the CPU of this machine or of a fleet's device, some fields or all of them given; " +
+             of_gpu_kinds(&GpuKind::name, " or ") + ", a GPU, " + of_gpu_kinds(&GpuKind::example, " and ") +
+             " where it is not here")
       ->capture_default_str();
 }
 

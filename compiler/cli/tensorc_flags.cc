@@ -2,6 +2,7 @@
 
 #include "base/help.h"
 #include "compiler/cli/model_flags.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -26,7 +27,8 @@ Help tensorc_help() {
                       {"--task", "--args"}},
                      {"Output",
                       {{"-o FILE", "write the artifact there"},
-                       {"--target TEXT", "build for llvm: this CPU; cuda, opencl: its GPU; or another machine"},
+                       {"--target TEXT", "build for llvm: this CPU; " + of_gpu_kinds(&GpuKind::name, ", ") +
+                                             ": its GPU; or another machine"},
                        {"--threads N", "build for N threads; 1|2 makes a variant of each"},
                        {"--emit KIND", "write so, obj, c, llvm, asm, lowered, ...; of a model graph, too"},
                        {"--weights FILE", "write weights to a file that processes share"},
@@ -92,15 +94,15 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
   app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
   app.add_option(
       "--emit", o.emit,
-      "write ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, c, obj or so; for GPUs "
-      "cuda, ptx, opencl or so; for models graph (or graph:after=PASS), c, obj or so");
+      "write ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, c, obj or so; for GPUs " +
+          of_gpu_kinds(&GpuKind::texts, ", ") + " or so; for models graph (or graph:after=PASS), c, obj or so");
   app.add_option("--disable", o.disabled,
                  "leave out a pass of --emit lowered or legalized, or of a model's build; may be given again")
       ->allow_extra_args(false)
       ->type_name("PASS");
   app.add_option("--host", o.host,
-                 "call the kernels from this CPU with --target cuda or opencl (default: this one): llvm "
-                 "-mtriple=aarch64-linux -mcpu=cortex-a78ae")
+                 "call the kernels from this CPU with --target " + of_gpu_kinds(&GpuKind::name, " or ") +
+                     " (default: this one): llvm -mtriple=aarch64-linux -mcpu=cortex-a78ae")
       ->type_name("TARGET");
   app.add_option("--sysroot", o.sysroot,
                  "link --emit so for another architecture with that system's files in a folder "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/exit_code.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 
@@ -12,7 +13,7 @@ StatusOr<BuildGpu> open_build_gpu(const Target& target, bool is_run) {
   auto found = open_local_gpu(target);
   if (!found.ok() && !target.is_complete())
     return no_device_error(fmt::format("--target {}: {}; say for which: {}", target.kind, message_of(found.status()),
-                                       target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
+                                       gpu_kind(target.kind).example));
   if (!found.ok())
     return no_device_error(fmt::format("cannot check, time or run it here: {}", message_of(found.status())));
   out.local = std::move(*found);

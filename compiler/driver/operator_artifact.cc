@@ -16,6 +16,7 @@
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/nvptx/emit.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -51,9 +52,10 @@ class OperatorEmitter {
   Denormals denormals() const { return op_.place.denormals; }
 
   Status check_form(const std::string& form) const {
-    const std::string forms = target_.kind == "cuda"     ? "ir, lowered, legalized, cuda, ptx, llvm, so"
-                              : target_.kind == "opencl" ? "ir, lowered, legalized, opencl, so"
-                                                         : "ir, lowered, legalized, llvm, asm, c, obj, so";
+    const GpuKind* const gpu = find_gpu_kind(target_.kind);
+    const std::string forms =
+        gpu ? fmt::format("ir, lowered, legalized, {}, {}so", gpu->texts, gpu->compiles_ahead ? "llvm, " : "")
+            : "ir, lowered, legalized, llvm, asm, c, obj, so";
     if (form.empty() || (", " + forms + ",").find(", " + form + ",") == std::string::npos)
       return usage_error(fmt::format("--emit {}: for {} there is {}", r_.emit, target_.kind, forms));
     if (form != "lowered" && form != "legalized" && (form != r_.emit || !r_.disabled.empty()))
@@ -68,7 +70,7 @@ class OperatorEmitter {
     if (form == "ir") return scheduled_text(op_.workload, target_, op_.space, config);
     if (form == "lowered") return lowered_text(op_.workload, target_, op_.space, config, passes);
     if (form == "legalized") return legalized_text(m_, target_, passes);
-    if (form == "cuda" || form == "opencl") return gpu_text(m_, target_).text;
+    if (find_gpu_kind(form)) return gpu_text(m_, target_).text;
     if (form == "ptx") {
       PtxCode code = ptx_code(m_, target_, nvrtc_here());
       events_.tell("ptx: by " + code.by);
@@ -112,7 +114,7 @@ class OperatorEmitter {
   std::vector<ArtifactObject> objects_of(const std::string& json) const {
     if (!target_.is_gpu()) return artifact_objects(m_, target_, name_, json, denormals());
     const GpuArtifactCode code = gpu_artifact_code(m_, target_, nvrtc_here());
-    if (target_.kind == "cuda") events_.tell("device code: by " + code.by);
+    if (gpu_kind(target_.kind).compiles_ahead) events_.tell("device code: by " + code.by);
     return {{"", gpu_artifact_objects(m_, target_, op_.place.host, code, name_, json)}};
   }
 

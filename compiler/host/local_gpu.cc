@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "compiler/codegen/device/device_code.h"
-#include "compiler/runtime/gpu/cuda_driver.h"
-#include "compiler/runtime/gpu/opencl.h"
+#include "compiler/runtime/gpu/drivers.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -21,16 +21,12 @@ T checked(StatusOr<T> value) {
   return *std::move(value);
 }
 
-StatusOr<std::unique_ptr<DeviceDriver>> load_driver(const std::string& kind) {
-  return kind == "cuda" ? load_cuda({.nvrtc = nvrtc_here()}) : load_opencl();
-}
-
 // How well a device `here` runs code made for `wanted`; 0: not at all.
 int suits(const Target& wanted, const Target& here, const DeviceInfo& device) {
   if (!wanted.is_complete()) return device.kind == "gpu" ? 2 : 1;
   if (here == wanted) return 2;
   const bool room = device.max_local_bytes >= wanted.shared_bytes && device.max_threads >= wanted.max_threads;
-  return room && here.arch == wanted.arch && (wanted.kind == "cuda" || here.warp % wanted.warp == 0) ? 1 : 0;
+  return room && here.arch == wanted.arch && here.warp % wanted.warp == 0 ? 1 : 0;
 }
 
 StatusOr<std::unique_ptr<DeviceProgram>> compile(Device& device, const Module& m, const Target& target,
@@ -38,8 +34,8 @@ StatusOr<std::unique_ptr<DeviceProgram>> compile(Device& device, const Module& m
   GpuSource source = gpu_text(m, target);
   *launches = source.launches;
   auto program = device.compile(source.text);
-  // Without NVRTC, or with one that no longer supports the GPU, the driver compiles LLVM's PTX.
-  if (target.kind == "cuda" && program.status().code() == absl::StatusCode::kNotFound)
+  // Without its vendor's compiler, or with one that no longer supports the GPU, the driver takes what LLVM compiles.
+  if (gpu_kind(target.kind).compiles_ahead && program.status().code() == absl::StatusCode::kNotFound)
     return device.load({.bytes = image_code(m, target, nullptr).bytes});
   return program;
 }
@@ -47,7 +43,7 @@ StatusOr<std::unique_ptr<DeviceProgram>> compile(Device& device, const Module& m
 }  // namespace
 
 StatusOr<LocalGpu> open_local_gpu(const Target& target) {
-  auto driver = load_driver(target.kind);
+  auto driver = load_driver(target.kind, nvrtc_here());
   if (!driver.ok()) return absl::UnavailableError(message_of(driver.status()));
   LocalGpu out{std::move(*driver), nullptr, {}};
   int best = 0;

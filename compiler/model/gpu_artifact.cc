@@ -8,6 +8,7 @@
 #include "compiler/ir/structural_hash.h"
 #include "compiler/model/gpu_rows.h"
 #include "compiler/runtime/include/hone_runtime.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -31,7 +32,7 @@ GpuHostModel::Place gpu_place(const TensorSlot& p, int64_t bytes) {
 GpuHostProgram head_of(const VariantBuilder& v, const std::string& symbol) {
   const Target& target = v.variant().target;
   GpuHostProgram head{.name = symbol,
-                      .device_type = target.kind == "cuda" ? kDLCUDA : kDLOpenCL,
+                      .device_type = gpu_kind(target.kind).device_type,
                       .target = to_string(target),
                       .workspace_bytes = v.memory().bytes};
   const auto add = [&](const Port& p, bool is_output) {

@@ -1,17 +1,14 @@
 #include "compiler/model/run_model.h"
-
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "base/atomic_file.h"
 #include "base/check.h"
+#include "base/temporary_file.h"
 #include "compiler/host/load_objects.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -48,17 +45,10 @@ LoadedModel::Loaded LoadedModel::load(const BuiltModel& model, const std::string
     return {std::move(artifact), std::move(linked), name};
   }
   Artifact artifact = load_objects(parts, name);
-  std::string path = (fs::temp_directory_path() / "hone-weights-XXXXXX").string();
-  const int fd = mkstemp(path.data());
-  HONE_USER_CHECK(fd >= 0) << "cannot make a file in " << path << ": " << std::strerror(errno);
-  close(fd);
-  struct Remover {
-    const std::string& path;
-    ~Remover() { unlink(path.c_str()); }  // what is mapped stays
-  } remover{path};
-  const Status written = write_atomically(path, {model.weights_begin, model.weights});
+  const TemporaryFile file("hone-weights");  // what is mapped stays
+  const Status written = write_atomically(file.path(), {model.weights_begin, model.weights});
   HONE_USER_CHECK(written.ok()) << message_of(written);
-  map_weights(artifact, name, path);
+  map_weights(artifact, name, file.path());
   return {std::move(artifact), "", name};
 }
 
@@ -117,7 +107,7 @@ void LoadedModel::join_caches(const Growth& growth, bool on_device) {
       cache.on_device = std::move(*made);
       for (DLTensor& view : cache.views) {
         view.data = cache.on_device->native();
-        view.device.device_type = gpu_->info().api == "cuda" ? kDLCUDA : kDLOpenCL;
+        view.device.device_type = static_cast<DLDeviceType>(gpu_kind(gpu_->info().api).device_type);
       }
     }
     views_[cache.input] = &cache.views[0];

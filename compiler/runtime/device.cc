@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "compiler/target/gpu_kinds.h"
+
 namespace hone {
 namespace {
 
@@ -17,10 +19,9 @@ Status refused(const std::string& why) { return absl::InvalidArgumentError(why);
 std::string target_text(const DeviceInfo& d) {
   const auto within = [](int64_t value, int64_t most) { return std::clamp<int64_t>(value, 1, most); };
   const std::string shape = fmt::format("-sms={} -shared={} -max-threads={}", within(d.compute_units, 65536),
-                                        d.api == "cuda" ? std::max(d.local_bytes, d.max_local_bytes) : d.local_bytes,
-                                        within(d.max_threads, 1024));
-  return d.api == "cuda" ? fmt::format("cuda -arch={} {}", d.arch, shape)
-                         : fmt::format("opencl {} -warp={}", shape, within(d.warp, 128));
+                                        std::max(d.local_bytes, d.max_local_bytes), within(d.max_threads, 1024));
+  return gpu_kind(d.api).architectures ? fmt::format("{} -arch={} {}", d.api, d.arch, shape)
+                                       : fmt::format("{} {} -warp={}", d.api, shape, within(d.warp, 128));
 }
 
 Device::~Device() = default;

@@ -34,13 +34,24 @@ constexpr std::string_view kF16Cpus[] = {
     "cortex-a715",    "cortex-a720",   "cortex-x1c",    "cortex-x2",   "cortex-x3",   "cortex-x4",   "neoverse-n3",
     "neoverse-v3",    "ampere1",       "apple-m2",      "apple-m3",    "apple-m4"};
 
-// Whether CPU `t` has a feature that is called `x86` or `arm` and that `cpus` have by themselves.
-bool has_of_cpus(const Target& t, std::string_view x86, std::string_view arm, std::span<const std::string_view> cpus) {
-  const std::string_view name = t.arch == "x86_64" ? x86 : arm;
+// A feature of CPUs: what LLVM calls it, and the CPUs that have it by themselves.
+struct CpuRow {
+  Feature feature;
+  std::string_view x86, arm;
+  std::span<const std::string_view> cpus;
+};
+
+constexpr CpuRow kCpuRows[] = {
+    {Feature::kDotBf16, "avx512bf16", "bf16", kDotBf16Cpus},
+    {Feature::kSumsOfF16, "avx512fp16", "fullfp16", kF16Cpus},
+};
+
+bool has_of_cpus(const Target& t, const CpuRow& row) {
+  const std::string_view name = t.arch == "x86_64" ? row.x86 : row.arm;
   const std::string changes = "," + t.mattr + ",";
   for (const char sign : {'-', '+'})
     if (changes.find(fmt::format(",{}{},", sign, name)) != std::string::npos) return sign == '+';
-  return std::find(cpus.begin(), cpus.end(), t.mcpu) != cpus.end();
+  return std::find(row.cpus.begin(), row.cpus.end(), t.mcpu) != row.cpus.end();
 }
 
 }  // namespace
@@ -54,8 +65,9 @@ int Target::compute_capability() const {
 
 bool Target::has(Feature feature) const {
   if (kind == "llvm") {
-    if (feature == Feature::kDotBf16) return has_of_cpus(*this, "avx512bf16", "bf16", kDotBf16Cpus);
-    return feature == Feature::kSumsOfF16 && has_of_cpus(*this, "avx512fp16", "fullfp16", kF16Cpus);
+    for (const CpuRow& row : kCpuRows)
+      if (row.feature == feature) return has_of_cpus(*this, row);
+    return false;
   }
   for (const Row& row : kRows)
     if (row.feature == feature && row.kind == kind && compute_capability() >= row.least_capability) return true;

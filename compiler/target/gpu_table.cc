@@ -4,10 +4,12 @@
 
 #include <absl/strings/str_join.h>
 
+#include "compiler/target/gpu_kinds.h"
+
 namespace hone {
 namespace {
 
-constexpr GpuEntry kGpus[] = {
+constexpr GpuEntry kNvidia[] = {
     // arch     SMs, registers, of a block, warps, blocks, shared KiB, reserved, of a block
     {"sm_53", 1, 65536, 32768, 64, 32, 64, 0, 48},       // Jetson Nano
     {"sm_60", 56, 65536, 65536, 64, 32, 64, 0, 48},      // P100
@@ -30,14 +32,19 @@ constexpr GpuEntry kGpus[] = {
 
 }  // namespace
 
-const GpuEntry* find_gpu(std::string_view arch) {
-  for (const GpuEntry& e : kGpus)
+std::span<const GpuEntry> nvidia_gpus() { return kNvidia; }
+
+const GpuEntry* find_gpu(std::string_view kind, std::string_view arch) {
+  const GpuKind* row = find_gpu_kind(kind);
+  if (!row || !row->architectures) return nullptr;
+  for (const GpuEntry& e : row->architectures())
     if (e.arch == arch) return &e;
   return nullptr;
 }
 
-std::string known_gpus() {
-  return absl::StrJoin(kGpus, ", ", [](std::string* out, const GpuEntry& e) { *out += e.arch; });
+std::string known_gpus(std::string_view kind) {
+  return absl::StrJoin(gpu_kind(kind).architectures(), ", ",
+                       [](std::string* out, const GpuEntry& e) { *out += e.arch; });
 }
 
 }  // namespace hone

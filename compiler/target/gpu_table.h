@@ -1,6 +1,7 @@
-// The table of NVIDIA architectures. Private to compiler/target.
+// The tables of architectures. Private to compiler/target.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,9 +19,11 @@ struct GpuEntry {
   int shared_per_block_kib;  ///< at most, asked for at the launch
 };
 
-/// Null when the table does not know it.
-const GpuEntry* find_gpu(std::string_view arch);
+std::span<const GpuEntry> nvidia_gpus();
+
+/// Of that kind of GPUs; null when its table does not know it, or where it has none.
+const GpuEntry* find_gpu(std::string_view kind, std::string_view arch);
 /// `sm_53, sm_60, ...`
-std::string known_gpus();
+std::string known_gpus(std::string_view kind);
 
 }  // namespace hone

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/key.h"
 #include "compiler/target/cpu_table.h"
+#include "compiler/target/gpu_kinds.h"
 #include "compiler/target/gpu_table.h"
 
 namespace hone {
@@ -75,19 +76,16 @@ Flags flags_of(const TargetKey& key, std::initializer_list<std::string_view> all
   return flags;
 }
 
-// The numbers of a GPU that is not there: of an NVIDIA architecture its entry, else what every OpenCL device has.
-Target gpu_defaults(std::string_view kind, std::string_view arch) {
+// The numbers of a GPU that is not there: of an architecture its entry, else what every device of its kind has.
+Target gpu_defaults(const GpuKind& kind, std::string_view arch) {
   Target t;
-  t.kind = kind;
-  if (kind == "opencl") {
-    t.shared_bytes = 32 << 10;
-    t.max_threads = 256;
-    t.warp = 1;
-    return t;
-  }
-  if (arch.empty()) return t;
-  const GpuEntry* entry = find_gpu(arch);
-  HONE_USER_CHECK(entry) << "target: -arch=" << arch << " is unknown; allowed: " << known_gpus();
+  t.kind = kind.name;
+  t.shared_bytes = kind.shared_bytes;
+  t.max_threads = kind.max_threads;
+  t.warp = kind.warp;
+  if (arch.empty() || !kind.architectures) return t;
+  const GpuEntry* entry = find_gpu(kind.name, arch);
+  HONE_USER_CHECK(entry) << "target: -arch=" << arch << " is unknown; allowed: " << known_gpus(kind.name);
   t.arch = arch;
   t.sms = entry->sms;
   t.registers_per_sm = entry->registers_per_sm;
@@ -96,28 +94,28 @@ Target gpu_defaults(std::string_view kind, std::string_view arch) {
   return t;
 }
 
-Target parse_gpu(const TargetKey& key) {
-  const bool cuda = key.kind == "cuda";
-  const Flags flags = cuda ? flags_of(key, {"-arch", "-sms", "-shared", "-max-threads"})
-                           : flags_of(key, {"-sms", "-shared", "-max-threads", "-warp"});
+Target parse_gpu(const GpuKind& kind, const TargetKey& key) {
+  const Flags flags = kind.architectures ? flags_of(key, {"-arch", "-sms", "-shared", "-max-threads"})
+                                         : flags_of(key, {"-sms", "-shared", "-max-threads", "-warp"});
   std::string_view arch;
   for (const auto& [flag, value] : flags)
     if (flag == "-arch") arch = value;
-  Target t = gpu_defaults(key.kind, arch);
+  Target t = gpu_defaults(kind, arch);
   for (const auto& [flag, value] : flags) {
     if (flag == "-sms") t.sms = static_cast<int>(number(flag, value, 1, 65536));
     if (flag == "-shared") t.shared_bytes = size_of(flag, value);
     if (flag == "-max-threads") t.max_threads = static_cast<int>(number(flag, value, 1, 1024));
     if (flag == "-warp") t.warp = static_cast<int>(number(flag, value, 1, 128));
   }
-  HONE_USER_CHECK(!cuda || !arch.empty() || flags.empty())
-      << "target: " << flags[0].first << " of a cuda target needs -arch; allowed: " << known_gpus();
+  HONE_USER_CHECK(!kind.architectures || !arch.empty() || flags.empty())
+      << "target: " << flags[0].first << " of a " << kind.name
+      << " target needs -arch; allowed: " << known_gpus(kind.name);
   return t;
 }
 
 std::string gpu_text(const Target& t) {
   std::string out = t.kind;
-  const Target known = gpu_defaults(t.kind, t.arch);
+  const Target known = gpu_defaults(gpu_kind(t.kind), t.arch);
   if (!t.arch.empty()) out += fmt::format(" -arch={}", t.arch);
   if (t.is_complete()) out += fmt::format(" -sms={}", t.sms);
   if (t.shared_bytes != known.shared_bytes) out += fmt::format(" -shared={}", size_text(t.shared_bytes));
@@ -130,11 +128,11 @@ std::string gpu_text(const Target& t) {
 
 Target Target::parse(std::string_view text) {
   HONE_USER_CHECK(text.find_first_not_of(" \t\r\n") != std::string_view::npos)
-      << "target is empty; allowed kinds: llvm, cuda, opencl";
+      << "target is empty; allowed kinds: " << target_kinds();
   const StatusOr<TargetKey> key = parse_target_key(text);
   HONE_USER_CHECK(key.ok()) << message_of(key.status());
-  if (key->kind == "cuda" || key->kind == "opencl") return parse_gpu(*key);
-  HONE_USER_CHECK(key->kind == "llvm") << "target kind '" << key->kind << "' is unknown; allowed: llvm, cuda, opencl";
+  if (const GpuKind* gpu = find_gpu_kind(key->kind)) return parse_gpu(*gpu, *key);
+  HONE_USER_CHECK(key->kind == "llvm") << "target kind '" << key->kind << "' is unknown; allowed: " << target_kinds();
   const Flags flags = flags_of(
       *key, {"-mtriple", "-mcpu", "-mattr", "-threads", "-l1", "-l2", "-l3", "-vector-bits", "-vector-registers"});
   const auto value_of = [&flags](std::string_view flag) {
@@ -172,7 +170,7 @@ Target Target::completed_by(const Target& device) const {
                                        << "'";
   if (is_complete()) return *this;
   if (is_gpu()) {  // what it says differs from the default
-    const Target open = gpu_defaults(kind, arch);
+    const Target open = gpu_defaults(gpu_kind(kind), arch);
     Target out = device;
     if (shared_bytes != open.shared_bytes) out.shared_bytes = shared_bytes;
     if (max_threads != open.max_threads) out.max_threads = max_threads;

@@ -535,7 +535,7 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   best->add_option("--args", f.args, "the workload's attributes: k=v,...");
   best->add_option("--workload", f.workload,
                    "the workload's text, as `tophub list` shows it, in place of --task and --args");
-  best->add_option("--target", f.target, "llvm, cuda or opencl, with fields such as -mcpu=znver5")
+  best->add_option("--target", f.target, "llvm or the kind of a GPU, with fields such as -mcpu=znver5")
       ->capture_default_str();
   best->add_option("--in-layout", f.in_layout, "only configs with this input layout");
   best->add_option("--out-layout", f.out_layout, "only configs with this output layout");
@@ -566,7 +566,7 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   CLI::App* train =
       add("train", "Example: tophub train\nMake a prior, the cost model that a search begins with, from the trials.",
           &cmd_train);
-  train->add_option("--target-kind", f.target_kind, "learn from the trials of these targets: llvm, cuda or opencl")
+  train->add_option("--target-kind", f.target_kind, "learn from the trials of these targets: llvm or a kind of GPUs")
       ->capture_default_str();
   train->add_option("--out", f.out_file, "write the prior to this file, too");
 

@@ -63,6 +63,17 @@ def mend_furo(app, error):
     styles.write_text(text)
 
 
+def say_limits(app, what, name, obj, options, lines):
+    """What a primitive requires and refuses stands behind what it does: the row in the compiler's table has more than
+    the docstring."""
+    from hone import _te
+
+    for row in _te.primitives():
+        if name == f"hone.te.Schedule.{row['name']}":
+            lines += ["", *row["limits"].splitlines(), ""]
+
+
 def setup(app):
+    app.connect("autodoc-process-docstring", say_limits)
     app.connect("missing-reference", folder_as_text)
     app.connect("build-finished", mend_furo)

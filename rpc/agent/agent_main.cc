@@ -12,6 +12,7 @@
 #include "base/host_lock.h"
 #include "base/log.h"
 #include "base/version/version.h"
+#include "compiler/target/gpu_kinds.h"
 #include "rpc/agent/supervise/agent.h"
 #include "rpc/agent/supervise/cpu_clusters.h"
 #include "rpc/agent/supervise/machine.h"
@@ -124,7 +125,7 @@ Help agent_help() {
                    {"--insecure", "allow an unprotected connection to another host"}},
                   {}},
                  {"Measuring",
-                  {{"--target TEXT", "offer only devices that serve it: llvm, cuda, opencl"},
+                  {{"--target TEXT", "offer only devices that serve it: " + target_kinds()},
                    {"--cpus LIST", "CPUs to run on: 4-7 or 0,2"},
                    {"--threads N", "threads of a candidate's parallel loops"},
                    {"--max-build-timeout S", "seconds to build a job's candidates"},
@@ -153,8 +154,8 @@ int main(int argc, char** argv) {
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--target", flags.targets,
-                 "offer only devices that serve this target; may be given once for llvm, cuda and opencl (default: the "
-                 "CPU and every GPU that is found)")
+                 "offer only devices that serve this target; may be given once for " + hone::target_kinds(" and ") +
+                     " (default: the CPU and every GPU that is found)")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--cpus", flags.cpus,

@@ -126,6 +126,8 @@ class Site(unittest.TestCase):
             self.assertIn(f'hone.{name}', python)
         for name in described[1].split():
             self.assertIn(f'hone.te.Schedule.{name}', te)
+        text = self.pages[self.site / 'reference' / 'te.html'].text
+        self.assertIn('at most 2^46 iterations together', text, 'what the table of primitives has beside the docstring')
 
     def test_says_nothing_of_where_it_was_built(self):
         for path, page in self.pages.items():

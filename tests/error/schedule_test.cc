@@ -378,6 +378,20 @@ TEST_F(Errors, LimitsAreOneWholeNumber) {
             "annotate: 'c' is not one whole number and cannot limit loop 'k' of stage 'c'");
   EXPECT_THAT(refusal(s, [&] { s.annotate(loops[2], "limit:nothing", 1); }), HasSubstr("'nothing'"));
 }
+TEST(Limits, StayWithTheirLoops) {
+  const Program p = float_program(4, 6, 8);
+  auto inputs = p.inputs;
+  inputs.emplace_back(placeholder("newest", {1}, kIndex), ParamRole::kInput);
+  Schedule s(inputs, p.output);
+  const auto loops = s.loops(s.block("c"));
+  s.annotate(loops[2], "limit:newest", 2);
+  EXPECT_EQ(refusal(s, [&] { s.split(loops[2], 2); }), "split: loop 'k' of stage 'c' has a limit; split first");
+  EXPECT_EQ(refusal(s, [&] { s.split_parts(loops[2], 2); }),
+            "split_parts: loop 'k' of stage 'c' has a limit; split first");
+  EXPECT_EQ(refusal(s, [&] { s.tile(loops[1], loops[2], 2, 2); }),
+            "tile: loop 'k' of stage 'c' has a limit; tile first");
+  EXPECT_EQ(refusal(s, [&] { s.fuse(loops[1], loops[2]); }), "fuse: loop 'k' of stage 'c' has a limit; fuse first");
+}
 TEST_F(Errors, PrefetchesBelongToSerialLoopsThatReadOn) {
   EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "prefetch", 0); }),
             "annotate: prefetch distance 0 of loop 'k' of stage 'c' must be between 1 and 2^20");

@@ -5,6 +5,7 @@
 
 #include "base/help.h"
 #include "compiler/cli/model_flags.h"
+#include "compiler/target/gpu_kinds.h"
 #include "tuner/cli/fleet_flags.h"
 #include "tuner/search/searcher.h"
 
@@ -40,7 +41,8 @@ Help tuner_help() {
                        {"--fresh", "begin anew instead of resuming earlier trials"}},
                       {"--warm-start", "--seed", "--batch", "--timeout", "--repeat", "--min-repeat-ms"}},
                      {"Output",
-                      {{"--target TEXT", "tune for llvm: the CPU that measures; cuda, opencl: its GPU"},
+                      {{"--target TEXT",
+                        "tune for llvm: the CPU that measures; " + of_gpu_kinds(&GpuKind::name, ", ") + ": its GPU"},
                        {"--threads N", "tune kernels for N threads"},
                        {"--db FILE", "keep the results in this tophub"},
                        {"--plot FILE.svg", "draw the tuning curve"},

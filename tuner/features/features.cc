@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "compiler/target/gpu_kinds.h"
 #include "tuner/features/feature_writer.h"
 #include "tuner/features/roofline.h"
 #include "tuner/features/summary.h"
@@ -279,7 +280,7 @@ std::vector<std::string> make_names(FeatureSet set) {
 }  // namespace
 
 FeatureSet feature_set(std::string_view target_kind) {
-  return target_kind == "cuda" || target_kind == "opencl" ? FeatureSet::kGpu : FeatureSet::kCpu;
+  return find_gpu_kind(target_kind) ? FeatureSet::kGpu : FeatureSet::kCpu;
 }
 
 Features features_of(const Module& m, const Target& target) {

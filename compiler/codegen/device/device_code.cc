@@ -2,12 +2,18 @@
 
 #include "base/check.h"
 #include "compiler/codegen/nvptx/emit.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
 
 PtxCode ptx_by(const Nvrtc* nvrtc, const Module& m, const Target& target) {
-  if (!nvrtc) return {emit_ptx(m, target), "LLVM (no NVRTC here compiles for " + target.arch + ")"};
+  if (!nvrtc) {
+    GpuSource source = emit_ptx(m, target);
+    std::string by = "LLVM (no NVRTC here compiles for " + target.arch;
+    for (const std::string& note : source.notes) by += "; " + note;
+    return {std::move(source), by + ")"};
+  }
   GpuSource source = gpu_text(m, target);
   auto text = nvrtc->ptx(source.text, target.arch);
   HONE_ICHECK(text.ok()) << "NVRTC refuses generated code: " << message_of(text.status());
@@ -17,9 +23,7 @@ PtxCode ptx_by(const Nvrtc* nvrtc, const Module& m, const Target& target) {
 
 }  // namespace
 
-GpuSource gpu_text(const Module& m, const Target& target) {
-  return emit_gpu(m, target.kind == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl);
-}
+GpuSource gpu_text(const Module& m, const Target& target) { return emit_gpu(m, gpu_kind(target.kind).dialect); }
 
 std::shared_ptr<const Nvrtc> nvrtc_for(const Target& target, const NvrtcOptions& options) {
   if (target.kind != "cuda") return nullptr;

@@ -31,7 +31,8 @@ DeviceImageCode image_code(const Module& m, const Target& target, const Nvrtc* n
 
 struct PtxCode {
   GpuSource source;
-  std::string by;  ///< the compiler: `NVRTC 13.0`, or `LLVM` with the reason why not NVRTC
+  /// The compiler: `NVRTC 13.0`, or `LLVM` with the reason why not NVRTC, and GpuSource::notes.
+  std::string by;
 };
 
 /// PTX for target.arch. UserError for a module that has no form, and for a target that is not cuda.

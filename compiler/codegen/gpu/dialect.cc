@@ -217,10 +217,12 @@ constexpr DialectWords kCuda{kCudaPrelude,
                              "__restrict__",
                              "__shared__",
                              "",
+                             "extern __shared__ HONE_ALIGN(16) u8 block_memory[];",
                              "__syncthreads();",
                              "__shfl_xor_sync(0xffffffffu, {}, {})",
                              "(i32)blockIdx.x",
-                             "(i32)threadIdx.x"};
+                             "(i32)threadIdx.x",
+                             "#if __CUDA_ARCH__ >= {}"};
 
 constexpr DialectWords kOpencl{kOpenclPrelude,
                                kOpenclDoubles,
@@ -233,13 +235,18 @@ constexpr DialectWords kOpencl{kOpenclPrelude,
                                "restrict",
                                "__local",
                                "__local ",
+                               "",
                                "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
                                "",
                                "(i32)get_group_id(0)",
-                               "(i32)get_local_id(0)"};
+                               "(i32)get_local_id(0)",
+                               ""};
+
+// In the order of GpuDialect.
+constexpr const DialectWords* kDialects[] = {&kCuda, &kOpencl};
 
 }  // namespace
 
-const DialectWords& words_of(GpuDialect dialect) { return dialect == GpuDialect::kCuda ? kCuda : kOpencl; }
+const DialectWords& words_of(GpuDialect dialect) { return *kDialects[static_cast<size_t>(dialect)]; }
 
 }  // namespace hone

@@ -1,12 +1,11 @@
 // The words in which CUDA and OpenCL differ.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
-namespace hone {
+#include "compiler/target/gpu_kinds.h"
 
-enum class GpuDialect : uint8_t { kCuda, kOpencl };
+namespace hone {
 
 /// Words of a dialect. The prelude defines everything else that the generator writes: types (`f32`, `i32`, …, `f32x4`),
 /// functions (`exp_f32`, …).
@@ -21,10 +20,14 @@ struct DialectWords {
   std::string_view restricted;
   std::string_view shared;          ///< qualifier of a block's buffers
   std::string_view shared_pointer;  ///< qualifier of pointers to them
+  /// Declares the shared memory that a launch asks for; empty: kernels declare all of it.
+  std::string_view block_memory;
   std::string_view barrier;
   /// A warp shuffle: the value `{}` of the thread whose number differs in the bits `{}`; empty: the dialect has none.
   std::string_view shuffle;
   std::string_view block, thread;  ///< numbers of the block and of the thread in it
+  /// Begins lines for devices of a compute capability (times 100) of at least `{}`.
+  std::string_view since;
 };
 
 const DialectWords& words_of(GpuDialect dialect);

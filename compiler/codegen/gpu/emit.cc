@@ -10,7 +10,7 @@
 #include "compiler/arith/bounds.h"
 #include "compiler/arith/simplify.h"
 #include "compiler/codegen/gpu/emit_expr.h"
-#include "compiler/codegen/gpu/tensor_nest.h"
+#include "compiler/codegen/gpu/select_instructions.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/ir/mutator.h"
 #include "compiler/ir/visitor.h"
@@ -19,9 +19,8 @@ namespace hone {
 namespace {
 
 constexpr int64_t kSharedAlignment = 16;
-// Of asynchronous copies: lines that are dropped again where a kernel makes none.
 constexpr std::string_view kAwaitCopies = "await_copies();", kCommitCopies = "commit_copies();",
-                           kAwaitEarlierCopies = "await_copies_but";
+                           kAwaitEarlierCopies = "await_copies_but";  // of asynchronous copies
 
 // One instruction moves at most four f32.
 constexpr int kVectorBits = 128;
@@ -72,14 +71,17 @@ Needs needs_of(const GpuProgram& program) {
   return std::move(collector.out);
 }
 
-// The statements of one kernel.
+// The statements of one kernel, by the instructions that were selected for it.
 class KernelWriter {
  public:
-  KernelWriter(const DialectWords& words, const GpuKernel& kernel, Names names, bool assume_finite)
-      : words_(words), kernel_(kernel), exprs_(words, std::move(names), index_fits_i32(kernel), assume_finite) {}
+  KernelWriter(const DialectWords& words, const GpuKernel& kernel, const Selection& selected, Names names,
+               bool assume_finite)
+      : words_(words),
+        kernel_(kernel),
+        selected_(selected),
+        exprs_(words, std::move(names), selected, index_fits_i32(kernel), assume_finite) {}
 
   std::string write(std::string_view name, const GpuProgram& program, const Needs& needs, bool dynamic) {
-    stored_ = &needs.stored;
     out_ += fmt::format(fmt::runtime(words_.kernel), kernel_.thread_count());
     out_ += fmt::format(" {}(", name);
     const char* separator = "";
@@ -96,7 +98,7 @@ class KernelWriter {
       line(fmt::format("{0}{1}* {2} = ({0}{1}*)(workspace + {3});", words_.global, memory_type(w.buffer->dtype),
                        exprs_.name_of(w.buffer.get()), w.offset));
     int64_t offset = 0;
-    if (dynamic) line("extern __shared__ HONE_ALIGN(16) u8 block_memory[];");
+    if (dynamic) line(std::string(words_.block_memory));
     for (const Buffer& b : kernel_.shared) {
       if (!dynamic) continue;
       line(fmt::format("{0}* const {1} = ({0}*)(block_memory + {2});", memory_type(b->dtype), exprs_.name_of(b.get()),
@@ -109,10 +111,9 @@ class KernelWriter {
                          *as_const_int(b->shape[0])));
     axes(kernel_.blocks, words_.block);
     axes(kernel_.threads, words_.thread);
-    statement(kernel_.body);
+    statement(selected_.body);
     --depth_;
     out_ += "}\n";
-    if (!copied_ahead_) drop_awaits();
     return std::move(out_);
   }
 
@@ -152,21 +153,22 @@ class KernelWriter {
       }
       case StmtKind::kStore: return store(as<Store>(s));
       case StmtKind::kBarrier:
-        if (copies_ahead()) line(std::string(kAwaitCopies));
+        if (selected_.copies_ahead) line(std::string(kAwaitCopies));
         return line(std::string(words_.barrier));
       case StmtKind::kPrefetch: return;
     }
   }
 
   void loop(const For* op) {
-    if (op->loop == LoopKind::kWarp && warp_sum(op)) return;
-    if (tensor_nest(op)) return;
-    if (op->loop == LoopKind::kWarp) return statement(plain_warp_loops(Stmt(op)));
+    if (const auto sum = selected_.sums.find(op); sum != selected_.sums.end()) return warp_sum(sum->second);
+    if (const auto product = selected_.products.find(op); product != selected_.products.end())
+      return tensor_product(product->second);
+    HONE_ICHECK(op->loop != LoopKind::kWarp) << "warp loop '" << op->var->name << "' has no instruction";
     const auto pipeline = kernel_.pipelines.find(op->var.get());
-    if (copies_ahead() && pipeline != kernel_.pipelines.end()) return pipelined_loop(op, pipeline->second);
+    if (selected_.copies_ahead && pipeline != kernel_.pipelines.end()) return pipelined_loop(op, pipeline->second);
     open_loop(op);
     statement(op->body);
-    close_loop(op);
+    close_loop();
   }
 
   // The copies of an iteration are a group of cp.async's. Those in front of the loop are one group, too; empty groups
@@ -189,7 +191,7 @@ class KernelWriter {
       is_committed = true;
     }
     HONE_ICHECK(is_committed) << "loop '" << op->var->name << "' copies nothing ahead";
-    close_loop(op);
+    close_loop();
   }
 
   void open_loop(const For* op, int64_t step = 1) {
@@ -201,98 +203,70 @@ class KernelWriter {
     const Interval range = exprs_.facts().range_of(op->var.get());
     HONE_USER_CHECK(range.lo != Interval::kMin && range.hi != Interval::kMax)
         << "loop '" << op->var->name << "' may leave int64, where C's numbers end";
-    divergent_ += differs(op->min) || differs(op->extent);
     ++depth_;
   }
 
-  void close_loop(const For* op) {
+  void close_loop() {
     --depth_;
-    divergent_ -= differs(op->min) || differs(op->extent);
     exprs_.facts().pop_range();
     line("}");
   }
 
-  bool differs(const Expr& e) const { return differs_in_warp(e, kernel_.threads); }
+  void close_loops(const std::vector<const For*>& loops) {
+    for (size_t i = 0; i < loops.size(); ++i) close_loop();
+  }
 
   // --- loops that a warp executes together ---
 
-  bool warp_sum(const For* op) {
-    if (words_.shuffle.empty() || divergent_ > 0) return false;
-    const auto sum = match_warp_sum(op, kernel_.threads);
-    if (!sum) return false;
-    const std::string t = memory_type(sum->result->dtype),
-                      to = fmt::format("{}[{}]", exprs_.name_of(sum->result.get()), exprs_.text(sum->index));
+  void warp_sum(const WarpSum& sum) {
+    const std::string t = memory_type(sum.result->dtype),
+                      to = fmt::format("{}[{}]", exprs_.name_of(sum.result.get()), exprs_.text(sum.index));
     const auto combined = [&](const std::string& a, const std::string& b) {
-      if (sum->op == BinaryOp::kAdd) return fmt::format("{} + {}", a, b);
-      const bool tests = sum->result->dtype.is_float() && !exprs_.assume_finite();
-      return fmt::format("{}{}_{}({}, {})", sum->op == BinaryOp::kMin ? "min" : "max", tests ? "imum" : "", t, a, b);
+      if (sum.op == BinaryOp::kAdd) return fmt::format("{} + {}", a, b);
+      const bool tests = sum.result->dtype.is_float() && !exprs_.assume_finite();
+      return fmt::format("{}{}_{}({}, {})", sum.op == BinaryOp::kMin ? "min" : "max", tests ? "imum" : "", t, a, b);
     };
     line("{");
     ++depth_;
-    line(fmt::format("{} part = {}[{} + ((i32)threadIdx.x & {})];", t, exprs_.name_of(sum->source.get()),
-                     exprs_.text(sum->first), sum->threads - 1));
-    for (int64_t apart = sum->threads / 2; apart > 0; apart /= 2)
+    line(fmt::format("{} part = {}[{} + ({} & {})];", t, exprs_.name_of(sum.source.get()), exprs_.text(sum.first),
+                     words_.thread, sum.threads - 1));
+    for (int64_t apart = sum.threads / 2; apart > 0; apart /= 2)
       line(fmt::format("part = {};", combined("part", fmt::format(fmt::runtime(words_.shuffle), "part", apart))));
     line(fmt::format("{} = {};", to, combined(to, "part")));
     --depth_;
     line("}");
-    return true;
   }
 
-  // Loops around a nest for tensor cores, each unrolled and moving through A or through B only: the fragment of the
-  // other matrix is loaded once for all of its iterations.
-  bool tensor_nest(const For* op) {
-    if (words_.prelude_tensor.empty() || divergent_ > 0) return false;
-    std::vector<const For*> rows, columns;
-    std::vector<const For*> around;
-    const For* inner = op;
-    for (; inner && inner->loop == LoopKind::kUnroll && is_const(inner->min, 0) && as_const_int(inner->extent);
-         inner = as<For>(inner->body))
-      around.push_back(inner);
-    if (!inner || inner->loop != LoopKind::kWarp) return false;
-    const auto nest = match_tensor_nest(inner, kernel_.threads);
-    if (!nest) return false;
-    for (const For* l : around) {
-      const bool in_a = uses_var(nest->a.tile, l->var.get()), in_b = uses_var(nest->b.tile, l->var.get());
-      if (in_a == in_b) return false;
-      (in_a ? rows : columns).push_back(l);
-    }
-    line(fmt::format("#if __CUDA_ARCH__ >= {}", 10 * nest->least_sm));
-    tensor_core_product(*nest, rows, columns);
+  void tensor_product(const TensorProduct& product) {
+    line(fmt::format(fmt::runtime(words_.since), 10 * product.nest.least_sm));
+    tensor_core_product(product);
     line("#else");
-    statement(plain_warp_loops(Stmt(op)));
+    statement(product.plain);
     line("#endif");
-    return true;
   }
 
-  void tensor_core_product(const TensorNest& nest, const std::vector<const For*>& rows,
-                           const std::vector<const For*>& columns) {
+  void tensor_core_product(const TensorProduct& product) {
+    const TensorNest& nest = product.nest;
+    const std::vector<const For*>&rows = product.rows, &columns = product.columns;
     const bool rounds = nest.types == "tf32";
     const int64_t half = 16 / nest.a.buffer->dtype.bytes();  // of a tile's k
-    int64_t tiles = 1;
     Expr tile = make_int(0);
-    for (const For* l : columns) {
-      tile = tile * *as_const_int(l->extent) + Expr(l->var);
-      tiles *= *as_const_int(l->extent);
-    }
+    for (const For* l : columns) tile = tile * *as_const_int(l->extent) + Expr(l->var);
     line("{");
     ++depth_;
-    line("const i32 lane = (i32)threadIdx.x & 31;");
-    line(fmt::format("u32 b_parts[{}];", 2 * tiles));
-    // ldmatrix reads the fragments of two neighbouring tiles of B at once, where there are two.
-    const auto form = linear_of(nest.b.tile);
-    const int64_t next = columns.empty() || !form ? 0 : form->coefficient_of(columns.back()->var.get());
-    const bool pairs = next > 0 && *as_const_int(columns.back()->extent) % 2 == 0;
+    line(fmt::format("const i32 lane = {} & 31;", words_.thread));
+    line(fmt::format("u32 b_parts[{}];", 2 * product.tiles));
+    const bool pairs = product.pairs > 0;
     for (const For* l : columns) open_loop(l, pairs && l == columns.back() ? 2 : 1);
-    const std::string second = pairs ? fmt::format(" + (lane >> 4) * {}", next) : "";
+    const std::string second = pairs ? fmt::format(" + (lane >> 4) * {}", product.pairs) : "";
     const std::string place = nest.b.stride_k == 1
                                   ? fmt::format("(lane & 7) * {} + (lane >> 3 & 1) * {}", nest.b.stride, half)
                                   : fmt::format("(lane & 15) * {}", nest.b.stride_k);
     line(fmt::format("read_{}_{}(b_parts + 2 * {}, {} + {} + {}{});", nest.b.stride_k == 1 ? "rows" : "columns",
                      pairs ? 4 : 2, exprs_.text(tile), exprs_.name_of(nest.b.buffer.get()), exprs_.text(nest.b.tile),
                      place, second));
-    for (auto l = columns.rbegin(); l != columns.rend(); ++l) close_loop(*l);
-    if (rounds) line(fmt::format("round_tf32(b_parts, {});", 2 * tiles));
+    close_loops(columns);
+    if (rounds) line(fmt::format("round_tf32(b_parts, {});", 2 * product.tiles));
     for (const For* l : rows) open_loop(l);
     line("u32 a_parts[4];");
     line(fmt::format("read_rows_4(a_parts, {} + {} + (lane & 15) * {} + (lane >> 4) * {});",
@@ -306,8 +280,8 @@ class KernelWriter {
     };
     line(fmt::format("mma_{}({}, {}, {}, {}, a_parts, b_parts + 2 * {});", nest.types, element(0, 0), element(0, 1),
                      element(1, 0), element(1, 1), exprs_.text(tile)));
-    for (auto l = columns.rbegin(); l != columns.rend(); ++l) close_loop(*l);
-    for (auto l = rows.rbegin(); l != rows.rend(); ++l) close_loop(*l);
+    close_loops(columns);
+    close_loops(rows);
     --depth_;
     line("}");
   }
@@ -315,7 +289,6 @@ class KernelWriter {
   void branch(const If* op) {
     line(fmt::format("if ({}) {{", exprs_.text(op->condition)));
     ++depth_;
-    divergent_ += differs(op->condition);
     const int n = exprs_.facts().push_condition(op->condition);
     statement(op->then_case);
     exprs_.facts().pop_facts(n);
@@ -328,66 +301,34 @@ class KernelWriter {
       exprs_.facts().pop_facts(m);
       --depth_;
     }
-    divergent_ -= differs(op->condition);
     line("}");
   }
 
-  // Drops the lines that wait for asynchronous copies when the kernel turned out to make none.
-  void drop_awaits() {
-    for (const std::string_view word : {kAwaitCopies, kCommitCopies, kAwaitEarlierCopies})
-      for (size_t at = out_.find(word); at != std::string::npos; at = out_.find(word, at)) {
-        const size_t begin = out_.rfind('\n', at) + 1;
-        out_.erase(begin, out_.find('\n', at) + 1 - begin);
-        at = begin;
-      }
-  }
-
-  // Whether copies to shared memory may be asynchronous, up to the next barrier.
-  bool copies_ahead() const { return !words_.prelude_copies.empty() && !kernel_.staged.empty(); }
-
-  bool copy_ahead(const Store* op) {
-    const auto is_staged = [&] {
-      return std::any_of(kernel_.staged.begin(), kernel_.staged.end(),
-                         [&](const Buffer& b) { return b.same_as(op->buffer); });
-    };
-    if (!copies_ahead() || !is_staged()) return false;
-    const Load* from = copied_from(op);
-    if (!from || stored_->count(from->buffer.get())) return false;
-    const int lanes = op->value->dtype.lanes;
-    const int64_t bytes = lanes * op->buffer->dtype.bytes();
-    if (bytes != 4 && bytes != 8 && bytes != 16) return false;
+  void copy_ahead(const Store* op, const AsyncCopy& copy) {
     const auto element = [&](const Buffer& b, const Expr& index) {
-      return lanes > 1 ? exprs_.vector_access(b, index)
-                       : fmt::format("{}[{}]", exprs_.name_of(b.get()), exprs_.text(index));
+      return index->dtype.is_vector() ? exprs_.vector_at(b, index)
+                                      : fmt::format("{}[{}]", exprs_.name_of(b.get()), exprs_.text(index));
     };
-    const std::string to = element(op->buffer, op->indices[0]), source = element(from->buffer, from->indices[0]);
-    if (to.empty() || source.empty()) return false;
-    const Select* chosen = as<Select>(op->value);
-    copied_ahead_ = true;
-    if (!chosen) {
-      line(fmt::format("copy_{}(&{}, &{});", bytes, to, source));
-      return true;
-    }
-    const Broadcast* same = as<Broadcast>(chosen->condition);
-    if (chosen->condition->dtype.is_vector() && !same) return false;
-    line(fmt::format("copy_{}_where({}, &{}, &{});", bytes, exprs_.text(same ? same->value : chosen->condition), to,
-                     source));
-    return true;
+    const std::string to = element(op->buffer, op->indices[0]),
+                      source = element(copy.from->buffer, copy.from->indices[0]);
+    line(copy.condition
+             ? fmt::format("copy_{}_where({}, &{}, &{});", copy.bytes, exprs_.text(copy.condition), to, source)
+             : fmt::format("copy_{}(&{}, &{});", copy.bytes, to, source));
   }
 
   void store(const Store* op) {
-    if (copy_ahead(op)) return;
+    if (const auto copy = selected_.copies.find(op); copy != selected_.copies.end())
+      return copy_ahead(op, copy->second);
     const int lanes = op->value->dtype.lanes;
     const std::string name = exprs_.name_of(op->buffer.get());
     const auto to = [&](int lane) { return fmt::format("{}[{}]", name, exprs_.text(op->indices[0], lane)); };
     if (lanes == 1 && !op->mask)
       return line(fmt::format("{} = {};", to(0), exprs_.stored(op->value, op->buffer->dtype)));
-    const std::string vector = op->mask ? "" : exprs_.vector_access(op->buffer, op->indices[0]);
+    const std::string vector =
+        selected_.vector_stores.count(op) ? exprs_.vector_at(op->buffer, op->indices[0]) : std::string();
     if (const Load* copied = as<Load>(op->value);
-        copied && !vector.empty() && copied->buffer->dtype == op->buffer->dtype) {
-      const std::string from = exprs_.vector_access(copied->buffer, copied->indices[0]);
-      if (!from.empty()) return line(fmt::format("{} = {};", vector, from));
-    }
+        copied && !vector.empty() && copied->buffer->dtype == op->buffer->dtype && selected_.vector_loads.count(copied))
+      return line(fmt::format("{} = {};", vector, exprs_.vector_at(copied->buffer, copied->indices[0])));
     line("{");
     ++depth_;
     // All lanes are computed before the first is stored: they may read what is written.
@@ -419,12 +360,10 @@ class KernelWriter {
 
   const DialectWords& words_;
   const GpuKernel& kernel_;
+  const Selection& selected_;
   ExprWriter exprs_;
-  const std::set<const BufferNode*>* stored_ = nullptr;  // the parameters that the program stores to
   std::string out_;
   int depth_ = 0;
-  int divergent_ = 0;  // how many open conditions and loops may differ between the threads of a warp
-  bool copied_ahead_ = false;
 };
 
 }  // namespace
@@ -482,6 +421,9 @@ GpuLaunch launch_of(const std::string& name, const GpuKernel& kernel, bool dynam
 
 GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
   const DialectWords& words = words_of(dialect);
+  const InstructionSet can{.products = !words.prelude_tensor.empty(),
+                           .shuffles = !words.shuffle.empty(),
+                           .async_copies = !words.prelude_copies.empty()};
   GpuSource out;
   std::string kernels;
   GpuNeeds all;
@@ -497,9 +439,11 @@ GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
     for (size_t k = 0; k < program.kernels.size(); ++k) {
       const GpuKernel& kernel = program.kernels[k];
       const std::string name = gpu_kernel_name(i, k);
-      const bool dynamic = dialect == GpuDialect::kCuda && kernel.shared_bytes() > kMostDeclaredShared;
+      const bool dynamic = !words.block_memory.empty() && kernel.shared_bytes() > kMostDeclaredShared;
       all.staged |= !kernel.staged.empty();
-      KernelWriter writer(words, kernel, names_of(program, kernel), m.assume_finite);
+      const Selection selected = select_instructions(kernel, needs.stored, can);
+      for (const PlainLoop& loop : selected.plain) out.notes.push_back(name + ": " + to_string(loop));
+      KernelWriter writer(words, kernel, selected, names_of(program, kernel), m.assume_finite);
       kernels += "\n" + writer.write(name, program, needs, dynamic);
       out.launches.push_back(launch_of(name, kernel, dynamic));
     }

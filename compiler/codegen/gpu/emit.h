@@ -19,6 +19,8 @@ namespace hone {
 struct GpuSource {
   std::string text;
   std::vector<GpuLaunch> launches;
+  /// Lines for people: which loops could have an instruction of the threads of a warp together, and have none, and why.
+  std::vector<std::string> notes = {};
 };
 
 /// What makes a kernel ready for gpu_program(): simplify, hoist_conditions, vectorize_loops, simplify_vectors.

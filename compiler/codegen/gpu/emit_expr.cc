@@ -304,23 +304,10 @@ std::string ExprWriter::call(const Call* op, int lane) {
 
 // --- vectors ---
 
-std::string ExprWriter::vector_access(const Buffer& buffer, const Expr& index) {
-  const Ramp* ramp = as<Ramp>(index);
-  const int lanes = index->dtype.lanes;
-  const DType t = buffer->dtype;
-  if (!ramp || !is_const(ramp->stride, 1) || buffer->scope == BufferScope::kStack) return "";
-  const bool is_word = t == f32 || t == i32 || t == f64, is_part = t.bits < 32 && !t.is_bool();
-  const int64_t bytes = lanes * t.bytes();
-  if (!(is_word && lanes > 1 && (bytes == 8 || bytes == 16)) && !(is_part && (bytes == 4 || bytes == 8 || bytes == 16)))
-    return "";
-  const auto form = linear_of(ramp->base);
-  const auto aligned = [&](int64_t n) { return n % lanes == 0; };
-  if (!form || !aligned(form->constant) ||
-      !std::all_of(form->terms.begin(), form->terms.end(),
-                   [&](const Linear::Term& term) { return aligned(term.coefficient); }))
-    return "";
+std::string ExprWriter::vector_at(const Buffer& buffer, const Expr& index) {
   const std::string_view where = buffer->scope == BufferScope::kShared ? words_.shared_pointer : words_.global;
-  return fmt::format("*({}{}x{}*)({} + {})", where, memory_type(t), lanes, name_of(buffer.get()), text(ramp->base));
+  return fmt::format("*({}{}x{}*)({} + {})", where, memory_type(buffer->dtype), index->dtype.lanes,
+                     name_of(buffer.get()), text(as<Ramp>(index)->base));
 }
 
 std::vector<std::string> ExprWriter::take_vectors(const Expr& e) {
@@ -340,12 +327,10 @@ std::vector<std::string> ExprWriter::take_vectors(const Expr& e) {
   loads(e);
   std::vector<std::string> declarations;
   for (const Load* op : loads.all) {
-    if (vectors_.count(op)) continue;
-    const std::string access = vector_access(op->buffer, op->indices[0]);
-    if (access.empty()) continue;
+    if (vectors_.count(op) || !selected_.vector_loads.count(op)) continue;
     const std::string name = fmt::format("r{}", vectors_.size());
-    declarations.push_back(
-        fmt::format("const {}x{} {} = {};", memory_type(op->buffer->dtype), op->dtype.lanes, name, access));
+    declarations.push_back(fmt::format("const {}x{} {} = {};", memory_type(op->buffer->dtype), op->dtype.lanes, name,
+                                       vector_at(op->buffer, op->indices[0])));
     vectors_.emplace(op, name);
   }
   return declarations;

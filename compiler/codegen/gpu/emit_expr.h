@@ -9,6 +9,7 @@
 #include "compiler/arith/bounds.h"
 #include "compiler/codegen/gpu/dialect.h"
 #include "compiler/codegen/gpu/form_threads.h"
+#include "compiler/codegen/gpu/select_instructions.h"
 #include "compiler/codegen/text/names.h"
 
 namespace hone {
@@ -29,8 +30,9 @@ std::string helper_functions(const GpuNeeds& needs);
 
 class ExprWriter {
  public:
-  ExprWriter(const DialectWords& words, Names names, bool narrow, bool assume_finite)
-      : words_(words), names_(std::move(names)), narrow_(narrow), assume_finite_(assume_finite) {}
+  /// `selected` must outlive it.
+  ExprWriter(const DialectWords& words, Names names, const Selection& selected, bool narrow, bool assume_finite)
+      : words_(words), names_(std::move(names)), selected_(selected), narrow_(narrow), assume_finite_(assume_finite) {}
 
   bool assume_finite() const { return assume_finite_; }
   std::string index_type() const { return narrow_ ? "i32" : "i64"; }
@@ -45,16 +47,14 @@ class ExprWriter {
   /// The same in the form in which it is stored to elements of type `t`.
   std::string stored(const Expr& e, DType t, int lane = 0);
 
-  /// Declares each vector of memory that `e` loads as a whole, where its alignment is known; text() then reads lanes
-  /// from there. Returns the declarations; drop_vectors() ends their scope.
+  /// Declares each vector of memory that `e` loads as a whole (Selection::vector_loads); text() then reads lanes from
+  /// there. Returns the declarations; drop_vectors() ends their scope.
   std::vector<std::string> take_vectors(const Expr& e);
   void drop_vectors() { vectors_.clear(); }
   /// How lane `lane` of a vector of elements of this type is accessed: `x`, `e[5]`.
   static std::string lane_name(DType t, int lane);
-  /// The lvalue of `buffer`'s elements at the vector index `index` as one vector: `*(f32x4*)(a + …)`; empty when they
-  /// are not neighbours in memory, together 4 (elements of less), 8 or 16 bytes, whose address is a multiple of their
-  /// size.
-  std::string vector_access(const Buffer& buffer, const Expr& index);
+  /// The lvalue of `buffer`'s elements at `index`, a ramp of neighbours, as one vector: `*(f32x4*)(a + …)`.
+  std::string vector_at(const Buffer& buffer, const Expr& index);
 
  private:
   std::string binary(const Binary* op, int lane);
@@ -69,6 +69,7 @@ class ExprWriter {
 
   const DialectWords& words_;
   Names names_;
+  const Selection& selected_;
   const bool narrow_, assume_finite_;
   Facts facts_;
   std::unordered_map<const ExprNode*, std::string> vectors_;

@@ -11,10 +11,11 @@
 
 #include "compiler/arith/simplify.h"
 #include "compiler/codegen/gpu/emit_expr.h"
-#include "compiler/codegen/gpu/tensor_nest.h"
+#include "compiler/codegen/gpu/select_instructions.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/kernel/emit_stmt.h"
 #include "compiler/codegen/llvm/kernel/pipeline.h"
+#include "compiler/codegen/nvptx/emit_warp.h"
 #include "compiler/codegen/nvptx/machine.h"
 #include "compiler/ir/visitor.h"
 
@@ -27,6 +28,7 @@ enum AddressSpace : unsigned { kGlobal = 1, kShared = 3 };
 
 // emit_gpu promises this alignment of every buffer.
 constexpr int64_t kAlignment = 16;
+constexpr uint32_t kWarp = 32;
 
 // Buffers that statements load from. Refuses what has no PTX.
 std::set<const BufferNode*> loaded_buffers(const GpuKernel& kernel) {
@@ -50,19 +52,50 @@ std::set<const BufferNode*> loaded_buffers(const GpuKernel& kernel) {
   return std::move(collector.out);
 }
 
+// A kernel as it is emitted, its unrolled loops unrolled, and the instructions for its warp loops.
+struct Selected {
+  Selection instructions;
+  std::vector<PlainLoop> plain;
+  bool copies_wait = false;
+};
+
+// Selected behind unrolling: what is emitted for the nest of a tile is found again by LLVM where tiles share it.
+Selected select_for_ptx(const GpuKernel& kernel, int compute_capability) {
+  const std::set<const BufferNode*> stored = stored_buffers(kernel);
+  const InstructionSet can{
+      .products = has_ptx_products(compute_capability), .shuffles = true, .compute_capability = compute_capability};
+  GpuKernel unrolled = kernel;
+  unrolled.body = simplify(unroll_loops(kernel.body));
+  Selected out{select_instructions(unrolled, stored, can), {}, false};
+  out.plain = out.instructions.plain;
+  out.copies_wait = out.instructions.copies_wait;
+  if (out.instructions.products.empty() && out.instructions.sums.empty()) {
+    out.instructions.body = simplify(unroll_loops(plain_warp_loops(kernel.body)));
+    return out;
+  }
+  // Warp loops that no instruction carries out became unrolled loops.
+  while (!out.instructions.plain.empty()) {
+    unrolled.body = simplify(unroll_loops(out.instructions.body));
+    out.instructions = select_instructions(unrolled, stored, can);
+  }
+  return out;
+}
+
 class KernelEmitter final : public StmtEmitter {
  public:
-  KernelEmitter(llvm::Function* f, const GpuProgram& program, const GpuKernel& kernel, bool narrow,
-                bool has_nan_extremes, bool assume_finite)
+  KernelEmitter(llvm::Function* f, const GpuProgram& program, const GpuKernel& kernel, const Selection& selected,
+                bool narrow, int compute_capability, bool assume_finite)
       : StmtEmitter(f, nullptr,
                     {.index_bits = narrow ? 32 : 64,
                      .base_alignment = kAlignment,
                      .simt = true,
-                     .has_nan_extremes = has_nan_extremes,
+                     .has_nan_extremes = compute_capability >= 80,
                      .assume_finite = assume_finite},
                     /*keeps_facts=*/true),
         program_(program),
-        kernel_(kernel) {}
+        kernel_(kernel),
+        selected_(selected),
+        warp_(b_, expr_, lane_, compute_capability) {}
 
   void emit_kernel() {
     const std::set<const BufferNode*> stored = stored_buffers(kernel_), loaded = loaded_buffers(kernel_);
@@ -93,9 +126,9 @@ class KernelEmitter final : public StmtEmitter {
     }
     axes(kernel_.blocks, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, first);
     axes(kernel_.threads, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, first);
-    const Stmt body = simplify(unroll_loops(plain_warp_loops(kernel_.body)));
-    require_proved(kernel_, body);
-    emit(body);
+    if (!selected_.products.empty() || !selected_.sums.empty()) number_lanes(first);
+    require_proved(kernel_, selected_.body);
+    emit(selected_.body);
     b_.CreateRetVoid();
     close_entry();
   }
@@ -103,6 +136,12 @@ class KernelEmitter final : public StmtEmitter {
  private:
   void emit_barrier() override { b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
   void emit_prefetch(const Prefetch*) override {}
+  void emit_warp_loop(const For* op) override {
+    if (const auto sum = selected_.sums.find(op); sum != selected_.sums.end()) return warp_.emit_sum(sum->second);
+    const auto product = selected_.products.find(op);
+    HONE_ICHECK(product != selected_.products.end()) << "warp loop '" << op->var->name << "' has no instruction";
+    warp_.emit_product(product->second.nest);
+  }
   BufferSlot place(const Allocate* op) override {
     HONE_ICHECK(false) << "buffer '" << op->buffer->name << "' is a thread's, and not on its stack";
     return {};
@@ -152,8 +191,20 @@ class KernelEmitter final : public StmtEmitter {
     }
   }
 
+  // The thread's number in its warp.
+  void number_lanes(llvm::IRBuilder<>& first) {
+    Value* number = first.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
+    Value* lane = first.CreateZExt(first.CreateAnd(number, first.getInt32(kWarp - 1)), expr_.type_of(kIndex), "lane");
+    expr_.arithmetic().define_everywhere(lane);
+    expr_.bind(lane_.get(), lane);
+    facts_.push_range(lane_.get(), 0, kWarp - 1);
+  }
+
   const GpuProgram& program_;
   const GpuKernel& kernel_;
+  const Selection& selected_;
+  const Var lane_{"lane"};
+  WarpEmitter warp_;
 };
 
 struct Emitted {
@@ -161,6 +212,7 @@ struct Emitted {
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::Module> module;
   std::vector<GpuLaunch> launches;
+  std::vector<std::string> notes;
 };
 
 void annotate(llvm::Module& module, llvm::Function* f, const char* what, int64_t value) {
@@ -176,7 +228,7 @@ void emit(const Module& m, const Target& target, Emitted* out) {
   out->module = std::make_unique<llvm::Module>("hone", out->context);
   out->module->setTargetTriple(out->machine->getTargetTriple().str());
   out->module->setDataLayout(out->machine->createDataLayout());
-  const bool has_nan_extremes = has_ptx_nan_extremes(target);
+  const int compute_capability = ptx_capability(target);
   const std::vector<GpuProgram> programs = gpu_programs(m);
   for (size_t i = 0; i < programs.size(); ++i) {
     const GpuProgram& program = programs[i];
@@ -190,7 +242,14 @@ void emit(const Module& m, const Target& target, Emitted* out) {
       f->addFnAttr(llvm::Attribute::NoUnwind);
       annotate(*out->module, f, "kernel", 1);
       annotate(*out->module, f, "maxntidx", kernel.thread_count());
-      KernelEmitter(f, program, kernel, index_fits_i32(kernel), has_nan_extremes, m.assume_finite).emit_kernel();
+      const Selected selected = select_for_ptx(kernel, compute_capability);
+      for (const PlainLoop& loop : selected.plain) out->notes.push_back(name + ": " + to_string(loop));
+      if (selected.copies_wait && target.has(Feature::kAsyncCopy))
+        out->notes.push_back(name +
+                             ": copies to shared memory are loads and stores: there is no instruction for them here");
+      KernelEmitter(f, program, kernel, selected.instructions, index_fits_i32(kernel), compute_capability,
+                    m.assume_finite)
+          .emit_kernel();
       out->launches.push_back(launch_of(name, kernel, kernel.shared_bytes() > kMostDeclaredShared));
     }
   }
@@ -205,7 +264,7 @@ void emit(const Module& m, const Target& target, Emitted* out) {
 GpuSource emit_ptx(const Module& m, const Target& target) {
   Emitted e;
   emit(m, target, &e);
-  return {generate_ptx(*e.module, *e.machine), std::move(e.launches)};
+  return {generate_ptx(*e.module, *e.machine), std::move(e.launches), std::move(e.notes)};
 }
 
 std::string emit_ptx_llvm_text(const Module& m, const Target& target) {

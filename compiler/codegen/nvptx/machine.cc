@@ -58,11 +58,11 @@ std::unique_ptr<llvm::TargetMachine> make_ptx_machine(const Target& target) {
   return machine;
 }
 
-bool has_ptx_nan_extremes(const Target& target) {
+int ptx_capability(const Target& target) {
   const std::string arch = ptx_arch(target.arch);
   int n = 0;  // of sm_90a, too
   std::from_chars(arch.data() + std::min<size_t>(3, arch.size()), arch.data() + arch.size(), n);
-  return n >= 80;
+  return n;
 }
 
 std::string generate_ptx(llvm::Module& module, llvm::TargetMachine& machine) {

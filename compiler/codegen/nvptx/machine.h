@@ -16,8 +16,8 @@ namespace hone {
 /// UserError for a target that is not cuda, that names no architecture, or one older than all that LLVM knows.
 std::unique_ptr<llvm::TargetMachine> make_ptx_machine(const Target& target);
 
-/// Whether PTX of the target has max.NaN.f32 and min.NaN.f32.
-bool has_ptx_nan_extremes(const Target& target);
+/// The compute capability that PTX of the target is for: 80 for sm_80. From 80 on it has max.NaN.f32 and min.NaN.f32.
+int ptx_capability(const Target& target);
 
 /// The text of an optimised module, which is of no use afterwards.
 std::string generate_ptx(llvm::Module& module, llvm::TargetMachine& machine);

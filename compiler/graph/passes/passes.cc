@@ -61,8 +61,7 @@ bool is_wanted(When when, const PassContext& c) {
 std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
   std::vector<Pass<Graph>> out;
   for (const Row& row : kPasses)
-    if (is_wanted(row.when, c))
-      out.push_back({std::string(row.name), [c, pass = row.pass](const Graph& g) { return pass(g, c); }});
+    if (is_wanted(row.when, c)) out.push_back({row.name, [c, pass = row.pass](const Graph& g) { return pass(g, c); }});
   return out;
 }
 

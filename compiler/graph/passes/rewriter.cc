@@ -54,14 +54,24 @@ void Rewriter::begin() {
 
 void Rewriter::copy(const Node& n) {
   std::vector<ValueId> inputs = now(n.inputs);
-  if (is_edited_[at_]) {
-    const PhysicalTypes types = physical_types(n.workload);
-    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = with_shape(inputs[i], types.inputs[i].type.shape);
-  }
   std::vector<std::string> names;
   for (const ValueId v : n.outputs) names.push_back(name(v));
-  const std::vector<ValueId> made = b_.add(n.workload, inputs, names);
-  for (size_t o = 0; o < made.size(); ++o) stand_in(n.outputs[o], with_shape(made[o], shape(n.outputs[o])));
+  if (!is_edited_[at_]) {
+    const std::vector<ValueId> made = b_.add(n.workload, inputs, names);
+    for (size_t o = 0; o < made.size(); ++o) stand_in(n.outputs[o], made[o]);
+    return;
+  }
+  const PhysicalTypes types = physical_types(n.workload);
+  const auto seen = [&](ValueId made, const std::vector<int64_t>& as, const std::string& called) {
+    return b_.type(made).shape == as ? made : b_.reshape(made, as, called);
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = seen(inputs[i], types.inputs[i].type.shape, name(n.inputs[i]));
+  // The name is that of the value, not of what the operator gives.
+  std::vector<std::string> own = names;
+  for (size_t o = 0; o < own.size(); ++o)
+    if (types.outputs[o].type.shape != shape(n.outputs[o])) own[o].clear();
+  const std::vector<ValueId> made = b_.add(n.workload, inputs, own);
+  for (size_t o = 0; o < made.size(); ++o) stand_in(n.outputs[o], seen(made[o], shape(n.outputs[o]), names[o]));
 }
 
 Graph Rewriter::end() {

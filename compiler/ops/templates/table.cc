@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/templates/template.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -22,7 +23,12 @@ struct Row {
 };
 
 const std::vector<Row>& rows() {
-  static const std::vector<std::string_view> kCpus = {"llvm"}, kGpus = {"cuda", "opencl"};
+  static const std::vector<std::string_view> kCpus = {"llvm"};
+  static const std::vector<std::string_view> kGpus = [] {
+    std::vector<std::string_view> names;
+    for (const GpuKind& kind : gpu_kinds()) names.push_back(kind.name);
+    return names;
+  }();
   static const std::vector<Row> table = {
       {{"conv2d_cpu", 4, &conv2d_cpu}, kCpus, {"conv2d"}},
       {{"depthwise_cpu", 3, &depthwise_cpu}, kCpus, {"depthwise_conv2d"}},

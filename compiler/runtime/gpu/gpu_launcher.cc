@@ -5,6 +5,7 @@
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/gpu/gpu_caches.h"
 #include "compiler/runtime/gpu/gpu_tensors.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -70,7 +71,7 @@ int32_t GpuLauncher::code_of(Status status) {
 
 Status GpuLauncher::check_device(const HoneGpuProgram& program) const {
   const DeviceInfo& info = device_.info();
-  if (program.device_type == (info.api == "cuda" ? kDLCUDA : kDLOpenCL)) return absl::OkStatus();
+  if (program.device_type == gpu_kind(info.api).device_type) return absl::OkStatus();
   return absl::InvalidArgumentError(
       fmt::format("a program for '{}' on '{}', a device of {}", program.target, info.name, info.api));
 }
@@ -78,7 +79,6 @@ Status GpuLauncher::check_device(const HoneGpuProgram& program) const {
 StatusOr<GpuLauncher::Loaded*> GpuLauncher::load(const HoneGpuProgram& program) {
   if (const auto found = loaded_.find(&program); found != loaded_.end()) return &found->second;
   const DeviceInfo& info = device_.info();
-  const bool cuda = info.api == "cuda";
   if (program.abi_version != HONE_RUNTIME_ABI)
     return absl::InvalidArgumentError(
         fmt::format("a program of ABI version {}; this runtime has {}", program.abi_version, HONE_RUNTIME_ABI));
@@ -90,7 +90,7 @@ StatusOr<GpuLauncher::Loaded*> GpuLauncher::load(const HoneGpuProgram& program) 
     return absl::FailedPreconditionError(p.status().message());
   };
   const std::string text(program.text, static_cast<size_t>(program.text_bytes));
-  if (!cuda) {
+  if (!gpu_kind(info.api).compiles_ahead) {
     HONE_ASSIGN_OR_RETURN(out.program, made(device_.compile(text)));
   } else if (program.binary && info.arch == program.arch) {
     HONE_ASSIGN_OR_RETURN(out.program,

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "compiler/target/gpu_kinds.h"
+
 namespace hone {
 
 bool is_on_device(const HoneGpuProgram& program, const DLTensor& tensor) {
   const DLDeviceType from = tensor.device.device_type;
-  return from == program.device_type ||
-         (program.device_type == kDLCUDA && (from == kDLCUDAManaged || from == kDLCUDAHost));
+  if (from == program.device_type) return true;
+  const std::span<const int32_t> host = gpu_kind_of(program.device_type).host_device_types;
+  return std::find(host.begin(), host.end(), from) != host.end();
 }
 
 int64_t element_bytes(const HoneGpuParam& p) { return (p.dtype.bits * p.dtype.lanes + 7) / 8; }
@@ -32,7 +37,7 @@ Status check_tensor(const HoneGpuProgram& program, int64_t i, const DLTensor* t,
 
 StatusOr<std::unique_ptr<DeviceBuffer>> wrap_tensor(Device& device, const HoneGpuProgram& program, int64_t i,
                                                     const DLTensor& tensor, int64_t bytes) {
-  const bool is_address = program.device_type == kDLCUDA;
+  const bool is_address = gpu_kind_of(program.device_type).has_addresses;
   const char* const name = program.params[i].name;
   if (!is_address && tensor.byte_offset != 0)
     return absl::InvalidArgumentError(

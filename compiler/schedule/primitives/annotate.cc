@@ -1,10 +1,7 @@
 // set_scope: where a stage's buffer lives. annotate: facts for the code generator that change no meaning.
 //
-// annotate(k, "prefetch", 8):   for k: S(A[k])   ->   for k: { prefetch A[k + 8];  S(A[k]) }
 // An iteration prefetches each cache line that it reads of each buffer in memory, for buffers whose region moves with
-// the loop (lower/prefetches.h). "prefetch:A" names one of them.
-//
-// annotate(k, "limit:L", 8):    for k: S(k)   ->   for k: if (k * 8 <= L[0]) S(k)
+// the loop (lower/prefetches.h).
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

@@ -1,5 +1,5 @@
-// cache_read:   for i: C[i] = f(B[i])   ->   for i: B_cache[i] = B[i];  for i: C[i] = f(B_cache[i])
-// cache_write:  for i: C[i] = f(i)      ->   for i: C_cache[i] = f(i);  for i: C[i] = C_cache[i]
+// cache_read and cache_write: a copy of a whole buffer, in a nest of its own in front of the reader's or behind the
+// writer's. compute_at then moves it to where a part of it is enough.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

@@ -1,8 +1,5 @@
-// for i: P[i] = f(i)                      for i:
-// for i: for j: C[i, j] = P[i] * j   ->     P[i] = f(i)
-//                                           for j: C[i, j] = P[i] * j
-//
-// What C needs of P is computed under the loop, again where iterations share it.
+// compute_at: the region of the producer's buffer that one iteration of the loop reads decides which loops it gets
+// there.
 #include <fmt/format.h>
 
 #include "compiler/arith/simplify.h"

@@ -1,4 +1,5 @@
-// for i: P[i] = f(i);  for i: C[i] = g(P[h(i)])   ->   for i: C[i] = g(f(h(i)))
+// compute_inline: the producer's expression, its axes replaced by the indices of each read. inline_rest: of all stages
+// that are still to be inlined.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

@@ -1,8 +1,5 @@
-// decompose_reduction(C, k):
-// for i: for k: for j:                    for i:
-//   if (k == 0) C[i, j] = 0          ->     for j: C[i, j] = 0
-//   C[i, j] += S                            for k: for j: C[i, j] += S
-// At or inside k there is no loop that computes the same sum again, as compute_at may have put around it.
+// decompose_reduction: the new stage stores the identity, under copies of those loops, from the given one inwards, that
+// run over elements.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

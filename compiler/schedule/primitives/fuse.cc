@@ -1,4 +1,4 @@
-// for i in 0..n: for j in 0..m: S(i, j)   ->   for f in 0..n*m: S(f floordiv m, f floormod m)
+// fuse: one loop whose quotient and remainder take the places of the two variables.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

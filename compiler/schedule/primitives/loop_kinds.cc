@@ -1,5 +1,5 @@
-// for i: S   ->   vectorize i: S | unroll i: S | parallel i: S | block i: S | thread i: S
-//            |    tensor i: S      (LoopKind::kWarp) where S is the step of a reduction
+// vectorize, unroll, parallel, bind: a loop becomes of another kind, where its iterations write different elements or
+// may stay in order.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

@@ -1,12 +1,8 @@
-// pad(C, {1, 1, 4}) with 6 steps of k:
-// for i: for j: for k in 0..6:                 for i: for k in 0..8: A_pad[i, k] = k < 6 ? A[i, k] : 0
-//   C[i, j] += A[i, k] * B[k, j]          ->   for k in 0..8: for j: B_pad[k, j] = k < 6 ? B[k, j] : 0
-//                                              for i: for j: for k in 0..8: C[i, j] += A_pad[i, k] * B_pad[k, j]
-// An axis becomes a multiple, so that splitting it leaves no tail. What the stage reads beyond the end is read from
-// copies that hold the reduction's identity there (0, or the lowest value for max); a reduction axis can be padded only
-// where such values add nothing. The surplus of a padded axis of elements is computed and not read: an intermediate
-// buffer grows, in front of an output stands a larger one, copied behind the stage. The copies are stages like others:
-// computed at a tile they are its packing.
+// pad: an axis becomes a multiple, so that splitting it leaves no tail. What the stage reads beyond the end is read
+// from copies that hold the reduction's identity there (0, or the lowest value for max); a reduction axis can be padded
+// only where such values add nothing. The surplus of a padded axis of elements is computed and not read: an
+// intermediate buffer grows, in front of an output stands a larger one, copied behind the stage. The copies are stages
+// like others: computed at a tile they are its packing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,6 +1,4 @@
-// prepack(U):
-// for i: U[i] = f(W[i])            before, once:                      for i: U[i] = f(W[i])
-// for i: C[i] = g(U[i])       ->   kernel, which takes U instead of W: for i: C[i] = g(U[i])
+// prepack: nests leave the program for one that runs ahead of it, once.
 #include <absl/strings/str_join.h>
 #include <fmt/format.h>
 

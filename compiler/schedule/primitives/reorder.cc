@@ -1,5 +1,4 @@
-// for i: for j: for k: S   ->   for k: for j: for i: S
-// The named loops take each other's places; loops between them stay.
+// reorder: the named loops take each other's places; loops between them stay.
 #include <absl/strings/str_join.h>
 #include <fmt/format.h>
 

@@ -1,7 +1,4 @@
-// for i: for j: C[i, j] = f(i, j)             for i:
-// for i: for j: D[i, j] = g(C[i, j])    ->      for j: C[i, j] = f(i, j)
-//                                               for j: D[i, j] = g(C[i, j])
-// (D under loop i of C.) The consumer takes the loops of its producer below the loop, as far as they run over elements,
+// reverse_compute_at: the consumer takes the loops of its producer below the loop, as far as they run over elements,
 // and its guards: it then meets exactly the elements that are complete. Axes that do not index the producer's buffer
 // get loops of their own inside.
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// for i: C[i] = f(i);  for i: D[i] = g(C[i])   ->   for i: D[i] = g(f(i))
-// The loops are C's, as they were scheduled; stage C now writes D.
+// reverse_compute_inline: the loops are the producer's, as they were scheduled; its stage now writes the consumer's
+// buffer.
 #include <fmt/format.h>
 
 #include <algorithm>

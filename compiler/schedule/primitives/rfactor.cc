@@ -1,9 +1,6 @@
-// rfactor(C, ko):
-// for i: for ko: for ki:            for i: for ko: for ki: C_rf[ko, i] (+)= S(i, ko*4 + ki)
-//   C[i] (+)= S(i, ko*4 + ki)  ->   for i0: for rf: C[i0] (+)= C_rf[rf, i0]
-//
-// The identity is stored where ki is 0, and in the second stage where rf is 0. Loop ko may then run in parallel or in
-// vectors. A tail of the reduction leaves out steps, never a partial result's identity.
+// rfactor: the identity is stored where the other reduction loops are at 0, and in the second stage where its one is.
+// The factored loop may then run in parallel or in vectors. A tail of the reduction leaves out steps, never a partial
+// result's identity.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// split(i, f):  for i in 0..n: S(i)   ->   for io in 0..ceil(n/f): for ii in 0..f: if (io*f + ii < n) S(io*f + ii)
-// There is no guard when f divides n. split_parts(i, p) does the same with p outer iterations of f = ceil(n/p).
+// split, split_parts: two loops take one's place; a guard keeps what a factor leaves over from running.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -24,6 +23,7 @@ std::pair<LoopRef, LoopRef> Schedule::split_parts(LoopRef loop, int64_t parts) {
   HONE_USER_CHECK(l->loop == LoopKind::kSerial)
       << "split_parts: " << describe(l) << " is already " << name_of(l->loop) << "; split first";
   HONE_USER_CHECK(l->prefetch == 0) << "split_parts: " << describe(l) << " has a prefetch; split first";
+  HONE_USER_CHECK(l->limit == 0) << "split_parts: " << describe(l) << " has a limit; split first";
   return split_into(l, parts, ceil_div(l->extent, parts), Primitive::kSplitParts, parts,
                     fmt::format("split_parts({}, {})", l->var->name, parts));
 }

@@ -1,14 +1,5 @@
-// How a stage's buffer lies in memory.
-//
-// storage_align(A_cache, 0, 32, 8): rows begin in different banks of shared memory.
-//   A_cache [16, 32]   ->   A_cache [16, 40]
-//
-// double_buffer(A_cache):
-//   for k:                         A_cache[0, i] = A[0, i]
-//     A_cache[i] = A[k, i]    ->   for k:
-//     S(A_cache)                     if (k + 1 < n) A_cache[(k + 1) % 2, i] = A[k + 1, i]
-//                                    S(A_cache[k % 2])
-// With more parts, say 4: A_cache[0..2] are filled in front of the loop, A_cache[(k + 3) % 4] in it.
+// storage_align, double_buffer: how a stage's buffer lies in memory. Here they are noted; lowering carries them out.
+// With more than two parts, say 4, A[0..2] are filled in front of the loop, A[(k + 3) % 4] in it.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

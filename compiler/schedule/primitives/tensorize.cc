@@ -1,14 +1,5 @@
-// tensorize(C, j, "dot_u8s8_s32"):
-// for ko: for j in 0..16: for ki in 0..4:                 for ko: vectorize j in 0..16:
-//   C[j] += s32(A[ko*4 + ki]) * s32(B[ko, j, ki])    ->     C[j] += dot4(A[ko*4], …, A[ko*4 + 3],
-//                                                                        B[ko, j, 0], …, B[ko, j, 3])
-//
-// tensorize(C, i, "fma_f32"):
-// for k: for i in 0..8: for j in 0..16:                   for k: unroll i: vectorize j:
-//   C[i, j] += A[i, k] * B[k, j]                     ->     C[i, j] = fma(A[i, k], B[k, j], C[i, j])
-//
-// The loops must be the innermost ones, in the pattern's order and of extents that fit, without tails; value, types and
-// strides must be the pattern's.
+// tensorize: the loops must be the innermost ones, in the pattern's order and of extents that fit; value, types and
+// strides must be the pattern's. The patterns are those of tensor_intrinsics.h, each with an example.
 #include <fmt/format.h>
 
 #include <algorithm>

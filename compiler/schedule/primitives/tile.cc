@@ -1,5 +1,4 @@
-// for y: for x: S(y, x)   ->   for yo: for xo: for yi in 0..fy: for xi in 0..fx: S(yo*fy + yi, xo*fx + xi)
-// Tails are guarded as by split.
+// tile: all that its splits and its reorder could refuse is checked first.
 #include "compiler/schedule/schedule.h"
 
 namespace hone {
@@ -10,7 +9,8 @@ std::vector<LoopRef> Schedule::tile(LoopRef y, LoopRef x, int64_t factor_y, int6
   HONE_USER_CHECK(factor_y >= 1 && factor_x >= 1) << "tile: factors " << factor_y << " and " << factor_x << " of "
                                                   << describe(ly) << " and " << describe(lx) << " must be at least 1";
   for (const TreeNode* l : {ly, lx})
-    HONE_USER_CHECK(l->prefetch == 0) << "tile: " << describe(l) << " has a prefetch; tile first";
+    HONE_USER_CHECK(l->prefetch == 0 && l->limit == 0)
+        << "tile: " << describe(l) << " has a " << (l->prefetch ? "prefetch" : "limit") << "; tile first";
   for (const TreeNode* l : {ly, lx})
     HONE_USER_CHECK(l->loop == LoopKind::kSerial)
         << "tile: " << describe(l) << " is already " << name_of(l->loop) << "; tile first";

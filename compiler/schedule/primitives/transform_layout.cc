@@ -1,5 +1,4 @@
-// C[n, c, h, w]   ->   C'[n, c floordiv 16, h, w, c floormod 16]
-// Every access goes by it. A parameter is passed so by the caller, too.
+// transform_layout: every access goes by the layout.
 #include <absl/strings/str_join.h>
 #include <fmt/format.h>
 

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "compiler/codegen/device/device_code.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone::agent {
 namespace {
@@ -20,10 +21,11 @@ std::string unfit(const std::vector<KernelInfo>& kernels) {
 }  // namespace
 
 DeviceCompiler::DeviceCompiler(const DeviceSpec& device) {
-  cuda_ = device.kind == DeviceKind::kCuda;
-  if (!cuda_) return;
+  const GpuKind* const kind = find_gpu_kind(target_kind_of(device.kind));
+  compiles_ahead_ = kind && kind->compiles_ahead;
+  if (!compiles_ahead_) return;
   NvrtcOptions options = nvrtc_here();
-  options.max_major = device.cuda_major;
+  options.max_major = device.api_major;
   auto loaded = Nvrtc::load(options);
   if (loaded.ok()) nvrtc_ = *std::move(loaded);
 }
@@ -35,7 +37,9 @@ std::vector<std::string> DeviceCompiler::folders() const {
   return out;
 }
 
-std::string DeviceCompiler::version() const { return nvrtc_ ? "nvrtc " + nvrtc_->version() : cuda_ ? "llvm" : ""; }
+std::string DeviceCompiler::version() const {
+  return nvrtc_ ? "nvrtc " + nvrtc_->version() : compiles_ahead_ ? "llvm" : "";
+}
 
 DeviceCode DeviceCompiler::compile(const Module& m, const Target& target) const {
   DeviceImageCode image = image_code(m, target, nvrtc_.get());

@@ -33,7 +33,7 @@ class DeviceCompiler {
   static constexpr int64_t kMostSpillBytes = 1024;
 
  private:
-  bool cuda_ = false;
+  bool compiles_ahead_ = false;
   std::shared_ptr<const Nvrtc> nvrtc_;  ///< null: not found
 };
 

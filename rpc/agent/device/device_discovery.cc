@@ -5,17 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "compiler/runtime/gpu/cuda_driver.h"
-#include "compiler/runtime/gpu/opencl.h"
+#include "compiler/runtime/gpu/drivers.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone::agent {
 namespace {
-
-StatusOr<std::unique_ptr<DeviceDriver>> load_driver(DeviceKind kind) {
-  if (kind == DeviceKind::kOpencl) return load_opencl();
-  if (kind == DeviceKind::kCuda) return load_cuda();
-  return absl::InvalidArgumentError("a CPU has no driver");
-}
 
 FoundDevice describe(DeviceKind kind, int index, const DeviceInfo& info) {
   FoundDevice d;
@@ -29,32 +23,36 @@ FoundDevice describe(DeviceKind kind, int index, const DeviceInfo& info) {
   for (const auto& [name, version] : info.versions) {
     d.version_names.push_back(name);
     d.versions.push_back(version);
-    if (kind == DeviceKind::kCuda && name == "cuda") d.spec.cuda_major = std::atoi(version.c_str());
+    if (name == info.api && gpu_kind(info.api).compiles_ahead) d.spec.api_major = std::atoi(version.c_str());
   }
   return d;
 }
 
 }  // namespace
 
-bool is_offered_as_cuda(const DeviceInfo& device, const std::vector<FoundDevice>& offered) {
-  return device.api == "opencl" && device.platform == "NVIDIA CUDA" &&
-         std::any_of(offered.begin(), offered.end(),
-                     [&](const FoundDevice& d) { return d.spec.kind == DeviceKind::kCuda && d.model == device.name; });
+std::string offered_as(const DeviceInfo& device, const std::vector<FoundDevice>& offered) {
+  for (const FoundDevice& d : offered) {
+    const GpuKind& kind = gpu_kind(target_kind_of(d.spec.kind));
+    if (kind.name != device.api && !kind.opencl_platform.empty() && kind.opencl_platform == device.platform &&
+        d.model == device.name)
+      return std::string(kind.name);
+  }
+  return "";
 }
 
 DeviceList find_devices(const std::vector<DeviceKind>& kinds) {
   DeviceList list;
   for (const DeviceKind kind : kinds) {
-    const auto driver = load_driver(kind);
+    const auto driver = load_driver(target_kind_of(kind));
     if (!driver.ok()) {
       list.skipped.push_back(fmt::format("{}: {}", target_kind_of(kind), message_of(driver.status())));
       continue;
     }
     for (size_t i = 0; i < (*driver)->devices().size(); ++i) {
       const DeviceInfo& info = (*driver)->devices()[i];
-      if (is_offered_as_cuda(info, list.devices))
-        list.skipped.push_back(fmt::format(
-            "opencl: '{}' is offered as a CUDA device (--target opencl alone offers it by OpenCL)", info.name));
+      if (const std::string other = offered_as(info, list.devices); !other.empty())
+        list.skipped.push_back(fmt::format("{0}: '{1}' is offered as a device of {2} (--target {0} alone offers it so)",
+                                           info.api, info.name, other));
       else
         list.devices.push_back(describe(kind, static_cast<int>(i), info));
     }
@@ -66,7 +64,7 @@ DeviceList find_devices(const std::vector<DeviceKind>& kinds) {
 
 StatusOr<std::unique_ptr<Device>> open_device(const DeviceSpec& spec, const DeviceOptions& options,
                                               FoundDevice* found) {
-  HONE_ASSIGN_OR_RETURN(const auto driver, load_driver(spec.kind));
+  HONE_ASSIGN_OR_RETURN(const auto driver, load_driver(target_kind_of(spec.kind)));
   const auto index = static_cast<size_t>(spec.index);
   if (index >= driver->devices().size())
     return absl::NotFoundError(fmt::format("{} is not there any more", device_name(spec)));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "compiler/runtime/device.h"
@@ -10,9 +11,9 @@
 
 namespace hone::agent {
 
-/// True for OpenCL's view of a GPU that is also `offered` through CUDA: two measurements at a time on one GPU would be
-/// worthless.
-bool is_offered_as_cuda(const DeviceInfo& device, const std::vector<FoundDevice>& offered);
+/// The kind as which OpenCL's view of a GPU is `offered` by its vendor's own driver already: two measurements at a time
+/// on one GPU would be worthless. Empty: as none.
+std::string offered_as(const DeviceInfo& device, const std::vector<FoundDevice>& offered);
 
 /// All devices of the kinds asked for. A kind without devices, and a device that another kind already offers, are a
 /// line of `skipped`.

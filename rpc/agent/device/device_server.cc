@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/secure_hash.h"
+#include "compiler/target/gpu_kinds.h"
 #include "rpc/agent/device/device_candidate.h"
 #include "rpc/agent/device/device_discovery.h"
 #include "rpc/agent/pipe/frames.h"
@@ -20,8 +21,9 @@ using wire::ResultStatus;
 // Environment of drivers: where they keep what they compile, and find their linker; the processes have no home folder.
 void set_environment(const std::string& folder) {
   setenv("PATH", "/usr/bin:/bin", 1);
-  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "POCL_CACHE_DIR", "CUDA_CACHE_PATH"})
-    setenv(name, folder.c_str(), 1);
+  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME"}) setenv(name, folder.c_str(), 1);
+  for (const GpuKind& kind : gpu_kinds())
+    for (const char* name : kind.caches) setenv(name, folder.c_str(), 1);
 }
 
 class DeviceServer {

@@ -33,9 +33,9 @@ struct FoundDevice {
 };
 template <class A>
 void fields(A& a, DeviceSpec& s) {
-  a(s.kind, s.index, s.cuda_major);
+  a(s.kind, s.index, s.api_major);
 }
-inline bool is_known(DeviceKind kind) { return kind <= DeviceKind::kOpencl; }
+inline bool is_known(DeviceKind kind) { return static_cast<size_t>(kind) <= gpu_device_kinds().size(); }
 template <class A>
 void fields(A& a, FoundDevice& d) {
   a(d.spec, d.target, d.model, d.compute_capability, d.memory_bytes, d.on_host, d.version_names, d.versions);

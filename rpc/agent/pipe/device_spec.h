@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rpc/agent/sandbox/sandbox_profile.h"
 
@@ -12,8 +13,8 @@ namespace hone::agent {
 
 struct DeviceSpec {
   DeviceKind kind = DeviceKind::kCpu;
-  int index = 0;       ///< in the order in which the driver lists its devices
-  int cuda_major = 0;  ///< the newest CUDA whose binaries the driver runs; 0: not known
+  int index = 0;      ///< in the order in which the driver lists its devices
+  int api_major = 0;  ///< the newest version of its API (CUDA) whose binaries the driver runs; 0: not known
   bool is_gpu() const { return kind != DeviceKind::kCpu; }
   bool operator==(const DeviceSpec&) const = default;
 };
@@ -21,6 +22,8 @@ struct DeviceSpec {
 /// "llvm", "cuda", "opencl": the first word of the targets that a kind of device serves.
 std::string_view target_kind_of(DeviceKind kind);
 std::optional<DeviceKind> device_kind_of(std::string_view target_kind);
+/// All but the CPU, in the order in which they are looked for: the rows of target/gpu_kinds.h.
+std::vector<DeviceKind> gpu_device_kinds();
 
 /// As devices are called behind their agent's name: "cpu", "cuda0", "opencl1".
 std::string device_name(const DeviceSpec& spec);

@@ -7,6 +7,7 @@
 
 namespace hone::agent {
 
+/// The CPU, and the kinds of GPUs in the order of target/gpu_kinds.h.
 enum class DeviceKind : uint8_t { kCpu, kCuda, kOpencl };
 
 /// A candidate has a process of its own on CPUs. On GPUs one process has the device open for all of them. The runner

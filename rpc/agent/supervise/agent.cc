@@ -101,7 +101,7 @@ class Agent {
 
   awaitable<void> begin() {
     std::vector<DeviceKind> kinds;
-    for (const DeviceKind kind : {DeviceKind::kCuda, DeviceKind::kOpencl})
+    for (const DeviceKind kind : gpu_device_kinds())
       if (wants(kind)) kinds.push_back(kind);
     DeviceList found;
     if (!kinds.empty()) found = co_await list_devices(io_, kinds);

@@ -1,5 +1,7 @@
 #include "rpc/agent/supervise/worker.h"
 
+#include "compiler/target/gpu_kinds.h"
+
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -18,11 +20,14 @@ namespace {
 // Environment variables for the host lock, libraries, drivers, visible GPUs, logging and sanitizers.
 std::vector<std::string> passed_environment() {
   std::vector<std::string> out;
-  for (const char* name :
-       {"HONE_HOST_LOCK", "XDG_RUNTIME_DIR", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH",
-        "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "HONE_GPU_SANDBOX",
-        "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
+  const auto pass = [&](const char* name) {
     if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
+  };
+  for (const char* name : {"HONE_HOST_LOCK", "XDG_RUNTIME_DIR", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH",
+                           "HONE_GPU_SANDBOX", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
+    pass(name);
+  for (const GpuKind& kind : gpu_kinds())
+    for (const char* name : kind.settings) pass(name);
   return out;
 }
 

@@ -35,7 +35,7 @@ TEST_F(CudaAgent, EachGpuIsADevice) {
   EXPECT_THAT(d.target, HasSubstr("cuda -arch=sm_90 -sms=132"));
   EXPECT_EQ(d.model, "Fake GPU 1");
   EXPECT_EQ(d.compute_capability, "9.0");
-  EXPECT_EQ(d.spec.cuda_major, 13);
+  EXPECT_EQ(d.spec.api_major, 13);
   EXPECT_FALSE(d.on_host);
   EXPECT_FALSE(info_.device_compiler.empty());
 }

@@ -123,10 +123,10 @@ input "x" %x f32[1, 2, 2, 2]
 %y = conv2d()" + kConv + R"(,epilogue=mul[c]+bias+relu) %x %w %a %b
 output "y" %y f32[1, 2, 2, 2]
 )"),
-            R"(%w_folded1 = constant f32[2, 2, 1, 1] [10, 20, 1.5, 2]
-%w_folded0 = constant f32[2] [7, 8]
+            R"(%w_folded = constant f32[2, 2, 1, 1] [10, 20, 1.5, 2]
+%w_folded_1 = constant f32[2] [7, 8]
 %y = conv2d()" + kConv +
-                R"(,epilogue=bias+relu) %x %w_folded1 %w_folded0
+                R"(,epilogue=bias+relu) %x %w_folded %w_folded_1
 output "y" %y f32[1, 2, 2, 2]
 )");
 }
@@ -139,9 +139,9 @@ input "x" %x f32[3, 2]
 %y = dense(m=3,n=2,k=2,dtype=f32,epilogue=bias+mul[2]+sub[3]+gelu+mul[5]) %x %w %b
 output "y" %y f32[3, 2]
 )"),
-            R"(%w_folded1 = constant f32[2, 2] [2, 4, 6, 8]
-%w_folded0 = constant f32[2] [-1, 1]
-%y = dense(m=3,n=2,k=2,dtype=f32,epilogue=bias+gelu+mul[5]) %x %w_folded1 %w_folded0
+            R"(%w_folded = constant f32[2, 2] [2, 4, 6, 8]
+%w_folded_1 = constant f32[2] [-1, 1]
+%y = dense(m=3,n=2,k=2,dtype=f32,epilogue=bias+gelu+mul[5]) %x %w_folded %w_folded_1
 output "y" %y f32[3, 2]
 )");
 }
@@ -158,9 +158,9 @@ output "y" %y f32[3, 2]
 )"),
             R"(%w = constant f32[2, 2] [1, 2, 3, 4]
 %h = dense(m=3,n=2,k=2,dtype=f32,epilogue=relu) %x %w
-%v_folded1 = constant f32[2, 2] [2, 0, 4, 10]
-%v_folded0 = constant f32[2] [3, 21]
-%y = dense(m=3,n=2,k=2,dtype=f32,epilogue=bias+relu) %h %v_folded1 %v_folded0
+%v_folded = constant f32[2, 2] [2, 0, 4, 10]
+%v_folded_1 = constant f32[2] [3, 21]
+%y = dense(m=3,n=2,k=2,dtype=f32,epilogue=bias+relu) %h %v_folded %v_folded_1
 output "y" %y f32[3, 2]
 )");
 }
@@ -176,12 +176,12 @@ input "x" %x f32[1, 2, 2, 2]
 output "y" %y f32[1, 2, 4, 4]
 )"),
             R"(%w = constant f32[2, 2, 1, 1] [1, 2, 3, 4]
-%w_folded0 = constant f32[1] [1.5]
+%w_folded = constant f32[1] [1.5]
 %h = conv2d()" + kConv +
-                R"(,epilogue=relu+add[1]) %x %w %w_folded0
-%v_folded1 = constant f32[2, 1, 1, 1] [10, 12]
+                R"(,epilogue=relu+add[1]) %x %w %w_folded
+%v_folded = constant f32[2, 1, 1, 1] [10, 12]
 %y = depthwise_conv2d()" +
-                window + R"(,epilogue=none) %h %v_folded1
+                window + R"(,epilogue=none) %h %v_folded
 output "y" %y f32[1, 2, 4, 4]
 )");
 }
@@ -240,8 +240,8 @@ input "x" %x f32[3, 2]
 output "y" %y f32[3, 2]
 )"),
             R"(%w = constant f32[2, 2] [1, 2, 3, 4]
-%w_number0 = constant f32[1] [0.65898335]
-%y = dense(m=3,n=2,k=2,dtype=f32,epilogue=relu+mul[1]+add[0.125]) %x %w %w_number0
+%w_number = constant f32[1] [0.65898335]
+%y = dense(m=3,n=2,k=2,dtype=f32,epilogue=relu+mul[1]+add[0.125]) %x %w %w_number
 output "y" %y f32[3, 2]
 )");
 }

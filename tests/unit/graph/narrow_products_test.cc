@@ -374,7 +374,7 @@ input "x" %x u8[3, 4]
 %y = dense(m=3,n=2,k=4,dtype=u8:s8:s32:s32,epilogue=cast:f32+mul[0.5]+round+add[3]+saturate:u8) %x %w
 output "y" %y u8[3, 2]
 )"),
-              HasSubstr("epilogue=cast:f32+mul[1]+round+add[3]+saturate:u8) %x %w %w_number0"));
+              HasSubstr("epilogue=cast:f32+mul[1]+round+add[3]+saturate:u8) %x %w %w_number"));
 }
 
 }  // namespace

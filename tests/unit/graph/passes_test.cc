@@ -256,7 +256,7 @@ TEST(FuseEpilogues, ConstantsOfTheChannelsAreABias) {
 %y = elementwise(op=add+relu,shape=1x8x5x5,operands=1x8x1x1) %c %b   # Add + Relu
 output "y" %y f32[1, 8, 5, 5]
 )"),
-            "epilogue=bias+relu) %x %w %b.1   # Conv + Add + Relu");
+            "epilogue=bias+relu) %x %w %b_1   # Conv + Add + Relu");
 }
 
 TEST(FuseEpilogues, ValuesAreResiduals) {
@@ -290,8 +290,8 @@ output "y" %y f32[2, 3, 5]
 )");
   EXPECT_EQ(out,
             R"(%f = reshape(shape=2x3x4,to=6x4,dtype=f32) %x
-%d = dense(m=6,n=5,k=4,dtype=f32,epilogue=bias) %f %w %b.1
-%y = reshape(shape=6x5,to=2x3x5,dtype=f32) %d
+%dense = dense(m=6,n=5,k=4,dtype=f32,epilogue=bias) %f %w %b_1
+%y = reshape(shape=6x5,to=2x3x5,dtype=f32) %dense
 )");
 }
 
@@ -305,7 +305,7 @@ input "x" %x f32[1, 4, 1, 5]
 %y = elementwise(op=add+relu,shape=1x8x3,operands=1x8x1) %v %b
 output "y" %y f32[1, 8, 3]
 )");
-  EXPECT_THAT(out, HasSubstr("epilogue=bias+relu) %x %w %b.1"));
+  EXPECT_THAT(out, HasSubstr("epilogue=bias+relu) %x %w %b_1"));
   EXPECT_THAT(out, testing::Not(HasSubstr("elementwise")));
 }
 

@@ -29,9 +29,9 @@ input "x" %x f32[2, 5, 4]
 %y = elementwise(op=add,shape=2x5x4,operands=1x1x4) %s %b
 output "y" %y f32[2, 5, 4]
 )"),
-            R"(%scale_of_row12 = constant f32[4] [1, 2, 3, 4]
-%b_of_row13 = constant f32[4] [5, 6, 7, 8]
-%y = layer_norm(shape=2x5x4,axis=2,eps=1e-05,scale=1,bias=1,dtype=f32,epilogue=none) %x %scale_of_row12 %b_of_row13
+            R"(%scale_1 = constant f32[4] [1, 2, 3, 4]
+%b_1 = constant f32[4] [5, 6, 7, 8]
+%y = layer_norm(shape=2x5x4,axis=2,eps=1e-05,scale=1,bias=1,dtype=f32,epilogue=none) %x %scale_1 %b_1
 output "y" %y f32[2, 5, 4]
 )");
 }

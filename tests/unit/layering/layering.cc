@@ -68,7 +68,7 @@ const std::vector<Room>& rooms() {
       {"compiler/runtime/variants", {"compiler/runtime/include"}},
       {"compiler/runtime/denormals", {"compiler/runtime/include"}},
       {"compiler/api", {"compiler/runtime/pool", "compiler/runtime/variants"}},
-      {"compiler/runtime", {"base", "compiler/runtime/pool", "compiler/runtime/denormals"}},
+      {"compiler/runtime", {"compiler/target", "compiler/runtime/pool", "compiler/runtime/denormals"}},
       {"compiler/runtime/gpu", {"compiler/runtime"}},
       {"compiler/codegen/legalize", {"compiler/arith", "compiler/target"}},
       {"compiler/codegen/artifact", {"compiler/ir"}},

@@ -8,13 +8,17 @@
 #include <llvm/Target/TargetMachine.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <stdexcept>
+#include <tuple>
 
 #include "compiler/codegen/llvm/kernel/pipeline.h"
 #include "compiler/codegen/llvm/link/link.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/unit/nvptx/warp_model.h"
 
 namespace hone {
 namespace {
@@ -24,6 +28,7 @@ struct Machine {
   const int32_t* thread;
   const int32_t* block;
   void (*barrier)();
+  void (*together)(int32_t what, const void* operands, void* results);
 };
 constexpr const char* kMachine = "hone_machine";
 
@@ -41,6 +46,58 @@ void replace_calls(llvm::Module& m, const char* intrinsic, const Replace& replac
   f->eraseFromParent();
 }
 
+// An instruction of a whole warp: intrinsics that begin so, the operand from which on the model takes them.
+struct OfWarp {
+  const char* intrinsic;
+  WarpInstruction is;
+  unsigned first;
+};
+constexpr OfWarp kOfWarps[] = {
+    {"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16", WarpInstruction::kRows4, 0},
+    {"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x2.b16", WarpInstruction::kRows2, 0},
+    {"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x2.trans.b16", WarpInstruction::kColumns2, 0},
+    {"llvm.nvvm.mma.m16n8k16.row.col.f32.f32", WarpInstruction::kMmaF16, 0},
+    {"llvm.nvvm.mma.m16n8k16.row.col.bf16", WarpInstruction::kMmaBf16, 0},
+    {"llvm.nvvm.mma.m16n8k8.row.col.tf32", WarpInstruction::kMmaTf32, 0},
+    {"llvm.nvvm.mma.m16n8k32.row.col.s8", WarpInstruction::kMmaS8, 0},
+    {"llvm.nvvm.mma.m16n8k32.row.col.u8.s8", WarpInstruction::kMmaU8S8, 0},
+    {"llvm.nvvm.shfl.sync.bfly.", WarpInstruction::kShuffle, 1},
+    {"llvm.nvvm.shfl.bfly.", WarpInstruction::kShuffle, 0},
+    {"llvm.nvvm.f2tf32.rna", WarpInstruction::kRoundTf32, 0},
+};
+
+// Each call of `f` asks the harness, with operands and results in memory.
+void replace_by_model(llvm::Function& f, const OfWarp& row, llvm::GlobalVariable& state, llvm::Type* type) {
+  while (!f.use_empty()) {
+    auto* call = llvm::cast<llvm::CallInst>(f.user_back());
+    llvm::Function* caller = call->getFunction();
+    llvm::IRBuilder<> first(&caller->getEntryBlock(), caller->getEntryBlock().begin()), b(call);
+    auto* words = llvm::ArrayType::get(b.getInt32Ty(), std::tuple_size_v<WarpOperands>);
+    llvm::AllocaInst *operands = first.CreateAlloca(words), *results = first.CreateAlloca(words);
+    operands->setAlignment(llvm::Align(8));
+    for (unsigned i = row.first; i < call->arg_size(); ++i)
+      b.CreateStore(call->getArgOperand(i), b.CreateConstGEP1_32(b.getInt32Ty(), operands, i - row.first));
+    llvm::Value* harness = b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP2_32(type, &state, 0, 3));
+    b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), {b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, false), harness,
+                 {b.getInt32(static_cast<uint32_t>(row.is)), operands, results});
+    llvm::Value* out = b.CreateLoad(call->getType(), results);  // words, one after the other
+    call->replaceAllUsesWith(out);
+    call->eraseFromParent();
+  }
+}
+
+void replace_of_warps(llvm::Module& m, llvm::GlobalVariable& state, llvm::Type* type) {
+  std::vector<llvm::Function*> replaced;
+  for (llvm::Function& f : m)
+    for (const OfWarp& row : kOfWarps)
+      if (f.getName().starts_with(row.intrinsic)) {
+        replace_by_model(f, row, state, type);
+        replaced.push_back(&f);
+        break;
+      }
+  for (llvm::Function* f : replaced) f->eraseFromParent();
+}
+
 std::string object_of(const std::string& text) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
@@ -51,7 +108,7 @@ std::string object_of(const std::string& text) {
   m->setDataLayout(machine->createDataLayout());
   if (llvm::NamedMDNode* annotations = m->getNamedMetadata("nvvm.annotations")) annotations->eraseFromParent();
   auto* pointer = llvm::PointerType::get(context, 0);
-  auto* type = llvm::ArrayType::get(pointer, 3);
+  auto* type = llvm::ArrayType::get(pointer, 4);
   auto* state = new llvm::GlobalVariable(*m, type, false, llvm::GlobalValue::ExternalLinkage,
                                          llvm::ConstantAggregateZero::get(type), kMachine);
   const auto field = [&](llvm::IRBuilder<>& b, unsigned i) {
@@ -65,6 +122,7 @@ std::string object_of(const std::string& text) {
     b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), false), field(b, 2));
     return nullptr;
   });
+  replace_of_warps(*m, *state, type);
   // Shared memory that a launch asks for: enough for every launch.
   if (llvm::GlobalVariable* memory = m->getGlobalVariable("block_memory")) {
     auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 256 << 10);
@@ -98,35 +156,92 @@ std::string object_of(const std::string& text) {
   return generate(*m, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
-// One block in flight; the fibers' entry and the barrier find it here.
+// One block in flight; the fibers' entry and what they wait at find it here.
 struct Block {
   static constexpr size_t kStack = 256 << 10;
+  enum class Waits : uint8_t { kForNothing, kForBlock, kForWarp };
   struct Fiber {
     ucontext_t context;
     std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);
     bool ended = false;
+    Waits waits = Waits::kForNothing;
+    // What it gave to instructions of its warp, by turns: others may look at the last one while it is at the next.
+    int turn = 0, what[2] = {};
+    WarpOperands given[2];
   };
   void (*kernel)(void* const*) = nullptr;
   void* const* arguments = nullptr;
   ucontext_t scheduler;
   std::vector<Fiber> fibers;
   int32_t thread = 0, number = 0;
+  bool disagrees = false;  // threads of a warp waited for each other at different instructions
 };
 Block* current = nullptr;
 
+Block::Fiber& self() { return current->fibers[static_cast<size_t>(current->thread)]; }
+
 void begin() {
   current->kernel(current->arguments);
-  Block::Fiber& self = current->fibers[static_cast<size_t>(current->thread)];
-  self.ended = true;
-  swapcontext(&self.context, &current->scheduler);
+  Block::Fiber& me = self();
+  me.ended = true;
+  swapcontext(&me.context, &current->scheduler);
 }
 
-void barrier() { swapcontext(&current->fibers[static_cast<size_t>(current->thread)].context, &current->scheduler); }
+void wait_for(Block::Waits others) {
+  Block::Fiber& me = self();
+  me.waits = others;
+  swapcontext(&me.context, &current->scheduler);
+}
+
+void barrier() { wait_for(Block::Waits::kForBlock); }
+
+void together(int32_t what, const void* operands, void* results) {
+  constexpr size_t kWarp = 32;
+  const auto thread = static_cast<size_t>(current->thread), first = thread / kWarp * kWarp;
+  Block::Fiber& me = self();
+  const int turn = me.turn++ % 2;
+  std::memcpy(me.given[turn].data(), operands, sizeof(WarpOperands));
+  me.what[turn] = what;
+  std::array<const WarpOperands*, kWarp> given = {};
+  const auto is = static_cast<WarpInstruction>(what);
+  if (is == WarpInstruction::kRoundTf32) {  // of one thread
+    --me.turn;
+    given[thread - first] = &me.given[turn];
+  } else {
+    wait_for(Block::Waits::kForWarp);
+    for (size_t i = 0; i < kWarp; ++i) {
+      const Block::Fiber& other = current->fibers[first + i];
+      current->disagrees |= other.what[turn] != what;
+      given[i] = &other.given[turn];
+    }
+  }
+  run_warp_instruction(is, given, static_cast<int>(thread - first), static_cast<uint32_t*>(results));
+}
+
+// Lets go on who waits no longer; false: nobody does.
+bool release(Block& block) {
+  constexpr size_t kWarp = 32;
+  bool any = false;
+  for (size_t first = 0; first + kWarp <= block.fibers.size(); first += kWarp) {
+    const std::span<Block::Fiber> warp(&block.fibers[first], kWarp);
+    if (!std::all_of(warp.begin(), warp.end(), [](const auto& f) { return f.waits == Block::Waits::kForWarp; }))
+      continue;
+    for (Block::Fiber& f : warp) f.waits = Block::Waits::kForNothing;
+    any = true;
+  }
+  if (any) return true;
+  for (Block::Fiber& f : block.fibers)
+    if (f.ended || f.waits != Block::Waits::kForBlock) return false;
+  for (Block::Fiber& f : block.fibers) f.waits = Block::Waits::kForNothing;
+  return true;
+}
 
 void run_block(Block& block) {
   const int n = static_cast<int>(block.fibers.size());
   for (Block::Fiber& f : block.fibers) {
     f.ended = false;
+    f.waits = Block::Waits::kForNothing;
+    f.turn = 0;
     getcontext(&f.context);
     f.context.uc_stack = {.ss_sp = f.stack.get(), .ss_flags = 0, .ss_size = Block::kStack};
     f.context.uc_link = nullptr;
@@ -137,11 +252,12 @@ void run_block(Block& block) {
     for (int i = 0; i < n; ++i) {
       block.thread = ascending ? i : n - 1 - i;
       Block::Fiber& f = block.fibers[static_cast<size_t>(block.thread)];
-      swapcontext(&block.scheduler, &f.context);
+      if (!f.ended && f.waits == Block::Waits::kForNothing) swapcontext(&block.scheduler, &f.context);
       ended += f.ended;
     }
+    if (block.disagrees) throw std::runtime_error("the threads of a warp wait for each other in different places");
     if (ended == n) return;
-    if (ended > 0) throw std::runtime_error("a thread ended while others wait at a barrier");
+    if (!release(block)) throw std::runtime_error("a thread ended, or is elsewhere, while others wait for it");
   }
 }
 
@@ -165,7 +281,7 @@ void LockstepProgram::run(const GpuLaunch& launch, const std::vector<void*>& arg
   if (!block.kernel) throw std::runtime_error("no kernel " + launch.kernel);
   block.arguments = arguments.data();
   block.fibers.resize(static_cast<size_t>(launch.shape.threads));
-  const Machine machine{&block.thread, &block.number, &barrier};
+  const Machine machine{&block.thread, &block.number, &barrier, &together};
   std::memcpy(code_->symbol(kMachine), &machine, sizeof machine);
   for (block.number = 0; block.number < launch.shape.blocks; ++block.number) run_block(block);
   current = nullptr;

@@ -1,6 +1,7 @@
 // Runs what LLVM would make PTX of on this CPU: the same LLVM IR, whose few questions to a GPU (which thread, which
-// block, a barrier) are put to this harness. The threads of a block are fibers that change places at barriers only, in
-// ascending and descending order by turns, so that a missing barrier gives wrong results.
+// block, a barrier, what a warp does together) are put to this harness. The threads of a block are fibers that change
+// places at barriers and where their warp waits for them only, in ascending and descending order by turns, so that a
+// missing barrier gives wrong results.
 #pragma once
 
 #include <memory>

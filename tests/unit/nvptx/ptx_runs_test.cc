@@ -59,6 +59,42 @@ TEST_P(PtxRuns, AndComputesWhatTheReferenceComputes) {
   }
 }
 
+// Configs whose products are on tensor cores, the same ones as in CUDA's text.
+class PtxProducts : public testing::TestWithParam<const char*> {};
+
+TEST_P(PtxProducts, AreOnTensorCoresAndComputeWhatTheReferenceComputes) {
+  const Workload w = parse_workload(GetParam());
+  std::mt19937_64 rng(18);
+  const ReferenceRun reference(w, rng);
+  const Target target = Target::parse("cuda -arch=sm_80");
+  const Space space = make_space(w, target);
+  for (const Config& config : some_configs(space, 4, rng, tensor_core_algorithm(w))) {
+    SCOPED_TRACE(space.print(config));
+    const Module m = lower_config(w, target, space, config);
+    const std::string text = emit_ptx_llvm_text(m, target), cuda = emit_gpu(m, GpuDialect::kCuda).text;
+    EXPECT_EQ(text.find("@llvm.nvvm.mma.") != std::string::npos,
+              cuda.find(" mma_", cuda.find("extern \"C\"")) != std::string::npos);
+    EXPECT_NE(text.find("@llvm.nvvm.mma."), std::string::npos);
+    if (kSanitizer) GTEST_SKIP() << kNoFibers;
+    if (!reference.expect_agrees(run(text, m, target, reference.inputs()), m)) return;
+  }
+}
+
+// A device or a kind of PTX without an instruction computes plain sums, and says so.
+TEST(PtxNotes, SayWhichLoopsArePlainSums) {
+  const Workload w = parse_workload("dense(m=128,n=128,k=64,dtype=f16)");
+  const auto notes = [&](const char* arch) {
+    const Target target = Target::parse(std::string("cuda -arch=") + arch);
+    const Space space = make_space(w, target);
+    return emit_ptx(lower_config(w, target, space, space.default_config()), target).notes;
+  };
+  EXPECT_EQ(notes("sm_80"), (std::vector<std::string>{"hone_kernel_0_0: copies to shared memory are loads and stores: "
+                                                      "there is no instruction for them here"}));
+  ASSERT_FALSE(notes("sm_75").empty());
+  EXPECT_NE(notes("sm_75")[0].find("is a plain sum: there is no instruction for it here"), std::string::npos)
+      << notes("sm_75")[0];
+}
+
 // Loaded values have 64 bits, so indices have too; their quotients round down for either sign; lanes of a masked vector
 // are loaded and stored one by one.
 TEST(PtxWideIndices, ComputeWhatTheInterpreterComputes) {
@@ -136,6 +172,8 @@ TEST(PtxBarriers, AreEachNeeded) {
   EXPECT_EQ(barriers, 2);
 }
 
+INSTANTIATE_TEST_SUITE_P(Shapes, PtxProducts, testing::ValuesIn(kTensorCoreWorkloads),
+                         [](const auto& info) { return name_of_workload(info.param); });
 INSTANTIATE_TEST_SUITE_P(Shapes, PtxRuns, testing::ValuesIn(kGpuWorkloads),
                          [](const auto& info) { return name_of_workload(info.param); });
 

@@ -21,9 +21,11 @@
 #include "compiler/ir/printer.h"
 #include "compiler/lower/lower.h"
 #include "compiler/runtime/time_kernel.h"
+#include "compiler/target/gpu_kinds.h"
 #include "tuner/api/python/arrays.h"
 #include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/te_expr.h"
+#include "tuner/api/python/te_primitives.h"
 #include "tuner/api/python/te_schedule.h"
 #include "tuner/api/python/text.h"
 #include "tuner/api/python/whole_objects.h"
@@ -60,9 +62,8 @@ std::string source(const PySchedule& s, const std::string& kind, const std::stri
   const CodegenOptions options{.checked_accesses = unproved(m)};
   if (kind == "llvm") return emit_llvm_text(m, t, options);
   if (kind == "asm") return emit_asm_text(m, t, options);
-  if (kind == "cuda") return emit_gpu(m, GpuDialect::kCuda).text;
-  if (kind == "opencl") return emit_gpu(m, GpuDialect::kOpencl).text;
-  throw py::value_error("source '" + kind + "'; there are llvm, asm, cuda and opencl");
+  if (const GpuKind* gpu = find_gpu_kind(kind)) return emit_gpu(m, gpu->dialect).text;
+  throw py::value_error("source '" + kind + "'; there are llvm, asm, " + of_gpu_kinds(&GpuKind::name, " and "));
 }
 
 // A kernel of this process. Calls take turns.
@@ -198,6 +199,7 @@ PYBIND11_MODULE(_te, m) {
   translate_errors();
   bind_expressions(m);
   bind_schedules(m);
+  m.def("primitives", &primitive_rows);
   m.def(
       "lower", [](const PySchedule& s, int threads) { return to_string(lowered(s, threads)); }, py::arg("schedule"),
       py::arg("threads"));

@@ -1,4 +1,4 @@
-// Schedules in Python: every primitive, with its checks and texts.
+// Schedules in Python, their loops and blocks; the primitives are bound in te_primitives.h.
 #pragma once
 
 #include <pybind11/pybind11.h>

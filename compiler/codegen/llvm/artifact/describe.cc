@@ -13,6 +13,7 @@
 #include "compiler/codegen/llvm/kernel/c_data.h"
 #include "compiler/codegen/llvm/kernel/pipeline.h"
 #include "compiler/runtime/include/hone_runtime.h"
+#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -206,9 +207,13 @@ class DescriptionEmitter {
   Value* is_in_reach(Value* tensor) {
     Value* reached = is_on_cpu(tensor);
     if (!d_.has_gpu) return reached;
-    std::vector<uint32_t> devices{kDLOpenCL};
-    if (Target::parse(d_.target).kind == "cuda") devices = {kDLCUDA, kDLCUDAHost, kDLCUDAManaged};
-    for (const uint32_t d : devices) reached = b_.CreateOr(reached, b_.CreateICmpEQ(device_of(tensor), b_.getInt32(d)));
+    const auto reach = [&](int32_t type) {
+      Value* const is_there = b_.CreateICmpEQ(device_of(tensor), b_.getInt32(static_cast<uint32_t>(type)));
+      reached = b_.CreateOr(reached, is_there);
+    };
+    const GpuKind& kind = gpu_kind(Target::parse(d_.target).kind);
+    reach(kind.device_type);
+    for (const int32_t type : kind.host_device_types) reach(type);
     return reached;
   }
 

@@ -101,6 +101,10 @@ ExprEmitter::Address ExprEmitter::address(const BufferSlot& slot, const Expr& in
           alignment_of(*form, element_bytes, base_alignment)};
 }
 
+Value* ExprEmitter::element_pointer(const BufferNode* buffer, const Expr& index) {
+  return address(slot(buffer), index, buffer->dtype.lane_bytes()).pointer;
+}
+
 Value* ExprEmitter::lane_addresses(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
   Value* offsets = emit(index);
   offsets = b_.CreateSExt(offsets, offsets->getType()->getWithNewBitWidth(64));

@@ -82,6 +82,8 @@ class ExprEmitter {
   /// Computes all their values, then stores them: loads and sums that they share are found to be shared.
   void emit_stores_together(std::span<const Stmt> stores);
   void emit_prefetch(const Prefetch* op);
+  /// A pointer to element `index` (scalar) of `buffer`, for instructions that read or write memory by themselves.
+  llvm::Value* element_pointer(const BufferNode* buffer, const Expr& index);
 
  private:
   /// The lanes that are known to be active: loads of other lanes must not fault. Null members: all lanes.

@@ -41,7 +41,12 @@ void StmtEmitter::emit(const Stmt& s) {
     case StmtKind::kPrefetch: return emit_prefetch(as<Prefetch>(s));
     case StmtKind::kBarrier: return emit_barrier();
     case StmtKind::kIf: return emit_if(as<If>(s));
-    case StmtKind::kFor: return is_concurrent(as<For>(s)->loop) ? emit_concurrent(as<For>(s)) : emit_serial(as<For>(s));
+    case StmtKind::kFor: {
+      const For* loop = as<For>(s);
+      return is_concurrent(loop->loop)       ? emit_concurrent(loop)
+             : loop->loop == LoopKind::kWarp ? emit_warp_loop(loop)
+                                             : emit_serial(loop);
+    }
     case StmtKind::kAllocate: return emit_allocate(as<Allocate>(s));
   }
 }

@@ -33,6 +33,8 @@ class StmtEmitter {
  protected:
   /// A loop whose iterations may run at the same time; by default they run in turn.
   virtual void emit_concurrent(const For* op) { emit_serial(op); }
+  /// A warp loop: by default as a serial one, which it means.
+  virtual void emit_warp_loop(const For* op) { emit_serial(op); }
   virtual void emit_barrier();
   virtual void emit_prefetch(const Prefetch* op) { expr_.emit_prefetch(op); }
   /// The address of a buffer that `op` allocates outside of the frame.

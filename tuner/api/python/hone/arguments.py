@@ -76,14 +76,17 @@ def explain(function, parameters, args, kwargs):
 
     Args:
         function: its name.
-        parameters: as pybind11 has them: ``loop: hone._te.Loop, by: int = 1``, without self.
+        parameters: as pybind11 has them: ``loop: hone._te.Loop, by: int = 1``, without self; behind ``*args`` stand
+            those that are given by name alone.
     """
-    wanted = [re.match(r"(\w+): (.*?)( = .*)?$", part).groups() for part in _split(parameters)]
+    parts = _split(parameters)
+    takes_any = "*args" in parts
+    wanted = [re.match(r"(\w+): (.*?)( = .*)?$", part).groups() for part in parts if part != "*args"]
     names = [name for name, _, _ in wanted]
-    takes = f"it takes {', '.join(names)}" if names else "it takes none"
-    if len(args) > len(names):
+    takes = f"it takes {', '.join(names)}" if names else "it takes none" + " by name" * takes_any
+    if len(args) > len(names) and not takes_any:
         return f"{function}: {len(args)} arguments; {takes}"
-    given = dict(zip(names, args))
+    given = {} if takes_any else dict(zip(names, args))
     for name, value in kwargs.items():
         if name not in names:
             return f"{function}: there is no argument '{name}'; {takes}"

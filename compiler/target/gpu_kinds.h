@@ -1,0 +1,56 @@
+// The kinds of GPUs that code is generated for: one row each, which all rooms that differ by kind read.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace hone {
+
+struct GpuEntry;
+
+/// The languages of GPUs' texts; codegen/gpu/dialect.cc has the words of each.
+enum class GpuDialect : uint8_t { kCuda, kOpencl };
+
+struct GpuKind {
+  std::string_view name = {};  ///< the first word of its targets, and what its devices are called: `cuda`
+  GpuDialect dialect = GpuDialect::kCuda;
+  /// The architectures that its targets name (-arch); null: they name none, and -warp says how wide its warps are.
+  std::span<const GpuEntry> (*architectures)() = nullptr;
+  // What a device has of which nothing is said.
+  int64_t shared_bytes = 48 << 10;
+  int max_threads = 1024, warp = 32;
+  // Of the architectures' multiprocessors: registers of a warp come in units of so many, a thread has at most so many,
+  // and so many schedulers have warps of their own.
+  int64_t register_unit = 1, most_registers = 0, schedulers = 1;
+
+  std::string_view example = {};  ///< a target of a device that is not here: `cuda -arch=sm_XX`
+  std::string_view texts = {};    ///< what `--emit` writes for it, from its own language on: `cuda, ptx`
+  /// Hone compiles for it, by a compiler of its vendor or by LLVM; else its driver compiles its text.
+  bool compiles_ahead = false;
+
+  int32_t device_type = 0;                          ///< DLPack's type of its memory
+  std::span<const int32_t> host_device_types = {};  ///< DLPack's types of memory that it shares with the host
+  bool has_addresses = false;                       ///< a tensor's data is an address; else a handle of a whole buffer
+
+  std::string_view opencl_platform = {};       ///< what OpenCL calls the platform of the same devices; empty: none
+  std::span<const char* const> settings = {};  ///< environment variables that its driver and its compilers read
+  std::span<const char* const> caches = {};    ///< those that say in which folder the driver keeps what it compiled
+};
+
+/// In the order in which devices are looked for.
+std::span<const GpuKind> gpu_kinds();
+/// Null when there is no such kind.
+const GpuKind* find_gpu_kind(std::string_view name);
+/// InternalError when there is no such kind.
+const GpuKind& gpu_kind(std::string_view name);
+/// The kind whose memory is of this DLPack type; InternalError when there is none.
+const GpuKind& gpu_kind_of(int32_t device_type);
+
+/// The words of all kinds, for people: `cuda, opencl` with ", " before the last one, `cuda or opencl` with " or ".
+std::string of_gpu_kinds(std::string_view GpuKind::*words, std::string_view before_last);
+/// `llvm, cuda, opencl`
+std::string target_kinds(std::string_view before_last = ", ");
+
+}  // namespace hone

@@ -1,0 +1,88 @@
+#include "tests/unit/nvptx/warp_model.h"
+
+#include <bit>
+#include <cstring>
+
+#include "base/narrow_floats.h"
+
+namespace hone {
+namespace {
+
+using Given = std::array<const WarpOperands*, 32>;
+
+// ldmatrix: lanes 8i .. 8i+7 say where the rows of matrix i are, 8 elements of 16 bits each. Thread 4r + q gets
+// elements 2q and 2q+1 of row r; transposed, of column r.
+void read_matrices(const Given& given, int matrices, bool transposes, int lane, uint32_t* results) {
+  const int r = lane / 4, q = lane % 4;
+  for (int i = 0; i < matrices; ++i) {
+    const auto element = [&](int row, int column) {
+      const char* begin;
+      std::memcpy(&begin, given[static_cast<size_t>(8 * i + row)]->data(), sizeof begin);
+      uint16_t bits;
+      std::memcpy(&bits, begin + 2 * column, sizeof bits);
+      return uint32_t{bits};
+    };
+    results[i] =
+        transposes ? element(2 * q, r) | element(2 * q + 1, r) << 16 : element(r, 2 * q) | element(r, 2 * q + 1) << 16;
+  }
+}
+
+float value_of(WarpInstruction what, uint32_t word, int part) {
+  const auto half = static_cast<uint16_t>(word >> (16 * part));
+  if (what == WarpInstruction::kMmaF16) return float_of_f16(half);
+  if (what == WarpInstruction::kMmaBf16) return float_of_bf16(half);
+  return std::bit_cast<float>(word);
+}
+
+// A word holds `each` neighbouring k. Of A (16 x k) thread 4g + q has words of rows g and g + 8, at k = each * q, then
+// of the same rows in the second half of k; of B (k x 8) words of column g at each * q, then in the second half; of C
+// rows g and g + 8 of columns 2q and 2q + 1.
+template <class T, class Product>
+void multiply(const Given& given, int each, int lane, uint32_t* results, const Product& product) {
+  const int g = lane / 4, q = lane % 4;
+  for (int i = 0; i < 4; ++i) {
+    const int row = g + 8 * (i / 2), column = 2 * q + i % 2;
+    T sum = std::bit_cast<T>((*given[static_cast<size_t>(lane)])[static_cast<size_t>(6 + i)]);
+    for (int k = 0; k < 8 * each; ++k) {
+      const int half = k / (4 * each), of_lane = k % (4 * each) / each;
+      const uint32_t
+          a = (*given[static_cast<size_t>(4 * (row % 8) + of_lane)])[static_cast<size_t>(row / 8 + 2 * half)],
+          b = (*given[static_cast<size_t>(4 * column + of_lane)])[static_cast<size_t>(4 + half)];
+      sum += product(a, b, k % each);
+    }
+    results[i] = std::bit_cast<uint32_t>(sum);
+  }
+}
+
+}  // namespace
+
+void run_warp_instruction(WarpInstruction what, const Given& given, int lane, uint32_t* results) {
+  const auto floats = [&](uint32_t a, uint32_t b, int part) {
+    return value_of(what, a, part) * value_of(what, b, part);
+  };
+  const auto byte = [](uint32_t word, int part) { return static_cast<uint8_t>(word >> (8 * part)); };
+  const WarpOperands& own = *given[static_cast<size_t>(lane)];
+  switch (what) {
+    case WarpInstruction::kRows4: return read_matrices(given, 4, false, lane, results);
+    case WarpInstruction::kRows2: return read_matrices(given, 2, false, lane, results);
+    case WarpInstruction::kColumns2: return read_matrices(given, 2, true, lane, results);
+    case WarpInstruction::kMmaF16:
+    case WarpInstruction::kMmaBf16: return multiply<float>(given, 2, lane, results, floats);
+    case WarpInstruction::kMmaTf32: return multiply<float>(given, 1, lane, results, floats);
+    case WarpInstruction::kMmaS8:
+      return multiply<int32_t>(given, 4, lane, results, [&](uint32_t a, uint32_t b, int part) {
+        return static_cast<int8_t>(byte(a, part)) * static_cast<int8_t>(byte(b, part));
+      });
+    case WarpInstruction::kMmaU8S8:
+      return multiply<int32_t>(given, 4, lane, results, [&](uint32_t a, uint32_t b, int part) {
+        return byte(a, part) * static_cast<int8_t>(byte(b, part));
+      });
+    case WarpInstruction::kShuffle:
+      results[0] = (*given[static_cast<size_t>(lane ^ static_cast<int>(own[1]))])[0];
+      return;
+    // To the nearest of 10 bits behind the point, ties away from zero.
+    case WarpInstruction::kRoundTf32: results[0] = (own[0] + 0x1000u) & ~0x1fffu; return;
+  }
+}
+
+}  // namespace hone
