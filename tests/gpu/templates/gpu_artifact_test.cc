@@ -5,6 +5,7 @@
 #include "compiler/build/artifact.h"
 #include "compiler/codegen/llvm/link/link.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
+#include "compiler/ir/dlpack_type.h"
 #include "compiler/runtime/gpu/gpu_launcher.h"
 #include "compiler/runtime/thread_pool.h"
 #include "tests/fakes/gpu_workloads.h"

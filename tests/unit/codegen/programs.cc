@@ -4,6 +4,7 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/link/link.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
+#include "compiler/ir/dlpack_type.h"
 
 #include <stdlib.h>
 #include <unistd.h>
