@@ -112,6 +112,24 @@ std::vector<ValueId> GraphBuilder::add(const Workload& w, const std::vector<Valu
   return ids;
 }
 
+std::vector<ValueId> GraphBuilder::copy(const Workload& w, const std::vector<ValueId>& inputs,
+                                        const std::vector<std::string>& names, const std::vector<TensorType>& types) {
+  if (std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return graph_.is_constant(v); }))
+    return add(w, inputs, names);
+  std::vector<ValueId> ids;
+  for (size_t o = 0; o < types.size(); ++o) ids.push_back(new_value(names[o], types[o]));
+  graph_.nodes.push_back({w, inputs, ids, origin_});
+  return ids;
+}
+
+ValueId GraphBuilder::keep(const TensorData& data, std::string_view name) {
+  constexpr size_t kSmall = 4096;
+  if (data.bytes().size() <= kSmall) return constant(data, name);
+  const ValueId v = new_value(name, data.type());
+  graph_.values.back().constant = data;
+  return v;
+}
+
 ValueId GraphBuilder::add_one(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
                               const std::string& name) {
   const std::vector<ValueId> ids = add(op, given, inputs, {name});

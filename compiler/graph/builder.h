@@ -54,6 +54,12 @@ class GraphBuilder {
   /// A node whose workload is complete.
   std::vector<ValueId> add(const Workload& w, const std::vector<ValueId>& inputs,
                            const std::vector<std::string>& names = {});
+  /// A node of another graph, whose outputs have these types there: nothing is worked out again, unless all that it
+  /// reads has become constant.
+  std::vector<ValueId> copy(const Workload& w, const std::vector<ValueId>& inputs,
+                            const std::vector<std::string>& names, const std::vector<TensorType>& types);
+  /// A constant of another graph, in which equal ones were one value: large ones are not compared again.
+  ValueId keep(const TensorData& data, std::string_view name);
   void output(const std::string& name, ValueId value, const TensorType& type,
               std::optional<Port::Extent> extent = std::nullopt);
   /// The last output has along this axis as many elements as `count` (s64[1]) says, which becomes an output behind all

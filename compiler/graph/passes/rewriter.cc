@@ -57,13 +57,19 @@ void Rewriter::copy(const Node& n) {
   std::vector<std::string> names;
   for (const ValueId v : n.outputs) names.push_back(name(v));
   if (!is_edited_[at_]) {
-    const std::vector<ValueId> made = b_.add(n.workload, inputs, names);
+    std::vector<TensorType> types;
+    for (const ValueId v : n.outputs) types.push_back(type(v));
+    const std::vector<ValueId> made = b_.copy(n.workload, inputs, names, types);
     for (size_t o = 0; o < made.size(); ++o) stand_in(n.outputs[o], made[o]);
     return;
   }
   const PhysicalTypes types = physical_types(n.workload);
   const auto seen = [&](ValueId made, const std::vector<int64_t>& as, const std::string& called) {
-    return b_.type(made).shape == as ? made : b_.reshape(made, as, called);
+    if (b_.type(made).shape == as) return made;
+    b_.set_origin("");
+    const ValueId view = b_.reshape(made, as, called);
+    b_.set_origin(n.origin);
+    return view;
   };
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = seen(inputs[i], types.inputs[i].type.shape, name(n.inputs[i]));
   // The name is that of the value, not of what the operator gives.
@@ -81,7 +87,7 @@ Graph Rewriter::end() {
 
 ValueId Rewriter::now(ValueId v) {
   auto& known = now_[v];
-  if (!known) known = b_.constant(*g_.value(v).constant, name(v));
+  if (!known) known = b_.keep(*g_.value(v).constant, name(v));
   return *known;
 }
 

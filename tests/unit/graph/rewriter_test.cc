@@ -47,7 +47,9 @@ TEST(Rewriter, ANodeMayBeEditedBeforeItsTurnAndNotBehindIt) {
   Rewriter r(read_graph(kTwo), test_context());
   const Graph made = r.run([&](const Node& n) {
     if (r.index_of(n) == 0) r.become(r.node(1), of_text("neg"), {n.outputs[0]});
-    if (r.index_of(n) == 1) EXPECT_THROW(r.become(r.node(0), of_text("neg"), n.inputs), InternalError);
+    if (r.index_of(n) == 1) {
+      EXPECT_THROW(r.become(r.node(0), of_text("neg"), n.inputs), InternalError);
+    }
     return false;
   });
   EXPECT_EQ(count_of(made, "elementwise"), 2);
