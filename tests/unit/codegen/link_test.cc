@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/link/link.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/runtime/artifact.h"
 #include "tests/unit/codegen/programs.h"
