@@ -1,36 +1,12 @@
-// Transposed convolutions, as ordinary ones. The outputs along an axis are periods of as many as the stride. Those at
-// one place of all periods read the same taps of the kernel, every stride-th one, backwards: a convolution of stride 1.
-// What the places' convolutions give is put between each other.
+// ConvTranspose.
 #include <algorithm>
-#include <array>
 
+#include "compiler/frontend/lowering/transposed_convolution.h"
 #include "compiler/frontend/onnx/node/window_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
 namespace {
-
-struct TransposedAxis {
-  int64_t in = 1, kernel = 1, stride = 1, before = 0, out = 1;
-  int64_t periods() const { return (out + stride - 1) / stride; }
-};
-
-// The convolution for one place of the periods: its taps are the kernel's from `first` on, by strides.
-struct Place {
-  int64_t first = 0, taps = 1;
-  int64_t before = 0, after = 0;  ///< pads of the input; negative ones cut it
-  auto operator<=>(const Place&) const = default;
-};
-
-// Output `place` + period * stride reads input period + ahead - t through tap first + t * stride.
-Place place_of(const TransposedAxis& a, int64_t place) {
-  const int64_t first = (place + a.before) % a.stride, ahead = (place + a.before) / a.stride;
-  const int64_t taps = (a.kernel - first + a.stride - 1) / a.stride;
-  return {first, taps, taps - 1 - ahead, a.periods() + ahead - a.in};
-}
-
-using Axes = std::array<TransposedAxis, 2>;
-using Places = std::array<Place, 2>;
 
 // The pads in front of and behind one axis, and its extent, as ONNX has them.
 void set_extent(const NodeContext& c, const Window& w, size_t d, size_t axes, TransposedAxis* a) {
@@ -62,136 +38,6 @@ void set_extent(const NodeContext& c, const Window& w, size_t d, size_t axes, Tr
     a->out = whole - pads[d] - pads[axes + d];
   }
   HONE_USER_CHECK(a->out >= 1 && a->out <= whole + kMostOfWindow) << "an output of " << a->out << " elements";
-}
-
-class TransposedConvolution {
- public:
-  TransposedConvolution(NodeContext& c, const Axes& axes, int64_t groups) : c_(c), l_(c.l), a_(axes), groups_(groups) {}
-
-  // x [n, ci, h, w], weight [ci, co / groups, kh, kw] with zeros between dilated taps, bias [co] or none.
-  Operand run(const Operand& x, const Operand& weight, const std::optional<Operand>& bias) {
-    const int64_t each = weight.type.shape[1];
-    std::vector<Places> places;
-    for (int64_t y = 0; y < a_[0].stride; ++y)
-      for (int64_t z = 0; z < a_[1].stride; ++z) places.push_back({place_of(a_[0], y), place_of(a_[1], z)});
-    // One convolution for all places where they read the same inputs; depthwise ones stay so.
-    const auto reads_the_same = [&](const Places& p) {
-      return std::all_of(p.begin(), p.end(), [&, d = size_t{0}](const Place& one) mutable {
-        const Place& first = places[0][d++];
-        return one.taps == first.taps && one.before == first.before && one.after == first.after;
-      });
-    };
-    if ((groups_ == 1 || each > 1) && std::all_of(places.begin(), places.end(), reads_the_same))
-      return together(x, weight, bias, places);
-    return apart(x, weight, bias, places);
-  }
-
- private:
-  // [co, ci / groups, taps, taps]
-  Operand taps_of(const Operand& weight, const Places& p) {
-    const Extents& s = weight.type.shape;
-    const Operand of_groups = l_.reshape(weight, {groups_, s[0] / groups_, s[1], s[2], s[3]});
-    const Operand turned =
-        l_.reshape(l_.transpose(of_groups, {0, 2, 1, 3, 4}), {groups_ * s[1], s[0] / groups_, s[2], s[3]});
-    const auto last = [&](size_t d) { return p[d].first + (p[d].taps - 1) * a_[d].stride; };
-    return l_.slice(turned, {0, 0, last(0), last(1)}, {1, 1, -a_[0].stride, -a_[1].stride},
-                    {groups_ * s[1], s[0] / groups_, p[0].taps, p[1].taps});
-  }
-
-  Operand convolved(Operand x, const Operand& weight, const std::optional<Operand>& bias, const Places& p) {
-    Extents begin(4, 0), size = x.type.shape;
-    for (size_t d = 0; d < 2; ++d) {
-      begin[2 + d] = std::max<int64_t>(0, -p[d].before);
-      size[2 + d] -= begin[2 + d] + std::max<int64_t>(0, -p[d].after);
-      HONE_USER_CHECK(size[2 + d] >= 1) << "pads that leave nothing of the input are not supported";
-    }
-    x = l_.slice(x, begin, Extents(4, 1), size);
-    const auto pad = [](int64_t n) { return std::max<int64_t>(0, n); };
-    AttributeTexts given{{"pad", join({pad(p[0].before), pad(p[1].before), pad(p[0].after), pad(p[1].after)})},
-                         {"layout", "NCHW"}};
-    std::vector<ValueId> ids{l_.value(x), l_.value(weight)};
-    if (bias) {
-      given.emplace_back("epilogue", "bias");
-      ids.push_back(l_.value(*bias));
-    }
-    return l_.add("conv2d", given, ids);
-  }
-
-  // Channels: of each group the places', of each place the group's.
-  Operand together(const Operand& x, const Operand& weight, const std::optional<Operand>& bias,
-                   const std::vector<Places>& places) {
-    const auto count = static_cast<int64_t>(places.size());
-    std::vector<Operand> taps;
-    for (const Places& p : places) {
-      const Operand own = taps_of(weight, p);
-      const Extents& s = own.type.shape;
-      taps.push_back(l_.reshape(own, {groups_, 1, s[0] / groups_, s[1], s[2], s[3]}));
-    }
-    const Operand all = l_.concat(taps, 1);
-    const Extents& s = all.type.shape;
-    const int64_t each = s[2];
-    std::optional<Operand> repeated;
-    if (bias)
-      repeated = l_.reshape(l_.broadcast(l_.reshape(*bias, {groups_, 1, each}), {groups_, count, each}),
-                            {groups_ * count * each});
-    const Operand out = convolved(x, l_.reshape(all, {groups_ * count * each, s[3], s[4], s[5]}), repeated, places[0]);
-    const Extents& o = out.type.shape;
-    const Operand split = l_.reshape(out, {o[0], groups_, a_[0].stride, a_[1].stride, each, o[2], o[3]});
-    return whole(l_.transpose(split, {0, 1, 4, 5, 2, 6, 3}), o[0], groups_ * each);
-  }
-
-  Operand apart(const Operand& x, const Operand& weight, const std::optional<Operand>& bias,
-                const std::vector<Places>& places) {
-    std::vector<Operand> parts;
-    for (const Places& p : places) parts.push_back(convolved(x, taps_of(weight, p), bias, p));
-    const Extents o = parts[0].type.shape;
-    if (parts.size() == 1) return parts[0];
-    for (Operand& part : parts) part = l_.reshape(part, {o[0], 1, o[1], o[2], o[3]});
-    const Operand all = l_.reshape(l_.concat(parts, 1), {o[0], a_[0].stride, a_[1].stride, o[1], o[2], o[3]});
-    return whole(l_.transpose(all, {0, 3, 4, 1, 5, 2}), o[0], o[1]);
-  }
-
-  // Whole periods, without what is behind the last output.
-  Operand whole(const Operand& periods, int64_t images, int64_t channels) {
-    const Operand image =
-        l_.reshape(periods, {images, channels, a_[0].periods() * a_[0].stride, a_[1].periods() * a_[1].stride});
-    return l_.slice(image, Extents(4, 0), Extents(4, 1), {images, channels, a_[0].out, a_[1].out});
-  }
-
-  NodeContext& c_;
-  Lowering& l_;
-  const Axes a_;
-  const int64_t groups_;
-};
-
-// Zeros between the taps, and behind them up to the stride: each place has one tap at least.
-Operand with_zeros(NodeContext& c, Operand weight, const Window& w) {
-  for (size_t d = 0; d < 2; ++d) {
-    Extents shape = weight.type.shape;
-    const int64_t taps = shape[2 + d], dilated = (taps - 1) * w.dilation[d] + 1,
-                  wanted = std::max(dilated, w.stride[d]);
-    if (wanted == taps) continue;
-    const int64_t between = w.dilation[d] - 1, behind = std::max<int64_t>(0, wanted - taps * w.dilation[d]);
-    Extents split = shape;
-    split.insert(split.begin() + 3 + static_cast<std::ptrdiff_t>(d), 1);
-    Extents after(5, 0);
-    after[3 + d] = between;
-    if (between > 0) {
-      weight = c.l.reshape(weight, split);
-      split[3 + d] += between;
-      weight = c.l.add("pad", {{"before", "0"}, {"after", join(after)}, {"mode", "constant"}}, {c.l.value(weight)});
-    }
-    shape[2 + d] = taps * w.dilation[d];
-    weight = c.l.reshape(weight, shape);
-    if (behind > 0) {
-      Extents more(4, 0);
-      more[2 + d] = behind;
-      weight = c.l.add("pad", {{"before", "0"}, {"after", join(more)}, {"mode", "constant"}}, {c.l.value(weight)});
-    }
-    shape[2 + d] = wanted;
-    weight = c.l.slice(weight, Extents(4, 0), Extents(4, 1), shape);
-  }
-  return weight;
 }
 
 // Over three axes of space: zeros between the inputs, and a convolution with the kernel backwards.
@@ -264,7 +110,7 @@ void conv_transpose(NodeContext& c) {
   std::optional<Operand> bias;
   if (c.has(2)) bias = c.l.reshape(c.in(2), {channels});
   const Operand out =
-      TransposedConvolution(c, {axes[0], axes[1]}, groups).run(as_image(x), with_zeros(c, as_image(weight), w), bias);
+      transposed_convolution(c.l, {axes[0], axes[1]}, groups, as_image(x), with_zeros(c.l, as_image(weight), w), bias);
   c.outputs[0] = c.l.reshape(out, shape);
 }
 
