@@ -7,6 +7,7 @@
 #include "compiler/frontend/onnx/file/external_files.h"
 #include "compiler/frontend/onnx/import.h"
 #include "compiler/frontend/onnx/import_growing.h"
+#include "compiler/frontend/tflite/import.h"
 
 namespace hone {
 namespace {
@@ -22,6 +23,7 @@ std::string begin_of(const std::string& path) {
 
 std::span<const ModelFormat> model_formats() {
   static constexpr ModelFormat kFormats[] = {
+      {"TensorFlow Lite", &knows_tflite, &import_tflite, nullptr, &tflite_input_names, &tflite_files},
       // ONNX's files begin with any field of a message.
       {"ONNX", nullptr, &import_onnx, &import_growing_onnx, &onnx_input_names, &onnx_files},
   };

@@ -1,0 +1,13 @@
+// Types of elements as TensorFlow Lite numbers them.
+#pragma once
+
+#include <string>
+
+#include "compiler/ir/dtype.h"
+
+namespace hone::tflite {
+
+/// UserError that begins with `what`, for a type that is not supported.
+DType dtype_of(int type, const std::string& what);
+
+}  // namespace hone::tflite

@@ -1,0 +1,59 @@
+// Tensors made of shapes and numbers.
+#include <cmath>
+#include <numeric>
+
+#include "compiler/frontend/tflite/node/node.h"
+#include "compiler/ir/layout.h"
+
+namespace hone::tflite {
+namespace {
+
+void shape(NodeContext& c) {
+  c.outputs[0] = c.l.constant(TensorData::of_numbers(c.in(0).type.shape, c.type_of_output(0)));
+}
+
+void rank(NodeContext& c) {
+  c.outputs[0] = c.l.constant(TensorData::of_numbers({static_cast<int64_t>(c.in(0).rank())}, i32).reshaped({}));
+}
+
+void fill(NodeContext& c) {
+  const Extents to = c.constant_numbers(0, "shape");
+  for (const int64_t e : to) HONE_USER_CHECK(e >= 0) << "shape [" << join(to, ", ") << "]";
+  HONE_USER_CHECK(element_count(c.in(1).type.shape) == 1) << "its value is " << to_string(c.in(1).type);
+  c.outputs[0] = c.l.broadcast(c.l.reshape(c.in(1), {}), to);
+}
+
+void zeros_like(NodeContext& c) { c.outputs[0] = c.l.filled(0, c.in(0).type); }
+
+void range(NodeContext& c) {
+  const auto number = [&](size_t i, const char* what) {
+    const TensorData data = c.constant(i, what);
+    HONE_USER_CHECK(data.elements() == 1) << "its " << what << " is " << to_string(data.type());
+    return data.values()[0];
+  };
+  const DType t = c.in(0).type.dtype;
+  HONE_USER_CHECK(t == f32 || t == i32 || t == i64) << to_string(c.in(0).type);
+  const double begin = number(0, "begin"), end = number(1, "end"), step = number(2, "step");
+  const double count = std::ceil((end - begin) / step);
+  HONE_USER_CHECK(std::isfinite(count) && step != 0) << "from " << begin << " to " << end << " by " << step;
+  const auto n = count < 1 ? int64_t{0} : count < 0x1p40 ? static_cast<int64_t>(count) : int64_t{1} << 40;
+  HONE_USER_CHECK(c.l.may_make(16 * n)) << n << " numbers";
+  std::string bytes;
+  for (int64_t i = 0; i < n; ++i) {
+    const double v = begin + static_cast<double>(i) * step;
+    bytes.append(reinterpret_cast<const char*>(&v), sizeof(v));
+  }
+  c.outputs[0] = c.l.cast(c.l.constant(TensorData({f64, {n}}, std::move(bytes))), t);
+}
+
+}  // namespace
+
+void add_constant_rows(RowTable& t) {
+  t.own[77] = {&shape, Numbers::kAsIs};
+  t.own[93] = {&zeros_like};
+  t.own[94] = {&fill, Numbers::kMoved};
+  t.own[96] = {&range};
+  t.own[110] = {&rank, Numbers::kAsIs};
+}
+
+}  // namespace hone::tflite
