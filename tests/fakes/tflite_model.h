@@ -1,0 +1,146 @@
+// Models of TensorFlow Lite made by hand, with the tables that Hone reads.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/frontend/tflite/tflite_generated.h"
+
+namespace hone {
+
+namespace tables = tflite::file;
+
+/// TensorFlow Lite's numbers of types, and of the operators that tests have by name.
+enum TfliteType : int8_t {
+  kTfFloat = 0,
+  kTfHalf = 1,
+  kTfInt = 2,
+  kTfByte = 3,
+  kTfLong = 4,
+  kTfString = 5,
+  kTfBool = 6,
+  kTfShort = 7,
+  kTfSigned = 9
+};
+
+template <class T>
+std::string bytes_of_numbers(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+/// Scales and zero points of a tensor.
+struct TfliteScales {
+  std::vector<float> scale = {};
+  std::vector<int64_t> zero = {};
+  int axis = 0;
+};
+
+/// Tensors are known by their names; those that an operator names and nothing says more of are f32, [].
+class TfliteModel {
+ public:
+  flatbuffers::FlatBufferBuilder b;  ///< for options and what else tests put into a model
+  uint32_t version = 3;
+
+  TfliteModel& tensor(const std::string& name, const std::vector<int32_t>& shape, int8_t type = kTfFloat,
+                      const TfliteScales& scales = {}, uint32_t buffer = 0, const std::vector<int32_t>& signature = {},
+                      flatbuffers::Offset<tables::Sparsity> sparsity = 0, bool is_variable = false) {
+    flatbuffers::Offset<tables::Quantization> q = 0;
+    if (!scales.scale.empty()) q = tables::CreateQuantizationDirect(b, &scales.scale, &scales.zero, 0, scales.axis);
+    indices_[name] = static_cast<int32_t>(tensors_.size());
+    tensors_.push_back(tables::CreateTensorDirect(b, &shape, type, buffer, name.c_str(), q, is_variable, sparsity,
+                                                  signature.empty() ? nullptr : &signature));
+    return *this;
+  }
+  TfliteModel& input(const std::string& name, const std::vector<int32_t>& shape, int8_t type = kTfFloat,
+                     const TfliteScales& scales = {}, const std::vector<int32_t>& signature = {}) {
+    tensor(name, shape, type, scales, 0, signature);
+    inputs_.push_back(indices_.at(name));
+    return *this;
+  }
+  /// A tensor with these bytes.
+  TfliteModel& data(const std::string& name, const std::vector<int32_t>& shape, int8_t type, const std::string& bytes,
+                    const TfliteScales& scales = {}, flatbuffers::Offset<tables::Sparsity> sparsity = 0) {
+    return tensor(name, shape, type, scales, buffer(bytes), {}, sparsity);
+  }
+  TfliteModel& floats(const std::string& name, const std::vector<int32_t>& shape, const std::vector<float>& values) {
+    return data(name, shape, kTfFloat, bytes_of_numbers(values));
+  }
+  TfliteModel& numbers(const std::string& name, const std::vector<int32_t>& values) {
+    return data(name, {static_cast<int32_t>(values.size())}, kTfInt, bytes_of_numbers(values));
+  }
+  TfliteModel& number(const std::string& name, int32_t value) {
+    return data(name, {}, kTfInt, bytes_of_numbers<int32_t>({value}));
+  }
+  uint32_t buffer(const std::string& bytes) {
+    buffers_.push_back(
+        tables::CreateBuffer(b, b.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())));
+    return static_cast<uint32_t>(buffers_.size());  // behind the empty one
+  }
+
+  /// `""` among the inputs: left out.
+  TfliteModel& op(int32_t code, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+    return add(code, "", inputs, outputs, tables::Options::NONE, 0, {});
+  }
+  template <class Options>
+  TfliteModel& op(int32_t code, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                  flatbuffers::Offset<Options> options) {
+    return add(code, "", inputs, outputs, tables::OptionsTraits<Options>::enum_value, options.Union(), {});
+  }
+  TfliteModel& custom(const std::string& name, const std::vector<std::string>& inputs,
+                      const std::vector<std::string>& outputs, const std::vector<uint8_t>& options) {
+    constexpr int32_t kCustom = 32;
+    return add(kCustom, name, inputs, outputs, tables::Options::NONE, 0, options);
+  }
+  TfliteModel& output(const std::string& name) {
+    outputs_.push_back(index(name));
+    return *this;
+  }
+
+  /// Of the file; the model is of no use afterwards.
+  std::string bytes() {
+    std::vector<flatbuffers::Offset<tables::SubGraph>> graphs{
+        tables::CreateSubGraphDirect(b, &tensors_, &inputs_, &outputs_, &operators_, "main")};
+    std::vector<flatbuffers::Offset<tables::Buffer>> all{tables::CreateBuffer(b)};
+    all.insert(all.end(), buffers_.begin(), buffers_.end());
+    tables::FinishModelBuffer(b, tables::CreateModelDirect(b, version, &codes_, &graphs, "made by hand", &all));
+    return {reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize()};
+  }
+
+ private:
+  int32_t index(const std::string& name) {
+    if (name.empty()) return -1;
+    if (!indices_.contains(name)) tensor(name, {});
+    return indices_.at(name);
+  }
+
+  TfliteModel& add(int32_t code, const std::string& custom, const std::vector<std::string>& inputs,
+                   const std::vector<std::string>& outputs, tables::Options type, flatbuffers::Offset<void> options,
+                   const std::vector<uint8_t>& custom_options) {
+    const auto key = std::pair{code, custom};
+    if (!code_indices_.contains(key)) {
+      code_indices_[key] = static_cast<uint32_t>(codes_.size());
+      constexpr int32_t kMostOfOld = 127;
+      codes_.push_back(tables::CreateOperatorCodeDirect(b, static_cast<int8_t>(std::min(code, kMostOfOld)),
+                                                        custom.empty() ? nullptr : custom.c_str(), 1, code));
+    }
+    std::vector<int32_t> in, out;
+    for (const std::string& name : inputs) in.push_back(index(name));
+    for (const std::string& name : outputs) out.push_back(index(name));
+    operators_.push_back(tables::CreateOperatorDirect(b, code_indices_.at(key), &in, &out, type, options,
+                                                      custom_options.empty() ? nullptr : &custom_options));
+    return *this;
+  }
+
+  std::map<std::string, int32_t> indices_;
+  std::map<std::pair<int32_t, std::string>, uint32_t> code_indices_;
+  std::vector<flatbuffers::Offset<tables::Tensor>> tensors_;
+  std::vector<flatbuffers::Offset<tables::Buffer>> buffers_;
+  std::vector<flatbuffers::Offset<tables::OperatorCode>> codes_;
+  std::vector<flatbuffers::Offset<tables::Operator>> operators_;
+  std::vector<int32_t> inputs_, outputs_;
+};
+
+}  // namespace hone
