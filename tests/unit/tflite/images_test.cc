@@ -290,6 +290,29 @@ TEST(TflitePixels, BecomeChannelsAndBack) {
   EXPECT_THAT(outputs_of(two, {tensor({1, 1, 1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})}), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
 }
 
+TEST(TflitePixels, BecomeImagesAndBack) {
+  const auto moved = [](int32_t number, const std::vector<int32_t>& shape, const std::vector<int32_t>& borders,
+                        const Floats& x) {
+    TfliteModel m;
+    m.input("x", shape).numbers("block", {2, 2}).data("b", {2, 2}, kTfInt, bytes_of_numbers(borders));
+    m.op(number, {"x", "block", "b"}, {"y"}).output("y");
+    return outputs_of(m, {tensor({shape.begin(), shape.end()}, x)});
+  };
+  constexpr int32_t kToImages = 38, kBack = 37;
+  EXPECT_THAT(moved(kToImages, {1, 2, 2, 1}, {0, 0, 0, 0}, {1, 2, 3, 4}), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(moved(kToImages, {1, 1, 3, 1}, {1, 0, 0, 1}, {1, 2, 3}), ElementsAre(0, 0, 0, 0, 1, 3, 2, 0));
+  EXPECT_THAT(moved(kBack, {4, 1, 2, 1}, {1, 0, 0, 1}, {0, 0, 0, 0, 1, 3, 2, 0}), ElementsAre(1, 2, 3));
+  // Between convolutions, where images are planes.
+  TfliteModel m;
+  m.input("x", {1, 4, 4, 2}).floats("w", {2, 1, 1, 2}, {1, 0, 0, 1}).numbers("block", {2, 2});
+  m.data("b", {2, 2}, kTfInt, bytes_of_numbers<int32_t>({0, 0, 0, 0}));
+  m.op(3, {"x", "w"}, {"c"}, tables::CreateConvOptions(m.b, kSame, 1, 1)).op(kToImages, {"c", "block", "b"}, {"s"});
+  m.op(3, {"s", "w"}, {"d"}, tables::CreateConvOptions(m.b, kSame, 1, 1)).op(kBack, {"d", "block", "b"}, {"y"});
+  m.output("y");
+  const Floats x = some_numbers(32, 1);
+  EXPECT_THAT(outputs_of(m, {tensor({1, 4, 4, 2}, x)}), Near(std::vector<double>(x.begin(), x.end())));
+}
+
 TEST(TfliteImages, AreNotTransposedBetweenConvolutions) {
   TfliteModel m;
   m.input("x", {1, 6, 6, 3}).floats("w", {4, 3, 3, 3}, some_numbers(108, 1)).floats("b", {4}, some_numbers(4, 2));

@@ -166,5 +166,29 @@ TEST(TfliteMovement, TensorsMadeOfShapesAndNumbers) {
   EXPECT_THAT(outputs_of(m, {tensor({2, 3}, kSix)}), ElementsAre(7, 7, 7, 7, 7, 7, 1, 4, 7, 2));
 }
 
+TEST(TfliteMovement, OneHot) {
+  TfliteModel m;
+  m.input("x", {2}, kTfInt).number("depth", 3).floats("on", {}, {5}).floats("off", {}, {-1});
+  m.op(85, {"x", "depth", "on", "off"}, {"y"}, tables::CreateOneHotOptions(m.b, -1));
+  m.op(85, {"x", "depth", "on", "off"}, {"z"}, tables::CreateOneHotOptions(m.b, 0)).output("y").output("z");
+  const auto out = tensors_of(m, {TensorData::of_numbers({2, 7}, i32)});
+  EXPECT_THAT(out[0].values(), ElementsAre(-1, -1, 5, -1, -1, -1));
+  EXPECT_EQ(out[1].type().shape, (Extents{3, 2}));
+  EXPECT_THAT(out[1].values(), ElementsAre(-1, -1, -1, -1, 5, -1));
+}
+
+TEST(TfliteMovement, RowsOfATable) {
+  TfliteModel m;
+  m.input("x", {2}, kTfInt).floats("t", {3, 2}, kSix).op(7, {"x", "t"}, {"y"}).output("y");
+  EXPECT_THAT(outputs_of(m, {TensorData::of_numbers({2, 0}, i32)}), ElementsAre(5, 6, 1, 2));
+}
+
+TEST(TfliteMovement, ShapesOfTwo) {
+  TfliteModel m;
+  m.input("x", {3}).numbers("a", {2, 1}).numbers("b", {3}).tensor("s", {2}, kTfInt).op(145, {"a", "b"}, {"s"});
+  m.op(130, {"x", "s"}, {"y"}).output("y");
+  EXPECT_THAT(outputs_of(m, {tensor({3}, {1, 2, 3})}), ElementsAre(1, 2, 3, 1, 2, 3));
+}
+
 }  // namespace
 }  // namespace hone::tflite

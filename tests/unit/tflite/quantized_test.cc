@@ -224,6 +224,15 @@ TEST(TfliteBytes, ScalesThatAreNoneAreRefused) {
   EXPECT_EQ(with({{1, 2, 3}, {0, 0, 0}}), "tensor 0 'x': it has 3 scales for axis 0 of s8[2]");
 }
 
+// 255 steps of 0.005, of which 0 is one.
+TEST(TfliteBytes, FloatsInSteps) {
+  TfliteModel m;
+  m.input("x", {5});
+  m.op(80, {"x"}, {"y"}, tables::CreateFakeQuantOptions(m.b, -0.1f, 1.175f, 8, false)).output("y");
+  EXPECT_THAT(outputs_of(m, {tensor({5}, {-3, -0.0512f, 0, 0.4999f, 7})}),
+              Near(std::vector<double>{-0.1, -0.05, 0, 0.5, 1.175}));
+}
+
 TEST(TfliteHalves, BecomeFloats) {
   std::vector<uint16_t> halves;
   for (const float v : {1.5f, -2.25f}) halves.push_back(f16_of_float(v));

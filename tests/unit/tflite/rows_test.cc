@@ -58,6 +58,24 @@ TEST(TfliteReductions, OfAxes) {
   EXPECT_THAT(reduced(89, {0, 0}, false), ElementsAre(1, 2, 3));
 }
 
+TEST(TfliteReductions, Products) {
+  EXPECT_THAT(reduced(81, {1}, false), ElementsAre(6, 120));
+  EXPECT_THAT(reduced(81, {0, 1}, true), ElementsAre(720));
+}
+
+TEST(TfliteReductions, Cumulative) {
+  const auto sums = [](bool is_exclusive, bool reverses) {
+    TfliteModel m;
+    m.input("x", {2, 3}).number("axis", 1);
+    m.op(128, {"x", "axis"}, {"y"}, tables::CreateCumsumOptions(m.b, is_exclusive, reverses)).output("y");
+    return outputs_of(m, {tensor({2, 3}, kSix)});
+  };
+  EXPECT_THAT(sums(false, false), ElementsAre(1, 3, 6, 4, 9, 15));
+  EXPECT_THAT(sums(true, false), ElementsAre(0, 1, 3, 0, 4, 9));
+  EXPECT_THAT(sums(false, true), ElementsAre(6, 5, 3, 15, 11, 6));
+  EXPECT_THAT(sums(true, true), ElementsAre(5, 3, 0, 11, 6, 0));
+}
+
 TEST(TfliteReductions, OfBools) {
   for (const auto& [number, wanted] : {std::pair{91, std::vector<double>{1, 1}}, {140, {0, 1}}}) {
     TfliteModel m;

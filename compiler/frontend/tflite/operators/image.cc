@@ -1,6 +1,7 @@
-// Images resized, and pixels that become channels.
+// Images resized, and pixels that become channels or images.
 #include <numeric>
 
+#include "compiler/frontend/lowering/window.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
 
@@ -71,12 +72,96 @@ void space_to_depth(NodeContext& c) {
       c.l.pixels(c.l.reshape(c.l.transpose(apart, {0, 3, 5, 1, 2, 4}), {s[0], s[1] * k * k, s[2] / k, s[3] / k}));
 }
 
+// Of the axes of space: blocks' sizes, and two numbers each of what is put around, or cut off.
+struct Blocks {
+  Extents sizes, before, after;
+};
+
+Blocks blocks_of(const NodeContext& c) {
+  const Operand& x = c.in(0);
+  Blocks b{c.constant_numbers(1, "block"), {}, {}};
+  const Extents numbers = c.constant_numbers(2, "borders");
+  HONE_USER_CHECK(!b.sizes.empty() && b.sizes.size() < x.rank() && numbers.size() == 2 * b.sizes.size() &&
+                  !x.is_empty())
+      << b.sizes.size() << " blocks and " << numbers.size() << " borders of " << to_string(x.type);
+  for (size_t i = 0; i < b.sizes.size(); ++i) {
+    HONE_USER_CHECK(b.sizes[i] >= 1 && b.sizes[i] < 65536) << "blocks of " << b.sizes[i];
+    for (const int64_t n : {numbers[2 * i], numbers[2 * i + 1]})
+      HONE_USER_CHECK(n >= 0 && n < int64_t{1} << 32) << "a border of " << n;
+    b.before.push_back(numbers[2 * i]);
+    b.after.push_back(numbers[2 * i + 1]);
+  }
+  return b;
+}
+
+// Where the axes of space are: those of planes, or behind the first one.
+size_t first_of_space(bool is_planes) { return is_planes ? 2 : 1; }
+
+// Elements at one place of all blocks become an image: [place in block, image].
+void space_to_batch(NodeContext& c) {
+  const Blocks b = blocks_of(c);
+  const Operand* planes = b.sizes.size() == 2 ? c.l.known_planes(c.in(0)) : nullptr;
+  Operand x = planes ? *planes : c.in(0);
+  const size_t first = first_of_space(planes);
+  Extents before(x.rank(), 0), after(x.rank(), 0);
+  for (size_t i = 0; i < b.sizes.size(); ++i) before[first + i] = b.before[i], after[first + i] = b.after[i];
+  x = with_borders(c.l, x, before, after);
+  Extents apart, shape = x.type.shape, perm, rest;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    const bool is_cut = d >= first && d < first + b.sizes.size();
+    rest.push_back(static_cast<int64_t>(apart.size()));
+    if (!is_cut) {
+      apart.push_back(shape[d]);
+      continue;
+    }
+    const int64_t size = b.sizes[d - first];
+    HONE_USER_CHECK(shape[d] % size == 0) << "blocks of " << size << " along axis " << d << " of " << to_string(x.type);
+    shape[d] /= size;
+    shape[0] *= size;
+    apart.insert(apart.end(), {shape[d], size});
+    perm.push_back(static_cast<int64_t>(apart.size()) - 1);
+  }
+  perm.insert(perm.end(), rest.begin(), rest.end());
+  const Operand out = c.l.reshape(c.l.transpose(c.l.reshape(x, apart), perm), shape);
+  c.outputs[0] = planes ? c.l.pixels(out) : out;
+}
+
+// And back.
+void batch_to_space(NodeContext& c) {
+  const Blocks b = blocks_of(c);
+  const Operand* planes = b.sizes.size() == 2 ? c.l.known_planes(c.in(0)) : nullptr;
+  const Operand x = planes ? *planes : c.in(0);
+  const size_t first = first_of_space(planes), count = b.sizes.size();
+  const int64_t places = element_count(b.sizes);
+  Extents shape = x.type.shape, apart = b.sizes, perm, begin(x.rank(), 0), size;
+  HONE_USER_CHECK(shape[0] % places == 0) << places << " places of blocks in " << to_string(x.type);
+  shape[0] /= places;
+  apart.insert(apart.end(), shape.begin(), shape.end());
+  for (size_t d = 0; d < x.rank(); ++d) {
+    perm.push_back(static_cast<int64_t>(count + d));
+    if (d < first || d >= first + count) continue;
+    perm.push_back(static_cast<int64_t>(d - first));
+    shape[d] *= b.sizes[d - first];
+  }
+  size = shape;
+  for (size_t i = 0; i < count; ++i) {
+    begin[first + i] = b.before[i];
+    size[first + i] -= b.before[i] + b.after[i];
+    HONE_USER_CHECK(size[first + i] >= 1) << "borders that leave nothing of " << to_string(x.type);
+  }
+  const Operand whole = c.l.reshape(c.l.transpose(c.l.reshape(x, apart), perm), shape);
+  const Operand out = c.l.slice(whole, begin, Extents(x.rank(), 1), size);
+  c.outputs[0] = planes ? c.l.pixels(out) : out;
+}
+
 }  // namespace
 
 void add_image_rows(RowTable& t) {
   t.own[5] = {&depth_to_space, Numbers::kMoved};
   t.own[23] = {&resize_bilinear};
   t.own[26] = {&space_to_depth, Numbers::kMoved};
+  t.own[37] = {&batch_to_space, Numbers::kMoved};
+  t.own[38] = {&space_to_batch};
   t.own[97] = {&resize_nearest, Numbers::kMoved};
 }
 

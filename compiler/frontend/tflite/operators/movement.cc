@@ -189,6 +189,17 @@ void gather(NodeContext& c) {
   c.outputs[0] = c.l.add("gather", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(places)}, shape);
 }
 
+// Rows of a table.
+void embedding_lookup(NodeContext& c) {
+  const Operand &places = c.in(0), &table = c.in(1);
+  HONE_USER_CHECK(places.rank() == 1 && places.type.dtype == i32 && table.rank() >= 1 && !table.is_empty() &&
+                  !places.is_empty())
+      << "places " << to_string(places.type) << " of " << to_string(table.type);
+  Extents shape = table.type.shape;
+  shape[0] = places.type.shape[0];
+  c.outputs[0] = c.l.add("gather", {{"axis", "0"}}, {c.l.value(table), c.l.value(places)}, shape);
+}
+
 void gather_nd(NodeContext& c) {
   const Operand &x = c.in(0), &places = c.in(1);
   HONE_USER_CHECK(places.rank() >= 1 && static_cast<size_t>(places.type.shape.back()) <= x.rank())
@@ -227,6 +238,7 @@ void broadcast_to(NodeContext& c) {
 
 void add_movement_rows(RowTable& t) {
   t.own[2] = {&concatenation, Numbers::kMoved};
+  t.own[7] = {&embedding_lookup};
   t.own[22] = {&reshape, Numbers::kMoved};
   t.own[34] = t.own[60] = {&pad};
   t.own[36] = {&gather, Numbers::kMoved};

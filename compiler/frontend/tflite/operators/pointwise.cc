@@ -116,6 +116,11 @@ void select(NodeContext& c) {
   c.outputs[0] = c.l.pointwise("where", {a, condition, b});
 }
 
+void bitwise_xor(NodeContext& c) {
+  require_one_type(c.in(0), c.in(1));
+  c.outputs[0] = c.l.pointwise("bitwise_xor", {c.in(0), c.in(1)});
+}
+
 void cast(NodeContext& c) {
   const DType to = c.type_of_output(0);
   c.outputs[0] = c.in(0).type.dtype == to ? c.in(0) : c.l.map("cast:" + to_string(to), {c.in(0)});
@@ -127,6 +132,7 @@ void add_pointwise_rows(RowTable& t) {
   for (const Function& f : kUnary) t.own[f.number] = {&unary};
   for (const Function& f : kBinary) t.own[f.number] = {&binary};
   t.own[0] = {&add};
+  t.own[160] = {&bitwise_xor, Numbers::kAsIs};
   t.own[18] = {&mul};
   t.own[41] = {&sub};
   t.own[42] = {&div};

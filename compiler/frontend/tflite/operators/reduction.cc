@@ -1,6 +1,7 @@
 // Reductions, and what works on rows: softmax, norms, extremes.
 #include <algorithm>
 
+#include "compiler/frontend/lowering/product_over.h"
 #include "compiler/frontend/lowering/window.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
@@ -8,7 +9,7 @@
 namespace hone::tflite {
 namespace {
 
-enum : int32_t { kMean = 40, kSum = 74, kGreatest = 82, kLeast = 89, kAny = 91, kAll = 140 };
+enum : int32_t { kMean = 40, kSum = 74, kProduct = 81, kGreatest = 82, kLeast = 89, kAny = 91, kAll = 140 };
 
 void reduction(NodeContext& c) {
   const Operand& x = c.in(0);
@@ -22,6 +23,7 @@ void reduction(NodeContext& c) {
                            : c.number == kSum                          ? "sum"
                            : c.number == kGreatest || c.number == kAny ? "max"
                                                                        : "min";
+  if (c.number == kProduct) return void(c.outputs[0] = product_over(c.l, x, axes, keeps));
   // The largest of bools says whether any holds, the smallest whether all do.
   if (x.type.dtype.is_bool()) {
     HONE_USER_CHECK(kind == "max" || kind == "min") << to_string(x.type);
@@ -83,6 +85,26 @@ void softmax(NodeContext& c) {
 }
 void log_softmax(NodeContext& c) { softmax_by_rows(c, c.in(0), true); }
 
+// By doubling: sums of two neighbours, of four, and so on.
+void cumulative_sum(NodeContext& c) {
+  using Options = file::CumsumOptions;
+  Operand sum = c.in(0);
+  HONE_USER_CHECK(!sum.is_empty()) << to_string(sum.type);
+  const auto d = static_cast<size_t>(axis_of(c.constant_number(1, "axis"), sum.rank()));
+  const int64_t extent = sum.type.shape[d];
+  const bool reverses = c.option(&Options::reverse);
+  // Each element moved by so many places: from the begin, or from the end.
+  const auto moved = [&](const Operand& x, int64_t by) {
+    Extents before(x.rank(), 0), after(x.rank(), 0);
+    (reverses ? after : before)[d] = by;
+    (reverses ? before : after)[d] = -by;
+    return with_borders(c.l, x, before, after);
+  };
+  for (int64_t by = 1; by < extent; by *= 2) sum = c.l.pointwise("add", {sum, moved(sum, by)});
+  if (c.option(&Options::exclusive)) sum = extent == 1 ? c.l.filled(0, sum.type) : moved(sum, 1);
+  c.outputs[0] = sum;
+}
+
 // x / max(sqrt(sum of squares), 1e-6)
 void l2_normalization(NodeContext& c) {
   const Operand& x = c.in(0);
@@ -121,12 +143,13 @@ void local_response_normalization(NodeContext& c) {
 }  // namespace
 
 void add_reduction_rows(RowTable& t) {
-  for (const int32_t number : {kMean, kSum, kGreatest, kLeast, kAny, kAll}) t.own[number] = {&reduction};
+  for (const int32_t number : {kMean, kSum, kProduct, kGreatest, kLeast, kAny, kAll}) t.own[number] = {&reduction};
   t.own[11] = {&l2_normalization};
   t.own[13] = {&local_response_normalization};
   t.own[25] = {&softmax};
   t.own[48] = {&top_k};
   t.own[50] = {&log_softmax};
+  t.own[128] = {&cumulative_sum};
   t.own[56] = t.own[79] = {&arg_extreme};
 }
 
