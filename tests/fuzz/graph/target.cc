@@ -8,6 +8,7 @@ namespace hone::fuzz {
 const std::vector<GraphTarget>& graph_targets() {
   static const std::vector<GraphTarget> targets = {
       {"onnx", &run_onnx, &onnx_seeds, &mutate_onnx},
+      {"tflite", &run_tflite, &tflite_seeds, &mutate_tflite},
       {"graph", &run_graph_text, &graph_seeds, &mutate_graph_text},
   };
   return targets;

@@ -19,7 +19,7 @@ struct GraphTarget {
   std::string (*mutate)(const std::string& bytes, std::mt19937_64& rng);
 };
 
-/// `onnx`: a model's file -> import. `graph`: a graph's text -> parse -> passes -> interpreter.
+/// `onnx`, `tflite`: a model's file -> import -> passes. `graph`: a graph's text -> parse -> passes -> interpreter.
 const std::vector<GraphTarget>& graph_targets();
 const GraphTarget& graph_target(std::string_view name);
 
@@ -27,6 +27,9 @@ const GraphTarget& graph_target(std::string_view name);
 void run_onnx(std::string_view bytes);
 std::vector<std::string> onnx_seeds();
 std::string mutate_onnx(const std::string& bytes, std::mt19937_64& rng);
+void run_tflite(std::string_view bytes);
+std::vector<std::string> tflite_seeds();
+std::string mutate_tflite(const std::string& bytes, std::mt19937_64& rng);
 void run_graph_text(std::string_view bytes);
 std::vector<std::string> graph_seeds();
 std::string mutate_graph_text(const std::string& bytes, std::mt19937_64& rng);

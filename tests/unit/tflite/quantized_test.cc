@@ -89,6 +89,41 @@ TEST(TfliteBytes, ConvolutionsWithAScaleAChannel) {
   }
 }
 
+// As converters write residual blocks: all that is between input and output is bytes, and stays so.
+TEST(TfliteBytes, ChainsStayBytes) {
+  constexpr int kSize = 8, kChannels = 8;
+  TfliteModel m;
+  const std::vector<int32_t> image{1, kSize, kSize, kChannels};
+  const auto scales = [](float v) {
+    return TfliteScales{std::vector<float>(kChannels, v), std::vector<int64_t>(kChannels, 0), 0};
+  };
+  TfliteScales deep = scales(0.02f);
+  deep.axis = 3;
+  m.input("x", image, kTfSigned, {{0.05f}, {-128}});
+  m.data("w", {kChannels, 1, 1, kChannels}, kTfSigned, bytes_of_numbers(bytes(kChannels * kChannels, 1)),
+         scales(0.01f));
+  m.data("d", {1, 3, 3, kChannels}, kTfSigned, bytes_of_numbers(bytes(9 * kChannels, 2)), deep);
+  m.data("b", {kChannels}, kTfInt, std::string(4 * kChannels, '\1'), scales(0.0005f));
+  m.data("e", {kChannels}, kTfInt, std::string(4 * kChannels, '\0'), scales(0.0014f));
+  for (const char* name : {"a", "c", "s", "y"}) m.tensor(name, image, kTfSigned, {{0.07f}, {-128}});
+  m.op(3, {"x", "w", "b"}, {"a"}, tables::CreateConvOptions(m.b, 0, 1, 1, 3));
+  m.op(4, {"a", "d", "e"}, {"c"}, tables::CreateDepthwiseConvOptions(m.b, 0, 1, 1, 1, 3));
+  m.op(0, {"a", "c"}, {"s"}, tables::CreateAddOptions(m.b));
+  m.op(3, {"s", "w", "e"}, {"y"}, tables::CreateConvOptions(m.b, 0, 1, 1)).output("y");
+  const Graph imported = TfliteFolder().import(m).graph, g = run_passes(graph_passes(test_context()), imported);
+  int of_bytes = 0, transposes = 0;
+  for (const Node& n : g.nodes) {
+    const std::string text = to_string(n.workload);
+    of_bytes += text.find("conv2d") != std::string::npos && text.find("dtype=u8:s8:s32") != std::string::npos;
+    transposes += text.starts_with("transpose");
+    EXPECT_EQ(text.find("dtype=f32,"), std::string::npos) << text;
+  }
+  EXPECT_EQ(of_bytes, 3) << to_string(g);
+  EXPECT_EQ(transposes, 2) << "the caller's images; " << to_string(g);
+  const TensorData x = signed_tensor({1, kSize, kSize, kChannels}, bytes(kSize * kSize * kChannels, 4));
+  expect_within_a_step(interpret(g, {x}, &evaluate)[0].values(), interpret(imported, {x}, &evaluate)[0].values());
+}
+
 TEST(TfliteBytes, FullyConnected) {
   const auto x = bytes(2 * 6, 1), w = bytes(3 * 6, 2);
   TfliteModel m;
