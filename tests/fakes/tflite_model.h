@@ -80,6 +80,12 @@ class TfliteModel {
     return static_cast<uint32_t>(buffers_.size());  // behind the empty one
   }
 
+  /// One whose data lie elsewhere in the file.
+  uint32_t buffer_at(uint64_t offset, uint64_t size) {
+    buffers_.push_back(tables::CreateBuffer(b, 0, offset, size));
+    return static_cast<uint32_t>(buffers_.size());
+  }
+
   /// `""` among the inputs: left out.
   TfliteModel& op(int32_t code, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
     return add(code, "", inputs, outputs, tables::Options::NONE, 0, {});

@@ -73,7 +73,7 @@ TEST(TfliteFile, MutatedBytes) {
   const std::string bytes = sample();
   std::mt19937_64 rng(1);
   int accepted = 0;
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     std::string other = bytes;
     for (int n = 0; n < 1 + i % 4; ++n) {
       const size_t at = rng() % other.size();
@@ -141,6 +141,33 @@ TEST(TfliteFile, DataOfAnotherSize) {
   EXPECT_EQ(with(std::string(8, '\0')), "accepted");
   EXPECT_EQ(with(std::string(7, '\0')), "tensor 'c': f32[2] takes 8 bytes; the file has 7");
   EXPECT_EQ(with(std::string(12, '\0')), "tensor 'c': f32[2] takes 8 bytes; the file has 12");
+}
+
+// Large models have their data behind the tables: here a page of zeros, then 1 and 2.
+TEST(TfliteFile, DataBehindTheTables) {
+  const TfliteFolder f;
+  constexpr size_t kPage = 4096;
+  const auto with = [&](uint64_t offset, uint64_t size) {
+    TfliteModel m;
+    m.input("x", {2}).tensor("c", {2}, kTfFloat, {}, m.buffer_at(offset, size)).op(0, {"x", "c"}, {"y"}).output("y");
+    std::string bytes = m.bytes();
+    EXPECT_LT(bytes.size(), kPage);
+    bytes.resize(kPage, '\0');
+    return bytes + bytes_of_numbers<float>({1, 2});
+  };
+  f.write(with(kPage, 8));
+  const Graph g = import_tflite(f.path(), test_operators()).graph;
+  EXPECT_THAT(interpret(g, {tensor({2}, {10, 20})}, &evaluate)[0].values(), testing::ElementsAre(11, 22));
+  EXPECT_EQ(f.refusal_of_bytes(with(kPage, 4)), "tensor 'c': f32[2] takes 8 bytes; the file has 4");
+  EXPECT_EQ(f.refusal_of_bytes(with(kPage + 1, 8)), "tensor 'c': its 8 bytes from 4097 on lie outside of the file");
+  EXPECT_THAT(f.refusal_of_bytes(with(UINT64_MAX, 8)), HasSubstr("lie outside of the file"));
+  EXPECT_THAT(f.refusal_of_bytes(with(16, UINT64_MAX)), HasSubstr("lie outside of the file"));
+}
+
+TEST(TfliteFile, OutputsMayBeInputsAndConstants) {
+  TfliteModel m;
+  m.input("x", {2}).floats("c", {2}, {3, 4}).op(19, {"x"}, {"y"}).output("c").output("x").output("y").output("y");
+  EXPECT_THAT(outputs_of(m, {tensor({2}, {-1, 2})}), testing::ElementsAre(3, 4, -1, 2, 0, 2, 0, 2));
 }
 
 TEST(TfliteFile, InputsThatCallersChoose) {

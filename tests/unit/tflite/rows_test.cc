@@ -110,6 +110,17 @@ TEST(TfliteRows, Extremes) {
   EXPECT_THAT(outputs_of(best, {tensor({1, 4}, {3, 9, 1, 7})}), ElementsAre(9, 7, 1, 3));
 }
 
+// The class of each pixel, behind a convolution.
+TEST(TfliteRows, ExtremesOfChannels) {
+  TfliteModel m;
+  m.input("x", {1, 1, 2, 3}).floats("w", {3, 1, 1, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}).number("a", 3);
+  m.op(3, {"x", "w"}, {"c"}, tables::CreateConvOptions(m.b, 0, 1, 1)).tensor("y", {1, 1, 2}, kTfLong);
+  m.op(56, {"c", "a"}, {"y"}).output("y");
+  const auto out = tensors_of(m, {tensor({1, 1, 2, 3}, {1, 5, 2, 7, 0, 8})});
+  EXPECT_THAT(out[0].values(), ElementsAre(1, 2));
+  EXPECT_EQ(out[0].type(), (TensorType{i64, {1, 1, 2}}));
+}
+
 TEST(TfliteRows, Softmax) {
   const double e = std::exp(1.0), e2 = std::exp(2.0);
   const auto with = [](int32_t number, float beta) {

@@ -113,7 +113,7 @@ void select(NodeContext& c) {
     shape[0] = condition.type.shape[0];
     condition = c.l.reshape(condition, shape);
   }
-  c.outputs[0] = c.l.pointwise("where", {a, condition, b});
+  c.outputs[0] = c.l.map("where", {a, condition, b});
 }
 
 void bitwise_xor(NodeContext& c) {

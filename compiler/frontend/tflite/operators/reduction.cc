@@ -45,9 +45,10 @@ void arg_extreme(NodeContext& c) {
   HONE_USER_CHECK(!x.is_empty()) << to_string(x.type);
   Extents shape = x.type.shape;
   shape.erase(shape.begin() + axis);
+  const Operand* planes = axis == 3 ? c.l.known_planes(x) : nullptr;  // of channels, for each pixel
+  const AttributeTexts given{{"axis", std::to_string(planes ? 1 : axis)}, {"keepdims", "0"}, {"last", "0"}};
   const Operand places =
-      c.l.add(c.number == kArgMax ? "argmax" : "argmin",
-              {{"axis", std::to_string(axis)}, {"keepdims", "0"}, {"last", "0"}}, {c.l.value(x)}, shape);
+      c.l.add(c.number == kArgMax ? "argmax" : "argmin", given, {c.l.value(planes ? *planes : x)}, shape);
   c.outputs[0] = c.l.cast(places, c.type_of_output(0));
 }
 
