@@ -239,6 +239,8 @@ TEST(TfliteTransposedConvolutions, AreRefusedWhereTheyDoNotFit) {
   EXPECT_THAT(with({1, 0, 0}), HasSubstr("its options have 3 bytes; there must be 12"));
   EXPECT_THAT(with({9, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0}), HasSubstr("a padding of kind 9"));
   EXPECT_THAT(with({1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0}), HasSubstr("a stride of 0"));
+  EXPECT_THAT(with({1, 0, 0, 0, 0, 0, 1, 0, 2, 0, 0, 0}),
+              HasSubstr("strides of 2 and 65536; a product of 4096 is the most"));
 }
 
 std::vector<double> resized(bool is_bilinear, int to, bool aligns, bool halves) {

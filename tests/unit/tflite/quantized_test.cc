@@ -159,6 +159,21 @@ TEST(TfliteBytes, UnsignedOnesWithZeroPoints) {
   EXPECT_THAT(outputs_of(m, {TensorData({u8, {1, 2}}, bytes_of_numbers<uint8_t>({130, 124}))}), ElementsAre(120));
 }
 
+// Inputs of 16 bits, weights of 8, a bias of 64.
+TEST(TfliteBytes, SixteenBits) {
+  TfliteModel m;
+  m.input("x", {1, 2}, kTfShort, {{0.001f}, {0}});
+  m.data("w", {2, 2}, kTfSigned, bytes_of_numbers<int8_t>({10, -20, 127, 3}), {{0.01f, 0.02f}, {0, 0}, 0});
+  m.data("b", {2}, kTfLong, bytes_of_numbers<int64_t>({100000, -7}), {{0.00001f, 0.00002f}, {0, 0}, 0});
+  m.tensor("y", {1, 2}, kTfShort, {{0.002f}, {0}}).op(9, {"x", "w", "b"}, {"y"}).output("y");
+  const std::vector<int16_t> x{12345, -32768};
+  std::vector<double> wanted;
+  for (const int64_t sum : {100000 + 10 * 12345 + 20 * 32768, -7 + 127 * 12345 - 3 * 32768})
+    wanted.push_back(
+        std::clamp(std::round(double(sum) * (wanted.empty() ? 0.00001 : 0.00002) / 0.002), -32768.0, 32767.0));
+  expect_within_a_step(outputs_of(m, {TensorData({i16, {1, 2}}, bytes_of_numbers(x))}), wanted);
+}
+
 TEST(TfliteBytes, Pointwise) {
   for (const int32_t number : {0, 18}) {
     const auto a = bytes(16, 1), b = bytes(16, 2);
