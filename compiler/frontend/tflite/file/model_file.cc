@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "base/check.h"
 #include "base/plain_file.h"
@@ -41,7 +42,9 @@ std::optional<Scales> scales_of(const file::Quantization* q, const TensorType& t
   for (size_t i = 0; i < count; ++i) {
     const float scale = q->scale()->Get(static_cast<flatbuffers::uoffset_t>(i));
     HONE_USER_CHECK(std::isfinite(scale) && scale > 0) << what << "a scale of " << scale;
-    const int64_t zero = zeros ? q->zero_point()->Get(static_cast<flatbuffers::uoffset_t>(i)) : 0;
+    // The verifier lets a vector of these begin at any multiple of four bytes.
+    int64_t zero = 0;
+    if (zeros) std::memcpy(&zero, q->zero_point()->Data() + i * sizeof(zero), sizeof(zero));
     // Of what is wider than a byte, and never less than 0, TensorFlow Lite has no zero points but 0.
     const int64_t least = bits > 16   ? 0
                           : is_signed ? -(int64_t{1} << (bits - 1))
