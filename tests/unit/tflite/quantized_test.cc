@@ -348,5 +348,15 @@ TEST(TfliteSparse, IsRefusedWhereItDoesNotFit) {
   EXPECT_EQ(with({0, 2, 3}, {0, 2, 2}, 5, {1, 2, 3}), "tensor 's': a dense dimension of 5 where f32[2, 3] has 2");
 }
 
+TEST(TfliteSparse, OfNothingButZerosIsNotMadeOutOfNothing) {
+  const TfliteFolder f;
+  TfliteModel m;
+  const auto sparsity = by_rows(&m, {0, 1, 1}, {0}, 2);
+  m.data("s", {2, 1 << 28}, kTfFloat, bytes_of_numbers<float>({1}), {}, sparsity).input("x", {1});
+  m.op(124, {"s"}, {"y"}).output("y");
+  EXPECT_EQ(f.refusal(m),
+            "tensor 's': f32[2, 268435456] is stored as 4 bytes: more than 1024 times as many are refused");
+}
+
 }  // namespace
 }  // namespace hone::tflite

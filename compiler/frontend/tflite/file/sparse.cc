@@ -47,7 +47,10 @@ class Densifier {
   TensorData run() {
     const int64_t all = bytes_of(type_);
     // A few bytes of a file may say that a tensor is as large as any.
-    HONE_USER_CHECK(all <= (int64_t{1} << 32)) << what_ << to_string(type_) << " is stored sparsely: 4 GB are the most";
+    constexpr int64_t kSmall = 1 << 24, kMostTimes = 1 << 10;
+    HONE_USER_CHECK(all <= kSmall || all / kMostTimes <= static_cast<int64_t>(stored_.size()))
+        << what_ << to_string(type_) << " is stored as " << stored_.size() << " bytes: more than " << kMostTimes
+        << " times as many are refused";
     out_.assign(static_cast<size_t>(all), '\0');
     strides_.assign(type_.shape.size(), 1);
     for (size_t d = type_.shape.size(); d-- > 1;) strides_[d - 1] = strides_[d] * type_.shape[d];
