@@ -46,7 +46,12 @@ Operand ImageLowering::pixels(const Operand& planes) {
 
 Operand ImageLowering::turned(const Operand& x, const Extents& perm) {
   if (x.is_empty()) return transpose(x, perm);
-  if (const auto data = data_of(x)) return constant(data->transposed(perm));
+  if (const auto data = data_of(x)) {
+    std::vector<int64_t> key{kTurned, static_cast<int64_t>(x.id)};  // then twice as many as there are axes
+    key.insert(key.end(), x.type.shape.begin(), x.type.shape.end());
+    key.insert(key.end(), perm.begin(), perm.end());
+    return once(key, [&] { return constant(data->transposed(perm)); });
+  }
   if (x.rank() == 4 && ((perm == kToPixels && keeps_order(x.type.shape)) ||
                         (perm == kToPlanes && keeps_order(of_planes(x.type.shape))))) {
     Extents shape;

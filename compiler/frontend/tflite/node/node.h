@@ -14,6 +14,9 @@ namespace hone::tflite {
 
 using namespace frontend;  // rows are written in its words
 
+/// What Lowering::once() keeps for these files: begins its keys. Many operators may read one large constant.
+enum OnceOfTflite : int64_t { kTurned = 1 << 20, kRealNumbers };
+
 /// A lowering whose images, [n, h, w, c] in a file, are computed as planes, [n, c, h, w], which convolutions read and
 /// write here. The operand that a model sees is their transposition, which nothing reads where all operators in between
 /// know the planes.

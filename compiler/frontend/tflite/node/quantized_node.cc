@@ -1,6 +1,7 @@
 #include "compiler/frontend/tflite/node/quantized_node.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/narrow_floats.h"
@@ -64,8 +65,17 @@ Operand real_numbers(ImageLowering& l, const Operand& x, const std::optional<Sca
       << to_string(x.type) << " has no scales";
   if (x.is_empty()) return {kNoValue, {f32, x.type.shape}};
   if (const auto data = l.data_of(x)) {
-    l.count_expanded(element_count(x.type.shape) * f32.bytes());
-    return l.constant(known_real_numbers(*data, scales));
+    std::vector<int64_t> key{kRealNumbers, static_cast<int64_t>(x.id), static_cast<int64_t>(x.rank())};
+    key.insert(key.end(), x.type.shape.begin(), x.type.shape.end());
+    if (scales) {
+      key.push_back(static_cast<int64_t>(scales->axis));
+      key.insert(key.end(), scales->zero.begin(), scales->zero.end());
+      for (const float s : scales->scale) key.push_back(std::bit_cast<int32_t>(s));
+    }
+    return l.once(key, [&] {
+      l.count_expanded(element_count(x.type.shape) * f32.bytes());
+      return l.constant(known_real_numbers(*data, scales));
+    });
   }
   if (x.type.dtype == f16) return l.map("cast:f32", {x});
   const Operand* planes = scales->scale.size() == 1 ? l.known_planes(x) : nullptr;
