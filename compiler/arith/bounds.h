@@ -16,8 +16,8 @@ struct Interval {
   bool within(int64_t low, int64_t high) const { return lo >= low && hi <= high; }
 };
 
-/// What holds at a point of a program: ranges of variables and linear facts `fact >= 0`. Used as a stack: what is
-/// pushed in a scope is popped at its end.
+/// Facts that hold at a point of a program: ranges of variables and linear facts `fact >= 0`. Used as a stack: a scope
+/// pops at its end all that it pushed.
 class Facts {
  public:
   void push_range(const VarNode* var, int64_t lo, int64_t hi) { ranges_.push_back({var, {lo, hi}}); }

@@ -118,7 +118,7 @@ class Collector final : public Visitor {
           __builtin_add_overflow(box.base, first, &box.base) ||
           __builtin_mul_overflow(t.coefficient > 0 ? t.coefficient : -t.coefficient, extent, &span))
         return std::nullopt;
-      // What no buffer is as long as is not worth a sum that might overflow.
+      // No buffer is longer than this: such a span is not worth a sum that might overflow.
       constexpr int64_t kLongest = int64_t{1} << 48;
       if (span > kLongest || box.base > kLongest || box.base < -kLongest) return std::nullopt;
       if (extent > 1) box.dims.push_back({t.coefficient > 0 ? t.coefficient : -t.coefficient, extent});

@@ -22,9 +22,9 @@ class BusyMachine {
   /// `account`: of this machine; empty: the kernel's. `clock` outlives it; null: real time.
   explicit BusyMachine(ReadCpuAccount account, const Clock* clock = nullptr);
 
-  /// What others used so far, in words for a line; empty where that is too little to disturb, or not known.
+  /// The use by other programs so far, in words for a line; empty when it is too little to disturb, or not known.
   std::string told() const;
-  /// How long it has watched. The kernel counts in ticks: of less than half a second little is known.
+  /// Seconds since it began to watch. The kernel counts in ticks, so figures over less than half a second say little.
   double seconds() const;
 
  private:

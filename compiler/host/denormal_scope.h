@@ -7,7 +7,7 @@
 namespace hone {
 
 /// Until this ends, denormals are zeros on the calling thread where `denormals` says so; then its mode is what it was.
-/// What is computed meanwhile is behind calls that compilers do not look into.
+/// The computation between must be behind calls that compilers do not inline.
 class DenormalScope {
  public:
   explicit DenormalScope(Denormals denormals) : before_(hone_internal_float_mode()) {

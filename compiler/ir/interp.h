@@ -17,12 +17,12 @@ struct InterpArg {
   std::vector<bool>* written = nullptr;
 };
 
-/// What a program may do with an element that nothing has written yet.
+/// How a program may use an element that nothing has written yet.
 enum class Unwritten : uint8_t {
-  kMayBeComputedWith,  ///< anything of which no output and no decision is made: tiles may overcompute
-  /// Nothing but to move it within its own memory. Denormal numbers, of which such an element may hold one, make a
-  /// processor a hundred times as slow, so no lane of no vector is to compute with one: masked lanes are looked at,
-  /// too, and both sides of a selection, as code for CPUs computes them.
+  kMayBeComputedWith,  ///< any use, as long as no output and no decision depends on it: tiles may overcompute
+  /// It may only be copied among intermediate buffers. It may hold a denormal number, and arithmetic on one is a
+  /// hundred times as slow, so no lane of a vector may compute with it. Masked lanes and both sides of a selection are
+  /// checked, too, because code for CPUs computes them.
   kMayBeMoved
 };
 

@@ -1,5 +1,5 @@
-// What the interpreter runs: a function compiled into two flat tables (expressions, statements) whose variables and
-// buffers are slots.
+// The form that the interpreter runs: a function compiled into two flat tables (expressions, statements) whose
+// variables and buffers are slots.
 #pragma once
 
 #include <cstdint>

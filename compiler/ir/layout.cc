@@ -190,7 +190,7 @@ void unpack_as(const void* physical, void* logical, const std::vector<int64_t>& 
 
 std::vector<int64_t> physical_indices(std::span<const int64_t> logical, const std::vector<int64_t>& shape,
                                       const Layout& layout) {
-  // What each coordinate adds.
+  // added[axis][i]: the flat offset that coordinate i of an axis adds.
   std::vector<std::vector<int64_t>> added(shape.size());
   for (size_t axis = 0; axis < shape.size(); ++axis) added[axis].assign(static_cast<size_t>(shape[axis]), 0);
   int64_t stride = 1;

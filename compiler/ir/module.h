@@ -70,9 +70,9 @@ struct KernelArgument {
 
   int64_t bytes() const { return element_count(shape) * dtype.bytes(); }
 };
-/// What the kernels take for parameter `param`: the tensor in its layout, or what its prepack makes of it.
+/// The arguments that kernels take for parameter `param`: the tensor in its layout, or the results of its prepack.
 std::vector<KernelArgument> kernel_arguments(const Module& m, size_t param);
-/// What each kernel takes, in order: the arguments of each parameter in turn.
+/// The arguments of every kernel, in order: those of each parameter in turn.
 std::vector<KernelArgument> kernel_arguments(const Module& m);
 
 }  // namespace hone

@@ -6,13 +6,13 @@
 
 namespace hone {
 
-/// What becomes of one parameter of a step where all steps are one module.
+/// How one parameter of a step's module is used when the module runs several times.
 struct RepeatedParam {
   enum class Kind : uint8_t {
     kWhole,  ///< an input that each step reads as it is
     kPart,   ///< the step's share of a tensor whose first extent is as many times as large
-    kState,  ///< of inputs: what the caller gives for the first step, then what the step before made; of outputs: what
-             ///< the last step made
+    kState,  ///< input: the caller's value for the first step, then the previous step's output;
+             ///< output: the value that the last step wrote
   };
   Kind kind = Kind::kWhole;
   size_t next = 0;  ///< of an input that is a state: the output parameter, by number, that the next step has for it

@@ -10,8 +10,8 @@
 
 namespace hone {
 
-/// What the writers of a buffer reach of it: the sum of some indices, each times a factor, is in `range`. One index by
-/// itself, or the quotient and the remainder that a layout makes of an axis, together.
+/// A limit on the elements of a buffer that its writers reach: the sum of some indices, each times a factor, is in
+/// `range`. The sum is one index by itself, or together the quotient and the remainder that a layout makes of an axis.
 struct Reached {
   std::vector<std::pair<size_t, int64_t>> sum;  ///< dimensions, and the factors
   Interval range;
@@ -25,8 +25,8 @@ struct Reached {
   }
 };
 
-/// What those that write `buffer` below `scope` reach of its `region`, relative to that, where it is not all. Guards of
-/// theirs do not count.
+/// Limits on the elements of the region `region` of `buffer` that blocks below `scope` write, relative to the region;
+/// empty when they write all of it. Guards of these blocks do not count.
 std::vector<Reached> reached_elements(TreeNode* scope, const Buffer& buffer, const Region& region);
 
 /// True when the element at `indices` tells the number that `guard` bounds, while the variables `fixed` stand still: a

@@ -48,8 +48,8 @@ Range Histogram::percentile() const {
   return {std::clamp(out.least, seen_.least, seen_.most), std::clamp(out.most, seen_.least, seen_.most)};
 }
 
-// Of thresholds for magnitudes the one whose clipped distribution differs least from what bytes keep of it. The method
-// is that of S. Migacz, 8-bit inference with TensorRT, GTC 2017.
+// The threshold for magnitudes whose clipped distribution differs least from its quantised form in bytes. The method is
+// that of S. Migacz, 8-bit inference with TensorRT, GTC 2017.
 double Histogram::entropy_threshold() const {
   constexpr size_t kMagnitudes = kBins / 2;
   std::vector<double> counts(kMagnitudes);

@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// What of an imported graph becomes bytes.
+/// The parts of an imported graph that become int8.
 struct QuantizationPlan {
   std::vector<int> products;    ///< nodes: convolutions and dense products of f32 with weights that are known
   std::vector<ValueId> values;  ///< what they read, each once

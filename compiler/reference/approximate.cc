@@ -25,7 +25,7 @@ Expr real(double v) { return make_const(v, f64); }
 Expr size_of(const Expr& e) { return call(Intrinsic::kAbs, {e->dtype == f64 ? e : cast(f64, e)}); }
 
 Expr add(const Expr& a, const Expr& b) { return is_zero(a) ? b : is_zero(b) ? a : a + b; }
-// Of bounds, of which the second one stands where one is a NaN: 0 times infinity bounds nothing.
+// The larger and the smaller of two bounds; the second when one is a NaN, because 0 times infinity bounds nothing.
 Expr most_of(const Expr& a, const Expr& b) { return select(lt(b, a), a, b); }
 Expr least_of(const Expr& a, const Expr& b) { return select(lt(a, b), a, b); }
 Expr larger(const Expr& a, const Expr& b) { return is_zero(a) ? b : is_zero(b) ? a : most_of(a, b); }
@@ -158,7 +158,7 @@ Approximate integer_binary(BinaryOp op, const Expr& v, const Approximate& a, con
     case BinaryOp::kMax:
       return combined(v, a, b,
                       [&](const Expr& x, const Expr& y) { return larger_bound(a, b, x, y, op == BinaryOp::kMax); });
-    // Of what is rounded: a quotient is no larger than the dividend, a remainder less than the divisor.
+    // Rounded results: a quotient is no larger than the dividend, a remainder less than the divisor.
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod: {
       const Approximate& most = op == BinaryOp::kFloorDiv ? a : b;
@@ -282,7 +282,7 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
     case Intrinsic::kExp:
       return result([&](const Expr& e) { return times(most_of(e, call(Intrinsic::kExp, {e}) - real(1)), v); }, own);
     case Intrinsic::kLog: return result([&](const Expr& e) { return e / most_of(x.exact - e, real(kTiny)); }, own);
-    // Of large numbers kernels know less of what multiples of pi leave (codegen/llvm/emit_math.h).
+    // Sine and cosine of large numbers: kernels reduce by multiples of pi less exactly (codegen/llvm/emit_math.h).
     case Intrinsic::kSin:
     case Intrinsic::kCos: {
       const Expr of_multiples = least_of(times(size_of(x.exact), real(0x1p-44)), real(2));
@@ -290,7 +290,7 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
     }
     default: break;
   }
-  // What saturates, by its slope: 1 / (1 + x^2), 1 / cosh(x)^2 and 2 / sqrt(pi) e^(-x^2).
+  // Functions that saturate, by their slopes: 1 / (1 + x^2), 1 / cosh(x)^2 and 2 / sqrt(pi) e^(-x^2).
   const auto slope = [&](const Expr& size) -> Expr {
     const auto power_of_e = [](const Expr& e) { return call(Intrinsic::kExp, {e}); };
     if (f == Intrinsic::kAtan) return real(1) / (real(1) + size * size);
@@ -338,11 +338,11 @@ Approximate approximate_cast(const Approximate& x, DType from, DType to) {
 
 namespace {
 
-// What roundings make of a sum typically. Each of about `length` additions rounds by at most u of what was added up so
-// far: independent of each other and of no sign, with variance u^2 / 3 (Higham and Mary, A New Approach to
-// Probabilistic Rounding Error Analysis). In whatever order, no part of the terms adds up to more than the positive or
-// the negative ones do, (sum|t| + |sum t|) / 2; the sum itself says nothing, as it may be what is left of large ones.
-// Terms that are all alike round alike: what one leaves beyond the sum's last place, the next leaves, too.
+// The typical rounding error of a sum. Each of about `length` additions rounds the sum so far by at most u:
+// independently of the others, with mean 0 and variance u^2 / 3 (Higham and Mary, A New Approach to Probabilistic
+// Rounding Error Analysis). In any order, no partial sum exceeds the sum of the positive or of the negative terms,
+// (sum|t| + |sum t|) / 2; the sum itself is no bound, as large terms may cancel. Equal terms round alike, so their
+// errors add up in one direction instead of cancelling.
 Expr typical_error(const TermSums& s, DType t, double length, double factor_error) {
   const double u = unit_of(t);
   Expr steps = real(kDeviations * std::sqrt((length + 2) / 3));

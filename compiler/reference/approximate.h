@@ -36,8 +36,8 @@ Approximate approximate_constant(double value, DType t);
 /// `value`, an element of type `t` without error, which a kernel may take for zero where it is denormal.
 Approximate approximate_vanishing(Expr value, DType t);
 
-/// What one operation in type `t` adds to a bound, relative to its result: u, twice that for what is of second order,
-/// and twice again in f64, whose reference rounds, too.
+/// The error that one operation in type `t` adds to a bound, relative to its result: u, twice that for terms of second
+/// order, and twice again in f64, because the reference rounds, too.
 double rounding_of(DType t);
 
 /// a (op) b computed in type `t`: arithmetic of numbers; && and || of bools. A divisor that is no constant counts as 1
@@ -63,7 +63,7 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t);
 /// `x` of type `from` converted to `to`.
 Approximate approximate_cast(const Approximate& x, DType from, DType to);
 
-/// What is added up of a sum's terms. Scalars, f64 but `sum` of integers; null: not known.
+/// Sums over the terms of a reduction. Scalars in f64, but `sum` of integers; null: not known.
 struct TermSums {
   Expr sum;      ///< of their values
   Expr sizes;    ///< of their absolute values; null for integers

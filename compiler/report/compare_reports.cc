@@ -67,7 +67,7 @@ std::vector<LayerPair> pair_layers(const std::vector<ReportLayer>& before, const
   std::vector<bool> is_taken(before.size(), false);
   const auto pair = [&](const auto& key) { pair_by(key, before, now, &before_of, &is_taken); };
   pair([](const ReportLayer& l) { return l.workload + "\n" + l.nodes; });
-  // Of a node without a name nothing can be said by it.
+  // A layer whose node has no name is paired by its workload alone.
   pair([](const ReportLayer& l) { return l.nodes.empty() ? "\n" + l.workload : l.nodes; });
   pair([](const ReportLayer& l) { return l.workload; });
   std::vector<LayerPair> out;

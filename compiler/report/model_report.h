@@ -1,4 +1,4 @@
-// What a report says of a built model: plain data, from which its page and its JSON are made.
+// The data of a report on a built model, from which its page and its JSON are made.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ struct ReportVariant {
   std::vector<ReportFree> free;
   std::vector<ReportPass> passes;
 
-  /// Of all layers, each run by itself; nothing where they were not timed.
+  /// The sum over all layers, each run by itself; nothing when they were not timed.
   std::optional<double> layer_seconds() const;
 };
 

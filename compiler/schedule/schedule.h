@@ -53,7 +53,7 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  // What the schedule holds.
+  // Queries.
   BlockRef block(std::string_view name) const;       ///< UserError when no block has the name
   std::vector<LoopRef> loops(BlockRef block) const;  ///< around the block, outermost first
   /// The innermost loop of that name around the block; UserError when there is none.
@@ -100,7 +100,7 @@ class Schedule {
   BlockRef cache_read(std::string_view buffer, BlockRef reader, BufferScope scope);
   BlockRef cache_write(BlockRef writer, BufferScope scope);
   std::vector<BlockRef> pad(BlockRef block, const std::vector<int64_t>& multiples);
-  /// Of a buffer, by its name; a layout in numbers instead of letters.
+  /// transform_layout() on a buffer, by its name; the layout is in numbers instead of letters.
   void transform_layout(std::string_view buffer, const Layout& layout);
   void set_scope(BlockRef block, BufferScope scope);
   void storage_align(BlockRef block, int dimension, int64_t factor, int64_t offset);

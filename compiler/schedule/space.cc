@@ -16,7 +16,7 @@
 namespace hone {
 namespace {
 
-// What a part of n may be: divisors and, if asked, powers of two and small factors, where the tail wastes little.
+// The allowed parts of n: divisors and, if asked, powers of two and small factors, where the tail wastes little.
 std::vector<int64_t> factors_of(int64_t n, int64_t limit, const SplitRule& rule) {
   std::set<int64_t> factors;
   for (int64_t d = 1; d <= limit && d * d <= n; ++d)

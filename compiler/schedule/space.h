@@ -50,7 +50,7 @@ std::string to_string(ConfigIndex index);
 /// Knobs that may take some of their choices only: by the knob's name, choices as printed.
 using Narrowing = std::map<std::string, std::vector<std::string>>;
 
-/// What the numbers of a choice knob stand for: `{{0, "direct"}, {1, "gemm"}}`.
+/// The meaning of a choice knob's numbers, in words: `{{0, "direct"}, {1, "gemm"}}`.
 using ChoiceWords = std::vector<std::pair<int64_t, std::string_view>>;
 
 /// Which factors a split may take. A choice is kept when every inner part is within its limit and the tail it leaves is
@@ -64,7 +64,7 @@ struct SplitRule {
   bool for_threads = false;        ///< Knob::for_threads
 };
 
-/// What the inner one of two parts of `extent` may be under the rule, ascending.
+/// The allowed inner parts when `extent` is split in two under the rule, ascending.
 std::vector<int64_t> split_factors(int64_t extent, const SplitRule& rule);
 
 /// The two-mode interface that templates see.
@@ -147,7 +147,7 @@ class Space {
   /// Empty when `config` is canonical and fulfils every constraint, else what it breaks first.
   std::string broken_constraint(const Config& config) const;
   bool valid(const Config& config) const { return broken_constraint(config).empty(); }
-  /// What the template would choose untuned; valid.
+  /// The template's choice without tuning; always valid.
   const Config& default_config() const { return default_; }
   /// A valid config; among configs with the same active knobs each is equally likely. Nothing when `tries` draws found
   /// none.

@@ -1,4 +1,4 @@
-// What is known of CPUs by LLVM's name for them. Sizes in KiB of one core's caches as most models of the line have
+// The table of CPUs, by LLVM's name. Sizes are in KiB of one core's caches, as most models of the line have
 // them.
 #include "compiler/target/cpu_table.h"
 

@@ -18,11 +18,11 @@ struct GpuKind {
   GpuDialect dialect = GpuDialect::kCuda;
   /// The architectures that its targets name (-arch); null: they name none, and -warp says how wide its warps are.
   std::span<const GpuEntry> (*architectures)() = nullptr;
-  // What a device has of which nothing is said.
+  // Defaults for a device whose target does not say.
   int64_t shared_bytes = 48 << 10;
   int max_threads = 1024, warp = 32;
-  // Of the architectures' multiprocessors: registers of a warp come in units of so many, a thread has at most so many,
-  // and so many schedulers have warps of their own.
+  // Limits of the kind's multiprocessors: warps get registers in multiples of `register_unit`, a thread has at most
+  // `most_registers`, and each multiprocessor has `schedulers` schedulers with warps of their own.
   int64_t register_unit = 1, most_registers = 0, schedulers = 1;
 
   std::string_view example = {};  ///< a target of a device that is not here: `cuda -arch=sm_XX`
