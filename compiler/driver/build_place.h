@@ -1,4 +1,4 @@
-// What a model or an operator is built for, and where it runs: this machine, a GPU of it, or a device of a fleet.
+// The target of a model or an operator, and the place where it runs: this machine, a GPU of it, or a fleet's device.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ struct QuantizedLayer {
   std::string why_slower;                      ///< where it takes longer than in f32, the reason, if that is known
   bool is_slower() const { return seconds && seconds_f32 && *seconds > *seconds_f32; }
 };
-/// What became of a model that was quantised.
+/// The result of quantising a model.
 struct QuantizationReport {
   std::vector<QuantizedLayer> layers;
   std::vector<std::pair<std::string, double>> outputs;  ///< relative errors by name; empty without samples
@@ -38,7 +38,7 @@ class ModelQuantizer {
   /// Reads or finds the ranges, the first time; notes what it does and how long it will take.
   Graph quantize(const Graph& imported);
 
-  /// What the first graph that was quantised became behind all passes, on this machine; its weights are those of int8.
+  /// The first quantised graph behind all passes, on this machine. Its layers have the weights of int8.
   struct Built {
     const Graph& graph;
     const Layers& layers;

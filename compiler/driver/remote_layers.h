@@ -10,7 +10,7 @@
 
 namespace hone {
 
-/// What a device said of kernels that ran by themselves, on seeded inputs.
+/// A device's figures of kernels that ran one by one, on seeded inputs.
 struct RemoteLayers {
   std::vector<double> seconds;  ///< of each kernel; 0: it is a function in C, which is no candidate's
   double sum = 0;               ///< of all layers

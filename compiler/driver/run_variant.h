@@ -25,12 +25,12 @@ struct VariantHere {
   const Target& target;  ///< this machine
   const Growth* growth;  ///< caches that grow in place, which are run with the most rows; null: there are none
   Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
-  /// Of a model for a GPU: the device that it runs on and what that is; `target` is the CPU beside it. Else null.
+  /// The device of a model for a GPU, and its target; `target` is the CPU beside it. Both null for CPUs.
   Device* gpu = nullptr;
   const Target* gpu_target = nullptr;
 };
 
-/// What is asked of a run.
+/// The request for a run.
 struct RunRequest {
   bool check = false, bench = false;
   double check_seconds = 0;             ///< that a check may take, roughly
@@ -46,7 +46,7 @@ struct OutputDifference {
   double largest = 0, in_all = 0;  ///< as Difference
 };
 
-/// What was found of a variant.
+/// The results of running a variant.
 struct VariantFigures {
   std::vector<double> kernel_seconds;                     ///< empty: not measured
   std::optional<double> median_seconds, fastest_seconds;  ///< of a run; nothing: not measured

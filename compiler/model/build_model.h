@@ -29,7 +29,7 @@ struct ModelOptions {
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
 };
 
-/// What a model is built for: one binding of its free dimensions, one number of threads.
+/// One build of a model: for one binding of its free dimensions and one number of threads.
 struct ModelVariant {
   /// `batch=4, 2 threads`: what sets it apart from the others; empty where there is one.
   std::string name;

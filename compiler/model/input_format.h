@@ -12,8 +12,8 @@ namespace hone {
 /// Where an image's channels are; kModels: where the model has them.
 enum class ImageLayout { kModels, kChannelsFirst, kChannelsLast };
 
-/// What the caller passes for an input of the model, and how that becomes what the model takes:
-/// (x - mean) * scale, channels as the model has them.
+/// The form in which the caller passes an input of the model. The model's input is then (x - mean) * scale, with
+/// channels in the model's order and layout.
 struct InputFormat {
   std::string text;  ///< as it was given
   std::string input;

@@ -17,7 +17,7 @@ struct Difference {
   double largest = 0;    ///< largest difference over the largest value
   double frobenius = 0;  ///< norm of the difference over that of the values
 };
-/// Of two tensors of one type; infinite where one has a NaN or an infinity and the other has not the same.
+/// The difference between two tensors of one type; infinite where one has a NaN or infinity that the other lacks.
 Difference difference(const TensorData& got, const TensorData& wanted);
 
 }  // namespace hone

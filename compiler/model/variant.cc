@@ -138,7 +138,7 @@ ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& las
   Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
   const Node& n = node_of(static_cast<int>(call));
   const ValueId out = n.outputs[0];
-  // Of the threads of a GPU nobody has proved what they read before others write.
+  // The order in which a GPU's threads read and write is not proved, so an input is never overwritten there.
   if (v_.target.is_gpu()) return kNoValue;
   if (kernel.host || n.outputs.size() != 1 || tensor_of(out) || storage_.root(out) != out) return kNoValue;
   for (size_t p = n.inputs.size(); p-- > 0;) {

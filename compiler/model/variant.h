@@ -37,7 +37,7 @@ class VariantBuilder {
   Layers& layers() { return layers_; }
   const Layers& layers() const { return layers_; }
   const MemoryPlan& memory() const { return memory_; }
-  /// What `memory()` is the plan of.
+  /// The buffers that `memory()` places.
   const std::vector<PlannedBuffer>& buffers() const { return planned_; }
   const std::vector<OutputCopy>& copies() const { return copies_; }
   /// The steps: a call for each layer, then a copy for each of `copies()`, then a step for the rows of caches that no

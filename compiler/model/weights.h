@@ -56,7 +56,7 @@ struct Weights {
   std::string bytes;
   PackedArguments offsets;
 };
-/// Of one graph.
+/// The packed weights of one graph.
 Weights pack_weights(const Graph& g, const Layers& layers);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// What the driver says while it works: to a terminal, to a program that called it, or to nobody.
+// Messages and progress of the driver while it works, for a terminal or a calling program; all may be ignored.
 #pragma once
 
 #include <cstddef>

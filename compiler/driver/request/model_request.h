@@ -1,4 +1,4 @@
-// What is asked of a model, by command lines, C and Python alike: the one form that building and tuning go by.
+// The request for a model, of command lines, C and Python alike: building and tuning both read this form.
 #pragma once
 
 #include <optional>
@@ -39,9 +39,9 @@ struct ModelRequest {
   std::optional<CacheOption> cache;  ///< its caches grow in place
   bool sums_in_f16 = false;          ///< of products of f16; else f32 sums them
   QuantizeRequest quantize;
-  // Of operators, too:
+  // Members that operators have, too:
   std::optional<Denormals> denormals;  ///< as denormals_for() takes them
-  bool assume_finite = false;          ///< nobody wants to know what becomes of a NaN
+  bool assume_finite = false;          ///< NaNs are taken not to occur: results for them are undefined
 };
 
 /// The flags that were given, that operators do not have, and that tensorc and tuner have alike: `--bind, --cache`.

@@ -19,7 +19,7 @@ struct RemoteKernel {
   const Module& module;
 };
 
-/// What a device said of a kernel, whose inputs were seeded numbers.
+/// A device's figures of one kernel, run on seeded inputs.
 struct RemoteFigures {
   double seconds = 0, spread = 0;  ///< the median of its repeats; how far apart they are, as a share of it
   bool is_disturbed = false;       ///< others used the device all along, or it was throttled: the times may be too long
@@ -30,7 +30,7 @@ struct RemoteFigures {
 class RemoteDevice {
  public:
   virtual ~RemoteDevice() = default;
-  /// What kernels for it are built for.
+  /// The target that kernels for it are built for.
   virtual const Target& target() const = 0;
   /// As the fleet names it, `pi4/cpu`; of several that are alike, how many: `3 devices`.
   virtual std::string name() const = 0;

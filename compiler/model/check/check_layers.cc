@@ -27,7 +27,7 @@ double reference_budget(double share_of_seconds, int threads) {
   return std::clamp(share_of_seconds / 10 * kPerSecond * threads, kLeast, kMost);
 }
 
-// What is left to do with a layer: to compare it on adversarial inputs.
+// The second part of a layer's check: to compare it on adversarial inputs.
 struct Stress {
   std::string name;  // what a message begins with
   Node node;         // as its kernel computes it: of several steps, one

@@ -29,10 +29,10 @@ struct LayerCheck {
 };
 
 struct LayerCheckOptions {
-  /// What the checks may take, roughly; the layers share it. Every layer is compared on the model's inputs, whatever
-  /// that takes, but its share says on how many elements (at least some ten thousand). The rest is for adversarial
-  /// inputs, which the layers get in turn, one each, those that need the least time first: what these leave of their
-  /// shares is for the others.
+  /// The time that the checks may take, roughly; the layers share it. Every layer is compared on the model's inputs,
+  /// whatever that takes, but its share limits the number of compared elements (at least some ten thousand). The rest
+  /// is for adversarial inputs: the layers get one each in turn, those that need the least time first, and unused time
+  /// goes to the others.
   double seconds = 60;
   const Clock* clock = nullptr;           ///< what they are told by; null: this machine's
   Denormals denormals = kUsualDenormals;  ///< what they are to the artifact

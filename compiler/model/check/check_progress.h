@@ -10,7 +10,7 @@ namespace hone {
 struct CheckStep {
   std::string_view what;  ///< `layers on the model's inputs`
   size_t done = 0, all = 0;
-  /// What the rest may take at the most, but for the one that is under way; nothing: it is not known.
+  /// The most seconds that the rest may take, without the step that is under way; nothing: not known.
   std::optional<double> most_seconds_left = std::nullopt;
 };
 

@@ -45,8 +45,8 @@ bool only_selects(const TensorData& out, std::span<const TensorData> inputs) {
   return unknown.empty();
 }
 
-// What is rounded, rounded otherwise: each float that is no whole number, by some roundings of itself and of the
-// tensor's usual size (sums round as their terms do). Whole numbers are masks, sizes and zeros more often than not.
+// The data as other roundings would leave it: each float that is no whole number is moved by some roundings of itself
+// and of the tensor's usual size (sums round as their terms do). Whole numbers mostly are masks, sizes and zeros: kept.
 TensorData nudged(const TensorData& data, uint64_t* random) {
   const DType t = data.type().dtype;
   if (!t.is_float()) return data;
@@ -55,7 +55,7 @@ TensorData nudged(const TensorData& data, uint64_t* random) {
   for (const double v : values)
     if (std::isfinite(v)) squares += v * v, ++count;
   const double usual = count > 0 ? std::sqrt(squares / count) : 0;
-  // Of 16 bits one rounding is much already.
+  // One rounding of a 16-bit float is a large change already.
   const double size = rounding(t) * (t.is_narrow_float() ? 1 : kRoundings);
   std::string bytes(data.bytes().begin(), data.bytes().end());
   for (size_t i = 0; i < values.size(); ++i) {

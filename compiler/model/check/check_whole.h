@@ -1,4 +1,4 @@
-// What a whole model computes against the graph that was imported: finds passes that are wrong.
+// Comparison of a whole model with the graph that was imported: finds passes that are wrong.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What workloads compute, by the naive programs of their definitions as machine code of this machine: what evaluate()
-// gives, some hundred times faster.
+// The results of workloads by the naive programs of their definitions, compiled for this machine: the same as
+// evaluate(), some hundred times faster.
 #pragma once
 
 #include <map>

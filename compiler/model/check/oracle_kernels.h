@@ -1,4 +1,4 @@
-// What workloads compute, for models of any size: large ones by kernels that have agreed with their references.
+// The results of workloads in models of any size: large ones by kernels that have agreed with their references.
 #pragma once
 
 #include <map>

@@ -41,7 +41,7 @@ class Grain {
   }
 
  private:
-  // What a call wrote of a root.
+  // The elements of a root that a call wrote.
   struct Written {
     size_t call;
     int64_t begin = 0, end = 0;   // elements of the root
@@ -99,7 +99,7 @@ class Grain {
         if (w.begin < end && begin < w.end) add_traffic(call, a, w, begin, end, bytes, &from[w.call]);
     });
     for (const auto& [writer, t] : from) {
-      // What reads only what its own thread wrote needs no region of its own.
+      // A reader of only its own thread's data needs no region of its own.
       const double joined = t.divided_to_divided == 0 && writer + 1 == call ? -kRegionSeconds : 0;
       problem_.add_edge(static_cast<int>(writer), static_cast<int>(call),
                         {t.divided_to_divided / kBytesBetweenCores + joined, t.divided_to_alone / kBytesBetweenCores,
@@ -107,7 +107,7 @@ class Grain {
     }
   }
 
-  // Of elements begin .. end - 1 of a root, that an argument of a call is.
+  // Adds the traffic of one argument of a call, the elements begin .. end - 1 of a root.
   void add_traffic(size_t call, size_t argument, const Written& w, int64_t begin, int64_t end, int64_t bytes,
                    Traffic* to) {
     const auto threads = static_cast<double>(threads_);

@@ -30,7 +30,7 @@ struct Kernel {
   /// A function in C instead of the module's kernels, of which there are none: the module says its parameters and
   /// workspace.
   std::optional<HostFunction> host = std::nullopt;
-  /// Of a workload that is several steps: the module of one, of the same config; for checks.
+  /// The module of one step, of the same config, when the workload is several steps; for checks.
   std::optional<Module> step = std::nullopt;
 };
 

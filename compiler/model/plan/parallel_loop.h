@@ -20,10 +20,10 @@ namespace hone {
 inline constexpr double kRegionSeconds = 0.7e-6, kBytesBetweenCores = 20e9;
 
 /// Estimated seconds of a layer on one thread, when nothing has to be fetched: half of what whole vectors could reach.
-/// What matters is which layers are small.
+/// It serves to find small layers; its absolute value matters little.
 double estimated_seconds(const Graph& g, const Node& n, const Target& target);
 
-/// Of a kernel: the iterations of the parallel loop that it is, or all of it.
+/// The outer loop structure of a kernel: whether it is one parallel loop, and the elements that its iterations touch.
 struct ParallelLoop {
   bool is_divided = false;               ///< all of it is one loop, whose iterations threads share
   int64_t iterations = 1;                ///< of its longest parallel loop; 1: there is none

@@ -195,12 +195,12 @@ class Finder {
       if (!g_.is_constant(storage_.root(v))) bytes += static_cast<double>(bytes_of(g_.value(v).type));
     return bytes;
   }
-  // Of those that no call of the region writes.
+  // Bytes of the values that no call of the region writes.
   double bytes_before(std::vector<ValueId> values) const {
     std::erase_if(values, [&](ValueId v) { return owners_.contains(storage_.root(v)); });
     return bytes_of_values(values);
   }
-  // Of those that no call of the region, up to `end`, reads.
+  // Bytes of the values that no call of the region before `end` reads.
   double bytes_behind(std::vector<ValueId> values, size_t end) const {
     std::erase_if(values, [&](ValueId v) {
       for (size_t c = begin_; c < end; ++c)

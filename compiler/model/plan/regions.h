@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// What one thread computes of a call.
+/// The part of a call that one thread computes.
 struct Share {
   size_t call = 0;
   /// Iterations of the kernel's whole_parallel_loop(), counted from 0, in order; empty: all of the kernel.

@@ -41,7 +41,7 @@ bool follow_each_other(const Graph& g, const Node& n) {
 Storage::Storage(const Graph& g, const Growth* growth, int64_t alignment)
     : alignment_(alignment), parts_(g.values.size()), is_free_(g.nodes.size(), false), why_copied_(g.nodes.size()) {
   for (size_t v = 0; v < parts_.size(); ++v) parts_[v].root = static_cast<ValueId>(v);
-  // What must lie where it is: the caller's tensors, and constants.
+  // Values whose place is fixed: the caller's tensors, and constants.
   std::vector<bool> is_fixed(g.values.size(), false);
   for (size_t v = 0; v < g.values.size(); ++v) is_fixed[v] = g.values[v].constant.has_value();
   for (const auto* ports : {&g.inputs, &g.outputs})

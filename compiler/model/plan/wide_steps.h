@@ -1,4 +1,4 @@
-// What a node of the model means, where the importer made several steps of it.
+// Reference results of a model's nodes that the importer split into several steps.
 #pragma once
 
 #include <functional>
