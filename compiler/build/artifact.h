@@ -1,4 +1,4 @@
-// What the compiler emits to be linked or loaded elsewhere: an object or shared object, a C header and a description.
+// Artifacts that are linked or loaded elsewhere: an object or shared object, a C header and a description.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& targ
 /// The same in C: one file for all but the pool, of which there is none. UserError as CFile.
 std::string artifact_c_source(const Module& m, const Target& target, const std::string& name, const std::string& json,
                               const std::string& workload, Denormals denormals = kUsualDenormals);
-/// What C sources begin with: what they compute, how they are compiled, NAME.h.
+/// The head of a C source: a comment that says what it computes and how to compile it, and the include of NAME.h.
 std::string c_source_head(const std::string& name, const std::string& what);
 
 /// The objects of artifact_objects for NAME as a shared object, one of `files`. Throws as link_shared.
@@ -69,9 +69,9 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
 std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload,
                             bool in_c = false, Denormals denormals = kUsualDenormals);
 
-/// What a C header's comment says where Module::assume_finite is set.
+/// The line of a C header's comment when Module::assume_finite is set.
 inline constexpr std::string_view kAssumesFinite = "Inputs are taken to be finite: what becomes of a NaN is not said.";
-/// What a C header's comment says of them; nothing of a GPU's artifact.
+/// The line of a C header's comment about denormals; empty for a GPU's artifact.
 std::string denormals_line(Denormals denormals, const Target& target);
 
 }  // namespace hone

@@ -34,7 +34,7 @@ std::vector<double> numbers_of(const std::string& text) {
 // Larger than any distance between numbers: the anchor's shape comes before what precedes and follows it.
 constexpr double kOtherChain = 1e6;
 
-// What says which elements an operator reads for one of its outputs: with another window other algorithms are good.
+// Attributes that decide which inputs an output reads: for another window other algorithms are good.
 bool is_of_window(const std::string& attribute) {
   for (const char* name : {"kh", "kw", "stride", "dilation", "groups"})
     if (attribute == name) return true;
@@ -94,7 +94,7 @@ std::optional<Target> known_target(const std::string& text) {
   }
 }
 
-// What decides which register tiles are good.
+// Whether two targets have the same vector registers, which decide the good register tiles.
 bool has_same_registers(const Target& a, const Target& b) {
   return a.arch == b.arch && a.vector_bits == b.vector_bits && a.vector_registers == b.vector_registers;
 }
@@ -180,7 +180,7 @@ class TransferRule {
     return out;
   }
 
-  // What is said of a row that was taken; empty where nothing was measured.
+  // The note on a row of another target that was taken, with its expected gain; empty when none was measured.
   std::string expectation(const db::LookupAnswer& answer) const {
     if (target_.is_gpu() || answer.row->target == to_string(target_)) return "";
     const auto gain = transfer_gain(workload_, *known_target(answer.row->target), target_, answer.step);
@@ -210,7 +210,7 @@ std::string other_threads_text(const Target& tuned, const Target& built) {
                      built.threads);
 }
 
-// What is known of a workload itself and not taken, and why.
+// Rows that are known for a workload but not taken, and the reasons.
 class Refusals {
  public:
   Refusals(const Target& target, const Space& space) : target_(target), space_(space) {}
@@ -238,7 +238,7 @@ class Refusals {
       if (const auto theirs = known_target(text); theirs && elsewhere_.empty()) elsewhere_ = difference(*theirs);
   }
 
-  // Of rows for this very target, in a line; empty: there are none.
+  // A line on the rows for this very target; empty when there are none.
   std::string other_spaces() const {
     if (own_rows_ == 0) return "";
     return fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", own_rows_,
@@ -252,7 +252,7 @@ class Refusals {
   }
 
  private:
-  // What sets their target apart from the build's, as far as it is said.
+  // The most telling difference between the other rows' target and the build's, in words.
   std::string difference(const Target& theirs) const {
     if (theirs.arch != target_.arch)
       return fmt::format("tuned for {}, this build is for {}", theirs.arch, target_.arch);

@@ -20,7 +20,7 @@ struct ChosenConfig {
   bool is_default() const { return source.starts_with("default"); }
 };
 
-/// What a config is for: a kernel, or a layer of a model.
+/// The use of a config: for a kernel by itself, or for a layer of a model.
 enum class ConfigUse { kAlone, kInModel };
 
 /// Which configs of other CPUs are taken: those that were measured to gain (transfer_gain.h), or all that can be

@@ -1,4 +1,4 @@
-// What a command of tensorc reads, so that it writes over none of it.
+// The files that a command of tensorc reads, so that it writes over none of them.
 #pragma once
 
 #include "base/command_files.h"

@@ -19,7 +19,7 @@
 namespace hone {
 namespace {
 
-// Of time_here(), where it took less time than the machine's account needs.
+// Repeats for time_here() when it takes less time than the machine's CPU account needs to see others' use.
 constexpr double kRepeatMs = 5;
 constexpr int kRepeatsToKnow = static_cast<int>(kEnoughToKnow * 1e3 / kRepeatMs);
 

@@ -16,8 +16,8 @@
 
 namespace hone {
 
-/// What a driver says of one device. A block is OpenCL's work-group; "local memory" here is OpenCL's word for shared
-/// memory.
+/// A driver's description of one device. A block is OpenCL's work-group; "local memory" here is OpenCL's word
+/// for shared memory.
 struct DeviceInfo {
   std::string api;                                 ///< "cuda" or "opencl"
   std::string kind;                                ///< "gpu", "cpu" (PoCL) or "accelerator"
@@ -44,7 +44,7 @@ struct DeviceInfo {
 /// that.
 std::string target_text(const DeviceInfo& device);
 
-/// What is known of a compiled kernel.
+/// Resources of a compiled kernel.
 struct KernelInfo {
   std::string name;
   std::optional<int> registers;        ///< a thread
@@ -67,7 +67,7 @@ class DeviceBuffer {
  public:
   virtual ~DeviceBuffer() = default;
   int64_t bytes() const { return bytes_; }
-  /// What the driver calls it: CUDA: its address, OpenCL: the cl_mem; null where there is no such thing.
+  /// The driver's handle. CUDA: its address, OpenCL: the cl_mem; null when there is no such thing.
   virtual void* native() const { return nullptr; }
 
  protected:
@@ -117,7 +117,7 @@ class DeviceProgram {
   virtual ~DeviceProgram() = default;
   /// The kernel of that name; NotFound when there is none.
   virtual StatusOr<DeviceKernel*> kernel(const std::string& name) = 0;
-  /// What load() takes, on this device or another of the same kind.
+  /// The program as bytes, for load() on this device or another of the same kind.
   virtual StatusOr<DeviceImage> image() const = 0;
   const std::string& log() const { return log_; }
   bool from_cache() const { return from_cache_; }
@@ -206,7 +206,7 @@ class Device {
   virtual StatusOr<std::unique_ptr<DeviceProgram>> do_load(const DeviceImage& image) = 0;
   virtual Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape,
                            std::span<DeviceBuffer* const> buffers) = 0;
-  /// What `enqueue` launches and copies, or its error; null where the driver records nothing, without calling it.
+  /// Records the launches and copies of `enqueue`, or returns its error; null, without calling it, if not supported.
   virtual StatusOr<std::unique_ptr<DeviceRecording>> do_record(const std::function<Status()>&) { return nullptr; }
   virtual Status do_replay(const DeviceRecording&) { return absl::UnimplementedError("nothing is recorded here"); }
   virtual Status do_synchronize() = 0;

@@ -1,4 +1,4 @@
-// What the machine can do at most: arithmetic and memory, measured.
+// The machine's peak rates of arithmetic and memory, measured.
 #pragma once
 
 #include "compiler/runtime/thread_pool.h"

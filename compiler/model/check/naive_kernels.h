@@ -1,5 +1,5 @@
-// The results of workloads by the naive programs of their definitions, compiled for this machine: the same as
-// evaluate(), some hundred times faster.
+// Results of workloads by the naive programs of their definitions, compiled for this machine: the same as evaluate(),
+// some hundred times faster.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The results of workloads in models of any size: large ones by kernels that have agreed with their references.
+// Reference results of workloads in models of any size: large ones by kernels that agreed with their references.
 #pragma once
 
 #include <map>

@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-// Of a tensor of a call, on the CPU and on the device alike; a buffer has at least one byte.
+// Bytes of a call's tensor, on the CPU and on the device alike; a buffer has at least one byte.
 int64_t plain_bytes(const HoneGpuParam& p) { return p.plain_elements * element_bytes(p); }
 
 char* data_of(const DLTensor& t) { return static_cast<char*>(t.data) + t.byte_offset; }
@@ -48,7 +48,7 @@ StatusOr<DeviceBuffer*> GpuModels::place(const HoneGpuPlace& p, const Memory& me
                         : p.in == HONE_GPU_ROWS    ? memory.rows
                                                    : memory.tensors[static_cast<size_t>(p.tensor)];
   if (!whole) return absl::InternalError("a model's step takes memory that the model does not have");
-  // What begins where its buffer does needs no object of its own: kernels know how much they touch.
+  // A part at offset 0 needs no object of its own, because kernels know how much they touch.
   if (p.offset == 0) return whole;
   std::unique_ptr<DeviceBuffer>& known = bound->parts[{whole, p.offset, p.bytes}];
   if (!known) {

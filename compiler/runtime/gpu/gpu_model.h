@@ -58,7 +58,7 @@ class GpuModels {
     bool has_run = false;
     std::map<size_t, std::unique_ptr<DeviceRecording>> recordings;  ///< of the device's steps from that one on
   };
-  /// What run_plain() keeps for a model.
+  /// The buffers that run_plain() keeps for a model.
   struct Own {
     std::vector<std::unique_ptr<DeviceBuffer>> tensors;  ///< by parameter; null: a cache that the CPU never had
     std::unique_ptr<DeviceBuffer> arena;
