@@ -24,7 +24,7 @@ class GraphBuilder {
 
   /// A value that the caller passes, as the model says it (the rank may be 0). kNoValue where it has no elements.
   ValueId input(const std::string& name, const TensorType& type);
-  /// Of rank 1 at least, with elements. Equal constants become one value.
+  /// Adds a constant of rank 1 at least, with elements. Equal constants become one value.
   ValueId constant(TensorData data, std::string_view name = "");
   /// The outputs of an operator on `inputs`, named after `names` as far as those go. Attributes are what infer() takes
   /// as given. Nodes that only read constants are computed, where their outputs are no larger than their inputs or

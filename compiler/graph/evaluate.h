@@ -1,4 +1,4 @@
-// What graphs compute, by the interpreter: the oracle of every pass, and what folds constants.
+// Results of graphs by the interpreter: the oracle of every pass; it also folds constants.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ Module naive_module(const Workload& w);
 /// definition, by its function in C.
 std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs);
 
-/// What a function in C computes of these inputs, in this process.
+/// The outputs of a function in C for these inputs, run in this process.
 std::vector<TensorData> call_host_function(const HostFunction& f, std::span<const TensorData> inputs);
 
 /// Computes one node: evaluate(), or something faster that gives the same.

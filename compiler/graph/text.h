@@ -18,7 +18,7 @@
 
 namespace hone {
 
-/// What a tensor of a graph that somebody wrote has at most, in a text or a model.
+/// The most axes of a tensor in a graph that is read from a text or a model.
 inline constexpr size_t kMostAxes = 32;
 
 /// Reads a graph; parse_graph(to_string(g)) prints as `g` does where no constant was printed as its hash. Nothing of

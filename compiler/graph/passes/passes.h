@@ -15,17 +15,17 @@ namespace hone {
 /// Seconds that the best known kernel of a workload takes on the target; nothing where nobody measured it there.
 using MeasuredTime = std::function<std::optional<double>(const Workload&)>;
 
-/// What passes make nodes with. Must outlive what runs them.
+/// The tables and options that passes create nodes with. Must outlive the passes.
 struct PassContext {
   const OperatorTable& operators;
   const FunctionTable& functions;
-  /// Of f32 in a vector of the target: how many channels lie side by side between convolutions. 0: none do.
+  /// Vector lanes of f32 on the target: the size of channel blocks between convolutions. 0: no blocks.
   int64_t lanes = 0;
   /// Told why nodes were left by themselves; null: nobody asks.
   FusionNotes* notes = nullptr;
-  /// What was measured; empty: nothing was.
+  /// Measured times of kernels; empty: none.
   MeasuredTime measured = {};
-  /// Told which workloads a pass would compare if they were measured, for the tuner to do so; null: nobody asks.
+  /// Output: workloads without a measurement that a pass would compare, for the tuner to measure; may be null.
   std::vector<Workload>* alternatives = nullptr;
   /// Bytes: parts of tensors that begin at a multiple of this are views, others are copied.
   int64_t part_alignment = 1;
@@ -92,9 +92,9 @@ Graph fuse_attention(const Graph& g, const PassContext& context);
 /// Attention over a cache's rows, one of them new   ->   cached_attention, which is told how many rows are there
 /// Keys are read as the rows that they are. For a graph with caches that grow alone (PassContext::growth).
 Graph use_caches(const Graph& g, const PassContext& context);
-/// What scales and shifts the channels of a convolution or a dense product by numbers that are known goes into its
-/// weights and its bias, and where it stands behind another function, into those of all that read it. In front of
-/// borders, which are zeros, a shift stays.
+/// Scales and shifts a channel by constants, behind a convolution or a dense product   ->   its weights and its bias
+/// Behind another function they go into the weights of all readers instead. In front of borders, which are zeros, a
+/// shift stays.
 Graph fold_scales(const Graph& g, const PassContext& context);
 /// Numbers in epilogues of convolutions and dense products that somebody learned (more than four digits) become
 /// operands of one element: equal layers are one workload, whatever their numbers.
@@ -118,15 +118,15 @@ Graph merge_siblings(const Graph& g, const PassContext& context);
 /// A layer of several steps (ops/steps.h)   ->   a node for each, on its parts, and a concatenation of what they give
 /// For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
 Graph unroll_steps(const Graph& g, const PassContext& context);
-/// What is moved of numbers that bytes were dequantised to   ->   bytes that are moved, and dequantised behind that
-/// Of several inputs (a concatenation) where they are dequantised alike.
+/// Movement of numbers that were dequantised from bytes   ->   movement of the bytes, dequantised behind it
+/// A node with several inputs (a concatenation) qualifies when all are dequantised alike.
 Graph move_bytes(const Graph& g, const PassContext& context);
 /// Functions in a row from one byte to a byte, of numbers that are known   ->   a lookup in a table of 256 entries
 /// Where they take longer: sigmoid, tanh, gelu and their like between quantisations, or many of them.
 Graph use_tables(const Graph& g, const PassContext& context);
-/// What stands between a picture and its first convolution (bytes made numbers, centred and scaled, channels that lie
+/// The nodes between a picture and its first convolution (bytes to numbers, centred and scaled; channels that lie
 /// side by side or in the opposite order)   ->   the convolution of the picture as it is
-/// Each of its tasks converts what it reads, once. Channels in the opposite order are the weights'.
+/// Each of its tasks converts its input once. Channels in the opposite order are permuted in the weights.
 Graph fold_preprocessing(const Graph& g, const PassContext& context);
 /// The operator with `f+g` in its epilogue   ->   the operator with f, elementwise(g) behind it
 /// Where both of them together were measured faster: the veto of the tuner over what was fused. The parts of groups

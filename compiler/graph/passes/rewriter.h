@@ -61,11 +61,11 @@ class Rewriter {
   /// A constant, named after `of`.
   ValueId constant(TensorData data, ValueId of, const std::string& suffix);
 
-  /// Of the graph that is made.
+  /// The builder of the new graph.
   GraphBuilder& builder() { return b_; }
   /// Whether something stands for a value there, or is a constant of its own.
   bool is_known(ValueId v) const { return now_[v] || g_.is_constant(v); }
-  /// What stands for a value there.
+  /// The value of the new graph that stands for `v`.
   ValueId now(ValueId v);
   std::vector<ValueId> now(const std::vector<ValueId>& values);
   /// Types of values there.

@@ -135,7 +135,7 @@ class RequantizationFolder {
     }
   }
 
-  // What functions of a byte that give a byte of the same type do: nothing, or they bound it.
+  // The bounds of functions from a byte to a byte of the same type that do nothing else.
   struct Bounds {
     int64_t least, most;
   };

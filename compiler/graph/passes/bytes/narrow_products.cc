@@ -124,7 +124,7 @@ class ProductNarrower {
     return b.elementwise("where", padded, {b.constant(tensor_of(boolean, {1, 1, h, w}, inside)), zero});
   }
 
-  // What functions give for each byte, the one nearest to the bytes last.
+  // The results of functions for each byte; the function nearest to the bytes is the last of the list.
   std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
     TensorData x = all_bytes(bytes);
     for (auto f = functions.rbegin(); f != functions.rend(); ++f) {
@@ -135,7 +135,7 @@ class ProductNarrower {
     return x.values();
   }
 
-  // Of one product's data. The functions may stand before and behind views.
+  // The bytes that a product's input `v` is made of. The functions may stand before and behind views.
   std::optional<Bytes> bytes_behind(ValueId v) {
     std::vector<const Node*> functions, movements;
     ValueId zero = kNoValue;
@@ -228,7 +228,7 @@ class ProductNarrower {
     }
 
     GraphBuilder& b = r_.builder();
-    // Of few channels a word is filled up: four bytes are multiplied at once.
+    // A few input channels are filled up to a word, because four bytes are multiplied at once.
     ValueId image = bytes->value;
     TensorData factors = tensor_of(i8, weight.type().shape, whole->numbers);
     const int64_t missing = is<ops::Conv2d>(n) ? missing_channels(n) : 0;
@@ -253,7 +253,7 @@ class ProductNarrower {
       v = b.elementwise(op, v, {b.constant(std::move(operand), r_.name(n.inputs[1]))});
     };
 
-    // What the zero point adds to each sum, and the bias, where it is a whole number of steps.
+    // The zero point's part of each sum, and the bias, when it is a whole number of steps.
     std::vector<int32_t> sums(channels), shift(channels);
     for (size_t c = 0; c < channels; ++c) {
       const auto begin = whole->numbers.begin() + static_cast<std::ptrdiff_t>(c) * each;
@@ -379,7 +379,7 @@ class ProductNarrower {
     return true;
   }
 
-  // Of a product with these weights.
+  // Narrows a product with these weights.
   bool narrow_blocks(const Node& n, const WholeBlocks& w) {
     const Extents& shape = r_.shape(n.inputs[1]);
     const int64_t numbers_of_word = 32 / w.bits, blocks = shape[1] / w.size;

@@ -65,7 +65,7 @@ class TableUser {
     return links >= kMany;
   }
 
-  // What it gives for all bytes, by the interpreter.
+  // The function's results for all bytes, by the interpreter.
   TensorData table_of(const ByteFunction& f, ValueId result) const {
     std::map<ValueId, TensorData> known{{f.byte, all_bytes(r_.type(f.byte).dtype)}};
     for (const int n : f.nodes) {

@@ -79,9 +79,9 @@ DType type_before(const Chain& chain, size_t l, DType x) {
   return x;
 }
 
-// Whether what these links give depends on the last bit of what they begin with: they round or compare, and in front of
-// that stands no function that meets such steps at 0 alone, or where it no longer changes: tanh(x / 3) > 0 where x > 0.
-// What stands in between must keep 0, which tanh(x / 3 - 1) > 0 does not.
+// Whether the result of these links depends on the last bit of their input: they round or compare, and no function
+// before that either meets such steps at 0 alone or is flat there, as in tanh(x / 3) > 0, which is x > 0. Functions in
+// between must keep 0, unlike in tanh(x / 3 - 1) > 0.
 bool steps_exactly(std::span<const ChainLink> links, bool is_stepped) {
   static const std::set<std::string_view> kNear = {"exp", "tanh", "erf", "sigmoid"},
                                           kKeepsZero = {"mul", "neg", "abs", "relu"};

@@ -224,7 +224,7 @@ class LayoutRewriter {
     else if (pads_out)
       return false;
     if (!padding) return false;
-    // What is not in blocks yet is read as it is where they would have to be filled up.
+    // An input in planes whose blocks would need padding is read as planes.
     if (is_padded(in, s.ci) && !has_blocked(n.inputs[0])) {
       if (s.depthwise) return false;
       in = {1, s.ci};
@@ -254,8 +254,8 @@ class LayoutRewriter {
     return true;
   }
 
-  // What a convolution or pooling makes of channels of padding; nothing where it may not have them: weights and
-  // operands can be filled up ahead, images are in blocks, and the number is finite.
+  // The value of a convolution's or pooling's output in channels of padding. Nothing when it may have none: weights and
+  // operands must be constants or in blocks, images in blocks, and the value finite.
   std::optional<double> padding_behind(const Node& n) {
     if (n.workload.attributes.has("prologue") && n.workload.attributes.text("prologue") != "none") return std::nullopt;
     const Chain& chain = epilogue_of(n.workload).chain;
@@ -337,7 +337,7 @@ class LayoutRewriter {
     return true;
   }
 
-  // What a table has for the padding is known.
+  // The result for the padding is found in the table, which must be a constant.
   bool add_lookup(const Node& n) {
     const ValueId x = n.inputs[0], table = n.inputs[1];
     if (is_padded(x)) {

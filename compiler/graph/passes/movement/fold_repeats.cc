@@ -47,7 +47,7 @@ class RepeatFolder {
     Extents matrix, perm;  // the shape of one that is transposed, and how
   };
 
-  // What the `count` matrices of `v` are repeats of, through views and a transpose.
+  // The value that the `count` matrices of `v` repeat, seen through views and a transpose.
   std::optional<Repeated> repeated(ValueId v, int64_t count) const {
     Repeated out{kNoValue, 1, {}, {}};
     for (;;) {
@@ -92,7 +92,7 @@ class RepeatFolder {
     return out;
   }
 
-  // What the second factor of a product repeats, of a product that can read it once.
+  // The repeats in the second factor of a product that can read it once instead.
   std::optional<Repeated> repeats_of(const Node& n) const {
     if (!is<ops::BatchMatmul>(n)) return std::nullopt;
     const ProductShape& p = product_shape(n.workload);

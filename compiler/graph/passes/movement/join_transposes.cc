@@ -105,7 +105,7 @@ class TransposeJoiner {
   }
 
  private:
-  // What a transpose does to its input; nothing for other nodes.
+  // The movement of a transpose; nothing for other nodes.
   std::optional<Movement> movement_of(const Node& n) const {
     if (!is<ops::Transpose>(n)) return std::nullopt;
     const auto& perm = n.workload.attributes.get<Extents>("perm");
