@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// What a tensor is made of; in a graph, what is known of it.
+/// Type and shape of a tensor.
 struct TensorType {
   DType dtype;
   std::vector<int64_t> shape;

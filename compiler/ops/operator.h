@@ -29,8 +29,8 @@ struct Operator {
   std::string summary;                ///< one line, for --list
   std::vector<Attribute> attributes;  ///< in the order in which workloads print them
 
-  /// What definitions and templates compute with (a ConvShape, say), worked out once. UserError, one line, where the
-  /// attributes do not go together.
+  /// The parsed shape (a ConvShape, say) that definitions and templates read, computed once for a workload. UserError,
+  /// one line, when the attributes do not go together.
   std::function<std::any(const Attributes&)> shape;
   /// The attributes that the types of the inputs say, as texts (see infer()). UserError, one line, where inputs are
   /// missing or have the wrong rank or types.

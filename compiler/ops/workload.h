@@ -52,7 +52,7 @@ struct Workload {
 
 /// The canonical text: `conv2d(n=1,…)`.
 std::string to_string(const Workload& w);
-/// What stands between its parentheses.
+/// The text between its parentheses.
 std::string args_of(const Workload& w);
 
 /// Operations of the direct algorithm, for GFLOPS: a multiply-add counts two, everything else (a comparison, exp) one.

@@ -92,7 +92,7 @@ Graph fuse_attention(const Graph& g, const PassContext& context);
 /// Attention over a cache's rows, one of them new   ->   cached_attention, which is told how many rows are there
 /// Keys are read as the rows that they are. For a graph with caches that grow alone (PassContext::growth).
 Graph use_caches(const Graph& g, const PassContext& context);
-/// Scales and shifts a channel by constants, behind a convolution or a dense product   ->   its weights and its bias
+/// Constant scales and shifts of the channels of a convolution or a dense product   ->   in its weights and its bias
 /// Behind another function they go into the weights of all readers instead. In front of borders, which are zeros, a
 /// shift stays.
 Graph fold_scales(const Graph& g, const PassContext& context);

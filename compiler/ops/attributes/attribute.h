@@ -44,7 +44,7 @@ class Attributes {
   std::vector<Item> items_;
 };
 
-/// What a parser may use beside the text: names for errors, and the attributes before this one.
+/// A parser's context beside the text: names for errors, and the attributes before this one.
 struct AttributeContext {
   std::string_view op, name;
   const Attributes& before;

@@ -1,4 +1,4 @@
-// What the operators over rows share (softmax, layer_norm, …): their shapes, and the pieces of their definitions.
+// Shapes and parts of definitions that the operators over rows share (softmax, layer_norm, …).
 #pragma once
 
 #include <functional>

@@ -40,7 +40,7 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
-/// What a chain's `x=` named: the value of that label.
+/// The value that the chain named with `x=`, by number.
 struct Label {
   size_t index = 0;
   bool operator==(const Label&) const = default;
@@ -59,7 +59,7 @@ struct Chain {
   bool empty() const { return links.empty(); }
 };
 
-/// What a text is read against.
+/// The context in which a chain's text is parsed.
 struct ChainContext {
   const FunctionTable& functions;
   std::string_view what;  ///< the attribute's name, for errors

@@ -34,7 +34,7 @@ struct ScalarFunction {
   bool takes_bools = false;
   /// The value that it makes is a bool, whatever x is.
   bool gives_bool = false;
-  /// Of its arguments, which are numbers then, where it is written without them; else empty.
+  /// The arguments' values, all numbers, when the function is written without arguments; else empty.
   std::vector<double> defaults;
 
   bool takes(DType x) const { return x.is_float() ? takes_floats : x.is_bool() ? takes_bools : takes_integers; }

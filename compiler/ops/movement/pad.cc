@@ -94,7 +94,7 @@ PadShape shape_of_pad(const Attributes& a) {
   return s;
 }
 
-// What another text of the same workload is written as: a number has one text, and no value where none is read.
+// The canonical spelling of a pad: one text for each number, and value 0 in modes that read no value.
 std::optional<Spelling> respelled_pad(const Attributes& a) {
   const PadShape s = shape_of_pad(a);
   const std::string value = s.mode == PadMode::kConstant ? s.canonical : "0";

@@ -89,7 +89,7 @@ ResizedAxis resized_axis(int64_t in, int64_t out, const Scale& scale, const std:
   if (out == 1 && (coordinates == "align_corners" || coordinates == "pytorch_half_pixel")) axis = {in, out, 0, 0, 1};
   const int64_t shared = std::gcd(std::gcd(axis.step, axis.offset), axis.divisor);
   axis.step /= shared, axis.offset /= shared, axis.divisor /= shared;
-  // Coordinates are rounded in twice their numbers.
+  // Rounding computes with twice a coordinate's numerator and divisor, which must fit 64 bits, too.
   const __int128 most = static_cast<__int128>(axis.step) * out + std::abs(axis.offset) + axis.divisor;
   HONE_USER_CHECK(most < (__int128{1} << 60))
       << "resize: coordinates of " << out << " elements at scale " << n << "/" << d << " do not fit 64 bits";

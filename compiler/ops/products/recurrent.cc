@@ -15,7 +15,7 @@ namespace {
 using Indices = std::vector<Expr>;
 using Kind = RepeatedParam::Kind;
 
-// Of an attribute `f`, `g` or `h`, read.
+// The parsed attribute `f`, `g` or `h`.
 struct Activation : TypedChain {};
 
 RecurrentShape shape_of_recurrent(const Attributes& a, int64_t gates) {

@@ -25,8 +25,8 @@ struct Runs {
 /// than a run may be allows it.
 Runs runs_of(int64_t extent, int64_t products = 1);
 
-/// Of input channels, which lie in blocks of `block` (a divisor of `channels`): equal runs that are whole blocks or
-/// divide one, of `products` for each channel. At least one channel.
+/// A reduction over input channels that lie in blocks of `block` (a divisor of `channels`), cut into equal runs that
+/// are whole blocks or divide one, with `products` for each channel. A run has at least one channel.
 Runs runs_of_channels(int64_t channels, int64_t block, int64_t products);
 
 /// A stage `sum`: `run` in type `t`, as what stands behind it reads it. `run` becomes the anchor.

@@ -49,8 +49,8 @@ Workload with_picture(const Workload& w, DType given, bool is_interleaved, const
 Workload reshape_of(const OperatorTable& operators, const TensorType& x, const std::vector<int64_t>& to);
 Workload transpose_of(const OperatorTable& operators, const TensorType& x, const std::vector<int64_t>& perm);
 
-/// What `w` does to one image, of x, another type: a reduction of rows and columns, which stay as one element; zeros
-/// (or its own value, or neighbours) around x; x resized to `size`, of which all axes behind `w`'s keep their extent.
+/// The operation of `w` on one image, for x of another type: a reduction over rows and columns, which stay as axes of
+/// one element; padding around x with zeros (or w's value, or neighbours); x resized to `size` in w's axes.
 Workload reduction_of_planes(const OperatorTable& operators, const Workload& w, const TensorType& x);
 Workload pad_of(const OperatorTable& operators, const Workload& w, const TensorType& x,
                 const std::vector<int64_t>& before, const std::vector<int64_t>& after);

@@ -1,4 +1,4 @@
-// What the CPU templates share.
+// Knobs and schedule parts that the CPU templates share.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline const ChoiceWords kPartitionWords = {{0, "static"}, {1, "dynamic"}};
 /// The knob `vector_bits`: 256 or the target's vectors, which are the default.
 int64_t choose_vector_bits(Knobs& knobs, const Target& target);
 
-/// Of `heights` (of a tile) those that leave few surplus rows behind `extent`: at most a third of it.
+/// The heights of a tile that leave few surplus rows behind `extent`: at most a third of it.
 std::vector<int64_t> covering_heights(int64_t extent, std::vector<int64_t> heights);
 
 /// Divisors of `n` up to `limit`, ascending.

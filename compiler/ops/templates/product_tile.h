@@ -1,5 +1,5 @@
-// What the GPU templates of matrix products without tensor cores share: a block computes a tile of rows x columns,
-// staged through shared memory along k and accumulated in registers.
+// Parts of the GPU templates of matrix products without tensor cores: a block computes a tile of rows x columns, staged
+// through shared memory along k and accumulated in registers.
 #pragma once
 
 #include "compiler/ops/definition.h"

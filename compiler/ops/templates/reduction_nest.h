@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// What the knobs of a nest chose.
+/// Values of a nest's knobs.
 struct FusedChoices {
   int64_t block = 1;   // lanes of a vector loop along the output's last axis
   int64_t unroll = 1;  // vector loops side by side

@@ -29,8 +29,8 @@ double step_cost(int64_t rows, int64_t vectors, int64_t lane_registers = 0);
 /// lie behind the extent cost what others do.
 double covering_cost(int64_t extent, int64_t rows, int64_t vectors);
 
-/// Of `candidates` (ascending) the rows that fit and cover `extent` in the least time, the largest of equal ones; the
-/// first candidate when none fits.
+/// The best of `candidates` (ascending): the rows that fit the registers and cover `extent` in the least time, the
+/// largest of equal ones; the first candidate when none fits.
 int64_t usual_rows(const std::vector<int64_t>& candidates, int64_t extent, int64_t vectors, const Target& target,
                    bool by_lanes = false);
 
@@ -45,8 +45,8 @@ struct ImageTile {
 ImageTile usual_image_tile(const std::vector<int64_t>& widths, int64_t columns, int64_t rows, int64_t most_rows,
                            int64_t vectors, const Target& target, bool by_lanes = false);
 
-/// Of `tiles` (channels of a register tile) the one nearest to two vectors, unless another covers `channels` in a tenth
-/// less time: `pixel_cost` is that of a pixel beside so many vectors.
+/// The default of `tiles` (channels of a register tile): the one nearest to two vectors, unless another covers
+/// `channels` in a tenth less time. `pixel_cost`: the cost of a pixel for a tile of so many vectors.
 int64_t usual_channel_tile(const std::vector<int64_t>& tiles, int64_t channels, int64_t lanes,
                            const std::function<double(int64_t vectors)>& pixel_cost);
 

@@ -28,7 +28,7 @@ Definition gemm_convolution(const Workload& w);
 /// tiles alone.
 Definition depthwise_convolution_in_words(const Workload& w, PadSlack slack);
 
-/// What the definitions of a convolution by different algorithms have in common: its inputs and padding before, its
+/// The common parts of a convolution's definitions by different algorithms: its inputs and padding before, its
 /// epilogue after.
 struct ConvolutionStages {
   Definition definition;  ///< inputs so far

@@ -25,8 +25,8 @@ SplitRule columns_rule(const Target& target) {
 
 namespace {
 
-// Of a sequence, which has one row: tasks are columns, of all channels, where threads then read more of what they wrote
-// than of each other's, or where there are too few blocks of channels for them.
+// The default for a sequence, which has one row. Tasks are columns, with all channels, when threads then read more of
+// their own data than of each other's, or when there are fewer blocks of channels than threads.
 RowTasks usual_column_tasks(const ConvShape& c, const Target& target, const ConvBytes& bytes, int64_t channel_blocks) {
   constexpr int64_t kColumnsOfAThread = 16;
   const bool has_columns = c.n < target.threads && c.ow / kColumnsOfAThread >= target.threads;

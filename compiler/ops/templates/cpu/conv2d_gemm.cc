@@ -40,7 +40,7 @@ class GemmConvolution {
   std::unique_ptr<Schedule> schedule() const;
 
  private:
-  // Of the writer: where a tile is computed, and what a thread takes.
+  // Two loops of the writer: the one where a tile is computed, and the one whose iterations are a thread's tasks.
   struct Loops {
     LoopRef tile, task;
   };

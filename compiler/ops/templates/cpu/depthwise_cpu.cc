@@ -36,7 +36,7 @@ class DepthwiseConvolution {
   std::unique_ptr<Schedule> schedule() const;
 
  private:
-  // Of the writer: where a tile is computed, and what a thread takes.
+  // Two loops of the writer: the one where a tile is computed, and the one whose iterations are a thread's tasks.
   struct Loops {
     LoopRef tile, task;
   };
@@ -50,11 +50,11 @@ class DepthwiseConvolution {
     return !planes_ && c_.dilation_w == 1 && elements_of_dot(w_, kDotBytes, block_) == kDotBytes;
   }
   int64_t words_of_row() const { return ceil_div(c_.kw, kDotBytes); }
-  // What tiles read beyond the image.
+  // Rows and columns that tiles read beyond the image.
   PadSlack tile_slack() const {
     return {(oh_[0] * oh_[1] * oh_tile_ - c_.oh) * c_.stride_h, (ow_[0] * ow_[1] - c_.ow) * c_.stride_w};
   }
-  // And words.
+  // The same, with the columns that whole words read beyond it.
   PadSlack slack() const {
     PadSlack out = tile_slack();
     if (in_words()) out.w += words_of_row() * kDotBytes - c_.kw;

@@ -275,7 +275,7 @@ void row_wise_cpu(const Definition& original, const Target& target, Knobs& knobs
 
   Definition d = all;
   std::set<std::string> kept = kept_stages(whole, k.keep), partials;
-  // What a row has one of is computed once a row.
+  // Stages with one element a row are computed once a row.
   for (const std::string& name : kept_stages(whole, Keep::kRepeated))
     if (!g.reaches_inside(name) && g.has_rows(name)) kept.insert(name);
   std::set<std::string> placed = kept;

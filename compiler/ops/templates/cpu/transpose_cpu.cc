@@ -48,8 +48,8 @@ TransposeChoices choose_transpose(int64_t read, int64_t written, int64_t others,
   return x;
 }
 
-// Of 8 and 16 bits, and few that are written side by side (the words of an image): one vector of them reads their rows
-// by turns.
+// Whether the output has elements of 8 or 16 bits, few of which are written side by side (the words of an image): then
+// one vector interleaves their rows.
 bool is_word(const TensorNode* out, size_t turned) {
   constexpr int64_t kMost = 4;
   const int64_t written = out->shape.back();

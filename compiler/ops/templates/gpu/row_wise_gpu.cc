@@ -36,7 +36,7 @@ std::set<std::string> kept_on_gpu(const Definition& d, const RowGroup& g, bool k
     const bool expensive = kept_stages(d, Keep::kExpensive).count(name) > 0;
     if (g.has_rows(name) && (g.reaches_inside(name) ? keep && expensive : expensive)) kept.insert(name);
   }
-  // What is too long to be inlined, wherever it is.
+  // Stages that are too long to be inlined are always kept.
   for (const std::string& name : kept_stages(d, Keep::kNothing)) kept.insert(name);
   return kept;
 }

@@ -1,5 +1,5 @@
-// What the GPU templates of matrix products on tensor cores share: a block computes a tile of rows x columns, divided
-// among warps and staged through shared memory along k. schedule/tensor_intrinsics.h says what a warp does with it.
+// Parts of the GPU templates of matrix products on tensor cores: a block computes a tile of rows x columns, divided
+// among warps and staged through shared memory along k. schedule/tensor_intrinsics.h defines a warp's operations.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What the GPU templates of windows share (direct and depthwise convolution, pooling): each thread has a few outputs in
-// registers and reads what they need straight from memory; neighbours' windows overlap in the caches.
+// Parts of the GPU templates of windows (direct and depthwise convolution, pooling): each thread has a few outputs in
+// registers and reads its inputs straight from memory; neighbours' windows overlap in the caches.
 #pragma once
 
 #include "compiler/ops/templates/gpu/common_gpu.h"
