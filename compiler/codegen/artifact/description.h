@@ -1,4 +1,4 @@
-// What an artifact says of itself since version 4 of its ABI: NAME_artifact, NAME_run and NAME_error.
+// An artifact's description of itself since version 4 of its ABI: NAME_artifact, NAME_run and NAME_error.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// What becomes a HoneArtifact (runtime/include/hone_runtime.h says what each member means).
+/// The data of a HoneArtifact (runtime/include/hone_runtime.h documents each member).
 struct ArtifactDescription {
   struct Tensor {
     DType dtype;
@@ -21,8 +21,8 @@ struct ArtifactDescription {
     Tensor plain;
     std::vector<Tensor> packed;
     std::string pack, unpack;  ///< entries of another object of the artifact; empty: none
-    /// Of a cache that grows in place: its strides are those of a buffer with room for `room` rows, of which it is the
-    /// first ones. An input is as many as the call says, and fewer than `room`; the output one more, at the same place.
+    /// A cache that grows in place: the first rows of a buffer with room for `room` rows, with that buffer's strides.
+    /// An input has the rows that the call passes, fewer than `room`; the output has one more, at the same address.
     struct Cache {
       size_t axis = 0;
       int64_t room = 0;

@@ -38,7 +38,7 @@ struct IterationRange {
   bool operator==(const IterationRange&) const = default;
 };
 
-/// What one thread of a region runs of a step.
+/// The part of a step that one thread of a region runs.
 struct StepShare {
   int thread = 0;                          ///< counted from 0
   std::vector<IterationRange> iterations;  ///< of the layer's only parallel loop; empty: the whole layer

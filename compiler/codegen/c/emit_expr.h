@@ -27,7 +27,7 @@ class Lines {
     --depth_;
     add("}");
   }
-  /// What is added from here on is held back until release(), which gives it.
+  /// Holds back all text that is added from here on, until release() returns it.
   void hold() { held_.push_back(std::exchange(text_, "")); }
   std::string release() {
     std::string out = std::exchange(text_, std::move(held_.back()));
@@ -53,7 +53,7 @@ class CExprWriter {
 
   std::string name_of(const VarNode* v) { return legal(v, v->name); }
   std::string name_of(const BufferNode* b) { return legal(b, b->name); }
-  /// What is known where the next text will stand; the caller maintains it.
+  /// Facts that hold where the next text will stand; the caller maintains it.
   Facts& facts() { return facts_; }
 
   /// Begins a statement: counts what it uses twice.

@@ -18,7 +18,7 @@ GpuSource gpu_text(const Module& m, const Target& target);
 /// NVRTC for `target.arch`; null when no library on this machine knows it, and for OpenCL.
 std::shared_ptr<const Nvrtc> nvrtc_for(const Target& target, const NvrtcOptions& options);
 
-/// What a device loads.
+/// Code in the form that a device's driver loads.
 struct DeviceImageCode {
   bool is_text = false;  ///< for the driver's compiler (OpenCL C); otherwise a cubin or PTX
   std::string bytes;

@@ -84,7 +84,7 @@ class ConditionHoister final : public Mutator {
     return parts;
   }
 
-  // Of several products at once what all of them are conditions for.
+  // For several products at once: hoists the conditions that all of them have.
   Stmt without_border(const Store* op, const Binary* sum, const Call* dot) const {
     std::vector<Expr> common;
     const size_t products = dot->args.size() / 2;

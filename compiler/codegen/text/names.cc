@@ -23,7 +23,7 @@ constexpr std::string_view kReserved[] = {
     // Macros of GCC's where it is not told to keep to the standard.
     "linux", "unix", "i386"};
 
-// Names without a small letter are those of macros: NULL, HUGE_VAL, INT8_MAX. One letter is nobody's.
+// Names without a small letter are taken for macros: NULL, HUGE_VAL, INT8_MAX. No macro has only one letter.
 bool is_macro_like(const std::string& name) {
   return name.size() > 1 && std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c); });
 }

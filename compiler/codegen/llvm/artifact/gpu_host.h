@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// What becomes a HoneGpuProgram (runtime/include/hone_runtime.h, which says what each member means).
+/// The data of a HoneGpuProgram (runtime/include/hone_runtime.h documents each member).
 struct GpuHostProgram {
   struct Parameter {
     std::string name;
@@ -29,7 +29,7 @@ struct GpuHostProgram {
   int64_t workspace_bytes = 0;
 };
 
-/// What becomes HoneGpuModels, one for each variant of a model.
+/// The data of HoneGpuModels, one for each variant of a model.
 struct GpuHostModel {
   struct Place {
     int in = 0;      ///< HONE_GPU_ARENA, …

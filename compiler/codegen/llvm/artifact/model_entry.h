@@ -16,7 +16,7 @@ namespace hone {
 /// NAME_weights_file and a use of hone_internal_map_weights.
 std::string emit_model_object(const ModelProgram& program, const Target& target);
 
-/// What stands before `weights` in a file of their own: a page.
+/// The head of a weights file in front of `weights`: one page.
 std::string begin_of_weights(std::span<const char> weights);
 
 /// A relocatable ELF object for the target's architecture whose one section, read-only and aligned to 4096 bytes, holds

@@ -1,4 +1,4 @@
-// What an artifact's machine code asks of the CPU that it runs on. Private to codegen/llvm.
+// The CPU features that an artifact's machine code needs. Private to codegen/llvm.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What is asked of the code of a Module.
+// Options for the code of a Module.
 #pragma once
 
 #include <cstddef>

@@ -124,7 +124,7 @@ Value* ExprEmitter::words(const Call* op, size_t first) {
   const auto words = words_of(op->args, first, static_cast<size_t>(count));
   const BufferSlot* in = words ? &slot(words->first->buffer.get()) : nullptr;
   const bool is_guarded = words && (words->inside || active_.lanes || active_.any);
-  // What is not wanted is read from the begin of the buffer instead, which must have a word. GPUs branch around it.
+  // Inactive lanes read the begin of the buffer instead, which must have a word. GPUs branch around the load.
   if (words && !in->checked && !(is_guarded && (options_.simt || in->elements < count))) {
     // All targets are little-endian: neighbours are such a word.
     const BufferSlot& from = *in;

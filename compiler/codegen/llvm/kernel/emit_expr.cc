@@ -52,7 +52,7 @@ double number_of(const Expr& e) {
 bool is_bf16(const Expr& e) { return e->dtype.scalar() == bf16; }
 Expr widened(const Expr& e) { return cast(f32.with_lanes(e->dtype.lanes), e); }
 
-// What is computed with bf16, which has no arithmetic, by way of f32; null for all else.
+// The expression in f32 for operations on bf16, which has no arithmetic; null for all others.
 Expr computed_in_f32(const Expr& e) {
   Expr wide;
   if (const Binary* op = as<Binary>(e); op && is_bf16(op->a)) {
@@ -467,8 +467,8 @@ std::optional<Bounded> bounded(const Expr& e) {
 
 }  // namespace
 
-// What saturates to a type of 8 or 16 bits: the bounds that it has are enough, and where it rounds, the conversion
-// does. Null: it is something else.
+// A cast that saturates to a type of 8 or 16 bits: its bounds make the conversion safe, and a rounding before it is
+// part of the conversion. Null: another cast.
 Value* ExprEmitter::emit_saturated(const Cast* op) {
   const DType from = op->value->dtype, to = op->dtype;
   if (from.scalar() != f32 || !to.is_integer() || to.lane_bytes() > 2 || !to.is_vector()) return nullptr;

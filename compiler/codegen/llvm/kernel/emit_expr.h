@@ -49,7 +49,7 @@ struct ExprOptions {
   /// One instruction gives the larger or the smaller of two f32, and a NaN where one of them is; also of two f64.
   bool has_nan_extremes = false, has_nan_extremes_f64 = false;
   bool assume_finite = false;  ///< Module::assume_finite
-  /// What is known where the next code stands, for divisions that need no rounding; null: nothing.
+  /// Facts that hold where the next code stands, for divisions that need no rounding; null: none.
   const Facts* facts = nullptr;
 };
 

@@ -108,7 +108,7 @@ class Math {
     if (scalef_lanes_ > 0) return quotient(factor, b_.CreateFAdd(real(1), exp(x)));
     // Past the first the power is infinite. At the second it is 0, which is what 1 leaves of it, so that one step
     // scales all others: n is from -126 to 128, and half of 2^n is left to the mantissa.
-    // Of a negated x the bounds are x's own, so that the sign goes into the products.
+    // A negated x has x's bounds, so that the sign goes into the products.
     Value* size = nullptr;
     Value* bounded = llvm::PatternMatch::match(x, llvm::PatternMatch::m_FNeg(llvm::PatternMatch::m_Value(size)))
                          ? b_.CreateFNeg(at_least(-89, at_most(87, size)))
@@ -203,7 +203,7 @@ class Math {
     Value* n = b_.CreateFSub(shifted, f64(kWideRounder));
     Value* left =
         b_.CreateFSub(b_.CreateFSub(all, b_.CreateFMul(n, f64(kHalfPiHigh))), b_.CreateFMul(n, f64(kHalfPiLow)));
-    // Of a large x there is no n; the result is a number from -1 to 1 all the same.
+    // A large x has no exact n; the clamp still gives a result from -1 to 1.
     Value* r = at_most(0.7854, at_least(-0.7854, b_.CreateFPTrunc(left, type_)));
     Value* quarter = b_.CreateAdd(b_.CreateTrunc(b_.CreateBitCast(shifted, wide_int), int_type_), integer(quarters));
     Value* square = b_.CreateFMul(r, r);

@@ -11,7 +11,7 @@ class Value;
 
 namespace hone {
 
-/// What decides between equivalent forms of f32 functions.
+/// Properties of the CPU that decide between equivalent forms of f32 functions.
 struct MathUnits {
   int scalef_bits = 0;        ///< the widest vector, in bits, for which AVX-512's scalef and range may be used; 0: none
   bool divides_fast = false;  ///< a division takes less of the ports than an estimate and a step of Newton's method

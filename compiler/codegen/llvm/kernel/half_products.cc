@@ -25,7 +25,7 @@ bool is_type(const llvm::Value* v, const llvm::Type* element, unsigned lanes) {
   return type && type->getElementType() == element && type->getNumElements() == lanes;
 }
 
-// What is widened to the four floats `v`: a vector of halves or one half for all lanes. Null where it is neither.
+// The halves that were widened to the four floats `v`: a vector, or one for all lanes. Null when v is neither.
 llvm::Value* halves_of(llvm::Value* v) {
   llvm::Type* half = llvm::Type::getHalfTy(v->getContext());
   if (const auto* zero = llvm::dyn_cast<llvm::Constant>(v); zero && zero->isNullValue())  // what padding became

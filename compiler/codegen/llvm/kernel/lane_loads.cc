@@ -150,7 +150,7 @@ llvm::PreservedAnalyses ReadLanesTogether::run(llvm::Function& f, llvm::Function
     std::vector<Group> groups;
     for (const Neighbours& loads : neighbours_of(block, f.getDataLayout())) append_groups(loads, &groups);
     const int64_t sums = accumulators(block), rows = static_cast<int64_t>(groups.size());
-    // Of the other operand as many vectors as a row has sums are there at a time, and one more is on its way.
+    // The other operand needs as many registers as a row has sums, and one for the next load.
     if (rows == 0 || sums + rows + sums / rows + 1 > kRegisters) continue;
     for (const Group& group : groups) read_together(group);
     changed = true;

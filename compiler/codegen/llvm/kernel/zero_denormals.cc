@@ -18,9 +18,9 @@ using llvm::Value;
 constexpr uint32_t kFlushAndDenormalsAreZeros = 0x8040;  // of MXCSR
 constexpr uint64_t kFlushToZero = uint64_t{1} << 24;     // of FPCR: operands, too
 
-// What an entry puts on the stack: HoneRuntime runtime, which its layers are given; const HoneRuntime* given.
+// An entry's frame: HoneRuntime runtime, which its layers are given; const HoneRuntime* given.
 constexpr size_t kGiven = sizeof(HoneRuntime), kZeroingBytes = kGiven + sizeof(void*);
-// What a region puts there: HoneChunk body; void* closure.
+// A region's frame: HoneChunk body; void* closure.
 constexpr size_t kClosure = sizeof(void*), kChunkBytes = kClosure + sizeof(void*);
 
 // Functions without arithmetic of their own, so that none of it moves across the changes of the mode.

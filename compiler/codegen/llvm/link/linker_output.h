@@ -1,4 +1,4 @@
-// What the linker writes, on its way to a file.
+// The linker's output on its way to a file.
 #pragma once
 
 #include <array>

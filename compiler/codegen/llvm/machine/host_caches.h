@@ -16,7 +16,7 @@ struct CacheSizes {
   bool operator==(const CacheSizes&) const = default;
 };
 
-/// What CPU number `cpu` has by the folder `sys`/devices/system/cpu; all 0 where it says nothing of caches.
+/// The caches of CPU number `cpu` by the folder `sys`/devices/system/cpu; all 0 when it has no files on caches.
 CacheSizes caches_of_sysfs(int cpu, const std::string& sys);
 
 /// Registers of x86's instruction CPUID.
@@ -25,12 +25,12 @@ struct CpuidWords {
 };
 /// CPUID of a leaf and subleaf; zeros for leaves that the processor does not have.
 using Cpuid = std::function<CpuidWords(uint32_t leaf, uint32_t subleaf)>;
-/// What CPUID says, read as Linux reads it: leaf 4, of AMD and Hygon 0x8000001D, of AMD where a hypervisor hides that
-/// (TOPOEXT) 0x80000005 and 0x80000006.
+/// The caches by CPUID, read as Linux does: leaf 4; AMD and Hygon: 0x8000001D; AMD where a hypervisor hides that
+/// (TOPOEXT): 0x80000005 and 0x80000006.
 CacheSizes caches_of_cpuid(const Cpuid& cpuid);
 
-/// Of CPU number `cpu`: what `sys` says, else, on x86, the processor itself. Others tell no program, only the kernel:
-/// all 0 there.
+/// The caches of CPU number `cpu`: by `sys`, else, on x86, by CPUID. Other processors report them to the kernel
+/// alone: all 0 there.
 CacheSizes host_caches(int cpu, const std::string& sys = "/sys");
 
 }  // namespace hone

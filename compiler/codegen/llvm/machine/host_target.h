@@ -10,7 +10,7 @@ namespace hone {
 /// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, its caches. The same where
 /// `sys`, the folder /sys, is hidden, but on ARM, where the table of CPUs says what caches such a core has.
 Target host_target(int threads, const std::string& sys = "/sys");
-/// What --version says of it: `LLVM 19.1.7, this machine: llvm -mtriple=… -mcpu=…`.
+/// The line of --version on LLVM and this machine: `LLVM 19.1.7, this machine: llvm -mtriple=… -mcpu=…`.
 std::string compiler_line();
 /// The code generator's version: part of each record. `llvm-19.1.7 hone-codegen-3`.
 std::string codegen_version();
