@@ -38,7 +38,7 @@ std::span<const ModelFormat> model_formats();
 /// says.
 const ModelFormat& format_of(const std::string& path, std::span<const ModelFormat> formats = model_formats());
 
-/// What the file's format says, each. UserError where caches grow, which models of the format have not.
+/// Each calls the reader of the file's format. UserError for growing caches when the format does not have them.
 ImportedModel import_model(const std::string& path, const OperatorTable& operators, const ImportOptions& options,
                            std::span<const ModelFormat> formats = model_formats());
 GrowingModel import_growing_model(const std::string& path, const OperatorTable& operators, const ImportOptions& options,

@@ -13,7 +13,7 @@ struct Format {
   const char* name;
   int bits;
   DType dtype;
-  // Of floats: the function that makes codes of numbers, the mantissa's bits, and the exponent's bias.
+  // For floats: the function that encodes numbers, the bits of the mantissa, and the exponent's bias.
   const char* function = nullptr;
   int mantissa = 0, bias = 0;
 };

@@ -26,12 +26,12 @@ enum class Encoding : uint8_t {
   kE8M0,
 };
 
-/// What errors call it, which is ONNX's name: `FLOAT8E4M3FN`. Of an encoding, not of plain elements.
+/// The encoding's name in errors, which is ONNX's: `FLOAT8E4M3FN`. Not for kPlain.
 std::string name_of(Encoding e);
-/// Of an element in a file: 2, 4 or 8.
+/// Bits of an element in a file: 2, 4 or 8.
 int bits_of(Encoding e);
 bool is_float(Encoding e);
-/// What its elements are in a graph: u8 or s8.
+/// The type that stores its elements in a graph: u8 or s8.
 DType stored_type(Encoding e);
 
 struct ElementType {

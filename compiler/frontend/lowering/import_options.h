@@ -1,4 +1,4 @@
-// What a caller says of a model while it is read, whatever its format.
+// Options of a caller for reading a model of any format.
 #pragma once
 
 #include <cstdint>

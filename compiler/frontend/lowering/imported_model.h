@@ -1,4 +1,4 @@
-// What reading a model gives, whatever its format.
+// The result of reading a model of any format.
 #pragma once
 
 #include <cstdint>

@@ -144,7 +144,7 @@ class InputBinding {
     return extents;
   }
 
-  // What --shape says of the input.
+  // The shape that --shape gives the input, if the model's own dimensions allow it; else UserError.
   static Extents checked(const DeclaredInput& input, const Extents& given) {
     if (!input.shape) return given;
     HONE_USER_CHECK(input.shape->size() == given.size())
@@ -186,7 +186,7 @@ class InputBinding {
     return std::nullopt;
   }
 
-  // What is bound for a dimension of this name: a number, or a sum like `past + 1` all of whose terms are known.
+  // The number bound to a dimension of this name: given directly, or a sum like `past + 1` of known terms.
   std::optional<int64_t> bound_extent(const std::string& name) {
     if (name.empty()) return std::nullopt;
     if (const auto it = options_.bind.find(name); it != options_.bind.end()) {
@@ -220,7 +220,7 @@ class InputBinding {
     return sum;
   }
 
-  // What --bind, --bind-data and --shape can name: `image [batch, 3, ?, ?], mask [batch, length]`.
+  // The names for --bind, --bind-data and --shape: `image [batch, 3, ?, ?], mask [batch, length]`.
   std::string inputs_text() const {
     std::string text;
     for (const DeclaredInput& input : inputs_) text += (text.empty() ? "" : ", ") + input.name + shape_behind(input);

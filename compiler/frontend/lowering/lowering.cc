@@ -114,7 +114,7 @@ void Lowering::count_expanded(int64_t bytes) {
 
 ValueId Lowering::as(const Operand& x, const Extents& shape) {
   HONE_USER_CHECK(!x.is_empty()) << "a tensor without elements, " << to_string(x.type) << ", is not supported here";
-  // What computes with elements has decoded them, and what moves them says what they are afterwards.
+  // Computation decodes its operands first, and operations that move elements set the encoding of their results.
   HONE_USER_CHECK(x.encoding == Encoding::kPlain) << name_of(x.encoding) << " is not supported here";
   if (b.type(x.id).shape == shape) return x.id;
   HONE_USER_CHECK(element_count(shape) == element_count(x.type.shape))

@@ -6,7 +6,7 @@
 
 namespace hone::frontend {
 
-/// What Lowering::once() keeps for these files: begins its keys.
+/// The kinds of operands that these files keep by Lowering::once(): the first number of its keys.
 enum Once : uint8_t { kIsThere, kPlaces, kComparison, kJoinedMasks };
 
 /// x with `count` (s64[1]) of its elements along the axis: cut where the count is known.

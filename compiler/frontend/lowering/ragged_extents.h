@@ -9,7 +9,7 @@ namespace hone::frontend {
 /// kNoValue where it is none. So counts that are one are seen to be one.
 ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at);
 
-/// What two operands say of one axis: UserError unless it is the same.
+/// Merges the run-time extents that two operands have on one axis: UserError unless they are the same.
 void agree(std::optional<Ragged>* known, const std::optional<Ragged>& more);
 /// The same extent of an axis so many places behind.
 std::optional<Ragged> on_axis(std::optional<Ragged> r, int64_t by);

@@ -1,4 +1,4 @@
-// What an ONNX graph says of its inputs.
+// The inputs that an ONNX graph declares.
 #pragma once
 
 #include <vector>

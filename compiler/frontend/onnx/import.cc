@@ -66,7 +66,7 @@ std::vector<const Node*> ordered(const google::protobuf::RepeatedPtrField<Node>&
       } else if (it != producer.end()) {
         throw UserError(fmt::format("node '{}' reads its own output '{}'", node.name(), name));
       }
-    // What its bodies read from outside.
+    // Values from outside that its bodies read.
     for (const Attribute& a : node.attribute())
       for (const Node& inner : a.g().node()) count(inner, reader);
   };
@@ -96,7 +96,7 @@ Names names_of(const google::protobuf::RepeatedPtrField<ValueInfo>& values) {
   return names;
 }
 
-// What these nodes and their bodies read, and what the bodies give, which may be a value from outside.
+// Adds the names that these nodes and their bodies read, and the bodies' outputs, which may be values from outside.
 void add_names_read(const google::protobuf::RepeatedPtrField<Node>& nodes, Names* names) {
   for (const Node& node : nodes) {
     names->insert(node.input().begin(), node.input().end());
@@ -293,7 +293,7 @@ class Importer {
         };
         return with_body->second({c, run, unsupported_, notes_});
       }
-    // What has the shape of its first input has no elements where that has none.
+    // An operator that keeps its first input's shape has no elements when that input has none.
     static const std::set<std::string_view> kShapedAlike = {"Softmax",
                                                             "LogSoftmax",
                                                             "Hardmax",
@@ -358,7 +358,7 @@ class Importer {
         --importer.depth_;
       }
     } outside{*this, opsets_, lowering_.function_attributes};
-    // What the call gives, which may be an attribute of a function around it; else the function's defaults.
+    // Attributes of the call, which may refer to those of an enclosing function; else the function's defaults.
     std::map<std::string, const Attribute*, std::less<>> attributes;
     for (const Attribute& a : c.node.attribute())
       if (const Attribute* given = c.find(a.name())) attributes.emplace(a.name(), given);
@@ -393,7 +393,7 @@ class Importer {
     throw UserError(text);
   }
 
-  // What an output is until its node's row says it.
+  // The value of an output before its node's row sets it.
   inline static const Operand kNotComputed{kNoValue, {DType{}, {-1}}};
 
   ModelFile& file_;

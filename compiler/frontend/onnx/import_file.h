@@ -18,7 +18,7 @@ struct OperandIndex {
   auto operator<=>(const OperandIndex&) const = default;
 };
 
-/// What is known of an operand while the model is read.
+/// An operand whose value is known while the model is read.
 struct KnownOperand {
   const Node* node;
   TensorData data;

@@ -66,7 +66,7 @@ void run_if(const BodyNode& n) {
   }
 }
 
-// What a loop's turns gave, along a new axis.
+// The outputs of a loop's iterations, stacked along a new axis.
 Operand stacked(Lowering& l, const std::vector<Operand>& turns, int64_t axis) {
   HONE_USER_CHECK(!turns.empty()) << "a loop that collects and takes no turn is not supported";
   std::vector<Operand> parts;
@@ -138,7 +138,7 @@ void run_loop(const BodyNode& n) {
     narrow(c.l, &goes_on, outputs[0]);
   }
   c.outputs = carried;
-  // What a turn would have given tells the types where none is taken.
+  // Without an iteration, one is computed all the same: its outputs have the types.
   std::vector<Operand> untaken;
   if (!collected.empty() && collected[0].empty()) {
     std::vector<Operand> inputs{c.l.number(0, i64), yes};

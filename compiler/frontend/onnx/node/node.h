@@ -1,4 +1,4 @@
-// What rows work with: one node of an ONNX model, and the lowering that knows the model's file.
+// One node of an ONNX model, and the lowering that knows the model's file: the arguments of all rows.
 #pragma once
 
 #include <map>
@@ -31,8 +31,8 @@ class FileLowering : public Lowering {
     return out;
   }
 
-  /// Of the model's function whose nodes are read: its attributes by name, which its nodes' attributes may stand for.
-  /// Null outside of functions.
+  /// The attributes, by name, of the model's function whose nodes are read; nodes' attributes may refer to them. Null
+  /// outside of functions.
   const std::map<std::string, const Attribute*, std::less<>>* function_attributes = nullptr;
 
  private:

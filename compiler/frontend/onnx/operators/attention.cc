@@ -47,7 +47,7 @@ Operand repeated_heads(Lowering& l, const Operand& x, int64_t heads) {
   return l.reshape(l.broadcast(apart, {s[0], s[1], heads / s[1], s[2], s[3]}), {s[0], heads, s[2], s[3]});
 }
 
-// What is added to scores that shall not count. Finite, so that a row of nothing else is no NaN.
+// The summand that hides a score. Finite, so that a row of only such scores is no NaN.
 double least(DType t) {
   return t == f16 ? -65504.0 : t == f64 ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
 }
@@ -183,7 +183,7 @@ void attention(NodeContext& c) {
     }
     how.biases.push_back(bias);
   }
-  // What the operator hides itself, beside the mask.
+  // The positions that the operator itself lets a row see, besides the mask.
   std::optional<Operand> sees;
   if (c.has(6))
     sees = unpadded_mask(l, c.in(6), q, count, c.number("is_causal", 0) != 0);
@@ -209,7 +209,7 @@ void attention(NodeContext& c) {
   if (wants(c, 3)) c.outputs[3] = mode == 0 ? a.dots : mode == 1 ? a.capped : mode == 2 ? a.scores : a.shares;
 }
 
-// Of [batch, heads, rows, size], the first `turned` elements of each row; `cos` and `sin` are [.., rows, turned / 2].
+// x [batch, heads, rows, size], the first `turned` elements of each row rotated; cos, sin: [.., rows, turned / 2].
 Operand rotated(Lowering& l, const Operand& x, const Operand& cos, const Operand& sin, int64_t turned, bool pairs) {
   const Extents& s = x.type.shape;
   const int64_t half = turned / 2;
@@ -382,7 +382,7 @@ void multi_head_attention(NodeContext& c) {
   HONE_USER_CHECK(!c.has(8) && !c.has(9)) << "past_sequence_length and cache_indirection are not supported";
   HONE_USER_CHECK(c.has(6) == c.has(7)) << "it has one of past_key and past_value";
   int64_t at = 0;
-  // Of this input, with its part of the bias.
+  // An input's heads, with its part of the bias added.
   const auto of_heads = [&](const Operand& x) {
     HONE_USER_CHECK(x.rank() == 3) << to_string(x.type) << " of " << heads << " heads";
     const int64_t size = x.type.shape.back(), begin = std::exchange(at, at + size);

@@ -1,6 +1,6 @@
-// Transposed convolutions, as ordinary ones. The outputs along an axis are periods of as many as the stride. Those at
-// one place of all periods read the same taps of the kernel, every stride-th one, backwards: a convolution of stride 1.
-// What the places' convolutions give is put between each other.
+// Transposed convolutions as ordinary ones. The outputs along an axis form periods as long as the stride. Outputs at
+// the same place of their periods read the same taps of the kernel, every stride-th one, backwards: a convolution of
+// stride 1. The results of all places are interleaved.
 #include <algorithm>
 #include <array>
 

@@ -161,7 +161,7 @@ void einsum(NodeContext& c) {
   HONE_USER_CHECK(c.inputs.size() <= kMostOperands)
       << c.inputs.size() << " operands; " << kMostOperands << " are supported";
   std::vector<Lettered> operands;
-  // Of what has no arrow the result has the axes of ellipses, and the letters that stand once, in the alphabet's order.
+  // Without an arrow the result has the axes of ellipses, then the letters that occur once, in alphabetical order.
   size_t ellipsis = 0;
   std::map<char, int> times;
   std::string_view terms = std::string_view(equation).substr(0, arrow);

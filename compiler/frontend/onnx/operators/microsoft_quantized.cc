@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kOpset = 13;  // whose definitions ONNX's operators have here
 
-// What ONNX's operator of that name makes of other inputs, with this node's attributes.
+// The result of ONNX's operator `op` on other inputs, with this node's attributes.
 Operand by_row(NodeContext& c, const std::string& op, int64_t opset,
                const std::vector<std::optional<Operand>>& inputs) {
   onnx::Node plain = c.node;

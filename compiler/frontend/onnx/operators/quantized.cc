@@ -153,7 +153,7 @@ void dynamic_quantize_linear(NodeContext& c) {
 
 namespace {
 
-// Of differences of bytes: s16 factors hold them, and sums are s32.
+// The product of differences of bytes: s16 factors hold them, and sums are s32.
 void matmul_integer(NodeContext& c) {
   c.outputs[0] = c.l.matmul(centred(c.l, c.in(0), row_zero(c, 2), i16), centred(c.l, c.in(1), column_zero(c, 3), i16));
 }

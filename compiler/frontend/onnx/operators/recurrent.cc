@@ -65,7 +65,7 @@ std::vector<std::string> activations_of(const NodeContext& c, std::vector<std::s
   return out;
 }
 
-// What LSTM, GRU and RNN differ in.
+// The differences between LSTM, GRU and RNN.
 struct Cell {
   std::string_view op;  // of the graph
   int64_t gates;
@@ -138,7 +138,7 @@ class Recurrence {
     const double most = c_.real("clip", 0);
     HONE_USER_CHECK(most > 0) << "clip=" << most;
     if (std::isinf(most)) return;
-    // Of sums of gates; the third activation is of the cell state.
+    // Activations of gates clip their input; the third one, of the cell state, does not.
     for (size_t i = 0; i < activations_.size(); ++i)
       if (i % each < 2)
         activations_[i] = fmt::format("clip[{};{}]+{}", number_text(-most, t), number_text(most, t), activations_[i]);
@@ -182,7 +182,7 @@ class Recurrence {
     return out;
   }
 
-  // Of [directions, rows, k] the rows of one direction.
+  // The rows of one direction, from w [directions, rows, k].
   Operand rows_of(const Operand& w, int64_t direction) {
     const int64_t rows = cell_.gates * hidden_;
     HONE_USER_CHECK(w.rank() == 3 && w.type.shape[0] == directions_ && w.type.shape[1] == rows && !w.is_empty())

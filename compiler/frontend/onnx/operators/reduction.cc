@@ -44,7 +44,7 @@ Operand product_over(Lowering& l, const Operand& x, const Extents& axes, bool ke
   return l.reshape(odd ? l.pointwise("mul", {rest, *odd}) : rest, result);
 }
 
-// What a reduction of no elements gives: the number that changes nothing, and what the operator makes of it.
+// The result of a reduction of no elements: the neutral element, with the operator's last step applied.
 Operand of_nothing(Lowering& l, const std::string& op, const Operand& x, const Extents& axes, bool keepdims) {
   TensorType type{x.type.dtype, {}};
   for (size_t d = 0; d < x.rank(); ++d) {

@@ -61,8 +61,8 @@ Window part_of(const Window& w, size_t first, size_t count) {
 // [n, c, d, h, w] -> [n, d, c, h, w] and back.
 Operand with_depth_outside(Lowering& l, const Operand& x) { return l.transpose(x, {0, 2, 1, 3, 4}); }
 
-// A convolution over three axes of space: for each of the kernel's depths one over images, of which each depth that is
-// computed is one; their sum.
+// A convolution over three axes of space, as a sum of 2-D convolutions: one for each depth of the kernel, which takes
+// the image at each output depth as an image of a batch.
 void conv_of_volumes(NodeContext& c, const Operand& x, const Operand& weight, const Window& w, const Extents& shape) {
   Lowering& l = c.l;
   const Extents &s = x.type.shape, &k = weight.type.shape;
@@ -158,7 +158,7 @@ Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, con
                             : t.code == TypeCode::kUInt ? "0"
                                                         : std::to_string(-(int64_t{1} << (t.bits - 1)));
   const Operand padded = with_borders(l, x, before, after, least);
-  // Of an element its distance from the first one, by axis; column by column if so asked.
+  // Strides of the image's axes, in elements; column-major if so asked.
   const Extents& s = x.type.shape;
   Extents stride(n, 1);
   if (c.number("storage_order", 0))

@@ -1,4 +1,4 @@
-// What rules for ragged tensors work with. Private to the ragged_*.cc files.
+// Context of the rules for ragged tensors. Private to the ragged_*.cc files.
 #pragma once
 
 #include <string_view>
@@ -31,7 +31,7 @@ struct RaggedNode {
     return *given[i];
   }
   bool has(size_t i) const { return c.has(i); }
-  /// What is said of an input that has elements.
+  /// The run-time extent of an input that has elements.
   std::optional<Ragged> ragged(size_t i) const { return has(i) && !in(i).is_empty() ? in(i).ragged : std::nullopt; }
   /// Whether an input is numbers that a call finds out.
   bool is_counted(size_t i) const { return has(i) && in(i).least.has_value(); }

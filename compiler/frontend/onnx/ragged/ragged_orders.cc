@@ -118,7 +118,7 @@ void product(const RaggedNode& n) {
   const Operand &a = n.in(0), &b = n.in(1);
   HONE_USER_CHECK(a.rank() >= 2 && b.rank() >= 2) << to_string(a.type) << " times " << to_string(b.type);
   const bool sums_a = of_a && of_a->axis + 1 == a.rank(), sums_b = of_b && of_b->axis + 2 == b.rank();
-  // What is behind the elements would be added, and need not be finite.
+  // Filler behind the elements would be added, and need not be finite: it becomes 0.
   if (sums_a || sums_b)
     for (size_t i : {size_t{0}, size_t{1}}) {
       Operand x = n.in(i);

@@ -127,7 +127,7 @@ void run_ragged(NodeContext& c, Row row) {
   for (size_t i = 0; i < c.inputs.size() && !rule; ++i)
     HONE_USER_CHECK(!c.inputs[i] || !c.inputs[i]->ragged)
         << "an extent of its input " << i << " is known only when it runs, which is not supported";
-  // Of numbers that a call finds out it reads the elements alone.
+  // A row without a rule reads only the elements of numbers that are found at run time.
   if (!rule) return row(c);
   // Axes, shapes and the like: a row would take them for as many as there may be.
   const size_t first = takes_numbers_only().contains(op) ? 0 : 1;
