@@ -40,8 +40,8 @@ class Facts {
   /// unbounded but for constants.
   Interval bounds(const Expr& e) const;
   Interval bounds(const Linear& e) const;
-  /// Bounds of `e` as exact arithmetic over its atoms has it; one end may be unbounded. What the program computes has
-  /// them only where it is exact.
+  /// Bounds of `e` in exact arithmetic over its atoms; one end may be unbounded. They hold for the program's own result
+  /// only when is_exact(e).
   Interval exact_bounds(const Linear& e) const;
   /// True when the program's int64 arithmetic gives what exact arithmetic gives for `e`: it is one atom, or the ranges
   /// alone keep it inside int64.

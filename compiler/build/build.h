@@ -1,4 +1,4 @@
-// From workloads to code: spaces, candidates, artifacts. What the tuner and tensorc call.
+// From workloads to code: spaces, candidates, artifacts. The tuner and tensorc call this.
 #pragma once
 
 #include <string>

@@ -146,8 +146,8 @@ std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::
 
 namespace {
 
-// The same CPU, whatever the number of threads. Where a text has the caches of the table of CPUs, nobody may have told
-// them: on ARM without /sys, and in rows that were made without it.
+// The same CPU, whatever the number of threads. Cache sizes equal to the table's may be defaults rather than measured:
+// on ARM without /sys, and in rows made there.
 bool is_same_cpu(const Target& a, const Target& b) {
   const auto may_be_untold = [](const Target& t) { return t.l2_bytes == cpu_defaults(t.arch, t.mcpu).l2_bytes; };
   return a.mcpu == b.mcpu && a.mattr == b.mattr && (a.l2_bytes == b.l2_bytes || may_be_untold(a) || may_be_untold(b));

@@ -100,7 +100,7 @@ class OperatorCommand {
     return absl::OkStatus();
   }
 
-  // `others`: who used the device meanwhile; empty: nobody.
+  // `others`: a description of other programs' use meanwhile; empty: none.
   void print_time(const HereTime& t, const std::string& others) const {
     if (!others.empty()) events_.tell(others + " meanwhile: the time may be too long");
     const Workload& w = op_.workload;

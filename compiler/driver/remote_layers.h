@@ -18,8 +18,8 @@ struct RemoteLayers {
   size_t checked = 0, in_c = 0, disturbed = 0;
 };
 
-/// Each kernel is compared with its reference and timed. What is done is noted now and then. Internal for a
-/// wrong one; errors of the fleet.
+/// Compares each kernel with its reference and times it. Notes its progress now and then. Internal for a kernel with
+/// wrong results; errors of the fleet.
 StatusOr<RemoteLayers> measure_layers(const Layers& layers, RemoteDevice& device, const Events& events);
 
 }  // namespace hone

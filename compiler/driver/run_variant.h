@@ -57,8 +57,8 @@ struct VariantFigures {
   std::vector<OutputDifference> outputs;                  ///< beside those that were given
 };
 
-/// Runs it once, and does what is asked. What is found is in `*figures`, too, also where it is wrong, and noted.
-/// Internal for a result that is wrong, kExitDiffers' status where outputs are not those that were given.
+/// Runs the variant once, and does the requested work. Results are noted and written to `*figures`, wrong ones, too.
+/// Internal for a wrong result, kExitDiffers' status when outputs differ from the given ones.
 Status run_variant(const VariantHere& v, const RunRequest& request, LoadedModel loaded, VariantFigures* figures,
                    const Events& events);
 

@@ -16,7 +16,7 @@ namespace hone {
 class GraphBuilder {
  public:
   /// Computing constants may take the interpreter `most_work` operations in all, a quarter of them for one node: some
-  /// two minutes. What would take longer is left to the model.
+  /// two minutes. Longer computations stay in the model.
   GraphBuilder(const OperatorTable& operators, std::string name, double most_work = 1 << 30)
       : operators_(operators), most_work_(most_work) {
     graph_.name = std::move(name);

@@ -18,9 +18,9 @@ TensorData to_physical(const TensorData& data, const PhysicalTypes::Tensor& t);
 /// The naive program of a workload: its definition as loops, one step after the other where it is several.
 Module naive_module(const Workload& w);
 
-/// The outputs of a workload for these inputs (of its physical types), computed by the naive program of its definition
-/// in the interpreter of the IR: right, and slow (some ten million operations a second). Of an operator that has no
-/// definition, by its function in C.
+/// The outputs of a workload for these inputs (of its physical types). The IR's interpreter runs the naive program of
+/// its definition: right, and slow (some ten million operations a second). An operator without a definition runs as
+/// its function in C.
 std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs);
 
 /// The outputs of a function in C for these inputs, run in this process.

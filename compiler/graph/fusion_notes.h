@@ -9,8 +9,8 @@ namespace hone {
 
 class FusionNotes {
  public:
-  /// Why a node stands by itself. `origin`: the node's. What is said last holds; nothing is kept of a node without an
-  /// origin.
+  /// Notes why a node stands by itself. `origin`: the node's. The last note holds; a node without an origin has
+  /// none.
   void say(const std::string& origin, std::string why) { keep(why_, origin, std::move(why)); }
   /// Says it beside what was said before: there are several nodes that it could have been joined to.
   void say_too(const std::string& origin, const std::string& why) {

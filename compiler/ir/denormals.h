@@ -12,7 +12,7 @@ namespace hone {
 /// stay numbers either way: they begin at 6e-5, where models have values, and processors compute with them at full
 /// speed.
 enum class Denormals : uint8_t {
-  kKeep,  ///< as the modes of the threads have it that run a call: numbers, unless somebody changed that
+  kKeep,  ///< as the modes of the calling threads are: numbers, unless a program changed that
   kZero,  ///< zeros, as operands and as results, on every thread that runs a part of a call, for that long
 };
 

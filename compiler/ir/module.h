@@ -54,8 +54,8 @@ struct Module {
   int workers = 1;              ///< the kernel runs on at most this many threads
   int vector_bits = 0;          ///< vector width the code generator should prefer; 0 = the target's widest
   Partition partition = Partition::kStatic;
-  /// Nobody wants to know what becomes of a NaN: code generators may let a maximum or a minimum drop it where that is
-  /// cheaper. No part of the content hash, nor of what is sent: it is set on what an artifact is made of.
+  /// Results for NaNs are undefined: code generators may let a maximum or a minimum drop one when that is cheaper. Not
+  /// part of the content hash or of the wire format: it is set when an artifact is made.
   bool assume_finite = false;
 };
 

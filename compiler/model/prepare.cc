@@ -52,7 +52,7 @@ Graph prepare_growing(GrowingModel imported, const PassContext& context, const T
   of_shorter.sums_in_f16 = context.sums_in_f16;
   of_model.growth = &imported.growth;
   of_shorter.growth = &imported.shorter_growth;
-  // The two graphs must be the same, and nobody measures the layers of the shorter one.
+  // The two graphs must be the same, and the shorter one's layers are never measured.
   of_model.measured = {};
   of_model.alternatives = nullptr;
   Graph made = prepare_graph(std::move(imported.model.graph), of_model, target, hooks);

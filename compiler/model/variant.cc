@@ -131,9 +131,9 @@ NewRow VariantBuilder::row_of(size_t cache) const {
   return row;
 }
 
-// Lets a call write its output over an input: a whole buffer of the arena that nobody needs afterwards (`last_use`: the
-// last call that does, by root), and of which the kernel reads each element only where it writes it. Returns that
-// buffer's root; kNoValue: there is none.
+// Lets a call write its output over an input: a whole buffer of the arena whose last reader is the call (`last_use`:
+// the last call that reads each root), and from which the kernel reads each element only where it writes it. Returns
+// that buffer's root; kNoValue: there is none.
 ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& last_use) {
   Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
   const Node& n = node_of(static_cast<int>(call));

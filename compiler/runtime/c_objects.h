@@ -8,8 +8,8 @@
 
 namespace hone {
 
-/// Relocatable ELF objects for `arch` (x86_64, aarch64) under Linux, that call nothing but libc; empty where Hone was
-/// built without a compiler for it. Of the thread pool: hone_internal_pool_new and hone_internal_pool_free.
+/// Relocatable ELF objects for `arch` (x86_64, aarch64) under Linux, that call nothing but libc; empty when Hone was
+/// built without a compiler for it. The thread pool: hone_internal_pool_new and hone_internal_pool_free.
 std::string_view pool_object(std::string_view arch);
 /// The code of artifacts with several variants: hone_internal_run_variant and hone_internal_enter_variant.
 std::string_view variants_object(std::string_view arch);

@@ -134,8 +134,8 @@ struct CompileOptions {
   std::vector<std::string> flags = {};  ///< the compiler's own, each one word
 };
 
-/// One device, used by one thread at a time; commands run in the order given. What it made may outlive it, but is of no
-/// use to another device.
+/// One device, used by one thread at a time; commands run in the order given. Objects made by it may outlive it, but
+/// another device cannot use them.
 ///
 /// Errors: InvalidArgument: what the caller or a candidate did (text that does not compile, a launch beyond the limits,
 /// a copy beyond a buffer), nothing ran; ResourceExhausted: no memory; OutOfRange: a kernel touched memory that it may

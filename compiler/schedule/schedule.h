@@ -108,7 +108,7 @@ class Schedule {
   void prepack(const std::vector<BlockRef>& results);
   void prepack(BlockRef result) { prepack(std::vector<BlockRef>{result}); }
 
-  // Reductions. What decompose_reduction() and rfactor() return is the new stage; `block` keeps its number.
+  // Reductions. decompose_reduction() and rfactor() return the new stage; `block` keeps its number.
   BlockRef decompose_reduction(BlockRef block, LoopRef loop);
   BlockRef rfactor(BlockRef block, LoopRef loop);
   /// The intrinsic's name is one of tensor_intrinsics.h.

@@ -136,8 +136,8 @@ class Space {
 
   /// The valid config whose choices are nearest to those of a config text of another space of the same template (knobs
   /// by name; unknown ones are ignored, missing ones take their default); nothing when the nearest choices together
-  /// break a constraint, or where the text is not a template's config. Of a target with `other_threads`, a different
-  /// number of them, the knobs that divide work among threads are left at their defaults.
+  /// break a constraint, or when the text is not a template's config. With `other_threads`, the text is for another
+  /// number of threads: knobs that divide work among threads keep their defaults.
   std::optional<Config> adapt(std::string_view text, bool other_threads = false) const;
 
   /// `config` with the knobs that do not matter at their defaults.

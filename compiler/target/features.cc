@@ -1,5 +1,5 @@
 // Which targets have which features. Source: "Compute Capabilities" of the CUDA C++ Programming Guide, and for
-// mma.sync's types the PTX ISA's "Target ISA Notes" of each. Of CPUs: LLVM's own lists, with which a test compares.
+// mma.sync's types the PTX ISA's "Target ISA Notes" of each. For CPUs: LLVM's own lists, with which a test compares.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// C99 from Modules, with GCC's vectors: for any compiler and any processor. What a file of emitted C consists of.
+// C99 from Modules, with GCC's vectors: for any compiler and any processor. The parts of a file of emitted C.
 #pragma once
 
 #include <optional>

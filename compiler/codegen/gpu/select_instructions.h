@@ -13,8 +13,8 @@
 
 namespace hone {
 
-/// The instructions that an emitter can write for its device. What others have is selected everywhere: moves of
-/// vectors.
+/// The instructions that an emitter can write for its device. Those that every device has are always selected:
+/// moves of vectors.
 struct InstructionSet {
   bool products = false;       ///< of tensor cores (mma.sync, ldmatrix)
   bool shuffles = false;       ///< between the threads of a warp

@@ -11,7 +11,7 @@ namespace hone {
 struct Events {
   /// A line for people, without its end: what was assumed, found or written.
   std::function<void(const std::string& line)> note = {};
-  /// How far the work is, now and then, on the thread that called. What it throws ends the work.
+  /// Called now and then with the progress, on the calling thread. An exception that it throws ends the work.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
 
   void tell(const std::string& line) const {

@@ -1,4 +1,4 @@
-// A device of a fleet, as tensorc knows it: kernels are checked and timed there. What talks to the fleet is in tuner/.
+// A fleet's device, as tensorc knows it: kernels are checked and timed there. tuner/ implements it over the network.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Tensors of which only a call finds out how much there is: they have their largest shape, and along one axis only the
-// first elements are the model's. What lies behind these is filler: any numbers, as valid as places.
+// Ragged tensors, whose extent along one axis is only found at run time: they have their largest shape, of which only
+// the first elements are the model's. The elements behind are filler: any numbers; as indices they are valid.
 #pragma once
 
 #include "compiler/frontend/lowering/lowering.h"

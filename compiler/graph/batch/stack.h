@@ -19,7 +19,7 @@ struct Stacked {
   std::optional<size_t> axis;  ///< none: the same value for all runs
 };
 
-/// Moves runs. What is added is of the builder's graph.
+/// Moves and reshapes stacked runs. New nodes go into the builder's graph.
 class Stack {
  public:
   Stack(GraphBuilder& builder, int64_t runs) : b(builder), runs_(runs) {}

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// Seconds that the best known kernel of a workload takes on the target; nothing where nobody measured it there.
+/// Seconds of the best known kernel of a workload on the target; nothing when none was measured there.
 using MeasuredTime = std::function<std::optional<double>(const Workload&)>;
 
 /// The tables and options that passes create nodes with. Must outlive the passes.
@@ -21,7 +21,7 @@ struct PassContext {
   const FunctionTable& functions;
   /// Vector lanes of f32 on the target: the size of channel blocks between convolutions. 0: no blocks.
   int64_t lanes = 0;
-  /// Told why nodes were left by themselves; null: nobody asks.
+  /// Output: the reasons why nodes were not fused; may be null.
   FusionNotes* notes = nullptr;
   /// Measured times of kernels; empty: none.
   MeasuredTime measured = {};
@@ -41,7 +41,7 @@ Graph sum_in_f16(const Graph& g, const PassContext& context);
 /// All passes for models, in order.
 std::vector<Pass<Graph>> graph_passes(const PassContext& context);
 
-/// Nodes whose outputs nobody reads go, and values that nobody uses.
+/// Removes nodes whose outputs have no reader, and unused values.
 Graph remove_dead(const Graph& g);
 /// Two nodes of one workload on the same inputs become one.
 Graph share_nodes(const Graph& g, const PassContext& context);
@@ -65,8 +65,8 @@ Graph narrow_products(const Graph& g, const PassContext& context);
 /// Steps of an output's bytes go into the factors that sums of bytes are scaled with; functions from one byte to the
 /// next that do nothing, or bound it, become that: a bound behind a quantisation, a pooling between equal ones.
 Graph fold_requantization(const Graph& g, const PassContext& context);
-/// softmax, layer_norm, rms_norm and l2_norm from the means, roots and quotients that exporters spell them with, with
-/// the constants that scale and shift a row. Of f32 and f64: what is rounded to 16 bits on the way stays as it is.
+/// softmax, layer_norm, rms_norm and l2_norm in place of the means, roots and quotients that exporters write, with the
+/// constants that scale and shift a row. For f32 and f64 only: 16-bit types round between these nodes.
 Graph recognize_rows(const Graph& g, const PassContext& context);
 /// Functions, concatenations and slices of sequences ([n, c, l]) that a convolution gave as images of one row ([n, c,
 /// 1, l]) are of images, too: they lie in blocks of channels then, as the convolutions around them want.
@@ -87,7 +87,7 @@ Graph fuse_prologues(const Graph& g, const PassContext& context);
 /// Functions of f32 and f64 as short as they can be: a division by a number is a product, what exporters spell silu,
 /// hard_swish and gelu with becomes these.
 Graph simplify_chains(const Graph& g, const PassContext& context);
-/// softmax(Q K) V, three nodes and views between them that nobody else reads   ->   attention
+/// softmax(Q K) V, three nodes and views between them without other readers   ->   attention
 Graph fuse_attention(const Graph& g, const PassContext& context);
 /// Attention over a cache's rows, one of them new   ->   cached_attention, which is told how many rows are there
 /// Keys are read as the rows that they are. For a graph with caches that grow alone (PassContext::growth).
@@ -96,8 +96,8 @@ Graph use_caches(const Graph& g, const PassContext& context);
 /// Behind another function they go into the weights of all readers instead. In front of borders, which are zeros, a
 /// shift stays.
 Graph fold_scales(const Graph& g, const PassContext& context);
-/// Numbers in epilogues of convolutions and dense products that somebody learned (more than four digits) become
-/// operands of one element: equal layers are one workload, whatever their numbers.
+/// Learned numbers (more than four digits) in epilogues of convolutions and dense products become operands of one
+/// element: equal layers are one workload, whatever their numbers.
 Graph lift_numbers(const Graph& g, const PassContext& context);
 /// Images in blocks of channels (NCHW16c) between convolutions, and where elementwise operators, poolings, concats,
 /// resizes and reductions of planes stand between them; row-major elsewhere, with conversions (transposes) where the

@@ -18,8 +18,8 @@ class Rewriter {
  public:
   Rewriter(const Graph& g, const PassContext& context);
 
-  /// Goes through the nodes in order. What `rewrite(node)` adds with builder() stands for the node where it returns
-  /// true; else the node is added as it is then. Unused nodes are left out.
+  /// Goes through the nodes in order. When `rewrite(node)` returns true, the nodes that it added with builder() replace
+  /// the node; else the node is copied. Unused nodes are left out.
   template <class Rewrite>
   Graph run(const Rewrite& rewrite) {
     return run(rewrite, [] {});

@@ -14,7 +14,7 @@ struct CheckStep {
   std::optional<double> most_seconds_left = std::nullopt;
 };
 
-/// Is told of a step that begins, however often; empty: nobody listens. What it throws ends the check.
+/// Called at the begin of each step, perhaps repeatedly; may be empty. An exception that it throws ends the check.
 using CheckProgress = std::function<void(const CheckStep&)>;
 
 }  // namespace hone

@@ -13,7 +13,7 @@ namespace hone {
 /// Bytes: where buffers of GPUs may begin. No OpenCL device asks for more.
 inline constexpr int64_t kGpuAlignment = 512;
 
-/// Each value lies in the buffer of one value, its root, perhaps itself, from some byte on. Nobody writes to a value
+/// Each value lies in the buffer of one value, its root, perhaps itself, from some byte on. A value is never written
 /// once it is computed, so that any number of values may share memory.
 class Storage {
  public:

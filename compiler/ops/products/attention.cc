@@ -57,7 +57,7 @@ AttributeTexts infer_cached_attention(std::span<const TensorType> inputs) {
   return infer_from(inputs, 1, 3);
 }
 
-// `x` where key number `key` is there, else `otherwise`. Of attention all are.
+// `x` when key number `key` is there, else `otherwise`. In attention without a cache all keys are there.
 using WhereThere = std::function<Expr(const Expr& key, const Expr& x, const Expr& otherwise)>;
 
 // Adds to `out`, which has q, k, v, all that stands behind Q K; `counted`: what where_there() reads.

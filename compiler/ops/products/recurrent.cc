@@ -1,5 +1,5 @@
-// lstm, gru and rnn: recurrent layers in one direction. What depends on the input alone is a product for all steps
-// ahead of them, which brings the biases; a step multiplies the state before with its weights and applies the gates.
+// lstm, gru and rnn: recurrent layers in one direction. The input's part of the gates is a product for all steps ahead
+// of them, with the biases; a step multiplies the previous state by its weights and applies the gates.
 #include "compiler/ops/products/recurrent.h"
 
 #include <fmt/format.h>
@@ -134,8 +134,8 @@ class Step {
   Definition d_;
 };
 
-// Gates i, o, f, c. Peepholes look at the cell: those of i and f at the one before, that of o at the new one. Of
-// coupled gates f is 1 - i.
+// Gates i, o, f, c. Peepholes read the cell: i and f the previous one, o the new one. With coupled gates f is 1 -
+// i.
 Definition lstm(const Workload& w) {
   Step step(w);
   const int64_t n = step.shape().hidden;

@@ -54,9 +54,9 @@ std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices
 inline constexpr int64_t kUsualMostLanes = 64;
 
 /// Output channels of a register tile: the blocks that the config may choose or, where the layout fixes one, a few of
-/// it side by side. A tile divides `group`, the channels of a group, where there are several groups. Of sums that no
-/// intrinsic makes, of one group: five vectors, too, where they divide the channels' vectors and two or three do not
-/// (80 channels of 16 lanes), a vector loop takes so many lanes, and the registers hold three pixels of them. Not seven
+/// it side by side. A tile divides `group`, the channels of a group, when there are several groups. For one group and
+/// sums without an intrinsic: five vectors, too, where they divide the channels' vectors and two or three do not (80
+/// channels of 16 lanes), a vector loop takes so many lanes, and the registers hold three pixels of them. Not seven
 /// (112): their weights are streamed from L2 for three pixels, which takes as long as the multiply-adds.
 std::vector<int64_t> channel_tiles(const Workload& w, const Target& target, int64_t group);
 
@@ -105,10 +105,10 @@ void channels_innermost(Schedule& s, BlockRef block, size_t channel_axis);
 std::optional<LoopRef> prefetch_constants(Schedule& s, const std::vector<LoopRef>& loops, const std::string& buffer,
                                           int64_t bytes, int64_t step);
 
-/// Whether threads are best given parts of an image's rows, of all channels, by default. What a thread reads it has
-/// then mostly written itself a layer before, while parts of the channels are read by all threads: half of a layer's
-/// input lies in the caches of the other core, some 20 ns a line. True where there are several rows for each thread,
-/// and the weights, all of which each thread reads then (`weight_bytes`), take less than inputs and outputs together
+/// Whether threads are best given parts of an image's rows, with all channels, by default. A thread then mostly reads
+/// data that it wrote itself a layer before, while parts of the channels are read by all threads: half of a layer's
+/// input lies in the caches of the other core, some 20 ns a line. True when there are several rows for each thread, and
+/// the weights, all of which each thread reads then (`weight_bytes`), take less than inputs and outputs together
 /// (`image_bytes`).
 bool gives_rows_to_threads(const ConvShape& c, const Target& target, double weight_bytes, double image_bytes);
 
@@ -124,9 +124,9 @@ struct ConvBytes {
   double input, weights, output;
 };
 
-/// Rows for threads as gives_rows_to_threads() says. Of images that L2 does not hold, rows that it holds, of all
-/// channels, where that reads less than all of the image for each of `channel_blocks`: the image once, and the weights
-/// once or, if L2 does not hold these, for each part.
+/// Rows for threads as gives_rows_to_threads() says. An image that does not fit L2 is cut into rows that do, with all
+/// channels, when that reads less than all of the image for each of `channel_blocks`: the image once, and the weights
+/// once or, if they do not fit L2, for each part.
 RowTasks usual_row_tasks(const ConvShape& c, const Target& target, const ConvBytes& bytes, int64_t channel_blocks);
 
 /// Fuses loops that stand directly inside each other; one loop stays itself.

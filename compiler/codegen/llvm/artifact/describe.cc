@@ -89,7 +89,7 @@ class DescriptionEmitter {
         b_.CreateAnd(b_.CreatePtrToInt(p, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(bytes - 1))));
   }
 
-  // An entry of another object; of several variants' nobody else is to see it.
+  // An entry of another object; hidden when there are several variants.
   Constant* entry_of_variant(const std::string& name) {
     Constant* entry = data_.entry(name);
     if (has_several()) llvm::cast<llvm::Function>(entry)->setVisibility(llvm::GlobalValue::HiddenVisibility);

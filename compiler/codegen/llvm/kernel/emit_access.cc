@@ -231,8 +231,8 @@ bool ExprEmitter::is_column(const BufferSlot& slot, const Ramp* index, int64_t c
   return *base >= 0 && (*base / columns + index->dtype.lanes) * columns <= slot.elements;
 }
 
-// A tile's rows follow each other. Of all its elements those at even or at odd places, and so on: what a column's path
-// has in common with its neighbours' is computed once.
+// A tile's rows lie behind each other. A column is found by halving: the elements at even or at odd places, and so on.
+// Columns share the steps that their paths have in common.
 Value* ExprEmitter::load_column(const BufferSlot& slot, const Load* op, int64_t columns) {
   const Ramp* ramp = as<Ramp>(op->indices[0]);
   const int64_t bytes = op->dtype.lane_bytes(), lanes = op->dtype.lanes, first = as_const_int(ramp->base).value();

@@ -98,7 +98,7 @@ class Math {
     }
     // Past these the result is infinite or zero; a NaN fails both comparisons and stays.
     const Power p = power(at_most(89, at_least(-105, x)));
-    // In two steps, since n reaches from -151 to 128. What stands above its low bits is shifted out.
+    // In two steps, since n reaches from -151 to 128. The bits above n's are shifted out.
     Value* half = b_.CreateAShr(p.bits, integer(1));
     return scaled(scaled(p.mantissa, half), b_.CreateSub(p.bits, half));
   }
@@ -188,9 +188,9 @@ class Math {
     return with_sign_of(b_.CreateSelect(b_.CreateFCmpOGT(size, real(0.925)), far, near), x);
   }
 
-  // sin(x + quarters * pi / 2): with n the nearest whole number to x / (pi / 2), the sine or cosine of what is left,
-  // whose sign n tells. What is left is computed in f64, pi / 2 in two parts, of which the first has 32 bits behind the
-  // point, so that a float's n times it is exact.
+  // sin(x + quarters * pi / 2). n is the integer nearest to x / (pi / 2); the result is the sine or cosine of the
+  // remainder, n decides which and its sign. The remainder is computed in f64 with pi / 2 in two parts; the first has
+  // 32 fractional bits, so that a float's n times it is exact.
   Value* sine(Value* x, int quarters) {
     constexpr double kWideRounder = 6755399441055744;  // 1.5 * 2^52, see kRounder
     constexpr double kTwoOverPi = 0.63661977236758134, kHalfPiHigh = 1.5707963267341256,

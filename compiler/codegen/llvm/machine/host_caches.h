@@ -10,7 +10,7 @@
 
 namespace hone {
 
-/// Bytes by level; 0: there is none, or nobody says.
+/// Bytes by level; 0: there is no such cache, or its size is unknown.
 struct CacheSizes {
   int64_t l1 = 0, l2 = 0, l3 = 0;
   bool operator==(const CacheSizes&) const = default;

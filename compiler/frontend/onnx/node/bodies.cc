@@ -18,8 +18,8 @@ const Graph& graph_of(const NodeContext& c, std::string_view name) {
   return found->g();
 }
 
-// An If whose condition is known is the branch that it takes. Of others both branches are computed, and the outputs
-// are chosen: a branch has no effects.
+// An If whose condition is known becomes that branch. For other conditions both branches are computed, and the outputs
+// are selected: a branch has no effects.
 void run_if(const BodyNode& n) {
   NodeContext& c = n.c;
   const Operand& condition = c.in(0);
@@ -98,7 +98,7 @@ void narrow(Lowering& l, GoesOn* goes_on, const Operand& condition) {
   goes_on->does = goes_on->does ? l.pointwise("and", {*goes_on->does, one}) : one;
 }
 
-// Turns are written out, so there must be a most of them. What a turn computes that a call does not take is dropped.
+// Iterations are unrolled, so their number must be bounded. Iterations that a call does not take have no effect.
 void run_loop(const BodyNode& n) {
   NodeContext& c = n.c;
   const Graph& body = graph_of(c, "body");

@@ -29,7 +29,7 @@ Operand inverse_deviation(Lowering& l, const Operand& centred, const Extents& ax
   return l.pointwise("rsqrt", {l.pointwise(add_eps(eps, variance.type.dtype), {variance})});
 }
 
-// The mean and the inverse of the deviation, which nobody but training reads.
+// The mean and the inverse of the deviation, which are outputs for training.
 void write_moments(NodeContext& c, const Operand& x, int64_t axis, double eps) {
   const Extents axes = axes_from(axis, x.rank());
   if (!wants(c, 1) && !wants(c, 2)) return;

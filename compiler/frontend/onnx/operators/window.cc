@@ -120,8 +120,8 @@ void conv(NodeContext& c) {
   c.outputs[0] = c.l.add("conv2d", given, ids, shape);
 }
 
-// A pooling over three axes of space: over images, then over their depths. Of an average each is one over what is
-// there.
+// A pooling over three axes of space: over images, then over their depths. An average counts only elements of
+// the image in both.
 void pool_of_volumes(NodeContext& c, const Operand& x, const Window& w, const Extents& shape, const char* op,
                      const AttributeTexts& more) {
   const Extents& s = x.type.shape;

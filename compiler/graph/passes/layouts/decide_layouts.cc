@@ -19,9 +19,9 @@ namespace {
 // Another form than the rule's must win by more than what two measurements of one kernel differ by.
 constexpr double kMargin = 0.05;
 
-// Bytes a second that a conversion nobody measured reads and writes: what the slowest of twelve took on one thread of a
-// Zen 5, 64 channels of 512x512 (4.4 ms); those that L2 holds had 100 to 180 GB/s. Rather too slow than too fast: a
-// conversion that is put in by mistake costs time, one that is left out leaves what the rule does.
+// Rate of unmeasured conversions, in bytes read and written a second: the slowest of twelve on one thread of a Zen 5,
+// 64 channels of 512x512 (4.4 ms); those that fit L2 had 100 to 180 GB/s. Rather too slow than too fast: a wrong
+// conversion costs time, a missing one leaves the layouts of the rule.
 constexpr double kConversionRate = 30e9;
 
 // In which form a value lies in memory.

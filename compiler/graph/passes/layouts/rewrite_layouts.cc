@@ -26,8 +26,8 @@ Extents blocked_shape(const Extents& s, const ChannelBlocks& b) {
 
 const Extents kIntoBlocks{0, 1, 3, 4, 2}, kIntoPlanes{0, 1, 4, 2, 3};
 
-// Rebuilds a graph. Each old value has a plain new one, a blocked one, or both once somebody asked for the other.
-// Channels that no block divides are filled up where all that reads them goes on in blocks.
+// Rebuilds a graph. Each old value has a plain new one, a blocked one, or both once both forms are read. Channels that
+// no block divides are filled up when all readers go on in blocks.
 class LayoutRewriter {
  public:
   LayoutRewriter(const Graph& g, const PassContext& context, const std::vector<LayoutForm>& decided)

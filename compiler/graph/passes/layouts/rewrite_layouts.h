@@ -1,4 +1,4 @@
-// Graphs rewritten to images in blocks of channels: by rule, but for the nodes that somebody decided otherwise.
+// Graphs rewritten to images in blocks of channels: by a rule, except for nodes with a given decision.
 #pragma once
 
 #include <optional>

@@ -46,9 +46,9 @@ std::vector<int64_t> algorithms_for(const Workload& w, const Target& target) {
   return out;
 }
 
-// Whether rows of pixels are covered by tiles in clearly less time than the image is: its width may fit no tile of
-// which the registers hold few columns. Where registers are few it is worth gathering the rows. Of one image: a tile
-// that reaches into the next one has an address of its own for each pixel.
+// Whether tiles cover rows of pixels in clearly less time than the image: no tile with few columns may fit its width.
+// With few registers it is worth gathering the rows. For one image only: a tile that reaches into the next one has an
+// address of its own for each pixel.
 bool prefers_rows_of_pixels(const Workload& w, const Target& target) {
   const ConvShape& c = conv_shape(w);
   const bool gathers = !reads_pixels_in_place(c);

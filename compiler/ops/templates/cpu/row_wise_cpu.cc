@@ -153,8 +153,8 @@ class RowScheduler {
     s_.compute_at(block, row_);
     const std::vector<LoopRef> own = own_loops(s_, block, t->axes.size());
     if (g_.along) {
-      // Few rows are here; the last axis inside them is the contiguous one. What their reductions stored one by one is
-      // slow to load as a vector, which only a long function makes up for.
+      // Few rows are here; the last axis inside them is the contiguous one. Results that reductions stored one by one
+      // load slowly as a vector, which is worth it only for a long function.
       if (axes.back() && g_.is_row_axis(*axes.back()))
         return is_long(t->body) && s_.extent(own.back()) > 1 ? s_.vectorize(own.back()) : s_.unroll(own.back());
       const int64_t extent = s_.extent(own.back());
