@@ -33,7 +33,7 @@ struct ArtifactObject {
 std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,
                                              const std::string& json, Denormals denormals = kUsualDenormals);
 
-/// The same in C: one file for all but the pool, of which there is none. UserError as CFile.
+/// The same in C: one file for everything but the pool, which it does not have. UserError as CFile.
 std::string artifact_c_source(const Module& m, const Target& target, const std::string& name, const std::string& json,
                               const std::string& workload, Denormals denormals = kUsualDenormals);
 /// The head of a C source: a comment that says what it computes and how to compile it, and the include of NAME.h.

@@ -17,8 +17,8 @@ struct Expected {
   std::span<const double> values;       ///< floats: what the elements should be
   std::span<const int64_t> int_values;  ///< integers: the same; one of the two is empty
   std::span<const double> tolerances;   ///< how far each may be from its value; 0: exact
-  /// Floats: bound on the root of the sum of all squared errors. It tells a kernel that is less exact everywhere from
-  /// one with a single unlucky element.
+  /// Floats: bound on the root of the sum of all squared errors. It distinguishes a kernel that is less exact
+  /// everywhere from one with a single unlucky element.
   double error_norm = std::numeric_limits<double>::infinity();
   /// Where the samples lie in the output; empty: it is logical, each at its own index.
   std::span<const int64_t> places = {};

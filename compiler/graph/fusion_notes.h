@@ -1,5 +1,5 @@
-// Why nodes of a graph are as they are: what passes say of those that they could not join to others, and of those that
-// lie in another layout than usual.
+// Why nodes of a graph are as they are: the passes' notes on nodes that could not be fused, and on nodes that lie in
+// another layout than usual.
 #pragma once
 
 #include <map>

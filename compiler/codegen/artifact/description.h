@@ -42,7 +42,7 @@ struct ArtifactDescription {
     int workers = 1;
     int64_t workspace_bytes = 0, run_workspace_bytes = 0;
     std::vector<Parameter> params;
-    std::vector<Layer> layers;  ///< that its checked entry tells apart; empty: none
+    std::vector<Layer> layers;  ///< of the checked entry's separate layers; empty: it has none
   };
   std::string name;  ///< of the artifact: NAME_json and, where it has a GPU's code, each variant's ENTRY_gpu are there
   std::string target;  ///< canonical

@@ -23,7 +23,7 @@ struct TensorSlot {
   size_t index = 0;
 };
 
-/// A row for a cache, copied behind those that are there: of each matrix one.
+/// A new row for a cache, copied behind the existing rows: one row of each matrix.
 struct NewRow {
   TensorSlot from, to;  ///< the row of the first matrix; row 0 of the cache
   TensorSlot count;     ///< s64: rows that are there

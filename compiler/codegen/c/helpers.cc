@@ -66,7 +66,7 @@ HONE_ELEMENT(f64)
 )";
 
 // Dot products of bytes, u8 by s8, for vectors of as many lanes as the processor's: by its instruction, or on AVX2 by
-// products of 16 bits, of which two fit into 32.
+// products of 16 bits, two of which fit into 32.
 constexpr std::string_view kDotPrelude = R"(#if defined(__AVX2__)
 #include <immintrin.h>
 #endif

@@ -63,7 +63,7 @@ class Collector final : public Visitor {
     out.add(std::move(a));
   }
 
-  // The part of the buffer that `index` stays in, if that can be told; `span`: from its first element to its last.
+  // The part of the buffer that `index` stays in, if it is known; `span`: from its first element to its last.
   void find_part(Touched::Access* a, const Expr& index) const {
     const Ramp* ramp = as<Ramp>(index);
     const auto stride = ramp ? as_const_int(ramp->stride) : std::optional<int64_t>(1);

@@ -53,8 +53,8 @@ class ConditionHoister final : public Mutator {
     return make_if(conjunction(uniform), make_store(op->buffer, op->indices, value));
   }
 
-  // A vector is copied from one of several places: which of them, a branch tells, where it does not differ from lane to
-  // lane. (Borders of constants are left to peel_borders and version_borders.)
+  // A vector is copied from one of several places: a branch selects the place when the condition is the same in all
+  // lanes. (Borders of constants are left to peel_borders and version_borders.)
   Stmt one_of(const Store* op, const Select* choice) const {
     if (!vector_var_ || !is_index_arithmetic(choice->condition) || !is_place(choice->on_true) ||
         !is_place(choice->on_false))

@@ -34,8 +34,8 @@ class RemoteDevice {
   virtual const Target& target() const = 0;
   /// As the fleet names it, `pi4/cpu`; of several that are alike, how many: `3 devices`.
   virtual std::string name() const = 0;
-  /// Figures of each, in their order. `done`, which may be empty, is told how many are ready, now and then. Errors
-  /// are the fleet's.
+  /// Figures of each kernel, in order. `done`, which may be empty, is called now and then with the number of kernels
+  /// that are ready. Errors are the fleet's.
   virtual StatusOr<std::vector<RemoteFigures>> run(const std::vector<RemoteKernel>& kernels,
                                                    const std::function<void(size_t)>& done) = 0;
 };

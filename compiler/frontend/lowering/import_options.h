@@ -11,8 +11,8 @@
 namespace hone {
 
 struct ImportOptions {
-  /// Numbers for named dimensions of the inputs (`batch`), and values for inputs of whole numbers (`sr`), of which all
-  /// elements are the same then (a mask of ones).
+  /// Numbers for named dimensions of the inputs (`batch`), and values for inputs of integers (`sr`): all elements of
+  /// such an input are the same then (a mask of ones).
   std::map<std::string, int64_t> bind = {};
   /// Named dimensions that are sums of others and numbers: `total` is `past+1`. A dimension whose name is such a sum
   /// need not be here.

@@ -1,5 +1,5 @@
-// Ragged tensors, whose extent along one axis is only found at run time: they have their largest shape, of which only
-// the first elements are the model's. The elements behind are filler: any numbers; as indices they are valid.
+// Ragged tensors: their extent along one axis is only found at run time. They have the largest shape, and only the
+// first elements along the axis are the model's. The others are filler: any numbers; as indices they are valid.
 #pragma once
 
 #include "compiler/frontend/lowering/lowering.h"

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// A node of the graph of one run, of which an input at least differs between runs.
+/// A node of the graph of one run; at least one of its inputs differs between runs.
 struct BatchedNode {
   Stack& stack;
   const Graph& graph;

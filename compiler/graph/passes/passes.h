@@ -53,8 +53,8 @@ Graph simplify_movement(const Graph& g, const PassContext& context);
 Graph join_transposes(const Graph& g, const PassContext& context);
 /// Zeros around images that a convolution reads   ->   its own padding
 Graph fold_pads(const Graph& g, const PassContext& context);
-/// Products of one row with matrices of which several in a row are the same (the keys that a group of heads shares,
-/// expanded)   ->   products of several rows with each matrix once: a decoder reads its cache once, not once a head.
+/// Products of one row with repeated matrices (the keys that a group of heads shares, expanded)   ->   products of
+/// several rows with each matrix once: a decoder reads its cache once, not once a head.
 Graph fold_repeats(const Graph& g, const PassContext& context);
 /// Products and convolutions of numbers that bytes were dequantised to, with weights that are whole numbers times a
 /// scale a channel   ->   sums of products of bytes (u8 by s8, exact in s32), scaled
@@ -89,8 +89,8 @@ Graph fuse_prologues(const Graph& g, const PassContext& context);
 Graph simplify_chains(const Graph& g, const PassContext& context);
 /// softmax(Q K) V, three nodes and views between them without other readers   ->   attention
 Graph fuse_attention(const Graph& g, const PassContext& context);
-/// Attention over a cache's rows, one of them new   ->   cached_attention, which is told how many rows are there
-/// Keys are read as the rows that they are. For a graph with caches that grow alone (PassContext::growth).
+/// Attention over a cache's rows, one of them new   ->   cached_attention, with the number of rows as an input
+/// Keys are read in rows, as they lie. Only for a graph with caches that grow (PassContext::growth).
 Graph use_caches(const Graph& g, const PassContext& context);
 /// Constant scales and shifts of the channels of a convolution or a dense product   ->   in its weights and its bias
 /// Behind another function they go into the weights of all readers instead. In front of borders, which are zeros, a

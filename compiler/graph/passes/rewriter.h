@@ -11,9 +11,9 @@
 
 namespace hone {
 
-/// A copy of the graph that is given, of which nodes may be edited until their turn comes, and the graph that is made
-/// of it. Ids are those of the copy unless something else is said; nodes and values of it stay where they are but for
-/// constant(), which may move values. The operators of the context must outlive it.
+/// A copy of the given graph, whose nodes may be edited until their turn comes, and the new graph that is made of it.
+/// Ids are the copy's unless otherwise said; its nodes and values keep their positions, except that constant() may move
+/// values. The operators of the context must outlive it.
 class Rewriter {
  public:
   Rewriter(const Graph& g, const PassContext& context);

@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// `avx2,fma`: of the instruction sets that vectors are made of (compiler/api/cpu_features.c knows the same) those that
-/// the target has. Empty for a least CPU.
+/// `avx2,fma`: the target's instruction sets, among those that affect vectors (compiler/api/cpu_features.c checks the
+/// same ones). Empty for the baseline CPU.
 std::string needed_features(const Target& target);
 
 }  // namespace hone

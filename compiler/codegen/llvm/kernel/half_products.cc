@@ -40,7 +40,7 @@ llvm::Value* halves_of(llvm::Value* v) {
   return wide && wide->getOperand(0)->getType() == half ? wide->getOperand(0) : nullptr;
 }
 
-// A register of eight halves, of which an instruction takes the lower or the upper four.
+// A register of eight halves; an instruction takes its lower or its upper four.
 struct Halves {
   llvm::Value* eight;
   bool is_upper;

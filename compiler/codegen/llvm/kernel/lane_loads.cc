@@ -28,7 +28,7 @@ bool is_splat_of(const llvm::User* user, const llvm::Value* scalar) {
          });
 }
 
-// A scalar that is read, of which, or of what it is widened to, nothing but splats are made.
+// A scalar load whose value, perhaps widened, is only used in splats.
 struct Element {
   llvm::LoadInst* load = nullptr;
   llvm::Instruction* splatted = nullptr;  // the load, or the f32 that it becomes

@@ -1,5 +1,5 @@
-// Attention and rotary positions: ONNX's own operators and those that optimizers join them to. They are lowered to what
-// exporters spell, two products with a softmax between them, which the passes recognize.
+// Attention and rotary positions: ONNX's own operators and the fused ones of optimizers. They are lowered to the form
+// that exporters write, two products with a softmax between them, which the passes recognize.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -239,7 +239,7 @@ Operand rotated(Lowering& l, const Operand& x, const Operand& cos, const Operand
   return turned == s[3] ? out : l.concat({out, part(l, x, 3, turned, s[3] - turned)}, 3);
 }
 
-// The rows of a table [most, n] that these [batch, rows] positions tell, for all heads.
+// The rows of a table [most, n] at the positions [batch, rows], for all heads.
 Operand rows_of_table(Lowering& l, const Operand& table, const Operand& positions) {
   HONE_USER_CHECK(table.rank() == 2 && positions.rank() == 2)
       << "positions " << to_string(positions.type) << " in " << to_string(table.type);

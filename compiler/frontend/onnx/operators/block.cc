@@ -26,7 +26,7 @@ Blocks blocks_of(const NodeContext& c) {
   return b;
 }
 
-// Number `i` of those that lie in these bytes, the lower half of a byte first.
+// Number `i` of the numbers packed in these bytes, the lower half of a byte first.
 int64_t packed(std::span<const char> bytes, int64_t i, int64_t bits) {
   const auto byte = static_cast<uint8_t>(bytes[static_cast<size_t>(bits == 8 ? i : i / 2)]);
   return bits == 8 ? byte : i % 2 ? byte >> 4 : byte & 15;

@@ -1,4 +1,4 @@
-// Norms of rows: ONNX's own, and those that exporters and optimizers join with what stands in front of them.
+// Norms of rows: ONNX's own, and those that exporters and optimizers fuse with the operator in front.
 #include <algorithm>
 #include <cmath>
 

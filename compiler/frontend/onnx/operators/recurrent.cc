@@ -36,8 +36,8 @@ std::string plain_number(double v, DType t) {
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
-// The activations of all directions, in ONNX's order, each as a chain. Alphas and betas are taken by those that have
-// such a number, one after the other.
+// The activations of all directions, in ONNX's order, each as a chain. The lists of alphas and betas have a number for
+// each activation that takes one, in order.
 std::vector<std::string> activations_of(const NodeContext& c, std::vector<std::string> names, DType t) {
   std::vector<std::string> out;
   std::array<int, 2> taken{};

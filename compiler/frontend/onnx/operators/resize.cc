@@ -10,7 +10,7 @@
 namespace hone::onnx {
 namespace {
 
-// p / q, as close to `v` as a float tells, with the smallest numbers.
+// The fraction p / q with the smallest numbers that equals `v` up to the precision of a float.
 std::pair<int64_t, int64_t> rational(double v) {
   int64_t p0 = 0, q0 = 1, p1 = 1, q1 = 0;
   double rest = v;

@@ -9,7 +9,7 @@
 namespace hone::onnx {
 namespace {
 
-// x, of which there is as much as of `other` along `axis`.
+// x with the run-time extent of `other` along `axis`.
 Operand as_many(Operand x, size_t axis, const Operand& other) {
   if (other.ragged) x.ragged = Ragged{axis, other.ragged->count};
   return x;

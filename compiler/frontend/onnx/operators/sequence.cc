@@ -12,7 +12,7 @@
 namespace hone::onnx {
 namespace {
 
-// The position that an input tells, from 0; `fallback` where the input is left out.
+// The position given by an input, counted from 0; `fallback` when the input is left out.
 int64_t place_in(const NodeContext& c, size_t input, size_t length, int64_t fallback) {
   if (!c.has(input)) return fallback;
   const int64_t given = c.constant_number(input, "position"), n = static_cast<int64_t>(length);

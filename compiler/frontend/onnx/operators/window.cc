@@ -374,8 +374,8 @@ void instance_normalization(NodeContext& c) {
       c.l.pointwise("add", {c.l.pointwise("mul", {normal, per_channel(c, c.in(1), x)}), per_channel(c, c.in(2), x)});
 }
 
-// x / (bias + alpha * mean)^beta, the mean over `size` neighbouring channels, beyond the first and the last of which
-// there are zeros: an average pooling whose image has the channels as rows.
+// x / (bias + alpha * mean)^beta, with the mean over `size` neighbouring channels and zeros beyond the first and the
+// last channel: an average pooling whose image has the channels as rows.
 void local_response_normalization(NodeContext& c) {
   const Operand& x = c.in(0);
   HONE_USER_CHECK(x.rank() >= 3) << to_string(x.type);

@@ -88,7 +88,7 @@ const RuleTable& rules() {
   return all;
 }
 
-// Operators whose inputs behind the first say how, and those of which all do.
+// Operators with parameters (axes, shapes) in the inputs behind the first, and operators with only such inputs.
 const std::unordered_set<std::string_view>& takes_numbers() {
   static const std::unordered_set<std::string_view> all = {
       "Reshape",    "Expand",   "Slice",     "Squeeze",         "Unsqueeze",    "TopK",

@@ -73,7 +73,7 @@ Ragged viewed(const RaggedNode& n, const Ragged& r, const Extents& from, const E
   return {d, n.l().value(n.l().pointwise(is_more ? "mul" : "div", {{r.count, {i64, {1}}}, factor}))};
 }
 
-// The ragged axis is the one of which the shape says no number, or one that a call finds out.
+// The ragged axis is the one with -1 in the shape, or with a number found at run time.
 void reshape(const RaggedNode& n) {
   const auto r = n.ragged(0);
   const auto open = open_axis(n.in(1));

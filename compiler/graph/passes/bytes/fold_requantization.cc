@@ -56,8 +56,8 @@ class RequantizationFolder {
       r_.become(n, folded->workload, std::move(folded->inputs));
   }
 
-  // A product by the reciprocal rounds as the quotient does, or where that is a rounding of f32 away from a half; steps
-  // that are powers of two, of which sums may be exact halves, have exact reciprocals.
+  // A product by the reciprocal rounds as the quotient does, or differs by a rounding of f32 that is not near a half;
+  // for scales that are powers of two, where sums may be exact halves, reciprocals are exact.
   bool fold_steps(Links* links) {
     bool changed = false;
     for (size_t d = 1; d + 1 < links->size(); ++d) {

@@ -96,7 +96,7 @@ class ProductNarrower {
     return b.pad(v, {0, 0, 0, 0}, {0, channels, 0, 0});
   }
 
-  // The byte of which `zero` is the whole number; none where it may be no byte.
+  // The byte from which the whole number `zero` was converted; kNoValue when it may be no byte.
   ValueId byte_behind(ValueId zero) const {
     const Node* n = producer(zero);
     while (n && is_movement(*n)) n = producer(n->inputs[0]);
@@ -353,9 +353,9 @@ class ProductNarrower {
     return true;
   }
 
-  // A product of few rows of floats is bound by reading its weights, of which bytes are a quarter. Converting them
-  // costs more than that gains where they lie in a cache and several rows share them: of 3072 x 768 one row takes 0.60
-  // of the time and four 1.17, of 4096 x 4096 0.18 and 0.37 (Zen 4, one thread).
+  // A product of few rows of floats is bound by reading its weights; bytes are a quarter of them. Converting them costs
+  // more than that gains when they lie in a cache and several rows share them: with 3072 x 768 weights one row takes
+  // 0.60 of the time and four 1.17, with 4096 x 4096 0.18 and 0.37 (Zen 4, one thread).
   bool narrow_weights(const Node& n) {
     constexpr int64_t kFewRows = 4, kLeastWeights = 1 << 16, kBeyondCaches = 1 << 22;
     const TensorData& weight = *r_.graph().value(n.inputs[1]).constant;

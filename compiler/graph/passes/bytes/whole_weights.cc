@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// The scale of which all these are multiples by -128 to 127.
+// The scale that makes all these values its multiples by -128 to 127; nothing when there is none.
 std::optional<double> scale_of(std::span<const float> values) {
   double most = 0;
   for (const float v : values) {

@@ -7,7 +7,7 @@
 
 namespace hone {
 
-/// Channels in blocks: `block` of them side by side, `channels` with those that fill the last block up. A block of 1:
+/// Channels in blocks: `block` of them side by side; `channels` includes the padding of the last block. A block of 1:
 /// the image stays in planes.
 struct ChannelBlocks {
   int64_t block = 1, channels = 0;

@@ -40,7 +40,7 @@ class RepeatFolder {
   }
 
  private:
-  // Matrices each of which stands `times` in a row: those of `of`, transposed within each where `perm` is not empty.
+  // Matrices, each `times` in a row: the matrices of `of`, each transposed when `perm` is not empty.
   struct Repeated {
     ValueId of;
     int64_t times;
@@ -76,7 +76,7 @@ class RepeatFolder {
     return true;
   }
 
-  // Where one extent is repeated, the last one of those that count the matrices.
+  // A broadcast along one axis, the last of the axes that count the matrices.
   std::optional<Repeated> repeated_by(const Node& n, int64_t count, Repeated out) const {
     const auto& from = n.workload.attributes.get<Extents>("shape");
     const auto& to = n.workload.attributes.get<Extents>("to");
