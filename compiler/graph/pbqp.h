@@ -19,8 +19,8 @@ class Pbqp {
 
   /// A node with the costs of its options, at least one, none negative infinite; nodes are numbered from 0.
   int add_node(std::vector<double> costs);
-  /// `costs[i * options of b + j]`: of option i of `a` beside option j of `b`. Added to those that are between them
-  /// already. InternalError where a is b, or the sizes do not fit.
+  /// `costs[i * options of b + j]`: of option i of `a` beside option j of `b`. Added to earlier costs between the two.
+  /// InternalError where a is b, or the sizes do not fit.
   void add_edge(int a, int b, const std::vector<double>& costs);
 
   struct Solution {

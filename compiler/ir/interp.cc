@@ -33,7 +33,7 @@ struct Storage {
   RaceTracker races;  // set for memory that several threads of a GPU can access; else empty
 };
 
-// A thread among those that run from barrier to barrier: its private state.
+// One of the threads that run from barrier to barrier: its private state.
 struct Thread {
   int64_t number = 0;
   std::vector<int64_t> vars;
@@ -150,7 +150,7 @@ class Runner {
     poison_ = outer;
   }
 
-  // Whether a load of which nothing is made reads all the same: registers, stack buffers at places known beforehand.
+  // Whether a load whose result is not used reads all the same: registers, stack buffers at constant places.
   bool is_register(const ENode& n) const {
     const BufferNode* b = program_.buffers[static_cast<size_t>(n.a)].buffer.get();
     const ENode& index = program_.exprs[static_cast<size_t>(program_.lists[static_cast<size_t>(n.b)])];

@@ -42,7 +42,7 @@ struct Layout {
 /// Elements of `shape`; UserError when the product overflows 2^48.
 int64_t element_count(const std::vector<int64_t>& shape);
 
-/// Where elements of a tensor lie: the physical index of each of these logical ones, all of which are in `shape`.
+/// The physical index of each of these logical indices, all of which are inside `shape`.
 std::vector<int64_t> physical_indices(std::span<const int64_t> logical, const std::vector<int64_t>& shape,
                                       const Layout& layout);
 

@@ -319,7 +319,7 @@ class BlockLowering {
     return std::any_of(made_.begin(), made_.end(), [&](const Buffer& b) { return b.same_as(buffer); });
   }
 
-  // Where a buffer lies of which others read padding, too; nothing for a kernel's outputs, and where guards all stay.
+  // The place of a buffer whose readers read padding, too; nothing for a kernel's outputs, and when all guards stay.
   std::optional<Placement> placement_with_padding(const AccessRewriter& rewrite, const Buffer& buffer) const {
     if (const Placement* p = rewrite.placement_of(buffer)) return *p;
     if (is_made(buffer)) return Placement{buffer, buffer, root_, {}, root_, nullptr};

@@ -29,9 +29,9 @@ struct Reached {
 /// empty when they write all of it. Guards of these blocks do not count.
 std::vector<Reached> reached_elements(TreeNode* scope, const Buffer& buffer, const Region& region);
 
-/// True when the element at `indices` tells the number that `guard` bounds, while the variables `fixed` stand still: a
-/// sum of multiples of the indices is that number. So no iteration that the guard turns away would store to an element
-/// of one that it lets through.
+/// True when the element at `indices` determines the number that `guard` bounds, while the variables `fixed` are
+/// constant: the number is a sum of multiples of the indices. So an iteration that fails the guard and one that passes
+/// it never store to the same element.
 bool element_tells(const Expr& guard, const std::vector<Expr>& indices, const std::vector<const VarNode*>& fixed);
 
 /// Whether `e` is arithmetic over `vars` alone: constant while they are.

@@ -21,7 +21,7 @@
 namespace hone {
 namespace {
 
-// `a` and `b` of one artifact: calls tell them apart by the shapes of their inputs, and all else is the same.
+// Checks that calls can choose between `a` and `b` by their inputs' shapes, and that all else is the same.
 void check_pair(const ModelVariant& a, const ModelVariant& b) {
   const auto same_but_for_shapes = [](const std::vector<Port>& x, const std::vector<Port>& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(),

@@ -72,9 +72,9 @@ struct BuiltModel {
 /// a workload has no template for the target, or weights of a file their own no C code for it.
 BuiltModel build_model(const Graph& g, const ModelOptions& options);
 
-/// The same of several variants, in the order in which calls look for one that fits: of equal inputs the one with the
-/// most threads first. They share weights and kernels that are equal. UserError for variants whose inputs do not tell
-/// them apart, or that differ in more than shapes and threads; in threads alone where caches grow in place.
+/// The same for several variants, in the order in which calls look for one that fits: with equal inputs the one with
+/// the most threads first. They share equal weights and kernels. UserError for two graphs with inputs of the same
+/// shapes, and for variants that differ in more than shapes and threads, or with growing caches in more than threads.
 BuiltModel build_model(const std::vector<ModelVariant>& variants, const ModelOptions& options);
 
 }  // namespace hone

@@ -10,7 +10,7 @@ namespace hone {
 
 /// The same inputs for the same graph. Whole numbers, which are ids more often than not, are small.
 std::vector<TensorData> seeded_inputs(const Graph& g);
-/// The inputs of a graph whose caches grow in place, of which the last one says now that the most rows are there.
+/// The inputs of a graph whose caches grow in place; the last input, the number of rows, becomes the largest one.
 std::vector<TensorData> with_most_rows(std::vector<TensorData> inputs, const Graph& g, const Growth& growth);
 
 struct Difference {

@@ -38,10 +38,10 @@ class LoadedModel {
   std::vector<TensorData> outputs() const;
   /// Runs once more on the tensors of the last run; the artifact's code.
   int32_t run_again();
-  /// The artifact's description of its layers; null when it does not tell them apart.
+  /// The artifact's description of its layers; null when it does not run them one by one.
   const HoneLayers* layers() const;
-  /// As run_again(), layer by layer: the seconds of each, in order. Empty where the artifact does not tell its layers
-  /// apart, or fails.
+  /// As run_again(), layer by layer: the seconds of each, in order. Empty when the artifact does not run its layers one
+  /// by one, or fails.
   std::vector<double> run_again_timed();
   /// Bytes of the memory between layers.
   int64_t workspace_bytes() const;

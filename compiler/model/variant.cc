@@ -160,7 +160,7 @@ ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& las
   return kNoValue;
 }
 
-// Whether another call of the region, which may be another thread's, writes elements of the value. Only those that this
+// Whether another call of the region, perhaps on another thread, writes elements of the value. Only elements that this
 // call reads are known to be there before it.
 bool VariantBuilder::is_written_beside(int call, ValueId root) const {
   if (region_of(call) == 0) return false;

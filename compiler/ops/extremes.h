@@ -1,5 +1,5 @@
-// Workloads that tell, beside what they compute, the least and the greatest element of it: what quantising it by its
-// own range needs.
+// Workloads with two further outputs, the least and the greatest element of the result: quantisation by the result's
+// own range needs them.
 #pragma once
 
 #include "compiler/ops/attributes/attribute.h"

@@ -25,7 +25,7 @@ int64_t bytes_of_all(const std::vector<TensorType>& types);
 /// Nothing for workloads that templates make kernels of.
 std::optional<HostFunction> host_function_of(const Workload& w);
 
-/// How host functions are told in which order elements of a type are (host_functions/order.h).
+/// The code for a type by which host functions compare its elements (host_functions/order.h).
 int64_t order_code(DType t);
 
 }  // namespace hone

@@ -45,7 +45,7 @@ struct Workload {
   static Workload parse(const OperatorTable& operators, std::string_view task, std::string_view args);
   /// A canonical text of that operator. UserError also for one of another.
   static Workload parse_of(std::shared_ptr<const Operator> op, std::string_view text);
-  /// `w` with other values of some attributes, given as texts; those that the operator does not have are left out.
+  /// `w` with other values of some attributes, given as texts; names that the operator does not have are ignored.
   /// UserError as parse(); the operator stays.
   static Workload changed(const Workload& w, std::span<const std::pair<std::string, std::string>> values);
 };

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-// Pairs layers with equal keys, in order, of those that have no other yet.
+// Pairs layers with equal keys, in order, among the layers that have no partner yet.
 template <class Key>
 void pair_by(const Key& key, const std::vector<ReportLayer>& before, const std::vector<ReportLayer>& now,
              std::vector<std::optional<size_t>>* before_of, std::vector<bool>* is_taken) {

@@ -18,7 +18,7 @@ struct LayerPair {
   bool operator==(const LayerPair&) const = default;
 };
 
-/// Each layer of both once: those of `now` in order, then those that are gone.
+/// Each layer of both once: the layers of `now` in order, then the old layers that are gone.
 std::vector<LayerPair> pair_layers(const std::vector<ReportLayer>& before, const std::vector<ReportLayer>& now);
 
 /// The value of `compared` in the JSON of `now`: the older build's figures, differences that make times incomparable,

@@ -57,7 +57,7 @@ struct KernelInfo {
 struct DeviceImage {
   std::string bytes;                     ///< CUDA: a cubin or PTX text; OpenCL: a binary of the same device and driver
   std::string log;                       ///< what the compiler said
-  std::vector<KernelInfo> kernels = {};  ///< in the log's order; empty where the log does not tell
+  std::vector<KernelInfo> kernels = {};  ///< in the log's order; empty when the log does not say
 };
 
 class Device;

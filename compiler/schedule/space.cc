@@ -169,7 +169,7 @@ void Knobs::require(std::string_view what, bool holds) {
 
 namespace {
 
-// Keeps the choices that `allowed` names; a default that goes is replaced by the nearest of those that stay.
+// Keeps the choices that `allowed` names; a default that goes is replaced by the nearest choice that stays.
 void narrow(Knob& knob, const std::vector<std::string>& allowed) {
   Knob kept{knob.name, knob.kind, {}, 0};
   int nearest = INT_MAX;

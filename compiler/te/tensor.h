@@ -36,7 +36,7 @@ struct TensorNode final : RefCounted {
   ReduceKind reduce = ReduceKind::kNone;
   Expr body;  ///< null for a placeholder; the reduced expression when there is a reduction
   std::vector<Ref<const TensorNode>> inputs;  ///< tensors that the body reads, in order of first read
-  /// A stage that goes into those that read it, unless its schedule computes it somewhere (Schedule::inline_rest).
+  /// Inlined into the stages that read it, unless its schedule computes it somewhere (Schedule::inline_rest).
   bool is_inlined = false;
   bool is_placeholder() const { return !body; }
 };

@@ -28,8 +28,8 @@ struct OutOfTime {};
 // Half a unit in the last place of numbers around 1.
 double rounding(DType t) { return t == f16 ? 0x1p-11 : t == bf16 ? 0x1p-8 : t == f64 ? 0x1p-53 : 0x1p-24; }
 
-// Whether a node rounds nothing, as its elements are some of its inputs': told by up to 1000 of them. Maxima are, which
-// models compare with what they are of.
+// Whether a node rounds nothing, because its elements are elements of its inputs: judged by up to 1000 of them. Maxima
+// are such nodes, and models compare them with their inputs.
 bool only_selects(const TensorData& out, std::span<const TensorData> inputs) {
   if (!out.type().dtype.is_float()) return true;
   const std::vector<double> values = out.values();

@@ -22,7 +22,7 @@ struct WholeCheck {
 struct WholeCheckOptions {
   double most_seconds = 60;               ///< that computing the imported graph may take, roughly
   Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
-  CheckProgress progress = {};            ///< told of every node of the imported graph, each time that it is computed
+  CheckProgress progress = {};            ///< called each time that a node of the imported graph is computed
 };
 
 /// Compares `outputs`, which the artifact of `g` computed of `inputs`, with what `imported` computes, the graph of

@@ -27,7 +27,7 @@ struct Kernel {
   std::vector<int64_t> alignment;  ///< of each kernel argument, bytes
   std::string config, source;      ///< the config, and where it is from (ChosenConfig::source)
   std::optional<InPlace> in_place = std::nullopt;  ///< arguments that lie in one buffer in some of its layers
-  /// A function in C instead of the module's kernels, of which there are none: the module says its parameters and
+  /// A function in C in place of kernels: the module has none then, only parameters and a
   /// workspace.
   std::optional<HostFunction> host = std::nullopt;
   /// The module of one step, of the same config, when the workload is several steps; for checks.

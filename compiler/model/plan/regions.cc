@@ -85,7 +85,7 @@ class Finder {
     return best;
   }
 
-  // Joins the iterations of a call with those that it depends on.
+  // Joins the iterations of a call with the iterations that they depend on.
   void add(size_t call) {
     const ParallelLoop& loop = loops_.of(call);
     const Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];

@@ -94,7 +94,7 @@ Storage::Part Storage::place_of(ValueId v) const {
   }
 }
 
-// Whether the inputs follow each other in one buffer already, of which the output is a part then, too.
+// Whether the inputs lie one behind the other in one buffer already; the output is then a part of it, too.
 bool Storage::is_part(const Graph& g, const Node& n, const std::vector<bool>& is_fixed) {
   const ValueId out = n.outputs[0];
   const Part first = place_of(n.inputs[0]);

@@ -30,7 +30,7 @@ std::optional<T> number_in(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-// A number; of which type is known when all attributes are.
+// A number; its type is known when all attributes are.
 AttributeParser any_number() {
   return [](std::string_view text, const AttributeContext& context) {
     HONE_USER_CHECK(number_in<double>(text)) << context.name << "=" << text << " is not a number";

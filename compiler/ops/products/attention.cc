@@ -1,5 +1,5 @@
-// attention: softmax(scores(Q K)) V, whose matrix of scores is no tensor of its own. cached_attention: the same over a
-// cache of keys and values, of which the first rows are there; what lies behind these is never used.
+// attention: softmax(scores(Q K)) V, whose matrix of scores is no tensor of its own. cached_attention: the same over
+// the first rows of a cache of keys and values; the rows behind these are never used.
 #include "compiler/ops/products/attention.h"
 
 #include "compiler/ops/chain_stage.h"

@@ -1,5 +1,5 @@
-// Workloads that differ from another in one thing: what passes make of those that they find. A chain is given as a
-// value; its text, which databases keep, is written here.
+// Workloads that differ from another in one thing, as passes need them. A chain is given as a value; its text, which
+// databases keep, is written here.
 #pragma once
 
 #include <cstdint>

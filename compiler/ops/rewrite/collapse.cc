@@ -73,7 +73,7 @@ class JoinFinder {
     }
   }
 
-  // Starts with all neighbours joined and separates those that an access distinguishes, until nothing changes.
+  // Starts with all neighbours joined and separates axes that an access distinguishes, until nothing changes.
   AllGroups run() {
     for (changed_ = true; changed_;) {
       changed_ = false;

@@ -97,11 +97,11 @@ Layout activation_layout(const LayoutChoice& choice, int64_t block, const std::v
 /// Lays the accumulators of `block` out with their channel axis innermost, so that a vector of them is contiguous.
 void channels_innermost(Schedule& s, BlockRef block, size_t channel_axis);
 
-/// Prefetches constants while a register tile goes through them. Inside a model their last use is a run ago, and what
-/// the other layers read since has put them out of L2; a processor's own prefetchers lag behind a stream of which each
-/// line is multiplied with many pixels at once. `loops`, outermost first, go through the `buffer` of `bytes` from the
-/// begin of a contiguous part to its end; a step of the last one reads `step` bytes. Nothing where L1 holds the buffer.
-/// Returns the loop that has the prefetch now, if one has.
+/// Prefetches constants while a register tile goes through them. Inside a model their last use is a run ago, and the
+/// other layers' data has put them out of L2 since; a processor's own prefetchers lag behind a stream when each line is
+/// multiplied with many pixels at once. `loops`, outermost first, go through the `buffer` of `bytes` from the begin of
+/// a contiguous part to its end; a step of the last one reads `step` bytes. Nothing when L1 holds the buffer. Returns
+/// the loop that has the prefetch now, if one has.
 std::optional<LoopRef> prefetch_constants(Schedule& s, const std::vector<LoopRef>& loops, const std::string& buffer,
                                           int64_t bytes, int64_t step);
 

@@ -23,8 +23,8 @@ struct ProductTile {
   int64_t threads() const { return threads_m * threads_n; }
 };
 
-/// The tile that is taken where nothing was measured: the largest of which `products` products of m x n have enough for
-/// the target's multiprocessors. Its tile_k is 16.
+/// The default tile: the largest with which `products` products of m x n have enough tiles for the target's
+/// multiprocessors. Its tile_k is 16.
 ProductTile usual_product_tile(const Target& target, int64_t m, int64_t n, int64_t products = 1);
 
 /// Declares or reads the knobs of a tile of an m x n product over k, with its limits: threads, registers. `usual` are

@@ -18,11 +18,11 @@ bool fits_registers(int64_t rows, int64_t vectors, const Target& target);
 /// at once then, and wait in a register until each has had its turn (codegen/llvm/lane_loads.h).
 bool multiplies_by_lanes(const Target& target, const DTypes& types);
 
-/// The time of a reduction's step in a tile, in multiply-adds: one for each accumulator, and what its loads add where
-/// they are many. At least 10: processors start two multiply-adds a cycle, of which each takes 4 (Zen 3, Skylake to
-/// Sapphire Rapids), so fewer sums wait for themselves, and 8 have no slack (1x1 convolutions of 1024 channels on Zen
-/// 3: 60 GFLOPS with tiles of 8, 94 with 12). `lane_registers`: of a target that multiplies_by_lanes(), how many there
-/// are; 0: of another one.
+/// The time of a reduction's step in a tile, in multiply-adds: one for each accumulator, and the time of its loads
+/// when they are many. At least 10: processors start two multiply-adds a cycle, and each takes 4 cycles (Zen 3,
+/// Skylake to Sapphire Rapids), so fewer sums wait for themselves, and 8 have no slack (1x1 convolutions of 1024
+/// channels on Zen 3: 60 GFLOPS with tiles of 8, 94 with 12). `lane_registers`: their number on a target that
+/// multiplies_by_lanes(); 0 on others.
 double step_cost(int64_t rows, int64_t vectors, int64_t lane_registers = 0);
 
 /// The time of all tiles of `rows` over `extent`, a step of each, for one row of the extent. Rows of the last tile that

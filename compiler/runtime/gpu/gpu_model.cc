@@ -150,7 +150,7 @@ Status GpuModels::run(const HoneGpuModel& model, std::span<DeviceBuffer* const> 
   return run_steps(bound);
 }
 
-// In the order of the device's commands: what a call before reads is what it was told.
+// The copy is ordered with the device's commands, so that an earlier call reads the number that it was given.
 Status GpuModels::tell_rows(const HoneGpuModel& model, int64_t rows) {
   HONE_ASSIGN_OR_RETURN(DeviceBuffer* const to, rows_buffer(model));
   return to ? device_.write(*to, &rows, sizeof rows) : absl::OkStatus();

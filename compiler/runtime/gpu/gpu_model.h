@@ -32,8 +32,8 @@ class GpuModels {
   /// `device` must outlive it.
   GpuModels(Device& device, LoadProgram load) : device_(device), load_(std::move(load)) {}
 
-  /// On tensors of the device, with an arena that the caller has there. `rows`: what rows_of() says. Waits for nothing
-  /// but steps on the host, of which one without a result (HONE_NO_RESULT) is DataLoss.
+  /// Runs on tensors of the device, with an arena of the caller's there. `rows`: the result of rows_of(). Waits only
+  /// for steps on the host; one without a result (HONE_NO_RESULT) is DataLoss.
   Status run(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena, int64_t rows);
   /// On row-major tensors on the CPU: copies the inputs, runs, waits once, copies the outputs back. Caches may be on
   /// the device, where they stay; OpenCL's are retained until a call has others.

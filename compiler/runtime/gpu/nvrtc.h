@@ -36,7 +36,7 @@ class Nvrtc {
   int major() const { return major_; }
   int minor() const { return minor_; }
   std::string version() const;  ///< "13.0"
-  /// Compute capabilities: 75 for sm_75; empty when the library (11.0, 11.1) does not tell.
+  /// Compute capabilities: 75 for sm_75; empty when the library (11.0, 11.1) cannot list them.
   const std::vector<int>& architectures() const { return architectures_; }
   /// Ok, or Unimplemented for an `arch` like sm_53 or sm_90a that is too old or too new; says which would do.
   Status supports(const std::string& arch) const;

@@ -68,7 +68,7 @@ class Matcher {
     const Binary* y = as<Binary>(e);
     return x->op == y->op && ((fits(x->a, y->a) && fits(x->b, y->b)) || (fits(x->a, y->b) && fits(x->b, y->a)));
   }
-  // Two factors are told apart only by the loops that they move with.
+  // Two factors differ only in the loops that they move with.
   bool order_matters(const Binary* p) const { return fits(p->a, p->b); }
   bool moves_unlike(const Expr& p, const Expr& e) const {
     if (const Cast* c = as<Cast>(p)) return as<Cast>(e) && moves_unlike(c->value, as<Cast>(e)->value);
