@@ -14,8 +14,8 @@
 
 namespace hone {
 
-/// The description that is embedded as NAME_json: entries, workspace sizes, what denormals are, and per parameter name,
-/// role, dtype, logical shape and layout. `denormals`, here and below, are those of CPUs: a GPU's code keeps them.
+/// The description embedded as NAME_json: entries, workspace sizes, treatment of denormals, and per parameter name,
+/// role, dtype, logical shape and layout. `denormals`, here and below, is for CPUs: a GPU's code keeps them.
 std::string artifact_json(const Module& m, const Target& target, const std::string& name, const std::string& workload,
                           const std::string& config, Denormals denormals = kUsualDenormals);
 
@@ -55,7 +55,7 @@ std::vector<std::string> object_paths(const std::vector<ArtifactObject>& objects
 /// NAME_pool and NAME_pool_free with the thread pool behind them; none where there is no pool for the target.
 std::optional<ArtifactObject> pool_artifact_object(const Target& target, const std::string& name);
 
-/// Their declarations in a C header, with what they promise; or why there are none (`in_c`: the artifact is in C).
+/// Their declarations in a C header, with their contracts; or why there are none (`in_c`: the artifact is in C).
 std::string pool_declarations(const Target& target, const std::string& name, bool in_c = false);
 
 /// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain and
@@ -65,7 +65,7 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
                                               const GpuArtifactCode& code, const std::string& name,
                                               const std::string& json);
 
-/// A C header that declares the entries and says what they take; of an artifact in C with `in_c`.
+/// A C header with the declarations and contracts of the entries; of an artifact in C with `in_c`.
 std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload,
                             bool in_c = false, Denormals denormals = kUsualDenormals);
 

@@ -32,8 +32,8 @@ using Evaluate = std::function<std::vector<TensorData>(const Workload& w, std::s
 /// Computes node number `n` of a graph.
 using EvaluateNode = std::function<std::vector<TensorData>(size_t n, std::span<const TensorData> inputs)>;
 
-/// The outputs of `g` for its inputs, in the order of its ports. UserError where an input is of another type.
-/// `watch` sees each node and what it computed.
+/// The outputs of `g` for its inputs, in the order of its ports. UserError where an input is of another type. `watch`
+/// is called with each node and its results.
 std::vector<TensorData> interpret(const Graph& g, const std::vector<TensorData>& inputs, const Evaluate& evaluate,
                                   const std::function<void(const Node&, const std::vector<TensorData>&)>& watch = {});
 std::vector<TensorData> interpret_nodes(

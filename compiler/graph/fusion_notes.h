@@ -12,7 +12,7 @@ class FusionNotes {
   /// Notes why a node stands by itself. `origin`: the node's. The last note holds; a node without an origin has
   /// none.
   void say(const std::string& origin, std::string why) { keep(why_, origin, std::move(why)); }
-  /// Says it beside what was said before: there are several nodes that it could have been joined to.
+  /// Adds a note beside an earlier one: there are several nodes that it could have been joined to.
   void say_too(const std::string& origin, const std::string& why) {
     const std::string before = of(origin);
     if (("; " + before + "; ").find("; " + why + "; ") == std::string::npos)

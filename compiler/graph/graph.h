@@ -72,7 +72,7 @@ Uses uses_of(const Graph& g);
 
 /// The node that computes `v`; null: none does.
 const Node* producer_of(const Graph& g, const Uses& uses, ValueId v);
-/// The same where what it computes is read by one node, once, and is no output of the graph; else null.
+/// The same when its result is read by one node, once, and is no output of the graph; else null.
 const Node* own_producer_of(const Graph& g, const Uses& uses, ValueId v);
 /// The node that reads `v`, once, where no other does and it is no output of the graph; else null.
 const Node* only_reader_of(const Graph& g, const Uses& uses, ValueId v);

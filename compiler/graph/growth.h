@@ -19,7 +19,7 @@ struct Cache {
 };
 
 /// The graph is that of the most rows: all of its extents are numbers. Its last input, one s64, is no tensor of the
-/// caller but the number of rows that are there; only what the caches' readers do with it depends on it.
+/// caller but the number of rows that are there; only the readers of caches depend on it.
 struct Growth {
   std::string symbol;         ///< as the model calls the number of rows: `past`
   int64_t most = 0;           ///< rows that are there, at the most, before a call adds one

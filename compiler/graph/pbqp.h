@@ -1,5 +1,5 @@
-// Partitioned Boolean quadratic problems: each node takes one of its options, each with a cost, and each edge costs
-// what the options of its two ends cost together. Wanted is the assignment of the least sum. Source: Scholz and
+// Partitioned Boolean quadratic problems: each node takes one of its options, each with a cost, and each edge has a
+// cost for each pair of its ends' options. The solution is the assignment of the least sum. Source: Scholz and
 // Eckstein, Register Allocation for Irregular Architectures, LCTES 2002; Hames and Scholz, Nearly Optimal Register
 // Allocation with PBQP, JMLC 2006.
 #pragma once
@@ -14,7 +14,7 @@ namespace hone {
 
 class Pbqp {
  public:
-  /// The cost of what is not allowed.
+  /// The cost of a forbidden option or pair.
   static constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
   /// A node with the costs of its options, at least one, none negative infinite; nodes are numbered from 0.

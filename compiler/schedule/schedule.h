@@ -64,8 +64,8 @@ class Schedule {
   std::string buffer_of(BlockRef block) const;          ///< name of the buffer that the block writes
   std::vector<int64_t> shape_of(BlockRef block) const;  ///< of that buffer
 
-  // Primitives. Each is a row of compiler/schedule/primitive_table.cc: its rewrite (before -> after), what it requires
-  // and refuses, and what it returns, by the names that Python has for parameters. Here stands what C++ adds. Where a
+  // Primitives. Each is a row of compiler/schedule/primitive_table.cc: its rewrite (before -> after), requirements,
+  // refusals and result, by the names that Python has for parameters. The comments here say what C++ adds. Where a
   // requirement does not hold, where the program would compute something else, and where a loop or stage was consumed
   // by an earlier step, a primitive throws UserError (one line that names primitive, stage, loop and reason) and leaves
   // the schedule as it was. A scope is not BufferScope::kParam.

@@ -29,7 +29,7 @@ struct Knob {
   KnobKind kind = KnobKind::kChoice;
   std::vector<std::vector<int64_t>> choices;
   int default_choice = 0;
-  std::vector<std::string> words;  ///< what choices are called, for people; empty, or one a choice
+  std::vector<std::string> words;  ///< names of the choices, for people; empty, or one a choice
   bool for_threads = false;        ///< divides work among threads: what is best depends on how many there are
   /// A choice as it is stored and hashed: `7x2x16` or `3`.
   std::string text_of(int choice) const;

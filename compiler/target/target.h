@@ -39,7 +39,7 @@ struct Target {
 
   // The members below are for GPUs. `arch` is sm_XX for cuda and empty for opencl.
   int sms = 0;  ///< multiprocessors, compute units
-  /// Shared (OpenCL: local) memory that a block may have; what it declares and, of CUDA, what its launch asks for.
+  /// Shared (OpenCL: local) memory that a block may have: declared and, for CUDA, requested at the launch.
   int64_t shared_bytes = 48 << 10;
   int max_threads = 1024;        ///< of a block
   int warp = 32;                 ///< threads that run in step

@@ -72,10 +72,10 @@ Graph recognize_rows(const Graph& g, const PassContext& context);
 /// 1, l]) are of images, too: they lie in blocks of channels then, as the convolutions around them want.
 Graph sequences_as_images(const Graph& g, const PassContext& context);
 /// elementwise(f) behind elementwise(g), its only reader   ->   elementwise(g+f)
-/// Also where f reads what g reads (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
+/// Also where f reads an input of g (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
 Graph fuse_elementwise(const Graph& g, const PassContext& context);
-/// elementwise(f) of what was moved, its only reader   ->   moved, what elementwise(f) gives
-/// Where an operator with an epilogue computes it: fuse_epilogues finds f behind that one then. Past views, too: the
+/// elementwise(f) of a moved value, its only reader   ->   movement of elementwise(f)'s result
+/// When the value comes from an operator with an epilogue: fuse_epilogues then finds f behind it. Past views, too: the
 /// constant operands of f are repeated where several places of the operator's result have the same.
 Graph sink_transposes(const Graph& g, const PassContext& context);
 /// elementwise(f) behind an operator with an epilogue, its only reader   ->   the operator with `+f` in its epilogue
@@ -84,8 +84,8 @@ Graph fuse_epilogues(const Graph& g, const PassContext& context);
 /// An operator on elementwise(f), its only reader, which reads each element about once   ->   the operator with f as
 /// its prologue, where f is a few instructions: rows (softmax, norms) and poolings whose windows do not overlap.
 Graph fuse_prologues(const Graph& g, const PassContext& context);
-/// Functions of f32 and f64 as short as they can be: a division by a number is a product, what exporters spell silu,
-/// hard_swish and gelu with becomes these.
+/// Functions of f32 and f64 as short as possible: a division by a number becomes a product, and the chains that
+/// exporters write for silu, hard_swish and gelu become these.
 Graph simplify_chains(const Graph& g, const PassContext& context);
 /// softmax(Q K) V, three nodes and views between them without other readers   ->   attention
 Graph fuse_attention(const Graph& g, const PassContext& context);
@@ -112,10 +112,10 @@ Graph planar_products(const Graph& g, const PassContext& context);
 std::optional<Workload> planar_product_of(const Graph& g, const Node& n, const PassContext& context);
 
 /// Convolutions of one image, or products of one row, with the same input that differ in nothing but their weights   ->
-/// one with all channels, and slices of what it gives. Not where a concatenation or the caller has places for the
+/// one with all channels, and slices of its result. Not where a concatenation or the caller has places for the
 /// parts.
 Graph merge_siblings(const Graph& g, const PassContext& context);
-/// A layer of several steps (ops/steps.h)   ->   a node for each, on its parts, and a concatenation of what they give
+/// A layer of several steps (ops/steps.h)   ->   a node for each, on its parts, and a concatenation of their results
 /// For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
 Graph unroll_steps(const Graph& g, const PassContext& context);
 /// Movement of numbers that were dequantised from bytes   ->   movement of the bytes, dequantised behind it
@@ -129,12 +129,12 @@ Graph use_tables(const Graph& g, const PassContext& context);
 /// Each of its tasks converts its input once. Channels in the opposite order are permuted in the weights.
 Graph fold_preprocessing(const Graph& g, const PassContext& context);
 /// The operator with `f+g` in its epilogue   ->   the operator with f, elementwise(g) behind it
-/// Where both of them together were measured faster: the veto of the tuner over what was fused. The parts of groups
-/// that matter and are not measured yet go to the context's alternatives.
+/// When the two were measured faster: the tuner's veto on a fusion. The parts of groups that matter and are not
+/// measured yet go to the context's alternatives.
 Graph split_groups(const Graph& g, const PassContext& context);
 /// The least or the greatest of all elements that a node computes, perhaps moved since   ->   another output of the
-/// node, which finds it while it stores them (ops/extremes.h): what DynamicQuantizeLinear asks of each tensor. The last
-/// pass: others take such a node for one with a single output.
+/// node, which finds it while it stores them (ops/extremes.h). DynamicQuantizeLinear needs both. The last pass: others
+/// take such a node for one with a single output.
 Graph fuse_extremes(const Graph& g, const PassContext& context);
 
 }  // namespace hone

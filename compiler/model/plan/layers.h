@@ -66,7 +66,7 @@ auto blaming(const Workload& w, const F& f) {
 /// Picks a config of a workload's space on a target.
 using ChooseConfig = std::function<ChosenConfig(const Workload& w, const Target& target, const Space& space)>;
 
-/// Bytes: of what the arena's buffers and the weights are aligned to.
+/// Alignment, in bytes, of the arena's buffers and of the weights.
 inline constexpr int64_t kArenaAlignment = 64;
 
 class SharedPackings;
