@@ -110,7 +110,7 @@ class GrowthCheck {
 
   const Graph &g_, &shorter_;
   const Growth& growth_;
-  std::vector<ValueId> now_;    ///< what stands for each value in the shorter graph
+  std::vector<ValueId> now_;    ///< the value that stands for each in the shorter graph
   std::vector<bool> is_rows_;   ///< caches and views of them
   std::vector<ValueId> count_;  ///< the number of rows
 };

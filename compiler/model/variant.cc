@@ -96,7 +96,7 @@ void VariantBuilder::place_tensors() {
   }
 }
 
-// The number of rows is what the first cache's shape says.
+// The number of rows is in the first cache's shape.
 TensorSlot VariantBuilder::count_place() const {
   const Cache& c = v_.growth->caches[0];
   return {TensorSlot::In::kExtent, static_cast<int64_t>(c.axis * sizeof(int64_t)), c.input};
@@ -187,8 +187,8 @@ void VariantBuilder::plan() {
   };
   std::vector<int> buffer_of(g_.values.size(), -1);
   const int calls = static_cast<int>(layers_.calls.size());
-  // The calls of a region happen at one time, and none may overwrite what another of them reads; what one of them wrote
-  // the thread that reads it has.
+  // The calls of a region happen at one time, and none may overwrite data that another of them reads; data that one of
+  // them wrote is on the thread that reads it.
   const auto when = [&](int c) {
     int first = c;
     while (first > 0 && region_of(c) > 0 && region_of(first - 1) == region_of(c)) --first;

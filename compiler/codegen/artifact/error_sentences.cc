@@ -35,7 +35,7 @@ class Sentences {
                         "shapes do not allow, or that is not supported"},
                        {},
                        d_.has_weights_file ? kWrongs - kTensorWrongs : 0};
-    // First of no tensor; what is only said of none stands at the end.
+    // First the sentences without a tensor; kinds that never name a tensor stand at the end.
     for (int what = 0; what < kTensorWrongs; ++what) out.wrongs.push_back(sentence(what));
     for (size_t i = 0; i < params().size(); ++i)
       for (int what = 0; what < kTensorWrongs; ++what) out.wrongs.push_back(sentence(what, i));

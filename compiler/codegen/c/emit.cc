@@ -203,7 +203,7 @@ class FunctionWriter {
   int loops_ = 0;
 };
 
-// The data of a tensor that the caller of an entry gave; null: it is not what the entry takes.
+// The data of a tensor that the caller of an entry gave; null when the entry does not take such a tensor.
 constexpr std::string_view kTensorCheck =
     R"(static inline void* hone_data(const DLTensor* t, DLDataType type, uintptr_t alignment) {
   if (!t || !t->data || t->dtype.code != type.code || t->dtype.bits != type.bits || t->dtype.lanes != type.lanes) return 0;

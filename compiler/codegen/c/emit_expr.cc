@@ -42,7 +42,7 @@ bool is_trivial(const Expr& e) {
   return as<VarNode>(e) || as<IntImm>(e) || as<FloatImm>(e);
 }
 
-// How often each node is used; what is below a node is counted once.
+// How often each node is used; nodes below a shared node are counted once.
 class Uses final : public Visitor {
  public:
   explicit Uses(std::unordered_map<const ExprNode*, int>& out) : out_(out) {}
@@ -272,7 +272,7 @@ std::string CExprWriter::selected(const Select* op) {
   const Broadcast* uniform = as<Broadcast>(op->condition);
   const size_t outside = known_.size();
   if (!op->condition->dtype.is_vector() || uniform) {
-    // One condition: what a side needs first stands behind it.
+    // One condition: declarations that a side needs stand behind it.
     const std::string condition = text(uniform ? uniform->value : op->condition);
     ++lines_.depth();
     std::string values[2], before[2];

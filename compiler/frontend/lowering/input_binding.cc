@@ -30,7 +30,7 @@ std::string shape_flag(const DeclaredShape& shape, int64_t batch) {
   return text;
 }
 
-// `[batch, 3, ?, ?]`: what has no name is none that a flag could give.
+// `[batch, 3, ?, ?]`: a dimension without a name is shown as ?, because no flag can name it.
 std::string shape_text(const DeclaredShape& shape) {
   std::string text;
   for (const DeclaredDimension& dim : shape)
@@ -55,7 +55,7 @@ class InputBinding {
       const auto value = options_.values.find(input.name);
       out[input.name] = value != options_.values.end() ? known_elements(input, value->second) : read(input);
     }
-    // A name that is wrong says more than what is missing because of it.
+    // Names are checked first: a wrong name explains the missing values.
     check_names(out);
     check_all_bound();
     return out;

@@ -138,7 +138,7 @@ Operand Lowering::pointwise(const std::string& text, const std::vector<Operand>&
   for (const Operand& o : operands) shapes.push_back(o.type.shape);
   const Extents shape = broadcast_shape(shapes);
   if (element_count(shape) == 0) {
-    // The type of what is computed of nothing is found on one element.
+    // The result's type for operands without elements is found on operands of one element.
     std::vector<Operand> ones;
     for (const Operand& o : operands) {
       TensorType one{o.type.dtype, {1}};

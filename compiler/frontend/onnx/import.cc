@@ -29,7 +29,7 @@ namespace {
 constexpr int64_t kOldest = 6, kNewest = 25;
 constexpr int kDeepestCall = 16;  // functions that call functions
 constexpr size_t kMostNodes = 1 << 20;
-constexpr size_t kMostUnsupported = 100;  // kinds of what is not supported: then it is said
+constexpr size_t kMostUnsupported = 100;  // kinds of unsupported nodes before the import stops
 constexpr size_t kMostOfText = 300, kMostOfName = 100;
 constexpr int kMostOpsets = 256;
 
@@ -250,7 +250,7 @@ class Importer {
     }
   }
 
-  // Constants that have a row for each number of rows become what the call's row is.
+  // Constants with a row for each number of rows become that row of the call.
   void read_tables(NodeContext& c, size_t number) {
     if (!counted_.tables) return;
     for (size_t i = 0; i < c.inputs.size(); ++i) {
@@ -322,7 +322,7 @@ class Importer {
     run_function(c, *functions_.at(c.node.domain() + ":" + c.node.op_type()));
   }
 
-  // The outputs of a graph in a node; it sees what stands around the node.
+  // The outputs of a graph in a node; it sees the values around the node.
   std::vector<Operand> run_body(const Graph& body, const std::vector<Operand>& inputs, Scope* scope) {
     HONE_USER_CHECK(static_cast<size_t>(body.input_size()) == inputs.size())
         << "its body takes " << body.input_size() << " inputs; there are " << inputs.size();

@@ -217,7 +217,7 @@ class GrowingImport {
   const std::string symbol_;
   const int64_t most_;
   ModelFile file_;
-  std::map<OperandIndex, CountedConstant> constants_;  // by place: what is known of them for each number of rows
+  std::map<OperandIndex, CountedConstant> constants_;  // by place: their values for each number of rows
 };
 
 }  // namespace

@@ -117,7 +117,7 @@ class PreprocessingFolder {
         !std::all_of(links.begin(), links.end(), [](const ChainLink& l) { return l.function && is_cheap(l); }) ||
         !std::all_of(s.types.after.begin(), s.types.after.end(), [](DType t) { return t == f32; }))
       return false;
-    if (given != f32) {  // the convolution converts what it reads
+    if (given != f32) {  // the convolution converts its input
       const bool is_byte_or_two = !given.is_float() && !given.is_bool() && given.bytes() <= 2;
       if (!is_byte_or_two || links[0].function->name != "cast") return false;
       links.erase(links.begin());

@@ -44,7 +44,7 @@ class ScaleFolder {
  public:
   ScaleFolder(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
-  // Producers first: what one leaves to its readers, they fold themselves.
+  // Producers first: readers fold the scales that producers leave to them.
   Graph run() {
     return r_.run([&](const Node& n) {
       if (has_own_weights(n)) {
@@ -168,7 +168,7 @@ class ScaleFolder {
     const auto equal = [](const std::vector<double>& v) {
       return std::all_of(v.begin(), v.end(), [&](double x) { return x == v[0]; });
     };
-    Affine left(a.scale.size());  // what stays
+    Affine left(a.scale.size());  // the part that stays
     if (any_pads) {
       if (!a.scales()) return;
       for (size_t c = 0; c < a.scale.size(); ++c) {
@@ -177,7 +177,7 @@ class ScaleFolder {
       }
       if (!std::all_of(left.shift.begin(), left.shift.end(), [](double s) { return std::isfinite(s); })) return;
     }
-    // All of it, or nothing: what each reader would become.
+    // All or nothing: the folded weights of each reader.
     std::vector<std::pair<TensorData, TensorData>> folded;
     for (const int r : readers) {
       const Node& reader = r_.node(r);

@@ -71,8 +71,8 @@ TensorData nudged(const TensorData& data, uint64_t* random) {
 // Above this a comparison says nothing: a model that makes so much of its roundings, or overflows for some.
 constexpr double kMostRoom = 0.25;
 
-// Which values are what the caller passes, perhaps moved, or constants that nothing reads: nothing was rounded to their
-// type here.
+// Which values are tensors of the caller, perhaps moved, or unused constants: nothing was rounded to their type
+// here.
 std::vector<bool> passed_values(const Graph& g) {
   const Uses uses = uses_of(g);
   std::vector<bool> passed(g.values.size(), false);
@@ -102,7 +102,7 @@ std::string last_name(const std::string& origin) {
   return at == std::string::npos ? origin : origin.substr(at + 3);
 }
 
-// The shape without axes of one element: what reshapes in front of products add.
+// The shape without axes of one element: reshapes in front of products add such axes.
 std::vector<int64_t> proper_shape(const TensorType& t) {
   std::vector<int64_t> shape;
   for (const int64_t n : t.shape)
@@ -147,7 +147,7 @@ class Comparison {
         watch);
   }
 
-  // The imported graph is computed twice; what finds a layer that is off goes on from there.
+  // The imported graph is computed twice; the search for a wrong layer goes on from there.
   void tell(const Graph& g, size_t n, bool is_nudged) const {
     if (!progress_ || &g != &imported_) return;
     const size_t nodes = imported_.nodes.size();

@@ -73,7 +73,7 @@ class OracleKernels::Fast {
   const PhysicalTypes types_;
   const Module module_;
   std::unique_ptr<LocalKernel> kernel_;
-  Denormals denormals_ = Denormals::kKeep;  // what they are to the kernel
+  Denormals denormals_ = Denormals::kKeep;  // how the kernel treats them
   bool is_checked_ = false;
 };
 

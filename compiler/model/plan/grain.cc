@@ -11,7 +11,7 @@ namespace {
 // Larger layers are divided whatever lies around them, and are not looked at element by element.
 constexpr double kMostUndivided = 200e-6;
 
-// Bytes that the thread that has most of them reads of what another thread wrote, by how both layers run.
+// Bytes written by other threads that the thread with the most of them reads, by how both layers run.
 struct Traffic {
   double alone_to_divided = 0, divided_to_alone = 0, divided_to_divided = 0;
 };
@@ -45,7 +45,7 @@ class Grain {
   struct Written {
     size_t call;
     int64_t begin = 0, end = 0;   // elements of the root
-    std::vector<int16_t> thread;  // of each, when it is divided; empty: not known, and taken for what its reader wants
+    std::vector<int16_t> thread;  // of each, when it is divided; empty: not known, taken to be its reader's
   };
 
   const Node& node_of(size_t call) const { return g_.nodes[layers_.calls[call].node]; }

@@ -32,7 +32,7 @@ MemoryPlan placed(const std::vector<ArenaBuffer>& buffers, const std::vector<std
                   const Order& order, int64_t give_up, int64_t* looks) {
   MemoryPlan plan;
   plan.offsets.assign(buffers.size(), -1);
-  std::vector<std::pair<int64_t, int64_t>> taken;  // begin and end of what a buffer may not touch
+  std::vector<std::pair<int64_t, int64_t>> taken;  // begin and end of ranges that a buffer may not touch
   for (const size_t b : order) {
     taken.clear();
     *looks += static_cast<int64_t>(neighbours[b].size()) + 1;
@@ -46,7 +46,7 @@ MemoryPlan placed(const std::vector<ArenaBuffer>& buffers, const std::vector<std
     }
     plan.offsets[b] = at;
     plan.bytes = std::max(plan.bytes, at + buffers[b].bytes);
-    if (plan.bytes > give_up) break;  // worse than what is known
+    if (plan.bytes > give_up) break;  // worse than a known plan
   }
   return plan;
 }

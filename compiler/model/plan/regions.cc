@@ -12,7 +12,7 @@ namespace {
 constexpr double kCall = 0.2e-6;
 // Larger layers are divided well as they are, and beside them a region costs little.
 constexpr double kMostSmall = 20e-6;
-// Estimates are rough: what is divided otherwise and gains less may lose.
+// Estimates are rough: a layer that is divided otherwise and gains less may lose.
 constexpr double kLeastGain = 0.15;
 // Longer regions gain little more.
 constexpr size_t kMostCalls = 24;
@@ -144,7 +144,7 @@ class Finder {
     }
     if (weights.size() < threads_) return std::nullopt;
     const std::vector<size_t> in_order = in_order_of(weights), by_weight = by_weight_of(weights);
-    // Neighbours belong to neighbours: what follows in order wins unless it is less even.
+    // Neighbours belong to neighbours: the division in order wins unless it is less even.
     const std::vector<size_t>& thread_of =
         longest(weights, in_order) <= 1.02 * longest(weights, by_weight) ? in_order : by_weight;
     SharedRegion out{begin_, end, std::vector<std::vector<Share>>(threads_)};
@@ -168,7 +168,7 @@ class Finder {
           ranges.push_back({iteration, iteration + 1});
       }
       if (!layers_.calls[c].is_divided) {
-        // The calling thread's core has what lies before the region, and reads what follows it.
+        // The calling thread's core has the data from before the region, and reads the region's results.
         for (size_t t = 1; t < threads_; ++t) {
           const double part = static_cast<double>(counts[t]) / static_cast<double>(count) / kBytesBetweenCores;
           seconds[t] += part * bytes_before(node_of(layers_.calls[c]).inputs);

@@ -51,7 +51,7 @@ Storage::Storage(const Graph& g, const Growth* growth, int64_t alignment)
     const Node& n = g.nodes[i];
     if (is_view(n)) {
       lie_in(n.outputs[0], n.inputs[0], 0);
-      // A view of what is computed lies in an output's tensor, and then so does that.
+      // A view of a computed value lies in an output's tensor, and then so does the value.
       if (is_fixed[static_cast<size_t>(n.outputs[0])]) is_fixed[static_cast<size_t>(root(n.inputs[0]))] = true;
       is_free_[i] = true;
     } else if (is<ops::Slice>(n) && !g.is_constant(root(n.inputs[0]))) {

@@ -64,7 +64,7 @@ bool reads(const Expr& e, const BufferNode* buffer) {
 }  // namespace
 
 Value* ExprEmitter::walked(Value* base, const Linear& form, int64_t element_bytes) {
-  // Terms of outer loops come first: one pointer for each loop; the innermost one adds what changes there.
+  // Terms of outer loops come first: one pointer for each loop; the innermost one adds its own terms.
   Value* pointer = base;
   if (!options_.simt) {
     for (const Term& t : emit_terms(form, element_bytes)) pointer = arith_.walk(pointer, t.value, t.factor);

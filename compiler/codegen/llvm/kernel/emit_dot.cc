@@ -37,7 +37,7 @@ struct Words {
   Expr base;
   bool uniform;
   Expr inside;      // the condition under which they are read; null: always
-  Expr outside[4];  // what they are otherwise, each
+  Expr outside[4];  // the value of each otherwise
 };
 
 std::optional<Words> words_of(const std::vector<Expr>& args, size_t first, size_t count) {

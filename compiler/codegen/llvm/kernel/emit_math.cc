@@ -58,8 +58,8 @@ class Math {
     Value* n;
     Value* bits;  // 32-bit, n in the low 9
   };
-  // `any`: x may be anything; then r is bounded (and n is what rounding made of x), and n infinite or NaN as x is.
-  // `scale`: a factor of the mantissa.
+  // `any`: x may be anything; then r is bounded (and n is x rounded), and n infinite or NaN as x is. `scale`: a factor
+  // of the mantissa.
   Power power(Value* x, bool any = false, double scale = 1) {
     // The nearest n stands in the sum's low bits.
     Value* shifted = b_.CreateFAdd(b_.CreateFMul(x, real(kLog2E)), real(kRounder));
@@ -106,9 +106,9 @@ class Math {
   // factor / (1 + e^x).
   Value* logistic(Value* x, Value* factor) {
     if (scalef_lanes_ > 0) return quotient(factor, b_.CreateFAdd(real(1), exp(x)));
-    // Past the first the power is infinite. At the second it is 0, which is what 1 leaves of it, so that one step
-    // scales all others: n is from -126 to 128, and half of 2^n is left to the mantissa.
-    // A negated x has x's bounds, so that the sign goes into the products.
+    // Past the first bound the power is infinite. At the second the rest of the power is negligible beside 1, so that
+    // one step scales all others: n is from -126 to 128, and half of 2^n is left to the mantissa. A negated x has x's
+    // bounds, so that the sign goes into the products.
     Value* size = nullptr;
     Value* bounded = llvm::PatternMatch::match(x, llvm::PatternMatch::m_FNeg(llvm::PatternMatch::m_Value(size)))
                          ? b_.CreateFNeg(at_least(-89, at_most(87, size)))
@@ -215,7 +215,7 @@ class Math {
     return b_.CreateBitCast(b_.CreateXor(size, sign), type_);
   }
 
-  // A half, a quarter or nothing of pi, and the arc tangent of what is left by tan(a + b)'s formula: at most
+  // A half, a quarter or nothing of pi, and the arc tangent of the remainder by tan(a + b)'s formula: at most
   // tan(pi / 8) in size.
   Value* atan(Value* x) {
     constexpr double kQuarterPi = 0.7853981852531433, kQuarterPiRest = -2.1855695e-08;  // as f32, and what it lacks

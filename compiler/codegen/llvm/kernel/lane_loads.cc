@@ -58,13 +58,13 @@ int64_t accumulators(const llvm::BasicBlock& loop) {
   return registers;
 }
 
-// Elements of one type whose addresses differ by constants, between two writes: by what is added to the address they
-// share.
+// Elements of one type whose addresses differ by constants, between two writes: by their distance from the address
+// that they share.
 using Neighbours = std::map<int64_t, Element>;
 
 std::vector<Neighbours> neighbours_of(llvm::BasicBlock& loop, const llvm::DataLayout& layout) {
   std::vector<Neighbours> out;
-  // Which of `out` takes what is read at an address, of a type, for splats of a type.
+  // The index in `out` for loads from an address, of a type, for splats of a type.
   std::map<std::tuple<llvm::Value*, llvm::Type*, llvm::Type*>, size_t> open;
   for (llvm::Instruction& i : loop) {
     if (writes_memory(i)) open.clear();

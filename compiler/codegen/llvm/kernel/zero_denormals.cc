@@ -105,7 +105,7 @@ class ZeroingEmitter {
     return f;
   }
 
-  // Calls `callee` in the mode and returns what it returned.
+  // Calls `callee` in the mode and returns its result.
   void call_with_zeros(llvm::FunctionType* type, Value* callee, llvm::ArrayRef<Value*> args) {
     const bool is_x86 = target_.arch == "x86_64";
     Value* const before = is_x86 ? memory(sizeof(uint32_t)) : nullptr;

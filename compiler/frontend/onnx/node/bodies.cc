@@ -49,7 +49,7 @@ void run_if(const BodyNode& n) {
     for (size_t o = 0; o < if_true->size(); ++o) c.outputs[o] = chosen(c.l, condition, (*if_true)[o], (*if_false)[o]);
     return;
   }
-  // Mostly one that is for other shapes: what its nodes say of it.
+  // The other branch is mostly for other shapes: the note says why its nodes are not supported.
   for (const auto& [what, nodes] : n.unsupported)
     if (!before.contains(what)) why = what;
   n.unsupported = before;

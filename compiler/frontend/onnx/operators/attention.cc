@@ -72,8 +72,8 @@ Operand causal_bias(Lowering& l, int64_t queries, int64_t keys, int64_t before, 
   return bias_of_mask(l, causal_mask(l, queries, keys, before, window), t, least(t));
 }
 
-// The output of attention with zeros where a query sees no key: the softmax of what is masked as a whole would be the
-// mean of all values. `sees`: bools that broadcast to [batch, heads, queries, keys].
+// The output of attention with zeros where a query sees no key: the softmax of a row that is masked as a whole would
+// give the mean of all values. `sees`: bools that broadcast to [batch, heads, queries, keys].
 Operand without_blind(Lowering& l, const Operand& out, const Operand& sees) {
   const Operand any = l.reduce("max", l.cast(sees, i32), {static_cast<int64_t>(sees.rank()) - 1}, true);
   if (const auto known = l.data_of(any)) {
@@ -294,7 +294,7 @@ void contrib_rotary_embedding(NodeContext& c) {
   rotate(c, cos, c.in(3), positions, heads);
 }
 
-// A mask of [batch], [batch, keys] or [batch, queries, keys] whole numbers, as what is added to scores.
+// The summand of the scores for a mask of [batch], [batch, keys] or [batch, queries, keys] integers.
 Operand bias_of_numbers(const NodeContext& c, const Operand& mask, int64_t batch, int64_t queries, int64_t keys,
                         DType t) {
   Lowering& l = c.l;

@@ -151,7 +151,7 @@ class TransposedConvolution {
     return whole(l_.transpose(all, {0, 3, 4, 1, 5, 2}), o[0], o[1]);
   }
 
-  // Whole periods, without what is behind the last output.
+  // The outputs of whole periods, cut behind the last one.
   Operand whole(const Operand& periods, int64_t images, int64_t channels) {
     const Operand image =
         l_.reshape(periods, {images, channels, a_[0].periods() * a_[0].stride, a_[1].periods() * a_[1].stride});

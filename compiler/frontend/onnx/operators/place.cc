@@ -344,7 +344,7 @@ void scatter_nd(NodeContext& c) {
 }
 
 // Rows of a cache [batch, .., rows, ..], those along `axis` from each sequence's own place on, are the update's. A
-// linear cache leaves out what is beyond its end; a circular one goes on at its beginning.
+// linear cache drops rows beyond its end; a circular one goes on at its beginning.
 void tensor_scatter(NodeContext& c) {
   Lowering& l = c.l;
   const Operand &x = c.in(0), &update = c.in(1);

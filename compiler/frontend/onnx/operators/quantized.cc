@@ -44,7 +44,7 @@ Quantization own_quantization(const NodeContext& c) {
   return q;
 }
 
-// The node with its numbers instead of what is stored.
+// The node with decoded numbers in place of the stored ones.
 NodeContext with_numbers(const NodeContext& c) {
   NodeContext out = c;
   for (auto& x : out.inputs)

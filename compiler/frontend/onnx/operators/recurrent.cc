@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM: what depends on the input alone is one product for all steps, and a direction is one layer
+// RNN, GRU and LSTM: the input's part of all gates is one product for all steps, and a direction is one layer
 // (ops/recurrent.h).
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 namespace hone::onnx {
 namespace {
 
-// An activation as a chain, with {a} and {b} for alpha and beta where it takes them, and what these are by default.
+// An activation as a chain, with {a} and {b} for alpha and beta if it takes them, and their defaults.
 struct ActivationName {
   std::string_view onnx, chain;
   double alpha = 0, beta = 0;
@@ -155,7 +155,7 @@ class Recurrence {
     alive_ = l_.pointwise("less", {l_.reshape(l_.numbers(steps), {steps_, 1}), of_sequence});
   }
 
-  // All steps in one direction: what the layer's operator gives.
+  // All steps in one direction: the outputs of the layer's operator.
   std::vector<Operand> direction(int64_t d) {
     std::vector<ValueId> inputs{l_.value(sums_of_input(d)),
                                 l_.as(rows_of(c_.in(2), d), {cell_.gates, hidden_, hidden_}), state(5, d)};

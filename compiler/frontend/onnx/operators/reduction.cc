@@ -1,4 +1,4 @@
-// Reductions, and what works on rows: softmax and extremes.
+// Reductions and operators over rows: softmax and extremes.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -293,7 +293,7 @@ void max_unpool(NodeContext& c) {
   c.outputs[0] = with_borders(l, out, Extents(shape.size(), 0), after);
 }
 
-// The middle of what is too long, and zeros around what is too short.
+// Cuts an axis that is too long to its middle, and puts zeros around one that is too short.
 void center_crop_pad(NodeContext& c) {
   const Operand& x = c.in(0);
   const Extents wanted = c.constant_numbers(1, "shape");

@@ -1,5 +1,5 @@
-// Sequences and optionals, which exist while the model is read alone: a sequence is a list of values of the graph, an
-// optional is what it holds or nothing.
+// Sequences and optionals, which exist only while the model is read: a sequence is a list of values of the graph, an
+// optional is its value or nothing.
 #include <algorithm>
 #include <memory>
 #include <unordered_set>
@@ -25,7 +25,7 @@ const Sequence& sequence_in(const NodeContext& c, size_t i) {
   return *c.in(i).sequence;
 }
 
-// UserError for what no sequence may hold.
+// UserError for an operand that no sequence may hold.
 void check_element(const Operand& x, const Sequence& others) {
   HONE_USER_CHECK(!x.sequence && !x.is_nothing) << described(x) << " is no element of a sequence";
   HONE_USER_CHECK(others.empty() || others[0].type.dtype == x.type.dtype)

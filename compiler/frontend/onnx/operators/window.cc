@@ -1,4 +1,4 @@
-// Convolutions, poolings and what normalises channels.
+// Convolutions, poolings and norms over channels.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -236,7 +236,7 @@ void pool_of(NodeContext& c, Operand x, bool is_max, bool counts_pad) {
   if (c.number("ceil_mode", 0)) {
     const Extents after = w.after;
     round_up(&w, image);
-    // Padding counts, what the last windows have beyond it does not: the padding becomes elements.
+    // The average counts padding, but not the parts of the last windows beyond it: the padding becomes elements.
     if (c.node.op_type() == "AveragePool" && counts_pad && after != w.after) {
       Extents in_front{0, 0}, behind{0, 0};
       for (size_t d = 0; d < image.size(); ++d) {
@@ -320,7 +320,7 @@ Operand per_channel(const NodeContext& c, const Operand& values, const Operand& 
   return c.l.reshape(values, shape);
 }
 
-// As while training: by mean and variance of what is normalized, with which the running ones are mixed.
+// As while training: by the input's own mean and variance, with which the running ones are mixed.
 void normalize_by_itself(NodeContext& c, const Operand& x) {
   Lowering& l = c.l;
   const DType t = x.type.dtype == f64 ? f64 : f32;

@@ -1,4 +1,4 @@
-// Rules of what would see the filler behind the elements: sums, products, maxima, orders. It is replaced first.
+// Rules of operators that would see the filler: sums, products, maxima, orders. It is replaced first.
 #include <algorithm>
 #include <limits>
 
@@ -20,7 +20,7 @@ TensorData extreme(DType t, bool lowest) {
   return TensorData::of_numbers({static_cast<int64_t>(v)}, t).reshaped({});
 }
 
-// Behind the elements, what is taken last.
+// x with filler that every maximum, minimum or order takes last.
 Operand with_worst(const RaggedNode& n, const Operand& x, bool lowest) {
   return filled(n.l(), x, n.l().cast(n.l().constant(extreme(x.type.dtype, lowest)), x.type.dtype));
 }

@@ -1,4 +1,4 @@
-// Rules of what takes elements by their places: slices, parts, indices.
+// Rules of operators that take elements by their places: slices, parts, indices.
 #include <algorithm>
 
 #include "compiler/frontend/onnx/ragged/ragged_node.h"

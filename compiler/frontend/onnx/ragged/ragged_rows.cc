@@ -64,7 +64,7 @@ void norm(const RaggedNode& n) {
   n.set_all(r);
 }
 
-// These look at what is ragged themselves.
+// Operators that handle ragged inputs themselves.
 void as_given(const RaggedNode& n) {
   n.c.inputs = n.given;
   n.run();

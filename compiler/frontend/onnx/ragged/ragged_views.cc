@@ -150,7 +150,7 @@ void tile(const RaggedNode& n) {
   n.set(0, r);
 }
 
-// Behind the elements there is what it pads with.
+// The filler becomes the padding's value.
 void pad(const RaggedNode& n) {
   const auto r = n.ragged(0);
   if (!r) return n.run();

@@ -75,7 +75,7 @@ class RequantizationFolder {
     return changed;
   }
 
-  // The last product by what is known in front of link `d`, if what stands between scales as it does.
+  // The last product by a constant in front of link `d`, if the links between the two commute with `factor`.
   std::optional<size_t> product_before(const Links& links, size_t d, double factor) const {
     for (size_t m = d; m-- > 0;) {
       const BoundLink& l = links[m];
@@ -90,8 +90,8 @@ class RequantizationFolder {
     return std::nullopt;
   }
 
-  // Multiplies what stands before link `d`, back to a product by what is known. False, and nothing changed, where there
-  // is none, or f32 does not hold what comes out.
+  // Applies `factor` in front of link `d`: to the last product by a constant and to the constants between the two.
+  // False, and nothing changed, when there is no such product, or f32 does not hold a new constant.
   bool pass_back(Links* links, size_t d, double factor) {
     const auto begin = product_before(*links, d, factor);
     if (!begin) return false;
@@ -192,7 +192,7 @@ class RequantizationFolder {
     return out.size() < part.size() ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  // A node of its own: bytes that nothing is done to are what they were, which stands for them then.
+  // A node of its own: when it does nothing to the bytes, the bytes replace it.
   bool shorten(const Node& n) {
     const DType t = r_.type(n.outputs[0]).dtype;
     if (n.inputs.size() != 1 || !is_byte(t) || r_.type(n.inputs[0]).dtype != t) return false;

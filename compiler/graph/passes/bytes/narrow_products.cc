@@ -61,7 +61,7 @@ class ProductNarrower {
   }
 
  private:
-  // A value that bytes were dequantised to: u8 in the new graph, and what they mean.
+  // A value that bytes were dequantised to: u8 in the new graph, and their scale and zero point.
   struct Bytes {
     ValueId value;
     Steps steps;
@@ -287,7 +287,7 @@ class ProductNarrower {
     return true;
   }
 
-  // Whether what reads the value alone makes bytes of it, by functions of one element, perhaps moved.
+  // Whether the value's only reader makes bytes of it, by functions of one element, perhaps moved.
   bool becomes_bytes(ValueId v) const {
     constexpr int kMostFunctions = 8;
     for (int i = 0; i < kMostFunctions; ++i) {
@@ -313,9 +313,9 @@ class ProductNarrower {
   // Exact, where a float is not.
   static std::string whole_text(int64_t number) { return number == 1 ? "1.0" : std::to_string(number); }
 
-  // Two inputs of bytes, and bytes of what they give: that of another product or of a softmax, mostly. The smaller one
-  // becomes signed, as one of a dot product's factors is. With x and y their bytes and p and q their zero points
-  //   sum of (x - p) (y - q)   =   sum of x y - p * sum of y - q * sum of x + k p q
+  // Two inputs of bytes and a result of bytes: mostly one input is the result of another product or of a softmax. The
+  // smaller one becomes signed, as one of a dot product's factors is. With x, y their bytes and p, q their zero points:
+  // sum of (x - p) (y - q)   =   sum of x y - p * sum of y - q * sum of x + k p q
   bool narrow_both(const Node& n) {
     const DTypes& t = dtypes_of(n.workload);
     const ProductShape& s = product_shape(n.workload);
@@ -414,7 +414,7 @@ class ProductNarrower {
       constexpr double kRoundings = 1e-6, kMostOff = 0.05;  // of f32; of a step
       const bool is_whole = std::abs(exact - whole) <= std::min(kRoundings * std::abs(exact), kMostOff);
       if (!is_whole || std::abs(whole) >= room) return false;  // no NaN is
-      // Sums wrap around on the way; what comes out in the end fits.
+      // Sums wrap around on the way; the final result fits.
       out[c] = static_cast<int32_t>(static_cast<uint32_t>(out[c]) + static_cast<uint32_t>(static_cast<int64_t>(whole)));
     }
     *shift = std::move(out);

@@ -153,7 +153,7 @@ class EpilogueFuser {
     return std::nullopt;
   }
 
-  // The elementwise node does what the anchor does, too; views carry values to where other shapes are asked for.
+  // The elementwise node does the anchor's work, too; views carry values to nodes that need other shapes.
   bool become(const Node& a, const Node& e, ValueId v, const BoundChain& second) {
     const Extents value = shape_of(a);
     size_t own = 0;

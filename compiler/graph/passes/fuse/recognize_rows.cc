@@ -249,7 +249,7 @@ class RowRecognizer {
     return own == row ? std::optional(Constant{reader, constant}) : std::nullopt;
   }
 
-  // The last of the nodes becomes the operator; what only it read is dead then.
+  // The last of the nodes becomes the operator; nodes that only it read are dead then.
   void replace(const Node& n, const Found& found) {
     const Extents& whole = shape(found.x);
     const Extents row(whole.begin() + found.op.axis, whole.end());

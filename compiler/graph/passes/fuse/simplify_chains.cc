@@ -100,8 +100,8 @@ class ChainSimplifier {
       patterns_.push_back({parsed(s.chain, c_.functions), parsed(s.function, c_.functions)});
   }
 
-  // Whether there was anything to simplify. `x` is the type of what the chain begins with; functions of f32 and f64 are
-  // simplified. `is_stepped`: what the chain gives is rounded or compared.
+  // Whether there was anything to simplify. `x` is the type of the chain's input; functions of f32 and f64 are
+  // simplified. `is_stepped`: the chain's result is rounded or compared.
   bool simplify(Chain* chain, DType x, bool is_stepped) const {
     bool changed = false;
     for (size_t l = 0; l < chain->links.size();) {

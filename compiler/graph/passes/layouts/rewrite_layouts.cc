@@ -425,10 +425,10 @@ class LayoutRewriter {
   const IdVector<ChannelBlocks> blocks_;  ///< by old value
   IdVector<std::optional<ValueId>> blocked_;
   std::map<std::pair<ValueId, int64_t>, ValueId> other_blocks_;  ///< old values in blocks of so many, not their own
-  IdVector<double> padding_;  ///< by old value: what the channels of padding of its blocked one hold
+  IdVector<double> padding_;  ///< by old value: the number in the channels of padding of its blocked one
   const IdVector<bool> goes_on_;
   LayoutForm form_ = LayoutForm::kRule;        ///< of the node that is being added
-  BlockedNode now_;                            ///< and what is known of it so far
+  BlockedNode now_;                            ///< and its properties so far
   IdVector<std::optional<BlockedNode>> done_;  ///< by old node
 };
 
