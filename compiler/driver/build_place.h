@@ -20,9 +20,9 @@ struct BuildPlace {
   Denormals denormals = kUsualDenormals;
   BuildGpu gpu;                          ///< of a GPU's target
   std::string no_gpu;                    ///< why --explain has none here
-  std::unique_ptr<RemoteDevice> remote;  ///< null: what runs, runs here
+  std::unique_ptr<RemoteDevice> remote;  ///< null: everything runs here
 
-  /// Whether what is built runs on this machine.
+  /// Whether the artifact runs on this machine.
   bool is_here() const;
 };
 

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// Inputs of a model and what it is to compute of them; both from a folder's files.
+/// Inputs of a model and the outputs to expect; both from a folder's files.
 struct TestTensors {
   std::vector<TensorData> inputs, outputs;
 };

@@ -99,7 +99,7 @@ Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseCon
   return write();
 }
 
-// The weights, what runs, and the header, which speaks for them.
+// The weights, the code, and the header, which declares both.
 Status ModelArtifact::write() {
   const std::string& form = request_.emit;
   std::vector<std::string> paths = {path_};

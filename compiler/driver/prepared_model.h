@@ -17,7 +17,7 @@
 
 namespace hone {
 
-/// A binding's graph, and what was noted on the way.
+/// A binding's graph, and the notes of its passes.
 struct PreparedBinding {
   ModelBinding binding;
   FusionNotes notes;

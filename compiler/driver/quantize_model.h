@@ -1,4 +1,4 @@
-// A model of f32 with products of bytes, and what that costs and brings.
+// A model of f32 with products of bytes, its errors and its gain.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ class ModelQuantizer {
   /// outlive it.
   ModelQuantizer(const ModelRequest& request, const PassContext& context, Target here, const Events& events);
 
-  /// Reads or finds the ranges, the first time; notes what it does and how long it will take.
+  /// Reads or finds the ranges, the first time; notes its steps and how long they will take.
   Graph quantize(const Graph& imported);
 
   /// The first quantised graph behind all passes, on this machine. Its layers have the weights of int8.

@@ -24,7 +24,7 @@ struct VariantHere {
   const Layers& layers;
   const Target& target;  ///< this machine
   const Growth* growth;  ///< caches that grow in place, which are run with the most rows; null: there are none
-  Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
+  Denormals denormals = kUsualDenormals;  ///< how the artifact treats them
   /// The device of a model for a GPU, and its target; `target` is the CPU beside it. Both null for CPUs.
   Device* gpu = nullptr;
   const Target* gpu_target = nullptr;
@@ -51,8 +51,8 @@ struct VariantFigures {
   std::vector<double> kernel_seconds;                     ///< empty: not measured
   std::optional<double> median_seconds, fastest_seconds;  ///< of a run; nothing: not measured
   size_t times = 0;                                       ///< that they are of
-  std::string check;                                      ///< what a check found, in words; empty: nothing
-  bool is_wrong = false;                                  ///< `check` says what is
+  std::string check;                                      ///< the result of a check, in words; empty: nothing
+  bool is_wrong = false;                                  ///< `check` says where
   std::vector<std::optional<double>> errors;              ///< by layer, as of LayerCheck
   std::vector<OutputDifference> outputs;                  ///< beside those that were given
 };

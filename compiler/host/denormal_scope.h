@@ -6,7 +6,7 @@
 
 namespace hone {
 
-/// Until this ends, denormals are zeros on the calling thread where `denormals` says so; then its mode is what it was.
+/// While it lives, denormals are zeros on the calling thread if `denormals` says so; then the old mode is back.
 /// The computation between must be behind calls that compilers do not inline.
 class DenormalScope {
  public:

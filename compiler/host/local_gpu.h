@@ -1,4 +1,4 @@
-// A GPU (or what OpenCL offers as one) of this machine, and a Module compiled for it, with tensors to run it on: for
+// A GPU (or another device of OpenCL) of this machine, and a Module compiled for it, with tensors to run it on: for
 // --bench, --check and tests.
 #pragma once
 

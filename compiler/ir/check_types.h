@@ -1,4 +1,4 @@
-// The typing rules of the IR, one node at a time: what verify() insists on and decode() lets in.
+// The typing rules of the IR, one node at a time: verify() checks them, and decode() accepts nothing else.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Functions and Modules: what is built, shipped, stored and emitted.
+// Functions and Modules: built, sent over the wire, stored and emitted.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct Param {
   ParamRole role = ParamRole::kInput;
   DType dtype = f32;
   std::vector<int64_t> shape;  ///< logical
-  Layout layout;               ///< logical -> what the kernels take
+  Layout layout;               ///< logical -> the kernels' form
 };
 
 /// Packs one constant parameter into a form that no Layout describes (a layout alone needs no prepack). Takes the

@@ -1,4 +1,4 @@
-// A module that runs several times, each time on what the time before left: the steps of a recurrent layer.
+// A module that runs several times, each time on the results of the time before: the steps of a recurrent layer.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct RepeatedParam {
   size_t next = 0;  ///< of an input that is a state: the output parameter, by number, that the next step has for it
 };
 
-/// How often, in which order, and on what.
+/// How often, in which order, and on which tensors.
 struct Repetition {
   int64_t count = 1;
   bool is_backwards = false;          ///< the first step has the last part

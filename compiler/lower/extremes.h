@@ -1,4 +1,4 @@
-// The least and the greatest element of what a kernel computes, found while it stores it.
+// The least and the greatest element of a kernel's result, found while it stores it.
 #pragma once
 
 #include "compiler/ir/module.h"

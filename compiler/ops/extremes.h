@@ -16,7 +16,7 @@ bool tells_extremes(const Workload& w);
 
 /// `w` with extremes=1.
 Workload with_extremes(const Workload& w);
-/// `w` with extremes=0: what is scheduled, tuned and looked up. The extremes are added to the lowered module
+/// `w` with extremes=0, which is scheduled, tuned and looked up. The extremes are added to the lowered module
 /// (lower/extremes.h), whatever the schedule is.
 Workload without_extremes(const Workload& w);
 

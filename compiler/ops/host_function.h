@@ -1,4 +1,4 @@
-// Operators whose layers are functions in C: what is sequential, or how much of it there is depends on data.
+// Operators whose layers are functions in C: sequential ones, and those whose result's size depends on data.
 #pragma once
 
 #include <optional>

@@ -38,7 +38,7 @@ struct ArtifactDescription {
   };
   struct Variant {
     std::string entry;  ///< of another object of the artifact; hidden where there are several variants
-    std::string plain;  ///< what its checked entry calls: the same or another such entry
+    std::string plain;  ///< called by the checked entry: the same or another such entry
     int workers = 1;
     int64_t workspace_bytes = 0, run_workspace_bytes = 0;
     std::vector<Parameter> params;

@@ -53,7 +53,7 @@ struct ModelStep {
   std::vector<NewRow> rows = {};  ///< written before the call
   bool is_alone = false;          ///< on the calling thread, whatever the runtime offers
   /// Neighbours of one region (0: of none) run in one parallel region of the runtime: each thread's shares in order,
-  /// and no thread needs what another one makes. Without a region there are no shares.
+  /// and no thread needs another one's results. Without a region there are no shares.
   int region = 0;
   std::vector<StepShare> shares = {};
 };

@@ -44,8 +44,8 @@ class Lines {
   int depth_ = 1;
 };
 
-/// Writes what a statement needs first into `lines`: what is used twice, masks, and loads that only some lanes or one
-/// side of a selection may make.
+/// Writes the declarations that a statement needs into `lines`: values that are used twice, masks, and loads that only
+/// some lanes or one side of a selection may make.
 class CExprWriter {
  public:
   CExprWriter(Helpers& helpers, Names& names, Lines& lines, bool assume_finite)
@@ -56,7 +56,7 @@ class CExprWriter {
   /// Facts that hold where the next text will stand; the caller maintains it.
   Facts& facts() { return facts_; }
 
-  /// Begins a statement: counts what it uses twice.
+  /// Begins a statement: counts the expressions that it uses twice.
   void begin(const std::vector<Expr>& used);
   std::string text(const Expr& e);
   /// The value of `store` as an assignment to memory.

@@ -14,7 +14,7 @@
 
 namespace hone {
 
-/// Identifiers for a kernel's text: what it is given has its names already.
+/// Identifiers for a kernel's text; the kernel's arguments have their names already.
 Names names_of(const GpuProgram& program, const GpuKernel& kernel);
 
 /// Whether all of the kernel's index arithmetic, every step of it, is proved to stay within 32 bits.

@@ -1,5 +1,5 @@
 // Which special instructions of a GPU carry out which loops and copies of a kernel: tensor cores' products, shuffles,
-// asynchronous copies, moves of vectors. Emitters of GPU code write what is selected here and choose nothing.
+// asynchronous copies, moves of vectors. Emitters of GPU code write the selected instructions and choose nothing.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ struct Selection {
   std::vector<PlainLoop> plain;
 };
 
-/// `stored`: the buffers that the program stores to; what it reads of those is not copied asynchronously.
+/// `stored`: the buffers that the program stores to; loads from these are not copied asynchronously.
 Selection select_instructions(const GpuKernel& kernel, const std::set<const BufferNode*>& stored,
                               const InstructionSet& can);
 

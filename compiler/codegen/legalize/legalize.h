@@ -1,4 +1,4 @@
-// From loop form to what emitters take: unrolled loops replaced by copies, vector loops by vector statements.
+// From loop form to the emitters' form: unrolled loops replaced by copies, vector loops by vector statements.
 #pragma once
 
 #include <vector>

@@ -49,7 +49,7 @@ class VectorBody final : public Visitor {
   bool in_index_ = false, in_condition_ = false;
 };
 
-/// True when no lane of a vector of that many neighbouring iterations sees or overwrites what another one stored.
+/// True when no lane of a vector of that many neighbouring iterations sees or overwrites another lane's store.
 bool lanes_are_independent(const VectorBody& body, const VarNode* var, int64_t lanes);
 
 }  // namespace hone

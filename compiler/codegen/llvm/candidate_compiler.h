@@ -33,7 +33,7 @@ class ObjectCache {
 /// Not thread-safe.
 class CandidateCompiler {
  public:
-  /// Keeps at most `cache_bytes` of what it compiled: some thousand functions.
+  /// Keeps at most `cache_bytes` of compiled objects: some thousand functions.
   explicit CandidateCompiler(size_t cache_bytes = 32 << 20);
   ~CandidateCompiler();
 

@@ -37,7 +37,7 @@ struct BuildRequest : ModelRequest, OperatorRequest {
   FindRemoteDevice remote;
   /// By which bench and profile see that this machine is busy; empty: the kernel's.
   ReadCpuAccount cpu_account;
-  /// Files that were read for it, flags and credentials, and what their user calls them: none is written over.
+  /// Files that were read for it, flags and credentials, with names for messages: none is written over.
   std::vector<std::pair<std::string, std::string>> read_before;
 
   /// Whether anything is to run.

@@ -9,7 +9,7 @@
 namespace hone {
 
 struct Events {
-  /// A line for people, without its end: what was assumed, found or written.
+  /// A line for people, without its end: assumptions, findings, files written.
   std::function<void(const std::string& line)> note = {};
   /// Called now and then with the progress, on the calling thread. An exception that it throws ends the work.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};

@@ -1,4 +1,4 @@
-// The words that command lines have for what is asked of a model. Each is split here and nowhere else.
+// The words of command lines for a model's request. Each is split here and nowhere else.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ Operand decoded(Lowering& l, const Operand& x);
 
 /// How numbers that an encoding has not become ones that it has.
 struct Rounding {
-  bool saturates = true;  ///< what is beyond a float's greatest number becomes that one, and not NaN or infinity
+  bool saturates = true;  ///< numbers beyond a float's greatest one become that one, not NaN or infinity
   int direction = 1;      ///< of FLOAT8E8M0: up, down (-1), or to the nearest (0)
 };
 /// Plain numbers as elements of `to`: floats are rounded to the nearest, halves to the even one; of integers the

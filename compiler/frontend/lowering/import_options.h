@@ -20,7 +20,7 @@ struct ImportOptions {
   /// Shapes of inputs, by their names.
   std::map<std::string, std::vector<int64_t>> shapes = {};
   /// Inputs whose elements are known, by their names: they become constants, and are no inputs of the graph. Their
-  /// shapes say what `shapes` would.
+  /// shapes serve as those of `shapes`.
   std::map<std::string, TensorData> values = {};
   /// A model for one image becomes one for so many (graph/batch/batch.h), 1 to kMostImages.
   int64_t batch = 1;

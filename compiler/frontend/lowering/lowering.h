@@ -48,7 +48,7 @@ struct Operand {
 /// UserError for a shape of more than kMostAxes axes.
 void check_axes(const Extents& shape);
 
-/// Adds what nodes of models are made of. Shapes are the model's.
+/// Adds the nodes that models' operators are made of. Shapes are the model's.
 class Lowering {
  public:
   /// `most_bytes`: of constants that are made out of nothing.
@@ -81,7 +81,7 @@ class Lowering {
   Operand reduce(const std::string& op, const Operand& x, const Extents& axes, bool keepdims);
   /// Places as s64, those from the end (negative ones) counted from the front of `extent` elements, which is broadcast.
   Operand from_front(const Operand& places, const Operand& extent);
-  /// x B with B [k, n] (or [n, k] where `transposed`), x of any rank; `epilogue` and what it reads as dense has them.
+  /// x B with B [k, n] (or [n, k] where `transposed`), x of any rank; `epilogue` and its operands as dense has them.
   Operand dense(const Operand& x, const Operand& weight, bool transposed, const std::string& epilogue = "none",
                 const std::vector<Operand>& more = {});
   /// Products of matrices, [..., m, k] and [..., k, n].
@@ -89,7 +89,7 @@ class Lowering {
   /// As ONNX's MatMul: also of vectors; by a matrix that is known as dense().
   Operand matmul(Operand x, Operand y);
 
-  /// One operator with one output of the graph's own shape; `shape` is what the model calls it.
+  /// One operator with one output of the graph's own shape; `shape` is the output's shape in the model.
   Operand add(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
               std::optional<Extents> shape = std::nullopt);
   /// The operand's value under `shape`.

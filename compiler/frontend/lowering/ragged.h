@@ -16,7 +16,7 @@ Operand whole(Operand x);
 
 /// [1, …, n, …, 1] of `rank` axes: which of the n elements along the axis are among the first `count`.
 Operand is_there(Lowering& l, size_t axis, ValueId count, int64_t n, size_t rank);
-/// x, and `filler`, of rank 0, instead of what is behind its elements. x itself where it is not ragged.
+/// x, with `filler`, of rank 0, in place of all behind its elements. x itself where it is not ragged.
 Operand filled(Lowering& l, const Operand& x, const Operand& filler);
 /// The same with zeros.
 Operand filled_with_zeros(Lowering& l, const Operand& x);

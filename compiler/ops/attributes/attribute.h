@@ -17,7 +17,7 @@ class Attributes {
  public:
   struct Item {
     std::string name, text;
-    std::any value;  ///< what the text means; its type is the attribute's
+    std::any value;  ///< the parsed value; its type is the attribute's
   };
 
   bool has(std::string_view name) const { return find(name) != nullptr; }

@@ -23,7 +23,7 @@ Tensor inverse_root_mean(const Workload& w, const Rows& r, const Tensor& total) 
   });
 }
 
-// The mean first, then the squares of what is left: the difference of sums of squares would cancel.
+// The mean first, then the squares of the differences: a difference of sums of squares would cancel.
 Definition layer_norm(const Workload& w) {
   Rows r(w, {"scale", "bias"});
   const Tensor total = r.reduce("total", {r.x}, &sum, [&](const Indices& i) { return r.x_at(i); });

@@ -1,4 +1,4 @@
-// Operators over rows, by what they are: what a pass that finds one spelled out makes of it.
+// Operators over rows, by kind and parameters: passes that recognise one in several nodes make it of this.
 #pragma once
 
 #include <cstdint>

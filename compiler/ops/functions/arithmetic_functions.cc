@@ -29,7 +29,7 @@ Expr sign(E x) {
 
 bool is_number(E x) { return x->kind == ExprKind::kFloatImm && !std::isnan(as<FloatImm>(x)->value); }
 
-// As max and min, which once lost NaNs; programs with numbers are what they were.
+// As max and min, which once lost NaNs. With a number as operand the programs are as they were.
 Expr maximum(E x, E y) { return x->dtype.is_float() && is_number(y) ? max(y, x) : max(x, y); }
 Expr minimum(E x, E y) { return x->dtype.is_float() && is_number(y) ? min(y, x) : min(x, y); }
 

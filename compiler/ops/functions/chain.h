@@ -75,8 +75,8 @@ struct ChainContext {
   int64_t most_uses = 64;
 };
 
-/// UserError, one line, for what the grammar above does not allow, an unknown function (lists the known ones), a name
-/// that is not used or not known, an operand that does not fit, more than 16 functions, or a chain that uses its first
+/// UserError, one line, for a text outside the grammar above, an unknown function (lists the known ones), a name that
+/// is not used or not known, an operand that does not fit, more than 16 functions, or a chain that uses its first
 /// value too often.
 Chain parse_chain(std::string_view text, const ChainContext& context);
 

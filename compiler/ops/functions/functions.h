@@ -1,4 +1,4 @@
-// Scalar functions: what elementwise operators and epilogues apply. One table for all of them.
+// Scalar functions, which elementwise operators and epilogues apply. One table for all of them.
 #pragma once
 
 #include <functional>

@@ -105,8 +105,8 @@ std::optional<Spelling> respelled_pad(const Attributes& a) {
   return spelling;
 }
 
-// The index of the element that stands for index `j`, before the first or behind the last of `extent`. The clamp says
-// nothing new of any j that occurs; it is what proves that reads stay inside.
+// The index of the element that stands for index `j`, before the first or behind the last of `extent`. The clamp
+// changes no j that occurs; it proves that reads stay inside.
 Expr stand_in(PadMode mode, const Expr& j, int64_t extent) {
   if (mode == PadMode::kWrap) return floor_mod(j, extent);
   const Expr last = make_int(extent - 1), zero = make_int(0);

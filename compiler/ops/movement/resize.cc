@@ -19,7 +19,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMostScale = int64_t{1} << 32;
-// Each axis multiplies what an element reads by 2 (linear) or 4 (cubic), where stages are computed where they are read.
+// Each axis multiplies the reads of an element by 2 (linear) or 4 (cubic), when stages are inlined.
 constexpr size_t kMostLinearAxes = 4, kMostCubicAxes = 2;
 
 /// Elements of the output for each of the input, along one axis.
@@ -39,7 +39,7 @@ AttributeParser size_of_resize() {
   };
 }
 
-// A fraction for each axis, joined by colons, or `size`: what size and shape say. Value: Scales.
+// A fraction for each axis, joined by colons, or `size`: the ratio of size and shape. Value: Scales.
 AttributeParser scales() {
   return [](std::string_view text, const AttributeContext& context) {
     const auto &shape = context.before.get<std::vector<int64_t>>("shape"),

@@ -60,7 +60,7 @@ AttributeTexts infer_cached_attention(std::span<const TensorType> inputs) {
 // `x` when key number `key` is there, else `otherwise`. In attention without a cache all keys are there.
 using WhereThere = std::function<Expr(const Expr& key, const Expr& x, const Expr& otherwise)>;
 
-// Adds to `out`, which has q, k, v, all that stands behind Q K; `counted`: what where_there() reads.
+// Adds to `out`, which has q, k, v, all stages behind Q K; `counted`: the inputs of where_there().
 void define_behind_dots(const Workload& w, const Tensor& dots, const Tensor& v, const std::vector<Tensor>& counted,
                         const WhereThere& where_there, Definition* out) {
   const AttentionShape& s = attention_shape(w);

@@ -41,7 +41,7 @@ AttributeParser activation(const FunctionTable& functions) {
   };
 }
 
-// A step in the making: its inputs and what their elements are.
+// A step in the making: its inputs and expressions for their elements.
 class Step {
  public:
   explicit Step(const Workload& w)
@@ -99,8 +99,8 @@ class Step {
       return select(alive_(make_int(0), b), value(b, j), number(before(b, j)));
     });
   }
-  // Outputs: what the step shows, [1, b, hidden], and, where sequences may have ended, whose steps show zeros, the
-  // state, which is the same otherwise.
+  // Outputs: the step's result, [1, b, hidden], and, for sequences that may have ended and whose results are zeros
+  // then, the state; otherwise the two are the same.
   void show(const std::vector<Tensor>& reads, const std::function<Expr(const Expr& b, const Expr& j)>& value) {
     const auto shown = [&](const std::vector<Tensor>& of, const std::function<Expr(const Indices&)>& element) {
       return compute("y", {1, s_.batch, s_.hidden}, {"s", "b", "j"}, of, element);
@@ -246,7 +246,7 @@ AttributeTexts infer_recurrent(std::span<const TensorType> inputs) {
           {"steps", std::to_string(x.shape[0])}};
 }
 
-// `activations`: names and what they usually are. `own`: attributes of this layer alone.
+// `activations`: names and defaults. `own`: attributes of this layer alone.
 Operator recurrent(const FunctionTable& functions, const char* name, int64_t gates, const char* summary,
                    const std::vector<std::pair<const char*, const char*>>& activations, std::vector<Attribute> own,
                    Definition (*define)(const Workload&)) {

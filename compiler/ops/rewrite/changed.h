@@ -27,11 +27,11 @@ Workload with_padding(const Workload& w, int64_t height, int64_t width, const Pa
 /// `w`, products of f16 with sums in f32, with sums in f16 (runs.h); nothing where it is something else.
 std::optional<Workload> with_sums_in_f16(const Workload& w);
 
-/// `w` with this chain, in canonical form, behind what it computes, whose shape is `value`. UserError where the
-/// operator does not take it: it is too long.
+/// `w` with this chain, in canonical form, behind its own result, whose shape is `value`. UserError when the operator
+/// does not take it: it is too long.
 Workload with_epilogue(const Workload& w, const Chain& chain, const std::vector<int64_t>& value,
                        const FunctionTable& functions);
-/// `w` with this chain, of f32, in front of what it reads first, whose shape is `value`; else as with_epilogue().
+/// `w` with this chain, of f32, in front of its first input, whose shape is `value`; else as with_epilogue().
 /// `channel_axis`: of that value, where it has channels.
 Workload with_prologue(const Workload& w, const Chain& chain, const std::vector<int64_t>& value,
                        const FunctionTable& functions, std::optional<size_t> channel_axis = std::nullopt);

@@ -43,7 +43,7 @@ Split chunks(int64_t extent, int64_t count);
 /// Blocks of input channels: the divisors of `channels` from half a vector to 64; all divisors when there is none.
 std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes);
 
-/// How often a loop of `extent` iterations is unrolled by default: `most`, a power of two, or what of it divides them.
+/// The default unrolling of a loop of `extent` iterations: `most`, a power of two, or its largest divisor of `extent`.
 int64_t usual_unrolling(int64_t extent, int64_t most);
 
 /// The `choices` that are at least `least`; all of them when there is none.
@@ -118,8 +118,8 @@ struct RowTasks {
   int64_t parts;      ///< of the rows, a multiple of the threads; 1 where tasks may be as long as they like
 };
 
-/// Bytes of what a convolution reads and writes. Doubles: the pixels that a 7x7 kernel gathers are 49 times the input,
-/// and sizes may be near 2^63.
+/// Bytes of a convolution's tensors. Doubles: the pixels that a 7x7 kernel gathers are 49 times the input, and sizes
+/// may be near 2^63.
 struct ConvBytes {
   double input, weights, output;
 };

@@ -41,8 +41,8 @@ void double_buffer_staged(Schedule& s, const ProductTile& tile, std::initializer
 int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vector);
 
 /// Splits the writer's loops over rows and columns, which are perfectly nested in this order, into blocks and threads.
-/// `around` are loops outside of both, all blocks. Returns the innermost block loop: what a block computes stands in
-/// it.
+/// `around` are loops outside of both, all blocks. Returns the innermost block loop, under which a block's work
+/// stands.
 LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::vector<LoopRef>& around, LoopRef row,
                              LoopRef column);
 

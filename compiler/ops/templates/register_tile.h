@@ -26,7 +26,7 @@ bool multiplies_by_lanes(const Target& target, const DTypes& types);
 double step_cost(int64_t rows, int64_t vectors, int64_t lane_registers = 0);
 
 /// The time of all tiles of `rows` over `extent`, a step of each, for one row of the extent. Rows of the last tile that
-/// lie behind the extent cost what others do.
+/// lie behind the extent cost as much as others.
 double covering_cost(int64_t extent, int64_t rows, int64_t vectors);
 
 /// The best of `candidates` (ascending): the rows that fit the registers and cover `extent` in the least time, the

@@ -31,8 +31,8 @@ llvm::Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, llvm::Value* x, cons
 /// value; where e^x is past the largest float, 0 times `factor`. A null `factor` is 1.
 llvm::Value* emit_logistic(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* factor, const MathUnits& units);
 
-/// 1 + erf(x) of f32, a float or a vector of floats, at most two units in the last place of 1 from the exact value:
-/// what gelu takes, at half the operations of erf, which must be exact in its small values.
+/// 1 + erf(x) of f32, a float or a vector of floats, at most two units in the last place of 1 from the exact value.
+/// gelu uses it: half the operations of erf, which must be exact in its small values.
 llvm::Value* emit_one_plus_erf(llvm::IRBuilderBase& b, llvm::Value* x, const MathUnits& units);
 
 /// factor / x for x >= 1, infinity or NaN, a float or a vector of floats: what 1 / (1 + e^y) divides by. f32 with

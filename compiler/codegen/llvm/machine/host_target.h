@@ -1,4 +1,4 @@
-// This machine as a target, and what its code is made by.
+// This machine as a target, and the version of its compiler.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Attention of a few queries over a cache: a task is the queries of one matrix. A key's row is read once, in vectors
-// along it, for all queries; what lies behind the newest key is skipped in blocks.
+// along it, for all queries; rows behind the newest key are skipped in blocks.
 #include <algorithm>
 #include <set>
 

@@ -43,8 +43,8 @@ int64_t nearest_factor(const std::vector<int64_t>& factors, int64_t preferred) {
                            [&](int64_t a, int64_t b) { return distance(a) < distance(b); });
 }
 
-// The knobs of one config in the order in which they are declared, what they may not be together, and the schedule that
-// they make.
+// The knobs of one config in the order in which they are declared, the constraints between them, and the schedule
+// that they make.
 class DirectConvolution {
  public:
   DirectConvolution(const Workload& w, const Target& target)
@@ -201,9 +201,9 @@ std::unique_ptr<Schedule> DirectConvolution::schedule() const {
   schedule_input(s, d, loops);
   channels_innermost(s, conv, 1);
   if (sums.id != conv.id) channels_innermost(s, sums, 2);
-  // Half of what a thread reads of its input was written by another one a layer before, and is in that core's caches;
-  // an image that L2 does not hold is in none of them. A line of it meets few multiply-adds where the kernel is 1x1; a
-  // block of channels ahead is enough of them.
+  // Half of a thread's input was written by another one a layer before, and is in that core's caches; an image that L2
+  // does not hold is in none of them. A line of it meets few multiply-adds where the kernel is 1x1; a block of channels
+  // ahead is enough of them.
   const bool comes_from_afar = target_.threads > 1 || bytes().input > static_cast<double>(target_.l2_bytes);
   if (comes_from_afar && c_.kh * c_.kw == 1 && pad_at_ == kNowhere && s.extent(loops.ic_o) > 1 &&
       layout_.in_block > 1 && !prologue_stage(d) && !(loops.reads_ahead && loops.reads_ahead->id == loops.ic_o.id))

@@ -77,8 +77,8 @@ PlanarTile usual_planar_tile(const ConvShape& c, const std::vector<int64_t>& cha
   return best;
 }
 
-// The knobs of one config in the order in which they are declared, what they may not be together, and the schedule that
-// they make.
+// The knobs of one config in the order in which they are declared, the constraints between them, and the schedule
+// that they make.
 class PlanarConvolution {
  public:
   PlanarConvolution(const Workload& w, const Target& target)

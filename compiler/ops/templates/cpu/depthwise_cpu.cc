@@ -18,8 +18,8 @@
 namespace hone {
 namespace {
 
-// The knobs of one config in the order in which they are declared, what they may not be together, and the schedule that
-// they make.
+// The knobs of one config in the order in which they are declared, the constraints between them, and the schedule
+// that they make.
 class DepthwiseConvolution {
  public:
   DepthwiseConvolution(const Workload& w, const Target& target)
@@ -73,7 +73,7 @@ class DepthwiseConvolution {
   bool rows_outer_ = false;  ///< tasks are some rows of a channel block, those of the same rows together
   Split ow_, oh_;            ///< tiles and columns of a tile; tasks and tiles of rows
   int64_t oh_tile_ = 0;
-  bool copy_pad_ = false;  ///< a padded copy of what a task reads
+  bool copy_pad_ = false;  ///< a padded copy of a task's input
   bool unroll_kh_ = false, unroll_kw_ = false;
   int64_t vector_bits_ = 0;
   int64_t partition_ = 0;  ///< of tasks: a range for each thread, or claimed one at a time
@@ -178,7 +178,7 @@ void DepthwiseConvolution::schedule_sums(Schedule& s, BlockRef conv, LoopRef til
   if (column) s.vectorize(s.loop(zeros, "oc"));
 }
 
-// The padded copy of what a task reads, a vector of channels or of columns at a time.
+// The padded copy of a task's input, a vector of channels or of columns at a time.
 void DepthwiseConvolution::schedule_copy(Schedule& s, LoopRef task) const {
   const BlockRef pad = s.block("pad");
   s.compute_at(pad, task);

@@ -1,6 +1,6 @@
 // One step of a recurrent layer: the sums of all gates for a few sequences x a block of the state in vector registers
 // while k runs through the state before; then the gates are applied to them, and the tile's new state is written. The
-// weights lie in panels: what a tile reads is one stream.
+// weights lie in panels, so that a tile reads one stream.
 #include <algorithm>
 #include <set>
 

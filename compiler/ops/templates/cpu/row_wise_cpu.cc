@@ -115,7 +115,7 @@ class RowScheduler {
  public:
   RowScheduler(Schedule& s, const RowGroup& g, const RowChoices& k) : s_(s), g_(g), k_(k) {}
 
-  // Rows go to threads; what is inside them is written in vectors. `prefetch`: the next rows of what it reads.
+  // Rows go to threads; axes inside them are written in vectors. `prefetch`: the inputs of the next rows.
   void write(BlockRef writer, bool prefetch) {
     const std::vector<LoopRef> loops = s_.loops(writer);
     const size_t last = loops.size() - 1;

@@ -37,7 +37,7 @@ TransposeChoices choose_transpose(int64_t read, int64_t written, int64_t others,
   TransposeChoices x{};
   x.vector_bits = choose_vector_bits(knobs, target);
   x.read = knobs.choice("tile_read", widths.empty() ? std::vector<int64_t>{1} : widths, most);
-  // A tile wider than what is written, the blocks of a layout, would store all its vectors by masks.
+  // A tile wider than the written extent, the blocks of a layout, would store all its vectors by masks.
   x.written = std::min(lanes(x.vector_bits), static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(written))));
   x.read_inside = knobs.choice("read_inside", {0, 1}, 0) != 0;
   constexpr int64_t kWorthAThread = 16384;

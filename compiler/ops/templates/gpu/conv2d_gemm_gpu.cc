@@ -1,7 +1,7 @@
 // Convolution on GPUs as a matrix product of pixels by output channels (product_tile.h). The matrix of pixels is never
-// in memory: a block gathers its part, with zeros for the border, into shared memory. The columns of a tile are what is
-// contiguous in memory, pixels in NCHW and channels elsewhere, so that neighbouring threads read and write neighbouring
-// words.
+// in memory: a block gathers its part, with zeros for the border, into shared memory. The columns of a tile are
+// contiguous in memory, pixels in NCHW and channels elsewhere, so that neighbouring threads read and write
+// neighbouring words.
 #include <numeric>
 
 #include "compiler/ops/definition.h"

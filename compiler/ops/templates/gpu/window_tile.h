@@ -19,7 +19,7 @@ struct WindowTile {
   int64_t outputs() const { return tile_c * tile_h * tile_w; }
 };
 
-/// Declares or reads the knobs of a tile of the output of `w`, with what has to fit.
+/// Declares or reads the knobs of a tile of the output of `w`, with its constraints.
 WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload& w);
 
 /// Gives the writer's loops (n, c, oh, ow) to blocks and threads, and puts `sum` into the block, accumulated in
