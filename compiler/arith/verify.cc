@@ -430,7 +430,7 @@ void check_prepack(const Module& m, const Prepack& p) {
         << "prepack '" << f.name << "': '" << f.params[i]->name << "' has no elements";
 }
 
-// A kernel takes what kernel_arguments() says.
+// A kernel's parameters must be those of kernel_arguments().
 void check_kernel_params(const Module& m, const Function& f) {
   const std::vector<KernelArgument> arguments = kernel_arguments(m);
   HONE_USER_CHECK(f.params.size() == arguments.size())

@@ -14,8 +14,8 @@ namespace hone {
 /// The space of `w` on `target`. UserError when no template serves the pair.
 Space make_space(const Workload& w, const Target& target, const Narrowing& narrowing = {});
 
-/// `config` applied and lowered to loop form: what is hashed, featurised, sent and compiled. UserError when the config
-/// breaks a constraint.
+/// `config` applied and lowered to loop form: the program that is hashed, featurised, sent and compiled. UserError
+/// when the config breaks a constraint.
 /// `hooks` watch the passes or leave some out.
 Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config,
                     const PassHooks<Function>& hooks = {});

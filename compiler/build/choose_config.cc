@@ -31,7 +31,7 @@ std::vector<double> numbers_of(const std::string& text) {
   return out;
 }
 
-// Larger than any distance between numbers: the anchor's shape comes before what precedes and follows it.
+// Larger than any distance between numbers: the anchor's shape comes before its prologue and epilogue.
 constexpr double kOtherChain = 1e6;
 
 // Attributes that decide which inputs an output reads: for another window other algorithms are good.
@@ -160,7 +160,7 @@ class TransferRule {
       : workload_(w), target_(target), takes_all_(transfer == Transfer::kAny || target.is_gpu()) {}
 
   // Those of `targets`, nearest first, whose rows are taken: of the same CPU, whatever the number of threads, then by
-  // what such rows gain.
+  // the gain of such rows.
   std::vector<std::string> worth_taking(const std::vector<std::string>& targets, db::LookupStep step) {
     if (takes_all_) return targets;
     std::vector<std::pair<double, std::string>> taken;
@@ -246,7 +246,7 @@ class Refusals {
                        short_hash(space_.fingerprint().hex()));
   }
 
-  // Why the default is built although something is known; `left_out`: what the rule of transfers says.
+  // Why the default is built although rows are known; `left_out`: the reason by the rule of transfers.
   std::string why(const std::string& left_out) const {
     return !why_.empty() ? why_ : !left_out.empty() ? left_out : elsewhere_;
   }

@@ -35,7 +35,7 @@ enum class Transfer { kMeasuredToGain, kAny };
 /// without the knobs that divide work among threads. A CPU's row counts for another CPU only where such rows were
 /// measured to gain there; rows that are not taken are named with the default. Database errors are passed on.
 ///
-/// `use`: a layer of a model takes what was chosen inside a model where that is known (see db::ChoiceRow).
+/// `use`: a layer of a model takes the config chosen inside a model when there is one (see db::ChoiceRow).
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
                                      ConfigUse use = ConfigUse::kAlone, Transfer transfer = Transfer::kMeasuredToGain);
 

@@ -1,4 +1,4 @@
-// Inputs that find what random numbers of an ordinary size do not: sums that overflow or cancel, values that are lost,
+// Inputs for faults that random numbers of an ordinary size do not find: sums that overflow or cancel, lost values,
 // branches that only one sign takes.
 #pragma once
 

@@ -32,7 +32,7 @@ enum class Unwritten : uint8_t {
 /// writes it, and no barrier or end of a thread loop stands between; and for a barrier that not every thread meets.
 /// UserError for an access out of bounds (names buffer, index, extent), a parameter, condition or index that depends on
 /// an element of a workspace or stack buffer that nothing has written yet (arithmetic, as `unwritten` says), or a
-/// division by zero. Multi-dimensional and flat accesses are both understood. Lazy: what a Select does not choose and
+/// division by zero. Multi-dimensional and flat accesses are both understood. Lazy: the other side of a Select and
 /// masked lanes of a Store have no effect. `shape_args` are the values of f.shape_vars.
 void interpret(const Function& f, const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args = {},
                Unwritten unwritten = Unwritten::kMayBeComputedWith);

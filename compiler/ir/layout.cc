@@ -118,7 +118,7 @@ void Layout::validate(const std::vector<int64_t>& shape) const {
 
 namespace {
 
-// One loop of the copy: extent and what a step adds to each side and to each logical coordinate.
+// One loop of the copy: its extent, and a step's increment of each side and of each logical coordinate.
 struct Walk {
   const std::vector<int64_t>& shape;
   const Layout& layout;

@@ -16,7 +16,7 @@ struct Reached {
   std::vector<std::pair<size_t, int64_t>> sum;  ///< dimensions, and the factors
   Interval range;
 
-  /// The sum of what `index` gives for dimensions.
+  /// The sum, with `index` giving each dimension's index.
   template <class Indices>
   Expr of(const Indices& index) const {
     Expr e = make_int(0);
@@ -38,7 +38,7 @@ bool element_tells(const Expr& guard, const std::vector<Expr>& indices, const st
 bool uses_only(const Expr& e, const std::vector<const VarNode*>& vars);
 
 /// `value` where all of `inside` hold, else 0: one selection, also with padding that the value brings along. `facts`:
-/// what holds here.
+/// facts that hold here.
 Expr value_or_padding(const std::vector<Expr>& inside, Expr value, Facts& facts);
 
 }  // namespace hone

@@ -31,7 +31,7 @@ struct ModelOptions {
 
 /// One build of a model: for one binding of its free dimensions and one number of threads.
 struct ModelVariant {
-  /// `batch=4, 2 threads`: what sets it apart from the others; empty where there is one.
+  /// `batch=4, 2 threads`: distinguishes it from the others; empty when it is the only one.
   std::string name;
   const Graph* graph = nullptr;  ///< behind all passes; outlives all that is made from it
   Target target;

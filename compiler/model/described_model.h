@@ -1,4 +1,4 @@
-// A model's artifact as it describes itself: what describe_model() wrote, read again.
+// A model's artifact as it describes itself: reads the text of describe_model() again.
 #pragma once
 
 #include <optional>

@@ -24,9 +24,9 @@ struct InputFormat {
 };
 
 /// `NAME=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017` as --input has it: the type, the layout, `bgr`, and numbers; `std`
-/// is what `scale` divides by. UserError, one line, for other texts.
+/// is the inverse of `scale`. UserError, one line, for other texts.
 InputFormat input_format(const std::string& text);
-/// The same of an input's name and what follows the `=`.
+/// The same for an input's name and the text behind the `=`.
 InputFormat input_format(const std::string& input, const std::string& format);
 
 /// The graph, as it was imported, with these inputs. The model's channels are those of the first convolution that the

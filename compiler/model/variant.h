@@ -20,8 +20,8 @@ struct OutputCopy {
   size_t tensor;
 };
 
-/// Inputs are read where the caller has them, and outputs written there; what is both, or a constant, or an output
-/// twice, or a part of something, is copied at the end. All else lies in the arena.
+/// Inputs are read where the caller has them, and outputs written there; an output that is also an input, a constant,
+/// another output, or a part of a value, is copied at the end. All else lies in the arena.
 class VariantBuilder {
  public:
   /// Chooses and lowers the layers and plans the arena; `packings`, null for the first variant: of those before.

@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-// Allowed relative error of a kernel's exp, log, tanh and erf, in units of u: 4 ulp, twice what codegen promises.
+// Allowed relative error of a kernel's exp, log, tanh and erf, in units of u: 4 ulp, twice the bound of codegen.
 constexpr double kFunctionUnits = 8;
 // Standard deviations that the typical error of an element has: few elements may carry the error of all.
 constexpr double kDeviations = 4;
@@ -113,7 +113,7 @@ Expr is_true(const Expr& bit) { return ne(bit, make_int(0, i64)); }
 // The bound of a bool that may be either where `unsure` holds.
 Expr either_where(const Expr& unsure) { return select(unsure, real(1), real(0)); }
 
-// Certain where one side certainly is what decides.
+// The result is certain when one side is certain and decides alone.
 Approximate approximate_logical(BinaryOp op, const Approximate& a, const Approximate& b) {
   const bool is_and = op == BinaryOp::kAnd;
   const Expr decides = make_int(is_and ? 0 : 1, i64);
@@ -360,7 +360,7 @@ Approximate approximate_sum(const TermSums& terms, const Approximate& bounds, DT
                             double term_error) {
   if (!t.is_float()) return {wrapped(terms.sum, t), bounds.tolerance, bounds.typical};
   // Each of `length` additions rounds by u, relative to a sum that is at most `sizes`: Higham, Accuracy and Stability
-  // of Numerical Algorithms, 4.2. Two more are for what is of second order.
+  // of Numerical Algorithms, 4.2. Two more cover terms of second order.
   const double u = unit_of(t), k = static_cast<double>(length);
   const Expr tolerance =
       add(bounds.tolerance, terms.sizes * real((k + 2) * u + term_error) + real((k + 2) * floor_of(t)));

@@ -24,8 +24,8 @@ void pair_by(const Key& key, const std::vector<ReportLayer>& before, const std::
   }
 }
 
-// By its name; else, as names say only what sets variants of one build apart, by threads and inputs; of one each, the
-// one.
+// The variant of the same name; else, as names only distinguish the variants of one build, of the same threads and
+// inputs; if both reports have one variant, that.
 const ReportVariant* variant_of(const ModelReport& report, const ReportVariant& like, size_t variants) {
   for (const ReportVariant& v : report.variants)
     if (v.name == like.name) return &v;

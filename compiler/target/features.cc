@@ -34,7 +34,7 @@ constexpr std::string_view kF16Cpus[] = {
     "cortex-a715",    "cortex-a720",   "cortex-x1c",    "cortex-x2",   "cortex-x3",   "cortex-x4",   "neoverse-n3",
     "neoverse-v3",    "ampere1",       "apple-m2",      "apple-m3",    "apple-m4"};
 
-// A feature of CPUs: what LLVM calls it, and the CPUs that have it by themselves.
+// A feature of CPUs: LLVM's name for it, and the CPUs that have it by themselves.
 struct CpuRow {
   Feature feature;
   std::string_view x86, arm;

@@ -13,7 +13,7 @@ class Lowering;
 struct Operand;
 
 enum class Encoding : uint8_t {
-  kPlain,  ///< the elements are what their dtype says
+  kPlain,  ///< plain numbers of the dtype
   kUint4,
   kInt4,
   kUint2,

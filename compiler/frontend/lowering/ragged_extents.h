@@ -5,8 +5,8 @@
 
 namespace hone::frontend {
 
-/// The value, s64[1], that element `at` of whole numbers was put there from, through what joins, picks and views them;
-/// kNoValue where it is none. So counts that are one are seen to be one.
+/// The value, s64[1], that element `at` of integers was copied from, followed through joins, slices and views; kNoValue
+/// when there is none. So equal counts are recognised as equal.
 ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at);
 
 /// Merges the run-time extents that two operands have on one axis: UserError unless they are the same.

@@ -14,7 +14,7 @@ struct Resampling {
   std::string mode, coordinates, rounding;
   double scale = 1;
   int64_t in = 1, out = 1;
-  bool is_antialiased = false;    ///< a filter as wide as what an element stands for, where there are fewer of them
+  bool is_antialiased = false;    ///< a filter as wide as the elements that a new one stands for, when there are fewer
   bool excludes_outside = false;  ///< elements beyond the axis have no weight; else they are its first or last one
   double cubic = -0.75;           ///< Keys's coefficient
   double begin = 0, end = 1;      ///< of the part that is resized, from 0 to 1

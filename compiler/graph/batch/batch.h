@@ -1,4 +1,4 @@
-// Models that were exported for one image, built for several: the graph that computes what as many runs would.
+// Models that were exported for one image, built for several: a graph with the results of as many runs.
 #pragma once
 
 #include <string>

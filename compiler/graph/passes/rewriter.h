@@ -24,7 +24,7 @@ class Rewriter {
   Graph run(const Rewrite& rewrite) {
     return run(rewrite, [] {});
   }
-  /// `finish()` is called behind the last node: what stands for outputs may still be added.
+  /// `finish()` is called behind the last node: it may still add values that stand for outputs.
   template <class Rewrite, class Finish>
   Graph run(const Rewrite& rewrite, const Finish& finish) {
     begin();
@@ -56,7 +56,7 @@ class Rewriter {
   /// with other shapes of as many elements: views are added with the node. `behind`: a node whose work `n` does from
   /// here on, too.
   void become(const Node& n, const Workload& w, std::vector<ValueId> inputs, const Node* behind = nullptr);
-  /// `n` is done by another node: what it reads, it reads no more.
+  /// Another node does the work of `n`, which no longer counts as a reader of its inputs.
   void drop(const Node& n);
   /// A constant, named after `of`.
   ValueId constant(TensorData data, ValueId of, const std::string& suffix);

@@ -14,7 +14,7 @@
 
 namespace hone {
 
-/// Keeps what it compiled. Small workloads are interpreted, which is sooner done than compiling them.
+/// Keeps compiled programs. Small workloads are interpreted, which takes less time than compiling them.
 class NaiveKernels {
  public:
   explicit NaiveKernels(const Target& here);

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// Keeps what it compiled.
+/// Keeps compiled kernels.
 class OracleKernels {
  public:
   explicit OracleKernels(const Target& here);

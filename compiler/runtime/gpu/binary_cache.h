@@ -1,4 +1,4 @@
-// Compiled programs kept between runs: a folder of files named by the hash of what they were compiled from.
+// Compiled programs kept between runs: a folder of files, named by the hash of their source and options.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class BinaryCache {
 
   std::string folder_;
   int64_t max_bytes_;
-  bool looked_through_ = false;  ///< the folder, for what is too much
+  bool looked_through_ = false;  ///< the folder, for files beyond the limit
   int64_t stored_since_ = 0;     ///< bytes
 };
 

@@ -23,7 +23,7 @@ using CuEvent = void*;
 using CuGraph = void*;
 using CuGraphExec = void*;
 
-// Member, exported symbol, parameters. The symbols with _v2 are what cuda.h's plain names stand for.
+// Member, exported symbol, parameters. In cuda.h the plain names are macros for the symbols with _v2.
 #define HONE_CUDA_FUNCTIONS(F)                                                                                        \
   F(init, cuInit, unsigned flags)                                                                                     \
   F(driver_version, cuDriverGetVersion, int* version)                                                                 \

@@ -1,4 +1,4 @@
-// Caches of a model on a GPU that grow in place: what a call has to say of them, and those on the CPU copied.
+// Caches of a model on a GPU that grow in place: checks of a call's caches, and copies of those on the CPU.
 #pragma once
 
 #include <cstdint>

@@ -81,7 +81,7 @@ Status GpuModels::bind(const HoneGpuModel& model, std::span<DeviceBuffer* const>
   return absl::OkStatus();
 }
 
-// Waits for what the inputs are computed by.
+// Waits for the commands that compute the inputs.
 Status GpuModels::call_host(const BoundStep& step) {
   HONE_RETURN_IF_ERROR(device_.synchronize());
   const size_t tensors = step.arguments.size(), inputs = static_cast<size_t>(step.host->input_count);
@@ -120,9 +120,9 @@ StatusOr<DeviceRecording*> GpuModels::recording_of(Bound& bound, size_t begin, s
   return (bound.recordings[begin] = recorded.ok() ? *std::move(recorded) : nullptr).get();
 }
 
-// Where the buffers are the same in every call, the second call records the device's steps, and from then on they are
-// one command: a launch costs the host as long as many a layer takes. The first call loads what is
-// launched.
+// Where the buffers are the same in every call, the second call records the device's steps, and from then on they
+// are one command: a launch takes the host as long as many a layer takes the device. The first call loads the
+// programs.
 Status GpuModels::run_steps(Bound& bound) {
   const bool records = std::exchange(bound.has_run, true) && bound.is_repeated;
   for (size_t begin = 0; begin < bound.steps.size();) {

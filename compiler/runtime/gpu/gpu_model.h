@@ -42,7 +42,7 @@ class GpuModels {
   Status run_part(const HoneGpuPart& part, const DLTensor* const* args);
 
  private:
-  /// A step's launches and what they are given.
+  /// A step's launches and their arguments.
   struct BoundStep {
     const std::vector<BoundLaunch>* launches = nullptr;  ///< null: a copy of the first buffer to the second, or `host`
     std::vector<DeviceBuffer*> arguments;

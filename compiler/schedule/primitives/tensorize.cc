@@ -53,7 +53,7 @@ class Matcher {
   // A read, or one inside of an image's border and a constant on it (select(inside, load, 0)). Null: neither.
   const Load* read_of(const Expr& e) const {
     const Select* padded = as<Select>(e);
-    if (!padded || !pattern_.warp.empty()) return as<Load>(e);  // warps read what shared memory has
+    if (!padded || !pattern_.warp.empty()) return as<Load>(e);  // warps read shared memory as it is
     const bool is_constant =
         padded->on_false->kind == ExprKind::kIntImm || padded->on_false->kind == ExprKind::kFloatImm;
     return is_constant ? as<Load>(padded->on_true) : nullptr;

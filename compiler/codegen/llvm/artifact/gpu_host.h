@@ -75,8 +75,8 @@ struct GpuHostModel {
 };
 
 /// The same of a model: NAME, NAME_plain, and NAME_gpu, its HoneGpuModel, for the name of each variant (of several,
-/// hidden); a hidden entry of each part, step_symbol(); and NAME_json; and what emit_model_object() has for weights in
-/// a file of their own.
+/// hidden); a hidden entry of each part, step_symbol(); and NAME_json; and the symbols of emit_model_object() for
+/// weights in a file of their own.
 std::string emit_gpu_model_object(const GpuHostModel& model, const Target& host);
 
 /// An object for the CPU `host` with these entries, to be linked with the one that has the packing ones.

@@ -35,9 +35,9 @@ llvm::Value* emit_logistic(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* 
 /// gelu uses it: half the operations of erf, which must be exact in its small values.
 llvm::Value* emit_one_plus_erf(llvm::IRBuilderBase& b, llvm::Value* x, const MathUnits& units);
 
-/// factor / x for x >= 1, infinity or NaN, a float or a vector of floats: what 1 / (1 + e^y) divides by. f32 with
-/// AVX-512 where a division is slow: an estimate and one step of Newton's method, at most kMathUlps units in the last
-/// place from the exact value; else a division. A null `factor` is 1.
+/// factor / x for x >= 1, infinity or NaN, a float or a vector of floats, as in 1 / (1 + e^y). f32 with AVX-512 where a
+/// division is slow: an estimate and one step of Newton's method, at most kMathUlps units in the last place from the
+/// exact value; else a division. A null `factor` is 1.
 llvm::Value* emit_quotient(llvm::IRBuilderBase& b, llvm::Value* factor, llvm::Value* x, const MathUnits& units);
 
 /// Measured worst cases (tests/unit/codegen/math_test.cc): exp 0.9 (1.1 without FMA), log 0.8, tanh 1.3, erf 1.0.

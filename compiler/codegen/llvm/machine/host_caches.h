@@ -1,7 +1,7 @@
 // Sizes of this machine's data caches. Private to codegen/llvm and its tests.
 //
 // They are part of a target's text, by which the database knows a machine, so they must come out equal in a container
-// or an empty root, where /sys may be missing: x86 is asked itself then, with what Linux makes /sys of.
+// or an empty root, where /sys may be missing: on x86 CPUID is read then, as Linux reads it for /sys.
 #pragma once
 
 #include <cstdint>

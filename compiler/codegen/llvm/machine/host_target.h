@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, its caches. The same where
-/// `sys`, the folder /sys, is hidden, but on ARM, where the table of CPUs says what caches such a core has.
+/// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, its caches. The same when
+/// `sys`, the folder /sys, is hidden, except on ARM, which takes the caches of the table of CPUs then.
 Target host_target(int threads, const std::string& sys = "/sys");
 /// The line of --version on LLVM and this machine: `LLVM 19.1.7, this machine: llvm -mtriple=… -mcpu=…`.
 std::string compiler_line();

@@ -16,7 +16,7 @@ namespace hone::onnx {
 
 using namespace frontend;  // rows are written in its words
 
-/// A lowering of what an ONNX file holds.
+/// A lowering with the contents of an ONNX file.
 class FileLowering : public Lowering {
  public:
   FileLowering(GraphBuilder& builder, ModelFile& file, double most_bytes)
@@ -68,8 +68,8 @@ struct NodeContext {
 };
 
 using Row = void (*)(NodeContext& c);
-/// `row` of a node that is several operators here, with its inputs of f16 or bf16 as f32: what one hands to the next is
-/// f32 at least, as an operator's own sums are, and the outputs are rounded once, to the type of the first such input.
+/// Runs `row` of a node that is several operators here, with inputs of f16 or bf16 as f32: values between them are f32
+/// at least, as an operator's sums are, and the outputs are rounded once, to the type of the first such input.
 void run_in_f32(NodeContext& c, Row row);
 /// The same as a row.
 template <Row row>
