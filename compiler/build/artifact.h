@@ -45,8 +45,8 @@ void link_artifact(const std::vector<ArtifactObject>& objects, const Target& tar
 /// The same as a file of its own.
 void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
                    const std::string& output_path, const std::string& sysroot);
-/// Those that are not linked, each a file of `files`: `path`, and PATH without its extension with the suffix and .o.
-/// Their paths.
+/// Writes the objects that are not linked, each as a file of `files`: `path`, and PATH without its extension with the
+/// suffix and .o. Returns their paths.
 StatusOr<std::vector<std::string>> write_objects(const std::vector<ArtifactObject>& objects, const std::string& path,
                                                  FileSet& files);
 /// The paths that write_objects() will give.

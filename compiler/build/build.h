@@ -23,7 +23,7 @@ Module lower_config(const Workload& w, const Target& target, const Space& space,
 /// The Schedule of `config` as text (`--emit ir`): its steps and the scheduled program before lowering.
 std::string scheduled_text(const Workload& w, const Target& target, const Space& space, const Config& config);
 
-/// Its steps alone, one a line.
+/// The schedule's steps alone, one a line.
 std::string steps_text(const Workload& w, const Target& target, const Space& space, const Config& config);
 
 /// Resolved layouts of the inputs and of the output of a candidate, as the database keeps them: `NCHW16c` and

@@ -159,8 +159,8 @@ class TransferRule {
   TransferRule(const Workload& w, const Target& target, Transfer transfer)
       : workload_(w), target_(target), takes_all_(transfer == Transfer::kAny || target.is_gpu()) {}
 
-  // Those of `targets`, nearest first, whose rows are taken: of the same CPU, whatever the number of threads, then by
-  // the gain of such rows.
+  // The targets, nearest first, whose rows are taken: of the same CPU, whatever the number of threads, then by the
+  // gain of such rows.
   std::vector<std::string> worth_taking(const std::vector<std::string>& targets, db::LookupStep step) {
     if (takes_all_) return targets;
     std::vector<std::pair<double, std::string>> taken;

@@ -152,7 +152,7 @@ class ModelCommand {
       if (f.check.empty()) f.check = std::exchange(is_known, true) ? "not done: another variant failed" : what;
   }
 
-  // The command returns the original error; when the report cannot be written, this is only told beside it.
+  // The command returns the original error; if the report cannot be written, a note says so.
   void report_beside_failure() {
     if (const Status written = report(); !written.ok()) events_.tell(message_of(written));
   }

@@ -75,7 +75,7 @@ class GraphBuilder {
   /// The inputs that the elements of a value depend on, in the graph's order.
   std::vector<Port> inputs_behind(ValueId v) const;
   const OperatorTable& operators() const { return operators_; }
-  /// Those that were added so far.
+  /// The nodes added so far.
   const std::vector<Node>& nodes() const { return graph_.nodes; }
 
   size_t node_count() const { return graph_.nodes.size(); }

@@ -19,7 +19,7 @@ const std::string& nodes_of(const VariantBuilder& v, const Layer& call) {
   return v.variant().graph->nodes[call.node].origin;
 }
 
-// Those that the caller passes.
+// The inputs that the caller passes.
 std::span<const Port> inputs_of(const VariantBuilder& v) {
   const Graph& g = *v.variant().graph;
   return {g.inputs.data(), caller_inputs(g, v.variant().growth)};

@@ -12,7 +12,7 @@
 namespace hone {
 
 /// The data for the variants' HoneGpuModels: a program for each kernel, a step for each call and copy. `program`: the
-/// artifact's name, its NAME_json, and where its weights are. `told`: called now and then with the number of kernels
+/// artifact's name, its NAME_json, and where its weights are. `told` is called now and then with the number of kernels
 /// compiled so far. UserError for a kernel that has no form as GPU code.
 GpuHostModel gpu_model(const std::deque<VariantBuilder>& variants, const ModelProgram& program, int64_t weight_bytes,
                        const std::function<void(size_t done)>& told);

@@ -24,7 +24,7 @@ class Samples {
   std::vector<std::string> paths_;
 };
 
-/// Told how many samples of how many are done.
+/// Called with the number of samples done, and of all.
 using SampleProgress = std::function<void(size_t done, size_t all)>;
 
 /// The ranges of the plan's values over all samples. The graph, as imported, is built with default configs for `here`,

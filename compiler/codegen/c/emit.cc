@@ -246,7 +246,7 @@ std::string c_string(const std::string& text) {
 }
 
 std::string c_dtype(DType t) {
-  // As DLPack numbers them: kDLInt, kDLUInt, kDLFloat, kDLBfloat.
+  // DLPack's codes: kDLInt, kDLUInt, kDLFloat, kDLBfloat.
   const int code = t.code == TypeCode::kBFloat ? 4 : t.is_float() ? 2 : t.code == TypeCode::kInt ? 0 : 1;
   return fmt::format("{{{}, {}, 1}}", code, t.is_bool() ? 8 : t.bits);
 }

@@ -7,7 +7,7 @@ namespace {
 using Of = FunctionTemplate::For;
 
 constexpr FunctionTemplate kMath[] = {
-    // Their bits, and back.
+    // The bits of floats, and back.
     {"as_int", Of::kScalars, "f", 32, "i32", "f32 x", "  const union { f32 f; i32 i; } both = {x};\n  return both.i;"},
     {"as_int", Of::kVectors, "f", 32, "$I", "$V x", "  return ($I)x;"},
     {"as_float", Of::kScalars, "i", 32, "f32", "i32 x",

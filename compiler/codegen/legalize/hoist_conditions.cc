@@ -76,7 +76,7 @@ class ConditionHoister final : public Mutator {
     return choice ? is_place(choice->on_true) && is_place(choice->on_false) : as<Load>(e) != nullptr;
   }
 
-  // Those that all lanes have in common, and the others.
+  // The parts of a condition that are the same in all lanes, and the others.
   std::pair<std::vector<Expr>, std::vector<Expr>> parts_of(const Expr& condition) const {
     std::pair<std::vector<Expr>, std::vector<Expr>> parts;
     for (const Expr& part : conjuncts(condition))

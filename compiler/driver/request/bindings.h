@@ -1,4 +1,4 @@
-// Which variants of a model are asked for: `--bind batch=1|4|16 --shape 'x=1x3x48x192|1x3x48x320' --threads 1|2`.
+// The requested variants of a model: `--bind batch=1|4|16 --shape 'x=1x3x48x192|1x3x48x320' --threads 1|2`.
 #pragma once
 
 #include <string>

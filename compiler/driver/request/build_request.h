@@ -35,7 +35,7 @@ struct BuildRequest : ModelRequest, OperatorRequest {
 
   /// Where check, bench and profile run instead of here; empty: here.
   FindRemoteDevice remote;
-  /// By which bench and profile see that this machine is busy; empty: the kernel's.
+  /// The CPU account by which bench and profile see that this machine is busy; empty: the kernel's.
   ReadCpuAccount cpu_account;
   /// Files that were read for it, flags and credentials, with names for messages: none is written over.
   std::vector<std::pair<std::string, std::string>> read_before;

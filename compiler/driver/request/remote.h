@@ -32,7 +32,7 @@ class RemoteDevice {
   virtual ~RemoteDevice() = default;
   /// The target that kernels for it are built for.
   virtual const Target& target() const = 0;
-  /// As the fleet names it, `pi4/cpu`; of several that are alike, how many: `3 devices`.
+  /// The fleet's name of it, `pi4/cpu`; for several equal ones their number: `3 devices`.
   virtual std::string name() const = 0;
   /// Figures of each kernel, in order. `done`, which may be empty, is called now and then with the number of kernels
   /// that are ready. Errors are the fleet's.

@@ -86,7 +86,7 @@ class Lowering {
                 const std::vector<Operand>& more = {});
   /// Products of matrices, [..., m, k] and [..., k, n].
   Operand batch_matmul(const Operand& a, const Operand& b);
-  /// As ONNX's MatMul: also of vectors; by a matrix that is known as dense().
+  /// ONNX's MatMul, which takes vectors, too; a product by a known matrix is dense().
   Operand matmul(Operand x, Operand y);
 
   /// One operator with one output of the graph's own shape; `shape` is the output's shape in the model.

@@ -13,7 +13,7 @@ ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at);
 void agree(std::optional<Ragged>* known, const std::optional<Ragged>& more);
 /// The same extent of an axis so many places behind.
 std::optional<Ragged> on_axis(std::optional<Ragged> r, int64_t by);
-/// Which axis numbers that are a shape leave open; none where they are known. UserError for several.
+/// The axis that a shape, given as numbers, leaves open; none when all numbers are known. UserError for several.
 std::optional<size_t> open_axis(const Operand& numbers);
 
 }  // namespace hone::frontend

@@ -347,7 +347,7 @@ class Importer {
   void run_function(NodeContext& c, const Function& f) {
     HONE_USER_CHECK(depth_ < kDeepestCall) << "functions call each other more than " << kDeepestCall << " deep";
     HONE_USER_CHECK(f.opset_import_size() <= kMostOpsets) << "it names more than " << kMostOpsets << " opsets";
-    // As it was outside again, also where the body fails.
+    // Restores the outer context, also when the body fails.
     struct Outside {
       Importer& importer;
       std::map<std::string, int64_t> opsets;

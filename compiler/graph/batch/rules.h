@@ -42,7 +42,7 @@ struct BatchedNode {
 
 /// UserError, half a line, where runs cannot be kept apart.
 using BatchRule = void (*)(BatchedNode& n);
-/// By the operators' names.
+/// Rules by the operators' names.
 using BatchRules = std::map<std::string, BatchRule, std::less<>>;
 const BatchRules& batch_rules();
 

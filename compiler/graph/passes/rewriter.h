@@ -45,7 +45,7 @@ class Rewriter {
   const Uses& uses() const { return uses_; }
   int index_of(const Node& n) const { return static_cast<int>(&n - g_.nodes.data()); }
   const Node& node(int n) const { return g_.nodes[n]; }
-  /// As the functions of graph.h.
+  /// The functions of graph.h on this graph.
   const Node* producer(ValueId v) const { return producer_of(g_, uses_, v); }
   const Node* own_producer(ValueId v) const { return own_producer_of(g_, uses_, v); }
   const Node* only_reader(ValueId v) const { return only_reader_of(g_, uses_, v); }

@@ -58,7 +58,7 @@ class FunctionTable {
   std::vector<std::shared_ptr<const ScalarFunction>> rows_;
 };
 
-/// Those that come with Hone.
+/// The functions that come with Hone.
 FunctionTable standard_functions();
 
 /// The function with x and its operand in each other's place: x - y is y.rsub(x), and `add` is itself. Empty where

@@ -75,7 +75,7 @@ void vectorize_tile(Schedule& s, const ChannelTileLoops& tile);
 /// The intrinsic that sums a workload's products in words of 32 bits, four bytes or two bf16 at a time
 /// (schedule/tensor_intrinsics.h); empty where there is none of its types.
 std::string_view dot_intrinsic(const Workload& w);
-/// That of bytes where each lane has bytes of its own.
+/// The intrinsic for dot products of bytes where each lane has bytes of its own.
 inline constexpr std::string_view kDotEachIntrinsic = "dot_each_u8s8_s32";
 /// How many neighbouring elements of a reduction one lane's step takes: a word of them where there is a
 /// dot_intrinsic(), the input is read as it is (no prologue), they divide `block`, elements that lie together, and the

@@ -38,7 +38,7 @@ class GpuModels {
   /// On row-major tensors on the CPU: copies the inputs, runs, waits once, copies the outputs back. Caches may be on
   /// the device, where they stay; OpenCL's are retained until a call has others.
   Status run_plain(const HoneGpuModel& model, const DLTensor* const* args);
-  /// Some of the steps of that, launch by launch, and waits for them.
+  /// Runs some of the steps of run_plain(), launch by launch, and waits for them.
   Status run_part(const HoneGpuPart& part, const DLTensor* const* args);
 
  private:

@@ -268,7 +268,7 @@ class DescriptionEmitter {
     as_input(b_.CreateICmpEQ(first, first_of(input)), HONE_WRONG_DATA);
   }
 
-  // Those of the buffer; none say the same where the rows follow each other, which those of one matrix do.
+  // Requires the buffer's strides; null ones are allowed for a cache of one matrix, whose rows are contiguous.
   void check_cache_strides(Value* tensor, const Parameter& p, Value* rows, int wrong) {
     const size_t axis = p.cache->axis;
     Value* strides = member(b_.getPtrTy(), tensor, offsetof(DLTensor, strides));

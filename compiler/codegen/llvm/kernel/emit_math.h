@@ -17,7 +17,7 @@ struct MathUnits {
   bool divides_fast = false;  ///< a division takes less of the ports than an estimate and a step of Newton's method
 };
 
-/// Those of `target` for vectors of at most `vector_bits`.
+/// The properties of `target` for vectors of at most `vector_bits`.
 MathUnits math_units(const Target& target, int vector_bits);
 
 /// f(x) for a transcendental function and `x` a float or a vector of floats, scalar and vector alike: polynomials, so

@@ -136,7 +136,7 @@ void matmul_of_blocks(NodeContext& c) {
       << "weights " << to_string(weights.type()) << " for " << b.n << " rows of " << b.count << " blocks of "
       << b.bytes() << " bytes";
   if (auto product = product_of_words(c, b, weights)) return void(c.outputs[0] = *product);
-  // Who only wants small constants need not wait for these.
+  // Callers that only want small constants need not wait for these.
   const int64_t bytes = element_count({b.n, b.k, t.bytes()});
   constexpr int64_t kLarge = 1 << 20;
   Operand known;

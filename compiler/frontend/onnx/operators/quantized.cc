@@ -31,7 +31,7 @@ Operand of_blocks(Lowering& l, const Operand& x, const Operand& each, size_t axi
                  Extents(x.rank(), 1), x.type.shape);
 }
 
-// As the node says: of the tensor, of an axis, or by blocks of one.
+// The quantization that the node gives: of the tensor, of an axis, or by blocks of one.
 Quantization own_quantization(const NodeContext& c) {
   const Operand& x = c.in(0);
   int64_t size = c.number("block_size", 0);

@@ -71,7 +71,7 @@ struct RaggedNode {
 };
 
 using Rule = void (*)(const RaggedNode& n);
-/// By ONNX's own operators.
+/// Rules by the names of ONNX's own operators.
 using RuleTable = std::unordered_map<std::string_view, Rule>;
 void add_view_rules(RuleTable& t);
 void add_place_rules(RuleTable& t);

@@ -33,7 +33,7 @@ void top_k(const RaggedNode& n) {
   if (r && r->axis == axis) n.c.inputs[0] = with_worst(n, x, n.c.number("largest", 1) != 0);
   if (is_open) {
     HONE_USER_CHECK(!r || r->axis == axis) << "two extents are known only when it runs";
-    // It may be said to be more than there can be elements.
+    // The bound of k may exceed the number of elements.
     std::vector<int64_t> k = n.in(1).known->numbers();
     HONE_USER_CHECK(k.size() == 1) << "its k has " << k.size() << " elements";
     n.c.inputs[1] = n.l().numbers({std::min(k[0], x.type.shape[axis])});

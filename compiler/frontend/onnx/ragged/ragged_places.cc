@@ -154,7 +154,7 @@ void gather_elements(const RaggedNode& n) {
   n.set(0, of_indices);
 }
 
-// Filler behind the updates is not written: the row sees to that, as it is told the indices' run-time extent.
+// Filler behind the updates is not written: the row gets the indices' run-time extent and skips it.
 void scatter(const RaggedNode& n) {
   const auto of_data = n.ragged(0), of_indices = n.ragged(1);
   const bool is_by_rows = n.c.node.op_type() == "ScatterND";

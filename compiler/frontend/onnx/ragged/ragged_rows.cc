@@ -40,7 +40,7 @@ void by_rows(const RaggedNode& n) {
   n.set_all(r);
 }
 
-// As many as regions.
+// The outputs have as many elements along the axis as there are regions.
 void regions(const RaggedNode& n) {
   HONE_USER_CHECK(!n.ragged(0)) << "how many images there are is known only when it runs";
   std::optional<Ragged> r = n.ragged(1);

@@ -130,7 +130,7 @@ class LayoutRewriter {
     return b_.pad(v, Extents(own.size(), 0), after);
   }
 
-  // In its own blocks of more than one channel.
+  // The value in its own blocks of more than one channel.
   ValueId blocked(ValueId v) {
     now_.reads.push_back(v);
     auto& known = blocked_[v];
@@ -140,7 +140,7 @@ class LayoutRewriter {
     return *(known = in_blocks(padded(plain(v), {s[0], blocks.channels, s[2], s[3]}), blocks));
   }
 
-  // In these, which divide its own or are divided by them: runs of the smaller ones are moved.
+  // The value in the wanted blocks, which divide its own or are divided by them: runs of the smaller ones are moved.
   ValueId blocked(ValueId v, const ChannelBlocks& wanted) {
     const int64_t own = blocks_of(v).block;
     if (own == wanted.block) return blocked(v);

@@ -21,7 +21,7 @@ struct CacheChoices {
   int64_t partition;
 };
 
-// Those that are not longer than `extent`; else the largest power of two that is not.
+// The choices that are not longer than `extent`; else the largest power of two that is not.
 std::vector<int64_t> fitting(int64_t extent, int64_t lanes, std::vector<int64_t> choices) {
   std::erase_if(choices, [&](int64_t l) { return l > extent || l > kUsualMostLanes; });
   if (!choices.empty()) return choices;

@@ -34,7 +34,7 @@ RowTasks usual_column_tasks(const ConvShape& c, const Target& target, const Conv
   return has_columns && is_better ? RowTasks{true, target.threads} : RowTasks{false, 1};
 }
 
-// As a split takes it by default.
+// The factor that a split takes by default.
 int64_t nearest_factor(const std::vector<int64_t>& factors, int64_t preferred) {
   const auto distance = [&](int64_t f) {
     return std::fabs(std::log2(static_cast<double>(f) / static_cast<double>(preferred)));
