@@ -104,9 +104,9 @@ bool AccessProver::is_small(const Expr& e) {
   return n < kMaxNodes;
 }
 
-// True when the linear forms of `e` and of everything inside it have the values that exact arithmetic gives: then
-// facts, which are exact, say something about what the program computes. Clamped elements of memory are numbers of
-// which nothing but their range is known; an index may have them (`elements_too`), a fact never has.
+// True when the linear forms of `e` and of everything inside it are exact: then facts, which are exact, hold for the
+// program's own values. Clamped elements of memory are numbers known only by their range; an index may have them
+// (`elements_too`), a fact never has.
 bool AccessProver::is_exact(const Expr& e, int nesting, bool elements_too) {
   if (nesting > kMaxNesting) return false;
   const auto form = linear_of(e);

@@ -1,4 +1,4 @@
-// Proofs that accesses stay inside their buffers: what verify() knows at a point of a program.
+// Proofs that accesses stay inside their buffers, from the facts that verify() has at a point of a program.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// Holds what the loops and conditions around a point imply, as a stack. Sound also for programs written to deceive it:
-/// an expression whose int64 arithmetic could wrap, a fact over memory (which a store may change) and anything too
+/// The facts that the loops and conditions around a point imply, as a stack. Sound also for programs written to deceive
+/// it: an expression whose int64 arithmetic could wrap, a fact over memory (which a store may change) and anything too
 /// large to analyse prove nothing.
 class AccessProver {
  public:
@@ -29,8 +29,8 @@ class AccessProver {
 
   /// `indices` (scalar) into a buffer of `shape`: one a dimension, or one flat index.
   Verdict check(const std::vector<Expr>& indices, const std::vector<Expr>& shape);
-  /// True when `form` + c is proved to lie in 0 .. extent - 1 for every c from `lo` to `hi`: what unrolled copies of an
-  /// access, and the lanes of a vector, differ in is a constant, and only the outermost of them need a proof.
+  /// True when `form` + c is proved to lie in 0 .. extent - 1 for every c from `lo` to `hi`: unrolled copies of an
+  /// access, and the lanes of a vector, differ in a constant, and only the outermost of them need a proof.
   bool proves_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent);
   /// The same by the ranges of variables alone, which costs little.
   bool ranges_prove_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent) const;

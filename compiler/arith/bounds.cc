@@ -50,7 +50,7 @@ bool reads_any(const Linear& form) {
 
 }  // namespace
 
-// Alive while a query runs. Queries nest (one for each atom); the outermost clears what was memoised.
+// Alive while a query runs. Queries nest (one for each atom); the outermost clears the memoised results.
 struct Facts::Query {
   const Facts& facts;
   explicit Query(const Facts& f) : facts(f) {
@@ -195,8 +195,8 @@ int64_t Facts::tightened_by(const std::vector<Linear>& facts, const Linear& e, i
   return best;
 }
 
-// r + k A >= 0 with k < 0, q = A floordiv c   ->   r + k c q >= 0, divided by what its coefficients share: for A >= c
-// q.
+// r + k A >= 0 with k < 0, q = A floordiv c   ->   r + k c q >= 0, divided by the common divisor of its coefficients:
+// for A >= c q.
 void Facts::derive_from(const Linear& fact, const Linear& dividend, int64_t c, const Expr& quotient) const {
   if (dividend.terms.empty() || dividend.constant != 0) return;
   int64_t k = 0;
@@ -228,7 +228,7 @@ void Facts::derive_facts(const Linear& e) const {
     const auto c =
         op && (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod) ? as_const_int(op->b) : std::nullopt;
     const auto dividend = c && *c > 1 ? linear_of(op->a) : std::nullopt;
-    if (!dividend || !is_exact(*dividend)) continue;  // a quotient of what wrapped around is no smaller than it
+    if (!dividend || !is_exact(*dividend)) continue;  // a wrapped value has another quotient
     derive_facts(*dividend);
     if (op->op != BinaryOp::kFloorDiv) continue;
     const size_t inner = derived_.size();
@@ -247,7 +247,7 @@ bool Facts::is_exact(const Linear& e) const {
 
 Interval Facts::bounds(const Linear& e) const {
   const Interval exact = exact_bounds(e);
-  // With one end open the exact value may leave int64, and what the program computes wraps around past the other end,
+  // With one end open the exact value may leave int64, and the program's value wraps around past the other end,
   // too.
   return is_one_atom(e) || (exact.lo != kMin && exact.hi != kMax) ? exact : Interval();
 }

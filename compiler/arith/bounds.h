@@ -1,4 +1,4 @@
-// Bounds of integer expressions under what is known of their variables.
+// Bounds of integer expressions, from facts about their variables.
 #pragma once
 
 #include <utility>
@@ -16,8 +16,8 @@ struct Interval {
   bool within(int64_t low, int64_t high) const { return lo >= low && hi <= high; }
 };
 
-/// What holds at a point of a program: ranges of variables and linear facts `fact >= 0`. Used as a stack: what is
-/// pushed in a scope is popped at its end.
+/// Facts that hold at a point of a program: ranges of variables and linear facts `fact >= 0`. Used as a stack: a scope
+/// pops at its end all that it pushed.
 class Facts {
  public:
   void push_range(const VarNode* var, int64_t lo, int64_t hi) { ranges_.push_back({var, {lo, hi}}); }
@@ -25,26 +25,26 @@ class Facts {
   /// because the variable then wraps around.
   void push_loop(const VarNode* var, const Expr& min, const Expr& extent);
   void pop_range() { ranges_.pop_back(); }
-  /// Adds what follows from `condition` being true (a conjunction of comparisons; ignored are other parts, comparisons
-  /// with a side that may wrap around, and what reads memory, which a store may change). Returns how many facts to pop.
+  /// Adds the facts implied by `condition` being true: a conjunction of comparisons. Ignores other parts, sides that
+  /// may wrap around, and reads of memory, which a store may change. Returns how many facts to pop.
   int push_condition(const Expr& condition);
-  /// Adds what follows from `condition` being false.
+  /// Adds the facts implied by `condition` being false.
   int push_negation(const Expr& condition);
   /// Adds `fact >= 0`, exactly one fact.
   void push_fact(Linear fact) { facts_.push_back(std::move(fact)); }
   void pop_facts(int n) { facts_.resize(facts_.size() - static_cast<size_t>(n)); }
 
   Interval range_of(const VarNode* var) const;
-  /// Bounds of what the program computes for `e` (index or bool, scalar or of each lane): intervals of the linear form,
+  /// Bounds of the program's value of `e` (index or bool, scalar or of each lane): intervals of the linear form,
   /// tightened by facts. Where int64 arithmetic could overflow, both ends are unbounded; other integer types are
   /// unbounded but for constants.
   Interval bounds(const Expr& e) const;
   Interval bounds(const Linear& e) const;
-  /// Bounds of `e` as exact arithmetic over its atoms has it; one end may be unbounded. What the program computes has
-  /// them only where it is exact.
+  /// Bounds of `e` in exact arithmetic over its atoms; one end may be unbounded. They hold for the program's own result
+  /// only when is_exact(e).
   Interval exact_bounds(const Linear& e) const;
-  /// True when the program's int64 arithmetic gives what exact arithmetic gives for `e`: it is one atom, or the ranges
-  /// alone keep it inside int64.
+  /// True when the program's int64 arithmetic equals exact arithmetic for `e`: it is one atom, or the ranges alone keep
+  /// it inside int64.
   bool is_exact(const Linear& e) const;
   /// Whether `condition` holds, when that is proved either way.
   std::optional<bool> decides(const Expr& condition) const;

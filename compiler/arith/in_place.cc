@@ -79,8 +79,8 @@ class InPlaceProof final : public Visitor {
   void visit(const Prefetch*) override {}  // a hint reads nothing
 
  private:
-  // Whether different iterations of the loops around have different values of `index`: true where it is a number in
-  // mixed radix whose digits are the loops' variables, or parts of them, and tell the iteration. By the ranges and
+  // Whether different iterations of the loops around have different values of `index`. True for a number in mixed radix
+  // whose digits are the loops' variables, or parts of them, when the digits determine the iteration. By the ranges and
   // conditions that hold here, the sum of all lower digits spans less than one step of the next.
   bool writes_each_once(const Expr& index) {
     auto form = prover_.form_of(index);

@@ -18,7 +18,7 @@ Expr lane_of(const Expr& e, const Expr& lane) {
       const Select* op = as<Select>(e);
       return Expr(new Select(lane_of(op->condition, lane), lane_of(op->on_true, lane), lane_of(op->on_false, lane)));
     }
-    // The type that is converted says what numbers it may be.
+    // The converted type limits the numbers that it may be.
     case ExprKind::kCast:
       return Expr(new Cast(e->dtype.scalar(), Expr(Var("unknown", as<Cast>(e)->value->dtype.scalar()))));
     default:

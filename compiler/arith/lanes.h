@@ -5,8 +5,8 @@
 
 namespace hone {
 
-/// What lane number `lane` (a scalar index) of `e` computes; `e` itself when it is a scalar. What is no index
-/// arithmetic becomes a variable of its own, which nothing is known of and which equals nothing else.
+/// The value of lane number `lane` (a scalar index) of `e`; `e` itself when it is a scalar. A part that is no index
+/// arithmetic becomes a new variable: nothing is known of it, and it equals nothing else.
 Expr lane_of(const Expr& e, const Expr& lane);
 
 }  // namespace hone

@@ -43,8 +43,8 @@ std::optional<Linear> without_remainders(const Linear& form);
 /// floormod c): facts name the digits of a number where indices, joined, no longer do. Nothing where `quotient` is
 /// none, v is no term of `form`, or on overflow.
 std::optional<Linear> with_digits(const Linear& form, const Expr& quotient);
-/// What `form >= 0` says of the dividend of its first quotient k * (x floordiv c), c > 0: a form that is at least c
-/// times as much, with x in the quotient's place. Nothing where there is none, or on overflow.
+/// A bound on the dividend of the first quotient k * (x floordiv c), c > 0, in `form >= 0`: a form that is at least c
+/// times `form`, with x in the quotient's place. Nothing when there is no such quotient, or on overflow.
 std::optional<Linear> bound_on_dividend(const Linear& form);
 
 }  // namespace hone

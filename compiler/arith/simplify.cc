@@ -93,7 +93,7 @@ class Simplifier final : public Mutator {
     return *own_;
   }
 
-  // One linear form for the whole sum: its atoms are simplified, what is between them is not looked at again.
+  // One linear form for the whole sum: its atoms are simplified, and operations between them are not visited again.
   Expr linear(const Binary* op) {
     if (op->dtype != kIndex) return Mutator::visit(op);
     const Expr e(op);
@@ -190,7 +190,7 @@ class Simplifier final : public Mutator {
       if (const auto a = as_const_int(inner->b); a && *a > 0 && *a <= (int64_t{1} << 31) && *c <= (int64_t{1} << 31))
         return floor_div_by(floor_div(inner->a, make_int(*a * *c)));
     const auto form = linear_of(op->a);
-    if (!form || !facts_->is_exact(*form)) return e;  // a quotient of what wrapped around is no sum of quotients
+    if (!form || !facts_->is_exact(*form)) return e;  // a wrapped value's quotient is no sum of quotients
     Linear quotient, rest;
     split(*form, *c, &quotient, &rest);
     const Interval range = facts_->bounds(rest);
@@ -213,7 +213,7 @@ class Simplifier final : public Mutator {
     const auto c = as_const_int(op->b);
     if (!c || *c <= 0) return e;
     const auto form = linear_of(op->a);
-    if (!form || !facts_->is_exact(*form)) return e;  // a quotient of what wrapped around is no sum of quotients
+    if (!form || !facts_->is_exact(*form)) return e;  // a wrapped value's quotient is no sum of quotients
     Linear quotient, rest;
     split(*form, *c, &quotient, &rest);
     const Interval range = facts_->bounds(rest);

@@ -36,7 +36,7 @@ void sort_and_join(std::vector<ElementRun>* runs) {
 // Adds the box's elements that lie in 0 .. size - 1.
 void add_runs(Box box, int64_t size, std::vector<ElementRun>* out) {
   std::sort(box.dims.begin(), box.dims.end(), [](const auto& a, const auto& b) { return a.stride < b.stride; });
-  // Dimensions whose steps are no longer than what lies below them continue it without a gap.
+  // Dimensions whose steps are no longer than the run below them continue it without a gap.
   int64_t run = 1, count = 1;
   size_t d = 0;
   for (; d < box.dims.size() && box.dims[d].stride <= run; ++d) run += box.dims[d].stride * (box.dims[d].extent - 1);
@@ -118,7 +118,7 @@ class Collector final : public Visitor {
           __builtin_add_overflow(box.base, first, &box.base) ||
           __builtin_mul_overflow(t.coefficient > 0 ? t.coefficient : -t.coefficient, extent, &span))
         return std::nullopt;
-      // What no buffer is as long as is not worth a sum that might overflow.
+      // No buffer is longer than this: such a span is not worth a sum that might overflow.
       constexpr int64_t kLongest = int64_t{1} << 48;
       if (span > kLongest || box.base > kLongest || box.base < -kLongest) return std::nullopt;
       if (extent > 1) box.dims.push_back({t.coefficient > 0 ? t.coefficient : -t.coefficient, extent});

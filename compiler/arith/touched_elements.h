@@ -22,10 +22,10 @@ struct TouchedElements {
 /// The parallel loop that is all of the kernel, of a constant minimum and extent. Null: there is none, or more than it.
 const For* whole_parallel_loop(const Function& kernel);
 
-/// What the kernel may touch: all that it does and perhaps more (conditions are not looked at, and what cannot be
-/// analysed touches the whole buffer). For programs in loop form, with flat indices.
+/// The elements that the kernel may touch: all that it does and perhaps more, because conditions are ignored and an
+/// access that cannot be analysed touches the whole buffer. For programs in loop form, with flat indices.
 TouchedElements touched_elements(const Function& kernel);
-/// What the iteration of that number, counted from 0, of its whole_parallel_loop() may touch.
+/// The elements that one iteration of its whole_parallel_loop() may touch; iterations are counted from 0.
 TouchedElements touched_elements(const Function& kernel, const For& loop, int64_t iteration);
 
 }  // namespace hone

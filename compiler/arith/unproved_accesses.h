@@ -1,4 +1,4 @@
-// The net under the passes between verify() and machine code: are the accesses of what is emitted still proved?
+// The safety net between verify() and machine code: checks that the accesses of emitted programs are still proved.
 #pragma once
 
 #include <functional>

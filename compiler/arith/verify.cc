@@ -19,7 +19,7 @@ constexpr int kMaxWorkers = 4096, kMaxVectorBits = 2048;
 // Vectors have at least four lanes: a vector loop becomes at most a quarter of its extent in statements.
 constexpr int64_t kFewestLanes = 4;
 
-// What a function may use, as far as its own text does not say it.
+// The context of a function: limits that its own text does not give.
 struct Surroundings {
   bool in_module = false;
   int64_t workspace_bytes = 0;
@@ -430,7 +430,7 @@ void check_prepack(const Module& m, const Prepack& p) {
         << "prepack '" << f.name << "': '" << f.params[i]->name << "' has no elements";
 }
 
-// A kernel takes what kernel_arguments() says.
+// A kernel's parameters must be those of kernel_arguments().
 void check_kernel_params(const Module& m, const Function& f) {
   const std::vector<KernelArgument> arguments = kernel_arguments(m);
   HONE_USER_CHECK(f.params.size() == arguments.size())

@@ -8,8 +8,8 @@
 
 namespace hone {
 
-/// What the verifier could not prove. Such accesses are compiled with a run-time check (Module form) or are an error in
-/// tests.
+/// An access that the verifier could not prove in bounds. It is compiled with a run-time check (Module form) or is an
+/// error in tests.
 struct Unproved {
   std::string access;  ///< printed access
   const void* node;    ///< the Load or Store

@@ -29,8 +29,8 @@ bool is_plain(const Module& m, size_t i) {
   return !prepack_of(m, i) && m.params[i].layout == Layout::identity(m.params[i].shape);
 }
 
-// What the CPU packs, NAME_prepack<i> being the i-th: each constant, in the order of the parameters; for a GPU then
-// inputs and outputs in layouts of their own.
+// The prepacks that run on the CPU; NAME_prepack<i> is the i-th. First each constant, in the order of the parameters;
+// for a GPU then inputs and outputs in layouts of their own.
 std::vector<Prepack> packing_of(const Module& m, const Target& target) {
   std::vector<Prepack> out;
   for (const bool constants : {true, false})

@@ -1,4 +1,4 @@
-// What the compiler emits to be linked or loaded elsewhere: an object or shared object, a C header and a description.
+// Artifacts that are linked or loaded elsewhere: an object or shared object, a C header and a description.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@
 
 namespace hone {
 
-/// The description that is embedded as NAME_json: entries, workspace sizes, what denormals are, and per parameter name,
-/// role, dtype, logical shape and layout. `denormals`, here and below, are those of CPUs: a GPU's code keeps them.
+/// The description embedded as NAME_json: entries, workspace sizes, treatment of denormals, and per parameter name,
+/// role, dtype, logical shape and layout. `denormals`, here and below, is for CPUs: a GPU's code keeps them.
 std::string artifact_json(const Module& m, const Target& target, const std::string& name, const std::string& workload,
                           const std::string& config, Denormals denormals = kUsualDenormals);
 
@@ -33,10 +33,10 @@ struct ArtifactObject {
 std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,
                                              const std::string& json, Denormals denormals = kUsualDenormals);
 
-/// The same in C: one file for all but the pool, of which there is none. UserError as CFile.
+/// The same in C: one file for everything but the pool, which it does not have. UserError as CFile.
 std::string artifact_c_source(const Module& m, const Target& target, const std::string& name, const std::string& json,
                               const std::string& workload, Denormals denormals = kUsualDenormals);
-/// What C sources begin with: what they compute, how they are compiled, NAME.h.
+/// The head of a C source: a comment that says what it computes and how to compile it, and the include of NAME.h.
 std::string c_source_head(const std::string& name, const std::string& what);
 
 /// The objects of artifact_objects for NAME as a shared object, one of `files`. Throws as link_shared.
@@ -45,8 +45,8 @@ void link_artifact(const std::vector<ArtifactObject>& objects, const Target& tar
 /// The same as a file of its own.
 void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
                    const std::string& output_path, const std::string& sysroot);
-/// Those that are not linked, each a file of `files`: `path`, and PATH without its extension with the suffix and .o.
-/// Their paths.
+/// Writes the objects that are not linked, each as a file of `files`: `path`, and PATH without its extension with the
+/// suffix and .o. Returns their paths.
 StatusOr<std::vector<std::string>> write_objects(const std::vector<ArtifactObject>& objects, const std::string& path,
                                                  FileSet& files);
 /// The paths that write_objects() will give.
@@ -55,7 +55,7 @@ std::vector<std::string> object_paths(const std::vector<ArtifactObject>& objects
 /// NAME_pool and NAME_pool_free with the thread pool behind them; none where there is no pool for the target.
 std::optional<ArtifactObject> pool_artifact_object(const Target& target, const std::string& name);
 
-/// Their declarations in a C header, with what they promise; or why there are none (`in_c`: the artifact is in C).
+/// Their declarations in a C header, with their contracts; or why there are none (`in_c`: the artifact is in C).
 std::string pool_declarations(const Target& target, const std::string& name, bool in_c = false);
 
 /// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain and
@@ -65,13 +65,13 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
                                               const GpuArtifactCode& code, const std::string& name,
                                               const std::string& json);
 
-/// A C header that declares the entries and says what they take; of an artifact in C with `in_c`.
+/// A C header with the declarations and contracts of the entries; of an artifact in C with `in_c`.
 std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload,
                             bool in_c = false, Denormals denormals = kUsualDenormals);
 
-/// What a C header's comment says where Module::assume_finite is set.
+/// The line of a C header's comment when Module::assume_finite is set.
 inline constexpr std::string_view kAssumesFinite = "Inputs are taken to be finite: what becomes of a NaN is not said.";
-/// What a C header's comment says of them; nothing of a GPU's artifact.
+/// The line of a C header's comment about denormals; empty for a GPU's artifact.
 std::string denormals_line(Denormals denormals, const Target& target);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// From workloads to code: spaces, candidates, artifacts. What the tuner and tensorc call.
+// From workloads to code: spaces, candidates, artifacts. The tuner and tensorc call this.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace hone {
 /// The space of `w` on `target`. UserError when no template serves the pair.
 Space make_space(const Workload& w, const Target& target, const Narrowing& narrowing = {});
 
-/// `config` applied and lowered to loop form: what is hashed, featurised, sent and compiled. UserError when the config
-/// breaks a constraint.
+/// `config` applied and lowered to loop form: the program that is hashed, featurised, sent and compiled. UserError
+/// when the config breaks a constraint.
 /// `hooks` watch the passes or leave some out.
 Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config,
                     const PassHooks<Function>& hooks = {});
@@ -23,7 +23,7 @@ Module lower_config(const Workload& w, const Target& target, const Space& space,
 /// The Schedule of `config` as text (`--emit ir`): its steps and the scheduled program before lowering.
 std::string scheduled_text(const Workload& w, const Target& target, const Space& space, const Config& config);
 
-/// Its steps alone, one a line.
+/// The schedule's steps alone, one a line.
 std::string steps_text(const Workload& w, const Target& target, const Space& space, const Config& config);
 
 /// Resolved layouts of the inputs and of the output of a candidate, as the database keeps them: `NCHW16c` and

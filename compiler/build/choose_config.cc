@@ -31,10 +31,10 @@ std::vector<double> numbers_of(const std::string& text) {
   return out;
 }
 
-// Larger than any distance between numbers: the anchor's shape comes before what precedes and follows it.
+// Larger than any distance between numbers: the anchor's shape comes before its prologue and epilogue.
 constexpr double kOtherChain = 1e6;
 
-// What says which elements an operator reads for one of its outputs: with another window other algorithms are good.
+// Attributes that decide which inputs an output reads: for another window other algorithms are good.
 bool is_of_window(const std::string& attribute) {
   for (const char* name : {"kh", "kw", "stride", "dilation", "groups"})
     if (attribute == name) return true;
@@ -94,7 +94,7 @@ std::optional<Target> known_target(const std::string& text) {
   }
 }
 
-// What decides which register tiles are good.
+// Whether two targets have the same vector registers, which decide the good register tiles.
 bool has_same_registers(const Target& a, const Target& b) {
   return a.arch == b.arch && a.vector_bits == b.vector_bits && a.vector_registers == b.vector_registers;
 }
@@ -146,8 +146,8 @@ std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::
 
 namespace {
 
-// The same CPU, whatever the number of threads. Where a text has the caches of the table of CPUs, nobody may have told
-// them: on ARM without /sys, and in rows that were made without it.
+// The same CPU, whatever the number of threads. Cache sizes equal to the table's may be defaults rather than measured:
+// on ARM without /sys, and in rows made there.
 bool is_same_cpu(const Target& a, const Target& b) {
   const auto may_be_untold = [](const Target& t) { return t.l2_bytes == cpu_defaults(t.arch, t.mcpu).l2_bytes; };
   return a.mcpu == b.mcpu && a.mattr == b.mattr && (a.l2_bytes == b.l2_bytes || may_be_untold(a) || may_be_untold(b));
@@ -159,8 +159,8 @@ class TransferRule {
   TransferRule(const Workload& w, const Target& target, Transfer transfer)
       : workload_(w), target_(target), takes_all_(transfer == Transfer::kAny || target.is_gpu()) {}
 
-  // Those of `targets`, nearest first, whose rows are taken: of the same CPU, whatever the number of threads, then by
-  // what such rows gain.
+  // The targets, nearest first, whose rows are taken: of the same CPU, whatever the number of threads, then by the
+  // gain of such rows.
   std::vector<std::string> worth_taking(const std::vector<std::string>& targets, db::LookupStep step) {
     if (takes_all_) return targets;
     std::vector<std::pair<double, std::string>> taken;
@@ -180,7 +180,7 @@ class TransferRule {
     return out;
   }
 
-  // What is said of a row that was taken; empty where nothing was measured.
+  // The note on a row of another target that was taken, with its expected gain; empty when none was measured.
   std::string expectation(const db::LookupAnswer& answer) const {
     if (target_.is_gpu() || answer.row->target == to_string(target_)) return "";
     const auto gain = transfer_gain(workload_, *known_target(answer.row->target), target_, answer.step);
@@ -210,7 +210,7 @@ std::string other_threads_text(const Target& tuned, const Target& built) {
                      built.threads);
 }
 
-// What is known of a workload itself and not taken, and why.
+// Rows that are known for a workload but not taken, and the reasons.
 class Refusals {
  public:
   Refusals(const Target& target, const Space& space) : target_(target), space_(space) {}
@@ -238,7 +238,7 @@ class Refusals {
       if (const auto theirs = known_target(text); theirs && elsewhere_.empty()) elsewhere_ = difference(*theirs);
   }
 
-  // Of rows for this very target, in a line; empty: there are none.
+  // A line on the rows for this very target; empty when there are none.
   std::string other_spaces() const {
     if (own_rows_ == 0) return "";
     return fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", own_rows_,
@@ -246,13 +246,13 @@ class Refusals {
                        short_hash(space_.fingerprint().hex()));
   }
 
-  // Why the default is built although something is known; `left_out`: what the rule of transfers says.
+  // Why the default is built although rows are known; `left_out`: the reason by the rule of transfers.
   std::string why(const std::string& left_out) const {
     return !why_.empty() ? why_ : !left_out.empty() ? left_out : elsewhere_;
   }
 
  private:
-  // What sets their target apart from the build's, as far as it is said.
+  // The most telling difference between the other rows' target and the build's, in words.
   std::string difference(const Target& theirs) const {
     if (theirs.arch != target_.arch)
       return fmt::format("tuned for {}, this build is for {}", theirs.arch, target_.arch);

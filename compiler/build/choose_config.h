@@ -20,22 +20,22 @@ struct ChosenConfig {
   bool is_default() const { return source.starts_with("default"); }
 };
 
-/// What a config is for: a kernel, or a layer of a model.
+/// The use of a config: for a kernel by itself, or for a layer of a model.
 enum class ConfigUse { kAlone, kInModel };
 
-/// Which configs of other CPUs are taken: those that were measured to gain (transfer_gain.h), or all that can be
-/// adapted, for who measures them.
+/// Which configs of other CPUs are taken: those that were measured to gain (transfer_gain.h), or, for measuring them,
+/// all that can be adapted.
 enum class Transfer { kMeasuredToGain, kAny };
 
 /// Exact workload and target, then the same workload for another target of the kind, then the layer without the
 /// preprocessing that became part of it (plain_layer.h) and the nearest workload (their configs adapted to this space),
 /// then the default. Rows of another space fingerprint are never applied as they are.
-/// Configs of other targets are adapted, too: of GPUs of any, whose spaces differ with every limit of a device; of CPUs
-/// of those with as many vector registers of the same width, and where the number of threads is another one, too, how
-/// work is divided among them is not taken. A CPU's row counts for another CPU only where such rows were measured to
-/// gain there; what is known and not taken is told with the default. Database errors are passed on.
+/// Configs of other targets are adapted, too. GPUs take those of any GPU, as spaces differ with every limit of a
+/// device; CPUs those of CPUs with as many vector registers of the same width, and for another number of threads
+/// without the knobs that divide work among threads. A CPU's row counts for another CPU only where such rows were
+/// measured to gain there; rows that are not taken are named with the default. Database errors are passed on.
 ///
-/// `use`: a layer of a model takes what was chosen inside a model where that is known (see db::ChoiceRow).
+/// `use`: a layer of a model takes the config chosen inside a model when there is one (see db::ChoiceRow).
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
                                      ConfigUse use = ConfigUse::kAlone, Transfer transfer = Transfer::kMeasuredToGain);
 
@@ -43,8 +43,8 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
 /// template has it, and where the database fails, which choose_config() reports.
 std::optional<db::BestRow> exact_best(const Workload& w, const Target& target, db::TopHub& hub);
 
-/// Seconds of the first one along the chain that was confirmed on a quiet machine, of those that exact_best() looks
-/// for.
+/// Seconds of the first row along exact_best()'s chain that was confirmed on a quiet
+/// machine.
 std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub);
 
 /// GPU targets of one kind that are worth trying for `target`, nearest first: of its architecture before others (of

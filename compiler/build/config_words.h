@@ -13,8 +13,8 @@ struct ConfigWords {
   std::string all;   ///< Space::describe(), or the text as it was
 };
 
-/// What `config`, the text of one for `w` on `target`, says. `space`, a fingerprint: of another version's space nothing
-/// is known; empty: it is this one's.
+/// The words for `config`, the text of a config for `w` on `target`. `space`: its space's fingerprint; when it is not
+/// this version's, the text stays as it is; empty: it is this version's.
 ConfigWords config_words(const Workload& w, const Target& target, const std::string& config,
                          const std::string& space = "");
 

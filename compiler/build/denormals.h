@@ -1,4 +1,4 @@
-// What denormals are to artifacts for a target.
+// The treatment of denormals in artifacts for a target.
 #pragma once
 
 #include <optional>

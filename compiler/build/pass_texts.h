@@ -1,4 +1,4 @@
-// What a program looks like between passes: `tensorc --emit lowered:after=PASS`, `legalized:after=PASS`.
+// The text of a program between passes: `tensorc --emit lowered:after=PASS`, `legalized:after=PASS`.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// What a layer was before preprocessing became part of it (graph/passes/fold_preprocessing.cc).
+// The original workload of a layer that preprocessing became part of (graph/passes/fold_preprocessing.cc).
 #pragma once
 
 #include <optional>
@@ -7,9 +7,9 @@
 
 namespace hone {
 
-/// Of a convolution that reads a picture as callers give it (bytes, channels last, neither centred nor scaled): the
-/// same convolution of f32 in planes, as a build without --input has it, which is what was tuned. Its kernels differ in
-/// the copy of the rows that a task reads alone, so its config is the nearest there is. Nothing of others.
+/// For a convolution that reads a picture as callers give it (bytes, channels last, neither centred nor scaled): the
+/// same convolution of f32 in planes, as built without --input, which is the tuned one. The kernels differ only in a
+/// task's copy of its rows, so its config is the nearest there is. Nothing for other workloads.
 std::optional<Workload> without_preprocessing(const Workload& w);
 
 }  // namespace hone

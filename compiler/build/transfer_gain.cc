@@ -40,7 +40,7 @@ CoreKind core_kind(const Target& target) {
   if (target.mcpu == "znver3") return CoreKind::kZen3;
   if (target.mcpu == "znver4") return CoreKind::kZen4;
   if (target.mcpu == "znver5") return CoreKind::kZen5;
-  // Of x86's CPUs these servers alone compute in f16 so far, so a masked model number does not hide them.
+  // Among x86 CPUs only these servers compute in f16 so far, so this works where the model number is masked.
   return target.vector_bits == 512 && target.has(Feature::kSumsOfF16) ? CoreKind::kGoldenCove : CoreKind::kOther;
 }
 

@@ -1,4 +1,4 @@
-// Whether configs that were measured on one kind of CPU are worth anything on another: what was measured of it.
+// Whether configs measured on one kind of CPU gain on another, by measurements of such pairs.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ std::string_view to_string(TransferTypes types);
 /// measured. `step`: kOtherTarget, a row of the same workload; kNearest, one of a workload near it.
 std::optional<double> transfer_gain(const Workload& w, const Target& from, const Target& to, db::LookupStep step);
 
-/// Configs of elsewhere are taken where they gain at least so much: less is within what two measurements of the same
-/// layers differ by.
+/// Configs of other CPUs are taken when they gain at least this much: less is within the difference between two
+/// measurements of the same layers.
 inline constexpr double kLeastTransferGain = 1.03;
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Inputs that find what random numbers of an ordinary size do not: sums that overflow or cancel, values that are lost,
+// Inputs for faults that random numbers of an ordinary size do not find: sums that overflow or cancel, lost values,
 // branches that only one sign takes.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace hone {
 
 enum class Adversary : uint8_t {
   kLarge,     ///< floats of 2^30 to 2^31 (f16: 32 to 64) and whole numbers at the ends of their range, of both signs
-  kDenormal,  ///< floats of which every other one, by chance, is too small to be normal; the others ordinary
+  kDenormal,  ///< floats; every other one, by chance, is denormal, the others are ordinary
   kEqual,     ///< all elements 3/4, or the largest whole number
   kNegative,  ///< ordinary floats below zero; whole numbers of the lower half
 };

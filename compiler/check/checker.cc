@@ -93,7 +93,7 @@ CheckResult check_floats(const void* output, DType t, const Expected& e) {
   };
   for (size_t s = 0; s < e.samples.size(); ++s) {
     const double got = got_at(s), want = e.values[s], error = std::abs(got - want);
-    // Nearly all elements are finite and better than the worst so far: that is told without a division.
+    // Nearly all elements are finite and better than the worst so far, which is found without a division.
     const bool counts = counts_on_average(want, e.tolerances[s]);
     if (counts && error <= worst_share * e.tolerances[s] && std::isfinite(error)) {
       error_squares += error * error;

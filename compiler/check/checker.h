@@ -14,11 +14,11 @@ namespace hone {
 /// The reference's values at `samples`, flat indices into the logical output.
 struct Expected {
   std::span<const int64_t> samples;
-  std::span<const double> values;       ///< floats: what the elements should be
+  std::span<const double> values;       ///< floats: the right values of the elements
   std::span<const int64_t> int_values;  ///< integers: the same; one of the two is empty
   std::span<const double> tolerances;   ///< how far each may be from its value; 0: exact
-  /// Floats: bound on the root of the sum of all squared errors. It tells a kernel that is less exact everywhere from
-  /// one with a single unlucky element.
+  /// Floats: bound on the root of the sum of all squared errors. It distinguishes a kernel that is less exact
+  /// everywhere from one with a single unlucky element.
   double error_norm = std::numeric_limits<double>::infinity();
   /// Where the samples lie in the output; empty: it is logical, each at its own index.
   std::span<const int64_t> places = {};
@@ -40,7 +40,7 @@ struct CheckResult {
 /// A NaN or infinity is right only where the reference has the same.
 CheckResult check_output(const void* output, DType t, const Expected& expected);
 
-/// Fills an output with what no kernel computes: a NaN of an odd pattern in floats, the byte `pattern` in integers.
+/// Fills an output with a pattern that no kernel computes: an odd NaN in floats, the byte `pattern` in integers.
 void poison(void* data, DType t, int64_t count, uint8_t pattern = 0xA5);
 /// True when element `i` still holds poison(pattern). For integers a kernel may have computed just that: poison again
 /// with another pattern and run again to be sure.

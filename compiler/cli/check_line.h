@@ -1,4 +1,4 @@
-// What --check of a model says while it goes on.
+// The line that shows the progress of a model's --check.
 #pragma once
 
 #include <ostream>

@@ -91,7 +91,7 @@ void explain_program(const Workload& w, const Target& target, const Space& space
       << to_string(m) << "\n";
 }
 
-// What NVRTC on this machine says of each kernel of a CUDA module; nothing without NVRTC.
+// NVRTC's figures for each kernel of a CUDA module; nothing when this machine has no NVRTC.
 std::vector<KernelInfo> compiled_kernels(const GpuSource& source, const Target& target) {
   const std::shared_ptr<const Nvrtc> nvrtc = nvrtc_for(target, nvrtc_here());
   if (!nvrtc) return {};

@@ -1,4 +1,4 @@
-// The flags that say what is built or tuned, a model or an operator: of tensorc and tuner alike.
+// The flags that name a model or an operator and how it is built or tuned, shared by tensorc and tuner.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ void add_operator_flags(CLI::App& app, const OperatorTable& operators, OperatorR
 /// have for different things.
 void add_words(ShellCommand& command, const ModelRequest& request);
 
-/// The files that they name: the model, which the user knows as `what`, with its data, and those of --bind-data.
+/// Adds the files of the request: the model, called `what` in messages, with its data, and the files of --bind-data.
 void reads_model(CommandFiles& files, const ModelRequest& request, const std::string& what);
 
 /// The request for one of its bindings alone.

@@ -1,4 +1,4 @@
-// What tensorc found, as text: tables of layers, of what was quantised, times.
+// Results of tensorc as text: tables of layers, of quantised layers, and times.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@
 
 namespace hone {
 
-/// Of each layer, in order: what it computes (the model's nodes that it stands for), its workload, where its config is
-/// from and, where it only moves elements or computes each by itself, why no other layer does that along the way; where
-/// measurements chose its layout, which. Of a GPU's also what steps on the host copy.
+/// A table of the layers, in order: the computation (the model's nodes that the layer stands for), its workload, the
+/// source of its config; for a layer that only moves elements or computes each by itself, why it is not fused; where
+/// measurements chose its layout, which. For a GPU also the steps that the host copies.
 std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes, bool is_gpu = false);
 
-/// GFLOPS for a column of a table; `-` of what only moves elements.
+/// GFLOPS for a column of a table; `-` for a workload that only moves elements.
 std::string rate_text(const Workload& w, double seconds);
 /// The last lines of a table of layers: the share of `all` seconds that so many changes of layout take, and `all`.
 std::string sums_text(double all, double layouts, int changes);

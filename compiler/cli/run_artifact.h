@@ -9,9 +9,9 @@
 
 namespace hone {
 
-/// What --inputs, --bench and --profile ask of the artifact o.artifact, as of a model that was just built: of several
-/// variants each, or with --inputs those that take them, on the threads that it was built for, as far as there are.
-/// With none of the three it is run once, and what comes out is named. Its weights: o.weights, or beside it.
+/// Does --inputs, --bench and --profile with the artifact o.artifact as with a model that was just built: for each of
+/// its variants, or with --inputs for those that take them, on the threads of the build, as far as there are. With none
+/// of the three it runs once and the outputs are named. Its weights: o.weights, or beside it.
 Status run_artifact(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err);
 
 }  // namespace hone

@@ -18,7 +18,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
         "--inputs, --weights, --profile, --report, --compare, --calibrate and --ranges belong to a model: tensorc "
         "MODEL.onnx");
   if (!o.output.empty() && o.emit.empty()) {
-    // What is to be written is a shared object, as of a model.
+    // The default is a shared object, as for a model.
     TensorcOptions written = o;
     written.emit = "so";
     return run_tensorc_operator(operators, written, out, err);

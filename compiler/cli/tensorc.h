@@ -14,7 +14,7 @@
 
 namespace hone {
 
-/// A build, and what is printed of it.
+/// A build, and the output that tensorc prints about it.
 struct TensorcOptions : BuildRequest {
   std::string artifact;  ///< `tensorc run`: a model's that exists; empty: something is built
   bool json = false;

@@ -1,4 +1,4 @@
-// What a command of tensorc reads, so that it writes over none of it.
+// The files that a command of tensorc reads, so that it writes over none of them.
 #pragma once
 
 #include "base/command_files.h"
@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// The model with its external data, tensors and samples, ranges, an earlier report, databases, and what was read for
-/// it before. UserError as import_model() for what is no model.
+/// The model with its external data, tensors and samples, ranges, an earlier report, databases, and files that were
+/// read for it before. UserError as import_model() for a file that is no model.
 CommandFiles files_read(const TensorcOptions& o);
 
 }  // namespace hone

@@ -46,7 +46,7 @@ Help tensorc_help() {
           .wants_words = true};
 }
 
-// Of the program, which has flags of a fleet.
+// Help for the program's flags of a fleet.
 HelpGroup fleet_help() {
   return {"Fleet",
           {{"--fleet FILE", "check and time on a fleet's device: a file of `tracker init-tls`"}},

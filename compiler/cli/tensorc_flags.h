@@ -7,7 +7,7 @@
 
 namespace hone {
 
-/// What `app` parses goes to `o`, which outlives it.
+/// Adds tensorc's flags to `app`; parsing it fills `o`, which outlives it.
 void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOptions& o);
 
 /// Gives `app`, which has all of its flags, its help.

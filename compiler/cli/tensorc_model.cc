@@ -78,7 +78,7 @@ class ModelCommand {
     return absl::OkStatus();
   }
 
-  // What is asked of the artifact, variant by variant.
+  // Does the requested work with the artifact, variant by variant.
   Status answer() {
     if (o_.json) out_ << artifact_.built().json << "\n";
     figures_.resize(model_->variants().size());
@@ -127,7 +127,7 @@ class ModelCommand {
     return ran;
   }
 
-  // What fails is in the report, too: who looks for a wrong layer needs its error, config and neighbours most.
+  // The report includes a failure: to find a wrong layer, its error, config and neighbours are needed most.
   Status answer_and_report() {
     Status answered;
     try {
@@ -143,7 +143,7 @@ class ModelCommand {
     return answered;
   }
 
-  // Of variants that --check has said nothing of yet: the first is the one that failed.
+  // Notes the failure in variants without a result of --check yet: the first of them is the one that failed.
   void tell_failure(const std::string& what) {
     if (!o_.check) return;
     const auto is_told = [](const VariantFigures& f) { return f.is_wrong; };
@@ -152,7 +152,7 @@ class ModelCommand {
       if (f.check.empty()) f.check = std::exchange(is_known, true) ? "not done: another variant failed" : what;
   }
 
-  // What failed is the error of the command; that its report cannot be written is said beside it.
+  // The command returns the original error; if the report cannot be written, a note says so.
   void report_beside_failure() {
     if (const Status written = report(); !written.ok()) events_.tell(message_of(written));
   }
@@ -187,7 +187,7 @@ class ModelCommand {
     return absl::OkStatus();
   }
 
-  // Of a pass that fails, which is a bug of Hone: a file to send with the report.
+  // Called when a pass fails, which is a bug of Hone: writes a file to send with the report.
   void keep(const ModelBinding& binding, std::string_view pass, const Graph& g) {
     const std::string emit = fmt::format("graph:after={}", pass);
     const auto written =

@@ -10,7 +10,7 @@
 
 namespace hone {
 
-/// Builds, checks or times the model at `o.model`. Results go to `out`, what was assumed and how configs were found to
+/// Builds, checks or times the model at `o.model`. Results go to `out`, assumptions and sources of configs to
 /// `err`.
 Status run_tensorc_model(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err);
 

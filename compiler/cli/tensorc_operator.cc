@@ -19,7 +19,7 @@
 namespace hone {
 namespace {
 
-// Of time_here(), where it took less time than the machine's account needs.
+// Repeats for time_here() when it takes less time than the machine's CPU account needs to see others' use.
 constexpr double kRepeatMs = 5;
 constexpr int kRepeatsToKnow = static_cast<int>(kEnoughToKnow * 1e3 / kRepeatMs);
 
@@ -100,7 +100,7 @@ class OperatorCommand {
     return absl::OkStatus();
   }
 
-  // `others`: who used the device meanwhile; empty: nobody.
+  // `others`: a description of other programs' use meanwhile; empty: none.
   void print_time(const HereTime& t, const std::string& others) const {
     if (!others.empty()) events_.tell(others + " meanwhile: the time may be too long");
     const Workload& w = op_.workload;

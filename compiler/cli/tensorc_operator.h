@@ -5,7 +5,7 @@
 
 namespace hone {
 
-/// As run_tensorc(), of options without a model.
+/// The part of run_tensorc() for options without a model.
 Status run_tensorc_operator(const OperatorTable& operators, const TensorcOptions& options, std::ostream& out,
                             std::ostream& err);
 

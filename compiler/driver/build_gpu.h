@@ -6,7 +6,7 @@
 
 namespace hone {
 
-/// A target, and the device where what is built is to run here; one without a device for CPUs and where nothing runs.
+/// A target, and the GPU on which the artifact runs here; no device for CPUs and when nothing runs.
 struct BuildGpu {
   Target target;
   LocalGpu local;

@@ -1,4 +1,4 @@
-// What a model or an operator is built for, and where it runs: this machine, a GPU of it, or a device of a fleet.
+// The target of a model or an operator, and the place where it runs: this machine, a GPU of it, or a fleet's device.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ struct BuildPlace {
   Denormals denormals = kUsualDenormals;
   BuildGpu gpu;                          ///< of a GPU's target
   std::string no_gpu;                    ///< why --explain has none here
-  std::unique_ptr<RemoteDevice> remote;  ///< null: what runs, runs here
+  std::unique_ptr<RemoteDevice> remote;  ///< null: everything runs here
 
-  /// Whether what is built runs on this machine.
+  /// Whether the artifact runs on this machine.
   bool is_here() const;
 };
 

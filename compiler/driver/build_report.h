@@ -1,4 +1,4 @@
-// A page, or data, of what was built of a model and measured.
+// The report of a built and measured model, as a page or as data.
 #pragma once
 
 #include <optional>

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// Inputs of a model and what it is to compute of them; both from a folder's files.
+/// Inputs of a model and the outputs to expect; both from a folder's files.
 struct TestTensors {
   std::vector<TensorData> inputs, outputs;
 };
@@ -36,7 +36,7 @@ class GivenInputs {
   /// Null where there are none.
   const TestTensors* tensors() const { return tensors_ ? &*tensors_ : nullptr; }
   explicit operator bool() const { return tensors_.has_value(); }
-  /// Of several variants the inputs say which are run; of one a call says what is wrong.
+  /// Whether the variant runs on them: it takes them, or it is the only one, whose call reports any mismatch.
   bool are_for(size_t variant) const { return !tensors_ || takes_[variant]; }
 
  private:

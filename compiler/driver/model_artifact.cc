@@ -99,12 +99,12 @@ Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseCon
   return write();
 }
 
-// The weights, what runs, and the header, which speaks for them.
+// The weights, the code, and the header, which declares both.
 Status ModelArtifact::write() {
   const std::string& form = request_.emit;
   std::vector<std::string> paths = {path_};
   if (form == "obj") paths = object_paths(built_.objects, path_);
-  // What was not known before it was built.
+  // Files whose names are known only after the build.
   if (request_.weights.empty()) files_.writes("its weights", weights_);
   for (const std::string& path : paths)
     if (path != path_) files_.writes("an object beside it,", path);

@@ -18,10 +18,10 @@ class ModelArtifact {
   ModelArtifact(const BuildRequest& request, const BuildPlace& place, const Events& events)
       : request_(request), place_(place), events_(events) {}
 
-  /// Before anything is built: that what is asked for goes together, and that its files can be written, none of them
-  /// over one of `read`, which are what the command reads. Usage errors; Unavailable where it cannot run here.
+  /// Before anything is built: checks that the request is consistent, and that its files can be written, none of them
+  /// over one of `read`, the files that the command reads. Usage errors; Unavailable where it cannot run here.
   Status check(CommandFiles read);
-  /// Builds and writes all files, or none. Notes what was built and written. UserError and statuses of writing.
+  /// Builds and writes all files, or none. Notes the files and figures. UserError and statuses of writing.
   Status build(const std::vector<ModelVariant>& variants, ChooseConfig configs);
 
   const BuiltModel& built() const { return built_; }

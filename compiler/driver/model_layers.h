@@ -18,12 +18,12 @@ namespace hone {
 struct LayerNotes {
   std::string alone, layout;
 };
-/// Of each layer, in order.
+/// The notes of each layer, in order.
 std::vector<LayerNotes> layer_notes(const Graph& g, const Layers& layers, const FusionNotes& notes,
                                     bool is_gpu = false);
 
-/// Of each kernel: seconds, run by itself on this machine, which is `target`, on seeded inputs that are in its caches;
-/// so a layer may take longer in the model. `gpu`: the device of a GPU's target; null for CPUs. `denormals` of CPUs.
+/// Seconds of each kernel by itself on this machine, which is `target`, on seeded inputs that lie in its caches: in the
+/// model a layer may take longer. `gpu`: the device of a GPU's target; null for CPUs. `denormals`: of CPUs.
 StatusOr<std::vector<double>> kernel_seconds(const Layers& layers, const Target& target, Device* gpu = nullptr,
                                              Denormals denormals = kUsualDenormals);
 

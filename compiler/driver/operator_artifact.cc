@@ -63,7 +63,7 @@ class OperatorEmitter {
     return absl::OkStatus();
   }
 
-  // Of a form that is a text; empty: it is none.
+  // The artifact's text in the form `form`; empty when that form is not a text.
   StatusOr<std::string> text_of(const std::string& form, const std::string& after) const {
     const Config& config = op_.chosen.config;
     const PassRequest passes{after, {r_.disabled.begin(), r_.disabled.end()}};

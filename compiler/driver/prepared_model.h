@@ -17,7 +17,7 @@
 
 namespace hone {
 
-/// A binding's graph, and what was noted on the way.
+/// A binding's graph, and the notes of its passes.
 struct PreparedBinding {
   ModelBinding binding;
   FusionNotes notes;
@@ -27,7 +27,7 @@ struct PreparedBinding {
   std::optional<Growth> growth;  ///< of caches that grow in place
 };
 
-/// What is kept of a pass that fails, which is a bug of Hone.
+/// Called when a pass fails, which is a bug of Hone: keeps the pass's input for a report.
 using KeepFailure = std::function<void(const ModelBinding&, std::string_view pass, const Graph&)>;
 
 class PreparedModel {
@@ -38,7 +38,7 @@ class PreparedModel {
 
   /// Reads the bindings and runs the passes. UserError as import_model().
   void prepare();
-  /// Of the only binding: its graph as text after the pass `after`, or after all where that is empty. Usage errors.
+  /// The graph of the only binding as text, after the pass `after`, or after all passes when it is empty. Usage errors.
   StatusOr<std::string> graph_text(const std::string& after);
 
   /// Each binding's, for the most threads first; of prepare().

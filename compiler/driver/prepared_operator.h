@@ -15,8 +15,8 @@ struct PreparedOperator {
 };
 
 /// Parses the operator, finds its place, and chooses the config: request.config, else the best that is known. Notes
-/// which one, and what was passed over. Usage errors, UserError of the operator and the config; Unavailable where it
-/// is to run and cannot; errors of the database and the fleet.
+/// which one, and the rows passed over. Usage errors, UserError of the operator and the config; Unavailable where it is
+/// to run and cannot; errors of the database and the fleet.
 StatusOr<PreparedOperator> prepare_operator(const OperatorTable& operators, const BuildRequest& request,
                                             const Events& events);
 

@@ -1,4 +1,4 @@
-// A model of f32 with products of bytes, and what that costs and brings.
+// A model of f32 with products of bytes, its errors and its gain.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct QuantizedLayer {
   std::string why_slower;                      ///< where it takes longer than in f32, the reason, if that is known
   bool is_slower() const { return seconds && seconds_f32 && *seconds > *seconds_f32; }
 };
-/// What became of a model that was quantised.
+/// The result of quantising a model.
 struct QuantizationReport {
   std::vector<QuantizedLayer> layers;
   std::vector<std::pair<std::string, double>> outputs;  ///< relative errors by name; empty without samples
@@ -35,10 +35,10 @@ class ModelQuantizer {
   /// outlive it.
   ModelQuantizer(const ModelRequest& request, const PassContext& context, Target here, const Events& events);
 
-  /// Reads or finds the ranges, the first time; notes what it does and how long it will take.
+  /// Reads or finds the ranges, the first time; notes its steps and how long they will take.
   Graph quantize(const Graph& imported);
 
-  /// What the first graph that was quantised became behind all passes, on this machine; its weights are those of int8.
+  /// The first quantised graph behind all passes, on this machine. Its layers have the weights of int8.
   struct Built {
     const Graph& graph;
     const Layers& layers;

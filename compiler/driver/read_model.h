@@ -29,7 +29,7 @@ class ModelReader {
   /// machine, on which samples run.
   ModelReader(const ModelRequest& request, const PassContext& context, const Target& here, const Events& events);
 
-  /// UserError as import_model(). What was assumed is noted, once: `assumed: batch = 1`.
+  /// UserError as import_model(). Assumptions are noted, once: `assumed: batch = 1`.
   ReadModel read(const ModelBinding& binding);
 
   /// Null: nothing is quantised.

@@ -10,7 +10,7 @@
 
 namespace hone {
 
-/// What a device said of kernels that ran by themselves, on seeded inputs.
+/// A device's figures of kernels that ran one by one, on seeded inputs.
 struct RemoteLayers {
   std::vector<double> seconds;  ///< of each kernel; 0: it is a function in C, which is no candidate's
   double sum = 0;               ///< of all layers
@@ -18,8 +18,8 @@ struct RemoteLayers {
   size_t checked = 0, in_c = 0, disturbed = 0;
 };
 
-/// Each kernel is compared with its reference and timed. What is done is noted now and then. Internal for a
-/// wrong one; errors of the fleet.
+/// Compares each kernel with its reference and times it. Notes its progress now and then. Internal for a kernel with
+/// wrong results; errors of the fleet.
 StatusOr<RemoteLayers> measure_layers(const Layers& layers, RemoteDevice& device, const Events& events);
 
 }  // namespace hone

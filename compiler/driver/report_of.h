@@ -1,4 +1,4 @@
-// What a report says of a variant that was built.
+// The data of a report on a variant that was built.
 #pragma once
 
 #include <vector>

@@ -22,7 +22,7 @@ double seconds_from(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// What the comparison of the whole has of the time for checks, whatever the layers take.
+// The share of the check's time that is kept for comparing the whole model, whatever the layers take.
 constexpr double kLeastOfWhole = 0.25;
 constexpr const char* kMoreTime = " (--check-seconds gives more)";
 

@@ -24,13 +24,13 @@ struct VariantHere {
   const Layers& layers;
   const Target& target;  ///< this machine
   const Growth* growth;  ///< caches that grow in place, which are run with the most rows; null: there are none
-  Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
-  /// Of a model for a GPU: the device that it runs on and what that is; `target` is the CPU beside it. Else null.
+  Denormals denormals = kUsualDenormals;  ///< how the artifact treats them
+  /// The device of a model for a GPU, and its target; `target` is the CPU beside it. Both null for CPUs.
   Device* gpu = nullptr;
   const Target* gpu_target = nullptr;
 };
 
-/// What is asked of a run.
+/// The request for a run.
 struct RunRequest {
   bool check = false, bench = false;
   double check_seconds = 0;             ///< that a check may take, roughly
@@ -46,19 +46,19 @@ struct OutputDifference {
   double largest = 0, in_all = 0;  ///< as Difference
 };
 
-/// What was found of a variant.
+/// The results of running a variant.
 struct VariantFigures {
   std::vector<double> kernel_seconds;                     ///< empty: not measured
   std::optional<double> median_seconds, fastest_seconds;  ///< of a run; nothing: not measured
   size_t times = 0;                                       ///< that they are of
-  std::string check;                                      ///< what a check found, in words; empty: nothing
-  bool is_wrong = false;                                  ///< `check` says what is
+  std::string check;                                      ///< the result of a check, in words; empty: nothing
+  bool is_wrong = false;                                  ///< `check` says where
   std::vector<std::optional<double>> errors;              ///< by layer, as of LayerCheck
   std::vector<OutputDifference> outputs;                  ///< beside those that were given
 };
 
-/// Runs it once, and does what is asked. What is found is in `*figures`, too, also where it is wrong, and noted.
-/// Internal for a result that is wrong, kExitDiffers' status where outputs are not those that were given.
+/// Runs the variant once, and does the requested work. Results are noted and written to `*figures`, wrong ones, too.
+/// Internal for a wrong result, kExitDiffers' status when outputs differ from the given ones.
 Status run_variant(const VariantHere& v, const RunRequest& request, LoadedModel loaded, VariantFigures* figures,
                    const Events& events);
 

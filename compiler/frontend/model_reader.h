@@ -12,12 +12,12 @@
 
 namespace hone {
 
-/// A format and who reads it. The functions throw UserError, lines that begin with the path, for what is no model of
-/// the format or one that is not supported.
+/// A format and who reads it. The functions throw UserError, lines that begin with the path, for a file that is not of
+/// the format or not supported.
 struct ModelFormat {
   std::string_view name;  ///< `ONNX`
   /// Whether a file is of this format, by its path and the first kMostOfBegin bytes of it (all, where it has fewer).
-  /// Null: what no other format knows is taken for one.
+  /// Null: the format of all files that no other format knows.
   bool (*knows)(std::string_view path, std::string_view begin);
   ImportedModel (*read)(const std::string& path, const OperatorTable& operators, const ImportOptions& options);
   /// A decoder whose caches grow in place. Null: the format has none.
@@ -38,7 +38,7 @@ std::span<const ModelFormat> model_formats();
 /// says.
 const ModelFormat& format_of(const std::string& path, std::span<const ModelFormat> formats = model_formats());
 
-/// What the file's format says, each. UserError where caches grow, which models of the format have not.
+/// Each calls the reader of the file's format. UserError for growing caches when the format does not have them.
 ImportedModel import_model(const std::string& path, const OperatorTable& operators, const ImportOptions& options,
                            std::span<const ModelFormat> formats = model_formats());
 GrowingModel import_growing_model(const std::string& path, const OperatorTable& operators, const ImportOptions& options,

@@ -15,9 +15,9 @@ struct NpyHeader {
   size_t bytes = 0;  ///< where the elements begin
 };
 
-/// Reads what a file of version 1 begins with: "\x93NUMPY", its version, the length of a dict and the dict,
-/// `{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }`. UserError, one line, for anything else: elements that
-/// are no numbers of a little-endian machine, columns first, more than 32 axes, more than 2^48 elements.
+/// Reads the head of a file of version 1: "\x93NUMPY", its version, the length of a dict and the dict, `{'descr':
+/// '<f4', 'fortran_order': False, 'shape': (1, 3), }`. UserError, one line, for anything else: elements that are no
+/// numbers of a little-endian machine, columns first, more than 32 axes, more than 2^48 elements.
 NpyHeader npy_header(std::string_view file);
 
 }  // namespace hone

@@ -20,7 +20,7 @@ int64_t most_bytes(int64_t wanted) {
   return std::max(kAtLeast, std::min(wanted, kMost) * kTimes);
 }
 
-// Of a message: a number of one byte takes up to ten there. Protobuf reads 2 GB.
+// The most bytes of a message: a number of one byte takes up to ten there. Protobuf reads 2 GB.
 int64_t most_bytes_of_proto(int64_t wanted) {
   constexpr int64_t kOfANumber = 10, kMost = std::numeric_limits<int>::max();
   return std::min(kMost, most_bytes(wanted) * kOfANumber);
@@ -31,7 +31,7 @@ std::string text_of(StatusOr<std::string> read) {
   return *std::move(read);
 }
 
-// What `f` gives; errors begin with the path.
+// The result of `f`; errors begin with the path.
 template <class F>
 auto in_file(const std::string& path, const F& f) {
   try {

@@ -100,7 +100,7 @@ std::vector<ValueId> GraphBuilder::add(const Workload& w, const std::vector<Valu
     work_ += work;
     std::vector<TensorData> data;
     for (const ValueId v : inputs) data.push_back(*graph_.value(v).constant);
-    // Of weights, mostly; the interpreter takes seconds for large ones.
+    // Transposes are done here: mostly of weights, and the interpreter takes seconds for large ones.
     const std::vector<TensorData> computed =
         is<ops::Transpose>(w) ? std::vector{data[0].transposed(w.attributes.get<std::vector<int64_t>>("perm"))}
                               : evaluate(w, data);

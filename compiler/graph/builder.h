@@ -1,4 +1,4 @@
-// Building graphs: what frontends and passes add nodes with.
+// Building graphs: frontends and passes add nodes with this.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@
 
 namespace hone {
 
-/// Adds values and nodes; works out types as it goes, and computes at once what depends on constants alone.
+/// Adds values and nodes; infers types as it goes, and computes nodes on constants at once.
 class GraphBuilder {
  public:
   /// Computing constants may take the interpreter `most_work` operations in all, a quarter of them for one node: some
-  /// two minutes. What would take longer is left to the model.
+  /// two minutes. Longer computations stay in the model.
   GraphBuilder(const OperatorTable& operators, std::string name, double most_work = 1 << 30)
       : operators_(operators), most_work_(most_work) {
     graph_.name = std::move(name);
@@ -24,17 +24,17 @@ class GraphBuilder {
 
   /// A value that the caller passes, as the model says it (the rank may be 0). kNoValue where it has no elements.
   ValueId input(const std::string& name, const TensorType& type);
-  /// Of rank 1 at least, with elements. Equal constants become one value.
+  /// Adds a constant of rank 1 at least, with elements. Equal constants become one value.
   ValueId constant(TensorData data, std::string_view name = "");
-  /// The outputs of an operator on `inputs`, named after `names` as far as those go. Attributes are what infer() takes
-  /// as given. Nodes that only read constants are computed, where their outputs are no larger than their inputs or
+  /// The outputs of an operator on `inputs`, named after `names` as far as those go. `given`: attributes as infer()
+  /// takes them. Nodes that only read constants are computed, where their outputs are no larger than their inputs or
   /// small, and the work is bounded. Throws as infer() does, and changes nothing then.
   std::vector<ValueId> add(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
                            const std::vector<std::string>& names = {});
   /// The same of an operator with one output.
   ValueId add_one(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
                   const std::string& name = "");
-  /// Nodes that passes make, by what they do. `name`: of the output.
+  /// Nodes of passes, named by their operation. `name`: of the output.
   ValueId transpose(ValueId x, const std::vector<int64_t>& perm, const std::string& name = "");
   /// x itself where it has this shape and no name is given.
   ValueId reshape(ValueId x, const std::vector<int64_t>& to, const std::string& name = "");
@@ -45,7 +45,7 @@ class GraphBuilder {
   /// Zeros around x: so many elements before and behind along each axis.
   ValueId pad(ValueId x, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
               const std::string& name = "");
-  /// Functions of x (a chain, ops/chain.h); `operands` are what they take, in order.
+  /// Functions of x (a chain, ops/chain.h); `operands` are the chain's operands, in order.
   ValueId elementwise(std::string_view chain, ValueId x, std::vector<ValueId> operands = {},
                       const std::string& name = "");
   /// `parts`, at least one, behind each other along an axis: in groups first where they are more than `concat` takes.
@@ -75,7 +75,7 @@ class GraphBuilder {
   /// The inputs that the elements of a value depend on, in the graph's order.
   std::vector<Port> inputs_behind(ValueId v) const;
   const OperatorTable& operators() const { return operators_; }
-  /// Those that were added so far.
+  /// The nodes added so far.
   const std::vector<Node>& nodes() const { return graph_.nodes; }
 
   size_t node_count() const { return graph_.nodes.size(); }

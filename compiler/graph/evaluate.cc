@@ -68,7 +68,7 @@ std::vector<TensorData> call_host_function(const HostFunction& f, std::span<cons
   for (const TensorData& t : inputs) tensors.push_back(const_cast<char*>(t.bytes().data()));  // it only reads them
   for (const TensorType& t : f.outputs) outputs.emplace_back(static_cast<size_t>(bytes_of(t)), '\0');
   for (std::string& bytes : outputs) tensors.push_back(bytes.data());
-  // Of a type that is aligned for all that it holds.
+  // The element type gives the workspace the largest alignment.
   std::vector<std::max_align_t> workspace(static_cast<size_t>(f.workspace_bytes) / sizeof(std::max_align_t) + 1);
   const int32_t code = f.call(f.numbers.data(), tensors.data(), workspace.data());
   HONE_USER_CHECK(code == 0) << "the model takes a branch that its shapes do not allow, or that is not supported";

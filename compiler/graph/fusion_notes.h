@@ -1,5 +1,5 @@
-// Why nodes of a graph are as they are: what passes say of those that they could not join to others, and of those that
-// lie in another layout than usual.
+// Why nodes of a graph are as they are: the passes' notes on nodes that could not be fused, and on nodes that lie in
+// another layout than usual.
 #pragma once
 
 #include <map>
@@ -9,10 +9,10 @@ namespace hone {
 
 class FusionNotes {
  public:
-  /// Why a node stands by itself. `origin`: the node's. What is said last holds; nothing is kept of a node without an
-  /// origin.
+  /// Notes why a node stands by itself. `origin`: the node's. The last note holds; a node without an origin has
+  /// none.
   void say(const std::string& origin, std::string why) { keep(why_, origin, std::move(why)); }
-  /// Says it beside what was said before: there are several nodes that it could have been joined to.
+  /// Adds a note beside an earlier one: there are several nodes that it could have been joined to.
   void say_too(const std::string& origin, const std::string& why) {
     const std::string before = of(origin);
     if (("; " + before + "; ").find("; " + why + "; ") == std::string::npos)

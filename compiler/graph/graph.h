@@ -43,8 +43,8 @@ struct Port {
   std::string name;          ///< as the model says
   ValueId value = kNoValue;  ///< none where the tensor has no elements
   TensorType type;           ///< as the model says: of rank 0 too; its elements are those of `value`
-  /// Of an output whose extent a call finds out: along `axis` only the first elements are the model's, as many as the
-  /// output number `count` says, s64[1].
+  /// For an output whose extent is only known at run time: along `axis` only the first elements are the model's; their
+  /// number is the value of output number `count`, s64[1].
   struct Extent {
     size_t axis = 0, count = 0;
     bool operator==(const Extent&) const = default;
@@ -72,12 +72,12 @@ Uses uses_of(const Graph& g);
 
 /// The node that computes `v`; null: none does.
 const Node* producer_of(const Graph& g, const Uses& uses, ValueId v);
-/// The same where what it computes is read by one node, once, and is no output of the graph; else null.
+/// The same when its result is read by one node, once, and is no output of the graph; else null.
 const Node* own_producer_of(const Graph& g, const Uses& uses, ValueId v);
 /// The node that reads `v`, once, where no other does and it is no output of the graph; else null.
 const Node* only_reader_of(const Graph& g, const Uses& uses, ValueId v);
 
-/// What is wrong with a graph, in one line, and at which node.
+/// An error in a graph, in one line, and the node that has it.
 struct GraphFault {
   std::string what;
   int node = -1;  ///< none: a value, an input or an output is wrong

@@ -93,7 +93,7 @@ class GrowthCheck {
       const ValueId a = n.inputs[i], b = other.inputs[i];
       const bool grows = g_.value(a).type != shorter_.value(b).type;
       reads_rows = reads_rows || is_rows_[index(a)];
-      // What is known of a row that is there stays what it is; a table has a row for each number.
+      // Constants may grow when the values of existing rows stay; a table has a row for each number of rows.
       const bool is_longer = grows && g_.is_constant(a) && shorter_.value(b).constant &&
                              ((is_reader && is_begin_of(*shorter_.value(b).constant, *g_.value(a).constant)) || is_row);
       if (!is_longer && !is_same(a, b)) fail("reads numbers that differ with the number of");
@@ -110,7 +110,7 @@ class GrowthCheck {
 
   const Graph &g_, &shorter_;
   const Growth& growth_;
-  std::vector<ValueId> now_;    ///< what stands for each value in the shorter graph
+  std::vector<ValueId> now_;    ///< the value that stands for each in the shorter graph
   std::vector<bool> is_rows_;   ///< caches and views of them
   std::vector<ValueId> count_;  ///< the number of rows
 };

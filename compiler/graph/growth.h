@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// An input of which an output has one row more: output = concat(input, new row). Both lie in one buffer of the caller,
+/// An input and an output with one row more: output = concat(input, new row). Both lie in one buffer of the caller,
 /// which has room for `Growth::most` + 1 rows.
 struct Cache {
   size_t input, output;  ///< numbers of the graph's ports
@@ -19,7 +19,7 @@ struct Cache {
 };
 
 /// The graph is that of the most rows: all of its extents are numbers. Its last input, one s64, is no tensor of the
-/// caller but the number of rows that are there; only what the caches' readers do with it depends on it.
+/// caller but the number of rows that are there; only the readers of caches depend on it.
 struct Growth {
   std::string symbol;         ///< as the model calls the number of rows: `past`
   int64_t most = 0;           ///< rows that are there, at the most, before a call adds one
@@ -36,9 +36,9 @@ std::optional<size_t> cache_made_by(const Graph& g, const Growth* growth, const 
 /// The cache that the value is, with the row that is new; nothing for other values, views among them.
 std::optional<size_t> cache_that_is(const Graph& g, const Growth& growth, ValueId v);
 
-/// Throws UserError, which names the node, where something depends on the number of rows that cannot be told by a call:
-/// where `shorter`, the same graph for one row less behind the same passes, differs in more than what its caches'
-/// readers are told.
+/// Throws UserError, which names the node, when something depends on the number of rows in a way that a call cannot
+/// follow: when `shorter`, the same graph for one row less behind the same passes, differs in more than the number of
+/// rows that readers of caches receive.
 void check_growth(const Graph& g, const Graph& shorter, const Growth& growth);
 
 }  // namespace hone

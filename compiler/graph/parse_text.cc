@@ -46,7 +46,7 @@ class GraphParser {
     if (!holds) fail(std::string(what));
   }
 
-  // What stands at the cursor, for errors: never more than a few words of it.
+  // The text at the cursor, for errors: at most a few words.
   std::string seen() const {
     constexpr size_t kMost = 24;
     if (column_ == line_.size()) return "the line's end";

@@ -80,7 +80,7 @@ class Reducer {
     return taken_.emplace_back(Taken{n, std::move(edges_[n])});
   }
 
-  // R0, RI and RII: what the best option of `n` costs becomes a cost of its neighbours, or of an edge between the two.
+  // R0, RI and RII: the cost of the best option of `n` becomes a cost of its neighbours, or of an edge between the two.
   void reduce(size_t n) {
     const Edges around = take(n).edges;
     if (around.empty()) return;
@@ -98,7 +98,7 @@ class Reducer {
     for (size_t k = 0; k < rows; ++k) costs_[a][k] += best[k];
   }
 
-  // RN: the option that is best where each neighbour takes what suits it, whatever the neighbour's others want.
+  // RN: the option that is best when each neighbour takes its best option, whatever the neighbour's others want.
   void guess(size_t n) {
     guessed_ = true;
     const Edges around = take(n).edges;

@@ -1,5 +1,5 @@
-// Partitioned Boolean quadratic problems: each node takes one of its options, each with a cost, and each edge costs
-// what the options of its two ends cost together. Wanted is the assignment of the least sum. Source: Scholz and
+// Partitioned Boolean quadratic problems: each node takes one of its options, each with a cost, and each edge has a
+// cost for each pair of its ends' options. The solution is the assignment of the least sum. Source: Scholz and
 // Eckstein, Register Allocation for Irregular Architectures, LCTES 2002; Hames and Scholz, Nearly Optimal Register
 // Allocation with PBQP, JMLC 2006.
 #pragma once
@@ -14,13 +14,13 @@ namespace hone {
 
 class Pbqp {
  public:
-  /// The cost of what is not allowed.
+  /// The cost of a forbidden option or pair.
   static constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
   /// A node with the costs of its options, at least one, none negative infinite; nodes are numbered from 0.
   int add_node(std::vector<double> costs);
-  /// `costs[i * options of b + j]`: of option i of `a` beside option j of `b`. Added to those that are between them
-  /// already. InternalError where a is b, or the sizes do not fit.
+  /// `costs[i * options of b + j]`: of option i of `a` beside option j of `b`. Added to earlier costs between the two.
+  /// InternalError where a is b, or the sizes do not fit.
   void add_edge(int a, int b, const std::vector<double>& costs);
 
   struct Solution {

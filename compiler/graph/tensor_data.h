@@ -1,4 +1,4 @@
-// Tensors with their elements: a graph's constants, and what its interpreter computes.
+// Tensors with their elements: a graph's constants, and results of its interpreter.
 #pragma once
 
 #include <memory>

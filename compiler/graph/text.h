@@ -1,4 +1,4 @@
-// Graphs as text: what to_string(Graph) prints, read again. Tests and reports of failures are written in it.
+// Graphs as text: printed by to_string(Graph) and read again. Tests and reports of failures are written in it.
 //
 //   graph NAME
 //   input "data" %data f32[1, 3, 8, 8]
@@ -18,13 +18,13 @@
 
 namespace hone {
 
-/// What a tensor of a graph that somebody wrote has at most, in a text or a model.
+/// The most axes of a tensor in a graph that is read from a text or a model.
 inline constexpr size_t kMostAxes = 32;
 
-/// Reads a graph; parse_graph(to_string(g)) prints as `g` does where no constant was printed as its hash. Nothing of
-/// the text is trusted. UserError, one line, `line:column: what is wrong, what is allowed`, for what is not as above, a
-/// value that is not computed before it is read or that is computed twice, types that do not go together, more than
-/// 2^18 lines and constants of more than 64 MiB together.
+/// Reads a graph; parse_graph(to_string(g)) prints as `g` does where no constant was printed as its hash. The text is
+/// not trusted. UserError, one line, `line:column: what is wrong, what is allowed`, for any other text, a value that is
+/// not computed before it is read or that is computed twice, types that do not go together, more than 2^18 lines and
+/// constants of more than 64 MiB together.
 Graph parse_graph(const OperatorTable& operators, std::string_view text);
 
 }  // namespace hone

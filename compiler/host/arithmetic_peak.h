@@ -1,4 +1,4 @@
-// What this machine can compute of a workload at the most.
+// The highest rate of operations that this machine can reach on a workload.
 #pragma once
 
 #include "compiler/host/machine_roof.h"

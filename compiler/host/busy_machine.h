@@ -1,4 +1,4 @@
-// Whether others used this machine while something was timed on it: such a time is too long, by nobody knows how much.
+// Detects use of this machine by other programs while something is timed: such a time is too long by an unknown factor.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@ inline constexpr double kEnoughToKnow = 0.5;
 /// The machine's account of its CPUs; nothing where the kernel does not say.
 using ReadCpuAccount = std::function<std::optional<CpuAccount>()>;
 
-/// Watches from its construction on. What this process itself uses is known exactly, so that compiling meanwhile, or
-/// threads that wait, are nobody else's use.
+/// Watches from its construction on. The use of this process itself is known exactly, so compiling meanwhile and
+/// waiting threads do not count as use by others.
 class BusyMachine {
  public:
   /// `account`: of this machine; empty: the kernel's. `clock` outlives it; null: real time.
   explicit BusyMachine(ReadCpuAccount account, const Clock* clock = nullptr);
 
-  /// What others used so far, in words for a line; empty where that is too little to disturb, or not known.
+  /// The use by other programs so far, in words for a line; empty when it is too little to disturb, or not known.
   std::string told() const;
-  /// How long it has watched. The kernel counts in ticks: of less than half a second little is known.
+  /// Seconds since it began to watch. The kernel counts in ticks, so figures over less than half a second say little.
   double seconds() const;
 
  private:

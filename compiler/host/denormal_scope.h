@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// Until this ends, denormals are zeros on the calling thread where `denormals` says so; then its mode is what it was.
-/// What is computed meanwhile is behind calls that compilers do not look into.
+/// While it lives, denormals are zeros on the calling thread if `denormals` says so; then the old mode is back.
+/// The computation between must be behind calls that compilers do not inline.
 class DenormalScope {
  public:
   explicit DenormalScope(Denormals denormals) : before_(hone_internal_float_mode()) {

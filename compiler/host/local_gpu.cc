@@ -34,7 +34,7 @@ StatusOr<std::unique_ptr<DeviceProgram>> compile(Device& device, const Module& m
   GpuSource source = gpu_text(m, target);
   *launches = source.launches;
   auto program = device.compile(source.text);
-  // Without its vendor's compiler, or with one that no longer supports the GPU, the driver takes what LLVM compiles.
+  // Without its vendor's compiler, or with one that no longer supports the GPU, the driver takes LLVM's code.
   if (gpu_kind(target.kind).compiles_ahead && program.status().code() == absl::StatusCode::kNotFound)
     return device.load({.bytes = image_code(m, target, nullptr).bytes});
   return program;

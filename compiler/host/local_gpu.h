@@ -1,4 +1,4 @@
-// A GPU (or what OpenCL offers as one) of this machine, and a Module compiled for it, with tensors to run it on: for
+// A GPU (or another device of OpenCL) of this machine, and a Module compiled for it, with tensors to run it on: for
 // --bench, --check and tests.
 #pragma once
 
@@ -19,8 +19,8 @@ struct LocalGpu {
   Target target;
 };
 
-/// The device of this machine that runs code for `target`, a GPU's: of an incomplete target the first one (GPUs before
-/// what else OpenCL offers), else the first of that architecture, or, of OpenCL, with that much local memory and so
+/// The device of this machine that runs code for `target`, a GPU's: for an incomplete target the first one (GPUs before
+/// OpenCL's other devices), else the first of that architecture, or, for OpenCL, with that much local memory and so
 /// many threads, one that is the target itself before others. Unavailable, in one line, when there is none.
 StatusOr<LocalGpu> open_local_gpu(const Target& target);
 

@@ -30,7 +30,7 @@ OrderedJson read_cache(const std::filesystem::path& path) {
   return all.is_object() ? all : OrderedJson::object();
 }
 
-// A cache that cannot be written is none: what it would hold is measured again.
+// If the cache cannot be written, its numbers are measured again the next time.
 void write_cache(const std::filesystem::path& path, const OrderedJson& all) {
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
@@ -56,7 +56,7 @@ MachineRoof measure(const Target& target, ThreadPool& pool) {
   roof.peak_gflops = measured_peak_gflops(pool);
   constexpr int64_t kMemory = int64_t{256} << 20;
   const int64_t l1 = target.threads * target.l1_bytes, l2 = target.threads * target.l2_bytes;
-  // A core's share of the last cache is not known: 16 times L2 stands for what one may count on.
+  // A core's share of the last cache is not known: 16 times L2 is taken as a safe size.
   for (const int64_t bytes : {l1, l2, 16 * l2, kMemory})
     if (roof.levels.empty() || bytes > roof.levels.back().bytes)
       roof.levels.push_back({bytes, measured_read_bandwidth(pool, bytes / 2)});

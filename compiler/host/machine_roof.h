@@ -55,7 +55,7 @@ class RoofCache {
 /// The roof of this machine, which `target` must be: in $XDG_CACHE_HOME or ~/.cache, hone/roof.json, by target; a few
 /// seconds where it is measured, each time when the file cannot be read or written.
 MachineRoof machine_roof(const Target& target);
-/// As RoofCache::beaten(), for this machine's roof.
+/// RoofCache::beaten() for this machine's roof.
 MachineRoof beaten_roof(const Target& target, const MachineRoof& known);
 
 }  // namespace hone

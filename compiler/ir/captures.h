@@ -1,4 +1,4 @@
-// What an outlined loop body is to be given.
+// The arguments of a loop body that becomes a function of its own.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The typing rules of the IR, one node at a time: what verify() insists on and decode() lets in.
+// The typing rules of the IR, one node at a time: verify() checks them, and decode() accepts nothing else.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ inline constexpr int kMaxLanes = 1024;
 /// Integers of 8, 16, 32 or 64 bits, floats of 16, 32 or 64, bool of 1; 1 to kMaxLanes lanes.
 bool is_valid(DType t);
 
-/// What is wrong with the types of `e` itself, its operands taken as checked; nothing when all is well. Operands must
-/// not be null.
+/// The first error in the types of `e` itself, as a message; nothing when they are right. Its operands are taken as
+/// checked and must not be null.
 std::optional<std::string> type_error(const Expr& e);
 /// The same for a statement's own expressions.
 std::optional<std::string> type_error(const Stmt& s);

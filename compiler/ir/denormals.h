@@ -1,4 +1,4 @@
-// What an artifact's arithmetic makes of denormal numbers.
+// How an artifact's arithmetic treats denormal numbers.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace hone {
 /// stay numbers either way: they begin at 6e-5, where models have values, and processors compute with them at full
 /// speed.
 enum class Denormals : uint8_t {
-  kKeep,  ///< as the modes of the threads have it that run a call: numbers, unless somebody changed that
+  kKeep,  ///< as the modes of the calling threads are: numbers, unless a program changed that
   kZero,  ///< zeros, as operands and as results, on every thread that runs a part of a call, for that long
 };
 
-/// What is built where nobody says. States of recurrent nets and filters decay into denormals, and a model then takes
-/// up to 90 times as long on Intel's processors: docs/ship.md has the figures.
+/// The default of every build. States of recurrent nets and filters decay into denormals, and a model then takes up to
+/// 90 times as long on Intel's processors: docs/ship.md has the figures.
 inline constexpr Denormals kUsualDenormals = Denormals::kZero;
 
 /// `keep`, `zero`.

@@ -8,7 +8,7 @@ namespace {
 bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kLe; }
 bool is_logical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
 
-// Wraps instead of overflowing: what the program would compute.
+// Wraps instead of overflowing, as the program does.
 int64_t wrapped(BinaryOp op, int64_t a, int64_t b) {
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   switch (op) {

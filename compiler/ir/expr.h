@@ -141,7 +141,7 @@ struct BufferNode final : RefCounted, Pooled {
       : name(std::move(n)), dtype(t), shape(std::move(s)), scope(sc) {}
 };
 
-/// Conversion between types; of a vector lane by lane. Float to integer truncates; what does not fit becomes the
+/// Conversion between types; of a vector lane by lane. Float to integer truncates; numbers that do not fit become the
 /// nearest value of the type, NaN becomes 0.
 struct Cast final : ExprNodeOf<ExprKind::kCast> {
   const Expr value;

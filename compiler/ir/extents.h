@@ -1,4 +1,4 @@
-// Shapes and what is counted like them.
+// Shapes and other lists of extents.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ struct Storage {
   RaceTracker races;  // set for memory that several threads of a GPU can access; else empty
 };
 
-// A thread among those that run from barrier to barrier: its private state.
+// One of the threads that run from barrier to barrier: its private state.
 struct Thread {
   int64_t number = 0;
   std::vector<int64_t> vars;
@@ -138,8 +138,8 @@ class Runner {
     if (poison_ && computes && unwritten_ == Unwritten::kMayBeMoved) poisoned("arithmetic");
   }
 
-  // Evaluates what a machine computes too, although nothing is made of it: masked lanes, and the side of a selection
-  // that is not chosen.
+  // Evaluates operands that a machine computes, too, though their value is not used: masked lanes, and the side of a
+  // selection that is not chosen.
   template <class Evaluate>
   void beside(const Evaluate& evaluate) {
     if (unwritten_ != Unwritten::kMayBeMoved || program_.for_gpu) return;
@@ -150,7 +150,7 @@ class Runner {
     poison_ = outer;
   }
 
-  // Whether a load of which nothing is made reads all the same: registers, stack buffers at places known beforehand.
+  // Whether a load whose result is not used reads all the same: registers, stack buffers at constant places.
   bool is_register(const ENode& n) const {
     const BufferNode* b = program_.buffers[static_cast<size_t>(n.a)].buffer.get();
     const ENode& index = program_.exprs[static_cast<size_t>(program_.lists[static_cast<size_t>(n.b)])];
@@ -579,7 +579,7 @@ class Runner {
   std::vector<Storage> storage_;
   const Storage* poison_ = nullptr;  // set once the expression under evaluation has read an unwritten element
   int64_t poison_element_ = 0;
-  bool is_beside_ = false;  // nothing is made of what is evaluated
+  bool is_beside_ = false;  // the value under evaluation is not used
   int lanes_ = 1;           // of the value that is stored
   Place here_;
   int blocks_open_ = 0, threads_open_ = 0;

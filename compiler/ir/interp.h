@@ -17,12 +17,12 @@ struct InterpArg {
   std::vector<bool>* written = nullptr;
 };
 
-/// What a program may do with an element that nothing has written yet.
+/// How a program may use an element that nothing has written yet.
 enum class Unwritten : uint8_t {
-  kMayBeComputedWith,  ///< anything of which no output and no decision is made: tiles may overcompute
-  /// Nothing but to move it within its own memory. Denormal numbers, of which such an element may hold one, make a
-  /// processor a hundred times as slow, so no lane of no vector is to compute with one: masked lanes are looked at,
-  /// too, and both sides of a selection, as code for CPUs computes them.
+  kMayBeComputedWith,  ///< any use, as long as no output and no decision depends on it: tiles may overcompute
+  /// It may only be copied among intermediate buffers. It may hold a denormal number, and arithmetic on one is a
+  /// hundred times as slow, so no lane of a vector may compute with it. Masked lanes and both sides of a selection are
+  /// checked, too, because code for CPUs computes them.
   kMayBeMoved
 };
 
@@ -32,7 +32,7 @@ enum class Unwritten : uint8_t {
 /// writes it, and no barrier or end of a thread loop stands between; and for a barrier that not every thread meets.
 /// UserError for an access out of bounds (names buffer, index, extent), a parameter, condition or index that depends on
 /// an element of a workspace or stack buffer that nothing has written yet (arithmetic, as `unwritten` says), or a
-/// division by zero. Multi-dimensional and flat accesses are both understood. Lazy: what a Select does not choose and
+/// division by zero. Multi-dimensional and flat accesses are both understood. Lazy: the other side of a Select and
 /// masked lanes of a Store have no effect. `shape_args` are the values of f.shape_vars.
 void interpret(const Function& f, const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args = {},
                Unwritten unwritten = Unwritten::kMayBeComputedWith);

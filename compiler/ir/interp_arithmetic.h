@@ -52,8 +52,8 @@ bool compare(BinaryOp op, F a, F b) {
   }
 }
 
-/// A cast of a float to what node `n` says. Truncates; what does not fit becomes the nearest value of the type, NaN
-/// becomes 0.
+/// A cast of a float to the type of node `n`. Truncates; numbers that do not fit become the nearest value of the
+/// type, NaN becomes 0.
 template <class F>
 int64_t to_int(F v, const ENode& n) {
   if (n.to_bool) return v != F{0};
@@ -71,7 +71,7 @@ int64_t to_int(F v, const ENode& n) {
   return static_cast<int64_t>(static_cast<uint64_t>(truncated));
 }
 
-/// Nothing for what floats have no such operation of.
+/// Nothing for operations that floats do not have.
 template <class F>
 std::optional<F> of_floats(BinaryOp op, F a, F b) {
   switch (op) {

@@ -216,7 +216,7 @@ class Compiler {
   Program program_;
   std::unordered_map<const VarNode*, Scope> scopes_;
   std::unordered_map<const BufferNode*, int32_t> buffer_slots_;
-  std::unordered_map<const ExprNode*, int32_t> compiled_;  // since the last scope ended: what it saw may be gone
+  std::unordered_map<const ExprNode*, int32_t> compiled_;  // since the last scope ended, whose names may be gone
 };
 
 }  // namespace

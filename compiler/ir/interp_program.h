@@ -1,5 +1,5 @@
-// What the interpreter runs: a function compiled into two flat tables (expressions, statements) whose variables and
-// buffers are slots.
+// The form that the interpreter runs: a function compiled into two flat tables (expressions, statements) whose
+// variables and buffers are slots.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ struct Program {
   bool for_gpu = false;  ///< it has block or thread loops
 };
 
-/// UserError for what the interpreter does not support and for variables and buffers used out of their scope.
+/// UserError for nodes that the interpreter does not support and for variables and buffers used out of their scope.
 Program compile(const Function& f);
 
 }  // namespace hone::interp

@@ -118,7 +118,7 @@ void Layout::validate(const std::vector<int64_t>& shape) const {
 
 namespace {
 
-// One loop of the copy: extent and what a step adds to each side and to each logical coordinate.
+// One loop of the copy: its extent, and a step's increment of each side and of each logical coordinate.
 struct Walk {
   const std::vector<int64_t>& shape;
   const Layout& layout;
@@ -190,7 +190,7 @@ void unpack_as(const void* physical, void* logical, const std::vector<int64_t>& 
 
 std::vector<int64_t> physical_indices(std::span<const int64_t> logical, const std::vector<int64_t>& shape,
                                       const Layout& layout) {
-  // What each coordinate adds.
+  // added[axis][i]: the flat offset that coordinate i of an axis adds.
   std::vector<std::vector<int64_t>> added(shape.size());
   for (size_t axis = 0; axis < shape.size(); ++axis) added[axis].assign(static_cast<size_t>(shape[axis]), 0);
   int64_t stride = 1;

@@ -19,7 +19,7 @@ struct LayoutDim {
 
 /// Physical dimensions, outermost first. For each logical axis its dimensions split the axis: sorted by stride, each
 /// stride is the next smaller one times that one's extent, the smallest is 1, and together they cover at least the
-/// logical extent; what is beyond it is padding (zeros in inputs, ignored in outputs). NCHW16c of (1,20,4,4): (0,1,1)
+/// logical extent; elements beyond it are padding (zeros in inputs, ignored in outputs). NCHW16c of (1,20,4,4): (0,1,1)
 /// (1,16,2) (2,1,4) (3,1,4) (1,1,16).
 struct Layout {
   std::vector<LayoutDim> dims;
@@ -42,7 +42,7 @@ struct Layout {
 /// Elements of `shape`; UserError when the product overflows 2^48.
 int64_t element_count(const std::vector<int64_t>& shape);
 
-/// Where elements of a tensor lie: the physical index of each of these logical ones, all of which are in `shape`.
+/// The physical index of each of these logical indices, all of which are inside `shape`.
 std::vector<int64_t> physical_indices(std::span<const int64_t> logical, const std::vector<int64_t>& shape,
                                       const Layout& layout);
 

@@ -1,4 +1,4 @@
-// Functions and Modules: what is built, shipped, stored and emitted.
+// Functions and Modules: built, sent over the wire, stored and emitted.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct Param {
   ParamRole role = ParamRole::kInput;
   DType dtype = f32;
   std::vector<int64_t> shape;  ///< logical
-  Layout layout;               ///< logical -> what the kernels take
+  Layout layout;               ///< logical -> the kernels' form
 };
 
 /// Packs one constant parameter into a form that no Layout describes (a layout alone needs no prepack). Takes the
@@ -54,8 +54,8 @@ struct Module {
   int workers = 1;              ///< the kernel runs on at most this many threads
   int vector_bits = 0;          ///< vector width the code generator should prefer; 0 = the target's widest
   Partition partition = Partition::kStatic;
-  /// Nobody wants to know what becomes of a NaN: code generators may let a maximum or a minimum drop it where that is
-  /// cheaper. No part of the content hash, nor of what is sent: it is set on what an artifact is made of.
+  /// Results for NaNs are undefined: code generators may let a maximum or a minimum drop one when that is cheaper. Not
+  /// part of the content hash or of the wire format: it is set when an artifact is made.
   bool assume_finite = false;
 };
 
@@ -70,9 +70,9 @@ struct KernelArgument {
 
   int64_t bytes() const { return element_count(shape) * dtype.bytes(); }
 };
-/// What the kernels take for parameter `param`: the tensor in its layout, or what its prepack makes of it.
+/// The arguments that kernels take for parameter `param`: the tensor in its layout, or the results of its prepack.
 std::vector<KernelArgument> kernel_arguments(const Module& m, size_t param);
-/// What each kernel takes, in order: the arguments of each parameter in turn.
+/// The arguments of every kernel, in order: those of each parameter in turn.
 std::vector<KernelArgument> kernel_arguments(const Module& m);
 
 }  // namespace hone

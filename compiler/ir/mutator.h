@@ -48,7 +48,7 @@ class Mutator {
   std::vector<std::pair<const ExprNode*, Expr>> visited_;  ///< shared nodes of the expression being walked; few
 };
 
-/// A few variables and what they become; looked up linearly because there are few.
+/// A few variables and their replacements; looked up linearly because there are few.
 using VarMap = std::vector<std::pair<const VarNode*, Expr>>;
 
 /// `e` with each variable of `map` replaced.

@@ -5,8 +5,8 @@
 
 namespace hone {
 
-/// Whether `e`, a float, is never a NaN, as its form says: a number, an integer's value, an extreme or a choice of
-/// such. Of a vector: no lane is.
+/// Whether `e`, a float, is never a NaN by its form: a number, an integer's value, an extreme or a choice of such. For
+/// a vector: in all lanes.
 bool is_never_nan(const Expr& e);
 
 /// How a kMin or kMax of floats that keeps NaNs is made of one operation that gives its second operand where the two do

@@ -23,7 +23,7 @@ struct Pass {
   bool is_needed = false;  ///< later passes rely on it: it cannot be left out
 };
 
-/// What a caller may observe and change in a list. Every member may be empty.
+/// Callbacks with which a caller observes and changes a list of passes. Every member may be empty.
 template <class P>
 struct PassHooks {
   /// After each pass: its name, its result, and the seconds it took.

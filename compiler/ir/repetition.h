@@ -1,4 +1,4 @@
-// A module that runs several times, each time on what the time before left: the steps of a recurrent layer.
+// A module that runs several times, each time on the results of the time before: the steps of a recurrent layer.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace hone {
 
-/// What becomes of one parameter of a step where all steps are one module.
+/// How one parameter of a step's module is used when the module runs several times.
 struct RepeatedParam {
   enum class Kind : uint8_t {
     kWhole,  ///< an input that each step reads as it is
     kPart,   ///< the step's share of a tensor whose first extent is as many times as large
-    kState,  ///< of inputs: what the caller gives for the first step, then what the step before made; of outputs: what
-             ///< the last step made
+    kState,  ///< input: the caller's value for the first step, then the previous step's output;
+             ///< output: the value that the last step wrote
   };
   Kind kind = Kind::kWhole;
   size_t next = 0;  ///< of an input that is a state: the output parameter, by number, that the next step has for it
 };
 
-/// How often, in which order, and on what.
+/// How often, in which order, and on which tensors.
 struct Repetition {
   int64_t count = 1;
   bool is_backwards = false;          ///< the first step has the last part

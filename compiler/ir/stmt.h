@@ -9,13 +9,13 @@ enum class StmtKind : uint8_t { kFor, kStore, kSeq, kIf, kAllocate, kPrefetch, k
 
 /// How the iterations of a loop run. A vector or unrolled loop has a constant extent. Iterations of a parallel loop may
 /// run at the same time, in any order, each by one worker. On a GPU, iterations of block loops are blocks, which may
-/// run at the same time in any order, and those of thread loops are the threads of one: what stands behind a thread
-/// loop begins when all of its iterations have ended.
+/// run at the same time in any order, and those of thread loops are the threads of a block: statements behind a thread
+/// loop begin when all of its iterations have ended.
 ///
-/// A warp loop (kWarp; programs print `tensor`) means what a serial one means: each thread computes its own result. It
-/// may also be executed by all threads of a warp together, and the body alone decides how (codegen/gpu/tensor_nest.h):
-/// a nest of three that adds products runs on tensor cores, a single loop that combines what the warp's threads wrote
-/// to shared memory runs by shuffles, any other runs as a plain loop.
+/// A warp loop (kWarp; programs print `tensor`) has the meaning of a serial one: each thread computes its own result.
+/// It may also be executed by all threads of a warp together, and the body alone decides how
+/// (codegen/gpu/tensor_nest.h): a nest of three that adds products runs on tensor cores, a single loop that combines
+/// the warp's values in shared memory runs by shuffles, any other runs as a plain loop.
 enum class LoopKind : uint8_t { kSerial, kUnroll, kVectorize, kParallel, kBlock, kThread, kWarp };
 inline constexpr int kLoopKindCount = 7;
 /// True when different iterations may run at the same time: parallel, block and thread loops.
@@ -99,7 +99,7 @@ struct Prefetch final : StmtNodeOf<StmtKind::kPrefetch> {
   Prefetch(Buffer b, std::vector<Expr> i) : buffer(std::move(b)), indices(std::move(i)) {}
 };
 
-/// A barrier: no thread of a block goes on before all have come here, and then each sees what the others wrote. Inside
+/// A barrier: no thread of a block goes on before all have come here, and then each sees the others' stores. Inside
 /// thread loops only, where every thread of the block meets it. Not part of loop form: codegen inserts it where the end
 /// of a thread loop must be waited for.
 struct Barrier final : StmtNodeOf<StmtKind::kBarrier> {};

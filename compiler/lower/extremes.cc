@@ -108,7 +108,7 @@ class Extremes {
     return s;
   }
 
-  // `kernel`, which holds all tasks, and what makes the results of theirs.
+  // `kernel`, which holds all tasks, and the loops that combine their partial results.
   Stmt finish(Stmt kernel) const {
     std::vector<Stmt> all{std::move(kernel)};
     for (const Extreme& e : extremes_) all.push_back(reduce(e));
@@ -150,7 +150,7 @@ class Extremes {
   std::vector<Extreme> extremes_;
 };
 
-// Folds what is stored, in the iterations of one parallel loop; null: there is none.
+// Folds the stored values, in the iterations of one parallel loop; null: there is none.
 class StoreFolder final : public Mutator {
  public:
   StoreFolder(const Extremes& extremes, const Buffer& of, const For* parallel, const For* vector)
@@ -174,8 +174,8 @@ class StoreFolder final : public Mutator {
   const For *parallel_, *vector_;
 };
 
-// The extremes of `of`, found while `kernel` stores it. Nothing where what is stored may not be what is there in the
-// end, or where the partial results of many short tasks would be almost as many elements.
+// The extremes of `of`, found while `kernel` stores it. Nothing when a stored value may not be the final one, or when
+// the partial results of many short tasks would be almost as many elements.
 std::optional<Extremes> while_stored(const Buffer& of, int64_t count, Stmt* kernel) {
   Accesses a(of);
   a(*kernel);

@@ -1,4 +1,4 @@
-// The least and the greatest element of what a kernel computes, found while it stores it.
+// The least and the greatest element of a kernel's result, found while it stores it.
 #pragma once
 
 #include "compiler/ir/module.h"
@@ -9,10 +9,10 @@ namespace hone {
 ///   ->  kernel(x; y, least, most): { for t: { l = highest;  … { y[i] = v;  l = min(l, y[i]) } …;  part[t] = l }
 ///                                    least = min of part }        and `most` alike
 /// Each iteration of the parallel loop has an `l` for each lane of a vector, on its stack. A loop behind the kernel
-/// reads y instead where what is stored may not be the last there (the kernel reads y, or stores it at several places),
-/// where the parallel loop stands in another loop or a condition, and where a task stores fewer than 8 elements for
-/// each of its partial result. The outputs are of one element; padding of y's layout does not count. Takes a module of
-/// one kernel, whose last parameter is its only output.
+/// reads y instead when a store may not be the last to its element (the kernel reads y, or stores it at several
+/// places), when the parallel loop stands in another loop or a condition, and when a task stores fewer than 8 elements
+/// for each of its partial results. The outputs are of one element; padding of y's layout does not count. Takes a
+/// module of one kernel, whose last parameter is its only output.
 Module tell_extremes(const Module& m);
 
 }  // namespace hone

@@ -21,7 +21,7 @@ Stmt unpack_statement(const Param& param, const Buffer& packed, const Buffer& lo
 /// `m` for callers that know no layouts: every parameter logical and row-major; packs inputs and constants into its
 /// workspace, runs m's kernels, unpacks the outputs. Its workspace holds m's and the packed tensors. Parameters i with
 /// `is_packed[i]` stay as they are: the caller packs them, with the prepack where they have one.
-/// `bind`: what becomes of each statement that packs or unpacks.
+/// `bind`: called with each statement that packs or unpacks; its result takes the statement's place.
 Module plain_module(const Module& m, const std::vector<bool>& is_packed = {},
                     const std::function<Stmt(const Stmt&)>& bind = {});
 

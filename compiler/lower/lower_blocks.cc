@@ -14,7 +14,7 @@
 namespace hone {
 namespace {
 
-// Where an intermediate buffer lives and what its indices are relative to.
+// The buffer that holds an intermediate buffer, and the origin of its indices.
 struct Placement {
   Buffer from, to;
   TreeNode* scope = nullptr;  ///< each iteration of it has its own contents
@@ -22,7 +22,7 @@ struct Placement {
   TreeNode* home = nullptr;  ///< where it is allocated: `scope`, or around it when it is a double buffer
   Expr turn;                 ///< part of a double buffer that an iteration of `scope` reads; null for a plain buffer
   int64_t ahead = 0;         ///< ... and how many iterations later the part is read that it fills
-  std::vector<Reached> written{};  ///< what its writers reach, where that is not all
+  std::vector<Reached> written{};  ///< limits on its written elements, when they are not all
 };
 
 bool touches(const Block& b, const Buffer& buffer) { return b.out.same_as(buffer) || reads(b, buffer); }
@@ -319,7 +319,7 @@ class BlockLowering {
     return std::any_of(made_.begin(), made_.end(), [&](const Buffer& b) { return b.same_as(buffer); });
   }
 
-  // Where a buffer lies of which others read padding, too; nothing for a kernel's outputs, and where guards all stay.
+  // The place of a buffer whose readers read padding, too; nothing for a kernel's outputs, and when all guards stay.
   std::optional<Placement> placement_with_padding(const AccessRewriter& rewrite, const Buffer& buffer) const {
     if (const Placement* p = rewrite.placement_of(buffer)) return *p;
     if (is_made(buffer)) return Placement{buffer, buffer, root_, {}, root_, nullptr};
@@ -342,8 +342,8 @@ class BlockLowering {
     std::erase_if(*guards, [](const Expr& g) { return is_const(g, 1); });
   }
 
-  // Takes those guards away that keep padding of a buffer unwritten: its readers overcompute, and what they read there
-  // is to be no leftover of another program. (Denormal numbers make each multiply-add a hundred times as slow.)
+  // Takes away the guards that keep padding of a buffer unwritten: its readers overcompute, and must not read leftovers
+  // of another program there. (Denormal numbers make each multiply-add a hundred times as slow.)
   std::vector<Expr> take_padding_guards(std::vector<Expr>* guards, const std::vector<Expr>& reducing,
                                         const Placement& placed, const std::vector<Expr>& indices) {
     std::vector<Expr> taken;

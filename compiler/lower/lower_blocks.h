@@ -11,7 +11,7 @@ enum class Allocation : uint8_t {
   /// Every intermediate buffer at its full shape, allocated around everything: the program as scheduled, guards and
   /// all.
   kWhole,
-  /// Each at the innermost place around its accesses, shrunk to what is touched there; guards dropped where
+  /// Each at the innermost place around its accesses, shrunk to the elements touched there; guards dropped where
   /// overcomputing is safe.
   kCompact,
 };
@@ -22,7 +22,7 @@ enum class Allocation : uint8_t {
 ///
 /// kCompact drops a guard over spatial loops when the block writes an intermediate buffer, every access is proved in
 /// bounds without it, and the surplus elements are proved to lie in places of their own: no result is made of them.
-/// What guards are left then keep no such place unwritten that a reader may compute with: it gets 0.
+/// Such an element that a reader may compute with is never left unwritten: where a guard remains, it gets 0.
 Function lower_blocks(const Schedule& schedule, Allocation allocation);
 /// The same for a prepack; its parameters are (logical, packed…).
 Function lower_blocks(const PrepackNest& nest, Allocation allocation);

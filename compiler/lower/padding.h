@@ -10,13 +10,13 @@
 
 namespace hone {
 
-/// What the writers of a buffer reach of it: the sum of some indices, each times a factor, is in `range`. One index by
-/// itself, or the quotient and the remainder that a layout makes of an axis, together.
+/// A limit on the elements of a buffer that its writers reach: the sum of some indices, each times a factor, is in
+/// `range`. The sum is one index by itself, or together the quotient and the remainder that a layout makes of an axis.
 struct Reached {
   std::vector<std::pair<size_t, int64_t>> sum;  ///< dimensions, and the factors
   Interval range;
 
-  /// The sum of what `index` gives for dimensions.
+  /// The sum, with `index` giving each dimension's index.
   template <class Indices>
   Expr of(const Indices& index) const {
     Expr e = make_int(0);
@@ -25,20 +25,20 @@ struct Reached {
   }
 };
 
-/// What those that write `buffer` below `scope` reach of its `region`, relative to that, where it is not all. Guards of
-/// theirs do not count.
+/// Limits on the elements of the region `region` of `buffer` that blocks below `scope` write, relative to the region;
+/// empty when they write all of it. Guards of these blocks do not count.
 std::vector<Reached> reached_elements(TreeNode* scope, const Buffer& buffer, const Region& region);
 
-/// True when the element at `indices` tells the number that `guard` bounds, while the variables `fixed` stand still: a
-/// sum of multiples of the indices is that number. So no iteration that the guard turns away would store to an element
-/// of one that it lets through.
+/// True when the element at `indices` determines the number that `guard` bounds, while the variables `fixed` are
+/// constant: the number is a sum of multiples of the indices. So an iteration that fails the guard and one that passes
+/// it never store to the same element.
 bool element_tells(const Expr& guard, const std::vector<Expr>& indices, const std::vector<const VarNode*>& fixed);
 
 /// Whether `e` is arithmetic over `vars` alone: constant while they are.
 bool uses_only(const Expr& e, const std::vector<const VarNode*>& vars);
 
 /// `value` where all of `inside` hold, else 0: one selection, also with padding that the value brings along. `facts`:
-/// what holds here.
+/// facts that hold here.
 Expr value_or_padding(const std::vector<Expr>& inside, Expr value, Facts& facts);
 
 }  // namespace hone

@@ -15,7 +15,7 @@ struct PlacedBuffer {
   std::vector<Expr> min;
 };
 
-/// The prefetches at the beginning of an iteration of `loop`: the cache lines of what iteration + `prefetch` reads, for
+/// The prefetches at the beginning of an iteration of `loop`: the cache lines that iteration + `prefetch` reads, for
 /// each buffer that `place` gives a place, from the start of that region, at most kMaxPrefetchLines a buffer. Buffers
 /// whose region does not move with the loop are left out. `facts` hold inside the loop.
 std::vector<Stmt> prefetches_of(TreeNode* loop, const Facts& facts,

@@ -7,7 +7,7 @@
 namespace hone {
 
 /// kernel(x, h; y): S(x, h; y)   ->   kernel(X, h; Y): { H = h;  for t in 0..count: { S(X[t], H; Y[t]);  H = Y[t] } }
-/// States lie in the workspace, behind that of the step. Parts and states are row-major; what is whole may have a
+/// States lie in the workspace, behind that of the step. Parts and states are row-major; whole parameters may have a
 /// layout or a prepack, which stay. InternalError where the step is not one kernel, or `r` does not fit its parameters.
 Module repeat(const Module& step, const Repetition& r);
 

@@ -21,7 +21,7 @@
 namespace hone {
 namespace {
 
-// `a` and `b` of one artifact: calls tell them apart by the shapes of their inputs, and all else is the same.
+// Checks that calls can choose between `a` and `b` by their inputs' shapes, and that all else is the same.
 void check_pair(const ModelVariant& a, const ModelVariant& b) {
   const auto same_but_for_shapes = [](const std::vector<Port>& x, const std::vector<Port>& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(),
@@ -117,7 +117,7 @@ class ModelBuilder {
     }
     add_model(file, program, weights);
     add_description(file, describe_model(variants_, o_.name, !out_.weights_file.empty()), out_.json);
-    // What is mapped is the system's, which C99 alone does not declare.
+    // Mapping files is POSIX, which strict C99 headers do not declare.
     out_.c_source = file.text((program.weights_file ? "#define _GNU_SOURCE\n" : "") +
                               c_source_head(o_.name, "The model " + o_.name));
     return finished();
@@ -194,7 +194,7 @@ class ModelBuilder {
     weights.clear();
   }
 
-  // Of each kernel once.
+  // The kernels, each once.
   std::vector<const Kernel*> distinct_kernels() {
     std::set<std::string> symbols;
     std::vector<const Kernel*> kernels;

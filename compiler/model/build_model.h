@@ -25,15 +25,15 @@ struct ModelOptions {
   Denormals denormals = kUsualDenormals;  ///< of CPUs: a GPU's code keeps them
   bool assume_finite = false;             ///< Module::assume_finite, of all kernels
   Target host = {};                       ///< of a model for a GPU: the CPU that its artifact is loaded on, complete
-  /// Told what is done, now and then: `compiling layers`, how many of how many.
+  /// Called now and then with the progress: `compiling layers`, how many of how many.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
 };
 
-/// What a model is built for: one binding of its free dimensions, one number of threads.
+/// One build of a model: for one binding of its free dimensions and one number of threads.
 struct ModelVariant {
-  /// `batch=4, 2 threads`: what sets it apart from the others; empty where there is one.
+  /// `batch=4, 2 threads`: distinguishes it from the others; empty when it is the only one.
   std::string name;
-  const Graph* graph = nullptr;  ///< behind all passes; lives as long as what is made of it is used
+  const Graph* graph = nullptr;  ///< behind all passes; outlives all that is made from it
   Target target;
   const Growth* growth = nullptr;  ///< caches that grow in place; null: there are none; lives as long as the graph
 };
@@ -57,14 +57,14 @@ struct BuiltModel {
   std::vector<ArtifactObject> objects;  ///< for link_artifact(): the model, and its pool of threads
   std::string c_source;                 ///< with ModelOptions::in_c, instead of objects
   std::string header;                   ///< a C header
-  std::string json;                     ///< what NAME_json holds
+  std::string json;                     ///< the text of NAME_json
   std::vector<BuiltVariant> variants;
   size_t kernels = 0;  ///< functions that were compiled; variants share equal ones
   int64_t weight_bytes = 0;
-  int64_t more_weight_bytes = 0;  ///< of these: what the variants behind the first one added
+  int64_t more_weight_bytes = 0;  ///< of these: added by the variants behind the first one
   std::string weights_file;       ///< its name; empty: the weights are in the artifact
-  std::string weights_begin;      ///< what that file begins with, for processes to map and share
-  std::string weights;            ///< and what stands behind
+  std::string weights_begin;      ///< the first bytes of that file; processes map it and share it
+  std::string weights;            ///< and the bytes behind
 };
 
 /// Compiles the layers, packs the weights and plans the memory. The artifact exports NAME and NAME_run (see
@@ -72,9 +72,9 @@ struct BuiltModel {
 /// a workload has no template for the target, or weights of a file their own no C code for it.
 BuiltModel build_model(const Graph& g, const ModelOptions& options);
 
-/// The same of several variants, in the order in which calls look for one that fits: of equal inputs the one with the
-/// most threads first. They share weights and kernels that are equal. UserError for variants whose inputs do not tell
-/// them apart, or that differ in more than shapes and threads; in threads alone where caches grow in place.
+/// The same for several variants, in the order in which calls look for one that fits: with equal inputs the one with
+/// the most threads first. They share equal weights and kernels. UserError for two graphs with inputs of the same
+/// shapes, and for variants that differ in more than shapes and threads, or with growing caches in more than threads.
 BuiltModel build_model(const std::vector<ModelVariant>& variants, const ModelOptions& options);
 
 }  // namespace hone

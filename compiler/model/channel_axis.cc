@@ -37,7 +37,7 @@ Axes reshaped(const Axes& axes, const Extents& from, const Extents& to) {
   return out;
 }
 
-// What the input's axes are in the node's output; empty: it goes no further.
+// The input's axes as they are in the node's output; empty when the node does not keep them.
 Axes axes_behind(const Graph& g, const Node& n, size_t operand, const Axes& axes) {
   const Extents &from = g.value(n.inputs[operand]).type.shape, &to = g.value(n.outputs[0]).type.shape;
   if (is<ops::Elementwise>(n)) return from == to ? axes : Axes();

@@ -19,7 +19,7 @@ const std::string& nodes_of(const VariantBuilder& v, const Layer& call) {
   return v.variant().graph->nodes[call.node].origin;
 }
 
-// Those that the caller passes.
+// The inputs that the caller passes.
 std::span<const Port> inputs_of(const VariantBuilder& v) {
   const Graph& g = *v.variant().graph;
   return {g.inputs.data(), caller_inputs(g, v.variant().growth)};
@@ -55,7 +55,7 @@ ArtifactDescription::Variant describe_variant(const VariantBuilder& v, const std
   d.workers = v.variant().target.threads;
   d.workspace_bytes = d.run_workspace_bytes = v.memory().bytes;
   const bool is_gpu = v.variant().target.is_gpu();
-  if (is_gpu) d.run_workspace_bytes = 0;  // what NAME_run needs it has on the device
+  if (is_gpu) d.run_workspace_bytes = 0;  // the workspace of NAME_run is on the device
   const auto add = [&](const Port& p, ParamRole role) {
     d.params.push_back({p.name, role, {p.type.dtype, p.type.shape}, {{p.type.dtype, p.type.shape}}, "", ""});
   };

@@ -1,4 +1,4 @@
-// What a model's artifact says of itself: description, JSON and C header.
+// The description, the JSON and the C header of a model's artifact.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@ namespace hone {
 ArtifactDescription describe_model(const std::deque<VariantBuilder>& variants, const std::string& name,
                                    bool has_weights_file);
 
-/// What NAME_json holds: inputs, outputs and layers; of several variants those of each, in a list.
+/// The text of NAME_json: inputs, outputs and layers; a list with those of each variant when there are several.
 std::string model_json(const std::deque<VariantBuilder>& variants, const std::string& name, int64_t weight_bytes,
                        Denormals denormals, bool assume_finite);
 

@@ -1,4 +1,4 @@
-// A model's artifact as it describes itself: what describe_model() wrote, read again.
+// A model's artifact as it describes itself: reads the text of describe_model() again.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ struct DescribedVariant {
   std::optional<Growth> growth;
 };
 
-/// Of an artifact's `json`, in the artifact's order. UserError, in words that follow the artifact's name, where it is
-/// no model's.
+/// The variants in an artifact's `json`, in the artifact's order. UserError when it is not a model's; the message
+/// continues the artifact's name.
 std::vector<DescribedVariant> described_variants(const std::string& json);
 
 }  // namespace hone

@@ -65,7 +65,7 @@ GpuHostProgram program_of(const Module& m, const std::string& symbol, const Targ
   return p;
 }
 
-// What becomes the steps of a variant.
+// Makes the steps of one variant.
 class GpuSteps {
  public:
   // `program`: the number of a kernel's program; `row_program`: of the one that writes a cache's new rows.

@@ -11,9 +11,9 @@
 
 namespace hone {
 
-/// What becomes the variants' HoneGpuModels: a program for each kernel, a step for each call and copy. `program`: the
-/// artifact's name, its NAME_json, and where its weights are. `told`: how many kernels are compiled, now and then.
-/// UserError where a kernel has no form as GPU code.
+/// The data for the variants' HoneGpuModels: a program for each kernel, a step for each call and copy. `program`: the
+/// artifact's name, its NAME_json, and where its weights are. `told` is called now and then with the number of kernels
+/// compiled so far. UserError for a kernel that has no form as GPU code.
 GpuHostModel gpu_model(const std::deque<VariantBuilder>& variants, const ModelProgram& program, int64_t weight_bytes,
                        const std::function<void(size_t done)>& told);
 

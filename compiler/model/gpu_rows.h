@@ -1,4 +1,4 @@
-// The kernel that writes a new row behind those that a cache on a GPU has.
+// The kernel that writes a new row behind the existing rows of a cache on a GPU.
 #pragma once
 
 #include "compiler/ir/module.h"

@@ -19,7 +19,7 @@
 namespace hone {
 namespace {
 
-// Of images, as ONNX has them.
+// The axes and the rank of images in ONNX.
 constexpr size_t kChannelsFirst = 1, kChannelsLast = 3, kImageRank = 4;
 
 std::vector<std::string> parts_of(const std::string& text, char separator) {
@@ -95,7 +95,7 @@ class Rewriter {
     nodes_.clear();
     origin_ = "input " + f.input;
     ValueId v = input;
-    // What only moves elements comes first: bytes are moved faster than floats.
+    // Elements are moved while they are bytes, which is faster than moving floats.
     if (moves_first) v = add("transpose", {{"perm", "0:3:1:2"}}, {v});
     if (moves_last) v = add("transpose", {{"perm", "0:2:3:1"}}, {v});
     if (f.reverses_channels) v = reversed(v);
@@ -206,7 +206,7 @@ class Rewriter {
 
   Graph g_;
   const OperatorTable& operators_;
-  // Of the input at hand:
+  // State for the current input:
   size_t channels_ = kChannelsFirst;  ///< the axis
   std::vector<Node> nodes_;
   std::string origin_;

@@ -12,8 +12,8 @@ namespace hone {
 /// Where an image's channels are; kModels: where the model has them.
 enum class ImageLayout { kModels, kChannelsFirst, kChannelsLast };
 
-/// What the caller passes for an input of the model, and how that becomes what the model takes:
-/// (x - mean) * scale, channels as the model has them.
+/// The form in which the caller passes an input of the model. The model's input is then (x - mean) * scale, with
+/// channels in the model's order and layout.
 struct InputFormat {
   std::string text;  ///< as it was given
   std::string input;
@@ -24,9 +24,9 @@ struct InputFormat {
 };
 
 /// `NAME=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017` as --input has it: the type, the layout, `bgr`, and numbers; `std`
-/// is what `scale` divides by. UserError, one line, for other texts.
+/// is the inverse of `scale`. UserError, one line, for other texts.
 InputFormat input_format(const std::string& text);
-/// The same of an input's name and what follows the `=`.
+/// The same for an input's name and the text behind the `=`.
 InputFormat input_format(const std::string& input, const std::string& format);
 
 /// The graph, as it was imported, with these inputs. The model's channels are those of the first convolution that the

@@ -10,14 +10,14 @@ namespace hone {
 
 /// The same inputs for the same graph. Whole numbers, which are ids more often than not, are small.
 std::vector<TensorData> seeded_inputs(const Graph& g);
-/// The inputs of a graph whose caches grow in place, of which the last one says now that the most rows are there.
+/// The inputs of a graph whose caches grow in place; the last input, the number of rows, becomes the largest one.
 std::vector<TensorData> with_most_rows(std::vector<TensorData> inputs, const Graph& g, const Growth& growth);
 
 struct Difference {
   double largest = 0;    ///< largest difference over the largest value
   double frobenius = 0;  ///< norm of the difference over that of the values
 };
-/// Of two tensors of one type; infinite where one has a NaN or an infinity and the other has not the same.
+/// The difference between two tensors of one type; infinite where one has a NaN or infinity that the other lacks.
 Difference difference(const TensorData& got, const TensorData& wanted);
 
 }  // namespace hone

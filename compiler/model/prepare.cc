@@ -16,8 +16,8 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
       << "--accumulate f16: " << to_string(target) << " has no sums in f16";
   std::vector<Pass<Graph>> passes = graph_passes(of_target);
   if (!target.is_gpu()) return passes;
-  // What makes of convolutions what CPUs' vectors want: the templates of GPUs compute them as they are, and their
-  // blocks, which run in any order, have no extremes of all.
+  // Passes for the vectors of CPUs. Templates of GPUs compute convolutions as they are, and their blocks, which run in
+  // any order, cannot find extremes over all elements.
   std::erase_if(passes, [](const Pass<Graph>& p) {
     return p.name == "choose_layouts" || p.name == "planar_products" || p.name == "fuse_extremes";
   });
@@ -28,7 +28,7 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
 Graph prepare_graph(Graph imported, const PassContext& context, const Target& target, const PassHooks<Graph>& hooks) {
   verify(imported);
   if (hooks.after) hooks.after("import", imported, 0);
-  // What a pass makes is verified as a part of it: the driver says which pass is to blame.
+  // The result of a pass is verified as a part of the pass: so the driver names the pass that is to blame.
   std::vector<Pass<Graph>> passes = model_passes(context, target);
   for (Pass<Graph>& pass : passes)
     pass.run = [run = pass.run](const Graph& g) {
@@ -52,7 +52,7 @@ Graph prepare_growing(GrowingModel imported, const PassContext& context, const T
   of_shorter.sums_in_f16 = context.sums_in_f16;
   of_model.growth = &imported.growth;
   of_shorter.growth = &imported.shorter_growth;
-  // The two graphs must be the same, and nobody measures the layers of the shorter one.
+  // The two graphs must be the same, and the shorter one's layers are never measured.
   of_model.measured = {};
   of_model.alternatives = nullptr;
   Graph made = prepare_graph(std::move(imported.model.graph), of_model, target, hooks);

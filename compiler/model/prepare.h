@@ -24,8 +24,8 @@ Graph prepare_graph(Graph imported, const PassContext& context, const Target& ta
 GrowingModel with_input_formats(GrowingModel m, const std::vector<InputFormat>& formats,
                                 const OperatorTable& operators);
 
-/// prepare_graph() of a decoder whose caches grow in place; they stay what `imported.growth` says. What was measured
-/// does not change its graph. UserError as check_growth() for a model that uses them otherwise than attention.
+/// prepare_graph() of a decoder whose caches grow in place; they stay those of `imported.growth`. Measured times do not
+/// change its graph. UserError as check_growth() for a model that uses them otherwise than attention.
 Graph prepare_growing(GrowingModel imported, const PassContext& context, const Target& target,
                       const PassHooks<Graph>& hooks = {});
 

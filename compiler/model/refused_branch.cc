@@ -38,7 +38,7 @@ std::string bindings_for_branches(const Graph& g) {
     std::vector<ValueId> open{require.inputs[1]};
     std::set<ValueId> seen;
     std::optional<std::string> number;
-    bool is_plain = true;  // what stands behind the comparison negates nothing
+    bool is_plain = true;  // nothing behind the comparison negates it
     while (!open.empty()) {
       const ValueId v = open.back();
       open.pop_back();

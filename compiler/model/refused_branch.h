@@ -7,9 +7,9 @@
 
 namespace hone {
 
-/// What to bind so that calls take the branches that are supported, `--bind sr=16000`: the inputs of one number that
-/// conditions of the graph's `require` nodes hang on, each with the number that it is compared with, or N where there
-/// is no such. Empty: there are none.
+/// The bindings that make calls take the supported branches, `--bind sr=16000`: those inputs of one number that
+/// conditions of the graph's `require` nodes depend on, each with the number that it is compared with, or N when there
+/// is none. Empty: there are no such inputs.
 std::string bindings_for_branches(const Graph& g);
 
 }  // namespace hone

@@ -45,7 +45,7 @@ LoadedModel::Loaded LoadedModel::load(const BuiltModel& model, const std::string
     return {std::move(artifact), std::move(linked), name};
   }
   Artifact artifact = load_objects(parts, name);
-  const TemporaryFile file("hone-weights");  // what is mapped stays
+  const TemporaryFile file("hone-weights");  // a mapping outlives the file
   const Status written = write_atomically(file.path(), {model.weights_begin, model.weights});
   HONE_USER_CHECK(written.ok()) << message_of(written);
   map_weights(artifact, name, file.path());

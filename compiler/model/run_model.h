@@ -34,14 +34,14 @@ class LoadedModel {
   void join_caches(const Growth& growth, bool on_device = false);
   /// The outputs for these inputs. UserError, in the artifact's own words, where it refuses them.
   std::vector<TensorData> run(const std::vector<TensorData>& inputs);
-  /// What the last run left in the outputs.
+  /// The outputs of the last run.
   std::vector<TensorData> outputs() const;
   /// Runs once more on the tensors of the last run; the artifact's code.
   int32_t run_again();
-  /// What it says of its layers; null where it does not tell them apart.
+  /// The artifact's description of its layers; null when it does not run them one by one.
   const HoneLayers* layers() const;
-  /// As run_again(), layer by layer: the seconds of each, in order. Empty where the artifact does not tell its layers
-  /// apart, or fails.
+  /// As run_again(), layer by layer: the seconds of each, in order. Empty when the artifact does not run its layers one
+  /// by one, or fails.
   std::vector<double> run_again_timed();
   /// Bytes of the memory between layers.
   int64_t workspace_bytes() const;
@@ -81,7 +81,7 @@ class LoadedModel {
   const HoneRuntime* threads_ = nullptr;  ///< of pool_, or of another one
   std::vector<HostTensor> tensors_;
   std::vector<const DLTensor*> views_;
-  /// Of a cache: its parameters, the strides of its buffer, and views with these.
+  /// A joined cache: its parameters, the strides of its buffer, and views with these strides.
   struct JoinedCache {
     size_t input, output;
     std::vector<int64_t> strides;

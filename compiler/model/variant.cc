@@ -96,7 +96,7 @@ void VariantBuilder::place_tensors() {
   }
 }
 
-// The number of rows is what the first cache's shape says.
+// The number of rows is in the first cache's shape.
 TensorSlot VariantBuilder::count_place() const {
   const Cache& c = v_.growth->caches[0];
   return {TensorSlot::In::kExtent, static_cast<int64_t>(c.axis * sizeof(int64_t)), c.input};
@@ -131,14 +131,14 @@ NewRow VariantBuilder::row_of(size_t cache) const {
   return row;
 }
 
-// Lets a call write its output over an input: a whole buffer of the arena that nobody needs afterwards (`last_use`: the
-// last call that does, by root), and of which the kernel reads each element only where it writes it. Returns that
-// buffer's root; kNoValue: there is none.
+// Lets a call write its output over an input: a whole buffer of the arena whose last reader is the call (`last_use`:
+// the last call that reads each root), and from which the kernel reads each element only where it writes it. Returns
+// that buffer's root; kNoValue: there is none.
 ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& last_use) {
   Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
   const Node& n = node_of(static_cast<int>(call));
   const ValueId out = n.outputs[0];
-  // Of the threads of a GPU nobody has proved what they read before others write.
+  // The order in which a GPU's threads read and write is not proved, so an input is never overwritten there.
   if (v_.target.is_gpu()) return kNoValue;
   if (kernel.host || n.outputs.size() != 1 || tensor_of(out) || storage_.root(out) != out) return kNoValue;
   for (size_t p = n.inputs.size(); p-- > 0;) {
@@ -160,7 +160,7 @@ ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& las
   return kNoValue;
 }
 
-// Whether another call of the region, which may be another thread's, writes elements of the value. Only those that this
+// Whether another call of the region, perhaps on another thread, writes elements of the value. Only elements that this
 // call reads are known to be there before it.
 bool VariantBuilder::is_written_beside(int call, ValueId root) const {
   if (region_of(call) == 0) return false;
@@ -187,8 +187,8 @@ void VariantBuilder::plan() {
   };
   std::vector<int> buffer_of(g_.values.size(), -1);
   const int calls = static_cast<int>(layers_.calls.size());
-  // The calls of a region happen at one time, and none may overwrite what another of them reads; what one of them wrote
-  // the thread that reads it has.
+  // The calls of a region happen at one time, and none may overwrite data that another of them reads; data that one of
+  // them wrote is on the thread that reads it.
   const auto when = [&](int c) {
     int first = c;
     while (first > 0 && region_of(c) > 0 && region_of(first - 1) == region_of(c)) --first;

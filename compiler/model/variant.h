@@ -20,8 +20,8 @@ struct OutputCopy {
   size_t tensor;
 };
 
-/// Inputs are read where the caller has them, and outputs written there; what is both, or a constant, or an output
-/// twice, or a part of something, is copied at the end. All else lies in the arena.
+/// Inputs are read where the caller has them, and outputs written there; an output that is also an input, a constant,
+/// another output, or a part of a value, is copied at the end. All else lies in the arena.
 class VariantBuilder {
  public:
   /// Chooses and lowers the layers and plans the arena; `packings`, null for the first variant: of those before.
@@ -37,7 +37,7 @@ class VariantBuilder {
   Layers& layers() { return layers_; }
   const Layers& layers() const { return layers_; }
   const MemoryPlan& memory() const { return memory_; }
-  /// What `memory()` is the plan of.
+  /// The buffers that `memory()` places.
   const std::vector<PlannedBuffer>& buffers() const { return planned_; }
   const std::vector<OutputCopy>& copies() const { return copies_; }
   /// The steps: a call for each layer, then a copy for each of `copies()`, then a step for the rows of caches that no

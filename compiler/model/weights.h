@@ -26,7 +26,7 @@ class WeightsPacker {
   /// `alignment`: bytes that everything in the blob begins at a multiple of.
   explicit WeightsPacker(int64_t alignment = kArenaAlignment) : alignment_(static_cast<size_t>(alignment)) {}
 
-  /// Adds what the layers take that is not there yet.
+  /// Adds the layers' weights that are not there yet.
   PackedArguments pack(const Graph& g, const Layers& layers);
   /// Where `bytes` begin, which are added unless they are there.
   int64_t keep(std::span<const char> bytes);
@@ -56,7 +56,7 @@ struct Weights {
   std::string bytes;
   PackedArguments offsets;
 };
-/// Of one graph.
+/// The packed weights of one graph.
 Weights pack_weights(const Graph& g, const Layers& layers);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// A chain as an attribute of an operator, and as a stage of its definition: what prologues and epilogues share.
+// A chain as an attribute of an operator, and as a stage of its definition: shared by prologues and epilogues.
 #pragma once
 
 #include <functional>

@@ -14,8 +14,8 @@ struct DTypes {
   /// Products, and sums of runs of them (runs.h), are computed in f16; `accumulate`, f32, adds the runs.
   bool f16_runs = false;
 
-  /// What an operator computes with once it has read an element of its input (and a prologue has been applied): the
-  /// input's type, but of whole numbers that are multiplied by floats the accumulators'.
+  /// The type of the operator's first factor, after an element of the input is read and a prologue applied: the input's
+  /// type; for whole numbers that are multiplied by floats the accumulators' type.
   DType first_factor() const { return !in.is_float() && weight.is_float() ? accumulate : in; }
   /// Definition::factor_error: two factors, each rounded to 11 bits.
   double factor_error() const { return tf32 ? 0x1p-10 : 0; }

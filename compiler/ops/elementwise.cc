@@ -17,7 +17,7 @@ namespace {
 
 using Shapes = std::vector<std::vector<int64_t>>;
 
-// The shape of an input: `same`, or extents of which each is the result's or 1.
+// The shape of an input: `same`, or extents, each of which is the result's or 1.
 std::vector<int64_t> parse_shape(std::string_view part, std::string_view name, std::string_view text,
                                  const std::vector<int64_t>& shape) {
   std::vector<int64_t> out = part == "same" ? shape : parse_extents(name, part);

@@ -1,4 +1,4 @@
-// What follows the stage that a template tiles: a chain of functions applied to its elements before they are stored.
+// The epilogue behind the stage that a template tiles: functions applied to each element before it is stored.
 #pragma once
 
 #include <optional>

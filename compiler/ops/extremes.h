@@ -1,5 +1,5 @@
-// Workloads that tell, beside what they compute, the least and the greatest element of it: what quantising it by its
-// own range needs.
+// Workloads with two further outputs, the least and the greatest element of the result: quantisation by the result's
+// own range needs them.
 #pragma once
 
 #include "compiler/ops/attributes/attribute.h"
@@ -16,7 +16,7 @@ bool tells_extremes(const Workload& w);
 
 /// `w` with extremes=1.
 Workload with_extremes(const Workload& w);
-/// `w` with extremes=0: what is scheduled, tuned and looked up. The extremes are added to the lowered module
+/// `w` with extremes=0, which is scheduled, tuned and looked up. The extremes are added to the lowered module
 /// (lower/extremes.h), whatever the schedule is.
 Workload without_extremes(const Workload& w);
 

@@ -1,4 +1,4 @@
-// Operators whose layers are functions in C: what is sequential, or how much of it there is depends on data.
+// Operators whose layers are functions in C: sequential ones, and those whose result's size depends on data.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ int64_t bytes_of_all(const std::vector<TensorType>& types);
 /// Nothing for workloads that templates make kernels of.
 std::optional<HostFunction> host_function_of(const Workload& w);
 
-/// How host functions are told in which order elements of a type are (host_functions/order.h).
+/// The code for a type by which host functions compare its elements (host_functions/order.h).
 int64_t order_code(DType t);
 
 }  // namespace hone

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// What a tensor is made of; in a graph, what is known of it.
+/// Type and shape of a tensor.
 struct TensorType {
   DType dtype;
   std::vector<int64_t> shape;
@@ -32,11 +32,11 @@ struct Inferred {
 /// The types around `w`.
 Inferred inferred(Workload w);
 
-/// The workload of an operator on inputs of these types: data, weight, …, then what prologue and epilogue read, in the
-/// order of its definition. `given` are the attributes that types do not say (strides, pads, axes, layout, epilogue);
-/// `dtype` may be among them and says the types of sums and outputs, which follow from the inputs' otherwise.
-/// UserError, one line, for an unknown operator or attribute, a given attribute that the inputs say, too few or too
-/// many inputs, ranks, types or extents that do not go together.
+/// The workload of an operator on inputs of these types: data, weight, …, then operands of prologue and epilogue, in
+/// the order of its definition. `given` are the attributes that types do not determine (strides, pads, axes, layout,
+/// epilogue); `dtype` may be among them and sets the types of sums and outputs, which follow from the inputs'
+/// otherwise. UserError, one line, for an unknown operator or attribute, a given attribute that the inputs determine,
+/// too few or too many inputs, ranks, types or extents that do not go together.
 Inferred infer(const OperatorTable& operators, std::string_view op,
                std::span<const std::pair<std::string, std::string>> given, std::span<const TensorType> inputs);
 

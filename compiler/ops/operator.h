@@ -29,8 +29,8 @@ struct Operator {
   std::string summary;                ///< one line, for --list
   std::vector<Attribute> attributes;  ///< in the order in which workloads print them
 
-  /// What definitions and templates compute with (a ConvShape, say), worked out once. UserError, one line, where the
-  /// attributes do not go together.
+  /// The parsed shape (a ConvShape, say) that definitions and templates read, computed once for a workload. UserError,
+  /// one line, when the attributes do not go together.
   std::function<std::any(const Attributes&)> shape;
   /// The attributes that the types of the inputs say, as texts (see infer()). UserError, one line, where inputs are
   /// missing or have the wrong rank or types.
@@ -65,7 +65,7 @@ class OperatorTable {
   std::vector<std::shared_ptr<const Operator>> rows_;
 };
 
-/// Those that come with Hone, with these functions in their chains.
+/// The operators that come with Hone, with these functions in their chains.
 OperatorTable standard_operators(const FunctionTable& functions = standard_functions());
 
 Operator conv2d_operator(const FunctionTable& functions);
@@ -77,7 +77,7 @@ Operator max_pool2d_operator(const FunctionTable& functions);
 Operator avg_pool2d_operator(const FunctionTable& functions);
 Operator elementwise_operator(const FunctionTable& functions);
 Operator reduce_operator(const FunctionTable& functions);
-// Those that move elements: they apply no functions.
+// Operators that move elements: they apply no functions.
 Operator transpose_operator();
 Operator reshape_operator();
 Operator broadcast_operator();
@@ -97,7 +97,7 @@ Operator layer_norm_operator(const FunctionTable& functions);
 Operator rms_norm_operator(const FunctionTable& functions);
 Operator l2_norm_operator(const FunctionTable& functions);
 Operator top_k_operator();
-// Those that are functions in C.
+// Operators that are functions in C.
 Operator nonzero_operator();
 Operator non_max_suppression_operator();
 Operator unique_operator();

@@ -1,4 +1,4 @@
-// The operators that come with Hone, as types: what code that looks for one compares with.
+// The operators that come with Hone, as types: code that looks for one compares with these.
 //
 //   if (is<ops::Conv2d, ops::DepthwiseConv2d>(n.workload)) …
 #pragma once

@@ -1,4 +1,4 @@
-// What precedes an operator: a chain of functions applied to each element of its first input when it is read.
+// The prologue in front of an operator: functions applied to each element of its first input when it is read.
 #pragma once
 
 #include <optional>
@@ -23,9 +23,9 @@ Attribute prologue_attribute(const FunctionTable& functions, ChainSource source)
 /// numbers to floats.
 bool changes_input(const Workload& w);
 
-/// What the operator reads of `input`, the first of `d`: the input, or a stage NAME_in that changes it and is
-/// inlined unless a template places it (TensorNode::is_inlined). The chain's operands become inputs of `d`, named
-/// in_NAME.
+/// The operator's input after the prologue. `input`, the first of `d`, itself, or a stage NAME_in that changes it;
+/// a stage is inlined unless a template places it (TensorNode::is_inlined). The chain's operands become inputs of
+/// `d`, named in_NAME.
 Tensor through_prologue(const Workload& w, const Tensor& input, std::optional<size_t> channel_axis, Definition* d);
 
 /// The stage that through_prologue() made, and null where there is none.

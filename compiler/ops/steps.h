@@ -1,4 +1,4 @@
-// Operators that are one workload after another, each on what the one before left: recurrent layers.
+// Operators that are one workload several times, each on the results of the time before: recurrent layers.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace hone {
 
 /// A workload as several steps.
 struct Steps {
-  Workload step;   ///< what is defined, scheduled, tuned and looked up
+  Workload step;   ///< the workload that is defined, scheduled, tuned and looked up
   Repetition how;  ///< of its inputs, then its outputs
 };
 

@@ -33,7 +33,7 @@ Workload read(std::shared_ptr<const Operator> op, const Texts& texts) {
   return w;
 }
 
-// What the grammar of keys has and no operator here builds; see docs/keys.md.
+// Refuses parts of the keys' grammar that no operator here supports; see docs/keys.md.
 void refuse_later_parts(const WorkloadKey& key) {
   HONE_USER_CHECK(key.name != "op") << "op(name=" << to_string(key.attributes[0].value)
                                     << ",...): operators that users define are not supported by this version";

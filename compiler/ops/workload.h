@@ -19,7 +19,7 @@ class OperatorTable;
 struct Workload {
   std::shared_ptr<const Operator> op;
   Attributes attributes;
-  std::any shape;  ///< what op->shape computed from the attributes
+  std::any shape;  ///< the result of op->shape for the attributes
 
   /// The operator's name.
   const std::string& task() const;
@@ -39,20 +39,20 @@ struct Workload {
   /// line, for an unknown task (lists the known ones), an unknown or repeated attribute, a value that is no number,
   /// zero, negative or too large, a kernel larger than the padded input, groups that do not divide the channels, an
   /// unknown layout, dtype, function or epilogue, axes or operands that do not fit the shape, `?` ("not supported
-  /// yet"), and what the grammar of keys (docs/keys.md) has for later versions: ranges, op(...), math other than f32.
+  /// yet"), and parts of the keys' grammar (docs/keys.md) for later versions: ranges, op(...), math other than f32.
   static Workload parse(const OperatorTable& operators, std::string_view text);
   /// The same from --task and --args.
   static Workload parse(const OperatorTable& operators, std::string_view task, std::string_view args);
   /// A canonical text of that operator. UserError also for one of another.
   static Workload parse_of(std::shared_ptr<const Operator> op, std::string_view text);
-  /// `w` with other values of some attributes, given as texts; those that the operator does not have are left out.
+  /// `w` with other values of some attributes, given as texts; names that the operator does not have are ignored.
   /// UserError as parse(); the operator stays.
   static Workload changed(const Workload& w, std::span<const std::pair<std::string, std::string>> values);
 };
 
 /// The canonical text: `conv2d(n=1,…)`.
 std::string to_string(const Workload& w);
-/// What stands between its parentheses.
+/// The text between its parentheses.
 std::string args_of(const Workload& w);
 
 /// Operations of the direct algorithm, for GFLOPS: a multiply-add counts two, everything else (a comparison, exp) one.

@@ -45,7 +45,7 @@ class RunningGraph {
   LoadedModel loaded_;
 };
 
-// Sums over samples of the squares of values and of what they are off.
+// Sums over samples of the squares of values and of their errors.
 struct Difference {
   double values = 0, off = 0;
   void add(const TensorData& wanted, const TensorData& got) {

@@ -1,4 +1,4 @@
-// Runs a model on samples: what its values are, and how far a quantised one is off.
+// Runs a model on samples: the ranges of its values, and the errors of its quantised form.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class Samples {
   std::vector<std::string> paths_;
 };
 
-/// Told how many samples of how many are done.
+/// Called with the number of samples done, and of all.
 using SampleProgress = std::function<void(size_t done, size_t all)>;
 
 /// The ranges of the plan's values over all samples. The graph, as imported, is built with default configs for `here`,
@@ -32,9 +32,9 @@ using SampleProgress = std::function<void(size_t done, size_t all)>;
 Ranges calibrate(const Graph& imported, const QuantizationPlan& plan, const PassContext& context, const Target& here,
                  const Samples& samples, RangeMethod method, const SampleProgress& progress);
 
-/// How far what is quantised is off, over samples.
+/// Errors of the quantised model, over samples.
 struct QuantizationErrors {
-  /// Norm of the difference over the norm of the values in f32: of what each of the plan's products computes, and of
+  /// Norm of the difference over the norm of the values in f32: for the result of each of the plan's products, and for
   /// each output of the model.
   std::vector<double> products, outputs;
   /// In how many samples the first output has its largest element at the same place (in each row), of how many rows.

@@ -48,14 +48,14 @@ Range Histogram::percentile() const {
   return {std::clamp(out.least, seen_.least, seen_.most), std::clamp(out.most, seen_.least, seen_.most)};
 }
 
-// Of thresholds for magnitudes the one whose clipped distribution differs least from what bytes keep of it. The method
-// is that of S. Migacz, 8-bit inference with TensorRT, GTC 2017.
+// The threshold for magnitudes whose clipped distribution differs least from its quantised form in bytes. The method is
+// that of S. Migacz, 8-bit inference with TensorRT, GTC 2017.
 double Histogram::entropy_threshold() const {
   constexpr size_t kMagnitudes = kBins / 2;
   std::vector<double> counts(kMagnitudes);
   for (size_t m = 0; m < kMagnitudes; ++m)
     counts[m] = static_cast<double>(bins_[kMagnitudes + m] + bins_[kMagnitudes - 1 - m]);
-  // Zeros are exact in any steps, and would hide what the others lose.
+  // Zeros are exact in any steps, and would hide the loss of other values.
   counts[0] = counts[1];
   const size_t levels = seen_.least < 0 && seen_.most > 0 ? 128 : 255;
   double best = std::numeric_limits<double>::infinity(), threshold = limit_;
@@ -69,7 +69,7 @@ double Histogram::entropy_threshold() const {
       double sum = 0, filled = 0;
       for (size_t m = begin; m < end; ++m) sum += counts[m], filled += counts[m] > 0 ? 1 : 0;
       for (size_t m = begin; m < end; ++m) {
-        constexpr double kNothing = 1e-9;  // of a level that has what is clipped alone
+        constexpr double kNothing = 1e-9;  // of a level that has only clipped values
         const double p = (counts[m] + (m + 1 == kept ? clipped : 0)) / (all + clipped),
                      q = filled > 0 ? sum / filled / all : kNothing;
         if (p > 0) divergence += p * std::log(p / q);

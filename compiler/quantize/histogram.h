@@ -10,11 +10,11 @@
 
 namespace hone {
 
-/// How a range is chosen of what was seen.
+/// How a range is chosen from the values seen.
 enum class RangeMethod : uint8_t {
   kMinMax,      ///< all of it
   kPercentile,  ///< all but 0.005% at each end: single elements far out cost the others no steps
-  kEntropy,     ///< what loses the least information as bytes (Kullback-Leibler divergence of the magnitudes)
+  kEntropy,     ///< the least loss of information as bytes (Kullback-Leibler divergence of the magnitudes)
 };
 /// `min-max`, `percentile`, `entropy`. UserError, one line, for others.
 RangeMethod range_method(std::string_view text);

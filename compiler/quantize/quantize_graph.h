@@ -1,4 +1,4 @@
-// A model of floats with the numbers of one whose products are of bytes: what QDQ exporters write, as a graph.
+// A quantised model as a graph of floats, as QDQ exporters write it: its products are products of bytes.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace hone {
 
-/// What of an imported graph becomes bytes.
+/// The parts of an imported graph that become int8.
 struct QuantizationPlan {
   std::vector<int> products;    ///< nodes: convolutions and dense products of f32 with weights that are known
-  std::vector<ValueId> values;  ///< what they read, each once
+  std::vector<ValueId> values;  ///< their inputs, each once
 };
 /// `keep`: names of the model's nodes that stay as they are. UserError, one line, for a name that no such node has, and
 /// for a graph without any.
@@ -21,8 +21,8 @@ QuantizationPlan plan_quantization(const Graph& g, const std::vector<std::string
 /// The graph with these values as further outputs, behind its own, in order.
 Graph with_outputs(const Graph& g, const std::vector<ValueId>& values);
 
-/// The graph with what is planned rounded to bytes and back: values by steps over their ranges, weights by -127 to 127
-/// for each output channel. narrow_products() makes sums of bytes of it. `ranges` has all of the plan's values;
+/// The graph with the planned values rounded to bytes and back: values by steps over their ranges, weights by -127 to
+/// 127 for each output channel. narrow_products() makes sums of bytes of it. `ranges` has all of the plan's values;
 /// UserError, one line, where one is missing.
 Graph quantized(const Graph& g, const QuantizationPlan& plan, const Ranges& ranges, const PassContext& context);
 

@@ -1,4 +1,4 @@
-// What values of a model were seen to be, and the steps of bytes that cover it.
+// The ranges that values of a model were seen to have, and the scale and zero point of bytes that cover one.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-// Allowed relative error of a kernel's exp, log, tanh and erf, in units of u: 4 ulp, twice what codegen promises.
+// Allowed relative error of a kernel's exp, log, tanh and erf, in units of u: 4 ulp, twice the bound of codegen.
 constexpr double kFunctionUnits = 8;
 // Standard deviations that the typical error of an element has: few elements may carry the error of all.
 constexpr double kDeviations = 4;
@@ -25,7 +25,7 @@ Expr real(double v) { return make_const(v, f64); }
 Expr size_of(const Expr& e) { return call(Intrinsic::kAbs, {e->dtype == f64 ? e : cast(f64, e)}); }
 
 Expr add(const Expr& a, const Expr& b) { return is_zero(a) ? b : is_zero(b) ? a : a + b; }
-// Of bounds, of which the second one stands where one is a NaN: 0 times infinity bounds nothing.
+// The larger and the smaller of two bounds; the second when one is a NaN, because 0 times infinity bounds nothing.
 Expr most_of(const Expr& a, const Expr& b) { return select(lt(b, a), a, b); }
 Expr least_of(const Expr& a, const Expr& b) { return select(lt(a, b), a, b); }
 Expr larger(const Expr& a, const Expr& b) { return is_zero(a) ? b : is_zero(b) ? a : most_of(a, b); }
@@ -113,7 +113,7 @@ Expr is_true(const Expr& bit) { return ne(bit, make_int(0, i64)); }
 // The bound of a bool that may be either where `unsure` holds.
 Expr either_where(const Expr& unsure) { return select(unsure, real(1), real(0)); }
 
-// Certain where one side certainly is what decides.
+// The result is certain when one side is certain and decides alone.
 Approximate approximate_logical(BinaryOp op, const Approximate& a, const Approximate& b) {
   const bool is_and = op == BinaryOp::kAnd;
   const Expr decides = make_int(is_and ? 0 : 1, i64);
@@ -158,7 +158,7 @@ Approximate integer_binary(BinaryOp op, const Expr& v, const Approximate& a, con
     case BinaryOp::kMax:
       return combined(v, a, b,
                       [&](const Expr& x, const Expr& y) { return larger_bound(a, b, x, y, op == BinaryOp::kMax); });
-    // Of what is rounded: a quotient is no larger than the dividend, a remainder less than the divisor.
+    // Rounded results: a quotient is no larger than the dividend, a remainder less than the divisor.
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod: {
       const Approximate& most = op == BinaryOp::kFloorDiv ? a : b;
@@ -282,7 +282,7 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
     case Intrinsic::kExp:
       return result([&](const Expr& e) { return times(most_of(e, call(Intrinsic::kExp, {e}) - real(1)), v); }, own);
     case Intrinsic::kLog: return result([&](const Expr& e) { return e / most_of(x.exact - e, real(kTiny)); }, own);
-    // Of large numbers kernels know less of what multiples of pi leave (codegen/llvm/emit_math.h).
+    // Sine and cosine of large numbers: kernels reduce by multiples of pi less exactly (codegen/llvm/emit_math.h).
     case Intrinsic::kSin:
     case Intrinsic::kCos: {
       const Expr of_multiples = least_of(times(size_of(x.exact), real(0x1p-44)), real(2));
@@ -290,7 +290,7 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
     }
     default: break;
   }
-  // What saturates, by its slope: 1 / (1 + x^2), 1 / cosh(x)^2 and 2 / sqrt(pi) e^(-x^2).
+  // Functions that saturate, by their slopes: 1 / (1 + x^2), 1 / cosh(x)^2 and 2 / sqrt(pi) e^(-x^2).
   const auto slope = [&](const Expr& size) -> Expr {
     const auto power_of_e = [](const Expr& e) { return call(Intrinsic::kExp, {e}); };
     if (f == Intrinsic::kAtan) return real(1) / (real(1) + size * size);
@@ -338,11 +338,11 @@ Approximate approximate_cast(const Approximate& x, DType from, DType to) {
 
 namespace {
 
-// What roundings make of a sum typically. Each of about `length` additions rounds by at most u of what was added up so
-// far: independent of each other and of no sign, with variance u^2 / 3 (Higham and Mary, A New Approach to
-// Probabilistic Rounding Error Analysis). In whatever order, no part of the terms adds up to more than the positive or
-// the negative ones do, (sum|t| + |sum t|) / 2; the sum itself says nothing, as it may be what is left of large ones.
-// Terms that are all alike round alike: what one leaves beyond the sum's last place, the next leaves, too.
+// The typical rounding error of a sum. Each of about `length` additions rounds the sum so far by at most u:
+// independently of the others, with mean 0 and variance u^2 / 3 (Higham and Mary, A New Approach to Probabilistic
+// Rounding Error Analysis). In any order, no partial sum exceeds the sum of the positive or of the negative terms,
+// (sum|t| + |sum t|) / 2; the sum itself is no bound, as large terms may cancel. Equal terms round alike, so their
+// errors add up in one direction instead of cancelling.
 Expr typical_error(const TermSums& s, DType t, double length, double factor_error) {
   const double u = unit_of(t);
   Expr steps = real(kDeviations * std::sqrt((length + 2) / 3));
@@ -360,7 +360,7 @@ Approximate approximate_sum(const TermSums& terms, const Approximate& bounds, DT
                             double term_error) {
   if (!t.is_float()) return {wrapped(terms.sum, t), bounds.tolerance, bounds.typical};
   // Each of `length` additions rounds by u, relative to a sum that is at most `sizes`: Higham, Accuracy and Stability
-  // of Numerical Algorithms, 4.2. Two more are for what is of second order.
+  // of Numerical Algorithms, 4.2. Two more cover terms of second order.
   const double u = unit_of(t), k = static_cast<double>(length);
   const Expr tolerance =
       add(bounds.tolerance, terms.sizes * real((k + 2) * u + term_error) + real((k + 2) * floor_of(t)));

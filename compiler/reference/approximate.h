@@ -1,5 +1,5 @@
-// Values with bounds on what rounding may do to them, as expressions of the IR: how each operation passes its operands'
-// errors on, and what it adds itself.
+// Values with bounds on their rounding errors, as expressions of the IR: how each operation propagates its operands'
+// errors, and the error that it adds itself.
 #pragma once
 
 #include "compiler/ir/expr.h"
@@ -8,7 +8,7 @@ namespace hone {
 
 /// A value as the reference computes it, and how far a right kernel's may be from it. All three are scalars: `exact` is
 /// s64 of integers and bools, f64 of floats; the bounds are f64, absolute and at least 0. A bound that is a constant 0
-/// needs no code: what is computed from it is one, too, where nothing is added.
+/// needs no code: bounds computed from it are constant 0, too, where nothing is added.
 struct Approximate {
   Expr exact;
   /// |kernel - exact| <= tolerance for every order of summation, to first order in the units of rounding and doubled
@@ -36,14 +36,14 @@ Approximate approximate_constant(double value, DType t);
 /// `value`, an element of type `t` without error, which a kernel may take for zero where it is denormal.
 Approximate approximate_vanishing(Expr value, DType t);
 
-/// What one operation in type `t` adds to a bound, relative to its result: u, twice that for what is of second order,
-/// and twice again in f64, whose reference rounds, too.
+/// The error that one operation in type `t` adds to a bound, relative to its result: u, twice that for terms of second
+/// order, and twice again in f64, because the reference rounds, too.
 double rounding_of(DType t);
 
 /// a (op) b computed in type `t`: arithmetic of numbers; && and || of bools. A divisor that is no constant counts as 1
 /// where it is less: stages that divide by elements see to it (the verifier wants a proof).
 Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approximate& b, DType t);
-/// Bools: 0 and 1, with bound 1 where the errors of what they come from may turn them over, else 0.
+/// Bools: 0 and 1, with bound 1 where the errors of the compared values may turn them over, else 0.
 ///
 /// A comparison of numbers of type `t`.
 Approximate approximate_comparison(BinaryOp op, const Approximate& a, const Approximate& b, DType t);
@@ -53,8 +53,8 @@ Approximate approximate_choice(const Approximate& condition, const Approximate& 
 /// a * b as the term of a sum, which counts the product's own rounding (and where integers wrap around).
 Approximate approximate_product_term(const Approximate& a, const Approximate& b);
 
-/// 1 / (1 + e^y) computed in type `t`. By itself, since the bound of e^y is as large as what it is of where y may be
-/// off by 1, and the quotient's is not.
+/// 1 / (1 + e^y) computed in type `t`. By itself: when y may be off by 1, the bound of e^y is as large as e^y, and the
+/// quotient's is not.
 Approximate approximate_logistic(const Approximate& y, DType t);
 
 /// f(x) computed in type `t`.
@@ -63,7 +63,7 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t);
 /// `x` of type `from` converted to `to`.
 Approximate approximate_cast(const Approximate& x, DType from, DType to);
 
-/// What is added up of a sum's terms. Scalars, f64 but `sum` of integers; null: not known.
+/// Sums over the terms of a reduction. Scalars in f64, but `sum` of integers; null: not known.
 struct TermSums {
   Expr sum;      ///< of their values
   Expr sizes;    ///< of their absolute values; null for integers

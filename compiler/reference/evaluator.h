@@ -53,7 +53,7 @@ class Evaluator {
   const FlatTensor* find_known(const BufferNode* buffer) const;
   const TensorNode* input_of(const TensorNode* t, const Load* l) const;
   Approximate loaded(const FlatTensor& from, const std::vector<Expr>& at);
-  // What is added up beside a sum of floats: see TermSums.
+  // Further sums that are kept beside a sum of floats: see TermSums.
   struct SumSlots {
     Buffer sizes, squares, repeats, last;
   };

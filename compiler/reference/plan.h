@@ -1,4 +1,4 @@
-// Which stages a reference computes as a whole, and what its elements cost.
+// Which stages a reference computes as a whole, and the cost of its elements.
 #pragma once
 
 #include <vector>

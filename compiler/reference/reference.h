@@ -1,5 +1,5 @@
-// The oracle of every kernel: what a computation's outputs should be, in f64 (or s64) and straight from its definition,
-// and how far a right kernel may be from that.
+// The oracle of every kernel: the right outputs of a computation, in f64 (or s64) and straight from its definition, and
+// how far a right kernel may be from them.
 #pragma once
 
 #include "compiler/ir/denormals.h"

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-// Pairs layers with equal keys, in order, of those that have no other yet.
+// Pairs layers with equal keys, in order, among the layers that have no partner yet.
 template <class Key>
 void pair_by(const Key& key, const std::vector<ReportLayer>& before, const std::vector<ReportLayer>& now,
              std::vector<std::optional<size_t>>* before_of, std::vector<bool>* is_taken) {
@@ -24,8 +24,8 @@ void pair_by(const Key& key, const std::vector<ReportLayer>& before, const std::
   }
 }
 
-// By its name; else, as names say only what sets variants of one build apart, by threads and inputs; of one each, the
-// one.
+// The variant of the same name; else, as names only distinguish the variants of one build, of the same threads and
+// inputs; if both reports have one variant, that.
 const ReportVariant* variant_of(const ModelReport& report, const ReportVariant& like, size_t variants) {
   for (const ReportVariant& v : report.variants)
     if (v.name == like.name) return &v;
@@ -67,7 +67,7 @@ std::vector<LayerPair> pair_layers(const std::vector<ReportLayer>& before, const
   std::vector<bool> is_taken(before.size(), false);
   const auto pair = [&](const auto& key) { pair_by(key, before, now, &before_of, &is_taken); };
   pair([](const ReportLayer& l) { return l.workload + "\n" + l.nodes; });
-  // Of a node without a name nothing can be said by it.
+  // A layer whose node has no name is paired by its workload alone.
   pair([](const ReportLayer& l) { return l.nodes.empty() ? "\n" + l.workload : l.nodes; });
   pair([](const ReportLayer& l) { return l.workload; });
   std::vector<LayerPair> out;

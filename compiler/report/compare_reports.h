@@ -18,12 +18,12 @@ struct LayerPair {
   bool operator==(const LayerPair&) const = default;
 };
 
-/// Each layer of both once: those of `now` in order, then those that are gone.
+/// Each layer of both once: the layers of `now` in order, then the old layers that are gone.
 std::vector<LayerPair> pair_layers(const std::vector<ReportLayer>& before, const std::vector<ReportLayer>& now);
 
-/// What stands under `compared` in the JSON of `now`: the older build's figures, what keeps times from being compared,
-/// and for each variant of `now` the older one's layers (of the same name, else of the same threads and inputs; of one
-/// each, the one).
+/// The value of `compared` in the JSON of `now`: the older build's figures, differences that make times incomparable,
+/// and for each variant of `now` the layers of the older variant of the same name, else of the same threads and inputs;
+/// two reports of one variant each are compared as they are.
 OrderedJson compare_reports(const ModelReport& before, const ModelReport& now);
 
 }  // namespace hone

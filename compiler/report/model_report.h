@@ -1,4 +1,4 @@
-// What a report says of a built model: plain data, from which its page and its JSON are made.
+// The data of a report on a built model, from which its page and its JSON are made.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct ReportLayer {
   std::string in_place;       ///< the value whose memory its output takes; empty: none
   std::string alone, layout;  ///< why it is a layer by itself; why in that layout; empty: nothing was noted
   double operations = 0;      ///< of the direct algorithm; 0: it only moves elements
-  double bytes = 0;           ///< of what the kernel is passed, each once
+  double bytes = 0;           ///< of the kernel's arguments, each once
   std::optional<double> seconds;
-  std::optional<double> roof_seconds;  ///< what the machine's arithmetic or memory needs at least for it
+  std::optional<double> roof_seconds;  ///< the least that the machine's arithmetic or memory needs for it
   std::optional<double> error;         ///< relative, of --check
 };
 
@@ -53,21 +53,21 @@ struct ReportVariant {
   int threads = 1;
   int64_t arena_bytes = 0, arena_bound = 0;
   std::optional<double> median_seconds, fastest_seconds;  ///< of the whole, of --bench
-  std::string check;                                      ///< what --check found, in words; empty: not asked for
+  std::string check;                                      ///< the result of --check, in words; empty: not asked for
   std::vector<ReportPort> inputs, outputs;
   std::vector<ReportLayer> layers;
   std::vector<ReportBuffer> buffers;
   std::vector<ReportFree> free;
   std::vector<ReportPass> passes;
 
-  /// Of all layers, each run by itself; nothing where they were not timed.
+  /// The sum over all layers, each run by itself; nothing when they were not timed.
   std::optional<double> layer_seconds() const;
 };
 
 struct ModelReport {
   std::string model, hone, target;
-  std::string denormals;  ///< what they are to the artifact, keep or zero; empty: it is for a GPU
-  std::string nans;       ///< what becomes of them in it: kept, or taken for impossible
+  std::string denormals;  ///< how the artifact treats them, keep or zero; empty: it is for a GPU
+  std::string nans;       ///< how the artifact treats them: kept, or taken for impossible
   std::string machine;    ///< that times are of; empty: none were measured
   std::string when;       ///< UTC, `2026-01-31 12:00`
   int64_t artifact_bytes = 0, weight_bytes = 0;

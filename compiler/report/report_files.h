@@ -21,7 +21,7 @@ Status write_reports(const ModelReport& report, const std::optional<ModelReport>
 
 /// `2026-01-31 12:00`, UTC.
 std::string time_now();
-/// What the system calls this machine's CPU; empty where it has no name.
+/// The system's name of this machine's CPU; empty when it has none.
 std::string cpu_name();
 
 }  // namespace hone

@@ -62,7 +62,7 @@ OrderedJson variant_json(const ReportVariant& v) {
   return j;
 }
 
-// Reads members whose types are wrong, or that are not there, as what a damaged report is.
+// Reads members; missing ones, and ones of a wrong type, are errors of a damaged report.
 class Reader {
  public:
   Reader(const OrderedJson& j, const std::string& file, std::string where)

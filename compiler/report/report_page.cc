@@ -40,7 +40,7 @@ void replace(std::string& page, std::string_view mark, std::string_view text) {
 
 std::string report_page(const OrderedJson& report) {
   std::string page(asset("page.html"));
-  // The data comes last: what it contains is never looked through for marks.
+  // The data comes last, so that marks inside it are never replaced.
   replace(page, "<!-- style -->", "<style>\n" + std::string(asset("style.css")) + "</style>");
   std::string scripts;
   for (const char* name :

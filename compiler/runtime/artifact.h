@@ -27,7 +27,7 @@ class Artifact {
   HoneEntry entry() const { return entry_; }
   /// The entry that packs the index-th constant (index into Module::prepacks); null when there is none.
   HoneEntry prepack(int index) const;
-  /// What it says of itself; null for one of a version before 4.
+  /// The artifact's description of itself; null for ABI versions before 4.
   const HoneArtifact* description() const;
   /// Any exported symbol; null when there is none.
   void* symbol(const std::string& name) const;
@@ -39,7 +39,7 @@ class Artifact {
   HoneEntry entry_ = nullptr;
 };
 
-/// What an entry's return code means (its low 8 bits): ok; OutOfRange for HONE_FAULT; InvalidArgument for
+/// The status for an entry's return code (its low 8 bits): ok; OutOfRange for HONE_FAULT; InvalidArgument for
 /// HONE_BAD_ARGUMENTS; Internal for others.
 Status status_of(int32_t code);
 

@@ -8,14 +8,14 @@
 
 namespace hone {
 
-/// Relocatable ELF objects for `arch` (x86_64, aarch64) under Linux, that call nothing but libc; empty where Hone was
-/// built without a compiler for it. Of the thread pool: hone_internal_pool_new and hone_internal_pool_free.
+/// Relocatable ELF objects for `arch` (x86_64, aarch64) under Linux, that call nothing but libc; empty when Hone was
+/// built without a compiler for it. The thread pool: hone_internal_pool_new and hone_internal_pool_free.
 std::string_view pool_object(std::string_view arch);
-/// Of several variants: hone_internal_run_variant and hone_internal_enter_variant.
+/// The code of artifacts with several variants: hone_internal_run_variant and hone_internal_enter_variant.
 std::string_view variants_object(std::string_view arch);
-/// Of weights in a file of their own: hone_internal_map_weights.
+/// The code that maps weights from a file of their own: hone_internal_map_weights.
 std::string_view weights_object(std::string_view arch);
-/// Of a layer in C (host_functions/host_functions.h): hone_internal_NAME.
+/// The code of a layer in C (host_functions/host_functions.h): hone_internal_NAME.
 std::string_view host_function_object(std::string_view name, std::string_view arch);
 
 /// A shared library without symbols and with the soname of the one that pool_object's functions are in: linked with, it

@@ -1,5 +1,5 @@
-// A GPU (or what OpenCL offers as one): memory, programs compiled from text, launches, times. One interface for every
-// driver.
+// A GPU (or another device of OpenCL): memory, programs compiled from text, launches, times. One interface
+// for every driver.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace hone {
 
-/// What a driver says of one device. A block is OpenCL's work-group; "local memory" here is OpenCL's word for shared
-/// memory.
+/// A driver's description of one device. A block is OpenCL's work-group; "local memory" here is OpenCL's word
+/// for shared memory.
 struct DeviceInfo {
   std::string api;                                 ///< "cuda" or "opencl"
   std::string kind;                                ///< "gpu", "cpu" (PoCL) or "accelerator"
   std::string name;                                ///< the model
   std::string platform;                            ///< vendor or platform of the driver
   std::string driver;                              ///< its version
-  std::map<std::string, std::string> versions;     ///< of the API and what else is known, by name
+  std::map<std::string, std::string> versions;     ///< of the API and other components, by name
   std::string arch;                                ///< "sm_90"; empty where the API has no such thing
   int capability_major = 0, capability_minor = 0;  ///< compute capability; 0.0 where there is none
   int64_t memory_bytes = 0;
@@ -39,12 +39,12 @@ struct DeviceInfo {
   bool fp16 = false, fp64 = false;
 };
 
-/// The target of generated code for the device, as Target::parse reads it: `cuda -arch=sm_90 -sms=132 -shared=48K
-/// -max-threads=1024`. Numbers beyond what targets may say (threads of a block, warp width, compute units) are cut to
-/// that.
+/// The target of generated code for the device, as Target::parse reads it: `cuda -arch=sm_90 -sms=132
+/// -shared=48K -max-threads=1024`. Numbers beyond the limits of targets (threads of a block, warp width, compute
+/// units) are cut to these.
 std::string target_text(const DeviceInfo& device);
 
-/// What is known of a compiled kernel.
+/// Resources of a compiled kernel.
 struct KernelInfo {
   std::string name;
   std::optional<int> registers;        ///< a thread
@@ -53,11 +53,11 @@ struct KernelInfo {
   std::optional<int> max_threads;      ///< a block, given its registers
 };
 
-/// A compiled program as bytes: what one process builds and another loads.
+/// A compiled program as bytes: one process builds it and another loads it.
 struct DeviceImage {
   std::string bytes;                     ///< CUDA: a cubin or PTX text; OpenCL: a binary of the same device and driver
-  std::string log;                       ///< what the compiler said
-  std::vector<KernelInfo> kernels = {};  ///< in the log's order; empty where the log does not tell
+  std::string log;                       ///< the compiler's messages
+  std::vector<KernelInfo> kernels = {};  ///< in the log's order; empty when the log does not say
 };
 
 class Device;
@@ -67,7 +67,7 @@ class DeviceBuffer {
  public:
   virtual ~DeviceBuffer() = default;
   int64_t bytes() const { return bytes_; }
-  /// What the driver calls it: CUDA: its address, OpenCL: the cl_mem; null where there is no such thing.
+  /// The driver's handle. CUDA: its address, OpenCL: the cl_mem; null when there is no such thing.
   virtual void* native() const { return nullptr; }
 
  protected:
@@ -101,7 +101,7 @@ struct BoundLaunch {
 };
 
 /// Launches and copies that were recorded once; the host sends them again with one call. Must not outlive its device,
-/// nor what it launches.
+/// nor the launched kernels and buffers.
 class DeviceRecording {
  public:
   virtual ~DeviceRecording() = default;
@@ -117,7 +117,7 @@ class DeviceProgram {
   virtual ~DeviceProgram() = default;
   /// The kernel of that name; NotFound when there is none.
   virtual StatusOr<DeviceKernel*> kernel(const std::string& name) = 0;
-  /// What load() takes, on this device or another of the same kind.
+  /// The program as bytes, for load() on this device or another of the same kind.
   virtual StatusOr<DeviceImage> image() const = 0;
   const std::string& log() const { return log_; }
   bool from_cache() const { return from_cache_; }
@@ -134,12 +134,12 @@ struct CompileOptions {
   std::vector<std::string> flags = {};  ///< the compiler's own, each one word
 };
 
-/// One device, used by one thread at a time; commands run in the order given. What it made may outlive it, but is of no
-/// use to another device.
+/// One device, used by one thread at a time; commands run in the order given. Objects made by it may outlive it, but
+/// another device cannot use them.
 ///
-/// Errors: InvalidArgument: what the caller or a candidate did (text that does not compile, a launch beyond the limits,
-/// a copy beyond a buffer), nothing ran; ResourceExhausted: no memory; OutOfRange: a kernel touched memory that it may
-/// not; Aborted: it died of something else, or the device did. After the last two the device is lost: every call
+/// Errors: InvalidArgument: a fault of the caller or a candidate (text that does not compile, a launch beyond the
+/// limits, a copy beyond a buffer), nothing ran; ResourceExhausted: no memory; OutOfRange: a kernel touched memory that
+/// it may not; Aborted: it died of something else, or the device did. After the last two the device is lost: every call
 /// returns that error, and only a new process can use it again.
 class Device {
  public:
@@ -152,7 +152,7 @@ class Device {
   /// DeviceBuffer's.
   StatusOr<std::unique_ptr<DeviceBuffer>> wrap(void* native, int64_t bytes);
   /// The bytes offset .. offset + bytes - 1 of `of`, which must outlive it and be no part itself. OpenCL:
-  /// InvalidArgument for an offset that is no multiple of what the device wants buffers to begin at (512 is one
+  /// InvalidArgument for an offset that is no multiple of the device's alignment of buffers (512 is one
   /// everywhere).
   StatusOr<std::unique_ptr<DeviceBuffer>> part(DeviceBuffer& of, int64_t offset, int64_t bytes);
   /// Copies within the device, as a command; does not wait. The two do not overlap.
@@ -170,17 +170,17 @@ class Device {
   /// Starts a kernel whose parameters are pointers to `buffers`, in that order; does not wait. Everything that can be
   /// known to be too much for the device is refused before.
   Status launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers);
-  /// Records what `enqueue` launches and copies on the device, which runs nothing of it; `enqueue` gives the device no
-  /// other commands. Null where the driver records nothing. Recordings do not nest, and are made outside of timed
+  /// Records the launches and copies of `enqueue` without running them; `enqueue` gives the device no other
+  /// commands. Null where the driver records nothing. Recordings do not nest, and are made outside of timed
   /// regions.
   StatusOr<std::unique_ptr<DeviceRecording>> record(const std::function<Status()>& enqueue);
-  /// Starts what was recorded, as if it were launched again; does not wait.
+  /// Starts the recorded commands, as if they were launched again; does not wait.
   Status replay(const DeviceRecording& recording);
   /// Waits for all commands; reports the errors of kernels.
   Status synchronize();
 
-  /// Seconds on the device's clock from the start of what `enqueue` launches first to the end of what it launches last;
-  /// waits for it. Regions do not nest; one without a launch is InvalidArgument.
+  /// Seconds on the device's clock from the start of the first launch of `enqueue` to the end of its last one; waits
+  /// for it. Regions do not nest; one without a launch is InvalidArgument.
   StatusOr<double> time_region(const std::function<Status()>& enqueue);
   /// Writes memory larger than the last cache, so that the next kernel finds its data outside of it.
   Status flush_cache();
@@ -206,7 +206,7 @@ class Device {
   virtual StatusOr<std::unique_ptr<DeviceProgram>> do_load(const DeviceImage& image) = 0;
   virtual Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape,
                            std::span<DeviceBuffer* const> buffers) = 0;
-  /// What `enqueue` launches and copies, or its error; null where the driver records nothing, without calling it.
+  /// Records the launches and copies of `enqueue`, or returns its error; null, without calling it, if not supported.
   virtual StatusOr<std::unique_ptr<DeviceRecording>> do_record(const std::function<Status()>&) { return nullptr; }
   virtual Status do_replay(const DeviceRecording&) { return absl::UnimplementedError("nothing is recorded here"); }
   virtual Status do_synchronize() = 0;
@@ -238,8 +238,8 @@ class DeviceDriver {
   const std::vector<DeviceInfo>& devices() const { return devices_; }
   /// Devices that cannot be used, one line each with the reason.
   const std::vector<std::string>& skipped() const { return skipped_; }
-  /// Opens devices()[index]; what it costs of the device's memory is spent only here. InvalidArgument when there is no
-  /// such device.
+  /// Opens devices()[index]; only this takes memory of the device for the driver's own use. InvalidArgument when there
+  /// is no such device.
   StatusOr<std::unique_ptr<Device>> open(size_t index, const DeviceOptions& options = {}) const;
 
  protected:
@@ -250,7 +250,7 @@ class DeviceDriver {
   virtual StatusOr<std::unique_ptr<Device>> do_open(size_t index, const DeviceOptions& options) const = 0;
 };
 
-/// A build error's one status: what failed, and as much of the compiler's log as an error may hold.
+/// A build error's one status: `what` failed, and as much of the compiler's log as an error may hold.
 Status build_error(const std::string& what, const std::string& log);
 
 }  // namespace hone

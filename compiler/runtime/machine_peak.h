@@ -1,4 +1,4 @@
-// What the machine can do at most: arithmetic and memory, measured.
+// The machine's peak rates of arithmetic and memory, measured.
 #pragma once
 
 #include "compiler/runtime/thread_pool.h"
@@ -9,8 +9,8 @@ namespace hone {
 /// few rounds of some milliseconds.
 double measured_peak_gflops(ThreadPool& pool);
 
-/// GB/s at which the pool's workers together read `bytes` bytes again and again, each a part of its own: what the level
-/// of the memory hierarchy that holds them gives. The best of a few rounds.
+/// GB/s at which the pool's workers together read `bytes` bytes again and again, each a part of its own: the rate of
+/// the level of the memory hierarchy that holds them. The best of a few rounds.
 double measured_read_bandwidth(ThreadPool& pool, int64_t bytes);
 
 }  // namespace hone

@@ -11,7 +11,7 @@ StatusOr<double> RepeatedLaunch::seconds(int64_t calls) {
     HONE_RETURN_IF_ERROR(device_.health());
     // A driver may refuse to record, and launch all the same.
     if (recorded.ok()) recording_ = *std::move(recorded);
-    // What a first replay brings to the device is not counted.
+    // The first replay also uploads the recording: it is done before the time is taken.
     if (recording_) HONE_RETURN_IF_ERROR(device_.replay(*recording_));
   }
   return device_.time_region([&]() -> Status {

@@ -1,4 +1,4 @@
-// Many calls of the same short kernel on a device, and their time: what the device needs, not what the host needs to
+// Many calls of the same short kernel on a device, and their time on the device, without the host's time to
 // launch them.
 #pragma once
 
@@ -16,7 +16,7 @@ inline constexpr int64_t kRecordedCalls = 64;
 /// some microseconds, and a kernel that needs less would be measured as that.
 class RepeatedLaunch {
  public:
-  /// `call` launches one call's kernels. `device` and what `call` uses must outlive this.
+  /// `call` launches one call's kernels. `device` and everything that `call` uses must outlive this.
   RepeatedLaunch(Device& device, std::function<Status()> call) : device_(device), call_(std::move(call)) {}
   /// Seconds on the device's clock that `calls` calls, one after the other, take together.
   StatusOr<double> seconds(int64_t calls);

@@ -39,8 +39,8 @@ StatusOr<TimeResult> time_calls(const std::function<StatusOr<double>(int64_t cal
 /// alone is slower than the censoring limit, its one timed call is the only repeat.
 StatusOr<TimeResult> time_kernel(const std::function<int32_t()>& call, const TimeOptions& options, const Clock& clock);
 
-/// Times what `launch` launches, by the device's clock. With flush_bytes above zero the device's own cache size decides
-/// how much is flushed.
+/// Times the launches of `launch` by the device's clock. With flush_bytes above zero the device's own cache size
+/// decides how much is flushed.
 StatusOr<TimeResult> time_on_device(Device& device, const std::function<Status()>& launch, const TimeOptions& options);
 
 }  // namespace hone

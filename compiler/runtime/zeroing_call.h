@@ -5,8 +5,8 @@
 
 namespace hone {
 
-/// What `entry` returns for these arguments. Meanwhile denormals are zeros on the calling thread, and on every thread
-/// of `rt` (null: none) while that runs a chunk; then each has its own mode again.
+/// Calls `entry` and returns its code. Denormals are zeros meanwhile, on the calling thread and on every thread of `rt`
+/// (null: none) while it runs a chunk; then each thread has its own mode again.
 int32_t zeroing_call(HoneEntry entry, const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);
 
 }  // namespace hone

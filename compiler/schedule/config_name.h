@@ -1,4 +1,4 @@
-// What people call a config, in tables and lines that have no room for all of its knobs.
+// A short name of a config, for tables and lines that have no room for all of its knobs.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The primitives of schedules as a table: what each rewrites, does, requires and returns is said in its row, and
-// nowhere else. Python's signatures and docstrings are made of the rows, and so is the site's reference.
+// The primitives of schedules as a table: the row of each documents its rewrite, effects, requirements and results, and
+// nothing else does. Python's signatures and docstrings are made of the rows, and so is the site's reference.
 #pragma once
 
 #include <array>
@@ -44,9 +44,9 @@ struct PrimitiveRow {
   AFew<PrimitiveParameter> parameters;
   std::string_view returns;  ///< loop, loops, block or blocks; empty: nothing
   std::string_view rewrite;  ///< before -> after
-  std::string_view text;     ///< what it does, with the requirements that its users meet first
-  std::string_view limits;   ///< what else it does, requires and refuses
-  AFew<Primitive> steps;     ///< what it is recorded as; none: as steps of other primitives
+  std::string_view text;     ///< its effect, with the requirements that its users meet first
+  std::string_view limits;   ///< further effects, requirements and refusals
+  AFew<Primitive> steps;     ///< the recorded step; none: it is recorded as steps of other primitives
 };
 
 std::span<const PrimitiveRow> primitive_table();

@@ -20,8 +20,8 @@ struct Region {
 std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buffer, bool stores, bool loads = true);
 
 /// The smallest box found around `accesses` while the loops strictly below `scope` run through all of their iterations
-/// and those at or above `scope` stay fixed. A dimension that cannot be told apart (an index that mixes fixed and
-/// running variables non-linearly) is whole.
+/// and loops at or above `scope` stay fixed. A dimension whose fixed and running parts cannot be separated (an index
+/// that mixes such variables non-linearly) is whole.
 Region region_of(const std::vector<std::vector<Expr>>& accesses, TreeNode* scope, const Buffer& buffer);
 
 /// Ranges of all loops of the tree below and above `node`.

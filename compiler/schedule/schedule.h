@@ -53,7 +53,7 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  // What the schedule holds.
+  // Queries.
   BlockRef block(std::string_view name) const;       ///< UserError when no block has the name
   std::vector<LoopRef> loops(BlockRef block) const;  ///< around the block, outermost first
   /// The innermost loop of that name around the block; UserError when there is none.
@@ -64,8 +64,8 @@ class Schedule {
   std::string buffer_of(BlockRef block) const;          ///< name of the buffer that the block writes
   std::vector<int64_t> shape_of(BlockRef block) const;  ///< of that buffer
 
-  // Primitives. Each is a row of compiler/schedule/primitive_table.cc: its rewrite (before -> after), what it requires
-  // and refuses, and what it returns, by the names that Python has for parameters. Here stands what C++ adds. Where a
+  // Primitives. Each is a row of compiler/schedule/primitive_table.cc: its rewrite (before -> after), requirements,
+  // refusals and result, by the names that Python has for parameters. The comments here say what C++ adds. Where a
   // requirement does not hold, where the program would compute something else, and where a loop or stage was consumed
   // by an earlier step, a primitive throws UserError (one line that names primitive, stage, loop and reason) and leaves
   // the schedule as it was. A scope is not BufferScope::kParam.
@@ -100,7 +100,7 @@ class Schedule {
   BlockRef cache_read(std::string_view buffer, BlockRef reader, BufferScope scope);
   BlockRef cache_write(BlockRef writer, BufferScope scope);
   std::vector<BlockRef> pad(BlockRef block, const std::vector<int64_t>& multiples);
-  /// Of a buffer, by its name; a layout in numbers instead of letters.
+  /// transform_layout() on a buffer, by its name; the layout is in numbers instead of letters.
   void transform_layout(std::string_view buffer, const Layout& layout);
   void set_scope(BlockRef block, BufferScope scope);
   void storage_align(BlockRef block, int dimension, int64_t factor, int64_t offset);
@@ -108,7 +108,7 @@ class Schedule {
   void prepack(const std::vector<BlockRef>& results);
   void prepack(BlockRef result) { prepack(std::vector<BlockRef>{result}); }
 
-  // Reductions. What decompose_reduction() and rfactor() return is the new stage; `block` keeps its number.
+  // Reductions. decompose_reduction() and rfactor() return the new stage; `block` keeps its number.
   BlockRef decompose_reduction(BlockRef block, LoopRef loop);
   BlockRef rfactor(BlockRef block, LoopRef loop);
   /// The intrinsic's name is one of tensor_intrinsics.h.

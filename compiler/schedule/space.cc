@@ -16,7 +16,7 @@
 namespace hone {
 namespace {
 
-// What a part of n may be: divisors and, if asked, powers of two and small factors, where the tail wastes little.
+// The allowed parts of n: divisors and, if asked, powers of two and small factors, where the tail wastes little.
 std::vector<int64_t> factors_of(int64_t n, int64_t limit, const SplitRule& rule) {
   std::set<int64_t> factors;
   for (int64_t d = 1; d <= limit && d * d <= n; ++d)
@@ -169,7 +169,7 @@ void Knobs::require(std::string_view what, bool holds) {
 
 namespace {
 
-// Keeps the choices that `allowed` names; a default that goes is replaced by the nearest of those that stay.
+// Keeps the choices that `allowed` names; a default that goes is replaced by the nearest choice that stays.
 void narrow(Knob& knob, const std::vector<std::string>& allowed) {
   Knob kept{knob.name, knob.kind, {}, 0};
   int nearest = INT_MAX;

@@ -29,7 +29,7 @@ struct Knob {
   KnobKind kind = KnobKind::kChoice;
   std::vector<std::vector<int64_t>> choices;
   int default_choice = 0;
-  std::vector<std::string> words;  ///< what choices are called, for people; empty, or one a choice
+  std::vector<std::string> words;  ///< names of the choices, for people; empty, or one a choice
   bool for_threads = false;        ///< divides work among threads: what is best depends on how many there are
   /// A choice as it is stored and hashed: `7x2x16` or `3`.
   std::string text_of(int choice) const;
@@ -50,7 +50,7 @@ std::string to_string(ConfigIndex index);
 /// Knobs that may take some of their choices only: by the knob's name, choices as printed.
 using Narrowing = std::map<std::string, std::vector<std::string>>;
 
-/// What the numbers of a choice knob stand for: `{{0, "direct"}, {1, "gemm"}}`.
+/// The meaning of a choice knob's numbers, in words: `{{0, "direct"}, {1, "gemm"}}`.
 using ChoiceWords = std::vector<std::pair<int64_t, std::string_view>>;
 
 /// Which factors a split may take. A choice is kept when every inner part is within its limit and the tail it leaves is
@@ -64,7 +64,7 @@ struct SplitRule {
   bool for_threads = false;        ///< Knob::for_threads
 };
 
-/// What the inner one of two parts of `extent` may be under the rule, ascending.
+/// The allowed inner parts when `extent` is split in two under the rule, ascending.
 std::vector<int64_t> split_factors(int64_t extent, const SplitRule& rule);
 
 /// The two-mode interface that templates see.
@@ -136,8 +136,8 @@ class Space {
 
   /// The valid config whose choices are nearest to those of a config text of another space of the same template (knobs
   /// by name; unknown ones are ignored, missing ones take their default); nothing when the nearest choices together
-  /// break a constraint, or where the text is not a template's config. Of a target with `other_threads`, a different
-  /// number of them, the knobs that divide work among threads are left at their defaults.
+  /// break a constraint, or when the text is not a template's config. With `other_threads`, the text is for another
+  /// number of threads: knobs that divide work among threads keep their defaults.
   std::optional<Config> adapt(std::string_view text, bool other_threads = false) const;
 
   /// `config` with the knobs that do not matter at their defaults.
@@ -147,7 +147,7 @@ class Space {
   /// Empty when `config` is canonical and fulfils every constraint, else what it breaks first.
   std::string broken_constraint(const Config& config) const;
   bool valid(const Config& config) const { return broken_constraint(config).empty(); }
-  /// What the template would choose untuned; valid.
+  /// The template's choice without tuning; always valid.
   const Config& default_config() const { return default_; }
   /// A valid config; among configs with the same active knobs each is equally likely. Nothing when `tries` draws found
   /// none.

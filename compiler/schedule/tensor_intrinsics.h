@@ -40,7 +40,7 @@ struct TensorIntrinsic {
   bool fused_step = false;  ///< Block::fused_step afterwards
   /// Extents of the thread loops that must stand directly around, outermost first: those of a warp.
   std::vector<int64_t> warp;
-  /// What the machine must have; none: every target can carry it out, though not always by one instruction.
+  /// The feature that the target needs; none: every target can carry it out, though not always by one instruction.
   std::optional<Feature> needs;
 
   bool is_on(const Target& target) const { return !needs || target.has(*needs); }

@@ -43,8 +43,8 @@ struct Block {
     int dimension = 0;
     int64_t factor = 0, offset = 0;
   } alignment;
-  /// Of the block's buffer, where it is a double buffer: while an iteration of the loop around reads one part, another
-  /// is filled for an iteration to come.
+  /// Number of parts of the block's buffer when it is a double buffer: while an iteration of the loop around reads one
+  /// part, another is filled for a later iteration.
   int64_t parts = 1;
   /// Inlined unless it is computed somewhere (TensorNode::is_inlined).
   bool is_inlined = false;

@@ -24,7 +24,7 @@ struct CpuFeature {
 /// In the order in which targets name them.
 std::span<const CpuFeature> cpu_features();
 
-/// Those that artifacts for `arch` may need, in the order in which these name them.
+/// The features that artifacts for `arch` may need, in the order in which these name them.
 std::vector<std::string_view> features_needed(std::string_view arch);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// What is known of CPUs by LLVM's name for them. Sizes in KiB of one core's caches as most models of the line have
+// The table of CPUs, by LLVM's name. Sizes are in KiB of one core's caches, as most models of the line have
 // them.
 #include "compiler/target/cpu_table.h"
 
@@ -34,8 +34,8 @@ constexpr CpuEntry kCpus[] = {
     {"znver3", "x86_64", 256, 16, 32, 512, 32768},
     {"znver4", "x86_64", 512, 32, 32, 1024, 32768},
     {"znver5", "x86_64", 512, 32, 48, 1024, 32768},
-    // ARM. What cores share is given whole, as Linux has it in /sys/devices/system/cpu/cpu0/cache, which a machine's
-    // own target is taken from; some boards' kernels have nothing there. TRM: Arm's technical reference manual.
+    // ARM. Shared caches are given whole, as Linux has them in /sys/devices/system/cpu/cpu0/cache, the source of a
+    // machine's own target; some boards' kernels have nothing there. TRM: Arm's technical reference manual.
     {"generic", "aarch64", 128, 32, 32, 512, 0},  // as cortex-a53, the smallest of these
     // TRM: L1d 8 to 64, L2 up to 2048. Raspberry Pi 3 (BCM2837): four cores share 512 (Linux: bcm2837.dtsi).
     {"cortex-a53", "aarch64", 128, 32, 32, 512, 0},

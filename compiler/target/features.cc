@@ -1,5 +1,5 @@
 // Which targets have which features. Source: "Compute Capabilities" of the CUDA C++ Programming Guide, and for
-// mma.sync's types the PTX ISA's "Target ISA Notes" of each. Of CPUs: LLVM's own lists, with which a test compares.
+// mma.sync's types the PTX ISA's "Target ISA Notes" of each. For CPUs: LLVM's own lists, with which a test compares.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ constexpr std::string_view kF16Cpus[] = {
     "cortex-a715",    "cortex-a720",   "cortex-x1c",    "cortex-x2",   "cortex-x3",   "cortex-x4",   "neoverse-n3",
     "neoverse-v3",    "ampere1",       "apple-m2",      "apple-m3",    "apple-m4"};
 
-// A feature of CPUs: what LLVM calls it, and the CPUs that have it by themselves.
+// A feature of CPUs: LLVM's name for it, and the CPUs that have it by themselves.
 struct CpuRow {
   Feature feature;
   std::string_view x86, arm;

@@ -33,7 +33,7 @@ constexpr GpuKind kKinds[] = {
      .opencl_platform = "NVIDIA CUDA",
      .settings = kCudaSettings,
      .caches = kCudaCaches},
-    // What every OpenCL device has.
+    // The least that every OpenCL device has.
     {.name = "opencl",
      .dialect = GpuDialect::kOpencl,
      .shared_bytes = 32 << 10,

@@ -18,15 +18,15 @@ struct GpuKind {
   GpuDialect dialect = GpuDialect::kCuda;
   /// The architectures that its targets name (-arch); null: they name none, and -warp says how wide its warps are.
   std::span<const GpuEntry> (*architectures)() = nullptr;
-  // What a device has of which nothing is said.
+  // Defaults for a device whose target does not say.
   int64_t shared_bytes = 48 << 10;
   int max_threads = 1024, warp = 32;
-  // Of the architectures' multiprocessors: registers of a warp come in units of so many, a thread has at most so many,
-  // and so many schedulers have warps of their own.
+  // Limits of the kind's multiprocessors: warps get registers in multiples of `register_unit`, a thread has at most
+  // `most_registers`, and each multiprocessor has `schedulers` schedulers with warps of their own.
   int64_t register_unit = 1, most_registers = 0, schedulers = 1;
 
   std::string_view example = {};  ///< a target of a device that is not here: `cuda -arch=sm_XX`
-  std::string_view texts = {};    ///< what `--emit` writes for it, from its own language on: `cuda, ptx`
+  std::string_view texts = {};    ///< the values of `--emit` for it, from its own language on: `cuda, ptx`
   /// Hone compiles for it, by a compiler of its vendor or by LLVM; else its driver compiles its text.
   bool compiles_ahead = false;
 
@@ -34,7 +34,7 @@ struct GpuKind {
   std::span<const int32_t> host_device_types = {};  ///< DLPack's types of memory that it shares with the host
   bool has_addresses = false;                       ///< a tensor's data is an address; else a handle of a whole buffer
 
-  std::string_view opencl_platform = {};       ///< what OpenCL calls the platform of the same devices; empty: none
+  std::string_view opencl_platform = {};       ///< OpenCL's name of the platform of the same devices; empty: none
   std::span<const char* const> settings = {};  ///< environment variables that its driver and its compilers read
   std::span<const char* const> caches = {};    ///< those that say in which folder the driver keeps what it compiled
 };

@@ -21,7 +21,7 @@ struct GpuEntry {
 
 std::span<const GpuEntry> nvidia_gpus();
 
-/// Of that kind of GPUs; null when its table does not know it, or where it has none.
+/// The entry of `arch` in the table of that kind of GPU; null when there is no such entry, or no table.
 const GpuEntry* find_gpu(std::string_view kind, std::string_view arch);
 /// `sm_53, sm_60, ...`
 std::string known_gpus(std::string_view kind);

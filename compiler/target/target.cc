@@ -76,7 +76,7 @@ Flags flags_of(const TargetKey& key, std::initializer_list<std::string_view> all
   return flags;
 }
 
-// The numbers of a GPU that is not there: of an architecture its entry, else what every device of its kind has.
+// The numbers of a GPU that is not there: its architecture's entry, else the least of all devices of its kind.
 Target gpu_defaults(const GpuKind& kind, std::string_view arch) {
   Target t;
   t.kind = kind.name;
@@ -169,7 +169,7 @@ Target Target::completed_by(const Target& device) const {
   HONE_USER_CHECK(kind == device.kind) << "target kind '" << kind << "' is not what the device is: '" << device.kind
                                        << "'";
   if (is_complete()) return *this;
-  if (is_gpu()) {  // what it says differs from the default
+  if (is_gpu()) {  // the numbers that differ from the default
     const Target open = gpu_defaults(gpu_kind(kind), arch);
     Target out = device;
     if (shared_bytes != open.shared_bytes) out.shared_bytes = shared_bytes;

@@ -1,4 +1,4 @@
-// What code is generated for. The canonical text alone determines the search space, on every machine.
+// The processor that code is generated for. The canonical text alone determines the search space, on every machine.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +37,9 @@ struct Target {
   int vector_bits = 128;        ///< widest vector register
   int vector_registers = 16;
 
-  // Of GPUs. `arch` is sm_XX for cuda and empty for opencl.
+  // The members below are for GPUs. `arch` is sm_XX for cuda and empty for opencl.
   int sms = 0;  ///< multiprocessors, compute units
-  /// Shared (OpenCL: local) memory that a block may have; what it declares and, of CUDA, what its launch asks for.
+  /// Shared (OpenCL: local) memory that a block may have: declared and, for CUDA, requested at the launch.
   int64_t shared_bytes = 48 << 10;
   int max_threads = 1024;        ///< of a block
   int warp = 32;                 ///< threads that run in step
@@ -65,7 +65,7 @@ struct Target {
 
 std::string to_string(const Target& target);
 
-/// What the table of CPUs knows of an LLVM CPU name; the generic entry of `arch` when it knows nothing.
+/// The default target of an LLVM CPU name, from the table of CPUs; the generic entry of `arch` for an unknown name.
 Target cpu_defaults(std::string_view arch, std::string_view mcpu);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Compute definitions: what is computed, element by element, before any decision on how.
+// Compute definitions: the computation, element by element, before any decision on how it runs.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct Axis {
   operator Expr() const { return var; }  // NOLINT(google-explicit-constructor): an axis stands for its index
 };
 
-/// An expression reduced over axes; what sum(), max_over() and min_over() return and compute() takes.
+/// An expression reduced over axes; made by sum(), max_over() and min_over(), and taken by compute().
 struct Reduction {
   ReduceKind kind = ReduceKind::kNone;
   Expr value;
@@ -36,7 +36,7 @@ struct TensorNode final : RefCounted {
   ReduceKind reduce = ReduceKind::kNone;
   Expr body;  ///< null for a placeholder; the reduced expression when there is a reduction
   std::vector<Ref<const TensorNode>> inputs;  ///< tensors that the body reads, in order of first read
-  /// A stage that goes into those that read it, unless its schedule computes it somewhere (Schedule::inline_rest).
+  /// Inlined into the stages that read it, unless its schedule computes it somewhere (Schedule::inline_rest).
   bool is_inlined = false;
   bool is_placeholder() const { return !body; }
 };

@@ -41,8 +41,8 @@ void Dispatch::take_back() {
   for (Device* device : loaded(fleet_)) take_back_from(*device, served);
 }
 
-// Of n idle devices' and the owner's n + 1 parts of the store, n are asked back, the newest leases first. The oldest is
-// being worked on.
+// With n idle devices, asks for n / (n + 1) of the device's leases that they could take, the newest first: equal shares
+// for all. The oldest lease is being worked on and stays.
 void Dispatch::take_back_from(Device& device, std::set<Device*>& served) {
   const auto held = leases_.of_device(device.info.key);
   std::vector<HeldLease*> movable;  // newest first

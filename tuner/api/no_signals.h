@@ -1,4 +1,4 @@
-// Writing to what nobody reads, or to a file that may not grow, is an error to report and no end of somebody's process.
+// Blocks SIGPIPE and SIGXFSZ on the calling thread: a failed write is an error to report, not the end of the process.
 #pragma once
 
 #include <csignal>
@@ -6,7 +6,7 @@
 
 namespace hone::api {
 
-/// Blocks SIGPIPE and SIGXFSZ on this thread, and on those that it starts; takes those that came meanwhile.
+/// Blocks both on this thread, and on threads that it starts. Discards signals that came meanwhile.
 class NoSignals {
  public:
   NoSignals() {

@@ -1,4 +1,4 @@
-// What an artifact says of itself since version 4 of its ABI: NAME_artifact, NAME_run and NAME_error.
+// An artifact's description of itself since version 4 of its ABI: NAME_artifact, NAME_run and NAME_error.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// What becomes a HoneArtifact (runtime/include/hone_runtime.h says what each member means).
+/// The data of a HoneArtifact (runtime/include/hone_runtime.h documents each member).
 struct ArtifactDescription {
   struct Tensor {
     DType dtype;
@@ -21,8 +21,8 @@ struct ArtifactDescription {
     Tensor plain;
     std::vector<Tensor> packed;
     std::string pack, unpack;  ///< entries of another object of the artifact; empty: none
-    /// Of a cache that grows in place: its strides are those of a buffer with room for `room` rows, of which it is the
-    /// first ones. An input is as many as the call says, and fewer than `room`; the output one more, at the same place.
+    /// A cache that grows in place: the first rows of a buffer with room for `room` rows, with that buffer's strides.
+    /// An input has the rows that the call passes, fewer than `room`; the output has one more, at the same address.
     struct Cache {
       size_t axis = 0;
       int64_t room = 0;
@@ -38,11 +38,11 @@ struct ArtifactDescription {
   };
   struct Variant {
     std::string entry;  ///< of another object of the artifact; hidden where there are several variants
-    std::string plain;  ///< what its checked entry calls: the same or another such entry
+    std::string plain;  ///< called by the checked entry: the same or another such entry
     int workers = 1;
     int64_t workspace_bytes = 0, run_workspace_bytes = 0;
     std::vector<Parameter> params;
-    std::vector<Layer> layers;  ///< that its checked entry tells apart; empty: none
+    std::vector<Layer> layers;  ///< of the checked entry's separate layers; empty: it has none
   };
   std::string name;  ///< of the artifact: NAME_json and, where it has a GPU's code, each variant's ENTRY_gpu are there
   std::string target;  ///< canonical

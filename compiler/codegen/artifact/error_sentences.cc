@@ -35,7 +35,7 @@ class Sentences {
                         "shapes do not allow, or that is not supported"},
                        {},
                        d_.has_weights_file ? kWrongs - kTensorWrongs : 0};
-    // First of no tensor; what is only said of none stands at the end.
+    // First the sentences without a tensor; kinds that never name a tensor stand at the end.
     for (int what = 0; what < kTensorWrongs; ++what) out.wrongs.push_back(sentence(what));
     for (size_t i = 0; i < params().size(); ++i)
       for (int what = 0; what < kTensorWrongs; ++what) out.wrongs.push_back(sentence(what, i));
@@ -49,14 +49,14 @@ class Sentences {
 
   const std::vector<Parameter>& params() const { return d_.variants[0].params; }
 
-  // Of all variants.
+  // The largest workspace of all variants, in bytes.
   int64_t most_workspace() const {
     int64_t most = 0;
     for (const Variant& v : d_.variants) most = std::max(most, v.run_workspace_bytes);
     return most;
   }
 
-  // Those that tensor number `i` has in the variants, each once: `[1, 128]`.
+  // The distinct shapes that tensor number `i` has in the variants: `[1, 128]`.
   std::vector<std::string> shapes_of(size_t i) const {
     std::vector<std::string> shapes;
     for (const Variant& v : d_.variants) {

@@ -1,4 +1,4 @@
-// What NAME_error says.
+// The sentences of NAME_error.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace hone {
 
-/// What a code says beyond its first byte, of a tensor and of none: for each of these kinds there is a sentence.
+/// The number of kinds of faults (second byte of a code), of a tensor or of none; each kind has a sentence.
 inline constexpr int kTensorWrongs = 10;
 
 struct ErrorSentences {
   std::vector<std::string> codes;  ///< of codes without more, from HONE_OK on; "" where there is none
-  /// Of HONE_BAD_ARGUMENTS: kTensorWrongs for no tensor, as many for each tensor in turn; then `of_weights` that are
-  /// only said of none, whose kinds follow the others.
+  /// The sentences of HONE_BAD_ARGUMENTS: kTensorWrongs without a tensor, as many for each tensor in turn; then
+  /// `of_weights` for further kinds, which never name a tensor.
   std::vector<std::string> wrongs;
   int of_weights = 0;
 };

@@ -23,7 +23,7 @@ struct TensorSlot {
   size_t index = 0;
 };
 
-/// A row for a cache, copied behind those that are there: of each matrix one.
+/// A new row for a cache, copied behind the existing rows: one row of each matrix.
 struct NewRow {
   TensorSlot from, to;  ///< the row of the first matrix; row 0 of the cache
   TensorSlot count;     ///< s64: rows that are there
@@ -38,7 +38,7 @@ struct IterationRange {
   bool operator==(const IterationRange&) const = default;
 };
 
-/// What one thread of a region runs of a step.
+/// The part of a step that one thread of a region runs.
 struct StepShare {
   int thread = 0;                          ///< counted from 0
   std::vector<IterationRange> iterations;  ///< of the layer's only parallel loop; empty: the whole layer
@@ -53,7 +53,7 @@ struct ModelStep {
   std::vector<NewRow> rows = {};  ///< written before the call
   bool is_alone = false;          ///< on the calling thread, whatever the runtime offers
   /// Neighbours of one region (0: of none) run in one parallel region of the runtime: each thread's shares in order,
-  /// and no thread needs what another one makes. Without a region there are no shares.
+  /// and no thread needs another one's results. Without a region there are no shares.
   int region = 0;
   std::vector<StepShare> shares = {};
 };

@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-// What NAME_run checks, in this order: hone_runtime.h says how it tells.
+// The checks of NAME_run, in order; hone_runtime.h documents the codes.
 constexpr std::string_view kChecks = R"(static int32_t hone_wrong(int32_t what, int32_t tensor) {
   return HONE_BAD_ARGUMENTS | what << 8 | tensor << 16;
 }

@@ -6,9 +6,9 @@
 
 namespace hone {
 
-/// Adds NAME_run of each variant, NAME_error, NAME_json, NAME_cpu and NAME_artifact; of several variants also NAME and
-/// NAME_plain, which need hone_internal_run_variant and hone_internal_enter_variant. What the description names stands
-/// in `file` already.
+/// Adds NAME_run of each variant, NAME_error, NAME_json, NAME_cpu and NAME_artifact. With several variants also NAME
+/// and NAME_plain, which need hone_internal_run_variant and hone_internal_enter_variant. `file` has the functions that
+/// the description names already.
 void add_description(CFile& file, const ArtifactDescription& description, const std::string& json);
 
 }  // namespace hone

@@ -203,7 +203,7 @@ class FunctionWriter {
   int loops_ = 0;
 };
 
-// The data of a tensor that the caller of an entry gave; null: it is not what the entry takes.
+// The data of a tensor that the caller of an entry gave; null when the entry does not take such a tensor.
 constexpr std::string_view kTensorCheck =
     R"(static inline void* hone_data(const DLTensor* t, DLDataType type, uintptr_t alignment) {
   if (!t || !t->data || t->dtype.code != type.code || t->dtype.bits != type.bits || t->dtype.lanes != type.lanes) return 0;
@@ -246,7 +246,7 @@ std::string c_string(const std::string& text) {
 }
 
 std::string c_dtype(DType t) {
-  // As DLPack numbers them: kDLInt, kDLUInt, kDLFloat, kDLBfloat.
+  // DLPack's codes: kDLInt, kDLUInt, kDLFloat, kDLBfloat.
   const int code = t.code == TypeCode::kBFloat ? 4 : t.is_float() ? 2 : t.code == TypeCode::kInt ? 0 : 1;
   return fmt::format("{{{}, {}, 1}}", code, t.is_bool() ? 8 : t.bits);
 }

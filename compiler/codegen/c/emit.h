@@ -1,4 +1,4 @@
-// C99 from Modules, with GCC's vectors: for any compiler and any processor. What a file of emitted C consists of.
+// C99 from Modules, with GCC's vectors: for any compiler and any processor. The parts of a file of emitted C.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// Functions in C, in the order in which they were added, and what they rest on.
+/// Functions in C, in the order in which they were added, and the types and helpers that they use.
 class CFile {
  public:
   /// `vector_bits`: of the widest vectors that the text asks for; a Module may ask for narrower ones.
@@ -33,7 +33,7 @@ class CFile {
   /// Text as it is.
   void add(const std::string& text) { functions_ += text; }
 
-  /// The whole file. `first`: what stands at its top, a comment and what it includes.
+  /// The whole file. `first`: its first lines, a comment and includes.
   std::string text(const std::string& first) const;
 
  private:

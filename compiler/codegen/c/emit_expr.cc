@@ -42,7 +42,7 @@ bool is_trivial(const Expr& e) {
   return as<VarNode>(e) || as<IntImm>(e) || as<FloatImm>(e);
 }
 
-// How often each node is used; what is below a node is counted once.
+// How often each node is used; nodes below a shared node are counted once.
 class Uses final : public Visitor {
  public:
   explicit Uses(std::unordered_map<const ExprNode*, int>& out) : out_(out) {}
@@ -192,7 +192,7 @@ std::string CExprWriter::arithmetic(const Binary* op, const char* symbol) {
     return fmt::format("{}{}", helpers_.function(t.scalar() == f16 ? "round_f16" : "round_bf16", t), plain);
   if (t.is_float()) return plain;
   if (may_wrap(op) || (t.bits < 32 && !t.is_vector())) {
-    // What is narrower is computed as int, in which a product of two of 16 bits may not fit.
+    // C promotes narrower types to int, in which a product of two of 16 bits may overflow.
     const std::string type = helpers_.type(t),
                       wraps = helpers_.type(t.is_vector() || t.bits >= 32 ? unsigned_of(t) : u32);
     return fmt::format("({0})(({1}){2} {3} ({1}){4})", type, wraps, a, symbol, b);
@@ -272,7 +272,7 @@ std::string CExprWriter::selected(const Select* op) {
   const Broadcast* uniform = as<Broadcast>(op->condition);
   const size_t outside = known_.size();
   if (!op->condition->dtype.is_vector() || uniform) {
-    // One condition: what a side needs first stands behind it.
+    // One condition: declarations that a side needs stand behind it.
     const std::string condition = text(uniform ? uniform->value : op->condition);
     ++lines_.depth();
     std::string values[2], before[2];
@@ -447,7 +447,7 @@ void CExprWriter::store(const Store* op) {
     if (op->mask) lines_.close();
     return;
   }
-  // What a statement needs first is declared in a block of its own.
+  // Declarations that a statement needs before it go into a block of its own.
   lines_.hold();
   ++lines_.depth();
   if (op->mask) {

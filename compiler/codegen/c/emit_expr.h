@@ -27,7 +27,7 @@ class Lines {
     --depth_;
     add("}");
   }
-  /// What is added from here on is held back until release(), which gives it.
+  /// Holds back all text that is added from here on, until release() returns it.
   void hold() { held_.push_back(std::exchange(text_, "")); }
   std::string release() {
     std::string out = std::exchange(text_, std::move(held_.back()));
@@ -44,8 +44,8 @@ class Lines {
   int depth_ = 1;
 };
 
-/// Writes what a statement needs first into `lines`: what is used twice, masks, and loads that only some lanes or one
-/// side of a selection may make.
+/// Writes the declarations that a statement needs into `lines`: values that are used twice, masks, and loads that only
+/// some lanes or one side of a selection may make.
 class CExprWriter {
  public:
   CExprWriter(Helpers& helpers, Names& names, Lines& lines, bool assume_finite)
@@ -53,10 +53,10 @@ class CExprWriter {
 
   std::string name_of(const VarNode* v) { return legal(v, v->name); }
   std::string name_of(const BufferNode* b) { return legal(b, b->name); }
-  /// What is known where the next text will stand; the caller maintains it.
+  /// Facts that hold where the next text will stand; the caller maintains it.
   Facts& facts() { return facts_; }
 
-  /// Begins a statement: counts what it uses twice.
+  /// Begins a statement: counts the expressions that it uses twice.
   void begin(const std::vector<Expr>& used);
   std::string text(const Expr& e);
   /// The value of `store` as an assignment to memory.

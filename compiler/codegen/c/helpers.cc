@@ -66,7 +66,7 @@ HONE_ELEMENT(f64)
 )";
 
 // Dot products of bytes, u8 by s8, for vectors of as many lanes as the processor's: by its instruction, or on AVX2 by
-// products of 16 bits, of which two fit into 32.
+// products of 16 bits, two of which fit into 32.
 constexpr std::string_view kDotPrelude = R"(#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -108,7 +108,7 @@ std::string plain_name(DType t) {
 // The type of a comparison's lanes: signed numbers of as many bits.
 DType comparison_type(DType t) { return DType{TypeCode::kInt, t.bits, t.lanes}; }
 
-// What `$X` stands for in a template over t; null: the letter is none of these.
+// The type that `$X` stands for in a template over t; nothing for other letters.
 std::optional<DType> letter_type(char letter, DType t) {
   const auto of = [&](DType scalar) { return std::optional(scalar.with_lanes(t.lanes)); };
   switch (letter) {
@@ -168,7 +168,7 @@ std::string Helpers::instance(std::string_view name, DType t, const std::string&
   if (known_.contains(full)) return full;
   const FunctionTemplate* found = template_of(name, t);
   HONE_ICHECK(found) << "no function " << name << " of " << to_string(t) << " in C";
-  // What it uses comes first.
+  // Filling the texts first adds the functions that this one uses in front of it.
   std::string made = fmt::format("HONE_INLINE {} {}({}) {{\n{}\n}}\n", filled(found->result, t), full,
                                  filled(found->parameters, t), filled(found->body, t));
   if (known_.insert(full).second) functions_ += made;

@@ -13,9 +13,9 @@ namespace hone {
 /// it or none.
 DType value_type(DType t);
 
-/// Collects what a text uses, each once and behind what it uses itself. Types are called `f32`, vectors of them `f32x8`
-/// (GCC's vector extension, which Clang has too); functions `exp_f32x8`. Templates hold for scalars and for vectors:
-/// helpers.cc.
+/// Collects the types and functions that a text uses, each once and behind its own dependencies. Types are called
+/// `f32`, vectors of them `f32x8` (GCC's vector extension, which Clang has too); functions `exp_f32x8`. Templates hold
+/// for scalars and for vectors: helpers.cc.
 class Helpers {
  public:
   /// The C type of values of `t`; `int` for a bool.
@@ -28,7 +28,7 @@ class Helpers {
   std::string memory_function(std::string_view name, DType t);
   /// A conversion of number types, lane by lane: `i32x8_of_u8x8`. Floats must fit.
   std::string conversion(DType from, DType to);
-  /// From floats to integers: what does not fit becomes the nearest number, NaN 0.
+  /// From floats to integers: numbers that do not fit become the nearest one, NaN 0.
   std::string saturation(DType from, DType to);
 
   /// Everything that was asked for, to stand in front of the text.

@@ -7,7 +7,7 @@ namespace {
 using Of = FunctionTemplate::For;
 
 constexpr FunctionTemplate kMath[] = {
-    // Their bits, and back.
+    // The bits of floats, and back.
     {"as_int", Of::kScalars, "f", 32, "i32", "f32 x", "  const union { f32 f; i32 i; } both = {x};\n  return both.i;"},
     {"as_int", Of::kVectors, "f", 32, "$I", "$V x", "  return ($I)x;"},
     {"as_float", Of::kScalars, "i", 32, "f32", "i32 x",
@@ -73,7 +73,7 @@ constexpr FunctionTemplate kMath[] = {
      "                   0.024930058f) * b - 0.10805583f) * b - 0.633509696f) * b - 1.12944865f) * b + "
      "0.000163086675f;\n"
      "  return signed_$V(select_$V(size > 0.925f, 1.0f - normal_exp_$V(q), near), x);"},
-    // The nearest quarter of a turn, in f64, and the sine or cosine of what is left.
+    // The nearest quarter of a turn, in f64, and the sine or cosine of the remainder.
     {"sine", Of::kAll, "f", 32, "$V", "$V x, i32 quarters",
      "  const $D all = $D_of_$F(x), shifted = all * 0x1.45f306dc9c883p-1 + 0x1.8p52, n = shifted - 0x1.8p52;\n"
      "  const $D left = (all - n * 1.5707963267341256) - n * 6.077100506506192e-11;\n"
@@ -89,7 +89,7 @@ constexpr FunctionTemplate kMath[] = {
     {"bits", Of::kVectors, "f", 64, "$L", "$V x", "  return ($L)x & 0xffff;"},
     {"sin", Of::kAll, "f", 32, "$V", "$V x", "  return sine_$V(x, 0);"},
     {"cos", Of::kAll, "f", 32, "$V", "$V x", "  return sine_$V(x, 1);"},
-    // A half, a quarter or nothing of pi, and the arc tangent of what is left.
+    // A half, a quarter or nothing of pi, and the arc tangent of the remainder.
     {"atan", Of::kAll, "f", 32, "$V", "$V x",
      "  const $V size = abs_$V(x), one = splat_$V(1.0f), none = splat_$V(0.0f);\n"
      "  const $M large = size > 2.41421356f, middle = size > 0.414213562f;\n"

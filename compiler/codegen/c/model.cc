@@ -65,7 +65,7 @@ class ModelWriter {
   }
 
  private:
-  // As words, which all targets read from the low byte on.
+  // The weights as words, which all targets read from the low byte on.
   std::string embedded(std::span<const char> weights) const {
     std::string out =
         fmt::format("static const uint64_t hone_weights[{}] HONE_ALIGNED(64) = {{", (weights.size() + 7) / 8);

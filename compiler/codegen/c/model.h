@@ -16,9 +16,9 @@ namespace hone {
 void add_host_layer(CFile& file, const std::string& name, const std::vector<int64_t>& numbers, size_t tensors,
                     const std::string& symbol);
 
-/// Adds the entries of emit_model_object() for steps whose layers stand in `file`, and `weights`, where they are not in
-/// a file of their own. There NAME_weights needs hone_internal_map_weights. What only other objects would see is
-/// static. InternalError for rows of caches.
+/// Adds the entries of emit_model_object() for steps whose layers stand in `file`, and `weights`, unless they are in a
+/// file of their own: then NAME_weights needs hone_internal_map_weights. Symbols for other objects of the artifact are
+/// static here. InternalError for rows of caches.
 void add_model(CFile& file, const ModelProgram& program, std::span<const char> weights);
 
 }  // namespace hone

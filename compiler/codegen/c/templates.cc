@@ -77,11 +77,11 @@ constexpr FunctionTemplate kBasic[] = {
     {"abs", Of::kVectors, "i", 0, "$V", "$V x",
      "  const $B m = x < 0;\n  $V v = x;\n  for (int l = 0; l < $N; ++l) v[l] = ($E)(((u64)x[l] ^ (u64)m[l]) - "
      "(u64)m[l]);\n  return v;"},
-    // Of i32: the sum of four products of u8 and s8.
+    // For i32: the sum of four products of u8 and s8.
     {"dot4", Of::kAll, "i", 32, "$V", "$A a0, $A a1, $A a2, $A a3, $S b0, $S b1, $S b2, $S b3",
      "  return $V_of_$A(a0) * $V_of_$S(b0) + $V_of_$A(a1) * $V_of_$S(b1) + $V_of_$A(a2) * $V_of_$S(b2) +\n         "
      "$V_of_$A(a3) * $V_of_$S(b3);"},
-    // The same of words that hold four each, the first one lowest, and a sum before.
+    // The same for words that hold four bytes each, the first one lowest, added to a sum.
     {"dot4_words", Of::kAll, "i", 32, "$V", "$V sum, $U a, $U b",
      "#ifdef HONE_DOT4_$N\n  return HONE_DOT4_$N($V, sum, a, b);\n#else\n"
      "  return ($V)(($U)sum + ($U)(($V)(a & 255) * (($V)(b << 24) >> 24) + ($V)(a >> 8 & 255) * (($V)(b << 16) >> 24) "

@@ -18,12 +18,12 @@ GpuSource gpu_text(const Module& m, const Target& target);
 /// NVRTC for `target.arch`; null when no library on this machine knows it, and for OpenCL.
 std::shared_ptr<const Nvrtc> nvrtc_for(const Target& target, const NvrtcOptions& options);
 
-/// What a device loads.
+/// Code in the form that a device's driver loads.
 struct DeviceImageCode {
   bool is_text = false;  ///< for the driver's compiler (OpenCL C); otherwise a cubin or PTX
   std::string bytes;
   std::vector<GpuLaunch> launches;
-  std::vector<KernelInfo> kernels;  ///< what NVRTC says of them; empty where it did not compile
+  std::vector<KernelInfo> kernels;  ///< NVRTC's figures; empty where it did not compile
 };
 /// `nvrtc` may be null, or not know the architecture: LLVM then writes PTX. UserError for a module that has no form as
 /// GPU code, or that NVRTC refuses.
@@ -45,7 +45,7 @@ struct GpuArtifactCode {
   std::string by;      ///< the compiler: as in PtxCode, or `the device's driver` for OpenCL
 };
 GpuArtifactCode gpu_artifact_code(const Module& m, const Target& target, const NvrtcOptions& options);
-/// The same with what nvrtc_for() gave.
+/// The same with the result of nvrtc_for().
 GpuArtifactCode gpu_artifact_code(const Module& m, const Target& target, const Nvrtc* nvrtc);
 
 }  // namespace hone

@@ -331,7 +331,7 @@ class KernelWriter {
       return line(fmt::format("{} = {};", vector, exprs_.vector_at(copied->buffer, copied->indices[0])));
     line("{");
     ++depth_;
-    // All lanes are computed before the first is stored: they may read what is written.
+    // All lanes are computed before the first is stored: they may read the stored elements.
     if (!op->mask)
       for (const std::string& declaration : exprs_.take_vectors(op->value)) line(declaration);
     for (int lane = 0; lane < lanes; ++lane) {

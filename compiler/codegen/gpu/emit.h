@@ -23,7 +23,7 @@ struct GpuSource {
   std::vector<std::string> notes = {};
 };
 
-/// What makes a kernel ready for gpu_program(): simplify, hoist_conditions, vectorize_loops, simplify_vectors.
+/// The passes that prepare a kernel for gpu_program(): simplify, hoist_conditions, vectorize_loops, simplify_vectors.
 std::vector<Pass<Stmt>> gpu_passes();
 
 /// The launches of one of a Module's kernels in the form that is written down: vector loops are vector statements of up

@@ -14,7 +14,7 @@
 
 namespace hone {
 
-/// Identifiers for a kernel's text: what it is given has its names already.
+/// Identifiers for a kernel's text; the kernel's arguments have their names already.
 Names names_of(const GpuProgram& program, const GpuKernel& kernel);
 
 /// Whether all of the kernel's index arithmetic, every step of it, is proved to stay within 32 bits.
@@ -38,7 +38,7 @@ class ExprWriter {
   std::string index_type() const { return narrow_ ? "i32" : "i64"; }
   std::string name_of(const VarNode* v) { return names_.give(v, v->name); }
   std::string name_of(const BufferNode* b) { return names_.give(b, b->name); }
-  /// What is known of variables where the next text will stand; the caller maintains it.
+  /// Facts about variables where the next text will stand; the caller maintains it.
   Facts& facts() { return facts_; }
   const Facts& facts() const { return facts_; }
 

@@ -1,4 +1,4 @@
-// From loop form to what each thread of a GPU does.
+// From loop form to the program of each thread of a GPU.
 #pragma once
 
 #include <map>

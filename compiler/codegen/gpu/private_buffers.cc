@@ -38,7 +38,7 @@ int64_t ThreadNest::threads() const {
 
 namespace {
 
-// A thread variable's place in the indices of a buffer: thread t owns what lies in [t * stride, (t + 1) * stride),
+// A thread variable's place in the indices of a buffer: thread t owns the elements in [t * stride, (t + 1) * stride),
 // modulo stride * extent.
 struct Digit {
   size_t position;  // position among the nest's loops

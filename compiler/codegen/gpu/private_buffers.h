@@ -22,9 +22,9 @@ struct ThreadNest {
 /// alloc acc[512]:                                       alloc acc[32]:       (of each thread)
 ///   thread t in 0..16: for i in 0..32: acc[t*32 + i]  ->  thread t in 0..16: for i in 0..32: acc[i]
 /// for each stack buffer that `s`, the program of a block, allocates around its thread nests; their thread loops then
-/// no longer see what others wrote there. The nests that touch a buffer have the same shape, and a thread's elements
-/// are apart from the others': an index is a sum in which each thread variable is one digit of a mixed radix. UserError
-/// naming the buffer where that cannot be shown. Indices are flat.
+/// no longer see other threads' stores there. The nests that touch a buffer have the same shape, and a thread's
+/// elements are apart from the others': an index is a sum in which each thread variable is one digit of a mixed radix.
+/// UserError naming the buffer when that cannot be shown. Indices are flat.
 Stmt privatize_buffers(const Stmt& s);
 
 }  // namespace hone

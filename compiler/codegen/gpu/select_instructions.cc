@@ -85,8 +85,8 @@ class Selector final : public Mutator {
  private:
   bool differs(const Expr& e) const { return differs_in_warp(e, kernel_.threads); }
 
-  // `op` as a loop that an instruction carries out; null where none does. A node may stand in several places, of which
-  // one diverges and another does not: each place gets a node of its own.
+  // `op` as a loop that one instruction carries out; null when no instruction does. A node may stand in several places,
+  // some of which diverge: each place gets a node of its own.
   Stmt special(const For* op) {
     const auto alone = [&] { return make_for(op->var, op->min, op->extent, op->loop, op->body); };
     std::optional<WarpSum> sum = op->loop == LoopKind::kWarp ? match_warp_sum(op, kernel_.threads) : std::nullopt;

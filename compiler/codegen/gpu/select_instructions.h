@@ -1,5 +1,5 @@
 // Which special instructions of a GPU carry out which loops and copies of a kernel: tensor cores' products, shuffles,
-// asynchronous copies, moves of vectors. Emitters of GPU code write what is selected here and choose nothing.
+// asynchronous copies, moves of vectors. Emitters of GPU code write the selected instructions and choose nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace hone {
 
-/// The instructions that an emitter can write for its device. What others have is selected everywhere: moves of
-/// vectors.
+/// The instructions that an emitter can write for its device. Those that every device has are always selected:
+/// moves of vectors.
 struct InstructionSet {
   bool products = false;       ///< of tensor cores (mma.sync, ldmatrix)
   bool shuffles = false;       ///< between the threads of a warp
@@ -68,7 +68,7 @@ struct Selection {
   std::vector<PlainLoop> plain;
 };
 
-/// `stored`: the buffers that the program stores to; what it reads of those is not copied asynchronously.
+/// `stored`: the buffers that the program stores to; loads from these are not copied asynchronously.
 Selection select_instructions(const GpuKernel& kernel, const std::set<const BufferNode*>& stored,
                               const InstructionSet& can);
 

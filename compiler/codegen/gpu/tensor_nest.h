@@ -4,9 +4,9 @@
 // In loop form a nest for tensor cores is the plain sum that each thread computes for itself. In a tile of 16 rows and
 // 8 columns of C, thread t (g = t / 4, q = t % 4) holds rows g and g + 8 of columns 2q and 2q + 1:
 //   tensor h in 0..2: tensor c in 0..2: tensor k in 0..K:   C[…, h, c] += A[…, g + 8h, k] * B[…, k, 2q + c]
-// which is how mma.sync leaves C in the threads' registers; what the threads of a warp read together is what ldmatrix
-// loads from shared memory. So no pass needs a rule for such nests: they are verified and interpreted like other loops,
-// and run as plain sums on devices without tensor cores.
+// which is how mma.sync leaves C in the threads' registers; ldmatrix loads from shared memory the elements that the
+// threads of a warp read together. So no pass needs a rule for such nests: they are verified and interpreted like other
+// loops, and run as plain sums on devices without tensor cores.
 #pragma once
 
 #include <optional>

@@ -63,7 +63,7 @@ class Collector final : public Visitor {
     out.add(std::move(a));
   }
 
-  // The part of the buffer that `index` stays in, if that can be told; `span`: from its first element to its last.
+  // The part of the buffer that `index` stays in, if it is known; `span`: from its first element to its last.
   void find_part(Touched::Access* a, const Expr& index) const {
     const Ramp* ramp = as<Ramp>(index);
     const auto stride = ramp ? as_const_int(ramp->stride) : std::optional<int64_t>(1);
@@ -71,7 +71,7 @@ class Collector final : public Visitor {
     const int64_t span = (index->dtype.lanes - 1) * *stride + 1;
     auto form = linear_of(ramp ? ramp->base : index);
     const auto elements = as_const_int(a->buffer->shape.at(0));
-    // Beyond what shared memory can be, the arithmetic below could leave int64.
+    // Beyond any size of shared memory, the arithmetic below could leave int64.
     constexpr int64_t kMostElements = int64_t{1} << 40;
     if (!form || !elements || *elements > kMostElements) return;
     for (size_t i = 0; i < form->terms.size(); ++i) {
@@ -124,7 +124,7 @@ class Collector final : public Visitor {
   }
 
   Facts facts_;
-  std::vector<const VarNode*> inside_;  // variables of the loops inside of what is looked at
+  std::vector<const VarNode*> inside_;  // variables of the loops inside of the analysed piece
 };
 
 }  // namespace

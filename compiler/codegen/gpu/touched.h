@@ -1,4 +1,4 @@
-// Memory that a piece of a block's program accesses and that other threads see: what barriers order.
+// Accesses of a piece of a block's program to memory that other threads see: barriers order these.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the legalize passes ask of conditions.
+// Analysis of conditions and sizes of statements, for the legalize passes.
 #pragma once
 
 #include <algorithm>

@@ -53,8 +53,8 @@ class ConditionHoister final : public Mutator {
     return make_if(conjunction(uniform), make_store(op->buffer, op->indices, value));
   }
 
-  // A vector is copied from one of several places: which of them, a branch tells, where it does not differ from lane to
-  // lane. (Borders of constants are left to peel_borders and version_borders.)
+  // A vector is copied from one of several places: a branch selects the place when the condition is the same in all
+  // lanes. (Borders of constants are left to peel_borders and version_borders.)
   Stmt one_of(const Store* op, const Select* choice) const {
     if (!vector_var_ || !is_index_arithmetic(choice->condition) || !is_place(choice->on_true) ||
         !is_place(choice->on_false))
@@ -76,7 +76,7 @@ class ConditionHoister final : public Mutator {
     return choice ? is_place(choice->on_true) && is_place(choice->on_false) : as<Load>(e) != nullptr;
   }
 
-  // Those that all lanes have in common, and the others.
+  // The parts of a condition that are the same in all lanes, and the others.
   std::pair<std::vector<Expr>, std::vector<Expr>> parts_of(const Expr& condition) const {
     std::pair<std::vector<Expr>, std::vector<Expr>> parts;
     for (const Expr& part : conjuncts(condition))
@@ -84,7 +84,7 @@ class ConditionHoister final : public Mutator {
     return parts;
   }
 
-  // Of several products at once what all of them are conditions for.
+  // For several products at once: hoists the conditions that all of them have.
   Stmt without_border(const Store* op, const Binary* sum, const Call* dot) const {
     std::vector<Expr> common;
     const size_t products = dot->args.size() / 2;

@@ -4,8 +4,8 @@
 
 namespace hone {
 
-// Vectorizing comes before unrolling: one analysis per loop instead of one per unrolled copy; what it gives up on, it
-// leaves as an unrolled loop.
+// Vectorizing comes before unrolling: one analysis per loop instead of one per unrolled copy; a loop that it cannot
+// vectorize becomes an unrolled loop.
 std::vector<Pass<Stmt>> legalize_passes(int vector_bits) {
   return {
       {"simplify", [](const Stmt& s) { return simplify(s); }},

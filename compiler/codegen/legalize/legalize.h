@@ -1,4 +1,4 @@
-// From loop form to what emitters take: unrolled loops replaced by copies, vector loops by vector statements.
+// From loop form to the emitters' form: unrolled loops replaced by copies, vector loops by vector statements.
 #pragma once
 
 #include <vector>
@@ -44,8 +44,8 @@ Stmt roll_vectors(const Stmt& s, int vector_bits);
 Stmt hoist_conditions(const Stmt& s);
 
 /// for x in 0..8: S(x)   ->   S(0); for x in 0..6: S(x + 1); S(7)
-/// where only the first and the last iterations can break conditions of single stores in S: what reads padded borders
-/// or writes tails.
+/// when only the first and the last iterations can break conditions of single stores in S: these read padded borders
+/// or write tails.
 Stmt peel_borders(const Stmt& s);
 
 /// for t: for i unroll: if (8*t + i < n) S(t, i)

@@ -1,4 +1,4 @@
-// What a kernel executes, counted on its legalized form.
+// Counts of the operations that a kernel executes, from its legalized form.
 #pragma once
 
 #include "compiler/ir/module.h"

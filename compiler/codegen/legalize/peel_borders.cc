@@ -83,7 +83,7 @@ class BorderFinder final : public Visitor {
     return true;
   }
 
-  // Whether an inner loop's variable, or what is made of such alone: v floordiv 4.
+  // Whether `atom` is an inner loop's variable, or made of such alone: v floordiv 4.
   bool is_inner(const Expr& atom) const {
     if (atom->kind == ExprKind::kVar) return std::find(inner_.begin(), inner_.end(), atom.get()) != inner_.end();
     const Binary* op = as<Binary>(atom);

@@ -36,7 +36,7 @@ class StrideFinder final : public Visitor {
  private:
   void access(const BufferNode* buffer, const std::vector<Expr>& indices) {
     if (buffer != buffer_) {
-      // A checked access goes through an alias of the same name; its index must stay what it is.
+      // A checked access goes through an alias of the same name; its index must not change.
       mixed |= buffer->name == buffer_->name && buffer->scope == BufferScope::kStack;
       return;
     }

@@ -94,7 +94,7 @@ class VectorRoller final : public Mutator {
   }
 
  private:
-  // Null where rolling would change what is computed, or is not worth it.
+  // Null where rolling would change the result, or is not worth it.
   Stmt roll(const std::vector<const For*>& unrolled, const For* vectors) const {
     const auto lo = as_const_int(vectors->min), extent = as_const_int(vectors->extent);
     VectorBody body;

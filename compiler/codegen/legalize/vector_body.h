@@ -1,4 +1,4 @@
-// What a vector loop's body accesses, and whether its lanes may run together.
+// Analysis of a vector loop's body: its accesses, and whether its lanes may run together.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct Strided {
 /// Nothing when the index is not of that form.
 std::optional<Strided> strided_in(const Expr& index, const VarNode* var);
 
-/// What a loop body does, as far as vectorizing it depends on that. Accesses must be flat.
+/// The effects of a loop body, as far as vectorizing it depends on them. Accesses must be flat.
 class VectorBody final : public Visitor {
  public:
   struct Access {
@@ -49,7 +49,7 @@ class VectorBody final : public Visitor {
   bool in_index_ = false, in_condition_ = false;
 };
 
-/// True when no lane of a vector of that many neighbouring iterations sees or overwrites what another one stored.
+/// True when no lane of a vector of that many neighbouring iterations sees or overwrites another lane's store.
 bool lanes_are_independent(const VectorBody& body, const VarNode* var, int64_t lanes);
 
 }  // namespace hone

@@ -58,7 +58,7 @@ class BodyVectorizer {
              return t.coefficient % lanes_ == 0;
            });
   }
-  // x + v < n and n <= x + v, where x, n and the first v are multiples of the lanes: what holds in one holds in all.
+  // x + v < n and n <= x + v, where x, n and the first v are multiples of the lanes: it has one value for all lanes.
   bool is_alike_in_lanes(const Expr& condition) const {
     const Binary* c = as<Binary>(condition);
     if (!c || (c->op != BinaryOp::kLt && c->op != BinaryOp::kLe) || c->a->dtype != kIndex) return false;

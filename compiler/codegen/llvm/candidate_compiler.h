@@ -33,11 +33,11 @@ class ObjectCache {
 /// Not thread-safe.
 class CandidateCompiler {
  public:
-  /// Keeps at most `cache_bytes` of what it compiled: some thousand functions.
+  /// Keeps at most `cache_bytes` of compiled objects: some thousand functions.
   explicit CandidateCompiler(size_t cache_bytes = 32 << 20);
   ~CandidateCompiler();
 
-  /// What emit_object() gives, as objects to be linked together: the kernels, the bodies of their parallel loops, the
+  /// The code of emit_object() as objects to be linked together: the kernels, the bodies of their parallel loops, the
   /// prepacks. A body or a prepack that an earlier Module had too is not compiled again: candidates of a search differ
   /// only in some of their loops. Throws as emit_object() does.
   std::vector<std::string> compile(const Module& m, const Target& target, const CodegenOptions& options = {});

@@ -1,4 +1,4 @@
-// What the code generator made of a Module: read off its assembly.
+// Figures on the machine code of a Module, read off its assembly.
 #pragma once
 
 #include <string>

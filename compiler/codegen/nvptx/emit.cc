@@ -30,7 +30,7 @@ enum AddressSpace : unsigned { kGlobal = 1, kShared = 3 };
 constexpr int64_t kAlignment = 16;
 constexpr uint32_t kWarp = 32;
 
-// Buffers that statements load from. Refuses what has no PTX.
+// Buffers that statements load from. Refuses statements that PTX does not have.
 std::set<const BufferNode*> loaded_buffers(const GpuKernel& kernel) {
   class Collector final : public Visitor {
    public:
@@ -59,7 +59,7 @@ struct Selected {
   bool copies_wait = false;
 };
 
-// Selected behind unrolling: what is emitted for the nest of a tile is found again by LLVM where tiles share it.
+// Selected behind unrolling: LLVM finds code of one tile's nest again where tiles share it.
 Selected select_for_ptx(const GpuKernel& kernel, int compute_capability) {
   const std::set<const BufferNode*> stored = stored_buffers(kernel);
   const InstructionSet can{
@@ -102,7 +102,7 @@ class KernelEmitter final : public StmtEmitter {
     unsigned i = 0;
     for (const Buffer& p : program_.params) {
       f_->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(kAlignment)));
-      // noalias. Not where other threads write what this one reads again: that would promise too much.
+      // noalias. Not where other threads write data that this one reads again: that would promise too much.
       if (!stored.count(p.get()) || !loaded.count(p.get())) f_->addParamAttr(i, llvm::Attribute::NoAlias);
       if (!stored.count(p.get())) f_->addParamAttr(i, llvm::Attribute::ReadOnly);
       bind(p.get(), {f_->getArg(i), elements_of(p.get()), false, false});

@@ -8,9 +8,9 @@
 
 namespace hone {
 
-/// The same programs, names, parameters and launches as emit_gpu(m, GpuDialect::kCuda), as PTX of target.arch or, where
+/// The same programs, names, parameters and launches as emit_gpu(m, GpuDialect::kCuda), as PTX of target.arch or, when
 /// LLVM does not know that yet, of the newest older architecture, which later ones run too. The driver compiles it for
-/// its GPU. UserError as emit_gpu, and for what PTX has no function for: exp, log, tanh and erf of f64.
+/// its GPU. UserError as emit_gpu, and for functions that PTX does not have: exp, log, tanh and erf of f64.
 GpuSource emit_ptx(const Module& m, const Target& target);
 
 /// Optimised LLVM IR of the same. Its only functions from outside are llvm.nvvm.barrier0 and

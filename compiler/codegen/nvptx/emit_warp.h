@@ -1,5 +1,5 @@
-// What the threads of a warp carry out together, as calls of LLVM's intrinsics for NVIDIA: products on tensor cores and
-// sums by shuffles, as codegen/gpu selected them. Private to codegen/nvptx.
+// Operations that the threads of a warp carry out together, as calls of LLVM's intrinsics for NVIDIA: products on
+// tensor cores and sums by shuffles, as codegen/gpu selected them. Private to codegen/nvptx.
 #pragma once
 
 #include <vector>

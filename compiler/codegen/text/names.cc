@@ -20,10 +20,10 @@ constexpr std::string_view kReserved[] = {
     "uint", "uchar", "ushort", "ulong", "dot4", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",
     "v11", "v12", "v13", "v14", "v15", "blockIdx", "threadIdx", "minimum", "maximum", "block_memory", "part", "lane",
     "a_parts", "b_parts",
-    // Macros of GCC's where it is not told to keep to the standard.
+    // Macros of GCC when it does not keep to the standard.
     "linux", "unix", "i386"};
 
-// Names without a small letter are those of macros: NULL, HUGE_VAL, INT8_MAX. One letter is nobody's.
+// Names without a small letter are taken for macros: NULL, HUGE_VAL, INT8_MAX. No macro has only one letter.
 bool is_macro_like(const std::string& name) {
   return name.size() > 1 && std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c); });
 }

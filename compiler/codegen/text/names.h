@@ -1,4 +1,4 @@
-// What texts of C, CUDA and OpenCL call things.
+// Names in texts of C, CUDA and OpenCL.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Which variants of a model are asked for: `--bind batch=1|4|16 --shape 'x=1x3x48x192|1x3x48x320' --threads 1|2`.
+// The requested variants of a model: `--bind batch=1|4|16 --shape 'x=1x3x48x192|1x3x48x320' --threads 1|2`.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct ModelBinding {
 /// at the most).
 std::vector<ModelBinding> bindings_of(const ModelRequest& request, size_t thread_counts = 1);
 
-/// `batch=4, 2 threads`: a variant by what sets it apart; `threads` is 0 where all variants have the same.
+/// `batch=4, 2 threads`: the name that distinguishes a variant; `threads` is 0 where all variants have the same.
 std::string variant_name(const ModelBinding& binding, int threads);
 
 }  // namespace hone

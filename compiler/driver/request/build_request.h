@@ -1,4 +1,4 @@
-// What is asked of a build: of a model, or of an operator.
+// The request for a build: of a model, or of an operator.
 #pragma once
 
 #include <string>
@@ -29,15 +29,15 @@ struct BuildRequest : ModelRequest, OperatorRequest {
   std::string inputs;                ///< of a model: a folder with input_0.npy, … and output_0.npy, …
   std::vector<std::string> reports;  ///< of a model: files to write its report to
   std::string compare;               ///< of a model: a report of before
-  /// Of a model's check here: what it may take, roughly, in seconds. Models whose nodes are of ordinary size
-  /// (ResNet-50) are checked in all respects in half of that, and nobody waits much longer for those that are not.
+  /// The time, in seconds, that a model's check here may take, roughly. Models whose nodes are of ordinary size
+  /// (ResNet-50) are checked completely in half of it, and larger ones end not much later.
   double check_seconds = 60;
 
   /// Where check, bench and profile run instead of here; empty: here.
   FindRemoteDevice remote;
-  /// By which bench and profile see that this machine is busy; empty: the kernel's.
+  /// The CPU account by which bench and profile see that this machine is busy; empty: the kernel's.
   ReadCpuAccount cpu_account;
-  /// Files that were read for it, flags and credentials, and what their user calls them: none is written over.
+  /// Files that were read for it, flags and credentials, with names for messages: none is written over.
   std::vector<std::pair<std::string, std::string>> read_before;
 
   /// Whether anything is to run.

@@ -1,4 +1,4 @@
-// What the driver says while it works: to a terminal, to a program that called it, or to nobody.
+// Messages and progress of the driver while it works, for a terminal or a calling program; all may be ignored.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 namespace hone {
 
 struct Events {
-  /// A line for people, without its end: what was assumed, found or written.
+  /// A line for people, without its end: assumptions, findings, files written.
   std::function<void(const std::string& line)> note = {};
-  /// How far the work is, now and then, on the thread that called. What it throws ends the work.
+  /// Called now and then with the progress, on the calling thread. An exception that it throws ends the work.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
 
   void tell(const std::string& line) const {

@@ -1,4 +1,4 @@
-// What is asked of a model, by command lines, C and Python alike: the one form that building and tuning go by.
+// The request for a model, of command lines, C and Python alike: building and tuning both read this form.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace hone {
 struct QuantizeRequest {
   std::string type;               ///< int8; empty: nothing is quantised
   std::string calibrate;          ///< a folder with samples, or a file of ranges
-  std::string range = "min-max";  ///< how ranges are chosen of what samples have
+  std::string range = "min-max";  ///< how ranges are chosen from the samples' values
   std::string ranges;             ///< the file to write them to; empty: none
   std::vector<std::string> keep;  ///< nodes of the model that stay in f32
 };
@@ -35,13 +35,13 @@ struct ModelRequest {
   std::vector<BoundFile> bind_data;
   std::vector<ShapeChoice> shapes;
   int64_t model_batch = 1;           ///< of a model for one image: how many it is built for
-  std::vector<InputFormat> formats;  ///< what callers pass for an input
+  std::vector<InputFormat> formats;  ///< the forms in which callers pass inputs
   std::optional<CacheOption> cache;  ///< its caches grow in place
   bool sums_in_f16 = false;          ///< of products of f16; else f32 sums them
   QuantizeRequest quantize;
-  // Of operators, too:
+  // Members that operators have, too:
   std::optional<Denormals> denormals;  ///< as denormals_for() takes them
-  bool assume_finite = false;          ///< nobody wants to know what becomes of a NaN
+  bool assume_finite = false;          ///< NaNs are taken not to occur: results for them are undefined
 };
 
 /// The flags that were given, that operators do not have, and that tensorc and tuner have alike: `--bind, --cache`.

@@ -1,4 +1,4 @@
-// The words that command lines have for what is asked of a model. Each is split here and nowhere else.
+// The words of command lines for a model's request. Each is split here and nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace hone {
 
-/// What stands for a named dimension, or for all elements of an input of whole numbers: a number, or a sum of
-/// dimensions and numbers, `past+1`.
+/// The value bound to a named dimension, or to all elements of an integer input: a number, or a sum of dimensions and
+/// numbers, `past+1`.
 struct BindValue {
   int64_t number = 0;
   std::string sum;  ///< empty: it is the number

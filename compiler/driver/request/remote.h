@@ -1,4 +1,4 @@
-// A device of a fleet, as tensorc knows it: kernels are checked and timed there. What talks to the fleet is in tuner/.
+// A fleet's device, as tensorc knows it: kernels are checked and timed there. tuner/ implements it over the network.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct RemoteKernel {
   const Module& module;
 };
 
-/// What a device said of a kernel, whose inputs were seeded numbers.
+/// A device's figures of one kernel, run on seeded inputs.
 struct RemoteFigures {
   double seconds = 0, spread = 0;  ///< the median of its repeats; how far apart they are, as a share of it
   bool is_disturbed = false;       ///< others used the device all along, or it was throttled: the times may be too long
@@ -30,12 +30,12 @@ struct RemoteFigures {
 class RemoteDevice {
  public:
   virtual ~RemoteDevice() = default;
-  /// What kernels for it are built for.
+  /// The target that kernels for it are built for.
   virtual const Target& target() const = 0;
-  /// As the fleet names it, `pi4/cpu`; of several that are alike, how many: `3 devices`.
+  /// The fleet's name of it, `pi4/cpu`; for several equal ones their number: `3 devices`.
   virtual std::string name() const = 0;
-  /// Figures of each, in their order. `done`, which may be empty, is told how many are ready, now and then. Errors
-  /// are the fleet's.
+  /// Figures of each kernel, in order. `done`, which may be empty, is called now and then with the number of kernels
+  /// that are ready. Errors are the fleet's.
   virtual StatusOr<std::vector<RemoteFigures>> run(const std::vector<RemoteKernel>& kernels,
                                                    const std::function<void(size_t)>& done) = 0;
 };

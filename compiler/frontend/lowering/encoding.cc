@@ -13,7 +13,7 @@ struct Format {
   const char* name;
   int bits;
   DType dtype;
-  // Of floats: the function that makes codes of numbers, the mantissa's bits, and the exponent's bias.
+  // For floats: the function that encodes numbers, the bits of the mantissa, and the exponent's bias.
   const char* function = nullptr;
   int mantissa = 0, bias = 0;
 };
@@ -95,7 +95,7 @@ Operand encoded(Lowering& l, const Operand& x, Encoding to, const Rounding& how)
                                                       : "[0]";
     out = l.pointwise(f.function + numbers + ":u8", {x.type.dtype == f64 ? x : l.cast(x, f32)});
   } else {
-    // Whole numbers modulo 2^bits, the least of which is 0 or half of it below.
+    // Integers modulo 2^bits; the least one is -`below`, which is 0 or half of them.
     const int all = 1 << f.bits, below = f.dtype == i8 ? all / 2 : 0;
     out =
         l.pointwise(fmt::format("add[{}]+mod[{}]+sub[{}]:{}", below, all, below, to_string(f.dtype)), {l.cast(x, i32)});

@@ -13,7 +13,7 @@ class Lowering;
 struct Operand;
 
 enum class Encoding : uint8_t {
-  kPlain,  ///< the elements are what their dtype says
+  kPlain,  ///< plain numbers of the dtype
   kUint4,
   kInt4,
   kUint2,
@@ -26,12 +26,12 @@ enum class Encoding : uint8_t {
   kE8M0,
 };
 
-/// What errors call it, which is ONNX's name: `FLOAT8E4M3FN`. Of an encoding, not of plain elements.
+/// The encoding's name in errors, which is ONNX's: `FLOAT8E4M3FN`. Not for kPlain.
 std::string name_of(Encoding e);
-/// Of an element in a file: 2, 4 or 8.
+/// Bits of an element in a file: 2, 4 or 8.
 int bits_of(Encoding e);
 bool is_float(Encoding e);
-/// What its elements are in a graph: u8 or s8.
+/// The type that stores its elements in a graph: u8 or s8.
 DType stored_type(Encoding e);
 
 struct ElementType {
@@ -44,7 +44,7 @@ Operand decoded(Lowering& l, const Operand& x);
 
 /// How numbers that an encoding has not become ones that it has.
 struct Rounding {
-  bool saturates = true;  ///< what is beyond a float's greatest number becomes that one, and not NaN or infinity
+  bool saturates = true;  ///< numbers beyond a float's greatest one become that one, not NaN or infinity
   int direction = 1;      ///< of FLOAT8E8M0: up, down (-1), or to the nearest (0)
 };
 /// Plain numbers as elements of `to`: floats are rounded to the nearest, halves to the even one; of integers the

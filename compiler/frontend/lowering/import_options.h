@@ -1,4 +1,4 @@
-// What a caller says of a model while it is read, whatever its format.
+// Options of a caller for reading a model of any format.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace hone {
 
 struct ImportOptions {
-  /// Numbers for named dimensions of the inputs (`batch`), and values for inputs of whole numbers (`sr`), of which all
-  /// elements are the same then (a mask of ones).
+  /// Numbers for named dimensions of the inputs (`batch`), and values for inputs of integers (`sr`): all elements of
+  /// such an input are the same then (a mask of ones).
   std::map<std::string, int64_t> bind = {};
   /// Named dimensions that are sums of others and numbers: `total` is `past+1`. A dimension whose name is such a sum
   /// need not be here.
@@ -20,7 +20,7 @@ struct ImportOptions {
   /// Shapes of inputs, by their names.
   std::map<std::string, std::vector<int64_t>> shapes = {};
   /// Inputs whose elements are known, by their names: they become constants, and are no inputs of the graph. Their
-  /// shapes say what `shapes` would.
+  /// shapes serve as those of `shapes`.
   std::map<std::string, TensorData> values = {};
   /// A model for one image becomes one for so many (graph/batch/batch.h), 1 to kMostImages.
   int64_t batch = 1;

@@ -1,4 +1,4 @@
-// What reading a model gives, whatever its format.
+// The result of reading a model of any format.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace hone {
 
 struct ImportedModel {
   Graph graph;
-  std::vector<std::string> notes;  ///< what was assumed, one line each: `batch = 1`
+  std::vector<std::string> notes;  ///< assumptions, one line each: `batch = 1`
 };
 
 /// A model for each number of rows of its caches up to the most.

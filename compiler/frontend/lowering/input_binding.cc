@@ -30,7 +30,7 @@ std::string shape_flag(const DeclaredShape& shape, int64_t batch) {
   return text;
 }
 
-// `[batch, 3, ?, ?]`: what has no name is none that a flag could give.
+// `[batch, 3, ?, ?]`: a dimension without a name is shown as ?, because no flag can name it.
 std::string shape_text(const DeclaredShape& shape) {
   std::string text;
   for (const DeclaredDimension& dim : shape)
@@ -55,7 +55,7 @@ class InputBinding {
       const auto value = options_.values.find(input.name);
       out[input.name] = value != options_.values.end() ? known_elements(input, value->second) : read(input);
     }
-    // A name that is wrong says more than what is missing because of it.
+    // Names are checked first: a wrong name explains the missing values.
     check_names(out);
     check_all_bound();
     return out;
@@ -144,7 +144,7 @@ class InputBinding {
     return extents;
   }
 
-  // What --shape says of the input.
+  // The shape that --shape gives the input, if the model's own dimensions allow it; else UserError.
   static Extents checked(const DeclaredInput& input, const Extents& given) {
     if (!input.shape) return given;
     HONE_USER_CHECK(input.shape->size() == given.size())
@@ -186,7 +186,7 @@ class InputBinding {
     return std::nullopt;
   }
 
-  // What is bound for a dimension of this name: a number, or a sum like `past + 1` all of whose terms are known.
+  // The number bound to a dimension of this name: given directly, or a sum like `past + 1` of known terms.
   std::optional<int64_t> bound_extent(const std::string& name) {
     if (name.empty()) return std::nullopt;
     if (const auto it = options_.bind.find(name); it != options_.bind.end()) {
@@ -220,7 +220,7 @@ class InputBinding {
     return sum;
   }
 
-  // What --bind, --bind-data and --shape can name: `image [batch, 3, ?, ?], mask [batch, length]`.
+  // The names for --bind, --bind-data and --shape: `image [batch, 3, ?, ?], mask [batch, length]`.
   std::string inputs_text() const {
     std::string text;
     for (const DeclaredInput& input : inputs_) text += (text.empty() ? "" : ", ") + input.name + shape_behind(input);

@@ -114,7 +114,7 @@ void Lowering::count_expanded(int64_t bytes) {
 
 ValueId Lowering::as(const Operand& x, const Extents& shape) {
   HONE_USER_CHECK(!x.is_empty()) << "a tensor without elements, " << to_string(x.type) << ", is not supported here";
-  // What computes with elements has decoded them, and what moves them says what they are afterwards.
+  // Computation decodes its operands first, and operations that move elements set the encoding of their results.
   HONE_USER_CHECK(x.encoding == Encoding::kPlain) << name_of(x.encoding) << " is not supported here";
   if (b.type(x.id).shape == shape) return x.id;
   HONE_USER_CHECK(element_count(shape) == element_count(x.type.shape))
@@ -138,7 +138,7 @@ Operand Lowering::pointwise(const std::string& text, const std::vector<Operand>&
   for (const Operand& o : operands) shapes.push_back(o.type.shape);
   const Extents shape = broadcast_shape(shapes);
   if (element_count(shape) == 0) {
-    // The type of what is computed of nothing is found on one element.
+    // The result's type for operands without elements is found on operands of one element.
     std::vector<Operand> ones;
     for (const Operand& o : operands) {
       TensorType one{o.type.dtype, {1}};

@@ -1,4 +1,4 @@
-// What readers of models work with: operands, and the graph that is being built.
+// Operands, and the graph that is being built: shared by all readers of models.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ struct Ragged {
 };
 
 struct Operand;
-/// What a sequence of the model holds.
+/// The elements of a sequence in the model.
 using Sequence = std::vector<Operand>;
 
 /// A tensor of the model, or a sequence of them. The graph's value has the same elements in the same order, perhaps
@@ -33,9 +33,9 @@ using Sequence = std::vector<Operand>;
 struct Operand {
   ValueId id = kNoValue;  ///< none where the tensor has no elements
   TensorType type;        ///< as the model has it
-  /// Of numbers that a call tells: what they are for the most rows (graph/growth.h), which shapes are made of.
+  /// For numbers that depend on a call: their values for the most rows (graph/growth.h); shapes are computed from them.
   std::optional<TensorData> known = std::nullopt;
-  /// Of numbers that a call finds out: each lies between this one's and `known`'s, which is the most then (ragged.h).
+  /// For numbers found at run time: a lower bound of each; `known` holds the upper bounds then (ragged.h).
   std::optional<TensorData> least = std::nullopt;
   std::optional<Ragged> ragged = std::nullopt;         ///< `type` has the most elements that there may be
   Encoding encoding = Encoding::kPlain;                ///< of its elements
@@ -48,7 +48,7 @@ struct Operand {
 /// UserError for a shape of more than kMostAxes axes.
 void check_axes(const Extents& shape);
 
-/// Adds what nodes of models are made of. Shapes are the model's.
+/// Adds the nodes that models' operators are made of. Shapes are the model's.
 class Lowering {
  public:
   /// `most_bytes`: of constants that are made out of nothing.
@@ -81,15 +81,15 @@ class Lowering {
   Operand reduce(const std::string& op, const Operand& x, const Extents& axes, bool keepdims);
   /// Places as s64, those from the end (negative ones) counted from the front of `extent` elements, which is broadcast.
   Operand from_front(const Operand& places, const Operand& extent);
-  /// x B with B [k, n] (or [n, k] where `transposed`), x of any rank; `epilogue` and what it reads as dense has them.
+  /// x B with B [k, n] (or [n, k] where `transposed`), x of any rank; `epilogue` and its operands as dense has them.
   Operand dense(const Operand& x, const Operand& weight, bool transposed, const std::string& epilogue = "none",
                 const std::vector<Operand>& more = {});
-  /// Of matrices, [..., m, k] and [..., k, n].
+  /// Products of matrices, [..., m, k] and [..., k, n].
   Operand batch_matmul(const Operand& a, const Operand& b);
-  /// As ONNX's MatMul: also of vectors; by a matrix that is known as dense().
+  /// ONNX's MatMul, which takes vectors, too; a product by a known matrix is dense().
   Operand matmul(Operand x, Operand y);
 
-  /// One operator with one output of the graph's own shape; `shape` is what the model calls it.
+  /// One operator with one output of the graph's own shape; `shape` is the output's shape in the model.
   Operand add(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
               std::optional<Extents> shape = std::nullopt);
   /// The operand's value under `shape`.
@@ -102,7 +102,7 @@ class Lowering {
   /// Counts bytes that weights of few bits take as floats. UserError where a model has too many.
   void count_expanded(int64_t bytes);
 
-  /// What make() gives, the first time for this key: so that equal things are seen to be equal while a model is read.
+  /// The operand for this key: made by make() once, then the same one, so that equal values are recognised as equal.
   template <class F>
   Operand once(const std::vector<int64_t>& key, const F& make) {
     const auto known = once_.find(key);

@@ -1,4 +1,4 @@
-// What quantised operators are made of: whole numbers with a scale and a zero point.
+// Parts of quantised operators: integers with a scale and a zero point.
 #pragma once
 
 #include <optional>

@@ -1,12 +1,12 @@
-// Tensors of which only a call finds out how much there is: they have their largest shape, and along one axis only the
-// first elements are the model's. What lies behind these is filler: any numbers, as valid as places.
+// Ragged tensors: their extent along one axis is only found at run time. They have the largest shape, and only the
+// first elements along the axis are the model's. The others are filler: any numbers; as indices they are valid.
 #pragma once
 
 #include "compiler/frontend/lowering/lowering.h"
 
 namespace hone::frontend {
 
-/// What Lowering::once() keeps for these files: begins its keys.
+/// The kinds of operands that these files keep by Lowering::once(): the first number of its keys.
 enum Once : uint8_t { kIsThere, kPlaces, kComparison, kJoinedMasks };
 
 /// x with `count` (s64[1]) of its elements along the axis: cut where the count is known.
@@ -16,7 +16,7 @@ Operand whole(Operand x);
 
 /// [1, …, n, …, 1] of `rank` axes: which of the n elements along the axis are among the first `count`.
 Operand is_there(Lowering& l, size_t axis, ValueId count, int64_t n, size_t rank);
-/// x, and `filler`, of rank 0, instead of what is behind its elements. x itself where it is not ragged.
+/// x, with `filler`, of rank 0, in place of all behind its elements. x itself where it is not ragged.
 Operand filled(Lowering& l, const Operand& x, const Operand& filler);
 /// The same with zeros.
 Operand filled_with_zeros(Lowering& l, const Operand& x);

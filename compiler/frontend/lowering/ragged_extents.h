@@ -5,15 +5,15 @@
 
 namespace hone::frontend {
 
-/// The value, s64[1], that element `at` of whole numbers was put there from, through what joins, picks and views them;
-/// kNoValue where it is none. So counts that are one are seen to be one.
+/// The value, s64[1], that element `at` of integers was copied from, followed through joins, slices and views; kNoValue
+/// when there is none. So equal counts are recognised as equal.
 ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at);
 
-/// What two operands say of one axis: UserError unless it is the same.
+/// Merges the run-time extents that two operands have on one axis: UserError unless they are the same.
 void agree(std::optional<Ragged>* known, const std::optional<Ragged>& more);
 /// The same extent of an axis so many places behind.
 std::optional<Ragged> on_axis(std::optional<Ragged> r, int64_t by);
-/// Which axis numbers that are a shape leave open; none where they are known. UserError for several.
+/// The axis that a shape, given as numbers, leaves open; none when all numbers are known. UserError for several.
 std::optional<size_t> open_axis(const Operand& numbers);
 
 }  // namespace hone::frontend

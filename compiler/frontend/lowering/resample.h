@@ -14,19 +14,19 @@ struct Resampling {
   std::string mode, coordinates, rounding;
   double scale = 1;
   int64_t in = 1, out = 1;
-  bool is_antialiased = false;    ///< a filter as wide as what an element stands for, where there are fewer of them
+  bool is_antialiased = false;    ///< a filter as wide as the elements that a new one stands for, when there are fewer
   bool excludes_outside = false;  ///< elements beyond the axis have no weight; else they are its first or last one
   double cubic = -0.75;           ///< Keys's coefficient
   double begin = 0, end = 1;      ///< of the part that is resized, from 0 to 1
 };
 
-/// What one new element is: the sum of the old ones from `first` on, by these weights.
+/// The weights of one new element: it is the sum of old elements from `first` on, times these weights.
 struct Taps {
   int64_t first = 0;
   std::vector<double> weights;
   bool is_outside = false;  ///< beyond the axis, where a part of it is resized
 };
-/// Of each new element in order. UserError for attributes that ONNX does not know.
+/// The taps of each new element, in order. UserError for attributes that ONNX does not know.
 std::vector<Taps> taps_of(const Resampling& how);
 
 /// `x` with an element for each of `taps` along `axis`. Floats, or any type where each tap is one element.

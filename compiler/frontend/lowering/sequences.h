@@ -11,6 +11,6 @@ constexpr int64_t kMostOfSequence = 1 << 16;  // elements
 
 /// A sequence of these. UserError where it, or all sequences of the model together, have too many elements.
 Operand of_elements(Lowering& l, Sequence elements);
-/// What the operand is, for an error: "a sequence".
+/// The operand's kind, in words for an error: "a sequence".
 std::string described(const Operand& x);
 }  // namespace hone::frontend

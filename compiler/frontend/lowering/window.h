@@ -1,4 +1,4 @@
-// What convolutions and poolings have in common: windows over one to three axes of space.
+// Windows over one to three axes of space, which convolutions and poolings share.
 #pragma once
 
 #include "compiler/frontend/lowering/lowering.h"
@@ -8,7 +8,7 @@ namespace hone::frontend {
 /// The most that a kernel's extent, a stride, a dilation or a pad may be.
 inline constexpr int64_t kMostOfWindow = int64_t{1} << 24;
 
-/// What a window does along its axes (one to three of them).
+/// The extents, steps and pads of a window along its axes (one to three of them).
 struct Window {
   Extents kernel, stride, dilation, before, after;
 };
@@ -32,7 +32,7 @@ Operand spread(Lowering& l, const Operand& x, size_t axis, int64_t stride);
 Operand with_borders(Lowering& l, const Operand& x, const Extents& before, const Extents& after,
                      const std::string& value = "0");
 
-/// Of conv2d and the poolings, with two axes.
+/// The attributes for conv2d and the poolings, from a window with two axes.
 AttributeTexts attributes_of(const Window& w);
 
 }  // namespace hone::frontend

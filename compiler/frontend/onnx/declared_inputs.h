@@ -1,4 +1,4 @@
-// What an ONNX graph says of its inputs.
+// The inputs that an ONNX graph declares.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace hone::onnx {
 
-/// The inputs that a caller gives: those with an initializer have a default, which nobody overrides.
+/// The inputs that a caller gives: those with an initializer are left out and always have that default.
 std::vector<const ValueInfo*> inputs_of(const Graph& graph);
 
 /// The same as bind_inputs() takes them. UserError for an input that is no tensor, or one of a type that is not

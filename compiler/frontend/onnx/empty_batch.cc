@@ -15,7 +15,7 @@ bool is_over_nothing(const NodeContext& c) {
 }
 
 void run_over_nothing(NodeContext& c, Row row) {
-  // A graph of its own, which nobody reads: the row's types are those of what it makes there.
+  // A graph that is thrown away: only the types of the row's outputs in it are used.
   GraphBuilder elsewhere(c.l.b.operators(), "one image");
   FileLowering l(elsewhere, c.l);
   NodeContext one{c.node, c.opset, {}, std::vector<Operand>(c.outputs.size()), l, c.is_wanted};

@@ -1,5 +1,5 @@
-// Extents that a model takes, near others that it does not: nets that halve an image five times and join what comes out
-// with what went in want multiples of 32.
+// Extents that a model takes, near others that it does not: nets that halve an image five times and join the result
+// with earlier values need multiples of 32.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace hone::onnx {
 std::optional<ImportOptions> fitting_options(const std::string& path, const OperatorTable& operators,
                                              const ImportOptions& options);
 
-/// The flags that say what `options` has otherwise than `other`, which has the same names: ` --shape x=1x3x32x32`.
+/// The flags in which `options` differs from `other`, which has the same names: ` --shape x=1x3x32x32`.
 std::string extents_flags(const ImportOptions& options, const ImportOptions& other);
 
 }  // namespace hone::onnx

@@ -29,7 +29,7 @@ namespace {
 constexpr int64_t kOldest = 6, kNewest = 25;
 constexpr int kDeepestCall = 16;  // functions that call functions
 constexpr size_t kMostNodes = 1 << 20;
-constexpr size_t kMostUnsupported = 100;  // kinds of what is not supported: then it is said
+constexpr size_t kMostUnsupported = 100;  // kinds of unsupported nodes before the import stops
 constexpr size_t kMostOfText = 300, kMostOfName = 100;
 constexpr int kMostOpsets = 256;
 
@@ -66,7 +66,7 @@ std::vector<const Node*> ordered(const google::protobuf::RepeatedPtrField<Node>&
       } else if (it != producer.end()) {
         throw UserError(fmt::format("node '{}' reads its own output '{}'", node.name(), name));
       }
-    // What its bodies read from outside.
+    // Values from outside that its bodies read.
     for (const Attribute& a : node.attribute())
       for (const Node& inner : a.g().node()) count(inner, reader);
   };
@@ -96,7 +96,7 @@ Names names_of(const google::protobuf::RepeatedPtrField<ValueInfo>& values) {
   return names;
 }
 
-// What these nodes and their bodies read, and what the bodies give, which may be a value from outside.
+// Adds the names that these nodes and their bodies read, and the bodies' outputs, which may be values from outside.
 void add_names_read(const google::protobuf::RepeatedPtrField<Node>& nodes, Names* names) {
   for (const Node& node : nodes) {
     names->insert(node.input().begin(), node.input().end());
@@ -250,7 +250,7 @@ class Importer {
     }
   }
 
-  // Constants that have a row for each number of rows become what the call's row is.
+  // Constants with a row for each number of rows become that row of the call.
   void read_tables(NodeContext& c, size_t number) {
     if (!counted_.tables) return;
     for (size_t i = 0; i < c.inputs.size(); ++i) {
@@ -293,7 +293,7 @@ class Importer {
         };
         return with_body->second({c, run, unsupported_, notes_});
       }
-    // What has the shape of its first input has no elements where that has none.
+    // An operator that keeps its first input's shape has no elements when that input has none.
     static const std::set<std::string_view> kShapedAlike = {"Softmax",
                                                             "LogSoftmax",
                                                             "Hardmax",
@@ -322,7 +322,7 @@ class Importer {
     run_function(c, *functions_.at(c.node.domain() + ":" + c.node.op_type()));
   }
 
-  // The outputs of a graph in a node; it sees what stands around the node.
+  // The outputs of a graph in a node; it sees the values around the node.
   std::vector<Operand> run_body(const Graph& body, const std::vector<Operand>& inputs, Scope* scope) {
     HONE_USER_CHECK(static_cast<size_t>(body.input_size()) == inputs.size())
         << "its body takes " << body.input_size() << " inputs; there are " << inputs.size();
@@ -347,7 +347,7 @@ class Importer {
   void run_function(NodeContext& c, const Function& f) {
     HONE_USER_CHECK(depth_ < kDeepestCall) << "functions call each other more than " << kDeepestCall << " deep";
     HONE_USER_CHECK(f.opset_import_size() <= kMostOpsets) << "it names more than " << kMostOpsets << " opsets";
-    // As it was outside again, also where the body fails.
+    // Restores the outer context, also when the body fails.
     struct Outside {
       Importer& importer;
       std::map<std::string, int64_t> opsets;
@@ -358,7 +358,7 @@ class Importer {
         --importer.depth_;
       }
     } outside{*this, opsets_, lowering_.function_attributes};
-    // What the call gives, which may be an attribute of a function around it; else the function's defaults.
+    // Attributes of the call, which may refer to those of an enclosing function; else the function's defaults.
     std::map<std::string, const Attribute*, std::less<>> attributes;
     for (const Attribute& a : c.node.attribute())
       if (const Attribute* given = c.find(a.name())) attributes.emplace(a.name(), given);
@@ -393,7 +393,7 @@ class Importer {
     throw UserError(text);
   }
 
-  // What an output is until its node's row says it.
+  // The value of an output before its node's row sets it.
   inline static const Operand kNotComputed{kNoValue, {DType{}, {-1}}};
 
   ModelFile& file_;

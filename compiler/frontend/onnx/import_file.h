@@ -1,4 +1,4 @@
-// A model's file as a graph, several times: with what its nodes read of constants, and with some of these read from
+// A model's file as a graph, several times: with the constants that its nodes read, and with some of these read from
 // tables of the number of rows (graph/growth.h).
 #pragma once
 
@@ -18,7 +18,7 @@ struct OperandIndex {
   auto operator<=>(const OperandIndex&) const = default;
 };
 
-/// What is known of an operand while the model is read.
+/// An operand whose value is known while the model is read.
 struct KnownOperand {
   const Node* node;
   TensorData data;

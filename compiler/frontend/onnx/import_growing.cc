@@ -15,7 +15,7 @@ namespace {
 using Constants = std::map<OperandIndex, KnownOperand>;
 using Tables = std::map<OperandIndex, CountedTable>;
 
-// Of a table; one of positions takes a few MB.
+// Limit for a table; one of positions takes a few MB.
 constexpr int64_t kMostTableBytes = int64_t{1} << 28;
 
 // A tensor as rows along one axis.
@@ -29,7 +29,7 @@ struct Rows {
   int64_t ignored = 1;
 };
 
-// Calls f(from, to, bytes) for what of each block of `part` stands where in the whole.
+// Calls f(from, to, bytes) for each block of `part`, with its offset there and its offset in the whole.
 template <class F>
 void for_each_block(const TensorType& part, const TensorType& whole, size_t axis, const F& f) {
   const Rows from(part, axis), to(whole, axis);
@@ -110,7 +110,7 @@ class CountedConstant {
 
   struct Other {
     TensorType type;
-    std::optional<TensorData> data;  // none: the begin of what it is for the most rows
+    std::optional<TensorData> data;  // none: the data is the beginning of that for the most rows
   };
 
   TensorData at(int64_t count) const {
@@ -217,7 +217,7 @@ class GrowingImport {
   const std::string symbol_;
   const int64_t most_;
   ModelFile file_;
-  std::map<OperandIndex, CountedConstant> constants_;  // by place: what is known of them for each number of rows
+  std::map<OperandIndex, CountedConstant> constants_;  // by place: their values for each number of rows
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Rules of what chooses elements by indices.
+// Rules of operators that choose elements by indices.
 #include "compiler/graph/batch/rules.h"
 #include "compiler/ops/operator.h"
 

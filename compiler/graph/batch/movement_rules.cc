@@ -1,5 +1,5 @@
-// Rules of what moves elements: a run's elements move alike in all runs. Where an axis is cut, extended or joined along
-// which runs lie, they get one of their own in front of it.
+// Rules of operators that move elements: a run's elements move alike in all runs. When runs lie along an axis that is
+// cut, extended or joined, they get an axis of their own in front of it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// Rules of what multiplies and sums, and of poolings: their first axis is that of images, or of rows.
+// Rules of operators that multiply and sum, and of poolings: their first axis is that of images, or of rows.
 #include <algorithm>
 
 #include "compiler/graph/batch/rules.h"

@@ -1,5 +1,5 @@
-// Rules of functions of elements, and of what is computed over rows: where runs lie along an axis of the rows, they get
-// one of their own in front of it.
+// Rules of functions of elements, and of operators over rows: where runs lie along an axis of the rows, they get one of
+// their own in front of it.
 #include <absl/strings/str_join.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-// Operands are broadcast, so what all runs share stays as it is where it has one element along the runs' axis.
+// Operands are broadcast, so one that all runs share stays as it is if it has one element along the runs' axis.
 void elementwise(BatchedNode& n) {
   const Extents& one = n.one();
   std::optional<size_t> axis;
@@ -60,7 +60,7 @@ OverRows over_rows(BatchedNode& n) {
   return {n.stack.apart(x, first), first + 1};
 }
 
-// softmax and norms: what they give has the shape of what they take.
+// softmax and norms: the result has the shape of the input.
 void rows(BatchedNode& n) {
   std::vector<Stacked> inputs{n.in[0]};
   for (size_t i = 1; i < n.in.size(); ++i) {

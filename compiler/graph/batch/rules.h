@@ -1,5 +1,5 @@
 // How each operator computes several runs at once: a table of rules, which keep runs apart. An operator that is not in
-// it computes what all runs share, and nothing else.
+// it can only compute values that all runs share.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// A node of the graph of one run, of which an input at least differs between runs.
+/// A node of the graph of one run; at least one of its inputs differs between runs.
 struct BatchedNode {
   Stack& stack;
   const Graph& graph;
@@ -27,13 +27,13 @@ struct BatchedNode {
   /// UserError unless all runs share input number `i`.
   void require_shared(size_t i, std::string_view what) const;
 
-  /// A workload and what it reads.
+  /// A workload and its inputs.
   struct Call {
     Workload workload;
     std::vector<ValueId> inputs;
   };
-  /// The node's operator on `inputs` with other texts of these attributes; what types say follows from the inputs. Its
-  /// operands behind them, which an epilogue reads, are those of the node, along `axis` where they have runs.
+  /// The node's operator on `inputs` with other texts of these attributes; attributes that types determine follow from
+  /// the inputs. Its operands behind them, which an epilogue reads, are the node's, along `axis` where they have runs.
   Call call(AttributeTexts changes, const std::vector<Stacked>& inputs, size_t axis = 0) const;
   /// Adds it, and gives its only output the shape `one` in each run, along `axis`; it is the node's output, which may
   /// have another shape of as many elements.
@@ -42,7 +42,7 @@ struct BatchedNode {
 
 /// UserError, half a line, where runs cannot be kept apart.
 using BatchRule = void (*)(BatchedNode& n);
-/// By the operators' names.
+/// Rules by the operators' names.
 using BatchRules = std::map<std::string, BatchRule, std::less<>>;
 const BatchRules& batch_rules();
 

@@ -19,7 +19,7 @@ struct Stacked {
   std::optional<size_t> axis;  ///< none: the same value for all runs
 };
 
-/// Moves runs. What is added is of the builder's graph.
+/// Moves and reshapes stacked runs. New nodes go into the builder's graph.
 class Stack {
  public:
   Stack(GraphBuilder& builder, int64_t runs) : b(builder), runs_(runs) {}
@@ -33,7 +33,7 @@ class Stack {
   Stacked seen(const Stacked& x, const Extents& to, std::optional<size_t> axis = std::nullopt,
                const std::string& name = "");
   /// With its runs along `axis`: the same elements where no more than ones lie between the two, else they are moved.
-  /// What all runs share is repeated.
+  /// Values shared by all runs are repeated.
   Stacked at(const Stacked& x, size_t axis);
   /// The same with the runs in an axis of their own in front of `axis`, where each run has one element.
   Stacked apart(const Stacked& x, size_t axis);

@@ -16,7 +16,7 @@ struct BoundChain {
   std::vector<ValueId> operands;
 };
 
-/// Of an elementwise node, whose operands are all inputs but the first.
+/// The chain of an elementwise node; its operands are all inputs but the first.
 BoundChain bound_chain(const Node& n);
 /// The same functions where `x`, which they begin with, is the operand of the first one and the other way round: x - y
 /// is y.rsub(x). Nothing where that has no such function, or another operand is the first one's, too.
@@ -33,7 +33,7 @@ struct BoundLink {
   /// The first of them; kNoValue: it has none.
   ValueId operand() const { return operands.empty() ? kNoValue : operands[0]; }
 };
-/// Of a node with an epilogue, whose operands are its last inputs.
+/// The links of a node's epilogue; their operands are the node's last inputs.
 std::vector<BoundLink> bound_links(const Node& n);
 /// A node's workload and inputs with this epilogue in place of its own, whose shape is `value`. Nothing where the
 /// operator does not take it: it is too long.

@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kMostChannels = 4;  // of a picture
 constexpr size_t kRank = 4;           // n, channels, rows, columns
 
-// What stands between a picture and the convolution that reads it.
+// The preprocessing between a picture and the convolution that reads it.
 struct Preprocessing {
   ValueId picture = kNoValue;
   bool is_interleaved = false;            ///< its channels are the last axis
@@ -73,16 +73,16 @@ class PreprocessingFolder {
       last = e->origin;
     }
     const DType given = g_.value(p.picture).type.dtype;
-    // Of numbers that lie in planes already a kernel of their own is as fast.
+    // For f32 in planes a kernel of its own is as fast.
     if (!p.is_interleaved && given == f32) return std::nullopt;
     return p;
   }
 
-  // Whether `e` becomes part of `p`, what stands between it and the convolution `n`.
+  // Adds node `e` to the preprocessing `p` in front of the convolution `n`, if it can be a part of it.
   bool take(const Node& e, const Node& n, Preprocessing* p) const {
     if (e.inputs.empty()) return false;
     if (is<ops::Transpose>(e)) {
-      // What writes planes has vectors of columns, which it reads from planes.
+      // A planar convolution has vectors of columns, so its input must be planes, too.
       if (is_planar(n) || p->is_interleaved || e.workload.attributes.text("perm") != "0:3:1:2" ||
           g_.value(e.inputs[0]).type.shape.size() != kRank)
         return false;
@@ -117,7 +117,7 @@ class PreprocessingFolder {
         !std::all_of(links.begin(), links.end(), [](const ChainLink& l) { return l.function && is_cheap(l); }) ||
         !std::all_of(s.types.after.begin(), s.types.after.end(), [](DType t) { return t == f32; }))
       return false;
-    if (given != f32) {  // the convolution converts what it reads
+    if (given != f32) {  // the convolution converts its input
       const bool is_byte_or_two = !given.is_float() && !given.is_bool() && given.bytes() <= 2;
       if (!is_byte_or_two || links[0].function->name != "cast") return false;
       links.erase(links.begin());

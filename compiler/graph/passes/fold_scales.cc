@@ -44,7 +44,7 @@ class ScaleFolder {
  public:
   ScaleFolder(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
 
-  // Producers first: what one leaves to its readers, they fold themselves.
+  // Producers first: readers fold the scales that producers leave to them.
   Graph run() {
     return r_.run([&](const Node& n) {
       if (has_own_weights(n)) {
@@ -140,8 +140,8 @@ class ScaleFolder {
     return s.pad_top != 0 || s.pad_left != 0 || s.pad_bottom != 0 || s.pad_right != 0;
   }
 
-  // What a node's chain ends with is left to its readers, where all of them have weights to fold it into. A shift
-  // stays in front of borders, which are zeros: x * a + b is (x + b / a) * a.
+  // Moves the scales and shifts at the end of a node's chain to its readers, when all of them have weights to fold it
+  // into. A shift stays in front of borders, which are zeros: x * a + b is (x + b / a) * a.
   void pass_on(const Node& n) {
     const ValueId v = n.outputs[0];
     const std::vector<int> readers = r_.uses().readers[v];
@@ -168,7 +168,7 @@ class ScaleFolder {
     const auto equal = [](const std::vector<double>& v) {
       return std::all_of(v.begin(), v.end(), [&](double x) { return x == v[0]; });
     };
-    Affine left(a.scale.size());  // what stays
+    Affine left(a.scale.size());  // the part that stays
     if (any_pads) {
       if (!a.scales()) return;
       for (size_t c = 0; c < a.scale.size(); ++c) {
@@ -177,7 +177,7 @@ class ScaleFolder {
       }
       if (!std::all_of(left.shift.begin(), left.shift.end(), [](double s) { return std::isfinite(s); })) return;
     }
-    // All of it, or nothing: what each reader would become.
+    // All or nothing: the folded weights of each reader.
     std::vector<std::pair<TensorData, TensorData>> folded;
     for (const int r : readers) {
       const Node& reader = r_.node(r);
@@ -214,7 +214,7 @@ class ScaleFolder {
       r_.become(r_.node(readers[r]), changed[r].workload, std::move(changed[r].inputs));
   }
 
-  // What a reader's output gains where its input's channels are shifted by a.shift, and nothing is padded.
+  // The shift of a reader's output when its input's channels are shifted by a.shift, and nothing is padded.
   std::vector<double> shift_behind(const Node& reader, const Affine& a) const {
     const std::vector<double> values = r_.graph().value(reader.inputs[1]).constant->values();
     const size_t outputs = channels(reader), channel = values.size() / outputs;

@@ -41,7 +41,7 @@ constexpr Row kPasses[] = {
     {"use_caches", &use_caches, When::kCachesGrow},
     {"fold_scales", &fold_scales},
     {"lift_numbers", &lift_numbers},
-    {"sum_in_f16", &sum_in_f16, When::kSumsInF16},  // before what compares times of workloads
+    {"sum_in_f16", &sum_in_f16, When::kSumsInF16},  // before passes that compare times of workloads
     {"merge_siblings", &merge_siblings},
     {"choose_layouts", &choose_layouts},
     {"planar_products", &planar_products},

@@ -12,20 +12,20 @@
 
 namespace hone {
 
-/// Seconds that the best known kernel of a workload takes on the target; nothing where nobody measured it there.
+/// Seconds of the best known kernel of a workload on the target; nothing when none was measured there.
 using MeasuredTime = std::function<std::optional<double>(const Workload&)>;
 
-/// What passes make nodes with. Must outlive what runs them.
+/// The tables and options that passes create nodes with. Must outlive the passes.
 struct PassContext {
   const OperatorTable& operators;
   const FunctionTable& functions;
-  /// Of f32 in a vector of the target: how many channels lie side by side between convolutions. 0: none do.
+  /// Vector lanes of f32 on the target: the size of channel blocks between convolutions. 0: no blocks.
   int64_t lanes = 0;
-  /// Told why nodes were left by themselves; null: nobody asks.
+  /// Output: the reasons why nodes were not fused; may be null.
   FusionNotes* notes = nullptr;
-  /// What was measured; empty: nothing was.
+  /// Measured times of kernels; empty: none.
   MeasuredTime measured = {};
-  /// Told which workloads a pass would compare if they were measured, for the tuner to do so; null: nobody asks.
+  /// Output: workloads without a measurement that a pass would compare, for the tuner to measure; may be null.
   std::vector<Workload>* alternatives = nullptr;
   /// Bytes: parts of tensors that begin at a multiple of this are views, others are copied.
   int64_t part_alignment = 1;
@@ -41,7 +41,7 @@ Graph sum_in_f16(const Graph& g, const PassContext& context);
 /// All passes for models, in order.
 std::vector<Pass<Graph>> graph_passes(const PassContext& context);
 
-/// Nodes whose outputs nobody reads go, and values that nobody uses.
+/// Removes nodes whose outputs have no reader, and unused values.
 Graph remove_dead(const Graph& g);
 /// Two nodes of one workload on the same inputs become one.
 Graph share_nodes(const Graph& g, const PassContext& context);
@@ -53,8 +53,8 @@ Graph simplify_movement(const Graph& g, const PassContext& context);
 Graph join_transposes(const Graph& g, const PassContext& context);
 /// Zeros around images that a convolution reads   ->   its own padding
 Graph fold_pads(const Graph& g, const PassContext& context);
-/// Products of one row with matrices of which several in a row are the same (the keys that a group of heads shares,
-/// expanded)   ->   products of several rows with each matrix once: a decoder reads its cache once, not once a head.
+/// Products of one row with repeated matrices (the keys that a group of heads shares, expanded)   ->   products of
+/// several rows with each matrix once: a decoder reads its cache once, not once a head.
 Graph fold_repeats(const Graph& g, const PassContext& context);
 /// Products and convolutions of numbers that bytes were dequantised to, with weights that are whole numbers times a
 /// scale a channel   ->   sums of products of bytes (u8 by s8, exact in s32), scaled
@@ -65,17 +65,17 @@ Graph narrow_products(const Graph& g, const PassContext& context);
 /// Steps of an output's bytes go into the factors that sums of bytes are scaled with; functions from one byte to the
 /// next that do nothing, or bound it, become that: a bound behind a quantisation, a pooling between equal ones.
 Graph fold_requantization(const Graph& g, const PassContext& context);
-/// softmax, layer_norm, rms_norm and l2_norm from the means, roots and quotients that exporters spell them with, with
-/// the constants that scale and shift a row. Of f32 and f64: what is rounded to 16 bits on the way stays as it is.
+/// softmax, layer_norm, rms_norm and l2_norm in place of the means, roots and quotients that exporters write, with the
+/// constants that scale and shift a row. For f32 and f64 only: 16-bit types round between these nodes.
 Graph recognize_rows(const Graph& g, const PassContext& context);
 /// Functions, concatenations and slices of sequences ([n, c, l]) that a convolution gave as images of one row ([n, c,
 /// 1, l]) are of images, too: they lie in blocks of channels then, as the convolutions around them want.
 Graph sequences_as_images(const Graph& g, const PassContext& context);
 /// elementwise(f) behind elementwise(g), its only reader   ->   elementwise(g+f)
-/// Also where f reads what g reads (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
+/// Also where f reads an input of g (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
 Graph fuse_elementwise(const Graph& g, const PassContext& context);
-/// elementwise(f) of what was moved, its only reader   ->   moved, what elementwise(f) gives
-/// Where an operator with an epilogue computes it: fuse_epilogues finds f behind that one then. Past views, too: the
+/// elementwise(f) of a moved value, its only reader   ->   movement of elementwise(f)'s result
+/// When the value comes from an operator with an epilogue: fuse_epilogues then finds f behind it. Past views, too: the
 /// constant operands of f are repeated where several places of the operator's result have the same.
 Graph sink_transposes(const Graph& g, const PassContext& context);
 /// elementwise(f) behind an operator with an epilogue, its only reader   ->   the operator with `+f` in its epilogue
@@ -84,20 +84,20 @@ Graph fuse_epilogues(const Graph& g, const PassContext& context);
 /// An operator on elementwise(f), its only reader, which reads each element about once   ->   the operator with f as
 /// its prologue, where f is a few instructions: rows (softmax, norms) and poolings whose windows do not overlap.
 Graph fuse_prologues(const Graph& g, const PassContext& context);
-/// Functions of f32 and f64 as short as they can be: a division by a number is a product, what exporters spell silu,
-/// hard_swish and gelu with becomes these.
+/// Functions of f32 and f64 as short as possible: a division by a number becomes a product, and the chains that
+/// exporters write for silu, hard_swish and gelu become these.
 Graph simplify_chains(const Graph& g, const PassContext& context);
-/// softmax(Q K) V, three nodes and views between them that nobody else reads   ->   attention
+/// softmax(Q K) V, three nodes and views between them without other readers   ->   attention
 Graph fuse_attention(const Graph& g, const PassContext& context);
-/// Attention over a cache's rows, one of them new   ->   cached_attention, which is told how many rows are there
-/// Keys are read as the rows that they are. For a graph with caches that grow alone (PassContext::growth).
+/// Attention over a cache's rows, one of them new   ->   cached_attention, with the number of rows as an input
+/// Keys are read in rows, as they lie. Only for a graph with caches that grow (PassContext::growth).
 Graph use_caches(const Graph& g, const PassContext& context);
-/// What scales and shifts the channels of a convolution or a dense product by numbers that are known goes into its
-/// weights and its bias, and where it stands behind another function, into those of all that read it. In front of
-/// borders, which are zeros, a shift stays.
+/// Constant scales and shifts of the channels of a convolution or a dense product   ->   in its weights and its bias
+/// Behind another function they go into the weights of all readers instead. In front of borders, which are zeros, a
+/// shift stays.
 Graph fold_scales(const Graph& g, const PassContext& context);
-/// Numbers in epilogues of convolutions and dense products that somebody learned (more than four digits) become
-/// operands of one element: equal layers are one workload, whatever their numbers.
+/// Learned numbers (more than four digits) in epilogues of convolutions and dense products become operands of one
+/// element: equal layers are one workload, whatever their numbers.
 Graph lift_numbers(const Graph& g, const PassContext& context);
 /// Images in blocks of channels (NCHW16c) between convolutions, and where elementwise operators, poolings, concats,
 /// resizes and reductions of planes stand between them; row-major elsewhere, with conversions (transposes) where the
@@ -112,29 +112,29 @@ Graph planar_products(const Graph& g, const PassContext& context);
 std::optional<Workload> planar_product_of(const Graph& g, const Node& n, const PassContext& context);
 
 /// Convolutions of one image, or products of one row, with the same input that differ in nothing but their weights   ->
-/// one with all channels, and slices of what it gives. Not where a concatenation or the caller has places for the
+/// one with all channels, and slices of its result. Not where a concatenation or the caller has places for the
 /// parts.
 Graph merge_siblings(const Graph& g, const PassContext& context);
-/// A layer of several steps (ops/steps.h)   ->   a node for each, on its parts, and a concatenation of what they give
+/// A layer of several steps (ops/steps.h)   ->   a node for each, on its parts, and a concatenation of their results
 /// For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
 Graph unroll_steps(const Graph& g, const PassContext& context);
-/// What is moved of numbers that bytes were dequantised to   ->   bytes that are moved, and dequantised behind that
-/// Of several inputs (a concatenation) where they are dequantised alike.
+/// Movement of numbers that were dequantised from bytes   ->   movement of the bytes, dequantised behind it
+/// A node with several inputs (a concatenation) qualifies when all are dequantised alike.
 Graph move_bytes(const Graph& g, const PassContext& context);
 /// Functions in a row from one byte to a byte, of numbers that are known   ->   a lookup in a table of 256 entries
 /// Where they take longer: sigmoid, tanh, gelu and their like between quantisations, or many of them.
 Graph use_tables(const Graph& g, const PassContext& context);
-/// What stands between a picture and its first convolution (bytes made numbers, centred and scaled, channels that lie
+/// The nodes between a picture and its first convolution (bytes to numbers, centred and scaled; channels that lie
 /// side by side or in the opposite order)   ->   the convolution of the picture as it is
-/// Each of its tasks converts what it reads, once. Channels in the opposite order are the weights'.
+/// Each of its tasks converts its input once. Channels in the opposite order are permuted in the weights.
 Graph fold_preprocessing(const Graph& g, const PassContext& context);
 /// The operator with `f+g` in its epilogue   ->   the operator with f, elementwise(g) behind it
-/// Where both of them together were measured faster: the veto of the tuner over what was fused. The parts of groups
-/// that matter and are not measured yet go to the context's alternatives.
+/// When the two were measured faster: the tuner's veto on a fusion. The parts of groups that matter and are not
+/// measured yet go to the context's alternatives.
 Graph split_groups(const Graph& g, const PassContext& context);
 /// The least or the greatest of all elements that a node computes, perhaps moved since   ->   another output of the
-/// node, which finds it while it stores them (ops/extremes.h): what DynamicQuantizeLinear asks of each tensor. The last
-/// pass: others take such a node for one with a single output.
+/// node, which finds it while it stores them (ops/extremes.h). DynamicQuantizeLinear needs both. The last pass: others
+/// take such a node for one with a single output.
 Graph fuse_extremes(const Graph& g, const PassContext& context);
 
 }  // namespace hone

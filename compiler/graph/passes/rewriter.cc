@@ -72,7 +72,7 @@ void Rewriter::copy(const Node& n) {
     return view;
   };
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = seen(inputs[i], types.inputs[i].type.shape, name(n.inputs[i]));
-  // The name is that of the value, not of what the operator gives.
+  // The name is that of the value, not of the operator's result.
   std::vector<std::string> own = names;
   for (size_t o = 0; o < own.size(); ++o)
     if (types.outputs[o].type.shape != shape(n.outputs[o])) own[o].clear();

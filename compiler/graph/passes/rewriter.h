@@ -11,20 +11,20 @@
 
 namespace hone {
 
-/// A copy of the graph that is given, of which nodes may be edited until their turn comes, and the graph that is made
-/// of it. Ids are those of the copy unless something else is said; nodes and values of it stay where they are but for
-/// constant(), which may move values. The operators of the context must outlive it.
+/// A copy of the given graph, whose nodes may be edited until their turn comes, and the new graph that is made of it.
+/// Ids are the copy's unless otherwise said; its nodes and values keep their positions, except that constant() may move
+/// values. The operators of the context must outlive it.
 class Rewriter {
  public:
   Rewriter(const Graph& g, const PassContext& context);
 
-  /// Goes through the nodes in order. What `rewrite(node)` adds with builder() stands for the node where it returns
-  /// true; else the node is added as it is then. Unused nodes are left out.
+  /// Goes through the nodes in order. When `rewrite(node)` returns true, the nodes that it added with builder() replace
+  /// the node; else the node is copied. Unused nodes are left out.
   template <class Rewrite>
   Graph run(const Rewrite& rewrite) {
     return run(rewrite, [] {});
   }
-  /// `finish()` is called behind the last node: what stands for outputs may still be added.
+  /// `finish()` is called behind the last node: it may still add values that stand for outputs.
   template <class Rewrite, class Finish>
   Graph run(const Rewrite& rewrite, const Finish& finish) {
     begin();
@@ -45,7 +45,7 @@ class Rewriter {
   const Uses& uses() const { return uses_; }
   int index_of(const Node& n) const { return static_cast<int>(&n - g_.nodes.data()); }
   const Node& node(int n) const { return g_.nodes[n]; }
-  /// As the functions of graph.h.
+  /// The functions of graph.h on this graph.
   const Node* producer(ValueId v) const { return producer_of(g_, uses_, v); }
   const Node* own_producer(ValueId v) const { return own_producer_of(g_, uses_, v); }
   const Node* only_reader(ValueId v) const { return only_reader_of(g_, uses_, v); }
@@ -56,16 +56,16 @@ class Rewriter {
   /// with other shapes of as many elements: views are added with the node. `behind`: a node whose work `n` does from
   /// here on, too.
   void become(const Node& n, const Workload& w, std::vector<ValueId> inputs, const Node* behind = nullptr);
-  /// `n` is done by another node: what it reads, it reads no more.
+  /// Another node does the work of `n`, which no longer counts as a reader of its inputs.
   void drop(const Node& n);
   /// A constant, named after `of`.
   ValueId constant(TensorData data, ValueId of, const std::string& suffix);
 
-  /// Of the graph that is made.
+  /// The builder of the new graph.
   GraphBuilder& builder() { return b_; }
   /// Whether something stands for a value there, or is a constant of its own.
   bool is_known(ValueId v) const { return now_[v] || g_.is_constant(v); }
-  /// What stands for a value there.
+  /// The value of the new graph that stands for `v`.
   ValueId now(ValueId v);
   std::vector<ValueId> now(const std::vector<ValueId>& values);
   /// Types of values there.

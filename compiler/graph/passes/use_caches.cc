@@ -21,7 +21,7 @@ class CacheReaders {
   }
 
  private:
-  // The cache of which `v` is a view, matrix by matrix: of its rows, or of those as columns.
+  // A cache that `v` is a view of, matrix by matrix: its rows, or its rows as columns.
   struct View {
     ValueId cache = kNoValue;
     bool is_transposed = false;

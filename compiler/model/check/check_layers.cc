@@ -27,9 +27,9 @@ double reference_budget(double share_of_seconds, int threads) {
   return std::clamp(share_of_seconds / 10 * kPerSecond * threads, kLeast, kMost);
 }
 
-// What is left to do with a layer: to compare it on adversarial inputs.
+// The second part of a layer's check: to compare it on adversarial inputs.
 struct Stress {
-  std::string name;  // what a message begins with
+  std::string name;  // the begin of a message
   Node node;         // as its kernel computes it: of several steps, one
   size_t call = 0;
   std::vector<TensorData> in;  // on which it was right
@@ -114,7 +114,7 @@ class LayersCheck {
     return wrong;
   }
 
-  // Each step by itself, on what the step before gave, some of them against the reference; then all of them by the
+  // Each step by itself, on the results of the step before, some of them against the reference; then all of them by the
   // layer's own kernel, which computes the same.
   std::string check_steps(const Steps& steps, const Node& node, size_t call, const std::vector<TensorData>& in,
                           std::vector<TensorData>* out) {
@@ -170,7 +170,7 @@ class LayersCheck {
     return out;
   }
 
-  // The layer's kernel gives what its steps gave, up to roundings that a compiler may place otherwise in a loop.
+  // The layer's kernel must give its steps' results, up to roundings that a compiler may place otherwise in a loop.
   std::string compare_all_steps(const PhysicalTypes& types, size_t call, const std::vector<TensorData>& in,
                                 const std::vector<std::string>& expected, std::vector<TensorData>* out) {
     constexpr double kAllowed = 1e-3;  // of the largest element; a step on the wrong part or state is off by much more
@@ -206,7 +206,7 @@ class LayersCheck {
     return call_host_function(host, in);
   }
 
-  // A function in C that has a definition, too, gives what that does, bit by bit.
+  // A function in C that has a definition, too, must give the same bits.
   void check_host(const Node& node, const std::vector<TensorData>& in, const std::vector<TensorData>& out) {
     ++check_.checked;
     const std::vector<TensorData> expected = naive_.evaluate(node.workload, in, denormals_);
@@ -250,9 +250,9 @@ class LayersCheck {
   }
 
   // The norm of all errors is bounded as if roundings were independent. Where they are not (terms that alternate
-  // between two numbers, constant weights on constant numbers), the naive program shows what they come to; each element
-  // is within its own tolerance. And elements that overflow on the way have no reference, which computes in f64: they
-  // are to overflow in the naive program, too.
+  // between two numbers, constant weights on constant numbers), the naive program shows the error to expect; each
+  // element is within its own tolerance. And elements that overflow on the way have no reference, which computes in
+  // f64: they are to overflow in the naive program, too.
   bool is_as_good_as_naive(const CheckedLayer& layer, const Node& node, const std::vector<TensorData>& in, size_t o,
                            const CheckResult& result, const TensorData& got) {
     constexpr double kOrders = 4;  // orders of summation differ by so much

@@ -29,22 +29,22 @@ struct LayerCheck {
 };
 
 struct LayerCheckOptions {
-  /// What the checks may take, roughly; the layers share it. Every layer is compared on the model's inputs, whatever
-  /// that takes, but its share says on how many elements (at least some ten thousand). The rest is for adversarial
-  /// inputs, which the layers get in turn, one each, those that need the least time first: what these leave of their
-  /// shares is for the others.
+  /// The time that the checks may take, roughly; the layers share it. Every layer is compared on the model's inputs,
+  /// whatever that takes, but its share limits the number of compared elements (at least some ten thousand). The rest
+  /// is for adversarial inputs: the layers get one each in turn, those that need the least time first, and unused time
+  /// goes to the others.
   double seconds = 60;
-  const Clock* clock = nullptr;           ///< what they are told by; null: this machine's
-  Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
-  CheckProgress progress = {};            ///< told of every layer, on the model's inputs and on adversarial ones
+  const Clock* clock = nullptr;           ///< for the time left; null: this machine's
+  Denormals denormals = kUsualDenormals;  ///< how the artifact treats them
+  CheckProgress progress = {};            ///< called for every layer, on the model's inputs and on adversarial ones
 };
 
-/// Runs the layers' kernels one by one on these inputs of the model, and compares sampled elements of what each
-/// computes with the reference of its workload on the same inputs; then on adversarial ones (compiler/check) in place
-/// of those that are computed. Constants, conditions and indices stay as they are. Adversarial inputs on which the
-/// naive program is itself further from the reference than allowed are none that the operator admits (what overflows
-/// on the way and comes back, a quotient of what vanishes). Stops at the first layer that is wrong. On this machine,
-/// which is `target`.
+/// Runs the layers' kernels one by one on these inputs of the model, and compares sampled elements of their
+/// outputs with the reference of the workload on the same inputs; then on adversarial inputs (compiler/check) in
+/// place of computed ones. Constants, conditions and indices stay as they are. An adversarial input is left out
+/// when the naive program itself is further from the reference than allowed: a value overflows on the way and
+/// comes back, or a divisor vanishes. Stops at the first layer that is wrong. On this machine, which is
+/// `target`.
 LayerCheck check_layers(const Graph& g, const Layers& layers, const Target& target,
                         const std::vector<TensorData>& inputs, const LayerCheckOptions& options = {});
 

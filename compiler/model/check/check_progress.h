@@ -10,11 +10,11 @@ namespace hone {
 struct CheckStep {
   std::string_view what;  ///< `layers on the model's inputs`
   size_t done = 0, all = 0;
-  /// What the rest may take at the most, but for the one that is under way; nothing: it is not known.
+  /// The most seconds that the rest may take, without the step that is under way; nothing: not known.
   std::optional<double> most_seconds_left = std::nullopt;
 };
 
-/// Is told of a step that begins, however often; empty: nobody listens. What it throws ends the check.
+/// Called at the begin of each step, perhaps repeatedly; may be empty. An exception that it throws ends the check.
 using CheckProgress = std::function<void(const CheckStep&)>;
 
 }  // namespace hone

@@ -28,8 +28,8 @@ struct OutOfTime {};
 // Half a unit in the last place of numbers around 1.
 double rounding(DType t) { return t == f16 ? 0x1p-11 : t == bf16 ? 0x1p-8 : t == f64 ? 0x1p-53 : 0x1p-24; }
 
-// Whether a node rounds nothing, as its elements are some of its inputs': told by up to 1000 of them. Maxima are, which
-// models compare with what they are of.
+// Whether a node rounds nothing, because its elements are elements of its inputs: judged by up to 1000 of them. Maxima
+// are such nodes, and models compare them with their inputs.
 bool only_selects(const TensorData& out, std::span<const TensorData> inputs) {
   if (!out.type().dtype.is_float()) return true;
   const std::vector<double> values = out.values();
@@ -45,8 +45,8 @@ bool only_selects(const TensorData& out, std::span<const TensorData> inputs) {
   return unknown.empty();
 }
 
-// What is rounded, rounded otherwise: each float that is no whole number, by some roundings of itself and of the
-// tensor's usual size (sums round as their terms do). Whole numbers are masks, sizes and zeros more often than not.
+// The data as other roundings would leave it: each float that is no whole number is moved by some roundings of itself
+// and of the tensor's usual size (sums round as their terms do). Whole numbers mostly are masks, sizes and zeros: kept.
 TensorData nudged(const TensorData& data, uint64_t* random) {
   const DType t = data.type().dtype;
   if (!t.is_float()) return data;
@@ -55,7 +55,7 @@ TensorData nudged(const TensorData& data, uint64_t* random) {
   for (const double v : values)
     if (std::isfinite(v)) squares += v * v, ++count;
   const double usual = count > 0 ? std::sqrt(squares / count) : 0;
-  // Of 16 bits one rounding is much already.
+  // One rounding of a 16-bit float is a large change already.
   const double size = rounding(t) * (t.is_narrow_float() ? 1 : kRoundings);
   std::string bytes(data.bytes().begin(), data.bytes().end());
   for (size_t i = 0; i < values.size(); ++i) {
@@ -71,8 +71,8 @@ TensorData nudged(const TensorData& data, uint64_t* random) {
 // Above this a comparison says nothing: a model that makes so much of its roundings, or overflows for some.
 constexpr double kMostRoom = 0.25;
 
-// Which values are what the caller passes, perhaps moved, or constants that nothing reads: nothing was rounded to their
-// type here.
+// Which values are tensors of the caller, perhaps moved, or unused constants: nothing was rounded to their type
+// here.
 std::vector<bool> passed_values(const Graph& g) {
   const Uses uses = uses_of(g);
   std::vector<bool> passed(g.values.size(), false);
@@ -102,7 +102,7 @@ std::string last_name(const std::string& origin) {
   return at == std::string::npos ? origin : origin.substr(at + 3);
 }
 
-// The shape without axes of one element: what reshapes in front of products add.
+// The shape without axes of one element: reshapes in front of products add such axes.
 std::vector<int64_t> proper_shape(const TensorType& t) {
   std::vector<int64_t> shape;
   for (const int64_t n : t.shape)
@@ -147,7 +147,7 @@ class Comparison {
         watch);
   }
 
-  // The imported graph is computed twice; what finds a layer that is off goes on from there.
+  // The imported graph is computed twice; the search for a wrong layer goes on from there.
   void tell(const Graph& g, size_t n, bool is_nudged) const {
     if (!progress_ || &g != &imported_) return;
     const size_t nodes = imported_.nodes.size();

@@ -1,4 +1,4 @@
-// What a whole model computes against the graph that was imported: finds passes that are wrong.
+// Comparison of a whole model with the graph that was imported: finds passes that are wrong.
 #pragma once
 
 #include <string>
@@ -21,22 +21,22 @@ struct WholeCheck {
 
 struct WholeCheckOptions {
   double most_seconds = 60;               ///< that computing the imported graph may take, roughly
-  Denormals denormals = kUsualDenormals;  ///< what they are to the artifact
-  CheckProgress progress = {};            ///< told of every node of the imported graph, each time that it is computed
+  Denormals denormals = kUsualDenormals;  ///< how the artifact treats them
+  CheckProgress progress = {};            ///< called each time that a node of the imported graph is computed
 };
 
-/// Compares `outputs`, which the artifact of `g` computed of `inputs`, with what `imported` computes, the graph of
-/// before all passes, node by node as the naive programs of its workloads, or as kernels that agree with the references
-/// where that takes long (oracle_kernels.h); steps of one node of the model hand each other no floats of 16 bits
-/// (wide_steps.h), whatever the importer stored. All of it or nothing: what stands between a model's nodes is for
-/// passes to change.
+/// Compares `outputs`, which the artifact of `g` computed from `inputs`, with the results of `imported`, the
+/// graph before all passes. Its nodes run as the naive programs of their workloads, or, when these take long, as
+/// kernels that agree with the references (oracle_kernels.h); steps of one node of the model pass on no floats of
+/// 16 bits (wide_steps.h), whatever the importer stored. Only outputs are compared: passes may change the values
+/// between a model's nodes.
 ///
-/// How far they may be apart is the model's own matter: `imported` is computed twice, the second time with every
-/// element that a node rounds (what is no whole number, and no element of its inputs) changed by some 8 roundings at
-/// random and denormals taken for what the artifact takes them for, and outputs may be off by four times what that
-/// changes. So deep nets and quantised ones, where a rounding becomes a step, have the room that they need and no more.
-/// At the least it is 4e-6 of the norm, 1e-2 where the model has numbers of 8 bits (few steps say nothing on average)
-/// and of 16.
+/// The model itself gives the tolerance. `imported` is computed twice, the second time with every element that
+/// a node rounds (no whole number, and no element of its inputs) changed by some 8 roundings at random and with
+/// denormals as the artifact treats them; outputs may be off by four times the difference. So deep nets and
+/// quantised ones, where a rounding becomes a step, have the room that they need and no more. At the least it
+/// is 4e-6 of the norm, 1e-2 where the model has numbers of 8 bits (few steps say nothing on average) and of
+/// 16.
 WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here, const std::vector<TensorData>& inputs,
                        const std::vector<TensorData>& outputs, const WholeCheckOptions& options = {});
 

@@ -19,7 +19,7 @@ bool has_denormals(std::span<const char> bytes, T normal) {
   return false;
 }
 
-// Of a type that may_vanish().
+// Whether data of a type that may_vanish() has a denormal number.
 bool holds_denormals(const TensorData& data) {
   const DType t = data.type().dtype;
   return t == f64   ? has_denormals(data.bytes(), uint64_t{1} << 52)

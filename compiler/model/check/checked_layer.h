@@ -20,7 +20,7 @@ class CheckedLayer {
  public:
   /// `m`: the kernel of `w`, whose parameters lie packed where `is_packed` says so (Kernel::is_packed). On this
   /// machine, which is `target`. `budget`: multiply-adds that the reference may take for each output, roughly.
-  /// `denormals`: what they are to the artifact, and so to the kernel.
+  /// `denormals`: how the artifact, and so the kernel, treats them.
   CheckedLayer(const Workload& w, const Module& m, const std::vector<bool>& is_packed, const Target& target,
                double budget, Denormals denormals);
 

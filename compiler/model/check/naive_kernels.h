@@ -1,5 +1,5 @@
-// What workloads compute, by the naive programs of their definitions as machine code of this machine: what evaluate()
-// gives, some hundred times faster.
+// Results of workloads by the naive programs of their definitions, compiled for this machine: the same as evaluate(),
+// some hundred times faster.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace hone {
 
-/// Keeps what it compiled. Small workloads are interpreted, which is sooner done than compiling them.
+/// Keeps compiled programs. Small workloads are interpreted, which takes less time than compiling them.
 class NaiveKernels {
  public:
   explicit NaiveKernels(const Target& here);

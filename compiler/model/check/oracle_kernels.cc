@@ -17,7 +17,7 @@ constexpr double kReferenceBudget = 2e7;  // multiply-adds for each output
 
 }  // namespace
 
-// The kernel of a workload's default config. What it computes first is compared with its reference.
+// The kernel of a workload's default config. Its first results are compared with the reference.
 class OracleKernels::Fast {
  public:
   // UserError where there is no template.
@@ -73,7 +73,7 @@ class OracleKernels::Fast {
   const PhysicalTypes types_;
   const Module module_;
   std::unique_ptr<LocalKernel> kernel_;
-  Denormals denormals_ = Denormals::kKeep;  // what they are to the kernel
+  Denormals denormals_ = Denormals::kKeep;  // how the kernel treats them
   bool is_checked_ = false;
 };
 

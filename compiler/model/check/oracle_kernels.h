@@ -1,4 +1,4 @@
-// What workloads compute, for models of any size: large ones by kernels that have agreed with their references.
+// Reference results of workloads in models of any size: large ones by kernels that agreed with their references.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// Keeps what it compiled.
+/// Keeps compiled kernels.
 class OracleKernels {
  public:
   explicit OracleKernels(const Target& here);

@@ -1,4 +1,4 @@
-// Layouts of kernels' own on GPUs: what packs an input, or unpacks an output, as launches around the kernel's.
+// Kernels' own layouts on GPUs: launches around the kernel's that pack an input or unpack an output.
 #pragma once
 
 #include "compiler/ir/module.h"

@@ -43,7 +43,7 @@ class PackingSearch {
 
   // The search begins with `config` and takes from `other`, a config's text.
   std::optional<Config> find(Config config, const std::string& other) const {
-    // Another algorithm has knobs of its own: those that it brings to work are looked at in a second round.
+    // Another algorithm has knobs of its own: knobs that it activates are looked at in a second round.
     for (int round = 0; round < 2; ++round) {
       Config next = config;
       const std::vector<size_t> matters = knobs_of_packing(config);
@@ -69,7 +69,7 @@ class PackingSearch {
     return codes;
   }
 
-  // Those of which another choice packs otherwise.
+  // Knobs whose other choices pack otherwise.
   std::vector<size_t> knobs_of_packing(const Config& config) const {
     const auto before = packing(config);
     std::vector<size_t> out;

@@ -11,7 +11,7 @@ namespace {
 // Larger layers are divided whatever lies around them, and are not looked at element by element.
 constexpr double kMostUndivided = 200e-6;
 
-// Bytes that the thread that has most of them reads of what another thread wrote, by how both layers run.
+// Bytes written by other threads that the thread with the most of them reads, by how both layers run.
 struct Traffic {
   double alone_to_divided = 0, divided_to_alone = 0, divided_to_divided = 0;
 };
@@ -41,11 +41,11 @@ class Grain {
   }
 
  private:
-  // What a call wrote of a root.
+  // The elements of a root that a call wrote.
   struct Written {
     size_t call;
     int64_t begin = 0, end = 0;   // elements of the root
-    std::vector<int16_t> thread;  // of each, when it is divided; empty: not known, and taken for what its reader wants
+    std::vector<int16_t> thread;  // of each, when it is divided; empty: not known, taken to be its reader's
   };
 
   const Node& node_of(size_t call) const { return g_.nodes[layers_.calls[call].node]; }
@@ -99,7 +99,7 @@ class Grain {
         if (w.begin < end && begin < w.end) add_traffic(call, a, w, begin, end, bytes, &from[w.call]);
     });
     for (const auto& [writer, t] : from) {
-      // What reads only what its own thread wrote needs no region of its own.
+      // A reader of only its own thread's data needs no region of its own.
       const double joined = t.divided_to_divided == 0 && writer + 1 == call ? -kRegionSeconds : 0;
       problem_.add_edge(static_cast<int>(writer), static_cast<int>(call),
                         {t.divided_to_divided / kBytesBetweenCores + joined, t.divided_to_alone / kBytesBetweenCores,
@@ -107,7 +107,7 @@ class Grain {
     }
   }
 
-  // Of elements begin .. end - 1 of a root, that an argument of a call is.
+  // Adds the traffic of one argument of a call, the elements begin .. end - 1 of a root.
   void add_traffic(size_t call, size_t argument, const Written& w, int64_t begin, int64_t end, int64_t bytes,
                    Traffic* to) {
     const auto threads = static_cast<double>(threads_);

@@ -10,9 +10,9 @@
 
 namespace hone {
 
-/// By call: whether it is worth the target's threads (of one thread: all are). A small layer costs as much to divide,
-/// and what one core wrote takes another one longer to fetch than to compute: both are estimated, the bytes that change
-/// cores by the elements that each thread's share touches, and the sum over the model is made least.
+/// By call: whether it is worth the target's threads (of one thread: all are). Dividing a small layer costs as much as
+/// the layer, and another core fetches data more slowly than it computes: both are estimated, the bytes that change
+/// cores by the elements that each thread's share touches, and the sum over the model is minimised.
 std::vector<bool> worth_threads(const Graph& g, const Storage& storage, const Layers& layers, ParallelLoops& loops,
                                 const Target& target);
 

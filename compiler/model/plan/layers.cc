@@ -40,8 +40,8 @@ bool lies_as(const Param& p, const TensorType& value) {
   return shape == value.shape;
 }
 
-// The function in C that computes the node on this target. A GPU has its own kernel where there is one: what the host
-// computes is copied there and back.
+// The function in C that computes the node on this target. A GPU takes its own kernel where there is one: inputs and
+// outputs of the host's function are copied there and back.
 std::optional<HostFunction> host_for(const Node& node, const Target& target) {
   auto host = host_function_of(node.workload);
   if (!target.is_gpu()) return host;

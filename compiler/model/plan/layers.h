@@ -27,10 +27,10 @@ struct Kernel {
   std::vector<int64_t> alignment;  ///< of each kernel argument, bytes
   std::string config, source;      ///< the config, and where it is from (ChosenConfig::source)
   std::optional<InPlace> in_place = std::nullopt;  ///< arguments that lie in one buffer in some of its layers
-  /// A function in C instead of the module's kernels, of which there are none: the module says its parameters and
+  /// A function in C in place of kernels: the module has none then, only parameters and a
   /// workspace.
   std::optional<HostFunction> host = std::nullopt;
-  /// Of a workload that is several steps: the module of one, of the same config; for checks.
+  /// The module of one step, of the same config, when the workload is several steps; for checks.
   std::optional<Module> step = std::nullopt;
 };
 
@@ -66,7 +66,7 @@ auto blaming(const Workload& w, const F& f) {
 /// Picks a config of a workload's space on a target.
 using ChooseConfig = std::function<ChosenConfig(const Workload& w, const Target& target, const Space& space)>;
 
-/// Bytes: of what the arena's buffers and the weights are aligned to.
+/// Alignment, in bytes, of the arena's buffers and of the weights.
 inline constexpr int64_t kArenaAlignment = 64;
 
 class SharedPackings;

@@ -32,7 +32,7 @@ MemoryPlan placed(const std::vector<ArenaBuffer>& buffers, const std::vector<std
                   const Order& order, int64_t give_up, int64_t* looks) {
   MemoryPlan plan;
   plan.offsets.assign(buffers.size(), -1);
-  std::vector<std::pair<int64_t, int64_t>> taken;  // begin and end of what a buffer may not touch
+  std::vector<std::pair<int64_t, int64_t>> taken;  // begin and end of ranges that a buffer may not touch
   for (const size_t b : order) {
     taken.clear();
     *looks += static_cast<int64_t>(neighbours[b].size()) + 1;
@@ -46,7 +46,7 @@ MemoryPlan placed(const std::vector<ArenaBuffer>& buffers, const std::vector<std
     }
     plan.offsets[b] = at;
     plan.bytes = std::max(plan.bytes, at + buffers[b].bytes);
-    if (plan.bytes > give_up) break;  // worse than what is known
+    if (plan.bytes > give_up) break;  // worse than a known plan
   }
   return plan;
 }
@@ -75,7 +75,7 @@ MemoryPlan plan_memory(const std::vector<ArenaBuffer>& given) {
   const std::vector<std::vector<size_t>> neighbours = neighbours_of(buffers, best_order);
   int64_t looks = 0;
   MemoryPlan best = placed(buffers, neighbours, best_order, INT64_MAX, &looks);
-  // As good is taken, too: the search walks on from there.
+  // An equally good plan is taken, too: the search walks on from there.
   const auto try_order = [&](const Order& order) {
     MemoryPlan plan = placed(buffers, neighbours, order, best.bytes, &looks);
     if (plan.bytes > best.bytes) return;
@@ -93,7 +93,7 @@ MemoryPlan plan_memory(const std::vector<ArenaBuffer>& given) {
   sorted([&](size_t a, size_t b) { return buffers[a].bytes * time(a) > buffers[b].bytes * time(b); });
   sorted([&](size_t a, size_t b) { return time(a) > time(b); });
   sorted([&](size_t a, size_t b) { return buffers[a].last > buffers[b].last; });
-  // Those first that are needed when most is.
+  // Orders the buffers by the memory in use during their lives, the largest first.
   std::vector<int64_t> pressure;
   for (const ArenaBuffer& b : buffers)
     pressure.push_back(*std::max_element(needed.begin() + b.first, needed.begin() + b.last + 1));

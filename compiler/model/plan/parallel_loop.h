@@ -1,4 +1,4 @@
-// Layers as iterations that threads share: what each reads and writes, and roughly how long it takes.
+// Layers as iterations that threads share: the elements that each reads and writes, and roughly how long it takes.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@
 
 namespace hone {
 
-/// Starting a region on several threads and waiting for the last one, and bytes a second that one core reads of what
-/// another one has just written. Chosen on a virtual machine (Zen 5) whose two CPUs lie close to each other at times
-/// and far apart at others: while they are far, PP-OCR's classifier takes 1.07 times as long with (0.3 us, 40e9) as
-/// with (1.5 us, 10e9), and with the latter 1.27 times as long as with all layers divided while they are close.
+/// The time to start a region on several threads and wait for the last one, and the bytes a second that a core reads
+/// when another one has just written them. Chosen on a virtual machine (Zen 5) whose two CPUs lie close together at
+/// times and far apart at others: while they are far, PP-OCR's classifier takes 1.07 times as long with (0.3 us, 40e9)
+/// as with (1.5 us, 10e9), and with the latter 1.27 times as long as with all layers divided while they are close.
 inline constexpr double kRegionSeconds = 0.7e-6, kBytesBetweenCores = 20e9;
 
-/// Estimated seconds of a layer on one thread, when nothing has to be fetched: half of what whole vectors could reach.
-/// What matters is which layers are small.
+/// Estimated seconds of a layer on one thread, when nothing has to be fetched: at half the peak rate of whole vectors.
+/// It serves to find small layers; its absolute value matters little.
 double estimated_seconds(const Graph& g, const Node& n, const Target& target);
 
-/// Of a kernel: the iterations of the parallel loop that it is, or all of it.
+/// The outer loop structure of a kernel: whether it is one parallel loop, and the elements that its iterations touch.
 struct ParallelLoop {
   bool is_divided = false;               ///< all of it is one loop, whose iterations threads share
   int64_t iterations = 1;                ///< of its longest parallel loop; 1: there is none

@@ -12,7 +12,7 @@ namespace {
 constexpr double kCall = 0.2e-6;
 // Larger layers are divided well as they are, and beside them a region costs little.
 constexpr double kMostSmall = 20e-6;
-// Estimates are rough: what is divided otherwise and gains less may lose.
+// Estimates are rough: a layer that is divided otherwise and gains less may lose.
 constexpr double kLeastGain = 0.15;
 // Longer regions gain little more.
 constexpr size_t kMostCalls = 24;
@@ -85,7 +85,7 @@ class Finder {
     return best;
   }
 
-  // Joins the iterations of a call with those that it depends on.
+  // Joins the iterations of a call with the iterations that they depend on.
   void add(size_t call) {
     const ParallelLoop& loop = loops_.of(call);
     const Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
@@ -144,7 +144,7 @@ class Finder {
     }
     if (weights.size() < threads_) return std::nullopt;
     const std::vector<size_t> in_order = in_order_of(weights), by_weight = by_weight_of(weights);
-    // Neighbours belong to neighbours: what follows in order wins unless it is less even.
+    // Neighbours belong to neighbours: the division in order wins unless it is less even.
     const std::vector<size_t>& thread_of =
         longest(weights, in_order) <= 1.02 * longest(weights, by_weight) ? in_order : by_weight;
     SharedRegion out{begin_, end, std::vector<std::vector<Share>>(threads_)};
@@ -168,7 +168,7 @@ class Finder {
           ranges.push_back({iteration, iteration + 1});
       }
       if (!layers_.calls[c].is_divided) {
-        // The calling thread's core has what lies before the region, and reads what follows it.
+        // The calling thread's core has the data from before the region, and reads the region's results.
         for (size_t t = 1; t < threads_; ++t) {
           const double part = static_cast<double>(counts[t]) / static_cast<double>(count) / kBytesBetweenCores;
           seconds[t] += part * bytes_before(node_of(layers_.calls[c]).inputs);
@@ -195,12 +195,12 @@ class Finder {
       if (!g_.is_constant(storage_.root(v))) bytes += static_cast<double>(bytes_of(g_.value(v).type));
     return bytes;
   }
-  // Of those that no call of the region writes.
+  // Bytes of the values that no call of the region writes.
   double bytes_before(std::vector<ValueId> values) const {
     std::erase_if(values, [&](ValueId v) { return owners_.contains(storage_.root(v)); });
     return bytes_of_values(values);
   }
-  // Of those that no call of the region, up to `end`, reads.
+  // Bytes of the values that no call of the region before `end` reads.
   double bytes_behind(std::vector<ValueId> values, size_t end) const {
     std::erase_if(values, [&](ValueId v) {
       for (size_t c = begin_; c < end; ++c)

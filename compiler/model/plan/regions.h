@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// What one thread computes of a call.
+/// The part of a call that one thread computes.
 struct Share {
   size_t call = 0;
   /// Iterations of the kernel's whole_parallel_loop(), counted from 0, in order; empty: all of the kernel.
@@ -25,11 +25,11 @@ struct SharedRegion {
   std::vector<std::vector<Share>> threads;  ///< shares in the order of the calls; at least two threads, none empty
 };
 
-/// Which of `layers.calls` share a region on the target's threads. What depends on each other, iterations of parallel
-/// loops and layers that have none, is computed by one thread, so that no thread waits for what another one makes; that
-/// is proved by the elements that each of them touches. So layers that need nothing of each other run side by side, and
-/// a layer that reads of each row what one thread wrote follows at once. Only where that is faster than one region a
-/// layer: starting one and waiting for its end takes as long as a small layer.
+/// Which of `layers.calls` share a region on the target's threads. Iterations of parallel loops, and layers without
+/// one, run on one thread when they depend on each other, so that no thread waits for another's results; the elements
+/// that each touches prove it. So independent layers run side by side, and a layer that reads from each row only one
+/// thread's results follows at once. Only where that is faster than one region a layer: to start a region and wait for
+/// its end takes as long as a small layer.
 std::vector<SharedRegion> find_regions(const Graph& g, const Storage& storage, const Layers& layers,
                                        ParallelLoops& loops, const Target& target);
 

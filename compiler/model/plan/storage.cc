@@ -41,7 +41,7 @@ bool follow_each_other(const Graph& g, const Node& n) {
 Storage::Storage(const Graph& g, const Growth* growth, int64_t alignment)
     : alignment_(alignment), parts_(g.values.size()), is_free_(g.nodes.size(), false), why_copied_(g.nodes.size()) {
   for (size_t v = 0; v < parts_.size(); ++v) parts_[v].root = static_cast<ValueId>(v);
-  // What must lie where it is: the caller's tensors, and constants.
+  // Values whose place is fixed: the caller's tensors, and constants.
   std::vector<bool> is_fixed(g.values.size(), false);
   for (size_t v = 0; v < g.values.size(); ++v) is_fixed[v] = g.values[v].constant.has_value();
   for (const auto* ports : {&g.inputs, &g.outputs})
@@ -51,7 +51,7 @@ Storage::Storage(const Graph& g, const Growth* growth, int64_t alignment)
     const Node& n = g.nodes[i];
     if (is_view(n)) {
       lie_in(n.outputs[0], n.inputs[0], 0);
-      // A view of what is computed lies in an output's tensor, and then so does that.
+      // A view of a computed value lies in an output's tensor, and then so does the value.
       if (is_fixed[static_cast<size_t>(n.outputs[0])]) is_fixed[static_cast<size_t>(root(n.inputs[0]))] = true;
       is_free_[i] = true;
     } else if (is<ops::Slice>(n) && !g.is_constant(root(n.inputs[0]))) {
@@ -94,7 +94,7 @@ Storage::Part Storage::place_of(ValueId v) const {
   }
 }
 
-// Whether the inputs follow each other in one buffer already, of which the output is a part then, too.
+// Whether the inputs lie one behind the other in one buffer already; the output is then a part of it, too.
 bool Storage::is_part(const Graph& g, const Node& n, const std::vector<bool>& is_fixed) {
   const ValueId out = n.outputs[0];
   const Part first = place_of(n.inputs[0]);

@@ -1,5 +1,5 @@
-// Where a graph's values lie: views, parts of what is cut and parts of what is joined share memory with what they are
-// of, and need no code.
+// The places of a graph's values in memory: views, slices and parts of a concatenation share their source's or result's
+// memory, and need no code.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace hone {
 /// Bytes: where buffers of GPUs may begin. No OpenCL device asks for more.
 inline constexpr int64_t kGpuAlignment = 512;
 
-/// Each value lies in the buffer of one value, its root, perhaps itself, from some byte on. Nobody writes to a value
+/// Each value lies in the buffer of one value, its root, perhaps itself, from some byte on. A value is never written
 /// once it is computed, so that any number of values may share memory.
 class Storage {
  public:
@@ -26,7 +26,7 @@ class Storage {
   int64_t offset(ValueId v) const { return place_of(v).offset; }
   /// Whether the node's output is there once its inputs are.
   bool is_free(size_t node) const { return is_free_[node]; }
-  /// Of a slice or a concat that is not: why it is a copy. Empty for others.
+  /// The reason why a slice or concat that is not free is a copy. Empty for other nodes.
   const std::string& why_copied(size_t node) const { return why_copied_[node]; }
 
  private:
@@ -40,7 +40,7 @@ class Storage {
   std::string join(const Graph& g, const Node& n, const std::vector<bool>& is_fixed);
 
   const int64_t alignment_;
-  std::vector<Part> parts_;  ///< of each value: what it is a part of, which may be one itself; roots of themselves
+  std::vector<Part> parts_;  ///< the value that each lies in, which may lie in another; a root lies in itself
   std::vector<bool> is_free_;
   std::vector<std::string> why_copied_;
 };

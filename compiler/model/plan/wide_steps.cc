@@ -66,7 +66,7 @@ WideSteps::WideSteps(const Graph& g) : g_(g), wide_(g.nodes.size()), is_wide_(g.
     is_wide_[v] = !n.origin.empty() && wide(static_cast<size_t>(made_by)) &&
                   std::all_of(uses.readers[v].begin(), uses.readers[v].end(), is_step);
   }
-  // Those that neither read nor make such a value are what they were.
+  // Nodes that neither read nor make such a value stay as they are.
   for (size_t n = 0; n < g.nodes.size(); ++n) {
     const auto touches = [&](const std::vector<ValueId>& values) {
       return std::any_of(values.begin(), values.end(), [&](ValueId v) { return is_wide_[static_cast<size_t>(v)]; });

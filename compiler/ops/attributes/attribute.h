@@ -17,7 +17,7 @@ class Attributes {
  public:
   struct Item {
     std::string name, text;
-    std::any value;  ///< what the text means; its type is the attribute's
+    std::any value;  ///< the parsed value; its type is the attribute's
   };
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
@@ -44,7 +44,7 @@ class Attributes {
   std::vector<Item> items_;
 };
 
-/// What a parser may use beside the text: names for errors, and the attributes before this one.
+/// A parser's context beside the text: names for errors, and the attributes before this one.
 struct AttributeContext {
   std::string_view op, name;
   const Attributes& before;

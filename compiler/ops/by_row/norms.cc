@@ -23,7 +23,7 @@ Tensor inverse_root_mean(const Workload& w, const Rows& r, const Tensor& total) 
   });
 }
 
-// The mean first, then the squares of what is left: the difference of sums of squares would cancel.
+// The mean first, then the squares of the differences: a difference of sums of squares would cancel.
 Definition layer_norm(const Workload& w) {
   Rows r(w, {"scale", "bias"});
   const Tensor total = r.reduce("total", {r.x}, &sum, [&](const Indices& i) { return r.x_at(i); });
@@ -62,7 +62,7 @@ Definition l2_norm(const Workload& w) {
   return r.finish(w, "l2_norm", {r.x, inverse}, [&](const Indices& i) { return r.x_at(i) * r.of_row(inverse, i); });
 }
 
-// `to_last`: rows are all axes from `axis` on; `constants`: those that a row may be scaled and shifted by.
+// `to_last`: rows are all axes from `axis` on; `constants`: the constants that may scale and shift a row.
 Operator norm(const FunctionTable& functions, const char* name, const char* summary, const char* eps, bool to_last,
               const std::vector<const char*>& constants, double operations, Definition (*define)(const Workload&)) {
   Operator op;

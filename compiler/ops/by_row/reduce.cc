@@ -67,13 +67,13 @@ Expr divided(const Expr& x, int64_t n) {
   return x->dtype.code == TypeCode::kInt ? positive - floor_div(max(zero - x, zero), n) : positive;
 }
 
-// What is summed up for an element, in the sums' type.
+// The term that an element adds to the sum, in the sums' type.
 Expr term_of(const std::string& op, const Expr& x) {
   if (op == "sum_square" || op == "l2") return x * x;
   return op == "l1" ? call(Intrinsic::kAbs, {x}) : x;
 }
 
-// What follows the reduction.
+// The function applied to the reduced value.
 bool has_last_step(const std::string& op) { return op == "mean" || takes_only_floats(op); }
 Expr last_step(const ReduceShape& s, const Expr& reduced) {
   if (s.op == "mean") return divided(reduced, s.length);

@@ -1,4 +1,4 @@
-// Operators over rows, by what they are: what a pass that finds one spelled out makes of it.
+// Operators over rows, by kind and parameters: passes that recognise one in several nodes make it of this.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct RowOperator {
   Kind kind = kSoftmax;
   int64_t axis = 0;  ///< of norms: the first of a row's axes
   double eps = 0;    ///< of norms
-  /// Of layer_norm and rms_norm, and of layer_norm: a constant that is multiplied, or added, for each element of a row.
+  /// A constant for each element of a row: the factor of layer_norm and rms_norm, the summand of layer_norm.
   bool has_scale = false, has_bias = false;
 };
 

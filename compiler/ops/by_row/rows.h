@@ -1,4 +1,4 @@
-// What the operators over rows share (softmax, layer_norm, …): their shapes, and the pieces of their definitions.
+// Shapes and parts of definitions that the operators over rows share (softmax, layer_norm, …).
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ RowsShape rows_shape_of(const Attributes& a, bool to_last);
 AttributeParser small_number();
 
 /// A definition under way: x (input) of the shape, constants with one element for each of a row where the attribute of
-/// their name is 1, and what the stages read of x: its elements behind the prologue, in the accumulators' type.
+/// their name is 1, and the stages' view of x: its elements behind the prologue, in the accumulators' type.
 struct Rows {
   const RowsShape& shape;
   DType type;  ///< of accumulators

@@ -1,4 +1,4 @@
-// Those after the first ones keep NaNs: they choose by comparisons, which are false for them.
+// The functions after the first ones keep NaNs: they choose by comparisons, which are false for them.
 #include "compiler/ops/functions/function_rows.h"
 
 namespace hone {

@@ -29,11 +29,11 @@ Expr sign(E x) {
 
 bool is_number(E x) { return x->kind == ExprKind::kFloatImm && !std::isnan(as<FloatImm>(x)->value); }
 
-// As max and min, which once lost NaNs; programs with numbers are what they were.
+// As max and min, which once lost NaNs. With a number as operand the programs are as they were.
 Expr maximum(E x, E y) { return x->dtype.is_float() && is_number(y) ? max(y, x) : max(x, y); }
 Expr minimum(E x, E y) { return x->dtype.is_float() && is_number(y) ? min(y, x) : min(x, y); }
 
-// What the nearest multiple of |y| leaves of |x|, into [0, |y|). A multiple of an infinite y is none.
+// The remainder of |x| / |y|: that of the nearest multiple, moved into [0, |y|), with x's sign. |x| if y is infinite.
 Expr fmod(E x, E y) {
   if (!x->dtype.is_float()) return truncated_remainder(x, y);
   const Expr a = absolute(x), b = absolute(y), zero = constant(0, x);

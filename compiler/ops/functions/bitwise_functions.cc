@@ -12,9 +12,9 @@ ScalarFunction of_only_integers(ScalarFunction f) {
   return f;
 }
 
-// The sum of what becomes of each bit, which is 0 or 1, times what the bit counts: the highest one of a signed number
-// counts -2^(bits - 1). Division by powers of two and their remainders round down, so that negative numbers have the
-// bits that they are stored as; a compiler makes shifts and masks of them.
+// The sum of f(each bit), which is 0 or 1, times the bit's value: the highest bit of a signed number counts -2^(bits -
+// 1). Division by powers of two and their remainders round down, so that negative numbers have their stored bits; a
+// compiler makes shifts and masks of them.
 Expr by_bits(E x, E y, const std::function<Expr(const Expr&, const Expr&)>& of_bit) {
   const DType t = x->dtype;
   Expr sum;

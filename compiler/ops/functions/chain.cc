@@ -272,7 +272,7 @@ bool holds(DType t, double number) {
                                    : 0x1.fep127;
     return std::fabs(number) <= most;
   }
-  // What a double holds exactly.
+  // Only integers that a double holds exactly.
   const int digits = std::min(53, t.bits - (t.code == TypeCode::kInt ? 1 : 0));
   const double end = std::ldexp(1.0, digits);
   return number == std::floor(number) && number < end && number >= (t.code == TypeCode::kInt ? -end : 0);

@@ -40,7 +40,7 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
-/// What a chain's `x=` named: the value of that label.
+/// The value that the chain named with `x=`, by number.
 struct Label {
   size_t index = 0;
   bool operator==(const Label&) const = default;
@@ -59,7 +59,7 @@ struct Chain {
   bool empty() const { return links.empty(); }
 };
 
-/// What a text is read against.
+/// The context in which a chain's text is parsed.
 struct ChainContext {
   const FunctionTable& functions;
   std::string_view what;  ///< the attribute's name, for errors
@@ -75,8 +75,8 @@ struct ChainContext {
   int64_t most_uses = 64;
 };
 
-/// UserError, one line, for what the grammar above does not allow, an unknown function (lists the known ones), a name
-/// that is not used or not known, an operand that does not fit, more than 16 functions, or a chain that uses its first
+/// UserError, one line, for a text outside the grammar above, an unknown function (lists the known ones), a name that
+/// is not used or not known, an operand that does not fit, more than 16 functions, or a chain that uses its first
 /// value too often.
 Chain parse_chain(std::string_view text, const ChainContext& context);
 

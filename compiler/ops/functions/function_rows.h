@@ -30,7 +30,7 @@ void add_arithmetic(FunctionTable* t);
 void add_activations(FunctionTable* t);
 /// sin, acos, asinh, …
 void add_trigonometry(FunctionTable* t);
-/// Comparisons, where, and what takes and gives bools.
+/// Comparisons, where, and functions of bools.
 void add_logic(FunctionTable* t);
 /// bitwise_and, bitwise_or, bitwise_xor, bitwise_not, of integers.
 void add_bitwise(FunctionTable* t);

@@ -1,4 +1,4 @@
-// Scalar functions: what elementwise operators and epilogues apply. One table for all of them.
+// Scalar functions, which elementwise operators and epilogues apply. One table for all of them.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ struct ScalarFunction {
   bool takes_bools = false;
   /// The value that it makes is a bool, whatever x is.
   bool gives_bool = false;
-  /// Of its arguments, which are numbers then, where it is written without them; else empty.
+  /// The arguments' values, all numbers, when the function is written without arguments; else empty.
   std::vector<double> defaults;
 
   bool takes(DType x) const { return x.is_float() ? takes_floats : x.is_bool() ? takes_bools : takes_integers; }
@@ -58,7 +58,7 @@ class FunctionTable {
   std::vector<std::shared_ptr<const ScalarFunction>> rows_;
 };
 
-/// Those that come with Hone.
+/// The functions that come with Hone.
 FunctionTable standard_functions();
 
 /// The function with x and its operand in each other's place: x - y is y.rsub(x), and `add` is itself. Empty where

@@ -8,7 +8,7 @@ namespace hone {
 /// x / y; of integers rounded toward 0, x / 0 = 0, and the least number by -1 wraps around to itself.
 Expr quotient(const Expr& x, const Expr& y);
 
-/// What is left of an integer x, with x's sign; 0 for y = 0.
+/// The remainder of integers x / y, with x's sign; 0 for y = 0.
 Expr truncated_remainder(const Expr& x, const Expr& y);
 /// The same with y's sign.
 Expr floored_remainder(const Expr& x, const Expr& y);

@@ -16,10 +16,10 @@ struct Minifloat {
   int least;            // the exponent of the least normal number
   int greatest;         // the exponent of the greatest number
   int most;             // the code of the greatest number
-  int beyond;           // the code of what is beyond it where it does not become that one
+  int beyond;           // the code of larger numbers when they do not saturate
   int nan;              // NaN's
-  int sign;             // what a code of a negative number has more
-  bool has_minus_zero;  // else -0 is 0, and what is beyond has no sign
+  int sign;             // added to the code of a negative number
+  bool has_minus_zero;  // else -0 is 0, and the code `beyond` has no sign
 };
 constexpr Minifloat kE4M3FN{3, -6, 8, 0x7E, 0x7F, 0x7F, 0x80, true};
 constexpr Minifloat kE4M3FNUZ{3, -7, 7, 0x7F, 0x80, 0x80, 0x80, false};
@@ -41,11 +41,11 @@ void take_powers(int count, int step, Expr* x, Expr* exponent) {
   }
 }
 
-// `saturates`: not 0 where what is beyond the greatest number becomes that one.
+// `saturates`: not 0 when numbers beyond the greatest become the greatest.
 Expr code_of(const Minifloat& f, E given, E saturates) {
   const Expr x = wide(given);
   const auto c = [&](double v) { return constant(v, x); };
-  // In units of the least normal number; what is beyond the greatest one is twice that one's power.
+  // In units of the least normal number; numbers beyond the greatest one become twice its power of two.
   Expr size = min(absolute(x), c(std::ldexp(1, f.greatest + 1))) * c(std::ldexp(1, -f.least)), exponent = c(0);
   const int range = f.greatest + 1 - f.least;
   constexpr int kCoarse = 8;
@@ -72,8 +72,8 @@ Expr power_code(E given, E direction, E saturates) {
   const Expr x = cast(f64, given);
   const auto c = [&](double v) { return constant(v, x); };
   const auto is = [&](E number, double v) { return eq(cast(f64, number), c(v)); };
-  // The exponent of the product is the one that is wanted: of x itself, of what is just below 2 x, and of what reaches
-  // 2 from 1.5 on, for numbers of f32's 24 bits.
+  // The exponent of the product is the wanted one: rounding down takes x's own, rounding up that of just below 2 x, and
+  // rounding to the nearest goes up from 1.5 on, for numbers of f32's 24 bits.
   const Expr factor = select(is(direction, 1), c(2 - 0x1p-40), select(is(direction, 0), c(4.0 / 3 + 0x1p-30), c(1)));
   Expr size = absolute(x) * c(std::ldexp(1, kBias)) * factor, code = c(0);
   take_powers(kMost / kCoarse, kCoarse, &size, &code);

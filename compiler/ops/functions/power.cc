@@ -16,7 +16,7 @@ Expr whole_power(const Expr& x, int n) {
   return n % 2 == 0 ? half * half : half * half * x;
 }
 
-// Of a number whose power is made of products and roots; null for others.
+// The power x^n as products, roots and a quotient of them; null when n needs the general function.
 Expr simple_power(const Expr& x, double n) {
   Expr one = constant(1, x);
   if (n == 0) return one;

@@ -1,5 +1,5 @@
-// Trigonometric and hyperbolic functions and their inverses, by those that the IR has. Near 0 and 1 they take forms
-// that lose no digits.
+// Trigonometric and hyperbolic functions and their inverses, made of the IR's. Near 0 and 1 they take forms that
+// lose no digits.
 #include "compiler/ops/functions/function_rows.h"
 
 namespace hone {

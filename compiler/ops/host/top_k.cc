@@ -29,8 +29,8 @@ TopKShape shape_of_top_k(const Attributes& a) {
 }
 
 // By counting: an element's rank is how many of its row come before it, so that there are n^2 comparisons and no
-// branches. Of equal elements the first comes first. A NaN comes before nothing and nothing before it, so that its rank
-// is one of another element, too, and some rank may be missing: its place is then 0.
+// branches. Equal elements keep their order. A NaN is neither before nor after any element, so that it may share the
+// rank of another element and leave some rank without an element: its place is then 0.
 Definition top_k(const Workload& w) {
   const auto& s = w.shape_as<TopKShape>();
   const size_t axis = s.axis;

@@ -10,7 +10,7 @@ struct BroadcastShape {
   std::vector<int64_t> from, to;
 };
 
-// Extents, or `same`: those of `shape`, each of which must be this one's or 1.
+// Extents, or `same` for those of `shape`. Each extent of `shape` must equal this one or be 1.
 AttributeParser broadcast_of_shape() {
   return [](std::string_view text, const AttributeContext& context) {
     const auto& shape = context.before.get<std::vector<int64_t>>("shape");

@@ -55,8 +55,8 @@ ConcatShape shape_of_concat(const Attributes& a) {
   return s;
 }
 
-// The element at `i` of inputs first .. last - 1 behind each other: halves are told apart first, so that of 256 inputs
-// eight comparisons find the right one.
+// The element at `i` of inputs first .. last - 1 behind each other, by halving: among 256 inputs eight comparisons
+// find the right one.
 Expr element_among(const ConcatShape& s, const std::vector<Tensor>& inputs, const std::vector<Expr>& i, size_t first,
                    size_t last) {
   if (last - first == 1) {

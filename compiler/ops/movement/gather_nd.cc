@@ -44,7 +44,7 @@ Definition slices_gathered(const Workload& w) {
       row.back() = make_int(static_cast<int64_t>(k));
       at.push_back(index_within(indices.at(row), s.shape[k]));
     }
-    // One row that chooses one element has an output of one element, along an axis of nobody's.
+    // A single row that chooses one element: the output's one axis is not an axis of the data.
     if (s.depth < s.shape.size()) at.insert(at.end(), rows, i.end());
     return data.at(at);
   })};

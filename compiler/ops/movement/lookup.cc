@@ -1,4 +1,4 @@
-// lookup: each byte of x replaced by what a table has for it.
+// lookup: each byte of x replaced by the table's entry for it.
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"

@@ -80,8 +80,8 @@ Definition moved(const Workload& w, const std::vector<int64_t>& shape,
   return d;
 }
 
-// The remainder of what is clamped to -extent .. extent - 1 counts negative ones from the end, and its range is known
-// whatever the element is: no other form of this has a proof.
+// The element, clamped to -extent .. extent - 1, modulo the extent: negative indices count from the end. The result's
+// range is known whatever the element is; no other form of this has a proof.
 Expr index_within(const Expr& element, int64_t extent) {
   return floor_mod(min(max(cast(kIndex, element), make_int(-extent)), make_int(extent - 1)), extent);
 }

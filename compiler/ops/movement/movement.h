@@ -1,4 +1,4 @@
-// What operators that move elements share: attributes that are lists of numbers, axes, and the limits of shapes.
+// Parts that operators for moving elements share: attributes that are lists of numbers, axes, limits of shapes.
 #pragma once
 
 #include <functional>

@@ -30,7 +30,7 @@ std::optional<T> number_in(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-// A number; of which type is known when all attributes are.
+// A number; its type is known when all attributes are.
 AttributeParser any_number() {
   return [](std::string_view text, const AttributeContext& context) {
     HONE_USER_CHECK(number_in<double>(text)) << context.name << "=" << text << " is not a number";
@@ -94,7 +94,7 @@ PadShape shape_of_pad(const Attributes& a) {
   return s;
 }
 
-// What another text of the same workload is written as: a number has one text, and no value where none is read.
+// The canonical spelling of a pad: one text for each number, and value 0 in modes that read no value.
 std::optional<Spelling> respelled_pad(const Attributes& a) {
   const PadShape s = shape_of_pad(a);
   const std::string value = s.mode == PadMode::kConstant ? s.canonical : "0";
@@ -105,8 +105,8 @@ std::optional<Spelling> respelled_pad(const Attributes& a) {
   return spelling;
 }
 
-// The index of the element that stands for index `j`, before the first or behind the last of `extent`. The clamp says
-// nothing new of any j that occurs; it is what proves that reads stay inside.
+// The index of the element that stands for index `j`, before the first or behind the last of `extent`. The clamp
+// changes no j that occurs; it proves that reads stay inside.
 Expr stand_in(PadMode mode, const Expr& j, int64_t extent) {
   if (mode == PadMode::kWrap) return floor_mod(j, extent);
   const Expr last = make_int(extent - 1), zero = make_int(0);

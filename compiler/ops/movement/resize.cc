@@ -19,7 +19,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMostScale = int64_t{1} << 32;
-// Each axis multiplies what an element reads by 2 (linear) or 4 (cubic), where stages are computed where they are read.
+// Each axis multiplies the reads of an element by 2 (linear) or 4 (cubic), when stages are inlined.
 constexpr size_t kMostLinearAxes = 4, kMostCubicAxes = 2;
 
 /// Elements of the output for each of the input, along one axis.
@@ -39,7 +39,7 @@ AttributeParser size_of_resize() {
   };
 }
 
-// A fraction for each axis, joined by colons, or `size`: what size and shape say. Value: Scales.
+// A fraction for each axis, joined by colons, or `size`: the ratio of size and shape. Value: Scales.
 AttributeParser scales() {
   return [](std::string_view text, const AttributeContext& context) {
     const auto &shape = context.before.get<std::vector<int64_t>>("shape"),
@@ -89,7 +89,7 @@ ResizedAxis resized_axis(int64_t in, int64_t out, const Scale& scale, const std:
   if (out == 1 && (coordinates == "align_corners" || coordinates == "pytorch_half_pixel")) axis = {in, out, 0, 0, 1};
   const int64_t shared = std::gcd(std::gcd(axis.step, axis.offset), axis.divisor);
   axis.step /= shared, axis.offset /= shared, axis.divisor /= shared;
-  // Coordinates are rounded in twice their numbers.
+  // Rounding computes with twice a coordinate's numerator and divisor, which must fit 64 bits, too.
   const __int128 most = static_cast<__int128>(axis.step) * out + std::abs(axis.offset) + axis.divisor;
   HONE_USER_CHECK(most < (__int128{1} << 60))
       << "resize: coordinates of " << out << " elements at scale " << n << "/" << d << " do not fit 64 bits";

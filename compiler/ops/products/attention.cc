@@ -1,5 +1,5 @@
-// attention: softmax(scores(Q K)) V, whose matrix of scores is no tensor of its own. cached_attention: the same over a
-// cache of keys and values, of which the first rows are there; what lies behind these is never used.
+// attention: softmax(scores(Q K)) V, whose matrix of scores is no tensor of its own. cached_attention: the same over
+// the first rows of a cache of keys and values; the rows behind these are never used.
 #include "compiler/ops/products/attention.h"
 
 #include "compiler/ops/chain_stage.h"
@@ -57,10 +57,10 @@ AttributeTexts infer_cached_attention(std::span<const TensorType> inputs) {
   return infer_from(inputs, 1, 3);
 }
 
-// `x` where key number `key` is there, else `otherwise`. Of attention all are.
+// `x` when key number `key` is there, else `otherwise`. In attention without a cache all keys are there.
 using WhereThere = std::function<Expr(const Expr& key, const Expr& x, const Expr& otherwise)>;
 
-// Adds to `out`, which has q, k, v, all that stands behind Q K; `counted`: what where_there() reads.
+// Adds to `out`, which has q, k, v, all stages behind Q K; `counted`: the inputs of where_there().
 void define_behind_dots(const Workload& w, const Tensor& dots, const Tensor& v, const std::vector<Tensor>& counted,
                         const WhereThere& where_there, Definition* out) {
   const AttentionShape& s = attention_shape(w);

@@ -62,7 +62,7 @@ Expr pick(const Expr& index, int64_t count, const std::function<Expr(int64_t)>& 
   return out;
 }
 
-// What a number is multiplied with where it is read in place: the value of the lowest of its bits.
+// The factor of number `number` of a word when it is not shifted down: the value of its lowest bit.
 double place_value(int64_t number, int64_t bits) { return std::exp2(static_cast<double>(number * bits)); }
 
 // Number `i` of a word, times its place value in its half of the word: a mask of the word, or of its upper half.
@@ -123,7 +123,7 @@ void add_up(const Workload& w, const NbitsInputs& in, const Tensor& blocks, int6
     return sum(in.scales(i[1], block) * own, {block});
   });
   d->outputs = {d->anchor};
-  // What the two parts of an f32 leave out. Those of f16 and bf16 are exact.
+  // An f32 is split into two parts, which leave out its last bits. f16 and bf16 are exact.
   if (s.bits == 4 && dtypes_of(w).in == f32) d->factor_error = 0x1p-16;
   add_epilogue(w, 1, {"m", "n"}, d);
 }

@@ -25,10 +25,10 @@ const NbitsShape& nbits_shape(const Workload& w);
 /// blocks up; `out` where there is an epilogue.
 Definition dense_nbits(const Workload& w);
 
-/// The same of 4 bits by dot products of bf16 (Intrinsic::kDot2). A bf16 has seven bits behind its point, so a number
-/// of four between them, under the exponent of 16, is 16 more than itself. A is the sum of two bf16, of which the
-/// second is what the first one's rounding leaves: stage `parts` [2,m,k], in the order in which words have the numbers
-/// 0 4 1 5 2 6 3 7. Products have 16 bits of A (factor_error); the 16 goes with the zero point.
+/// The same for 4 bits by dot products of bf16 (Intrinsic::kDot2). A bf16 has seven bits behind its point, so a 4-bit
+/// number between them, under the exponent of 16, is 16 more than itself. A is the sum of two bf16, the second being
+/// the rounding error of the first: stage `parts` [2,m,k], in the order in which words have the numbers 0 4 1 5 2 6 3
+/// 7. Products have 16 bits of A (factor_error); the 16 goes with the zero point.
 Definition dense_nbits_in_pairs(const Workload& w);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// lstm, gru and rnn: recurrent layers in one direction. What depends on the input alone is a product for all steps
-// ahead of them, which brings the biases; a step multiplies the state before with its weights and applies the gates.
+// lstm, gru and rnn: recurrent layers in one direction. The input's part of the gates is a product for all steps ahead
+// of them, with the biases; a step multiplies the previous state by its weights and applies the gates.
 #include "compiler/ops/products/recurrent.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 using Indices = std::vector<Expr>;
 using Kind = RepeatedParam::Kind;
 
-// Of an attribute `f`, `g` or `h`, read.
+// The parsed attribute `f`, `g` or `h`.
 struct Activation : TypedChain {};
 
 RecurrentShape shape_of_recurrent(const Attributes& a, int64_t gates) {
@@ -41,7 +41,7 @@ AttributeParser activation(const FunctionTable& functions) {
   };
 }
 
-// A step in the making: its inputs and what their elements are.
+// A step in the making: its inputs and expressions for their elements.
 class Step {
  public:
   explicit Step(const Workload& w)
@@ -99,8 +99,8 @@ class Step {
       return select(alive_(make_int(0), b), value(b, j), number(before(b, j)));
     });
   }
-  // Outputs: what the step shows, [1, b, hidden], and, where sequences may have ended, whose steps show zeros, the
-  // state, which is the same otherwise.
+  // Outputs: the step's result, [1, b, hidden], and, for sequences that may have ended and whose results are zeros
+  // then, the state; otherwise the two are the same.
   void show(const std::vector<Tensor>& reads, const std::function<Expr(const Expr& b, const Expr& j)>& value) {
     const auto shown = [&](const std::vector<Tensor>& of, const std::function<Expr(const Indices&)>& element) {
       return compute("y", {1, s_.batch, s_.hidden}, {"s", "b", "j"}, of, element);
@@ -134,8 +134,8 @@ class Step {
   Definition d_;
 };
 
-// Gates i, o, f, c. Peepholes look at the cell: those of i and f at the one before, that of o at the new one. Of
-// coupled gates f is 1 - i.
+// Gates i, o, f, c. Peepholes read the cell: i and f the previous one, o the new one. With coupled gates f is 1 -
+// i.
 Definition lstm(const Workload& w) {
   Step step(w);
   const int64_t n = step.shape().hidden;
@@ -246,7 +246,7 @@ AttributeTexts infer_recurrent(std::span<const TensorType> inputs) {
           {"steps", std::to_string(x.shape[0])}};
 }
 
-// `activations`: names and what they usually are. `own`: attributes of this layer alone.
+// `activations`: names and defaults. `own`: attributes of this layer alone.
 Operator recurrent(const FunctionTable& functions, const char* name, int64_t gates, const char* summary,
                    const std::vector<std::pair<const char*, const char*>>& activations, std::vector<Attribute> own,
                    Definition (*define)(const Workload&)) {

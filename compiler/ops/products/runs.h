@@ -1,5 +1,5 @@
 // Sums in f16: of runs of products, which are added in f32. A sum of n equal terms stands still in f16 once it is 2048
-// times as large as they are, and its error grows with its length; a run's stays within what its length says.
+// times as large as they are, and its error grows with its length; a run's error is bounded by its length.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct Runs {
 /// than a run may be allows it.
 Runs runs_of(int64_t extent, int64_t products = 1);
 
-/// Of input channels, which lie in blocks of `block` (a divisor of `channels`): equal runs that are whole blocks or
-/// divide one, of `products` for each channel. At least one channel.
+/// A reduction over input channels that lie in blocks of `block` (a divisor of `channels`), cut into equal runs that
+/// are whole blocks or divide one, with `products` for each channel. A run has at least one channel.
 Runs runs_of_channels(int64_t channels, int64_t block, int64_t products);
 
-/// A stage `sum`: `run` in type `t`, as what stands behind it reads it. `run` becomes the anchor.
+/// A stage `sum`: `run` in type `t`, for the stages behind it. `run` becomes the anchor.
 Tensor widened(DType t, const std::vector<std::string>& axes, const Tensor& run, Definition* d);
 
 /// Whether a workload's products are summed so.

@@ -1,5 +1,5 @@
-// Workloads that differ from another in one thing: what passes make of those that they find. A chain is given as a
-// value; its text, which databases keep, is written here.
+// Workloads that differ from another in one thing, as passes need them. A chain is given as a value; its text, which
+// databases keep, is written here.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ Workload with_padding(const Workload& w, int64_t height, int64_t width, const Pa
 /// `w`, products of f16 with sums in f32, with sums in f16 (runs.h); nothing where it is something else.
 std::optional<Workload> with_sums_in_f16(const Workload& w);
 
-/// `w` with this chain, in canonical form, behind what it computes, whose shape is `value`. UserError where the
-/// operator does not take it: it is too long.
+/// `w` with this chain, in canonical form, behind its own result, whose shape is `value`. UserError when the operator
+/// does not take it: it is too long.
 Workload with_epilogue(const Workload& w, const Chain& chain, const std::vector<int64_t>& value,
                        const FunctionTable& functions);
-/// `w` with this chain, of f32, in front of what it reads first, whose shape is `value`; else as with_epilogue().
+/// `w` with this chain, of f32, in front of its first input, whose shape is `value`; else as with_epilogue().
 /// `channel_axis`: of that value, where it has channels.
 Workload with_prologue(const Workload& w, const Chain& chain, const std::vector<int64_t>& value,
                        const FunctionTable& functions, std::optional<size_t> channel_axis = std::nullopt);
@@ -49,8 +49,8 @@ Workload with_picture(const Workload& w, DType given, bool is_interleaved, const
 Workload reshape_of(const OperatorTable& operators, const TensorType& x, const std::vector<int64_t>& to);
 Workload transpose_of(const OperatorTable& operators, const TensorType& x, const std::vector<int64_t>& perm);
 
-/// What `w` does to one image, of x, another type: a reduction of rows and columns, which stay as one element; zeros
-/// (or its own value, or neighbours) around x; x resized to `size`, of which all axes behind `w`'s keep their extent.
+/// The operation of `w` on one image, for x of another type: a reduction over rows and columns, which stay as axes of
+/// one element; padding around x with zeros (or w's value, or neighbours); x resized to `size` in w's axes.
 Workload reduction_of_planes(const OperatorTable& operators, const Workload& w, const TensorType& x);
 Workload pad_of(const OperatorTable& operators, const Workload& w, const TensorType& x,
                 const std::vector<int64_t>& before, const std::vector<int64_t>& after);

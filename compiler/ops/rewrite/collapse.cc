@@ -73,7 +73,7 @@ class JoinFinder {
     }
   }
 
-  // Starts with all neighbours joined and separates those that an access distinguishes, until nothing changes.
+  // Starts with all neighbours joined and separates axes that an access distinguishes, until nothing changes.
   AllGroups run() {
     for (changed_ = true; changed_;) {
       changed_ = false;
@@ -195,7 +195,7 @@ class Rebuilder {
   void rebuild_stage(const TensorNode* t, TensorNode* node) {
     const Groups& g = groups_.at(t);
     VarMap map;
-    for (const Axis& a : t->axes) map.emplace_back(a.var.get(), make_int(0));  // what is not kept has one element
+    for (const Axis& a : t->axes) map.emplace_back(a.var.get(), make_int(0));  // dropped axes have one element
     for (const Axis& a : t->reduce_axes) map.emplace_back(a.var.get(), make_int(0));
     const auto rename = [&](const std::vector<Axis>& from, const std::vector<std::vector<size_t>>& all,
                             std::vector<Axis>* to) {

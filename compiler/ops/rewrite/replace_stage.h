@@ -11,8 +11,8 @@ namespace hone {
 /// A stage like `t`, in the same buffer, that computes `body` of `inputs`.
 Ref<const TensorNode> remade(const TensorNode& t, Expr body, std::vector<Ref<const TensorNode>> inputs);
 
-/// Makes stages anew that depend on a replaced one. What it replaces a stage by has the same buffer; a stage that
-/// several read stays one.
+/// Rebuilds the stages that depend on a replaced one. The replacement has the same buffer; a stage with several readers
+/// stays one stage.
 class StageReplacer {
  public:
   void replace(const TensorNode* from, const Ref<const TensorNode>& to) { made_.emplace_back(from, to); }

@@ -17,7 +17,7 @@ struct ReductionSplit {
 /// S[i] = sum_k A[i,k], k < K, with c chunks (of the first reduction axis; where they do not divide K, the last ends
 /// early) and L lanes (of the last; a power of two):
 ///   S_chunk[t,i] = sum_k A[i, t*(K/c) + k];   S[i] = sum_t S_chunk[t,i]
-/// and with n = K floordiv L of what remains, for S or S_chunk:
+/// and with n = K floordiv L, K being the extent that remains, for S or S_chunk:
 ///   S_main[i,l] = sum_{q<n} A[i, q*L + l]
 ///   S_tail[i,l] = n*L + l < K ? A[i, n*L + l] : 0
 ///   S_lanes[i,l] = S_main[i,l] + S_tail[i,l]

@@ -1,4 +1,4 @@
-// What the CPU templates share.
+// Knobs and schedule parts that the CPU templates share.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline const ChoiceWords kPartitionWords = {{0, "static"}, {1, "dynamic"}};
 /// The knob `vector_bits`: 256 or the target's vectors, which are the default.
 int64_t choose_vector_bits(Knobs& knobs, const Target& target);
 
-/// Of `heights` (of a tile) those that leave few surplus rows behind `extent`: at most a third of it.
+/// The heights of a tile that leave few surplus rows behind `extent`: at most a third of it.
 std::vector<int64_t> covering_heights(int64_t extent, std::vector<int64_t> heights);
 
 /// Divisors of `n` up to `limit`, ascending.
@@ -43,7 +43,7 @@ Split chunks(int64_t extent, int64_t count);
 /// Blocks of input channels: the divisors of `channels` from half a vector to 64; all divisors when there is none.
 std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes);
 
-/// How often a loop of `extent` iterations is unrolled by default: `most`, a power of two, or what of it divides them.
+/// The default unrolling of a loop of `extent` iterations: `most`, a power of two, or its largest divisor of `extent`.
 int64_t usual_unrolling(int64_t extent, int64_t most);
 
 /// The `choices` that are at least `least`; all of them when there is none.
@@ -54,9 +54,9 @@ std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices
 inline constexpr int64_t kUsualMostLanes = 64;
 
 /// Output channels of a register tile: the blocks that the config may choose or, where the layout fixes one, a few of
-/// it side by side. A tile divides `group`, the channels of a group, where there are several groups. Of sums that no
-/// intrinsic makes, of one group: five vectors, too, where they divide the channels' vectors and two or three do not
-/// (80 channels of 16 lanes), a vector loop takes so many lanes, and the registers hold three pixels of them. Not seven
+/// it side by side. A tile divides `group`, the channels of a group, when there are several groups. For one group and
+/// sums without an intrinsic: five vectors, too, where they divide the channels' vectors and two or three do not (80
+/// channels of 16 lanes), a vector loop takes so many lanes, and the registers hold three pixels of them. Not seven
 /// (112): their weights are streamed from L2 for three pixels, which takes as long as the multiply-adds.
 std::vector<int64_t> channel_tiles(const Workload& w, const Target& target, int64_t group);
 
@@ -75,7 +75,7 @@ void vectorize_tile(Schedule& s, const ChannelTileLoops& tile);
 /// The intrinsic that sums a workload's products in words of 32 bits, four bytes or two bf16 at a time
 /// (schedule/tensor_intrinsics.h); empty where there is none of its types.
 std::string_view dot_intrinsic(const Workload& w);
-/// That of bytes where each lane has bytes of its own.
+/// The intrinsic for dot products of bytes where each lane has bytes of its own.
 inline constexpr std::string_view kDotEachIntrinsic = "dot_each_u8s8_s32";
 /// How many neighbouring elements of a reduction one lane's step takes: a word of them where there is a
 /// dot_intrinsic(), the input is read as it is (no prologue), they divide `block`, elements that lie together, and the
@@ -97,18 +97,18 @@ Layout activation_layout(const LayoutChoice& choice, int64_t block, const std::v
 /// Lays the accumulators of `block` out with their channel axis innermost, so that a vector of them is contiguous.
 void channels_innermost(Schedule& s, BlockRef block, size_t channel_axis);
 
-/// Prefetches constants while a register tile goes through them. Inside a model their last use is a run ago, and what
-/// the other layers read since has put them out of L2; a processor's own prefetchers lag behind a stream of which each
-/// line is multiplied with many pixels at once. `loops`, outermost first, go through the `buffer` of `bytes` from the
-/// begin of a contiguous part to its end; a step of the last one reads `step` bytes. Nothing where L1 holds the buffer.
-/// Returns the loop that has the prefetch now, if one has.
+/// Prefetches constants while a register tile goes through them. Inside a model their last use is a run ago, and the
+/// other layers' data has put them out of L2 since; a processor's own prefetchers lag behind a stream when each line is
+/// multiplied with many pixels at once. `loops`, outermost first, go through the `buffer` of `bytes` from the begin of
+/// a contiguous part to its end; a step of the last one reads `step` bytes. Nothing when L1 holds the buffer. Returns
+/// the loop that has the prefetch now, if one has.
 std::optional<LoopRef> prefetch_constants(Schedule& s, const std::vector<LoopRef>& loops, const std::string& buffer,
                                           int64_t bytes, int64_t step);
 
-/// Whether threads are best given parts of an image's rows, of all channels, by default. What a thread reads it has
-/// then mostly written itself a layer before, while parts of the channels are read by all threads: half of a layer's
-/// input lies in the caches of the other core, some 20 ns a line. True where there are several rows for each thread,
-/// and the weights, all of which each thread reads then (`weight_bytes`), take less than inputs and outputs together
+/// Whether threads are best given parts of an image's rows, with all channels, by default. A thread then mostly reads
+/// data that it wrote itself a layer before, while parts of the channels are read by all threads: half of a layer's
+/// input lies in the caches of the other core, some 20 ns a line. True when there are several rows for each thread, and
+/// the weights, all of which each thread reads then (`weight_bytes`), take less than inputs and outputs together
 /// (`image_bytes`).
 bool gives_rows_to_threads(const ConvShape& c, const Target& target, double weight_bytes, double image_bytes);
 
@@ -118,15 +118,15 @@ struct RowTasks {
   int64_t parts;      ///< of the rows, a multiple of the threads; 1 where tasks may be as long as they like
 };
 
-/// Bytes of what a convolution reads and writes. Doubles: the pixels that a 7x7 kernel gathers are 49 times the input,
-/// and sizes may be near 2^63.
+/// Bytes of a convolution's tensors. Doubles: the pixels that a 7x7 kernel gathers are 49 times the input, and sizes
+/// may be near 2^63.
 struct ConvBytes {
   double input, weights, output;
 };
 
-/// Rows for threads as gives_rows_to_threads() says. Of images that L2 does not hold, rows that it holds, of all
-/// channels, where that reads less than all of the image for each of `channel_blocks`: the image once, and the weights
-/// once or, if L2 does not hold these, for each part.
+/// Rows for threads as gives_rows_to_threads() says. An image that does not fit L2 is cut into rows that do, with all
+/// channels, when that reads less than all of the image for each of `channel_blocks`: the image once, and the weights
+/// once or, if they do not fit L2, for each part.
 RowTasks usual_row_tasks(const ConvShape& c, const Target& target, const ConvBytes& bytes, int64_t channel_blocks);
 
 /// Fuses loops that stand directly inside each other; one loop stays itself.

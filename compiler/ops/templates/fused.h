@@ -20,9 +20,9 @@ struct FusedOptions {
   int64_t usual_rows = 1;                        ///< of these
 };
 
-/// Declares, checks or applies like a TemplateFunction, from the definition alone: for any stages of which at most one
-/// is a reduction, however they were made. Stages without reductions are computed where they are read, unless that
-/// would make one statement too long. UserError for two reductions.
+/// Declares, checks or applies like a TemplateFunction, from the definition alone: for any stages with at most one
+/// reduction, however they were made. Stages without reductions are computed where they are read, unless that would
+/// make one statement too long. UserError for two reductions.
 ///
 /// A reduction over the contiguous axis runs in lanes that are combined at its end, several rows side by side; any
 /// other in vectors along the contiguous axis of its output. Either has several accumulators in registers and may be

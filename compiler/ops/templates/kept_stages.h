@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// What is kept in addition to stages that are too long to be inlined.
+/// The stages that are kept in addition to those that are too long to be inlined.
 enum class Keep : uint8_t {
   kNothing = 0,
   kExpensive = 1,  ///< stages that call functions or divide and would be computed for more elements than they have

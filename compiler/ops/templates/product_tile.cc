@@ -21,7 +21,7 @@ std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<
 }  // namespace
 
 // On an H100 (132 multiprocessors) the best configs of convolutions as products (C1-C12, 64 to 92 trials each) have 98
-// to 784 tiles, of 32 x 4 to 64 x 32. Of tiles of 64 x 64, the default before, a late layer has 8.
+// to 784 tiles, of 32 x 4 to 64 x 32. With tiles of 64 x 64, the default before, a late layer has 8.
 ProductTile usual_product_tile(const Target& target, int64_t m, int64_t n, int64_t products) {
   struct Row {
     int64_t threads_m, threads_n, tile_m, tile_n;

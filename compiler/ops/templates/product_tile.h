@@ -1,5 +1,5 @@
-// What the GPU templates of matrix products without tensor cores share: a block computes a tile of rows x columns,
-// staged through shared memory along k and accumulated in registers.
+// Parts of the GPU templates of matrix products without tensor cores: a block computes a tile of rows x columns, staged
+// through shared memory along k and accumulated in registers.
 #pragma once
 
 #include "compiler/ops/definition.h"
@@ -23,8 +23,8 @@ struct ProductTile {
   int64_t threads() const { return threads_m * threads_n; }
 };
 
-/// The tile that is taken where nothing was measured: the largest of which `products` products of m x n have enough for
-/// the target's multiprocessors. Its tile_k is 16.
+/// The default tile: the largest with which `products` products of m x n have enough tiles for the target's
+/// multiprocessors. Its tile_k is 16.
 ProductTile usual_product_tile(const Target& target, int64_t m, int64_t n, int64_t products = 1);
 
 /// Declares or reads the knobs of a tile of an m x n product over k, with its limits: threads, registers. `usual` are
@@ -41,8 +41,8 @@ void double_buffer_staged(Schedule& s, const ProductTile& tile, std::initializer
 int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vector);
 
 /// Splits the writer's loops over rows and columns, which are perfectly nested in this order, into blocks and threads.
-/// `around` are loops outside of both, all blocks. Returns the innermost block loop: what a block computes stands in
-/// it.
+/// `around` are loops outside of both, all blocks. Returns the innermost block loop, under which a block's work
+/// stands.
 LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::vector<LoopRef>& around, LoopRef row,
                              LoopRef column);
 

@@ -1,5 +1,5 @@
 // How the generic CPU templates schedule one nest: a stage in vectors, or a reduction in lanes or in vectors with the
-// stage that writes what becomes of it.
+// stage that writes its result.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// What the knobs of a nest chose.
+/// Values of a nest's knobs.
 struct FusedChoices {
   int64_t block = 1;   // lanes of a vector loop along the output's last axis
   int64_t unroll = 1;  // vector loops side by side
@@ -19,7 +19,7 @@ struct FusedChoices {
   int64_t lanes = 1;   // lanes of the reduction: more than one when it runs along the contiguous axis
   int64_t rows = 1;    // rows side by side in a reduction with lanes
   int64_t unroll_k = 1;
-  int64_t prefetch = 0;  // of a reduction in lanes: what this many of its steps later reads
+  int64_t prefetch = 0;  // for a reduction in lanes: prefetches the data of so many steps later
   bool parallel = true;
   int64_t vector_bits = 0;
 };

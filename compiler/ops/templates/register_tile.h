@@ -18,19 +18,19 @@ bool fits_registers(int64_t rows, int64_t vectors, const Target& target);
 /// at once then, and wait in a register until each has had its turn (codegen/llvm/lane_loads.h).
 bool multiplies_by_lanes(const Target& target, const DTypes& types);
 
-/// The time of a reduction's step in a tile, in multiply-adds: one for each accumulator, and what its loads add where
-/// they are many. At least 10: processors start two multiply-adds a cycle, of which each takes 4 (Zen 3, Skylake to
-/// Sapphire Rapids), so fewer sums wait for themselves, and 8 have no slack (1x1 convolutions of 1024 channels on Zen
-/// 3: 60 GFLOPS with tiles of 8, 94 with 12). `lane_registers`: of a target that multiplies_by_lanes(), how many there
-/// are; 0: of another one.
+/// The time of a reduction's step in a tile, in multiply-adds: one for each accumulator, and the time of its loads
+/// when they are many. At least 10: processors start two multiply-adds a cycle, and each takes 4 cycles (Zen 3,
+/// Skylake to Sapphire Rapids), so fewer sums wait for themselves, and 8 have no slack (1x1 convolutions of 1024
+/// channels on Zen 3: 60 GFLOPS with tiles of 8, 94 with 12). `lane_registers`: their number on a target that
+/// multiplies_by_lanes(); 0 on others.
 double step_cost(int64_t rows, int64_t vectors, int64_t lane_registers = 0);
 
 /// The time of all tiles of `rows` over `extent`, a step of each, for one row of the extent. Rows of the last tile that
-/// lie behind the extent cost what others do.
+/// lie behind the extent cost as much as others.
 double covering_cost(int64_t extent, int64_t rows, int64_t vectors);
 
-/// Of `candidates` (ascending) the rows that fit and cover `extent` in the least time, the largest of equal ones; the
-/// first candidate when none fits.
+/// The best of `candidates` (ascending): the rows that fit the registers and cover `extent` in the least time, the
+/// largest of equal ones; the first candidate when none fits.
 int64_t usual_rows(const std::vector<int64_t>& candidates, int64_t extent, int64_t vectors, const Target& target,
                    bool by_lanes = false);
 
@@ -45,8 +45,8 @@ struct ImageTile {
 ImageTile usual_image_tile(const std::vector<int64_t>& widths, int64_t columns, int64_t rows, int64_t most_rows,
                            int64_t vectors, const Target& target, bool by_lanes = false);
 
-/// Of `tiles` (channels of a register tile) the one nearest to two vectors, unless another covers `channels` in a tenth
-/// less time: `pixel_cost` is that of a pixel beside so many vectors.
+/// The default of `tiles` (channels of a register tile): the one nearest to two vectors, unless another covers
+/// `channels` in a tenth less time. `pixel_cost`: the cost of a pixel for a tile of so many vectors.
 int64_t usual_channel_tile(const std::vector<int64_t>& tiles, int64_t channels, int64_t lanes,
                            const std::function<double(int64_t vectors)>& pixel_cost);
 

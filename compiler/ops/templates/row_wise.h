@@ -15,8 +15,8 @@
 
 namespace hone {
 
-/// What a definition of one output has in common: every reduction has the same axes (its rows), which are axes of the
-/// output. The output's other axes, and what is reduced, are inside a row.
+/// The common structure of a definition of one output: every reduction has the same axes (its rows), which are axes of
+/// the output. The output's other axes and the reduced axes are inside a row.
 struct RowGroup {
   std::vector<size_t> rows, inside;  ///< axes of the output; at least one row axis of more than one element
   /// For each stage, by name, which axis of the output each of its axes is; nothing for an axis that the output lacks,

@@ -1,5 +1,5 @@
 // How templates begin: the stages behind the anchor become one writer, and tensors of the output's shape are laid out
-// like it. It does not matter what the stages compute (an epilogue's functions, an average).
+// like it. It works for any stages (an epilogue's functions, an average).
 #pragma once
 
 #include "compiler/ops/definition.h"

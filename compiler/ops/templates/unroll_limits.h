@@ -1,6 +1,6 @@
 // How large the bodies are that templates may unroll.
 //
-// They leave out configs whose code takes LLVM, NVRTC or ptxas long to compile for what it gains. On CPUs, measured
+// They leave out configs whose code takes LLVM, NVRTC or ptxas too long to compile for its gain. On CPUs, measured
 // with all limits at 4096 (one thread, AVX-512, 180 to 500 random configs a workload, c84fc6a): of
 // conv2d(ci=128,h=28,w=28,co=128) 13 configs lie beyond, too few to say which side is faster (medians: direct 1.94 ms
 // beyond, 2.13 within; Winograd 1.10 and 0.96); the four direct ones take 3.6 times as long to build (median).

@@ -33,7 +33,7 @@ ConvShape depthwise_shape_of(const Attributes& a, int64_t channels);
 /// padded input, or a tensor has more elements than any may have.
 void check_conv_shape(std::string_view op, std::string_view what, const ConvShape& s);
 
-/// What a `layout` attribute fixes. Names as Layout::parse takes them; in "NCHWc" the config chooses the blocks.
+/// The parsed `layout` attribute. Names as Layout::parse takes them; in "NCHWc" the config chooses the blocks.
 struct LayoutChoice {
   bool blocked = false;  ///< channels split into blocks (NCHWc, NCHW16c, NCHW8c:16c)
   int64_t in_block = 0;  ///< 0: the config chooses

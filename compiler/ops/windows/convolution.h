@@ -16,11 +16,11 @@ Definition convolution(const Workload& w, PadSlack slack = {}, int64_t block = 1
 
 /// The same for several groups, not in f16: the output channels of each are filled up with zeros to a multiple of
 /// `tile`. Stages `weights` [group,oc,ic,kh,kw], which is made ahead; `sums` [n,group,oc,oh,ow], the anchor, and `conv`
-/// [n,oc,oh,ow], what of them is an output.
+/// [n,oc,oh,ow], the sums without padding.
 Definition convolution_of_filled_groups(const Workload& w, PadSlack slack, int64_t tile);
 
-/// The same for one group as a product of a matrix of pixels by one of weights. Stages `pad`; `rows` [p,ic,kh,kw], what
-/// the p-th pixel (n, oh, ow in order) is computed from; `product` [p,oc]; `conv`, and `out` when there is an epilogue.
+/// The same for one group as a product of a matrix of pixels by one of weights. Stages `pad`; `rows` [p,ic,kh,kw], the
+/// inputs of the p-th pixel (n, oh, ow in order); `product` [p,oc]; `conv`, and `out` when there is an epilogue.
 Definition gemm_convolution(const Workload& w);
 
 /// A depthwise convolution whose kernel is filled up with zeros to words of four columns, in a stage `words`
@@ -28,7 +28,7 @@ Definition gemm_convolution(const Workload& w);
 /// tiles alone.
 Definition depthwise_convolution_in_words(const Workload& w, PadSlack slack);
 
-/// What the definitions of a convolution by different algorithms have in common: its inputs and padding before, its
+/// The common parts of a convolution's definitions by different algorithms: its inputs and padding before, its
 /// epilogue after.
 struct ConvolutionStages {
   Definition definition;  ///< inputs so far
@@ -40,7 +40,7 @@ ConvolutionStages begin_convolution(const Workload& w, PadSlack slack);
 /// Adds the epilogue's inputs and stage `out` to `conv` [n, co, oh, ow]; without an epilogue `conv` is the output.
 Definition finish_convolution(const Workload& w, ConvolutionStages stages, const Tensor& conv);
 
-/// The `border` attribute: what lies around the image, a number that the input's type holds; of floats 0 alone. The
+/// The `border` attribute: the value around the image, a number that the input's type holds; for floats 0 alone. The
 /// zero point of quantised images. Optional, since convolutions got it later than their other attributes.
 Attribute border_attribute();
 

@@ -78,8 +78,8 @@ void BinaryCache::remove_oldest() {
   std::error_code error;
   for (auto it = fs::directory_iterator(folder_, error); !error && it != fs::directory_iterator();
        it.increment(error)) {
-    // Also what killed processes left half written. Another process may be removing the same: then it is not there, or
-    // removed twice.
+    // Files that killed processes left half written, too. Another process may remove the same: then it is missing,
+    // or removed twice.
     if (const fs::path extension = it->path().extension(); extension != ".bin" && extension != ".part") continue;
     std::error_code gone;
     const auto bytes = static_cast<int64_t>(it->file_size(gone));

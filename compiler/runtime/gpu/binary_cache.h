@@ -1,4 +1,4 @@
-// Compiled programs kept between runs: a folder of files named by the hash of what they were compiled from.
+// Compiled programs kept between runs: a folder of files, named by the hash of their source and options.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct CachedBinary {
   std::string bytes, log;
 };
 
-/// Several processes may share a folder: files are whole or not there, and one that is not what was written is ignored
-/// and overwritten. What cannot be written is told once and not tried again; a cache never fails a build.
+/// Several processes may share a folder: a file is whole or missing, and a corrupt one is ignored and overwritten. A
+/// failed write is reported once and not tried again; a cache never fails a build.
 class BinaryCache {
  public:
   /// In `folder`, which is made when something is first kept; empty: keeps nothing. Beyond about `max_bytes` the oldest
@@ -38,7 +38,7 @@ class BinaryCache {
 
   std::string folder_;
   int64_t max_bytes_;
-  bool looked_through_ = false;  ///< the folder, for what is too much
+  bool looked_through_ = false;  ///< the folder, for files beyond the limit
   int64_t stored_since_ = 0;     ///< bytes
 };
 

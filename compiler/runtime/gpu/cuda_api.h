@@ -23,7 +23,7 @@ using CuEvent = void*;
 using CuGraph = void*;
 using CuGraphExec = void*;
 
-// Member, exported symbol, parameters. The symbols with _v2 are what cuda.h's plain names stand for.
+// Member, exported symbol, parameters. In cuda.h the plain names are macros for the symbols with _v2.
 #define HONE_CUDA_FUNCTIONS(F)                                                                                        \
   F(init, cuInit, unsigned flags)                                                                                     \
   F(driver_version, cuDriverGetVersion, int* version)                                                                 \
@@ -80,8 +80,8 @@ struct CudaApi {
   /// Opens the driver's library. NotFound when there is none or it is older than CUDA 11.
   static StatusOr<std::shared_ptr<const CudaApi>> load(const std::string& library);
 
-  /// What `enqueue` sends to `stream`, which is not the default one, as a graph that runs it when it is launched; to be
-  /// destroyed. Passes on the error of `enqueue`. Needs `graphs`.
+  /// Captures the work that `enqueue` sends to `stream`, which is not the default one, as an executable graph. The
+  /// caller destroys it. Passes on the error of `enqueue`. Needs `graphs`.
   StatusOr<CuGraphExec> record(CuStream stream, const std::function<Status()>& enqueue) const;
 
   /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".

@@ -1,4 +1,4 @@
-// Caches of a model on a GPU that grow in place: what a call has to say of them, and those on the CPU copied.
+// Caches of a model on a GPU that grow in place: checks of a call's caches, and copies of those on the CPU.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr int32_t kModelWithCaches = 1003;
 std::span<const HoneGpuCache> caches_of(const HoneGpuModel& model);
 /// The cache that tensor number `i` of a call is a part of; null: it is of none.
 const HoneGpuCache* cache_of(const HoneGpuModel& model, int64_t i);
-/// Of all of its rows.
+/// Bytes of the cache with all rows that it has room for.
 inline int64_t cache_bytes(const HoneGpuCache& c) { return c.matrices * c.room * c.row_bytes; }
 
 /// How many rows a call says are there. `cpu_too`: caches may lie on the CPU. InvalidArgument, in one line, where the

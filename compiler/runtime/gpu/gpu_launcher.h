@@ -1,4 +1,4 @@
-// Runs artifacts for GPUs on a Device: what a host passes as HoneRuntime::gpu.
+// Runs artifacts for GPUs on a Device: the host passes it as HoneRuntime::gpu.
 #pragma once
 
 #include <map>

@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-// Of a tensor of a call, on the CPU and on the device alike; a buffer has at least one byte.
+// Bytes of a call's tensor, on the CPU and on the device alike; a buffer has at least one byte.
 int64_t plain_bytes(const HoneGpuParam& p) { return p.plain_elements * element_bytes(p); }
 
 char* data_of(const DLTensor& t) { return static_cast<char*>(t.data) + t.byte_offset; }
@@ -48,7 +48,7 @@ StatusOr<DeviceBuffer*> GpuModels::place(const HoneGpuPlace& p, const Memory& me
                         : p.in == HONE_GPU_ROWS    ? memory.rows
                                                    : memory.tensors[static_cast<size_t>(p.tensor)];
   if (!whole) return absl::InternalError("a model's step takes memory that the model does not have");
-  // What begins where its buffer does needs no object of its own: kernels know how much they touch.
+  // A part at offset 0 needs no object of its own, because kernels know how much they touch.
   if (p.offset == 0) return whole;
   std::unique_ptr<DeviceBuffer>& known = bound->parts[{whole, p.offset, p.bytes}];
   if (!known) {
@@ -81,7 +81,7 @@ Status GpuModels::bind(const HoneGpuModel& model, std::span<DeviceBuffer* const>
   return absl::OkStatus();
 }
 
-// Waits for what the inputs are computed by.
+// Waits for the commands that compute the inputs.
 Status GpuModels::call_host(const BoundStep& step) {
   HONE_RETURN_IF_ERROR(device_.synchronize());
   const size_t tensors = step.arguments.size(), inputs = static_cast<size_t>(step.host->input_count);
@@ -120,9 +120,9 @@ StatusOr<DeviceRecording*> GpuModels::recording_of(Bound& bound, size_t begin, s
   return (bound.recordings[begin] = recorded.ok() ? *std::move(recorded) : nullptr).get();
 }
 
-// Where the buffers are the same in every call, the second call records the device's steps, and from then on they are
-// one command: a launch costs the host as long as many a layer takes. The first call loads what is
-// launched.
+// Where the buffers are the same in every call, the second call records the device's steps, and from then on they
+// are one command: a launch takes the host as long as many a layer takes the device. The first call loads the
+// programs.
 Status GpuModels::run_steps(Bound& bound) {
   const bool records = std::exchange(bound.has_run, true) && bound.is_repeated;
   for (size_t begin = 0; begin < bound.steps.size();) {
@@ -150,7 +150,7 @@ Status GpuModels::run(const HoneGpuModel& model, std::span<DeviceBuffer* const> 
   return run_steps(bound);
 }
 
-// In the order of the device's commands: what a call before reads is what it was told.
+// The copy is ordered with the device's commands, so that an earlier call reads the number that it was given.
 Status GpuModels::tell_rows(const HoneGpuModel& model, int64_t rows) {
   HONE_ASSIGN_OR_RETURN(DeviceBuffer* const to, rows_buffer(model));
   return to ? device_.write(*to, &rows, sizeof rows) : absl::OkStatus();

@@ -32,17 +32,17 @@ class GpuModels {
   /// `device` must outlive it.
   GpuModels(Device& device, LoadProgram load) : device_(device), load_(std::move(load)) {}
 
-  /// On tensors of the device, with an arena that the caller has there. `rows`: what rows_of() says. Waits for nothing
-  /// but steps on the host, of which one without a result (HONE_NO_RESULT) is DataLoss.
+  /// Runs on tensors of the device, with an arena of the caller's there. `rows`: the result of rows_of(). Waits only
+  /// for steps on the host; one without a result (HONE_NO_RESULT) is DataLoss.
   Status run(const HoneGpuModel& model, std::span<DeviceBuffer* const> tensors, DeviceBuffer* arena, int64_t rows);
   /// On row-major tensors on the CPU: copies the inputs, runs, waits once, copies the outputs back. Caches may be on
   /// the device, where they stay; OpenCL's are retained until a call has others.
   Status run_plain(const HoneGpuModel& model, const DLTensor* const* args);
-  /// Some of the steps of that, launch by launch, and waits for them.
+  /// Runs some of the steps of run_plain(), launch by launch, and waits for them.
   Status run_part(const HoneGpuPart& part, const DLTensor* const* args);
 
  private:
-  /// A step's launches and what they are given.
+  /// A step's launches and their arguments.
   struct BoundStep {
     const std::vector<BoundLaunch>* launches = nullptr;  ///< null: a copy of the first buffer to the second, or `host`
     std::vector<DeviceBuffer*> arguments;
@@ -58,7 +58,7 @@ class GpuModels {
     bool has_run = false;
     std::map<size_t, std::unique_ptr<DeviceRecording>> recordings;  ///< of the device's steps from that one on
   };
-  /// What run_plain() keeps for a model.
+  /// The buffers that run_plain() keeps for a model.
   struct Own {
     std::vector<std::unique_ptr<DeviceBuffer>> tensors;  ///< by parameter; null: a cache that the CPU never had
     std::unique_ptr<DeviceBuffer> arena;

@@ -1,4 +1,4 @@
-// The tensors of a call of an artifact for a GPU: what they have to be, and the device's as buffers.
+// The tensors of a call of an artifact for a GPU: checks of them, and the device's as buffers.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace hone {
 
-/// Whether a GPU's code may be given what lies on a device of type `from`: on the GPU's own (kDLCUDA or kDLOpenCL), and
-/// for CUDA in memory that it shares with the host, which it reads and writes by the address that the host has.
+/// Whether a GPU's code may take tensors on a device of type `from`: the GPU's own memory (kDLCUDA or kDLOpenCL), and
+/// for CUDA memory shared with the host, which it reads and writes by the host's address.
 bool is_on_device(const HoneGpuProgram& program, const DLTensor& tensor);
 
 /// Bytes of an element.

@@ -36,12 +36,12 @@ class Nvrtc {
   int major() const { return major_; }
   int minor() const { return minor_; }
   std::string version() const;  ///< "13.0"
-  /// Compute capabilities: 75 for sm_75; empty when the library (11.0, 11.1) does not tell.
+  /// Compute capabilities: 75 for sm_75; empty when the library (11.0, 11.1) cannot list them.
   const std::vector<int>& architectures() const { return architectures_; }
   /// Ok, or Unimplemented for an `arch` like sm_53 or sm_90a that is too old or too new; says which would do.
   Status supports(const std::string& arch) const;
 
-  /// Compiles CUDA C++ to a cubin for `arch` (sm_90), with the log of compiler and ptxas and what that says of the
+  /// Compiles CUDA C++ to a cubin for `arch` (sm_90), with the log of compiler and ptxas and its figures on the
   /// kernels. InvalidArgument with the log when it does not compile or declares more than the architecture has. `cache`
   /// may be null, and be used by one thread at a time; `from_cache` may be null.
   StatusOr<DeviceImage> compile(const std::string& source, const std::string& arch,

@@ -47,8 +47,8 @@ std::string platform_text(const OpenclApi& cl, cl_platform_id id, cl_platform_in
   return text.substr(0, text.find('\0'));
 }
 
-// Work-items that run in step, where the device says something of its sub-groups: the widest that Intel's can have;
-// else what is left when the largest work-group is divided into the most sub-groups. 1: it says nothing.
+// Work-items that run in step, from the device's sub-groups: the widest that Intel's can have; else the largest
+// work-group divided by the most sub-groups. 1: the device reports none.
 int sub_group_of(const OpenclApi& cl, cl_device_id id, const std::string& extensions, int max_threads) {
   if (extensions.find(" cl_intel_required_subgroup_size ") != extensions.npos) {
     size_t sizes[16] = {};

@@ -52,7 +52,7 @@ struct OpenclApi {
   static StatusOr<std::shared_ptr<const OpenclApi>> load(const std::string& library);
 };
 
-/// "CL_OUT_OF_RESOURCES" and so on; the number for what is not known.
+/// "CL_OUT_OF_RESOURCES" and so on; the number for an unknown code.
 std::string opencl_error_name(cl_int code);
 
 /// Ok for CL_SUCCESS; else the status that device.h promises for the code, saying what failed.

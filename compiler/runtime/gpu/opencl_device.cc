@@ -182,7 +182,7 @@ class OpenclDevice final : public Device {
     return log.substr(0, log.find('\0'));
   }
 
-  // Builds what was created from text or from a binary.
+  // Builds a program that was created from text or from a binary.
   Status build(cl_program program, const std::string& flags, std::string& log) const {
     const cl_int error = cl_.clBuildProgram(program, 1, &context_->id, flags.c_str(), nullptr, nullptr);
     log = build_log(program);
@@ -214,7 +214,7 @@ class OpenclDevice final : public Device {
     const std::string flags = fmt::format("{}", fmt::join(options.flags, " "));
     const Hash128 key = BinaryCache::key({"opencl", info().platform, info().name, info().driver, flags, source});
     if (const auto cached = cache_.find(key))
-      // A driver may refuse what it wrote itself, after an update that kept its version: then the text is compiled
+      // A driver may refuse its own binary, after an update that kept its version: then the text is compiled
       // again.
       if (auto program = from_binary(cached->bytes); program.ok())
         return std::make_unique<OpenclProgram>(this, context_, std::move(*program), cached->log, true);

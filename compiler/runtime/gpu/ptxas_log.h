@@ -1,4 +1,4 @@
-// What ptxas says of the kernels it compiled (`--ptxas-options=-v`).
+// The kernels' resources from the log of ptxas (`--ptxas-options=-v`).
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The C code of artifacts compiled for the CPUs that they are for: what cmake/EmbedFiles.cmake writes.
+// The C code of artifacts, compiled for their CPUs: the data that cmake/EmbedFiles.cmake writes.
 #pragma once
 
 #include <span>

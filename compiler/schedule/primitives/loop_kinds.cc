@@ -28,7 +28,7 @@ bool is_private(TreeNode* root, TreeNode* loop, const Buffer& buffer) {
   return all_below;
 }
 
-// Different iterations of `loop` write different elements of what `b` computes, or have buffers of their own.
+// Different iterations of `loop` write different elements of the result of `b`, or have buffers of their own.
 void check_apart(TreeNode* root, TreeNode* loop, const Block& b, const std::string& what) {
   HONE_USER_CHECK(!bound_to_reduction(b, loop->var.get()))
       << what << " is a reduction loop of stage '" << b.name << "': its iterations would write the same elements";

@@ -1,8 +1,8 @@
-// pad: an axis becomes a multiple, so that splitting it leaves no tail. What the stage reads beyond the end is read
-// from copies that hold the reduction's identity there (0, or the lowest value for max); a reduction axis can be padded
-// only where such values add nothing. The surplus of a padded axis of elements is computed and not read: an
-// intermediate buffer grows, in front of an output stands a larger one, copied behind the stage. The copies are stages
-// like others: computed at a tile they are its packing.
+// pad: an axis becomes a multiple, so that splitting it leaves no tail. Reads beyond the end go to copies that hold the
+// reduction's identity there (0, or the lowest value for max); a reduction axis can be padded only where such values
+// add nothing. The surplus elements of a padded output axis are computed and not read: an intermediate buffer grows, in
+// front of an output stands a larger one, copied behind the stage. The copies are stages like others: computed at a
+// tile they are its packing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

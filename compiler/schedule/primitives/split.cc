@@ -1,4 +1,4 @@
-// split, split_parts: two loops take one's place; a guard keeps what a factor leaves over from running.
+// split, split_parts: two loops take one's place; a guard keeps iterations beyond the extent from running.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

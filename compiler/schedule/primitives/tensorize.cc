@@ -53,7 +53,7 @@ class Matcher {
   // A read, or one inside of an image's border and a constant on it (select(inside, load, 0)). Null: neither.
   const Load* read_of(const Expr& e) const {
     const Select* padded = as<Select>(e);
-    if (!padded || !pattern_.warp.empty()) return as<Load>(e);  // warps read what shared memory has
+    if (!padded || !pattern_.warp.empty()) return as<Load>(e);  // warps read shared memory as it is
     const bool is_constant =
         padded->on_false->kind == ExprKind::kIntImm || padded->on_false->kind == ExprKind::kFloatImm;
     return is_constant ? as<Load>(padded->on_true) : nullptr;
@@ -68,7 +68,7 @@ class Matcher {
     const Binary* y = as<Binary>(e);
     return x->op == y->op && ((fits(x->a, y->a) && fits(x->b, y->b)) || (fits(x->a, y->b) && fits(x->b, y->a)));
   }
-  // Two factors are told apart only by the loops that they move with.
+  // Two factors differ only in the loops that they move with.
   bool order_matters(const Binary* p) const { return fits(p->a, p->b); }
   bool moves_unlike(const Expr& p, const Expr& e) const {
     if (const Cast* c = as<Cast>(p)) return as<Cast>(e) && moves_unlike(c->value, as<Cast>(e)->value);

@@ -46,7 +46,7 @@ class DescriptionEmitter {
     Constant* const artifact = emit_artifact(runs, error);
     data_.exported(llvm::ConstantDataArray::getString(b_.getContext(), needed_features(host_)), d_.name + "_cpu");
     if (has_several()) {
-      // What a GPU's NAME takes is on the device; on CPUs it is what NAME_plain takes.
+      // Tensors of NAME lie on the device in a GPU's artifact; on CPUs it takes the same as NAME_plain.
       emit_choice("_run", "hone_internal_run_variant", artifact);
       emit_choice("", "hone_internal_enter_variant", artifact);
       emit_choice("_plain", d_.has_gpu ? "hone_internal_run_variant" : "hone_internal_enter_variant", artifact);
@@ -60,7 +60,7 @@ class DescriptionEmitter {
   using Parameter = ArtifactDescription::Parameter;
 
   bool has_several() const { return d_.variants.size() > 1; }
-  // What all variants agree on: number, names and roles of the parameters, and their types but for shapes.
+  // Properties common to all variants: number, names and roles of the parameters, and their types but for shapes.
   const std::vector<Parameter>& params() const { return d_.variants[0].params; }
 
   llvm::Function* make_function(const std::string& name, llvm::FunctionType* type) {
@@ -89,7 +89,7 @@ class DescriptionEmitter {
         b_.CreateAnd(b_.CreatePtrToInt(p, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(bytes - 1))));
   }
 
-  // An entry of another object; of several variants' nobody else is to see it.
+  // An entry of another object; hidden when there are several variants.
   Constant* entry_of_variant(const std::string& name) {
     Constant* entry = data_.entry(name);
     if (has_several()) llvm::cast<llvm::Function>(entry)->setVisibility(llvm::GlobalValue::HiddenVisibility);
@@ -184,7 +184,7 @@ class DescriptionEmitter {
   void check_tensor(Value* tensor, const ArtifactDescription::Tensor& type, size_t number) {
     const auto wrong = [&](int what) { return bad_arguments(what, number); };
     require(b_.CreateIsNotNull(tensor), wrong(HONE_WRONG_DATA));
-    // Of no elements there may be no place.
+    // A tensor without elements may have a null pointer.
     if (std::find(type.shape.begin(), type.shape.end(), 0) == type.shape.end())
       require(b_.CreateIsNotNull(member(b_.getPtrTy(), tensor, offsetof(DLTensor, data))), wrong(HONE_WRONG_DATA));
     check_kind(tensor, type, number, is_on_cpu(tensor));
@@ -250,12 +250,12 @@ class DescriptionEmitter {
       if (d != p.cache->axis)
         require(b_.CreateICmpEQ(word(shape, d), number(p.plain.shape[d])), wrong(HONE_WRONG_SHAPE));
     check_cache_strides(tensor, p, rows, wrong(HONE_WRONG_STRIDES));
-    // Of no rows there may be no place.
+    // A cache without rows may have a null pointer.
     Value* there = is_output ? b_.getTrue() : b_.CreateIsNotNull(rows);
     Value* missing = b_.CreateIsNull(member(b_.getPtrTy(), tensor, offsetof(DLTensor, data)));
     require(b_.CreateNot(b_.CreateAnd(there, missing)), wrong(HONE_WRONG_DATA));
     Value* first = first_of(tensor);
-    // What is on a device may have no address.
+    // Memory of a device may have no address.
     Value* is_address = d_.has_gpu ? b_.CreateAnd(there, is_on_cpu(tensor)) : there;
     require(b_.CreateOr(b_.CreateNot(is_address), is_aligned(first, p.plain.dtype.bytes())),
             wrong(HONE_WRONG_ALIGNMENT));
@@ -268,7 +268,7 @@ class DescriptionEmitter {
     as_input(b_.CreateICmpEQ(first, first_of(input)), HONE_WRONG_DATA);
   }
 
-  // Those of the buffer; none say the same where the rows follow each other, which those of one matrix do.
+  // Requires the buffer's strides; null ones are allowed for a cache of one matrix, whose rows are contiguous.
   void check_cache_strides(Value* tensor, const Parameter& p, Value* rows, int wrong) {
     const size_t axis = p.cache->axis;
     Value* strides = member(b_.getPtrTy(), tensor, offsetof(DLTensor, strides));

@@ -8,8 +8,8 @@
 
 namespace hone {
 
-/// An object for the CPU `host`, to be linked with the others of the artifact. Of several variants it also has NAME and
-/// NAME_plain, and uses hone_internal_run_variant and hone_internal_enter_variant (runtime/variants).
+/// An object for the CPU `host`, to be linked with the others of the artifact. With several variants it also has NAME
+/// and NAME_plain, and uses hone_internal_run_variant and hone_internal_enter_variant (runtime/variants).
 std::string emit_description_object(const ArtifactDescription& description, const Target& host);
 
 }  // namespace hone

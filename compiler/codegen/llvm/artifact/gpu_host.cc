@@ -144,7 +144,7 @@ class HostEmitter {
     for (const GpuHostModel::Cache& c : v.caches)
       caches.push_back(data_.structure({data_.word(c.input), data_.word(c.output), data_.word(c.axis),
                                         data_.number(c.matrices), data_.number(c.room), data_.number(c.row_bytes)}));
-    // Hosts of before run what needs nothing new.
+    // Older hosts run artifacts that need nothing new.
     const int version = caches.empty() && !model.weights_file ? HONE_GPU_MODEL_ABI_OLDEST : HONE_GPU_MODEL_ABI;
     Constant* mapped = model.weights_file ? mapped_weights(*module_, model.name) : data_.null();
     std::vector<Constant*> members = program_of(v.head, version);

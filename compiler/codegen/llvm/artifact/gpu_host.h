@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// What becomes a HoneGpuProgram (runtime/include/hone_runtime.h, which says what each member means).
+/// The data of a HoneGpuProgram (runtime/include/hone_runtime.h documents each member).
 struct GpuHostProgram {
   struct Parameter {
     std::string name;
@@ -29,7 +29,7 @@ struct GpuHostProgram {
   int64_t workspace_bytes = 0;
 };
 
-/// What becomes HoneGpuModels, one for each variant of a model.
+/// The data of HoneGpuModels, one for each variant of a model.
 struct GpuHostModel {
   struct Place {
     int in = 0;      ///< HONE_GPU_ARENA, …
@@ -75,8 +75,8 @@ struct GpuHostModel {
 };
 
 /// The same of a model: NAME, NAME_plain, and NAME_gpu, its HoneGpuModel, for the name of each variant (of several,
-/// hidden); a hidden entry of each part, step_symbol(); and NAME_json; and what emit_model_object() has for weights in
-/// a file of their own.
+/// hidden); a hidden entry of each part, step_symbol(); and NAME_json; and the symbols of emit_model_object() for
+/// weights in a file of their own.
 std::string emit_gpu_model_object(const GpuHostModel& model, const Target& host);
 
 /// An object for the CPU `host` with these entries, to be linked with the one that has the packing ones.

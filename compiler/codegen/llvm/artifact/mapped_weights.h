@@ -15,7 +15,7 @@ namespace hone {
 /// The variable of `module` that says where the weights of the model `name` are mapped; null until they are.
 llvm::GlobalVariable* mapped_weights(llvm::Module& module, const std::string& name);
 
-/// What it says. In front of that `b` returns HONE_NO_WEIGHTS from its function, an entry, where it is null.
+/// The variable's value. If it is null, the current function, an entry, returns HONE_NO_WEIGHTS before this point.
 llvm::Value* weights_or_return(llvm::IRBuilder<>& b, const std::string& name);
 
 /// NAME_weights and NAME_weights_file, exported; uses hone_internal_map_weights of another object.

@@ -146,7 +146,7 @@ class ModelEmitter {
                          [](const TensorSlot& place) { return place.in == TensorSlot::In::kWeights; });
     });
     if (uses_weights) find_weights();
-    // One place returns what a layer said.
+    // One block returns the code of a layer that failed.
     failed_ = llvm::BasicBlock::Create(b_.getContext(), "failed", f);
     code_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed_);
     llvm::IRBuilder<>(failed_).CreateRet(code_);

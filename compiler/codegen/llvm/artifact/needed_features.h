@@ -1,4 +1,4 @@
-// What an artifact's machine code asks of the CPU that it runs on. Private to codegen/llvm.
+// The CPU features that an artifact's machine code needs. Private to codegen/llvm.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// `avx2,fma`: of the instruction sets that vectors are made of (compiler/api/cpu_features.c knows the same) those that
-/// the target has. Empty for a least CPU.
+/// `avx2,fma`: the target's instruction sets, among those that affect vectors (compiler/api/cpu_features.c checks the
+/// same ones). Empty for the baseline CPU.
 std::string needed_features(const Target& target);
 
 }  // namespace hone

@@ -37,7 +37,7 @@ Value* splat(llvm::IRBuilderBase& b, int lanes, int byte) {
   return b.CreateVectorSplat(static_cast<unsigned>(lanes), b.getInt8(static_cast<uint8_t>(byte)));
 }
 
-// Both halves of the table, of which the index' highest bit chooses.
+// Looks up in both halves of the table; the highest bit of an index selects the half.
 Value* by_vbmi(llvm::IRBuilderBase& b, Value* table, Value* indices) {
   const auto half = [&](int first) {
     return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_qi_512, {},

@@ -24,7 +24,7 @@ struct TableUnit {
   int bytes = 0;  ///< that one instruction looks up
 };
 
-/// Of CPUs, for vectors of at most `vector_bits`.
+/// The unit of a CPU for vectors of at most `vector_bits`.
 TableUnit table_unit(const Target& target, int vector_bits);
 
 /// table[indices], with `indices` a vector of 8-bit integers (from 0 to 255) and `table` the address of 256 bytes.

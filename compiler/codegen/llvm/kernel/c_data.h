@@ -1,4 +1,4 @@
-// Constants of C types in an LLVM module: what an artifact's hosts read. Private to codegen/llvm.
+// Constants of C types in an LLVM module, for an artifact's hosts. Private to codegen/llvm.
 #pragma once
 
 #include <llvm/IR/Constants.h>

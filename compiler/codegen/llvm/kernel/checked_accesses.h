@@ -20,7 +20,7 @@ struct CheckedAccesses {
 CheckedAccesses mark_checked_accesses(const Stmt& s, const std::vector<const void*>& nodes);
 
 /// `checked` legalized, and proved once more: accesses that the passes left without a proof get a check, too.
-/// `legalized`: what legalize() made of `checked.body`.
+/// `legalized`: the result of legalize() for `checked.body`.
 CheckedAccesses with_late_checks(CheckedAccesses checked, const Stmt& legalized);
 
 }  // namespace hone

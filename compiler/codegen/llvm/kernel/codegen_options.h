@@ -1,4 +1,4 @@
-// What is asked of the code of a Module.
+// Options for the code of a Module.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct CodegenOptions {
   /// Loads and Stores (node addresses of verify()'s Unproved) that get a bounds check; a fault makes the entry return
   /// HONE_FAULT.
   std::vector<const void*> checked_accesses;
-  /// Assembly with the code generator's comments, which tell spills from other accesses to the stack.
+  /// Assembly with the code generator's comments, which distinguish spills from other accesses to the stack.
   bool verbose = false;
   bool with_entry = true;  ///< false: only the prepacks (and `json`): the CPU's part of a GPU's code
   std::string json;        ///< exported as the zero-terminated string NAME_json; none when empty

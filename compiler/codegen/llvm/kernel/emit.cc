@@ -128,8 +128,8 @@ class ModuleEmitter {
   std::string prepack_name(size_t i) const { return options_.name + "_prepack" + std::to_string(i); }
   void emit_prepack(size_t i) { emit_entry(prepack_name(i), {source_.prepacks[i].function}); }
 
-  // The key of a function that is compiled by itself: its code, and how many workers there are and what they claim,
-  // where it asks for these.
+  // The key of a function that is compiled by itself: its code, and the number of workers and the way that they claim
+  // work, if it uses these.
   std::string key_of(const std::string& name, const Function& f) const {
     std::string key = fmt::format("{}\n{}\n{} bits\n", name, to_string(target_), vector_bits_);
     if (holds_loop(f.body, LoopKind::kParallel))
@@ -239,7 +239,7 @@ class BodyEmitter final : public StmtEmitter {
       }
   }
 
-  /// Ends the function; `entry_` holds what dominates everything.
+  /// Ends the function; `entry_` holds the code that dominates all other blocks.
   void finish() {
     b_.CreateRet(b_.getInt32(HONE_OK));
     close_entry();
@@ -352,7 +352,7 @@ class BodyEmitter final : public StmtEmitter {
     return llvm::StructType::get(context_, types);
   }
 
-  // The body of a parallel loop and what unpacks its closure, as this function calls them.
+  // The body of a parallel loop and the function that unpacks its closure, as this function calls them.
   std::pair<llvm::Function*, llvm::Function*> emit_functions_of(const For* op, const Captures& captured,
                                                                 const std::string& name,
                                                                 llvm::ArrayRef<llvm::Type*> types,

@@ -30,9 +30,9 @@ struct Piece {
   std::unique_ptr<llvm::Module> module;  ///< null where `known` said that there is an object for it
 };
 
-/// What emit_llvm() gives, in pieces that link into the same artifact: the kernels; the body of each parallel loop;
-/// each prepack. A key is the code itself, not a hash of it, so that different code never passes for the same. `m` has
-/// no checked accesses: those are known by their nodes' addresses.
+/// The code of emit_llvm() in pieces that link into the same artifact: the kernels; the body of each parallel loop;
+/// each prepack. A key is the code itself, not a hash of it, so that different code never has the same key. `m` has no
+/// checked accesses, because those are identified by their nodes' addresses.
 std::vector<Piece> emit_pieces(llvm::LLVMContext& context, const Module& m, const Target& target,
                                const CodegenOptions& options, const std::function<bool(const std::string& key)>& known);
 

@@ -17,8 +17,8 @@ namespace {
 
 DType memory_type(DType t) { return t.is_bool() ? u8.with_lanes(t.lanes) : t; }
 
-// What of a displacement (a convolution's border, some rows before an element) goes into the pointer, so that the rest
-// is none that has to be subtracted: in steps, for neighbours to share the pointer. AArch64 subtracts at most 256.
+// The part of a negative displacement (a convolution's border, rows before an element) that goes into the pointer, so
+// that the rest fits an instruction: AArch64 subtracts at most 256. In steps, so that neighbours share the pointer.
 int64_t far_back(int64_t bytes) {
   constexpr int64_t kMost = 256, kStep = 4096;
   return bytes >= -kMost ? 0 : bytes / kStep * kStep - (bytes % kStep != 0 ? kStep : 0);
@@ -34,10 +34,10 @@ int64_t alignment_of(const Linear& index, int64_t element_bytes, int64_t base) {
 // At most two vectors of eight results: they fit the registers together with their operands.
 constexpr size_t kMostTogether = 16;
 
-// Of elements in memory that become neighbouring lanes: up to this stride whole vectors are read and shuffled.
+// Elements in memory that become neighbouring lanes: up to this stride, whole vectors are read and shuffled.
 constexpr int64_t kMostStride = 4;
 constexpr int kLeastStridedLanes = 4;
-// Of the frame's buffers, which registers hold: a tile of at most this many columns is turned by halving it.
+// Buffers of the frame, which registers hold: a tile of at most this many columns is transposed by halving it.
 constexpr int64_t kMostColumns = 16;
 
 bool reads(const Expr& e, const BufferNode* buffer) {
@@ -64,7 +64,7 @@ bool reads(const Expr& e, const BufferNode* buffer) {
 }  // namespace
 
 Value* ExprEmitter::walked(Value* base, const Linear& form, int64_t element_bytes) {
-  // Terms of outer loops come first: one pointer for each loop; the innermost one adds what changes there.
+  // Terms of outer loops come first: one pointer for each loop; the innermost one adds its own terms.
   Value* pointer = base;
   if (!options_.simt) {
     for (const Term& t : emit_terms(form, element_bytes)) pointer = arith_.walk(pointer, t.value, t.factor);
@@ -178,8 +178,8 @@ Value* ExprEmitter::load_lanes(const BufferSlot& slot, const Load* op) {
   return out;
 }
 
-// Of the `lanes` elements from number `begin` of a strided access on: those that may be read. Null: all may. What lies
-// between two active lanes of a known mask is memory of the buffer like them.
+// The mask of those of the elements `begin` .. `begin` + `lanes` - 1 of a strided access that may be read. Null: all.
+// Memory between two active lanes of a known mask belongs to the buffer, so it may be read, too.
 Value* ExprEmitter::strided_mask(Value* mask, int64_t stride, int64_t begin, int64_t lanes) {
   if (!mask) return nullptr;
   if (auto* known = llvm::dyn_cast<llvm::Constant>(mask)) {
@@ -231,8 +231,8 @@ bool ExprEmitter::is_column(const BufferSlot& slot, const Ramp* index, int64_t c
   return *base >= 0 && (*base / columns + index->dtype.lanes) * columns <= slot.elements;
 }
 
-// A tile's rows follow each other. Of all its elements those at even or at odd places, and so on: what a column's path
-// has in common with its neighbours' is computed once.
+// A tile's rows lie behind each other. A column is found by halving: the elements at even or at odd places, and so on.
+// Columns share the steps that their paths have in common.
 Value* ExprEmitter::load_column(const BufferSlot& slot, const Load* op, int64_t columns) {
   const Ramp* ramp = as<Ramp>(op->indices[0]);
   const int64_t bytes = op->dtype.lane_bytes(), lanes = op->dtype.lanes, first = as_const_int(ramp->base).value();
@@ -262,7 +262,7 @@ Value* ExprEmitter::load_entries(const BufferSlot& slot, const Load* op) {
   return emit_table_lookup(b_, options_.tables, slot.base, emit(byte->value));
 }
 
-// Of rows 0 to 3 the words are: those of 0 and 2 by turns, those of 1 and 3, and these two by turns.
+// Words of rows 0 to 3 are interleaved in pairs: rows 0 with 2 and 1 with 3, then the two results.
 Value* ExprEmitter::load_interleaved(const BufferSlot& slot, const Load* op) {
   const std::optional<LaneOffsets> index = lane_offsets(op->indices[0]);
   const int64_t rows = index ? interleaved_rows(index->offsets, kMostStride) : 0;

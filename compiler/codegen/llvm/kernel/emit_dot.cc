@@ -37,7 +37,7 @@ struct Words {
   Expr base;
   bool uniform;
   Expr inside;      // the condition under which they are read; null: always
-  Expr outside[4];  // what they are otherwise, each
+  Expr outside[4];  // the value of each otherwise
 };
 
 std::optional<Words> words_of(const std::vector<Expr>& args, size_t first, size_t count) {
@@ -124,7 +124,7 @@ Value* ExprEmitter::words(const Call* op, size_t first) {
   const auto words = words_of(op->args, first, static_cast<size_t>(count));
   const BufferSlot* in = words ? &slot(words->first->buffer.get()) : nullptr;
   const bool is_guarded = words && (words->inside || active_.lanes || active_.any);
-  // What is not wanted is read from the begin of the buffer instead, which must have a word. GPUs branch around it.
+  // Inactive lanes read the begin of the buffer instead, which must have a word. GPUs branch around the load.
   if (words && !in->checked && !(is_guarded && (options_.simt || in->elements < count))) {
     // All targets are little-endian: neighbours are such a word.
     const BufferSlot& from = *in;

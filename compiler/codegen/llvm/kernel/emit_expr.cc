@@ -52,7 +52,7 @@ double number_of(const Expr& e) {
 bool is_bf16(const Expr& e) { return e->dtype.scalar() == bf16; }
 Expr widened(const Expr& e) { return cast(f32.with_lanes(e->dtype.lanes), e); }
 
-// What is computed with bf16, which has no arithmetic, by way of f32; null for all else.
+// The expression in f32 for operations on bf16, which has no arithmetic; null for all others.
 Expr computed_in_f32(const Expr& e) {
   Expr wide;
   if (const Binary* op = as<Binary>(e); op && is_bf16(op->a)) {
@@ -193,7 +193,7 @@ Value* ExprEmitter::emit_fused(const Binary* op) {
   return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {x->getType()}, {y, z, x});
 }
 
-// 1 / (1 + e^x), the logistic function, and other inverses of what is at least 1; times `factor`, which may be null.
+// 1 / (1 + e^x), the logistic function, and other inverses of values of at least 1; times `factor`, which may be null.
 Value* ExprEmitter::emit_inverse(const Binary* op, const Expr& factor) {
   if (op->op != BinaryOp::kDiv || number_of(op->a) != 1) return nullptr;
   const Binary* sum = as<Binary>(op->b);
@@ -261,8 +261,8 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
 }
 
 // A comparison and a choice that give the second operand where the two do not compare: x86 has them as one instruction.
-// Its llvm.maximum is seven, since it orders 0 and -0, too. A reduction's value stands second: the test of it is not in
-// the chain of what waits for the sum before.
+// Its llvm.maximum is seven, since it orders 0 and -0, too. A reduction's value stands second, so that its test is not
+// in the chain that waits for the previous value.
 Value* ExprEmitter::emit_extreme(const Binary* op, Value* a, Value* b) {
   const bool is_min = op->op == BinaryOp::kMin;
   const DType t = op->dtype.scalar();
@@ -360,7 +360,7 @@ Value* ExprEmitter::emit_ramp_compare(const Binary* op) {
   const int lanes = ramp->dtype.lanes;
   // left: lane < limit - base (+1 for <=); right: lane >= limit - base (+1 for <)
   const bool plus_one = left ? op->op == BinaryOp::kLe : op->op == BinaryOp::kLt;
-  // Saturated, because a program may compare with any number and the verifier believes what the comparison says.
+  // Saturated, because a program may compare with any number and the verifier relies on the comparison.
   Value* n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, emit(limit->value), emit(ramp->base));
   if (plus_one) n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, n, index_constant(1));
   n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, n, index_constant(0));
@@ -467,8 +467,8 @@ std::optional<Bounded> bounded(const Expr& e) {
 
 }  // namespace
 
-// What saturates to a type of 8 or 16 bits: the bounds that it has are enough, and where it rounds, the conversion
-// does. Null: it is something else.
+// A cast that saturates to a type of 8 or 16 bits: its bounds make the conversion safe, and a rounding before it is
+// part of the conversion. Null: another cast.
 Value* ExprEmitter::emit_saturated(const Cast* op) {
   const DType from = op->value->dtype, to = op->dtype;
   if (from.scalar() != f32 || !to.is_integer() || to.lane_bytes() > 2 || !to.is_vector()) return nullptr;
@@ -478,7 +478,7 @@ Value* ExprEmitter::emit_saturated(const Cast* op) {
   if (!bounds || bounds->least < (is_signed ? -std::ldexp(1, digits) : 0) || bounds->most > std::ldexp(1, digits) - 1)
     return nullptr;
   Value* v = emit(bounds->x);
-  // Whole bounds of what is rounded are bounds of what is not, and a zero point is added to whole numbers.
+  // Integral bounds of a rounded value are bounds of the value before, and a zero point is added to integers.
   const auto constant = [&](double x) { return llvm::ConstantFP::get(v->getType(), x - bounds->zero); };
   // A NaN becomes 0, as in every cast: the lower bound where that is 0.
   if (bounds->least != 0) v = b_.CreateSelect(b_.CreateFCmpORD(v, v), v, constant(0));

@@ -49,7 +49,7 @@ struct ExprOptions {
   /// One instruction gives the larger or the smaller of two f32, and a NaN where one of them is; also of two f64.
   bool has_nan_extremes = false, has_nan_extremes_f64 = false;
   bool assume_finite = false;  ///< Module::assume_finite
-  /// What is known where the next code stands, for divisions that need no rounding; null: nothing.
+  /// Facts that hold where the next code stands, for divisions that need no rounding; null: none.
   const Facts* facts = nullptr;
 };
 
@@ -76,8 +76,8 @@ class ExprEmitter {
 
   llvm::Value* emit(const Expr& e);
   void emit_store(const Store* op);
-  /// How many statements from the first one on are plain vector stores none of which reads what another writes: at most
-  /// kMostTogether.
+  /// Number of leading statements that are plain vector stores and do not read each other's results: at
+  /// most kMostTogether.
   size_t stores_together(std::span<const Stmt> stmts) const;
   /// Computes all their values, then stores them: loads and sums that they share are found to be shared.
   void emit_stores_together(std::span<const Stmt> stores);
@@ -152,7 +152,7 @@ class ExprEmitter {
   llvm::Value* load_column(const BufferSlot& slot, const Load* op, int64_t columns);
   /// Bytes of a table of 256, looked up in registers; null where the load is none.
   llvm::Value* load_entries(const BufferSlot& slot, const Load* op);
-  /// Rows of which the lanes take turns, each read as a vector; null where the lanes do not lie so.
+  /// Rows that are interleaved in the lanes, each read as a vector; null when the lanes do not lie so.
   llvm::Value* load_interleaved(const BufferSlot& slot, const Load* op);
   /// A contiguous vector, in the active lanes.
   void store_masked(const BufferSlot& slot, llvm::Value* value, const Address& at, llvm::Align align);

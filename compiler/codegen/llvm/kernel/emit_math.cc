@@ -58,8 +58,8 @@ class Math {
     Value* n;
     Value* bits;  // 32-bit, n in the low 9
   };
-  // `any`: x may be anything; then r is bounded (and n is what rounding made of x), and n infinite or NaN as x is.
-  // `scale`: a factor of the mantissa.
+  // `any`: x may be anything; then r is bounded (and n is x rounded), and n infinite or NaN as x is. `scale`: a factor
+  // of the mantissa.
   Power power(Value* x, bool any = false, double scale = 1) {
     // The nearest n stands in the sum's low bits.
     Value* shifted = b_.CreateFAdd(b_.CreateFMul(x, real(kLog2E)), real(kRounder));
@@ -98,7 +98,7 @@ class Math {
     }
     // Past these the result is infinite or zero; a NaN fails both comparisons and stays.
     const Power p = power(at_most(89, at_least(-105, x)));
-    // In two steps, since n reaches from -151 to 128. What stands above its low bits is shifted out.
+    // In two steps, since n reaches from -151 to 128. The bits above n's are shifted out.
     Value* half = b_.CreateAShr(p.bits, integer(1));
     return scaled(scaled(p.mantissa, half), b_.CreateSub(p.bits, half));
   }
@@ -106,9 +106,9 @@ class Math {
   // factor / (1 + e^x).
   Value* logistic(Value* x, Value* factor) {
     if (scalef_lanes_ > 0) return quotient(factor, b_.CreateFAdd(real(1), exp(x)));
-    // Past the first the power is infinite. At the second it is 0, which is what 1 leaves of it, so that one step
-    // scales all others: n is from -126 to 128, and half of 2^n is left to the mantissa.
-    // Of a negated x the bounds are x's own, so that the sign goes into the products.
+    // Past the first bound the power is infinite. At the second the rest of the power is negligible beside 1, so that
+    // one step scales all others: n is from -126 to 128, and half of 2^n is left to the mantissa. A negated x has x's
+    // bounds, so that the sign goes into the products.
     Value* size = nullptr;
     Value* bounded = llvm::PatternMatch::match(x, llvm::PatternMatch::m_FNeg(llvm::PatternMatch::m_Value(size)))
                          ? b_.CreateFNeg(at_least(-89, at_most(87, size)))
@@ -188,9 +188,9 @@ class Math {
     return with_sign_of(b_.CreateSelect(b_.CreateFCmpOGT(size, real(0.925)), far, near), x);
   }
 
-  // sin(x + quarters * pi / 2): with n the nearest whole number to x / (pi / 2), the sine or cosine of what is left,
-  // whose sign n tells. What is left is computed in f64, pi / 2 in two parts, of which the first has 32 bits behind the
-  // point, so that a float's n times it is exact.
+  // sin(x + quarters * pi / 2). n is the integer nearest to x / (pi / 2); the result is the sine or cosine of the
+  // remainder, n decides which and its sign. The remainder is computed in f64 with pi / 2 in two parts; the first has
+  // 32 fractional bits, so that a float's n times it is exact.
   Value* sine(Value* x, int quarters) {
     constexpr double kWideRounder = 6755399441055744;  // 1.5 * 2^52, see kRounder
     constexpr double kTwoOverPi = 0.63661977236758134, kHalfPiHigh = 1.5707963267341256,
@@ -203,7 +203,7 @@ class Math {
     Value* n = b_.CreateFSub(shifted, f64(kWideRounder));
     Value* left =
         b_.CreateFSub(b_.CreateFSub(all, b_.CreateFMul(n, f64(kHalfPiHigh))), b_.CreateFMul(n, f64(kHalfPiLow)));
-    // Of a large x there is no n; the result is a number from -1 to 1 all the same.
+    // A large x has no exact n; the clamp still gives a result from -1 to 1.
     Value* r = at_most(0.7854, at_least(-0.7854, b_.CreateFPTrunc(left, type_)));
     Value* quarter = b_.CreateAdd(b_.CreateTrunc(b_.CreateBitCast(shifted, wide_int), int_type_), integer(quarters));
     Value* square = b_.CreateFMul(r, r);
@@ -215,7 +215,7 @@ class Math {
     return b_.CreateBitCast(b_.CreateXor(size, sign), type_);
   }
 
-  // A half, a quarter or nothing of pi, and the arc tangent of what is left by tan(a + b)'s formula: at most
+  // A half, a quarter or nothing of pi, and the arc tangent of the remainder by tan(a + b)'s formula: at most
   // tan(pi / 8) in size.
   Value* atan(Value* x) {
     constexpr double kQuarterPi = 0.7853981852531433, kQuarterPiRest = -2.1855695e-08;  // as f32, and what it lacks

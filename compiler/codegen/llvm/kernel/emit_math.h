@@ -11,13 +11,13 @@ class Value;
 
 namespace hone {
 
-/// What decides between equivalent forms of f32 functions.
+/// Properties of the CPU that decide between equivalent forms of f32 functions.
 struct MathUnits {
   int scalef_bits = 0;        ///< the widest vector, in bits, for which AVX-512's scalef and range may be used; 0: none
   bool divides_fast = false;  ///< a division takes less of the ports than an estimate and a step of Newton's method
 };
 
-/// Those of `target` for vectors of at most `vector_bits`.
+/// The properties of `target` for vectors of at most `vector_bits`.
 MathUnits math_units(const Target& target, int vector_bits);
 
 /// f(x) for a transcendental function and `x` a float or a vector of floats, scalar and vector alike: polynomials, so
@@ -31,13 +31,13 @@ llvm::Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, llvm::Value* x, cons
 /// value; where e^x is past the largest float, 0 times `factor`. A null `factor` is 1.
 llvm::Value* emit_logistic(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* factor, const MathUnits& units);
 
-/// 1 + erf(x) of f32, a float or a vector of floats, at most two units in the last place of 1 from the exact value:
-/// what gelu takes, at half the operations of erf, which must be exact in its small values.
+/// 1 + erf(x) of f32, a float or a vector of floats, at most two units in the last place of 1 from the exact value.
+/// gelu uses it: half the operations of erf, which must be exact in its small values.
 llvm::Value* emit_one_plus_erf(llvm::IRBuilderBase& b, llvm::Value* x, const MathUnits& units);
 
-/// factor / x for x >= 1, infinity or NaN, a float or a vector of floats: what 1 / (1 + e^y) divides by. f32 with
-/// AVX-512 where a division is slow: an estimate and one step of Newton's method, at most kMathUlps units in the last
-/// place from the exact value; else a division. A null `factor` is 1.
+/// factor / x for x >= 1, infinity or NaN, a float or a vector of floats, as in 1 / (1 + e^y). f32 with AVX-512 where a
+/// division is slow: an estimate and one step of Newton's method, at most kMathUlps units in the last place from the
+/// exact value; else a division. A null `factor` is 1.
 llvm::Value* emit_quotient(llvm::IRBuilderBase& b, llvm::Value* factor, llvm::Value* x, const MathUnits& units);
 
 /// Measured worst cases (tests/unit/codegen/math_test.cc): exp 0.9 (1.1 without FMA), log 0.8, tanh 1.3, erf 1.0.

@@ -144,8 +144,8 @@ void StmtEmitter::emit_allocate(const Allocate* op) {
       expr_.arithmetic().define_everywhere(frame);
     }
     slot.base = frame;
-    // The buffer's contents are undefined here: what an earlier iteration left need not be carried around the loop in
-    // registers.
+    // The buffer's contents are undefined here: values of an earlier iteration need not be carried around the
+    // loop in registers.
     b_.CreateLifetimeStart(frame, b_.getInt64(static_cast<uint64_t>(slot.elements * buffer->dtype.lane_bytes())));
   } else {
     slot = place(op);

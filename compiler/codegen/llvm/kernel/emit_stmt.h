@@ -1,4 +1,4 @@
-// Statements of legalized loop form as LLVM IR: what CPUs and GPUs have in common. Private to codegen.
+// Statements of legalized loop form as LLVM IR, for CPUs and GPUs alike. Private to codegen.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -14,9 +14,9 @@ namespace hone {
 /// the frame lie.
 class StmtEmitter {
  public:
-  /// Writes into `f`, which is empty: what dominates everything goes into its entry block, the rest behind. `fault`, a
-  /// block of `f` that leaves it, may be null where no access is checked. With `keeps_facts`, what ranges and
-  /// conditions say is kept for ExprOptions::facts.
+  /// Writes into `f`, which is empty: code that dominates everything goes into its entry block, the rest behind.
+  /// `fault`, a block of `f` that leaves it, may be null when no access is checked. With `keeps_facts`, facts from
+  /// ranges and conditions are kept for ExprOptions::facts.
   StmtEmitter(llvm::Function* f, llvm::BasicBlock* fault, ExprOptions options, bool keeps_facts = false);
   virtual ~StmtEmitter() = default;
   StmtEmitter(const StmtEmitter&) = delete;

@@ -25,10 +25,10 @@ bool is_type(const llvm::Value* v, const llvm::Type* element, unsigned lanes) {
   return type && type->getElementType() == element && type->getNumElements() == lanes;
 }
 
-// What is widened to the four floats `v`: a vector of halves or one half for all lanes. Null where it is neither.
+// The halves that were widened to the four floats `v`: a vector, or one for all lanes. Null when v is neither.
 llvm::Value* halves_of(llvm::Value* v) {
   llvm::Type* half = llvm::Type::getHalfTy(v->getContext());
-  if (const auto* zero = llvm::dyn_cast<llvm::Constant>(v); zero && zero->isNullValue())  // what padding became
+  if (const auto* zero = llvm::dyn_cast<llvm::Constant>(v); zero && zero->isNullValue())  // of padding
     return llvm::Constant::getNullValue(half);
   if (const auto* wide = llvm::dyn_cast<llvm::FPExtInst>(v))
     return is_type(wide->getOperand(0), half, kLanes) ? wide->getOperand(0) : nullptr;
@@ -40,7 +40,7 @@ llvm::Value* halves_of(llvm::Value* v) {
   return wide && wide->getOperand(0)->getType() == half ? wide->getOperand(0) : nullptr;
 }
 
-// A register of eight halves, of which an instruction takes the lower or the upper four.
+// A register of eight halves; an instruction takes its lower or its upper four.
 struct Halves {
   llvm::Value* eight;
   bool is_upper;
@@ -150,8 +150,8 @@ class HalfMultiplier {
   }
 
   llvm::Function& f_;
-  std::map<llvm::Value*, Halves> known_;              // by what halves_of() returns
-  std::map<llvm::LoadInst*, llvm::Value*> replaced_;  // loads by what they became
+  std::map<llvm::Value*, Halves> known_;              // by the result of halves_of()
+  std::map<llvm::LoadInst*, llvm::Value*> replaced_;  // loads and their replacements
 };
 
 }  // namespace

@@ -7,8 +7,8 @@ namespace hone {
 
 /// fmuladd(fpext <4 x half> a, fpext <4 x half> b, <4 x float> sum)  ->  fmlal(sum, a, b)
 /// Either factor may be one number for all lanes. The halves of a vector that lie behind each other in memory are read
-/// at once, for fmlal and fmlal2. Both are exact but for the rounding of the sum, as is what they replace where it is
-/// fused. For processors with FEAT_FHM.
+/// at once, for fmlal and fmlal2. Both are exact but for the rounding of the sum, as fused multiply-adds of floats are.
+/// For processors with FEAT_FHM.
 struct MultiplyHalves : llvm::PassInfoMixin<MultiplyHalves> {
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager& analyses);
 };

@@ -50,7 +50,7 @@ class HoistingBuilder {
   }
 
  private:
-  /// What a value is made of: its operation (with the predicate of a comparison) and operands.
+  /// Key of a value: its operation (with the predicate of a comparison) and operands.
   using Key = std::pair<unsigned, std::pair<std::pair<llvm::Value*, llvm::Value*>, llvm::Value*>>;
   struct Scope {
     llvm::Instruction* branch = nullptr;

@@ -28,7 +28,7 @@ bool is_splat_of(const llvm::User* user, const llvm::Value* scalar) {
          });
 }
 
-// A scalar that is read, of which, or of what it is widened to, nothing but splats are made.
+// A scalar load whose value, perhaps widened, is only used in splats.
 struct Element {
   llvm::LoadInst* load = nullptr;
   llvm::Instruction* splatted = nullptr;  // the load, or the f32 that it becomes
@@ -58,13 +58,13 @@ int64_t accumulators(const llvm::BasicBlock& loop) {
   return registers;
 }
 
-// Elements of one type whose addresses differ by constants, between two writes: by what is added to the address they
-// share.
+// Elements of one type whose addresses differ by constants, between two writes: by their distance from the address
+// that they share.
 using Neighbours = std::map<int64_t, Element>;
 
 std::vector<Neighbours> neighbours_of(llvm::BasicBlock& loop, const llvm::DataLayout& layout) {
   std::vector<Neighbours> out;
-  // Which of `out` takes what is read at an address, of a type, for splats of a type.
+  // The index in `out` for loads from an address, of a type, for splats of a type.
   std::map<std::tuple<llvm::Value*, llvm::Type*, llvm::Type*>, size_t> open;
   for (llvm::Instruction& i : loop) {
     if (writes_memory(i)) open.clear();
@@ -150,7 +150,7 @@ llvm::PreservedAnalyses ReadLanesTogether::run(llvm::Function& f, llvm::Function
     std::vector<Group> groups;
     for (const Neighbours& loads : neighbours_of(block, f.getDataLayout())) append_groups(loads, &groups);
     const int64_t sums = accumulators(block), rows = static_cast<int64_t>(groups.size());
-    // Of the other operand as many vectors as a row has sums are there at a time, and one more is on its way.
+    // The other operand needs as many registers as a row has sums, and one for the next load.
     if (rows == 0 || sums + rows + sums / rows + 1 > kRegisters) continue;
     for (const Group& group : groups) read_together(group);
     changed = true;

@@ -16,7 +16,7 @@ struct ReadLanesTogether : llvm::PassInfoMixin<ReadLanesTogether> {
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager& analyses);
 };
 
-/// Whether an instruction may change what loads read. Prefetches do not.
+/// Whether an instruction may write memory that loads read. Prefetches do not.
 bool writes_memory(const llvm::Instruction& i);
 
 }  // namespace hone

@@ -28,7 +28,7 @@ std::optional<LaneOffsets> scaled(const LaneOffsets& x, int64_t factor) {
   return out;
 }
 
-// Of a division or a remainder, whose lanes are known only where the dividend's are.
+// A division or a remainder: its lanes are known only when the dividend's are constants.
 std::optional<LaneOffsets> divided(BinaryOp op, const LaneOffsets& x, int64_t divisor) {
   const std::optional<int64_t> base = as_const_int(x.base);
   if (!base || divisor <= 0) return std::nullopt;

@@ -14,8 +14,8 @@ struct LaneOffsets {
   std::vector<int64_t> offsets;
 };
 
-/// `index`, of integers, as a sum of broadcasts and of what is made of ramps between constants:
-/// broadcast(i*64, 8) + floordiv(ramp(0, 1, 8), 4) + floormod(ramp(0, 1, 8), 4) * 512. Nothing for other vectors.
+/// `index`, of integers, as a sum of broadcasts and of terms made from ramps between constants: broadcast(i*64, 8) +
+/// floordiv(ramp(0, 1, 8), 4) + floormod(ramp(0, 1, 8), 4) * 512. Nothing for other vectors.
 std::optional<LaneOffsets> lane_offsets(const Expr& index);
 
 /// How many rows of neighbouring elements the lanes take turns in: the least of 2 to `most` for which a lane's element

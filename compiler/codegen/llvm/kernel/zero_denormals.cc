@@ -18,9 +18,9 @@ using llvm::Value;
 constexpr uint32_t kFlushAndDenormalsAreZeros = 0x8040;  // of MXCSR
 constexpr uint64_t kFlushToZero = uint64_t{1} << 24;     // of FPCR: operands, too
 
-// What an entry puts on the stack: HoneRuntime runtime, which its layers are given; const HoneRuntime* given.
+// An entry's frame: HoneRuntime runtime, which its layers are given; const HoneRuntime* given.
 constexpr size_t kGiven = sizeof(HoneRuntime), kZeroingBytes = kGiven + sizeof(void*);
-// What a region puts there: HoneChunk body; void* closure.
+// A region's frame: HoneChunk body; void* closure.
 constexpr size_t kClosure = sizeof(void*), kChunkBytes = kClosure + sizeof(void*);
 
 // Functions without arithmetic of their own, so that none of it moves across the changes of the mode.
@@ -105,7 +105,7 @@ class ZeroingEmitter {
     return f;
   }
 
-  // Calls `callee` in the mode and returns what it returned.
+  // Calls `callee` in the mode and returns its result.
   void call_with_zeros(llvm::FunctionType* type, Value* callee, llvm::ArrayRef<Value*> args) {
     const bool is_x86 = target_.arch == "x86_64";
     Value* const before = is_x86 ? memory(sizeof(uint32_t)) : nullptr;

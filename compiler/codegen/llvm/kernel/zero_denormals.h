@@ -8,8 +8,8 @@
 namespace hone {
 
 /// Gives `entry`, a HoneEntry that has no code yet, its code: it calls `inside`, another one, with its arguments and
-/// returns what that returns. Meanwhile denormals are zeros on the calling thread, and on every thread of the runtime
-/// while that runs a chunk; then each has all of its own mode again. runtime/denormals says the same in C.
+/// returns its result. Meanwhile denormals are zeros on the calling thread, and on every thread of the runtime while it
+/// runs a chunk; then each has all of its own mode again. runtime/denormals does the same in C.
 void emit_zeroing_entry(llvm::Function* entry, llvm::Function* inside, const Target& target);
 
 }  // namespace hone

@@ -217,7 +217,7 @@ void link_objects(const std::vector<std::string>& objects, const std::string& ou
   std::deque<MemoryFile> inputs;
   for (const std::string& object : objects) inputs.emplace_back(object);
   for (const std::string& object : options.threads) {
-    // lld keeps what it makes of this symbol beyond a link: the next one would write to freed memory.
+    // lld keeps its section for this symbol beyond a link: the next one would write to freed memory.
     HONE_ICHECK(object.find("_GLOBAL_OFFSET_TABLE_") == std::string::npos) << "an object asks for the offset table";
     inputs.emplace_back(object);
   }

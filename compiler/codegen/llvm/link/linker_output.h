@@ -1,4 +1,4 @@
-// What the linker writes, on its way to a file.
+// The linker's output on its way to a file.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace hone {
 
-/// A pipe for the linker to write to, and a thread that writes what comes to a file of a set. A file lld would map, and
-/// where the disk is full, writing to what is mapped ends the process (SIGBUS); to anything else it writes from memory.
+/// A pipe for the linker to write to, and a thread that writes its output to a file of a set. lld would map a plain
+/// file, and on a full disk a store to a mapping ends the process (SIGBUS); to a pipe it writes from memory.
 class LinkerOutput {
  public:
   /// For the file `path`, to be added to `files`, which outlive this. UserError when the system has no pipe or thread

@@ -1,4 +1,4 @@
-// This machine as a target, and what its code is made by.
+// This machine as a target, and the version of its compiler.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace hone {
 
-/// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, its caches. The same where
-/// `sys`, the folder /sys, is hidden, but on ARM, where the table of CPUs says what caches such a core has.
+/// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, its caches. The same when
+/// `sys`, the folder /sys, is hidden, except on ARM, which takes the caches of the table of CPUs then.
 Target host_target(int threads, const std::string& sys = "/sys");
-/// What --version says of it: `LLVM 19.1.7, this machine: llvm -mtriple=… -mcpu=…`.
+/// The line of --version on LLVM and this machine: `LLVM 19.1.7, this machine: llvm -mtriple=… -mcpu=…`.
 std::string compiler_line();
 /// The code generator's version: part of each record. `llvm-19.1.7 hone-codegen-3`.
 std::string codegen_version();

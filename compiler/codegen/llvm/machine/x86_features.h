@@ -1,4 +1,4 @@
-// What instructions a target's processor has. Private to codegen/llvm.
+// x86 features of a target's processor. Private to codegen/llvm.
 #pragma once
 
 #include <initializer_list>

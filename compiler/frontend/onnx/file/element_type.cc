@@ -8,7 +8,7 @@ using frontend::ElementType, frontend::Encoding;
 
 namespace {
 
-// kPlain for what is none.
+// kPlain for a type that is no encoding.
 Encoding encoding_of(int data_type) {
   switch (data_type) {
     case 17: return Encoding::kE4M3FN;

@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// The tensor of a serialized TensorProto. UserError, one line, for what is none, for one whose elements lie in another
-/// file, and as onnx::tensor_of().
+/// The tensor of a serialized TensorProto. UserError, one line, for other bytes, for a tensor whose elements lie in
+/// another file, and as onnx::tensor_of().
 TensorData parse_onnx_tensor(const std::string& message);
 
 }  // namespace hone

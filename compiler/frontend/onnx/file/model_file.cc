@@ -37,7 +37,7 @@ class File {
   const int fd_;
 };
 
-// What a plain file's path below `folder` leads to. No step may be a link or lead out: data comes with its model.
+// Opens the file at a relative path below `folder`. No part may be a link or "..": data comes with its model.
 int open_below(const std::string& folder, const std::string& name) {
   const std::filesystem::path path(name);
   HONE_USER_CHECK(!name.empty() && name.find('\0') == std::string::npos && path.is_relative())

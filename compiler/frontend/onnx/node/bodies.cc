@@ -18,8 +18,8 @@ const Graph& graph_of(const NodeContext& c, std::string_view name) {
   return found->g();
 }
 
-// An If whose condition is known is the branch that it takes. Of others both branches are computed, and the outputs
-// are chosen: a branch has no effects.
+// An If whose condition is known becomes that branch. For other conditions both branches are computed, and the outputs
+// are selected: a branch has no effects.
 void run_if(const BodyNode& n) {
   NodeContext& c = n.c;
   const Operand& condition = c.in(0);
@@ -49,7 +49,7 @@ void run_if(const BodyNode& n) {
     for (size_t o = 0; o < if_true->size(); ++o) c.outputs[o] = chosen(c.l, condition, (*if_true)[o], (*if_false)[o]);
     return;
   }
-  // Mostly one that is for other shapes: what its nodes say of it.
+  // The other branch is mostly for other shapes: the note says why its nodes are not supported.
   for (const auto& [what, nodes] : n.unsupported)
     if (!before.contains(what)) why = what;
   n.unsupported = before;
@@ -66,7 +66,7 @@ void run_if(const BodyNode& n) {
   }
 }
 
-// What a loop's turns gave, along a new axis.
+// The outputs of a loop's iterations, stacked along a new axis.
 Operand stacked(Lowering& l, const std::vector<Operand>& turns, int64_t axis) {
   HONE_USER_CHECK(!turns.empty()) << "a loop that collects and takes no turn is not supported";
   std::vector<Operand> parts;
@@ -98,7 +98,7 @@ void narrow(Lowering& l, GoesOn* goes_on, const Operand& condition) {
   goes_on->does = goes_on->does ? l.pointwise("and", {*goes_on->does, one}) : one;
 }
 
-// Turns are written out, so there must be a most of them. What a turn computes that a call does not take is dropped.
+// Iterations are unrolled, so their number must be bounded. Iterations that a call does not take have no effect.
 void run_loop(const BodyNode& n) {
   NodeContext& c = n.c;
   const Graph& body = graph_of(c, "body");
@@ -138,7 +138,7 @@ void run_loop(const BodyNode& n) {
     narrow(c.l, &goes_on, outputs[0]);
   }
   c.outputs = carried;
-  // What a turn would have given tells the types where none is taken.
+  // Without an iteration, one is computed all the same: its outputs have the types.
   std::vector<Operand> untaken;
   if (!collected.empty() && collected[0].empty()) {
     std::vector<Operand> inputs{c.l.number(0, i64), yes};

@@ -15,10 +15,10 @@ namespace hone::onnx {
 /// A node that holds graphs, and the importer around it.
 struct BodyNode {
   NodeContext& c;
-  /// The outputs of one of its graphs for these inputs; it sees what stands around the node. UserError where it has
+  /// The outputs of one of its graphs for these inputs; it sees the values around the node. UserError where it has
   /// nodes that are not supported, which are in `unsupported` then.
   std::function<std::vector<Operand>(const Graph& body, const std::vector<Operand>& inputs)> run;
-  std::map<std::string, std::vector<std::string>>& unsupported;  ///< nodes by what is not supported of them
+  std::map<std::string, std::vector<std::string>>& unsupported;  ///< names of nodes by their unsupported feature
   std::vector<std::string>& notes;                               ///< of ImportedModel
 };
 

@@ -1,4 +1,4 @@
-// What rows work with: one node of an ONNX model, and the lowering that knows the model's file.
+// One node of an ONNX model, and the lowering that knows the model's file: the arguments of all rows.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace hone::onnx {
 
 using namespace frontend;  // rows are written in its words
 
-/// A lowering of what an ONNX file holds.
+/// A lowering with the contents of an ONNX file.
 class FileLowering : public Lowering {
  public:
   FileLowering(GraphBuilder& builder, ModelFile& file, double most_bytes)
@@ -31,8 +31,8 @@ class FileLowering : public Lowering {
     return out;
   }
 
-  /// Of the model's function whose nodes are read: its attributes by name, which its nodes' attributes may stand for.
-  /// Null outside of functions.
+  /// The attributes, by name, of the model's function whose nodes are read; nodes' attributes may refer to them. Null
+  /// outside of functions.
   const std::map<std::string, const Attribute*, std::less<>>* function_attributes = nullptr;
 
  private:
@@ -68,8 +68,8 @@ struct NodeContext {
 };
 
 using Row = void (*)(NodeContext& c);
-/// `row` of a node that is several operators here, with its inputs of f16 or bf16 as f32: what one hands to the next is
-/// f32 at least, as an operator's own sums are, and the outputs are rounded once, to the type of the first such input.
+/// Runs `row` of a node that is several operators here, with inputs of f16 or bf16 as f32: values between them are f32
+/// at least, as an operator's sums are, and the outputs are rounded once, to the type of the first such input.
 void run_in_f32(NodeContext& c, Row row);
 /// The same as a row.
 template <Row row>

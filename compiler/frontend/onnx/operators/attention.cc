@@ -1,5 +1,5 @@
-// Attention and rotary positions: ONNX's own operators and those that optimizers join them to. They are lowered to what
-// exporters spell, two products with a softmax between them, which the passes recognize.
+// Attention and rotary positions: ONNX's own operators and the fused ones of optimizers. They are lowered to the form
+// that exporters write, two products with a softmax between them, which the passes recognize.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -47,7 +47,7 @@ Operand repeated_heads(Lowering& l, const Operand& x, int64_t heads) {
   return l.reshape(l.broadcast(apart, {s[0], s[1], heads / s[1], s[2], s[3]}), {s[0], heads, s[2], s[3]});
 }
 
-// What is added to scores that shall not count. Finite, so that a row of nothing else is no NaN.
+// The summand that hides a score. Finite, so that a row of only such scores is no NaN.
 double least(DType t) {
   return t == f16 ? -65504.0 : t == f64 ? std::numeric_limits<double>::lowest() : std::numeric_limits<float>::lowest();
 }
@@ -72,8 +72,8 @@ Operand causal_bias(Lowering& l, int64_t queries, int64_t keys, int64_t before, 
   return bias_of_mask(l, causal_mask(l, queries, keys, before, window), t, least(t));
 }
 
-// The output of attention with zeros where a query sees no key: the softmax of what is masked as a whole would be the
-// mean of all values. `sees`: bools that broadcast to [batch, heads, queries, keys].
+// The output of attention with zeros where a query sees no key: the softmax of a row that is masked as a whole would
+// give the mean of all values. `sees`: bools that broadcast to [batch, heads, queries, keys].
 Operand without_blind(Lowering& l, const Operand& out, const Operand& sees) {
   const Operand any = l.reduce("max", l.cast(sees, i32), {static_cast<int64_t>(sees.rank()) - 1}, true);
   if (const auto known = l.data_of(any)) {
@@ -183,7 +183,7 @@ void attention(NodeContext& c) {
     }
     how.biases.push_back(bias);
   }
-  // What the operator hides itself, beside the mask.
+  // The positions that the operator itself lets a row see, besides the mask.
   std::optional<Operand> sees;
   if (c.has(6))
     sees = unpadded_mask(l, c.in(6), q, count, c.number("is_causal", 0) != 0);
@@ -209,7 +209,7 @@ void attention(NodeContext& c) {
   if (wants(c, 3)) c.outputs[3] = mode == 0 ? a.dots : mode == 1 ? a.capped : mode == 2 ? a.scores : a.shares;
 }
 
-// Of [batch, heads, rows, size], the first `turned` elements of each row; `cos` and `sin` are [.., rows, turned / 2].
+// x [batch, heads, rows, size], the first `turned` elements of each row rotated; cos, sin: [.., rows, turned / 2].
 Operand rotated(Lowering& l, const Operand& x, const Operand& cos, const Operand& sin, int64_t turned, bool pairs) {
   const Extents& s = x.type.shape;
   const int64_t half = turned / 2;
@@ -239,7 +239,7 @@ Operand rotated(Lowering& l, const Operand& x, const Operand& cos, const Operand
   return turned == s[3] ? out : l.concat({out, part(l, x, 3, turned, s[3] - turned)}, 3);
 }
 
-// The rows of a table [most, n] that these [batch, rows] positions tell, for all heads.
+// The rows of a table [most, n] at the positions [batch, rows], for all heads.
 Operand rows_of_table(Lowering& l, const Operand& table, const Operand& positions) {
   HONE_USER_CHECK(table.rank() == 2 && positions.rank() == 2)
       << "positions " << to_string(positions.type) << " in " << to_string(table.type);
@@ -294,7 +294,7 @@ void contrib_rotary_embedding(NodeContext& c) {
   rotate(c, cos, c.in(3), positions, heads);
 }
 
-// A mask of [batch], [batch, keys] or [batch, queries, keys] whole numbers, as what is added to scores.
+// The summand of the scores for a mask of [batch], [batch, keys] or [batch, queries, keys] integers.
 Operand bias_of_numbers(const NodeContext& c, const Operand& mask, int64_t batch, int64_t queries, int64_t keys,
                         DType t) {
   Lowering& l = c.l;
@@ -382,7 +382,7 @@ void multi_head_attention(NodeContext& c) {
   HONE_USER_CHECK(!c.has(8) && !c.has(9)) << "past_sequence_length and cache_indirection are not supported";
   HONE_USER_CHECK(c.has(6) == c.has(7)) << "it has one of past_key and past_value";
   int64_t at = 0;
-  // Of this input, with its part of the bias.
+  // An input's heads, with its part of the bias added.
   const auto of_heads = [&](const Operand& x) {
     HONE_USER_CHECK(x.rank() == 3) << to_string(x.type) << " of " << heads << " heads";
     const int64_t size = x.type.shape.back(), begin = std::exchange(at, at + size);

@@ -26,7 +26,7 @@ Blocks blocks_of(const NodeContext& c) {
   return b;
 }
 
-// Number `i` of those that lie in these bytes, the lower half of a byte first.
+// Number `i` of the numbers packed in these bytes, the lower half of a byte first.
 int64_t packed(std::span<const char> bytes, int64_t i, int64_t bits) {
   const auto byte = static_cast<uint8_t>(bytes[static_cast<size_t>(bits == 8 ? i : i / 2)]);
   return bits == 8 ? byte : i % 2 ? byte >> 4 : byte & 15;
@@ -136,7 +136,7 @@ void matmul_of_blocks(NodeContext& c) {
       << "weights " << to_string(weights.type()) << " for " << b.n << " rows of " << b.count << " blocks of "
       << b.bytes() << " bytes";
   if (auto product = product_of_words(c, b, weights)) return void(c.outputs[0] = *product);
-  // Who only wants small constants need not wait for these.
+  // Callers that only want small constants need not wait for these.
   const int64_t bytes = element_count({b.n, b.k, t.bytes()});
   constexpr int64_t kLarge = 1 << 20;
   Operand known;

@@ -1,4 +1,4 @@
-// What is known while the model is read: constants, shapes, ranges.
+// Values that are known while the model is read: constants, shapes, ranges.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -48,7 +48,7 @@ void constant_of_shape(NodeContext& c) {
     t = data->type().dtype;
     element.assign(data->bytes().begin(), data->bytes().end());
   }
-  // What a few bytes of a file ask for is not written out where it is large.
+  // A few bytes of a file may ask for a large constant: it is broadcast instead of written out.
   if (!c.l.may_make(count * t.bytes()))
     return void(c.outputs[0] = c.l.broadcast(c.l.constant(TensorData({t, {}}, element)), shape));
   std::string bytes;

@@ -83,7 +83,7 @@ void sum_over_others(Lowering& l, const std::string& kept, Lettered* o) {
   *o = {l.reduce("sum", o->x, axes, false), letters};
 }
 
-// The axes in the order of `letters`; those that it has not are of extent 1.
+// The axes in the order of `letters`; missing axes are added with extent 1.
 Operand ordered(Lowering& l, const Lettered& o, const std::string& letters) {
   Extents perm, shape;
   for (const char letter : letters) {
@@ -95,7 +95,7 @@ Operand ordered(Lowering& l, const Lettered& o, const std::string& letters) {
   return l.reshape(l.transpose(o.x, perm), shape);
 }
 
-// A product of which the letters of `kept` are left.
+// The product of two operands, summed over all letters but those of `kept`.
 Lettered product(Lowering& l, Lettered a, Lettered b, const std::string& kept) {
   sum_over_others(l, kept + b.letters, &a);
   sum_over_others(l, kept + a.letters, &b);
@@ -161,7 +161,7 @@ void einsum(NodeContext& c) {
   HONE_USER_CHECK(c.inputs.size() <= kMostOperands)
       << c.inputs.size() << " operands; " << kMostOperands << " are supported";
   std::vector<Lettered> operands;
-  // Of what has no arrow the result has the axes of ellipses, and the letters that stand once, in the alphabet's order.
+  // Without an arrow the result has the axes of ellipses, then the letters that occur once, in alphabetical order.
   size_t ellipsis = 0;
   std::map<char, int> times;
   std::string_view terms = std::string_view(equation).substr(0, arrow);

@@ -1,4 +1,4 @@
-// What sound needs: windows, filters, Fourier transforms as products with their matrices.
+// Operators for sound: windows, filters, Fourier transforms as products with their matrices.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -88,7 +88,7 @@ Operand turns(Lowering& l, int64_t n, int64_t columns, bool is_sine, bool invers
   return constant_of(l, {n, columns}, values, t);
 }
 
-// Of [..., n, 1 or 2] along the axis before the last, n points of it (zeros behind it where it has fewer): [..., k, 2].
+// The transform of x [..., length, 1 or 2] along the last axis but one, cut or zero-padded to n points: [..., k, 2].
 Operand transformed(Lowering& l, const Operand& x, int64_t n, bool onesided, bool inverse) {
   const size_t rank = x.rank();
   const int64_t parts = x.type.shape.back(), columns = onesided ? n / 2 + 1 : n;

@@ -1,4 +1,4 @@
-// What optimizers join operators to, taken apart again: Hone's own passes decide what goes together. com.microsoft.
+// Operators that optimizers fused, taken apart again: Hone's own passes decide what to fuse. com.microsoft.
 #include "compiler/frontend/onnx/node/node.h"
 #include "compiler/ir/layout.h"
 
@@ -80,7 +80,7 @@ void fused_gemm(NodeContext& c) {
   c.outputs[0] = activated(c.l, out, c.text("activation", ""), parameters);
 }
 
-// Of a product's factor: the first axis behind those of the batch, or the last two exchanged.
+// A product's factor, transposed: its first axis behind the batch's other axes, or its last two axes exchanged.
 Operand turned(NodeContext& c, const Operand& x, const char* batch, const char* last) {
   const bool first_goes = c.number(batch, 0) != 0, exchanges = c.number(last, 0) != 0;
   if ((!first_goes && !exchanges) || x.rank() < 2) return x;

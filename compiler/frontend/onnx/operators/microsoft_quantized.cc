@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kOpset = 13;  // whose definitions ONNX's operators have here
 
-// What ONNX's operator of that name makes of other inputs, with this node's attributes.
+// The result of ONNX's operator `op` on other inputs, with this node's attributes.
 Operand by_row(NodeContext& c, const std::string& op, int64_t opset,
                const std::vector<std::optional<Operand>>& inputs) {
   onnx::Node plain = c.node;
@@ -114,7 +114,7 @@ void qlinear_where(NodeContext& c) {
   c.outputs[0] = quantized(c.l, z, quantization(c, 7, 8, 0, 0), c.in(1).type.dtype);
 }
 
-// Input and weights with their scales (3, 4) and zero points (6, 7), and what Attention has beside them.
+// Input and weights with their scales (3, 4) and zero points (6, 7), and the other inputs of Attention.
 void qattention(NodeContext& c) {
   HONE_USER_CHECK(c.in(0).rank() == 3 && c.in(1).rank() == 2)
       << to_string(c.in(0).type) << " times " << to_string(c.in(1).type);

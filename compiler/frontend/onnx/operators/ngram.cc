@@ -7,8 +7,8 @@
 namespace hone::onnx {
 namespace {
 
-// Of [batch, length] numbers, how often each of these grams of n numbers stands there, with up to so many left out
-// between any two of them, as many everywhere: [batch, grams].
+// Counts of each gram of n numbers in x [batch, length]: [batch, grams]. The numbers of an occurrence are equally far
+// apart, with at most `skips` others between two neighbours.
 Operand counts_of(Lowering& l, const Operand& x, const std::vector<int64_t>& grams, int64_t n, int64_t skips) {
   const int64_t batch = x.type.shape[0], length = x.type.shape[1], count = static_cast<int64_t>(grams.size()) / n;
   Operand sum = l.broadcast(l.number(0, f32), {batch, count});

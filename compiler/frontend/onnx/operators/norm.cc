@@ -1,4 +1,4 @@
-// Norms of rows: ONNX's own, and those that exporters and optimizers join with what stands in front of them.
+// Norms of rows: ONNX's own, and those that exporters and optimizers fuse with the operator in front.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,7 @@ bool wants(const NodeContext& c, size_t output) {
   return output < c.outputs.size() && (output >= c.is_wanted.size() || c.is_wanted[output]);
 }
 
-// In f32 at least, as the operators say of what is neither input nor output.
+// x in f32 at least: the operators compute with that type between input and output.
 Operand widened(Lowering& l, const Operand& x) { return x.type.dtype.is_narrow_float() ? l.cast(x, f32) : x; }
 
 std::string add_eps(double eps, DType t) { return fmt::format("add[{}]", number_text(eps, t)); }
@@ -29,7 +29,7 @@ Operand inverse_deviation(Lowering& l, const Operand& centred, const Extents& ax
   return l.pointwise("rsqrt", {l.pointwise(add_eps(eps, variance.type.dtype), {variance})});
 }
 
-// The mean and the inverse of the deviation, which nobody but training reads.
+// The mean and the inverse of the deviation, which are outputs for training.
 void write_moments(NodeContext& c, const Operand& x, int64_t axis, double eps) {
   const Extents axes = axes_from(axis, x.rank());
   if (!wants(c, 1) && !wants(c, 2)) return;
@@ -82,7 +82,7 @@ void rms_norm(NodeContext& c) {
   c.outputs[0] = rms_norm_of(c.l, x, axis, eps, c.in(1));
 }
 
-// The input, what skips a block, and perhaps a bias; of one image or for all.
+// The sum of the input, the skip connection, and perhaps a bias; of one image or for all.
 Operand sum_with_skip(NodeContext& c, size_t bias) {
   Operand sum = c.l.pointwise("add", {c.in(0), c.in(1)});
   if (c.has(bias)) sum = c.l.pointwise("add", {sum, c.in(bias)});

@@ -151,8 +151,8 @@ void reverse_sequence(NodeContext& c) {
                          {c.l.value(x), c.l.value(c.l.broadcast(at, x.type.shape))});
 }
 
-// What known indices write into data: each element of the result is the data's or an update's, so it is gathered from
-// both. `target`: of each update the place in the flat data.
+// The scatter of updates at known places: each element of the result is the data's or an update's, so it is gathered
+// from both. `target`: the place of each update in the flat data.
 Operand scattered(NodeContext& c, const Operand& data, const Operand& updates, const std::vector<int64_t>& target,
                   const std::string& reduction) {
   Lowering& l = c.l;
@@ -174,7 +174,7 @@ Operand scattered(NodeContext& c, const Operand& data, const Operand& updates, c
                          : reduction == "min" ? "minimum"
                                               : nullptr;
   HONE_USER_CHECK(function) << "reduction=" << reduction << " is not supported";
-  // Of the elements that are written alone, in rounds: each takes one update in a round.
+  // Other reductions update only the written elements, in rounds: one update of each in a round.
   std::vector<int64_t> written = target;
   std::sort(written.begin(), written.end());
   written.erase(std::unique(written.begin(), written.end()), written.end());
@@ -344,7 +344,7 @@ void scatter_nd(NodeContext& c) {
 }
 
 // Rows of a cache [batch, .., rows, ..], those along `axis` from each sequence's own place on, are the update's. A
-// linear cache leaves out what is beyond its end; a circular one goes on at its beginning.
+// linear cache drops rows beyond its end; a circular one goes on at its beginning.
 void tensor_scatter(NodeContext& c) {
   Lowering& l = c.l;
   const Operand &x = c.in(0), &update = c.in(1);

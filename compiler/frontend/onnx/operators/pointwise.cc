@@ -88,7 +88,7 @@ Operand aligned(const NodeContext& c, const Operand& a, const Operand& b) {
   return c.l.reshape(b, shape);
 }
 
-// Of whole numbers in f64: what is within rounding of a whole number is that, the rest is cut off.
+// The power of integers in f64: a result within rounding of an integer is that integer, others are truncated.
 void power_of_integers(NodeContext& c, const Operand& a, const Operand& b) {
   Lowering& l = c.l;
   const Operand v = l.pointwise("pow", {l.cast(a, f64), l.cast(b, f64)}), whole = l.pointwise("round", {v});
@@ -98,7 +98,7 @@ void power_of_integers(NodeContext& c, const Operand& a, const Operand& b) {
   c.outputs[0] = l.cast(near, a.type.dtype);
 }
 
-// Of unsigned numbers, by one bit of the distance after the other: a distance of 2^k is a factor or divisor of 2^(2^k).
+// A shift of unsigned numbers, by one bit of the distance after the other: bit k is a factor or divisor of 2^(2^k).
 void shift(NodeContext& c) {
   Operand x = c.in(0);
   const Operand& by = c.in(1);

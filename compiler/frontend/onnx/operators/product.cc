@@ -32,7 +32,7 @@ void gemm(NodeContext& c) {
   c.outputs[0] = out;
 }
 
-// By rows: what the rows from some one on give for some of the columns is a sum over these. Nothing is divided.
+// By rows: the minor of the last rows and some of the columns is a sum over these columns. Nothing is divided.
 void determinant(NodeContext& c) {
   const Operand& x = c.in(0);
   constexpr int64_t kMost = 6;  // 2^n sums

@@ -31,7 +31,7 @@ Operand of_blocks(Lowering& l, const Operand& x, const Operand& each, size_t axi
                  Extents(x.rank(), 1), x.type.shape);
 }
 
-// As the node says: of the tensor, of an axis, or by blocks of one.
+// The quantization that the node gives: of the tensor, of an axis, or by blocks of one.
 Quantization own_quantization(const NodeContext& c) {
   const Operand& x = c.in(0);
   int64_t size = c.number("block_size", 0);
@@ -44,7 +44,7 @@ Quantization own_quantization(const NodeContext& c) {
   return q;
 }
 
-// The node with its numbers instead of what is stored.
+// The node with decoded numbers in place of the stored ones.
 NodeContext with_numbers(const NodeContext& c) {
   NodeContext out = c;
   for (auto& x : out.inputs)
@@ -153,7 +153,7 @@ void dynamic_quantize_linear(NodeContext& c) {
 
 namespace {
 
-// Of differences of bytes: s16 factors hold them, and sums are s32.
+// The product of differences of bytes: s16 factors hold them, and sums are s32.
 void matmul_integer(NodeContext& c) {
   c.outputs[0] = c.l.matmul(centred(c.l, c.in(0), row_zero(c, 2), i16), centred(c.l, c.in(1), column_zero(c, 3), i16));
 }

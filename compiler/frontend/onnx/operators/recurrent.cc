@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM: what depends on the input alone is one product for all steps, and a direction is one layer
+// RNN, GRU and LSTM: the input's part of all gates is one product for all steps, and a direction is one layer
 // (ops/recurrent.h).
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 namespace hone::onnx {
 namespace {
 
-// An activation as a chain, with {a} and {b} for alpha and beta where it takes them, and what these are by default.
+// An activation as a chain, with {a} and {b} for alpha and beta if it takes them, and their defaults.
 struct ActivationName {
   std::string_view onnx, chain;
   double alpha = 0, beta = 0;
@@ -36,8 +36,8 @@ std::string plain_number(double v, DType t) {
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
-// The activations of all directions, in ONNX's order, each as a chain. Alphas and betas are taken by those that have
-// such a number, one after the other.
+// The activations of all directions, in ONNX's order, each as a chain. The lists of alphas and betas have a number for
+// each activation that takes one, in order.
 std::vector<std::string> activations_of(const NodeContext& c, std::vector<std::string> names, DType t) {
   std::vector<std::string> out;
   std::array<int, 2> taken{};
@@ -65,7 +65,7 @@ std::vector<std::string> activations_of(const NodeContext& c, std::vector<std::s
   return out;
 }
 
-// What LSTM, GRU and RNN differ in.
+// The differences between LSTM, GRU and RNN.
 struct Cell {
   std::string_view op;  // of the graph
   int64_t gates;
@@ -138,7 +138,7 @@ class Recurrence {
     const double most = c_.real("clip", 0);
     HONE_USER_CHECK(most > 0) << "clip=" << most;
     if (std::isinf(most)) return;
-    // Of sums of gates; the third activation is of the cell state.
+    // Activations of gates clip their input; the third one, of the cell state, does not.
     for (size_t i = 0; i < activations_.size(); ++i)
       if (i % each < 2)
         activations_[i] = fmt::format("clip[{};{}]+{}", number_text(-most, t), number_text(most, t), activations_[i]);
@@ -155,7 +155,7 @@ class Recurrence {
     alive_ = l_.pointwise("less", {l_.reshape(l_.numbers(steps), {steps_, 1}), of_sequence});
   }
 
-  // All steps in one direction: what the layer's operator gives.
+  // All steps in one direction: the outputs of the layer's operator.
   std::vector<Operand> direction(int64_t d) {
     std::vector<ValueId> inputs{l_.value(sums_of_input(d)),
                                 l_.as(rows_of(c_.in(2), d), {cell_.gates, hidden_, hidden_}), state(5, d)};
@@ -182,7 +182,7 @@ class Recurrence {
     return out;
   }
 
-  // Of [directions, rows, k] the rows of one direction.
+  // The rows of one direction, from w [directions, rows, k].
   Operand rows_of(const Operand& w, int64_t direction) {
     const int64_t rows = cell_.gates * hidden_;
     HONE_USER_CHECK(w.rank() == 3 && w.type.shape[0] == directions_ && w.type.shape[1] == rows && !w.is_empty())

@@ -34,7 +34,7 @@ Reads reads_along(Lowering& l, const Operand& begin, const Operand& size, int64_
   const auto bound = [&](const char* function, double by, const Operand& x) {
     return l.pointwise(std::string(function) + "[" + number_text(by, f32) + "]", {x});
   };
-  // What is more than an element away from the image is 0.
+  // A sample more than an element outside of the image is 0.
   const Operand is_near = l.pointwise("and", {l.pointwise("greater_equal", {place, l.number(-1, f32)}),
                                               l.pointwise("less_equal", {place, l.number(last + 1, f32)})});
   const Operand inside = bound("minimum", last, bound("maximum", 0, place)), low = l.pointwise("floor", {inside});
@@ -67,7 +67,7 @@ class AdaptiveSamples {
     first_ = l.pointwise("maximum[0.0]", {l.pointwise("ceil", {l.pointwise("div", {from_there, apart_})})});
   }
 
-  // What each element counts in the mean of the samples of each bin: [count, bins, extent].
+  // The weight of each element in the mean of each bin's samples: [count, bins, extent].
   Operand weights() const {
     const Operand zero = l_.number(0, f32);
     Operand all;
@@ -178,7 +178,7 @@ Operand adaptive_maxima(Lowering& l, const Operand& x, const AdaptiveSamples& ro
   const auto largest = [&](const Operand& values, const AdaptiveSamples::Extremes& e, const Extents& shape) {
     const Operand is_negative = l.pointwise("less", {values, zero});
     const Operand weight = l.pointwise("where", {l.reshape(e.least, shape), is_negative, l.reshape(e.most, shape)});
-    // What is not read, here or along the other axis, is never the largest.
+    // An element that is not read, here or along the other axis, is never the largest.
     const Operand product = l.pointwise("mul", {values, weight});
     const Operand is_there = l.pointwise("and", {l.reshape(e.is_read, shape), l.pointwise("greater", {values, never})});
     const Operand read = l.pointwise("where", {product, is_there, never});
@@ -293,7 +293,7 @@ void max_unpool(NodeContext& c) {
   c.outputs[0] = with_borders(l, out, Extents(shape.size(), 0), after);
 }
 
-// The middle of what is too long, and zeros around what is too short.
+// Cuts an axis that is too long to its middle, and puts zeros around one that is too short.
 void center_crop_pad(NodeContext& c) {
   const Operand& x = c.in(0);
   const Extents wanted = c.constant_numbers(1, "shape");

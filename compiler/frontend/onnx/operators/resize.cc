@@ -10,7 +10,7 @@
 namespace hone::onnx {
 namespace {
 
-// p / q, as close to `v` as a float tells, with the smallest numbers.
+// The fraction p / q with the smallest numbers that equals `v` up to the precision of a float.
 std::pair<int64_t, int64_t> rational(double v) {
   int64_t p0 = 0, q0 = 1, p1 = 1, q1 = 0;
   double rest = v;
@@ -27,13 +27,13 @@ std::pair<int64_t, int64_t> rational(double v) {
   return {p1, q1};
 }
 
-// What becomes of the axes: of each the scale, as ONNX gives it, and the extent.
+// The new axes: the scale of each, as ONNX gives it, and its extent.
 struct Resizing {
   std::vector<double> scales;
   Extents sizes;
 };
 
-// Scales by themselves tell sizes, and sizes scales.
+// Computes missing sizes from the scales, or missing scales from the sizes.
 void complete(Resizing* r, const Operand& x) {
   const size_t rank = x.rank();
   HONE_USER_CHECK(r->scales.size() == rank || r->sizes.size() == rank)
@@ -73,8 +73,8 @@ void resize_by(NodeContext& c, const Operand& x, const Resizing& r, bool has_sca
   c.outputs[0] = c.l.add("resize", given, {c.l.value(x)}, r.sizes);
 }
 
-// What the graph's operator has not: filters as wide as what an element stands for, symmetric centres, and parts of
-// images. All is known but the elements, so each axis is a sum of a few elements with weights.
+// Resizes that the graph's operator does not have: antialiasing filters, symmetric centres, and parts of images.
+// Everything but the elements is known, so each axis is a sum of a few elements with weights.
 void resample_by(NodeContext& c, const Operand& x, const Resizing& r, const std::string& mode,
                  const std::string& coordinates, const std::string& rounding, const std::vector<size_t>& axes,
                  const std::vector<double>& region) {
@@ -133,7 +133,7 @@ void resize(NodeContext& c) {
   HONE_USER_CHECK((r.scales.empty() || r.scales.size() == axes.size()) &&
                   (r.sizes.empty() || r.sizes.size() == axes.size()))
       << "it has " << std::max(r.scales.size(), r.sizes.size()) << " scales or sizes for " << axes.size() << " axes";
-  // Of all axes, with the policy's one scale for those that are named.
+  // Scales and sizes of all axes; a policy gives the named axes one scale.
   const std::string policy = c.text("keep_aspect_ratio_policy", "stretch");
   HONE_USER_CHECK(policy == "stretch" || policy == "not_larger" || policy == "not_smaller")
       << "keep_aspect_ratio_policy=" << policy;

@@ -9,7 +9,7 @@
 namespace hone::onnx {
 namespace {
 
-// x, of which there is as much as of `other` along `axis`.
+// x with the run-time extent of `other` along `axis`.
 Operand as_many(Operand x, size_t axis, const Operand& other) {
   if (other.ragged) x.ragged = Ragged{axis, other.ragged->count};
   return x;
@@ -119,7 +119,7 @@ void unique(NodeContext& c) {
   const ValueId there =
       x.ragged ? x.ragged->count : c.l.value(c.l.numbers({given ? x.type.shape[axis] : element_count(x.type.shape)}));
   x = whole(x);
-  // What is different stands along the first axis.
+  // The compared slices become the first axis.
   if (!given) {
     x = c.l.reshape(x, {element_count(x.type.shape)});
   } else {

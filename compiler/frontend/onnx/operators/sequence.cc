@@ -1,5 +1,5 @@
-// Sequences and optionals, which exist while the model is read alone: a sequence is a list of values of the graph, an
-// optional is what it holds or nothing.
+// Sequences and optionals, which exist only while the model is read: a sequence is a list of values of the graph, an
+// optional is its value or nothing.
 #include <algorithm>
 #include <memory>
 #include <unordered_set>
@@ -12,7 +12,7 @@
 namespace hone::onnx {
 namespace {
 
-// The position that an input tells, from 0; `fallback` where the input is left out.
+// The position given by an input, counted from 0; `fallback` when the input is left out.
 int64_t place_in(const NodeContext& c, size_t input, size_t length, int64_t fallback) {
   if (!c.has(input)) return fallback;
   const int64_t given = c.constant_number(input, "position"), n = static_cast<int64_t>(length);
@@ -25,7 +25,7 @@ const Sequence& sequence_in(const NodeContext& c, size_t i) {
   return *c.in(i).sequence;
 }
 
-// UserError for what no sequence may hold.
+// UserError for an operand that no sequence may hold.
 void check_element(const Operand& x, const Sequence& others) {
   HONE_USER_CHECK(!x.sequence && !x.is_nothing) << described(x) << " is no element of a sequence";
   HONE_USER_CHECK(others.empty() || others[0].type.dtype == x.type.dtype)

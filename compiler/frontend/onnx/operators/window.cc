@@ -1,4 +1,4 @@
-// Convolutions, poolings and what normalises channels.
+// Convolutions, poolings and norms over channels.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -61,8 +61,8 @@ Window part_of(const Window& w, size_t first, size_t count) {
 // [n, c, d, h, w] -> [n, d, c, h, w] and back.
 Operand with_depth_outside(Lowering& l, const Operand& x) { return l.transpose(x, {0, 2, 1, 3, 4}); }
 
-// A convolution over three axes of space: for each of the kernel's depths one over images, of which each depth that is
-// computed is one; their sum.
+// A convolution over three axes of space, as a sum of 2-D convolutions: one for each depth of the kernel, which takes
+// the image at each output depth as an image of a batch.
 void conv_of_volumes(NodeContext& c, const Operand& x, const Operand& weight, const Window& w, const Extents& shape) {
   Lowering& l = c.l;
   const Extents &s = x.type.shape, &k = weight.type.shape;
@@ -120,8 +120,8 @@ void conv(NodeContext& c) {
   c.outputs[0] = c.l.add("conv2d", given, ids, shape);
 }
 
-// A pooling over three axes of space: over images, then over their depths. Of an average each is one over what is
-// there.
+// A pooling over three axes of space: over images, then over their depths. An average counts only elements of
+// the image in both.
 void pool_of_volumes(NodeContext& c, const Operand& x, const Window& w, const Extents& shape, const char* op,
                      const AttributeTexts& more) {
   const Extents& s = x.type.shape;
@@ -158,7 +158,7 @@ Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, con
                             : t.code == TypeCode::kUInt ? "0"
                                                         : std::to_string(-(int64_t{1} << (t.bits - 1)));
   const Operand padded = with_borders(l, x, before, after, least);
-  // Of an element its distance from the first one, by axis; column by column if so asked.
+  // Strides of the image's axes, in elements; column-major if so asked.
   const Extents& s = x.type.shape;
   Extents stride(n, 1);
   if (c.number("storage_order", 0))
@@ -236,7 +236,7 @@ void pool_of(NodeContext& c, Operand x, bool is_max, bool counts_pad) {
   if (c.number("ceil_mode", 0)) {
     const Extents after = w.after;
     round_up(&w, image);
-    // Padding counts, what the last windows have beyond it does not: the padding becomes elements.
+    // The average counts padding, but not the parts of the last windows beyond it: the padding becomes elements.
     if (c.node.op_type() == "AveragePool" && counts_pad && after != w.after) {
       Extents in_front{0, 0}, behind{0, 0};
       for (size_t d = 0; d < image.size(); ++d) {
@@ -320,7 +320,7 @@ Operand per_channel(const NodeContext& c, const Operand& values, const Operand& 
   return c.l.reshape(values, shape);
 }
 
-// As while training: by mean and variance of what is normalized, with which the running ones are mixed.
+// As while training: by the input's own mean and variance, with which the running ones are mixed.
 void normalize_by_itself(NodeContext& c, const Operand& x) {
   Lowering& l = c.l;
   const DType t = x.type.dtype == f64 ? f64 : f32;
@@ -374,8 +374,8 @@ void instance_normalization(NodeContext& c) {
       c.l.pointwise("add", {c.l.pointwise("mul", {normal, per_channel(c, c.in(1), x)}), per_channel(c, c.in(2), x)});
 }
 
-// x / (bias + alpha * mean)^beta, the mean over `size` neighbouring channels, beyond the first and the last of which
-// there are zeros: an average pooling whose image has the channels as rows.
+// x / (bias + alpha * mean)^beta, with the mean over `size` neighbouring channels and zeros beyond the first and the
+// last channel: an average pooling whose image has the channels as rows.
 void local_response_normalization(NodeContext& c) {
   const Operand& x = c.in(0);
   HONE_USER_CHECK(x.rank() >= 3) << to_string(x.type);

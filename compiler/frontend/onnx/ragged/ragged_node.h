@@ -1,4 +1,4 @@
-// What rules for ragged tensors work with. Private to the ragged_*.cc files.
+// Context of the rules for ragged tensors. Private to the ragged_*.cc files.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace hone::onnx {
 
-/// A node whose inputs say no more what only a call finds out, and what they said.
+/// A node whose inputs have lost their run-time extents and bounds, and the inputs as they were given.
 struct RaggedNode {
   NodeContext& c;
   const Row row;
@@ -31,7 +31,7 @@ struct RaggedNode {
     return *given[i];
   }
   bool has(size_t i) const { return c.has(i); }
-  /// What is said of an input that has elements.
+  /// The run-time extent of an input that has elements.
   std::optional<Ragged> ragged(size_t i) const { return has(i) && !in(i).is_empty() ? in(i).ragged : std::nullopt; }
   /// Whether an input is numbers that a call finds out.
   bool is_counted(size_t i) const { return has(i) && in(i).least.has_value(); }
@@ -39,7 +39,7 @@ struct RaggedNode {
 
   /// The row, on all that lies in memory.
   void run() const { row(c); }
-  /// The row, for which the input is what a call may find out at the most.
+  /// Runs the row with the input's upper bounds in place of its run-time numbers.
   void run_with_most(size_t i) const {
     const std::optional<Operand> kept = c.inputs[i];
     c.inputs[i] = c.l.constant(*in(i).known);
@@ -71,13 +71,13 @@ struct RaggedNode {
 };
 
 using Rule = void (*)(const RaggedNode& n);
-/// By ONNX's own operators.
+/// Rules by the names of ONNX's own operators.
 using RuleTable = std::unordered_map<std::string_view, Rule>;
 void add_view_rules(RuleTable& t);
 void add_place_rules(RuleTable& t);
 void add_order_rules(RuleTable& t);
 
-/// Sets what is known of the outputs (Operand::least, known) of a node on numbers that a call finds out.
+/// Sets the bounds (Operand::least, known) of a node's outputs from those of its inputs.
 void bound_outputs(const RaggedNode& n);
 
 }  // namespace hone::onnx

@@ -1,4 +1,4 @@
-// What is known of numbers that a call finds out: between which they are.
+// Bounds of numbers that are only found at run time.
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
@@ -33,7 +33,7 @@ void bound_outputs(const RaggedNode& n) {
         end.inputs.push_back(std::nullopt);
         continue;
       }
-      // Of places, one that is larger gives another number, a larger or a smaller one.
+      // A gather by unknown places has no bounds: a larger place may give a larger or a smaller number.
       if (x->ragged || (op == "Gather" && i == 1 && x->least)) return std::nullopt;
       const bool takes_most = is_turned && i == 1 ? !most : most;
       const auto data = x->least ? takes_most ? x->known : x->least : n.l().data_of(*x);

@@ -1,4 +1,4 @@
-// Rules of what would see the filler behind the elements: sums, products, maxima, orders. It is replaced first.
+// Rules of operators that would see the filler: sums, products, maxima, orders. It is replaced first.
 #include <algorithm>
 #include <limits>
 
@@ -20,7 +20,7 @@ TensorData extreme(DType t, bool lowest) {
   return TensorData::of_numbers({static_cast<int64_t>(v)}, t).reshaped({});
 }
 
-// Behind the elements, what is taken last.
+// x with filler that every maximum, minimum or order takes last.
 Operand with_worst(const RaggedNode& n, const Operand& x, bool lowest) {
   return filled(n.l(), x, n.l().cast(n.l().constant(extreme(x.type.dtype, lowest)), x.type.dtype));
 }
@@ -33,7 +33,7 @@ void top_k(const RaggedNode& n) {
   if (r && r->axis == axis) n.c.inputs[0] = with_worst(n, x, n.c.number("largest", 1) != 0);
   if (is_open) {
     HONE_USER_CHECK(!r || r->axis == axis) << "two extents are known only when it runs";
-    // It may be said to be more than there can be elements.
+    // The bound of k may exceed the number of elements.
     std::vector<int64_t> k = n.in(1).known->numbers();
     HONE_USER_CHECK(k.size() == 1) << "its k has " << k.size() << " elements";
     n.c.inputs[1] = n.l().numbers({std::min(k[0], x.type.shape[axis])});
@@ -118,7 +118,7 @@ void product(const RaggedNode& n) {
   const Operand &a = n.in(0), &b = n.in(1);
   HONE_USER_CHECK(a.rank() >= 2 && b.rank() >= 2) << to_string(a.type) << " times " << to_string(b.type);
   const bool sums_a = of_a && of_a->axis + 1 == a.rank(), sums_b = of_b && of_b->axis + 2 == b.rank();
-  // What is behind the elements would be added, and need not be finite.
+  // Filler behind the elements would be added, and need not be finite: it becomes 0.
   if (sums_a || sums_b)
     for (size_t i : {size_t{0}, size_t{1}}) {
       Operand x = n.in(i);

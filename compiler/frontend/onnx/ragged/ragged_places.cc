@@ -1,4 +1,4 @@
-// Rules of what takes elements by their places: slices, parts, indices.
+// Rules of operators that take elements by their places: slices, parts, indices.
 #include <algorithm>
 
 #include "compiler/frontend/onnx/ragged/ragged_node.h"
@@ -45,7 +45,7 @@ void concat(const RaggedNode& n) {
   n.set(0, Ragged{axis, places.ragged->count});
 }
 
-// Of an axis that is ragged, or whose end is known only when it runs: from a place that is known, by steps of 1.
+// A slice of a ragged axis, or one whose end is found at run time: from a known start, by steps of 1.
 void slice(const RaggedNode& n) {
   const auto r = n.ragged(0);
   if (n.c.opset < 10) {
@@ -154,7 +154,7 @@ void gather_elements(const RaggedNode& n) {
   n.set(0, of_indices);
 }
 
-// What is behind the updates goes nowhere, which the row sees to: it alone is told of the indices' extent.
+// Filler behind the updates is not written: the row gets the indices' run-time extent and skips it.
 void scatter(const RaggedNode& n) {
   const auto of_data = n.ragged(0), of_indices = n.ragged(1);
   const bool is_by_rows = n.c.node.op_type() == "ScatterND";

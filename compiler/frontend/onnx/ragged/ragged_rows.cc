@@ -40,7 +40,7 @@ void by_rows(const RaggedNode& n) {
   n.set_all(r);
 }
 
-// As many as regions.
+// The outputs have as many elements along the axis as there are regions.
 void regions(const RaggedNode& n) {
   HONE_USER_CHECK(!n.ragged(0)) << "how many images there are is known only when it runs";
   std::optional<Ragged> r = n.ragged(1);
@@ -64,7 +64,7 @@ void norm(const RaggedNode& n) {
   n.set_all(r);
 }
 
-// These look at what is ragged themselves.
+// Operators that handle ragged inputs themselves.
 void as_given(const RaggedNode& n) {
   n.c.inputs = n.given;
   n.run();
@@ -88,7 +88,7 @@ const RuleTable& rules() {
   return all;
 }
 
-// Operators whose inputs behind the first say how, and those of which all do.
+// Operators with parameters (axes, shapes) in the inputs behind the first, and operators with only such inputs.
 const std::unordered_set<std::string_view>& takes_numbers() {
   static const std::unordered_set<std::string_view> all = {
       "Reshape",    "Expand",   "Slice",     "Squeeze",         "Unsqueeze",    "TopK",
@@ -127,7 +127,7 @@ void run_ragged(NodeContext& c, Row row) {
   for (size_t i = 0; i < c.inputs.size() && !rule; ++i)
     HONE_USER_CHECK(!c.inputs[i] || !c.inputs[i]->ragged)
         << "an extent of its input " << i << " is known only when it runs, which is not supported";
-  // Of numbers that a call finds out it reads the elements alone.
+  // A row without a rule reads only the elements of numbers that are found at run time.
   if (!rule) return row(c);
   // Axes, shapes and the like: a row would take them for as many as there may be.
   const size_t first = takes_numbers_only().contains(op) ? 0 : 1;

@@ -59,8 +59,8 @@ int64_t elements_behind(const Extents& shape, size_t axis) {
   return element_count({shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()});
 }
 
-// What axis `d` of a view has where the ragged axis of what it is a view of is in it: nothing but ones stands in front
-// of both, or both are the same.
+// The run-time extent of output axis `d` of a reshape whose input axis `r.axis` is ragged. In front of both axes there
+// are only ones, or the two axes are the same.
 Ragged viewed(const RaggedNode& n, const Ragged& r, const Extents& from, const Extents& to, size_t d) {
   const int64_t before = elements_before(from, r.axis), behind = elements_behind(from, r.axis),
                 each = elements_behind(to, d);
@@ -73,7 +73,7 @@ Ragged viewed(const RaggedNode& n, const Ragged& r, const Extents& from, const E
   return {d, n.l().value(n.l().pointwise(is_more ? "mul" : "div", {{r.count, {i64, {1}}}, factor}))};
 }
 
-// The ragged axis is the one of which the shape says no number, or one that a call finds out.
+// The ragged axis is the one with -1 in the shape, or with a number found at run time.
 void reshape(const RaggedNode& n) {
   const auto r = n.ragged(0);
   const auto open = open_axis(n.in(1));
@@ -110,7 +110,7 @@ void flatten(const RaggedNode& n) {
   n.set(0, Ragged{half, n.l().value(n.l().pointwise("mul", {{r->count, {i64, {1}}}, factor}))});
 }
 
-// Of Squeeze and Unsqueeze, as an attribute or an input.
+// The axes of a Squeeze or Unsqueeze, an attribute or an input.
 std::optional<Extents> axes_of_view(const RaggedNode& n) {
   if (n.has(1)) return n.c.constant_numbers(1, "axes");
   return n.c.numbers("axes");
@@ -150,7 +150,7 @@ void tile(const RaggedNode& n) {
   n.set(0, r);
 }
 
-// Behind the elements there is what it pads with.
+// The filler becomes the padding's value.
 void pad(const RaggedNode& n) {
   const auto r = n.ragged(0);
   if (!r) return n.run();

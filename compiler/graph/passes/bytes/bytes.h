@@ -1,4 +1,4 @@
-// Numbers of 8 bits, all of which a function can be tried on. Private to the passes.
+// 8-bit numbers: few enough to evaluate a function on all of them. Private to the passes.
 #pragma once
 
 #include <numeric>

@@ -56,8 +56,8 @@ class RequantizationFolder {
       r_.become(n, folded->workload, std::move(folded->inputs));
   }
 
-  // A product by the reciprocal rounds as the quotient does, or where that is a rounding of f32 away from a half; steps
-  // that are powers of two, of which sums may be exact halves, have exact reciprocals.
+  // A product by the reciprocal rounds as the quotient does, or differs by a rounding of f32 that is not near a half;
+  // for scales that are powers of two, where sums may be exact halves, reciprocals are exact.
   bool fold_steps(Links* links) {
     bool changed = false;
     for (size_t d = 1; d + 1 < links->size(); ++d) {
@@ -75,7 +75,7 @@ class RequantizationFolder {
     return changed;
   }
 
-  // The last product by what is known in front of link `d`, if what stands between scales as it does.
+  // The last product by a constant in front of link `d`, if the links between the two commute with `factor`.
   std::optional<size_t> product_before(const Links& links, size_t d, double factor) const {
     for (size_t m = d; m-- > 0;) {
       const BoundLink& l = links[m];
@@ -90,8 +90,8 @@ class RequantizationFolder {
     return std::nullopt;
   }
 
-  // Multiplies what stands before link `d`, back to a product by what is known. False, and nothing changed, where there
-  // is none, or f32 does not hold what comes out.
+  // Applies `factor` in front of link `d`: to the last product by a constant and to the constants between the two.
+  // False, and nothing changed, when there is no such product, or f32 does not hold a new constant.
   bool pass_back(Links* links, size_t d, double factor) {
     const auto begin = product_before(*links, d, factor);
     if (!begin) return false;
@@ -135,7 +135,7 @@ class RequantizationFolder {
     }
   }
 
-  // What functions of a byte that give a byte of the same type do: nothing, or they bound it.
+  // The bounds of functions from a byte to a byte of the same type that do nothing else.
   struct Bounds {
     int64_t least, most;
   };
@@ -192,7 +192,7 @@ class RequantizationFolder {
     return out.size() < part.size() ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  // A node of its own: bytes that nothing is done to are what they were, which stands for them then.
+  // A node of its own: when it does nothing to the bytes, the bytes replace it.
   bool shorten(const Node& n) {
     const DType t = r_.type(n.outputs[0]).dtype;
     if (n.inputs.size() != 1 || !is_byte(t) || r_.type(n.inputs[0]).dtype != t) return false;

@@ -29,7 +29,7 @@ class ByteMover {
   }
 
  private:
-  // What takes a zero point off and scales: other functions are computed once, in front of what several read.
+  // Whether the node only subtracts a zero point and scales. Other functions stay in front of several readers: once.
   static bool is_dequantising(const Node& n) {
     static const std::set<std::string_view> kSteps = {"cast", "sub", "add", "mul"};
     const std::vector<ChainLink>& links = elementwise_shape(n.workload).chain.links;

@@ -61,7 +61,7 @@ class ProductNarrower {
   }
 
  private:
-  // A value that bytes were dequantised to: u8 in the new graph, and what they mean.
+  // A value that bytes were dequantised to: u8 in the new graph, and their scale and zero point.
   struct Bytes {
     ValueId value;
     Steps steps;
@@ -96,7 +96,7 @@ class ProductNarrower {
     return b.pad(v, {0, 0, 0, 0}, {0, channels, 0, 0});
   }
 
-  // The byte of which `zero` is the whole number; none where it may be no byte.
+  // The byte from which the whole number `zero` was converted; kNoValue when it may be no byte.
   ValueId byte_behind(ValueId zero) const {
     const Node* n = producer(zero);
     while (n && is_movement(*n)) n = producer(n->inputs[0]);
@@ -124,7 +124,7 @@ class ProductNarrower {
     return b.elementwise("where", padded, {b.constant(tensor_of(boolean, {1, 1, h, w}, inside)), zero});
   }
 
-  // What functions give for each byte, the one nearest to the bytes last.
+  // The results of functions for each byte; the function nearest to the bytes is the last of the list.
   std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
     TensorData x = all_bytes(bytes);
     for (auto f = functions.rbegin(); f != functions.rend(); ++f) {
@@ -135,7 +135,7 @@ class ProductNarrower {
     return x.values();
   }
 
-  // Of one product's data. The functions may stand before and behind views.
+  // The bytes that a product's input `v` is made of. The functions may stand before and behind views.
   std::optional<Bytes> bytes_behind(ValueId v) {
     std::vector<const Node*> functions, movements;
     ValueId zero = kNoValue;
@@ -228,7 +228,7 @@ class ProductNarrower {
     }
 
     GraphBuilder& b = r_.builder();
-    // Of few channels a word is filled up: four bytes are multiplied at once.
+    // A few input channels are filled up to a word, because four bytes are multiplied at once.
     ValueId image = bytes->value;
     TensorData factors = tensor_of(i8, weight.type().shape, whole->numbers);
     const int64_t missing = is<ops::Conv2d>(n) ? missing_channels(n) : 0;
@@ -253,7 +253,7 @@ class ProductNarrower {
       v = b.elementwise(op, v, {b.constant(std::move(operand), r_.name(n.inputs[1]))});
     };
 
-    // What the zero point adds to each sum, and the bias, where it is a whole number of steps.
+    // The zero point's part of each sum, and the bias, when it is a whole number of steps.
     std::vector<int32_t> sums(channels), shift(channels);
     for (size_t c = 0; c < channels; ++c) {
       const auto begin = whole->numbers.begin() + static_cast<std::ptrdiff_t>(c) * each;
@@ -287,7 +287,7 @@ class ProductNarrower {
     return true;
   }
 
-  // Whether what reads the value alone makes bytes of it, by functions of one element, perhaps moved.
+  // Whether the value's only reader makes bytes of it, by functions of one element, perhaps moved.
   bool becomes_bytes(ValueId v) const {
     constexpr int kMostFunctions = 8;
     for (int i = 0; i < kMostFunctions; ++i) {
@@ -313,9 +313,9 @@ class ProductNarrower {
   // Exact, where a float is not.
   static std::string whole_text(int64_t number) { return number == 1 ? "1.0" : std::to_string(number); }
 
-  // Two inputs of bytes, and bytes of what they give: that of another product or of a softmax, mostly. The smaller one
-  // becomes signed, as one of a dot product's factors is. With x and y their bytes and p and q their zero points
-  //   sum of (x - p) (y - q)   =   sum of x y - p * sum of y - q * sum of x + k p q
+  // Two inputs of bytes and a result of bytes: mostly one input is the result of another product or of a softmax. The
+  // smaller one becomes signed, as one of a dot product's factors is. With x, y their bytes and p, q their zero points:
+  // sum of (x - p) (y - q)   =   sum of x y - p * sum of y - q * sum of x + k p q
   bool narrow_both(const Node& n) {
     const DTypes& t = dtypes_of(n.workload);
     const ProductShape& s = product_shape(n.workload);
@@ -353,9 +353,9 @@ class ProductNarrower {
     return true;
   }
 
-  // A product of few rows of floats is bound by reading its weights, of which bytes are a quarter. Converting them
-  // costs more than that gains where they lie in a cache and several rows share them: of 3072 x 768 one row takes 0.60
-  // of the time and four 1.17, of 4096 x 4096 0.18 and 0.37 (Zen 4, one thread).
+  // A product of few rows of floats is bound by reading its weights; bytes are a quarter of them. Converting them costs
+  // more than that gains when they lie in a cache and several rows share them: with 3072 x 768 weights one row takes
+  // 0.60 of the time and four 1.17, with 4096 x 4096 0.18 and 0.37 (Zen 4, one thread).
   bool narrow_weights(const Node& n) {
     constexpr int64_t kFewRows = 4, kLeastWeights = 1 << 16, kBeyondCaches = 1 << 22;
     const TensorData& weight = *r_.graph().value(n.inputs[1]).constant;
@@ -379,7 +379,7 @@ class ProductNarrower {
     return true;
   }
 
-  // Of a product with these weights.
+  // Narrows a product with these weights.
   bool narrow_blocks(const Node& n, const WholeBlocks& w) {
     const Extents& shape = r_.shape(n.inputs[1]);
     const int64_t numbers_of_word = 32 / w.bits, blocks = shape[1] / w.size;
@@ -414,7 +414,7 @@ class ProductNarrower {
       constexpr double kRoundings = 1e-6, kMostOff = 0.05;  // of f32; of a step
       const bool is_whole = std::abs(exact - whole) <= std::min(kRoundings * std::abs(exact), kMostOff);
       if (!is_whole || std::abs(whole) >= room) return false;  // no NaN is
-      // Sums wrap around on the way; what comes out in the end fits.
+      // Sums wrap around on the way; the final result fits.
       out[c] = static_cast<int32_t>(static_cast<uint32_t>(out[c]) + static_cast<uint32_t>(static_cast<int64_t>(whole)));
     }
     *shift = std::move(out);

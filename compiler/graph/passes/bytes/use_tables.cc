@@ -32,8 +32,8 @@ class TableUser {
   const Node& node(int n) const { return r_.node(n); }
   bool is_one_constant(ValueId v) const { return r_.is_constant(v) && element_count(r_.shape(v)) == 1; }
 
-  // Adds what computes `v` from bytes to `f`. False where that is more than one byte, or not by functions alone. A byte
-  // that is a function of another one is computed from that.
+  // Adds the nodes that compute `v` from bytes to `f`. False when they use more than one byte, or more than functions.
+  // A byte that is a function of another one is computed from that.
   bool trace(ValueId v, ByteFunction* f) const {
     constexpr size_t kMostNodes = 64;
     const int producer = r_.uses().producer[v];
@@ -65,7 +65,7 @@ class TableUser {
     return links >= kMany;
   }
 
-  // What it gives for all bytes, by the interpreter.
+  // The function's results for all bytes, by the interpreter.
   TensorData table_of(const ByteFunction& f, ValueId result) const {
     std::map<ValueId, TensorData> known{{f.byte, all_bytes(r_.type(f.byte).dtype)}};
     for (const int n : f.nodes) {

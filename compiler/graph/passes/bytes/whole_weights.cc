@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// The scale of which all these are multiples by -128 to 127.
+// The scale that makes all these values its multiples by -128 to 127; nothing when there is none.
 std::optional<double> scale_of(std::span<const float> values) {
   double most = 0;
   for (const float v : values) {
@@ -18,7 +18,7 @@ std::optional<double> scale_of(std::span<const float> values) {
     most = std::max(most, std::abs(static_cast<double>(v)));
   }
   if (most == 0) return 1;
-  // Of a step that was rounded to f32, times a number, rounded again; zeros are zeros: many that nearly are add up.
+  // Room for a step rounded to f32, times a number, rounded again. Zeros must be exact: many small errors add up.
   constexpr double kNear = 1e-6;
   for (int64_t steps = 1; steps <= kMostFactor; ++steps) {
     const double scale = most / static_cast<double>(steps);

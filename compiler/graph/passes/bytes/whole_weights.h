@@ -18,11 +18,11 @@ struct WholeWeights {
   std::vector<double> scales;   ///< by output channel, the first axis
 };
 
-/// Of f32: numbers from -128 to 127 times a scale, in every channel; what f32 rounds is allowed for. Of s16: those that
-/// s8 holds, times 1. Nothing for others: the first channel that is not so ends it.
+/// Weights as whole numbers. From f32: numbers from -128 to 127 times a scale in every channel, up to f32's roundings.
+/// From s16: those that s8 holds, times 1. Nothing for others: the first channel that does not fit ends the search.
 std::optional<WholeWeights> whole_weights(const TensorData& data);
 
-/// Of a matrix [n,k]: (number - zero point) * scale, with a scale and a zero point for each block of a row.
+/// A matrix [n,k] in blocks: (number - zero point) * scale, with a scale and a zero point for each block of a row.
 struct WholeBlocks {
   int64_t size = 0;              ///< elements of a block
   int64_t bits = 0;              ///< 4 where all numbers are less than 16, else 8
@@ -31,8 +31,8 @@ struct WholeBlocks {
   std::vector<uint8_t> zeros;    ///< a block each
 };
 
-/// Of f32, in the largest blocks of which this is true: rows, or 256, 128, 64, 32 or 16 elements; smaller ones where
-/// only these have 4 bits. Nothing for others.
+/// The matrix, of f32, in the largest blocks that represent it: rows, or 256, 128, 64, 32 or 16 elements; smaller ones
+/// when only these fit in 4 bits. Nothing when there are none.
 std::optional<WholeBlocks> whole_blocks(const TensorData& matrix);
 
 }  // namespace hone

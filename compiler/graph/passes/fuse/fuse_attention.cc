@@ -27,7 +27,7 @@ class AttentionFuser {
  private:
   struct Producer {
     const Node* node = nullptr;  ///< null: no node computes the value
-    bool is_own = true;          ///< nobody else reads it on the way
+    bool is_own = true;          ///< it has no other reader on the way
   };
 
   // The node that computes `v`, perhaps behind views.

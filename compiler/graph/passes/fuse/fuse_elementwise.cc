@@ -44,7 +44,7 @@ class ElementwiseFuser {
   bool join(const Node& p, const Node& n, ValueId v) {
     const ElementwiseShape &before = elementwise_shape(p.workload), &after = elementwise_shape(n.workload);
     if (n.inputs[0] != v || before.shape != after.shape) return false;
-    // What is rounded to 16 bits on the way must be rounded in the chain, too.
+    // A value that was rounded to 16 bits between the two must be rounded in the chain, too.
     if (before.types.result.is_narrow_float() && before.types.result != r_.type(p.inputs[0]).dtype) return false;
     const bool has_start = before.x == before.shape && r_.type(p.inputs[0]).dtype == r_.type(v).dtype;
     const BoundChain both = joined(bound_chain(p), bound_chain(n), v, has_start ? p.inputs[0] : kNoValue);

@@ -55,7 +55,7 @@ class EpilogueFuser {
   }
 
  private:
-  // Of several operands, the one that is computed last takes the others in.
+  // Tries the operand that is computed last first: when it absorbs the node, the others become epilogue operands.
   void join_inputs(const Node& n) {
     std::vector<ValueId> inputs = n.inputs;
     const auto when = [&](ValueId v) { return r_.uses().producer[v]; };
@@ -64,7 +64,7 @@ class EpilogueFuser {
     for (const ValueId v : inputs) {
       const std::string own = join(v, n);
       if (own.empty()) return;
-      // What counts is the value that is computed, not what it is combined with.
+      // The reported reason is that of the main value, which has the output's shape, not of other operands.
       if (why.empty() || r_.shape(v) == r_.shape(n.outputs[0])) why = own;
     }
     if (c_.notes) c_.notes->say(n.origin, why);
@@ -153,7 +153,7 @@ class EpilogueFuser {
     return std::nullopt;
   }
 
-  // The elementwise node does what the anchor does, too; views carry values to where other shapes are asked for.
+  // The elementwise node does the anchor's work, too; views carry values to nodes that need other shapes.
   bool become(const Node& a, const Node& e, ValueId v, const BoundChain& second) {
     const Extents value = shape_of(a);
     size_t own = 0;

@@ -14,7 +14,7 @@
 namespace hone {
 namespace {
 
-// A reduction that becomes an output of the node that makes what it reads, and the functions behind it.
+// A reduction that becomes an output of its input's producer, and the functions behind it.
 struct FusedExtreme {
   int maker;
   bool is_most;

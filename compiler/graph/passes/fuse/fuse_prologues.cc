@@ -15,8 +15,8 @@
 namespace hone {
 namespace {
 
-// Why a node that could have a prologue is to have none; empty where it reads each element of its first input about
-// once. What multiplies would compute the prologue once for each tile of its outputs.
+// Why a node that could have a prologue is to have none; empty when it reads each element of its first input about
+// once. Products would compute the prologue once for each tile of their outputs.
 std::string why_none(const Node& n) {
   const Attributes& a = n.workload.attributes;
   const std::string& task = n.workload.task();

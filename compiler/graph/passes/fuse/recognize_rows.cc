@@ -24,7 +24,7 @@ struct RowValue {
   Extents axes;
 };
 
-// What spelled-out operators are to become.
+// The row operator that stands for several nodes, and its input.
 struct Found {
   RowOperator op;
   ValueId x = kNoValue;
@@ -57,7 +57,7 @@ class RowRecognizer {
   std::optional<Applied> applied(const Node& n) const {
     if (!is<ops::Elementwise>(n)) return std::nullopt;
     const ElementwiseShape& s = elementwise_shape(n.workload);
-    // What is rounded to 16 bits on the way would not be.
+    // An intermediate value in 16 bits would no longer be rounded.
     if (s.chain.links.size() != 1 || s.x != s.shape || !s.types.result.is_float() || s.types.result.bits < 32)
       return std::nullopt;
     const ChainLink& link = s.chain.links[0];
@@ -123,7 +123,7 @@ class RowRecognizer {
                            (a->function == "square" && !a->number && a->operand == kNoValue);
     return is_square ? a->x : kNoValue;
   }
-  // Of squares: the rows of what is squared.
+  // A mean of squares: the rows that are squared.
   std::optional<RowValue> mean_square(ValueId v) const {
     auto m = mean(v);
     if (!m || (m->x = squared(m->x)) == kNoValue) return std::nullopt;
@@ -249,7 +249,7 @@ class RowRecognizer {
     return own == row ? std::optional(Constant{reader, constant}) : std::nullopt;
   }
 
-  // The last of the nodes becomes the operator; what only it read is dead then.
+  // The last of the nodes becomes the operator; nodes that only it read are dead then.
   void replace(const Node& n, const Found& found) {
     const Extents& whole = shape(found.x);
     const Extents row(whole.begin() + found.op.axis, whole.end());

@@ -79,9 +79,9 @@ DType type_before(const Chain& chain, size_t l, DType x) {
   return x;
 }
 
-// Whether what these links give depends on the last bit of what they begin with: they round or compare, and in front of
-// that stands no function that meets such steps at 0 alone, or where it no longer changes: tanh(x / 3) > 0 where x > 0.
-// What stands in between must keep 0, which tanh(x / 3 - 1) > 0 does not.
+// Whether the result of these links depends on the last bit of their input: they round or compare, and no function
+// before that either meets such steps at 0 alone or is flat there, as in tanh(x / 3) > 0, which is x > 0. Functions in
+// between must keep 0, unlike in tanh(x / 3 - 1) > 0.
 bool steps_exactly(std::span<const ChainLink> links, bool is_stepped) {
   static const std::set<std::string_view> kNear = {"exp", "tanh", "erf", "sigmoid"},
                                           kKeepsZero = {"mul", "neg", "abs", "relu"};
@@ -100,8 +100,8 @@ class ChainSimplifier {
       patterns_.push_back({parsed(s.chain, c_.functions), parsed(s.function, c_.functions)});
   }
 
-  // Whether there was anything to simplify. `x` is the type of what the chain begins with; functions of f32 and f64 are
-  // simplified. `is_stepped`: what the chain gives is rounded or compared.
+  // Whether there was anything to simplify. `x` is the type of the chain's input; functions of f32 and f64 are
+  // simplified. `is_stepped`: the chain's result is rounded or compared.
   bool simplify(Chain* chain, DType x, bool is_stepped) const {
     bool changed = false;
     for (size_t l = 0; l < chain->links.size();) {

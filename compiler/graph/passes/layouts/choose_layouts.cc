@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-// Whether what was compared is what was made of it.
+// Whether the nodes that were compared are the nodes that were made.
 bool is_as_decided(const DecidedLayouts& decided, const IdVector<std::optional<BlockedNode>>& by_rule,
                    const IdVector<std::optional<BlockedNode>>& made) {
   for (size_t n = 0; n < made.size(); ++n) {

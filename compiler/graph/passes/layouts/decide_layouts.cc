@@ -16,12 +16,12 @@
 namespace hone {
 namespace {
 
-// Another form than the rule's must win by more than what two measurements of one kernel differ by.
+// Another form than the rule's must win by more than two measurements of one kernel differ.
 constexpr double kMargin = 0.05;
 
-// Bytes a second that a conversion nobody measured reads and writes: what the slowest of twelve took on one thread of a
-// Zen 5, 64 channels of 512x512 (4.4 ms); those that L2 holds had 100 to 180 GB/s. Rather too slow than too fast: a
-// conversion that is put in by mistake costs time, one that is left out leaves what the rule does.
+// Rate of unmeasured conversions, in bytes read and written a second: the slowest of twelve on one thread of a Zen 5,
+// 64 channels of 512x512 (4.4 ms); those that fit L2 had 100 to 180 GB/s. Rather too slow than too fast: a wrong
+// conversion costs time, a missing one leaves the layouts of the rule.
 constexpr double kConversionRate = 30e9;
 
 // In which form a value lies in memory.
@@ -79,7 +79,7 @@ class LayoutDecision {
   }
   Workload in_planes(size_t n) const { return planar_product_of(g_, node(n), c_).value_or(node(n).workload); }
 
-  // Options are compared on known ground alone: only what is measured is one beside the rule's.
+  // Only measured options are compared with the rule's.
   void add_node(size_t n) {
     if (!by_rule_[n]) {
       options_[n] = {{LayoutForm::kPlanes, std::nullopt}};
@@ -107,7 +107,7 @@ class LayoutDecision {
     problem_.add_node(std::move(costs));
   }
 
-  // Nodes that compute in blocks, by rule, what a node reads in blocks.
+  // Nodes that compute in blocks, by rule, the inputs that a node reads in blocks.
   std::vector<size_t> leaders(size_t n) const {
     std::vector<size_t> out;
     for (const ValueId v : by_rule_[n]->reads)
@@ -125,8 +125,8 @@ class LayoutDecision {
     return o.form == LayoutForm::kRule || v != node(n).inputs[0];
   }
 
-  // Channels of padding are there, and known to be finite, behind what was computed in blocks alone; and what is not
-  // measured goes on in the layout of the first image that it meets.
+  // Channels of padding are there, and known to be finite, only behind nodes that compute in blocks; and nodes that are
+  // not measured take the layout of the first image that they meet.
   void add_needs(size_t n) {
     if (!by_rule_[n]) return;
     bool follows = !is_window(n) && !options_[n][0].seconds;
@@ -167,7 +167,7 @@ class LayoutDecision {
                     : producer < 0 && f == kBoth                    ? conversion(v, true)
                                                                     : 0);
     const int id = problem_.add_node(own);
-    // The form that is missing is not there; what is there is free.
+    // A reader cannot take a form that the value does not have; forms that it has are free.
     const auto add_edge = [&](size_t n, const auto& cost) {
       std::vector<double> costs;
       for (const Option& o : options_[n])

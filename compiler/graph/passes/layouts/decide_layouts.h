@@ -15,9 +15,9 @@ struct DecidedLayouts {
   bool is_rule = true;            ///< no node leaves the rule
 };
 
-/// The forms of the least time: what was measured of convolutions and poolings, and the conversions between them.
-/// `by_rule` is what rewrite_layouts() says of `g` where nothing is decided; where nothing is measured it stays so.
-/// Tells context.alternatives what would have to be measured to know more.
+/// The forms of the least time, from the measured times of convolutions and poolings, and of conversions between them.
+/// `by_rule`: the result of rewrite_layouts() for `g` without decisions; without measurements it stays so. Adds to
+/// context.alternatives the workloads whose times are missing.
 DecidedLayouts decide_layouts(const Graph& g, const PassContext& context,
                               const IdVector<std::optional<BlockedNode>>& by_rule);
 

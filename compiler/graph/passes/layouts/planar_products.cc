@@ -13,10 +13,10 @@
 namespace hone {
 namespace {
 
-// Of a group's product: with fewer, a row of pixels that is read meets too few weights.
+// The least rows of a group's product: with fewer, each row of pixels is read for too few weights.
 constexpr int64_t kFewestRows = 8;
 
-// What stands for a convolution: its workload, and the values that it reads under these shapes.
+// The product in place of a convolution: its workload, and the values that it reads under these shapes.
 struct Product {
   Workload workload;
   std::vector<std::pair<ValueId, Extents>> inputs;

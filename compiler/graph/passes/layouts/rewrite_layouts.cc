@@ -26,8 +26,8 @@ Extents blocked_shape(const Extents& s, const ChannelBlocks& b) {
 
 const Extents kIntoBlocks{0, 1, 3, 4, 2}, kIntoPlanes{0, 1, 4, 2, 3};
 
-// Rebuilds a graph. Each old value has a plain new one, a blocked one, or both once somebody asked for the other.
-// Channels that no block divides are filled up where all that reads them goes on in blocks.
+// Rebuilds a graph. Each old value has a plain new one, a blocked one, or both once both forms are read. Channels that
+// no block divides are filled up when all readers go on in blocks.
 class LayoutRewriter {
  public:
   LayoutRewriter(const Graph& g, const PassContext& context, const std::vector<LayoutForm>& decided)
@@ -130,7 +130,7 @@ class LayoutRewriter {
     return b_.pad(v, Extents(own.size(), 0), after);
   }
 
-  // In its own blocks of more than one channel.
+  // The value in its own blocks of more than one channel.
   ValueId blocked(ValueId v) {
     now_.reads.push_back(v);
     auto& known = blocked_[v];
@@ -140,7 +140,7 @@ class LayoutRewriter {
     return *(known = in_blocks(padded(plain(v), {s[0], blocks.channels, s[2], s[3]}), blocks));
   }
 
-  // In these, which divide its own or are divided by them: runs of the smaller ones are moved.
+  // The value in the wanted blocks, which divide its own or are divided by them: runs of the smaller ones are moved.
   ValueId blocked(ValueId v, const ChannelBlocks& wanted) {
     const int64_t own = blocks_of(v).block;
     if (own == wanted.block) return blocked(v);
@@ -224,7 +224,7 @@ class LayoutRewriter {
     else if (pads_out)
       return false;
     if (!padding) return false;
-    // What is not in blocks yet is read as it is where they would have to be filled up.
+    // An input in planes whose blocks would need padding is read as planes.
     if (is_padded(in, s.ci) && !has_blocked(n.inputs[0])) {
       if (s.depthwise) return false;
       in = {1, s.ci};
@@ -254,8 +254,8 @@ class LayoutRewriter {
     return true;
   }
 
-  // What a convolution or pooling makes of channels of padding; nothing where it may not have them: weights and
-  // operands can be filled up ahead, images are in blocks, and the number is finite.
+  // The value of a convolution's or pooling's output in channels of padding. Nothing when it may have none: weights and
+  // operands must be constants or in blocks, images in blocks, and the value finite.
   std::optional<double> padding_behind(const Node& n) {
     if (n.workload.attributes.has("prologue") && n.workload.attributes.text("prologue") != "none") return std::nullopt;
     const Chain& chain = epilogue_of(n.workload).chain;
@@ -337,7 +337,7 @@ class LayoutRewriter {
     return true;
   }
 
-  // What a table has for the padding is known.
+  // The result for the padding is found in the table, which must be a constant.
   bool add_lookup(const Node& n) {
     const ValueId x = n.inputs[0], table = n.inputs[1];
     if (is_padded(x)) {
@@ -425,10 +425,10 @@ class LayoutRewriter {
   const IdVector<ChannelBlocks> blocks_;  ///< by old value
   IdVector<std::optional<ValueId>> blocked_;
   std::map<std::pair<ValueId, int64_t>, ValueId> other_blocks_;  ///< old values in blocks of so many, not their own
-  IdVector<double> padding_;  ///< by old value: what the channels of padding of its blocked one hold
+  IdVector<double> padding_;  ///< by old value: the number in the channels of padding of its blocked one
   const IdVector<bool> goes_on_;
   LayoutForm form_ = LayoutForm::kRule;        ///< of the node that is being added
-  BlockedNode now_;                            ///< and what is known of it so far
+  BlockedNode now_;                            ///< and its properties so far
   IdVector<std::optional<BlockedNode>> done_;  ///< by old node
 };
 

@@ -1,4 +1,4 @@
-// Graphs rewritten to images in blocks of channels: by rule, but for the nodes that somebody decided otherwise.
+// Graphs rewritten to images in blocks of channels: by a rule, except for nodes with a given decision.
 #pragma once
 
 #include <optional>
@@ -30,8 +30,8 @@ struct RewrittenLayouts {
   IdVector<std::optional<BlockedNode>> blocked;  ///< by node of the old graph; nothing of those in planes
 };
 
-/// `decided` has a form for each node, kPlanes of those that the rule leaves there; empty: kRule for all. A form that a
-/// node does not have, or not behind what was decided of others, is not taken; `blocked` says what was.
+/// `decided` has a form for each node, kPlanes for those that the rule leaves there; empty: kRule for all. A form that
+/// a node does not have, or not with the decisions for other nodes, is not taken; `blocked` has the forms taken.
 RewrittenLayouts rewrite_layouts(const Graph& g, const PassContext& context,
                                  const std::vector<LayoutForm>& decided = {});
 

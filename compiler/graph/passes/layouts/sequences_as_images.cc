@@ -36,7 +36,7 @@ class SequenceWidener {
            std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return images_.contains(v); });
   }
 
-  // What the node does to sequences, done to images.
+  // Adds the node's operation on images in place of sequences.
   ValueId image_made_by(const Node& n, std::vector<ValueId> images, const std::string& name) {
     const Attributes& a = n.workload.attributes;
     GraphBuilder& b = r_.builder();

@@ -40,14 +40,14 @@ class RepeatFolder {
   }
 
  private:
-  // Matrices each of which stands `times` in a row: those of `of`, transposed within each where `perm` is not empty.
+  // Matrices, each `times` in a row: the matrices of `of`, each transposed when `perm` is not empty.
   struct Repeated {
     ValueId of;
     int64_t times;
     Extents matrix, perm;  // the shape of one that is transposed, and how
   };
 
-  // What the `count` matrices of `v` are repeats of, through views and a transpose.
+  // The value that the `count` matrices of `v` repeat, seen through views and a transpose.
   std::optional<Repeated> repeated(ValueId v, int64_t count) const {
     Repeated out{kNoValue, 1, {}, {}};
     for (;;) {
@@ -76,7 +76,7 @@ class RepeatFolder {
     return true;
   }
 
-  // Where one extent is repeated, the last one of those that count the matrices.
+  // A broadcast along one axis, the last of the axes that count the matrices.
   std::optional<Repeated> repeated_by(const Node& n, int64_t count, Repeated out) const {
     const auto& from = n.workload.attributes.get<Extents>("shape");
     const auto& to = n.workload.attributes.get<Extents>("to");
@@ -92,7 +92,7 @@ class RepeatFolder {
     return out;
   }
 
-  // What the second factor of a product repeats, of a product that can read it once.
+  // The repeats in the second factor of a product that can read it once instead.
   std::optional<Repeated> repeats_of(const Node& n) const {
     if (!is<ops::BatchMatmul>(n)) return std::nullopt;
     const ProductShape& p = product_shape(n.workload);

@@ -43,7 +43,7 @@ std::optional<Pieces> common_pieces(const Extents& a, const Extents& b) {
   return p;
 }
 
-// `second` on what `first` gives, which is seen as `second.extents`.
+// `second` on the result of `first`, which is seen as `second.extents`.
 std::optional<Movement> joined(const Movement& first, const Movement& second) {
   Extents between;
   for (const size_t axis : first.order) between.push_back(first.extents[axis]);
@@ -88,8 +88,8 @@ Movement with_fewer_axes(const Movement& m) {
   return out;
 }
 
-// Elements that follow each other, in what is read and in what is written: with fewer one movement takes three times as
-// long as two (a shuffle of two groups, put in blocks: 26 instead of 9 us).
+// Contiguous elements in both input and output: with fewer, one movement takes three times as long as two (a shuffle of
+// two groups, put in blocks: 26 instead of 9 us).
 constexpr int64_t kShortestRun = 8;
 
 bool has_runs(const Movement& m) {
@@ -105,7 +105,7 @@ class TransposeJoiner {
   }
 
  private:
-  // What a transpose does to its input; nothing for other nodes.
+  // The movement of a transpose; nothing for other nodes.
   std::optional<Movement> movement_of(const Node& n) const {
     if (!is<ops::Transpose>(n)) return std::nullopt;
     const auto& perm = n.workload.attributes.get<Extents>("perm");

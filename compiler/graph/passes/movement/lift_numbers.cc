@@ -13,7 +13,7 @@
 namespace hone {
 namespace {
 
-constexpr size_t kMostDigits = 4;  // 0.125, 1.702, 255: numbers that somebody wrote
+constexpr size_t kMostDigits = 4;  // 0.125, 1.702, 255: numbers written by hand
 
 bool was_learned(double number) {
   const std::string text = fmt::format("{}", number);

@@ -35,7 +35,7 @@ class MovementSimplifier {
       for (int64_t& d : perm) d = before->workload.attributes.get<Extents>("perm")[static_cast<size_t>(d)];
       input = before->inputs[0];
     }
-    // The one behind it sees what it is now.
+    // The next node sees the new form of this one.
     if (moves_nothing(r_.shape(input), perm))
       return r_.become(n, reshape_of(c_.operators, r_.type(input), r_.shape(n.outputs[0])), {input}),
              simplify_reshape(n);

@@ -18,7 +18,7 @@ namespace {
 
 // Times of different jobs on a shared machine differ by so much.
 constexpr double kLeastGain = 0.05;
-// Groups that take less of what was measured of the model are not worth measurements of their parts.
+// Groups with a smaller share of the model's measured time are not worth measurements of their parts.
 constexpr double kLeastShare = 0.02;
 
 // Where an epilogue is cut: in front of its first function that is not cheap, and of the name of a value that functions

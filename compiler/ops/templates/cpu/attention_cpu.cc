@@ -21,7 +21,7 @@ struct AttentionChoices {
   int64_t partition;
 };
 
-// Of one to four vectors, within a row; of short rows the largest power of two.
+// Choices of lanes: one to four vectors that fit a row; for short rows the largest power of two that fits.
 std::vector<int64_t> row_lanes(int64_t n, int64_t lanes) {
   std::vector<int64_t> out;
   for (const int64_t l : {lanes, 2 * lanes, 4 * lanes})

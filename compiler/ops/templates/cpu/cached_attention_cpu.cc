@@ -1,5 +1,5 @@
 // Attention of a few queries over a cache: a task is the queries of one matrix. A key's row is read once, in vectors
-// along it, for all queries; what lies behind the newest key is skipped in blocks.
+// along it, for all queries; rows behind the newest key are skipped in blocks.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +21,7 @@ struct CacheChoices {
   int64_t partition;
 };
 
-// Those that are not longer than `extent`; else the largest power of two that is not.
+// The choices that are not longer than `extent`; else the largest power of two that is not.
 std::vector<int64_t> fitting(int64_t extent, int64_t lanes, std::vector<int64_t> choices) {
   std::erase_if(choices, [&](int64_t l) { return l > extent || l > kUsualMostLanes; });
   if (!choices.empty()) return choices;

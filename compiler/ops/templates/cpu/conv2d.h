@@ -39,8 +39,8 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
 /// blocked) at a time.
 void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bool parallel);
 
-/// Where elements change when they are read (ops/prologue.h), each task changes those that it reads, once, into a copy
-/// in planes: many outputs read each of them. Nothing where they do not. `lanes`: of a row, in a vector.
+/// When elements change as they are read (ops/prologue.h), each task changes the elements that it reads, once, into a
+/// copy in planes: many outputs read each of them. Otherwise does nothing. `lanes`: of a row, in a vector.
 void schedule_changed_input(Schedule& s, const Definition& d, int64_t lanes, LoopRef task);
 
 }  // namespace hone

@@ -46,9 +46,9 @@ std::vector<int64_t> algorithms_for(const Workload& w, const Target& target) {
   return out;
 }
 
-// Whether rows of pixels are covered by tiles in clearly less time than the image is: its width may fit no tile of
-// which the registers hold few columns. Where registers are few it is worth gathering the rows. Of one image: a tile
-// that reaches into the next one has an address of its own for each pixel.
+// Whether tiles cover rows of pixels in clearly less time than the image: no tile with few columns may fit its width.
+// With few registers it is worth gathering the rows. For one image only: a tile that reaches into the next one has an
+// address of its own for each pixel.
 bool prefers_rows_of_pixels(const Workload& w, const Target& target) {
   const ConvShape& c = conv_shape(w);
   const bool gathers = !reads_pixels_in_place(c);
@@ -69,9 +69,9 @@ bool prefers_rows_of_pixels(const Workload& w, const Target& target) {
   return in_rows < kClearly * of_image;
 }
 
-// Of an image in blocks of channels, between convolutions of a model: Winograd's algorithm where there are tiles and
-// channels enough, and a difference of a rounding decides no step of a quantised value. Its weights take (m + 2)^2 / 9
-// times the memory, and inside a model they come from beyond L2: where they meet few pixels, reading them takes longer
+// The default for an image in blocks of channels, as between convolutions of a model. Winograd's algorithm when there
+// are tiles and channels enough, and no rounding step of a quantised value depends on the last bit. Its weights take (m
+// + 2)^2 / 9 times the memory, and inside a model they come from beyond L2: for few pixels, reading them takes longer
 // than the multiply-adds that they save (512 channels of 7x7: 2.4 ms instead of 1.5).
 int64_t usual_in_blocks(const Workload& w, const Target& target) {
   const ConvShape& c = conv_shape(w);

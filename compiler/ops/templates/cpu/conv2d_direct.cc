@@ -25,8 +25,8 @@ SplitRule columns_rule(const Target& target) {
 
 namespace {
 
-// Of a sequence, which has one row: tasks are columns, of all channels, where threads then read more of what they wrote
-// than of each other's, or where there are too few blocks of channels for them.
+// The default for a sequence, which has one row. Tasks are columns, with all channels, when threads then read more of
+// their own data than of each other's, or when there are fewer blocks of channels than threads.
 RowTasks usual_column_tasks(const ConvShape& c, const Target& target, const ConvBytes& bytes, int64_t channel_blocks) {
   constexpr int64_t kColumnsOfAThread = 16;
   const bool has_columns = c.n < target.threads && c.ow / kColumnsOfAThread >= target.threads;
@@ -34,7 +34,7 @@ RowTasks usual_column_tasks(const ConvShape& c, const Target& target, const Conv
   return has_columns && is_better ? RowTasks{true, target.threads} : RowTasks{false, 1};
 }
 
-// As a split takes it by default.
+// The factor that a split takes by default.
 int64_t nearest_factor(const std::vector<int64_t>& factors, int64_t preferred) {
   const auto distance = [&](int64_t f) {
     return std::fabs(std::log2(static_cast<double>(f) / static_cast<double>(preferred)));
@@ -43,8 +43,8 @@ int64_t nearest_factor(const std::vector<int64_t>& factors, int64_t preferred) {
                            [&](int64_t a, int64_t b) { return distance(a) < distance(b); });
 }
 
-// The knobs of one config in the order in which they are declared, what they may not be together, and the schedule that
-// they make.
+// The knobs of one config in the order in which they are declared, the constraints between them, and the schedule
+// that they make.
 class DirectConvolution {
  public:
   DirectConvolution(const Workload& w, const Target& target)
@@ -201,9 +201,9 @@ std::unique_ptr<Schedule> DirectConvolution::schedule() const {
   schedule_input(s, d, loops);
   channels_innermost(s, conv, 1);
   if (sums.id != conv.id) channels_innermost(s, sums, 2);
-  // Half of what a thread reads of its input was written by another one a layer before, and is in that core's caches;
-  // an image that L2 does not hold is in none of them. A line of it meets few multiply-adds where the kernel is 1x1; a
-  // block of channels ahead is enough of them.
+  // Half of a thread's input was written by another one a layer before, and is in that core's caches; an image that L2
+  // does not hold is in none of them. A line of it meets few multiply-adds where the kernel is 1x1; a block of channels
+  // ahead is enough of them.
   const bool comes_from_afar = target_.threads > 1 || bytes().input > static_cast<double>(target_.l2_bytes);
   if (comes_from_afar && c_.kh * c_.kw == 1 && pad_at_ == kNowhere && s.extent(loops.ic_o) > 1 &&
       layout_.in_block > 1 && !prologue_stage(d) && !(loops.reads_ahead && loops.reads_ahead->id == loops.ic_o.id))

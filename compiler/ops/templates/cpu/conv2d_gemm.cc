@@ -21,8 +21,8 @@ namespace {
 // How rows are gathered: not at all (read in place), by each task for its own pixels, or by all tasks beforehand.
 enum Gather : int64_t { kNobody = 0, kTask = 1, kBefore = 2 };
 
-// The knobs of one config in the order in which they are declared, what they may not be together, and the schedule that
-// they make.
+// The knobs of one config in the order in which they are declared, the constraints between them, and the schedule
+// that they make.
 class GemmConvolution {
  public:
   GemmConvolution(const Workload& w, const Target& target)
@@ -40,7 +40,7 @@ class GemmConvolution {
   std::unique_ptr<Schedule> schedule() const;
 
  private:
-  // Of the writer: where a tile is computed, and what a thread takes.
+  // Two loops of the writer: the one where a tile is computed, and the one whose iterations are a thread's tasks.
   struct Loops {
     LoopRef tile, task;
   };

@@ -77,8 +77,8 @@ PlanarTile usual_planar_tile(const ConvShape& c, const std::vector<int64_t>& cha
   return best;
 }
 
-// The knobs of one config in the order in which they are declared, what they may not be together, and the schedule that
-// they make.
+// The knobs of one config in the order in which they are declared, the constraints between them, and the schedule
+// that they make.
 class PlanarConvolution {
  public:
   PlanarConvolution(const Workload& w, const Target& target)
@@ -89,7 +89,7 @@ class PlanarConvolution {
   std::unique_ptr<Schedule> schedule() const;
 
  private:
-  // Of the writer: where a tile is computed, and what a thread takes.
+  // Two loops of the writer: the one where a tile is computed, and the one whose iterations are a thread's tasks.
   struct Loops {
     LoopRef tile, task;
   };
@@ -211,7 +211,7 @@ void PlanarConvolution::schedule_input(Schedule& s, const Definition& d, LoopRef
   schedule_padding(s, pad, 1, lanes_, pad_at_ == kOnce);
 }
 
-// Of a tile's channels the weights that are multiplied with the same data lie together.
+// Puts weights of a tile's channels that are multiplied with the same data side by side.
 void PlanarConvolution::lay_out_weights(Schedule& s) const {
   const int64_t group_in = c_.ci / c_.groups, tiles = ceil_div(c_.co / c_.groups, oc_tile_);
   if (fills_groups()) {

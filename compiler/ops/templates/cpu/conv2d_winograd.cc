@@ -1,6 +1,6 @@
 // Winograd's algorithm: tiles of the input are transformed a vector of channels at a time, a block of tiles is
 // multiplied by the transformed weights (packed ahead) position by position, and each tile of products is transformed
-// to outputs. What lies between the stages stays in a block of tiles: in L2, if the knobs are chosen well.
+// to outputs. The data between the stages stays in a block of tiles: in L2, if the knobs are chosen well.
 #include <cmath>
 
 #include "compiler/ops/dtypes.h"

@@ -54,7 +54,7 @@ Layout panels(int64_t n, int64_t block, int64_t along_k) {
   return l;
 }
 
-// What depends on A alone, once for all columns.
+// Schedules the stages that depend on A alone: computed once for all columns.
 void prepare_rows(Schedule& s, const NbitsShape& shape, const NbitsChoices& x, int64_t lanes) {
   const auto share_rows = [&](LoopRef rows) {
     constexpr int64_t kManyElements = 1 << 16;  // of fewer, waking threads takes longer

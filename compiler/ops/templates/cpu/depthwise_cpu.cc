@@ -18,8 +18,8 @@
 namespace hone {
 namespace {
 
-// The knobs of one config in the order in which they are declared, what they may not be together, and the schedule that
-// they make.
+// The knobs of one config in the order in which they are declared, the constraints between them, and the schedule
+// that they make.
 class DepthwiseConvolution {
  public:
   DepthwiseConvolution(const Workload& w, const Target& target)
@@ -36,7 +36,7 @@ class DepthwiseConvolution {
   std::unique_ptr<Schedule> schedule() const;
 
  private:
-  // Of the writer: where a tile is computed, and what a thread takes.
+  // Two loops of the writer: the one where a tile is computed, and the one whose iterations are a thread's tasks.
   struct Loops {
     LoopRef tile, task;
   };
@@ -50,11 +50,11 @@ class DepthwiseConvolution {
     return !planes_ && c_.dilation_w == 1 && elements_of_dot(w_, kDotBytes, block_) == kDotBytes;
   }
   int64_t words_of_row() const { return ceil_div(c_.kw, kDotBytes); }
-  // What tiles read beyond the image.
+  // Rows and columns that tiles read beyond the image.
   PadSlack tile_slack() const {
     return {(oh_[0] * oh_[1] * oh_tile_ - c_.oh) * c_.stride_h, (ow_[0] * ow_[1] - c_.ow) * c_.stride_w};
   }
-  // And words.
+  // The same, with the columns that whole words read beyond it.
   PadSlack slack() const {
     PadSlack out = tile_slack();
     if (in_words()) out.w += words_of_row() * kDotBytes - c_.kw;
@@ -73,7 +73,7 @@ class DepthwiseConvolution {
   bool rows_outer_ = false;  ///< tasks are some rows of a channel block, those of the same rows together
   Split ow_, oh_;            ///< tiles and columns of a tile; tasks and tiles of rows
   int64_t oh_tile_ = 0;
-  bool copy_pad_ = false;  ///< a padded copy of what a task reads
+  bool copy_pad_ = false;  ///< a padded copy of a task's input
   bool unroll_kh_ = false, unroll_kw_ = false;
   int64_t vector_bits_ = 0;
   int64_t partition_ = 0;  ///< of tasks: a range for each thread, or claimed one at a time
@@ -178,7 +178,7 @@ void DepthwiseConvolution::schedule_sums(Schedule& s, BlockRef conv, LoopRef til
   if (column) s.vectorize(s.loop(zeros, "oc"));
 }
 
-// The padded copy of what a task reads, a vector of channels or of columns at a time.
+// The padded copy of a task's input, a vector of channels or of columns at a time.
 void DepthwiseConvolution::schedule_copy(Schedule& s, LoopRef task) const {
   const BlockRef pad = s.block("pad");
   s.compute_at(pad, task);

@@ -1,7 +1,7 @@
 // dense and batch_matmul: a tile of rows x a block of columns in vector registers while k runs. B lies in panels of the
 // column block (a constant is packed ahead, else each task may pack its panels); A is broadcast, optionally from a
 // packed copy. The tails of rows, columns and k are guards of their loops, which legalize takes out of whole tiles.
-// Where rows and columns are too few for all threads, k is cut into parts that are added up afterwards. Of very few
+// Where rows and columns are too few for all threads, k is cut into parts that are added up afterwards. For very few
 // columns vectors run along k (fused_cpu).
 #include <numeric>
 
@@ -34,8 +34,8 @@ std::vector<int64_t> tile_heights(int64_t m) {
 
 // The height of a default tile beside `vectors` of columns, whose rows of A lie `row_bytes` apart. Rows that lie whole
 // or half pages apart share a set or two of the first cache, of 8 or 12 lines each: products of 1024 x 1024 have 103
-// GFLOPS with tiles of 12 rows and 112 with 8 where k is 1024 or 512 (Zen 4), and 112 with both where k is 1280. Of so
-// few rows that one tile holds all, a second tile would read B again.
+// GFLOPS with tiles of 12 rows and 112 with 8 where k is 1024 or 512 (Zen 4), and 112 with both where k is 1280. So few
+// rows that one tile holds all stay in one tile: a second one would read B again.
 int64_t usual_height(int64_t m, int64_t vectors, int64_t row_bytes, const Target& target, bool by_lanes) {
   constexpr int64_t kHalfPage = 2048;
   const int64_t most = m > 12 && row_bytes % kHalfPage == 0 ? 8 : 12;

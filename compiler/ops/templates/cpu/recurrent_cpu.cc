@@ -1,6 +1,6 @@
 // One step of a recurrent layer: the sums of all gates for a few sequences x a block of the state in vector registers
 // while k runs through the state before; then the gates are applied to them, and the tile's new state is written. The
-// weights lie in panels: what a tile reads is one stream.
+// weights lie in panels, so that a tile reads one stream.
 #include <algorithm>
 #include <set>
 
@@ -43,7 +43,7 @@ RecurrentChoices choose_recurrent(const Workload& w, const Target& target, Knobs
   return x;
 }
 
-// Of a stage that reverse_compute_at() has put under `tile`: its columns become a vector, its other loops are unrolled.
+// For a stage under `tile` (reverse_compute_at()): its columns become a vector, its other loops are unrolled.
 void vectorize_columns(Schedule& s, BlockRef stage, LoopRef tile) {
   std::vector<LoopRef> own = s.loops(stage);
   own.erase(own.begin(), std::find_if(own.begin(), own.end(), [&](LoopRef l) { return l.id == tile.id; }) + 1);

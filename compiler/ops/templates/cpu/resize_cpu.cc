@@ -1,5 +1,5 @@
 // Resizing between the input's elements: an axis after the other, the contiguous one first, while there are few
-// elements. What it gives may be kept: each element of it is read by several of the output's.
+// elements. Its result may be kept, because several elements of the output read each element of it.
 #include "compiler/ops/rewrite/collapse.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/fused.h"

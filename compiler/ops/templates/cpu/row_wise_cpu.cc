@@ -115,7 +115,7 @@ class RowScheduler {
  public:
   RowScheduler(Schedule& s, const RowGroup& g, const RowChoices& k) : s_(s), g_(g), k_(k) {}
 
-  // Rows go to threads; what is inside them is written in vectors. `prefetch`: the next rows of what it reads.
+  // Rows go to threads; axes inside them are written in vectors. `prefetch`: the inputs of the next rows.
   void write(BlockRef writer, bool prefetch) {
     const std::vector<LoopRef> loops = s_.loops(writer);
     const size_t last = loops.size() - 1;
@@ -153,8 +153,8 @@ class RowScheduler {
     s_.compute_at(block, row_);
     const std::vector<LoopRef> own = own_loops(s_, block, t->axes.size());
     if (g_.along) {
-      // Few rows are here; the last axis inside them is the contiguous one. What their reductions stored one by one is
-      // slow to load as a vector, which only a long function makes up for.
+      // Few rows are here; the last axis inside them is the contiguous one. Results that reductions stored one by one
+      // load slowly as a vector, which is worth it only for a long function.
       if (axes.back() && g_.is_row_axis(*axes.back()))
         return is_long(t->body) && s_.extent(own.back()) > 1 ? s_.vectorize(own.back()) : s_.unroll(own.back());
       const int64_t extent = s_.extent(own.back());
@@ -275,7 +275,7 @@ void row_wise_cpu(const Definition& original, const Target& target, Knobs& knobs
 
   Definition d = all;
   std::set<std::string> kept = kept_stages(whole, k.keep), partials;
-  // What a row has one of is computed once a row.
+  // Stages with one element a row are computed once a row.
   for (const std::string& name : kept_stages(whole, Keep::kRepeated))
     if (!g.reaches_inside(name) && g.has_rows(name)) kept.insert(name);
   std::set<std::string> placed = kept;

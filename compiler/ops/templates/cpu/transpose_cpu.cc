@@ -37,7 +37,7 @@ TransposeChoices choose_transpose(int64_t read, int64_t written, int64_t others,
   TransposeChoices x{};
   x.vector_bits = choose_vector_bits(knobs, target);
   x.read = knobs.choice("tile_read", widths.empty() ? std::vector<int64_t>{1} : widths, most);
-  // A tile wider than what is written, the blocks of a layout, would store all its vectors by masks.
+  // A tile wider than the written extent, the blocks of a layout, would store all its vectors by masks.
   x.written = std::min(lanes(x.vector_bits), static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(written))));
   x.read_inside = knobs.choice("read_inside", {0, 1}, 0) != 0;
   constexpr int64_t kWorthAThread = 16384;
@@ -48,8 +48,8 @@ TransposeChoices choose_transpose(int64_t read, int64_t written, int64_t others,
   return x;
 }
 
-// Of 8 and 16 bits, and few that are written side by side (the words of an image): one vector of them reads their rows
-// by turns.
+// Whether the output has elements of 8 or 16 bits, few of which are written side by side (the words of an image): then
+// one vector interleaves their rows.
 bool is_word(const TensorNode* out, size_t turned) {
   constexpr int64_t kMost = 4;
   const int64_t written = out->shape.back();

@@ -1,4 +1,4 @@
-// What the GPU templates share beyond common.h: how activations lie in memory.
+// Parts that the GPU templates share beyond common.h: how activations lie in memory.
 #pragma once
 
 #include <string_view>

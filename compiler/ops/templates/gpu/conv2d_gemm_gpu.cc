@@ -1,7 +1,7 @@
 // Convolution on GPUs as a matrix product of pixels by output channels (product_tile.h). The matrix of pixels is never
-// in memory: a block gathers its part, with zeros for the border, into shared memory. The columns of a tile are what is
-// contiguous in memory, pixels in NCHW and channels elsewhere, so that neighbouring threads read and write neighbouring
-// words.
+// in memory: a block gathers its part, with zeros for the border, into shared memory. The columns of a tile are
+// contiguous in memory, pixels in NCHW and channels elsewhere, so that neighbouring threads read and write
+// neighbouring words.
 #include <numeric>
 
 #include "compiler/ops/definition.h"
@@ -103,7 +103,7 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
           : schedule_tile_sum(s, tile, product, block, planes ? "oc" : "p", planes ? "p" : "oc", "ic", around_taps);
   schedule_cooperative(s, tile, rows, staged, vector_data, around_taps, planes ? "ic" : "p", planes ? "p" : "ic");
   schedule_cooperative(s, tile, weight, staged, vector_weight, {"i2", "i3"}, "i1", "i0");
-  // What a thread reads at once is contiguous in shared memory: pixels and channels are innermost.
+  // Pixels and channels are innermost, so that a thread reads contiguous shared memory.
   s.transform_layout("rows", Layout{{{2, 1, c.kh}, {3, 1, c.kw}, {1, 1, c.ci}, {0, 1, pixels}}});
   const Layout channels_last{{{2, 1, c.kh}, {3, 1, c.kw}, {1, 1, c.ci}, {0, 1, c.co}}};
   s.transform_layout("weight_cache", channels_last);

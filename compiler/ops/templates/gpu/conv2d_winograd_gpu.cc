@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kOtherRegisters = 28;  // registers of a transforming thread beside its tile, as NVRTC allocates them
 
 // Binds `outer` and `inner` to blocks of `threads` threads, neighbours along `inner`. Returns the innermost thread
-// loop, which holds what one thread does.
+// loop, which holds one thread's work.
 LoopRef bind_threads(Schedule& s, LoopRef outer, LoopRef inner, int64_t threads, const std::vector<LoopRef>& own) {
   int64_t threads_x = 1;
   while (threads_x < threads && threads_x < s.extent(inner)) threads_x *= 2;

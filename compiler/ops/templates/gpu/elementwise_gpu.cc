@@ -1,4 +1,4 @@
-// What has no reduction on GPUs: all axes in one line, cut into blocks of threads that each do a few vectors.
+// Operators without a reduction on GPUs: all axes in one line, cut into blocks of threads that each do a few vectors.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/rewrite/collapse.h"
 #include "compiler/ops/rewrite/split_reduction.h"

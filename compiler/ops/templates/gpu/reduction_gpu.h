@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// What the knobs of a reduction chose.
+/// Values of a GPU reduction's knobs.
 struct GpuReduceChoices {
   int64_t chunks;  // chunks of a row, each reduced by a block
   int64_t lanes;   // threads of a row

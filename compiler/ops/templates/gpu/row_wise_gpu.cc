@@ -36,12 +36,12 @@ std::set<std::string> kept_on_gpu(const Definition& d, const RowGroup& g, bool k
     const bool expensive = kept_stages(d, Keep::kExpensive).count(name) > 0;
     if (g.has_rows(name) && (g.reaches_inside(name) ? keep && expensive : expensive)) kept.insert(name);
   }
-  // What is too long to be inlined, wherever it is.
+  // Stages that are too long to be inlined are always kept.
   for (const std::string& name : kept_stages(d, Keep::kNothing)) kept.insert(name);
   return kept;
 }
 
-// Bytes that a row of what is kept takes.
+// Bytes of a row of the kept stages.
 int64_t kept_bytes(const Definition& d, const RowGroup& g, const std::set<std::string>& kept) {
   int64_t bytes = 0;
   for (const TensorNode* t : stages_of(d)) {
@@ -123,7 +123,7 @@ class GpuRows {
   }
 
  private:
-  // outer, row, inside  ->  outer, threads of rows and of lanes, what is left inside
+  // outer, row, inside  ->  outer, threads of rows and of lanes, the rest inside
   void bind(const std::vector<LoopRef>& outer, LoopRef row, std::vector<LoopRef> inside) {
     std::vector<LoopRef> order = outer, threads{row};
     if (!inside.empty()) {
@@ -180,7 +180,7 @@ void row_wise_gpu(const Definition& original, const Target& target, Knobs& knobs
   const std::string& end_name = whole.output()->name;
   const TensorNode* end =
       *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == end_name; });
-  std::vector<std::string> launches = early;  // of their own: what is there before the rows, or shared by them
+  std::vector<std::string> launches = early;  // of their own: stages without rows, computed before or shared by all
   for (const std::string& name : kept)
     if (!g.has_rows(name)) launches.push_back(name);
   for (const std::string& name : launches) {

@@ -68,7 +68,7 @@ WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& type
   };
   usual.steps = parts_of_k(2) > 1 ? 2 : 1;
   t.steps = knobs.choice("steps_k", powers(4), usual.steps);
-  // Without asynchronous copies a thread waits for what it fetches: two stages are as good as more.
+  // Without asynchronous copies a thread waits for its own loads: two stages are as good as more.
   const std::vector<int64_t> stages =
       target.has(Feature::kAsyncCopy) ? std::vector<int64_t>{1, 2, 3, 4, 5} : std::vector<int64_t>{1, 2};
   usual.stages = std::min({parts_of_k(usual.steps), stages.back(), kUsualStages,

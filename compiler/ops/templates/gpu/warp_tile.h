@@ -1,5 +1,5 @@
-// What the GPU templates of matrix products on tensor cores share: a block computes a tile of rows x columns, divided
-// among warps and staged through shared memory along k. schedule/tensor_intrinsics.h says what a warp does with it.
+// Parts of the GPU templates of matrix products on tensor cores: a block computes a tile of rows x columns, divided
+// among warps and staged through shared memory along k. schedule/tensor_intrinsics.h defines a warp's operations.
 #pragma once
 
 #include <string>
@@ -35,9 +35,9 @@ struct WarpTile {
 WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k,
                           int64_t outer_k, bool columns_of_b);
 
-/// Splits the writer's loops over rows and columns, perfectly nested in this order, into blocks and the threads of
-/// warps. `around` are loops outside of both, all blocks. Returns the innermost block loop: what a block computes
-/// stands in it.
+/// Splits the writer's loops over rows and columns, perfectly nested in this order, into blocks and the threads
+/// of warps. `around` are loops outside of both, all blocks. Returns the innermost block loop, under which a
+/// block's work stands.
 LoopRef schedule_warp_writer(Schedule& s, const WarpTile& tile, const std::vector<LoopRef>& around, LoopRef row,
                              LoopRef column);
 
@@ -50,8 +50,8 @@ LoopRef schedule_warp_sum(Schedule& s, const WarpTile& tile, std::string_view in
 /// The largest number of neighbours that one thread copies at once: 16 bytes, or a divisor of all `extents`.
 int64_t copied_at_once(DType t, std::initializer_list<int64_t> extents);
 
-/// Pads the staged rows (dimension `dimension` of what `copy` writes) so that they begin in different banks, and makes
-/// a double buffer of them where the tile says so. Comes after the copy's loops and layout.
+/// Pads the staged rows (dimension `dimension` of the result of `copy`) so that they begin in different banks, and
+/// makes a double buffer of them where the tile says so. Comes after the copy's loops and layout.
 void finish_staged(Schedule& s, const WarpTile& tile, BlockRef copy, DType t, int dimension);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// What the GPU templates of windows share (direct and depthwise convolution, pooling): each thread has a few outputs in
-// registers and reads what they need straight from memory; neighbours' windows overlap in the caches.
+// Parts of the GPU templates of windows (direct and depthwise convolution, pooling): each thread has a few outputs in
+// registers and reads its inputs straight from memory; neighbours' windows overlap in the caches.
 #pragma once
 
 #include "compiler/ops/templates/gpu/common_gpu.h"
@@ -19,7 +19,7 @@ struct WindowTile {
   int64_t outputs() const { return tile_c * tile_h * tile_w; }
 };
 
-/// Declares or reads the knobs of a tile of the output of `w`, with what has to fit.
+/// Declares or reads the knobs of a tile of the output of `w`, with its constraints.
 WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload& w);
 
 /// Gives the writer's loops (n, c, oh, ow) to blocks and threads, and puts `sum` into the block, accumulated in
