@@ -1,4 +1,4 @@
-// What programs print: names of models, nodes and devices are other people's, and a terminal obeys what it is sent.
+// Streams of the programs' output, cleaned: names of models, nodes and devices are foreign, and a terminal obeys them.
 #pragma once
 
 #include <ostream>

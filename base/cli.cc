@@ -78,8 +78,8 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-// What was given and is no flag, no command and no argument of `app`, and what may have been meant. CLI11 lists all
-// that it did not expect, values of misspelled flags too, and the last first.
+// An error for words that are no flag, command or argument of `app`, with what may have been meant. CLI11 lists every
+// word that it did not expect, values of misspelled flags too, and the last one first.
 std::string unexpected(const CLI::App& app, const Words& given) {
   const Words words = app.remaining(true);
   const auto is_flag = [](const std::string& word) { return word.size() > 1 && word[0] == '-'; };
@@ -113,8 +113,8 @@ std::string unexpected(const CLI::App& app, const Words& given) {
                           : "there is no command " + word + did_you_mean(word, commands);
 }
 
-// Of flags that stand before a command: why they cannot. A command does not do what the program does without one, and
-// what its flags say would be ignored. Empty: there are none.
+// An error for flags that stand before a command. With a command, the program does not do what it does without one, and
+// would ignore what its own flags say. Empty: there are no such flags.
 std::string before_command(const CLI::App& app, const Words& words) {
   const auto commands = app.get_subcommands();
   if (commands.empty() || app.get_fallthrough()) return "";
@@ -197,7 +197,7 @@ CommandEnd run_command(CLI::App& app, const Words& words, const std::function<St
   } catch (const std::bad_alloc&) {
     return {kExitUsage, "not enough memory for this workload"};
   } catch (const std::filesystem::filesystem_error& e) {
-    // Of a name that is too long, a loop of links, a folder that may not be looked into.
+    // The name is too long, links form a loop, or a folder may not be read.
     return {kExitUsage, error_lines(e.path1().string() + ": " + e.code().message())};
   } catch (const std::exception& e) {
     return internal_error(e.what());

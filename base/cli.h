@@ -29,7 +29,7 @@ CommandEnd run_command(CLI::App& app, const std::vector<std::string>& words, con
 /// called. All that is written to std::cout and std::cerr meanwhile is cleaned (base/clean_stream.h).
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);
 
-/// Of a flag: a number from `least` to `most`. Else `--threads: 'x' is not a whole number from 1 to 1024`.
+/// Checks that a flag is a number in `least` .. `most`. Else `--threads: 'x' is not a whole number from 1 to 1024`.
 CLI::Validator number_from(int64_t least, int64_t most);
 CLI::Validator number_from(double least, double most);
 inline CLI::Validator number_from(int least, int most) { return number_from(int64_t{least}, int64_t{most}); }

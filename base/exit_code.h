@@ -1,5 +1,5 @@
-// What the programs share when they end: exit codes, the statuses that stand for them, and the mapping from Status to
-// exit code.
+// How all programs end: exit codes, the statuses that stand for them, and the mapping from Status to exit
+// code.
 #pragma once
 
 #include <string>

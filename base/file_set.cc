@@ -39,7 +39,7 @@ void remove_unless_written(const std::string& fresh) {
   close(fd);
 }
 
-// What killed builds left of `path`: PATH.PID.part, PATH.PID-N.part.
+// Removes the files that killed builds of `path` left: PATH.PID.part, PATH.PID-N.part.
 void remove_left(const fs::path& path) {
   const std::string begin = path.filename().string() + ".";
   std::error_code error;

@@ -1,4 +1,4 @@
-// What --help prints: one screen with an example first and the flags that most people want in groups; `--help all`
+// The output of --help: one screen with an example first and the flags that most people want in groups; `--help all`
 // has every flag with its whole text.
 #pragma once
 
@@ -36,7 +36,7 @@ void set_help(CLI::App& app, Help help);
 
 /// At most ten lines on how the program is called, where it wants words and has got none; else empty.
 std::string bare_help(const CLI::App& app, int argc);
-/// What `--help all` (also behind a subcommand) asks for; empty where the words do not.
+/// The help that `words` ask for with `--help all` (also behind a subcommand); empty when they do not.
 std::string asked_help(CLI::App& app, const std::vector<std::string>& words);
 /// Texts of every flag are wrapped at the screen's edge.
 void wrap_help(CLI::App& app);

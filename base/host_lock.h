@@ -66,7 +66,7 @@ struct LockPlaces {
   std::string runtime;  ///< what login gives a user on this host, whether or not this program's environment names it
   std::string own;      ///< made when neither of the two can be used
 };
-/// Of this process: its environment, /run/user/UID, /tmp/hone-UID.
+/// The places for this process: its environment, /run/user/UID, /tmp/hone-UID.
 LockPlaces lock_places();
 
 /// The first of `places` that is a folder which belongs to this user and which nobody else may write. `own` is made

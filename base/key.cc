@@ -30,7 +30,7 @@ std::string_view trimmed(std::string_view text) {
   return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// What errors show of a text that may be anything.
+// Errors show any text of unknown content in this form.
 std::string shown(std::string_view text) { return short_line(text, 80); }
 
 template <class... Args>
@@ -129,7 +129,7 @@ StatusOr<KeyValue> value_of(std::string_view where, std::string_view text) {
   return value;
 }
 
-// What the parts of a key are called in errors.
+// Names for the parts of a key in errors.
 struct Words {
   std::string_view key;      // "dense", "config", "target"
   std::string_view part;     // "attribute"

@@ -69,7 +69,7 @@ struct TargetKey {
   bool operator==(const TargetKey&) const = default;
 };
 
-/// What a space holds: `text` and `vendor` are the spaces of such configs, everything else is a template's fingerprint.
+/// The configs that a space has: `text` and `vendor` are spaces of their own, others are a template's fingerprint.
 enum class SpaceKind : uint8_t { kTemplate, kText, kVendor };
 
 StatusOr<WorkloadKey> parse_workload_key(std::string_view text);

@@ -1,5 +1,5 @@
-// What --version prints. A library of its own, which programs alone link: the commit changes with every commit, and
-// nothing else is then linked anew.
+// The text that --version prints. This is a library of its own, which only programs link: the commit changes with every
+// commit, and nothing else is then linked anew.
 #pragma once
 
 #include "base/cli.h"
