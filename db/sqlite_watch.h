@@ -20,7 +20,7 @@ class FileWatch {
  public:
   FileWatch(sqlite3* handle, std::string path);
 
-  /// What has happened to which file, as a phrase that begins with the file's name; empty: nothing.
+  /// A change to a file, as a phrase that begins with the file's name; empty: there is none.
   struct Change {
     std::string what;
     bool of_log = false;  ///< the database itself is where and as it was

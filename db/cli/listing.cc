@@ -39,7 +39,7 @@ std::map<std::string, std::string> target_names(const std::vector<BestRow>& rows
   return out;
 }
 
-// What is said of a config that no template here has: its kind.
+// A config that no template here has is called by its kind.
 std::string name_of(const BestRow& row, const BestInWords& words) {
   if (!words.name.empty()) return words.name;
   const StatusOr<ConfigKey> key = parse_config_key(row.config);

@@ -9,7 +9,7 @@
 
 namespace hone::db {
 
-/// What the compiler knows of a best, for people; empty and 0 where it does not know the workload or the space.
+/// How the compiler describes a best to people; empty and 0 when it does not know the workload or the space.
 struct BestInWords {
   std::string name;    ///< of its config, a word or two: `winograd4`, `dynamic`, `default`
   std::string config;  ///< the whole config with its words: `algorithm=winograd4,tile_p=4`
