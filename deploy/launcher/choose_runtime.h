@@ -8,7 +8,7 @@
 
 namespace hone::launcher {
 
-/// Of the machine that programs are compiled for.
+/// The machine that programs are compiled for.
 struct Machine {
   uint16_t elf;             ///< EM_X86_64 or EM_AARCH64
   const char* interpreter;  ///< where its programs' headers say the loader is
