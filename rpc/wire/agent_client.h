@@ -43,7 +43,7 @@ struct AgentIdentity {
   std::string name;
   Uuid instance = Uuid::random();  ///< one per process: tells a restart from a reconnect
   std::vector<DeviceInfo> devices;
-  /// Of devices with the label builder-key: the key is proved whenever the tracker asks for it.
+  /// Set for devices with the label builder-key: the key is proved whenever the tracker asks for it.
   std::optional<SigningKey> key = {};
 };
 

@@ -1,4 +1,4 @@
-// What both clients of the tracker share: connect, say hello, reconnect for ever with backoff, leave. Internal to them.
+// Shared base of the tracker's two clients: connect, say hello, reconnect for ever with backoff, leave. Internal.
 #pragma once
 
 #include <fmt/format.h>

@@ -16,7 +16,7 @@ namespace hone::agent {
 /// that large seldom.
 inline constexpr int64_t kUsualColdBytes = int64_t{16} << 20, kMostColdBytes = int64_t{64} << 20;
 
-/// What the profile asks for, within these; 0: constants stay hot.
+/// The bytes that the profile asks for, within these limits; 0: constants stay hot.
 int64_t cold_bytes_of(const wire::MeasureProfile& profile);
 
 /// Bytes of the copies beside the constants themselves; 0 where there are no constants, or as many as `cold_bytes`.

@@ -1,4 +1,4 @@
-// What each of the agent's processes may use, by kind of device, as one table: sandbox.h, file_rules.h and
+// The rights of each of the agent's processes, by kind of device, in one table: sandbox.h, file_rules.h and
 // syscall_filter.h enforce a row.
 #pragma once
 

@@ -40,7 +40,7 @@ std::optional<double> HealthReader::temperature() const {
   return hottest;
 }
 
-// Of `most` clock domains, spread over all of them.
+// At most `most` clock domains, spread over all of them.
 std::vector<const ClockDomain*> HealthReader::domains(size_t most) const {
   std::vector<const ClockDomain*> out;
   const size_t n = std::min(most, sensors_.clocks.size());

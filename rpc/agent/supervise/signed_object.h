@@ -11,7 +11,7 @@
 
 namespace hone::agent {
 
-/// What a board asked for.
+/// A board's request.
 struct AskedObject {
   std::string module_sha256;  ///< 32 bytes, of the module's bytes
   wire::BuildPayload build;
@@ -24,7 +24,7 @@ bool is_of_the_module(wire::ResultStatus status);
 /// memory of its nonces does not reach.
 inline constexpr int64_t kSignatureSeconds = 600;
 
-/// What is kept of a refusal's message, in bytes.
+/// The most bytes of a refusal's message that are kept.
 inline constexpr size_t kMostRefusal = 1024;
 
 /// Signs: SHA-256 of the module, target, code generator, nonce, expiry, SHA-256 of the object and of its description.

@@ -21,7 +21,7 @@
 
 namespace hone::wire {
 
-/// What such a file says. It always has a CA, so what is sent goes to nobody who cannot prove to be the tracker.
+/// The contents of such a file. It always has a CA, so data goes only to a peer that can prove to be the tracker.
 struct FleetFile {
   std::string role, name;         ///< of its holder: tuner, ann
   std::vector<Address> trackers;  ///< at least one; the first is dialled

@@ -247,14 +247,14 @@ struct TaskSummary {
 
   bool operator==(const TaskSummary&) const = default;
 };
-/// What a session that tunes a model says of it.
+/// A session that tunes a model reports this about the model.
 struct ModelSummary {
   double seconds = 0, default_seconds = 0;  ///< of a run, with the best so far and the defaults; 0: not known yet
   uint64_t tasks = 0, missing = 0;          ///< workloads, and how many of them have no time yet
   std::vector<TaskSummary> slowest;         ///< kMaxTasks at most, by their share of a run
   double measured_seconds = 0, measured_default_seconds = 0;  ///< of the workloads that have a time; 0: not known
 
-  /// What the search left of the default time of what is measured so far, 0.7 say; 0: not known.
+  /// The share of the default time that the search left of the workloads measured so far, 0.7 say; 0: not known.
   double share() const { return measured_default_seconds > 0 ? measured_seconds / measured_default_seconds : 0; }
 
   static constexpr size_t kMaxTasks = 32;
@@ -272,8 +272,8 @@ struct Summary {
   bool operator==(const Summary&) const = default;
 };
 
-/// What a session asks for when it opens. A device serves it when everything given here matches: kind, key, target,
-/// every label.
+/// The request that opens a session. A device serves it when everything given here matches: kind, key, target, every
+/// label.
 struct SessionOpen {
   uint32_t protocol = kProtocolVersion;
   Uuid session;
