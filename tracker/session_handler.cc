@@ -9,7 +9,7 @@
 namespace hone::tracker {
 namespace {
 
-// What the tenant may not ask for becomes what it may; a line for people each.
+// Lowers each wish to what the tenant is allowed; returns a line for people about each.
 std::vector<std::string> clamp_wishes(wire::SessionOpen& open, const TenantLimits& limits) {
   std::vector<std::string> notes;
   if (open.priority > limits.priority) {

@@ -1,4 +1,4 @@
-// What each message of a session means.
+// Handles each message of a session.
 #pragma once
 
 #include <optional>

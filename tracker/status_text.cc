@@ -74,7 +74,7 @@ std::string heading(const std::string& text, const TextStyle& style) {
   return style.colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
 }
 
-// What ails a device, and what makes its times unsteady. `why` has one ailment alone: a quarantined board may be hot.
+// A device's ailments, and why its times are unsteady. `why` has one ailment alone: a quarantined board may be hot too.
 std::string remarks(const wire::DeviceStatus& d) {
   std::string out = d.why;
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };

@@ -56,7 +56,7 @@ class Dispatch {
   void ask_back(const Session& session);
   /// All leases of the device.
   void ask_all_back(const Device& device);
-  /// What follows for leases and queue from the device's quarantine.
+  /// Changes leases and queue after a change of the device's quarantine.
   void apply(Device& device, Quarantine::Change change);
 
   // --- releasing

@@ -1,5 +1,5 @@
-// What agents hold from an earlier run of the tracker: leases and results of jobs that no session has submitted to this
-// run yet.
+// Work that agents hold from an earlier run of the tracker: leases and results of jobs that no session has submitted to
+// this run yet.
 #pragma once
 
 #include <map>
@@ -37,7 +37,7 @@ class EarlierLeases {
   std::vector<Unclaimed> expire_unclaimed();
   /// The agent process that held them has ended.
   void forget_unclaimed(const std::string& agent);
-  /// What `agent` gave back, if it is the one that announced it.
+  /// `agent` gave the lease back. Ignored unless this agent announced it.
   void forget_unclaimed(const wire::LeaseId& id, const std::string& agent);
 
  private:

@@ -148,7 +148,7 @@ void JobLifecycle::drop(Session& session, JobRecord& record) {
       const HeldLease lease = *dispatch_.leases().find(key);
       out_.cancel(lease.agent, lease.id);
       dispatch_.release(key, dispatch_.spent(lease), /*learn=*/false);
-      // What follows is not paid for this time.
+      // The jobs that follow are not charged for this time.
       if (Device* device = fleet_.device(lease.device)) device->progress = clock_.now();
       break;
     }

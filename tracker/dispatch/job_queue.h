@@ -34,7 +34,7 @@ class JobQueue {
   void erase(const JobKey& key) { queue_.erase(key); }
   /// The next job for the device, of those that `job_ok` allows it.
   std::optional<FairQueue::Picked> pick(const Device& device, const FairQueue::JobOk& job_ok);
-  /// What pick() gave for the device is not leased.
+  /// Undoes pick(): the job that it gave for the device is not leased.
   void undo(const FairQueue::Picked& picked, const Device& device);
   /// The lease took `seconds` of the device's time. `device`: null when it is forgotten. With `learn`, later estimates
   /// follow it.

@@ -1,5 +1,5 @@
-// What agents say of the leases they hold, and what sessions find of their jobs with agents after a restart of the
-// tracker.
+// Handles agents' reports of the leases they hold, and gives sessions the jobs that agents still have after a restart
+// of the tracker.
 #pragma once
 
 #include <string>
@@ -36,7 +36,7 @@ class LeaseReports {
   void give_back(const Agent& agent, const wire::GiveBack& give_back);
   /// The session has submitted the job: what an agent holds of it counts, or it is queued.
   void claim(Session& session, JobRecord& record);
-  /// What was not claimed within the grace is forgotten, by the agents too.
+  /// Leases that were not claimed within the grace are forgotten, by the agents too.
   void expire();
 
  private:

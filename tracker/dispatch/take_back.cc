@@ -41,8 +41,8 @@ void Dispatch::take_back() {
   for (Device* device : loaded(fleet_)) take_back_from(*device, served);
 }
 
-// Of n idle devices' and the owner's n + 1 parts of the store, n are asked back, the newest leases first. The oldest is
-// being worked on.
+// Shares the store of the device's owner among it and n idle devices: n of n + 1 parts are asked back, the newest
+// leases first. The oldest lease is being worked on.
 void Dispatch::take_back_from(Device& device, std::set<Device*>& served) {
   const auto held = leases_.of_device(device.info.key);
   std::vector<HeldLease*> movable;  // newest first

@@ -45,7 +45,7 @@ struct ById {
   }
 };
 
-/// What a group of sessions asks of a device.
+/// The requirements of a group of sessions on a device.
 struct Demand {
   uint32_t id = 0;         ///< also the sessions' group in the fair queue
   wire::SessionOpen spec;  ///< only what matching looks at is set

@@ -13,7 +13,7 @@
 
 namespace hone::tracker {
 
-/// What ails the device, in one line for people; empty when it is well.
+/// The device's ailment, in one line for people; empty when it is well.
 std::string ailment(const Device& device, Clock::TimePoint now, const Health::Limits& limits);
 
 /// Not thread-safe. Sets a device's mark, notes it among the device's events and in what sessions are shown. The caller

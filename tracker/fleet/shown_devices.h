@@ -1,4 +1,4 @@
-// What sessions are told of the devices that serve them, and when.
+// Tells sessions which devices serve them, whenever that changes.
 #pragma once
 
 #include <vector>

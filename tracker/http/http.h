@@ -15,7 +15,7 @@
 namespace hone::tracker {
 
 struct HttpRequest {
-  /// What follows the `?`, percent-decoded; of a key given twice the first.
+  /// The part after the `?`, percent-decoded; the first value of a key that is given twice.
   std::map<std::string, std::string> query = {};
   std::string body = {};
   Grant grant = {};  ///< what the credentials it came with allow

@@ -17,8 +17,8 @@ class KeptQuarantine {
  public:
   /// Nobody is in it, and it ends with this process.
   KeptQuarantine() = default;
-  /// What the file at `path` holds, which is made where there is none. Usage error, one line that names the file: it
-  /// cannot be read or written, or it is damaged.
+  /// Reads the file at `path`, and makes it where there is none. A usage error of one line names a file that cannot be
+  /// read or written, or is damaged.
   static StatusOr<KeptQuarantine> open(const std::string& path);
 
   /// The device is in it, by its own name or by its agent's.

@@ -1,4 +1,4 @@
-// What the tracker says: some of it at once, the rest collected while one message is handled and sent at its end, one
+// Messages of the tracker: some of it at once, the rest collected while one message is handled and sent at its end, one
 // message each instead of one a job.
 #pragma once
 

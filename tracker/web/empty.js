@@ -1,4 +1,4 @@
-// What to type next, for those whose fleet is still empty.
+// The commands to type next, for people whose fleet is still empty.
 import {h, setText} from './dom.js';
 
 /**

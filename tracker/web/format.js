@@ -85,7 +85,7 @@ export function settings(text) {
   });
 }
 
-/** What stands for the work of a session that is another token's: the tracker tells it to that token and to admins. */
+/** Stands for the work of a session that belongs to another token: only that token and admins are told what it does. */
 export const kWithheld = {
   title: 'another token’s session',
   why: 'What it tunes and how well is told to its own token and to administrators.'
