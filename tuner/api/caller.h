@@ -31,7 +31,7 @@ class Caller {
 class LineBuffer : public std::streambuf {
  public:
   explicit LineBuffer(Caller& caller) : caller_(caller) {}
-  /// What no line end followed, too.
+  /// Hands over a last line without an end, too.
   ~LineBuffer() override;
 
  private:

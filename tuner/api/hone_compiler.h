@@ -29,8 +29,8 @@ enum {
   HONE_INTERNAL = 37      /* a bug of Hone; the text says how to report it */
 };
 
-/* Of these functions and structs. Programs that were compiled with an older version go on working: structs grow at
-   their ends, and say how large they are. */
+/* The version of these functions and structs. Programs that were compiled with an older version go on working: structs
+   grow at their ends, and say how large they are. */
 #define HONE_COMPILER_VERSION 1
 HONE_API int32_t hone_compiler_version(void);
 /* The library's own: "0.1.0". */
@@ -47,12 +47,12 @@ typedef struct HoneProgress {
   double seconds_left;    /* below 0: not known */
 } HoneProgress;
 
-/* What a caller wants to hear; any function may be null. All are called during the call, one at a time, on the thread
-   that called or on one of the library's. They must not throw. */
+/* Functions through which a caller follows a call; any may be null. All are called during the call, one at a time, on
+   the thread that called or on one of the library's. They must not throw. */
 typedef struct HoneCall {
   size_t size; /* sizeof(HoneCall) */
   void* data;  /* handed to the functions */
-  /* What the programs say on stderr, line by line: what was assumed, which configs were found. */
+  /* The lines that the programs print on stderr: what was assumed, which configs were found. */
   void (*line)(void* data, const char* line);
   void (*progress)(void* data, const HoneProgress* progress);
   /* How often the user has asked to stop, asked every now and then: with 1 a search confirms what it found, within some

@@ -132,7 +132,7 @@ SessionOptions session_options(const TuneRequest& f, size_t devices, size_t task
   o.seed = f.seed;
   o.profile.repeats = f.repeat;
   o.profile.min_repeat_ms = f.min_repeat_ms;
-  // Of a model each of many workloads has its finalists, and few trials that they come from.
+  // In a model, each of many workloads has finalists of its own, chosen from few trials.
   o.finalists = o.is_model ? std::min(f.finalists, kModelFinalists) : f.finalists;
   o.profile.cold_constants = o.is_model;
   if (o.is_model) o.profile.cold_bytes = static_cast<uint64_t>(std::clamp(constant_bytes(model), 1.0, 0x1p50));

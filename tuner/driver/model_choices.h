@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// What a layer of an artifact was built from.
+/// The config that a layer of an artifact was built from.
 struct LayerConfig {
   std::string workload;  ///< as it is tuned: without extremes; of several steps, one
   std::string config;

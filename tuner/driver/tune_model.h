@@ -18,11 +18,11 @@ namespace hone {
 /// The model as it is built with what the database has. Errors of the database, else as model_work().
 StatusOr<ModelWork> model_with_measured(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
                                         const Target& target, const db::Store& store, const Events& events);
-/// What tensorc would build now. Errors of the database.
+/// The model as tensorc would build it now. Errors of the database.
 StatusOr<ModelBefore> known_before(const ModelWork& model, const Target& target, const db::Store& store);
 
-/// What the model is now, noted: each workload's share of its time, which goes into `workloads`, and what is to be had.
-/// Nothing where it cannot run here, or where that took half of the time.
+/// Measures the model as it is now: each workload's share of its time, which goes into `workloads`, and the possible
+/// gain. Nothing if it cannot run here, or if that took half of the time.
 std::optional<ModelNow> look_at_model(const ModelBefore& before, std::vector<WeightedWorkload>& workloads,
                                       const TuneServices& services, PhaseLine& phase);
 
@@ -36,7 +36,7 @@ struct Alternatives {
 StatusOr<Alternatives> measure_alternatives(const std::vector<ModelGraph>& imported, const TasksOutcome& outcome,
                                             const std::vector<WeightedWorkload>& before, const TuneServices& services);
 
-/// What was tuned as tensorc will find it, beside the defaults and what was known before: each variant by itself.
+/// Compares the model as tensorc will build it with the defaults and with the state before: each variant by itself.
 StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& variants, const ModelBefore& before,
                                                  const std::vector<std::unique_ptr<TuningTask>>& tasks,
                                                  const TuneServices& services, PhaseLine& phase);

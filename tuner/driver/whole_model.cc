@@ -123,8 +123,8 @@ bool has_best(const std::string& workload, const Target& target, db::TopHub& hub
   return exact_best(Workload::parse(standard_operators(), workload), target, hub).has_value();
 }
 
-// What makes an artifact of the layers of `tuned` one of `other`'s; nothing where that has other layers, or where a
-// config cannot be chosen.
+// The choices that turn an artifact with the layers of `tuned` into one with those of `other`; nothing if `other` has
+// other layers, or if a config cannot be chosen.
 std::optional<std::vector<ModelChoice>> choices_of(const std::vector<LayerConfig>& other,
                                                    const std::vector<LayerConfig>& tuned, const Target& target,
                                                    db::TopHub& hub) {
@@ -411,7 +411,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     const auto times_as_fast = [&](size_t than, size_t i) { return ratio_of_turns(turns[than], turns[i]); };
     if (!difference_of(result).empty()) result = tuned;
     if (result != tuned) out.choices = std::move(faster), out.without_choices = medians[tuned];
-    // What is clearly slower than what was there is not built again.
+    // If the defaults or the earlier configs are clearly faster, their configs are chosen.
     std::optional<size_t> faster_before;
     for (const size_t other : {size_t{0}, was.value_or(0)})
       if (other != result && times_as_fast(other, result).is_slower() &&
@@ -423,7 +423,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
           faster_before = other;
         }
     result = faster_before.value_or(result);
-    // Not what was before is compared: it is replaced.
+    // Outputs of the model that is kept are compared, not those of one that is replaced.
     out.different = difference_of(result);
     out.default_seconds = medians[0], out.tuned_seconds = medians[result];
     if (result != 0) out.of_default = times_as_fast(0, result);

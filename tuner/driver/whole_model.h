@@ -1,5 +1,5 @@
-// What tuning brought to the whole of a model: its artifact with default configs beside the one with tuned ones, and
-// beside the one of what was known before.
+// The gain of tuning for the whole of a model: its artifact with default configs is timed beside the one with tuned
+// configs and the one with the configs known before.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ namespace hone {
 /// Configs by workload, as it is tuned.
 using ConfigsByWorkload = std::map<std::string, ChosenConfig>;
 
-/// What tensorc would have built before a session: taken from the database then, because the session writes to it.
+/// The model as tensorc would have built it before a session; read from the database before the session writes to it.
 struct ModelBefore {
   std::vector<ModelGraph> variants;
   ConfigsByWorkload configs;
@@ -35,7 +35,7 @@ struct ModelBefore {
 /// Why models for a target cannot be run here to be timed: one line. Empty: they can.
 std::string why_not_here(const Target& target);
 
-/// Of the graphs and tasks of `work`; empty where models for the target cannot be run here. Errors of the database.
+/// The state before, for the graphs and tasks of `work`; empty if their models cannot run here. Errors of the database.
 StatusOr<ModelBefore> model_before(const ModelWork& work, const Target& target, db::TopHub& hub);
 
 /// The model as tensorc builds it before a session, run here.

@@ -45,7 +45,7 @@ class Svg {
   /// On dark pages everything of color `light` has this one (by a style sheet: what shows pictures without one shows
   /// the light ones).
   void in_the_dark(std::string_view light, std::string_view dark);
-  /// What a browser shows when the pointer rests on the drawing.
+  /// Text that a browser shows when the pointer rests on the drawing.
   void tooltip(std::string_view text);
 
   std::string str() const;

@@ -22,7 +22,7 @@ struct TaskLine {
   std::optional<double> model;  ///< pairwise accuracy over the latest batches
 };
 
-/// Of the tasks of a model: the sum of count times time.
+/// A model's tasks together: the sum of count times time.
 struct ModelProgress {
   double seconds = 0;          ///< with the best so far
   double default_seconds = 0;  ///< of the same tasks

@@ -55,8 +55,8 @@ struct TaskSetup {
   /// The model runs it several times on the same constants, one time after the other: they are measured as they are
   /// then, whatever the profile says of constants.
   bool has_warm_constants = false;
-  /// Of a model: seconds of one run inside it as it is built now; 0: not known. What stands for a task until it is
-  /// measured, and which task is worth the next trials.
+  /// For a task of a model: seconds of one run inside the model as it is built now; 0: not known. This time stands for
+  /// a task until it is measured, and decides which task is worth the next trials.
   double seconds_now = 0;
   /// Its config now was found by a search: less is to be had than of a default.
   bool is_tuned_now = false;
@@ -68,7 +68,7 @@ struct TaskSetup {
   }
 };
 
-/// What the tasks of a session share; all outlive it.
+/// Services that the tasks of a session share; all outlive it.
 struct SessionServices {
   Measurer& measurer;
   TrialLog& log;
@@ -156,8 +156,8 @@ StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const Sess
 /// Whether it is run_tasks()' error that no candidate was measured: the session ended before one was.
 bool is_nothing_measured(const Status& s);
 
-/// Of a model: the search ends when so many trials in a row saved less than kLeastGain of the model's time together.
-/// With many tasks each needs a few of them.
+/// A model's search ends when this many trials in a row together saved less than kLeastGain of the model's time. With
+/// many tasks each needs a few of them.
 size_t gains_window(size_t tasks);
 inline constexpr double kLeastGain = 0.005;
 

@@ -12,7 +12,7 @@
 
 namespace hone::python {
 
-/// What calls have copied since the model was opened.
+/// The arrays and bytes that calls have copied since the model was opened.
 struct CopyCount {
   uint64_t arrays = 0, bytes = 0;
 };
@@ -24,7 +24,7 @@ struct Argument {
   DLTensor tensor{};  ///< row-major; its shape is `shape`
 };
 
-/// Of the tensor's elements.
+/// The size of the tensor's elements.
 size_t bytes_of(const Argument& a);
 /// `float32`, `bool` …: DLPack's types by numpy's names.
 std::string name_of(DLDataType t);

@@ -29,8 +29,8 @@ void check(int32_t code) {
 
 // ---- building and tuning ----
 
-// What a call says to Python: `line(str)` and `progress(dict)`, each callable or None. What one of them raises, and
-// what a signal's handler raises (Ctrl-C), ends the call and is raised behind it.
+// How a call reports to Python: `line(str)` and `progress(dict)`, each callable or None. An exception from one of them,
+// or from a signal's handler (Ctrl-C), ends the call and is raised after it.
 class Listener {
  public:
   Listener(py::object line, py::object progress) : line_(std::move(line)), progress_(std::move(progress)) {

@@ -11,8 +11,8 @@ namespace hone::python {
 /// With U+FFFD for what is no UTF-8, as JSON has it.
 pybind11::str str_of(std::string_view text);
 
-/// Of the module that calls it: what C++ code throws as Python's exceptions has readable texts, and values that
-/// pybind11 cannot make C++'s of are TypeErrors, not RuntimeErrors.
+/// For the module that calls it: Python exceptions that C++ code throws get readable texts, and values that pybind11
+/// cannot convert to C++ are TypeErrors, not RuntimeErrors.
 void translate_errors();
 
 }  // namespace hone::python
