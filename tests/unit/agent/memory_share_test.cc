@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20, kGiB = uint64_t{1} << 30;
 
-// What /proc and /sys would say.
+// Stands for /proc and /sys.
 class MemoryTest : public ::testing::Test {
  protected:
   void write(const std::string& path, const std::string& text) {

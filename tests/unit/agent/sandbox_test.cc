@@ -518,7 +518,7 @@ TEST(SandboxProfile, OfAGpuCanBePutOn) {
       0);
 }
 
-// What NVIDIA's driver was seen to do when it starts, in a process that the runner forked.
+// NVIDIA's driver was seen to do this when it starts, in a process that the runner forked.
 TEST(SandboxProfile, OfAGpuLetsTheDriverStart) {
   if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer";
   const std::string scratch = ::testing::TempDir() + "hone-driver-" + std::to_string(getpid());

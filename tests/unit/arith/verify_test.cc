@@ -251,7 +251,7 @@ TEST(Verify, ProvesIndicesWithClampedElements) {
   const Buffer p = make_buffer("p", i64, {100}), data = make_buffer("data", f32, {195});
   const Expr n = Expr(i) * 32 + j, loaded = load(p, {floor_mod(n, 6)});
   const auto clamped = [](const Expr& e) { return floor_mod(min(max(e, make_int(-13)), make_int(12)), 13); };
-  // Of 45 elements in blocks of 32: the fact is about both loops.
+  // Two blocks of 32 hold 45 elements: the fact is about both loops.
   const auto guarded = [&](const Expr& row) {
     const Expr at = floor_mod(n, 5) + row * 5 + floor_div(n, 15) * 65;
     return serial(i, 2, serial(j, 32, make_if(lt(n, 45), make_store(data, {at}, make_float(0)))));

@@ -22,7 +22,7 @@ class PlainFiles : public testing::Test {
     std::ofstream(path(name), std::ios::binary) << text;
     return path(name);
   }
-  // What it is refused with behind its path.
+  // The refusal without the path at its beginning.
   std::string refusal(const std::string& file, int64_t most = 100) const {
     const StatusOr<std::string> text = read_plain_file(file, most);
     if (text.ok()) return "read";

@@ -293,7 +293,7 @@ TEST(VectorizeLoops, DecidesUniformSelectsOnceForAllVectors) {
               "16)\n  }\n}\n");
 }
 
-// Of a concatenation in blocks: one branch for each input, and the guard of the last block in each.
+// A concatenation in blocks has one branch for each input, and the guard of the last block in each.
 TEST(HoistConditions, DecidesWhichInputAVectorIsCopiedFrom) {
   const Program p;
   const Expr at = Expr(p.j) * 8 + p.i, first = lt(Expr(p.j), 2), inside = ge(at, int64_t{1});

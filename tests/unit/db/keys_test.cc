@@ -197,7 +197,7 @@ TEST(Keys, AllOfThePackagesAreCanonical) {
   EXPECT_GT(choices, 100u);
 }
 
-// What tests/golden/programs holds the compiler to: text as given, canonical, space, hash of programs, default config.
+// Rows of tests/golden/programs: text as given, canonical text, space, hash of programs, default config.
 TEST(Keys, AllOfTheGoldenProgramsAreCanonical) {
   size_t programs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/tests/golden/programs")) {

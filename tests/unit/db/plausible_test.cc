@@ -1,4 +1,4 @@
-// What is taken from other machines' files, and what such rows may outrank.
+// Rows that are taken from other machines' files, and the rows that these may outrank.
 #include "db/plausible.h"
 
 #include <algorithm>

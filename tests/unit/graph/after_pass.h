@@ -1,4 +1,4 @@
-// What a pass makes of a graph, as text.
+// The graph that a pass makes, as text.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -134,7 +134,7 @@ TEST(Bomb, MissingInputsAreNamed) {
   EXPECT_THAT(f.refusal(grouped), EndsWith("input 0 is missing; 1 node: GroupQueryAttention_y"));
 }
 
-// What is made along an axis is counted before it is written out.
+// Elements that are made along an axis are counted before they are written out.
 TEST(Bomb, AxesOfRegionsAndOfResizedImagesAreCounted) {
   constexpr int64_t kLong = int64_t{1} << 31;
   const auto counted = [](const TestModel& m, const std::string& line) {

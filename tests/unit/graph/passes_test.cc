@@ -1,4 +1,4 @@
-// What each pass makes of small graphs, and what it must leave as it is.
+// Each pass on small graphs: what it changes, and what it must leave as it is.
 #include "compiler/graph/passes/passes.h"
 
 #include <gmock/gmock.h>

@@ -101,7 +101,7 @@ output "present_v" %present_v f32[1, {g}, {t}, {d}]
                             fmt::arg("g", groups), fmt::arg("behind", behind_dots));
 }
 
-// What a caller of the artifact has: buffers with room for all rows, and tensors that are their first ones.
+// A caller of the artifact with its data: buffers with room for all rows, and tensors that are their first ones.
 class Caller {
  public:
   Caller(const BuiltModel& model, int64_t groups, int threads)
@@ -140,7 +140,7 @@ class Caller {
     for (const DLTensor& t : tensors_) views.push_back(&t);
     return variant_->run(views.data(), static_cast<int32_t>(views.size()), arena_.data(), pool_.runtime());
   }
-  // What a call says that is refused, and that nothing was written.
+  // The error of a call that is refused; it must write nothing.
   std::string refusal() {
     const auto before = bytes();
     const int32_t code = run();
@@ -347,7 +347,7 @@ TEST_P(CachesOrCachesInC, AreRefusedWhereTheyLieOtherwise) {
   EXPECT_THAT(caller.refusal(), HasSubstr("input 'past_k' has another shape"));
   caller.set_rows(-1);
   EXPECT_THAT(caller.refusal(), HasSubstr("input 'past_k' has another shape"));
-  // Of no rows there need be no place.
+  // No place is needed for no rows.
   caller.set_rows(0);
   caller[1].data = caller[2].data = nullptr;
   EXPECT_EQ(caller.run(), HONE_OK);

@@ -85,7 +85,7 @@ TEST_F(CheckLayers, FindsWhatIsWrongOnTheModelsInputs) {
   EXPECT_TRUE(c.outputs.empty());
 }
 
-// What a sigmoid gives is never negative, so only other inputs tell these apart.
+// A sigmoid's results are never negative, so only other inputs tell these apart.
 TEST_F(CheckLayers, FindsWhatIsWrongOnAdversarialInputsAlone) {
   EXPECT_THAT(check("abs", "relu").wrong,
               testing::ContainsRegex("layer 'last', elementwise\\(op=abs,.*: on (large|denormal|negative) inputs: "));

@@ -23,7 +23,7 @@
 namespace hone {
 namespace {
 
-// What the code reads and calls: a variable of its own that the harness fills in.
+// The code reads and calls these through a variable of its own, which the harness fills in.
 struct Machine {
   const int32_t* thread;
   const int32_t* block;
@@ -165,7 +165,7 @@ struct Block {
     std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);
     bool ended = false;
     Waits waits = Waits::kForNothing;
-    // What it gave to instructions of its warp, by turns: others may look at the last one while it is at the next.
+    // Operands that it gave to instructions of its warp, by turns: others may read the last while it is at the next.
     int turn = 0, what[2] = {};
     WarpOperands given[2];
   };

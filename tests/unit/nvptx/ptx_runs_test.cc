@@ -1,4 +1,4 @@
-// What PTX is made of, run on the CPU: configs of the GPU templates against the reference.
+// The loop form behind PTX, run on the CPU: configs of the GPU templates against the reference.
 #include <gtest/gtest.h>
 
 #include "base/sanitizer.h"

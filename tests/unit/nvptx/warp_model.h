@@ -1,5 +1,5 @@
-// What instructions of a whole warp give each of its threads, by the PTX ISA's tables of fragments: ldmatrix, mma.sync,
-// shfl.
+// The results of a whole warp's instructions in each of its threads, by the PTX ISA's tables of fragments: ldmatrix,
+// mma.sync, shfl.
 #pragma once
 
 #include <array>

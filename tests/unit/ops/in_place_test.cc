@@ -41,7 +41,7 @@ struct Counts {
   int in_place = 0, all = 0;
 };
 
-// Of configs of a workload: how many may write over parameter `input`; those are run so.
+// Counts a workload's configs that may write over parameter `input`; those are run so.
 Counts in_place_configs(const std::string& text, size_t input, size_t count) {
   const Workload w = parse_workload(text);
   Counts counts;

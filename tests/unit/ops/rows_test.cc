@@ -215,7 +215,7 @@ TEST(ArgExtreme, TakesTheFirstOrTheLastOfEqualsAndAPlaceInEveryRow) {
   EXPECT_EQ(types("argmin(shape=4)"), "s64[1]");
 }
 
-// What exponentials see in attention: masked elements and whole masked rows, overflow, results that are denormal.
+// Attention gives exponentials masked elements and whole masked rows, overflow, and results that are denormal.
 TEST(Rows, HaveTheInterpretersInfinitiesAndNansWhenCompiled) {
   constexpr int64_t kRows = 10, kLength = 96;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -1,5 +1,5 @@
-// What parts of kernels touch, of all templates: run by the interpreter, they depend on no other elements and write
-// none.
+// Elements that parts of kernels touch, for all templates: run by the interpreter, the parts read and write no
+// others.
 #include "compiler/arith/touched_elements.h"
 
 #include <gmock/gmock.h>

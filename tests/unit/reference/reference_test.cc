@@ -1,4 +1,4 @@
-// What outputs should be, how far a kernel's may be from it, and which are compared.
+// The outputs that a kernel should have, how far it may be from them, and which are compared.
 #include "compiler/reference/reference.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 
@@ -242,8 +242,8 @@ TEST(Reference, SamplesFindTheirElements) {
     EXPECT_EQ(element(value, f64, static_cast<int64_t>(s)), all.outputs[0].value[static_cast<size_t>(samples[s])]);
 }
 
-// What a template that multiplies in fewer bits than asked for would do. No element leaves its own tolerance, which
-// holds for the worst order of summation; all together they do.
+// A template that multiplies in fewer bits than asked for would behave so. Each element is within its own tolerance,
+// which holds for the worst order of summation; all together are not.
 TEST(Reference, RefusesAKernelThatIsLessExactEverywhere) {
   const Tensor a = placeholder("a", {20, 2000}, f32), b = placeholder("b", {20, 2000}, f32);
   const auto dropped = [](const Expr& x) { return cast(f32, cast(f16, x)); };
@@ -439,7 +439,7 @@ TEST(Reference, TypicalErrorsHoldForEveryOrderOfASum) {
   EXPECT_GT(norm(errors["ascending"]), 3 * norm(errors["as they are"])) << "the order matters";
 }
 
-// What a definition's naive program is off by, each element.
+// The errors of a definition's naive program, for each element.
 Doubles errors_of(const Computed& run, const Definition& d) {
   LocalKernel kernel(lower(Schedule(d.inputs, d.outputs), {}), host_target(1));
   for (size_t i = 0; i < run.inputs.size(); ++i) kernel.set_input(i, run.inputs[i].data());
@@ -507,7 +507,7 @@ TEST(Reference, AllowsSumsInF16TheRoundingsOfTheirRuns) {
     }
 }
 
-// What of a run's terms may reach 65504 in some order says nothing of what a kernel has.
+// Terms of a run that reach 65504 in some order do not show what a kernel's sum reaches.
 TEST(Reference, AllowsSumsInF16ToOverflow) {
   const Tensor x = placeholder("x", {2, 2}, f16);
   const Tensor total = compute_reduce("total", {2}, {"i"}, {x}, [&](const std::vector<Expr>& i) {

@@ -234,7 +234,7 @@ TEST_F(CudaDriver, ReplaysWhatItRecorded) {
   EXPECT_FALSE(device->record([&] { return device->time_region([] { return absl::OkStatus(); }).status(); }).ok());
   EXPECT_FALSE(device->time_region([&] { return device->record([] { return absl::OkStatus(); }).status(); }).ok());
   EXPECT_EQ(fake_->graphs, 0);
-  // What dies in a replay is told as in a launch.
+  // A kernel that dies in a replay is reported as in a launch.
   const auto dies = device->record([&] { return device->launch(*crash, shape, buffers); });
   ASSERT_TRUE(dies.ok());
   ASSERT_TRUE(device->replay(**dies).ok());

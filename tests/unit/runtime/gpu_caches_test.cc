@@ -1,4 +1,4 @@
-// What is copied of a model's caches, against the fake CUDA driver, whose kernel `scale` doubles four elements.
+// The parts of a model's caches that are copied, with the fake CUDA driver; its kernel `scale` doubles four elements.
 #include "compiler/runtime/gpu/gpu_caches.h"
 
 #include <gmock/gmock.h>

@@ -31,7 +31,7 @@ class BlobsFleet : public FakeFleet {
   }
   void lack(ConnectionId session, const Hash128& hash) { tracker->session_message(session, wire::Blobs{{}, {hash}}); }
   void want_blob(ConnectionId agent, const Hash128& hash) { tracker->agent_message(agent, wire::BlobRequest{{hash}}); }
-  /// What the session was asked for since the last call.
+  /// The blobs that the session was asked for since the last call.
   std::vector<Hash128> asked(ConnectionId session) {
     std::vector<Hash128> all;
     for (const auto& request : take_session<wire::BlobRequest>(session))
