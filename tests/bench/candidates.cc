@@ -1,4 +1,4 @@
-// What a candidate costs before it is measured, by workload: lowering, features, hash, prediction, the second proof of
+// The cost of a candidate before it is measured, by workload: lowering, features, hash, prediction, the second proof of
 // its accesses, LLVM with it. Medians on one core.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// What computes a workload, timed beside others in one process.
+// Programs that compute the same workload, timed beside each other in one process.
 #pragma once
 
 #include <functional>

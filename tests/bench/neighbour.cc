@@ -116,7 +116,7 @@ class Replay final : public Searcher {
   std::vector<Proposal> rest_;
 };
 
-// What a session stored.
+// The records that a session stored.
 struct Records {
   std::map<std::string, db::TrialRow> trials, confirmed;  ///< by config, those that are ok
   std::optional<db::BestRow> stored;                      ///< what the tophub answers

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// What became of a model.
+/// The result of running a model.
 struct Outcome {
   enum Kind {
     kRight,

@@ -28,7 +28,7 @@ class LeftoverArena {
   /// Seconds of each layer.
   std::vector<double> run_timed() { return again_.run_again_timed(); }
 
-  /// What differs bit by bit from the first run's outputs, whatever was left; empty: nothing.
+  /// The first difference from the first run's outputs, bit by bit, for any leftover; empty: there is none.
   std::string difference() {
     const std::vector<TensorData> wanted = first_.outputs();
     for (const Leftover& what : kLeftovers) {

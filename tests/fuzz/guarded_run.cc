@@ -215,7 +215,7 @@ class Subject {
   }
 
  private:
-  // What the prepack makes as its k-th tensor, k from 1.
+  // The k-th tensor that the prepack makes, k from 1.
   GuardedMemory* packed(const Tensors& t, const Prepack& p, size_t k) const {
     size_t first = 0;
     while (arguments_[first].param != static_cast<size_t>(p.param)) ++first;

@@ -1,4 +1,4 @@
-// What must hold for any bytes: they are refused with one clear line, or the module compiles and touches nothing but
+// A rule that holds for any bytes: they are refused with one clear line, or the module compiles and touches nothing but
 // its own memory.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What each primitive makes of a program: its text, and the same meaning.
+// The program that each primitive makes: its text, and the same meaning.
 #include <gmock/gmock.h>
 
 #include "compiler/ir/printer.h"

@@ -42,7 +42,7 @@ struct Outcome {
   std::string out, last_error;  ///< of what went to stderr the last line
 };
 
-// What a program writes, in memory.
+// Keeps a program's output in memory.
 class Output {
  public:
   explicit Output(const char* name) : fd_(memfd_create(name, MFD_CLOEXEC)) {}

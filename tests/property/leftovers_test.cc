@@ -1,6 +1,6 @@
-// What the memory held that a kernel gets changes neither what it computes, bit by bit, nor how long it takes: no
-// workspace, no stack, no padding of packed constants. (A processor that takes a detour for denormal numbers takes it
-// for those in lanes of which nothing is made, too.)
+// The earlier contents of a kernel's memory change neither its results, bit by bit, nor its time: no workspace, no
+// stack, no padding of packed constants. (A processor that takes a detour for denormal numbers also takes it for those
+// in lanes whose results are not used.)
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -149,7 +149,7 @@ export function asModel(session, {tasks = 40, missing = 0} = {}) {
   const seconds = missing ? 0 : 5e-3;
   session.title = 'model mobilenet.onnx';
   session.summary.best_config = '';
-  // What is measured takes 5/9 of the default's time; until all of it is, there is no time of a run.
+  // The measured part takes 5/9 of the default's time; until all of it is measured, a run has no time.
   const measured = (tasks - missing) / tasks;
   session.summary.model = {
     seconds,

@@ -42,8 +42,8 @@ async function on(path, options, check) {
 }
 
 /**
- * What a path answers to a password; the certificate is checked. Not through the browser, which asks a person when it
- * is refused.
+ * The answer of a path to a password; the certificate is checked. It does not use the browser, which asks a person
+ * after a refusal.
  */
 const get = (path, password) => new Promise((resolve, reject) => {
   const request = https.get(

@@ -22,7 +22,7 @@ Status run_program(const std::vector<std::string>& argv, const std::string& out,
 struct NamedTensor {
   std::string name;
   TensorType type;
-  /// Of an output whose extent along `axis` a run finds out: which output says it. -1: all extents are known.
+  /// The output that holds the extent along `axis`, where only a run finds it out. -1: all extents are known.
   int axis = -1, count = -1;
 };
 

@@ -1,4 +1,4 @@
-// What else the machine computed while one of its processes was measured. On a core that is shared, long runs are
+// Other work of the machine while one of its processes was measured. On a core that is shared, long runs are
 // interrupted and short ones are often not, so that ratios are off: a row says how busy others were.
 #pragma once
 

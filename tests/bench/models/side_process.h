@@ -22,7 +22,7 @@ struct SideOptions {
   const std::atomic<bool>* stop = nullptr;   ///< Ctrl-C: waits end
 };
 
-/// What a side needed until its first outputs, in milliseconds.
+/// The time that a side needed until its first outputs, in milliseconds.
 struct StartTimes {
   double library_ms = 0, open_ms = 0, first_run_ms = 0;
   double total() const { return library_ms + open_ms + first_run_ms; }

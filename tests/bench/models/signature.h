@@ -1,4 +1,4 @@
-// What an ONNX file says of itself before anybody builds it.
+// Facts about an ONNX file that are known before anybody builds it.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct OnnxInput {
 
 struct Signature {
   std::vector<OnnxInput> inputs;  ///< without those that have a value in the file
-  /// What the model mostly consists of: "quantised" where any operator is, else "convolutions" or "products",
-  /// whichever are more (products: MatMul and Gemm), else "other".
+  /// The largest part of the model: "quantised" where any operator is, else "convolutions" or "products", whichever are
+  /// more (products: MatMul and Gemm), else "other".
   std::string group;
   int64_t bytes = 0;  ///< of the file and of the external data that it names
 };

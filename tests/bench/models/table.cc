@@ -25,7 +25,7 @@ std::string configs_text(const Row& row) {
   return text;
 }
 
-// What the ratios of a row or of a mean are of.
+// The sides that the ratios of a row or of a mean compare.
 std::vector<std::string> compared(const Columns& c) {
   std::vector<std::string> names = {kUntuned};
   if (c.tuned) names.emplace_back(kTuned);

@@ -21,8 +21,8 @@ enum { kElements = 1000 };
 #ifdef CASE_escape
 static void* nothing(void* x) { return x; }
 
-/* What a candidate must not be able to do, tried while its artifact is loaded and while it runs; 0 or which of them
- * worked. */
+/* Tries everything that a candidate must not be able to do, while its artifact is loaded and while it runs; 0, or the
+ * number of the attempt that worked. */
 static int escape(void) {
   pthread_t thread;
   struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
@@ -49,7 +49,7 @@ static int escape(void) {
 static int at_load;
 __attribute__((constructor)) static void load(void) { at_load = escape(); }
 
-/* Of the descriptors of the runner none is left: one socket, its own, and 0, 1 and 2 are /dev/null. */
+/* None of the runner's descriptors is left: there is one socket, its own, and 0, 1 and 2 are /dev/null. */
 static int look_around(void) {
   int sockets = 0;
   for (int fd = 0; fd < 4096; ++fd)

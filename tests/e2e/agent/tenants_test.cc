@@ -1,4 +1,4 @@
-// What sessions that do not trust each other share of an agent, and what one of them may take of it.
+// Sessions that do not trust each other: what they share of an agent, and how much of it one of them may take.
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -76,7 +76,7 @@ struct HoneApi : testing::Test {
     EXPECT_EQ(hone_open(path.c_str(), &model), HONE_OK) << hone_last_error();
     return Model(model);
   }
-  // What opening this file says, which must be of `code`.
+  // The error on opening this file, which must have `code`.
   std::string refusal(const std::string& path, int32_t code, const char* name = nullptr) {
     HoneModel* model = nullptr;
     const int32_t got = name ? hone_open_named(path.c_str(), name, &model) : hone_open(path.c_str(), &model);

@@ -1,4 +1,4 @@
-// What `cmake --install build --component runtime` installs, and docs/examples built against it and run.
+// The files that `cmake --install build --component runtime` installs, and docs/examples built against them and run.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -51,7 +51,7 @@ const auto kRuntimePrints =
     AllOf(HasSubstr("input  a: code 2, 32 bits, [64, 64]\n"), HasSubstr("output matmul: code 2, 32 bits, [64, 64]\n"),
           HasSubstr("matmul = 64 64 64 64\n"), HasSubstr(" ms  product"));
 
-// What faces says of a model that is another, here product.so; with its own it runs in docs/picture.md.
+// The error of faces for a foreign model, here product.so; with its own model it runs in docs/picture.md.
 const std::string kFacesOfProduct =
     "{ printf 'P6 1 1 255 rgb' > dot.ppm; ./faces product.so dot.ppm found.ppm 2>&1; "
     "test $? = 1; }";

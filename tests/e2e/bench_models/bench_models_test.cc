@@ -130,7 +130,7 @@ TEST_F(BenchModels, RowThatFailsSaysWhyAndTheOthersGoOn) {
   EXPECT_THAT(ran.output, HasSubstr("all (1)")) << "the mean is of one model";
 }
 
-// What lies behind the elements is not compared, how many there are is.
+// The number of elements is compared, but not the memory behind them.
 TEST_F(BenchModels, ComparesWhatThereIsOfAnOutputAsLongAsARunFindsOut) {
   std::string files;
   for (const char* name : {"some", "fewer"}) {

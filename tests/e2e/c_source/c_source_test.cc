@@ -1,5 +1,5 @@
-// What --emit c writes, compiled by the C compilers that are here, against the reference. HONE_C_CONFIGS: configs of
-// each workload, all of their texts however long compilers take; HONE_C_SEED: others of them.
+// Code of --emit c, compiled by the C compilers that are here, against the reference. HONE_C_CONFIGS: the number of
+// configs of each workload, whose texts are then all compiled, however long that takes; HONE_C_SEED: selects others.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
@@ -99,7 +99,7 @@ TEST_P(InC, ConfigsComputeWhatTheReferenceComputes) {
     const Module m = lower_config(w, target, space, config);
     const std::string json = artifact_json(m, target, "k", to_string(w), space.print(config));
     const std::string source = artifact_c_source(m, target, "k", json, to_string(w));
-    // What is unrolled so far takes a compiler up to a minute.
+    // Code that is unrolled so far takes a compiler up to a minute.
     constexpr size_t kMostBytes = 40000;
     if (source.size() > kMostBytes && !std::getenv("HONE_C_CONFIGS")) continue;
     ++compiled_texts;
@@ -246,7 +246,7 @@ TEST(CSource, NamesOfMacrosAreNoTrouble) {
   }
 }
 
-// What takes a compiler seconds is left out: another workload has each template at work.
+// Workloads that take a compiler seconds are left out: another one uses each template.
 std::vector<const char*> workloads() {
   std::vector<const char*> out;
   for (const char* text : kCpuWorkloads)

@@ -13,7 +13,7 @@ namespace hone::e2e {
 /// One way through a connection: towards the server (kUp) or the client (kDown).
 enum class Way { kUp, kDown };
 
-/// What happens to the bytes of one way.
+/// How the bytes of one direction flow.
 enum class Flow {
   kPass,
   kHold,     ///< not read: the sender's buffers fill up, and later all of it arrives

@@ -100,7 +100,7 @@ class Workplace : public testing::Test {
   int started_ = 0;
 };
 
-/// What a database holds, read while a tuner may be writing.
+/// The contents of a database, read while a tuner may be writing.
 struct Stored {
   int64_t trials = 0, configs = 0;  ///< trials without the confirming re-measurements; distinct configs among them
   int64_t failed = 0;               ///< of the trials

@@ -30,7 +30,7 @@ using testing::StartsWith;
 
 using Text = std::unique_ptr<char, void (*)(char*)>;
 
-// What a caller hears.
+// The calls that a caller gets.
 struct Heard {
   std::vector<std::string> lines;
   std::vector<std::string> doing;

@@ -101,7 +101,7 @@ TEST_F(CheckedModel, FindsAPassThatIsWrong) {
                     HasSubstr("; the first layer that is off is 'c1 + r1', conv2d(n=1,ci=3,")));
 }
 
-// What was found until then is in the report.
+// The results found until then are in the report.
 TEST_F(CheckedModel, ReportsALayerThatIsWrong) {
   EXPECT_THAT(run(with_other_words("conv2d", "epilogue=bias+relu", "epilogue=bias"), "r.json"),
               HasSubstr("check: wrong result: layer 'c1 + r1'"));

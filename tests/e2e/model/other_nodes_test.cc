@@ -67,7 +67,7 @@ TEST(BitwiseOfAModel, IsOfStoredBits) {
               ElementsAre(-7, 7, 8, -1));
 }
 
-// Of nine places the first window has four elements and five of padding, the last one four elements alone.
+// A window has nine places. In the first, four are elements and five are padding; in the last, four are elements.
 TEST(AveragePoolOfAModel, CountsPaddingButNotWhatLiesBeyondIt) {
   TestModel m(19);
   m.input("x", {1, 1, 3, 3}).node("AveragePool", {"x"}, {"y"}).ints("kernel_shape", {3, 3}).ints("strides", {2, 2});

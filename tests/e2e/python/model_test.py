@@ -470,7 +470,7 @@ class Building(Case):
         x = sample(3)
         np.save(self.path("x.npy"), x)
         for given in (x, x.tolist(), self.path("x.npy"), pathlib.Path(self.path("x.npy"))):
-            # What a list becomes is f64, as numpy makes it.
+            # A list becomes f64, as numpy makes it.
             if isinstance(given, list):
                 with self.assertRaisesRegex(hone.BadInput, "the file has f64"):
                     self.perceptron(bind_data={"x": given})

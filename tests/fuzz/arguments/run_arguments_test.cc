@@ -146,7 +146,7 @@ class Calls {
     }
   }
 
-  // What is passed, for who looks for a mistake.
+  // The arguments that are passed, for a person who looks for a mistake.
   std::string text() const {
     std::string out;
     for (const Argument& a : all_) {
@@ -176,7 +176,7 @@ class Calls {
     return !missing_ && !count_ && std::all_of(all_.begin(), all_.end(), is_fine);
   }
 
-  // What is wrong with how NAME_run behaved; empty: nothing.
+  // The fault in the behaviour of NAME_run; empty: none.
   std::string run(HoneEntry run, const char* (*error)(int32_t), char* workspace, const HoneRuntime* rt, bool is_right) {
     std::vector<std::string> before;
     std::vector<const DLTensor*> args;

@@ -207,7 +207,7 @@ std::vector<std::string> all_operators() {
   return out;
 }
 
-// What is wrong with how it is imported; empty: nothing. `*is_taken`: whether it is.
+// The fault in its import; empty: none. `*is_taken`: whether the importer accepts it.
 std::string fault_of(const onnx::Model& model, bool* is_taken) {
   constexpr double kMostWork = 1 << 16;
   onnx::ModelFile file;

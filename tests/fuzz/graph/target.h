@@ -1,4 +1,4 @@
-// What reads graphs that others wrote, as a fuzzer feeds it.
+// Readers of graphs that others wrote, as a fuzzer feeds them.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ struct LibrarySequences : testing::Test {
     unsetenv("TMPDIR"), unsetenv("HONE_DB");
   }
 
-  // What is wrong; empty: nothing.
+  // The fault in a sequence; empty: none.
   std::string sequence(uint64_t seed, const std::string& name) const {
     std::mt19937_64 rng(seed);
     begin_trace(name + " " + std::to_string(seed));
@@ -68,7 +68,7 @@ struct LibrarySequences : testing::Test {
   TemporaryFolder here;
 };
 
-// What a search leaves in the process is made once, by gRPC.
+// gRPC makes some objects once in a process, in its first search.
 void tune_once() {
   const char* const options[] = {"--workload=dense(m=4,n=4,k=4)", "--trials=1", "--threads=1", "--fresh",
                                  "--timeout=60"};

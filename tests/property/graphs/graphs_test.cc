@@ -58,7 +58,7 @@ Computed compute(const Graph& g, uint64_t seed) {
   return out;
 }
 
-// What differs; empty: nothing. Floats may be `tolerance` times `largest` apart; 0: every bit counts, but of NaNs.
+// The first difference; empty: none. Floats may be `tolerance` times `largest` apart; 0: all bits count, save in NaNs.
 std::string difference(const Computed& wanted, const std::vector<TensorData>& got, double tolerance) {
   if (got.size() != wanted.outputs.size()) return "another number of outputs";
   for (size_t o = 0; o < got.size(); ++o) {
@@ -97,7 +97,7 @@ Graph passed(Graph g, const std::vector<std::string>& names) {
   return g;
 }
 
-// What is wrong with what passes make of `g`; empty: nothing.
+// The fault in the graph that passes make of `g`; empty: none.
 std::string fault_behind(const Graph& g, const std::vector<std::string>& passes, uint64_t seed) {
   try {
     const Computed wanted = compute(g, seed);
@@ -242,7 +242,7 @@ TEST(RandomGraphs, PassesChangeNothingThatIsComputed) {
   EXPECT_GT(epilogues, kept / 50);
 }
 
-// What is wrong with `g`, compiled; empty: nothing.
+// The fault in `g`, compiled; empty: none.
 std::string fault_compiled(const Graph& g, uint64_t seed, const std::string& folder) {
   try {
     const Computed wanted = compute(g, seed);

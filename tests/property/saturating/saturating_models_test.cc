@@ -74,7 +74,7 @@ TEST_F(SaturatingModels, ThatAreRightAreNotRefused) {
   EXPECT_LT(left_out, count / 2);
 }
 
-// What may be planted into what a layer computes.
+// Faults that may be planted into a layer's computation.
 enum class Fault : uint8_t { kLastElement, kWrongLane, kDroppedStep, kFewerBits };
 constexpr std::pair<Fault, const char*> kFaults[] = {{Fault::kLastElement, "last element"},
                                                      {Fault::kWrongLane, "wrong lane"},
