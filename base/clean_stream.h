@@ -45,8 +45,8 @@ class CleanStream {
   std::streambuf* const before_;
 };
 
-/// Writes to `stream` what its terminal shall obey, past the cleaning: the program's own colours and moves. What comes
-/// from elsewhere in `text` must be clean.
+/// Writes commands for the terminal to `stream`, past the cleaning: the program's own colours and moves. Text from
+/// elsewhere in `text` must be clean.
 void command_terminal(std::ostream& stream, std::string_view text);
 
 }  // namespace hone

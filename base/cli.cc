@@ -20,8 +20,8 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Names, shapes and lists of other people's files stand in errors. What a program says of itself fits: its longest
-// list is that of its operators.
+// Names, shapes and lists of other people's files stand in errors. The program's own texts fit: its longest list is
+// that of its operators.
 constexpr size_t kMostOfALine = 1000, kMostLines = 200;
 
 // Each line of it, cleaned and cut.

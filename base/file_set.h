@@ -16,7 +16,7 @@ namespace hone {
 ///
 /// The file that was added last speaks for the others, as a header does for its object. The old one goes before any
 /// other takes its place, and the new one comes last: while it is there it fits them, also where the process is killed
-/// in between. What is missing then is noticed by whoever needs it, and the next build makes it. (A number in both that
+/// in between. A file that is missing then is noticed by its users, and the next build makes it. (A number in both that
 /// a compiler or a loader compares would find a mismatch; this way there is none.)
 class FileSet {
  public:
@@ -27,9 +27,9 @@ class FileSet {
   /// Removes what did not take its place.
   ~FileSet();
 
-  /// Writes a file that is to be at `path`. What is there and no file (a pipe, /dev/null) is written to at once. An
-  /// error of `write` is returned as it is; other errors are usage errors of one line with the system's reason. Removes
-  /// the .part files of `path` whose writers are gone.
+  /// Writes a file that is to be at `path`. A path that is no file (a pipe, /dev/null) is written to at once. An error
+  /// of `write` is returned as it is; other errors are usage errors of one line with the system's reason. Removes the
+  /// .part files of `path` whose writers are gone.
   Status add(const std::string& path, const std::function<Status(std::ostream&)>& write);
   Status add(const std::string& path, std::string_view text);
   /// The parts one after the other.
