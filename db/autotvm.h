@@ -1,6 +1,6 @@
 // AutoTVM's tuning logs: JSON lines {"input": [target, template, arguments, …], "config": {"entity": [[knob, kind,
-// value], …]}, "result": [[seconds, …], error, …]}. Lines that begin with # are comments. What a record means here is
-// the caller's to say.
+// value], …]}, "result": [[seconds, …], error, …]}. Lines that begin with # are comments. The caller decides what a
+// record means here.
 #pragma once
 
 #include <functional>

@@ -145,7 +145,7 @@ CREATE TABLE choices (
 );
 )sql";
 
-// Version 8. What hashes in workloads and configs stand for (docs/keys.md, which says why nothing else is needed).
+// Version 8. The texts behind hashes in workloads and configs (docs/keys.md says why nothing else is needed).
 constexpr const char* kVersion8 = R"sql(
 CREATE TABLE definitions (
   hash TEXT NOT NULL,                           -- of the text

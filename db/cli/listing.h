@@ -24,7 +24,7 @@ std::vector<BestRow> one_per_workload(const std::vector<BestRow>& rows);
 std::string short_target(const std::string& target);
 
 /// A line a row under a heading, each cut to `columns` (0: not at all): time, speed, config, standing, day, target,
-/// workload. Of targets that are called the same in short the whole text is shown. `describe` may be empty.
+/// workload. Targets with the same short name are shown with their whole text. `describe` may be empty.
 std::string listing(const std::vector<BestRow>& rows, const DescribeBest& describe, size_t columns);
 
 /// A line for each word of the listing's standing that needs one, `provisional` and `disturbed`: what it means.
