@@ -169,7 +169,7 @@ void lock_down(const CandidateTask& task, uint64_t mapped, uint64_t copies) {
     throw Failure{ResultStatus::kRunFailed, "the candidate's process could not be confined"};
 }
 
-// The process's first step: of what it inherited from the runner it keeps the memory and the channel to the runner.
+// The process's first step: it keeps the runner's memory and the channel to the runner, and closes all else.
 void leave_the_runner(int fd, const CandidateTask& task) {
   close_others(fd, task.confinement ? task.confinement->files.descriptor() : -1);
   if (task.memory_limit > 0) set_limits({.address_space = MappedBytes().now() + task.memory_limit});

@@ -63,7 +63,7 @@ struct RemoteBuilder::Pending {
   std::optional<wire::JobResult> result;
 };
 
-// The session with builders. What its client's thread says is posted to ours.
+// The session with builders. Events of its client's thread are posted to ours.
 class RemoteBuilder::Connection {
  public:
   Connection(asio::io_context& io, const RemoteBuilderOptions& options, const wire::PublicKey& key)
