@@ -55,8 +55,8 @@ class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
       if (room) queue_.push_back(std::move(out));
       if (last) closing_ = true;
       if (!room || queue_.size() > kMaxQueuedMessages) {
-        // The peer does not read, or its token's streams together do not. What is queued is not needed: leases expire,
-        // results are sent again.
+        // The peer does not read, or its token's streams together do not. Queued messages are not needed: leases
+        // expire, results are sent again.
         closing_ = overflow = true;
         drop_queue();
         final_ = {grpc::StatusCode::RESOURCE_EXHAUSTED, "the peer does not read what it is sent"};

@@ -17,8 +17,8 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. Keeps the lease table, and with each lease the counts and notes of its device and its session. What
-/// becomes of a job whose lease has ended is JobLifecycle's part.
+/// Not thread-safe. Keeps the lease table, and with each lease the counts and notes of its device and its session.
+/// JobLifecycle decides about a job whose lease has ended.
 class Dispatch {
  public:
   /// The arguments outlive it.

@@ -48,8 +48,8 @@ class FairQueue {
   /// The session's client is gone: its jobs are picked where no other session has any, and its level is no measure for
   /// others.
   void set_absent(const wire::Uuid& session, bool absent);
-  /// A session without queued jobs is about to get some, while others are at `level` or above: of what it did not use
-  /// it keeps only the credit.
+  /// A session without queued jobs is about to get some, while others are at `level` or above: it keeps only the credit
+  /// from the share that it did not use.
   void rise(const wire::Uuid& session, double level);
   /// The session lost devices, and its rivals on the remaining ones are at `level`: its use above that is forgiven.
   void sink(const wire::Uuid& session, double level);

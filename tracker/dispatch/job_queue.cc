@@ -70,8 +70,8 @@ void JobQueue::update(Device& device) {
     if (queue_.size(demand->id) > 0) freshen(*demand);
 }
 
-// The last device of its kind is gone. What its sessions used there, and others could not, must not keep them from the
-// devices that are left.
+// The last device of its kind is gone. Time that its sessions used there, and others could not, must not keep them from
+// the devices that are left.
 void JobQueue::forgive(const Pool& pool) {
   for (const Demand* demand : pool.demands) {
     std::optional<double> level;

@@ -10,8 +10,8 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. What agents report of jobs that no session has submitted to this run of the tracker is kept here
-/// for a grace, until its session claims it.
+/// Not thread-safe. Keeps agents' reports on jobs that no session has submitted to this run of the tracker, for a
+/// grace, until the job's session claims them.
 class LeaseReports {
  public:
   /// The arguments outlive it.

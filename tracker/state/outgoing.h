@@ -29,8 +29,8 @@ struct Connections {
   std::function<std::optional<ConnectionId>(const wire::Uuid& session)> of_session;
 };
 
-/// Not thread-safe. What is collected for agents and sessions that have no connection at its end is dropped: they learn
-/// of it when they connect again.
+/// Not thread-safe. Messages for agents and sessions without a connection at its end are dropped: they learn the state
+/// when they connect again.
 class Outgoing {
  public:
   /// `outbox` outlives it.
