@@ -73,7 +73,7 @@ HONE_API int32_t hone_compile_operator(const char* workload, const char* artifac
 
 /* Tunes what options of tuner say ("--model=m.onnx", "--task=conv2d", "--trials=500"), on this machine (with the
    programs tracker and device-agent, which must lie in the folder bin beside the library's) or, with --fleet or
-   --tracker, on a fleet. `*output`: the outcome as JSON. What is measured is in the database at once. */
+   --tracker, on a fleet. `*output`: the outcome as JSON. Each measurement is in the database at once. */
 HONE_API int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* call, char** output);
 
 /* A command of tophub: {"best", "--task=dense", "--json"}, {"list", "--json"}, {"import", "records.jsonl"}. `*output`:

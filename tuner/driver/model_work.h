@@ -25,7 +25,7 @@ struct ModelGraph {
   const Growth* growth() const { return read.growth(); }
 };
 
-/// The model for each of bindings_of(request), before anything starts. What was assumed is noted, once. UserError as
+/// The model for each of bindings_of(request), before anything starts. Assumptions are noted, once. UserError as
 /// ModelReader's.
 std::vector<ModelGraph> import_model(const OperatorTable& operators, const ModelRequest& request, const Events& events);
 

@@ -76,10 +76,10 @@ struct WholeModel {
 /// tuned one is what tensorc builds: each config is the one chosen inside a model, else the database's best, else the
 /// nearest, else the default. `before` may be null; its variant of the same name counts. Where layers are faster inside
 /// the model with another config, of the default, of what was before, of the best by itself, or of one of `others`
-/// (which have the tuned one where they say nothing), and the model is faster with them, they are its choices. What
-/// hinders that is said in `why_not`: a target that is not this machine, a layer without a template, or what
-/// `still_wanted` throws. `left`: the seconds that there are; what does not fit is left out, the choices first; null:
-/// there is no limit. `denormals` and `assume_finite`: of all artifacts.
+/// (which have the tuned one where they say nothing), and the model is faster with them, they are its choices.
+/// `why_not` says why this is impossible: a target that is not this machine, a layer without a template, or what
+/// `still_wanted` throws. `left`: the seconds that there are; work that does not fit is left out, the choices first;
+/// null: no limit. `denormals` and `assume_finite`: of all artifacts.
 WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before, db::TopHub& hub,
                          const StillWanted& still_wanted, const std::vector<ConfigsByWorkload>& others = {},
                          Denormals denormals = kUsualDenormals, bool assume_finite = false,

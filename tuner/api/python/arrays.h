@@ -34,8 +34,8 @@ pybind11::dtype numpy_type(DLDataType t);
 
 /// `x` for the parameter: numpy arrays and what has DLPack as they lie where they are row-major, else copied once;
 /// lists and numbers as arrays of the parameter's type. Throws TypeError for other types of elements and for other
-/// devices; extents are for the library to check, which knows all variants. What `is_wanted` refuses is not copied, and
-/// is not to be read: few bytes may be told to be terabytes.
+/// devices; extents are for the library to check, which knows all variants. An array that `is_wanted` refuses is
+/// neither copied nor read: few bytes may claim to be terabytes.
 using IsWanted = std::function<bool(const std::vector<int64_t>& shape)>;
 Argument as_input(const pybind11::object& x, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied);
 /// `x` for the parameter's result: a numpy array that can be written where it lies. Throws TypeError, ValueError.
