@@ -226,7 +226,7 @@ TEST(Llvm, DotProductsAgreeWithTheInterpreter) {
   }
 }
 
-// Rows 0 and 3 lie in the border: bytes of 9. Of vectors, and of one sum at a time.
+// Rows 0 and 3 lie in the border: bytes of 9. Once with vectors, and once with one sum at a time.
 TEST(Llvm, DotProductsOfABorderAgreeWithTheInterpreter) {
   for (const LoopKind kind : {LoopKind::kVectorize, LoopKind::kSerial}) {
     const Buffer a = make_buffer("A", u8, {8}), b = make_buffer("B", i8, {32}), c = make_buffer("C", i32, {32});

@@ -217,8 +217,8 @@ output "y" %y s32[2, 3]
   expect_same_values(g, narrowed(g));
 }
 
-// As ConvInteger behind DynamicQuantizeLinear: the border is the zero point, which is put around the bytes. What may be
-// no byte cannot be.
+// As ConvInteger behind DynamicQuantizeLinear: the border is the zero point, which is put around the bytes. A number
+// that may be no byte cannot be the border.
 TEST(NarrowProducts, ZeroPointsOfACallAreTheBorder) {
   const auto graph = [](const std::string& type, const std::string& zero_type, const std::string& task,
                         const std::string& weights) {
