@@ -37,7 +37,7 @@ void close_from(int first, long max_fd) {
   for (int fd = first; fd < max_fd; ++fd) close(fd);
 }
 
-// Returns only when something failed; errno tells what.
+// Returns only after a failure, with errno set.
 void exec_child(const Exec& e) {
   if (e.own_group && setpgid(0, 0) != 0) return;
   if (e.death_signal && prctl(PR_SET_PDEATHSIG, e.death_signal) != 0) return;
@@ -60,8 +60,8 @@ void exec_child(const Exec& e) {
   execve(e.argv[0], e.argv, e.envp);
 }
 
-// The child's memory is this process's until exec, so `failure` (on the parent's stack) tells the parent what went
-// wrong.
+// The child's memory is this process's until exec, so it reports an error in `failure`, on the parent's
+// stack.
 pid_t vfork_exec(const Exec& e, volatile int* failure) {
   // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): a fork would copy the page tables of a large tracker
   const pid_t pid = vfork();

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// The flag of every program whose file has flags. It has older names, of which help says nothing.
+/// The flag of every program whose file has flags. It has older names, which help leaves out.
 inline constexpr char kFlagsFile[] = "--flags-file";
 
 /// Parses `argv` with `app`, adding --flags-file FILE (older names, which still work: --config, and --config-file where

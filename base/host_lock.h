@@ -36,7 +36,7 @@ class HostLock {
 
   /// Creates the file when it is not there. A usage error, one line that names HONE_HOST_LOCK, when it cannot be used.
   static StatusOr<HostLock> open(const std::string& path);
-  /// At default_path().
+  /// The lock at default_path().
   static StatusOr<HostLock> open();
   /// $HONE_HOST_LOCK, else a file in a folder that only this user may write: see lock_folder(). Errors as open().
   static StatusOr<std::string> default_path();

@@ -9,7 +9,7 @@
 namespace hone {
 
 /// Each entry has a weight: its bytes where those are bounded, 1 where entries are. The owner decides when to drop the
-/// oldest: those that were not used for longest. Not thread-safe.
+/// oldest entries, which were not used for longest. Not thread-safe.
 template <class Key, class Value>
 class Lru {
  public:

@@ -1,5 +1,5 @@
-// Files that users name, opened without trust: what has the name may be a pipe that nobody writes to, a device without
-// an end, or more than there is memory for.
+// Files that users name, opened without trust: a name may be a pipe without a writer, a device without an end, or more
+// than there is memory for.
 #pragma once
 
 #include <sys/types.h>
