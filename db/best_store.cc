@@ -32,7 +32,7 @@ static_assert(kLeastSeconds == 1e-9 && kMostGain == 32);
   "(SELECT t.id FROM trials t WHERE t.key = " K " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED        \
                                                                          " AND NOT " HONE_DISTURBED("t") LATEST \
       " ORDER BY t.seconds, t.created_at, t.config, t.id LIMIT 1)"
-// By the time as a share of the default's beside it; those without that after the others.
+// Sorts by the time as a share of the default's beside it; rows without one come last.
 #define HONE_DISTURBED_TRIAL(K, CONFIRMED, LATEST)                                                               \
   "(SELECT t.id FROM trials t JOIN disturbed_trials d ON d.trial = t.id WHERE t.key = " K                        \
   " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED LATEST                                                \

@@ -22,8 +22,8 @@ class DefinitionStore {
   /// Stores `definition`; one that is there already stays. True when it is new here.
   StatusOr<bool> put(const DefinitionRow& definition);
   StatusOr<std::optional<DefinitionRow>> find(const std::string& hash, const std::string& kind) const;
-  /// By hash and kind; with `of_bests` only those that a best, or a choice that counts, names in its workload or
-  /// config.
+  /// Sorted by hash and kind; with `of_bests` only definitions that a best, or a choice that counts, names in its
+  /// workload or config.
   StatusOr<std::vector<DefinitionRow>> list(bool of_bests = false) const;
 
  private:

@@ -29,7 +29,7 @@ std::string day_text(int64_t unix_ms) {
 // A smaller one is preferred: what is confirmed, then what was quiet, then what is fast.
 auto rank(const BestRow& row) { return std::tuple(!row.confirmed, row.disturbed, row.seconds); }
 
-// Short texts of the targets; the whole ones of those that would be called the same.
+// Short texts of the targets; whole texts for targets that would otherwise be called the same.
 std::map<std::string, std::string> target_names(const std::vector<BestRow>& rows) {
   std::map<std::string, std::set<std::string>> called;
   for (const BestRow& row : rows) called[short_target(row.target)].insert(row.target);
