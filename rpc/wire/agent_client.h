@@ -24,12 +24,12 @@ struct AgentHandlers {
   /// These leases are void (cancelled, expired, or forgotten by the tracker): stop them, send nothing. The client has
   /// dropped them, results included, before it calls this; a result that is sent nevertheless is ignored.
   std::function<void(std::vector<LeaseId>)> on_cancel;
-  /// Another device is idle: give_back() those of these leases that have not been started; the others need no answer.
+  /// Another device is idle: give_back() the leases among these that have not been started; others need no answer.
   std::function<void(std::vector<LeaseId>)> on_take_back;
   /// The tracker refused the agent. With `retry` the client tries again by itself; without, it has given up.
   std::function<void(std::string reason, bool retry)> on_refused;
   /// People drained these devices, and no others: there are no leases for them until they are resumed. The client
-  /// remembers it, and tells trackers that do not know.
+  /// remembers this, and informs a tracker that does not know it.
   std::function<void(std::vector<std::string> devices)> on_drained;
   /// The tracker said welcome (true) or the stream was lost (false). Leases and results survive both.
   std::function<void(bool connected)> on_connection;
@@ -38,7 +38,7 @@ struct AgentHandlers {
   std::function<void(std::string why)> on_unreachable;
 };
 
-/// Who the agent is.
+/// The identity of the agent.
 struct AgentIdentity {
   std::string name;
   Uuid instance = Uuid::random();  ///< one per process: tells a restart from a reconnect

@@ -194,7 +194,7 @@ class Connection {
     if (!gave_up_) retry_timer_ = loop_.after(backoff_.next(), [this] { connect(); });
   }
 
-  // The next attempts are made while this waits; what ended the last one is told.
+  // The next attempts are made while this waits; the cause that ended the last one is reported then.
   void tell_after(std::chrono::milliseconds delay) {
     tell_timer_ = loop_.after(delay, [this] {
       events_.unreachable(reason_unreached_);

@@ -112,8 +112,8 @@ class LoadedModule {
 
   // After all arguments were added.
   int32_t call() const { return artifact_->entry()(views_.data(), count(), workspace_.data(), runtime()); }
-  // Denormals are zeros to a call that is timed, as they are to artifacts that nobody asks to keep them: outputs that
-  // saturate (of a sigmoid, say) would otherwise cost ten times what they cost in a model.
+  // Denormals are zeros to a call that is timed, as they are in artifacts unless somebody asks to keep them: outputs
+  // that saturate (of a sigmoid, say) would otherwise cost ten times what they cost in a model.
   int32_t timed_call() {
     if (!rounds_.empty() && ++round_ == rounds_.size()) round_ = 0;
     const std::vector<const DLTensor*>& views = rounds_.empty() ? views_ : rounds_[round_];

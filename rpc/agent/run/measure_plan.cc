@@ -8,8 +8,8 @@
 namespace hone::agent {
 namespace {
 
-// Calls shorter than this are warm-up until it has passed: after a single one the first repeat was 8% slower than those
-// that followed.
+// Calls shorter than this are warm-up until it has passed: after a single call the first repeat was 8% slower than
+// later ones.
 constexpr double kWarmSeconds = 1e-3;
 // A call this long is not much slower for being the first: page faults and cold caches cost less than 10% of it.
 constexpr double kLongCall = 5e-3;

@@ -107,7 +107,7 @@ FileRules::~FileRules() {
 bool FileRules::apply() const {
   if (fd_ < 0) return false;
   if (thread_rights_ != 0) {
-    // Landlock's rule holds for an inode, and procfs drops the inodes that nobody uses: the descriptor stays open.
+    // Landlock's rule holds for an inode, and procfs drops unused inodes: the descriptor stays open.
     const int threads = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (threads >= 0) allow(fd_, threads, thread_rights_);
   }

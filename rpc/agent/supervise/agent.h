@@ -28,7 +28,7 @@ struct AgentOptions {
   double most_build_s = SupervisorOptions().most_build_s, most_run_s = SupervisorOptions().most_run_s;
   /// Signs what this agent builds for boards; it then offers NAME/builder, and measures nothing.
   std::optional<wire::SigningKey> builder_key = {};
-  /// Whose objects this agent's devices run; without, it builds all itself.
+  /// The key of the builder whose objects this agent's devices run; without one, it builds everything itself.
   std::optional<wire::PublicKey> trusted_builder = {};
   bool allow_fake = false;        ///< takes jobs that measure nothing (FakePayload)
   bool exit_with_parent = false;  ///< leaves at the first signal once its parent has ended

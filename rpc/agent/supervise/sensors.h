@@ -19,7 +19,7 @@ struct TripPoint {
   double limit_c = 0;
 };
 
-/// CPUs whose clock one file tells.
+/// CPUs that share one file for their clock.
 struct ClockDomain {
   std::string folder;  ///< of cpufreq: scaling_cur_freq in kHz, scaling_governor
   int cpus = 1;

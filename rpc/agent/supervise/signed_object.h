@@ -33,8 +33,8 @@ void sign(const wire::SigningKey& key, const AskedObject& asked, int64_t now, wi
 
 /// Signs that the module could not be built: as sign(), of `why`'s status and message in place of the object.
 /// `why.message` becomes what arrives: one line of at most kMostRefusal bytes. A module that takes a compiler's time or
-/// memory is what costs a board most, so that it had better not try each again; but a failure is stored with the trial
-/// for ever, and nobody without the key may cause one.
+/// memory costs a board most, so a board should not try each again; but a failure is stored with the trial for ever, so
+/// only the holder of the key may cause one.
 void sign_refusal(const wire::SigningKey& key, const AskedObject& asked, int64_t now, wire::CandidateResult& why,
                   wire::SignedObject& built);
 /// As check_signed(), of a refusal.

@@ -1,4 +1,4 @@
-// Whom a program dials, and as whom: what its flags say, and the fleet file where they say nothing.
+// The tracker that a program dials, and its identity there: from its flags, else from the fleet file.
 #pragma once
 
 #include <string>
