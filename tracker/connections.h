@@ -1,4 +1,4 @@
-// Who is connected, for what is sent.
+// The connections of agents and sessions, for messages to them.
 #pragma once
 
 #include "tracker/fleet/device_registry.h"

@@ -130,7 +130,7 @@ void SessionHandler::expire() {
   book_.lift_bars();
 }
 
-// With its jobs.
+// Its jobs go with it.
 void SessionHandler::end(Session& session) {
   const wire::Uuid uuid = session.spec.session;
   for (auto& [seq, record] : session.jobs) lifecycle_.drop(session, record);

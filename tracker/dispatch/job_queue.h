@@ -32,7 +32,7 @@ class JobQueue {
   // --- jobs
   void push(Session& session, const JobKey& key, FairQueue::Place place);
   void erase(const JobKey& key) { queue_.erase(key); }
-  /// The next job for the device, of those that `job_ok` allows it.
+  /// The next job for the device, among jobs that `job_ok` allows.
   std::optional<FairQueue::Picked> pick(const Device& device, const FairQueue::JobOk& job_ok);
   /// Undoes pick(): the job that it gave for the device is not leased.
   void undo(const FairQueue::Picked& picked, const Device& device);

@@ -30,7 +30,7 @@ class LeaseReports {
   /// The agent has connected and says what it holds; `restarted`: it was known as another process, whose leases are
   /// lost. Returns what it shall forget.
   std::vector<wire::LeaseId> connected(const wire::AgentHello& hello, bool restarted);
-  /// The agent works on these leases: they are extended, or it is told to stop.
+  /// The agent works on these leases: they are extended, or the agent gets a message to stop.
   void working(const Agent& agent, const std::vector<wire::LeaseId>& leases);
   void results(const Agent& agent, wire::AgentResults& results);
   void give_back(const Agent& agent, const wire::GiveBack& give_back);

@@ -62,7 +62,7 @@ void ModuleTransfer::no_answer_from(Session& session) {
   modules_.forget_answers(session);
 }
 
-// No session is left that may send it. The leases of those that said so fail; the others come back and wait for their
+// No session is left that may send it. Leases of sessions that said so fail; the others come back and wait for their
 // sessions.
 void ModuleTransfer::give_up(const Hash128& hash) {
   const PendingModule pending = modules_.take_pending(hash);

@@ -21,7 +21,7 @@ struct Pool;
 /// k=v), labels.
 bool matches(const wire::SessionOpen& session, const Device& device);
 
-/// Among the devices that want leases: those with the fewest first, then those that were served longest ago.
+/// Orders devices that want leases: the fewest leases first, then the longest time since one was served.
 struct HungryKey {
   uint32_t leased = 0;
   uint64_t turn = 0;

@@ -37,7 +37,7 @@ class Quarantine {
                                 wire::ResultStatus status);
   /// The device lost the lease of this job, and the job has cost no other device one.
   [[nodiscard]] Change lost(Device& device, const JobKey& job);
-  /// The job is lost wherever it goes: that is not held against the devices. Returns those that came back by it.
+  /// The job is lost wherever it goes, so it is not held against the devices. Returns the devices that this frees.
   [[nodiscard]] std::vector<Device*> withdraw_strikes(const JobKey& job, const std::vector<std::string>& devices);
   /// Its agent was started again and had held nothing: what ailed the device may have been seen to.
   [[nodiscard]] Change restarted(Device& device);

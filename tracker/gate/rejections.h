@@ -14,7 +14,7 @@
 
 namespace hone::tracker {
 
-/// Thread-safe. Remembers at most kMaxPeers addresses; what others do is told in one line a minute for all of them.
+/// Thread-safe. Remembers at most kMaxPeers addresses; all others share one log line a minute.
 class Rejections {
  public:
   static constexpr size_t kMaxPeers = 1024;

@@ -25,8 +25,8 @@ struct Tenant {
   std::string host = {};  ///< of this stream, as peer_name() says it; for people
 };
 
-/// Who asks how the fleet is. Only a session's own tenant sees its subject; everybody else sees that it is there and
-/// its share of the fleet.
+/// The reader of the fleet's state. Only a session's own tenant sees its subject; everybody else sees that it is there
+/// and its share of the fleet.
 struct Viewer {
   bool admin = false;       ///< is told everything, the uuids of sessions included
   std::string tenant = {};  ///< Tenant::name

@@ -125,7 +125,7 @@ export class SessionStrips {
   }
 
   update(sessions) {
-    // Those that run before those that are gone; within them the order they came in, which is the tracker's.
+    // Running sessions come before ended ones; within both the order is the tracker's, that of their arrival.
     this.all = [...sessions].sort((a, b) => Number(b.connected) - Number(a.connected));
     this.render();
   }
