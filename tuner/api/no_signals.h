@@ -1,4 +1,4 @@
-// Writing to what nobody reads, or to a file that may not grow, is an error to report and no end of somebody's process.
+// A write to a pipe without a reader, or to a file that may not grow, is an error to report, not an end of the process.
 #pragma once
 
 #include <csignal>
@@ -6,7 +6,7 @@
 
 namespace hone::api {
 
-/// Blocks SIGPIPE and SIGXFSZ on this thread, and on those that it starts; takes those that came meanwhile.
+/// Blocks SIGPIPE and SIGXFSZ on this thread, and on those that it starts; takes the signals that came meanwhile.
 class NoSignals {
  public:
   NoSignals() {

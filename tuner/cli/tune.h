@@ -37,7 +37,7 @@ struct TunerIo {
   std::function<void(const Snapshot&)> on_progress = {};  ///< called some ten times a second at most; may be empty
 };
 
-/// The tasks with their arguments and defaults; apart, at the end, those that have nothing to tune.
+/// The tasks with their arguments and defaults; tasks with nothing to tune stand apart, at the end.
 void list_tasks(const OperatorTable& operators, std::ostream& out);
 
 /// One tuning session. UserError and statuses as run_cli() expects them.

@@ -19,7 +19,7 @@ namespace {
 // what the layer is, whose configs it begins with.
 constexpr size_t kAlternativeTrials = 8;
 
-// A build that nobody waits for any more.
+// A build whose result is no longer wanted.
 struct Unwanted : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -164,7 +164,7 @@ StatusOr<Alternatives> measure_alternatives(const std::vector<ModelGraph>& impor
   options.is_model = false;
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(alternatives, options, services));
   if (measured.is_database_lost) return measured.outcome.status();
-  // That the time was over before one of them was tried is no failure: what is left is told of all.
+  // It is no failure if the time was over before one of them was tried: one line counts all that are left.
   if (plan.is_limited() && is_nothing_measured(measured.outcome.status())) return Alternatives{true, count};
   if (!measured.outcome.ok()) events.tell(message_of(measured.outcome.status()));
   Alternatives out{!measured.outcome.ok() || !measured.outcome->interrupted};

@@ -397,7 +397,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     artifacts.keep_first(kept);
     size_t result = tuned;
     if (!faster.empty()) result = artifacts.add(with_choices(faster, tuned_configs));
-    // The better one of two is known by other turns than those that are reported: in its own it is better than it is.
+    // Turns that decide between two models are not reported: there the winner looks better than it is.
     const bool is_to_decide = result != tuned;
     const Turns all = artifacts.turns(tuned, is_to_decide ? 2 * kLeastTurns : kLeastTurns);
     const bool is_split = is_to_decide && all[0].size() > 1;

@@ -85,9 +85,9 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
                          Denormals denormals = kUsualDenormals, bool assume_finite = false,
                          const std::function<double()>& left = {});
 
-/// Seconds of one call of each, by call, then by turn: some milliseconds of one, then of the next, and so on, so that
-/// what disturbs one disturbs all. `goes_on` is asked after each turn, with what there is; `before`, if it is not null,
-/// is told whose calls come next.
+/// Seconds of one call of each, by call, then by turn: some milliseconds of one, then of the next, and so on, so that a
+/// disturbance hits all alike. `goes_on` is asked after each turn, with the times so far; `before`, if it is not null,
+/// is called before the calls of each.
 using Turns = std::vector<std::vector<double>>;
 Turns interleaved_turns(const std::vector<std::function<void()>>& calls,
                         const std::function<bool(const Turns&)>& goes_on,

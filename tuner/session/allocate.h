@@ -47,9 +47,9 @@ inline constexpr double kLeastShare = 0.005;
 double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batch);
 
 /// The task for the next batch of `batch` trials; nothing when all are done. Tasks with fewer than `warm_up` trials go
-/// first, the one with fewest, of several the heaviest, but for those that need no turn; of these the ones below
-/// kLeastShare come last. A task without a
-/// successful trial counts as much as the mean of the others at its number of trials.
+/// first: the one with the fewest, among equals the heaviest. Tasks that need no turn do not; of these the ones below
+/// kLeastShare come last. A task without a successful trial counts as much as the mean of the others at its number of
+/// trials.
 std::optional<size_t> next_task(const std::vector<TaskCourse>& tasks, size_t warm_up, size_t batch);
 
 }  // namespace hone

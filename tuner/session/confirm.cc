@@ -97,7 +97,7 @@ class Confirmation {
     return std::any_of(finalists.begin(), finalists.end(), [&](const std::string& config) {
       const Standings::Known& k = *tasks_[t].standings().of_config(config);
       if (k.confirmed.seconds > 0) return false;
-      // Not those that this session tried already: the machine was disturbed a minute ago.
+      // Bests that this session tried already are left out: the machine was disturbed a minute ago.
       const bool tried = k.disturbed_confirmed.job.starts_with(s_.measurer.session() + " ");
       return which_ == Finalists::kDisturbed ? k.disturbed_confirmed.seconds > 0 : !tried;
     });

@@ -25,7 +25,7 @@ namespace hone {
 struct SessionOptions {
   size_t trials = 1000;  ///< of all tasks together, those of earlier sessions included
   double seconds = 0;    ///< wall time for measuring; 0: no limit
-  /// And for confirming finalists behind that, those of the heaviest tasks first and no longer than each is worth; 0:
+  /// Time for confirming finalists after that, those of the heaviest tasks first and no longer than each is worth; 0:
   /// as long as it takes.
   double confirm_seconds = 0;
   double after_seconds = 0;  ///< what the caller does behind that takes so long at most; the time left counts it, too
