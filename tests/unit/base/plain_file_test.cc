@@ -57,7 +57,7 @@ TEST_F(PlainFiles, TellTheirPermissions) {
   EXPECT_EQ(PlainFile::open(path("a"))->mode(), mode_t{0640});
 }
 
-// Nobody ever writes to the pipe, and the device has no end.
+// The pipe has no writer, and the device has no end.
 TEST_F(PlainFiles, WhatIsNoneIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(refusal(path("pipe")), "it is a pipe, not a plain file");

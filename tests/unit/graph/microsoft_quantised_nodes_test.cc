@@ -33,7 +33,7 @@ void add_byte(TestModel* m, const std::string& name, int type, int value) {
   m->tensor(name, {}, type)->set_raw_data(std::string(1, static_cast<char>(value)));
 }
 
-// Both models give the same; those of bytes up to one that is rounded the other way.
+// Both models give the same; bytes may differ by one where a number is rounded the other way.
 void expect_same(const TestModel& a, const TestModel& b, const std::vector<TensorData>& inputs, double tolerance) {
   const ModelFolder f;
   const std::vector<double> wanted = outputs_of(f.import(b), inputs);

@@ -1,5 +1,5 @@
-// Tensors of which a call finds out how much there is: what operators make of them is what they make of the tensor
-// that is as long from the beginning.
+// Tensors whose size only a call finds out: operators give the same for them as for tensors that have this size from
+// the beginning.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

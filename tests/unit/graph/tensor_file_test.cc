@@ -120,7 +120,7 @@ TEST_F(TensorFile, OfOtherBytesThanItsTypeSaysIsRefused) {
   EXPECT_EQ(refusal(written("c.pb", "hello")), "it is not an ONNX tensor");
 }
 
-// Nobody writes to the pipe, and the device has no end.
+// The pipe has no writer, and the device has no end.
 TEST_F(TensorFile, ThatIsNoPlainFileIsRefusedWithoutWaiting) {
   for (const char* name : {"pipe.npy", "pipe.pb"}) {
     ASSERT_EQ(mkfifo(path(name).c_str(), 0600), 0);

@@ -78,7 +78,7 @@ TEST(UseTables, WhatIsShortOrNoFunctionOfOneByteStays) {
   unchanged("graph g\ninput \"x\" %x u8[2, 300]\n%c = constant f32[1, 300] fill 2\n" +  // by column
             line("y", "cast:f32+mul+sigmoid+mul[255]+round+saturate:u8", "u8", "%x %c", "1x300") +
             "output \"y\" %y u8[2, 300]\n");
-  // GPUs, of which no image lies in blocks.
+  // On GPUs no image lies in blocks.
   const Graph g = read_graph(graph_of(line("y", "cast:f32+sigmoid+mul[255]+round+saturate:u8", "u8", "%x")));
   EXPECT_EQ(to_string(use_tables(g, test_context())), to_string(g));
 }

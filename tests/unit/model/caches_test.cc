@@ -294,7 +294,7 @@ TEST_F(Caches, MayHaveVariantsForNumbersOfThreads) {
     grow(m, kHeads, threads, [&](int64_t past) { return parse_graph(test_operators(), decoder(past)); });
   EXPECT_THROW(build_model({{"2", &g, two, &growth}, {"1", &same, one, &growth}}, options), UserError);
 
-  // Among those that agree with as many tensors the workers decide.
+  // Among variants that agree with as many tensors the workers decide.
   int64_t most[] = {kMost}, rows[] = {3};
   HoneParam params[2] = {};
   for (HoneParam& p : params) p.plain = {{kDLFloat, 32, 1}, 1, most};
@@ -434,7 +434,7 @@ TEST_F(ExportedCaches, GrowAndWhatDependsOnTheirRowsIsReadFromTables) {
   EXPECT_THAT(m.json, HasSubstr("scores=mul[0.35]+add["));
 }
 
-// A mask of all rows, of which the new one is one, is an input: of one sequence it is ones.
+// The mask of all rows, the new one included, is an input: for one sequence it is all ones.
 TEST_F(ExportedCaches, TakeAMaskThatIsKnown) {
   const auto masked = [](const char* rows) {
     TestModel m = exported_decoder();

@@ -163,7 +163,7 @@ class Call {
   AlignedBuffer arena_;
 };
 
-// The caller's mode, of several, behind each call; `call` is told which it is.
+// Every mode of the caller is the same after a call.
 void expect_kept(const std::function<void()>& call) {
   const uint64_t usual = hone_internal_float_mode();
   for (const uint64_t mode : modes()) {

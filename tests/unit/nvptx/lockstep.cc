@@ -218,7 +218,7 @@ void together(int32_t what, const void* operands, void* results) {
   run_warp_instruction(is, given, static_cast<int>(thread - first), static_cast<uint32_t*>(results));
 }
 
-// Lets go on who waits no longer; false: nobody does.
+// Resumes fibers that need not wait any longer; false: there are none.
 bool release(Block& block) {
   constexpr size_t kWarp = 32;
   bool any = false;

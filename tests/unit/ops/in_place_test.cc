@@ -16,8 +16,8 @@ struct Buffers {
   std::vector<InterpArg> args;
 };
 
-// One tensor for each parameter, of random elements. The output begins as `input` does: layouts have elements that
-// nobody writes.
+// One tensor for each parameter, of random elements. The output begins as `input` does: layouts have elements that are
+// never written.
 Buffers buffers_of(const Module& m, size_t input) {
   std::mt19937_64 rng(3);
   Buffers b;

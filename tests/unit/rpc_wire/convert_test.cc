@@ -439,7 +439,7 @@ TEST(Convert, AModelsSummaryRoundTripsWithinItsBounds) {
   EXPECT_TRUE(is_refused([](proto::ModelSummary& m) {
     while (m.slowest_size() <= static_cast<int>(ModelSummary::kMaxTasks)) m.add_slowest();
   }));
-  // Who sends more than that sends the first ones.
+  // Only the first ones of too many are sent.
   in.model->slowest.resize(ModelSummary::kMaxTasks + 5);
   proto::SessionToTracker longer;
   to_wire(FromSession(in), &longer);

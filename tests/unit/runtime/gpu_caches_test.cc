@@ -72,7 +72,7 @@ TEST_F(GpuCaches, OnTheCpuTheRowsThatAreThereGoThereAndTheNewOneComesBack) {
     std::memset(room_.data(), 0, 24);
     ASSERT_EQ(run(1, room_.data(), kDLCPU), HONE_OK) << why();
     EXPECT_EQ(y_.as<float>()[3], 16);
-    // Row 1 of both matrices, whose elements 1 and 4 are; nobody wrote element 4.
+    // Row 1 of both matrices holds elements 1 and 4; element 4 was not written.
     EXPECT_EQ(room_.as<float>()[0], 0);
     EXPECT_EQ(room_.as<float>()[1], 4);
     EXPECT_EQ(room_.as<float>()[2], 0);
