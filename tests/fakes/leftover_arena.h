@@ -9,8 +9,8 @@
 
 namespace hone {
 
-/// An artifact for CPUs that runs again and again on the tensors of one that has run, with an arena of which the caller
-/// knows what is in it. Single-threaded where `first` is.
+/// An artifact for CPUs that runs again and again on the tensors of one that has run, with an arena whose contents the
+/// caller knows. Single-threaded where `first` is.
 class LeftoverArena {
  public:
   /// `again`: the same artifact loaded once more. Both outlive this.

@@ -54,7 +54,7 @@ Program turned() {
   return {"turned", {{a, ParamRole::kInput}}, d};
 }
 
-// c[g, i] = a[g, i] * 3 over 2 x 4, of which d[j] = c[j floordiv 3, j floormod 3] + 1 takes 2 x 3.
+// c[g, i] = a[g, i] * 3 over 2 x 4; d[j] = c[j floordiv 3, j floormod 3] + 1 reads 2 x 3 of them.
 Program of_groups() {
   const Tensor a = placeholder("a", {2, 4}, i32);
   const Tensor c = compute("c", {2, 4}, {"g", "i"}, {a}, [&](const auto& x) { return a.at(x) * make_int(3, i32); });

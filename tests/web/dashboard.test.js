@@ -82,7 +82,7 @@ test('Overview: devices are searched, filtered and sorted', async () => {
 
 test('A session of another token shows what it takes of the fleet, and nothing of its work', async () => {
   const state = fleet({sessions: 2}), other = state.sessions[0];
-  // As the tracker tells it.
+  // The tracker sends it so.
   Object.assign(other, {
     withheld: true,
     title: '',

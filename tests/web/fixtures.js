@@ -135,7 +135,7 @@ export function session(i, next, age = 1) {
   };
 }
 
-/** Makes a session one that tunes a model of `tasks` workloads, of which the curve tells the time of a run. */
+/** Makes a session one that tunes a model of `tasks` workloads; its curve has the time of a run. */
 export function asModel(session, {tasks = 40, missing = 0} = {}) {
   const slowest =
       [...Array(Math.min(32, tasks - missing)).keys()].map((i) => ({

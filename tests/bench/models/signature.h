@@ -32,7 +32,7 @@ struct Signature {
 /// Usage errors of one line: not readable, no ONNX model.
 StatusOr<Signature> read_signature(const std::string& file);
 
-/// ONNX's number of an element type. Usage error for those that it does not have.
+/// ONNX's number of an element type. Usage error for a type that it does not have.
 StatusOr<int> onnx_type_of(DType t);
 
 }  // namespace hone::bench

@@ -63,7 +63,7 @@ struct Bench : testing::Test {
     const Status s = run_tensorc(standard_operators(), options, out, err);
     ASSERT_TRUE(s.ok()) << s;
   }
-  // A neighbour on every CPU of a large machine, or nobody.
+  // A neighbour on every CPU of a large machine, or none.
   void others_use(double cores) {
     const auto start = std::chrono::steady_clock::now();
     options.cpu_account = [=] {

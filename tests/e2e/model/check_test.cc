@@ -31,7 +31,7 @@ OperatorTable with_definition(const std::string& name, const std::function<Defin
   return table;
 }
 
-// Defines workloads as those that they become when `from` in their texts is `to`.
+// Defines each workload as the one that it becomes when `from` in its text is `to`.
 OperatorTable with_other_words(const std::string& name, const std::string& from, const std::string& to) {
   return with_definition(name, [=](const Workload& w) {
     std::string text = to_string(w);

@@ -164,7 +164,7 @@ class RandomModel {
   }
   static size_t bytes_of_type(int type) { return static_cast<size_t>(onnx::dtype_of(type, "").bytes()); }
 
-  // Tensors of which a call finds out how much there is, and numbers that it finds out.
+  // Tensors whose size only a call finds out, and numbers that it finds out.
   void add_found_out() {
     const std::string places = named("places"), counts = named("counts");
     m_.node("NonZero", {"x0"}, {places}).node("Shape", {places}, {counts});

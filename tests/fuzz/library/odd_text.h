@@ -1,4 +1,4 @@
-// Words as nobody means them.
+// Words that make no sense.
 #pragma once
 
 #include <random>

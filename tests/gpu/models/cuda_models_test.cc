@@ -123,7 +123,7 @@ output "y" %y f32[1, 8, 8, 8]
   EXPECT_THAT(refusal_of([&] { alone.run(seeded_inputs(g)); }), HasSubstr("has no GPU that runs plain tensors"));
 }
 
-// A kernel writes the new rows, which is told on the device how many there are: launches are the same in each call.
+// A kernel writes the new rows, and reads their number on the device: launches are the same in each call.
 TEST(CudaModels, HaveCachesThatGrowInPlace) {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/decoder.onnx";

@@ -119,7 +119,7 @@ TEST_F(OpenclLayers, AreTimedThroughTheInterfaceInC) {
   hone_close(model);
 }
 
-// New rows are written by the layer in front of which they are needed.
+// A layer that needs new rows writes them first.
 TEST_F(OpenclLayers, OfADecoderWriteItsCaches) {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/decoder.onnx";
