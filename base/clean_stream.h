@@ -8,7 +8,7 @@
 
 namespace hone {
 
-/// Passes on what is written, without control characters but line feeds and tabs and without bytes that are no UTF-8
+/// Passes on written text without control characters (except line feeds and tabs) and without bytes that are no UTF-8
 /// (as clean_lines()). A character may come in pieces.
 class CleanBuffer final : public std::streambuf {
  public:
@@ -30,7 +30,7 @@ class CleanBuffer final : public std::streambuf {
   std::string begun_;  ///< the first bytes of a character
 };
 
-/// As long as it lives, what is written to `stream` is cleaned.
+/// As long as it lives, text written to `stream` is cleaned.
 class CleanStream {
  public:
   explicit CleanStream(std::ostream& stream)

@@ -11,8 +11,8 @@
 
 namespace hone {
 
-/// Each file is written beside its place first, as PATH.PID.part; commit() renames all of them. So what has no room, or
-/// may not be written, is found while every old file is still in its place.
+/// Each file is written beside its place first, as PATH.PID.part; commit() renames all of them. So a file without room
+/// or permission is found while every old file is still in its place.
 ///
 /// The file that was added last speaks for the others, as a header does for its object. The old one goes before any
 /// other takes its place, and the new one comes last: while it is there it fits them, also where the process is killed
@@ -24,7 +24,7 @@ class FileSet {
   explicit FileSet(std::function<void()> before_step = {}) : before_step_(std::move(before_step)) {}
   FileSet(const FileSet&) = delete;
   FileSet& operator=(const FileSet&) = delete;
-  /// Removes what did not take its place.
+  /// Removes files that did not take their places.
   ~FileSet();
 
   /// Writes a file that is to be at `path`. A path that is no file (a pipe, /dev/null) is written to at once. An error

@@ -12,7 +12,7 @@ namespace hone {
 /// One possible holder. Every process, and every thread that locks on its own, opens its own. The kernel lets go when
 /// it dies.
 ///
-/// Two files: a waiter holds `PATH.next` until it has `PATH`, exclusively when that is what it waits for. So an
+/// Two files: a waiter holds `PATH.next` until it has `PATH`, exclusively if it waits for an exclusive hold. So an
 /// exclusive waiter lets no further shared holders in, and a shared waiter is not overtaken by the next exclusive hold.
 class HostLock {
  public:

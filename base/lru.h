@@ -1,4 +1,4 @@
-// Values by key in the order of their last use: what caches with a bound are made of.
+// Values by key in the order of their last use: the base of caches with a bound.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Whether a file can be made, before the work for what it is to hold.
+// Whether a file can be made, checked before the work on its contents.
 #pragma once
 
 #include <string>
