@@ -1,5 +1,5 @@
-// Definitions by their hash: what keys that end in a hash stand for (docs/keys.md). No row needs one: a key with a hash
-// counts wherever its user has the text.
+// Definitions by their hash: the texts behind keys that end in a hash (docs/keys.md). No row needs one: a key with a
+// hash counts wherever its user has the text.
 #pragma once
 
 #include <optional>

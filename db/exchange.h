@@ -43,8 +43,8 @@ struct ImportParts {
 /// best, their sessions, the choices that count and the definitions that are named there.
 StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool best_only = false);
 
-/// Reads what export_records wrote; `name` is the file's name for messages. All of it or nothing: a bad line (one that
-/// check_foreign() refuses among them) is a usage error with its number. Importing again changes nothing.
+/// Reads the output of export_records; `name` is the file's name for messages. All of it or nothing: a bad line (one
+/// that check_foreign() refuses among them) is a usage error with its number. Importing again changes nothing.
 StatusOr<ExchangeCount> import_records(Store& store, LineReader& lines, const std::string& name,
                                        const ImportParts& parts = {});
 StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name,

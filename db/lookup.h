@@ -69,7 +69,7 @@ struct PriorAnswer {
 class TopHub {
  public:
   /// Opens the first source (db_file or, without one, user_db); its errors are errors. The others are opened when first
-  /// needed; what cannot be read there is skipped with one logged warning.
+  /// needed; a source that cannot be read is skipped with one logged warning.
   static StatusOr<std::unique_ptr<TopHub>> open(const HubOptions& options);
   ~TopHub();
 

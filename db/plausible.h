@@ -35,7 +35,7 @@ inline constexpr size_t kMostTimes = 10'000;  ///< of a trial; the wire's bound,
 /// This machine's wall clock: Unix time in ms.
 int64_t unix_ms();
 
-/// Why a row of another file cannot be taken, as one line; ok when it can. Beside what validate() asks for: dates after
+/// Why a row of another file cannot be taken, as one line; ok when it can. Beyond the checks of validate(): dates after
 /// 1970, times that belong together, bounded sizes, no control characters, keys of the grammar (docs/keys.md), in
 /// canonical form. Dates of the future are settled instead.
 Status check_foreign(const TrialRow& trial);

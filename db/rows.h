@@ -66,7 +66,7 @@ struct TrialRow {
   bool operator==(const TrialRow&) const = default;
 };
 
-/// Why what was timed on that machine is disturbed: "throttled: thermal", or "others used the machine" where nothing
+/// Why a time measured on that machine is disturbed: "throttled: thermal", or "others used the machine" where nothing
 /// else is known.
 std::string disturbed_by(const std::optional<MachineState>& machine);
 

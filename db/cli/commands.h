@@ -42,7 +42,7 @@ struct CompilerHooks {
   ForeignMapper foreign;
   /// Why a prior's model cannot be taken. Empty: every one is.
   PriorCheck check_prior;
-  /// Gives the command line what the program alone has (--version). Empty: nothing.
+  /// Gives the command line flags that only the program has (--version). Empty: nothing.
   std::function<void(CLI::App&)> add_flags;
   /// The input of `import -`. Null: stdin.
   std::istream* in = nullptr;
