@@ -1,4 +1,4 @@
-# Debian packages of what is installed: deploy/package. Each is one or more of the install components.
+# Debian packages of the installed parts: deploy/package. Each is one or more of the install components.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME hone)
 set(CPACK_PACKAGE_VENDOR Hone)
@@ -25,7 +25,7 @@ endif()
 macro(hone_deb part name summary depends)
   string(TOUPPER ${part} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name})
-  # The first line is what `apt list` and the like show of it.
+  # `apt list` and the like show the first line.
   set(CPACK_DEBIAN_${upper}_DESCRIPTION
     "${summary}\nHone is a tensor compiler that tunes itself on the devices it compiles for.")
   set(CPACK_COMPONENT_${upper}_DESCRIPTION "${summary}")
