@@ -55,7 +55,7 @@ class AgentClient {
 
   /// Starts to connect at once and keeps trying for ever, with backoff.
   AgentClient(ClientOptions options, AgentIdentity identity, AgentHandlers handlers);
-  /// Waits (at most two seconds) until what was queued has been sent, then leaves. No handler or reply runs afterwards.
+  /// Waits (at most two seconds) until the queue has been sent, then leaves. No handler or reply runs afterwards.
   ~AgentClient();
   AgentClient(const AgentClient&) = delete;
   AgentClient& operator=(const AgentClient&) = delete;
@@ -66,8 +66,8 @@ class AgentClient {
 
   // All methods below may be called from any thread and never block.
 
-  /// `device` can take `slots` leases more, in addition to what was wanted before; each lease received uses one up.
-  /// Normally once at the start with the size of a batch, then one for every lease finished or given back.
+  /// `device` can take `slots` leases more than before; each lease received uses one up. Normally once at the start
+  /// with the size of a batch, then one for every lease finished or given back.
   void want(const std::string& device, uint32_t slots);
   /// The lease is finished. Kept and sent again until the tracker acknowledges it. `result.session`, `seq` and `device`
   /// are filled in from the lease.

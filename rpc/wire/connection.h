@@ -89,7 +89,7 @@ class Connection {
         fmt::format("cannot reach the tracker at {}: {}", options_.tracker.text(), unreached_));
   }
 
-  /// From a thread other than the loop's: `last_words` run on the loop, what they send is sent (for at most two
+  /// From a thread other than the loop's: `last_words` run on the loop, their messages are sent (for at most two
   /// seconds), and when it returns no event comes any more.
   void shutdown(const std::function<void()>& last_words) {
     std::promise<void> done;

@@ -158,7 +158,7 @@ void fields(A& a, RunnerHello& h) {
   a(h.missing, h.error);
 }
 
-/// A shared object and what is in it.
+/// A shared object and its description.
 struct BuiltModule {
   std::string path;
   ModuleInfo info;

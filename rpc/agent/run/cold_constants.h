@@ -1,6 +1,6 @@
-// Copies of a kernel's constants. In a model a layer reads its weights once a run, and what the other layers read since
-// has put them out of the core's own caches; its inputs were just written. Calls that take the copies in turn find both
-// as they are there.
+// Copies of a kernel's constants. In a model a layer reads its weights once a run, and data of the other layers has
+// since put them out of the core's own caches; its inputs were just written. Calls that take the copies in turn find
+// both as they are there.
 #pragma once
 
 #include <cstdint>

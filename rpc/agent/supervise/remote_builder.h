@@ -33,9 +33,9 @@ class RemoteBuilder final : public BuilderElsewhere {
   RemoteBuilder(asio::io_context& io, RemoteBuilderOptions options, wire::PublicKey key);
   ~RemoteBuilder() override;
 
-  /// Nothing where no such builder is connected, none answers in time (then none is asked for a while, and what was
-  /// asked for beside it is not waited for either), or an answer is not what was asked for and signed, a refusal as
-  /// well as an object: that one is logged, and nothing of it is used.
+  /// Nothing where no such builder is connected, none answers in time (then none is asked for a while, and other builds
+  /// that were asked for are not waited for either), or an answer, refusal or object, is not the signed one that was
+  /// asked for: that one is logged, and nothing of it is used.
   awaitable<std::optional<BuildOutcome>> build(const BuildOrder& order, const std::string& target,
                                                const std::string& path) override;
 

@@ -1,5 +1,5 @@
 // Where this machine's kernel has its readings of the CPU: temperatures and their limits, clocks, governors,
-// throttling. Looked for once; what reads them is HealthReader.
+// throttling. Looked for once; HealthReader reads them.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Objects that another machine has built: what their builder signs, and what a board checks before it loads them.
+// Objects that another machine has built: the statement that their builder signs, and a board's checks before loading.
 #pragma once
 
 #include <cstdint>

@@ -36,8 +36,8 @@ struct FleetFile {
 /// The file's text, which parse_fleet_file() reads back.
 std::string fleet_file_text(const FleetFile& fleet);
 
-/// InvalidArgument, one line `PATH:LINE: what is wrong` that quotes nothing of the file but its version, for what is
-/// not the text of such a file, or not all of it.
+/// InvalidArgument, one line `PATH:LINE: what is wrong` that quotes nothing of the file but its version, for a text
+/// that is not such a file, or not all of it.
 StatusOr<FleetFile> parse_fleet_file(const std::string& path, const std::string& text);
 
 /// Reads the file. InvalidArgument as above, and as read_secret_file() has it: others must not be able to read it.

@@ -16,7 +16,7 @@ namespace hone::wire {
 
 /// Both sides of a stream must name the same one.
 inline constexpr uint32_t kProtocolVersion = 4;
-/// Largest message either side accepts, and largest blob: a blob and what surrounds it fit one message.
+/// Largest message either side accepts, and largest blob: a blob and the bytes around it fit one message.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 inline constexpr size_t kMaxBlobBytes = 48 << 20;
 
@@ -107,7 +107,7 @@ struct BuildPayload {
   bool operator==(const BuildPayload&) const = default;
 };
 
-/// Machine code with its builder's signature; rpc/agent/supervise/signed_object.h has what is signed.
+/// Machine code with its builder's signature; rpc/agent/supervise/signed_object.h says what is signed.
 struct SignedObject {
   std::string object;     ///< an ELF shared object; empty: its module could not be built, and why is signed
   std::string info;       ///< agent::ModuleInfo as bytes
