@@ -21,7 +21,7 @@ class RefusedStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
 };
 
 /// Reads one message at a time, writes from a bounded queue. Both are bytes to gRPC, so that nothing is decoded before
-/// its size is known and what waits to be read takes no more than its bytes; these are charged to `account`, as is the
+/// its size is known, and a waiting message takes no more than its bytes; these are charged to `account`, as is the
 /// stream itself (`charge`). Deletes itself when gRPC is done with it. `Owner` gives on_message(id, plain),
 /// on_bad_message(id, why), on_gone(id), on_done(id, cut), which take the tracker's lock, and decoder(); send() and
 /// cancel() are called under it.

@@ -37,7 +37,7 @@ class FairQueue {
   explicit FairQueue(const Clock& clock, FairOptions options = {})
       : clock_(clock), options_(options), origin_(clock.now()) {}
 
-  /// A session already there keeps its jobs and what it used.
+  /// A session already there keeps its jobs and its use.
   void add_session(const wire::Uuid& session, uint32_t group, double weight, int32_t priority);
   /// Its queued jobs are removed, too.
   void remove_session(const wire::Uuid& session);

@@ -11,9 +11,9 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. The fair queue, kept in step with the fleet: sessions compete where their devices are, and what
-/// they used of devices that went is not held against them. A demand is fresh when jobs of it were queued, or a device
-/// that serves it wants leases: only fresh ones are looked at.
+/// Not thread-safe. The fair queue, kept in step with the fleet: sessions compete where their devices are, and their
+/// use of devices that went is not held against them. A demand is fresh when jobs of it were queued, or a device that
+/// serves it wants leases: only fresh ones are looked at.
 class JobQueue {
  public:
   /// The arguments outlive the queue.

@@ -27,14 +27,14 @@ class LeaseReports {
         out_(out),
         earlier_(clock) {}
 
-  /// The agent has connected and says what it holds; `restarted`: it was known as another process, whose leases are
-  /// lost. Returns what it shall forget.
+  /// The agent has connected and names its leases; `restarted`: it was known as another process, whose leases are lost.
+  /// Returns those that it shall forget.
   std::vector<wire::LeaseId> connected(const wire::AgentHello& hello, bool restarted);
   /// The agent works on these leases: they are extended, or the agent gets a message to stop.
   void working(const Agent& agent, const std::vector<wire::LeaseId>& leases);
   void results(const Agent& agent, wire::AgentResults& results);
   void give_back(const Agent& agent, const wire::GiveBack& give_back);
-  /// The session has submitted the job: what an agent holds of it counts, or it is queued.
+  /// The session has submitted the job: an agent's lease or result of it counts, or it is queued.
   void claim(Session& session, JobRecord& record);
   /// Leases that were not claimed within the grace are forgotten, by the agents too.
   void expire();

@@ -1,4 +1,4 @@
-// The agents and devices the tracker knows, and what state they are in.
+// The agents and devices that the tracker knows, and their states.
 #pragma once
 
 #include <array>

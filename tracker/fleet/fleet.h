@@ -1,4 +1,4 @@
-// The agents and their devices: who is there, who serves whom, what each device did and what sessions see of it.
+// The agents and their devices: who is there, who serves whom, the work of each device and what sessions see of it.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. Knows neither queue nor leases: what a change means for these is its callers' part. Devices and
-/// agents stay where they are in memory until they are forgotten.
+/// Not thread-safe. Knows neither queue nor leases: its callers draw the consequences of a change for these. Devices
+/// and agents stay where they are in memory until they are forgotten.
 class Fleet {
  public:
   /// The arguments outlive the fleet.
@@ -43,8 +43,8 @@ class Fleet {
   // --- agents
   /// Why there is no room for the agent, if there is none.
   std::optional<wire::Refused> objection(const wire::AgentHello& hello) const;
-  /// The agent has (re)connected with these devices, which DeviceRegistry::check() has passed. `charge`: what they take
-  /// of the memory budget. True: it was known, as another process. Labels of keys that this process has not proved are
+  /// The agent has (re)connected with these devices, which DeviceRegistry::check() has passed. `charge`: their share of
+  /// the memory budget. True: it was known, as another process. Labels of keys that this process has not proved are
   /// left off; where there are such, the agent has a challenge then. Devices that people quarantined are so again,
   /// whatever the agent says; new ones that it calls drained are.
   bool connect(wire::AgentHello hello, ConnectionId connection, MemoryBudget::Charge charge);

@@ -15,7 +15,7 @@ struct KeyClaim {
   bool open() const { return !fingerprint.empty() && !proved; }
 };
 
-/// Takes the label off what a device says of itself.
+/// Takes the label off a device's description.
 KeyClaim take_claim(wire::DeviceInfo& info);
 /// Puts it back: it is proved.
 void prove_claim(KeyClaim& claim, wire::DeviceInfo& info);

@@ -85,7 +85,7 @@ class Matching {
 
   /// The device's info, agent, credits and leases are set.
   void add(Device& device, bool usable);
-  /// Before it is destroyed or what it serves changes.
+  /// To be called before it is destroyed or the demands that it serves change.
   void remove(Device& device);
   /// Its credits, leases or usability have changed.
   void update(Device& device, bool usable);

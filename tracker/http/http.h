@@ -30,10 +30,10 @@ struct HttpReply {
 /// Answers one path; called on the server's thread, so it must be quick.
 using HttpPage = std::function<HttpReply(const HttpRequest&)>;
 
-/// By path, for GET and HEAD; by `POST ` and the path for what changes something.
+/// By path, for GET and HEAD; by `POST ` and the path for pages that change something.
 using HttpPages = std::map<std::string, HttpPage>;
 
-/// `a=1&b=x%20y` as a map; what is malformed is left out.
+/// `a=1&b=x%20y` as a map; malformed parts are left out.
 std::map<std::string, std::string> parse_query(std::string_view text);
 
 struct HttpLimits {

@@ -1,4 +1,4 @@
-// A tuning session as the tracker knows it, and its jobs. Plain records: who changes what is said at the fields.
+// A tuning session as the tracker knows it, and its jobs. Plain records: each field says who changes it.
 #pragma once
 
 #include <map>

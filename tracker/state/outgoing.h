@@ -14,7 +14,7 @@
 
 namespace hone::tracker {
 
-/// Where messages go. After a Refused the connection is over: nothing more is sent to it, and what it still says is
+/// Where messages go. After a Refused the connection is over: nothing more is sent to it, and its further messages are
 /// ignored.
 class Outbox {
  public:
@@ -57,7 +57,7 @@ class Outgoing {
 
   /// The session has ended: its results are not sent.
   void forget_results(const wire::Uuid& session) { results_.erase(session); }
-  /// Sends what was collected.
+  /// Sends the collected messages.
   void flush();
 
  private:

@@ -1,4 +1,4 @@
-// The owner of a stream, and what it may ask for.
+// The owner of a stream, and its limits.
 #pragma once
 
 #include <cstddef>
