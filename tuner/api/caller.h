@@ -27,7 +27,7 @@ class Caller {
   std::mutex mutex_;
 };
 
-/// Hands over what is written, line by line.
+/// Hands over written text, line by line.
 class LineBuffer : public std::streambuf {
  public:
   explicit LineBuffer(Caller& caller) : caller_(caller) {}

@@ -1,14 +1,14 @@
-/* libhone: builds models and operators, tunes them and asks the tophub, as the programs tensorc, tuner and tophub do.
-   It has hone.h, too: what was built is opened and run by the same library. C11 and C++.
-
-   Options are the programs' flags, each a word of its own: "--target=llvm", "--bind=batch=1"; `tensorc --help` and its
-   like list them. An option may also be a JSON object of several by their names, with numbers and lists where flags
-   have texts: {"bind": {"batch": [1, 4]}, "shapes": {"x": [1, 3, 48, 320]}, "threads": [1, 2], "assume_finite": true},
-   and with "bind_data", "formats" (--input) and "cache" as {"NAME": ...}. Functions return HONE_OK or another code, and
-   hone_last_error says what is wrong in words. Any number of threads may call at once. While a function runs, no other
-   thread may change the environment (setenv). The child of a fork() may open and run artifacts, but not build or tune.
-   Warnings go to stderr, unless $HONE_LOG is "error" or "off" or the process has a logger of spdlog's. hone_tune leaves
-   some idle threads of gRPC's and their descriptors, once for the process. */
+/* libhone: builds models and operators, tunes them and asks the tophub, as the programs tensorc, tuner and
+   tophub do. It has hone.h, too: the same library opens and runs built artifacts. C11 and C++.  Options are the
+   programs' flags, each a word of its own: "--target=llvm", "--bind=batch=1"; `tensorc --help` and its like list
+   them. An option may also be a JSON object of several by their names, with numbers and lists where flags have
+   texts: {"bind": {"batch": [1, 4]}, "shapes": {"x": [1, 3, 48, 320]}, "threads": [1, 2], "assume_finite":
+   true}, and with "bind_data", "formats" (--input) and "cache" as {"NAME": ...}. Functions return HONE_OK or
+   another code, and hone_last_error says what is wrong in words. Any number of threads may call at once. While a
+   function runs, no other thread may change the environment (setenv). The child of a fork() may open and run
+   artifacts, but not build or tune. Warnings go to stderr, unless $HONE_LOG is "error" or "off" or the process
+   has a logger of spdlog's. hone_tune leaves some idle threads of gRPC's and their descriptors, once for the
+   process. */
 #ifndef HONE_COMPILER_H
 #define HONE_COMPILER_H
 
@@ -67,7 +67,7 @@ typedef struct HoneCall {
 HONE_API int32_t hone_compile(const char* model, const char* artifact, const char* const* options, int32_t count,
                               const HoneCall* call, char** output);
 /* The same of one operator: `workload` is its canonical text, "dense(m=128,n=768,k=768)". Without a description:
-   `*output` is what options like --bench print. */
+   `*output` is the output of options like --bench. */
 HONE_API int32_t hone_compile_operator(const char* workload, const char* artifact, const char* const* options,
                                        int32_t count, const HoneCall* call, char** output);
 
@@ -77,7 +77,7 @@ HONE_API int32_t hone_compile_operator(const char* workload, const char* artifac
 HONE_API int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* call, char** output);
 
 /* A command of tophub: {"best", "--task=dense", "--json"}, {"list", "--json"}, {"import", "records.jsonl"}. `*output`:
-   what it prints. */
+   the command's output. */
 HONE_API int32_t hone_tophub(const char* const* words, int32_t count, char** output);
 
 /* Null does nothing. */

@@ -16,7 +16,7 @@ namespace hone {
 
 struct SessionOutcome;
 
-/// A session, and what is printed of it.
+/// A session and its output.
 struct TunerFlags : TuneRequest {
   std::string plot;          ///< a file for the tuning curve
   bool print_tasks = false;  ///< of a model: print the file of --tasks that says the same, and nothing else

@@ -1,5 +1,5 @@
-// The parts of a session that a model has beside its search: what it is before, the other forms that its layers could
-// have, and what tuning brought to the whole.
+// The parts of a session that a model has beside its search: its state before, the other forms that its layers could
+// have, and the gain of tuning for the whole.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace hone {
 
-/// The model as it is built with what the database has. Errors of the database, else as model_work().
+/// The model as it is built with the measurements in the database. Errors of the database, else as model_work().
 StatusOr<ModelWork> model_with_measured(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
                                         const Target& target, const db::Store& store, const Events& events);
 /// The model as tensorc would build it now. Errors of the database.
@@ -31,8 +31,8 @@ struct Alternatives {
   bool is_complete = true;  ///< the user let it come to its end
   size_t not_measured = 0;  ///< for want of time
 };
-/// Measures what the model's layers could be instead of what they are: passes compare both when it is built next.
-/// `outcome`: of the search; `before`: the alternatives of before it. Errors of the database.
+/// Measures alternatives to the model's layers: passes compare both when it is built next. `outcome`: of the search;
+/// `before`: the alternatives of before it. Errors of the database.
 StatusOr<Alternatives> measure_alternatives(const std::vector<ModelGraph>& imported, const TasksOutcome& outcome,
                                             const std::vector<WeightedWorkload>& before, const TuneServices& services);
 

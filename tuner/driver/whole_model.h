@@ -44,7 +44,7 @@ struct ModelNow {
   double seconds = 0;                           ///< of a run of each variant
   std::map<std::string, double> layer_seconds;  ///< of all layers of a workload, as it is tuned; empty: not told apart
 };
-/// Ends by throwing where what it does is no longer wanted; called now and then, with what is done.
+/// Throws if the work is no longer wanted; called now and then, with the current step.
 using StillWanted = std::function<void(std::string_view what, size_t done, size_t all)>;
 /// Builds and runs it. Nothing where it cannot be built or run here. `denormals` and `assume_finite`: as it will be.
 std::optional<ModelNow> time_model_now(const ModelBefore& before, const Target& target, Denormals denormals,
@@ -61,8 +61,8 @@ struct WholeModel {
   std::vector<ModelChoice> choices;  ///< what is to be stored: with these it was faster than without
   double without_choices = 0;        ///< seconds without them; 0: there are none
   Ratio of_default, of_before;       ///< how many times as fast as these the tuned one is; of_before as before_seconds
-  /// `the default configs` or `what was known before`, where that was clearly faster than what was found: `choices`
-  /// make tensorc build it again, and `found` is how much slower the other was. Empty: what was found is kept.
+  /// `the default configs` or `what was known before`, if these are clearly faster than the tuned ones: `choices` make
+  /// tensorc build them again, and `found` is how much slower the tuned ones were. Empty: the tuned ones are kept.
   std::string kept;
   Ratio found;
   std::string different;  ///< one line: which output differs, and how much; empty: all agree
@@ -75,7 +75,7 @@ struct WholeModel {
 /// Builds the artifacts of a variant and runs them, in turns, on seeded inputs; caches have all of their rows. The
 /// tuned one is what tensorc builds: each config is the one chosen inside a model, else the database's best, else the
 /// nearest, else the default. `before` may be null; its variant of the same name counts. Where layers are faster inside
-/// the model with another config, of the default, of what was before, of the best by itself, or of one of `others`
+/// the model with another config, of the default, of the state before, of the best by itself, or of one of `others`
 /// (which have the tuned one where they say nothing), and the model is faster with them, they are its choices.
 /// `why_not` says why this is impossible: a target that is not this machine, a layer without a template, or what
 /// `still_wanted` throws. `left`: the seconds that there are; work that does not fit is left out, the choices first;

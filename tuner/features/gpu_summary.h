@@ -1,5 +1,5 @@
-// Figures of a GPU program: how warps access memory, what blocks need, how many of them a multiprocessor holds, and a
-// roofline from these.
+// Figures of a GPU program: how warps access memory, the needs of blocks, how many of them a multiprocessor holds, and
+// a roofline from these.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Base of the searchers that a ranker guides: keeps what was measured, fills batches, falls back to random draws.
+// Base of the searchers that a ranker guides: keeps the measurements, fills batches, falls back to random draws.
 //
 // A batch consists of, in this order: seeds while there are some; neighbours of the best measured (coordinate descent:
 // one knob changed); the results of explore(); and now and then a random config.

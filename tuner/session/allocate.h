@@ -7,15 +7,15 @@
 //   recent_i = (g_i W trials ago - g_i) / W             what its latest trials brought
 //   hope_i = max( g_i / t_i, (g_i - b F_i / V_i) / B )  what more of them may bring
 //
-// t_i: trials of the task, those in flight included: what t trials did not find, the next one finds with a probability
-// of about 1 / t. F_i / V_i: its time if it ran at the speed V_i (operations a second) of the fastest other task of the
-// same operator: a task more than b times slower than that can expect to catch up within a batch of B trials. That
-// counts for its first four batches; later the first term alone does.
+// t_i: trials of the task, those in flight included: a gain that t trials did not find, the next one finds with a
+// probability of about 1 / t. F_i / V_i: its time if it ran at the speed V_i (operations a second) of the fastest other
+// task of the same operator: a task more than b times slower than that can expect to catch up within a batch of B
+// trials. That counts for its first four batches; later the first term alone does.
 //
 // The idea is that of Ansor's task scheduler (Zheng et al., "Ansor: Generating High-Performance Tensor Programs for
 // Deep Learning", OSDI 2020, section 6), from which a = 0.2 and b = 2 are. Different here: rates are per trial (batches
-// differ in size), what is in flight counts, hope of catching up ends, and ties go to the task with fewer trials, so
-// that nothing is drawn at random.
+// differ in size), trials in flight count, hope of catching up ends, and ties go to the task with fewer trials, so that
+// nothing is drawn at random.
 #pragma once
 
 #include <cstddef>

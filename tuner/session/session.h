@@ -1,10 +1,10 @@
-// The one session loop: confirm again what was disturbed; propose, prepare, submit, store, learn; then confirm the
+// The one session loop: confirm disturbed bests again; propose, prepare, submit, store, learn; then confirm the
 // finalists. For one task, or for several that share the devices and the budget.
 //
 // A trial is stored before anything else is done with it, and acknowledged after that: killing the tuner at any moment
-// costs at most the jobs in flight, and the same command continues from what is stored. Searching has a thread of its
-// own, and a few batches are in flight, so that devices have work while the next one is prepared. Outcomes are reported
-// to the searcher batch by batch in a fixed order, independent of the order in which results arrive.
+// costs at most the jobs in flight, and the same command continues from the stored trials. Searching has a thread of
+// its own, and a few batches are in flight, so that devices have work while the next one is prepared. Outcomes are
+// reported to the searcher batch by batch in a fixed order, independent of the order in which results arrive.
 #pragma once
 
 #include <functional>
@@ -42,8 +42,8 @@ struct SessionOptions {
   wire::MeasureProfile profile;
 };
 
-/// A task: what is tuned, and with what. Everything outlives the session. Space, candidates and searcher are also used
-/// by the session's own thread.
+/// A task: its workload and its tools. Everything outlives the session. Space, candidates and searcher are also used by
+/// the session's own thread.
 struct TaskSetup {
   std::string workload, target;  ///< canonical texts
   std::string label;             ///< for the live line; empty: the workload's text
@@ -148,9 +148,9 @@ struct TasksOutcome {
 };
 
 /// Runs one session. When every trial of every task failed, or none was measured, the error is all_failed_error with
-/// the count per status and the first message. Errors of log and measurer end the session; what was stored stays.
+/// the count per status and the first message. Errors of log and measurer end the session; stored trials stay.
 /// Interrupted once, it confirms the finalists within two seconds; twice, it leaves at once; in both cases
-/// `interrupted` is set and the outcome is what was found.
+/// `interrupted` is set and the outcome has the results so far.
 StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const SessionServices& services,
                                  const SessionOptions& options);
 /// Whether it is run_tasks()' error that no candidate was measured: the session ended before one was.

@@ -1,4 +1,4 @@
-// Arrays of Python as tensors of a call: numpy's, and what has DLPack.
+// Arrays of Python as tensors of a call: numpy's, and objects with DLPack.
 #pragma once
 
 #include <hone_compiler.h>
@@ -17,7 +17,7 @@ struct CopyCount {
   uint64_t arrays = 0, bytes = 0;
 };
 
-/// A tensor of a call, and what keeps its memory.
+/// A tensor of a call, and the owner of its memory.
 struct Argument {
   pybind11::object owner;
   std::vector<int64_t> shape;
@@ -32,9 +32,9 @@ std::string name_of(DLDataType t);
 /// uint16.
 pybind11::dtype numpy_type(DLDataType t);
 
-/// `x` for the parameter: numpy arrays and what has DLPack as they lie where they are row-major, else copied once;
-/// lists and numbers as arrays of the parameter's type. Throws TypeError for other types of elements and for other
-/// devices; extents are for the library to check, which knows all variants. An array that `is_wanted` refuses is
+/// `x` for the parameter: numpy arrays and objects with DLPack are used in place if they are row-major, else copied
+/// once; lists and numbers as arrays of the parameter's type. Throws TypeError for other types of elements and for
+/// other devices; extents are for the library to check, which knows all variants. An array that `is_wanted` refuses is
 /// neither copied nor read: few bytes may claim to be terabytes.
 using IsWanted = std::function<bool(const std::vector<int64_t>& shape)>;
 Argument as_input(const pybind11::object& x, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied);
