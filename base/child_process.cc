@@ -42,7 +42,7 @@ void exec_child(const Exec& e) {
   if (e.own_group && setpgid(0, 0) != 0) return;
   if (e.death_signal && prctl(PR_SET_PDEATHSIG, e.death_signal) != 0) return;
   if (e.death_signal && getppid() != e.parent) _exit(126);  // the parent died before the line above
-  // Move what is kept above the numbers that are about to be overwritten.
+  // Move descriptors that are kept above the numbers that are about to be overwritten.
   const int channel = e.channel >= 0 ? fcntl(e.channel, F_DUPFD, 10) : -1;
   const int out = e.stdout_fd >= 0 ? fcntl(e.stdout_fd, F_DUPFD, 10) : 1;
   const int err = e.stderr_fd >= 0 ? fcntl(e.stderr_fd, F_DUPFD, 10) : 2;
@@ -161,8 +161,8 @@ void ChildProcess::kill_group() const {
   if (pid_ > 0) kill(own_group_ ? -pid_ : pid_, SIGKILL);
 }
 
-// The child has ended: kills what it left in its group. Before the child is reaped: until then its number, and so the
-// group's, cannot belong to another process.
+// The child has ended: kills processes that it left in its group. Before the child is reaped: until then its number,
+// and so the group's, cannot belong to another process.
 int ChildProcess::reap() {
   if (own_group_) kill(-pid_, SIGKILL);
   int status = 0;

@@ -131,7 +131,7 @@ std::string before_command(const CLI::App& app, const Words& words) {
   return "";
 }
 
-// CLI11 has `Could not convert: --seed = x` for what is not one of the numbers that a flag takes.
+// CLI11 has `Could not convert: --seed = x` for a text that is not one of the numbers that a flag takes.
 std::string error_of(const CLI::ParseError& e) {
   const std::string line = first_line(e.what()), no_number = "Could not convert: ";
   const size_t equals = line.find(" = ");

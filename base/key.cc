@@ -59,7 +59,7 @@ std::vector<std::string_view> parts_of(std::string_view text, char separator) {
   return parts;
 }
 
-// `where`: what the text is, for errors.
+// `where`: the kind of text, for errors.
 Status check_characters(std::string_view where, std::string_view text, std::string_view besides = "") {
   int depth = 0;
   for (const char c : text) {
