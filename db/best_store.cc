@@ -57,7 +57,7 @@ constexpr const char* kOffer =
   "b.confirmed DESC, d.trial IS NOT NULL, d.trial IS NOT NULL AND d.default_s IS NULL, " \
   "b.seconds / coalesce(d.default_s, 1), k.space, k.in_layout, k.out_layout"
 
-// The columns of a BestRow: what the key says, then what the trial says.
+// The columns of a BestRow: first those of the key, then those of the trial.
 #define HONE_KEY_COLUMNS "k.workload, k.target, k.in_layout, k.out_layout, k.space"
 #define HONE_TRIAL_COLUMNS \
   "o.template, o.revision, t.config, t.seconds, t.times, t.confirmed, o.device, o.device_model, o.profile, " \

@@ -372,7 +372,7 @@ Status import_file(const Context& c, Store& store, std::istream& in, const std::
 
 Status cmd_import(const Context& c) {
   // A missing file should not leave a new, empty database behind. Pipes and devices may never answer, or never end:
-  // what comes from a pipe comes by stdin.
+  // data from a pipe comes by stdin.
   for (const std::string& name : c.flags.files) {
     std::error_code ec;
     if (name == "-") continue;

@@ -26,7 +26,7 @@ std::string day_text(int64_t unix_ms) {
              : "-";
 }
 
-// A smaller one is preferred: what is confirmed, then what was quiet, then what is fast.
+// A smaller one is preferred: confirmed rows first, then quiet ones, then fast ones.
 auto rank(const BestRow& row) { return std::tuple(!row.confirmed, row.disturbed, row.seconds); }
 
 // Short texts of the targets; whole texts for targets that would otherwise be called the same.
