@@ -289,7 +289,7 @@ class Candidate final : public CheckedKernel {
   }
 
  private:
-  // A tensor of this process alone: an output, or what a prepack makes of a constant.
+  // A tensor of this process alone: an output, or a prepack's result from a constant.
   struct OwnTensor {
     size_t param;
     GuardedBuffer buffer;

@@ -21,8 +21,8 @@ constexpr double kDeadlineCalls = 50;
 constexpr double kDisagree = 1.1;
 constexpr uint32_t kMoreRepeats = 4;
 // If the true median were no slower than the best, half of the repeats would be no slower either: this few of them, out
-// of this many, happens by chance with less than this probability (none of 5, one of 8, two of 11). The margin covers
-// what all of them may share, such as a clock that is lower for a moment. A candidate this close to the best is among
+// of this many, happens by chance with less than this probability (none of 5, one of 8, two of 11). The margin covers a
+// disturbance of all of them, such as a clock that is lower for a moment. A candidate this close to the best is among
 // the finalists anyway, and those are measured side by side.
 constexpr double kChance = 0.036;
 constexpr double kSureMargin = 1.01;

@@ -85,7 +85,7 @@ bool HealthReader::is_hot() const {
 }
 
 std::string HealthReader::throttled() {
-  // The firmware: bits 0 to 3 tell the present state, the higher bits what happened since boot.
+  // The firmware: bits 0 to 3 tell the present state, the higher bits the events since boot.
   if (const std::string text = line_of(sensors_.firmware); !text.empty()) {
     const unsigned long bits = std::strtoul(text.c_str(), nullptr, 16);
     if (bits & 1) return "undervoltage";

@@ -235,8 +235,8 @@ awaitable<std::optional<BuildOutcome>> RemoteBuilder::build(const BuildOrder& or
   co_return outcome_of(*pending, path);
 }
 
-// Which builder has a module is the tracker's business: where one lets a board wait, none is asked for a while, and
-// what was asked for beside it is given up with it, or each would wait as long.
+// Which builder has a module is the tracker's business: if one lets a board wait, none is asked for a while, and builds
+// that were asked for beside it are given up with it, or each would wait as long.
 awaitable<void> RemoteBuilder::wait_for_answer(std::shared_ptr<Pending> pending, double limit_s) {
   const Clock::TimePoint asked = clock_.now();
   for (Clock::TimePoint now = asked; !pending->over; now = clock_.now()) {
@@ -257,7 +257,7 @@ awaitable<void> RemoteBuilder::wait_for_answer(std::shared_ptr<Pending> pending,
   if (pending->result) patience_.answered(asked, clock_.now());
 }
 
-// Nothing: what is answered is not known to be the builder's word, or is none about the module. It is built here.
+// Nothing if the answer is not known to be the builder's, or says nothing about the module, which is then built here.
 std::optional<BuildOutcome> RemoteBuilder::outcome_of(const Pending& pending, const std::string& path) const {
   if (!pending.result) return std::nullopt;
   const wire::JobResult& result = *pending.result;
