@@ -35,7 +35,7 @@ SessionHandler::Refusal SessionHandler::open(ConnectionId connection, wire::Sess
   if (known && known->connection) {
     const ConnectionId previous = *known->connection;
     gone(previous);
-    // It may try again: what reached us last need not be what it said last, after a network that kept messages back.
+    // It may try again: the message that reached us last need not be its last, after a network that kept messages back.
     out_.to_session(previous, wire::Refused{"the session was opened again elsewhere", true});
   }
   wire::SessionOpened opened;

@@ -103,7 +103,7 @@ std::string whose(const wire::SessionStatus& s) {
   return fmt::format("{}{}from {}", s.owner, s.owner.empty() ? "" : ", ", s.host);
 }
 
-// The config by its name, then its knobs, which older tuners tell alone; of a model how fast it is, or what of it.
+// The config by its name, then its knobs (older tuners send these alone); for a model the speed of it or of a part.
 std::string best_text(const wire::Summary& s) {
   if (!s.model) {
     if (s.best_config_name.empty()) return s.best_config;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kSmoothing = 0.2;
 constexpr double kMaxExponent = 64;  // of scale(), before levels are scaled down
-// A job's cost, for what is owed to lower priorities: jobs not yet known are not free.
+// A job's cost, for the debt to lower priorities: jobs not yet known are not free.
 constexpr double kLeastCost = 1e-6;
 constexpr size_t kMaxOwed = 256;  // priorities remembered
 

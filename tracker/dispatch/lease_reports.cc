@@ -88,7 +88,7 @@ bool LeaseReports::adopt(Session& session, JobRecord& record, const wire::LeaseI
   return true;
 }
 
-// --- what no session has claimed
+// --- leases and results that no session has claimed
 
 // False: there is no room for it.
 bool LeaseReports::keep_unclaimed(Unclaimed entry) {

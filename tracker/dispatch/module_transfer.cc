@@ -9,7 +9,7 @@
 
 namespace hone::tracker {
 
-// --- what sessions answer
+// --- answers of sessions
 
 void ModuleTransfer::received(Session& session, wire::Blobs& blobs) {
   std::map<ConnectionId, wire::Blobs> replies;
@@ -45,7 +45,7 @@ void ModuleTransfer::is_lacking(Session& session, const Hash128& hash) {
   if (modules_.lacks(session, hash)) give_up(hash);
 }
 
-// --- what agents ask
+// --- requests of agents
 
 void ModuleTransfer::requested(ConnectionId connection, const Agent& agent, const wire::BlobRequest& request) {
   Modules::Users users;

@@ -92,7 +92,7 @@ export const kWithheld = {
 };
 
 /**
- * Splits a workload's canonical text into its name and what stands in brackets: dense(m=1,n=2) -> ["dense",
+ * Splits a workload's canonical text into its name and its text in brackets: dense(m=1,n=2) -> ["dense",
  * "m=1,n=2"].
  */
 export function workload(title) {

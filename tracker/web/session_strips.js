@@ -1,4 +1,4 @@
-// Sessions as strips, one above the other: what is tuned and its best config, the curve, the numbers.
+// Sessions as strips, one above the other: the workload and its best config, the curve, the numbers.
 import {Chart} from './chart.js';
 import {h, KeyedList, setAttribute, setShown, setText} from './dom.js';
 import {age, count, kWithheld, number, percent, span, workload} from './format.js';
