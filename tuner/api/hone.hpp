@@ -1,4 +1,4 @@
-// hone.h and hone_compiler.h for C++17: what fails throws hone::Error, what is opened is closed.
+// hone.h and hone_compiler.h for C++17: failures throw hone::Error, and opened objects close themselves.
 //
 //   hone::compile("resnet18.onnx", "resnet18.so", {"--threads=4"});
 //   hone::Model model("resnet18.so");
@@ -38,7 +38,7 @@ inline void check(int32_t code) {
 }
 
 /// Functions through which a caller follows a build or a search; each may be empty. They may throw: the call ends then,
-/// as if the user had asked to stop, and what was thrown is thrown again.
+/// as if the user had asked to stop, and the exception is thrown again.
 struct Listener {
   std::function<void(const char* line)> line;
   std::function<void(const HoneProgress& progress)> progress;
@@ -138,7 +138,7 @@ inline std::string compile_operator(const std::string& workload, const std::stri
     return hone_compile_operator(workload.c_str(), artifact.c_str(), o.data(), o.size(), call, output);
   });
 }
-/// Tunes what tuner's options say: the outcome as JSON.
+/// Tunes as tuner's options say; returns the outcome as JSON.
 inline std::string tune(const std::vector<std::string>& options, const Listener& listener = {}) {
   const internal::Options o(options);
   return internal::text_of(listener, [&](const HoneCall* call, char** output) {
@@ -175,7 +175,7 @@ class Tensor {
   DLDataType dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
   size_t bytes() const { return bytes_; }
-  /// std::invalid_argument where elements of this size are not what it has.
+  /// std::invalid_argument if the tensor's elements are not of this size.
   template <class T>
   T* data() {
     if (sizeof(T) * 8 != size_t{dtype_.bits} * dtype_.lanes)

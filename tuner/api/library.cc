@@ -87,7 +87,7 @@ int32_t call(char** output, const F& command) {
   }
 }
 
-// `what`: sets what is built.
+// `what`: sets the model or the operator that is built.
 int32_t build(const std::function<void(CLI::App&)>& what, const char* artifact, const char* const* options,
               int32_t count, const HoneCall* given, char** output) {
   return call(output, [&](std::ostream& out) {

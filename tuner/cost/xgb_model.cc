@@ -197,8 +197,8 @@ class XgbModel final : public CostModel {
     return out;
   }
 
-  // The session's best need not be what the prior takes for the best. Labels are scaled to agree with the prior on
-  // average, so that boosting learns differences from it.
+  // The session's best need not be the prior's. Labels are scaled to agree with the prior on average, so that boosting
+  // learns differences from it.
   Status match_prior(Samples* samples) const {
     HONE_ASSIGN_OR_RETURN(const Booster prior, load_booster(prior_));
     HONE_ASSIGN_OR_RETURN(const DMatrix data,

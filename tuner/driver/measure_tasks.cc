@@ -55,7 +55,7 @@ StatusOr<std::optional<Config>> known_config(const TuningTask& task, const Targe
   return std::move(known.config);
 }
 
-// `hub`: what is known elsewhere; null where the search does not begin warm. `begun`: how many tasks begin with that.
+// `hub`: results from elsewhere; null if the search does not begin warm. `begun`: how many tasks begin with that.
 StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TuneRequest& f,
                                                 HostCores& cores, size_t most_features, const std::string& prior,
                                                 db::Store& store, db::TopHub* hub, size_t& begun,

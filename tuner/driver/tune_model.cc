@@ -15,8 +15,8 @@
 namespace hone {
 namespace {
 
-// Trials of a workload that a layer could be instead: its default and what comes first of others. It has the space of
-// what the layer is, whose configs it begins with.
+// Trials of an alternative to a layer: its default and the first of other configs. Its space is that of the layer's
+// workload, whose configs it begins with.
 constexpr size_t kAlternativeTrials = 8;
 
 // A build whose result is no longer wanted.
@@ -24,7 +24,7 @@ struct Unwanted : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Tells how far a build is; ends it when the user or the plan does, which leaves `reserve` seconds to what comes then.
+// Shows how far a build is; ends it when the user or the plan does, which leaves `reserve` seconds for later parts.
 StillWanted wanted_until(const TuneServices& s, double reserve, PhaseLine& phase) {
   return [&s, reserve, &phase](std::string_view what, size_t done, size_t all) {
     if (s.interrupts && s.interrupts() > 0) throw Unwanted("interrupted");
@@ -57,7 +57,7 @@ StatusOr<std::vector<ConfigsByWorkload>> runners_up(const std::vector<std::uniqu
   return out;
 }
 
-// Keeps what was found inside the model for tensorc to find: all of it or nothing.
+// Keeps choices found inside the model for tensorc to find: all of them or none.
 Status store_choices(const std::vector<ModelChoice>& choices, const Target& target, db::TopHub& hub, db::Store& store,
                      const OperatorTable& operators) {
   HONE_ASSIGN_OR_RETURN(db::Transaction transaction, db::Transaction::begin(store.database()));

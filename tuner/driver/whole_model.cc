@@ -23,7 +23,7 @@ namespace hone {
 namespace {
 
 constexpr double kTurn = 0.012, kWarmUp = 0.001, kBudget = 3, kLeastTiming = 0.5, kTimingNow = 1;  // seconds
-// Turns go on until it is known which artifact is faster, up to this; what is left behind them is for the report.
+// Turns go on until it is known which artifact is faster, up to this; the time left after them is for the report.
 constexpr double kMostBudget = 10, kAfterTiming = 0.3;
 constexpr size_t kFewTurns = 3, kLeastTurns = 7, kMostTurns = 301;
 constexpr int kTries = 4;  // calls to know how long one takes
@@ -241,7 +241,7 @@ class Artifacts {
   }
 
  private:
-  // Turns that fit into half of what is left, and a few where hardly one does.
+  // Turns that fit into half of the time left, and a few if hardly one does.
   size_t turns_of(double turn) const {
     if (!left_) return std::clamp(static_cast<size_t>(kBudget / turn), kLeastTurns, kMostTurns);
     return std::clamp(static_cast<size_t>(std::min(kBudget, left_() / 2) / turn), kFewTurns, kMostTurns);
@@ -385,7 +385,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
       was = artifacts.add(*old, these_else(before->configs, &default_of));
     const size_t kept = artifacts.count();
     const auto fits = [&](size_t more) { return artifacts.has_room() && artifacts.has_time(more); };
-    // One more is made of what these find.
+    // One more artifact is made of the configs that these find.
     if (choices > 0 && fits(2)) artifacts.add(looked_up(hub, ConfigUse::kAlone));
     for (const ConfigsByWorkload& configs : others)
       if (fits(2)) artifacts.add(these_else(configs, tuned_configs));

@@ -65,7 +65,7 @@ class Confirmation {
     if (to_prepare == 0 && jobs_.empty()) return absl::OkStatus();
     s_.measurer.cancel_all();
     s_.progress.end();
-    // Drops what is left, so that a following search does not take these results for its own.
+    // Drops the configs that are left, so that a following search does not take these results for its own.
     while (which_ == Finalists::kDisturbed && to_prepare > 0 && s_.interrupts() < 2) {
       worker_.wait(kPoll);
       HONE_ASSIGN_OR_RETURN(const std::unique_ptr<SearchWorker::Answer> answer, worker_.take());

@@ -403,7 +403,7 @@ ModelProgress Session::model_progress() const {
   return m;
 }
 
-// Behind every batch: what the search's end depends on does not depend on who watches it.
+// Called after every batch: conditions for the search's end do not depend on who watches it.
 void Session::follow_total() {
   const ModelProgress m = model_progress();
   if (m.missing == tasks_.size()) return;

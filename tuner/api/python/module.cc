@@ -305,7 +305,7 @@ class Model {
       throw py::index_error("there is no variant " + std::to_string(variant));
     return variant;
   }
-  // A kernel may read what it has written.
+  // A kernel may read elements that it has written.
   static void refuse_overlaps(const std::vector<Argument>& in, const std::vector<Argument>& out) {
     const auto begin = [](const Argument& a) { return static_cast<const char*>(a.tensor.data); };
     for (size_t i = 0; i < out.size(); ++i) {
