@@ -14,8 +14,8 @@ namespace hone {
 inline constexpr size_t kHelpLines = 30, kHelpColumns = 100;
 
 struct HelpLine {
-  std::string flag;  ///< as it is typed, with what it takes: `--bind NAME=N`, `-o FILE`; of an example: a command
-  std::string says;  ///< some words; of an example: what it does
+  std::string flag;  ///< as it is typed, with its value: `--bind NAME=N`, `-o FILE`; of an example: a command
+  std::string says;  ///< some words; for an example: its effect
 };
 struct HelpGroup {
   std::string title;
@@ -23,8 +23,8 @@ struct HelpGroup {
   std::vector<std::string> others;  ///< names of flags of this group that `--help all` alone shows
 };
 struct Help {
-  std::string does;                     ///< what the program does, in a line
-  std::string details = {};             ///< of `--help all`: what else is to be known
+  std::string does;                     ///< the program's purpose, in a line
+  std::string details = {};             ///< for `--help all`: further facts
   std::vector<HelpLine> examples = {};  ///< the most usual one first
   std::vector<HelpGroup> groups = {};
   bool wants_words = false;  ///< called without any, the program says how it is called, and that this is bad usage

@@ -63,7 +63,7 @@ class HostLock {
 /// Where lock_folder() looks; tests have other places.
 struct LockPlaces {
   std::string session;  ///< $XDG_RUNTIME_DIR; may be empty
-  std::string runtime;  ///< what login gives a user on this host, whether or not this program's environment names it
+  std::string runtime;  ///< login's folder of a user on this host, whether or not this program's environment names it
   std::string own;      ///< made when neither of the two can be used
 };
 /// The places for this process: its environment, /run/user/UID, /tmp/hone-UID.

@@ -219,7 +219,7 @@ StatusOr<ConfigKey> parse_config_key(std::string_view text) {
   const std::string_view kind = trimmed(whole.substr(0, open));
   std::vector<std::string_view> parts;
   if (whole.back() == ')') parts = parts_of(whole.substr(open + 1, whole.size() - open - 2), ',');
-  const size_t fixed = kind == kText ? 1 : 2;  // what comes before the knobs
+  const size_t fixed = kind == kText ? 1 : 2;  // parts before the knobs
   if ((kind != kText && kind != kVendor) || parts.size() < fixed)
     return bad("config '{}' is none of knob=value,..., text(HASH) and vendor(LIBRARY,VERSION)", shown(whole));
   HONE_ASSIGN_OR_RETURN(KeyKnobs knobs, knobs_of({parts.begin() + static_cast<std::ptrdiff_t>(fixed), parts.end()}));
