@@ -36,7 +36,7 @@ struct ImportParts {
   bool trials = true;  ///< and their sessions, choices and definitions
   bool priors = true;
   PriorCheck check_prior = nullptr;  ///< empty: models are taken unseen (and checked when they are loaded)
-  int64_t now_ms = 0;                ///< what is dated later is taken as of then; 0: this machine's clock
+  int64_t now_ms = 0;                ///< later dates are taken as this one; 0: this machine's clock
 };
 
 /// Writes every session, trial, choice, definition and prior; with `best_only`, of the trials only those that are a
