@@ -242,13 +242,13 @@ class Connection {
   std::string told_problem_;  // in the log, since it was last open
   std::promise<void>* finished_ = nullptr;
 
-  mutable std::mutex mutex_;  // what follows, for other threads
+  mutable std::mutex mutex_;  // guards the members below, for other threads
   std::condition_variable changed_;
   State state_ = State::kClosed;
   bool was_open_ = false;
   std::string reason_;                 // of the last refusal
   std::string problem_;                // of the last attempt
-  std::string unreached_ = kNoAnswer;  // what wait_open() says of it
+  std::string unreached_ = kNoAnswer;  // the reason that wait_open() gives
 
   EventLoop loop_;  // last: its thread uses all of the above
 };

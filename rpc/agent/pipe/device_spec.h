@@ -37,7 +37,7 @@ struct ChildArguments {
   int threads = 1;     ///< of candidates on the CPU
   std::string folder;  ///< where artifacts are
   DeviceSpec device;
-  uint64_t memory = 0;  ///< bytes: MemoryShares says of what
+  uint64_t memory = 0;  ///< bytes, as MemoryShares defines them
 };
 /// Nothing when they are not of that form: a person started the program by hand.
 std::optional<ChildArguments> parse_child_arguments(int argc, char** argv);

@@ -80,7 +80,7 @@ class RemoteBuilder::Connection {
     handlers.blob = [modules = modules_](Hash128 hash) { return modules->find(hash); };
     client_ = std::make_unique<wire::SessionClient>(options.client, open, handlers);
   }
-  ~Connection() { client_.reset(); }  // no handler runs afterwards; what was posted finds nobody
+  ~Connection() { client_.reset(); }  // no handler runs afterwards; posted events find no receiver
 
   // Whether the tracker has said who builds, or that nobody does.
   bool knows_builders() const { return knows_builders_; }

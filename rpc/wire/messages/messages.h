@@ -59,7 +59,7 @@ struct MeasureProfile {
   bool flush_cache = false;     ///< evict the caches before every call
   double build_timeout_s = 10;  ///< per candidate
   double run_timeout_s = 10;    ///< floor of the run deadline, checks included
-  uint32_t threads = 0;         ///< threads of the kernel's parallel loops; 0: what the module says
+  uint32_t threads = 0;         ///< threads of the kernel's parallel loops; 0: as the module says
   /// Each call reads another copy of the constants, as a layer of a model finds its weights: out of the core's own
   /// caches. On CPUs.
   bool cold_constants = false;
@@ -189,7 +189,7 @@ struct JobResult {
 
 struct DeviceInfo {
   std::string key;     ///< NAME/cpu; unique in the fleet
-  std::string target;  ///< canonical text of what it measures; its first word is the kind
+  std::string target;  ///< canonical text of the processor that it measures; its first word is the kind
   std::string model;   ///< provenance only
   uint64_t memory_bytes = 0;
   std::map<std::string, std::string> versions;  ///< hone, llvm, driver, os
@@ -267,7 +267,7 @@ struct Summary {
   std::map<std::string, uint64_t> by_status;
   std::string best_config;
   std::optional<ModelSummary> model;
-  std::string best_config_name{};  ///< what people call best_config, `winograd4` say; empty where that is not told
+  std::string best_config_name{};  ///< best_config's name for people, `winograd4` say; may be empty
 
   bool operator==(const Summary&) const = default;
 };
