@@ -15,7 +15,7 @@ std::string state_json(const wire::FleetStatus& status);
 /// The facts that a newcomer's commands need.
 struct About {
   std::string listen;                                             ///< where agents and tuners dial
-  bool tls = false, client_certificates = false, tokens = false;  ///< what they need for it
+  bool tls = false, client_certificates = false, tokens = false;  ///< their needs for it
 };
 std::string about_json(const About& about);
 /// The pages of one device and of one session.

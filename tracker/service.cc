@@ -77,7 +77,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
       std::lock_guard lock(impl.mutex);
       auto& peer = peers.at(id);
       impl.gone(peer.stream, id);
-      impl.leave(peer);  // it may have closed only its own half, and not read what is on its way
+      impl.leave(peer);  // it may have closed only its own half, and not read messages on their way
     }
     void on_done(ConnectionId id, bool cut) {
       std::lock_guard lock(impl.mutex);
@@ -100,7 +100,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   mutable std::mutex mutex;  // the tracker, the maps of streams and of questions
   const MemoryPlan memory;
   class Tracker tracker;
-  const std::shared_ptr<MemoryBudget::Account> pages;  // what is being sent to people
+  const std::shared_ptr<MemoryBudget::Account> pages;  // pages that are being sent to people
   Decoder decoder;
   Agents agents{*this};
   Sessions sessions{*this};

@@ -61,7 +61,7 @@ bool measure(const Descriptor& kind, CodedInputStream& in, int depth, size_t* si
         in.PopLimit(limit);
         break;
       }
-      default: return false;  // groups, and what does not exist
+      default: return false;  // groups, and wire types that do not exist
     }
   }
   return in.ConsumedEntireMessage() || in.BytesUntilLimit() == 0;

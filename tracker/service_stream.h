@@ -160,7 +160,7 @@ class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   const std::shared_ptr<MemoryBudget::Account> account_;
   const MemoryBudget::Charge charge_;
   grpc::ByteBuffer in_;
-  std::mutex mutex_;  // what follows
+  std::mutex mutex_;  // guards the members below
   std::deque<Waiting> queue_;
   bool writing_ = false, closing_ = false, finished_ = false;
   grpc::Status final_;

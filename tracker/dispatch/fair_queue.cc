@@ -24,7 +24,7 @@ void FairQueue::rebase() {
   const auto now = clock_.now();
   if (std::chrono::duration<double>(now - origin_).count() < kMaxExponent * options_.memory_s) return;
   const double by = 1 / scale(now);
-  for (auto& [uuid, account] : accounts_) change_level(account, account.level * by);  // what was apart may be alike now
+  for (auto& [uuid, account] : accounts_) change_level(account, account.level * by);  // other levels may be equal now
   origin_ = now;
 }
 

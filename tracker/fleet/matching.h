@@ -48,7 +48,7 @@ struct ById {
 /// The requirements of a group of sessions on a device.
 struct Demand {
   uint32_t id = 0;         ///< also the sessions' group in the fair queue
-  wire::SessionOpen spec;  ///< only what matching looks at is set
+  wire::SessionOpen spec;  ///< only the fields that matching looks at are set
   size_t sessions = 0;
   std::set<Pool*, ById> pools;   ///< that serve it
   std::set<Pool*, ById> hungry;  ///< of these, those with a device that wants leases
@@ -99,7 +99,7 @@ class Matching {
   void put(Device& device, const std::vector<Demand*>& demands);
   void take_out(Device& device);
 
-  std::map<std::string, std::unique_ptr<Demand>> demands_;  // by the text of what is asked for
+  std::map<std::string, std::unique_ptr<Demand>> demands_;  // by the text of the requirements
   std::map<std::vector<uint32_t>, std::unique_ptr<Pool>> pools_;
   uint32_t next_demand_ = 1, next_pool_ = 1;
   uint64_t next_turn_ = 1;

@@ -22,7 +22,7 @@ class Quarantine {
  public:
   enum class Change {
     kNone,
-    kBegan,  ///< it is quarantined: it gets no leases, and gives back what it has not begun
+    kBegan,  ///< it is quarantined: it gets no leases, and gives back leases that it has not begun
     kEnded,  ///< it may have leases again, on probation or without conditions
   };
 

@@ -93,7 +93,7 @@ class Authority {
 
   const Options options_;
   const Clock& clock_;
-  mutable std::mutex mutex_;  // what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<const TokenTable> table_;
   Stamp stamp_;
   Clock::TimePoint looked_{};

@@ -38,7 +38,7 @@ class CertificateWatch {
   wire::CertificateReminder reminder_;
   std::optional<Clock::TimePoint> looked_;
   std::map<std::string, std::vector<wire::NamedCertificate>> known_;  // by the name in ends()
-  mutable std::mutex mutex_;                                          // what follows
+  mutable std::mutex mutex_;                                          // guards the members below
   std::map<std::string, wire::UnixSeconds> ends_;
 };
 

@@ -44,7 +44,7 @@ class Rejections {
 
   const Clock& clock_;
   const Sink sink_;
-  mutable std::mutex mutex_;  // what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::array<uint64_t, kRefusals> counts_{};
   std::map<std::string, Peer> peers_;
   Peer others_{};

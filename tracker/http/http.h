@@ -18,7 +18,7 @@ struct HttpRequest {
   /// The part after the `?`, percent-decoded; the first value of a key that is given twice.
   std::map<std::string, std::string> query = {};
   std::string body = {};
-  Grant grant = {};  ///< what the credentials it came with allow
+  Grant grant = {};  ///< the rights of its credentials
 };
 
 struct HttpReply {

@@ -55,7 +55,7 @@ struct JobRecord {
 
 struct Session {
   wire::SessionOpen spec;
-  std::string id;      ///< what people call it
+  std::string id;      ///< its name for people
   std::string tenant;  ///< whose it is
   std::string host;    ///< that its tuner dialled from last
   std::shared_ptr<MemoryBudget::Account> account;

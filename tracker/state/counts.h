@@ -43,7 +43,7 @@ struct TrackerCounts {
   std::map<std::string, uint64_t> rejected = {};
   size_t connections = 0;                                ///< on the port of agents and sessions
   uint64_t cut = 0;                                      ///< streams that ended without a goodbye
-  std::map<std::string, int64_t> certificate_ends = {};  ///< seconds since 1970, by what holds it: server, client_ca
+  std::map<std::string, int64_t> certificate_ends = {};  ///< seconds since 1970, by its holder: server, client_ca
 };
 
 }  // namespace hone::tracker
