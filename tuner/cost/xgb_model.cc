@@ -292,7 +292,7 @@ class XgbModel final : public CostModel {
 
   XgbOptions options_;
   Booster booster_;
-  std::string prior_;  // what load() took; empty: none
+  std::string prior_;  // the model that load() took; empty: none
   int columns_ = 0;
   int prior_rounds_ = 0, rounds_ = 0;
   size_t rows_at_fit_ = 0;  // 0: nothing of this session was learnt yet

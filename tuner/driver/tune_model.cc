@@ -86,7 +86,7 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
     StatusOr<std::vector<ConfigsByWorkload>> found = runners_up(tasks, to_string(target), store);
     if (found.ok())
       others = *std::move(found);
-    else  // what was tuned is compared and reported all the same
+    else  // the tuned model is compared and reported all the same
       events.tell("configs next to the best are left out: " + message_of(found.status()));
   }
   std::vector<WholeModel> out;
@@ -189,7 +189,7 @@ std::optional<ModelNow> look_at_model(const ModelBefore& before, std::vector<Wei
                     f.seconds));
   if (!now) return now;
   size_t tuned = 0;
-  std::vector<std::pair<double, std::string>> others;  // seconds, and what takes them
+  std::vector<std::pair<double, std::string>> others;  // seconds, and the part that takes them
   for (WeightedWorkload& w : workloads) {
     const std::string text = to_string(w.workload);
     const auto seconds = now->layer_seconds.find(text);

@@ -15,7 +15,7 @@ namespace hone {
 /// Asks for a model, as ModelRequest has it (with a file of ranges at quantize.calibrate); without one, for operators.
 struct TuneRequest : ModelRequest, OperatorRequest {
   std::string tasks;  ///< a file of many operators
-  int threads = 0;    ///< 0: what the target says
+  int threads = 0;    ///< 0: as the target says
   std::string db;     ///< the tophub; empty: the user's
 
   std::string tracker, device;  ///< a fleet's; empty: this machine measures

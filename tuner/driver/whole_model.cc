@@ -234,7 +234,7 @@ class Artifacts {
         const HostLock::Hold hold = lock.ok() ? lock->exclusive() : HostLock::Hold();
         std::vector<double> seconds = turn_of(models_[i]);
         if (seconds.size() < layers_[i].size()) return {};  // it does not tell its layers apart
-        seconds.resize(layers_[i].size());                  // what copies outputs stands behind them
+        seconds.resize(layers_[i].size());                  // copies of outputs come after them
         out[i].turns.push_back(std::move(seconds));
       }
     return out;
@@ -429,7 +429,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     if (result != 0) out.of_default = times_as_fast(0, result);
     out.is_as_before = was == result;
     if (was && *was != result) out.before_seconds = medians[*was], out.of_before = times_as_fast(*was, result);
-  } catch (const std::exception& e) {  // what was tuned is reported all the same
+  } catch (const std::exception& e) {  // the trials are reported all the same
     out.why_not = e.what();
   }
   return out;

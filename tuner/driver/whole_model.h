@@ -58,7 +58,7 @@ struct WholeModel {
   double tuned_seconds = 0;          ///< with the choices
   double before_seconds = 0;         ///< as it was before; 0: that is the default one or the tuned one
   bool is_as_before = false;         ///< the tuned one has the layers and configs of before
-  std::vector<ModelChoice> choices;  ///< what is to be stored: with these it was faster than without
+  std::vector<ModelChoice> choices;  ///< choices to store: the model is faster with them
   double without_choices = 0;        ///< seconds without them; 0: there are none
   Ratio of_default, of_before;       ///< how many times as fast as these the tuned one is; of_before as before_seconds
   /// `the default configs` or `what was known before`, if these are clearly faster than the tuned ones: `choices` make

@@ -28,7 +28,7 @@ struct SessionOptions {
   /// Time for confirming finalists after that, those of the heaviest tasks first and no longer than each is worth; 0:
   /// as long as it takes.
   double confirm_seconds = 0;
-  double after_seconds = 0;  ///< what the caller does behind that takes so long at most; the time left counts it, too
+  double after_seconds = 0;  ///< the most time of the caller's later work; part of the time left
   size_t stop_after = 0;     ///< stop a task after this many of its trials without an improvement; 0: never
   size_t batch = 0;          ///< 0: see batch_size()
   /// The tasks are the workloads of a model, their weights how often each runs: the progress is that of the model, and

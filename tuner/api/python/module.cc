@@ -328,7 +328,7 @@ class Model {
   }
 
   Held model_;
-  uint64_t calls_ = 0;  // guarded by the GIL, as is what was copied
+  uint64_t calls_ = 0;  // guarded by the GIL, as are the counts of copies
   CopyCount copied_;
 };
 
