@@ -23,7 +23,7 @@ class LeftoverArena {
     fill_with(what, arena_.data(), arena_.bytes());
     fill_stack_with(what);
   }
-  /// With what is in the arena; false where it fails.
+  /// Runs with the present contents of the arena; false if it fails.
   bool run() { return again_.run_again() == HONE_OK; }
   /// Seconds of each layer.
   std::vector<double> run_timed() { return again_.run_again_timed(); }

@@ -62,7 +62,7 @@ inline double element(const std::vector<char>& bytes, DType t, int64_t i) {
   }
 }
 
-/// Random inputs of a computation and what its reference makes of them.
+/// Random inputs of a computation, and the outputs of its reference.
 class ReferenceRun {
  public:
   ReferenceRun(const Workload& w, std::mt19937_64& rng) : ReferenceRun(define(w), rng) {}

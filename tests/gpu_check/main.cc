@@ -1,6 +1,6 @@
-// gpu-check: on a machine with a GPU, the templates' suite and the tables of what tuned kernels are measured against,
-// in slices; the report and the tophub it found go to a folder. It runs the programs beside it as anyone would: what a
-// candidate does to a driver is theirs to survive.
+// gpu-check: on a machine with a GPU, the templates' suite and the tables of tuned kernels beside their peers, in
+// slices; the report and the tophub it found go to a folder. It runs the programs beside it as anyone would: they
+// survive the harm that a candidate does to a driver.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -26,7 +26,7 @@ class Kernel {
  public:
   Kernel(const Module& m, const std::vector<std::vector<char>>& inputs) : kernel_(m, host_target(1)), inputs_(inputs) {}
 
-  /// Makes all that nothing has written hold `what`, but for the stack.
+  /// Fills all memory that nothing has written with `what`, except the stack.
   void fill(const Leftover& what) {
     fill_with(what, kernel_.workspace().data(), kernel_.workspace().bytes());
     const Module& m = kernel_.module();

@@ -1,4 +1,4 @@
-// The dashboard on made-up data: what a real tracker cannot be brought to quickly.
+// The dashboard on made-up data, in states that a real tracker cannot be brought to quickly.
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 

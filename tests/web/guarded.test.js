@@ -70,7 +70,7 @@ test('Without a token, or with a wrong one, nothing is shown', async () => {
 });
 
 test('A tuner looks and changes nothing', async () => {
-  // Quiet: the browser notes the refusal, which is what we want, on its console.
+  // Quiet: the browser notes the refusal on its console, and the test expects the refusal.
   await on('/#/device/lab-1%2Fcpu', {quiet: true, password: token('tuner')}, async (page) => {
     await live(page);
     await page.locator('.facts', {hasText: 'a made-up processor'}).first().waitFor();

@@ -14,7 +14,7 @@
 
 namespace hone::bench {
 
-/// Runs `argv` until it ends, its output in the files `out` and `log`. Errors of one line: what it said last and how it
+/// Runs `argv` until it ends, its output in the files `out` and `log`. Errors of one line: its last words and how it
 /// ended, that it took longer than `limit`, interrupted_error() when `stop` was set.
 Status run_program(const std::vector<std::string>& argv, const std::string& out, const std::string& log,
                    std::chrono::milliseconds limit, const std::atomic<bool>* stop);

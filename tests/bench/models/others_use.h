@@ -19,7 +19,7 @@ class OthersUse {
   void begin(pid_t pid);
   void end(std::chrono::duration<double> elapsed);
   /// How many CPUs others kept busy on average between begin() and end(): all processes of the machine but the one
-  /// measured, and what a hypervisor took.
+  /// measured, and time that a hypervisor took.
   double cpus() const;
 
  private:

@@ -28,8 +28,8 @@ struct StartTimes {
   double total() const { return library_ms + open_ms + first_run_ms; }
 };
 
-/// Errors are of one line: what the side says of itself, or how it ended with the last line that it printed, or that it
-/// did not answer within the limit.
+/// Errors are of one line: the side's own, or how it ended with the last line that it printed, or that it did not
+/// answer within the limit.
 class SideProcess {
  public:
   /// Waits until it is ready.

@@ -13,7 +13,7 @@ struct Columns {
 };
 Columns columns_of(const Report& report);
 
-/// Two lines: what the columns are.
+/// Two lines: the names of the columns.
 std::string header_text(const Columns& columns);
 /// One line: times, ratios and where the configs are from; or why there are none.
 std::string row_text(const Row& row, const Columns& columns);

@@ -82,7 +82,7 @@ int32_t kernel(const DLTensor* const* args, int32_t n, void* workspace, const Ho
 #elif defined(CASE_input_store)
   ((volatile float*)a)[0] = 1;
 #elif defined(CASE_unlock_input)
-  /* The inputs are everybody's: the next candidate would be compared with what was computed of the old ones. */
+  /* The inputs are everybody's: the next candidate would be compared with results of the old ones. */
   if (mprotect((void*)((uintptr_t)a & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE) == 0)
     ((volatile float*)a)[0] += 1;
 #elif defined(CASE_spin)

@@ -1,4 +1,4 @@
-// libhone_runtime: artifacts of tensorc opened, asked and run; and what it says of all else.
+// libhone_runtime: artifacts of tensorc opened, asked and run; and its errors for other files.
 #include <gmock/gmock.h>
 #include <hone.h>
 #include <sys/stat.h>
@@ -190,7 +190,7 @@ TEST_F(HoneApi, SaysWhyAFileCannotBeOpened) {
   EXPECT_EQ(hone_open(nullptr, nullptr), HONE_BAD_ARGUMENTS);
 }
 
-// The loader would read what is not there, which ends the process.
+// The loader would read past the file's end, which ends the process.
 TEST_F(HoneApi, RefusesAFileThatIsCutOff) {
   const std::string path = build("mm");
   const auto bytes = std::filesystem::file_size(path);

@@ -95,7 +95,7 @@ TEST_F(Installed, ExamplesAreBuiltWithFindPackage) {
   EXPECT_THAT(shell("readelf -dW " + folder + "/build/with_runtime").output, HasSubstr("[libhone_runtime.so.0]"));
 }
 
-// The folder may be moved, and what it holds is small and shows nothing but its interface.
+// The folder may be moved, and its files are small and show nothing but the interface.
 TEST_F(Installed, IsSmallMovesAndShowsItsInterfaceAlone) {
   const std::string moved = folder + "/moved";
   std::filesystem::rename(prefix, moved);
@@ -107,7 +107,7 @@ TEST_F(Installed, IsSmallMovesAndShowsItsInterfaceAlone) {
   EXPECT_EQ(shell("nm -D --defined-only $(find " + moved + " -name libhone_runtime.so) | grep internal").output, "");
 }
 
-// From source, with every compiler here: what a board does.
+// From source, with every compiler here, as for a board.
 TEST(RuntimeFromSource, CompilesWithoutWarnings) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() + "/dlpack");

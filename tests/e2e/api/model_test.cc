@@ -1,4 +1,4 @@
-// libhone_runtime with artifacts of models: several inputs and outputs, what is said of wrong ones, and times of
+// libhone_runtime with artifacts of models: several inputs and outputs, errors for wrong ones, and times of
 // layers.
 #include <gmock/gmock.h>
 #include <hone.h>

@@ -86,7 +86,7 @@ class InC : public testing::TestWithParam<const char*> {};
 
 TEST_P(InC, ConfigsComputeWhatTheReferenceComputes) {
   const Workload w = parse_workload(GetParam());
-  // Vectors of 512 bits, which few processors have: others make them of what they have.
+  // Vectors of 512 bits, which few processors have: others make them of narrower ones.
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=2");
   const Space space = make_space(w, target);
   std::mt19937_64 rng(number_from("HONE_C_SEED", 30));
@@ -222,7 +222,7 @@ TEST(CSource, IndicesOfConstantsDoNotOverflowInC) {
   EXPECT_THAT(fast.output, testing::HasSubstr("compile it without -ffast-math"));
 }
 
-// Buffers and variables may be called as what macros of the compiler's, and of what is included, are.
+// Buffers and variables may have names of macros, the compiler's or those of included files.
 TEST(CSource, NamesOfMacrosAreNoTrouble) {
   Module m;
   Stmt body = make_seq({});

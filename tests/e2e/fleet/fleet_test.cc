@@ -1,4 +1,4 @@
-// A tracker, agents and a tuner started separately, and what becomes of a session when one of them is killed.
+// A tracker, agents and a tuner started separately, and the fate of a session when one of them is killed.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>

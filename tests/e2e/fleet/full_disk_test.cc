@@ -1,4 +1,4 @@
-// A disk that is full in the middle of a session: the tuner says so and ends with 5, what was measured is kept, and the
+// A disk that is full in the middle of a session: the tuner says so and ends with 5, measurements are kept, and the
 // same command goes on once there is room.
 #include <fmt/format.h>
 #include <sys/mount.h>

@@ -1,4 +1,4 @@
-// A model is tuned as a whole, and built from what was found.
+// A model is tuned as a whole, and built from the configs found.
 #include <signal.h>
 
 #include <fstream>

@@ -20,7 +20,7 @@ namespace hone::e2e {
 using Words = std::vector<std::string>;
 using std::chrono::seconds;
 
-/// Generous: for what takes a second or two on an idle machine.
+/// Generous: for work that takes a second or two on an idle machine.
 inline constexpr seconds kPatience{120};
 
 /// True once `holds` is true, false when it is not within `patience`. Looks every few milliseconds.

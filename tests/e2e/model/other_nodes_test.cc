@@ -1,4 +1,4 @@
-// Nodes of other people's models in artifacts: what unit tests compare in the interpreter, built by tensorc and run.
+// Nodes of other people's models in artifacts: unit tests compare them in the interpreter, here tensorc builds them.
 #include <algorithm>
 #include <cmath>
 

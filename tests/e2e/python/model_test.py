@@ -186,7 +186,7 @@ late = Late()
                 model(sample(), out=wrong)
         with self.assertRaisesRegex(TypeError, "1 outputs, given are 2"):
             model(sample(), out=[out, out])
-        # It may not write over what it reads.
+        # It may not write over its inputs.
         square = hone.compile("dense(m=16,n=16,k=16)", threads=1)
         x = np.zeros((32, 16), dtype=np.float32)
         square(x[:16], x[:16], out=x[16:])

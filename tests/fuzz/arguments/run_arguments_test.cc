@@ -1,6 +1,6 @@
-// NAME_run with wrong arguments, drawn at random: it says that they are wrong and touches nothing, or computes what it
-// is to. Tensors and workspace lie between guard pages. HONE_FUZZ_COUNT calls it more often, HONE_FUZZ_SEED with
-// others.
+// NAME_run with wrong arguments, drawn at random: it says that they are wrong and touches nothing, or computes the
+// right outputs. Tensors and workspace lie between guard pages. HONE_FUZZ_COUNT calls it more often, HONE_FUZZ_SEED
+// with others.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ struct Argument {
   void set(const std::string& bytes) { std::memcpy(memory->data(), bytes.data(), bytes.size()); }
 };
 
-// Calls of one variant: right arguments, and what they give.
+// Calls of one variant: right arguments, and their results.
 class Calls {
  public:
   Calls(const Graph& g, Side side, std::mt19937_64& rng) : rng_(rng) {
@@ -162,7 +162,7 @@ class Calls {
     return out;
   }
 
-  // As hone_runtime.h says what NAME_run takes.
+  // Whether hone_runtime.h allows these arguments for NAME_run.
   bool is_right() const {
     const auto is_fine = [](const Argument& a) {
       const DLTensor& t = a.tensor;

@@ -1,6 +1,6 @@
 // Models of one to three random nodes out of all operators: inputs that are left out, of any type, rank and extent,
-// known or not or as many as a call finds out, and any attributes. Each is imported, or refused in lines that say what
-// is wrong with which operator. HONE_FUZZ_COUNT makes more of them an operator, from HONE_FUZZ_FIRST on.
+// known or not or as many as a call finds out, and any attributes. Each is imported, or refused in lines that name the
+// fault and the operator. HONE_FUZZ_COUNT makes more of them an operator, from HONE_FUZZ_FIRST on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -230,7 +230,7 @@ std::string fault_of(const onnx::Model& model, bool* is_taken) {
   }
 }
 
-// Its nodes, for who looks for what was wrong.
+// Its nodes, for a person who looks for a fault.
 std::string text_of(const onnx::Model& model) {
   std::string out;
   for (const onnx::Node& n : model.graph().node()) {

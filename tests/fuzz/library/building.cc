@@ -71,7 +71,7 @@ struct Heard {
   std::string wrong;
 };
 
-// A struct of any size. Behind what `size` says there is nothing to read.
+// A struct of any size. The memory behind its `size` cannot be read.
 class Call {
  public:
   Call(Heard* heard, std::mt19937_64& rng) {
@@ -92,7 +92,7 @@ class Call {
     std::memcpy(memory_.get(), &call, std::min(std::max(size_, sizeof call.size), sizeof call));
     std::memcpy(memory_.get(), &size_, sizeof size_);
     if (rng() % 64 == 0) {
-      // Larger than any struct; what is read is there.
+      // Larger than any struct; the members that are read are there.
       huge_ = call;
       huge_.size = SIZE_MAX - rng() % 2;
       is_huge_ = true;

@@ -95,7 +95,7 @@ TEST_F(LibrarySequences, AreDoneOrRefusedAsTheHeadersSay) {
     ASSERT_EQ(written, "") << traced();
     if (!settles([&] { return entries(here.path()) == 0; }))
       FAIL() << *fs::directory_iterator(here.path()) << " is left\n" << traced();
-    // gRPC's pool of threads grows and shrinks by itself; what calls leave behind adds up.
+    // gRPC's pool of threads grows and shrinks by itself; leftovers of calls would add up.
     ASSERT_TRUE(settles([&] { return entries("/proc/self/fd") <= handles + kOfGrpc; }))
         << entries("/proc/self/fd") << " descriptors, " << handles << " before\n"
         << traced();

@@ -11,8 +11,8 @@ class Files;
 
 /// A value for an option.
 std::string odd_text(std::mt19937_64& rng);
-/// Options as a command line would have them; most are wrong, some ask for help or for what is not built. `program`:
-/// tensorc, tuner or tophub. Their outputs are in `folder`.
+/// Options as a command line would have them; most are wrong, some ask for help or for parts that are not built.
+/// `program`: tensorc, tuner or tophub. Their outputs are in `folder`.
 std::vector<std::string> odd_options(const std::string& program, const Files& files, const std::string& folder,
                                      std::mt19937_64& rng);
 

@@ -14,7 +14,7 @@ void trace(const std::string& call);
 void trace_end(int32_t code);
 std::string traced();
 
-/// `text` with its bytes in quotes, what is no printable ASCII as \x41; long ones are cut.
+/// `text` with its bytes in quotes, other bytes than printable ASCII as \x41; long ones are cut.
 std::string quoted(const char* text);
 
 /// While this lives, output of the process to stdout and stderr is kept and not printed.

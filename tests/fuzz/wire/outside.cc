@@ -60,7 +60,7 @@ std::string ask(uint16_t port, std::string_view bytes) {
   return answer;
 }
 
-// A server whose pages show what is in their query.
+// A server whose pages show their query.
 tracker::HttpServer& http_server() {
   static auto* const server = [] {
     wire::Address address;

@@ -37,7 +37,7 @@ class World final : tracker::Outbox {
   std::vector<wire::ToAgent> take_agent(tracker::ConnectionId connection);
   std::vector<wire::ToSession> take_session(tracker::ConnectionId connection);
   void pass(std::chrono::milliseconds time);
-  /// The good agent answers what it holds, the good session acknowledges what it got; both reconnect when they were
+  /// The good agent answers its leases, the good session acknowledges its results; both reconnect when they were
   /// refused.
   void others_work();
   void check_bounds() const;

@@ -118,7 +118,7 @@ output "y" %y f32[1, 8, 8, 8]
   EXPECT_THAT(built.json, HasSubstr("layout=NCHW,")) << "no blocks of channels";
   EXPECT_THAT(built.header, HasSubstr("extern const HoneGpuModel cuda_net_gpu;"));
   EXPECT_THAT(built.objects[0].parts[0], HasSubstr(".target sm_80"));
-  // Without a GPU it says what is missing.
+  // Without a GPU an error names it.
   LoadedModel alone(built, "cuda_net", 1);
   EXPECT_THAT(refusal_of([&] { alone.run(seeded_inputs(g)); }), HasSubstr("has no GPU that runs plain tensors"));
 }

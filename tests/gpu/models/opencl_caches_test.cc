@@ -159,7 +159,7 @@ class OpenclCaches : public testing::Test {
     return load_objects(parts, "gpu_decoder");
   }
 
-  // Calls with rows from..to in front of them, on what the calls before left; each against the interpreted model.
+  // Calls with rows from..to in front of them, on the earlier calls' state; each against the interpreted model.
   void grow(Caller& caller, int64_t from, int64_t to) {
     for (int64_t past = from; past <= to; ++past) {
       SCOPED_TRACE(past);

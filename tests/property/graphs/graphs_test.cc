@@ -1,4 +1,4 @@
-// Passes over random graphs, one by one, together and in other orders: what they make is verified and computes the
+// Passes over random graphs, one by one, together and in other orders: their results are verified and compute the
 // same. Some of the graphs are compiled and run. HONE_GRAPHS and HONE_COMPILED_GRAPHS take more, HONE_GRAPHS_SEED
 // others.
 #include <fmt/format.h>
@@ -212,7 +212,7 @@ TEST(RandomGraphs, PassesChangeNothingThatIsComputed) {
     std::vector<std::vector<std::string>> orders = {all};
     for (const std::string& name : all) orders.push_back({name});
     std::mt19937_64 rng(seed);
-    // In any order but for the last pass: others do not see what it makes, nodes with more outputs.
+    // In any order but for the last pass: others do not know the nodes with more outputs that it makes.
     std::vector<std::string> other = all;
     const std::string last = other.back();
     ASSERT_EQ(last, "fuse_extremes");

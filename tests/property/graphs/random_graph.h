@@ -266,7 +266,7 @@ class RandomGraph {
     return chance(3) ? apply("square", {x}) : chance(2) ? apply("pow[2]", {x}) : apply("mul", {x, x});
   }
 
-  // And what looks like them and is none.
+  // And nodes that look like them and are others.
   void add_spelled_rows() {
     const ValueId x = some();
     const TensorType t = b_.type(x);
@@ -383,7 +383,7 @@ class RandomGraph {
                 {x, leaf({weight_type(t.dtype), {number(8), channels, kh, kw}})}));
     if (chance(2)) add_between_convolutions(pool_.back());
   }
-  // Channels that fill blocks almost, and a convolution behind what is done to them.
+  // Channels that fill blocks almost, and a convolution behind the functions on them.
   void add_between_convolutions(ValueId x) {
     const TensorType t = b_.type(x);
     if (!t.dtype.is_float() || t.shape.size() != 4) return;
