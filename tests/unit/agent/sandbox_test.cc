@@ -363,7 +363,7 @@ TEST_P(SandboxTest, MakesNoNewCode) {
             0);
 }
 
-// A kernel's loops run on threads: what one of them could do, all could.
+// A kernel's loops run on threads: a right of one of them would be a right of all.
 TEST_P(SandboxTest, HoldsForEveryThreadOfACandidate) {
   if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "of candidates";
   NEEDS(files_ && calls_);

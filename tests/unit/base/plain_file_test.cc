@@ -68,7 +68,7 @@ TEST_F(PlainFiles, WhatIsNoneIsRefusedWithoutWaiting) {
   EXPECT_EQ(refusal(path("none")), "No such file or directory");
 }
 
-// A file without its bytes on the disk: what it says to be would not fit the memory.
+// A file without its bytes on the disk: at its nominal size it would not fit the memory.
 TEST_F(PlainFiles, OfMoreBytesAreRefusedUnread) {
   EXPECT_EQ(refusal(written("a", "ten bytes."), 9), "it is larger than 9 bytes");
   ASSERT_EQ(truncate(written("sparse", "").c_str(), off_t{1} << 42), 0);

@@ -1,4 +1,4 @@
-// Each operator's rule: what a graph of all runs computes is what every run does by itself.
+// Each operator's rule: a graph of all runs computes the results that every run has by itself.
 #include <gmock/gmock.h>
 
 #include "compiler/graph/batch/batch.h"

@@ -1,5 +1,5 @@
 // Configs of the GPU templates: loop form and the threads' program, interpreted (which faults on races, and on
-// arithmetic with what nothing has written), against the reference.
+// arithmetic with unwritten elements), against the reference.
 #include <gtest/gtest.h>
 
 #include <cctype>

@@ -115,7 +115,7 @@ TEST(Bomb, CountsWithoutElementsAreRefused) {
   EXPECT_EQ(suppression(TestModel().numbers("most", {1}, {1})), "accepted");
 }
 
-// The text of what is wrong reads an input that is not there.
+// The text of the error reads an input that is not there.
 TEST(Bomb, MissingInputsAreNamed) {
   const ModelFolder f;
   TestModel m(18);

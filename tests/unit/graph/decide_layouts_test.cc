@@ -1,4 +1,4 @@
-// Layouts by what was measured: which nodes leave the rule, and that they compute the same.
+// Layouts by measured times: which nodes leave the rule, and that they compute the same.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -178,8 +178,8 @@ TEST(DecideLayouts, WhatWouldBeComparedIsTold) {
     return "conv2d(n=1,ci=" + ci + ",h=6,w=6,co=" + co +
            ",kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=" + layout + ",dtype=f32,epilogue=" + epilogue + ")";
   };
-  // One block of channels; and the last one, whose output is converted for the caller. Not the first. And what would be
-  // converted around them.
+  // One block of channels; and the last one, whose output is converted for the caller. Not the first. And the tensors
+  // that would be converted around them.
   const auto transpose = [](const std::string& shape, const std::string& perm) {
     return "transpose(shape=" + shape + ",perm=" + perm + ",dtype=f32)";
   };

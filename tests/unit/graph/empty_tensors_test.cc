@@ -1,4 +1,4 @@
-// Tensors without elements: what they are, and what is made of nothing.
+// Tensors without elements, and the results of operators on them.
 #include <gmock/gmock.h>
 
 #include <cmath>

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Two halvings, twice their output's extents twice, beside what went in.
+// Two halvings, twice their output's extents twice, beside their input.
 TestModel joined_scales() {
   TestModel m;
   m.input("x", {"batch", 2, "h", "w"}).floats("scales", {4}, {1, 1, 4, 4});

@@ -1,4 +1,4 @@
-// Least and greatest elements as outputs of what makes them.
+// Least and greatest elements of a tensor as outputs of the operator that makes it.
 #include <gmock/gmock.h>
 
 #include "compiler/graph/passes/passes.h"

@@ -1,4 +1,4 @@
-// Loops that are written out, and what operators with many attributes refuse.
+// Loops that are written out, and refusals of operators with many attributes.
 #include <gmock/gmock.h>
 
 #include <cmath>

@@ -48,7 +48,7 @@ TEST(NarrowProducts, SignedBytesBecomeUnsignedOnes128Higher) {
   expect_same_values(g, narrowed(g), 1e-4);
 }
 
-// A negative scale, and functions of other spellings: what counts is what they make of each byte.
+// A negative scale, and functions of other spellings: only their results for each byte count.
 TEST(NarrowProducts, AnyFunctionsThatGiveEqualStepsCount) {
   for (const char* steps :
        {"cast:f32+mul[-0.02]", "cast:f32+mul[0.02]+sub[2.48]", "cast:s32+sub[7]:f32+mul[0.5]", "cast:f32+rsub[12]"}) {

@@ -100,7 +100,7 @@ class TensorFile : public testing::Test {
 
 TEST_F(TensorFile, IsReadWhole) {
   EXPECT_THAT(read_tensor_file(written("a.npy", header_ + "\1\2\3")).numbers(), ElementsAre(1, 2, 3));
-  // More than what is read at first.
+  // More bytes than are read at first.
   const std::string many(10000, '\7');
   const TensorData large =
       read_tensor_file(written("b.npy", npy("{'descr': '|u1', 'fortran_order': False, 'shape': (10000,), }\n") + many));

@@ -83,7 +83,7 @@ TEST(UseTables, WhatIsShortOrNoFunctionOfOneByteStays) {
   EXPECT_EQ(to_string(use_tables(g, test_context())), to_string(g));
 }
 
-// Between convolutions in blocks of channels it is in blocks, padding included: what the table has for it.
+// A lookup between convolutions in blocks of channels is in blocks, and its padding has the table's value.
 TEST(UseTables, LookupsLieInBlocks) {
   const std::string conv =
       "conv2d(n=1,ci=60,h=6,w=6,co=60,kh=1,kw=1,pad=0,layout=NCHW,dtype=u8:s8:s32:s32,epilogue=cast:f32+mul[0.01]+"

@@ -31,7 +31,7 @@ const std::vector<Room>& rooms() {
       // C that users get: no more than the ABI below it.
       {"compiler/runtime/include", {}},
       {"compiler/runtime/host_functions", {"compiler/runtime/include"}},
-      // Texts of keys, and functions of elements; what an operator is; the operators by kind; their spaces.
+      // Texts of keys, and functions of elements; the operator as a type; the operators by kind; their spaces.
       {"compiler/ops/attributes", {"compiler/ir"}},
       {"compiler/ops/functions", {"compiler/ops/attributes", "compiler/te"}},
       {"compiler/ops", {"compiler/schedule", "compiler/runtime/host_functions", "compiler/ops/functions"}},
@@ -48,7 +48,7 @@ const std::vector<Room>& rooms() {
       {"compiler/lower", {"compiler/schedule"}},
       {"compiler/reference", {"compiler/ops/templates", "compiler/lower"}},
       {"compiler/graph", {"compiler/ops/templates", "compiler/lower"}},
-      // The passes by what they do; the room over them knows their order alone, from one header.
+      // The passes by their purpose; the room over them knows their order alone, from one header.
       {"compiler/graph/passes", {"compiler/graph"}},
       {"compiler/graph/passes/movement", {"compiler/graph/passes"}},
       {"compiler/graph/passes/fuse", {"compiler/graph/passes"}},

@@ -41,7 +41,7 @@ constexpr int64_t kDim = kDecoderDim, kHeads = kDecoderHeads, kWidth = kHeads * 
                   kMost = kRoom - 1;
 
 // One step of a decoder of 4 heads over `past` rows; `groups` of them share keys and values. Position `count` is added
-// to what comes in.
+// to its input.
 std::string decoder(int64_t past, int64_t groups = 4, const std::string& behind_dots = "mul[0.35]") {
   const int64_t total = past + 1;
   std::string text = fmt::format(R"(graph g

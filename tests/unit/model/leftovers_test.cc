@@ -40,7 +40,7 @@ struct Slower {
   double times = 1;  ///< as long with denormal numbers in the arena as with zeros
 };
 
-// The layer that what is left makes the slowest: by medians, in turns.
+// The layer that leftovers slow down most: by medians, in turns.
 Slower slowest_layer(LeftoverArena& arena) {
   std::vector<std::vector<double>> zeros, denormals;
   for (int turn = 0; turn < kTurns; ++turn) {

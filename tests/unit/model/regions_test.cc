@@ -176,8 +176,8 @@ TEST(Regions, WhatSeveralThreadsReadIsNotOverwritten) {
   EXPECT_THAT(built.json, Not(HasSubstr(R"("in_place":"x")")));
 }
 
-// How many calls of regions overwrite what another call of theirs writes, perhaps on another thread, without reading
-// each element of it first.
+// How many calls of regions overwrite elements that another call of theirs writes, perhaps on another thread, without
+// reading each element of it first.
 int overwritten_beside(const Graph& g, const BuiltModel& m) {
   int found = 0;
   const Storage storage(g);

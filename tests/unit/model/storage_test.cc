@@ -134,7 +134,7 @@ TEST(Storage, WhatCannotMoveIsCopied) {
   EXPECT_FALSE(is_free(twice, "z"));
 }
 
-// Buffers of GPUs begin at certain bytes alone: what would lie elsewhere is copied.
+// Buffers of GPUs begin at certain bytes alone: a value that would lie elsewhere is copied.
 TEST(Storage, PartsBeginAtTheAlignmentThatIsAskedFor) {
   const Graph g = read_graph(std::string(kBegin) + R"(
 %row = slice(shape=1x2x6,begin=0:1:0,step=1,size=1x1x6) %a

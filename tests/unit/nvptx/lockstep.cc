@@ -32,7 +32,7 @@ struct Machine {
 };
 constexpr const char* kMachine = "hone_machine";
 
-// Each call of an intrinsic becomes what `replace` writes in its place.
+// Each call of an intrinsic becomes the code that `replace` writes in its place.
 template <class Replace>
 void replace_calls(llvm::Module& m, const char* intrinsic, const Replace& replace) {
   llvm::Function* f = m.getFunction(intrinsic);
@@ -156,7 +156,7 @@ std::string object_of(const std::string& text) {
   return generate(*m, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
-// One block in flight; the fibers' entry and what they wait at find it here.
+// One block in flight; the fibers' entry and waiting find it here.
 struct Block {
   static constexpr size_t kStack = 256 << 10;
   enum class Waits : uint8_t { kForNothing, kForBlock, kForWarp };

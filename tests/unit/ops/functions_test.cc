@@ -444,7 +444,7 @@ double number_of(const Minifloat& f, int code) {
                   : std::ldexp(code, 1 - f.bias - f.mantissa);
 }
 
-// The code of the nearest number, of two the even one; what is beyond all is the greatest, or what comes behind it.
+// The code of the nearest number, of two the even one; beyond all it is that of the greatest, or the one behind it.
 double code_of(const Minifloat& f, double x, bool saturates) {
   if (std::isnan(x)) return f.nan;
   int code = 0;
@@ -462,7 +462,7 @@ double code_of(const Minifloat& f, double x, bool saturates) {
 
 TEST(ScalarFunctions, CodesOfMinifloatsAreThoseOfTheNearestNumbers) {
   for (const Minifloat& f : kMinifloats) {
-    // Every number, the middle between it and the next one, and what lies beside these.
+    // Every number, the middle between it and the next one, and numbers beside these.
     Doubles x{0, -0.0, kInf, -kInf, kNan, 1e30, -1e30, 1e-30, -1e-30};
     for (int code = 0; code <= f.most; ++code) {
       const double at = number_of(f, code), next = number_of(f, code + 1), middle = (at + next) / 2;

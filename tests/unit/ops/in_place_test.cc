@@ -1,5 +1,5 @@
-// Kernels that may write their result over an input, of all templates: run so by the interpreter, they compute what
-// they compute with buffers apart.
+// Kernels that may write their result over an input, of all templates: run so by the interpreter, they have the results
+// that they have with separate buffers.
 #include <gmock/gmock.h>
 
 #include "compiler/arith/in_place.h"

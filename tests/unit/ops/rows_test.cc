@@ -256,7 +256,7 @@ TEST(Rows, HaveTheInterpretersInfinitiesAndNansWhenCompiled) {
   }
 }
 
-// Artifacts copy what a caller gives them where its layout is another: what is prefetched is the copy.
+// Artifacts copy a caller's tensor if its layout is another: the copy is prefetched.
 TEST(Rows, PlainModulesPrefetch) {
   const Workload w = parse_workload("softmax(shape=12x128)");
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4");

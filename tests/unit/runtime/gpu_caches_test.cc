@@ -100,7 +100,7 @@ TEST_F(GpuCaches, OnTheDeviceStayThere) {
     EXPECT_EQ(got[3], 8);
   }
   EXPECT_EQ(fake_->buffers, 5) << "x, y, the number of rows, the caller's";
-  // And back: what the CPU has counts.
+  // And back: the CPU's contents count.
   ASSERT_EQ(run(1, room_.data(), kDLCPU), HONE_OK) << why();
   EXPECT_EQ(room_.as<float>()[1], 4);
 }

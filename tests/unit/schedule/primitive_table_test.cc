@@ -1,4 +1,4 @@
-// The table of primitives against what there is: kinds of steps, limits of schedule.h, and a call of each.
+// The table of primitives against the code: kinds of steps, limits of schedule.h, and a call of each.
 #include "compiler/schedule/primitive_table.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The owner of a session, and what its token lets it ask for.
+// The owner of a session, and the limits of its token.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

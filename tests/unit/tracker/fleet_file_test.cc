@@ -1,4 +1,4 @@
-// One file of a fleet, --fleet: what is one, and to whom what it holds goes.
+// One file of a fleet, --fleet: which files are one, and to whom their contents go.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 

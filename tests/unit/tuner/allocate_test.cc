@@ -152,8 +152,8 @@ TEST(NextTask, WithoutAnyResultAllGetTheSame) {
   for (const TaskCourse& t : tasks) EXPECT_EQ(t.trials, 32u);
 }
 
-// Tasks whose best follows a known curve: the whole must be better than when all get the same, by what the formula is
-// for.
+// Tasks whose best follows a known curve: the whole must be better than with equal shares, which is the formula's
+// purpose.
 TEST(NextTask, BeatsEqualShares) {
   struct Curve {
     double floor, slack, half;  // best(t) = floor + slack * 2^(-t / half)
