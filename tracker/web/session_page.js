@@ -11,7 +11,7 @@ const kAxes = {
   trials: {kind: 'count', unit: 'trials'}
 };
 
-// The curve without a model; modelCurve() draws that of a model.
+// The curve of a session without a model; modelCurve() draws that of a model.
 const kRate = {
   unit: 'GFLOPS, best so far'
 };
