@@ -1,14 +1,14 @@
-/* libhone: builds models and operators, tunes them and asks the tophub, as the programs tensorc, tuner and
-   tophub do. It has hone.h, too: the same library opens and runs built artifacts. C11 and C++.  Options are the
-   programs' flags, each a word of its own: "--target=llvm", "--bind=batch=1"; `tensorc --help` and its like list
-   them. An option may also be a JSON object of several by their names, with numbers and lists where flags have
-   texts: {"bind": {"batch": [1, 4]}, "shapes": {"x": [1, 3, 48, 320]}, "threads": [1, 2], "assume_finite":
-   true}, and with "bind_data", "formats" (--input) and "cache" as {"NAME": ...}. Functions return HONE_OK or
-   another code, and hone_last_error says what is wrong in words. Any number of threads may call at once. While a
-   function runs, no other thread may change the environment (setenv). The child of a fork() may open and run
-   artifacts, but not build or tune. Warnings go to stderr, unless $HONE_LOG is "error" or "off" or the process
-   has a logger of spdlog's. hone_tune leaves some idle threads of gRPC's and their descriptors, once for the
-   process. */
+/* libhone: builds models and operators, tunes them and asks the tophub, as the programs tensorc, tuner and tophub do.
+   It has hone.h, too: the same library opens and runs built artifacts. C11 and C++.
+
+   Options are the programs' flags, each a word of its own: "--target=llvm", "--bind=batch=1"; `tensorc --help` and its
+   like list them. An option may also be a JSON object of several by their names, with numbers and lists where flags
+   have texts: {"bind": {"batch": [1, 4]}, "shapes": {"x": [1, 3, 48, 320]}, "threads": [1, 2], "assume_finite": true},
+   and with "bind_data", "formats" (--input) and "cache" as {"NAME": ...}. Functions return HONE_OK or another code, and
+   hone_last_error says what is wrong in words. Any number of threads may call at once. While a function runs, no other
+   thread may change the environment (setenv). The child of a fork() may open and run artifacts, but not build or tune.
+   Warnings go to stderr, unless $HONE_LOG is "error" or "off" or the process has a logger of spdlog's. hone_tune leaves
+   some idle threads of gRPC's and their descriptors, once for the process. */
 #ifndef HONE_COMPILER_H
 #define HONE_COMPILER_H
 
