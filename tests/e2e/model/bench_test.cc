@@ -17,7 +17,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-// A hundred runs of this model take less time than half a microsecond each, which is hard to print and to measure.
+// Writes a model so small that its time in ms has zeros behind the point.
 void write_tiny_model(const std::string& path) {
   onnx::Model model;
   model.set_ir_version(8);

@@ -77,7 +77,7 @@ void tune_once() {
 
 TEST_F(LibrarySequences, AreDoneOrRefusedAsTheHeadersSay) {
   const uint64_t first = setting("HONE_FUZZ_SEED", 0), count = setting("HONE_FUZZ_COUNT", 200);
-  // As is a logger, and LLVM's tables.
+  // The logger and LLVM's tables are made once, too.
   tune_once();
   for (uint64_t seed = 0; seed < 20; ++seed) (void)sequence(1000000007 + seed, "warm");
   constexpr std::ptrdiff_t kOfGrpc = 12;
