@@ -11,8 +11,8 @@
 
 namespace hone {
 
-/// A FileSet of one: after a failure the old file is unchanged and no temporary file is left; what a killed process
-/// left is removed. What is there and no file (a pipe, /dev/null) is written to. An error of `write` is returned as it
+/// A FileSet of one: after a failure the old file is unchanged and no temporary file is left; leftovers of killed
+/// processes are removed. A pipe or device (/dev/null) at the path is written to. An error of `write` is returned as it
 /// is; other errors are usage errors of one line with the system's reason.
 Status write_atomically(const std::string& path, const std::function<Status(std::ostream&)>& write);
 Status write_atomically(const std::string& path, const std::string& text);

@@ -19,8 +19,8 @@ struct InternalError : std::logic_error {
 
 namespace detail {
 
-/// What is streamed into a failed check. An operand whose formatting throws costs this message, nothing else: the
-/// exception of the check is thrown by ThrowWith, when the text is complete, and never by a destructor.
+/// The text that is streamed into a failed check. An operand whose formatting throws costs this message, nothing else:
+/// the exception of the check is thrown by ThrowWith, when the text is complete, and never by a destructor.
 class MessageText {
  public:
   explicit MessageText(const char* prefix) { text_ << prefix; }

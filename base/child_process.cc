@@ -37,12 +37,12 @@ void close_from(int first, long max_fd) {
   for (int fd = first; fd < max_fd; ++fd) close(fd);
 }
 
-// Returns only when something failed; errno tells what.
+// Returns only after a failure, with errno set.
 void exec_child(const Exec& e) {
   if (e.own_group && setpgid(0, 0) != 0) return;
   if (e.death_signal && prctl(PR_SET_PDEATHSIG, e.death_signal) != 0) return;
   if (e.death_signal && getppid() != e.parent) _exit(126);  // the parent died before the line above
-  // Move what is kept above the numbers that are about to be overwritten.
+  // Move descriptors that are kept above the numbers that are about to be overwritten.
   const int channel = e.channel >= 0 ? fcntl(e.channel, F_DUPFD, 10) : -1;
   const int out = e.stdout_fd >= 0 ? fcntl(e.stdout_fd, F_DUPFD, 10) : 1;
   const int err = e.stderr_fd >= 0 ? fcntl(e.stderr_fd, F_DUPFD, 10) : 2;
@@ -60,8 +60,8 @@ void exec_child(const Exec& e) {
   execve(e.argv[0], e.argv, e.envp);
 }
 
-// The child's memory is this process's until exec, so `failure` (on the parent's stack) tells the parent what went
-// wrong.
+// The child's memory is this process's until exec, so it reports an error in `failure`, on the parent's
+// stack.
 pid_t vfork_exec(const Exec& e, volatile int* failure) {
   // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): a fork would copy the page tables of a large tracker
   const pid_t pid = vfork();
@@ -161,8 +161,8 @@ void ChildProcess::kill_group() const {
   if (pid_ > 0) kill(own_group_ ? -pid_ : pid_, SIGKILL);
 }
 
-// The child has ended: kills what it left in its group. Before the child is reaped: until then its number, and so the
-// group's, cannot belong to another process.
+// The child has ended: kills processes that it left in its group. Before the child is reaped: until then its number,
+// and so the group's, cannot belong to another process.
 int ChildProcess::reap() {
   if (own_group_) kill(-pid_, SIGKILL);
   int status = 0;

@@ -17,7 +17,7 @@ namespace hone {
 struct ChildOptions {
   std::vector<std::string> argv;  ///< argv[0] is the program's path
   std::vector<std::string> env;   ///< `K=V`, in addition to (and instead of) this process's own
-  bool clean_env = false;         ///< nothing of this process's own environment but what `env` says
+  bool clean_env = false;         ///< only `env`, and nothing of this process's own environment
   bool channel = false;           ///< a socket pair: fd kChildChannel in the child, channel() here
   int stdout_fd = -1;             ///< -1: inherited
   int stderr_fd = -1;             ///< -1: inherited

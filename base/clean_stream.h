@@ -1,4 +1,4 @@
-// What programs print: names of models, nodes and devices are other people's, and a terminal obeys what it is sent.
+// Streams of the programs' output, cleaned: names of models, nodes and devices are foreign, and a terminal obeys them.
 #pragma once
 
 #include <ostream>
@@ -8,7 +8,7 @@
 
 namespace hone {
 
-/// Passes on what is written, without control characters but line feeds and tabs and without bytes that are no UTF-8
+/// Passes on written text without control characters (except line feeds and tabs) and without bytes that are no UTF-8
 /// (as clean_lines()). A character may come in pieces.
 class CleanBuffer final : public std::streambuf {
  public:
@@ -30,7 +30,7 @@ class CleanBuffer final : public std::streambuf {
   std::string begun_;  ///< the first bytes of a character
 };
 
-/// As long as it lives, what is written to `stream` is cleaned.
+/// As long as it lives, text written to `stream` is cleaned.
 class CleanStream {
  public:
   explicit CleanStream(std::ostream& stream)
@@ -45,8 +45,8 @@ class CleanStream {
   std::streambuf* const before_;
 };
 
-/// Writes to `stream` what its terminal shall obey, past the cleaning: the program's own colours and moves. What comes
-/// from elsewhere in `text` must be clean.
+/// Writes commands for the terminal to `stream`, past the cleaning: the program's own colours and moves. Text from
+/// elsewhere in `text` must be clean.
 void command_terminal(std::ostream& stream, std::string_view text);
 
 }  // namespace hone

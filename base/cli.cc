@@ -20,8 +20,8 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Names, shapes and lists of other people's files stand in errors. What a program says of itself fits: its longest
-// list is that of its operators.
+// Names, shapes and lists of other people's files stand in errors. The program's own texts fit: its longest list is
+// that of its operators.
 constexpr size_t kMostOfALine = 1000, kMostLines = 200;
 
 // Each line of it, cleaned and cut.
@@ -78,8 +78,8 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-// What was given and is no flag, no command and no argument of `app`, and what may have been meant. CLI11 lists all
-// that it did not expect, values of misspelled flags too, and the last first.
+// An error for words that are no flag, command or argument of `app`, with what may have been meant. CLI11 lists every
+// word that it did not expect, values of misspelled flags too, and the last one first.
 std::string unexpected(const CLI::App& app, const Words& given) {
   const Words words = app.remaining(true);
   const auto is_flag = [](const std::string& word) { return word.size() > 1 && word[0] == '-'; };
@@ -113,8 +113,8 @@ std::string unexpected(const CLI::App& app, const Words& given) {
                           : "there is no command " + word + did_you_mean(word, commands);
 }
 
-// Of flags that stand before a command: why they cannot. A command does not do what the program does without one, and
-// what its flags say would be ignored. Empty: there are none.
+// An error for flags that stand before a command. With a command, the program does not do what it does without one, and
+// would ignore what its own flags say. Empty: there are no such flags.
 std::string before_command(const CLI::App& app, const Words& words) {
   const auto commands = app.get_subcommands();
   if (commands.empty() || app.get_fallthrough()) return "";
@@ -131,7 +131,7 @@ std::string before_command(const CLI::App& app, const Words& words) {
   return "";
 }
 
-// CLI11 has `Could not convert: --seed = x` for what is not one of the numbers that a flag takes.
+// CLI11 has `Could not convert: --seed = x` for a text that is not one of the numbers that a flag takes.
 std::string error_of(const CLI::ParseError& e) {
   const std::string line = first_line(e.what()), no_number = "Could not convert: ";
   const size_t equals = line.find(" = ");
@@ -197,7 +197,7 @@ CommandEnd run_command(CLI::App& app, const Words& words, const std::function<St
   } catch (const std::bad_alloc&) {
     return {kExitUsage, "not enough memory for this workload"};
   } catch (const std::filesystem::filesystem_error& e) {
-    // Of a name that is too long, a loop of links, a folder that may not be looked into.
+    // The name is too long, links form a loop, or a folder may not be read.
     return {kExitUsage, error_lines(e.path1().string() + ": " + e.code().message())};
   } catch (const std::exception& e) {
     return internal_error(e.what());

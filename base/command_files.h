@@ -19,8 +19,8 @@ class CommandFiles {
   void reads(const std::string& what, const std::string& path);
   /// The files with these extensions that are in a folder, and in its folders, now. No folder: none.
   void reads_folder(const std::string& what, const std::string& folder, const std::vector<std::string>& extensions);
-  /// A file that is made, or made anew, or changed in place, which makes it no input of itself. What is there and no
-  /// file (a pipe, a terminal, /dev/null) is left out: nothing of it is lost.
+  /// A file that is made, or made anew, or changed in place, which makes it no input of itself. A path that is no file
+  /// (a pipe, a terminal, /dev/null) is left out, as writing to it destroys nothing.
   void writes(const std::string& what, const std::string& path);
 
   /// A usage error of one line for the first file that would be written over one that is read, and for two that are

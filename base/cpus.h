@@ -8,7 +8,7 @@ namespace hone {
 /// Their numbers, ascending; by the calling thread's affinity. Empty where the system does not say.
 std::vector<int> usable_cpus();
 
-/// How many they are, at least 1: the threads of a kernel where nobody says another number.
+/// The number of these CPUs, at least 1: a kernel's threads unless another number is given.
 int usable_cpu_count();
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// What the programs share when they end: exit codes, the statuses that stand for them, and the mapping from Status to
-// exit code.
+// How all programs end: exit codes, the statuses that stand for them, and the mapping from Status to exit
+// code.
 #pragma once
 
 #include <string>
@@ -26,12 +26,12 @@ Status no_device_error(const std::string& line);    ///< no device serves the ta
 Status all_failed_error(const std::string& line);   ///< every candidate failed -> 4
 Status database_error(const std::string& line);     ///< database unreadable or unwritable -> 5
 Status differs_error(const std::string& line);      ///< an expected output that was given differs -> 6
-Status interrupted_error(const std::string& line);  ///< Ctrl-C; what was measured is kept -> 130
+Status interrupted_error(const std::string& line);  ///< Ctrl-C; measurements are kept -> 130
 
 /// How a command ended.
 struct CommandEnd {
   int code = kExitDone;
-  std::string text;  ///< why it failed, a line for each reason; of --help what it says; else empty
+  std::string text;  ///< why it failed, a line for each reason; after --help its text; else empty
 };
 
 /// For a program: help goes to stdout, each line of an error as `PROGRAM: what` to stderr. Returns the code.

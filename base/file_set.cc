@@ -39,7 +39,7 @@ void remove_unless_written(const std::string& fresh) {
   close(fd);
 }
 
-// What killed builds left of `path`: PATH.PID.part, PATH.PID-N.part.
+// Removes the files that killed builds of `path` left: PATH.PID.part, PATH.PID-N.part.
 void remove_left(const fs::path& path) {
   const std::string begin = path.filename().string() + ".";
   std::error_code error;
@@ -70,8 +70,8 @@ StatusOr<FileSet::Part> FileSet::make_part(const std::string& path) {
     const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) continue;
     if (fd < 0) return cannot(path, std::strerror(errno));
-    // Who looks for files without a writer may have come between: then the name is gone. A file system without locks
-    // has none to fear.
+    // Another process that looks for files without a writer may have come between: then the name is gone. It cannot
+    // happen on a file system without locks.
     struct stat ours {};
     while (flock(fd, LOCK_EX) != 0 && errno == EINTR) continue;
     if (fstat(fd, &ours) == 0 && ours.st_nlink > 0) return Part{path, fresh, fd};

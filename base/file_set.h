@@ -11,12 +11,12 @@
 
 namespace hone {
 
-/// Each file is written beside its place first, as PATH.PID.part; commit() renames all of them. So what has no room, or
-/// may not be written, is found while every old file is still in its place.
+/// Each file is written beside its place first, as PATH.PID.part; commit() renames all of them. So a file without room
+/// or permission is found while every old file is still in its place.
 ///
 /// The file that was added last speaks for the others, as a header does for its object. The old one goes before any
 /// other takes its place, and the new one comes last: while it is there it fits them, also where the process is killed
-/// in between. What is missing then is noticed by whoever needs it, and the next build makes it. (A number in both that
+/// in between. A file that is missing then is noticed by its users, and the next build makes it. (A number in both that
 /// a compiler or a loader compares would find a mismatch; this way there is none.)
 class FileSet {
  public:
@@ -24,12 +24,12 @@ class FileSet {
   explicit FileSet(std::function<void()> before_step = {}) : before_step_(std::move(before_step)) {}
   FileSet(const FileSet&) = delete;
   FileSet& operator=(const FileSet&) = delete;
-  /// Removes what did not take its place.
+  /// Removes files that did not take their places.
   ~FileSet();
 
-  /// Writes a file that is to be at `path`. What is there and no file (a pipe, /dev/null) is written to at once. An
-  /// error of `write` is returned as it is; other errors are usage errors of one line with the system's reason. Removes
-  /// the .part files of `path` whose writers are gone.
+  /// Writes a file that is to be at `path`. A path that is no file (a pipe, /dev/null) is written to at once. An error
+  /// of `write` is returned as it is; other errors are usage errors of one line with the system's reason. Removes the
+  /// .part files of `path` whose writers are gone.
   Status add(const std::string& path, const std::function<Status(std::ostream&)>& write);
   Status add(const std::string& path, std::string_view text);
   /// The parts one after the other.

@@ -1,4 +1,4 @@
-// What --help prints: one screen with an example first and the flags that most people want in groups; `--help all`
+// The output of --help: one screen with an example first and the flags that most people want in groups; `--help all`
 // has every flag with its whole text.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace hone {
 inline constexpr size_t kHelpLines = 30, kHelpColumns = 100;
 
 struct HelpLine {
-  std::string flag;  ///< as it is typed, with what it takes: `--bind NAME=N`, `-o FILE`; of an example: a command
-  std::string says;  ///< some words; of an example: what it does
+  std::string flag;  ///< as it is typed, with its value: `--bind NAME=N`, `-o FILE`; of an example: a command
+  std::string says;  ///< some words; for an example: its effect
 };
 struct HelpGroup {
   std::string title;
@@ -23,8 +23,8 @@ struct HelpGroup {
   std::vector<std::string> others;  ///< names of flags of this group that `--help all` alone shows
 };
 struct Help {
-  std::string does;                     ///< what the program does, in a line
-  std::string details = {};             ///< of `--help all`: what else is to be known
+  std::string does;                     ///< the program's purpose, in a line
+  std::string details = {};             ///< for `--help all`: further facts
   std::vector<HelpLine> examples = {};  ///< the most usual one first
   std::vector<HelpGroup> groups = {};
   bool wants_words = false;  ///< called without any, the program says how it is called, and that this is bad usage
@@ -36,7 +36,7 @@ void set_help(CLI::App& app, Help help);
 
 /// At most ten lines on how the program is called, where it wants words and has got none; else empty.
 std::string bare_help(const CLI::App& app, int argc);
-/// What `--help all` (also behind a subcommand) asks for; empty where the words do not.
+/// The help that `words` ask for with `--help all` (also behind a subcommand); empty when they do not.
 std::string asked_help(CLI::App& app, const std::vector<std::string>& words);
 /// Texts of every flag are wrapped at the screen's edge.
 void wrap_help(CLI::App& app);

@@ -12,7 +12,7 @@ namespace hone {
 /// One possible holder. Every process, and every thread that locks on its own, opens its own. The kernel lets go when
 /// it dies.
 ///
-/// Two files: a waiter holds `PATH.next` until it has `PATH`, exclusively when that is what it waits for. So an
+/// Two files: a waiter holds `PATH.next` until it has `PATH`, exclusively if it waits for an exclusive hold. So an
 /// exclusive waiter lets no further shared holders in, and a shared waiter is not overtaken by the next exclusive hold.
 class HostLock {
  public:
@@ -36,7 +36,7 @@ class HostLock {
 
   /// Creates the file when it is not there. A usage error, one line that names HONE_HOST_LOCK, when it cannot be used.
   static StatusOr<HostLock> open(const std::string& path);
-  /// At default_path().
+  /// The lock at default_path().
   static StatusOr<HostLock> open();
   /// $HONE_HOST_LOCK, else a file in a folder that only this user may write: see lock_folder(). Errors as open().
   static StatusOr<std::string> default_path();
@@ -63,10 +63,10 @@ class HostLock {
 /// Where lock_folder() looks; tests have other places.
 struct LockPlaces {
   std::string session;  ///< $XDG_RUNTIME_DIR; may be empty
-  std::string runtime;  ///< what login gives a user on this host, whether or not this program's environment names it
+  std::string runtime;  ///< login's folder of a user on this host, whether or not this program's environment names it
   std::string own;      ///< made when neither of the two can be used
 };
-/// Of this process: its environment, /run/user/UID, /tmp/hone-UID.
+/// The places for this process: its environment, /run/user/UID, /tmp/hone-UID.
 LockPlaces lock_places();
 
 /// The first of `places` that is a folder which belongs to this user and which nobody else may write. `own` is made

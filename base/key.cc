@@ -30,7 +30,7 @@ std::string_view trimmed(std::string_view text) {
   return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// What errors show of a text that may be anything.
+// Errors show any text of unknown content in this form.
 std::string shown(std::string_view text) { return short_line(text, 80); }
 
 template <class... Args>
@@ -59,7 +59,7 @@ std::vector<std::string_view> parts_of(std::string_view text, char separator) {
   return parts;
 }
 
-// `where`: what the text is, for errors.
+// `where`: the kind of text, for errors.
 Status check_characters(std::string_view where, std::string_view text, std::string_view besides = "") {
   int depth = 0;
   for (const char c : text) {
@@ -129,7 +129,7 @@ StatusOr<KeyValue> value_of(std::string_view where, std::string_view text) {
   return value;
 }
 
-// What the parts of a key are called in errors.
+// Names for the parts of a key in errors.
 struct Words {
   std::string_view key;      // "dense", "config", "target"
   std::string_view part;     // "attribute"
@@ -219,7 +219,7 @@ StatusOr<ConfigKey> parse_config_key(std::string_view text) {
   const std::string_view kind = trimmed(whole.substr(0, open));
   std::vector<std::string_view> parts;
   if (whole.back() == ')') parts = parts_of(whole.substr(open + 1, whole.size() - open - 2), ',');
-  const size_t fixed = kind == kText ? 1 : 2;  // what comes before the knobs
+  const size_t fixed = kind == kText ? 1 : 2;  // parts before the knobs
   if ((kind != kText && kind != kVendor) || parts.size() < fixed)
     return bad("config '{}' is none of knob=value,..., text(HASH) and vendor(LIBRARY,VERSION)", shown(whole));
   HONE_ASSIGN_OR_RETURN(KeyKnobs knobs, knobs_of({parts.begin() + static_cast<std::ptrdiff_t>(fixed), parts.end()}));

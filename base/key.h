@@ -1,5 +1,5 @@
-// Keys: the texts by which databases find what was measured. docs/keys.md has their grammar, with what each part is for
-// and which parts a version builds; this is the one place that splits them.
+// Keys: the texts by which databases find measurements. docs/keys.md has their grammar, with the use of each part and
+// which parts a version builds; this is the one place that splits them.
 //
 // Reading takes blanks around parts and ranges of one number; printing gives the canonical text, so that
 // print(parse(t)) == t for a canonical t. Errors are InvalidArgument, one line: what, where, what is allowed.
@@ -27,7 +27,7 @@ struct KeyRange {
 };
 /// `128`, `1..512`, `1..8x64x56`: at least one.
 using KeyExtents = std::vector<KeyRange>;
-/// Extents where it has their form, else what an attribute alone understands: `f32`, `bias+relu`, `-0.75`.
+/// Extents where it has their form, else a text that only its attribute understands: `f32`, `bias+relu`, `-0.75`.
 using KeyItem = std::variant<std::string, KeyExtents>;
 /// The items of a list that colons join (`bf16:bf16:f32:f32`); most values have one.
 using KeyValue = std::vector<KeyItem>;
@@ -69,11 +69,11 @@ struct TargetKey {
   bool operator==(const TargetKey&) const = default;
 };
 
-/// What a space holds: `text` and `vendor` are the spaces of such configs, everything else is a template's fingerprint.
+/// The configs that a space has: `text` and `vendor` are spaces of their own, others are a template's fingerprint.
 enum class SpaceKind : uint8_t { kTemplate, kText, kVendor };
 
 StatusOr<WorkloadKey> parse_workload_key(std::string_view text);
-/// The same of `name` and of what stands between the parentheses.
+/// The same from `name` and the text between the parentheses.
 StatusOr<WorkloadKey> parse_workload_key(std::string_view name, std::string_view attributes);
 StatusOr<ConfigKey> parse_config_key(std::string_view text);
 StatusOr<TargetKey> parse_target_key(std::string_view text);

@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-// The line's text without what a terminal would obey: names, paths and messages come from elsewhere.
+// The line's text without commands to a terminal: names, paths and messages come from elsewhere.
 class CleanText final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& msg, const std::tm&, spdlog::memory_buf_t& out) override {

@@ -1,4 +1,4 @@
-// Values by key in the order of their last use: what caches with a bound are made of.
+// Values by key in the order of their last use: the base of caches with a bound.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace hone {
 
 /// Each entry has a weight: its bytes where those are bounded, 1 where entries are. The owner decides when to drop the
-/// oldest: those that were not used for longest. Not thread-safe.
+/// oldest entries, which were not used for longest. Not thread-safe.
 template <class Key, class Value>
 class Lru {
  public:

@@ -11,7 +11,7 @@ namespace hone {
 constexpr float float_of_f16(uint16_t bits) {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16, exponent = (bits >> 10) & 0x1fu,
                  mantissa = bits & 0x3ffu;
-  if (exponent == 0) {  // zero and what is smaller than 2^-14
+  if (exponent == 0) {  // zero and numbers smaller than 2^-14
     const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
     return sign ? -magnitude : magnitude;
   }

@@ -9,7 +9,7 @@ namespace hone {
 
 /// The name of `known` that `given` becomes with the fewest letters put in, left out, changed, or swapped with the
 /// next; the first of several. Empty where that takes more than a third of its letters (one letter of the shortest), or
-/// all of them, and for what is longer than any name (64 bytes).
+/// all of them, and for a text longer than any name (64 bytes).
 std::string near_name(std::string_view given, const std::vector<std::string>& known);
 
 /// For an error about `given`: `; did you mean conv2d?`, or nothing where no name is near.

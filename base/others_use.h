@@ -1,5 +1,5 @@
 // How much of the machine's cores other processes used while something was timed, by the kernel's own account. A
-// neighbour on a core that what is timed does not use shares caches and memory with it, yet none of its threads waits
+// neighbour on a core that the timed code does not use shares caches and memory with it, yet none of its threads waits
 // for it. Needs no memory of a quiet machine, so it works where there never was one.
 #pragma once
 
@@ -31,8 +31,8 @@ class CpuAccountFile {
   int fd_;
 };
 
-/// Sums the account over what is timed. The kernel counts in ticks of up to 10 ms: a job that was timed for less than
-/// 0.5 s is judged together with those just before it.
+/// Sums the account over the timed stretches. The kernel counts in ticks of up to 10 ms: a job that was timed for less
+/// than 0.5 s is judged together with those just before it.
 class OthersUse {
  public:
   /// `cores`: of the machine.
@@ -41,7 +41,7 @@ class OthersUse {
   void begin_job();
   /// Something was timed for this long, which used `own_cores` cores on average.
   void add(double seconds, double own_cores, const CpuAccount& before, const CpuAccount& after);
-  /// Cores' worth of time that others used: everything beyond the own cores, and what was stolen.
+  /// Cores' worth of time that others used: everything beyond the own cores, and stolen time.
   double cores() const;
   /// True when others used at least a quarter of a core, and a tenth of the cores that were not own.
   bool disturbs() const;

@@ -1,5 +1,5 @@
-// Files that users name, opened without trust: what has the name may be a pipe that nobody writes to, a device without
-// an end, or more than there is memory for.
+// Files that users name, opened without trust: a name may be a pipe without a writer, a device without an end, or more
+// than there is memory for.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@ namespace hone {
 /// A plain file that is open for reading. Move-only; closed when it goes.
 class PlainFile {
  public:
-  /// Never waits. InvalidArgument, `PATH: why`, for what cannot be opened and for folders, pipes and devices; links
-  /// are followed.
+  /// Never waits. InvalidArgument, `PATH: why`, for a path that cannot be opened and for folders, pipes and devices;
+  /// links are followed.
   static StatusOr<PlainFile> open(const std::string& path);
   PlainFile(PlainFile&& other) noexcept;
   PlainFile& operator=(PlainFile&& other) noexcept;

@@ -1,5 +1,5 @@
 // Whether this program is instrumented by a sanitizer of memory or threads: it then reserves terabytes of addresses,
-// keeps what was freed for a while, reads files and makes system calls of its own at any time.
+// keeps freed memory for a while, reads files and makes system calls of its own at any time.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

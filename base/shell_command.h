@@ -1,4 +1,4 @@
-// Command lines that people are told to type: what is printed can be copied into a shell as it is.
+// Command lines for people to type: the printed text can be copied into a shell as it is.
 #pragma once
 
 #include <string>

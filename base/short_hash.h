@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// The first twelve digits of a hash: what all lines for people show of a space or a schema of features, so that two of
-/// them can be compared by eye. JSON and databases have the whole.
+/// The first twelve digits of a hash. Lines for people show a space or a schema of features so, and two of them can be
+/// compared by eye. JSON and databases have the whole.
 inline std::string short_hash(std::string_view hex) { return std::string(hex.substr(0, 12)); }
 
 }  // namespace hone

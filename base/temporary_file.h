@@ -7,7 +7,7 @@
 namespace hone {
 
 /// An empty file of a new name, which this user alone may read and write, in the folder for temporary files (TMPDIR,
-/// else /tmp). What maps it keeps its contents.
+/// else /tmp). A mapping of it keeps its contents.
 class TemporaryFile {
  public:
   /// `name` begins its name. UserError that names the folder where it cannot be made there.

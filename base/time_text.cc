@@ -11,7 +11,7 @@ namespace hone {
 std::string ms_text(double seconds) {
   const double ms = seconds * 1e3;
   if (ms == 0 || !std::isfinite(ms)) return fmt::format("{:.0f}", ms);
-  // Of the rounded number: 9.996 is 10.0.
+  // The exponent is that of the rounded number: 9.996 is 10.0.
   const std::string rounded = fmt::format("{:.2e}", ms);
   const int exponent = std::atoi(rounded.c_str() + rounded.find('e') + 1);
   return fmt::format("{:.{}f}", ms, std::clamp(2 - exponent, 0, 20));

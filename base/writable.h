@@ -1,4 +1,4 @@
-// Whether a file can be made, before the work for what it is to hold.
+// Whether a file can be made, checked before the work on its contents.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 namespace hone {
 
 /// A usage error of one line where write_atomically() or a FileSet could make no file at `path` now: its folder is not
-/// there or nothing may be made in it, or `path` is a folder. What is there and no file (a pipe, /dev/null) is written
-/// to in its place.
+/// there or nothing may be made in it, or `path` is a folder. A path that is no file (a pipe, /dev/null) is written to
+/// in its place.
 Status check_writable(const std::string& path);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-# Debian packages of what is installed: deploy/package. Each is one or more of the install components.
+# Debian packages of the installed parts: deploy/package. Each is one or more of the install components.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME hone)
 set(CPACK_PACKAGE_VENDOR Hone)
@@ -11,7 +11,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_HOMEPAGE "")
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-# What the programs are linked with, found by dpkg-shlibdeps; our own libraries are not packages yet.
+# dpkg-shlibdeps finds the packages that the programs are linked with; our own libraries are not packages yet.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib ${CMAKE_BINARY_DIR}/compiler/api)
 if(HONE_SYSROOT)
@@ -25,7 +25,7 @@ endif()
 macro(hone_deb part name summary depends)
   string(TOUPPER ${part} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name})
-  # The first line is what `apt list` and the like show of it.
+  # `apt list` and the like show the first line.
   set(CPACK_DEBIAN_${upper}_DESCRIPTION
     "${summary}\nHone is a tensor compiler that tunes itself on the devices it compiles for.")
   set(CPACK_COMPONENT_${upper}_DESCRIPTION "${summary}")
@@ -39,7 +39,7 @@ hone_deb(compiler libhone-dev "libhone: compile, tune and the tophub from C and 
   "hone ${same}, libhone-runtime ${same}")
 hone_deb(python python3-hone "Hone from Python" "libhone-dev ${same}, python3, python3-numpy")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/deploy/debian/python3-hone/prerm)
-# What one machine has of programs is one package; `cmake --install` has them apart.
+# The programs of one machine form one package; `cmake --install` keeps them apart.
 set(CPACK_COMPONENTS_ALL tuner tracker tracker_unit agent agent_unit runtime compiler)
 if(TARGET hone_python)
   list(APPEND CPACK_COMPONENTS_ALL python)

@@ -49,7 +49,7 @@ if(HONE_MOLD)
   endif()
 endif()
 
-# How long a test may take: a sanitized build is some ten times slower. What sanitizers are told at run time is in
+# How long a test may take: a sanitized build is some ten times slower. The options of sanitizers at run time are in
 # deploy/sanitize.
 set(HONE_TEST_TIMEOUT 300)
 if(HONE_SANITIZE)

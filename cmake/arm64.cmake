@@ -1,6 +1,6 @@
 # Toolchain for ARM's 64-bit Linux: Debian's cross compiler, and the libraries in the folder that `deploy/cross arm64`
-# makes (-DHONE_SYSROOT=FOLDER, HONE_SYSROOT in the environment, or that script's own choice). What runs while building
-# (protoc, gRPC's plugin, LLVM's objcopy) is this machine's.
+# makes (-DHONE_SYSROOT=FOLDER, HONE_SYSROOT in the environment, or that script's own choice). Programs that run while
+# building (protoc, gRPC's plugin, LLVM's objcopy) are this machine's.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

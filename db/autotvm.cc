@@ -18,10 +18,10 @@ namespace {
 constexpr const char* kStatuses[] = {"ok",           "invalid_config", "build_failed", "build_failed", "run_failed",
                                      "wrong_result", "build_timeout",  "run_timeout",  "run_failed"};
 
-// A record's arrays nest five deep; what is printed again below is printed by recursion.
+// A record's arrays nest five deep; the values below are printed by recursion.
 constexpr int kDeepest = 32;
 
-// The line's value without what is nested deeper than that; `too_deep` says whether there was such.
+// The line's value without parts that are nested deeper than that; `too_deep` says whether there were such.
 Json parse_shallow(const std::string& line, bool* too_deep) {
   const auto keep = [too_deep](int depth, Json::parse_event_t event, Json&) {
     if (depth < kDeepest || (event != Json::parse_event_t::object_start && event != Json::parse_event_t::array_start))

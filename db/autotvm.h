@@ -1,6 +1,6 @@
 // AutoTVM's tuning logs: JSON lines {"input": [target, template, arguments, …], "config": {"entity": [[knob, kind,
-// value], …]}, "result": [[seconds, …], error, …]}. Lines that begin with # are comments. What a record means here is
-// the caller's to say.
+// value], …]}, "result": [[seconds, …], error, …]}. Lines that begin with # are comments. The caller decides what a
+// record means here.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace hone::db {
 /// True when the first line that is neither empty nor a comment looks like one of AutoTVM's; `lines` gives it again.
 bool is_autotvm_log(LineReader& lines);
 
-/// One line of a log, without what only the caller knows: source, line, workload, reason. InvalidArgument: what is
-/// wrong with it.
+/// One line of a log, without the fields that only the caller knows: source, line, workload, reason. InvalidArgument
+/// says what is wrong with it.
 StatusOr<ForeignRow> autotvm_record(const std::string& line);
 
 /// The meaning of a foreign record here.

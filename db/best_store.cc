@@ -32,7 +32,7 @@ static_assert(kLeastSeconds == 1e-9 && kMostGain == 32);
   "(SELECT t.id FROM trials t WHERE t.key = " K " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED        \
                                                                          " AND NOT " HONE_DISTURBED("t") LATEST \
       " ORDER BY t.seconds, t.created_at, t.config, t.id LIMIT 1)"
-// By the time as a share of the default's beside it; those without that after the others.
+// Sorts by the time as a share of the default's beside it; rows without one come last.
 #define HONE_DISTURBED_TRIAL(K, CONFIRMED, LATEST)                                                               \
   "(SELECT t.id FROM trials t JOIN disturbed_trials d ON d.trial = t.id WHERE t.key = " K                        \
   " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED LATEST                                                \
@@ -57,7 +57,7 @@ constexpr const char* kOffer =
   "b.confirmed DESC, d.trial IS NOT NULL, d.trial IS NOT NULL AND d.default_s IS NULL, " \
   "b.seconds / coalesce(d.default_s, 1), k.space, k.in_layout, k.out_layout"
 
-// The columns of a BestRow: what the key says, then what the trial says.
+// The columns of a BestRow: first those of the key, then those of the trial.
 #define HONE_KEY_COLUMNS "k.workload, k.target, k.in_layout, k.out_layout, k.space"
 #define HONE_TRIAL_COLUMNS \
   "o.template, o.revision, t.config, t.seconds, t.times, t.confirmed, o.device, o.device_model, o.profile, " \

@@ -1,5 +1,5 @@
-// Definitions by their hash: what keys that end in a hash stand for (docs/keys.md). No row needs one: a key with a hash
-// counts wherever its user has the text.
+// Definitions by their hash: the texts behind keys that end in a hash (docs/keys.md). No row needs one: a key with a
+// hash counts wherever its user has the text.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@ class DefinitionStore {
   /// Stores `definition`; one that is there already stays. True when it is new here.
   StatusOr<bool> put(const DefinitionRow& definition);
   StatusOr<std::optional<DefinitionRow>> find(const std::string& hash, const std::string& kind) const;
-  /// By hash and kind; with `of_bests` only those that a best, or a choice that counts, names in its workload or
-  /// config.
+  /// Sorted by hash and kind; with `of_bests` only definitions that a best, or a choice that counts, names in its
+  /// workload or config.
   StatusOr<std::vector<DefinitionRow>> list(bool of_bests = false) const;
 
  private:

@@ -225,7 +225,7 @@ Status check_header(const Json& line) {
   return absl::OkStatus();
 }
 
-// Adds what comes in batches to a store, inside the caller's transaction.
+// Adds rows in batches to a store, inside the caller's transaction.
 class Adder {
  public:
   Adder(Store& store, int64_t now_ms) : store_(store), now_ms_(now_ms) {}

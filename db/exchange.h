@@ -36,15 +36,15 @@ struct ImportParts {
   bool trials = true;  ///< and their sessions, choices and definitions
   bool priors = true;
   PriorCheck check_prior = nullptr;  ///< empty: models are taken unseen (and checked when they are loaded)
-  int64_t now_ms = 0;                ///< what is dated later is taken as of then; 0: this machine's clock
+  int64_t now_ms = 0;                ///< later dates are taken as this one; 0: this machine's clock
 };
 
 /// Writes every session, trial, choice, definition and prior; with `best_only`, of the trials only those that are a
 /// best, their sessions, the choices that count and the definitions that are named there.
 StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool best_only = false);
 
-/// Reads what export_records wrote; `name` is the file's name for messages. All of it or nothing: a bad line (one that
-/// check_foreign() refuses among them) is a usage error with its number. Importing again changes nothing.
+/// Reads the output of export_records; `name` is the file's name for messages. All of it or nothing: a bad line (one
+/// that check_foreign() refuses among them) is a usage error with its number. Importing again changes nothing.
 StatusOr<ExchangeCount> import_records(Store& store, LineReader& lines, const std::string& name,
                                        const ImportParts& parts = {});
 StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name,

@@ -1,4 +1,4 @@
-// Records of other tuners' logs: what they found fast may be worth measuring here.
+// Records of other tuners' logs: configs that they found fast may be worth measuring here.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ class ForeignStore {
  public:
   explicit ForeignStore(Database& db) : db_(db) {}
 
-  /// Adds one record inside the caller's transaction. False when the line is there already: then it stays as it is, but
-  /// for what it means here (workload, reason), which is brought up to date on request.
+  /// Adds one record inside the caller's transaction. False when the line is there already: then it stays as it is,
+  /// except its meaning here (workload, reason), which is brought up to date on request.
   StatusOr<bool> add_in_transaction(const ForeignRow& record, bool update_meaning);
 
   /// The records about workloads of `task` (all records when empty), in the order in which they were stored.

@@ -8,7 +8,7 @@
 
 namespace hone::db {
 
-/// The database at `path` and what SQLite keeps beside it while it is open. An empty path is none.
+/// The database at `path` and the files that SQLite keeps beside it while it is open. An empty path is none.
 void reads_database(CommandFiles& files, const std::string& what, const std::string& path);
 /// The same for one that is written.
 void writes_database(CommandFiles& files, const std::string& what, const std::string& path);

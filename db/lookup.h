@@ -69,7 +69,7 @@ struct PriorAnswer {
 class TopHub {
  public:
   /// Opens the first source (db_file or, without one, user_db); its errors are errors. The others are opened when first
-  /// needed; what cannot be read there is skipped with one logged warning.
+  /// needed; a source that cannot be read is skipped with one logged warning.
   static StatusOr<std::unique_ptr<TopHub>> open(const HubOptions& options);
   ~TopHub();
 
@@ -85,8 +85,8 @@ class TopHub {
   struct Source;
   TopHub();
   enum Part { kTrials, kPriors };
-  // Calls `ask` with each source that can be read and its store, in order, until it answers true. True: it did. Of
-  // files that are read as a whole the store holds only that part.
+  // Calls `ask` with each source that can be read and its store, in order, until it answers true. True: it did. The
+  // store of a file that is read as a whole has only that part.
   StatusOr<bool> any_source(Part part, const std::function<StatusOr<bool>(Source&, Store&)>& ask);
   static StatusOr<std::unique_ptr<Store>> open_source(const Source& source, Part part);
   StatusOr<bool> try_exact(const std::string& workload, const std::string& target, const LookupQuery& query,

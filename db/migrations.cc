@@ -11,8 +11,8 @@
 namespace hone::db {
 namespace {
 
-// Version 1. Long texts that many trials share stand once in keys and origins; a trial refers to them by number.
-// keys: what a best is kept for. origins: what measured, and how.
+// Version 1. Long texts that many trials share stand once in keys and origins; a trial refers to them by number. keys:
+// a best is kept for each. origins: who measured, and how.
 constexpr const char* kVersion1 = R"sql(
 CREATE TABLE sessions (
   id INTEGER PRIMARY KEY,
@@ -145,7 +145,7 @@ CREATE TABLE choices (
 );
 )sql";
 
-// Version 8. What hashes in workloads and configs stand for (docs/keys.md, which says why nothing else is needed).
+// Version 8. The texts behind hashes in workloads and configs (docs/keys.md says why nothing else is needed).
 constexpr const char* kVersion8 = R"sql(
 CREATE TABLE definitions (
   hash TEXT NOT NULL,                           -- of the text

@@ -44,8 +44,8 @@ Status check_workload(const std::string& text) { return check_canonical("workloa
 Status check_target(const std::string& text) { return check_canonical("target", parse_target_key(text), text); }
 Status check_config(const std::string& text) { return check_canonical("config", parse_config_key(text), text); }
 
-// A config that is no template's has a space of its own, or it would hide a template's best from those that cannot
-// build it.
+// A config that is no template's has a space of its own, or it would hide a template's best from programs that cannot
+// build the config.
 Status check_config_in_space(const std::string& text, const std::string& space) {
   HONE_RETURN_IF_ERROR(check_config(text));
   HONE_ASSIGN_OR_RETURN(const SpaceKind kind, parse_space_key(space));

@@ -21,7 +21,7 @@ inline constexpr int64_t kDayMs = 86'400'000;
 inline constexpr int64_t kAnyDate = INT64_MAX - kDayMs;
 /// The year 2020: a clock that says less was never set, and calls no date one of the future.
 inline constexpr int64_t kClockWasSet = 1'577'836'800'000;
-/// The latest date that is believed at `now_ms`. What is later was stored while a clock was ahead.
+/// The latest date that is believed at `now_ms`. A later one was stored while a clock was ahead.
 int64_t latest_date(int64_t now_ms);
 /// A date as it counts at `now_ms`: one of the future is taken as of now.
 int64_t settled_date(int64_t ms, int64_t now_ms);
@@ -35,7 +35,7 @@ inline constexpr size_t kMostTimes = 10'000;  ///< of a trial; the wire's bound,
 /// This machine's wall clock: Unix time in ms.
 int64_t unix_ms();
 
-/// Why a row of another file cannot be taken, as one line; ok when it can. Beside what validate() asks for: dates after
+/// Why a row of another file cannot be taken, as one line; ok when it can. Beyond the checks of validate(): dates after
 /// 1970, times that belong together, bounded sizes, no control characters, keys of the grammar (docs/keys.md), in
 /// canonical form. Dates of the future are settled instead.
 Status check_foreign(const TrialRow& trial);

@@ -66,7 +66,7 @@ struct TrialRow {
   bool operator==(const TrialRow&) const = default;
 };
 
-/// Why what was timed on that machine is disturbed: "throttled: thermal", or "others used the machine" where nothing
+/// Why a time measured on that machine is disturbed: "throttled: thermal", or "others used the machine" where nothing
 /// else is known.
 std::string disturbed_by(const std::optional<MachineState>& machine);
 
@@ -163,7 +163,7 @@ struct PriorRow {
   std::string schema;       ///< of the features it takes, as hex
   std::string hone_version;
   int64_t created_at = 0;          ///< Unix time in ms
-  int64_t groups = 0, trials = 0;  ///< what it was trained on; a group is a workload on a target
+  int64_t groups = 0, trials = 0;  ///< its training data; a group is a workload on a target
   int64_t held_out = 0;            ///< groups that were predicted by a model that had not seen their workload
   std::optional<double> pairwise, peak1, peak5;  ///< accuracy on those, the mean over groups; see tuner/cost/accuracy.h
   std::string model;                             ///< opaque bytes for the cost model

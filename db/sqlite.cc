@@ -364,7 +364,7 @@ StatusOr<Transaction> Transaction::begin(Database& db) {
 Status Transaction::commit() {
   HONE_RETURN_IF_ERROR(db_->check_files(Database::Moment::kCommitting));
   HONE_RETURN_IF_ERROR(db_->execute("COMMIT"));
-  // Once more: what was moved in between took this commit with it.
+  // Once more: if files were moved in between, this commit went with them.
   return std::exchange(db_, nullptr)->check_files(Database::Moment::kCommitted);
 }
 

@@ -158,7 +158,7 @@ class Database {
   OpenOptions options_;
   bool rollback_journal_ = false;
   std::unique_ptr<FileWatch> watch_;  // of a read-write connection
-  Status lost_;                       // once the files are not what they were
+  Status lost_;                       // the error, once the files have changed
   std::unique_ptr<Cache> cache_;
 };
 

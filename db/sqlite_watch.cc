@@ -110,7 +110,7 @@ std::optional<FileWatch::Database> FileWatch::read_database() const {
   if (!log || file->pMethods->xFileSize(file, &size) != SQLITE_OK) return std::nullopt;
   now.log = *log, now.size = size;
   const int rc = file->pMethods->xRead(file, now.header.data(), static_cast<int>(now.header.size()), 0);
-  if (rc != SQLITE_OK && rc != SQLITE_IOERR_SHORT_READ) return std::nullopt;  // what is missing reads as zeros
+  if (rc != SQLITE_OK && rc != SQLITE_IOERR_SHORT_READ) return std::nullopt;  // missing bytes read as zeros
   return now;
 }
 

@@ -20,20 +20,20 @@ class FileWatch {
  public:
   FileWatch(sqlite3* handle, std::string path);
 
-  /// What has happened to which file, as a phrase that begins with the file's name; empty: nothing.
+  /// A change to a file, as a phrase that begins with the file's name; empty: there is none.
   struct Change {
     std::string what;
     bool of_log = false;  ///< the database itself is where and as it was
   };
 
-  /// Once the journal mode is settled: remembers the log, and what the database's first bytes are.
+  /// Once the journal mode is settled: remembers the log and the database's first bytes.
   void begin();
   /// Whether a file is gone from its name. Cheap (two stats), and may be asked at any time.
   Change moved() const;
   /// The same and whether they were cut or overwritten; only inside a write transaction, whose lock keeps other
   /// connections from changing them meanwhile.
   Change changed();
-  /// After a commit: what it changed is not a change. Whether a file is gone from its name since changed().
+  /// After a commit: its own changes do not count. Whether a file is gone from its name since changed().
   Change committed();
   /// After a change of the database: moves its log away from its path, where another database may lie now or later, and
   /// keeps SQLite from writing the one into the other. The log's new name; empty where there is none.

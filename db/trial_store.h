@@ -12,7 +12,7 @@
 
 namespace hone::db {
 
-/// Which trials (or batches) to read; what is empty does not restrict.
+/// Which trials (or batches) to read; an empty field does not restrict.
 struct TrialFilter {
   std::string workload, target, space, session;
 };

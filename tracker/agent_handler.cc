@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kMaxCredits = 1 << 16;
 
-// What an agent and its devices take, their histories and their places in pages included.
+// The memory that an agent and its devices take, including their histories and their places in pages.
 size_t bytes_of(const wire::AgentHello& hello) {
   size_t bytes = 4096;
   for (const wire::DeviceInfo& info : hello.devices) {

@@ -1,4 +1,4 @@
-// What each message of an agent means.
+// Handles each message of an agent.
 #pragma once
 
 #include <optional>

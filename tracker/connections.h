@@ -1,4 +1,4 @@
-// Who is connected, for what is sent.
+// The connections of agents and sessions, for messages to them.
 #pragma once
 
 #include "tracker/fleet/device_registry.h"
@@ -7,7 +7,7 @@
 
 namespace hone::tracker {
 
-/// Both outlive what is returned.
+/// Both outlive the result.
 inline Connections connections_of(const DeviceRegistry& registry, const JobBook& book) {
   return {[&registry](const std::string& name) {
             const auto agent = registry.agents().find(name);

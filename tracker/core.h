@@ -28,14 +28,14 @@ class Tracker {
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
-  /// What the peer of a connection says; the first message makes it an agent or a session. What does not fit is
-  /// answered by Refused. `tenant`: whose connection it is; a session belongs to the tenant that opened it first, and
-  /// to no other while it is known. `…_gone`: the connection is over; one that nothing was heard of is no error.
+  /// Handles a peer's message; the first one makes the peer an agent or a session. A message that does not fit is
+  /// answered by Refused. `tenant`: the connection's owner; a session belongs to the tenant that opened it first, and
+  /// to no other while it is known. `…_gone`: the connection has ended; one without any message is no error.
   void agent_message(ConnectionId connection, wire::FromAgent message, const Tenant& tenant = {});
   void agent_gone(ConnectionId connection) { agents_.gone(connection); }
   void session_message(ConnectionId connection, wire::FromSession message, const Tenant& tenant = {});
   void session_gone(ConnectionId connection) { sessions_.gone(connection); }
-  /// What passing time brings: lost leases, ended graces, leases taken back. A few times a second.
+  /// Handles the passing of time: lost leases, ended graces, leases taken back. Called a few times a second.
   void tick();
 
   /// As far as `viewer` may see it.
@@ -48,7 +48,7 @@ class Tracker {
   }
   /// `drain`, `resume` or `quarantine` a device or an agent, `cancel` a session (its id or uuid); one line for people.
   StatusOr<std::string> admin(const std::string& action, const std::string& name);
-  /// What all that peers are sent and send is charged to.
+  /// The budget that everything sent to peers and by them is charged to.
   MemoryBudget& memory() { return memory_; }
 
  private:

@@ -106,7 +106,7 @@ OrderedJson session_json(const wire::SessionStatus& s) {
   return out;
 }
 
-// What came from outside need not be UTF-8 where no message checked it.
+// Text from outside need not be UTF-8 where no message checked it.
 std::string text_of(const OrderedJson& json) { return json_line(json); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the HTTP port shows, as text: no HTTP here.
+// The texts that the HTTP port shows: no HTTP here.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace hone::tracker {
 std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& counts);
 /// The status as one JSON object; `tracker status --json` prints the same.
 std::string state_json(const wire::FleetStatus& status);
-/// What a newcomer's commands need.
+/// The facts that a newcomer's commands need.
 struct About {
   std::string listen;                                             ///< where agents and tuners dial
-  bool tls = false, client_certificates = false, tokens = false;  ///< what they need for it
+  bool tls = false, client_certificates = false, tokens = false;  ///< their needs for it
 };
 std::string about_json(const About& about);
 /// The pages of one device and of one session.

@@ -17,7 +17,7 @@ std::string value_of(const HttpRequest& request, const std::string& key) {
 
 HttpReply json(std::string body) { return {"application/json", std::move(body)}; }
 
-// What came with a request may be no UTF-8.
+// Text that came with a request need not be UTF-8.
 HttpReply json(int status, const Json& body) { return {"application/json", json_line(body), status}; }
 
 // A page as large as the fleet: only as many are sent at a time as there is room for.

@@ -56,7 +56,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   template <class Stream>
   using Peers = std::unordered_map<ConnectionId, Peer<Stream>>;
 
-  // The streams of one kind, and what comes of them.
+  // The streams of one kind, and their events.
   template <class In, class Out, class Plain>
   struct Streams {
     using Stream = ServerStream<In, Out, Plain, Streams>;
@@ -77,7 +77,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
       std::lock_guard lock(impl.mutex);
       auto& peer = peers.at(id);
       impl.gone(peer.stream, id);
-      impl.leave(peer);  // it may have closed only its own half, and not read what is on its way
+      impl.leave(peer);  // it may have closed only its own half, and not read messages on their way
     }
     void on_done(ConnectionId id, bool cut) {
       std::lock_guard lock(impl.mutex);
@@ -100,7 +100,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   mutable std::mutex mutex;  // the tracker, the maps of streams and of questions
   const MemoryPlan memory;
   class Tracker tracker;
-  const std::shared_ptr<MemoryBudget::Account> pages;  // what is being sent to people
+  const std::shared_ptr<MemoryBudget::Account> pages;  // pages that are being sent to people
   Decoder decoder;
   Agents agents{*this};
   Sessions sessions{*this};
@@ -153,7 +153,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     tracker.session_message(id, std::move(message), peer.tenant);
   }
 
-  // It has a limited time to read what it was sent.
+  // It has a limited time to read the messages that it was sent.
   template <class Stream>
   void leave(Peer<Stream>& peer) {
     if (!std::exchange(peer.leaving, true)) peer.deadline = clock.now() + kLastWordTime;
@@ -180,7 +180,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     return out;
   }
 
-  // Agents may open sessions, too, but with builders alone: hear() sees what a session asks for.
+  // Agents may open sessions, too, but with builders alone: hear() sees a session's request.
   Judgement judge_session(const grpc::CallbackServerContext& context) {
     if (security.authority && security.authority->judge(shown_by(context), Role::kAgent).grant)
       return judge(context, Role::kAgent);
@@ -243,7 +243,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     return new RefusedStream({grpc::StatusCode::UNIMPLEMENTED, "the tracker has no such call"});
   }
 
-  // Counts the question's time; what to call at its end.
+  // Counts the question's time; returns the function to call at its end.
   std::function<void()> being_asked(grpc::CallbackServerContext& context) {
     std::lock_guard lock(mutex);
     const ConnectionId id = next_connection++;

@@ -33,7 +33,7 @@ class TrackerServer {
   StatusOr<std::string> admin(const std::string& action, const std::string& name);
   /// Room for a page of that many bytes, to be held until it has been sent; null: there is none.
   std::shared_ptr<const void> room_for_page(size_t bytes);
-  /// Ends all streams; agents and sessions keep what they hold and try to connect again. Not to be called twice at
+  /// Ends all streams; agents and sessions keep their work and try to connect again. Not to be called twice at
   /// once.
   void stop();
 

@@ -1,4 +1,4 @@
-// The server's side of TLS, and what a call shows of its peer. Internal to the service.
+// The server's side of TLS, and the credentials that a call shows. Internal to the service.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -10,7 +10,7 @@
 
 namespace hone::tracker {
 
-/// gRPC reads the files again every few seconds; what cannot be read then changes nothing.
+/// gRPC reads the files again every few seconds; a file that cannot be read then changes nothing.
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const ServerTls& tls);
 
 /// The token and the certificate of a call.

@@ -11,7 +11,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::io::CodedInputStream;
 
-// What an element takes beside its contents: its object and its place in a list that grows by doubling.
+// The memory of an element beside its contents: its object and its place in a list that grows by doubling.
 constexpr size_t kMessage = 192, kText = 64, kNumber = 16;
 constexpr int kMaxDepth = 8;  // no message of ours contains its own kind
 
@@ -61,7 +61,7 @@ bool measure(const Descriptor& kind, CodedInputStream& in, int depth, size_t* si
         in.PopLimit(limit);
         break;
       }
-      default: return false;  // groups, and what does not exist
+      default: return false;  // groups, and wire types that do not exist
     }
   }
   return in.ConsumedEntireMessage() || in.BytesUntilLimit() == 0;

@@ -21,7 +21,7 @@ class RefusedStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
 };
 
 /// Reads one message at a time, writes from a bounded queue. Both are bytes to gRPC, so that nothing is decoded before
-/// its size is known and what waits to be read takes no more than its bytes; these are charged to `account`, as is the
+/// its size is known, and a waiting message takes no more than its bytes; these are charged to `account`, as is the
 /// stream itself (`charge`). Deletes itself when gRPC is done with it. `Owner` gives on_message(id, plain),
 /// on_bad_message(id, why), on_gone(id), on_done(id, cut), which take the tracker's lock, and decoder(); send() and
 /// cancel() are called under it.
@@ -55,8 +55,8 @@ class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
       if (room) queue_.push_back(std::move(out));
       if (last) closing_ = true;
       if (!room || queue_.size() > kMaxQueuedMessages) {
-        // The peer does not read, or its token's streams together do not. What is queued is not needed: leases expire,
-        // results are sent again.
+        // The peer does not read, or its token's streams together do not. Queued messages are not needed: leases
+        // expire, results are sent again.
         closing_ = overflow = true;
         drop_queue();
         final_ = {grpc::StatusCode::RESOURCE_EXHAUSTED, "the peer does not read what it is sent"};
@@ -160,7 +160,7 @@ class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
   const std::shared_ptr<MemoryBudget::Account> account_;
   const MemoryBudget::Charge charge_;
   grpc::ByteBuffer in_;
-  std::mutex mutex_;  // what follows
+  std::mutex mutex_;  // guards the members below
   std::deque<Waiting> queue_;
   bool writing_ = false, closing_ = false, finished_ = false;
   grpc::Status final_;

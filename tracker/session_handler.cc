@@ -9,7 +9,7 @@
 namespace hone::tracker {
 namespace {
 
-// What the tenant may not ask for becomes what it may; a line for people each.
+// Lowers each wish to what the tenant is allowed; returns a line for people about each.
 std::vector<std::string> clamp_wishes(wire::SessionOpen& open, const TenantLimits& limits) {
   std::vector<std::string> notes;
   if (open.priority > limits.priority) {
@@ -35,7 +35,7 @@ SessionHandler::Refusal SessionHandler::open(ConnectionId connection, wire::Sess
   if (known && known->connection) {
     const ConnectionId previous = *known->connection;
     gone(previous);
-    // It may try again: what reached us last need not be what it said last, after a network that kept messages back.
+    // It may try again: the message that reached us last need not be its last, after a network that kept messages back.
     out_.to_session(previous, wire::Refused{"the session was opened again elsewhere", true});
   }
   wire::SessionOpened opened;
@@ -130,7 +130,7 @@ void SessionHandler::expire() {
   book_.lift_bars();
 }
 
-// With its jobs.
+// Its jobs go with it.
 void SessionHandler::end(Session& session) {
   const wire::Uuid uuid = session.spec.session;
   for (auto& [seq, record] : session.jobs) lifecycle_.drop(session, record);

@@ -1,4 +1,4 @@
-// What each message of a session means.
+// Handles each message of a session.
 #pragma once
 
 #include <optional>
@@ -40,8 +40,8 @@ class SessionHandler {
   Refusal on(Session& session, const wire::CancelJobs& cancel);
   Refusal on(Session& session, wire::Summary& summary);
   Refusal on(Session& session, const wire::SessionClose& close);
-  /// The connection is over: its session keeps its jobs for the grace. None of a session: nothing happens. What was
-  /// collected is sent.
+  /// The connection is over: its session keeps its jobs for the grace. If the connection is no session's, nothing
+  /// happens. Collected messages are sent.
   void gone(ConnectionId connection);
   /// Sessions whose grace is over end.
   void expire();

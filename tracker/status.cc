@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kCurveInStatus = 120;  // points
 
-// Whose it is, what it works on, and how well that goes: for its own tenant.
+// Fills in a session's owner, its work and its progress, which are for its own tenant.
 void tell_work(const Session& session, wire::SessionStatus& out) {
   const wire::SessionOpen& spec = session.spec;
   out.owner = session.tenant;

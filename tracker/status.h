@@ -1,4 +1,4 @@
-// What people are told of devices and sessions, read from the tracker's parts.
+// The state of devices and sessions as people see it, read from the tracker's parts.
 #pragma once
 
 #include <optional>

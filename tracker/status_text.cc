@@ -74,7 +74,7 @@ std::string heading(const std::string& text, const TextStyle& style) {
   return style.colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
 }
 
-// What ails a device, and what makes its times unsteady. `why` has one ailment alone: a quarantined board may be hot.
+// A device's ailments, and why its times are unsteady. `why` has one ailment alone: a quarantined board may be hot too.
 std::string remarks(const wire::DeviceStatus& d) {
   std::string out = d.why;
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
@@ -103,7 +103,7 @@ std::string whose(const wire::SessionStatus& s) {
   return fmt::format("{}{}from {}", s.owner, s.owner.empty() ? "" : ", ", s.host);
 }
 
-// The config by its name, then its knobs, which older tuners tell alone; of a model how fast it is, or what of it.
+// The config by its name, then its knobs (older tuners send these alone); for a model the speed of it or of a part.
 std::string best_text(const wire::Summary& s) {
   if (!s.model) {
     if (s.best_config_name.empty()) return s.best_config;

@@ -1,4 +1,4 @@
-// Of the generated file (cmake/WriteCommit.cmake).
+// Declares the commit, which a generated file defines (cmake/WriteCommit.cmake).
 #pragma once
 
 namespace hone {

@@ -1,17 +1,17 @@
-// What --version prints. A library of its own, which programs alone link: the commit changes with every commit, and
-// nothing else is then linked anew.
+// The text that --version prints. This is a library of its own, which only programs link: the commit changes with every
+// commit, and nothing else is then linked anew.
 #pragma once
 
 #include "base/cli.h"
 
 namespace hone {
 
-/// `tensorc 0.1.0 (commit abc1234)`, or `(commit unknown)` of what was not built in a git work tree; `more` stands
-/// behind a comma.
+/// `tensorc 0.1.0 (commit abc1234)`, or `(commit unknown)` if it was not built in a git work tree; `more` stands behind
+/// a comma.
 std::string version_line(const std::string& program, const std::string& more = "");
 
-/// Gives `app`, which has its name, the flag --version. `more` says what else belongs to that line; it is called only
-/// when the flag was given.
+/// Gives `app`, which has its name, the flag --version. `more` gives the rest of that line; it is called only when the
+/// flag was given.
 void add_version(CLI::App& app, const std::function<std::string()>& more = nullptr);
 
 }  // namespace hone

@@ -280,7 +280,7 @@ Status cmd_stats(const Context& c) {
 // The command's database.
 std::string own_db(const Context& c) { return c.flags.db.empty() ? user_db_path() : c.flags.db; }
 
-// Of a command that writes `file` (empty: none) beside its database: that neither is another's, nor what was read.
+// Checks a command that writes `file` (empty: none) beside its database: neither may be another's, or one that is read.
 Status check_files(const Context& c, CommandFiles files, const std::string& what, const std::string& file) {
   files.reads(kFlagsFile, c.flags_file);
   writes_database(files, c.flags.db.empty() ? "the user's tophub" : "--db", own_db(c));
@@ -372,7 +372,7 @@ Status import_file(const Context& c, Store& store, std::istream& in, const std::
 
 Status cmd_import(const Context& c) {
   // A missing file should not leave a new, empty database behind. Pipes and devices may never answer, or never end:
-  // what comes from a pipe comes by stdin.
+  // data from a pipe comes by stdin.
   for (const std::string& name : c.flags.files) {
     std::error_code ec;
     if (name == "-") continue;

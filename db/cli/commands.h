@@ -36,15 +36,15 @@ struct CompilerHooks {
       rank_nearest;
   /// A best in words. Empty: its config is shown as it is stored.
   DescribeBest describe;
-  /// Of the terminal that the results go to; 0: it is none, and lines are not cut.
+  /// The width of the terminal that the results go to; 0: it is no terminal, and lines are not cut.
   size_t columns = 0;
   /// The meaning of another tuner's record. Empty: such records are kept without one.
   ForeignMapper foreign;
   /// Why a prior's model cannot be taken. Empty: every one is.
   PriorCheck check_prior;
-  /// Gives the command line what the program alone has (--version). Empty: nothing.
+  /// Gives the command line flags that only the program has (--version). Empty: nothing.
   std::function<void(CLI::App&)> add_flags;
-  /// What `import -` reads. Null: stdin.
+  /// The input of `import -`. Null: stdin.
   std::istream* in = nullptr;
   /// Makes a prior of a store's trials for a target kind. Too few trials are a usage error.
   std::function<StatusOr<Training>(Store& store, const std::string& target_kind)> train;

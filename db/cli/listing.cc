@@ -26,10 +26,10 @@ std::string day_text(int64_t unix_ms) {
              : "-";
 }
 
-// A smaller one is preferred: what is confirmed, then what was quiet, then what is fast.
+// A smaller one is preferred: confirmed rows first, then quiet ones, then fast ones.
 auto rank(const BestRow& row) { return std::tuple(!row.confirmed, row.disturbed, row.seconds); }
 
-// Short texts of the targets; the whole ones of those that would be called the same.
+// Short texts of the targets; whole texts for targets that would otherwise be called the same.
 std::map<std::string, std::string> target_names(const std::vector<BestRow>& rows) {
   std::map<std::string, std::set<std::string>> called;
   for (const BestRow& row : rows) called[short_target(row.target)].insert(row.target);
@@ -39,7 +39,7 @@ std::map<std::string, std::string> target_names(const std::vector<BestRow>& rows
   return out;
 }
 
-// What is said of a config that no template here has: its kind.
+// A config that no template here has is called by its kind.
 std::string name_of(const BestRow& row, const BestInWords& words) {
   if (!words.name.empty()) return words.name;
   const StatusOr<ConfigKey> key = parse_config_key(row.config);

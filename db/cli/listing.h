@@ -9,7 +9,7 @@
 
 namespace hone::db {
 
-/// What the compiler knows of a best, for people; empty and 0 where it does not know the workload or the space.
+/// How the compiler describes a best to people; empty and 0 when it does not know the workload or the space.
 struct BestInWords {
   std::string name;    ///< of its config, a word or two: `winograd4`, `dynamic`, `default`
   std::string config;  ///< the whole config with its words: `algorithm=winograd4,tile_p=4`
@@ -24,7 +24,7 @@ std::vector<BestRow> one_per_workload(const std::vector<BestRow>& rows);
 std::string short_target(const std::string& target);
 
 /// A line a row under a heading, each cut to `columns` (0: not at all): time, speed, config, standing, day, target,
-/// workload. Of targets that are called the same in short the whole text is shown. `describe` may be empty.
+/// workload. Targets with the same short name are shown with their whole text. `describe` may be empty.
 std::string listing(const std::vector<BestRow>& rows, const DescribeBest& describe, size_t columns);
 
 /// A line for each word of the listing's standing that needs one, `provisional` and `disturbed`: what it means.

@@ -1,4 +1,4 @@
-// What `tophub --help` shows: the commands, and the flags that all of them take.
+// The text of `tophub --help`: the commands, and the flags that all of them take.
 #pragma once
 
 #include "base/help.h"

@@ -8,7 +8,7 @@
 
 namespace hone::launcher {
 
-/// Of the machine that programs are compiled for.
+/// The machine that programs are compiled for.
 struct Machine {
   uint16_t elf;             ///< EM_X86_64 or EM_AARCH64
   const char* interpreter;  ///< where its programs' headers say the loader is
@@ -25,8 +25,8 @@ struct Runtime {
 };
 
 /// Looks at the host's files below `root` ("" but for tests) and at those of the bundle: `own_libc` and `own_libstdcxx`
-/// are files. Where versions are equal, the host's is taken. What is missing, broken or for another machine counts as
-/// older than all, and a loader without glibc's libc beside it (musl's, a stand-in) as no loader.
+/// are files. Where versions are equal, the host's is taken. A file that is missing, broken or for another machine
+/// counts as older than all, and a loader without glibc's libc beside it (musl's, a stand-in) as no loader.
 Runtime choose_runtime(const std::string& root, const Machine& machine, const std::string& own_libc,
                        const std::string& own_libstdcxx);
 

@@ -102,7 +102,7 @@ class Segments {
   const Elf64_Ehdr& header_;
 };
 
-/// `2.36`, `3.4.30`. What else begins like a version is none: GLIBC_PRIVATE, GLIBC_ABI_DT_RELR, GLIBCXX_DEBUG.
+/// `2.36`, `3.4.30`. Other names that begin like a version are none: GLIBC_PRIVATE, GLIBC_ABI_DT_RELR, GLIBCXX_DEBUG.
 std::optional<Version> parse_version(std::string_view text) {
   Version out{};
   const char *next = text.data(), *const end = text.data() + text.size();

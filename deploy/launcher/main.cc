@@ -1,6 +1,6 @@
-// What lies in the bundle's bin under each program's name: starts the program with the newer of the host's loader and
-// libc and the bundle's own. Linked statically, so that it runs where there is neither. deploy/bundle says which file
-// lies where, and why.
+// The file that lies in the bundle's bin under each program's name. It starts the program with the newer of the host's
+// loader and libc and the bundle's own. Linked statically, so that it runs where there is neither. deploy/bundle says
+// which file lies where, and why.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// device-agent: offers this machine to a tracker and measures what it is sent.
+// device-agent: offers this machine to a tracker and measures the jobs that it sends.
 #include <fmt/format.h>
 #include <signal.h>
 

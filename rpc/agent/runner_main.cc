@@ -47,7 +47,7 @@ std::vector<std::string> library_folders() {
 }
 
 // Drivers differ, and a new one may need more than its row of the table allows. Where all candidates are trusted, a
-// GPU's processes may run without Landlock and filters; the tracker is told, and each trial says so.
+// GPU's processes may run without Landlock and filters; the tracker and each trial then say so.
 bool gpus_are_sandboxed() {
   const char* value = std::getenv("HONE_GPU_SANDBOX");
   return !value || std::string_view(value) != "off";

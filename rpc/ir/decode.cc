@@ -1,5 +1,5 @@
-// Tables are read front to back and every index must point to what was already built: no recursion, no cycles. Sizes
-// are checked before anything is built from them.
+// Tables are read front to back and every index must point to a part that is already built: no recursion, no cycles.
+// Sizes are checked before anything is built from them.
 #include "rpc/ir/decode.h"
 
 #include <fmt/format.h>

@@ -11,7 +11,7 @@ namespace hone {
 /// The layout of IrModule that encode() writes and decode() reads.
 inline constexpr uint32_t kIrVersion = 1;
 
-/// Limits of what is decoded. The "expanded" sizes count a shared node once for each use, as a recursive walk would
+/// Limits of a decoded module. The "expanded" sizes count a shared node once for each use, as a recursive walk would
 /// visit it.
 struct DecodeLimits {
   size_t bytes = size_t{2} << 20;

@@ -1,4 +1,4 @@
-// Module -> bytes: what a tuner sends and content hashes name.
+// Module -> bytes, which a tuner sends and content hashes name.
 #pragma once
 
 #include <string>

@@ -24,12 +24,12 @@ struct AgentHandlers {
   /// These leases are void (cancelled, expired, or forgotten by the tracker): stop them, send nothing. The client has
   /// dropped them, results included, before it calls this; a result that is sent nevertheless is ignored.
   std::function<void(std::vector<LeaseId>)> on_cancel;
-  /// Another device is idle: give_back() those of these leases that have not been started; the others need no answer.
+  /// Another device is idle: give_back() the leases among these that have not been started; others need no answer.
   std::function<void(std::vector<LeaseId>)> on_take_back;
   /// The tracker refused the agent. With `retry` the client tries again by itself; without, it has given up.
   std::function<void(std::string reason, bool retry)> on_refused;
   /// People drained these devices, and no others: there are no leases for them until they are resumed. The client
-  /// remembers it, and tells trackers that do not know.
+  /// remembers this, and informs a tracker that does not know it.
   std::function<void(std::vector<std::string> devices)> on_drained;
   /// The tracker said welcome (true) or the stream was lost (false). Leases and results survive both.
   std::function<void(bool connected)> on_connection;
@@ -38,12 +38,12 @@ struct AgentHandlers {
   std::function<void(std::string why)> on_unreachable;
 };
 
-/// Who the agent is.
+/// The identity of the agent.
 struct AgentIdentity {
   std::string name;
   Uuid instance = Uuid::random();  ///< one per process: tells a restart from a reconnect
   std::vector<DeviceInfo> devices;
-  /// Of devices with the label builder-key: the key is proved whenever the tracker asks for it.
+  /// Set for devices with the label builder-key: the key is proved whenever the tracker asks for it.
   std::optional<SigningKey> key = {};
 };
 
@@ -55,7 +55,7 @@ class AgentClient {
 
   /// Starts to connect at once and keeps trying for ever, with backoff.
   AgentClient(ClientOptions options, AgentIdentity identity, AgentHandlers handlers);
-  /// Waits (at most two seconds) until what was queued has been sent, then leaves. No handler or reply runs afterwards.
+  /// Waits (at most two seconds) until the queue has been sent, then leaves. No handler or reply runs afterwards.
   ~AgentClient();
   AgentClient(const AgentClient&) = delete;
   AgentClient& operator=(const AgentClient&) = delete;
@@ -66,8 +66,8 @@ class AgentClient {
 
   // All methods below may be called from any thread and never block.
 
-  /// `device` can take `slots` leases more, in addition to what was wanted before; each lease received uses one up.
-  /// Normally once at the start with the size of a batch, then one for every lease finished or given back.
+  /// `device` can take `slots` leases more than before; each lease received uses one up. Normally once at the start
+  /// with the size of a batch, then one for every lease finished or given back.
   void want(const std::string& device, uint32_t slots);
   /// The lease is finished. Kept and sent again until the tracker acknowledges it. `result.session`, `seq` and `device`
   /// are filled in from the lease.

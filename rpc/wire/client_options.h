@@ -1,4 +1,4 @@
-// What both clients of the tracker need to know to reach it.
+// How both clients of the tracker reach it.
 #pragma once
 
 #include <chrono>

@@ -104,7 +104,7 @@ class ClientStream final : public grpc::ClientBidiReactor<Out, In>,
   grpc::ClientContext context_;
   std::shared_ptr<ClientStream> self_;
   std::shared_ptr<In> in_;
-  std::mutex mutex_;  // what follows
+  std::mutex mutex_;  // guards the members below
   std::deque<Out> queue_;
   size_t queued_bytes_ = 0;
   bool writing_ = false, ended_ = false, leaving_ = false, half_closed_ = false;

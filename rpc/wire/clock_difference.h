@@ -8,7 +8,7 @@ namespace hone::wire {
 /// Tells people of a clock that is not the tracker's, once until both agree again. For one thread only.
 class ClockReminder {
  public:
-  /// Seconds; what the network and a clock that is set by hand are off by.
+  /// Seconds: how far the network and a clock that is set by hand may be off.
   static constexpr double kSlack = 60;
 
   /// The line that is due, if there is one: `own` is this machine's clock, `tracker` the tracker's, in seconds since
@@ -19,7 +19,7 @@ class ClockReminder {
   bool told_ = false;
 };
 
-/// Logs as a warning what is due now. Thread-safe; the clients of one process share a reminder.
+/// Logs a due warning. Thread-safe; the clients of one process share a reminder.
 void compare_clocks(double tracker);
 
 }  // namespace hone::wire

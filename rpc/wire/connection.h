@@ -1,4 +1,4 @@
-// What both clients of the tracker share: connect, say hello, reconnect for ever with backoff, leave. Internal to them.
+// Shared base of the tracker's two clients: connect, say hello, reconnect for ever with backoff, leave. Internal.
 #pragma once
 
 #include <fmt/format.h>
@@ -89,7 +89,7 @@ class Connection {
         fmt::format("cannot reach the tracker at {}: {}", options_.tracker.text(), unreached_));
   }
 
-  /// From a thread other than the loop's: `last_words` run on the loop, what they send is sent (for at most two
+  /// From a thread other than the loop's: `last_words` run on the loop, their messages are sent (for at most two
   /// seconds), and when it returns no event comes any more.
   void shutdown(const std::function<void()>& last_words) {
     std::promise<void> done;
@@ -194,7 +194,7 @@ class Connection {
     if (!gave_up_) retry_timer_ = loop_.after(backoff_.next(), [this] { connect(); });
   }
 
-  // The next attempts are made while this waits; what ended the last one is told.
+  // The next attempts are made while this waits; the cause that ended the last one is reported then.
   void tell_after(std::chrono::milliseconds delay) {
     tell_timer_ = loop_.after(delay, [this] {
       events_.unreachable(reason_unreached_);
@@ -242,13 +242,13 @@ class Connection {
   std::string told_problem_;  // in the log, since it was last open
   std::promise<void>* finished_ = nullptr;
 
-  mutable std::mutex mutex_;  // what follows, for other threads
+  mutable std::mutex mutex_;  // guards the members below, for other threads
   std::condition_variable changed_;
   State state_ = State::kClosed;
   bool was_open_ = false;
   std::string reason_;                 // of the last refusal
   std::string problem_;                // of the last attempt
-  std::string unreached_ = kNoAnswer;  // what wait_open() says of it
+  std::string unreached_ = kNoAnswer;  // the reason that wait_open() gives
 
   EventLoop loop_;  // last: its thread uses all of the above
 };

@@ -1,4 +1,4 @@
-// Ends with the parent: what `--exit-with-parent` of tracker and device-agent does.
+// Ends with the parent: the flag `--exit-with-parent` of tracker and device-agent.
 #pragma once
 
 #include <functional>

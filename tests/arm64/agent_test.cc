@@ -24,7 +24,7 @@ constexpr const char* kEmulator = "/usr/bin/qemu-aarch64-static";
 // An emulated agent takes ten times as long, which other work on the machine multiplies.
 constexpr seconds kLong{900};
 
-// What `cmake --preset arm64` was configured with.
+// The sysroot that `cmake --preset arm64` was configured with.
 std::string sysroot() {
   const std::string cache = read_file(kBuild + "/CMakeCache.txt");
   std::smatch found;

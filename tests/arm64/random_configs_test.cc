@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(SumsInF16, ObjectsOnArm,
 INSTANTIATE_TEST_SUITE_P(ProductsOfF16, ObjectsOnArm,
                          testing::Combine(testing::ValuesIn(kF16Cores), testing::ValuesIn(kF16ProductWorkloads)));
 
-// What --emit c writes, by the C compilers of 64 and, where it is installed, of 32 bits.
+// C compilers for the output of --emit c: of 64 bits and, where it is installed, of 32 bits.
 struct CCompiler {
   const char *command, *flags, *qemu;
 };
@@ -151,7 +151,7 @@ TEST_P(CSourceOnArm, ComputesWhatTheReferenceComputes) {
   for (const Config& config : configs(2)) {
     Built b{file(std::to_string(all.size()) + ".so"), lowered(config), space_->print(config)};
     const std::string source = artifact_c_source(b.module, target_, "k", json_of(b.module, config), text);
-    // What is unrolled so far takes a compiler up to a minute.
+    // Code that is unrolled so far takes a compiler up to a minute.
     constexpr size_t kMostBytes = 40000;
     if (source.size() > kMostBytes && !std::getenv("HONE_ARM64_CONFIGS")) continue;
     std::ofstream(file("k.c")) << source;

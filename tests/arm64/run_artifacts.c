@@ -49,7 +49,7 @@ static const char* run(const char* path, FILE* inputs, FILE* outputs) {
   void (*free_pool)(HoneRuntime*);
   *(void**)&new_pool = function_of(object, artifact->name, "_pool");
   *(void**)&free_pool = function_of(object, artifact->name, "_pool_free");
-  /* What is compiled from C has none, and takes null. */
+  /* An artifact compiled from C has no pool, and takes null. */
   HoneRuntime* const pool = new_pool && free_pool ? new_pool(2) : NULL;
   if (!pool && new_pool) return "no thread pool";
   const HoneVariant* const v = &artifact->variants[0];

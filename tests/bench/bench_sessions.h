@@ -12,7 +12,7 @@ namespace hone::bench {
 
 inline int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-/// Acknowledges what comes. With `outstanding` it submits a new job for every result.
+/// Acknowledges all results. With `outstanding` it submits a new job for every result.
 class BenchSession {
  public:
   BenchSession(wire::ClientOptions dial, wire::SessionOpen open, wire::FakePayload job, uint32_t outstanding)

@@ -1,4 +1,4 @@
-// What a candidate costs before it is measured, by workload: lowering, features, hash, prediction, the second proof of
+// The cost of a candidate before it is measured, by workload: lowering, features, hash, prediction, the second proof of
 // its accesses, LLVM with it. Medians on one core.
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ double percentile(std::vector<double> v, size_t percent) {
   std::nth_element(v.begin(), v.begin() + static_cast<ptrdiff_t>(i), v.end());
   return v[i];
 }
-// Seconds that proving the emitted form of all functions of `m` takes: a part of what LLVM's column counts.
+// Seconds that proving the emitted form of all functions of `m` takes: a part of LLVM's column.
 double proof_seconds(const Module& m, const Target& target) {
   double out = 0;
   const auto add = [&](const Function& f) {

@@ -1,4 +1,4 @@
-// What computes a workload, timed beside others in one process.
+// Programs that compute the same workload, timed beside each other in one process.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 
 namespace hone::bench {
 
-/// Something that computes a workload; what is timed is `run` alone (weights are packed before).
+/// Something that computes a workload; only `run` is timed (weights are packed before).
 struct Contender {
   std::string name;
   std::function<void()> run;
-  /// Brings the calling thread to where `run` wants it, as long as what it returns lives; empty: anywhere. That takes
+  /// Brings the calling thread to where `run` wants it, as long as its result lives; empty: anywhere. That takes
   /// microseconds, which are no part of a call.
   std::function<std::shared_ptr<void>()> place = {};
 };

@@ -28,7 +28,7 @@ Status measure_fair(const FleetFlags& flags);
 /// Seconds from the SIGKILL of a tracker, started again at once, to the next result; and from that of an agent to the
 /// next lease of its job.
 Status measure_recovery(const FleetFlags& flags);
-/// Jobs that two tuners get done beside six that are killed at random moments, against what they get done without
+/// Jobs that two tuners get done beside six that are killed at random moments, compared with the number without
 /// these.
 Status measure_killed(const FleetFlags& flags);
 

@@ -13,7 +13,7 @@
 namespace hone::bench {
 namespace {
 
-// The first line of what a pipe gives within ten seconds.
+// The first line that a pipe gives within ten seconds.
 std::string first_line(int fd) {
   std::string line;
   for (char c; line.find('\n') == std::string::npos;) {

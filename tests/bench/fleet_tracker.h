@@ -14,7 +14,7 @@ namespace hone::bench {
 
 class TrackerProcess {
  public:
-  /// Errors say what the program said.
+  /// Errors have the program's own words.
   static StatusOr<TrackerProcess> start(bool plain, std::vector<std::string> more = {});
 
   /// How an agent dials it.

@@ -35,8 +35,8 @@ constexpr std::pair<const char*, const char*> kProducts[] = {{"M1", "dense(m=1,n
                                                              {"B2", "batch_matmul(b=12,m=128,n=64,k=128)"},
                                                              {"B3", "batch_matmul(b=8,m=512,n=512,k=64)"}};
 
-// What moves data more than it computes: ResNet's, VGG's and Inception's poolings, activations and residuals of ResNet
-// and BERT, means and norms.
+// Workloads that move data more than they compute: ResNet's, VGG's and Inception's poolings, activations and residuals
+// of ResNet and BERT, means and norms.
 constexpr std::pair<const char*, const char*> kMemoryBound[] = {
     {"P1", "max_pool2d(c=64,h=112,w=112)"},
     {"P2", "max_pool2d(c=256,h=56,w=56,kh=2,kw=2,pad=0)"},

@@ -1,4 +1,4 @@
-// What the kernel benchmark measures: the shapes of the TVM paper's Table 2, MobileNet's depthwise layers, products of
+// Workloads of the kernel benchmark: the shapes of the TVM paper's Table 2, MobileNet's depthwise layers, products of
 // ResNet and BERT; and random ones.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Kernels side by side: what the tophub holds, the template's default and the peers, on the same shapes and threads, in
-// one process, interleaved.
+// Kernels side by side: the tophub's best, the template's default and the peers, on the same shapes and threads, in one
+// process, interleaved.
 //
 // bench_kernels --tune --db bench.db    tunes each workload with the tuner program; called again it goes on
 // bench_kernels --db bench.db           measures

@@ -67,7 +67,7 @@ void decode_a_module(benchmark::State& state) {
 }
 BENCHMARK(decode_a_module);
 
-// What a parallel loop costs beyond its work.
+// The cost of a parallel loop beyond its work.
 void empty_parallel_region(benchmark::State& state) {
   ThreadPool pool({.workers = static_cast<int>(state.range(0)), .cpus = allowed_cpus()});
   const PinnedCaller pinned(allowed_cpus().front());

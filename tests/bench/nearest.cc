@@ -1,5 +1,5 @@
-// How good the nearest workload's config is: workloads are left out of a package, and what the rest of it brings them
-// is timed beside their defaults and their own bests.
+// How good the nearest workload's config is: workloads are left out of a package, and the configs that the rest of it
+// brings them are timed beside their defaults and their own bests.
 //
 // bench_nearest db/packages/x86_64.jsonl --leave-out 60 --threads 1
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// How much a busy neighbour changes what a session stores: its records are measured again on the quiet machine, and its
-// confirmed best is compared with that of a session that was never disturbed. The neighbour comes and goes, or stays
-// throughout; then what is stored must be marked as disturbed, and a quiet session on the same tophub must confirm it
+// How much a busy neighbour changes the records of a session: its records are measured again on the quiet machine, and
+// its confirmed best is compared with that of a session that was never disturbed. The neighbour comes and goes, or
+// stays throughout; then records must be marked as disturbed, and a quiet session on the same tophub must confirm it
 // again.
 //
 // bench_neighbour --cores 1,2                                on and off, on one core and on two
@@ -116,7 +116,7 @@ class Replay final : public Searcher {
   std::vector<Proposal> rest_;
 };
 
-// What a session stored.
+// The records that a session stored.
 struct Records {
   std::map<std::string, db::TrialRow> trials, confirmed;  ///< by config, those that are ok
   std::optional<db::BestRow> stored;                      ///< what the tophub answers

@@ -59,7 +59,7 @@ Contender contender(std::string name, const dnnl::primitive& primitive, Argument
 
 constexpr std::string_view kBytes = "u8:s8:s32:s32", kBf16 = "bf16:bf16:f32:f32";
 
-// Of a product's input, weights and output.
+// The types of a product's input, weights and output.
 struct Types {
   memory::data_type in = memory::data_type::f32, weight = in, out = in;
 };

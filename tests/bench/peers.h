@@ -11,15 +11,15 @@
 namespace hone::bench {
 
 /// oneDNN: for convolutions `onednn_direct`, `onednn_auto` and, where it has one, `onednn_winograd`; for the others
-/// `onednn`. All layouts are its own choice, but a batch_matmul's, whose operands both arrive at run time, a pooling's
-/// (nChw16c where that is the workload's choice) and what works on plain tensors: single functions of elementwise, and
-/// reductions. Products and convolutions of f32, of bf16 in f32, and of u8 by
-/// s8: products in s32, convolutions scaled and rounded to u8. Empty for what it does not do, or only by its
-/// reference implementation.
+/// `onednn`. All layouts are its own choice, but a batch_matmul's, whose operands both arrive at run time, a
+/// pooling's (nChw16c where that is the workload's choice) and of operators on plain tensors: single functions of
+/// elementwise, and reductions. Products and convolutions of f32, of bf16 in f32, and of u8 by s8: products in s32,
+/// convolutions scaled and rounded to u8. Empty for workloads that it lacks, or has only in its reference
+/// implementation.
 std::vector<Contender> onednn_contenders(const Workload& w, int threads);
 
 /// ONNX Runtime, from the library at `library`: `onnxrt`. Products and convolutions of u8 by s8: MatMulInteger, and
-/// QLinearConv with one scale, from planes to planes. Empty for what it does not do, and where the library is not.
+/// QLinearConv with one scale, from planes to planes. Empty for workloads that it lacks, and without the library.
 std::vector<Contender> onnxruntime_contenders(const Workload& w, int threads, const std::string& library);
 
 /// OpenBLAS: `openblas`, sgemm, for dense and batch_matmul in fp32.

@@ -48,7 +48,7 @@ class ListSearcher final : public Searcher {
   size_t next_ = 0;
 };
 
-// What is known of one program.
+// The results that are known of one program.
 struct Known {
   std::string status, config;
   std::vector<double> seconds;  ///< of each uncensored measurement
@@ -68,7 +68,7 @@ bool belongs(const Space& space, const std::string& config) {
   }
 }
 
-// What `db` knows of the space's programs; other sub-spaces of the workload may be there too.
+// Results that `db` has of the space's programs; other sub-spaces of the workload may be there too.
 StatusOr<Programs> programs_in(const std::string& db, const ReplaySpace& s, std::string* target, std::string* device) {
   const std::string workload = to_string(s.workload);
   HONE_ASSIGN_OR_RETURN(const auto store, db::open_for_writing(db));

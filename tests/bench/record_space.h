@@ -7,7 +7,7 @@
 
 namespace hone::replay {
 
-/// Measures what `db` does not hold yet, in sessions that resume, and makes the recording. `seconds`: leave off
+/// Measures configs that `db` does not have yet, in sessions that resume, and makes the recording. `seconds`: stop
 /// measuring after so long (0: never); the error then says how far it is.
 StatusOr<Recording> record_space(const ReplaySpace& space, const std::string& db, double seconds);
 

@@ -15,7 +15,7 @@ namespace {
 
 using Stream = wire::ClientStream<proto::AgentToTracker, proto::TrackerToAgent>;
 
-// What all agents share.
+// State that all agents share.
 struct Shared {
   SimOptions options;
   std::function<void(const wire::Lease&)> on_lease;

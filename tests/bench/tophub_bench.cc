@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
 
   auto store = must(Store::open(path));
   if (must(store->trials().count({})) < records) fill(*store, records, 1000);
-  // What a tuner does: a batch of eight, committed before it counts as done.
+  // A tuner does this: it commits a batch of eight before it counts as done.
   int64_t seq = must(store->trials().next_seq("live"));
   const auto add_batch = [&seq](Store& to) {
     std::vector<TrialRow> batch;

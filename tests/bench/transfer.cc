@@ -1,7 +1,7 @@
-// What configs that were measured on other CPUs bring on this one: of each workload that a package has rows of another
-// CPU for, that CPU's config, adapted, is timed beside the default, in turns. Once with the workload's own row, once
-// with half of the workloads left out, where a near one's row is what is found. Of this CPU's own rows the latter
-// alone.
+// The gain from configs that were measured on other CPUs: for each workload that a package has rows of another CPU
+// for, that CPU's config, adapted, is timed beside the default, in turns. Once with the workload's own row, once with
+// half of the workloads left out, so that a near one's row is found. This CPU's own rows are used only in the second
+// way.
 //
 // bench_transfer db/packages/x86_64-avx512.jsonl --threads 1
 #include <fmt/format.h>

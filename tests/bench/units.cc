@@ -1,7 +1,7 @@
-// What this CPU's units for products can do on one thread, each beside the FMA of f32: vectors of narrow types, tiles
+// The speed of this CPU's units for products on one thread, each beside the FMA of f32: vectors of narrow types, tiles
 // of AMX from registers, the first cache, the second and the last, sums of f32 made of three and six products of bf16,
-// and what configuring and storing tiles costs. Rates are the best of several turns: the rest of a shared machine only
-// takes away. --seconds tells how FMA and tiles, in turns, move over that time.
+// and the costs of configuring and storing tiles. Rates are the best of several turns: the rest of a shared machine
+// only takes away. --seconds shows how the rates of FMA and tiles, in turns, move over that time.
 //
 // bench_units --seconds 20
 #include <fmt/format.h>

@@ -14,7 +14,7 @@ std::vector<Unit> units_here() { return {}; }
 namespace hone::bench {
 namespace {
 
-// Ten sums hide the latency of what needs less than ten registers' worth of turns.
+// Ten sums hide the latency of instructions that need less than ten registers' worth of turns.
 #define HONE_TEN(instruction)                                                                           \
   instruction " %10, %11, %0\n" instruction " %10, %11, %1\n" instruction " %10, %11, %2\n" instruction \
               " %10, %11, %3\n" instruction " %10, %11, %4\n" instruction " %10, %11, %5\n" instruction \
@@ -204,7 +204,7 @@ HONE_AMX void store_configuration(int64_t n) {
   for (int64_t k = 0; k < n; ++k) _tile_storeconfig(&config);
 }
 
-// Numbers near one: products of zeros draw less power, and what denormals cost is not asked here.
+// Numbers near one: products of zeros draw less power, and the costs of denormals do not matter here.
 void fill_memory() {
   uint32_t state = 1;
   for (size_t i = 0; i < sizeof(memory); i += 2) {

@@ -95,7 +95,7 @@ Imported import_as_told(const fs::path& path, const OperatorTable& operators, co
     }
 }
 
-// What computes the graph.
+// Computes the graph with one of the engines.
 class Computer {
  public:
   Computer(const Graph& imported, const OperatorTable& operators, Engine engine) : graph_(imported) {
@@ -184,7 +184,7 @@ Outcome outcome_of(const fs::path& folder, const OperatorTable& operators, Engin
 }
 
 Exceptions listed_exceptions(const fs::path& data) {
-  // What release 1.20 has and the one of Debian 12 has not.
+  // Release 1.20 has this folder, and the release of Debian 12 lacks it.
   const char* release = fs::exists(data / "node" / "test_tensorscatter") ? "1.20" : "1.12";
   std::ifstream in(fs::path(HONE_SOURCE_DIR) / fmt::format("tests/conformance/onnx-{}.txt", release));
   HONE_ICHECK(in) << "no list for release " << release;

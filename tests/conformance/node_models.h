@@ -1,4 +1,4 @@
-// ONNX's own test data: small models, with what their outputs should be.
+// ONNX's own test data: small models with their expected outputs.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// What became of a model.
+/// The result of running a model.
 struct Outcome {
   enum Kind {
     kRight,
@@ -46,7 +46,7 @@ struct Tally {
   std::vector<std::string> faults;  ///< a line each: models that are not right and not listed, or listed and right
 };
 /// The outcomes of these models. HONE_CONFORMANCE=TEXT tries those alone that have it in their names;
-/// HONE_CONFORMANCE_LIST=1 prints what is not right, as the lists have it.
+/// HONE_CONFORMANCE_LIST=1 prints failures, as the lists have them.
 Tally tally(const std::vector<std::filesystem::path>& folders, const Exceptions& exceptions,
             const OperatorTable& operators, Engine engine);
 

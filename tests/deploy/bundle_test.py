@@ -248,7 +248,7 @@ class Bundle(Layout, Sessions, unittest.TestCase):
             self.assertIn(said, run(ROOT / 'deploy' / 'bundle', *words).stderr)
 
     # bin/hone-enrol: in mounts of its own, where /etc is a layer over this machine's and systemd a script that writes
-    # down what it is asked for.
+    # down its requests.
     def enrol(self, *words, program=None, version=252, systemd=True, user=0):
         self.layer = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         tools = self.layer / 'tools'

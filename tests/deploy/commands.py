@@ -64,7 +64,7 @@ def port(address):
     return int(address.rsplit(':', 1)[1])
 
 
-# What programs are given of this process's environment: where programs are, and how sanitizers behave.
+# The part of this process's environment that programs get: where programs are, and how sanitizers behave.
 PASSED_ON = {name: value for name, value in os.environ.items() if name == 'PATH' or name.endswith('SAN_OPTIONS')}
 
 

@@ -214,7 +214,7 @@ class Fleet(unittest.TestCase):
         for name in ('agent-node-7.token', 'tuner-job.token'):
             (self.tls / name).chmod(0o440)
         manifests = container_test.Manifests()
-        # What the page's secrets hold under these names.
+        # The files that the page's secrets hold under these names.
         made = {'/etc/hone/tls/tls.crt': 'tracker.pem', '/etc/hone/tls/tls.key': 'tracker.key',
                 '/etc/hone/tokens/tokens': 'tokens', '/etc/hone/ca/ca.pem': 'ca.pem'}
 

@@ -58,7 +58,7 @@ class GpuCheck(unittest.TestCase):
         self.assertGreater(row['tuned_ms'], 0)
         self.assertIsNone(row['cudnn_ms'])
         self.assertIn('| D9 | ', (self.folder / 'out' / 'report.md').read_text())
-        # What it found is a package.
+        # Its findings are a package.
         best = [json.loads(line) for line in (self.folder / 'out' / 'tophub.jsonl').read_text().splitlines()]
         self.assertTrue(any('depthwise_conv2d(n=1,c=1024' in json.dumps(record) for record in best), best)
         # Nothing is done twice.

@@ -11,7 +11,7 @@ import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get('HONE_BUILD_DIR', ROOT / 'build'))
-# What a browser loads by itself: (element, attribute).
+# Files that a browser loads by itself: (element, attribute).
 LOADED = {('script', 'src'), ('img', 'src'), ('link', 'href'), ('iframe', 'src'), ('source', 'srcset'),
           ('object', 'data')}
 

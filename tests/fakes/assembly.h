@@ -1,4 +1,4 @@
-// Reads assembly texts: what the innermost loops do.
+// Reads assembly texts: the instructions of innermost loops.
 #pragma once
 
 #include <regex>

@@ -16,7 +16,7 @@ namespace hone {
 inline constexpr int64_t kDecoderHeads = 4, kDecoderDim = 8, kDecoderRoom = 22;
 
 /// One token a call, behind caches of `past` rows. Its position, and the row of a table of distances that is added to
-/// its scores, are made of the caches' shape. `more` is told the model in front of its outputs.
+/// its scores, are made of the caches' shape. `more` may add nodes to the model before its outputs are.
 inline TestModel exported_decoder(const std::function<void(TestModel&)>& more = {}) {
   constexpr int64_t width = kDecoderHeads * kDecoderDim;
   const auto weights = [](int64_t count, float step) {

@@ -1,4 +1,4 @@
-// Denormal operands, and what they cost the processor that runs the test.
+// Denormal operands, and their cost on the processor that runs the test.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ inline double cost_of_denormals() {
   return cost;
 }
 
-/// From here on the processor has assists, and what is slowed down by them is slowed down by more than this.
+/// From here on the processor has assists, and code that they slow down is slowed down by more than this.
 inline constexpr double kAssist = 5;
 
 }  // namespace hone

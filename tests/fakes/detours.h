@@ -13,8 +13,8 @@
 
 namespace hone {
 
-/// What is this many times as long as elsewhere has met detours: of 150 cycles for each multiply-add. What runs beside
-/// makes less of a difference, most of the time.
+/// A run that takes this many times as long has met detours, which cost 150 cycles for each multiply-add. Programs that
+/// run beside it mostly make less of a difference.
 inline constexpr double kDetour = 4;
 
 /// Found with products of ones and planted denormal numbers, and of ones. (Those of two denormal numbers are 0, which

@@ -47,7 +47,7 @@ class FakeAgent {
     client_->want(device_, slots);
   }
 
-  /// Answers what is held, and from now on at once.
+  /// Answers the held leases, and from now on each at once.
   void release() {
     std::vector<Lease> held;
     {

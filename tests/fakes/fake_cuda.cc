@@ -34,7 +34,7 @@ constexpr bool kAdds = false;
 #endif
 constexpr unsigned kCrashingBlocks = 20;
 
-// Records the call and says what it answers.
+// Records the call and returns its code.
 int called(const std::string& name, const std::string& arguments = "") {
   state->calls.push_back(arguments.empty() ? name : name + " " + arguments);
   if (state->broken) return state->broken;

@@ -28,7 +28,7 @@ struct FakeCuda {
   double now_ms = 0;
 };
 
-/// What the shared object exports: its state, new at every call.
+/// The function that the shared object exports: it returns the state, new at every call.
 using FakeCudaReset = FakeCuda* (*)();
 inline constexpr const char* kFakeCudaReset = "fake_cuda_reset";
 

@@ -17,7 +17,7 @@ struct FakeCudaDevice {
   std::unique_ptr<DeviceDriver> driver;
   std::unique_ptr<Device> device;
 
-  /// `library`: the shared object of the driver. Without NVRTC. What opening it calls is forgotten.
+  /// `library`: the shared object of the driver. Without NVRTC. Calls made while opening it are forgotten.
   explicit FakeCudaDevice(const std::string& library) {
     void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!loaded) throw std::runtime_error(dlerror());

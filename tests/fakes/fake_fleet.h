@@ -1,4 +1,4 @@
-// Drives a Tracker without gRPC: a recording outbox and a few words for what agents and sessions say.
+// Drives a Tracker without gRPC: a recording outbox and a few words for messages of agents and sessions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace hone::tracker {
 
-/// Keeps what the tracker says, by connection.
+/// Keeps the tracker's messages, by connection.
 class Recorder final : public Outbox {
  public:
   void to_agent(ConnectionId connection, wire::ToAgent message) override {
@@ -115,7 +115,7 @@ class FakeFleet {
     tracker->agent_message(agent, wire::AgentResults{{result(lease.id, lease.device, status, run)}, {lease.id}});
   }
 
-  /// Takes the leases this connection was sent, and drops what else it was.
+  /// Takes the leases that this connection was sent, and drops its other messages.
   std::vector<wire::Lease> leases(ConnectionId agent) {
     std::vector<wire::Lease> all;
     for (const wire::Leases& message : take_agent<wire::Leases>(agent))

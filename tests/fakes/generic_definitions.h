@@ -52,7 +52,7 @@ inline Definition softmax(std::vector<int64_t> shape, size_t axis) {
   return {{{x, ParamRole::kInput}}, {softmax_of(x, axis)}};
 }
 
-// A scale and a mask, softmax, and a product with a gate: what a graph compiler makes of attention's middle.
+// A scale and a mask, softmax, and a product with a gate: the middle of attention as a graph compiler makes it.
 inline Definition masked_softmax(int64_t heads, int64_t rows, int64_t columns) {
   const Tensor x = placeholder("x", {heads, rows, columns}, f32), mask = placeholder("mask", {1, rows, columns}, f32),
                gate = placeholder("gate", {1, 1, columns}, f32);

@@ -9,7 +9,7 @@
 namespace hone {
 
 /// Logical elements of the outputs of `f`, one output behind the other, a kernel of `m` at any stage of lowering, on
-/// logical elements of the inputs by parameter. What nothing wrote over consists of 0xff. `unwritten`: as of
+/// logical elements of the inputs by parameter. Memory that nothing wrote over consists of 0xff. `unwritten`: as of
 /// interpret().
 inline std::vector<char> interpreted(const Function& f, const Module& m, const std::vector<std::vector<char>>& inputs,
                                      Unwritten unwritten = Unwritten::kMayBeComputedWith) {

@@ -1,4 +1,4 @@
-// A measurement that a tophub has: what a build finds as the best config.
+// A measurement that a tophub has, which a build finds as the best config.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 
 namespace hone {
 
-/// An artifact for CPUs that runs again and again on the tensors of one that has run, with an arena of which the caller
-/// knows what is in it. Single-threaded where `first` is.
+/// An artifact for CPUs that runs again and again on the tensors of one that has run, with an arena whose contents the
+/// caller knows. Single-threaded where `first` is.
 class LeftoverArena {
  public:
   /// `again`: the same artifact loaded once more. Both outlive this.
@@ -23,12 +23,12 @@ class LeftoverArena {
     fill_with(what, arena_.data(), arena_.bytes());
     fill_stack_with(what);
   }
-  /// With what is in the arena; false where it fails.
+  /// Runs with the present contents of the arena; false if it fails.
   bool run() { return again_.run_again() == HONE_OK; }
   /// Seconds of each layer.
   std::vector<double> run_timed() { return again_.run_again_timed(); }
 
-  /// What differs bit by bit from the first run's outputs, whatever was left; empty: nothing.
+  /// The first difference from the first run's outputs, bit by bit, for any leftover; empty: there is none.
   std::string difference() {
     const std::vector<TensorData> wanted = first_.outputs();
     for (const Leftover& what : kLeftovers) {

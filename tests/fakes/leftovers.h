@@ -1,4 +1,4 @@
-// What memory may hold that a program gets and has not written.
+// Values that memory may hold before a program has written to it.
 #pragma once
 
 #include <algorithm>

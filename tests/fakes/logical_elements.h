@@ -1,4 +1,4 @@
-// What a program wrote, as its caller sees it.
+// Outputs of a program, as its caller sees them.
 #pragma once
 
 #include <vector>

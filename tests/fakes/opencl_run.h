@@ -20,7 +20,7 @@ inline void ok_or_throw(const Status& status) {
   if (!status.ok()) throw std::runtime_error(std::string(status.message()));
 }
 
-/// Logical elements of the outputs of `m`, one output behind the other, on `device`. Throws what the device says.
+/// Logical elements of the outputs of `m`, one output behind the other, on `device`. Throws the device's error.
 inline std::vector<char> run_on(Device& device, const Module& m, const std::vector<std::vector<char>>& inputs) {
   const GpuSource source = emit_gpu(m, GpuDialect::kOpencl);
   SCOPED_TRACE(source.text);

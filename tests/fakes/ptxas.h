@@ -21,7 +21,7 @@ inline std::string ptxas_path() {
   return "";
 }
 
-/// What ptxas says of the PTX `text` for `arch`, which may be newer than the text's own; none when it refuses it.
+/// The kernels that ptxas reports for the PTX `text` and `arch`, which may be newer than the text's; none: it refuses.
 inline std::vector<KernelInfo> assemble(const std::string& ptxas, const std::string& text, const std::string& arch,
                                         std::string* log) {
   const TemporaryFolder folder;

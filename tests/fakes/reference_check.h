@@ -62,7 +62,7 @@ inline double element(const std::vector<char>& bytes, DType t, int64_t i) {
   }
 }
 
-/// Random inputs of a computation and what its reference makes of them.
+/// Random inputs of a computation, and the outputs of its reference.
 class ReferenceRun {
  public:
   ReferenceRun(const Workload& w, std::mt19937_64& rng) : ReferenceRun(define(w), rng) {}
@@ -92,7 +92,7 @@ class ReferenceRun {
   size_t outputs() const { return outputs_.size(); }
 
   /// Whether logical elements `got` of all outputs of `m`, one output behind the other, are right; fails the test where
-  /// not. What nothing wrote over consists of 0xff.
+  /// not. Memory that nothing wrote over consists of 0xff.
   bool expect_agrees(const std::vector<char>& got, const Module& m) const {
     bool is_right = true;
     size_t at = 0;

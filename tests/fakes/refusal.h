@@ -1,4 +1,4 @@
-// What a schedule says to a misuse.
+// The message with which a schedule refuses a misuse.
 #pragma once
 
 #include <gtest/gtest.h>

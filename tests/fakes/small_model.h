@@ -1,4 +1,4 @@
-// A small ONNX model with what networks are made of: convolutions with biases, a residual, poolings, a product,
+// A small ONNX model with the parts of networks: convolutions with biases, a residual, poolings, a product,
 // softmax.
 #pragma once
 

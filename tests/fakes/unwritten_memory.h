@@ -9,9 +9,9 @@
 namespace hone {
 
 /// Runs the prepacks and kernels of `m` on row-major logical `inputs`, by parameter, in which all else is unwritten:
-/// outputs, what prepacks make, workspace and stack. `vector_bits`: as legalized for vectors of that width; 0: in loop
-/// form. UserError where a program computes with an element that nothing has written, or has left one of an output
-/// (an element of the tensor, not of its layout's padding) unwritten.
+/// outputs, results of prepacks, workspace and stack. `vector_bits`: as legalized for vectors of that width; 0: in loop
+/// form. UserError where a program computes with an element that nothing has written, or has left one of an output (an
+/// element of the tensor, not of its layout's padding) unwritten.
 inline void run_on_unwritten_memory(const Module& m, const std::vector<std::vector<char>>& inputs, int vector_bits) {
   const auto run = [&](Function f, const std::vector<InterpArg>& args) {
     if (vector_bits > 0) f.body = legalize(f.body, vector_bits);

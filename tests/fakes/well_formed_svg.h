@@ -1,4 +1,4 @@
-// What every picture must keep to.
+// Rules that every picture must keep to.
 #pragma once
 
 #include <gtest/gtest.h>

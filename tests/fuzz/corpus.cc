@@ -35,7 +35,7 @@ void add_template_candidates(std::vector<std::string>* out) {
   }
 }
 
-// Integer programs: what they compute is compared.
+// Integer programs: their results are compared.
 void add_schedules(std::vector<std::string>* out) {
   for (const Program& p : {matmul_program(), conv_program(), pool_program()}) {
     out->push_back(encode(lower(*p.schedule(), {.workers = 2})));

@@ -28,7 +28,7 @@
 namespace hone::fuzz {
 namespace {
 
-// Smaller than what an agent allows, so that a mutation takes milliseconds.
+// Smaller than an agent's limits, so that a mutation takes milliseconds.
 constexpr DecodeLimits kDecodeLimits{.bytes = 1 << 17, .expanded_nodes = 1 << 13};
 constexpr VerifyOptions kVerifyOptions{.max_unrolled_statements = 512};
 constexpr int64_t kMostWork = 20'000'000, kMostInterpreted = 400'000, kMostBytes = 16 << 20;
@@ -156,8 +156,8 @@ class Subject {
     return code;
   }
 
-  // `m_` as its kernels are emitted, which is what its proofs have to be true of. Nothing where legalize() refuses to
-  // copy that much.
+  // `m_` as its kernels are emitted: its proofs must hold in this form. Nothing where legalize() refuses to copy that
+  // much.
   std::optional<Module> legalized() const {
     try {
       Module out = m_;
@@ -170,8 +170,8 @@ class Subject {
     }
   }
 
-  // Nothing when the interpreter cannot follow; else whether it came to the end. `m`: the module, or what it was
-  // rewritten to.
+  // Nothing when the interpreter cannot follow; else whether it came to the end. `m`: the module, or its rewritten
+  // form.
   std::optional<bool> run_interpreted(const Module& m, const Tensors& t) const {
     if (work_ > kMostInterpreted) return std::nullopt;
     try {
@@ -215,7 +215,7 @@ class Subject {
   }
 
  private:
-  // What the prepack makes as its k-th tensor, k from 1.
+  // The k-th tensor that the prepack makes, k from 1.
   GuardedMemory* packed(const Tensors& t, const Prepack& p, size_t k) const {
     size_t first = 0;
     while (arguments_[first].param != static_cast<size_t>(p.param)) ++first;

@@ -1,4 +1,4 @@
-// What must hold for any bytes: they are refused with one clear line, or the module compiles and touches nothing but
+// A rule that holds for any bytes: they are refused with one clear line, or the module compiles and touches nothing but
 // its own memory.
 #pragma once
 
@@ -18,8 +18,8 @@ enum class Outcome : uint8_t {
 
 struct Report {
   Outcome outcome = Outcome::kNotDecoded;
-  /// Empty when everything held. Else what did not, with the module's text. (An access out of bounds mostly ends the
-  /// process with a signal.)
+  /// Empty when everything held. Else the rule that did not, with the module's text. (An access out of bounds mostly
+  /// ends the process with a signal.)
   std::string violation;
 };
 

@@ -1,5 +1,5 @@
-// Mutations of Modules in their wire form: most keep the tables well-formed, so that they reach the verifier and what
-// lies behind it.
+// Mutations of Modules in their wire form: most keep the tables well-formed, so that they reach the verifier and the
+// code behind it.
 #pragma once
 
 #include <random>

@@ -1,5 +1,5 @@
 // Some hundreds of seeded mutations of valid modules, each through decoder, verifier, compiler and a guarded run, in
-// child processes: what ends one of them is reported with the mutation that did. The long form is the fuzzer beside it.
+// child processes: a mutation that ends one of them is reported. The long form is the fuzzer beside it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// A fuzzer's flag `--seeds FOLDER`: writes what it begins with, and ends.
+// A fuzzer's flag `--seeds FOLDER`: writes its first inputs, and ends.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What each primitive makes of a program: its text, and the same meaning.
+// The program that each primitive makes: its text, and the same meaning.
 #include <gmock/gmock.h>
 
 #include "compiler/ir/printer.h"
@@ -54,7 +54,7 @@ Program turned() {
   return {"turned", {{a, ParamRole::kInput}}, d};
 }
 
-// c[g, i] = a[g, i] * 3 over 2 x 4, of which d[j] = c[j floordiv 3, j floormod 3] + 1 takes 2 x 3.
+// c[g, i] = a[g, i] * 3 over 2 x 4; d[j] = c[j floordiv 3, j floormod 3] + 1 reads 2 x 3 of them.
 Program of_groups() {
   const Tensor a = placeholder("a", {2, 4}, i32);
   const Tensor c = compute("c", {2, 4}, {"g", "i"}, {a}, [&](const auto& x) { return a.at(x) * make_int(3, i32); });
@@ -232,7 +232,7 @@ TEST(Pad, ComputesAnOutputAside) {
   EXPECT_THAT(text, testing::HasSubstr("      for i1_1 in 0..6 {\n        d[i0_1, i1_1] = d_wide[i0_1, i1_1]\n"));
 }
 TEST(Pad, MakesAnIntermediateBufferLarger) {
-  // d reads one element past each of c's: only c grows, and what it reads.
+  // d reads one element past each of c's: only c and its input grow.
   EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.pad(s.block("c"), {4}); }),
             "alloc a_pad: s32[8] workspace {\n  alloc c: s32[8] workspace {\n    for i0 in 0..8 {\n      a_pad[i0] = "
             "select(i0 < 6, a[i0], s32(0))\n    }\n    for i in 0..8 {\n      c[i] = a_pad[i] * s32(2)\n    }\n"
@@ -263,7 +263,7 @@ TEST(Tensorize, FusesMultiplyAndAdd) {
   EXPECT_THAT(text, testing::HasSubstr("for k in 0..5 {\n  for i_1 in 0..3 unroll {\n    for j_1 in 0..8 vectorize {\n "
                                        "     c[i_1, j_1] = fma(a[i_1, k], b[k, j_1], c[i_1, j_1])\n"));
 }
-// a[i, j] by way of a buffer for each i, and what lowering makes of it.
+// a[i, j] by way of a buffer for each i, and its lowered form.
 std::string staged_rows(const std::function<void(Schedule&, BlockRef)>& steps) {
   const auto s = grid().schedule();
   const BlockRef d = s->block("d"), copy = s->cache_read("a", d, BufferScope::kShared);
@@ -427,7 +427,7 @@ TEST(Lower, WritesThePaddingThatIsRead) {
                              testing::HasSubstr("for k in 0..6 {\n          d_cache[i] = d_cache[i] + "
                                                 "a_cache[k + i * 6]\n")));
 }
-// A copy that ends with the tensor has no padding: what would read it keeps its guard.
+// A copy that ends with the tensor has no padding: a loop that would read it keeps its guard.
 TEST(Lower, KeepsTheGuardWhereNothingIsWritten) {
   const Program program = row_sums();
   const auto naive = program.schedule(), s = program.schedule();

@@ -16,7 +16,7 @@ class Journal {
   static StatusOr<Journal> open(const std::string& path);
   /// The latest entry of a step; null when it was not begun.
   const Json* find(const std::string& step) const;
-  /// Writes what became of a step; on disk when this returns.
+  /// Writes the result of a step; on disk when this returns.
   Status add(const std::string& step, const Json& record);
   const std::map<std::string, Json>& records() const { return records_; }
 

@@ -1,6 +1,6 @@
-// gpu-check: on a machine with a GPU, the templates' suite and the tables of what tuned kernels are measured against,
-// in slices; the report and the tophub it found go to a folder. It runs the programs beside it as anyone would: what a
-// candidate does to a driver is theirs to survive.
+// gpu-check: on a machine with a GPU, the templates' suite and the tables of tuned kernels beside their peers, in
+// slices; the report and the tophub it found go to a folder. It runs the programs beside it as anyone would: they
+// survive the harm that a candidate does to a driver.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,7 +42,7 @@ struct Outcome {
   std::string out, last_error;  ///< of what went to stderr the last line
 };
 
-// What a program writes, in memory.
+// Keeps a program's output in memory.
 class Output {
  public:
   explicit Output(const char* name) : fd_(memfd_create(name, MFD_CLOEXEC)) {}

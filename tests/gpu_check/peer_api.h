@@ -1,5 +1,5 @@
-// What is used of cuBLAS and cuDNN, with declarations of our own: the libraries are looked for at run time (tests hold
-// this file against NVIDIA's headers where there are some).
+// The parts of cuBLAS and cuDNN that are used, with declarations of our own: the libraries are looked for at run time
+// (tests compare this file with NVIDIA's headers where there are some).
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 namespace hone::gpu_check {
 
 /// C = op(A) op(B), of `count` pairs `stride_*` elements apart: cublasGemmStridedBatchedEx's parameters. `a` is the
-/// workload's second input and `b` its first: the transposed product of what lies row by row.
+/// workload's second input and `b` its first: the transposed product of tensors that lie row by row.
 struct GemmCall {
   bool transpose_a = false, transpose_b = false;
   int64_t m = 1, n = 1, k = 1, lda = 1, ldb = 1, ldc = 1;

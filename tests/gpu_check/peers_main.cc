@@ -1,6 +1,6 @@
-// gpu-peers: what NVIDIA's libraries need for a workload, where they are installed: cuDNN's fastest algorithm for
+// gpu-peers: the times of NVIDIA's libraries for a workload, where they are installed: cuDNN's fastest algorithm for
 // convolutions without TF32, cuBLAS for products with sums in fp32. Times as tensorc --bench takes them: of short
-// kernels many are recorded in a CUDA graph, so that neither side is measured by what a launch costs the host.
+// kernels many are recorded in a CUDA graph, so that neither side is measured by the host's cost of a launch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ class Gpu {
   }
 
  private:
-  // Null where the driver records nothing, or what the library does for this call cannot be recorded.
+  // Null if the driver records nothing, or the library's work for this call cannot be recorded.
   StatusOr<CuGraphExec> record(const std::function<Status(CuStream)>& call) {
     CuStream stream = nullptr;
     if (!cuda_->graphs) return nullptr;

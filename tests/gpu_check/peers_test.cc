@@ -1,4 +1,4 @@
-// What is asked of NVIDIA's libraries, held against their headers where these are installed, and against the workloads'
+// Calls of NVIDIA's libraries, compared with their headers where these are installed, and with the workloads'
 // definition.
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(PeerApi, IsAllInTheLibrariesThatAreInstalled) {
   if (!cudnn.ok()) GTEST_SKIP() << message_of(cudnn);
 }
 
-// What cuBLAS does with the call, column by column.
+// The result of cuBLAS for the call, column by column.
 std::vector<double> gemm(const GemmCall& c, const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> out(static_cast<size_t>(c.count * c.m * c.n));
   for (int64_t p = 0; p < c.count; ++p)

@@ -40,7 +40,7 @@ void add_configs(std::vector<Step>& steps, const Workload& w, const Target& targ
   }
 }
 
-// Every template; and what only NVIDIA's GPUs have, by itself.
+// Every template; and by themselves the parts that only NVIDIA's GPUs have.
 void add_suite(std::vector<Step>& steps, const Target& target, int configs) {
   int number = 0;
   for (const char* text : kGpuWorkloads) add_configs(steps, parse_workload(text), target, "", configs, number++);

@@ -1,4 +1,4 @@
-// What gpu-check does on a device, step by step.
+// The steps of gpu-check on a device.
 #pragma once
 
 #include <string>

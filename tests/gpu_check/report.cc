@@ -53,7 +53,7 @@ OrderedJson row_json(const Journal& journal, const std::string& name, const Work
   return row;
 }
 
-// Trials of all tuning, and what became of them.
+// Trials of all tuning, and their outcomes.
 OrderedJson session_json(const Journal& journal) {
   int64_t trials = 0, failed = 0;
   std::map<std::string, int64_t> by_status;

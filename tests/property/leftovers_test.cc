@@ -1,6 +1,6 @@
-// What the memory held that a kernel gets changes neither what it computes, bit by bit, nor how long it takes: no
-// workspace, no stack, no padding of packed constants. (A processor that takes a detour for denormal numbers takes it
-// for those in lanes of which nothing is made, too.)
+// The earlier contents of a kernel's memory change neither its results, bit by bit, nor its time: no workspace, no
+// stack, no padding of packed constants. (A processor that takes a detour for denormal numbers also takes it for those
+// in lanes whose results are not used.)
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -26,7 +26,7 @@ class Kernel {
  public:
   Kernel(const Module& m, const std::vector<std::vector<char>>& inputs) : kernel_(m, host_target(1)), inputs_(inputs) {}
 
-  /// Makes all that nothing has written hold `what`, but for the stack.
+  /// Fills all memory that nothing has written with `what`, except the stack.
   void fill(const Leftover& what) {
     fill_with(what, kernel_.workspace().data(), kernel_.workspace().bytes());
     const Module& m = kernel_.module();

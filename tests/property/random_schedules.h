@@ -1,5 +1,5 @@
-// Random sequences of primitives on small programs: every schedule that is accepted computes what the naive program
-// does, as scheduled and in loop form, interpreted and compiled. Shared by a run of some hundreds and a slow one of
+// Random sequences of primitives on small programs: every schedule that is accepted computes the naive program's
+// results, as scheduled and in loop form, interpreted and compiled. Shared by a run of some hundreds and a slow one of
 // tens of thousands.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What templates make computes with no element that nothing has written: not with padding of packed copies, not in
-// lanes and iterations of which nothing is made. Such elements are whatever the memory held, and denormal numbers among
+// Kernels of templates compute with no element that was never written: not with padding of packed copies, not in lanes
+// and iterations whose results are not used. Such elements are whatever the memory held, and denormal numbers among
 // them make a processor a hundred times as slow.
 #include <gtest/gtest.h>
 

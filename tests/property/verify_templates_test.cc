@@ -1,5 +1,5 @@
-// What templates make is legal and proved in bounds, for random configs of ordinary and odd shapes, and survives the
-// wire.
+// Every template's program is legal and proved in bounds, for random configs of ordinary and odd shapes, and survives
+// the wire.
 #include <gtest/gtest.h>
 
 #include <random>

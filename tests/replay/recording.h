@@ -1,5 +1,5 @@
-// A recorded space: every valid config of a sub-space with its time, its program and its features. What the search is
-// developed and judged on, without a device.
+// A recorded space: every valid config of a sub-space with its time, its program and its features. The search is
+// developed and judged on it, without a device.
 //
 // A recording stands alone: knobs, choices and which configs are valid are in it, so that it can be replayed when the
 // template has changed. The file is JSON, columns of numbers, compressed by zstd: `zstdcat

@@ -53,7 +53,7 @@ StatusOr<ReplayOutcome> replay_search(const ReplayedSpace& space, const ReplayOp
   out.within5 = log.trials_to(space.best_seconds() * 1.05);
   out.within1 = log.trials_to(space.best_seconds() * 1.01);
   out.trials = log.seconds.size();
-  // A searcher without a model: what a model would have learnt from its trials.
+  // A searcher without a model: the knowledge that a model would have learnt from its trials.
   if (ranker.rows().rows() == 0) {
     std::vector<Config> measured;
     std::vector<double> speeds;

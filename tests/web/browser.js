@@ -1,9 +1,9 @@
-// A headless Chromium that keeps account of what a page must never do.
+// A headless Chromium that keeps account of everything that a page must never do.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import {chromium} from 'playwright-core';
 
-/** How long to wait for what must happen: generous, machines are shared. */
+/** How long to wait for expected events: generous, as machines are shared. */
 export const kPatience = 30000;
 
 export async function startBrowser() {
@@ -50,7 +50,7 @@ export const live = (page) => page.locator('#link[data-state=live]').waitFor();
 /** Waits until the page's own `condition` holds. */
 export const until = (page, condition, argument) => page.waitForFunction(condition, argument, {timeout: kPatience});
 
-/** Waits until `condition()` holds here, in the test: for what the fake tracker counts. */
+/** Waits until `condition()` holds here, in the test: for counts of the fake tracker. */
 export async function eventually(condition, what) {
   for (const end = Date.now() + kPatience; !condition();) {
     assert.ok(Date.now() < end, what);
@@ -65,7 +65,7 @@ export const overflow = (page) => page.evaluate(
     () => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) -
         document.documentElement.clientWidth);
 
-/** Every visible text whose contrast with what lies below it is less than 4.5, as `text: ratio`. */
+/** Every visible text whose contrast with its background is less than 4.5, as `text: ratio`. */
 export const faintTexts = (page) => page.evaluate(() => {
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const known = new Map();

@@ -1,4 +1,4 @@
-// The dashboard on made-up data: what a real tracker cannot be brought to quickly.
+// The dashboard on made-up data, in states that a real tracker cannot be brought to quickly.
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 
@@ -82,7 +82,7 @@ test('Overview: devices are searched, filtered and sorted', async () => {
 
 test('A session of another token shows what it takes of the fleet, and nothing of its work', async () => {
   const state = fleet({sessions: 2}), other = state.sessions[0];
-  // As the tracker tells it.
+  // The tracker sends it so.
   Object.assign(other, {
     withheld: true,
     title: '',

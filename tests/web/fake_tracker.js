@@ -1,5 +1,5 @@
 // Serves the dashboard's files as they lie in the source and made-up JSON, with the headers that the tracker sends. For
-// tests of what a real tracker cannot be brought to quickly, and for working on the pages: `node
+// tests of states that a real tracker cannot be brought to quickly, and for working on the pages: `node
 // tests/web/fake_tracker.js [PORT]`.
 import {readFile} from 'node:fs/promises';
 import {createServer} from 'node:http';

@@ -135,7 +135,7 @@ export function session(i, next, age = 1) {
   };
 }
 
-/** Makes a session one that tunes a model of `tasks` workloads, of which the curve tells the time of a run. */
+/** Makes a session one that tunes a model of `tasks` workloads; its curve has the time of a run. */
 export function asModel(session, {tasks = 40, missing = 0} = {}) {
   const slowest =
       [...Array(Math.min(32, tasks - missing)).keys()].map((i) => ({
@@ -149,7 +149,7 @@ export function asModel(session, {tasks = 40, missing = 0} = {}) {
   const seconds = missing ? 0 : 5e-3;
   session.title = 'model mobilenet.onnx';
   session.summary.best_config = '';
-  // What is measured takes 5/9 of the default's time; until all of it is, there is no time of a run.
+  // The measured part takes 5/9 of the default's time; until all of it is measured, a run has no time.
   const measured = (tasks - missing) / tasks;
   session.summary.model = {
     seconds,

@@ -42,8 +42,8 @@ async function on(path, options, check) {
 }
 
 /**
- * What a path answers to a password; the certificate is checked. Not through the browser, which asks a person when it
- * is refused.
+ * The answer of a path to a password; the certificate is checked. It does not use the browser, which asks a person
+ * after a refusal.
  */
 const get = (path, password) => new Promise((resolve, reject) => {
   const request = https.get(
@@ -70,7 +70,7 @@ test('Without a token, or with a wrong one, nothing is shown', async () => {
 });
 
 test('A tuner looks and changes nothing', async () => {
-  // Quiet: the browser notes the refusal, which is what we want, on its console.
+  // Quiet: the browser notes the refusal on its console, and the test expects the refusal.
   await on('/#/device/lab-1%2Fcpu', {quiet: true, password: token('tuner')}, async (page) => {
     await live(page);
     await page.locator('.facts', {hasText: 'a made-up processor'}).first().waitFor();

@@ -3,7 +3,7 @@ import {spawn} from 'node:child_process';
 
 export const kBin = process.env.HONE_BIN_DIR ?? new URL('../../build/bin', import.meta.url).pathname;
 
-/** A program that runs until it is stopped; `line` is what it prints first. */
+/** A program that runs until it is stopped; `line` is its first output. */
 export function start(name, words) {
   const child = spawn(`${kBin}/${name}`, words, {stdio: ['pipe', 'pipe', 'inherit']});
   const gone = new Promise((resolve) => child.once('exit', resolve));

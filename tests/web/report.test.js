@@ -191,7 +191,7 @@ test('Report: a model without buffers, and one of 2,000 layers', async () => {
     assert.match(await page.locator('main').textContent(), /The arena is empty/);
     assert.equal(await layersOf(page).locator('th', {hasText: 'of roof'}).count(), 1);
   });
-  // Times of a machine whose roof nobody measured.
+  // Times of a machine whose roof was not measured.
   const roofless = variant({layers: 2});
   for (const layer of roofless.layers) delete layer.roof_seconds;
   await on(report([roofless], {peak_gflops: undefined}), {}, async (page) => {

@@ -56,7 +56,7 @@ export const report = (variants, more = {}) => ({
   ...more
 });
 
-/** What a comparison with an older build says of `now`: a layer got slower, one is new, one is gone. */
+/** Compares `now` with an older build: a layer got slower, one is new, one is gone. */
 export function compared(now) {
   const layers = now.layers.map((l, i) => ({
                                   state: i === 0 ? 'config' :

@@ -54,7 +54,7 @@ Status show_status(const AskFlags& flags) {
   if (const TextStyle style = text_style(); flags.json)
     std::cout << state_json(*status) << "\n";
   else if (style.colour)
-    command_terminal(std::cout, state_text(*status, style));  // which cleans what it shows
+    command_terminal(std::cout, state_text(*status, style));  // which cleans its texts
   else
     std::cout << state_text(*status, style);
   std::cout << std::flush;

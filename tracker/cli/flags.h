@@ -18,7 +18,7 @@ struct ServeFlags {
   double lease_s = 15, grace_s = 60;
   size_t max_connections = 0;  ///< 0: as many as open files allow, 16384 at most
   size_t max_peer_connections = 1024;
-  size_t memory_budget = 0;  ///< MiB; 0: what default_memory_budget() says
+  size_t memory_budget = 0;  ///< MiB; 0: default_memory_budget()
   bool insecure = false, exit_with_parent = false, log_json = false, allow_fake = false;
 };
 

@@ -70,7 +70,7 @@ std::vector<std::string> own_hosts() {
   return out;
 }
 
-// What there is one of in a fleet: the certificate, key and token of FILE are of ROLE NAME.
+// A member of the fleet: the certificate, key and token in FILE belong to ROLE NAME.
 struct Peer {
   Role role;
   std::string file, name;

@@ -14,7 +14,7 @@ namespace hone::tracker {
 /// Where a tracker is dialled, unless somebody says otherwise; its pages are one port above.
 inline constexpr uint16_t kUsualPort = 9190;
 
-/// Of who has this name; agents and tuners share the names, so no two files are called the same.
+/// The name of a peer's file; agents and tuners share the names, so no two files are called the same.
 std::string fleet_file_of(const std::string& name);
 
 /// Where the tracker is dialled: at each host of its certificate.

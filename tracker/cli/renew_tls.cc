@@ -47,7 +47,7 @@ Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, 
   HONE_ASSIGN_OR_RETURN(KeyPair ca, read_pair(folder, "ca"));
   HONE_ASSIGN_OR_RETURN(const wire::CertificateDates old_dates, first_dates(ca.certificate));
   const std::string old_cas = ca.certificate;
-  std::string cas = old_cas;  // what ca.pem will hold
+  std::string cas = old_cas;  // the future contents of ca.pem
   const wire::UnixSeconds now = wire::wall_clock();
   const bool new_ca = old_dates.not_after - now < kCertificateSeconds;
   if (new_ca) {

@@ -1,4 +1,4 @@
-// A tracker that serves until it is told to stop.
+// A tracker that serves until it is stopped.
 #pragma once
 
 #include "tracker/cli/flags.h"

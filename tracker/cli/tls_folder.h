@@ -1,4 +1,4 @@
-// The folder of `tracker init-tls`: what a run changes in it is there as a whole, or not at all.
+// The folder of `tracker init-tls`: a run's changes are there as a whole, or not at all.
 #pragma once
 
 #include <map>
@@ -20,8 +20,8 @@ class TlsFolder {
   TlsFolder(const TlsFolder&) = delete;
   TlsFolder& operator=(const TlsFolder&) = delete;
 
-  /// Keeps other runs out and finishes what an earlier one had begun; nothing to do where there is no folder yet.
-  /// InvalidArgument when another run is at work in it.
+  /// Keeps other runs out and finishes the work that an earlier one had begun; nothing to do where there is no folder
+  /// yet. InvalidArgument when another run is at work in it.
   Status open();
 
   std::string path(const std::string& name) const;

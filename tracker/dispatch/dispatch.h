@@ -17,8 +17,8 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. Keeps the lease table, and with each lease the counts and notes of its device and its session. What
-/// becomes of a job whose lease has ended is JobLifecycle's part.
+/// Not thread-safe. Keeps the lease table, and with each lease the counts and notes of its device and its session.
+/// JobLifecycle decides about a job whose lease has ended.
 class Dispatch {
  public:
   /// The arguments outlive it.
@@ -28,7 +28,7 @@ class Dispatch {
   const LeaseTable& leases() const { return leases_; }
 
   // --- granting
-  /// Grants leases until no device wants one while a job that it may have is queued. Only what has changed is looked
+  /// Grants leases until no device wants one while a job that it may have is queued. Only changed demands are looked
   /// at: as long as a demand is not fresh it has no queued job or no device.
   void grant();
   /// The job of `record` is leased under `id`, which an earlier run of the tracker gave; see may_adopt().
@@ -50,18 +50,18 @@ class Dispatch {
   void expired(const std::string& device, const std::vector<HeldLease>& leases);
 
   // --- asking back: the agent answers with what it has not begun
-  /// Devices without work are found some among what others have in store.
+  /// Devices without work get some from the stores of others.
   void take_back();
   /// No session waits for these answers: their devices shall work for sessions that do, if there are any.
   void ask_back(const Session& session);
   /// All leases of the device.
   void ask_all_back(const Device& device);
-  /// What follows for leases and queue from the device's quarantine.
+  /// Changes leases and queue after a change of the device's quarantine.
   void apply(Device& device, Quarantine::Change change);
 
   // --- releasing
-  /// The job's lease ends, whatever the reason; the device was busy with it for `seconds`. With `learn`, what jobs of
-  /// the session take is learnt from it.
+  /// The job's lease ends, whatever the reason; the device was busy with it for `seconds`. With `learn`, the session's
+  /// estimate for its jobs follows it.
   void release(const JobKey& key, double seconds, bool learn);
   /// Device seconds that a lease has cost which ends without an answer: only the device's oldest was worked on, since
   /// the device's last answer.

@@ -5,7 +5,7 @@
 namespace hone::tracker {
 namespace {
 
-// Roughly what it takes in memory.
+// The memory that it takes, roughly.
 size_t bytes_of(const Unclaimed& entry) {
   size_t bytes = 512;
   if (entry.result && entry.result->built)

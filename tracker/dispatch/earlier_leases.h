@@ -1,5 +1,5 @@
-// What agents hold from an earlier run of the tracker: leases and results of jobs that no session has submitted to this
-// run yet.
+// Work that agents hold from an earlier run of the tracker: leases and results of jobs that no session has submitted to
+// this run yet.
 #pragma once
 
 #include <map>
@@ -23,21 +23,21 @@ struct Unclaimed {
   uint64_t order = 0;  ///< the table's
 };
 
-/// Not thread-safe. Of a job at most one is kept.
+/// Not thread-safe. At most one lease or result of a job is kept.
 class EarlierLeases {
  public:
   /// `clock` outlives it.
   explicit EarlierLeases(const Clock& clock) : clock_(clock) {}
 
-  /// Keeps it for `grace`; a result replaces the lease it answers. Of too many, of all or of its agent, the oldest are
-  /// dropped and returned.
+  /// Keeps it for `grace`; a result replaces the lease it answers. If there are too many in all or of its agent, the
+  /// oldest are dropped and returned.
   std::vector<Unclaimed> keep_unclaimed(Unclaimed entry, Clock::Duration grace);
   std::optional<Unclaimed> claim(const JobKey& job);
   bool is_unclaimed(const wire::LeaseId& id) const;
   std::vector<Unclaimed> expire_unclaimed();
   /// The agent process that held them has ended.
   void forget_unclaimed(const std::string& agent);
-  /// What `agent` gave back, if it is the one that announced it.
+  /// `agent` gave the lease back. Ignored unless this agent announced it.
   void forget_unclaimed(const wire::LeaseId& id, const std::string& agent);
 
  private:

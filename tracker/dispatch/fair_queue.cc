@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kSmoothing = 0.2;
 constexpr double kMaxExponent = 64;  // of scale(), before levels are scaled down
-// A job's cost, for what is owed to lower priorities: jobs not yet known are not free.
+// A job's cost, for the debt to lower priorities: jobs not yet known are not free.
 constexpr double kLeastCost = 1e-6;
 constexpr size_t kMaxOwed = 256;  // priorities remembered
 
@@ -24,7 +24,7 @@ void FairQueue::rebase() {
   const auto now = clock_.now();
   if (std::chrono::duration<double>(now - origin_).count() < kMaxExponent * options_.memory_s) return;
   const double by = 1 / scale(now);
-  for (auto& [uuid, account] : accounts_) change_level(account, account.level * by);  // what was apart may be alike now
+  for (auto& [uuid, account] : accounts_) change_level(account, account.level * by);  // other levels may be equal now
   origin_ = now;
 }
 

@@ -17,9 +17,9 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. Sessions come in groups: those of a group are served by the same devices. Among sessions with
-/// queued jobs the device seconds follow the weights, as far as the devices that serve them allow (weighted max-min). A
-/// device that asks gets a job if any is eligible.
+/// Not thread-safe. Sessions come in groups: the sessions of a group are served by the same devices. Among sessions
+/// with queued jobs the device seconds follow the weights, as far as the devices that serve them allow (weighted
+/// max-min). A device that asks gets a job if any is eligible.
 class FairQueue {
  public:
   enum class Place {
@@ -37,9 +37,9 @@ class FairQueue {
   explicit FairQueue(const Clock& clock, FairOptions options = {})
       : clock_(clock), options_(options), origin_(clock.now()) {}
 
-  /// A session already there keeps its jobs and what it used.
+  /// A session already there keeps its jobs and its use.
   void add_session(const wire::Uuid& session, uint32_t group, double weight, int32_t priority);
-  /// With its queued jobs.
+  /// Its queued jobs are removed, too.
   void remove_session(const wire::Uuid& session);
   /// The session must be there and the job not be queued.
   void push(const JobKey& job, Place place = Place::kBack);
@@ -48,8 +48,8 @@ class FairQueue {
   /// The session's client is gone: its jobs are picked where no other session has any, and its level is no measure for
   /// others.
   void set_absent(const wire::Uuid& session, bool absent);
-  /// A session without queued jobs is about to get some, while others are at `level` or above: of what it did not use
-  /// it keeps only the credit.
+  /// A session without queued jobs is about to get some, while others are at `level` or above: it keeps only the credit
+  /// from the share that it did not use.
   void rise(const wire::Uuid& session, double level);
   /// The session lost devices, and its rivals on the remaining ones are at `level`: its use above that is forgiven.
   void sink(const wire::Uuid& session, double level);
@@ -64,7 +64,7 @@ class FairQueue {
 
   size_t size() const { return queued_.size(); }
   size_t size(const wire::Uuid& session) const;
-  /// Queued jobs of a group; those that a device lost.
+  /// The number of queued jobs of a group; and of those that a device lost.
   size_t size(uint32_t group) const;
   size_t retries(uint32_t group) const;
   /// Device seconds that the session used lately.

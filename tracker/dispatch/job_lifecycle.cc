@@ -110,7 +110,7 @@ void JobLifecycle::finish(Session& session, JobRecord& record, wire::JobResult r
   const size_t most_times = std::max(record.job.profile.repeats, record.job.profile.refine_repeats);
   for (wire::CandidateResult& candidate : result.candidates) {
     ++counts_.results[static_cast<size_t>(candidate.status)];
-    // No agent that does as it is told sends more.
+    // An agent that follows its orders sends no more.
     if (candidate.times.size() > most_times) candidate.times.resize(most_times);
     candidate.times.shrink_to_fit();
   }
@@ -148,7 +148,7 @@ void JobLifecycle::drop(Session& session, JobRecord& record) {
       const HeldLease lease = *dispatch_.leases().find(key);
       out_.cancel(lease.agent, lease.id);
       dispatch_.release(key, dispatch_.spent(lease), /*learn=*/false);
-      // What follows is not paid for this time.
+      // The jobs that follow are not charged for this time.
       if (Device* device = fleet_.device(lease.device)) device->progress = clock_.now();
       break;
     }

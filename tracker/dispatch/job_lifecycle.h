@@ -1,4 +1,4 @@
-// What becomes of a job: queued or waiting for modules, lost and tried again, answered, dropped.
+// The states of a job: queued or waiting for modules, lost and tried again, answered, dropped.
 #pragma once
 
 #include <string>

@@ -30,8 +30,8 @@ void JobQueue::close(Demand& demand) {
 
 void JobQueue::push(Session& session, const JobKey& key, FairQueue::Place place) {
   if (queue_.size(key.session) == 0) {
-    // It joins those that compete for the same devices. Where its devices are served at different levels, the highest
-    // one counts: it starves no session there, and elsewhere it will soon stand lowest.
+    // It joins the sessions that compete for the same devices. Where its devices are served at different levels, the
+    // highest one counts: it starves no session there, and elsewhere it will soon stand lowest.
     std::optional<double> level;
     for (const Pool* pool : session.demand->pools)
       if (const auto lowest = queue_.lowest(pool->groups); lowest && lowest > level) level = lowest;
@@ -70,8 +70,8 @@ void JobQueue::update(Device& device) {
     if (queue_.size(demand->id) > 0) freshen(*demand);
 }
 
-// The last device of its kind is gone. What its sessions used there, and others could not, must not keep them from the
-// devices that are left.
+// The last device of its kind is gone. Time that its sessions used there, and others could not, must not keep them from
+// the devices that are left.
 void JobQueue::forgive(const Pool& pool) {
   for (const Demand* demand : pool.demands) {
     std::optional<double> level;

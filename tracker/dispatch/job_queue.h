@@ -11,9 +11,9 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. The fair queue, kept in step with the fleet: sessions compete where their devices are, and what
-/// they used of devices that went is not held against them. A demand is fresh when jobs of it were queued, or a device
-/// that serves it wants leases: only fresh ones are looked at.
+/// Not thread-safe. The fair queue, kept in step with the fleet: sessions compete where their devices are, and their
+/// use of devices that went is not held against them. A demand is fresh when jobs of it were queued, or a device that
+/// serves it wants leases: only fresh ones are looked at.
 class JobQueue {
  public:
   /// The arguments outlive the queue.
@@ -32,9 +32,9 @@ class JobQueue {
   // --- jobs
   void push(Session& session, const JobKey& key, FairQueue::Place place);
   void erase(const JobKey& key) { queue_.erase(key); }
-  /// The next job for the device, of those that `job_ok` allows it.
+  /// The next job for the device, among jobs that `job_ok` allows.
   std::optional<FairQueue::Picked> pick(const Device& device, const FairQueue::JobOk& job_ok);
-  /// What pick() gave for the device is not leased.
+  /// Undoes pick(): the job that it gave for the device is not leased.
   void undo(const FairQueue::Picked& picked, const Device& device);
   /// The lease took `seconds` of the device's time. `device`: null when it is forgotten. With `learn`, later estimates
   /// follow it.

@@ -39,8 +39,8 @@ std::vector<wire::LeaseId> LeaseReports::connected(const wire::AgentHello& hello
   return forget;
 }
 
-// What this process does not hold was lost with the last one, or on its way to this one; or its device is no longer
-// there.
+// Drops leases that this process does not hold: they were lost with the last process or on the way to this one, or
+// their device is gone.
 void LeaseReports::drop_unheld(const wire::AgentHello& hello, bool restarted) {
   if (restarted) earlier_.forget_unclaimed(hello.name);
   const std::unordered_set<wire::LeaseId> held(hello.held.begin(), hello.held.end());
@@ -88,7 +88,7 @@ bool LeaseReports::adopt(Session& session, JobRecord& record, const wire::LeaseI
   return true;
 }
 
-// --- what no session has claimed
+// --- leases and results that no session has claimed
 
 // False: there is no room for it.
 bool LeaseReports::keep_unclaimed(Unclaimed entry) {

@@ -1,5 +1,5 @@
-// What agents say of the leases they hold, and what sessions find of their jobs with agents after a restart of the
-// tracker.
+// Handles agents' reports of the leases they hold, and gives sessions the jobs that agents still have after a restart
+// of the tracker.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. What agents report of jobs that no session has submitted to this run of the tracker is kept here
-/// for a grace, until its session claims it.
+/// Not thread-safe. Keeps agents' reports on jobs that no session has submitted to this run of the tracker, for a
+/// grace, until the job's session claims them.
 class LeaseReports {
  public:
   /// The arguments outlive it.
@@ -27,16 +27,16 @@ class LeaseReports {
         out_(out),
         earlier_(clock) {}
 
-  /// The agent has connected and says what it holds; `restarted`: it was known as another process, whose leases are
-  /// lost. Returns what it shall forget.
+  /// The agent has connected and names its leases; `restarted`: it was known as another process, whose leases are lost.
+  /// Returns those that it shall forget.
   std::vector<wire::LeaseId> connected(const wire::AgentHello& hello, bool restarted);
-  /// The agent works on these leases: they are extended, or it is told to stop.
+  /// The agent works on these leases: they are extended, or the agent gets a message to stop.
   void working(const Agent& agent, const std::vector<wire::LeaseId>& leases);
   void results(const Agent& agent, wire::AgentResults& results);
   void give_back(const Agent& agent, const wire::GiveBack& give_back);
-  /// The session has submitted the job: what an agent holds of it counts, or it is queued.
+  /// The session has submitted the job: an agent's lease or result of it counts, or it is queued.
   void claim(Session& session, JobRecord& record);
-  /// What was not claimed within the grace is forgotten, by the agents too.
+  /// Leases that were not claimed within the grace are forgotten, by the agents too.
   void expire();
 
  private:

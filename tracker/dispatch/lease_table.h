@@ -19,7 +19,7 @@ struct HeldLease {
   std::string device, agent;
   Clock::TimePoint granted, deadline;
   Clock::TimePoint latest{};  ///< by then the device may have done it and all it held before; no deadline is later
-  double estimate = 0;        ///< what the fair queue debited
+  double estimate = 0;        ///< the seconds that the fair queue debited
   double budget_s = 0;        ///< longest the device may work on this job
   bool take_back_asked = false;
 };

@@ -9,7 +9,7 @@
 
 namespace hone::tracker {
 
-// --- what sessions answer
+// --- answers of sessions
 
 void ModuleTransfer::received(Session& session, wire::Blobs& blobs) {
   std::map<ConnectionId, wire::Blobs> replies;
@@ -45,7 +45,7 @@ void ModuleTransfer::is_lacking(Session& session, const Hash128& hash) {
   if (modules_.lacks(session, hash)) give_up(hash);
 }
 
-// --- what agents ask
+// --- requests of agents
 
 void ModuleTransfer::requested(ConnectionId connection, const Agent& agent, const wire::BlobRequest& request) {
   Modules::Users users;
@@ -62,7 +62,7 @@ void ModuleTransfer::no_answer_from(Session& session) {
   modules_.forget_answers(session);
 }
 
-// No session is left that may send it. The leases of those that said so fail; the others come back and wait for their
+// No session is left that may send it. Leases of sessions that said so fail; the others come back and wait for their
 // sessions.
 void ModuleTransfer::give_up(const Hash128& hash) {
   const PendingModule pending = modules_.take_pending(hash);

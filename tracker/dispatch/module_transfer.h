@@ -1,5 +1,5 @@
-// Modules from the sessions whose jobs name them to the agents that ask, and what their coming or missing means for
-// jobs and leases.
+// Modules from the sessions whose jobs name them to the agents that ask, and the consequences for jobs and leases when
+// they come or are missing.
 #pragma once
 
 #include "tracker/dispatch/job_lifecycle.h"
@@ -7,7 +7,7 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe, and without a state of its own: what is asked and waited for is in Modules.
+/// Not thread-safe, and without a state of its own: Modules holds the requests and the waiting.
 class ModuleTransfer {
  public:
   /// The arguments outlive it.

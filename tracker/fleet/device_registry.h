@@ -1,4 +1,4 @@
-// The agents and devices the tracker knows, and what state they are in.
+// The agents and devices that the tracker knows, and their states.
 #pragma once
 
 #include <array>
@@ -80,8 +80,8 @@ class DeviceRegistry {
 
   /// InvalidArgument when connect() would not take it: a device is not named after its agent, or named twice.
   static Status check(const std::string& name, const std::vector<wire::DeviceInfo>& devices);
-  /// An agent (re)appears with `devices`, which passed check(). What is known of them survives; devices it had and does
-  /// not name are forgotten.
+  /// An agent (re)appears with `devices`, which passed check(). Facts known of these survive; devices that it had and
+  /// does not name are forgotten.
   Agent& connect(const std::string& name, const wire::Uuid& instance, ConnectionId connection,
                  const std::vector<wire::DeviceInfo>& devices);
   /// Null when the connection is no agent's.

@@ -150,7 +150,7 @@ StatusOr<std::vector<Device*>> Fleet::mark_by_hand(const std::string& name, Mark
   const Device* device = registry_.device(name);
   const Agent* agent = device ? device->owner : registry_.agent(name);
   if (!agent && !(mark == Mark::kNone && kept_.names(name))) return absl::NotFoundError(unknown_name(name));
-  // First: what cannot be kept is not done.
+  // First: a mark that cannot be kept is not set.
   HONE_RETURN_IF_ERROR(mark == Mark::kQuarantined ? kept_.begin(name)
                                                   : kept_.end(name, agent ? agent->devices : std::set<std::string>()));
   auto marked = registry_.mark(name, mark);
@@ -198,7 +198,7 @@ const Pool* Fleet::update(Device& device) {
   return was_usable && pool.usable == 0 ? &pool : nullptr;
 }
 
-// --- what a device does
+// --- the work of a device
 
 void Fleet::served(Device& device) {
   --device.credits;

@@ -1,4 +1,4 @@
-// The agents and their devices: who is there, who serves whom, what each device did and what sessions see of it.
+// The agents and their devices: who is there, who serves whom, the work of each device and what sessions see of it.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. Knows neither queue nor leases: what a change means for these is its callers' part. Devices and
-/// agents stay where they are in memory until they are forgotten.
+/// Not thread-safe. Knows neither queue nor leases: its callers draw the consequences of a change for these. Devices
+/// and agents stay where they are in memory until they are forgotten.
 class Fleet {
  public:
   /// The arguments outlive the fleet.
@@ -43,8 +43,8 @@ class Fleet {
   // --- agents
   /// Why there is no room for the agent, if there is none.
   std::optional<wire::Refused> objection(const wire::AgentHello& hello) const;
-  /// The agent has (re)connected with these devices, which DeviceRegistry::check() has passed. `charge`: what they take
-  /// of the memory budget. True: it was known, as another process. Labels of keys that this process has not proved are
+  /// The agent has (re)connected with these devices, which DeviceRegistry::check() has passed. `charge`: their share of
+  /// the memory budget. True: it was known, as another process. Labels of keys that this process has not proved are
   /// left off; where there are such, the agent has a challenge then. Devices that people quarantined are so again,
   /// whatever the agent says; new ones that it calls drained are.
   bool connect(wire::AgentHello hello, ConnectionId connection, MemoryBudget::Charge charge);
@@ -55,7 +55,7 @@ class Fleet {
   /// Agents that are lost are no longer shown to sessions after their grace, and forgotten after `forget_lost`.
   void forget_lost();
   /// People drain, quarantine or resume (`action`) a device, or all of an agent. Returns them, to be update()d: none
-  /// when a quarantine of some who are not here has ended. NotFound: there is nobody of that name. Usage error, and
+  /// when a quarantine of some who are not here has ended. NotFound: there is none of that name. Usage error, and
   /// nothing has changed: the quarantine could not be kept.
   StatusOr<std::vector<Device*>> mark_by_hand(const std::string& name, Mark mark, std::string_view action);
   /// The agent's devices that people drained, by key.
@@ -68,9 +68,9 @@ class Fleet {
   /// The device's credits, leases, mark or connection have changed. Returns its pool if by that the last device of the
   /// pool went that could have leases; else null.
   [[nodiscard]] const Pool* update(Device& device);
-  /// Tells the sessions whose devices have changed: with `all` every one, else those that have few.
+  /// Informs sessions whose devices have changed: with `all` every one, else sessions with few devices.
   void tell_sessions(const JobBook& book, Outgoing& out, bool all) { shown_.tell(registry_, book, out, all); }
-  /// The devices that the demand's sessions are told of.
+  /// The devices that are listed to the demand's sessions.
   std::vector<wire::DeviceInfo> shown(const Demand& demand) const { return ShownDevices::listed(demand, registry_); }
 
   // --- what a device does

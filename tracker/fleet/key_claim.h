@@ -1,5 +1,5 @@
 // Devices that build for boards carry the label builder-key, by which boards that trust the key find them and give them
-// their modules. What a device claims there counts once its agent's process has proved that it has the key.
+// their modules. A device's claim counts once its agent's process has proved that it has the key.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct KeyClaim {
   bool open() const { return !fingerprint.empty() && !proved; }
 };
 
-/// Takes the label off what a device says of itself.
+/// Takes the label off a device's description.
 KeyClaim take_claim(wire::DeviceInfo& info);
 /// Puts it back: it is proved.
 void prove_claim(KeyClaim& claim, wire::DeviceInfo& info);

@@ -95,7 +95,7 @@ void Matching::remove(Device& device) {
   device.place.usable = false;
 }
 
-// Its place is made of what it was counted as before.
+// Its place follows from the way in which it was counted before.
 void Matching::put(Device& device, const std::vector<Demand*>& demands) {
   std::vector<uint32_t> groups;
   for (const Demand* demand : demands) groups.push_back(demand->id);

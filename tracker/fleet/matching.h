@@ -21,7 +21,7 @@ struct Pool;
 /// k=v), labels.
 bool matches(const wire::SessionOpen& session, const Device& device);
 
-/// Among the devices that want leases: those with the fewest first, then those that were served longest ago.
+/// Orders devices that want leases: the fewest leases first, then the longest time since one was served.
 struct HungryKey {
   uint32_t leased = 0;
   uint64_t turn = 0;
@@ -45,10 +45,10 @@ struct ById {
   }
 };
 
-/// What a group of sessions asks of a device.
+/// The requirements of a group of sessions on a device.
 struct Demand {
   uint32_t id = 0;         ///< also the sessions' group in the fair queue
-  wire::SessionOpen spec;  ///< only what matching looks at is set
+  wire::SessionOpen spec;  ///< only the fields that matching looks at are set
   size_t sessions = 0;
   std::set<Pool*, ById> pools;   ///< that serve it
   std::set<Pool*, ById> hungry;  ///< of these, those with a device that wants leases
@@ -85,7 +85,7 @@ class Matching {
 
   /// The device's info, agent, credits and leases are set.
   void add(Device& device, bool usable);
-  /// Before it is destroyed or what it serves changes.
+  /// To be called before it is destroyed or the demands that it serves change.
   void remove(Device& device);
   /// Its credits, leases or usability have changed.
   void update(Device& device, bool usable);
@@ -99,7 +99,7 @@ class Matching {
   void put(Device& device, const std::vector<Demand*>& demands);
   void take_out(Device& device);
 
-  std::map<std::string, std::unique_ptr<Demand>> demands_;  // by the text of what is asked for
+  std::map<std::string, std::unique_ptr<Demand>> demands_;  // by the text of the requirements
   std::map<std::vector<uint32_t>, std::unique_ptr<Pool>> pools_;
   uint32_t next_demand_ = 1, next_pool_ = 1;
   uint64_t next_turn_ = 1;

@@ -1,5 +1,5 @@
-// Which devices are set aside because of what they answered and lost, and how they come back. Health says what is known
-// of a device; here is what follows.
+// Which devices are set aside because of their answers and losses, and how they come back. Health has the facts about a
+// device; this class acts on them.
 #pragma once
 
 #include <set>
@@ -13,16 +13,16 @@
 
 namespace hone::tracker {
 
-/// What ails the device, in one line for people; empty when it is well.
+/// The device's ailment, in one line for people; empty when it is well.
 std::string ailment(const Device& device, Clock::TimePoint now, const Health::Limits& limits);
 
-/// Not thread-safe. Sets a device's mark, notes it among the device's events and in what sessions are shown. The caller
+/// Not thread-safe. Sets a device's mark, notes it among the device's events and in the sessions' lists. The caller
 /// brings its leases and its place in the matching up to date when a function says that the mark has changed.
 class Quarantine {
  public:
   enum class Change {
     kNone,
-    kBegan,  ///< it is quarantined: it gets no leases, and gives back what it has not begun
+    kBegan,  ///< it is quarantined: it gets no leases, and gives back leases that it has not begun
     kEnded,  ///< it may have leases again, on probation or without conditions
   };
 
@@ -37,9 +37,9 @@ class Quarantine {
                                 wire::ResultStatus status);
   /// The device lost the lease of this job, and the job has cost no other device one.
   [[nodiscard]] Change lost(Device& device, const JobKey& job);
-  /// The job is lost wherever it goes: that is not held against the devices. Returns those that came back by it.
+  /// The job is lost wherever it goes, so it is not held against the devices. Returns the devices that this frees.
   [[nodiscard]] std::vector<Device*> withdraw_strikes(const JobKey& job, const std::vector<std::string>& devices);
-  /// Its agent was started again and had held nothing: what ailed the device may have been seen to.
+  /// Its agent was started again and had held nothing: the device's ailment may have been mended.
   [[nodiscard]] Change restarted(Device& device);
   /// Devices that have waited long enough are tried with one lease at a time: returns them.
   [[nodiscard]] std::vector<Device*> begin_probations();

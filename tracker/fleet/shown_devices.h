@@ -1,4 +1,4 @@
-// What sessions are told of the devices that serve them, and when.
+// Tells sessions which devices serve them, whenever that changes.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@ namespace hone::tracker {
 class JobBook;
 class Outgoing;
 
-/// Not thread-safe. A demand's list is part of the Demand; here is which lists have changed. A list has a bound: a
-/// session of many devices is told of as many as fit.
+/// Not thread-safe. A demand's list is part of the Demand; this class knows which lists have changed. A list has a
+/// bound: a session with many devices gets as many as fit.
 class ShownDevices {
  public:
   /// The device's presence or target may have changed: it comes into the lists of its demands, or leaves them.

@@ -74,7 +74,7 @@ class Authority {
   bool still_holds(const Grant& grant) const;
 
   /// Looks at the file at most once a second, and reads it when it has changed: true when its tokens have. A file that
-  /// cannot be used leaves the tokens as they were, and is told once in the log.
+  /// cannot be used leaves the tokens as they were, and is logged once.
   bool refresh();
 
  private:
@@ -93,7 +93,7 @@ class Authority {
 
   const Options options_;
   const Clock& clock_;
-  mutable std::mutex mutex_;  // what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<const TokenTable> table_;
   Stamp stamp_;
   Clock::TimePoint looked_{};

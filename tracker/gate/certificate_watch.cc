@@ -13,7 +13,7 @@ constexpr auto kLookEvery = std::chrono::minutes(1);
 struct Watched {
   const char *name, *flag;
   std::string ServerTls::*path;
-  bool first_only;  // of a chain: what follows are its CAs
+  bool first_only;  // in a chain the others are its CAs
 };
 constexpr Watched kWatched[] = {{"server", "--tls-cert", &ServerTls::certificate, true},
                                 {"client_ca", "--tls-client-ca", &ServerTls::client_ca, false}};

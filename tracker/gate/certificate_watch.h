@@ -23,8 +23,8 @@ class CertificateWatch {
   CertificateWatch(ServerTls files, const Clock& clock, std::function<wire::UnixSeconds()> today = &wire::wall_clock,
                    Sink sink = nullptr);
 
-  /// Reads the files, at most once a minute: they may have been renewed. What cannot be read leaves what is known as it
-  /// was.
+  /// Reads the files, at most once a minute: they may have been renewed. A file that cannot be read changes
+  /// nothing.
   void look();
   /// By `server` and, where clients' certificates are asked for, `client_ca`: when the first certificate of the file
   /// ends.
@@ -38,7 +38,7 @@ class CertificateWatch {
   wire::CertificateReminder reminder_;
   std::optional<Clock::TimePoint> looked_;
   std::map<std::string, std::vector<wire::NamedCertificate>> known_;  // by the name in ends()
-  mutable std::mutex mutex_;                                          // what follows
+  mutable std::mutex mutex_;                                          // guards the members below
   std::map<std::string, wire::UnixSeconds> ends_;
 };
 

@@ -27,7 +27,7 @@ class ConnectionGate {
   static constexpr std::chrono::milliseconds kSweepPause{250};
   static constexpr std::chrono::seconds kSweepPeriod{10};
 
-  /// A file descriptor may be closed and given to another file: the inode tells.
+  /// A file descriptor may be closed and given to another file: the inode tells them apart.
   struct Socket {
     int fd;
     ino_t inode;

@@ -6,8 +6,8 @@
 
 namespace hone::tracker {
 
-/// `Bearer TOKEN`, or `Basic BASE64(anything:TOKEN)`, which is what a browser sends when it was asked for a password.
-/// Empty when the header holds neither.
+/// `Bearer TOKEN`, or `Basic BASE64(anything:TOKEN)`, as a browser sends it when it was asked for a password. Empty
+/// when the header holds neither.
 std::string token_in_header(std::string_view authorization);
 
 }  // namespace hone::tracker

@@ -17,8 +17,8 @@ class HttpTls {
   /// InvalidArgument when the files cannot be used. `clock` outlives it.
   static StatusOr<std::unique_ptr<HttpTls>> make(const ServerTls& files, const Clock& clock);
 
-  /// For the next connection. Looks at the files every few seconds; ones that cannot be used change nothing, and are
-  /// told in the log. A client's certificate is asked for where a client CA is given; probes go without one.
+  /// For the next connection. Looks at the files every few seconds; files that cannot be used change nothing, and are
+  /// logged. A client's certificate is asked for where a client CA is given; probes go without one.
   std::shared_ptr<boost::asio::ssl::context> context();
 
   /// Whether the certificate is one of `host`, a name or an IP address.

@@ -7,7 +7,7 @@
 
 namespace hone::tracker {
 
-/// The IPv4 address, the /64 of an IPv6 address (which is what one host is given; `::1` by itself), or `unix`.
+/// The IPv4 address, the /64 of an IPv6 address (the range of one host; `::1` by itself), or `unix`.
 std::string peer_name(const sockaddr& peer);
 
 /// The same from gRPC's name of a peer: `ipv4:10.0.0.1:1234`, `ipv6:%5B::1%5D:1234`, `unix:`.

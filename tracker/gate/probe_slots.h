@@ -17,7 +17,7 @@ class ProbeSlots {
   using Slot = uint64_t;
 
   /// A slot for a connection from `peer`, of `most` in all and `most_per_peer` from one address (both at least one).
-  /// The connection that loses its slot is told by its own `cut`, which must not call this object.
+  /// The connection that loses its slot gets a call of its own `cut`, which must not call this object.
   Slot enter(const std::string& peer, size_t most, size_t most_per_peer, std::function<void()> cut);
   /// Nothing to do where it had to leave already.
   void leave(Slot slot);

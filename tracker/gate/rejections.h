@@ -14,7 +14,7 @@
 
 namespace hone::tracker {
 
-/// Thread-safe. Remembers at most kMaxPeers addresses; what others do is told in one line a minute for all of them.
+/// Thread-safe. Remembers at most kMaxPeers addresses; all others share one log line a minute.
 class Rejections {
  public:
   static constexpr size_t kMaxPeers = 1024;
@@ -44,7 +44,7 @@ class Rejections {
 
   const Clock& clock_;
   const Sink sink_;
-  mutable std::mutex mutex_;  // what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::array<uint64_t, kRefusals> counts_{};
   std::map<std::string, Peer> peers_;
   Peer others_{};

@@ -26,7 +26,7 @@ struct TokenEntry {
   Role role;
   std::string name;  ///< the agent it is bound to, or for people; `*`: any
   Digest digest;
-  TenantLimits limits;  ///< what follows the token: priority, weight, sessions, bytes
+  TenantLimits limits;  ///< the fields after the token: priority, weight, sessions, bytes
   bool operator==(const TokenEntry&) const = default;
 };
 

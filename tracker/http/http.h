@@ -15,10 +15,10 @@
 namespace hone::tracker {
 
 struct HttpRequest {
-  /// What follows the `?`, percent-decoded; of a key given twice the first.
+  /// The part after the `?`, percent-decoded; the first value of a key that is given twice.
   std::map<std::string, std::string> query = {};
   std::string body = {};
-  Grant grant = {};  ///< what the credentials it came with allow
+  Grant grant = {};  ///< the rights of its credentials
 };
 
 struct HttpReply {
@@ -30,10 +30,10 @@ struct HttpReply {
 /// Answers one path; called on the server's thread, so it must be quick.
 using HttpPage = std::function<HttpReply(const HttpRequest&)>;
 
-/// By path, for GET and HEAD; by `POST ` and the path for what changes something.
+/// By path, for GET and HEAD; by `POST ` and the path for pages that change something.
 using HttpPages = std::map<std::string, HttpPage>;
 
-/// `a=1&b=x%20y` as a map; what is malformed is left out.
+/// `a=1&b=x%20y` as a map; malformed parts are left out.
 std::map<std::string, std::string> parse_query(std::string_view text);
 
 struct HttpLimits {

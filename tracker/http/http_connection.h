@@ -75,7 +75,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
     }
   }
 
-  // For what comes next; of a probe, for all of it.
+  // The time limit of the next step; for a probe, of all steps.
   void limit_time() { until_ ? tcp().expires_at(*until_) : tcp().expires_after(shared_.limits.timeout); }
   void note_beyond() {
     note(*beyond_, *beyond_ == Refusal::kPeerConnections ? "too many connections from it" : "too many connections");

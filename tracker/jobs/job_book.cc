@@ -10,8 +10,8 @@ namespace {
 constexpr size_t kMaxReferences = 16;  // of a session, remembered to be shared: one a task
 constexpr size_t kMaxBarred = 1024;
 
-// What they take in memory, roughly, and never less than that. A job counts with its result, which is no larger than
-// its profile allows.
+// The memory of sessions and jobs, roughly, and never less than the truth. A job counts with its result, which is no
+// larger than its profile allows.
 constexpr size_t kSessionBytes = 64 << 10;
 
 size_t bytes_of(const wire::Job& job) {

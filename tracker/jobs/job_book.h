@@ -41,7 +41,7 @@ class JobBook {
   std::vector<wire::Uuid> abandoned() const;
 
   // --- sessions
-  /// What an admitted session takes of its tenant's memory; the charge is empty for a session that is known.
+  /// The share of its tenant's memory that an admitted session takes; no charge for a session that is known.
   struct Admitted {
     std::shared_ptr<MemoryBudget::Account> account;
     MemoryBudget::Charge charge;

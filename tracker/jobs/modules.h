@@ -1,6 +1,6 @@
 // Modules by their hash: which are here, which jobs wait for which, and which agents. A job is leased when its modules
-// are here, so that no device waits for a session. Each session is asked for the modules of its own jobs: what it
-// answers, or does not, is its own affair.
+// are here, so that no device waits for a session. Each session is asked for the modules of its own jobs: a missing
+// answer harms only itself.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct PendingModule {
   Clock::TimePoint deadline{};
 };
 
-/// Not thread-safe. Knows neither queue nor leases: ModuleTransfer does what follows for jobs and agents.
+/// Not thread-safe. Knows neither queue nor leases: ModuleTransfer acts for jobs and agents.
 class Modules {
  public:
   /// Keeps modules of `bytes` at most. The other arguments outlive it.
@@ -39,8 +39,8 @@ class Modules {
   const BlobStore& store() const { return store_; }
 
   // --- jobs
-  /// True when the job's modules are here, or have been and can be had again: what had to make room is asked for when
-  /// an agent wants it, but only of sessions that answer.
+  /// True when the job's modules are here, or have been and can be had again: one that had to make room is asked for
+  /// when an agent wants it, but only from sessions that answer.
   bool may_be_leased(const Session& session, const JobRecord& record) const;
   /// The job is kWaiting, and its session asked for the modules that are not here.
   void wait_for(Session& session, JobRecord& record);
@@ -61,14 +61,14 @@ class Modules {
   /// The session will not answer agents. Returns the modules that no other session is asked for: give them up, then
   /// call forget_answers().
   [[nodiscard]] std::vector<Hash128> no_answer_from(Session& session);
-  /// The session is not asked any more for what neither its jobs nor agents wait for.
+  /// The session is not asked any more for modules that neither its jobs nor agents wait for.
   void forget_answers(Session& session);
 
   // --- agents
   /// Sessions whose leased jobs, with one agent, need a module.
   using Users = std::unordered_map<Hash128, std::set<wire::Uuid>>;
-  /// Answers an agent with what is here; what is not is asked of `users`, and the agent waits for it. Returns what no
-  /// session can be asked for: give it up.
+  /// Answers an agent with the modules that are here; `users` are asked for the others, and the agent waits for these.
+  /// Returns modules that no session can be asked for: give them up.
   [[nodiscard]] std::unordered_set<Hash128> request(ConnectionId agent, const wire::BlobRequest& request,
                                                     const Users& users);
   /// True when all of them are here.

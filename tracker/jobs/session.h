@@ -1,4 +1,4 @@
-// A tuning session as the tracker knows it, and its jobs. Plain records: who changes what is said at the fields.
+// A tuning session as the tracker knows it, and its jobs. Plain records: each field says who changes it.
 #pragma once
 
 #include <map>
@@ -55,7 +55,7 @@ struct JobRecord {
 
 struct Session {
   wire::SessionOpen spec;
-  std::string id;      ///< what people call it
+  std::string id;      ///< its name for people
   std::string tenant;  ///< whose it is
   std::string host;    ///< that its tuner dialled from last
   std::shared_ptr<MemoryBudget::Account> account;

@@ -12,7 +12,7 @@ namespace hone::tracker {
 
 /// One for a tracker; each of its parts adds to it.
 struct TrackerCounts {
-  /// Upper bounds, in seconds, of the histograms' buckets; one more bucket follows for what is larger.
+  /// Upper bounds, in seconds, of the histograms' buckets; one more bucket follows for larger values.
   static constexpr std::array<double, 12> kLatencyBounds = {0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300};
   struct Histogram {
     std::array<uint64_t, kLatencyBounds.size() + 1> counts{};
@@ -39,11 +39,11 @@ struct TrackerCounts {
   std::array<Histogram, kPhases.size()> phases;
   size_t blob_bytes = 0, blobs = 0, unfinished_leases = 0;
   size_t memory_used = 0, memory_most = 0;  ///< bytes taken from the memory budget, and its size
-  /// Peers turned away, by reason; this and what follows is filled in by the server.
+  /// Peers turned away, by reason; the server fills in this and the fields below.
   std::map<std::string, uint64_t> rejected = {};
   size_t connections = 0;                                ///< on the port of agents and sessions
   uint64_t cut = 0;                                      ///< streams that ended without a goodbye
-  std::map<std::string, int64_t> certificate_ends = {};  ///< seconds since 1970, by what holds it: server, client_ca
+  std::map<std::string, int64_t> certificate_ends = {};  ///< seconds since 1970, by its holder: server, client_ca
 };
 
 }  // namespace hone::tracker

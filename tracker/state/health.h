@@ -14,7 +14,7 @@ namespace hone::tracker {
 /// Part of a Device. Times come from the caller.
 class Health {
  public:
-  /// What it takes; see TrackerOptions.
+  /// Thresholds between health, quarantine and probation; see TrackerOptions.
   struct Limits {
     uint32_t strikes = 3;  ///< leases lost in a row
     /// Failed jobs in a row, while half as many of the same session succeed elsewhere.

@@ -66,7 +66,7 @@ class LastMinute {
     double jobs_per_minute = 0;
     double utilization = 0;  ///< 0 to 1
   };
-  /// `since`: when counting began; a shorter time than a minute counts as what it is.
+  /// `since`: when counting began; a time shorter than a minute is taken as it is.
   Rate rate(double t, double since) const;
 
  private:

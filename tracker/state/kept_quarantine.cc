@@ -33,7 +33,7 @@ bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= kMaxNameBytes && std::none_of(name.begin(), name.end(), is_control);
 }
 
-// The last line tells a whole file from one that was cut off.
+// The last line distinguishes a whole file from one that was cut off.
 StatusOr<std::set<std::string>> names_from(const std::string& text) {
   std::istringstream lines(text);
   std::string line;

@@ -1,5 +1,5 @@
-// Whom people have quarantined by hand, kept in a small file: neither a restart of the tracker nor what an agent says
-// or leaves out ends it.
+// Agents and devices that people quarantined by hand, kept in a small file: neither a restart of the tracker nor an
+// agent's messages end it.
 #pragma once
 
 #include <set>
@@ -15,10 +15,10 @@ namespace hone::tracker {
 /// copies of one that has a file write the same file.
 class KeptQuarantine {
  public:
-  /// Nobody is in it, and it ends with this process.
+  /// An empty one, which ends with this process.
   KeptQuarantine() = default;
-  /// What the file at `path` holds, which is made where there is none. Usage error, one line that names the file: it
-  /// cannot be read or written, or it is damaged.
+  /// Reads the file at `path`, and makes it where there is none. A usage error of one line names a file that cannot be
+  /// read or written, or is damaged.
   static StatusOr<KeptQuarantine> open(const std::string& path);
 
   /// The device is in it, by its own name or by its agent's.

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr size_t kMostByDefault = size_t{8} << 30;
 
-// The lowest memory.max from this process' cgroup (v2) up to the root; what it cannot read limits nothing.
+// The lowest memory.max from this process' cgroup (v2) up to the root; a file that it cannot read sets no limit.
 size_t cgroup_limit() {
   size_t limit = SIZE_MAX;
   std::ifstream own("/proc/self/cgroup");

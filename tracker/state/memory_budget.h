@@ -14,9 +14,9 @@ namespace hone::tracker {
 
 /// How the bytes of --memory-budget are divided.
 struct MemoryPlan {
-  size_t grpc = 0;     ///< what gRPC may hold of messages that are not complete or not yet sent
+  size_t grpc = 0;     ///< gRPC's part: messages that are not complete or not yet sent
   size_t blobs = 0;    ///< modules kept for agents
-  size_t peers = 0;    ///< jobs, results, sessions, devices, streams, what waits to be read, pages: the MemoryBudget
+  size_t peers = 0;    ///< jobs, results, sessions, devices, streams, waiting messages, pages: the MemoryBudget
   size_t share = 0;    ///< of `peers`, for one token, unless its line says otherwise
   size_t message = 0;  ///< one message, decoded; the others wait meanwhile
 

@@ -1,4 +1,4 @@
-// What can be set about a tracker; tests shorten the times.
+// Options of a tracker; tests shorten the times.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What the tracker says: some of it at once, the rest collected while one message is handled and sent at its end, one
+// Messages of the tracker: some of it at once, the rest collected while one message is handled and sent at its end, one
 // message each instead of one a job.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace hone::tracker {
 
-/// Where messages go. After a Refused the connection is over: nothing more is sent to it, and what it still says is
+/// Where messages go. After a Refused the connection is over: nothing more is sent to it, and its further messages are
 /// ignored.
 class Outbox {
  public:
@@ -29,8 +29,8 @@ struct Connections {
   std::function<std::optional<ConnectionId>(const wire::Uuid& session)> of_session;
 };
 
-/// Not thread-safe. What is collected for agents and sessions that have no connection at its end is dropped: they learn
-/// of it when they connect again.
+/// Not thread-safe. Messages for agents and sessions without a connection at its end are dropped: they learn the state
+/// when they connect again.
 class Outgoing {
  public:
   /// `outbox` outlives it.
@@ -57,7 +57,7 @@ class Outgoing {
 
   /// The session has ended: its results are not sent.
   void forget_results(const wire::Uuid& session) { results_.erase(session); }
-  /// Sends what was collected.
+  /// Sends the collected messages.
   void flush();
 
  private:

@@ -1,4 +1,4 @@
-// The owner of a stream, and what it may ask for.
+// The owner of a stream, and its limits.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct Tenant {
   std::string host = {};  ///< of this stream, as peer_name() says it; for people
 };
 
-/// Who asks how the fleet is. What a session is about is for its own tenant: everybody else is told that it is there
-/// and what it takes of the fleet.
+/// The reader of the fleet's state. Only a session's own tenant sees its subject; everybody else sees that it is there
+/// and its share of the fleet.
 struct Viewer {
   bool admin = false;       ///< is told everything, the uuids of sessions included
   std::string tenant = {};  ///< Tenant::name

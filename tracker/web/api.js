@@ -11,8 +11,8 @@ export class ApiError extends Error {
 }
 
 /**
- * A path as what is asked for: of the page's own host, without a name and a password that the page's address may have,
- * which fetch() refuses; the browser shows them by itself.
+ * A path as the address of a request: on the page's own host, without a name and a password that the page's address may
+ * have, which fetch() refuses; the browser shows them by itself.
  */
 export const addressOf = (path, place = location) => new URL(path, place.origin).href;
 
@@ -38,7 +38,7 @@ export async function ask(path, options = {}) {
   return body;
 }
 
-/** Drains, resumes or quarantines; what the tracker says to it. */
+/** Drains, resumes or quarantines; returns the tracker's answer. */
 export async function administer(action, name) {
   const reply = await ask('/api/admin', {
     method: 'POST',

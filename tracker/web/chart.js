@@ -152,7 +152,7 @@ export class Chart {
             .join(', ')}; at most ${this.options.readout(Math.max(...values))} ${unit}`;
   }
 
-  // What is under the pointer, in words.
+  // Describes the point under the pointer in words.
   point(event) {
     if (!this.place || !event || !this.points.some((p) => p.length)) {
       this.cursor?.remove();

@@ -1,4 +1,4 @@
-// One device: what it is, how it has been since the tracker's start, what an administrator may do about it.
+// One device: its facts, its state since the tracker's start, and the actions of an administrator.
 import {administer} from './api.js';
 import {Chart} from './chart.js';
 import {h, setShown, setText} from './dom.js';

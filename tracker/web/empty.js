@@ -1,4 +1,4 @@
-// What to type next, for those whose fleet is still empty.
+// The commands to type next, for people whose fleet is still empty.
 import {h, setText} from './dom.js';
 
 /**
@@ -8,7 +8,7 @@ import {h, setText} from './dom.js';
 export function commands(about, host) {
   const token = (who) => about?.tokens ? ` --token-file ${who}.token` : '';
   const address = (about?.listen ?? `${host}:9190`).replace(/^(0\.0\.0\.0|\[::\])(?=:\d+$)/, host);
-  // Who has a fleet's file needs nothing else: it says where this tracker is, and what the agent is called.
+  // A person with the fleet's file needs nothing else: it has the tracker's address and the agent's name.
   const agent = about?.tls ? '--fleet lab1.hone' : `--tracker ${address}${token('agent-lab1')} --name lab1`;
   const tuner = about?.tls ? '--fleet tuner.hone' : `--tracker ${address}${token('tuner')}`;
   return {
@@ -28,7 +28,7 @@ function make(text, which, app) {
 }
 
 export const empty = {
-  /** Until the tracker has answered nobody knows whether there is anything. */
+  /** Until the tracker has answered, it is unknown whether there is anything. */
   unknown: () => h('p', {class: 'dim pad'}, 'Waiting for the first answer.'),
   devices(app) {
     const part = make('No devices yet. On each machine that measures, run', 'agent', app);

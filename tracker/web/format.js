@@ -85,14 +85,14 @@ export function settings(text) {
   });
 }
 
-/** What stands for the work of a session that is another token's: the tracker tells it to that token and to admins. */
+/** Stands for the work of a session that belongs to another token: only that token and admins are told what it does. */
 export const kWithheld = {
   title: 'another token’s session',
   why: 'What it tunes and how well is told to its own token and to administrators.'
 };
 
 /**
- * Splits a workload's canonical text into its name and what stands in brackets: dense(m=1,n=2) -> ["dense",
+ * Splits a workload's canonical text into its name and its text in brackets: dense(m=1,n=2) -> ["dense",
  * "m=1,n=2"].
  */
 export function workload(title) {

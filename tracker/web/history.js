@@ -1,8 +1,8 @@
 // A device's history, which comes as buckets of time, as the points of a line.
 
 /**
- * Of each bucket its beginning and of(bucket, seconds that it lasted), and where the last one ends: steps. A bucket
- * that has only begun is left out, because its rate would say nothing. `t` and `now` are in seconds of the same clock.
+ * Steps: each bucket's beginning with of(bucket, seconds that it lasted), and the end of the last. A bucket that has
+ * only begun is left out, because its rate would say nothing. `t` and `now` are in seconds of one clock.
  */
 export function steps(history, bucketSeconds, now, of) {
   const last = history.at(-1);

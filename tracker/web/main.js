@@ -1,4 +1,4 @@
-// Which page is shown, whether the tracker answers, what it says about itself.
+// Which page is shown, whether the tracker answers, and its description of itself.
 import {ask} from './api.js';
 import {devicePage} from './device_page.js';
 import {setAttribute, setText} from './dom.js';

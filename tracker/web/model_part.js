@@ -1,4 +1,4 @@
-// What a session that tunes a model says of it: the time of a run, and which layers it gained most in.
+// A model as the session that tunes it describes it: the time of a run, and the layers that gained most.
 import {h, KeyedList, setShown, setText} from './dom.js';
 import {count, span, workload} from './format.js';
 import {facts, section} from './parts.js';
@@ -19,8 +19,8 @@ export function modelText(model) {
 const measuredText = (model) => `${count(model.tasks - model.missing)} of ${count(model.tasks)} workloads measured`;
 
 /**
- * What is drawn of a model: {unit, value(point)}. Its time, where that was known from the first result on; else the
- * share of the default's time that is left of the workloads measured by then.
+ * The curve of a model: {unit, value(point)}. Its time, when that was known from the first result on; else the share of
+ * the default's time that is left in the workloads measured by then.
  */
 export function modelCurve(points, model) {
   if (!points.some(([, , , seconds, share]) => share > 0 && !(seconds > 0)))

@@ -71,7 +71,7 @@ export function overview(app) {
       waiting.add(queued);
       const total = sum(Object.values(state.results ?? {}), (n) => n);
       setText(outcome.value, count(total));
-      // What its tuner took back has no outcome.
+      // A job that its tuner took back has no outcome.
       const judged = total - (state.results?.cancelled ?? 0);
       setText(outcome.note, judged ? `${percent((state.results.ok ?? 0) / judged)} ok` : 'nothing measured yet');
       results.update(statusParts(state.results, count));

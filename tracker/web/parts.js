@@ -96,7 +96,7 @@ export function section(title, ...children) {
   return h('section', {class: 'panel'}, heading, ...children);
 }
 
-/** What happened, the newest first: update(events, now). */
+/** The list of past events, the newest first: update(events, now). */
 export function eventList(moment) {
   const list = h('ol', {class: 'events'});
   const nothing = h('p', {class: 'dim', hidden: true}, 'Nothing yet.');

@@ -11,7 +11,7 @@ const kAxes = {
   trials: {kind: 'count', unit: 'trials'}
 };
 
-// Of a model modelCurve() is drawn, of anything else the rate.
+// The curve of a session without a model; modelCurve() draws that of a model.
 const kRate = {
   unit: 'GFLOPS, best so far'
 };

@@ -1,4 +1,4 @@
-// Sessions as strips, one above the other: what is tuned and its best config, the curve, the numbers.
+// Sessions as strips, one above the other: the workload and its best config, the curve, the numbers.
 import {Chart} from './chart.js';
 import {h, KeyedList, setAttribute, setShown, setText} from './dom.js';
 import {age, count, kWithheld, number, percent, span, workload} from './format.js';
@@ -125,7 +125,7 @@ export class SessionStrips {
   }
 
   update(sessions) {
-    // Those that run before those that are gone; within them the order they came in, which is the tracker's.
+    // Running sessions come before ended ones; within both the order is the tracker's, that of their arrival.
     this.all = [...sessions].sort((a, b) => Number(b.connected) - Number(a.connected));
     this.render();
   }

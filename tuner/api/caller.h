@@ -1,4 +1,4 @@
-// Who calls libhone, and what he wants to hear.
+// The caller of libhone, and the events that it receives.
 #pragma once
 
 #include <mutex>
@@ -14,7 +14,7 @@ namespace hone::api {
 /// The caller's functions, as many as his version of the struct has. Calls them one at a time.
 class Caller {
  public:
-  /// Null: nobody listens.
+  /// Null: there is no listener.
   explicit Caller(const HoneCall* call);
 
   void line(const std::string& text);
@@ -27,11 +27,11 @@ class Caller {
   std::mutex mutex_;
 };
 
-/// Hands over what is written, line by line.
+/// Hands over written text, line by line.
 class LineBuffer : public std::streambuf {
  public:
   explicit LineBuffer(Caller& caller) : caller_(caller) {}
-  /// What no line end followed, too.
+  /// Hands over a last line without an end, too.
   ~LineBuffer() override;
 
  private:

@@ -1,4 +1,4 @@
-// hone.h and hone_compiler.h for C++17: what fails throws hone::Error, what is opened is closed.
+// hone.h and hone_compiler.h for C++17: failures throw hone::Error, and opened objects close themselves.
 //
 //   hone::compile("resnet18.onnx", "resnet18.so", {"--threads=4"});
 //   hone::Model model("resnet18.so");
@@ -22,7 +22,7 @@
 
 namespace hone {
 
-/// What a function of the library says; `code` is one of hone.h's or hone_compiler.h's.
+/// An error of a function of the library; `code` is one of hone.h's or hone_compiler.h's.
 class Error : public std::runtime_error {
  public:
   Error(int32_t code, const std::string& what) : std::runtime_error(what), code_(code) {}
@@ -37,8 +37,8 @@ inline void check(int32_t code) {
   if (code != HONE_OK) throw Error(code, hone_last_error());
 }
 
-/// What a caller wants to hear of a build or a search; functions may be empty. They may throw: the call ends then, as
-/// if the user had asked to stop, and what was thrown is thrown again.
+/// Functions through which a caller follows a build or a search; each may be empty. They may throw: the call ends then,
+/// as if the user had asked to stop, and the exception is thrown again.
 struct Listener {
   std::function<void(const char* line)> line;
   std::function<void(const HoneProgress& progress)> progress;
@@ -138,14 +138,14 @@ inline std::string compile_operator(const std::string& workload, const std::stri
     return hone_compile_operator(workload.c_str(), artifact.c_str(), o.data(), o.size(), call, output);
   });
 }
-/// Tunes what tuner's options say: the outcome as JSON.
+/// Tunes as tuner's options say; returns the outcome as JSON.
 inline std::string tune(const std::vector<std::string>& options, const Listener& listener = {}) {
   const internal::Options o(options);
   return internal::text_of(listener, [&](const HoneCall* call, char** output) {
     return hone_tune(o.data(), o.size(), call, output);
   });
 }
-/// What a command of tophub prints: {"best", "--task=dense", "--json"}.
+/// Runs a command of tophub and returns its output: {"best", "--task=dense", "--json"}.
 inline std::string tophub(const std::vector<std::string>& words) {
   const internal::Options o(words);
   return internal::text_of([&](char** output) { return hone_tophub(o.data(), o.size(), output); });
@@ -154,8 +154,8 @@ inline std::string tophub(const std::vector<std::string>& words) {
 /// A row-major tensor on the CPU. Copies share its elements.
 class Tensor {
  public:
-  /// Of a parameter's type, or another one; its elements are zero. std::bad_alloc; std::invalid_argument for a negative
-  /// extent, for elements of a part of a byte and for more bytes than there are addresses.
+  /// Takes a parameter's type or another one; the elements are zero. Throws std::bad_alloc; std::invalid_argument for a
+  /// negative extent, for elements of part of a byte and for more bytes than there are addresses.
   explicit Tensor(const HoneParam& p) : Tensor(p.plain.dtype, {p.plain.shape, p.plain.shape + p.plain.ndim}) {}
   Tensor(DLDataType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(std::move(shape)) {
     constexpr size_t kAlignment = 64;
@@ -175,7 +175,7 @@ class Tensor {
   DLDataType dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }
   size_t bytes() const { return bytes_; }
-  /// std::invalid_argument where elements of this size are not what it has.
+  /// std::invalid_argument if the tensor's elements are not of this size.
   template <class T>
   T* data() {
     if (sizeof(T) * 8 != size_t{dtype_.bits} * dtype_.lanes)

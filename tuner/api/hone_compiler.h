@@ -1,5 +1,5 @@
 /* libhone: builds models and operators, tunes them and asks the tophub, as the programs tensorc, tuner and tophub do.
-   It has hone.h, too: what was built is opened and run by the same library. C11 and C++.
+   It has hone.h, too: the same library opens and runs built artifacts. C11 and C++.
 
    Options are the programs' flags, each a word of its own: "--target=llvm", "--bind=batch=1"; `tensorc --help` and its
    like list them. An option may also be a JSON object of several by their names, with numbers and lists where flags
@@ -29,8 +29,8 @@ enum {
   HONE_INTERNAL = 37      /* a bug of Hone; the text says how to report it */
 };
 
-/* Of these functions and structs. Programs that were compiled with an older version go on working: structs grow at
-   their ends, and say how large they are. */
+/* The version of these functions and structs. Programs that were compiled with an older version go on working: structs
+   grow at their ends, and say how large they are. */
 #define HONE_COMPILER_VERSION 1
 HONE_API int32_t hone_compiler_version(void);
 /* The library's own: "0.1.0". */
@@ -47,12 +47,12 @@ typedef struct HoneProgress {
   double seconds_left;    /* below 0: not known */
 } HoneProgress;
 
-/* What a caller wants to hear; any function may be null. All are called during the call, one at a time, on the thread
-   that called or on one of the library's. They must not throw. */
+/* Functions through which a caller follows a call; any may be null. All are called during the call, one at a time, on
+   the thread that called or on one of the library's. They must not throw. */
 typedef struct HoneCall {
   size_t size; /* sizeof(HoneCall) */
   void* data;  /* handed to the functions */
-  /* What the programs say on stderr, line by line: what was assumed, which configs were found. */
+  /* The lines that the programs print on stderr: what was assumed, which configs were found. */
   void (*line)(void* data, const char* line);
   void (*progress)(void* data, const HoneProgress* progress);
   /* How often the user has asked to stop, asked every now and then: with 1 a search confirms what it found, within some
@@ -67,17 +67,17 @@ typedef struct HoneCall {
 HONE_API int32_t hone_compile(const char* model, const char* artifact, const char* const* options, int32_t count,
                               const HoneCall* call, char** output);
 /* The same of one operator: `workload` is its canonical text, "dense(m=128,n=768,k=768)". Without a description:
-   `*output` is what options like --bench print. */
+   `*output` is the output of options like --bench. */
 HONE_API int32_t hone_compile_operator(const char* workload, const char* artifact, const char* const* options,
                                        int32_t count, const HoneCall* call, char** output);
 
 /* Tunes what options of tuner say ("--model=m.onnx", "--task=conv2d", "--trials=500"), on this machine (with the
    programs tracker and device-agent, which must lie in the folder bin beside the library's) or, with --fleet or
-   --tracker, on a fleet. `*output`: the outcome as JSON. What is measured is in the database at once. */
+   --tracker, on a fleet. `*output`: the outcome as JSON. Each measurement is in the database at once. */
 HONE_API int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* call, char** output);
 
 /* A command of tophub: {"best", "--task=dense", "--json"}, {"list", "--json"}, {"import", "records.jsonl"}. `*output`:
-   what it prints. */
+   the command's output. */
 HONE_API int32_t hone_tophub(const char* const* words, int32_t count, char** output);
 
 /* Null does nothing. */

@@ -29,7 +29,7 @@ namespace {
 // Ends a build.
 struct Stopped {};
 
-// What a caller gave: words as command lines have them, and JSON objects.
+// The caller's arguments: words as command lines have them, and JSON objects.
 struct Given {
   std::vector<std::string> words;
   std::vector<Json> objects;
@@ -69,7 +69,7 @@ int32_t call(char** output, const F& command) {
     const CommandEnd end = command(out);
     const int32_t code = code_of(end.code);
     if (code == HONE_OK || code == HONE_STOPPED) {
-      // What --help says is output, too.
+      // The text of --help is output, too.
       const std::string text = clean_lines(out.str() + (code == HONE_OK ? end.text : ""));
       if (output && !(*output = strdup(text.c_str()))) throw std::bad_alloc();
     }
@@ -87,7 +87,7 @@ int32_t call(char** output, const F& command) {
   }
 }
 
-// `what`: sets what is built.
+// `what`: sets the model or the operator that is built.
 int32_t build(const std::function<void(CLI::App&)>& what, const char* artifact, const char* const* options,
               int32_t count, const HoneCall* given, char** output) {
   return call(output, [&](std::ostream& out) {

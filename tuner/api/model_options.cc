@@ -17,7 +17,7 @@ Json taken(Json& options, const std::string& name) {
   return out;
 }
 
-// Of {"NAME": …}, calls f(name, value, `member["NAME"]`).
+// Calls f(name, value, `member["NAME"]`) for each member of {"NAME": …}.
 template <class F>
 void each_of(Json& options, const std::string& member, const F& f) {
   const Json object = taken(options, member);

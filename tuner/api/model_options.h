@@ -1,4 +1,4 @@
-// What is asked of a model, as members of a JSON object: numbers and lists, where flags have texts.
+// Options of a model as members of a JSON object: numbers and lists, where flags have texts.
 #pragma once
 
 #include <vector>

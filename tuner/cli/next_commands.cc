@@ -18,7 +18,7 @@ void add_place(ShellCommand& command, const TunerFlags& f) {
   command.option("--db", f.db);
 }
 
-// What tuner and tensorc are told of a model alike.
+// Adds the flags about a model that tuner and tensorc share.
 void add_model(ShellCommand& command, const TunerFlags& f) {
   add_words(command, f);
   if (f.target != TunerFlags{}.target) command.option("--target", f.target);

@@ -1,4 +1,4 @@
-// The commands that tuner prints: what to type next.
+// The next commands for the user to type, as tuner prints them.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace hone {
 
-/// Builds and times the operator that was tuned, with what was found, where it was tuned.
+/// Builds and times the operator that was tuned, with the configs found, where it was tuned.
 std::string operator_build_command(const TunerFlags& flags, const Workload& tuned);
 
-/// Builds the model that was tuned, with what was found and for where it was tuned.
+/// Builds the model that was tuned, with the configs found and for the target that it was tuned for.
 std::string model_build_command(const TunerFlags& flags);
 
-/// Goes on with what a model's tuning had no time for: the command as it was given, but for --fresh, which would begin
-/// again.
+/// Goes on with the parts of a model's tuning that it had no time for: the command as it was given, without --fresh,
+/// which would begin again.
 std::string resume_command(const TunerFlags& flags);
 
 }  // namespace hone

@@ -15,7 +15,7 @@ namespace {
 
 double gflops(const Workload& w, double seconds) { return seconds > 0 ? flops(w) / seconds * 1e-9 : 0; }
 
-// For a column: nothing of what only moves elements.
+// For a column: operators that only move elements have no rate.
 std::string rate_of(const Workload& w, double seconds) {
   return only_moves(w) ? "-" : fmt::format("{:.1f}", gflops(w, seconds));
 }

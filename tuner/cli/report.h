@@ -15,7 +15,7 @@ struct ReportContext {
   const std::string& target;  ///< canonical
   const Space& space;
   std::string db;            ///< path
-  std::string next_command;  ///< what to try now
+  std::string next_command;  ///< the command to try next
 };
 
 /// A few lines for people.

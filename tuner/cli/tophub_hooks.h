@@ -1,4 +1,4 @@
-// What the commands of tophub know of the compiler and the tuner: names of workloads and targets, training, import.
+// The parts of tophub's commands that need compiler and tuner: names of workloads and targets, training, import.
 #pragma once
 
 #include "compiler/ops/operator.h"

@@ -129,7 +129,7 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
   io.out << text << (f.json ? "\n" : "") << std::flush;
 }
 
-// The report of the tasks, then what they brought to the whole; one object of both for --json.
+// The report of the tasks, then their gain for the whole; one object of both for --json.
 Status report_model(const TunerFlags& f, const TunerIo& io, const std::vector<ModelGraph>& variants,
                     const ModelBefore& before, const std::vector<std::unique_ptr<TuningTask>>& tasks,
                     const TasksOutcome& outcome, const TuneServices& services, PhaseLine& phase) {
@@ -148,7 +148,7 @@ Status report_model(const TunerFlags& f, const TunerIo& io, const std::vector<Mo
                 "the model with tuned configs does not give what it gives with default ones");
 }
 
-// One line about what there was no time for, and the command that goes on; empty: nothing was left out.
+// One line about the parts that there was no time for, and the command that goes on; empty: nothing was left out.
 std::string not_reached(const TunerFlags& f, const TasksOutcome& outcome,
                         const std::vector<WeightedWorkload>& workloads,
                         const std::vector<std::unique_ptr<TuningTask>>& tasks, size_t alternatives) {
@@ -187,7 +187,7 @@ Status check_numbers(const TunerFlags& f) {
   return absl::OkStatus();
 }
 
-// Shares what is left of --seconds among the parts of the session.
+// Shares the rest of --seconds among the parts of the session.
 void share_time(TimePlan& plan, bool is_model, const std::optional<ModelNow>& now, SessionOptions& options) {
   plan.share(is_model, now ? now->build_seconds : 0);
   if (!plan.is_limited()) return;
@@ -274,7 +274,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     HONE_ASSIGN_OR_RETURN(const Alternatives alternatives,
                           measure_alternatives(imported, *outcome, model.alternatives, services));
     is_complete = alternatives.is_complete;
-    // With what is measured now its layers may be others; where the time is up it is not built.
+    // With the new measurements its layers may be others; if the time is up it is not built.
     const Events said_before;
     if (plan.left() > 0) {
       HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, said_before));

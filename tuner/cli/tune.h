@@ -16,7 +16,7 @@ namespace hone {
 
 struct SessionOutcome;
 
-/// A session, and what is printed of it.
+/// A session and its output.
 struct TunerFlags : TuneRequest {
   std::string plot;          ///< a file for the tuning curve
   bool print_tasks = false;  ///< of a model: print the file of --tasks that says the same, and nothing else
@@ -37,7 +37,7 @@ struct TunerIo {
   std::function<void(const Snapshot&)> on_progress = {};  ///< called some ten times a second at most; may be empty
 };
 
-/// The tasks with their arguments and defaults; apart, at the end, those that have nothing to tune.
+/// The tasks with their arguments and defaults; tasks with nothing to tune stand apart, at the end.
 void list_tasks(const OperatorTable& operators, std::ostream& out);
 
 /// One tuning session. UserError and statuses as run_cli() expects them.

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// What it reads: the model with its external data, tasks, ranges, credentials, databases, and what was read for it
-/// before; and what it writes: its database and the curve. UserError as import_model() for what is no model.
+/// Files that the tuner reads: the model with its external data, tasks, ranges, credentials, databases, and files read
+/// for it before; and that it writes: database and curve. UserError as import_model() for a file that is no model.
 CommandFiles files_of(const TunerFlags& f);
 
 }  // namespace hone

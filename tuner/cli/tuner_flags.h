@@ -6,7 +6,7 @@
 
 namespace hone {
 
-/// What `app` parses goes to `f`, which outlives it.
+/// Values that `app` parses go to `f`, which must outlive it.
 void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& f);
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// What tuning brought to the whole of a model, as text.
+// The gain of tuning for the whole of a model, as text.
 #pragma once
 
 #include <string>

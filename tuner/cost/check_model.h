@@ -1,5 +1,5 @@
-// Checks that bytes are a model before XGBoost gets them. XGBoost checks little of what it loads: a node with a child
-// or a column beyond the end makes it read memory outside of the model.
+// Checks that bytes are a model before XGBoost gets them. XGBoost checks little while it loads: a node with a child or
+// a column beyond the end makes it read memory outside of the model.
 #pragma once
 
 #include <string_view>

@@ -197,8 +197,8 @@ class XgbModel final : public CostModel {
     return out;
   }
 
-  // The session's best need not be what the prior takes for the best. Labels are scaled to agree with the prior on
-  // average, so that boosting learns differences from it.
+  // The session's best need not be the prior's. Labels are scaled to agree with the prior on average, so that boosting
+  // learns differences from it.
   Status match_prior(Samples* samples) const {
     HONE_ASSIGN_OR_RETURN(const Booster prior, load_booster(prior_));
     HONE_ASSIGN_OR_RETURN(const DMatrix data,
@@ -292,7 +292,7 @@ class XgbModel final : public CostModel {
 
   XgbOptions options_;
   Booster booster_;
-  std::string prior_;  // what load() took; empty: none
+  std::string prior_;  // the model that load() took; empty: none
   int columns_ = 0;
   int prior_rounds_ = 0, rounds_ = 0;
   size_t rows_at_fit_ = 0;  // 0: nothing of this session was learnt yet

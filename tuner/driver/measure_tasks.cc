@@ -55,7 +55,7 @@ StatusOr<std::optional<Config>> known_config(const TuningTask& task, const Targe
   return std::move(known.config);
 }
 
-// `hub`: what is known elsewhere; null where the search does not begin warm. `begun`: how many tasks begin with that.
+// `hub`: results from elsewhere; null if the search does not begin warm. `begun`: how many tasks begin with that.
 StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TuneRequest& f,
                                                 HostCores& cores, size_t most_features, const std::string& prior,
                                                 db::Store& store, db::TopHub* hub, size_t& begun,
@@ -132,7 +132,7 @@ SessionOptions session_options(const TuneRequest& f, size_t devices, size_t task
   o.seed = f.seed;
   o.profile.repeats = f.repeat;
   o.profile.min_repeat_ms = f.min_repeat_ms;
-  // Of a model each of many workloads has its finalists, and few trials that they come from.
+  // In a model, each of many workloads has finalists of its own, chosen from few trials.
   o.finalists = o.is_model ? std::min(f.finalists, kModelFinalists) : f.finalists;
   o.profile.cold_constants = o.is_model;
   if (o.is_model) o.profile.cold_bytes = static_cast<uint64_t>(std::clamp(constant_bytes(model), 1.0, 0x1p50));

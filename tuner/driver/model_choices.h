@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// What a layer of an artifact was built from.
+/// The config that a layer of an artifact was built from.
 struct LayerConfig {
   std::string workload;  ///< as it is tuned: without extremes; of several steps, one
   std::string config;
@@ -30,7 +30,7 @@ struct ModelChoice {
   bool operator==(const ModelChoice&) const = default;
 };
 
-/// By how much a config must be faster: what is below this is noise.
+/// By how much a config must be faster: a smaller gain is noise.
 inline constexpr double kClearlyFaster = 0.05;
 /// And in which share of the turns.
 inline constexpr double kMostTurnsFaster = 0.75;

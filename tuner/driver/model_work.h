@@ -17,7 +17,7 @@ namespace hone {
 
 /// A model with one value for each of --bind and --shape.
 struct ModelGraph {
-  std::string name;  ///< `batch=4`: what sets it apart from the others; empty where there is one
+  std::string name;  ///< `batch=4`: its difference from the others; empty if there is one
   ReadModel read;    ///< as it was read; without its graph once that is prepared
   Graph graph;       ///< as it is built for the target; empty until it is prepared
   bool sums_in_f16 = false;
@@ -25,14 +25,14 @@ struct ModelGraph {
   const Growth* growth() const { return read.growth(); }
 };
 
-/// The model for each of bindings_of(request), before anything starts. What was assumed is noted, once. UserError as
+/// The model for each of bindings_of(request), before anything starts. Assumptions are noted, once. UserError as
 /// ModelReader's.
 std::vector<ModelGraph> import_model(const OperatorTable& operators, const ModelRequest& request, const Events& events);
 
 struct ModelWork {
   std::vector<ModelGraph> variants;     ///< as they are built for the target
   std::vector<WeightedWorkload> tasks;  ///< their workloads, each once, weighted by how often it occurs in all of them
-  std::vector<WeightedWorkload> alternatives;  ///< what passes would have compared, had it been measured; each once
+  std::vector<WeightedWorkload> alternatives;  ///< those that passes would have compared, had they been measured
 };
 
 /// The workloads that no template serves are left out, with a line that names them: their layers keep what

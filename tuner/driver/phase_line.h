@@ -1,4 +1,4 @@
-// Lines about what a command does between its sessions, so that it is never silent for long.
+// Lines about the work of a command between its sessions, so that it is never silent for long.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-// Shares of what is left when the search begins.
+// Shares of the time that is left when the search begins.
 constexpr double kConfirming = 0.15, kAlternatives = 0.08, kMostOfWhole = 0.4;
 constexpr double kMostConfirming = 20;
 // Fewer seconds than these for alternatives find nothing.

@@ -11,8 +11,8 @@ class TimePlan {
   /// `seconds`: of the whole command, which began at `start`; 0: no limit.
   TimePlan(const Clock& clock, Clock::TimePoint start, double seconds) : clock_(clock), start_(start), all_(seconds) {}
 
-  /// Shares what is left. `build_seconds`: of one build of the model, which is built and timed at the end; 0: nothing
-  /// is built. `is_model`: layers have alternatives, which are measured behind the search.
+  /// Shares the time that is left. `build_seconds`: of one build of the model, which is built and timed at the end; 0:
+  /// nothing is built. `is_model`: layers have alternatives, which are measured behind the search.
   void share(bool is_model, double build_seconds);
 
   bool is_limited() const { return all_ > 0; }

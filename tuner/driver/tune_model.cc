@@ -15,16 +15,16 @@
 namespace hone {
 namespace {
 
-// Trials of a workload that a layer could be instead: its default and what comes first of others. It has the space of
-// what the layer is, whose configs it begins with.
+// Trials of an alternative to a layer: its default and the first of other configs. Its space is that of the layer's
+// workload, whose configs it begins with.
 constexpr size_t kAlternativeTrials = 8;
 
-// A build that nobody waits for any more.
+// A build whose result is no longer wanted.
 struct Unwanted : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Tells how far a build is; ends it when the user or the plan does, which leaves `reserve` seconds to what comes then.
+// Shows how far a build is; ends it when the user or the plan does, which leaves `reserve` seconds for later parts.
 StillWanted wanted_until(const TuneServices& s, double reserve, PhaseLine& phase) {
   return [&s, reserve, &phase](std::string_view what, size_t done, size_t all) {
     if (s.interrupts && s.interrupts() > 0) throw Unwanted("interrupted");
@@ -57,7 +57,7 @@ StatusOr<std::vector<ConfigsByWorkload>> runners_up(const std::vector<std::uniqu
   return out;
 }
 
-// Keeps what was found inside the model for tensorc to find: all of it or nothing.
+// Keeps choices found inside the model for tensorc to find: all of them or none.
 Status store_choices(const std::vector<ModelChoice>& choices, const Target& target, db::TopHub& hub, db::Store& store,
                      const OperatorTable& operators) {
   HONE_ASSIGN_OR_RETURN(db::Transaction transaction, db::Transaction::begin(store.database()));
@@ -86,7 +86,7 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
     StatusOr<std::vector<ConfigsByWorkload>> found = runners_up(tasks, to_string(target), store);
     if (found.ok())
       others = *std::move(found);
-    else  // what was tuned is compared and reported all the same
+    else  // the tuned model is compared and reported all the same
       events.tell("configs next to the best are left out: " + message_of(found.status()));
   }
   std::vector<WholeModel> out;
@@ -164,7 +164,7 @@ StatusOr<Alternatives> measure_alternatives(const std::vector<ModelGraph>& impor
   options.is_model = false;
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(alternatives, options, services));
   if (measured.is_database_lost) return measured.outcome.status();
-  // That the time was over before one of them was tried is no failure: what is left is told of all.
+  // It is no failure if the time was over before one of them was tried: one line counts all that are left.
   if (plan.is_limited() && is_nothing_measured(measured.outcome.status())) return Alternatives{true, count};
   if (!measured.outcome.ok()) events.tell(message_of(measured.outcome.status()));
   Alternatives out{!measured.outcome.ok() || !measured.outcome->interrupted};
@@ -189,7 +189,7 @@ std::optional<ModelNow> look_at_model(const ModelBefore& before, std::vector<Wei
                     f.seconds));
   if (!now) return now;
   size_t tuned = 0;
-  std::vector<std::pair<double, std::string>> others;  // seconds, and what takes them
+  std::vector<std::pair<double, std::string>> others;  // seconds, and the part that takes them
   for (WeightedWorkload& w : workloads) {
     const std::string text = to_string(w.workload);
     const auto seconds = now->layer_seconds.find(text);

@@ -1,5 +1,5 @@
-// The parts of a session that a model has beside its search: what it is before, the other forms that its layers could
-// have, and what tuning brought to the whole.
+// The parts of a session that a model has beside its search: its state before, the other forms that its layers could
+// have, and the gain of tuning for the whole.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@
 
 namespace hone {
 
-/// The model as it is built with what the database has. Errors of the database, else as model_work().
+/// The model as it is built with the measurements in the database. Errors of the database, else as model_work().
 StatusOr<ModelWork> model_with_measured(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
                                         const Target& target, const db::Store& store, const Events& events);
-/// What tensorc would build now. Errors of the database.
+/// The model as tensorc would build it now. Errors of the database.
 StatusOr<ModelBefore> known_before(const ModelWork& model, const Target& target, const db::Store& store);
 
-/// What the model is now, noted: each workload's share of its time, which goes into `workloads`, and what is to be had.
-/// Nothing where it cannot run here, or where that took half of the time.
+/// Measures the model as it is now: each workload's share of its time, which goes into `workloads`, and the possible
+/// gain. Nothing if it cannot run here, or if that took half of the time.
 std::optional<ModelNow> look_at_model(const ModelBefore& before, std::vector<WeightedWorkload>& workloads,
                                       const TuneServices& services, PhaseLine& phase);
 
@@ -31,12 +31,12 @@ struct Alternatives {
   bool is_complete = true;  ///< the user let it come to its end
   size_t not_measured = 0;  ///< for want of time
 };
-/// Measures what the model's layers could be instead of what they are: passes compare both when it is built next.
-/// `outcome`: of the search; `before`: the alternatives of before it. Errors of the database.
+/// Measures alternatives to the model's layers: passes compare both when it is built next. `outcome`: of the search;
+/// `before`: the alternatives of before it. Errors of the database.
 StatusOr<Alternatives> measure_alternatives(const std::vector<ModelGraph>& imported, const TasksOutcome& outcome,
                                             const std::vector<WeightedWorkload>& before, const TuneServices& services);
 
-/// What was tuned as tensorc will find it, beside the defaults and what was known before: each variant by itself.
+/// Compares the model as tensorc will build it with the defaults and with the state before: each variant by itself.
 StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& variants, const ModelBefore& before,
                                                  const std::vector<std::unique_ptr<TuningTask>>& tasks,
                                                  const TuneServices& services, PhaseLine& phase);

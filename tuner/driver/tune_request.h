@@ -1,4 +1,4 @@
-// What is asked of a tuning session.
+// The request for a tuning session.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@
 
 namespace hone {
 
-/// Of a model, as ModelRequest has it (with a file of ranges at quantize.calibrate); without one, of operators.
+/// Asks for a model, as ModelRequest has it (with a file of ranges at quantize.calibrate); without one, for operators.
 struct TuneRequest : ModelRequest, OperatorRequest {
   std::string tasks;  ///< a file of many operators
-  int threads = 0;    ///< 0: what the target says
+  int threads = 0;    ///< 0: as the target says
   std::string db;     ///< the tophub; empty: the user's
 
   std::string tracker, device;  ///< a fleet's; empty: this machine measures

@@ -1,4 +1,4 @@
-// What the sessions of a command share.
+// Services that the sessions of a command share.
 #pragma once
 
 #include <functional>

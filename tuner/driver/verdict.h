@@ -23,8 +23,8 @@ struct Ratio {
   static constexpr double kWide = 1.1, kNarrow = 1.015;
 };
 
-/// The median over the turns of numerators[i] / denominators[i], which were measured side by side, in an interval of
-/// the sign test: what disturbs some turns moves its ends, and no single one decides. Not known of fewer than seven
+/// The median over the turns of numerators[i] / denominators[i], which were measured side by side, in an interval
+/// of the sign test: disturbed turns move its ends, and no single one decides. Not known for fewer than seven
 /// turns.
 Ratio ratio_of_turns(const std::vector<double>& numerators, const std::vector<double>& denominators);
 

@@ -23,7 +23,7 @@ namespace hone {
 namespace {
 
 constexpr double kTurn = 0.012, kWarmUp = 0.001, kBudget = 3, kLeastTiming = 0.5, kTimingNow = 1;  // seconds
-// Turns go on until it is known which artifact is faster, up to this; what is left behind them is for the report.
+// Turns go on until it is known which artifact is faster, up to this; the time left after them is for the report.
 constexpr double kMostBudget = 10, kAfterTiming = 0.3;
 constexpr size_t kFewTurns = 3, kLeastTurns = 7, kMostTurns = 301;
 constexpr int kTries = 4;  // calls to know how long one takes
@@ -123,8 +123,8 @@ bool has_best(const std::string& workload, const Target& target, db::TopHub& hub
   return exact_best(Workload::parse(standard_operators(), workload), target, hub).has_value();
 }
 
-// What makes an artifact of the layers of `tuned` one of `other`'s; nothing where that has other layers, or where a
-// config cannot be chosen.
+// The choices that turn an artifact with the layers of `tuned` into one with those of `other`; nothing if `other` has
+// other layers, or if a config cannot be chosen.
 std::optional<std::vector<ModelChoice>> choices_of(const std::vector<LayerConfig>& other,
                                                    const std::vector<LayerConfig>& tuned, const Target& target,
                                                    db::TopHub& hub) {
@@ -234,14 +234,14 @@ class Artifacts {
         const HostLock::Hold hold = lock.ok() ? lock->exclusive() : HostLock::Hold();
         std::vector<double> seconds = turn_of(models_[i]);
         if (seconds.size() < layers_[i].size()) return {};  // it does not tell its layers apart
-        seconds.resize(layers_[i].size());                  // what copies outputs stands behind them
+        seconds.resize(layers_[i].size());                  // copies of outputs come after them
         out[i].turns.push_back(std::move(seconds));
       }
     return out;
   }
 
  private:
-  // Turns that fit into half of what is left, and a few where hardly one does.
+  // Turns that fit into half of the time left, and a few if hardly one does.
   size_t turns_of(double turn) const {
     if (!left_) return std::clamp(static_cast<size_t>(kBudget / turn), kLeastTurns, kMostTurns);
     return std::clamp(static_cast<size_t>(std::min(kBudget, left_() / 2) / turn), kFewTurns, kMostTurns);
@@ -385,7 +385,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
       was = artifacts.add(*old, these_else(before->configs, &default_of));
     const size_t kept = artifacts.count();
     const auto fits = [&](size_t more) { return artifacts.has_room() && artifacts.has_time(more); };
-    // One more is made of what these find.
+    // One more artifact is made of the configs that these find.
     if (choices > 0 && fits(2)) artifacts.add(looked_up(hub, ConfigUse::kAlone));
     for (const ConfigsByWorkload& configs : others)
       if (fits(2)) artifacts.add(these_else(configs, tuned_configs));
@@ -397,7 +397,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     artifacts.keep_first(kept);
     size_t result = tuned;
     if (!faster.empty()) result = artifacts.add(with_choices(faster, tuned_configs));
-    // The better one of two is known by other turns than those that are reported: in its own it is better than it is.
+    // Turns that decide between two models are not reported: there the winner looks better than it is.
     const bool is_to_decide = result != tuned;
     const Turns all = artifacts.turns(tuned, is_to_decide ? 2 * kLeastTurns : kLeastTurns);
     const bool is_split = is_to_decide && all[0].size() > 1;
@@ -411,7 +411,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     const auto times_as_fast = [&](size_t than, size_t i) { return ratio_of_turns(turns[than], turns[i]); };
     if (!difference_of(result).empty()) result = tuned;
     if (result != tuned) out.choices = std::move(faster), out.without_choices = medians[tuned];
-    // What is clearly slower than what was there is not built again.
+    // If the defaults or the earlier configs are clearly faster, their configs are chosen.
     std::optional<size_t> faster_before;
     for (const size_t other : {size_t{0}, was.value_or(0)})
       if (other != result && times_as_fast(other, result).is_slower() &&
@@ -423,13 +423,13 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
           faster_before = other;
         }
     result = faster_before.value_or(result);
-    // Not what was before is compared: it is replaced.
+    // Outputs of the model that is kept are compared, not those of one that is replaced.
     out.different = difference_of(result);
     out.default_seconds = medians[0], out.tuned_seconds = medians[result];
     if (result != 0) out.of_default = times_as_fast(0, result);
     out.is_as_before = was == result;
     if (was && *was != result) out.before_seconds = medians[*was], out.of_before = times_as_fast(*was, result);
-  } catch (const std::exception& e) {  // what was tuned is reported all the same
+  } catch (const std::exception& e) {  // the trials are reported all the same
     out.why_not = e.what();
   }
   return out;

@@ -31,8 +31,8 @@ FeatureSet feature_set(std::string_view target_kind);
 /// Never fails and never gives NaN or infinity, for any Module. Some 10 us for a convolution of a CPU.
 Features features_of(const Module& m, const Target& target);
 
-/// A candidate's score by a model without learning (a roofline of every statement): higher is faster. Decides what is
-/// measured first.
+/// A candidate's score by a model without learning (a roofline of every statement): higher is faster. Decides which
+/// configs are measured first.
 float draft_score(const float* features);
 
 /// `main.flops`, …: one name a feature.

@@ -1,4 +1,4 @@
-// The features of a GPU's program: what a launch needs and how warps touch memory, statement by statement.
+// The features of a GPU's program: the needs of a launch and how warps touch memory, statement by statement.
 #include <algorithm>
 
 #include "tuner/features/feature_writer.h"

@@ -1,5 +1,5 @@
-// Figures of a GPU program: how warps access memory, what blocks need, how many of them a multiprocessor holds, and a
-// roofline from these.
+// Figures of a GPU program: how warps access memory, the needs of blocks, how many of them a multiprocessor holds, and
+// a roofline from these.
 #pragma once
 
 #include <vector>
@@ -41,7 +41,7 @@ struct GpuSummary {
   double shared_bytes = 0;         ///< bytes of a block
   double registers = 0;            ///< 32-bit registers of a thread, estimated
   double resident_blocks = 1;      ///< on a multiprocessor at the same time, by threads, registers and shared memory
-  double waves = 1;                ///< blocks over what all multiprocessors hold
+  double waves = 1;                ///< blocks over the number that all multiprocessors hold
   double barriers = 0;             ///< barriers of a block
   /// of all blocks: bytes that warps move, and bytes of the parameters
   double flops = 0, global_bytes = 0, least_bytes = 0;

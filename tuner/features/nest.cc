@@ -81,7 +81,7 @@ class Walker {
     guards_ = guards_before;
   }
 
-  // Counts the conditions of a conjunction; `a < b` tells how many of a's values pass.
+  // Counts the conditions of a conjunction; `a < b` gives the number of a's values that pass.
   void add_guards(const Expr& e) {
     const Binary* b = as<Binary>(e);
     if (b && b->op == BinaryOp::kAnd) {

@@ -1,5 +1,5 @@
 // The time of a statement by arithmetic, loads and memory traffic alone: a model without learning, good enough to
-// choose what to measure first.
+// choose the first configs to measure.
 #pragma once
 
 #include "tuner/features/summary.h"

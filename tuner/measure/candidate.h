@@ -46,9 +46,9 @@ class CompiledCandidates final : public CandidateSource {
   /// Each takes about half a KiB.
   static constexpr size_t kMostFeatures = 40'000;
 
-  /// All references outlive the source. `cores` is told between candidates, so that a long search leaves room for timed
-  /// runs. With `encode` candidates come encoded, so that submitting them needs no work. Remembers the features of at
-  /// most `most_features` configs.
+  /// All references outlive the source. `cores` is called between candidates, so that a long search leaves room for
+  /// timed runs. With `encode` candidates come encoded, so that submitting them needs no work. Remembers the features
+  /// of at most `most_features` configs.
   CompiledCandidates(const Workload& workload, const Target& target, const Space& space, CoreSharing& cores,
                      EncodeModule encode = {}, size_t most_features = kMostFeatures)
       : workload_(workload),

@@ -95,7 +95,7 @@ Status Embedded::check() {
     const auto ended = p->child.wait(milliseconds(0));
     if (!ended) continue;
     const std::string why = last_line(p->log);
-    // What its own words say is to be mended outside of it.
+    // A failure that the program itself explains has its cause outside of the program.
     const std::string own_words = why.starts_with(p->name + ": ") ? why.substr(p->name.size() + 2) : why;
     const int code = WIFEXITED(*ended) ? WEXITSTATUS(*ended) : 0;
     if (code == kExitNoDevice) return no_device_error(own_words);

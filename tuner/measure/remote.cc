@@ -12,7 +12,7 @@ namespace hone {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStatusTimeout{2000};  // for what an error adds
+constexpr milliseconds kStatusTimeout{2000};  // for the fleet's state in an error
 
 StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
   std::mutex mutex;

@@ -42,10 +42,10 @@ class Svg {
   /// A diamond with a white rim.
   void diamond(Point center, double radius, std::string_view color);
   void text(Point at, std::string_view text, const TextStyle& style = {});
-  /// On dark pages everything of color `light` has this one (by a style sheet: what shows pictures without one shows
-  /// the light ones).
+  /// On dark pages everything of color `light` has this one (by a style sheet: viewers without style sheets show the
+  /// light one).
   void in_the_dark(std::string_view light, std::string_view dark);
-  /// What a browser shows when the pointer rests on the drawing.
+  /// Text that a browser shows when the pointer rests on the drawing.
   void tooltip(std::string_view text);
 
   std::string str() const;

@@ -1,4 +1,4 @@
-// Base of the searchers that a ranker guides: keeps what was measured, fills batches, falls back to random draws.
+// Base of the searchers that a ranker guides: keeps the measurements, fills batches, falls back to random draws.
 //
 // A batch consists of, in this order: seeds while there are some; neighbours of the best measured (coordinate descent:
 // one knob changed); the results of explore(); and now and then a random config.
@@ -50,7 +50,7 @@ class GuidedSearcher : public Searcher {
 
  private:
   void take(Config c, std::optional<float> predicted, std::vector<Proposal>* out);
-  /// Takes up to `n` of `found`: first those that differ enough from the batch so far, then, if need be, others.
+  /// Takes up to `n` of `found`: first configs that differ enough from the batch so far, then, if need be, others.
   void take_apart(const std::vector<Scored>& found, size_t n, std::vector<Proposal>* out);
   /// Unseen configs one knob away from the fastest few, best first.
   std::vector<Scored> neighbours_of_best();

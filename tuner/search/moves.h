@@ -1,4 +1,4 @@
-// What searchers share: which configs were seen, and steps from one config to another.
+// Tools that searchers share: the configs that were seen, and steps from one config to another.
 #pragma once
 
 #include <optional>

@@ -7,8 +7,8 @@ namespace {
 
 constexpr double kRecent = 0.2;   // a
 constexpr double kSimilar = 2.0;  // b
-// Batches of a task that may catch up with similar ones. What these did not find is not slow for want of trials: a
-// depthwise convolution of stride 2, say, waits for memory where one of stride 1 computes.
+// Batches of a task that may catch up with similar ones. A task that does not catch up by then is not slow for want of
+// trials: a depthwise convolution of stride 2, say, waits for memory where one of stride 1 computes.
 constexpr size_t kBatchesToCatchUp = 4;
 
 // Operations a second of the fastest task like tasks[i]; 0 when there is none.

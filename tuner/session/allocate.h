@@ -7,15 +7,15 @@
 //   recent_i = (g_i W trials ago - g_i) / W             what its latest trials brought
 //   hope_i = max( g_i / t_i, (g_i - b F_i / V_i) / B )  what more of them may bring
 //
-// t_i: trials of the task, those in flight included: what t trials did not find, the next one finds with a probability
-// of about 1 / t. F_i / V_i: its time if it ran at the speed V_i (operations a second) of the fastest other task of the
-// same operator: a task more than b times slower than that can expect to catch up within a batch of B trials. That
-// counts for its first four batches; later the first term alone does.
+// t_i: trials of the task, those in flight included: a gain that t trials did not find, the next one finds with a
+// probability of about 1 / t. F_i / V_i: its time if it ran at the speed V_i (operations a second) of the fastest other
+// task of the same operator: a task more than b times slower than that can expect to catch up within a batch of B
+// trials. That counts for its first four batches; later the first term alone does.
 //
 // The idea is that of Ansor's task scheduler (Zheng et al., "Ansor: Generating High-Performance Tensor Programs for
 // Deep Learning", OSDI 2020, section 6), from which a = 0.2 and b = 2 are. Different here: rates are per trial (batches
-// differ in size), what is in flight counts, hope of catching up ends, and ties go to the task with fewer trials, so
-// that nothing is drawn at random.
+// differ in size), trials in flight count, hope of catching up ends, and ties go to the task with fewer trials, so that
+// nothing is drawn at random.
 #pragma once
 
 #include <cstddef>
@@ -47,9 +47,9 @@ inline constexpr double kLeastShare = 0.005;
 double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batch);
 
 /// The task for the next batch of `batch` trials; nothing when all are done. Tasks with fewer than `warm_up` trials go
-/// first, the one with fewest, of several the heaviest, but for those that need no turn; of these the ones below
-/// kLeastShare come last. A task without a
-/// successful trial counts as much as the mean of the others at its number of trials.
+/// first: the one with the fewest, among equals the heaviest. Tasks that need no turn do not; of these the ones below
+/// kLeastShare come last. A task without a successful trial counts as much as the mean of the others at its number of
+/// trials.
 std::optional<size_t> next_task(const std::vector<TaskCourse>& tasks, size_t warm_up, size_t batch);
 
 }  // namespace hone

@@ -65,7 +65,7 @@ class Confirmation {
     if (to_prepare == 0 && jobs_.empty()) return absl::OkStatus();
     s_.measurer.cancel_all();
     s_.progress.end();
-    // Drops what is left, so that a following search does not take these results for its own.
+    // Drops the configs that are left, so that a following search does not take these results for its own.
     while (which_ == Finalists::kDisturbed && to_prepare > 0 && s_.interrupts() < 2) {
       worker_.wait(kPoll);
       HONE_ASSIGN_OR_RETURN(const std::unique_ptr<SearchWorker::Answer> answer, worker_.take());
@@ -97,7 +97,7 @@ class Confirmation {
     return std::any_of(finalists.begin(), finalists.end(), [&](const std::string& config) {
       const Standings::Known& k = *tasks_[t].standings().of_config(config);
       if (k.confirmed.seconds > 0) return false;
-      // Not those that this session tried already: the machine was disturbed a minute ago.
+      // Bests that this session tried already are left out: the machine was disturbed a minute ago.
       const bool tried = k.disturbed_confirmed.job.starts_with(s_.measurer.session() + " ");
       return which_ == Finalists::kDisturbed ? k.disturbed_confirmed.seconds > 0 : !tried;
     });

@@ -22,7 +22,7 @@ struct TaskLine {
   std::optional<double> model;  ///< pairwise accuracy over the latest batches
 };
 
-/// Of the tasks of a model: the sum of count times time.
+/// A model's tasks together: the sum of count times time.
 struct ModelProgress {
   double seconds = 0;          ///< with the best so far
   double default_seconds = 0;  ///< of the same tasks
@@ -44,9 +44,9 @@ struct Snapshot {
   std::optional<ModelProgress> model;  ///< where the tasks are a model's
 };
 
-/// `37/128 trials  best 231.4 GFLOPS  model 0.87  12.1/s  failed 3 (run_timeout 2, rejected 1)  left 8 s`; of several
+/// `37/128 trials  best 231.4 GFLOPS  model 0.87  12.1/s  failed 3 (run_timeout 2, rejected 1)  left 8 s`; for several
 /// tasks `37/128 trials  total 1.834 ms, 1.42x the default  12.1/s …`. model: the share of pairs that the cost model
-/// ordered rightly. Of a model `37/128 trials  model now 12.3 ms, 2.10x default, gaining 0.4%/min  12.1/s …`.
+/// ordered rightly. For a model `37/128 trials  model now 12.3 ms, 2.10x default, gaining 0.4%/min  12.1/s …`.
 std::string describe(const Snapshot& s);
 /// `model now 12.3 ms, 2.10x default, gaining 0.4%/min, 3 of 30 tasks missing`
 std::string describe(const ModelProgress& m, size_t tasks);

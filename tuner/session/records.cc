@@ -33,7 +33,7 @@ db::TrialRow blank_row(const TaskSetup& task, const SessionServices& services, c
   return row;
 }
 
-// What a device tells of its machine; null where that is nothing.
+// The state of its machine as a device reports it; null if that is empty.
 std::optional<db::MachineState> machine_of(const wire::JobResult& job) {
   if (!job.machine) return std::nullopt;
   const wire::MachineState& m = *job.machine;

@@ -388,7 +388,7 @@ ModelProgress Session::model_progress() const {
   for (const TaskRun& t : tasks_) {
     const TaskTimes times = times_of(t);
     double best = times.best, fallback = times.default_or_best();
-    // What the model has now stands for what is not measured, or was not found to be faster.
+    // The model's time as it is now stands for a task that is not measured, or was not found to be faster.
     const double now_seconds = t.setup().seconds_now;
     if (best <= 0) best = fallback = now_seconds;
     if (now_seconds > 0) best = std::min(best, now_seconds);
@@ -403,7 +403,7 @@ ModelProgress Session::model_progress() const {
   return m;
 }
 
-// Behind every batch: what the search's end depends on does not depend on who watches it.
+// Called after every batch: conditions for the search's end do not depend on who watches it.
 void Session::follow_total() {
   const ModelProgress m = model_progress();
   if (m.missing == tasks_.size()) return;

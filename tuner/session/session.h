@@ -1,10 +1,10 @@
-// The one session loop: confirm again what was disturbed; propose, prepare, submit, store, learn; then confirm the
+// The one session loop: confirm disturbed bests again; propose, prepare, submit, store, learn; then confirm the
 // finalists. For one task, or for several that share the devices and the budget.
 //
 // A trial is stored before anything else is done with it, and acknowledged after that: killing the tuner at any moment
-// costs at most the jobs in flight, and the same command continues from what is stored. Searching has a thread of its
-// own, and a few batches are in flight, so that devices have work while the next one is prepared. Outcomes are reported
-// to the searcher batch by batch in a fixed order, independent of the order in which results arrive.
+// costs at most the jobs in flight, and the same command continues from the stored trials. Searching has a thread of
+// its own, and a few batches are in flight, so that devices have work while the next one is prepared. Outcomes are
+// reported to the searcher batch by batch in a fixed order, independent of the order in which results arrive.
 #pragma once
 
 #include <functional>
@@ -25,10 +25,10 @@ namespace hone {
 struct SessionOptions {
   size_t trials = 1000;  ///< of all tasks together, those of earlier sessions included
   double seconds = 0;    ///< wall time for measuring; 0: no limit
-  /// And for confirming finalists behind that, those of the heaviest tasks first and no longer than each is worth; 0:
+  /// Time for confirming finalists after that, those of the heaviest tasks first and no longer than each is worth; 0:
   /// as long as it takes.
   double confirm_seconds = 0;
-  double after_seconds = 0;  ///< what the caller does behind that takes so long at most; the time left counts it, too
+  double after_seconds = 0;  ///< the most time of the caller's later work; part of the time left
   size_t stop_after = 0;     ///< stop a task after this many of its trials without an improvement; 0: never
   size_t batch = 0;          ///< 0: see batch_size()
   /// The tasks are the workloads of a model, their weights how often each runs: the progress is that of the model, and
@@ -42,8 +42,8 @@ struct SessionOptions {
   wire::MeasureProfile profile;
 };
 
-/// A task: what is tuned, and with what. Everything outlives the session. Space, candidates and searcher are also used
-/// by the session's own thread.
+/// A task: its workload and its tools. Everything outlives the session. Space, candidates and searcher are also used by
+/// the session's own thread.
 struct TaskSetup {
   std::string workload, target;  ///< canonical texts
   std::string label;             ///< for the live line; empty: the workload's text
@@ -55,8 +55,8 @@ struct TaskSetup {
   /// The model runs it several times on the same constants, one time after the other: they are measured as they are
   /// then, whatever the profile says of constants.
   bool has_warm_constants = false;
-  /// Of a model: seconds of one run inside it as it is built now; 0: not known. What stands for a task until it is
-  /// measured, and which task is worth the next trials.
+  /// For a task of a model: seconds of one run inside the model as it is built now; 0: not known. This time stands for
+  /// a task until it is measured, and decides which task is worth the next trials.
   double seconds_now = 0;
   /// Its config now was found by a search: less is to be had than of a default.
   bool is_tuned_now = false;
@@ -68,7 +68,7 @@ struct TaskSetup {
   }
 };
 
-/// What the tasks of a session share; all outlive it.
+/// Services that the tasks of a session share; all outlive it.
 struct SessionServices {
   Measurer& measurer;
   TrialLog& log;
@@ -148,16 +148,16 @@ struct TasksOutcome {
 };
 
 /// Runs one session. When every trial of every task failed, or none was measured, the error is all_failed_error with
-/// the count per status and the first message. Errors of log and measurer end the session; what was stored stays.
+/// the count per status and the first message. Errors of log and measurer end the session; stored trials stay.
 /// Interrupted once, it confirms the finalists within two seconds; twice, it leaves at once; in both cases
-/// `interrupted` is set and the outcome is what was found.
+/// `interrupted` is set and the outcome has the results so far.
 StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const SessionServices& services,
                                  const SessionOptions& options);
 /// Whether it is run_tasks()' error that no candidate was measured: the session ended before one was.
 bool is_nothing_measured(const Status& s);
 
-/// Of a model: the search ends when so many trials in a row saved less than kLeastGain of the model's time together.
-/// With many tasks each needs a few of them.
+/// A model's search ends when this many trials in a row together saved less than kLeastGain of the model's time. With
+/// many tasks each needs a few of them.
 size_t gains_window(size_t tasks);
 inline constexpr double kLeastGain = 0.005;
 

@@ -1,4 +1,4 @@
-// What a session knows of the configs tried so far, by this session or earlier ones.
+// A session's knowledge of the configs tried so far, by this session or earlier ones.
 #pragma once
 
 #include <cstdint>

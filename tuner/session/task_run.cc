@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// What a config that a search found counts as: so many trials of this one.
+// A config that an earlier search found counts as this many trials of the current one.
 constexpr size_t kTrialsOfTuned = 64;
 
 // The number of batches over which a task's recent gain is taken.

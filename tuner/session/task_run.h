@@ -1,4 +1,4 @@
-// The state of one task of a running session: what is known, what was reported to the searcher, how much is in flight.
+// The state of one task of a running session: its results, the part reported to the searcher, and trials in flight.
 #pragma once
 
 #include <deque>

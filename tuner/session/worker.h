@@ -24,7 +24,7 @@ struct SearchedTask {
   const Space* space = nullptr;
   CandidateSource* candidates = nullptr;
   Searcher* searcher = nullptr;
-  /// Hashes of programs that need no measuring; the worker adds those that it proposes.
+  /// Hashes of programs that need no measuring; the worker adds the programs that it proposes.
   std::unordered_set<std::string> programs;
 };
 

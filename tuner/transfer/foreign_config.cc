@@ -49,7 +49,7 @@ class ForeignKnobs {
     if (v && v->is_boolean()) return v->get<bool>() ? 1 : 0;
     return v ? number_of(*v).value_or(otherwise) : otherwise;
   }
-  /// What an annotation says of loop `at`: "unroll", "vec", "none"; empty when it says nothing.
+  /// The annotation of loop `at`: "unroll", "vec", "none"; empty when there is none.
   std::string annotation(const std::string& name, size_t at) const {
     const Json* v = find(name);
     return v && v->is_array() && at < v->size() && (*v)[at].is_string() ? (*v)[at].get<std::string>() : "";

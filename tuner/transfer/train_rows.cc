@@ -129,8 +129,8 @@ class Gatherer {
     return false;
   }
 
-  // Of too many rows it keeps the best quarter, which the search is about, and of the others those with the smallest
-  // hashes: a sample that is independent of how often and when rows are dropped.
+  // If there are too many rows, it keeps the best quarter, which the search is about, and of the others those with the
+  // smallest hashes: a sample that is independent of how often and when rows are dropped.
   void thin_out(Device* device) {
     std::vector<Row>& rows = device->rows;
     if (rows.size() <= share_) return;

@@ -17,7 +17,7 @@ namespace hone::agent {
 class DeviceCompiler {
  public:
   DeviceCompiler() = default;
-  /// Finds the files that `device` needs before the sandbox closes: `folders()` lists what is read later.
+  /// Finds the files that `device` needs before the sandbox closes: `folders()` lists the folders that are read later.
   explicit DeviceCompiler(const DeviceSpec& device);
 
   /// UserError when the module has no form for GPUs, does not compile, or would certainly run badly: it spills more

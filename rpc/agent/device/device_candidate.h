@@ -50,7 +50,7 @@ class DeviceCandidate final : public CheckedKernel {
   std::vector<BoundLaunch> launches_;
   std::map<size_t, MarkedBuffer> outputs_;  ///< one for each parameter, then the workspace
   std::vector<DeviceBuffer*> arguments_;
-  std::vector<char> output_;                   ///< what output() returned
+  std::vector<char> output_;                   ///< the result of output()
   std::map<size_t, std::vector<char>> first_;  ///< logical outputs of the checked call, until they are compared
   RepeatedLaunch repeated_;
   double call_seconds_ = 0;

@@ -29,7 +29,7 @@ constexpr double kWarmSeconds = 1e-3;
 // runs is noticed within seconds.
 constexpr int kCandidatesALook = 32, kWaitsALook = 20;
 constexpr uint64_t kFlood = 4;  ///< times the number of bytes allowed between two candidates
-// The limit of a frame, less what goes with the code.
+// The limit of a frame, less the part that goes with the code.
 constexpr size_t kMostCodeBytes = kMaxFrameBytes - (size_t{1} << 20);
 
 StatusOr<std::string> read_file(const std::string& path) {
@@ -187,7 +187,7 @@ void DeviceCandidates::end_process() {
   there_.clear();
 }
 
-// Drivers keep what they compile, and some never remove it. The folder is emptied between two processes, so no driver
+// Drivers keep their compiled code, and some never remove it. The folder is emptied between two processes, so no driver
 // loses a file in use.
 void DeviceCandidates::look_at_folder() {
   if (alive_ > 0 || ++looked_ < kCandidatesALook) return;

@@ -25,7 +25,7 @@ class DeviceCandidates final : public CandidatePlace {
   DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd,
                    uint64_t most_folder_bytes = kMostFolderBytes, uint64_t most_resident_bytes = uint64_t{1} << 62);
 
-  /// Starts the process and asks it what the device is; to be called first. An error where there is no device.
+  /// Starts the process and returns its description of the device; to be called first. An error if there is no device.
   StatusOr<DeviceHello> open();
 
   StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask& task) override;

@@ -18,7 +18,7 @@ namespace {
 
 using wire::ResultStatus;
 
-// Environment of drivers: where they keep what they compile, and find their linker; the processes have no home folder.
+// Environment of drivers: where they keep compiled code, and find their linker; the processes have no home folder.
 void set_environment(const std::string& folder) {
   setenv("PATH", "/usr/bin:/bin", 1);
   for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME"}) setenv(name, folder.c_str(), 1);

@@ -8,8 +8,8 @@
 namespace hone::agent {
 
 /// Opens the device, says a DeviceHello on `fd` and serves it until the other end closes. Never returns. `folder`: the
-/// only one that the driver may write to; `sandbox`: what the process puts on before it loads the driver; null:
-/// nothing.
+/// only one that the driver may write to; `sandbox`: the limits that the process enters before it loads the driver;
+/// null: none.
 [[noreturn]] void serve_device(int fd, const DeviceSpec& spec, const std::string& folder,
                                const PreparedSandbox* sandbox);
 

@@ -1,6 +1,6 @@
 // Plain structs <-> bytes, between processes of one host built from one source: native sizes and byte order, no
 // versions. A struct takes part by `template <class A> void fields(A& a, T& t) { a(t.x, t.y); }` in its own namespace,
-// an enumeration by `bool is_known(E e)`: what another process sent is not copied into a type that has no such value.
+// an enumeration by `bool is_known(E e)`: no value is copied into a type that does not have it.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,7 @@ class ArchiveReader {
     if (n > 0) std::memcpy(data, in_.data(), n);
     in_.remove_prefix(n);
   }
-  // A count is no larger than what is left to read, so a bad one cannot allocate much.
+  // A count is no larger than the bytes left to read, so a bad one cannot allocate much.
   size_t count(size_t element_bytes) {
     uint64_t n = 0;
     raw(&n, sizeof n);

@@ -32,12 +32,12 @@ std::string device_name(const DeviceSpec& spec);
 std::string to_string(const DeviceSpec& spec);
 std::optional<DeviceSpec> parse_device_spec(const std::string& text);
 
-/// What the agent passes on the command line of a builder and of a runner: `PROGRAM THREADS FOLDER DEVICE MEMORY`.
+/// Arguments on the command line of a builder and of a runner, from the agent: `PROGRAM THREADS FOLDER DEVICE MEMORY`.
 struct ChildArguments {
   int threads = 1;     ///< of candidates on the CPU
   std::string folder;  ///< where artifacts are
   DeviceSpec device;
-  uint64_t memory = 0;  ///< bytes: MemoryShares says of what
+  uint64_t memory = 0;  ///< bytes, as MemoryShares defines them
 };
 /// Nothing when they are not of that form: a person started the program by hand.
 std::optional<ChildArguments> parse_child_arguments(int argc, char** argv);

@@ -10,7 +10,7 @@ namespace hone::agent {
 
 /// On the disk, of everything in it, however deep. Links are not followed.
 uint64_t folder_bytes(const std::string& path);
-/// Removes everything in it. What cannot be removed stays; an error where the folder itself cannot be read.
+/// Removes everything in it. Files that cannot be removed stay; an error if the folder itself cannot be read.
 Status empty_folder(const std::string& path);
 
 }  // namespace hone::agent

@@ -12,7 +12,7 @@
 
 namespace hone::agent {
 
-/// Largest frame: a module of the largest size and what surrounds it.
+/// Largest frame: a module of the largest size and the bytes around it.
 inline constexpr size_t kMaxFrameBytes = 64 << 20;
 inline constexpr size_t kFrameHeaderBytes = 5;
 

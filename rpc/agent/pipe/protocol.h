@@ -121,7 +121,7 @@ void fields(A& a, PrepackInfo& p) {
   a(p.param, p.tensors);
 }
 
-/// What the runner must know of a built module, beside its machine code.
+/// The runner needs this of a built module, beside its machine code.
 struct ModuleInfo {
   std::vector<Param> params;
   std::vector<PrepackInfo> prepacks;  ///< in the order of the artifact's entries
@@ -158,7 +158,7 @@ void fields(A& a, RunnerHello& h) {
   a(h.missing, h.error);
 }
 
-/// A shared object and what is in it.
+/// A shared object and its description.
 struct BuiltModule {
   std::string path;
   ModuleInfo info;

@@ -1,4 +1,4 @@
-// Seconds since it was made, on the machine's monotonic clock: for what is measured, never for what is decided in
+// Seconds since it was made, on the machine's monotonic clock: for measured times, never for decisions in
 // tests.
 #pragma once
 

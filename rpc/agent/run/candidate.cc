@@ -112,8 +112,8 @@ class LoadedModule {
 
   // After all arguments were added.
   int32_t call() const { return artifact_->entry()(views_.data(), count(), workspace_.data(), runtime()); }
-  // Denormals are zeros to a call that is timed, as they are to artifacts that nobody asks to keep them: outputs that
-  // saturate (of a sigmoid, say) would otherwise cost ten times what they cost in a model.
+  // Denormals are zeros to a call that is timed, as they are in artifacts unless somebody asks to keep them: outputs
+  // that saturate (of a sigmoid, say) would otherwise cost ten times what they cost in a model.
   int32_t timed_call() {
     if (!rounds_.empty() && ++round_ == rounds_.size()) round_ = 0;
     const std::vector<const DLTensor*>& views = rounds_.empty() ? views_ : rounds_[round_];
@@ -169,7 +169,7 @@ void lock_down(const CandidateTask& task, uint64_t mapped, uint64_t copies) {
     throw Failure{ResultStatus::kRunFailed, "the candidate's process could not be confined"};
 }
 
-// The process's first step: of what it inherited from the runner it keeps the memory and the channel to the runner.
+// The process's first step: it keeps the runner's memory and the channel to the runner, and closes all else.
 void leave_the_runner(int fd, const CandidateTask& task) {
   close_others(fd, task.confinement ? task.confinement->files.descriptor() : -1);
   if (task.memory_limit > 0) set_limits({.address_space = MappedBytes().now() + task.memory_limit});
@@ -289,7 +289,7 @@ class Candidate final : public CheckedKernel {
   }
 
  private:
-  // A tensor of this process alone: an output, or what a prepack makes of a constant.
+  // A tensor of this process alone: an output, or a prepack's result from a constant.
   struct OwnTensor {
     size_t param;
     GuardedBuffer buffer;

@@ -35,7 +35,7 @@ struct CandidateTask {
   /// One for each parameter, read-only: the packed tensor; the logical one where a prepack makes the packed one; null
   /// for outputs.
   std::vector<TensorCache::Tensor> inputs;
-  std::shared_ptr<const void> reference;  ///< keeps what `expected` points to
+  std::shared_ptr<const void> reference;  ///< owns the data that `expected` points to
   std::vector<Expected> expected;         ///< one for each output; empty: only checks that every element was written
   int threads = 1;
   std::vector<int> cpus;  ///< to pin the threads to

@@ -55,7 +55,7 @@ class CandidateProcess {
     (void)send_frame(fd_, kind, request);  // where the process is gone, receive() says so
     return receive<Reply>(reply_kind, seconds, interrupt_fd);
   }
-  /// Sends what needs no answer. False: the process is gone.
+  /// Sends a message that needs no answer. False: the process is gone.
   template <class T>
   bool tell(FrameKind kind, const T& message) {
     return send_frame(fd_, kind, message).ok();

@@ -1,6 +1,6 @@
-// Copies of a kernel's constants. In a model a layer reads its weights once a run, and what the other layers read since
-// has put them out of the core's own caches; its inputs were just written. Calls that take the copies in turn find both
-// as they are there.
+// Copies of a kernel's constants. In a model a layer reads its weights once a run, and data of the other layers has
+// since put them out of the core's own caches; its inputs were just written. Calls that take the copies in turn find
+// both as they are there.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace hone::agent {
 /// that large seldom.
 inline constexpr int64_t kUsualColdBytes = int64_t{16} << 20, kMostColdBytes = int64_t{64} << 20;
 
-/// What the profile asks for, within these; 0: constants stay hot.
+/// The bytes that the profile asks for, within these limits; 0: constants stay hot.
 int64_t cold_bytes_of(const wire::MeasureProfile& profile);
 
 /// Bytes of the copies beside the constants themselves; 0 where there are no constants, or as many as `cold_bytes`.

@@ -9,7 +9,7 @@ namespace hone::agent {
 
 class ForkedCandidates final : public CandidatePlace {
  public:
-  /// `interrupt_fd` becoming readable cancels what runs.
+  /// `interrupt_fd` becoming readable cancels the running candidate.
   ForkedCandidates(uint64_t memory_bytes, int interrupt_fd)
       : memory_bytes_(memory_bytes), interrupt_fd_(interrupt_fd) {}
   ~ForkedCandidates() override { settle(); }

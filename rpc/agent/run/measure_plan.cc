@@ -8,8 +8,8 @@
 namespace hone::agent {
 namespace {
 
-// Calls shorter than this are warm-up until it has passed: after a single one the first repeat was 8% slower than those
-// that followed.
+// Calls shorter than this are warm-up until it has passed: after a single call the first repeat was 8% slower than
+// later ones.
 constexpr double kWarmSeconds = 1e-3;
 // A call this long is not much slower for being the first: page faults and cold caches cost less than 10% of it.
 constexpr double kLongCall = 5e-3;
@@ -21,8 +21,8 @@ constexpr double kDeadlineCalls = 50;
 constexpr double kDisagree = 1.1;
 constexpr uint32_t kMoreRepeats = 4;
 // If the true median were no slower than the best, half of the repeats would be no slower either: this few of them, out
-// of this many, happens by chance with less than this probability (none of 5, one of 8, two of 11). The margin covers
-// what all of them may share, such as a clock that is lower for a moment. A candidate this close to the best is among
+// of this many, happens by chance with less than this probability (none of 5, one of 8, two of 11). The margin covers a
+// disturbance of all of them, such as a clock that is lower for a moment. A candidate this close to the best is among
 // the finalists anyway, and those are measured side by side.
 constexpr double kChance = 0.036;
 constexpr double kSureMargin = 1.01;

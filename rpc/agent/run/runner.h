@@ -62,7 +62,7 @@ class Runner {
     std::unique_ptr<RunningCandidate> candidate;
     std::optional<MeasurePlan> plan;
     double spent = 0;   ///< seconds of its deadline that are used up
-    bool quiet = true;  ///< what the latest reading of the sentinel said
+    bool quiet = true;  ///< by the latest reading of the sentinel
   };
   // Locks that are held while something is timed: the host's cores, or the device and a core.
   struct TimingHold {

@@ -27,7 +27,7 @@ class RunningCandidate {
 class CandidatePlace {
  public:
   virtual ~CandidatePlace() = default;
-  /// `task` and what it points to outlive the candidate.
+  /// `task` and everything that it points to outlive the candidate.
   virtual StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask& task) = 0;
   /// Waits for earlier candidates that are still ending; called before anything is timed.
   virtual void settle() {}

@@ -60,8 +60,8 @@ void allow(int ruleset, const char* path, uint64_t rights) {
   close(fd);
 }
 
-// What drivers load later (libcuda: libpthread, librt, libdl) must be of the libc that is loaded, which in a bundle
-// need not be where distributions put theirs.
+// The folder of the libc that is loaded. Libraries that drivers load later (libcuda: libpthread, librt, libdl) must
+// match it, and in a bundle it need not lie where distributions put theirs.
 std::string libc_folder() {
   Dl_info libc{};
   if (dladdr(reinterpret_cast<const void*>(&gnu_get_libc_version), &libc) == 0 || !libc.dli_fname) return "";
@@ -107,7 +107,7 @@ FileRules::~FileRules() {
 bool FileRules::apply() const {
   if (fd_ < 0) return false;
   if (thread_rights_ != 0) {
-    // Landlock's rule holds for an inode, and procfs drops the inodes that nobody uses: the descriptor stays open.
+    // Landlock's rule holds for an inode, and procfs drops unused inodes: the descriptor stays open.
     const int threads = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (threads >= 0) allow(fd_, threads, thread_rights_);
   }

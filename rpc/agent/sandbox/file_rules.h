@@ -10,7 +10,7 @@
 
 namespace hone::agent {
 
-/// What this kernel's Landlock can do: 0 none, 1 files, 3 truncation too, 4 TCP, 6 signals and abstract sockets.
+/// The abilities of this kernel's Landlock: 0 none, 1 files, 3 truncation too, 4 TCP, 6 signals and abstract sockets.
 int landlock_abi();
 
 /// Under the rules of a profile a process opens only `reads`, `devices`, its scratch folder and the folder of the libc

@@ -1,6 +1,6 @@
-// What builder, runner and candidates may not do, even if a module or a bug in LLVM gives an attacker control of them.
-// Everything is best effort: a protection that this host does not grant is named, reported to the tracker, stored with
-// the trials and printed once.
+// The limits of builder, runner and candidates, which hold even if a module or a bug in LLVM lets an attacker control
+// them. Everything is best effort: a protection that this host does not grant is named, reported to the tracker, stored
+// with the trials and printed once.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What each of the agent's processes may use, by kind of device, as one table: sandbox.h, file_rules.h and
+// The rights of each of the agent's processes, by kind of device, in one table: sandbox.h, file_rules.h and
 // syscall_filter.h enforce a row.
 #pragma once
 
@@ -20,13 +20,13 @@ enum class MemoryMeasure : uint8_t { kAddressSpace, kResident };
 /// System calls that go together (syscall_filter.cc lists them).
 enum class SyscallGroup : uint8_t {
   kCompute,   ///< memory, futexes, clocks, signals of its own, descriptors that are open
-  kLoad,      ///< opens files for reading, maps code, lowers its own limits: what is needed until a kernel is loaded
+  kLoad,      ///< opens files for reading, maps code, lowers its own limits: needed until a kernel is loaded
   kFiles,     ///< opens, makes, renames and removes files
-  kMemory,    ///< makes memory that it shares with what it forks, and seals it
+  kMemory,    ///< makes memory that it shares with its children, and seals it
   kThreads,   ///< starts threads
-  kChildren,  ///< forks, kills and reaps; confines what it forks
+  kChildren,  ///< forks, kills and reaps; confines its children
   kHostLock,  ///< flock
-  kDevice,    ///< ioctl on devices that are open; what their drivers do when they start (file_rules.h, too)
+  kDevice,    ///< ioctl on devices that are open; calls of their drivers at their start (file_rules.h, too)
   kPrograms,  ///< starts programs, makes folders
 };
 

@@ -1,4 +1,4 @@
-// A folder in memory for what builders write and runners load.
+// A folder in memory for files that builders write and runners load.
 #pragma once
 
 #include <string>

@@ -154,7 +154,7 @@ class Agent {
     options.device = found.spec;
     options.memory = memory_;
     options.devices = static_cast<int>(devices_);
-    // A GPU quickly runs what all cores have built.
+    // A GPU quickly runs the candidates that all cores have built.
     if (found.spec.is_gpu())
       offer->supervision.batch = std::max(offer->supervision.batch, static_cast<uint32_t>(options.builders));
     offer->measurer.emplace(io_, options, *std::move(folder));

@@ -26,9 +26,9 @@ struct AgentOptions {
   int threads = 1;              ///< of a candidate's parallel loops
   /// Seconds that a job may have, see SupervisorOptions.
   double most_build_s = SupervisorOptions().most_build_s, most_run_s = SupervisorOptions().most_run_s;
-  /// Signs what this agent builds for boards; it then offers NAME/builder, and measures nothing.
+  /// Signs the objects that this agent builds for boards; it then offers NAME/builder, and measures nothing.
   std::optional<wire::SigningKey> builder_key = {};
-  /// Whose objects this agent's devices run; without, it builds all itself.
+  /// The key of the builder whose objects this agent's devices run; without one, it builds everything itself.
   std::optional<wire::PublicKey> trusted_builder = {};
   bool allow_fake = false;        ///< takes jobs that measure nothing (FakePayload)
   bool exit_with_parent = false;  ///< leaves at the first signal once its parent has ended
@@ -42,7 +42,7 @@ StatusOr<std::map<std::string, std::string>> parse_labels(const std::vector<std:
 /// At most one target of a kind. Usage error for two; UserError as Target::parse.
 StatusOr<std::vector<Target>> parse_targets(const std::vector<std::string>& texts);
 
-/// One line: what confines modules on this machine, and what should but is `missing`.
+/// One line: the confinement of modules on this machine, and its `missing` parts.
 std::string describe_isolation(const std::vector<std::string>& missing);
 
 /// Offers this machine's devices until a signal: the first SIGTERM or SIGINT lets running jobs finish and gives the

@@ -15,7 +15,7 @@
 namespace hone::agent {
 namespace {
 
-// What cannot be built here for another reason than the module is run_failed: the board builds it itself.
+// A build that fails for another reason than its module is answered run_failed: the board then builds it itself.
 using wire::LeaseId;
 using wire::ResultStatus;
 
@@ -100,7 +100,7 @@ awaitable<void> BuildService::build(ItemPtr item, std::shared_ptr<const std::str
   answer(*item, result_of(*item, *module, outcome));
 }
 
-// What became of the module itself is signed, as an object is; anything else is not, and the board builds it itself.
+// A failure that is the module's own is signed, as an object is. Others are not, and the board builds it itself.
 wire::JobResult BuildService::refusal_of(const AskedObject& asked, const BuildOutcome& outcome) const {
   wire::JobResult out = failed(outcome.status, outcome.message);
   if (is_of_the_module(outcome.status))

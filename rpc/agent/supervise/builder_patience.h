@@ -1,4 +1,4 @@
-// How long a board waits for those that build for it, by how long they took so far.
+// How long a board waits for its builders, by the time that they took so far.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,13 @@
 
 namespace hone::agent {
 
-/// A wait begins when a build is asked for, and again with each answer: whoever works off a queue is not silent. It
-/// ends after twice the longest of the latest waits. Then nobody is asked for a minute, and a wait that was in vain
-/// counts as one that took so long, so that an honest builder that became slow is given more time the next time.
+/// A wait begins when a build is asked for, and again with each answer: a builder that works off a queue is not silent.
+/// It ends after twice the longest of the latest waits. Then no builder is asked for a minute, and a wait that was in
+/// vain counts as one that took so long, so that an honest builder that became slow is given more time the next time.
 class BuilderPatience {
  public:
   /// Seconds. `first`: of a wait before anything is known, with the start of processes in it. `least`: of the others.
-  /// `most`: beyond a build's own limit, from when it was asked for. `pause`: how long nobody is asked.
+  /// `most`: beyond a build's own limit, from when it was asked for. `pause`: how long no builder is asked.
   struct Limits {
     double first = 15, least = 5, most = 30, pause = 60;
   };

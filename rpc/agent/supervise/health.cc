@@ -40,7 +40,7 @@ std::optional<double> HealthReader::temperature() const {
   return hottest;
 }
 
-// Of `most` clock domains, spread over all of them.
+// At most `most` clock domains, spread over all of them.
 std::vector<const ClockDomain*> HealthReader::domains(size_t most) const {
   std::vector<const ClockDomain*> out;
   const size_t n = std::min(most, sensors_.clocks.size());
@@ -85,7 +85,7 @@ bool HealthReader::is_hot() const {
 }
 
 std::string HealthReader::throttled() {
-  // The firmware: bits 0 to 3 tell the present state, the higher bits what happened since boot.
+  // The firmware: bits 0 to 3 tell the present state, the higher bits the events since boot.
   if (const std::string text = line_of(sensors_.firmware); !text.empty()) {
     const unsigned long bits = std::strtoul(text.c_str(), nullptr, 16);
     if (bits & 1) return "undervoltage";

@@ -1,4 +1,4 @@
-// What works for the leases of one device: Supervisor measures, BuildService builds for boards. On the io_context's
+// The worker for the leases of one device: Supervisor measures, BuildService builds for boards. On the io_context's
 // thread.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What the supervisor needs of its host: parallel builds, one run at a time. HostMeasurer does it with processes; tests
-// fake it.
+// The supervisor's interface to its host: parallel builds, one run at a time. HostMeasurer does it with processes;
+// tests fake it.
 #pragma once
 
 #include <memory>

@@ -19,7 +19,7 @@ class ModuleStore {
 
   /// Those of `wanted` that are neither here nor on their way; they count as asked for from now on.
   std::vector<Hash128> ask(const std::vector<Hash128>& wanted);
-  /// The blobs that arrived, and those that neither tracker nor session had.
+  /// Takes the blobs that arrived; `missing` are blobs that neither tracker nor session had.
   void put(std::vector<wire::Blob> found, const std::vector<Hash128>& missing);
 
   /// Null when it is not here, or no longer: modules of other sessions may have pushed it out.

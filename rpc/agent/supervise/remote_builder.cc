@@ -63,7 +63,7 @@ struct RemoteBuilder::Pending {
   std::optional<wire::JobResult> result;
 };
 
-// The session with builders. What its client's thread says is posted to ours.
+// The session with builders. Events of its client's thread are posted to ours.
 class RemoteBuilder::Connection {
  public:
   Connection(asio::io_context& io, const RemoteBuilderOptions& options, const wire::PublicKey& key)
@@ -80,7 +80,7 @@ class RemoteBuilder::Connection {
     handlers.blob = [modules = modules_](Hash128 hash) { return modules->find(hash); };
     client_ = std::make_unique<wire::SessionClient>(options.client, open, handlers);
   }
-  ~Connection() { client_.reset(); }  // no handler runs afterwards; what was posted finds nobody
+  ~Connection() { client_.reset(); }  // no handler runs afterwards; posted events find no receiver
 
   // Whether the tracker has said who builds, or that nobody does.
   bool knows_builders() const { return knows_builders_; }
@@ -235,8 +235,8 @@ awaitable<std::optional<BuildOutcome>> RemoteBuilder::build(const BuildOrder& or
   co_return outcome_of(*pending, path);
 }
 
-// Which builder has a module is the tracker's business: where one lets a board wait, none is asked for a while, and
-// what was asked for beside it is given up with it, or each would wait as long.
+// Which builder has a module is the tracker's business: if one lets a board wait, none is asked for a while, and builds
+// that were asked for beside it are given up with it, or each would wait as long.
 awaitable<void> RemoteBuilder::wait_for_answer(std::shared_ptr<Pending> pending, double limit_s) {
   const Clock::TimePoint asked = clock_.now();
   for (Clock::TimePoint now = asked; !pending->over; now = clock_.now()) {
@@ -257,7 +257,7 @@ awaitable<void> RemoteBuilder::wait_for_answer(std::shared_ptr<Pending> pending,
   if (pending->result) patience_.answered(asked, clock_.now());
 }
 
-// Nothing: what is answered is not known to be the builder's word, or is none about the module. It is built here.
+// Nothing if the answer is not known to be the builder's, or says nothing about the module, which is then built here.
 std::optional<BuildOutcome> RemoteBuilder::outcome_of(const Pending& pending, const std::string& path) const {
   if (!pending.result) return std::nullopt;
   const wire::JobResult& result = *pending.result;

@@ -21,7 +21,7 @@ struct RemoteBuilderOptions {
   std::string title;    ///< shown to people
   std::string codegen;  ///< of this machine's own builder; others are not asked
   BuilderPatience::Limits patience = {};
-  std::function<void(const std::string&)> tell = {};  ///< what people want to know, one line each; empty: nobody does
+  std::function<void(const std::string&)> tell = {};  ///< gets news for people, one line each; empty: no listener
 };
 
 /// The labels by which boards find the builders that they trust.
@@ -33,9 +33,9 @@ class RemoteBuilder final : public BuilderElsewhere {
   RemoteBuilder(asio::io_context& io, RemoteBuilderOptions options, wire::PublicKey key);
   ~RemoteBuilder() override;
 
-  /// Nothing where no such builder is connected, none answers in time (then none is asked for a while, and what was
-  /// asked for beside it is not waited for either), or an answer is not what was asked for and signed, a refusal as
-  /// well as an object: that one is logged, and nothing of it is used.
+  /// Nothing where no such builder is connected, none answers in time (then none is asked for a while, and other builds
+  /// that were asked for are not waited for either), or an answer, refusal or object, is not the signed one that was
+  /// asked for: that one is logged, and nothing of it is used.
   awaitable<std::optional<BuildOutcome>> build(const BuildOrder& order, const std::string& target,
                                                const std::string& path) override;
 
@@ -55,7 +55,7 @@ class RemoteBuilder final : public BuilderElsewhere {
   const SteadyClock clock_;
   BuilderPatience patience_;
   const std::chrono::steady_clock::time_point first_word_until_;  ///< how long the tracker's is waited for
-  const Hash128 salt_;  ///< of scopes: other machines do not learn what sessions are called
+  const Hash128 salt_;  ///< of scopes: other machines do not learn the names of sessions
   std::unique_ptr<Connection> connection_;
 };
 

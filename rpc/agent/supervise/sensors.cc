@@ -71,8 +71,8 @@ std::vector<fs::path> thermal_zones(const fs::path& sys) {
   return out;
 }
 
-// What the zone's kernel reacts to first: its lowest passive, hot or critical trip. Active ones start fans, and what
-// nobody set is 0 or below. A zone of power_allocator has two passive trips, of which the lower only starts it.
+// The first trip at which the zone's kernel reacts: its lowest passive, hot or critical one. Active trips start fans,
+// and an unset trip is 0 or below. A zone of power_allocator has two passive trips; the lower only starts it.
 std::optional<TripPoint> trip_of(const fs::path& zone) {
   constexpr double kLeast = 40, kMost = 150;
   std::vector<double> passive, last;
@@ -92,8 +92,8 @@ std::optional<TripPoint> trip_of(const fs::path& zone) {
   return TripPoint{zone / "temp", *std::min_element(passive.begin(), passive.end())};
 }
 
-// Of a Raspberry Pi: soc/soc:firmware up to the 4, soc@107c000000/soc@107c000000:firmware of the 5. "" elsewhere, and
-// where the kernel no longer has the file.
+// The firmware's file on a Raspberry Pi: soc/soc:firmware up to the Pi 4, soc@107c000000/soc@107c000000:firmware on the
+// 5. "" on other boards, and where the kernel no longer has the file.
 std::string firmware_file(const fs::path& sys) {
   for (const fs::path& soc : entries(sys / "devices/platform")) {
     const std::string name = soc.filename();
@@ -103,7 +103,7 @@ std::string firmware_file(const fs::path& sys) {
   return "";
 }
 
-// What those kernels still have: whether the supply is too weak.
+// Kernels without that file still have this one: whether the supply is too weak.
 std::string undervoltage_alarm(const fs::path& sys) {
   for (const fs::path& chip : entries(sys / "class/hwmon"))
     if (line_of(chip / "name") == "rpi_volt") return chip / "in0_lcrit_alarm";

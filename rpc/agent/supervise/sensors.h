@@ -1,5 +1,5 @@
 // Where this machine's kernel has its readings of the CPU: temperatures and their limits, clocks, governors,
-// throttling. Looked for once; what reads them is HealthReader.
+// throttling. Looked for once; HealthReader reads them.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct TripPoint {
   double limit_c = 0;
 };
 
-/// CPUs whose clock one file tells.
+/// CPUs that share one file for their clock.
 struct ClockDomain {
   std::string folder;  ///< of cpufreq: scaling_cur_freq in kHz, scaling_governor
   int cpus = 1;
@@ -30,8 +30,8 @@ struct Sensors {
   std::vector<TripPoint> trips;           ///< of the CPU's thermal zones, one a zone
   std::vector<ClockDomain> clocks;
   std::vector<std::string> throttle_counts;  ///< of x86: events since the start, one of each core and package
-  std::string firmware;                      ///< of a Raspberry Pi: what `vcgencmd get_throttled` says; "": none
-  std::string undervoltage;                  ///< 1 while the supply is too weak; "": nobody tells
+  std::string firmware;                      ///< on a Raspberry Pi: the file behind `vcgencmd get_throttled`; "": none
+  std::string undervoltage;                  ///< a file: 1 while the supply is too weak; "": none
 };
 
 /// `cpus`: those whose clocks are meant; empty: all.

@@ -1,4 +1,4 @@
-// Objects that another machine has built: what their builder signs, and what a board checks before it loads them.
+// Objects that another machine has built: the statement that their builder signs, and a board's checks before loading.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace hone::agent {
 
-/// What a board asked for.
+/// A board's request.
 struct AskedObject {
   std::string module_sha256;  ///< 32 bytes, of the module's bytes
   wire::BuildPayload build;
@@ -24,7 +24,7 @@ bool is_of_the_module(wire::ResultStatus status);
 /// memory of its nonces does not reach.
 inline constexpr int64_t kSignatureSeconds = 600;
 
-/// What is kept of a refusal's message, in bytes.
+/// The most bytes of a refusal's message that are kept.
 inline constexpr size_t kMostRefusal = 1024;
 
 /// Signs: SHA-256 of the module, target, code generator, nonce, expiry, SHA-256 of the object and of its description.
@@ -33,8 +33,8 @@ void sign(const wire::SigningKey& key, const AskedObject& asked, int64_t now, wi
 
 /// Signs that the module could not be built: as sign(), of `why`'s status and message in place of the object.
 /// `why.message` becomes what arrives: one line of at most kMostRefusal bytes. A module that takes a compiler's time or
-/// memory is what costs a board most, so that it had better not try each again; but a failure is stored with the trial
-/// for ever, and nobody without the key may cause one.
+/// memory costs a board most, so a board should not try each again; but a failure is stored with the trial for ever, so
+/// only the holder of the key may cause one.
 void sign_refusal(const wire::SigningKey& key, const AskedObject& asked, int64_t now, wire::CandidateResult& why,
                   wire::SignedObject& built);
 /// As check_signed(), of a refusal.

@@ -30,8 +30,8 @@ struct SupervisorOptions {
   /// Upper limits in seconds, for every job: to build its candidates together; to check and time them together. Its
   /// reference may take as long once more.
   double most_build_s = 60, most_run_s = 120;
-  /// How this machine is now; `throttled` of it: now or since it was asked before. Asked before and after each run, so
-  /// it is cheap; empty: nobody knows.
+  /// The state of this machine now; its `throttled`: now or since the last call. Called before and after each run, so
+  /// it is cheap; empty: not known.
   std::function<wire::DeviceHealth()> glance;
   double most_throttled_s = 60;  ///< how long a run waits for a hot or throttled machine
 };

@@ -14,8 +14,8 @@ namespace hone::agent {
 
 class Worker : public std::enable_shared_from_this<Worker> {
  public:
-  /// Starts `program` (a sibling of this one). Of this process's environment it gets only what it needs: secrets may
-  /// lie in the rest.
+  /// Starts `program` (a sibling of this one). It gets only the part of this process's environment that it needs:
+  /// secrets may lie in the rest.
   static StatusOr<std::shared_ptr<Worker>> start(asio::io_context& io, const std::string& program,
                                                  const std::vector<std::string>& arguments);
   ~Worker();

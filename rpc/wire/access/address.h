@@ -33,7 +33,7 @@ struct Protection {
 };
 
 /// An error naming `flag` unless `address` is local, or guarded by both, or `insecure` was given: other hosts could
-/// read and forge what is sent.
+/// read and forge the messages.
 Status check_exposure(const Address& address, Protection protection, bool insecure, const std::string& flag);
 
 }  // namespace hone::wire

@@ -1,4 +1,4 @@
-// When certificates are valid, and texts for those that are not, or not for much longer.
+// The dates of certificates, and texts about certificates that are not valid, or not for much longer.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ void show_token(grpc::ClientContext& context, const Credentials& credentials);
 std::string connection_problem(const grpc::Status& status, const Address& tracker, const Credentials& credentials);
 
 /// The same for someone who asks after the attempts of a while, so there always is a reason: `name not resolved`,
-/// `connection refused`, `TLS: …`, `no answer` or, of a program that is no tracker, what it answered. `problem`: of
+/// `connection refused`, `TLS: …`, `no answer` or the answer of a program that is no tracker. `problem`: of
 /// connection_problem().
 std::string unreachable_reason(const grpc::Status& status, const std::string& problem);
 

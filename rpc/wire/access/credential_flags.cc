@@ -5,7 +5,7 @@
 namespace hone::wire {
 
 void add_credential_flags(CLI::App& app, CredentialFiles& files) {
-  // Not CLI11's envname(): several commands of a program may share `files`, and theirs would win over what was given.
+  // Not CLI11's envname(): several commands of a program may share `files`, and theirs would win over a given value.
   if (const char* fleet = std::getenv(kFleetVariable)) files.fleet = fleet;
   app.add_option(
          "--fleet", files.fleet,

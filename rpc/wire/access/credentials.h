@@ -13,7 +13,7 @@ struct Credentials {
   std::string ca;                ///< certificates that may have signed the tracker's; not empty: the connection is TLS
   std::string certificate, key;  ///< of the client, for mutual TLS
   std::string token;             ///< sent with each call
-  /// The flags that brought them, for what is said of them.
+  /// The flags that brought them, for messages about them.
   std::string ca_from = "--tls-ca", certificate_from = "--tls-cert";
 
   bool tls() const { return !ca.empty(); }
@@ -28,11 +28,11 @@ struct CredentialFiles {
   std::string fleet = {};  ///< a file with all of them, and where the tracker is: fleet_file.h
 };
 
-/// Reads and checks the files but `fleet` (tracker_access.h has the whole); what none of them has is `others`.
-/// InvalidArgument, one line that names the flag and the file and quotes nothing secret.
+/// Reads and checks the files but `fleet` (tracker_access.h has the whole); values that none of them has are from
+/// `others`. InvalidArgument, one line that names the flag and the file and quotes nothing secret.
 StatusOr<Credentials> load_credentials(const CredentialFiles& files, Credentials others = {});
 
-/// An error naming `flag` when another host could read or forge what is sent to `tracker`, or its token, unless
+/// An error naming `flag` when another host could read or forge the messages to `tracker`, or its token, unless
 /// `insecure`.
 Status check_protected(const Address& tracker, const Credentials& credentials, bool insecure, const std::string& flag);
 

@@ -21,7 +21,7 @@
 
 namespace hone::wire {
 
-/// What such a file says. It always has a CA, so what is sent goes to nobody who cannot prove to be the tracker.
+/// The contents of such a file. It always has a CA, so data goes only to a peer that can prove to be the tracker.
 struct FleetFile {
   std::string role, name;         ///< of its holder: tuner, ann
   std::vector<Address> trackers;  ///< at least one; the first is dialled
@@ -36,8 +36,8 @@ struct FleetFile {
 /// The file's text, which parse_fleet_file() reads back.
 std::string fleet_file_text(const FleetFile& fleet);
 
-/// InvalidArgument, one line `PATH:LINE: what is wrong` that quotes nothing of the file but its version, for what is
-/// not the text of such a file, or not all of it.
+/// InvalidArgument, one line `PATH:LINE: what is wrong` that quotes nothing of the file but its version, for a text
+/// that is not such a file, or not all of it.
 StatusOr<FleetFile> parse_fleet_file(const std::string& path, const std::string& text);
 
 /// Reads the file. InvalidArgument as above, and as read_secret_file() has it: others must not be able to read it.

@@ -3,7 +3,7 @@
 namespace hone::wire {
 namespace {
 
-// The challenge has a fixed size, so that no two pairs make the same bytes. What else this key signs begins otherwise.
+// The challenge has a fixed size, so that no two pairs make the same bytes. Other signed texts begin differently.
 std::string statement(const std::string& challenge, const std::string& device) {
   return "hone builder key 1\n" + challenge + device;
 }

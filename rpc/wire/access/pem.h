@@ -13,7 +13,7 @@ Status check_certificates(const std::string& pem);
 /// InvalidArgument unless `key` is the private key of the first of `certificates`.
 Status check_key_pair(const std::string& certificates, const std::string& key);
 
-/// Who a certificate says it is.
+/// The holder that a certificate names.
 struct CertificateSubject {
   std::string common_name;   ///< CN
   std::string organization;  ///< O

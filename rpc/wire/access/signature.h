@@ -12,7 +12,7 @@ namespace hone::wire {
 /// The 32 bytes of SHA-256 of `data`.
 std::string sha256(std::string_view data);
 
-/// `count` bytes that nobody can guess.
+/// `count` random bytes that cannot be guessed.
 std::string random_bytes(size_t count);
 
 /// A public key. Copies share it; safe to use from several threads.
@@ -43,9 +43,9 @@ class PublicKey {
 /// A private key. As PublicKey otherwise.
 class SigningKey {
  public:
-  /// The key in `path`, which nobody but its owner and group may read. Where there is no such file, a new key is
-  /// written to it (mode 0600) and its public key to `path`.pub. InvalidArgument, one line that names the file, when
-  /// neither can be done.
+  /// The key in `path`, which only its owner and group may read. Where there is no such file, a new key is written to
+  /// it (mode 0600) and its public key to `path`.pub. InvalidArgument, one line that names the file, when neither can
+  /// be done.
   static StatusOr<SigningKey> load_or_make(const std::string& path);
 
   std::string sign(std::string_view message) const;  ///< 64 bytes

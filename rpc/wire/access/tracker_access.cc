@@ -15,7 +15,7 @@ StatusOr<Address> parse_tracker(const std::string& text) {
   return address;
 }
 
-// What people see of where the file's name is from.
+// How people see where the file's name is from.
 std::string named_by(const CredentialFiles& files) {
   const char* variable = std::getenv(kFleetVariable);
   return variable && files.fleet == variable ? std::string(kFleetVariable) + ":" : "--fleet";

@@ -1,4 +1,4 @@
-// Whom a program dials, and as whom: what its flags say, and the fleet file where they say nothing.
+// The tracker that a program dials, and its identity there: from its flags, else from the fleet file.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct TrackerAccess {
 };
 
 /// `tracker` is the value of --tracker; empty: not given, then the first of the fleet file, or kUsualTracker. Each flag
-/// that is given wins over the file, but what the file holds goes to no host that the file does not name:
+/// that is given wins over the file, but the file's contents go to no host that the file does not name:
 /// InvalidArgument, one line that names the flag, for that, for files as load_credentials() and load_fleet_file() have
 /// it, and as check_protected() has it.
 StatusOr<TrackerAccess> tracker_access(const std::string& tracker, const CredentialFiles& files, bool insecure);

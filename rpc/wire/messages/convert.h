@@ -20,7 +20,7 @@ class TrackerToSession;
 
 namespace hone::wire {
 
-/// Limits of what a sender may put into one message; the clients and the tracker split their messages accordingly.
+/// Limits of one message; the clients and the tracker split their messages accordingly.
 inline constexpr size_t kMaxJobsPerMessage = 1024;
 inline constexpr size_t kMaxModulesPerJob = 64;
 inline constexpr size_t kMaxSamples = 1 << 17;  // of all outputs

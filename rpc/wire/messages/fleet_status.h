@@ -14,7 +14,7 @@ struct DeviceStatus {
   double sentinel_seconds = 0;
   double connected_s = 0;  ///< since the agent's connection; 0 when lost
   double lost_s = 0;       ///< since its agent's connection ended; 0 while there is one
-  std::string why;         ///< why it is quarantined or on probation, or what is wrong with it
+  std::string why;         ///< why it is quarantined or on probation, or its ailment
   DeviceHealth health;
   double utilization = 0;  ///< share of the last minute it spent on jobs, 0 to 1
   double jobs_per_minute = 0;
@@ -32,7 +32,7 @@ struct CurvePoint {
 };
 
 struct SessionStatus {
-  std::string id;  ///< what people call it; says nothing about the uuid
+  std::string id;  ///< its name for people; says nothing about the uuid
   Uuid session;    ///< for administrators; else zero: with the uuid one can open the session
   std::string title;
   double weight = 1;
@@ -40,7 +40,7 @@ struct SessionStatus {
   double oldest_s = 0;  ///< age of the oldest queued job
   Summary summary;
   bool connected = false;
-  std::string device_key, target_kind, target;  ///< what the session asked for, as are the labels
+  std::string device_key, target_kind, target;  ///< the session's wishes, as are the labels
   std::vector<std::string> labels;
   int32_t priority = 0;
   double device_seconds = 0;  ///< used by its jobs so far

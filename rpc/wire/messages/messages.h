@@ -16,7 +16,7 @@ namespace hone::wire {
 
 /// Both sides of a stream must name the same one.
 inline constexpr uint32_t kProtocolVersion = 4;
-/// Largest message either side accepts, and largest blob: a blob and what surrounds it fit one message.
+/// Largest message either side accepts, and largest blob: a blob and the bytes around it fit one message.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 inline constexpr size_t kMaxBlobBytes = 48 << 20;
 
@@ -59,7 +59,7 @@ struct MeasureProfile {
   bool flush_cache = false;     ///< evict the caches before every call
   double build_timeout_s = 10;  ///< per candidate
   double run_timeout_s = 10;    ///< floor of the run deadline, checks included
-  uint32_t threads = 0;         ///< threads of the kernel's parallel loops; 0: what the module says
+  uint32_t threads = 0;         ///< threads of the kernel's parallel loops; 0: as the module says
   /// Each call reads another copy of the constants, as a layer of a model finds its weights: out of the core's own
   /// caches. On CPUs.
   bool cold_constants = false;
@@ -107,7 +107,7 @@ struct BuildPayload {
   bool operator==(const BuildPayload&) const = default;
 };
 
-/// Machine code with its builder's signature; rpc/agent/supervise/signed_object.h has what is signed.
+/// Machine code with its builder's signature; rpc/agent/supervise/signed_object.h says what is signed.
 struct SignedObject {
   std::string object;     ///< an ELF shared object; empty: its module could not be built, and why is signed
   std::string info;       ///< agent::ModuleInfo as bytes
@@ -189,7 +189,7 @@ struct JobResult {
 
 struct DeviceInfo {
   std::string key;     ///< NAME/cpu; unique in the fleet
-  std::string target;  ///< canonical text of what it measures; its first word is the kind
+  std::string target;  ///< canonical text of the processor that it measures; its first word is the kind
   std::string model;   ///< provenance only
   uint64_t memory_bytes = 0;
   std::map<std::string, std::string> versions;  ///< hone, llvm, driver, os
@@ -247,14 +247,14 @@ struct TaskSummary {
 
   bool operator==(const TaskSummary&) const = default;
 };
-/// What a session that tunes a model says of it.
+/// A session that tunes a model reports this about the model.
 struct ModelSummary {
   double seconds = 0, default_seconds = 0;  ///< of a run, with the best so far and the defaults; 0: not known yet
   uint64_t tasks = 0, missing = 0;          ///< workloads, and how many of them have no time yet
   std::vector<TaskSummary> slowest;         ///< kMaxTasks at most, by their share of a run
   double measured_seconds = 0, measured_default_seconds = 0;  ///< of the workloads that have a time; 0: not known
 
-  /// What the search left of the default time of what is measured so far, 0.7 say; 0: not known.
+  /// The share of the default time that the search left of the workloads measured so far, 0.7 say; 0: not known.
   double share() const { return measured_default_seconds > 0 ? measured_seconds / measured_default_seconds : 0; }
 
   static constexpr size_t kMaxTasks = 32;
@@ -267,13 +267,13 @@ struct Summary {
   std::map<std::string, uint64_t> by_status;
   std::string best_config;
   std::optional<ModelSummary> model;
-  std::string best_config_name{};  ///< what people call best_config, `winograd4` say; empty where that is not told
+  std::string best_config_name{};  ///< best_config's name for people, `winograd4` say; may be empty
 
   bool operator==(const Summary&) const = default;
 };
 
-/// What a session asks for when it opens. A device serves it when everything given here matches: kind, key, target,
-/// every label.
+/// The request that opens a session. A device serves it when everything given here matches: kind, key, target, every
+/// label.
 struct SessionOpen {
   uint32_t protocol = kProtocolVersion;
   Uuid session;

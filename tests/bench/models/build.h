@@ -14,7 +14,7 @@
 
 namespace hone::bench {
 
-/// Runs `argv` until it ends, its output in the files `out` and `log`. Errors of one line: what it said last and how it
+/// Runs `argv` until it ends, its output in the files `out` and `log`. Errors of one line: its last words and how it
 /// ended, that it took longer than `limit`, interrupted_error() when `stop` was set.
 Status run_program(const std::vector<std::string>& argv, const std::string& out, const std::string& log,
                    std::chrono::milliseconds limit, const std::atomic<bool>* stop);
@@ -22,7 +22,7 @@ Status run_program(const std::vector<std::string>& argv, const std::string& out,
 struct NamedTensor {
   std::string name;
   TensorType type;
-  /// Of an output whose extent along `axis` a run finds out: which output says it. -1: all extents are known.
+  /// The output that holds the extent along `axis`, where only a run finds it out. -1: all extents are known.
   int axis = -1, count = -1;
 };
 

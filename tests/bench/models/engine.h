@@ -1,4 +1,4 @@
-// What runs a model on one side of a comparison.
+// An engine runs a model on one side of a comparison.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct FreeMemory {
   void operator()(void* data) const;
 };
 using Memory = std::unique_ptr<void, FreeMemory>;
-/// Of `bytes`, zeroed; at least one.
+/// Allocates `bytes`, zeroed; at least one.
 Memory allocate(int64_t bytes);
 
 /// The memory of all inputs and outputs, in the order of the case; the inputs are filled.

@@ -27,7 +27,7 @@ void append_element(std::string& out, DType t, double value) {
   if (t == bf16) return append(out, bf16_of_float(static_cast<float>(value)));
   if (t == f32) return append(out, static_cast<float>(value));
   if (t == f64) return append(out, value);
-  // Of a two's complement number the lower bytes are the narrower number.
+  // The lower bytes of a number in two's complement are the narrower number.
   const auto whole = static_cast<int64_t>(value);
   out.append(reinterpret_cast<const char*>(&whole), static_cast<size_t>(t.bytes()));
 }

@@ -44,7 +44,7 @@ class HoneEngine final : public Engine {
   }
 
   StatusOr<std::vector<LayerTime>> layers(const TurnRules& rules) override {
-    // Of the variant that a call takes; bench_models builds artifacts of one.
+    // These are the layers of the variant that a call takes; bench_models builds artifacts with a single variant.
     const int32_t count = hone_layer_count(model_.get());
     std::vector<std::vector<double>> seconds(static_cast<size_t>(count));
     std::vector<double> of_run(seconds.size());

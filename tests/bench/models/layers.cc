@@ -12,7 +12,7 @@
 namespace hone::bench {
 namespace {
 
-// What the profile adds to a node's name where it tells how long the node's kernel ran.
+// The suffix that marks, in the profile, the time that a node's kernel ran.
 constexpr std::string_view kKernelTime = "_kernel_time";
 
 }  // namespace

@@ -29,9 +29,9 @@ struct OperationTime {
 /// The longest first.
 std::vector<OperationTime> by_operation(const std::vector<LayerTime>& layers);
 
-/// What ONNX Runtime's profile of a session says of its nodes, in the order of their first runs: what each takes of a
-/// run, the mean of all runs but the first. It counts whole microseconds, which says little of nodes that take less,
-/// and a node with a graph of its own (Loop, If) contains the nodes of that. Usage errors of one line.
+/// The time of each node in ONNX Runtime's profile of a session, in the order of their first runs: the mean over all
+/// runs but the first. It counts whole microseconds, which is coarse for nodes that take less, and a node with a graph
+/// of its own (Loop, If) contains the nodes of that. Usage errors of one line.
 StatusOr<std::vector<LayerTime>> layers_of_profile(const std::string& json);
 
 }  // namespace hone::bench

@@ -12,7 +12,7 @@ namespace hone::bench {
 namespace {
 
 constexpr size_t kLongestLine = 64 << 10;
-// How soon a set `stop` is seen; a wait that wakes up so seldom disturbs nobody's turn.
+// The time until a set `stop` is seen; so few wake-ups disturb no turn.
 constexpr std::chrono::milliseconds kGlance{100};
 
 }  // namespace

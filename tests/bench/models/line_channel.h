@@ -1,4 +1,4 @@
-// Lines over a socket: what the benchmark and its sides say to each other.
+// Lines over a socket: messages between the benchmark and its sides.
 #pragma once
 
 #include <atomic>

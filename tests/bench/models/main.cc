@@ -85,7 +85,7 @@ class Scratch {
   std::string path_;
 };
 
-// What is being done, in one line of the terminal that the next one replaces; elsewhere a line for each row.
+// The current step, in one line of the terminal that the next one replaces; elsewhere a line for each row.
 class Progress {
  public:
   void begin(std::string row) {

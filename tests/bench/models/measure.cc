@@ -214,7 +214,7 @@ class Measurement {
     const std::vector<int64_t>& s = output.type.shape;
     return element_count({s.begin(), s.begin() + output.axis});
   }
-  // What is there of an output, without what lies behind it; of none of it one element.
+  // The elements that the output has, without those that lie behind them; one element if it has none.
   TensorData there(const NamedTensor& output, TensorData all, const std::string& contender) const {
     if (output.count < 0) return all;
     TensorType type = output.type;

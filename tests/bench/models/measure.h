@@ -27,8 +27,8 @@ struct MeasureOptions {
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
-/// What goes wrong with a model or with a side is the row's error; a status is returned when `stop` was set alone.
-/// `peer_version` is set once ONNX Runtime was seen.
+/// A failure of a model or of a side is the row's error; a status is returned only when `stop` was set. `peer_version`
+/// is set once ONNX Runtime was seen.
 StatusOr<Row> measure(const ModelSpec& model, int threads, const MeasureOptions& options, std::string& peer_version);
 
 }  // namespace hone::bench

@@ -40,7 +40,7 @@ std::vector<std::string> texts_for(const std::string& model, const std::set<std:
   return out;
 }
 
-// What models.json says of an input's values in words: "0..255", "ones, or ones then zeros", "16000".
+// The range of an input's values, from words in models.json: "0..255", "ones, or ones then zeros", "16000".
 std::optional<Range> range_in(const std::string& data) {
   static const std::regex interval(kInterval), number("-?[0-9]{1,18}");
   std::smatch m;

@@ -1,4 +1,4 @@
-// The models to measure, with what their builds and inputs need.
+// The models to measure, and the needs of their builds and inputs.
 #pragma once
 
 #include <map>

@@ -8,7 +8,7 @@
 namespace hone::bench {
 namespace {
 
-// What the library's one exported function gives: OrtApiBase.
+// The result of the library's one exported function: OrtApiBase.
 struct Base {
   const void* const* (*table)(uint32_t version);
   const char* (*version)();

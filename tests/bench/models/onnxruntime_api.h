@@ -1,6 +1,6 @@
-// What is used of ONNX Runtime's C API, with declarations of our own: the library is looked for at run time. Its table
-// of functions only grows, so each has a fixed slot (a test holds this file against ONNX Runtime's header where
-// deploy/peers put one).
+// The part of ONNX Runtime's C API that is used here, with declarations of our own: the library is looked for at run
+// time. Its table of functions only grows, so each has a fixed slot (a test holds this file against ONNX Runtime's
+// header where deploy/peers put one).
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ namespace {
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-// What it makes lives as long as the process, which ends with the engine.
+// Its objects live as long as the process, which ends with the engine.
 class OnnxRuntimeEngine final : public Engine {
  public:
   explicit OnnxRuntimeEngine(OrtFunctions f) : f_(std::move(f)) {}

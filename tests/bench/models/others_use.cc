@@ -26,7 +26,7 @@ double OthersUse::cpus() const {
   return seconds_ > 0 ? std::max(0.0, ticks_ / static_cast<double>(sysconf(_SC_CLK_TCK)) / seconds_) : 0;
 }
 
-// Of all CPUs: cpu user nice system idle iowait irq softirq steal ...; -1 where it cannot be read.
+// The line sums up all CPUs: cpu user nice system idle iowait irq softirq steal ...; -1 where it cannot be read.
 double OthersUse::busy_ticks() const {
   std::ifstream in(proc_ + "/stat");
   std::string name;

@@ -1,4 +1,4 @@
-// What else the machine computed while one of its processes was measured. On a core that is shared, long runs are
+// Other work of the machine while one of its processes was measured. On a core that is shared, long runs are
 // interrupted and short ones are often not, so that ratios are off: a row says how busy others were.
 #pragma once
 
@@ -19,7 +19,7 @@ class OthersUse {
   void begin(pid_t pid);
   void end(std::chrono::duration<double> elapsed);
   /// How many CPUs others kept busy on average between begin() and end(): all processes of the machine but the one
-  /// measured, and what a hypervisor took.
+  /// measured, and time that a hypervisor took.
   double cpus() const;
 
  private:

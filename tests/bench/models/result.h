@@ -1,4 +1,4 @@
-// What was measured, as it is kept in JSON and shown in the table and in the chart.
+// Measured results, as they are kept in JSON and shown in the table and in the chart.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ OrderedJson to_json(const Report& report);
 /// Reverses to_json(). Usage errors of one line that name the file.
 StatusOr<Report> read_report(const std::string& file);
 
-/// What /proc/cpuinfo calls this machine's processor, and how many of its CPUs this process may use.
+/// This machine's processor as /proc/cpuinfo names it, and how many of its CPUs this process may use.
 std::string machine_name();
 
 }  // namespace hone::bench

@@ -1,4 +1,4 @@
-// What one side of a comparison opens and runs, as a file that the benchmark writes and the side reads.
+// The model and the inputs of one side of a comparison, as a file that the benchmark writes and the side reads.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct SideTensor {
   int onnx_type = 1;           ///< ONNX's number of the element type
   int64_t bytes = 0;
   std::string file;  ///< of an input: where its elements are; of an output: where the first run's are to be written
-  /// Of an output whose extent along `axis` a run finds out (`shape` is the largest, the extents before it are 1): the
-  /// number of the output that says it, s64[1], which the ONNX file does not have. -1: all extents are known.
+  /// When a run finds out the output's extent along `axis` (`shape` is the largest, the extents before it are 1): the
+  /// number of the output, s64[1], that holds the extent and is not in the ONNX file. -1: all extents are known.
   int axis = -1, count = -1;
 };
 

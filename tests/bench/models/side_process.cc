@@ -15,7 +15,7 @@
 namespace hone::bench {
 namespace {
 
-// Whole nanoseconds: what a clock gives without its sums' last digits.
+// Whole nanoseconds: a clock's digits without the last ones of its sums.
 double milliseconds(double ms) { return std::round(ms * 1e6) / 1e6; }
 
 }  // namespace

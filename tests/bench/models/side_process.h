@@ -22,14 +22,14 @@ struct SideOptions {
   const std::atomic<bool>* stop = nullptr;   ///< Ctrl-C: waits end
 };
 
-/// What a side needed until its first outputs, in milliseconds.
+/// The time that a side needed until its first outputs, in milliseconds.
 struct StartTimes {
   double library_ms = 0, open_ms = 0, first_run_ms = 0;
   double total() const { return library_ms + open_ms + first_run_ms; }
 };
 
-/// Errors are of one line: what the side says of itself, or how it ended with the last line that it printed, or that it
-/// did not answer within the limit.
+/// Errors are of one line: the side's own, or how it ended with the last line that it printed, or that it did not
+/// answer within the limit.
 class SideProcess {
  public:
   /// Waits until it is ready.

@@ -1,4 +1,4 @@
-// What an ONNX file says of itself before anybody builds it.
+// Facts about an ONNX file that are known before anybody builds it.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct OnnxInput {
 
 struct Signature {
   std::vector<OnnxInput> inputs;  ///< without those that have a value in the file
-  /// What the model mostly consists of: "quantised" where any operator is, else "convolutions" or "products",
-  /// whichever are more (products: MatMul and Gemm), else "other".
+  /// The largest part of the model: "quantised" where any operator is, else "convolutions" or "products", whichever are
+  /// more (products: MatMul and Gemm), else "other".
   std::string group;
   int64_t bytes = 0;  ///< of the file and of the external data that it names
 };
@@ -32,7 +32,7 @@ struct Signature {
 /// Usage errors of one line: not readable, no ONNX model.
 StatusOr<Signature> read_signature(const std::string& file);
 
-/// ONNX's number of an element type. Usage error for those that it does not have.
+/// ONNX's number of an element type. Usage error for a type that it does not have.
 StatusOr<int> onnx_type_of(DType t);
 
 }  // namespace hone::bench

@@ -15,7 +15,7 @@ std::string time_cell(double ms) { return fmt::format("{:>10}", ms > 0 ? ms_text
 
 std::string ratio_cell(double ratio) { return ratio > 0 ? fmt::format("{:>9.2f}", ratio) : fmt::format("{:>9}", "-"); }
 
-// Less is what any machine does beside its work.
+// A machine always computes less than this beside its work.
 constexpr double kQuiet = 0.2;
 
 std::string configs_text(const Row& row) {
@@ -25,7 +25,7 @@ std::string configs_text(const Row& row) {
   return text;
 }
 
-// What the ratios of a row or of a mean are of.
+// The sides that the ratios of a row or of a mean compare.
 std::vector<std::string> compared(const Columns& c) {
   std::vector<std::string> names = {kUntuned};
   if (c.tuned) names.emplace_back(kTuned);

@@ -36,7 +36,7 @@ class Case:
         words = [BIN / "tuner", self.model, *self.flags, "--seconds", f"{seconds:g}", "--db", db]
         start = time.monotonic()
         ran = subprocess.run(words, env=self._environment, capture_output=True, text=True)
-        # Too short a time to measure anything: nothing is known then but what was before.
+        # Too short a time to measure anything: only the state from before is known then.
         is_too_short = ran.returncode == 4 and "time is up" in ran.stderr
         if ran.returncode != 0 and not is_too_short:
             raise RuntimeError(f"{shlex.join(map(str, words))}: exit code {ran.returncode}\n{ran.stderr[-2000:]}")

@@ -27,7 +27,7 @@ void check(int32_t code) {
   std::exit(1);
 }
 
-// Of 64 bytes' alignment, as what a program allocates for vectors has.
+// Aligned to 64 bytes, as memory that a program allocates for vectors.
 struct alignas(64) Line {
   char bytes[64];
 };

@@ -70,7 +70,7 @@ def main():
         for name, (ratio, low, high), before, after in runs:
             times = sides.in_turns([before, after], options.turns)
             quiet = float(np.median(times[0] / times[1]))
-            # What is printed has two digits behind the point.
+            # Printed numbers have two digits behind the point.
             is_outside = not low - 0.005 <= quiet <= high + 0.005
             outside += is_outside
             if options.out:

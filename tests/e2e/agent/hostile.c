@@ -21,8 +21,8 @@ enum { kElements = 1000 };
 #ifdef CASE_escape
 static void* nothing(void* x) { return x; }
 
-/* What a candidate must not be able to do, tried while its artifact is loaded and while it runs; 0 or which of them
- * worked. */
+/* Tries everything that a candidate must not be able to do, while its artifact is loaded and while it runs; 0, or the
+ * number of the attempt that worked. */
 static int escape(void) {
   pthread_t thread;
   struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
@@ -49,7 +49,7 @@ static int escape(void) {
 static int at_load;
 __attribute__((constructor)) static void load(void) { at_load = escape(); }
 
-/* Of the descriptors of the runner none is left: one socket, its own, and 0, 1 and 2 are /dev/null. */
+/* None of the runner's descriptors is left: there is one socket, its own, and 0, 1 and 2 are /dev/null. */
 static int look_around(void) {
   int sockets = 0;
   for (int fd = 0; fd < 4096; ++fd)
@@ -82,7 +82,7 @@ int32_t kernel(const DLTensor* const* args, int32_t n, void* workspace, const Ho
 #elif defined(CASE_input_store)
   ((volatile float*)a)[0] = 1;
 #elif defined(CASE_unlock_input)
-  /* The inputs are everybody's: the next candidate would be compared with what was computed of the old ones. */
+  /* The inputs are everybody's: the next candidate would be compared with results of the old ones. */
   if (mprotect((void*)((uintptr_t)a & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE) == 0)
     ((volatile float*)a)[0] += 1;
 #elif defined(CASE_spin)

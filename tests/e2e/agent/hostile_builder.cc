@@ -1,6 +1,6 @@
 // hone-builder as an attacker would want it: builds modules as the real one does, but where a module's kernel is named
-// hostile_CASE it does what CASE says instead, or puts hostile.c's machine code in the artifact's place. Only tests
-// start it, beside a copy of the device agent.
+// hostile_CASE it does CASE instead, or puts hostile.c's machine code in the artifact's place. Only tests start it,
+// beside a copy of the device agent.
 #include <fcntl.h>
 #include <unistd.h>
 

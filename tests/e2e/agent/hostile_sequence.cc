@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 using wire::ResultStatus;
 namespace fs = std::filesystem;
 
-// What one hostile job must end with, and some words of its message.
+// The status that one hostile job must end with, and some words of its message.
 struct Variant {
   std::string name;
   ResultStatus status;

@@ -1,4 +1,4 @@
-// What must hold after a hostile sequence of any length.
+// Conditions that must hold after a hostile sequence of any length.
 #pragma once
 
 #include <gmock/gmock.h>

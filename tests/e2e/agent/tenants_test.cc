@@ -1,4 +1,4 @@
-// What sessions that do not trust each other share of an agent, and what one of them may take of it.
+// Sessions that do not trust each other: what they share of an agent, and how much of it one of them may take.
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -65,7 +65,7 @@ TEST_F(TenantsTest, SessionsThatTakeTurnsKeepTheirBuilders) {
   for (const uint8_t number : {4, 1, 3, 2}) EXPECT_EQ(build_for(number), all) << int{number};
 }
 
-// A few KiB of module, a few GiB of code: unrolled, within what verify() allows.
+// A few KiB of module, a few GiB of code: unrolled, within the limits of verify().
 Module memory_bomb() {
   Module m = add_module();
   const Buffer a = m.kernels[0].params[0], b = m.kernels[0].params[1], c = m.kernels[0].params[2];

@@ -1,4 +1,4 @@
-// libhone_runtime: artifacts of tensorc opened, asked and run; and what it says of all else.
+// libhone_runtime: artifacts of tensorc opened, asked and run; and its errors for other files.
 #include <gmock/gmock.h>
 #include <hone.h>
 #include <sys/stat.h>
@@ -76,7 +76,7 @@ struct HoneApi : testing::Test {
     EXPECT_EQ(hone_open(path.c_str(), &model), HONE_OK) << hone_last_error();
     return Model(model);
   }
-  // What opening this file says, which must be of `code`.
+  // The error on opening this file, which must have `code`.
   std::string refusal(const std::string& path, int32_t code, const char* name = nullptr) {
     HoneModel* model = nullptr;
     const int32_t got = name ? hone_open_named(path.c_str(), name, &model) : hone_open(path.c_str(), &model);
@@ -190,7 +190,7 @@ TEST_F(HoneApi, SaysWhyAFileCannotBeOpened) {
   EXPECT_EQ(hone_open(nullptr, nullptr), HONE_BAD_ARGUMENTS);
 }
 
-// The loader would read what is not there, which ends the process.
+// The loader would read past the file's end, which ends the process.
 TEST_F(HoneApi, RefusesAFileThatIsCutOff) {
   const std::string path = build("mm");
   const auto bytes = std::filesystem::file_size(path);

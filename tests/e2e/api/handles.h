@@ -1,4 +1,4 @@
-// What hone.h hands out, owned.
+// Owners of the handles of hone.h.
 #pragma once
 
 #include <hone.h>

@@ -1,4 +1,4 @@
-// What `cmake --install build --component runtime` installs, and docs/examples built against it and run.
+// The files that `cmake --install build --component runtime` installs, and docs/examples built against them and run.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -51,7 +51,7 @@ const auto kRuntimePrints =
     AllOf(HasSubstr("input  a: code 2, 32 bits, [64, 64]\n"), HasSubstr("output matmul: code 2, 32 bits, [64, 64]\n"),
           HasSubstr("matmul = 64 64 64 64\n"), HasSubstr(" ms  product"));
 
-// What faces says of a model that is another, here product.so; with its own it runs in docs/picture.md.
+// The error of faces for a foreign model, here product.so; with its own model it runs in docs/picture.md.
 const std::string kFacesOfProduct =
     "{ printf 'P6 1 1 255 rgb' > dot.ppm; ./faces product.so dot.ppm found.ppm 2>&1; "
     "test $? = 1; }";
@@ -95,7 +95,7 @@ TEST_F(Installed, ExamplesAreBuiltWithFindPackage) {
   EXPECT_THAT(shell("readelf -dW " + folder + "/build/with_runtime").output, HasSubstr("[libhone_runtime.so.0]"));
 }
 
-// The folder may be moved, and what it holds is small and shows nothing but its interface.
+// The folder may be moved, and its files are small and show nothing but the interface.
 TEST_F(Installed, IsSmallMovesAndShowsItsInterfaceAlone) {
   const std::string moved = folder + "/moved";
   std::filesystem::rename(prefix, moved);
@@ -107,7 +107,7 @@ TEST_F(Installed, IsSmallMovesAndShowsItsInterfaceAlone) {
   EXPECT_EQ(shell("nm -D --defined-only $(find " + moved + " -name libhone_runtime.so) | grep internal").output, "");
 }
 
-// From source, with every compiler here: what a board does.
+// From source, with every compiler here, as for a board.
 TEST(RuntimeFromSource, CompilesWithoutWarnings) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() + "/dlpack");

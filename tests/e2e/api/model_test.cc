@@ -1,4 +1,4 @@
-// libhone_runtime with artifacts of models: several inputs and outputs, what is said of wrong ones, and times of
+// libhone_runtime with artifacts of models: several inputs and outputs, errors for wrong ones, and times of
 // layers.
 #include <gmock/gmock.h>
 #include <hone.h>
@@ -47,7 +47,7 @@ struct Pair : testing::Test {
   void clear_outputs() {
     for (size_t o = 3; o < 6; ++o) std::fill(t.all[o]->memory.begin(), t.all[o]->memory.end(), char{77});
   }
-  // What is said of tensor number `which`, from 0, after `change`.
+  // The error about tensor number `which`, from 0, after `change`.
   template <class Change>
   std::string with(size_t which, int what, const Change& change) {
     DLTensor& tensor = t.all[which]->tensor;

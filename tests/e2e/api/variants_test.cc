@@ -25,7 +25,7 @@ struct Variants : testing::Test {
     for (size_t i = 0; i < (t.all[0]->memory.size() - 64) / sizeof(float); ++i)
       image[i] = static_cast<float>(i % 17) / 8 - 1;
   }
-  // What the variant computes, run as hone_run chooses it.
+  // The outputs of the variant, run as hone_run chooses it.
   std::vector<std::vector<char>> computed(HoneModel* m, int32_t variant, const HoneRuntime* pool) const {
     Tensors t(m, variant);
     fill(t);

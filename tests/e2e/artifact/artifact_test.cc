@@ -121,7 +121,7 @@ TEST_F(ArtifactFile, HasAHeaderThatCompiles) {
   EXPECT_EQ(shell(folder + "/use").code, 0);
 }
 
-// What users get stands alone: C and C++, this folder and DLPack's header.
+// The files that users get need nothing else: C and C++, this folder and DLPack's header.
 TEST_F(ArtifactFile, TheInstalledHeaderNeedsNothingElse) {
   const std::string include = HONE_SOURCE_DIR "/compiler/runtime/include";
   size_t headers = 0;
@@ -148,7 +148,7 @@ TEST_F(ArtifactFile, EveryKindIsEmitted) {
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm.o"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm_plain.o"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm_run.o"));
-  // What is written, unless it is said, is a shared object.
+  // The output is a shared object unless an option says otherwise.
   const Ran ran = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default -o " + folder + "/mm.so");
   EXPECT_EQ(ran.code, 0) << ran.output;
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm.so"));
@@ -184,7 +184,7 @@ TEST_F(ArtifactFile, DenormalsAreWhatIsAskedFor) {
   }
 }
 
-// What is called is named in the artifact, for the architecture that it is for, so that any program can load it.
+// An artifact names the functions that it calls, for its own architecture, so that any program can load it.
 TEST_F(ArtifactFile, ForAnotherArchitectureNeedsItsLibrariesOnlyWhereItCallsThem) {
   const bool on_x86 = std::filesystem::exists("/lib64/ld-linux-x86-64.so.2");
   const std::string other = on_x86 ? "aarch64-linux -mcpu=cortex-a72" : "x86_64-linux -mcpu=x86-64",

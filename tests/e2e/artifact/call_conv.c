@@ -38,7 +38,7 @@ static DLTensor tensor(float* data, int64_t* shape) {
   return t;
 }
 
-/* Runs everything on this thread: what a host without a pool does by hand. */
+/* Runs everything on this thread, as a host without a pool does by hand. */
 static int calls = 0;
 static int32_t serial_for(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers,
                           int64_t grain) {

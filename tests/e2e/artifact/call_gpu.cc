@@ -52,7 +52,7 @@ std::vector<float> convolved(const float* x, const float* w) {
   return out;
 }
 
-// NAME by hand: packs what is packed, copies, runs, copies back.
+// NAME by hand: packs constants, copies, runs, copies back.
 void run_on_device(Device& device, GpuLauncher& launcher, const HoneRuntime& rt, HoneEntry entry,
                    const HoneGpuProgram& program, const std::vector<const HostTensor*>& plain,
                    const std::vector<float>& want) {

@@ -163,7 +163,7 @@ struct DenseArtifact : testing::Test {
   }
   DLTensor& tensor(size_t i) { return tensors[i]->tensor; }
   int32_t run() { return v.run(views.data(), static_cast<int32_t>(views.size()), workspace.data(), nullptr); }
-  // What it says when `change` was done to the second tensor.
+  // Its error after `change` was done to the second tensor.
   std::string with(const std::function<void(DLTensor&)>& change) {
     const DLTensor was = tensor(1);
     change(tensor(1));

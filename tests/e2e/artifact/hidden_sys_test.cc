@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Asked for what it cannot run, tensorc says which target this machine is.
+// For a target that it cannot run, tensorc says which target this machine is.
 const std::string kWhichTarget =
     kBin + "/tensorc --task dense --args m=8,n=16,k=16 --target 'llvm -mtriple=aarch64-linux -mcpu=cortex-a72' --bench";
 

@@ -130,7 +130,7 @@ TEST_F(PoolOfArtifact, TwoOfThemGoIntoOneProgram) {
   ASSERT_EQ(shell("gcc -shared -o " + folder + "libboth.so " + objects).code, 0);
   EXPECT_THAT(shell("nm -D --defined-only " + folder + "libboth.so").output,
               testing::AllOf(HasSubstr("mma_pool_free"), Not(HasSubstr("hone_internal"))));
-  // Who has threads of his own leaves them out.
+  // A program with threads of its own leaves the pool's out.
   std::ofstream(folder + "without.c")
       << "#include \"mma.h\"\nint main(void) { return mma_artifact.abi_version - 4; }\n";
   const Ran without = shell("cd " + folder + " && gcc" + kInclude + "without.c mma.o mma_plain.o mma_run.o -o without");

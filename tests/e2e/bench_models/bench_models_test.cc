@@ -29,7 +29,7 @@ struct BenchModels : testing::Test {
   const std::string quick = " --turns 2 --turn-ms 0 --starts 1";
   const std::string fake = " --peer " + kBin + "/bench_models_fake_peer --onnxruntime " + kBin + "/bench_models";
 
-  // y = max(x, 0), which is what the peer computes.
+  // y = max(x, 0), as the peer computes it.
   std::string relu(const std::string& name) const {
     TestModel m;
     m.model.set_ir_version(8);
@@ -130,7 +130,7 @@ TEST_F(BenchModels, RowThatFailsSaysWhyAndTheOthersGoOn) {
   EXPECT_THAT(ran.output, HasSubstr("all (1)")) << "the mean is of one model";
 }
 
-// What lies behind the elements is not compared, how many there are is.
+// The number of elements is compared, but not the memory behind them.
 TEST_F(BenchModels, ComparesWhatThereIsOfAnOutputAsLongAsARunFindsOut) {
   std::string files;
   for (const char* name : {"some", "fewer"}) {

@@ -1,5 +1,5 @@
-// What --emit c writes, compiled by the C compilers that are here, against the reference. HONE_C_CONFIGS: configs of
-// each workload, all of their texts however long compilers take; HONE_C_SEED: others of them.
+// Code of --emit c, compiled by the C compilers that are here, against the reference. HONE_C_CONFIGS: the number of
+// configs of each workload, whose texts are then all compiled, however long that takes; HONE_C_SEED: selects others.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
@@ -86,7 +86,7 @@ class InC : public testing::TestWithParam<const char*> {};
 
 TEST_P(InC, ConfigsComputeWhatTheReferenceComputes) {
   const Workload w = parse_workload(GetParam());
-  // Vectors of 512 bits, which few processors have: others make them of what they have.
+  // Vectors of 512 bits, which few processors have: others make them of narrower ones.
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=2");
   const Space space = make_space(w, target);
   std::mt19937_64 rng(number_from("HONE_C_SEED", 30));
@@ -99,7 +99,7 @@ TEST_P(InC, ConfigsComputeWhatTheReferenceComputes) {
     const Module m = lower_config(w, target, space, config);
     const std::string json = artifact_json(m, target, "k", to_string(w), space.print(config));
     const std::string source = artifact_c_source(m, target, "k", json, to_string(w));
-    // What is unrolled so far takes a compiler up to a minute.
+    // Code that is unrolled so far takes a compiler up to a minute.
     constexpr size_t kMostBytes = 40000;
     if (source.size() > kMostBytes && !std::getenv("HONE_C_CONFIGS")) continue;
     ++compiled_texts;
@@ -222,7 +222,7 @@ TEST(CSource, IndicesOfConstantsDoNotOverflowInC) {
   EXPECT_THAT(fast.output, testing::HasSubstr("compile it without -ffast-math"));
 }
 
-// Buffers and variables may be called as what macros of the compiler's, and of what is included, are.
+// Buffers and variables may have names of macros, the compiler's or those of included files.
 TEST(CSource, NamesOfMacrosAreNoTrouble) {
   Module m;
   Stmt body = make_seq({});
@@ -246,7 +246,7 @@ TEST(CSource, NamesOfMacrosAreNoTrouble) {
   }
 }
 
-// What takes a compiler seconds is left out: another workload has each template at work.
+// Workloads that take a compiler seconds are left out: another one uses each template.
 std::vector<const char*> workloads() {
   std::vector<const char*> out;
   for (const char* text : kCpuWorkloads)

@@ -1,4 +1,4 @@
-// What every program says of itself.
+// The help of every program.
 #include <gmock/gmock.h>
 
 #include <algorithm>

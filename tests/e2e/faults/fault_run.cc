@@ -145,7 +145,7 @@ void FaultRun::on_session_end(Member& member, int code) {
     if (more_faults_) begin_session(member);
     return;
   }
-  // What a person would do: wait for room on the disk and start the same command again.
+  // A person would do the same: wait for room on the disk and start the command again.
   const bool of_the_disk = code == 5 && member.saw_full_disk && count_lines(said) >= 1;
   if (!of_the_disk) return wrong(fmt::format("{} ended with {}: {}", member.name, code, said));
   ++totals_.full_disks;

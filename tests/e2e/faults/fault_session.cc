@@ -1,6 +1,6 @@
 // A tuning session without a compiler: submits fake jobs through the tuner's client, stores each result through the
-// tuner's trial log, and only then acknowledges it. Started again with the same database and session it submits what
-// has no result yet. Ends with 0 when each has one.
+// tuner's trial log, and only then acknowledges it. Started again with the same database and session it submits jobs
+// without a result. Ends with 0 when each has one.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>

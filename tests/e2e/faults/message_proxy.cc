@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds, std::chrono::steady_clock;
 
-// What all streams share.
+// State that all streams share.
 struct Shared {
   wire::Address server;
   std::mutex mutex;  // what follows

@@ -13,7 +13,7 @@ namespace hone::e2e {
 /// One way through a connection: towards the server (kUp) or the client (kDown).
 enum class Way { kUp, kDown };
 
-/// What happens to the bytes of one way.
+/// How the bytes of one direction flow.
 enum class Flow {
   kPass,
   kHold,     ///< not read: the sender's buffers fill up, and later all of it arrives
@@ -33,7 +33,7 @@ class TcpProxy {
 
   /// A new link; the port on 127.0.0.1 that leads through it.
   uint16_t open_link(const std::string& link);
-  /// From now on; kPass lets through what was held, and cuts the connections that lost bytes.
+  /// From now on; kPass lets held bytes through, and cuts the connections that lost bytes.
   void set_flow(const std::string& link, Way way, Flow flow);
   /// After `bytes` more of this way, as a reset (`reset`) or as an orderly end.
   void cut(const std::string& link, Way way, size_t bytes, bool reset);

@@ -1,5 +1,5 @@
-// Bad input: one line on stderr that says what, where and what is allowed, and cli.md's exit code; see also tensorc's
-// cases in tests/e2e/artifact.
+// Bad input: one line on stderr with fault, place and allowed values, and cli.md's exit code; see also tensorc's cases
+// in tests/e2e/artifact.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>

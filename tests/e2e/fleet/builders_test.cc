@@ -33,7 +33,7 @@ class Builders : public Workplace {
                           std::to_string(seed), "--db", path("t.db")});
     ASSERT_EQ(r.code, 0) << r.err << board_->err();
   }
-  // What a device has done, and what of it failed.
+  // The numbers of jobs that a device has done, and that failed on it.
   std::pair<int, int> done(const std::string& key) {
     const Output r = run({"tracker", "status", "--tracker", address_, "--json"});
     const Json fleet = r.json();

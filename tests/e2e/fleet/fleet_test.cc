@@ -1,4 +1,4 @@
-// A tracker, agents and a tuner started separately, and what becomes of a session when one of them is killed.
+// A tracker, agents and a tuner started separately, and the fate of a session when one of them is killed.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -138,7 +138,7 @@ TEST_F(Fleet, TwoAgentsShareTheWorkAndTheTrackerTellsOfIt) {
   EXPECT_GT(by_a, 0);
   EXPECT_GT(by_b, 0);
   EXPECT_EQ(by_a + by_b, kTrials);
-  // What the tracker counted is what the database holds, the finalists' measurements included.
+  // The tracker's counts match the rows in the database, the finalists' measurements included.
   EXPECT_EQ(status()["results"]["ok"], stored(db_).rows);
   const std::string metrics = get(http_, "/metrics").value_or("");
   EXPECT_EQ(metric(metrics, "hone_results_total{status=\"ok\"}"), stored(db_).rows);

@@ -1,4 +1,4 @@
-// A disk that is full in the middle of a session: the tuner says so and ends with 5, what was measured is kept, and the
+// A disk that is full in the middle of a session: the tuner says so and ends with 5, measurements are kept, and the
 // same command goes on once there is room.
 #include <fmt/format.h>
 #include <sys/mount.h>
@@ -32,7 +32,7 @@ class FullDisk : public Workplace {
     EXPECT_TRUE(eventually([&] { return stored(hub_).trials >= 40; })) << tuner.err();
     return tuner;
   }
-  // What must hold of the end of a tuner whose disk is full, and of the next one, for which `make_room` has made some.
+  // A tuner whose disk is full must end like this, and the next one, which `make_room` has made room for, like this.
   void expect_kept_and_resumed(Program tuner, const std::function<void()>& make_room) {
     const int code = tuner.wait();
     EXPECT_EQ(code, 5) << tuner.err();

@@ -1,4 +1,4 @@
-// What the other programs make of a tuned database: tensorc reads the best from it, tophub looks after it.
+// A tuned database in the other programs: tensorc reads the best from it, tophub looks after it.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -140,7 +140,7 @@ TEST_F(Hub, ExportedRecordsImportAndMergeOnce) {
     // The bests are derived from the records: the same as those the tuner offered.
     EXPECT_EQ(run({"tophub", "list", "--json", "--db", db}).out, run({"tophub", "list", "--json"}).out);
   }
-  // What was imported is resumed: nothing is left to measure. Only finalists that were never confirmed in quiet are
+  // An imported search is resumed: nothing is left to measure. Only finalists that were never confirmed in quiet are
   // tried again.
   const Output again = run({"tuner", "--task", "conv2d", "--args", kArgs, "--trials", "12", "--db", copy, "--json"});
   ASSERT_EQ(again.code, 0) << again.err;
@@ -198,7 +198,7 @@ TEST_F(Hub, AutoTvmLogsBecomeSeedsAndNothingElse) {
               HasSubstr("bad.log:4: "));
 }
 
-// Of a near workload's best, which is no default here, the first batch measures what it becomes.
+// The first batch measures a near workload's best, adapted to this workload, whose default differs.
 TEST_F(Hub, ASearchBeginsWithWhatIsKnownElsewhere) {
   std::string known;
   {

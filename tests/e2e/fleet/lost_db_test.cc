@@ -1,4 +1,4 @@
-// A database that goes away in the middle of a session: the tuner says so, ends with 5, and what it measured is in a
+// A database that goes away in the middle of a session: the tuner says so, ends with 5, and its measurements are in a
 // new file beside it.
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-// A board's sensors, played by files: what the agent reads there is shown by the tracker and stored with the trials.
+// A board's sensors, played by files: the tracker shows the agent's readings, and trials store them.
 #include <signal.h>
 
 #include <filesystem>

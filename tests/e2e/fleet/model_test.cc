@@ -1,4 +1,4 @@
-// A model is tuned as a whole, and built from what was found.
+// A model is tuned as a whole, and built from the configs found.
 #include <signal.h>
 
 #include <fstream>
@@ -65,8 +65,8 @@ TEST_F(TunedModel, IsBuiltFromTheDatabase) {
   EXPECT_THAT(after.err, HasSubstr(all + " layers")) << "the tasks are its layers";
   EXPECT_THAT(after.err, HasSubstr("configs: " + all + " best;"));
 
-  // What is known is not measured again, but bests of a disturbed machine are confirmed again, and others may win then.
-  // People get the same as text.
+  // Known workloads are not measured again, but bests of a disturbed machine are confirmed again, and others may win
+  // then. People get the same as text.
   const std::vector<std::string> layers_before = build_layers("first");
   const Output again = run(tune({"--trials", "48"}));
   ASSERT_EQ(again.code, 0) << again.err;

@@ -156,7 +156,7 @@ Stored stored(const std::string& db_path) {
   const auto store = open_existing(db_path);
   if (!store) return {};
   Stored s;
-  // Backwards, so that what a writer adds meanwhile does not make rows of one count miss in a later one.
+  // Backwards, so that rows that a writer adds meanwhile are not in one count and missing in a later one.
   s.configs = query(*store, "SELECT count(*) FROM (SELECT DISTINCT key, config FROM trials WHERE NOT confirmed)");
   s.failed = query(*store, "SELECT count(*) FROM trials WHERE NOT confirmed AND status <> 'ok'");
   s.trials = query(*store, "SELECT count(*) FROM trials WHERE NOT confirmed");

@@ -20,7 +20,7 @@ namespace hone::e2e {
 using Words = std::vector<std::string>;
 using std::chrono::seconds;
 
-/// Generous: for what takes a second or two on an idle machine.
+/// Generous: for work that takes a second or two on an idle machine.
 inline constexpr seconds kPatience{120};
 
 /// True once `holds` is true, false when it is not within `patience`. Looks every few milliseconds.
@@ -100,7 +100,7 @@ class Workplace : public testing::Test {
   int started_ = 0;
 };
 
-/// What a database holds, read while a tuner may be writing.
+/// The contents of a database, read while a tuner may be writing.
 struct Stored {
   int64_t trials = 0, configs = 0;  ///< trials without the confirming re-measurements; distinct configs among them
   int64_t failed = 0;               ///< of the trials

@@ -66,8 +66,8 @@ TEST_P(EveryTask, IsTunedStoredAndResumed) {
 
   const Output again = run(tune(task, args, 24));
   ASSERT_EQ(again.code, 0) << again.err;
-  // Nothing was left to measure; what was only confirmed beside others' use of the machine is confirmed again, and may
-  // look otherwise then.
+  // Nothing was left to measure; a best that was only confirmed beside others' use of the machine is confirmed again,
+  // and may differ then.
   if (!second.json()["best"]["disturbed"].get<bool>()) {
     EXPECT_EQ(again.json()["best"], second.json()["best"]);
   }
@@ -94,7 +94,7 @@ void PrintTo(const OddShapes& shapes, std::ostream* out) { *out << shapes.name; 
 
 class EveryShape : public Workplace, public testing::WithParamInterface<OddShapes> {};
 
-// Every candidate is built, checked against the reference and timed: what a template does wrong at an edge is a failed
+// Every candidate is built, checked against the reference and timed: a template's fault at an edge is a failed
 // trial.
 TEST_P(EveryShape, HasOnlyRightCandidates) {
   const OddShapes& shapes = GetParam();

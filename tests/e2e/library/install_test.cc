@@ -1,4 +1,4 @@
-// What `cmake --install build --component compiler` installs: docs/examples/compiler built against it and run.
+// Builds docs/examples/compiler on what `cmake --install build --component compiler` installs, and runs it.
 #include <gmock/gmock.h>
 
 #include <filesystem>

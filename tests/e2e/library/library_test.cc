@@ -1,4 +1,4 @@
-// libhone's C ABI: what is built runs, what is wrong is said, nothing but its functions is seen, old callers go on.
+// libhone's C ABI: artifacts run, errors are reported, only its functions are visible, old callers go on.
 #include <gmock/gmock.h>
 #include <hone_compiler.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ using testing::StartsWith;
 
 using Text = std::unique_ptr<char, void (*)(char*)>;
 
-// What a caller hears.
+// The calls that a caller gets.
 struct Heard {
   std::vector<std::string> lines;
   std::vector<std::string> doing;
@@ -187,7 +187,7 @@ TEST_F(Library, PointersThatAreNullAreSaid) {
   EXPECT_EQ(hone_tune(help, 1, nullptr, nullptr), HONE_OK);
 }
 
-// Compiled when HoneCall ended with `line`: what stands behind it in his memory is not his struct.
+// Compiled when HoneCall ended with `line`: the memory behind it is not part of the caller's struct.
 TEST_F(Library, OldCallersAreHeardAsFarAsTheyGo) {
   Heard heard;
   HoneCall call = heard.call();
@@ -254,7 +254,7 @@ TEST_F(Library, TunesAndFinds) {
   const std::string config = Json::parse(output.get())["config"];
   for (const auto& [knob, choice] : outcome["best"]["config"].items())
     EXPECT_THAT("," + config + ",", HasSubstr("," + knob + "=" + choice.dump() + ","));
-  // A search that is stopped keeps what it has, and says what that is.
+  // A search that is stopped keeps its results, and names them.
   heard.stops_at = heard.asked + 40;
   EXPECT_EQ(tune({workload, "--trials=1000000", "--threads=1", "--fresh"}, &call), HONE_STOPPED);
   EXPECT_THAT(hone_last_error(), HasSubstr("are kept"));

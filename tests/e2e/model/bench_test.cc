@@ -17,7 +17,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-// Of which a hundred runs take less time than half a microsecond's line did.
+// Writes a model so small that its time in ms has zeros behind the point.
 void write_tiny_model(const std::string& path) {
   onnx::Model model;
   model.set_ir_version(8);
@@ -63,7 +63,7 @@ struct Bench : testing::Test {
     const Status s = run_tensorc(standard_operators(), options, out, err);
     ASSERT_TRUE(s.ok()) << s;
   }
-  // A neighbour on every CPU of a large machine, or nobody.
+  // A neighbour on every CPU of a large machine, or none.
   void others_use(double cores) {
     const auto start = std::chrono::steady_clock::now();
     options.cpu_account = [=] {

@@ -31,7 +31,7 @@ OperatorTable with_definition(const std::string& name, const std::function<Defin
   return table;
 }
 
-// Defines workloads as those that they become when `from` in their texts is `to`.
+// Defines each workload as the one that it becomes when `from` in its text is `to`.
 OperatorTable with_other_words(const std::string& name, const std::string& from, const std::string& to) {
   return with_definition(name, [=](const Workload& w) {
     std::string text = to_string(w);
@@ -87,21 +87,21 @@ TEST_F(CheckedModel, SaysWhatThereWasNoTimeFor) {
                       "was done in 0 s (--check-seconds gives more)")));
 }
 
-// Kernels and what they are to compute part.
+// Kernels compute something else than their layers should.
 TEST_F(CheckedModel, FindsALayerThatIsWrong) {
   EXPECT_THAT(run(with_other_words("conv2d", "epilogue=bias+relu", "epilogue=bias")),
               AllOf(HasSubstr("check: wrong result: layer 'c1 + r1', conv2d(n=1,ci=3,"),
                     ContainsRegex("output element [0-9]+ is 0, expected -")));
 }
 
-// Each layer is right, but what became of the model's Relu in the passes is not what Relu is here.
+// Each layer is right, but the passes turned the model's Relu into something else.
 TEST_F(CheckedModel, FindsAPassThatIsWrong) {
   EXPECT_THAT(run(with_other_words("elementwise", "(op=relu,", "(op=abs,")),
               AllOf(HasSubstr("check: wrong result: output 'classes' is not what the imported model computes: off by "),
                     HasSubstr("; the first layer that is off is 'c1 + r1', conv2d(n=1,ci=3,")));
 }
 
-// What was found until then is in the report.
+// The results found until then are in the report.
 TEST_F(CheckedModel, ReportsALayerThatIsWrong) {
   EXPECT_THAT(run(with_other_words("conv2d", "epilogue=bias+relu", "epilogue=bias"), "r.json"),
               HasSubstr("check: wrong result: layer 'c1 + r1'"));
@@ -130,7 +130,7 @@ TEST_F(CheckedModel, ReportsVariantsThatWereNotCheckedAsSuch) {
   EXPECT_EQ(variants[1]["check"], "not done: another variant failed");
 }
 
-// The error of the command is what failed, whatever becomes of the report.
+// The error of the command is the failure, whatever becomes of the report.
 TEST_F(CheckedModel, AReportThatCannotBeWrittenIsSaidBesideWhatFailed) {
   std::filesystem::create_symlink("/dev/full", folder.path() + "/r.json");  // there is no room, as is found by writing
   EXPECT_THAT(run(with_other_words("conv2d", "epilogue=bias+relu", "epilogue=bias"), "r.json"),

@@ -25,7 +25,7 @@ class CleanNames : public testing::Test {
     m.node("MatMul", {x, "w"}, {"p" + odd}).node("Sigmoid", {"p" + odd}, {y}).output(y);
     std::ofstream(model_, std::ios::binary) << m.model.SerializeAsString();
   }
-  // What it prints; its code must be this.
+  // The output of tensorc, whose exit code must be this.
   std::string tensorc(int code, const std::string& arguments) const {
     const Ran ran = shell("cd " + folder_.path() + " && " + kBin + "/tensorc m.onnx --config default " + arguments);
     EXPECT_EQ(ran.code, code) << arguments << "\n" << ran.output;

@@ -42,7 +42,7 @@ struct ModelCommand : testing::Test {
     }
     return interpret(g, {TensorData({f32, {1, 3, 20, 20}}, image)}, &evaluate)[0].values();
   }
-  // What use_models.c prints.
+  // The output of use_models.c.
   void expect_classes(const Ran& ran) const {
     ASSERT_EQ(ran.code, 0) << ran.output;
     std::istringstream lines(ran.output);

@@ -1,4 +1,4 @@
-// Nodes of other people's models in artifacts: what unit tests compare in the interpreter, built by tensorc and run.
+// Nodes of other people's models in artifacts: unit tests compare them in the interpreter, here tensorc builds them.
 #include <algorithm>
 #include <cmath>
 
@@ -67,7 +67,7 @@ TEST(BitwiseOfAModel, IsOfStoredBits) {
               ElementsAre(-7, 7, 8, -1));
 }
 
-// Of nine places the first window has four elements and five of padding, the last one four elements alone.
+// A window has nine places. In the first, four are elements and five are padding; in the last, four are elements.
 TEST(AveragePoolOfAModel, CountsPaddingButNotWhatLiesBeyondIt) {
   TestModel m(19);
   m.input("x", {1, 1, 3, 3}).node("AveragePool", {"x"}, {"y"}).ints("kernel_shape", {3, 3}).ints("strides", {2, 2});

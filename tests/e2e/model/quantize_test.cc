@@ -24,7 +24,7 @@ struct QuantizeCommand : testing::Test {
     std::filesystem::create_directories(folder + "samples/two");
     write_sample("samples/one", 17), write_sample("samples/two", 13);
   }
-  // An ONNX tensor: it is what --inputs reads, too.
+  // An ONNX tensor: --inputs reads such files, too.
   void write_sample(const std::string& sample, int period) const {
     onnx::Tensor t;
     for (const int d : {1, 3, 20, 20}) t.add_dims(d);

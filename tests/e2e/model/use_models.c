@@ -31,7 +31,7 @@ static void* arena_of(const HoneArtifact* a) {
   return posix_memalign(&p, 64, (size_t)a->variants[0].run_workspace_bytes + 1) == 0 ? p : NULL;
 }
 
-/* Whether the model computes what the first run did. `shift` floats in front of each tensor make it aligned to its
+/* Whether the model's outputs are those of the first run. `shift` floats in front of each tensor make it aligned to its
    elements only. */
 static int is_right(const HoneArtifact* a, const HoneRuntime* rt, int shift) {
   const HoneVariant* v = &a->variants[0];

@@ -58,7 +58,7 @@ static void free_call(Call* c) {
   free(c);
 }
 
-/* Whether the model with variants computes what the one of this batch alone does. */
+/* Whether the model with variants gives the outputs of the model for this batch alone. */
 static int is_right(int which, const HoneRuntime* rt) {
   static int32_t (*const alone[kBatches])(const DLTensor* const*, int32_t, void*, const HoneRuntime*) = {b1_run, b2_run,
                                                                                                          b5_run};

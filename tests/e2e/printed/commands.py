@@ -23,7 +23,7 @@ def _second_word(program):
     return rf"{program} (?=(?:{'|'.join([*sorted(COMMANDS[program]), '--?[a-z]'])}{files}))"
 
 
-# A program's name, and behind it what it takes: sentences have other words there.
+# A program's name and an argument that it takes: sentences have other words there.
 PROGRAM = "|".join(_second_word(program) for program in COMMANDS)
 # It stands at the beginning of a line, behind a label of a report or help, or in backticks.
 START = re.compile(rf"(?:^[ #]*(?:next +|Example: )?|`|[:;] )(?=(?:{PROGRAM}))", re.M)

@@ -47,7 +47,7 @@ class Documented(unittest.TestCase):
         return checked
 
     def test_of_pages(self):
-        # What has been is the changes' own.
+        # The changelog shows commands of the past.
         pages = [p for p in files("*.md") if p.name != "CHANGELOG.md"]
         self.assertGreater(self.check((p, c) for p in pages for c in documented(p.read_text())), 100)
 

@@ -232,7 +232,7 @@ class Situations(Printed):
         name = "an old user's hub.db"
         with sqlite3.connect(self.folder / name) as old:
             old.execute(f"PRAGMA application_id = {application}")
-        # Who may not write to it is told.
+        # A user who may not write to it gets an error.
         (self.folder / name).chmod(0o444)
         self.folder.chmod(0o755)
         nobody = "setpriv --reuid 65534 --clear-groups " if os.geteuid() == 0 else ""

@@ -22,7 +22,7 @@ from odd_objects import OTHER, SAME, VALUES, Foreign, Strange, UsedTwice, askew
 
 SEED = int(os.environ.get("HONE_FUZZ_SEED", 0))
 COUNT = int(os.environ.get("HONE_FUZZ_COUNT", 400))
-# What a wrong argument may raise beside hone.Error.
+# Errors that a wrong argument may raise beside hone.Error.
 REFUSED = (
     TypeError, ValueError, OverflowError, IndexError, KeyError, AttributeError, BufferError, MemoryError, OSError,
 )

@@ -186,7 +186,7 @@ late = Late()
                 model(sample(), out=wrong)
         with self.assertRaisesRegex(TypeError, "1 outputs, given are 2"):
             model(sample(), out=[out, out])
-        # It may not write over what it reads.
+        # It may not write over its inputs.
         square = hone.compile("dense(m=16,n=16,k=16)", threads=1)
         x = np.zeros((32, 16), dtype=np.float32)
         square(x[:16], x[:16], out=x[16:])
@@ -470,7 +470,7 @@ class Building(Case):
         x = sample(3)
         np.save(self.path("x.npy"), x)
         for given in (x, x.tolist(), self.path("x.npy"), pathlib.Path(self.path("x.npy"))):
-            # What a list becomes is f64, as numpy makes it.
+            # A list becomes f64, as numpy makes it.
             if isinstance(given, list):
                 with self.assertRaisesRegex(hone.BadInput, "the file has f64"):
                     self.perceptron(bind_data={"x": given})

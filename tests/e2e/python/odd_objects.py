@@ -63,7 +63,7 @@ def askew(array):
     return place
 
 
-# Of an array: something that has the same elements.
+# Other objects that have the same elements as an array.
 SAME = [
     lambda x: x,
     lambda x: np.asfortranarray(x),

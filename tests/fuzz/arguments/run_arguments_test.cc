@@ -1,6 +1,6 @@
-// NAME_run with wrong arguments, drawn at random: it says that they are wrong and touches nothing, or computes what it
-// is to. Tensors and workspace lie between guard pages. HONE_FUZZ_COUNT calls it more often, HONE_FUZZ_SEED with
-// others.
+// NAME_run with wrong arguments, drawn at random: it says that they are wrong and touches nothing, or computes the
+// right outputs. Tensors and workspace lie between guard pages. HONE_FUZZ_COUNT calls it more often, HONE_FUZZ_SEED
+// with others.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ struct Argument {
   void set(const std::string& bytes) { std::memcpy(memory->data(), bytes.data(), bytes.size()); }
 };
 
-// Calls of one variant: right arguments, and what they give.
+// Calls of one variant: right arguments, and their results.
 class Calls {
  public:
   Calls(const Graph& g, Side side, std::mt19937_64& rng) : rng_(rng) {
@@ -146,7 +146,7 @@ class Calls {
     }
   }
 
-  // What is passed, for who looks for a mistake.
+  // The arguments that are passed, for a person who looks for a mistake.
   std::string text() const {
     std::string out;
     for (const Argument& a : all_) {
@@ -162,7 +162,7 @@ class Calls {
     return out;
   }
 
-  // As hone_runtime.h says what NAME_run takes.
+  // Whether hone_runtime.h allows these arguments for NAME_run.
   bool is_right() const {
     const auto is_fine = [](const Argument& a) {
       const DLTensor& t = a.tensor;
@@ -176,7 +176,7 @@ class Calls {
     return !missing_ && !count_ && std::all_of(all_.begin(), all_.end(), is_fine);
   }
 
-  // What is wrong with how NAME_run behaved; empty: nothing.
+  // The fault in the behaviour of NAME_run; empty: none.
   std::string run(HoneEntry run, const char* (*error)(int32_t), char* workspace, const HoneRuntime* rt, bool is_right) {
     std::vector<std::string> before;
     std::vector<const DLTensor*> args;

@@ -11,7 +11,7 @@ namespace {
 
 class GraphReplay : public testing::TestWithParam<GraphTarget> {};
 
-// HONE_FUZZ_COUNT makes more of them, from HONE_FUZZ_FIRST on; HONE_FUZZ_KEEP names a file for what fails.
+// HONE_FUZZ_COUNT makes more of them, from HONE_FUZZ_FIRST on; HONE_FUZZ_KEEP names a file for failing inputs.
 uint64_t setting(const char* name, uint64_t otherwise) {
   const char* value = std::getenv(name);
   return value ? std::strtoull(value, nullptr, 10) : otherwise;

@@ -1,4 +1,4 @@
-// Small models, and what becomes of them when something in them is changed.
+// Small models, and changes of single parts of them.
 #include "tests/fakes/test_model.h"
 #include "tests/fuzz/graph/target.h"
 

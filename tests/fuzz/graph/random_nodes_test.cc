@@ -1,6 +1,6 @@
 // Models of one to three random nodes out of all operators: inputs that are left out, of any type, rank and extent,
-// known or not or as many as a call finds out, and any attributes. Each is imported, or refused in lines that say what
-// is wrong with which operator. HONE_FUZZ_COUNT makes more of them an operator, from HONE_FUZZ_FIRST on.
+// known or not or as many as a call finds out, and any attributes. Each is imported, or refused in lines that name the
+// fault and the operator. HONE_FUZZ_COUNT makes more of them an operator, from HONE_FUZZ_FIRST on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -164,7 +164,7 @@ class RandomModel {
   }
   static size_t bytes_of_type(int type) { return static_cast<size_t>(onnx::dtype_of(type, "").bytes()); }
 
-  // Tensors of which a call finds out how much there is, and numbers that it finds out.
+  // Tensors whose size only a call finds out, and numbers that it finds out.
   void add_found_out() {
     const std::string places = named("places"), counts = named("counts");
     m_.node("NonZero", {"x0"}, {places}).node("Shape", {places}, {counts});
@@ -207,7 +207,7 @@ std::vector<std::string> all_operators() {
   return out;
 }
 
-// What is wrong with how it is imported; empty: nothing. `*is_taken`: whether it is.
+// The fault in its import; empty: none. `*is_taken`: whether the importer accepts it.
 std::string fault_of(const onnx::Model& model, bool* is_taken) {
   constexpr double kMostWork = 1 << 16;
   onnx::ModelFile file;
@@ -230,7 +230,7 @@ std::string fault_of(const onnx::Model& model, bool* is_taken) {
   }
 }
 
-// Its nodes, for who looks for what was wrong.
+// Its nodes, for a person who looks for a fault.
 std::string text_of(const onnx::Model& model) {
   std::string out;
   for (const onnx::Node& n : model.graph().node()) {

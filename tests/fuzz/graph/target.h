@@ -1,4 +1,4 @@
-// What reads graphs that others wrote, as a fuzzer feeds it.
+// Readers of graphs that others wrote, as a fuzzer feeds them.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace hone::fuzz {
 
-/// One reader. Whatever `run` is given is refused in one line or becomes a graph that verifies, prints, is rewritten
-/// and computes the same; all else ends the process, with what was wrong on stderr.
+/// One reader. Any input of `run` is refused in one line or becomes a graph that verifies, prints, is rewritten and
+/// computes the same; all else ends the process, with the fault on stderr.
 struct GraphTarget {
   std::string_view name;
   void (*run)(std::string_view bytes);

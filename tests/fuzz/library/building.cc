@@ -13,7 +13,7 @@
 namespace hone::fuzz {
 namespace {
 
-// What a caller hears, and whether it is as the header says.
+// The calls that a caller gets, checked against the header.
 struct Heard {
   explicit Heard(std::mt19937_64& rng) {
     stops_at = rng() % 3 == 0 ? static_cast<int>(rng() % 4) : 1000;
@@ -71,7 +71,7 @@ struct Heard {
   std::string wrong;
 };
 
-// A struct of any size. Behind what `size` says there is nothing to read.
+// A struct of any size. The memory behind its `size` cannot be read.
 class Call {
  public:
   Call(Heard* heard, std::mt19937_64& rng) {
@@ -92,7 +92,7 @@ class Call {
     std::memcpy(memory_.get(), &call, std::min(std::max(size_, sizeof call.size), sizeof call));
     std::memcpy(memory_.get(), &size_, sizeof size_);
     if (rng() % 64 == 0) {
-      // Larger than any struct; what is read is there.
+      // Larger than any struct; the members that are read are there.
       huge_ = call;
       huge_.size = SIZE_MAX - rng() % 2;
       is_huge_ = true;
@@ -166,7 +166,7 @@ std::string some_workload(std::mt19937_64& rng) {
   return rng() % 2 ? kTexts[rng() % std::size(kTexts)] : odd_text(rng);
 }
 
-// What is done as long as files and databases are good.
+// Options that are used while files and databases are good.
 std::vector<std::string> whole_options(uint64_t function, std::mt19937_64& rng) {
   if (function < 2) return {"--threads=1"};
   if (function == 2) return {"--workload=dense(m=2,n=3,k=4)", "--threads=1"};

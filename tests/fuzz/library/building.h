@@ -8,7 +8,7 @@
 
 namespace hone::fuzz {
 
-/// Makes one call. What is wrong with how it went; empty: nothing.
+/// Makes one call. The fault in its behaviour; empty: none.
 std::string call_compiler(const Files& files, std::mt19937_64& rng);
 
 }  // namespace hone::fuzz

@@ -51,7 +51,7 @@ struct LibrarySequences : testing::Test {
     unsetenv("TMPDIR"), unsetenv("HONE_DB");
   }
 
-  // What is wrong; empty: nothing.
+  // The fault in a sequence; empty: none.
   std::string sequence(uint64_t seed, const std::string& name) const {
     std::mt19937_64 rng(seed);
     begin_trace(name + " " + std::to_string(seed));
@@ -68,7 +68,7 @@ struct LibrarySequences : testing::Test {
   TemporaryFolder here;
 };
 
-// What a search leaves in the process is made once, by gRPC.
+// gRPC makes some objects once in a process, in its first search.
 void tune_once() {
   const char* const options[] = {"--workload=dense(m=4,n=4,k=4)", "--trials=1", "--threads=1", "--fresh",
                                  "--timeout=60"};
@@ -77,7 +77,7 @@ void tune_once() {
 
 TEST_F(LibrarySequences, AreDoneOrRefusedAsTheHeadersSay) {
   const uint64_t first = setting("HONE_FUZZ_SEED", 0), count = setting("HONE_FUZZ_COUNT", 200);
-  // As is a logger, and LLVM's tables.
+  // The logger and LLVM's tables are made once, too.
   tune_once();
   for (uint64_t seed = 0; seed < 20; ++seed) (void)sequence(1000000007 + seed, "warm");
   constexpr std::ptrdiff_t kOfGrpc = 12;
@@ -95,7 +95,7 @@ TEST_F(LibrarySequences, AreDoneOrRefusedAsTheHeadersSay) {
     ASSERT_EQ(written, "") << traced();
     if (!settles([&] { return entries(here.path()) == 0; }))
       FAIL() << *fs::directory_iterator(here.path()) << " is left\n" << traced();
-    // gRPC's pool of threads grows and shrinks by itself; what calls leave behind adds up.
+    // gRPC's pool of threads grows and shrinks by itself; leftovers of calls would add up.
     ASSERT_TRUE(settles([&] { return entries("/proc/self/fd") <= handles + kOfGrpc; }))
         << entries("/proc/self/fd") << " descriptors, " << handles << " before\n"
         << traced();

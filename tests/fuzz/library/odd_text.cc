@@ -114,7 +114,7 @@ constexpr auto kValues = std::to_array<const char*>({"",
                                                      "#",
                                                      "[section]"});
 
-// The numbers keep what is asked for small, where it is a search or a build that is done.
+// The numbers keep the work small when a search or a build is really done.
 const char* harmless(const char* flag) {
   if (!std::strcmp(flag, "--trials") || !std::strcmp(flag, "--seconds")) return "1";
   if (!std::strcmp(flag, "--repeat") || !std::strcmp(flag, "--timeout")) return "1";

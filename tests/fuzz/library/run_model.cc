@@ -46,7 +46,7 @@ struct Tensor {
   DLTensor t{};
 };
 
-// One thing of a tensor made wrong. What it was; empty: it is as right as before.
+// Makes one property of a tensor wrong, and says which; empty: it is as right as before.
 std::string spoil(Tensor* a, std::mt19937_64& rng) {
   static constexpr int64_t kExtents[] = {0, -1, 2, 5, INT64_MAX, INT64_MIN, INT64_MAX / 4 + 1};
   DLTensor& t = a->t;

@@ -15,7 +15,7 @@ namespace hone::fuzz {
 class Runner {
  public:
   explicit Runner(const Files& files) : files_(files) {}
-  /// Makes one call. What is wrong with how it went; empty: nothing.
+  /// Makes one call. The fault in its behaviour; empty: none.
   std::string call(std::mt19937_64& rng);
 
  private:

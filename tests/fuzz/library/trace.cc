@@ -9,7 +9,7 @@
 #include <mutex>
 #include <stdexcept>
 
-// Of sanitizers' run-time library, where there is one.
+// This function is in the run-time library of sanitizers, where there is one.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*)());
 
 namespace hone::fuzz {

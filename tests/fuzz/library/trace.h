@@ -6,18 +6,18 @@
 
 namespace hone::fuzz {
 
-/// Of this thread. A new sequence forgets the one before.
+/// The trace is this thread's. A new sequence forgets the one before.
 void begin_trace(const std::string& sequence);
 /// One line, before the call is made. Ends the process, with the trace, where the call takes minutes.
 void trace(const std::string& call);
-/// What the last call returned.
+/// Notes the code that the last call returned.
 void trace_end(int32_t code);
 std::string traced();
 
-/// `text` with its bytes in quotes, what is no printable ASCII as \x41; long ones are cut.
+/// `text` with its bytes in quotes, other bytes than printable ASCII as \x41; long ones are cut.
 std::string quoted(const char* text);
 
-/// What the process writes to stdout and stderr while this lives is kept, and not printed.
+/// While this lives, output of the process to stdout and stderr is kept and not printed.
 class Quiet {
  public:
   Quiet();

@@ -1,4 +1,4 @@
-// What an agent does with its leases, behind the real client.
+// The work of an agent with its leases, behind the real client.
 #pragma once
 
 #include <memory>

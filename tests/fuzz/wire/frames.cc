@@ -1,5 +1,5 @@
-// What the agent's processes say to each other: frames and the structs in them. The candidate's process is the hostile
-// one: it holds the other end of the runner's socket.
+// Messages between the agent's processes: frames and the structs in them. The candidate's process is the hostile one:
+// it holds the other end of the runner's socket.
 #include <sys/socket.h>
 #include <unistd.h>
 

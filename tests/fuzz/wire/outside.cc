@@ -1,4 +1,4 @@
-// What people and their browsers say: admin requests, HTTP, query strings, Host headers, token files.
+// Input from people and their browsers: admin requests, HTTP, query strings, Host headers, token files.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -34,7 +34,7 @@ class Uninterrupted {
   sigset_t before_;
 };
 
-// What the server answers to these bytes, after which nothing more comes; empty when it just closes.
+// The server's answer to these bytes, until nothing more comes; empty when it just closes.
 std::string ask(uint16_t port, std::string_view bytes) {
   const Uninterrupted uninterrupted;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -60,7 +60,7 @@ std::string ask(uint16_t port, std::string_view bytes) {
   return answer;
 }
 
-// A server whose pages show what is in their query.
+// A server whose pages show their query.
 tracker::HttpServer& http_server() {
   static auto* const server = [] {
     wire::Address address;

@@ -1,4 +1,4 @@
-// A hostile tracker: sends each client the bytes of a script, message by message, regardless of what the client says.
+// A hostile tracker: sends each client the bytes of a script, message by message, whatever the client says.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// One thing that is fuzzed: where its bytes come in, what they mutate as, where they begin.
+// A target of fuzzing: where its bytes come in, as which message they mutate, with which they begin.
 #pragma once
 
 #include <google/protobuf/message.h>

@@ -1,4 +1,4 @@
-// What a tracker says to a session: through the real client, over a real connection. The session answers as a tuner
+// Messages from a tracker to a session, through the real client, over a real connection. The session answers as a tuner
 // does.
 #include <condition_variable>
 #include <mutex>

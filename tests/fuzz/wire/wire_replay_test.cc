@@ -1,5 +1,5 @@
-// Some hundreds of seeded mutations of what agents, sessions, trackers, browsers and the agent's processes say. The
-// long form is libFuzzer beside it.
+// Some hundreds of seeded mutations of messages from agents, sessions, trackers, browsers and the agent's processes.
+// The long form is libFuzzer beside it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

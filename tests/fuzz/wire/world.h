@@ -33,11 +33,11 @@ class World final : tracker::Outbox {
   class tracker::Tracker& tracker() {
     return tracker_;
   }
-  /// What the tracker said to an attacker's connection since the last call. Only so much is kept.
+  /// Messages from the tracker to an attacker's connection since the last call. Only a bounded number is kept.
   std::vector<wire::ToAgent> take_agent(tracker::ConnectionId connection);
   std::vector<wire::ToSession> take_session(tracker::ConnectionId connection);
   void pass(std::chrono::milliseconds time);
-  /// The good agent answers what it holds, the good session acknowledges what it got; both reconnect when they were
+  /// The good agent answers its leases, the good session acknowledges its results; both reconnect when they were
   /// refused.
   void others_work();
   void check_bounds() const;

@@ -1,6 +1,6 @@
-// What is stored for ever: the texts of workloads, the fingerprints of their spaces, their default configs, and what
-// programs the configs stand for. A change to any of them makes databases and shipped packages worthless: who makes one
-// on purpose raises the template's revision, trains again what ships, and writes the file anew:
+// Data that databases store for ever: texts of workloads, fingerprints of their spaces, default configs, and the
+// programs that the configs stand for. A change to any of them makes databases and shipped packages worthless. To
+// change one on purpose, raise the template's revision, train again what ships, and write the file anew:
 //
 //     HONE_GOLDEN_WRITE=tests/golden/programs build/bin/golden_programs
 #include <fmt/format.h>

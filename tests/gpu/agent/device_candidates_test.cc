@@ -59,7 +59,7 @@ class DeviceCandidatesTest : public testing::Test {
     for (const char* name : {"OCL_ICD_VENDORS", "POCL_MAX_WORK_GROUP_SIZE"}) unsetenv(name);
   }
 
-  // In another process: a driver has threads, and what is forked must not.
+  // In another process: a driver has threads, and a process that forks must not.
   DeviceList find() {
     DeviceCandidates looks({DeviceKind::kOpencl, 0, 0}, folder_.path(), std::nullopt, -1);
     const StatusOr<DeviceHello> hello = looks.open();

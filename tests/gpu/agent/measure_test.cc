@@ -1,4 +1,4 @@
-// The agent's builders and runner with an OpenCL device: what candidates may do to it, and what their results say.
+// The agent's builders and runner with an OpenCL device: what candidates may do to it, and their results.
 #include <signal.h>
 #include <unistd.h>
 

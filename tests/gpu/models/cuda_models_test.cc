@@ -118,12 +118,12 @@ output "y" %y f32[1, 8, 8, 8]
   EXPECT_THAT(built.json, HasSubstr("layout=NCHW,")) << "no blocks of channels";
   EXPECT_THAT(built.header, HasSubstr("extern const HoneGpuModel cuda_net_gpu;"));
   EXPECT_THAT(built.objects[0].parts[0], HasSubstr(".target sm_80"));
-  // Without a GPU it says what is missing.
+  // Without a GPU an error names it.
   LoadedModel alone(built, "cuda_net", 1);
   EXPECT_THAT(refusal_of([&] { alone.run(seeded_inputs(g)); }), HasSubstr("has no GPU that runs plain tensors"));
 }
 
-// A kernel writes the new rows, which is told on the device how many there are: launches are the same in each call.
+// A kernel writes the new rows, and reads their number on the device: launches are the same in each call.
 TEST(CudaModels, HaveCachesThatGrowInPlace) {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/decoder.onnx";

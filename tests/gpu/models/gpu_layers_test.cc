@@ -113,13 +113,13 @@ TEST_F(OpenclLayers, AreTimedThroughTheInterfaceInC) {
   };
   ASSERT_EQ(timed(&rt_), HONE_OK) << hone_last_error();
   for (const double s : seconds) EXPECT_GT(s, 0);
-  // Without a GPU it says what is missing.
+  // Without a GPU an error names it.
   EXPECT_EQ(timed(nullptr), HONE_BAD_ARGUMENTS | HONE_WRONG_RUNTIME << 8);
   EXPECT_THAT(hone_last_error(), HasSubstr("has no GPU that runs plain tensors"));
   hone_close(model);
 }
 
-// New rows are written by the layer in front of which they are needed.
+// A layer that needs new rows writes them first.
 TEST_F(OpenclLayers, OfADecoderWriteItsCaches) {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/decoder.onnx";

@@ -26,7 +26,7 @@ inline BuiltModel built_for(const Graph& g, const Target& target, const std::str
   return build_model(g, options);
 }
 
-/// What the artifact of `g` behind all passes for `target` computes on `device`, twice.
+/// The second outputs on `device` of the artifact of `g`, made by all passes for `target`.
 inline std::vector<TensorData> run_on_gpu(const Graph& g, const Target& target, Device& device,
                                           const std::vector<TensorData>& inputs) {
   const Graph made = prepare_graph(g, test_context(), target);

@@ -102,7 +102,7 @@ TEST_F(OpenclWeights, AreRefusedWhereTheyAreOthersAndMissedWhereThereAreNone) {
   const auto run = [&] { return description.variants->run(args, 2, nullptr, &rt); };
 
   EXPECT_EQ(said(run()), "gpu_apart: its weights are in a file of their own; call gpu_apart_weights(path) first");
-  // A host that does not ask the entries is told, too.
+  // A host that does not ask the entries gets this error, too.
   EXPECT_EQ(rt.gpu->run_plain(rt.gpu->self, description.variants->gpu, args, 2, &rt), HONE_BAD_ARGUMENTS);
   EXPECT_THAT(message_of(launcher.status()), HasSubstr("not mapped"));
   EXPECT_EQ(said(map((folder_.path() + "/none").c_str())), "gpu_apart: the file of its weights cannot be read");

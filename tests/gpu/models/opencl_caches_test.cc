@@ -108,7 +108,7 @@ class Caller {
     const HoneEntry entry = is_entry_ ? variant_->entry : variant_->run;
     return entry(views.data(), static_cast<int32_t>(views.size()), arena_ ? arena_->native() : nullptr, &rt);
   }
-  // What a call says that is refused.
+  // The error of a call that is refused.
   std::string refusal() {
     const int32_t code = run();
     if (code == HONE_OK) return "";
@@ -159,7 +159,7 @@ class OpenclCaches : public testing::Test {
     return load_objects(parts, "gpu_decoder");
   }
 
-  // Calls with rows from..to in front of them, on what the calls before left; each against the interpreted model.
+  // Calls with rows from..to in front of them, on the earlier calls' state; each against the interpreted model.
   void grow(Caller& caller, int64_t from, int64_t to) {
     for (int64_t past = from; past <= to; ++past) {
       SCOPED_TRACE(past);
@@ -265,7 +265,7 @@ TEST_F(OpenclCaches, AreRefusedWhereTheyAreNotAsTheModelTakesThem) {
     caller[kPresent + 1].device.device_type = lies == Lies::kCachesOnCpu ? kDLOpenCL : kDLCPU;
     EXPECT_THAT(caller.refusal(),
                 HasSubstr("output 'present_v' is neither on the CPU nor on the GPU, or not where 'past_v' is"));
-    // What is no cache lies on the CPU.
+    // Tensors that are no caches lie on the CPU.
     caller.set_rows(3);
     caller[kX].device.device_type = kDLOpenCL;
     EXPECT_THAT(caller.refusal(), HasSubstr("input 'x' is not on the CPU"));

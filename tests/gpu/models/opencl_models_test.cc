@@ -88,7 +88,7 @@ output "y" %y f32[1, 12, 32]
 )"));
 }
 
-// What lies in another value's memory on a CPU does so only where a device's buffer may begin: at 512 bytes.
+// A value that lies in another's memory on a CPU does so here only where a device's buffer may begin: at 512 bytes.
 TEST_F(OpenclModels, PartsAtPlacesWhereBuffersBeginAndWhereTheyDoNot) {
   for (const int columns : {128, 5}) {
     SCOPED_TRACE(columns);
@@ -206,7 +206,7 @@ output "s" %s f32[1, 8]
   }
 }
 
-// What is wrong with the graph on the device; empty: nothing.
+// The fault of the graph on the device; empty: none.
 std::string fault_on_gpu(const Graph& g, const Target& target, Device& device) {
   try {
     const std::vector<TensorData> inputs = seeded_inputs(g), wanted = interpret(g, inputs, &evaluate),

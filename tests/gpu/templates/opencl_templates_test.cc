@@ -29,8 +29,8 @@ TEST_P(OpenclTemplates, ComputeWhatTheReferenceComputes) {
   }
 }
 
-// What CUDA computes on tensor cores is a plain sum here: tiles, barriers and each thread's part of a warp's tile are
-// the same.
+// A product that CUDA computes on tensor cores is a plain sum here: tiles, barriers and each thread's part of a warp's
+// tile are the same.
 TEST(OpenclTensorCoreSchedules, TheirSchedulesComputeWhatTheReferenceComputes) {
   const auto driver = load_opencl();
   if (!driver.ok()) GTEST_SKIP() << driver.status().message();
@@ -49,7 +49,7 @@ TEST(OpenclTensorCoreSchedules, TheirSchedulesComputeWhatTheReferenceComputes) {
   }
 }
 
-// What CUDA exchanges between a warp's threads by shuffles is read from shared memory here.
+// Values that CUDA exchanges between a warp's threads by shuffles are read from shared memory here.
 TEST(OpenclWarpSums, TheirSchedulesComputeWhatTheReferenceComputes) {
   const auto driver = load_opencl();
   if (!driver.ok()) GTEST_SKIP() << driver.status().message();

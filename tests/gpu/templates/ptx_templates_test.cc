@@ -1,5 +1,5 @@
-// PTX by LLVM of configs of the GPU templates: its text for old architectures, and what ptxas makes of it beside what
-// NVRTC makes of the CUDA text.
+// PTX by LLVM of configs of the GPU templates: its text for old architectures, and ptxas' code for it beside NVRTC's
+// code for the CUDA text.
 #include <gmock/gmock.h>
 
 #include <cstdlib>

@@ -75,7 +75,7 @@ class GpuProof : public testing::TestWithParam<const char*> {
     if (!IsSkipped()) std::cout << done_ << " configs, " << failed_ << " of them wrong\n";
   }
 
-  // Goes through the configs of `part`; what one throws or finds wrong does not keep the others from their turn.
+  // Goes through the configs of `part`; an error of one does not keep the others from their turn.
   template <class F>
   void each_config(const Part& part, F&& check) {
     for (const Config& config : part.configs) {
@@ -112,8 +112,8 @@ TEST_P(GpuProof, InterpretedTheyComputeWhatTheReferenceComputes) {
 }
 
 TEST_P(GpuProof, ADeviceComputesWhatTheReferenceComputes) {
-  // The device compiles each kernel once and runs it once: what PoCL's compiler would win by optimising, and by keeping
-  // what it made, is less than that takes.
+  // The device compiles each kernel once and runs it once: PoCL's compiler would win less by optimising and by keeping
+  // its code than these take.
   setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 0);
   setenv("POCL_KERNEL_CACHE", "0", 0);
   const auto driver = load_opencl();

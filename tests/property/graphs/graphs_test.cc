@@ -1,4 +1,4 @@
-// Passes over random graphs, one by one, together and in other orders: what they make is verified and computes the
+// Passes over random graphs, one by one, together and in other orders: their results are verified and compute the
 // same. Some of the graphs are compiled and run. HONE_GRAPHS and HONE_COMPILED_GRAPHS take more, HONE_GRAPHS_SEED
 // others.
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ Computed compute(const Graph& g, uint64_t seed) {
   return out;
 }
 
-// What differs; empty: nothing. Floats may be `tolerance` times `largest` apart; 0: every bit counts, but of NaNs.
+// The first difference; empty: none. Floats may be `tolerance` times `largest` apart; 0: all bits count, save in NaNs.
 std::string difference(const Computed& wanted, const std::vector<TensorData>& got, double tolerance) {
   if (got.size() != wanted.outputs.size()) return "another number of outputs";
   for (size_t o = 0; o < got.size(); ++o) {
@@ -97,7 +97,7 @@ Graph passed(Graph g, const std::vector<std::string>& names) {
   return g;
 }
 
-// What is wrong with what passes make of `g`; empty: nothing.
+// The fault in the graph that passes make of `g`; empty: none.
 std::string fault_behind(const Graph& g, const std::vector<std::string>& passes, uint64_t seed) {
   try {
     const Computed wanted = compute(g, seed);
@@ -212,7 +212,7 @@ TEST(RandomGraphs, PassesChangeNothingThatIsComputed) {
     std::vector<std::vector<std::string>> orders = {all};
     for (const std::string& name : all) orders.push_back({name});
     std::mt19937_64 rng(seed);
-    // In any order but for the last pass: others do not see what it makes, nodes with more outputs.
+    // In any order but for the last pass: others do not know the nodes with more outputs that it makes.
     std::vector<std::string> other = all;
     const std::string last = other.back();
     ASSERT_EQ(last, "fuse_extremes");
@@ -242,7 +242,7 @@ TEST(RandomGraphs, PassesChangeNothingThatIsComputed) {
   EXPECT_GT(epilogues, kept / 50);
 }
 
-// What is wrong with `g`, compiled; empty: nothing.
+// The fault in `g`, compiled; empty: none.
 std::string fault_compiled(const Graph& g, uint64_t seed, const std::string& folder) {
   try {
     const Computed wanted = compute(g, seed);

@@ -17,7 +17,7 @@
 
 namespace hone {
 
-/// What a graph is made of.
+/// The parts of a random graph.
 struct RandomGraphOptions {
   std::vector<DType> types;      ///< of its inputs
   bool only_continuous = false;  ///< no function that makes much of a rounding: comparisons, floor, quotients
@@ -248,7 +248,7 @@ class RandomGraph {
     Extents shape = b_.type(x).shape;
     for (const int64_t d : axes) shape[static_cast<size_t>(d)] = 1;
     const ValueId v = b_.add_one("reduce", {{"op", op}, {"axes", text(axes, ":")}, {"keepdims", "0"}}, {x});
-    // Of squares now and then along the other axis, which is something else.
+    // Squares are now and then taken along the other axis, which is something else.
     if (chance(4)) std::reverse(shape.begin(), shape.end());
     if (shape.size() == b_.type(x).shape.size() && !broadcasts(shape, b_.type(x).shape))
       std::reverse(shape.begin(), shape.end());
@@ -266,7 +266,7 @@ class RandomGraph {
     return chance(3) ? apply("square", {x}) : chance(2) ? apply("pow[2]", {x}) : apply("mul", {x, x});
   }
 
-  // And what looks like them and is none.
+  // And nodes that look like them and are others.
   void add_spelled_rows() {
     const ValueId x = some();
     const TensorType t = b_.type(x);
@@ -367,7 +367,7 @@ class RandomGraph {
     }
   }
 
-  // What the weights of a product with this type are; the product may not be one.
+  // The type of a product's weights for this type of its input; the product may not be one.
   DType weight_type(DType in) const { return in == u8 ? i8 : in; }
 
   void add_convolution() {
@@ -383,7 +383,7 @@ class RandomGraph {
                 {x, leaf({weight_type(t.dtype), {number(8), channels, kh, kw}})}));
     if (chance(2)) add_between_convolutions(pool_.back());
   }
-  // Channels that fill blocks almost, and a convolution behind what is done to them.
+  // Channels that fill blocks almost, and a convolution behind the functions on them.
   void add_between_convolutions(ValueId x) {
     const TensorType t = b_.type(x);
     if (!t.dtype.is_float() || t.shape.size() != 4) return;
@@ -476,7 +476,7 @@ class RandomGraph {
     keep(b_.add(op, given, inputs));
   }
 
-  // What is a function in C, where rows are long.
+  // Selections are functions in C, and their rows may be long.
   void add_selection() {
     const ValueId x = of_rank(1);
     const TensorType t = b_.type(x);

@@ -1,5 +1,5 @@
 // Random models whose functions saturate: products and convolutions of numbers up to 10^4, and functions with limits
-// behind them. Few elements of what they compute carry all of its rounding errors.
+// behind them. Few elements of their results carry all of the rounding errors.
 #pragma once
 
 #include <fmt/format.h>
@@ -139,7 +139,7 @@ class SaturatingModel {
                 {v, weights({pick<int64_t>({8, 16, 21, 33}), channels, k, k}, scale_)});
   }
 
-  // Squeeze and excite: each channel by what all of it amounts to.
+  // Squeeze and excite: each channel by its mean over the image.
   ValueId excited(ValueId v) {
     const int64_t channels = b_.type(v).shape[1];
     const ValueId mean = node("reduce", {{"op", "mean"}, {"axes", "2:3"}, {"keepdims", "1"}}, {v});

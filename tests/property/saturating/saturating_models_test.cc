@@ -1,5 +1,5 @@
-// Checks of models whose functions saturate: nothing that is right is refused, and what is wrong is found where outputs
-// say anything of it. HONE_SATURATING_MODELS takes more of them, HONE_SATURATING_SEED others.
+// Checks of models whose functions saturate: no right result is refused, and wrong ones are found where outputs show
+// anything of them. HONE_SATURATING_MODELS takes more of them, HONE_SATURATING_SEED others.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -74,7 +74,7 @@ TEST_F(SaturatingModels, ThatAreRightAreNotRefused) {
   EXPECT_LT(left_out, count / 2);
 }
 
-// What may be planted into what a layer computes.
+// Faults that may be planted into a layer's computation.
 enum class Fault : uint8_t { kLastElement, kWrongLane, kDroppedStep, kFewerBits };
 constexpr std::pair<Fault, const char*> kFaults[] = {{Fault::kLastElement, "last element"},
                                                      {Fault::kWrongLane, "wrong lane"},
@@ -90,8 +90,8 @@ std::string bytes_of(const std::vector<double>& values) {
   return bytes;
 }
 
-// A layer with a product, and what is known of it without the reference: what its naive program computes, of these
-// inputs and of ones that are a little off.
+// A layer with a product, and the facts known without the reference: the results of its naive program for these inputs
+// and for ones that are a little off.
 class Planted {
  public:
   Planted(const Node& n, const std::vector<TensorData>& in, int64_t terms, NaiveKernels& naive)
@@ -101,9 +101,9 @@ class Planted {
         naive_(naive),
         right_(compute(in)),
         room_(right_.size()) {
-    // Sixteen times the errors of the first order that a sum of so many terms may have: what that changes is no fault.
-    // Nor is what less of it changes: a function that is flat but for a bump (exp(-|x|) of numbers in the thousands)
-    // has its bump between the far draws.
+    // Sixteen times the errors of the first order that a sum of so many terms may have: a change of outputs by these is
+    // no fault. Nor is a change by smaller errors: a function that is flat but for a bump (exp(-|x|) of numbers in the
+    // thousands) has its bump between the far draws.
     std::mt19937_64 rng(1);
     for (double off = 16 * std::sqrt(terms_) * terms_ * 0x1p-24, least = off / 512; off > least; off /= 4)
       for (int draw = 0; draw < 4; ++draw) {

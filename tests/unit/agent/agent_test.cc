@@ -1,4 +1,4 @@
-// What an agent's command line means, and what it says of this machine.
+// The meaning of an agent's command line, and its report of this machine.
 #include "rpc/agent/supervise/agent.h"
 
 #include <gmock/gmock.h>

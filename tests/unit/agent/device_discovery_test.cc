@@ -1,4 +1,4 @@
-// What an agent offers of one GPU that two drivers list.
+// One GPU that two drivers list, and how an agent offers it.
 #include "rpc/agent/device/device_discovery.h"
 
 #include <gtest/gtest.h>

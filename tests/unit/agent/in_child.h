@@ -1,4 +1,4 @@
-// What tests of the sandbox do in a process of its own.
+// Runs a part of a sandbox test in a process of its own.
 #pragma once
 
 #include <fcntl.h>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20, kGiB = uint64_t{1} << 30;
 
-// What /proc and /sys would say.
+// Stands for /proc and /sys.
 class MemoryTest : public ::testing::Test {
  protected:
   void write(const std::string& path, const std::string& text) {
@@ -57,7 +57,7 @@ TEST_F(MemoryTest, IsReadFromVersionOneToo) {
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
   write("/sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", std::to_string(200 * kMiB));
   EXPECT_EQ(usable(), 200 * kMiB);
-  // In a container without a namespace of groups the path is the host's, and what is mounted is the container's.
+  // In a container without a namespace of groups the path is the host's, and the mounted files are the container's.
   write("/sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", "9223372036854771712");
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(100 * kMiB));
   EXPECT_EQ(usable(), 100 * kMiB);

@@ -1,4 +1,4 @@
-// The check of a kernel's outputs, of whatever layout: what is written, what is right, and which element is not.
+// The check of a kernel's outputs, of whatever layout: which elements are written and right, and which is not.
 #include "rpc/agent/run/output_check.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The runner over a place whose candidates are the test's: what counts in deadlines, what is locked when.
+// The runner over a place whose candidates are the test's: which time counts in deadlines, and which locks it holds.
 #include "rpc/agent/run/runner.h"
 
 #include <gmock/gmock.h>

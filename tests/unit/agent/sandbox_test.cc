@@ -363,7 +363,7 @@ TEST_P(SandboxTest, MakesNoNewCode) {
             0);
 }
 
-// A kernel's loops run on threads: what one of them could do, all could.
+// A kernel's loops run on threads: a right of one of them would be a right of all.
 TEST_P(SandboxTest, HoldsForEveryThreadOfACandidate) {
   if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "of candidates";
   NEEDS(files_ && calls_);
@@ -518,7 +518,7 @@ TEST(SandboxProfile, OfAGpuCanBePutOn) {
       0);
 }
 
-// What NVIDIA's driver was seen to do when it starts, in a process that the runner forked.
+// NVIDIA's driver was seen to do this when it starts, in a process that the runner forked.
 TEST(SandboxProfile, OfAGpuLetsTheDriverStart) {
   if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer";
   const std::string scratch = ::testing::TempDir() + "hone-driver-" + std::to_string(getpid());

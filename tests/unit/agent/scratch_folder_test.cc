@@ -1,4 +1,4 @@
-// Folders of agents that start at the same moment: each sweeps what others left behind.
+// Folders of agents that start at the same moment: each sweeps leftovers of others.
 #include "rpc/agent/sandbox/scratch_folder.h"
 
 #include <gtest/gtest.h>

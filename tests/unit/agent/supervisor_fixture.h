@@ -154,7 +154,7 @@ class SupervisorTest : public ::testing::Test {
     l->job.reference.emplace();
     l->job.reference->module_hash = wire::blob_id(module);
   }
-  // Does what a timer would do.
+  // Acts as a timer would.
   void pass(Clock::Duration time) {
     clock.advance(time);
     supervisor->on_leases({});
@@ -177,7 +177,7 @@ class SupervisorTest : public ::testing::Test {
     io.poll();
   }
 
-  // For what a real timer ends.
+  // For work that a real timer ends.
   void settle_until(const std::function<bool()>& holds) {
     for (int i = 0; i < 1000 && !holds(); ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) settle();
   }

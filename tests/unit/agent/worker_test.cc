@@ -5,7 +5,7 @@
 namespace hone::agent {
 namespace {
 
-// The runner dies in the event in which its run is cancelled: nobody else has it when the frame is sent.
+// The runner dies in the event in which its run is cancelled: nothing else owns it when the frame is sent.
 TEST(Worker, LivesUntilWhatItTellsIsSent) {
   asio::io_context io;
   StatusOr<std::shared_ptr<Worker>> started = Worker::start(io, "agent_test", {"--gtest_list_tests"});

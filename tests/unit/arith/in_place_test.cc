@@ -1,4 +1,4 @@
-// Programs that write over what they read: which may, and which only look as if.
+// Programs that write over their inputs: which may, and which only seem to be able to.
 #include "compiler/arith/in_place.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Arithmetic that wraps around keeps its value: what the verifier proved of an index or a condition holds for the
+// Arithmetic that wraps around keeps its value: the verifier's proofs about an index or a condition hold for the
 // simplified one too.
 #include <gtest/gtest.h>
 

@@ -52,7 +52,7 @@ std::string error_of(const Stmt& body, const VerifyOptions& options = {}) {
   return error_of(Function{"f", kAll, {}, body}, options);
 }
 
-// --- what legitimate programs look like ---
+// --- legitimate programs ---
 
 TEST(Verify, AcceptsTheSamples) {
   EXPECT_TRUE(verify(sample_module()).empty());
@@ -63,7 +63,7 @@ TEST(Verify, AcceptsTheSamples) {
 TEST(Verify, PrefetchesAreNoAccesses) {
   EXPECT_TRUE(verify(prefetch_module()).empty());
   EXPECT_EQ(error_of(make_prefetch(A, {make_int(INT64_MAX)})), "no error");
-  // But what computes the address is a program like any other.
+  // But the address is computed by a program like any other.
   EXPECT_THAT(error_of(make_prefetch(make_buffer("B", f32, {1}), {make_int(0)})),
               HasSubstr("buffer 'B' is used outside its allocation"));
   EXPECT_THAT(error_of(make_prefetch(A, {i})), HasSubstr("variable 'i' is used outside its loop"));
@@ -210,7 +210,7 @@ TEST(Verify, VectorFormsAreProvedLaneByLane) {
   EXPECT_THAT(unproved(serial(i, 13, make_store(C, {ramp}, guarded, mask)), kAll), testing::IsEmpty());
 }
 
-// --- what a program written to deceive looks like ---
+// --- programs written to deceive ---
 
 TEST(Verify, DoesNotBelieveWhatWraps) {
   const Expr huge = make_int(int64_t{1} << 62);
@@ -251,7 +251,7 @@ TEST(Verify, ProvesIndicesWithClampedElements) {
   const Buffer p = make_buffer("p", i64, {100}), data = make_buffer("data", f32, {195});
   const Expr n = Expr(i) * 32 + j, loaded = load(p, {floor_mod(n, 6)});
   const auto clamped = [](const Expr& e) { return floor_mod(min(max(e, make_int(-13)), make_int(12)), 13); };
-  // Of 45 elements in blocks of 32: the fact is about both loops.
+  // Two blocks of 32 hold 45 elements: the fact is about both loops.
   const auto guarded = [&](const Expr& row) {
     const Expr at = floor_mod(n, 5) + row * 5 + floor_div(n, 15) * 65;
     return serial(i, 2, serial(j, 32, make_if(lt(n, 45), make_store(data, {at}, make_float(0)))));
@@ -314,7 +314,7 @@ TEST(Verify, TakesBoundedTimeForAnyProgram) {
   EXPECT_THAT(unproved(s, kAll), testing::SizeIs(1));
 }
 
-// --- what is malformed ---
+// --- malformed programs ---
 
 TEST(Verify, NamesWrongTypes) {
   EXPECT_THAT(error_of(make_store(C, {make_int(0)}, make_int(1))),

@@ -30,7 +30,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// What `f` ends with.
+// The error that `f` ends with.
 template <class F>
 std::string thrown(const F& f) {
   try {

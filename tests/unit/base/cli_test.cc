@@ -126,7 +126,7 @@ TEST(FlagsFile, LeavesConfigToWhoHasOne) {
   }
 }
 
-// What is said of words that a program with commands does not know.
+// The error for words that a program with commands does not know.
 std::string refusal(const std::vector<const char*>& words) {
   CLI::App app("A program.", "program");
   std::string text;

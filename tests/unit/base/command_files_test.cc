@@ -25,7 +25,7 @@ class CommandFilesTest : public testing::Test {
     fs::create_hard_link(path("model"), path("hard"));
   }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
-  // Why `out` is refused beside what is read; empty: it is not.
+  // Why `out` is refused when `in` is read; empty: it is not.
   std::string refusal(const std::string& out, const std::string& in) const {
     CommandFiles files;
     files.reads("--in", in);

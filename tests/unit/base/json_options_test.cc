@@ -27,7 +27,7 @@ struct JsonOptions : testing::Test {
     app.add_option("--keep", keep)->allow_extra_args(false);
     app.add_option("-o", file);
   }
-  // What comes back of words.
+  // The text that a command with these words ends with.
   std::string run(std::vector<std::string> words) {
     try {
       for (const Json& object : take_json(words)) set_options(app, object);

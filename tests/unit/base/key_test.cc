@@ -206,8 +206,8 @@ TEST(Key, InputIsBounded) {
   EXPECT_EQ(config_refusal(many), "config: 1025 knobs; at most 1024 are allowed");
 }
 
-// Bytes put in, left out and changed in keys: read, or refused in a short line without control characters; what is read
-// prints canonically.
+// Bytes put in, left out and changed in keys: read, or refused in a short line without control characters; a key that
+// is read prints canonically.
 TEST(Key, HostileTextsAreReadOrRefused) {
   Draw draw(2);
   std::mt19937_64 rng(3);

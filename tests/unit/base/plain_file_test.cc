@@ -22,7 +22,7 @@ class PlainFiles : public testing::Test {
     std::ofstream(path(name), std::ios::binary) << text;
     return path(name);
   }
-  // What it is refused with behind its path.
+  // The refusal without the path at its beginning.
   std::string refusal(const std::string& file, int64_t most = 100) const {
     const StatusOr<std::string> text = read_plain_file(file, most);
     if (text.ok()) return "read";
@@ -57,7 +57,7 @@ TEST_F(PlainFiles, TellTheirPermissions) {
   EXPECT_EQ(PlainFile::open(path("a"))->mode(), mode_t{0640});
 }
 
-// Nobody ever writes to the pipe, and the device has no end.
+// The pipe has no writer, and the device has no end.
 TEST_F(PlainFiles, WhatIsNoneIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(refusal(path("pipe")), "it is a pipe, not a plain file");
@@ -68,7 +68,7 @@ TEST_F(PlainFiles, WhatIsNoneIsRefusedWithoutWaiting) {
   EXPECT_EQ(refusal(path("none")), "No such file or directory");
 }
 
-// A file without its bytes on the disk: what it says to be would not fit the memory.
+// A file without its bytes on the disk: at its nominal size it would not fit the memory.
 TEST_F(PlainFiles, OfMoreBytesAreRefusedUnread) {
   EXPECT_EQ(refusal(written("a", "ten bytes."), 9), "it is larger than 9 bytes");
   ASSERT_EQ(truncate(written("sparse", "").c_str(), off_t{1} << 42), 0);

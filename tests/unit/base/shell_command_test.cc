@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// What a shell gives the program that is called.
+// The words that a shell passes to the program.
 std::string words_of(const std::string& command) {
   std::string out;
   FILE* pipe = popen(("printf '<%s>' " + command).c_str(), "r");

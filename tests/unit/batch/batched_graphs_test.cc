@@ -1,4 +1,4 @@
-// Each operator's rule: what a graph of all runs computes is what every run does by itself.
+// Each operator's rule: a graph of all runs computes the results that every run has by itself.
 #include <gmock/gmock.h>
 
 #include "compiler/graph/batch/batch.h"
@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Of these lines between an input %x and an output %y.
+// A graph's text with these lines between an input %x and an output %y.
 std::string between(const std::string& x, const std::string& lines, const std::string& y) {
   return "input %x " + x + "\n" + lines + "\noutput %y " + y + "\n";
 }
@@ -62,7 +62,7 @@ TEST(BatchRules, Products) {
 
 TEST(BatchRules, Functions) {
   expect_same("f32[1, 3, 4]", "%c = constant f32[1, 3, 1] fill 7\n%y = elementwise(op=mul+relu) %x %c", "f32[1, 3, 4]");
-  // What all runs share stands beside rows of all runs, and a sum of each run beside its rows.
+  // Data that all runs share stands beside rows of all runs, and a sum of each run beside its rows.
   const std::string rows = "%r = reshape(to=3x4) %x\n", back = "%y = reshape(to=1x3x4) %s";
   expect_same("f32[1, 3, 4]", "%c = constant f32[3, 4] fill 7\n" + rows + "%s = elementwise(op=add) %r %c\n" + back,
               "f32[1, 3, 4]");
@@ -94,7 +94,7 @@ TEST(BatchRules, Rows) {
   expect_same(x, rows + "%s = top_k(axis=0,k=2) %r\n%y = reshape(to=1x2x4) %s", "s64[1, 2, 4]");
 }
 
-// What is reduced over all of a tensor is a run's.
+// A reduction over all of a tensor is one for each run.
 TEST(BatchRules, Reductions) {
   for (const std::string axes : {"0", "1", "2", "0:1", "0:2", "1:2", "0:1:2"})
     for (const std::string op : {"sum", "mean", "max", "l2"}) {
@@ -165,7 +165,7 @@ TEST(Batch, InputsOfOtherShapesAreShared) {
   EXPECT_THAT(all.notes, ElementsAre("w [2, 3] is the same for all 3 of the batch"));
 }
 
-// What no input says is there once for each run all the same: the caller's shapes are all alike.
+// An output that depends on no input is there once for each run all the same: the caller's shapes are all alike.
 TEST(Batch, OutputsThatAllRunsShareAreRepeated) {
   const Graph one =
       built_graph("input %x f32[1, 3]\n%c = constant f32[1, 2] fill 7\noutput %c f32[1, 2]\noutput %x f32[1, 3]\n");

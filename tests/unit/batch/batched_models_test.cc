@@ -17,7 +17,7 @@ TEST(BatchedModels, ShapesThatSayTheBatch) {
   expect_same_runs(m);
 }
 
-// A model that takes the batch from its own shape, and one that writes it into what it fills and expands.
+// A model that takes the batch from its own shape for Reshape, and has it as a number in the shape of Expand.
 TEST(BatchedModels, ShapesThatAreComputed) {
   TestModel m;
   m.input("x", {1, 3, 4}).numbers("zero", {1}, {0}).numbers("rest", {1}, {-1}).numbers("to", {3}, {1, 3, 4});

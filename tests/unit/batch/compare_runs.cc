@@ -26,7 +26,7 @@ TensorData at_random(const TensorType& t, std::mt19937& random) {
   return {t, bytes};
 }
 
-// What run `r` has of a tensor of all of them.
+// The part of run `r` in a tensor of all runs.
 TensorData of_run(const TensorData& t, int64_t r) {
   TensorType type = t.type();
   type.shape[0] /= kImages;

@@ -15,8 +15,8 @@ void expect_same_runs(const Graph& one, const Graph& all);
 /// The same of a model, imported for one image and for several.
 void expect_same_runs(const TestModel& m);
 
-/// A graph in the words of graph/text.h, but that nodes say no more than what builders are given: types, and what
-/// follows from them, are worked out. `input %x f32[1, 3]`, `%w = constant f32[3] fill 7`,
+/// A graph in the words of graph/text.h, but nodes have only the arguments of builders: types, and the facts that
+/// follow from them, are worked out. `input %x f32[1, 3]`, `%w = constant f32[3] fill 7`,
 /// `%y = softmax(axis=1) %x # name`, `output %y f32[1, 3]`.
 Graph built_graph(const std::string& text);
 

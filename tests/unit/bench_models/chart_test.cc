@@ -37,7 +37,7 @@ TEST(Chart, PutsRatiosBesideTheLineAtOneOnALogarithmicAxis) {
   r.rows = {sample_row("even", "g", 1, 1, 1, 1), sample_row("twice", "g", 1, 2, 2, 4),
             sample_row("half", "g", 1, 4, 4, 2)};
   const std::string svg = chart_svg(r);
-  // Of tuned dots: the one in the legend, then those of the rows.
+  // Dots of tuned models: the one in the legend, then those of the rows.
   const auto x = matches(svg, R"lit(<circle cx="([0-9.]+)" cy="[0-9.]+" r="4.5")lit");
   ASSERT_EQ(x.size(), 4u);
   const double one = std::stod(x[1]), twice = std::stod(x[2]), half = std::stod(x[3]);

@@ -1,7 +1,7 @@
-// Stands for ONNX Runtime: y = max(x, 0) of f32, with what a peer may do wrong, by the name of the model's file:
+// Stands for ONNX Runtime: y = max(x, 0) of f32, with the faults of a peer, by the name of the model's file:
 // refuses.onnx, dies_at_start.onnx, dies.onnx (in its second turn), hangs.onnx, babbles.onnx, wrong.onnx,
-// refuses_layers.onnx; free.onnx wants its free dimension `batch` fixed to 2, and an input `mode` of 7. Of an output as
-// long as a run finds out: the positive ones of x, all but the last of them in fewer.onnx.
+// refuses_layers.onnx; free.onnx wants its free dimension `batch` fixed to 2, and an input `mode` of 7. An output as
+// long as a run finds out has the positive elements of x, all but the last of them in fewer.onnx.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which models are measured, and what their files say.
+// Which models are measured, and the contents of their files.
 #include "tests/bench/models/model_list.h"
 
 #include <gmock/gmock.h>

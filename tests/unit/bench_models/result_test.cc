@@ -1,4 +1,4 @@
-// Ratios, means, and what is kept of a run.
+// Ratios, means, and the stored part of a run.
 #include "tests/bench/models/result.h"
 
 #include <gmock/gmock.h>

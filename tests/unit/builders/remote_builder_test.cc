@@ -89,7 +89,7 @@ class RemoteBuilderTest : public testing::Test {
 
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
-  // What the tracker shows of the builder has the label of its key.
+  // Whether the tracker shows the builder with the label of its key.
   bool carries_its_label() const {
     for (const wire::DeviceStatus& device : server_->status().devices)
       if (device.info.labels.contains(std::string(wire::kBuilderKeyLabel))) return true;
@@ -111,7 +111,7 @@ class RemoteBuilderTest : public testing::Test {
     board_.emplace(io_, options, key_.public_key());
   }
 
-  // Of so many modules that are asked for at once.
+  // Builds `count` modules that are asked for at once.
   std::vector<std::optional<BuildOutcome>> build_all(size_t count, double timeout_s = 10) {
     std::vector<std::optional<BuildOutcome>> out(count);
     size_t done = 0;
@@ -138,7 +138,7 @@ class RemoteBuilderTest : public testing::Test {
   // Nothing of a refused answer lies where an object would.
   bool left_a_file() const { return std::ifstream(path(std::to_string(files_) + ".so")).good(); }
 
-  // What an honest builder answers.
+  // The answer of an honest builder.
   wire::JobResult honest(const wire::Lease& lease, const wire::SigningKey& key) const {
     wire::JobResult out;
     out.candidates.resize(1);
@@ -150,7 +150,7 @@ class RemoteBuilderTest : public testing::Test {
     return out;
   }
   wire::JobResult honest(const wire::Lease& lease) const { return honest(lease, key_); }
-  // What a builder with that key answers where the module cannot be built.
+  // The answer of a builder with that key for a module that cannot be built.
   wire::JobResult refusal(const wire::Lease& lease, const wire::SigningKey& key,
                           ResultStatus status = ResultStatus::kBuildFailed) const {
     wire::JobResult out;

@@ -1,4 +1,4 @@
-// Candidates compiled one after another: what is shared, what is not, and that it computes the same.
+// Candidates compiled one after another: which parts they share, and that they compute the same.
 #include "compiler/codegen/llvm/candidate_compiler.h"
 
 #include <gmock/gmock.h>

@@ -10,7 +10,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-// Who prints what NAME_error says need not know whose names stand there.
+// A program that prints a sentence of NAME_error need not know whose names it contains.
 TEST(ErrorSentences, HoldNothingThatATerminalObeys) {
   ArtifactDescription d{.name = "m", .target = "llvm"};
   ArtifactDescription::Variant v;

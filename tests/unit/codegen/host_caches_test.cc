@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 constexpr int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
-// A folder /sys that tells caches of CPU 3.
+// A folder /sys with the caches of CPU 3.
 struct FakeSys {
   const TemporaryFolder folder;
   const std::string& path() const { return folder.path(); }

@@ -19,7 +19,7 @@ Stmt loop(const Var& v, Expr lo, int64_t n, LoopKind kind, Stmt body) {
 }
 Stmt store_one(const Buffer& b, Expr index) { return make_store(b, {std::move(index)}, make_float(1)); }
 
-// Runs what legalize() makes of a proved program: the interpreter refuses an access outside of a buffer.
+// Runs the legalized form of a proved program: the interpreter refuses an access outside of a buffer.
 void expect_stays_inside(const Buffer& out, const Stmt& body) {
   Function f;
   f.name = "f";
@@ -61,7 +61,7 @@ TEST(HostileIr, ConditionsWhoseDifferenceWrapsAreNotGeneralised) {
   expect_stays_inside(a, loop(u, make_int(0), 8, LoopKind::kSerial, loop(t, make_int(0), 8, LoopKind::kSerial, tile)));
 }
 
-// One node as the condition of two loops over the same variable: what holds in one says nothing about the other.
+// One node as the condition of two loops over the same variable: a fact in one says nothing about the other.
 TEST(HostileIr, SharedConditionsHoldWhereTheyAreTested) {
   const Var t("t"), i("i"), s("s");
   const Buffer a = make_buffer("A", f32, {58});
@@ -179,7 +179,7 @@ TEST(HostileIr, CopiesOfWhatStoresNothingAreCounted) {
   EXPECT_THROW(verify(f), UserError);
 }
 
-// --- the net: accesses of what is emitted ---
+// --- the net: accesses of emitted code ---
 
 std::vector<std::string> unproved_texts(const Stmt& s) {
   std::vector<std::string> out;

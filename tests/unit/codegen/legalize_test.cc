@@ -252,7 +252,7 @@ TEST(RollVectors, KeepsTheOrderWhereItMatters) {
   const Transform t;
   const Stmt overlapping = t.with(32, t.element());  // the next `a` overwrites half of what this one stored
   EXPECT_TRUE(rolled512(overlapping).same_as(overlapping));
-  // `a` = 0 stores what the others load.
+  // `a` = 0 stores values that the others load.
   const Stmt carried = t.with(64, load(t.to, {Expr(t.x) * 256 + Expr(t.v)}) + t.element());
   EXPECT_TRUE(rolled512(carried).same_as(carried));
   const Stmt wrapped = make_for(t.a, make_int(0), make_int(8), LoopKind::kUnroll,
@@ -293,7 +293,7 @@ TEST(VectorizeLoops, DecidesUniformSelectsOnceForAllVectors) {
               "16)\n  }\n}\n");
 }
 
-// Of a concatenation in blocks: one branch for each input, and the guard of the last block in each.
+// A concatenation in blocks has one branch for each input, and the guard of the last block in each.
 TEST(HoistConditions, DecidesWhichInputAVectorIsCopiedFrom) {
   const Program p;
   const Expr at = Expr(p.j) * 8 + p.i, first = lt(Expr(p.j), 2), inside = ge(at, int64_t{1});
@@ -329,7 +329,7 @@ TEST(HoistConditions, MovesThemOutOfLoopsThatDoNotChangeThem) {
 
 TEST(HoistConditions, SkipsProductsWithPadding) {
   const Program p;
-  // Lane i of row j reads A[j + i - 1]; what lies before A is padding, and so is row 2. Only the row's condition is the
+  // Lane i of row j reads A[j + i - 1]; places before A are padding, and so is row 2. Only the row's condition is the
   // same for all lanes.
   const Expr x = Expr(p.j) + p.i - 1;
   const Expr padded = select(logical_and(lt(Expr(p.j), 2), ge(x, int64_t{0})), load(p.a, {x}), make_float(0));

@@ -119,7 +119,7 @@ TEST_F(LinkForAnother, NamesTheOneOfThisMachineForItsOwnCode) {
   EXPECT_TRUE(artifact.ok()) << message_of(artifact.status());
 }
 
-// A builder may be killed at any moment: what it links must not lie around in a shared folder meanwhile.
+// A builder may be killed at any moment: its linked files must not lie in a shared folder meanwhile.
 TEST(LinkShared, NeedsNoTemporaryFolder) {
   const std::string object = emit_object(module_of(tiled_matmul(4, 32, 8, 4, 32, 1)), host_target(1));
   const std::string path = testing::TempDir() + "hone-link-test-" + std::to_string(getpid()) + ".so";

@@ -1,4 +1,4 @@
-// Compiled modules: the artifact's ABI, what the assembly looks like, what this machine is.
+// Compiled modules: the artifact's ABI, their assembly, and this machine's description.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -89,7 +89,7 @@ TEST(Llvm, RunsParallelLoopsOnThePoolAndWithoutOne) {
   }
 }
 
-// A runtime that runs everything at once and keeps what it was asked for.
+// A runtime that runs everything at once and keeps the numbers that it was given.
 struct Asked {
   HoneRuntime runtime = {HONE_RUNTIME_ABI, 4, this, &Asked::parallel_for};
   int64_t iterations = 0, grain = -1;
@@ -226,7 +226,7 @@ TEST(Llvm, DotProductsAgreeWithTheInterpreter) {
   }
 }
 
-// Rows 0 and 3 lie in the border: bytes of 9. Of vectors, and of one sum at a time.
+// Rows 0 and 3 lie in the border: bytes of 9. Once with vectors, and once with one sum at a time.
 TEST(Llvm, DotProductsOfABorderAgreeWithTheInterpreter) {
   for (const LoopKind kind : {LoopKind::kVectorize, LoopKind::kSerial}) {
     const Buffer a = make_buffer("A", u8, {8}), b = make_buffer("B", i8, {32}), c = make_buffer("C", i32, {32});
@@ -251,8 +251,8 @@ TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
   const Module m = dot_module(4, 64);
   const std::string znver4 = emit_asm_text(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4"));
   EXPECT_THAT(znver4, testing::ContainsRegex("vpdpbusd.*zmm"));
-  // Four steps of sixteen columns: one broadcast word, one instruction with its operand from memory, and what the loop
-  // itself needs.
+  // Four steps of sixteen columns: one broadcast word, one instruction with its operand from memory, and the
+  // instructions of the loop itself.
   size_t shortest = 99;
   for (const auto& loop : innermost_loops(znver4)) shortest = std::min(shortest, loop.size());
   EXPECT_LE(shortest, 7u) << znver4;

@@ -318,7 +318,7 @@ TEST(Logistic, TakesAFactorIntoItsDivision) {
             multiplications(assembly(inverse, "skylake-avx512")) + 1);
 }
 
-// What is gained by AVX-512: one instruction for 2^n, for a bounded r.
+// AVX-512 has one instruction for 2^n, for a bounded r.
 TEST(Exp, IsShortWithAvx512) {
   const Function f = applied(Intrinsic::kExp, 64, 16, LoopKind::kVectorize);
   const auto assembly = [&](const char* cpu) {

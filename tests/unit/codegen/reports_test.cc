@@ -1,4 +1,4 @@
-// What --explain reports of loop form and of machine code.
+// Reports of --explain on loop form and on machine code.
 #include <gtest/gtest.h>
 
 #include "compiler/arith/simplify.h"

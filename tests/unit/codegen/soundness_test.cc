@@ -168,7 +168,7 @@ std::vector<Function> seeds() {
   return all;
 }
 
-// Loop steps at most: to leave out what would run for ever.
+// An upper bound of the loops' steps: programs that would run for ever are left out.
 class Cost final : public Visitor {
  public:
   double steps = 0;

@@ -1,4 +1,4 @@
-// What the tests of db/ share: a folder of their own, sample rows, and checks of a Status's text.
+// Tools that the tests of db/ share: a folder of their own, sample rows, and checks of a Status's text.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -78,7 +78,7 @@ TEST(Exchange, ADisturbedTrialOfAForeignFileIsChecked) {
   EXPECT_THAT(message_of(import_text(*memory_store(), text).status()), testing::HasSubstr("line 2"));
 }
 
-// Programs that do not know of machines skip what is said of them.
+// Programs that do not know of machines skip their states.
 TEST(Exchange, AMachinesStateOfAForeignFileIsChecked) {
   const std::string text = exported(*sample_store());
   EXPECT_THAT(text, testing::StartsWith("{\"hone_tophub\":1}"));

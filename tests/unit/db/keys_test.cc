@@ -1,5 +1,5 @@
-// Keys at the doors of a database: what is let in, what survives although this version does not build it, and that the
-// texts of today are canonical.
+// Keys at the doors of a database: which are let in, which survive although this version does not build them, and that
+// the texts of today are canonical.
 #include "base/key.h"
 
 #include <filesystem>
@@ -29,7 +29,7 @@ TrialRow later(TrialRow t, int64_t seq, const std::string& workload, const std::
   return t;
 }
 
-// All that the grammar has and this version does not build, all of it faster than what it does.
+// All parts of the grammar that this version does not build, all of them faster than the ones that it does.
 std::unique_ptr<Store> store_of_a_later_version() {
   auto store = memory_store();
   const std::string text = "text(" + key_hash(kKernel) + ")";
@@ -197,7 +197,7 @@ TEST(Keys, AllOfThePackagesAreCanonical) {
   EXPECT_GT(choices, 100u);
 }
 
-// What tests/golden/programs holds the compiler to: text as given, canonical, space, hash of programs, default config.
+// Rows of tests/golden/programs: text as given, canonical text, space, hash of programs, default config.
 TEST(Keys, AllOfTheGoldenProgramsAreCanonical) {
   size_t programs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/tests/golden/programs")) {

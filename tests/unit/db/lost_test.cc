@@ -150,7 +150,7 @@ TEST_F(Lost, ThroughASymbolicLink) {
   EXPECT_TRUE(is_lost(store->trials().add(rows(40, 1)).status()));
 }
 
-// --- What must not be taken for it ---
+// --- changes that must not be taken for a loss ---
 
 TEST_F(Lost, NotByAnotherWriterNorByItsCheckpoints) {
   auto store = open_store(path()), other = open_store(path());

@@ -1,4 +1,4 @@
-// What is taken from other machines' files, and what such rows may outrank.
+// Rows that are taken from other machines' files, and the rows that these may outrank.
 #include "db/plausible.h"
 
 #include <algorithm>
@@ -108,7 +108,7 @@ TEST(ClockAhead, WhatItStoredIsImportedAsOfNow) {
   }
 }
 
-// The database of a tuner whose clock was years ahead: `store` has what it measured then.
+// The database of a tuner whose clock was years ahead: `store` has its trials of that time.
 TrialRow years_ahead(int64_t seq, double seconds, const std::string& config) {
   TrialRow t = confirmed_trial(seq, seconds, config);
   t.created_at = kNow + kYears + seq;
@@ -242,7 +242,7 @@ TEST(ClockAhead, AChoiceOfTheFutureGivesWay) {
   EXPECT_THAT(*store->choices().list(), ElementsAre(later));
 }
 
-// --- What a confirmation from elsewhere may outrank ---
+// --- rows that a confirmation from elsewhere may outrank ---
 
 BatchRow batch_of(const std::string& session) {
   BatchRow b{session, 0, kDense, kTarget, "feed1234"};

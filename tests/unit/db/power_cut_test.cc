@@ -1,4 +1,4 @@
-// What a power cut leaves: the database as of its last checkpoint, and any beginning of its log.
+// After a power cut the disk has the database as of its last checkpoint, and any beginning of its log.
 #include <algorithm>
 
 #include "db/check.h"
@@ -12,7 +12,7 @@ TEST(PowerCut, LeavesWholeBatchesHoweverMuchOfTheLogIsGone) {
   TempFolder folder;
   const std::string path = folder / "t.db";
   const auto store = open_store(path);
-  // Of these the disk has all.
+  // The disk has all of these rows.
   add(*store, {ok_trial(0, 1, "before")});
   ASSERT_TRUE(store->database().execute("PRAGMA wal_checkpoint(TRUNCATE)").ok());
   for (int b = 0; b < kBatches; ++b) {

@@ -1,4 +1,4 @@
-// What --explain and --profile say of a model's layers.
+// The lines of --explain and --profile about a model's layers.
 #include "compiler/driver/model_layers.h"
 
 #include "compiler/cli/result_text.h"

@@ -1,4 +1,4 @@
-// What a report says of a model that was built.
+// The report on a model that was built.
 #include "compiler/driver/report_of.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a failing pass leaves behind.
+// The files that a failing pass leaves behind.
 #include "compiler/build/reproducer.h"
 
 #include <gmock/gmock.h>

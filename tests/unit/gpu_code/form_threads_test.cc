@@ -122,7 +122,7 @@ TEST(FormThreads, SaysWhatHasNoForm) {
   const Stmt guarded = make_if(lt(load(a, {make_int(0)}), make_float(1)),
                                loop(t, 8, LoopKind::kThread, make_store(c, {Expr(t)}, make_float(1))));
   EXPECT_THAT(refusal(function_of({a, c}, guarded)), HasSubstr("a condition around thread loops reads memory"));
-  // Thread u reads what thread 7 - u kept.
+  // Thread u reads the value that thread 7 - u kept.
   const Stmt keep = loop(t, 8, LoopKind::kThread, make_store(r, {Expr(t)}, load(a, {Expr(t)})));
   const Stmt foreign = loop(u, 8, LoopKind::kThread, make_store(c, {Expr(u)}, load(r, {make_int(7) - u})));
   EXPECT_THAT(refusal(function_of({a, c}, make_allocate(r, -1, make_seq({keep, foreign})))),

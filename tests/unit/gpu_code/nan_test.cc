@@ -22,7 +22,7 @@ Module module_for(const std::string& workload, const Target& target, bool assume
   return m;
 }
 
-// The kernels' part of a text: what stands behind the functions that all texts begin with.
+// The kernels' part of a text, behind the functions that all texts begin with.
 std::string kernels(const GpuSource& source, GpuDialect dialect) {
   const size_t begin = source.text.find(dialect == GpuDialect::kCuda ? "__global__ void" : "__kernel");
   EXPECT_NE(begin, std::string::npos);

@@ -1,4 +1,4 @@
-// Small GPU programs in loop form, for the tests of what is made of them.
+// Small GPU programs in loop form, for tests of their code.
 #pragma once
 
 #include <cstring>
@@ -47,8 +47,8 @@ inline std::string complaint(const Function& f) {
   return "";
 }
 
-/// Each block reverses its 8 elements of A by way of shared memory and adds them to what its threads loaded before,
-/// twice over:
+/// Each block reverses its 8 elements of A by way of shared memory and adds them to the elements that its threads
+/// loaded before, twice over:
 ///   for b in 0..2 block { alloc S: f32[8] shared { alloc R: f32[8] stack { for k in 0..2 {
 ///     for t thread { S[t] = A[b*8 + t]; R[t] = A[k*8 + t] }
 ///     for u thread { C[b*8 + u] = S[7 - u] + R[u] }

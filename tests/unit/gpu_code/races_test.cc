@@ -1,4 +1,4 @@
-// The interpreter as a race checker, over loop form and over what threads do between barriers.
+// The interpreter as a race checker, over loop form and over the work of threads between barriers.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -132,7 +132,7 @@ TEST(Races, TwoThreadsOfALoopMayNotWriteTheSameElement) {
 TEST(Races, AReadRacesWithAWriteInEitherOrder) {
   const Buffer a = buffer("A", 8), c = buffer("C", 8);
   const Var t("t");
-  // Thread t reads what t+1 writes later, or t-1 wrote before.
+  // Thread t reads elements that t+1 writes later, or t-1 wrote before.
   EXPECT_THAT(
       complaint(function_of({a, c}, loop(t, 7, LoopKind::kThread, make_store(a, {Expr(t)}, load(a, {Expr(t) + 1}))))),
       HasSubstr("race: thread 1 of block 0 writes element 1"));
@@ -157,7 +157,7 @@ TEST(Races, BlocksAreNeverOrderedWithinALaunch) {
   const Stmt write = loop(b, 2, LoopKind::kBlock, make_store(c, {make_int(1)}, make_float(1)));
   EXPECT_THAT(complaint(function_of({c}, write)),
               HasSubstr("race: thread 0 of block 1 writes element 1 of buffer 'C', which thread 0 of block 0 touched"));
-  // The second of two launches sees what the first one wrote.
+  // The second of two launches sees the elements that the first one wrote.
   const Stmt once = make_store(c, {Expr(b)}, make_float(1)),
              later = make_store(c, {Expr(d)}, load(c, {make_int(3) - d}));
   EXPECT_EQ(

@@ -1,4 +1,4 @@
-// What is selected for kernels: tensor cores' products, shuffles, asynchronous copies, vectors; and why not.
+// Instructions selected for kernels: products on tensor cores, shuffles, asynchronous copies, vectors; and why not.
 #include "compiler/codegen/gpu/select_instructions.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // Configs of the GPU templates: loop form and the threads' program, interpreted (which faults on races, and on
-// arithmetic with what nothing has written), against the reference.
+// arithmetic with unwritten elements), against the reference.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -126,7 +126,7 @@ TEST(StagedTiles, NeedOneBarrierWhenTheyAreDoubleBuffered) {
     const Module m = lower_config(w, target, space, config);
     const GpuProgram program = gpu_program(m.kernels[0]);
     EXPECT_EQ(barriers_of(program.kernels[0].body), 1) << to_string(program.kernels[0].body);
-    // Of two stages the barrier waits for all copies, of more only for those of the iteration that begins.
+    // With two stages the barrier waits for all copies; with more, only for those of the iteration that begins.
     const std::string text = emit_gpu(m, GpuDialect::kCuda).text;
     const std::string body = text.substr(text.find("__global__"));
     const auto count = [&](const std::string& word) {

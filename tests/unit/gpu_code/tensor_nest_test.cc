@@ -64,8 +64,8 @@ TEST(WarpSums, AreShuffledWhereRowsLieTogether) {
   EXPECT_THAT(kernels_of(text_of("reduce(op=sum,shape=4096x64,axes=0)", "sm_80")), Not(HasSubstr("__shfl")));
 }
 
-// Each of 64 threads combines what the threads of its group of 8 wrote. Planted errors: groups that are not aligned, a
-// source that moves with the thread's own number.
+// Each of 64 threads combines the values of the threads of its group of 8. Planted errors: groups that are not aligned,
+// a source that moves with the thread's own number.
 TEST(WarpSums, StayPlainWhereGroupsAreNotWhole) {
   const auto text = [](const std::function<Expr(Expr)>& first) {
     const Buffer in = buffer("IN", 64), s = buffer("S", 128, BufferScope::kShared), out = buffer("OUT", 64),

@@ -1,4 +1,4 @@
-// What a pass makes of a graph, as text.
+// The graph that a pass makes, as text.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace hone {
 
 using GraphPass = Graph (*)(const Graph&, const PassContext&);
 
-// The nodes and outputs of what a pass makes; the result is verified and its text read again.
+// The nodes and outputs of a pass's result; it is verified and its text read again.
 inline std::string lines_of(const Graph& g) {
   verify(g);
   const std::string text = to_string(g);

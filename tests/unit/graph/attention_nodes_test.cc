@@ -23,7 +23,7 @@ struct Heads {
   int64_t batch, heads, rows, size;
   std::function<double(int64_t b, int64_t h, int64_t r, int64_t e)> at;
 };
-// Of [batch, rows, heads * size].
+// Heads of a tensor [batch, rows, heads * size].
 Heads flat(const Floats& v, int64_t batch, int64_t heads, int64_t rows, int64_t size) {
   return {batch, heads, rows, size, [=](int64_t b, int64_t h, int64_t r, int64_t e) {
             return double{v[static_cast<size_t>(((b * rows + r) * heads + h) * size + e)]};
@@ -114,7 +114,7 @@ std::vector<std::vector<double>> run(const ImportedModel& m, const std::vector<T
   for (const TensorData& t : interpret(m.graph, inputs, &evaluate)) out.push_back(t.values());
   return out;
 }
-// What all passes make of it has the same outputs, and one attention.
+// All passes together keep the outputs and make one attention.
 void expect_one_attention(const ImportedModel& m) {
   Graph g = m.graph;
   for (const auto& pass : {&recognize_rows, &fuse_elementwise, &fuse_epilogues, &simplify_movement, &fuse_attention})
@@ -240,7 +240,7 @@ TEST(AttentionNode, SequencesEndWhereTheirKeysDo) {
     }
 }
 
-// Of queries and keys that are unit vectors: products, those capped, those with the mask, shares.
+// Scores of queries and keys that are unit vectors: products, capped ones, those with the mask, shares.
 TEST(AttentionNode, GivesScoresAtEachStage) {
   const ModelFolder f;
   const auto scores = [&](int64_t mode) {

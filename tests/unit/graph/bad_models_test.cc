@@ -27,7 +27,7 @@ TEST(BadModel, NoModel) {
   EXPECT_THAT(f.refusal(only_graph.SerializeAsString()), StartsWith("not an ONNX model: it has no opset"));
   EXPECT_THAT(refusal_of([&] { import_onnx(f.path("none.onnx"), test_operators()); }), HasSubstr("No such file"));
   EXPECT_THAT(refusal_of([&] { import_onnx("/", test_operators()); }), HasSubstr("it is a folder, not a plain file"));
-  // Nobody writes to it.
+  // The pipe has no writer.
   ASSERT_EQ(mkfifo(f.path("pipe.onnx").c_str(), 0600), 0);
   EXPECT_THAT(refusal_of([&] { import_onnx(f.path("pipe.onnx"), test_operators()); }), HasSubstr("not a plain file"));
 }

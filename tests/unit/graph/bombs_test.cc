@@ -115,7 +115,7 @@ TEST(Bomb, CountsWithoutElementsAreRefused) {
   EXPECT_EQ(suppression(TestModel().numbers("most", {1}, {1})), "accepted");
 }
 
-// The text of what is wrong reads an input that is not there.
+// The text of the error reads an input that is not there.
 TEST(Bomb, MissingInputsAreNamed) {
   const ModelFolder f;
   TestModel m(18);
@@ -134,7 +134,7 @@ TEST(Bomb, MissingInputsAreNamed) {
   EXPECT_THAT(f.refusal(grouped), EndsWith("input 0 is missing; 1 node: GroupQueryAttention_y"));
 }
 
-// What is made along an axis is counted before it is written out.
+// Elements that are made along an axis are counted before they are written out.
 TEST(Bomb, AxesOfRegionsAndOfResizedImagesAreCounted) {
   constexpr int64_t kLong = int64_t{1} << 31;
   const auto counted = [](const TestModel& m, const std::string& line) {

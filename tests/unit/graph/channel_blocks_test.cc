@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What lies in blocks of 8 is not converted for a concatenation of which 16 are a block.
+// A tensor in blocks of 8 is not converted for a concatenation in blocks of 16.
 Graph in_blocks_as_before(const std::string& lines) {
   const Graph g = read_graph("graph g\n" + lines);
   Graph out = choose_layouts(g, {test_operators(), test_functions(), 16});

@@ -1,4 +1,4 @@
-// Layouts by what was measured: which nodes leave the rule, and that they compute the same.
+// Layouts by measured times: which nodes leave the rule, and that they compute the same.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -41,7 +41,7 @@ MeasuredTime times(Times known) {
 Graph by_rule(const Graph& g) { return choose_layouts(g, with_times({})); }
 Graph by_times(const Graph& g, Times known) { return choose_layouts(g, with_times(times(std::move(known)))); }
 
-// Three convolutions of 3x3, of which the second alone has 16 output channels.
+// Three convolutions of 3x3; only the second has 16 output channels.
 Graph chain() {
   return read_graph(R"(graph g
 input "x" %x f32[1, 3, 6, 6]
@@ -72,7 +72,7 @@ TEST(DecideLayouts, ConversionsMayCostMore) {
   const Graph g = chain();
   EXPECT_EQ(to_string(by_times(g, {{kBlocksOfSecond, 1e-3}, {kPlanesOfSecond, 1e-4}, {"transpose", 5e-4}})),
             to_string(by_rule(g)));
-  // Also where nobody measured them: 36 pixels of 32 and of 16 channels take some hundred nanoseconds.
+  // Also without measured times: converting 36 pixels of 32 and of 16 channels takes some hundred nanoseconds.
   EXPECT_EQ(to_string(by_times(g, {{kBlocksOfSecond, 1.0e-6}, {kPlanesOfSecond, 0.9e-6}})), to_string(by_rule(g)));
   EXPECT_NE(to_string(by_times(g, {{kBlocksOfSecond, 2.0e-6}, {kPlanesOfSecond, 0.9e-6}})), to_string(by_rule(g)));
 }
@@ -159,7 +159,7 @@ TEST(DecideLayouts, BranchesAreOneQuestion) {
   // It is so slow there that nothing else matters, as its image is the residual, too.
   EXPECT_EQ(to_string(with({{"kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=NCHW,", 1}, {"transpose", 1e-3}})),
             rule);
-  // A pooling that nobody measured in planes keeps what it reads in blocks.
+  // A pooling that was not measured in planes keeps reading blocks.
   const Graph before = with({{"kh=2,kw=2,stride=2,pad=0,dilation=1,layout=NCHW,", std::nullopt}, {"transpose", 1e-6}});
   EXPECT_THAT(to_string(before), AllOf(HasSubstr("c=16,h=6,w=6,kh=2,kw=2,stride=2,pad=0,dilation=1,layout=NCHW16c"),
                                        HasSubstr("layout=NCHW,")));
@@ -178,8 +178,8 @@ TEST(DecideLayouts, WhatWouldBeComparedIsTold) {
     return "conv2d(n=1,ci=" + ci + ",h=6,w=6,co=" + co +
            ",kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=" + layout + ",dtype=f32,epilogue=" + epilogue + ")";
   };
-  // One block of channels; and the last one, whose output is converted for the caller. Not the first. And what would be
-  // converted around them.
+  // One block of channels; and the last one, whose output is converted for the caller. Not the first. And the tensors
+  // that would be converted around them.
   const auto transpose = [](const std::string& shape, const std::string& perm) {
     return "transpose(shape=" + shape + ",perm=" + perm + ",dtype=f32)";
   };

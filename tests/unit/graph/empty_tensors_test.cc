@@ -1,4 +1,4 @@
-// Tensors without elements: what they are, and what is made of nothing.
+// Tensors without elements, and the results of operators on them.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -125,7 +125,7 @@ TEST(EmptyTensors, AreBatchesOfNoImages) {
   EXPECT_THAT(types_of(m),
               ElementsAre(TensorType{f32, {0, 4, 3, 3}}, TensorType{f32, {0, 4, 2, 2}}, TensorType{f32, {0, 3, 1, 1}},
                           TensorType{f32, {0, 5, 16, 16}}, TensorType{f32, {0, 3, 16, 16}}));
-  // What one image is refused for no images are.
+  // A fault that refuses one image refuses an empty batch, too.
   TestModel wrong(13);
   wrong.input("x", {0, 3, 8, 8}).floats("w", {4, 2, 3, 3}, std::vector<float>(72, 1));
   wrong.node("Conv", {"x", "w"}, {"y"}).output("y");

@@ -101,7 +101,7 @@ TEST(Encodings, AreNotComputedWith) {
   EXPECT_THAT(ModelFolder().refusal(bound, {.bind = {{"x", 1}}}), HasSubstr("one whole number can be bound"));
 }
 
-// What a call finds out of how many codes there are is known of what is moved, too.
+// When a call finds out how many codes there are, this is also known of tensors that are moved.
 TEST(Encodings, OfWhichACallFindsOutHowManyThereAre) {
   TestModel m;
   m.input("x", {4, 1}, kE4M3FN).input("takes", {4}, kBool);

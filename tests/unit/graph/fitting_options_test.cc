@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Two halvings, twice their output's extents twice, beside what went in.
+// Two halvings, twice their output's extents twice, beside their input.
 TestModel joined_scales() {
   TestModel m;
   m.input("x", {"batch", 2, "h", "w"}).floats("scales", {4}, {1, 1, 4, 4});
@@ -29,7 +29,7 @@ TEST(FittingOptions, AreTheNearestMultiplesThatFit) {
   EXPECT_THAT(shape, StartsWith("these nodes do not fit with --shape x=3x2x30x9; they do with --shape x=3x2x32x8:\n"));
   EXPECT_THAT(shape, HasSubstr("Concat (opset"));
   EXPECT_THAT(shape, EndsWith("1 node: Concat_joined"));
-  // Of what is said by names, only what changes.
+  // Only names that change are listed.
   EXPECT_THAT(f.refusal(m, {.bind = {{"batch", 3}, {"h", 8}, {"w", 9}}}),
               StartsWith("these nodes do not fit with --bind w=9; they do with --bind w=8:\n"));
 }

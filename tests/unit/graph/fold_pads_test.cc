@@ -1,4 +1,4 @@
-// Zeros around images, and what only looks like them.
+// Zeros around images, and nodes that only look like them.
 #include <gtest/gtest.h>
 
 #include "compiler/graph/passes/passes.h"

@@ -1,4 +1,4 @@
-// What stands between a picture and its first convolution becomes part of that.
+// Functions between a picture and its first convolution become part of the convolution.
 #include <gmock/gmock.h>
 
 #include "compiler/graph/passes/passes.h"
@@ -63,7 +63,7 @@ TEST(FoldPreprocessing, FunctionsInFrontOfTheTransposition) {
   expect_same_values(g, made, 1e-3);
 }
 
-// Of a model that has its channels last and transposes them itself.
+// This model has its channels last and transposes them itself.
 TEST(FoldPreprocessing, ReversedChannelsInFrontOfTheTransposition) {
   const Graph g = picture("u8[1, 6, 5, 3]",
                           "%r = slice(shape=1x6x5x3,begin=0:0:0:2,step=1:1:1:-1,size=1x6x5x3,dtype=u8) %image\n"
@@ -101,7 +101,7 @@ TEST(FoldPreprocessing, ConvolutionsThatWritePlanes) {
   expect_same_values(g, made, 1e-3);
 }
 
-// Of what others read, too, or what is no instruction or two, or is not known when the model is built.
+// Left as they are: values that others read too, more than one or two instructions, and values unknown until a run.
 TEST(FoldPreprocessing, LeavesTheRest) {
   const Graph graphs[] = {
       picture("u8[1, 6, 5, 3]", kInterleaved + centred("t"), "", "output \"x\" %x f32[1, 3, 6, 5]\n"),

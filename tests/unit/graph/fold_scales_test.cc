@@ -51,7 +51,7 @@ TEST(SimplifyChains, DivisionsByNumbersAreProducts) {
   EXPECT_EQ(simplified("f32", "div[3]"), "mul[0.33333334]");
   EXPECT_EQ(simplified("f64", "div[3]"), "mul[0.3333333333333333]");
   EXPECT_EQ(simplified("f32", "div[1.0]+exp+mul[1.0]"), "exp");
-  // What no float inverts, what is rounded to 16 bits once, and whole numbers.
+  // Numbers without an inverse in floats, a result rounded to 16 bits once, and whole numbers.
   for (const auto& [type, op] : std::vector<std::pair<std::string, std::string>>{
            {"f32", "div[0]"}, {"f32", "div[1e+38]"}, {"f32", "div[1e-39]"}, {"f16", "div[3]"}, {"s32", "div[3]"}})
     EXPECT_EQ(simplified(type, op), op) << type;

@@ -69,7 +69,7 @@ output "y" %y f32[6, 5, 5]
 )");
 }
 
-// What is said of the softmax of these lines.
+// The note on the softmax of these lines.
 std::string why_not(const std::string& lines) {
   Graph g = read_graph("graph g\n" + lines);
   for (Node& n : g.nodes) n.origin = n.workload.task();

@@ -1,4 +1,4 @@
-// Least and greatest elements as outputs of what makes them.
+// Least and greatest elements of a tensor as outputs of the operator that makes it.
 #include <gmock/gmock.h>
 
 #include "compiler/graph/passes/passes.h"
@@ -48,7 +48,7 @@ TEST(FuseExtremes, OthersStay) {
                    "%m = " + reduction + " %y\noutput \"m\" %m f32[" + shape + "]\n");
     EXPECT_EQ(to_string(fuse_extremes(g, test_context())), to_string(g));
   }
-  // What the caller gives, and what nothing but moves makes.
+  // A tensor that the caller gives, or that only moves make, is left as it is.
   const Graph given = read_graph(
       "graph g\ninput \"x\" %x f32[3, 4]\n%y = transpose(shape=3x4,perm=1:0) %x\n"
       "%m = reduce(op=max,shape=4x3,axes=all) %y\noutput \"m\" %m f32[1]\n");

@@ -1,4 +1,4 @@
-// Cheap functions of what an operator reads once are computed as it reads.
+// An operator computes cheap functions of an input as it reads it, if it reads it once.
 #include <gmock/gmock.h>
 
 #include "compiler/graph/passes/passes.h"

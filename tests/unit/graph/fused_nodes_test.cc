@@ -187,7 +187,7 @@ TEST(FusedNodes, ConvolutionsAndProductsWithActivations) {
   EXPECT_THAT(f.refusal(conv), HasSubstr("the activation Gelu is not supported"));
 }
 
-// [n, k] weights in blocks along k, the last of which is cut; packed as the file has them.
+// [n, k] weights in blocks along k, the last one cut; packed as in the file.
 struct Packed {
   int64_t n, k, bits, block;
   std::string bytes, zeros;

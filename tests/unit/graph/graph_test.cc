@@ -1,4 +1,4 @@
-// Graphs: how they are built, what is wrong with broken ones, what they compute.
+// Graphs: how they are built, the faults of broken ones, the results of good ones.
 #include "compiler/graph/graph.h"
 
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-// Loops that are written out, and what operators with many attributes refuse.
+// Loops that are written out, and refusals of operators with many attributes.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -202,8 +202,8 @@ TEST(Operators, ScatterTouchesWhatItWritesAlone) {
   EXPECT_EQ(got[1], 1);
 }
 
-// Of places that a call finds out: later updates after earlier ones, from the end where they are negative; those whose
-// place is none are left out.
+// A call finds out the places: later updates follow earlier ones, negative places count from the end, and updates to
+// places outside of the tensor are left out.
 TEST(Operators, ScatterTakesPlacesOfACall) {
   const ModelFolder f;
   const auto places = [](const std::vector<int64_t>& shape, const std::vector<int64_t>& v) {

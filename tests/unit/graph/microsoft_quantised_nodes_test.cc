@@ -1,4 +1,4 @@
-// com.microsoft's quantised operators against what they stand for, spelled with ONNX's own; tensors of 4 bits.
+// com.microsoft's quantised operators against the same computation in ONNX's own; tensors of 4 bits.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ void add_byte(TestModel* m, const std::string& name, int type, int value) {
   m->tensor(name, {}, type)->set_raw_data(std::string(1, static_cast<char>(value)));
 }
 
-// Both models give the same; those of bytes up to one that is rounded the other way.
+// Both models give the same; bytes may differ by one where a number is rounded the other way.
 void expect_same(const TestModel& a, const TestModel& b, const std::vector<TensorData>& inputs, double tolerance) {
   const ModelFolder f;
   const std::vector<double> wanted = outputs_of(f.import(b), inputs);
@@ -190,7 +190,7 @@ TEST(MicrosoftQuantised, Choices) {
   expect_same(model(false), model(true), {c, byte_tensor({2, 3}, 1), byte_tensor({2, 3}, 2)}, 0);
 }
 
-// Weights of [7, 3] by blocks of 4 rows, and what they are.
+// Weights of [7, 3] by blocks of 4 rows, and the numbers that they stand for.
 TestModel four_bits(int type, const std::string& packed, bool is_raw) {
   TestModel m(21);
   m.input("x", {2, 7}).floats("s", {2, 3}, {0.5f, 1, 2, 4, 8, 16});

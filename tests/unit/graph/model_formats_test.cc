@@ -1,4 +1,4 @@
-// Formats of models: how a file's is found, and a reader of a format of its own, made of what all readers share.
+// Formats of models: how a file's is found, and a reader of a format of its own, made of tools that readers share.
 #include <gmock/gmock.h>
 
 #include <fstream>

@@ -24,7 +24,7 @@ TEST(Inputs, NamedDimensionsAreBound) {
   EXPECT_THAT(bound.notes, testing::Contains("batch = 1"));
   bound = f.import(m, {.bind = {{"batch", 2}, {"width", 5}}, .shapes = {{"x", {2, 7, 4}}}});
   EXPECT_EQ(bound.graph.inputs[0].type, (TensorType{f32, {2, 7, 4}}));
-  // What is said of one input holds for the others.
+  // A dimension's value for one input holds for the others.
   bound = f.import(m, {.bind = {{"width", 5}}, .shapes = {{"x", {6, 7, 4}}}});
   EXPECT_EQ(bound.graph.inputs[1].type, (TensorType{f32, {6, 5}}));
   EXPECT_EQ(f.refusal(m, {.bind = {{"length", 3}, {"width", 5}, {"depth", 1}}, .shapes = {}}),

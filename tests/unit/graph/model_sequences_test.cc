@@ -85,7 +85,7 @@ TEST(ModelSequences, GrowInLoops) {
   EXPECT_THAT(outputs_of(f.import(m), {tensor({2}, {1, 5})}), ElementsAre(2, 6, 3, 7, 4, 8));
 }
 
-// If whose condition a call tells: element by element where both lists are of one length.
+// An If whose condition only a call finds out: element by element if both lists are of one length.
 TEST(ModelSequences, AreChosenByACondition) {
   const ModelFolder f;
   const auto either = [](bool is_longer) {

@@ -68,7 +68,7 @@ TEST(MoveBytes, FunctionsOfSeveralNodes) {
   EXPECT_EQ(to_string(move_bytes(many, test_context())), to_string(many));
 }
 
-// What others read as floats stays there for them; other functions stay in front.
+// Floats that others read stay there for them; other functions stay in front.
 TEST(MoveBytes, OthersStay) {
   const Graph g = read_graph(kInput + kDequantised +
                              "%y = transpose(shape=2x6x5,perm=1:0:2) %s\noutput \"y\" %y f32[6, 2, 5]\noutput \"s\" %s "

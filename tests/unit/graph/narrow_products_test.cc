@@ -48,7 +48,7 @@ TEST(NarrowProducts, SignedBytesBecomeUnsignedOnes128Higher) {
   expect_same_values(g, narrowed(g), 1e-4);
 }
 
-// A negative scale, and functions of other spellings: what counts is what they make of each byte.
+// A negative scale, and functions of other spellings: only their results for each byte count.
 TEST(NarrowProducts, AnyFunctionsThatGiveEqualStepsCount) {
   for (const char* steps :
        {"cast:f32+mul[-0.02]", "cast:f32+mul[0.02]+sub[2.48]", "cast:s32+sub[7]:f32+mul[0.5]", "cast:f32+rsub[12]"}) {
@@ -94,9 +94,9 @@ input "x" %x u8[2, 4]
     EXPECT_THAT(text, HasSubstr("f32[1, 2] [" + kept + "]"));
     if (bias.find('n') == std::string::npos) expect_same_values(g, narrowed(g), 1e-5);
   }
-  // Of whole steps it is one number with what the zero point adds.
+  // A bias of whole steps becomes one number with the part that the zero point adds.
   EXPECT_THAT(to_string(narrowed(dense(whole, "1.5, -7"))), HasSubstr("s32[1, 2] [3, -14]"));
-  // What f32 has no digits for.
+  // A number that f32 has no digits for.
   std::string tiny = to_string(dense(whole, "0, 0"));
   tiny.replace(tiny.find("mul[0.5]"), 8, "mul[1e-42]");
   EXPECT_EQ(to_string(narrowed(read_graph(tiny))), tiny);
@@ -174,7 +174,7 @@ TEST(NarrowProducts, WeightsInBlocksAreReadAsTheyAreStored) {
   check(weights_in_blocks([](int i, int) { return i * 37 % 256 - 128; }), "bits=8,block=64,zero=128");
   const auto one_zero_each = [](int i, int block) { return block % 5 == 0 ? 0 : i * 37 % 16 - 8; };
   check(weights_in_blocks(one_zero_each), "bits=4,block=64,zero=8");
-  // Of one scale a row 4 bits are read as such, too; a number that fits no scale leaves all as they are.
+  // With one scale a row 4 bits are read as such, too; a number that fits no scale leaves all as they are.
   std::string text = to_string(narrowed(weights_in_blocks([](int i, int) { return i % 3 == 0 ? 1 : -2; })));
   EXPECT_THAT(text, HasSubstr("bits=4,block=64"));
   Graph odd = weights_in_blocks([](int i, int) { return i * 37 % 16 - 8; });
@@ -217,8 +217,8 @@ output "y" %y s32[2, 3]
   expect_same_values(g, narrowed(g));
 }
 
-// As ConvInteger behind DynamicQuantizeLinear: the border is the zero point, which is put around the bytes. What may be
-// no byte cannot be.
+// As ConvInteger behind DynamicQuantizeLinear: the border is the zero point, which is put around the bytes. A number
+// that may be no byte cannot be the border.
 TEST(NarrowProducts, ZeroPointsOfACallAreTheBorder) {
   const auto graph = [](const std::string& type, const std::string& zero_type, const std::string& task,
                         const std::string& weights) {
@@ -293,7 +293,7 @@ TEST(NarrowProducts, OfTwoInputs) {
   };
   EXPECT_THAT(to_string(narrow_products(wide(9999), of_cpu)), HasSubstr("add[311158881]"));
   EXPECT_THAT(to_string(narrow_products(wide(32769), of_cpu)), Not(HasSubstr("s8:u8")));
-  // What gives floats stays: a softmax of it may be one kernel with both products.
+  // A product that gives floats stays: a softmax of it may be one kernel with both products.
   const Graph g = read_graph(product("u8", "3", "u8", "5", 3, "output \"c\" %c f32[2, 3, 7]\n"));
   EXPECT_EQ(to_string(narrow_products(g, of_cpu)), to_string(g));
 }
@@ -328,7 +328,7 @@ TEST(FoldRequantization, StepsGoIntoTheFactors) {
             "cast:f32+mul[c]+bias+round+add[7]+saturate:u8");
   EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[0.25]+minimum[6]+div[0.5]+round+saturate:s8", "", "s8")),
             "cast:f32+mul[0.5]+minimum[12]+round+saturate:s8");
-  // What the saturation does anyway.
+  // The saturation does this anyway.
   EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[c]+relu+minimum[200]+div[0.5]+round+saturate:u8", " %s")),
             "cast:f32+mul[c]+round+saturate:u8");
   // Something else stands between: a product by the reciprocal.

@@ -1,4 +1,4 @@
-// What tests of single nodes share: elements, and how results are compared.
+// Tools that tests of single nodes share: elements, and how results are compared.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -30,8 +30,8 @@ class ModelFolder {
     verify(out.graph);
     return out;
   }
-  /// What it is refused with, without the path at its beginning; "accepted" where it is not. Several lines only where
-  /// several nodes are named.
+  /// The message with which it is refused, without the path at its beginning; "accepted" if it is not refused. Several
+  /// lines only if they name several nodes.
   template <class M>
   std::string refusal(const M& m, const ImportOptions& options = {}) const {
     try {

@@ -1,4 +1,4 @@
-// Nodes that exporters write and few runtimes have, against what ONNX says of them.
+// Nodes that exporters write and few runtimes have, against ONNX's text about them.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -110,7 +110,7 @@ TEST(BatchNormalization, NormalizesByItselfWhileTraining) {
   EXPECT_THAT(got[2].values(), Near(running_variance));
 }
 
-// The last windows have elements, padding, which counts, and what lies beyond it, which does not.
+// The last windows have elements, padding, which counts, and places beyond it, which do not.
 TEST(AveragePool, CountsPaddingButNotWhatLiesBeyondIt) {
   const ModelFolder f;
   const auto average = [](const Floats& x, int64_t extent, int64_t begin, int64_t kernel, int64_t pad) {

@@ -1,4 +1,4 @@
-// What each pass makes of small graphs, and what it must leave as it is.
+// Each pass on small graphs: what it changes, and what it must leave as it is.
 #include "compiler/graph/passes/passes.h"
 
 #include <gmock/gmock.h>
@@ -309,7 +309,7 @@ output "y" %y f32[1, 8, 3]
   EXPECT_THAT(out, testing::Not(HasSubstr("elementwise")));
 }
 
-// As many columns as channels: what is one for each column is no bias.
+// As many columns as channels: a constant with a number for each column is no bias.
 TEST(FuseEpilogues, ConstantsOfTheColumnsAreNoBias) {
   EXPECT_THAT(nodes_after(&fuse_epilogues, R"(
 input "x" %x f32[1, 4, 1, 8]

@@ -35,7 +35,7 @@ TEST(PlanarProducts, AreTheConvolutions) {
   }
 }
 
-// Weights of s8 times an image of u8; what a word of four lacks is zeros.
+// Weights of s8 times an image of u8; words of four are filled up with zeros.
 TEST(PlanarProducts, OfBytes) {
   for (const auto& [groups, k] : {std::pair{1, 12}, {2, 8}}) {
     const std::string depth = std::to_string(12 / groups);

@@ -1,5 +1,5 @@
-// Tensors of which a call finds out how much there is: what operators make of them is what they make of the tensor
-// that is as long from the beginning.
+// Tensors whose size only a call finds out: operators give the same for them as for tensors that have this size from
+// the beginning.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -453,7 +453,7 @@ TEST(Ragged, OutputsComeWithTheirCounts) {
   EXPECT_EQ(to_string(parse_graph(test_operators(), text)), text);
 }
 
-// y = x + 1 for as many turns as the sum of x is below a limit, at most five of them; and what x was in each.
+// y = x + 1 for as many turns as the sum of x is below a limit, at most five of them; and the x of each.
 TestModel loop_with_condition() {
   TestModel m(13);
   m.input("x", {2}).numbers("turns", {}, {5}).floats("limit", {}, {10}).floats("one", {}, {1});
@@ -536,7 +536,7 @@ TEST(NonMaxSuppression, OfRaggedBoxesLooksAtThoseThatAreThere) {
   m.node("Unsqueeze", {"b", "front"}, {"b3"}).node("Unsqueeze", {"s", "both"}, {"s3"});
   m.node("NonMaxSuppression", {"b3", "s3", "most", "iou"}, {"y"}).output("y");
   const ImportedModel made = f.import(m);
-  // The second overlaps the first, and the third is below the limit: it would be place 0 of what lies behind.
+  // The second overlaps the first, and the third is below the limit: it would be place 0 of the elements behind.
   const std::vector<TensorData> inputs{floats({4, 4}, {0, 0, 2, 2, 0, 0, 2, 2.1f, 5, 5, 6, 6, 8, 8, 9, 9}),
                                        floats({4}, {0.9f, 0.8f, 0.1f, 0.95f})};
   const std::vector<TensorData> got = cut_to_extents(made.graph, interpret(made.graph, inputs, &evaluate));

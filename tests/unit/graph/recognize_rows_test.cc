@@ -1,4 +1,4 @@
-// Softmax and norms as exporters spell them, and what only looks like them.
+// Softmax and norms as exporters spell them, and nodes that only look like them.
 #include "compiler/graph/passes/passes.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Recurrent layers of ONNX: against one computed step by step in doubles, and what is refused.
+// Recurrent layers of ONNX: against one computed step by step in doubles, and refusals.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

@@ -99,7 +99,7 @@ TEST(ConvTranspose, OfVolumesIsTheTransposedMap) {
 TEST(Det, OfTriangularAndPermutedMatrices) {
   const ModelFolder f;
   for (const int64_t n : {1, 2, 3, 4, 5, 6}) {
-    // Rows of a triangular matrix: its determinant is what stands on the diagonal. Two rows exchanged: negative.
+    // Rows of a triangular matrix: its determinant is the diagonal's product. Two rows exchanged: negative.
     Floats lower(static_cast<size_t>(n * n)), exchanged;
     double wanted = 1;
     for (int64_t r = 0; r < n; ++r)
@@ -209,7 +209,7 @@ TEST(Regions, AlignedOnesMayBeMaxima) {
   }
 }
 
-// The largest weighted element of ceil(bin) samples along each axis, one by one: what lies outside counts 0.
+// The largest weighted element of ceil(bin) samples along each axis, one by one: samples outside count 0.
 double adaptive_maximum(const Floats& x, int64_t h, int64_t w, const double* region, int64_t bins_h, int64_t bins_w,
                         int64_t bin_y, int64_t bin_x) {
   const double size_h = (region[3] - region[1]) / static_cast<double>(bins_h),
@@ -289,7 +289,7 @@ TEST(Regions, SayWhatIsNotSupported) {
   EXPECT_THAT(f.refusal(crop), HasSubstr("shape [9223372036854775807]"));
 }
 
-// No element is larger than what stands around the image: the places are elements' all the same.
+// No element is larger than the border around the image: the places are elements' all the same.
 TEST(Regions, PlacesOfLeastElementsAreInTheImage) {
   const ModelFolder f;
   TestModel m(12);

@@ -1,4 +1,4 @@
-// Graphs made of others: nodes edited until their turn, views that edits ask for, and who reads what then.
+// Graphs made of others: nodes edited until their turn, views that edits ask for, and their readers then.
 #include "compiler/graph/passes/rewriter.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What works on sequences between convolutions works on images of one row.
+// Nodes on sequences between convolutions work on images of one row.
 #include <gmock/gmock.h>
 
 #include "compiler/graph/passes/passes.h"

@@ -1,4 +1,4 @@
-// Functions of what was moved, and the operators that take them in.
+// Functions of moved tensors, and the operators that take them in.
 #include <gtest/gtest.h>
 
 #include "compiler/graph/passes/passes.h"
@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-// A product, moved, and what is computed of it.
+// A product, moved, and functions of it.
 Graph function_of_moved(const std::string& tail) {
   return read_graph(R"(graph g
 input "a" %a f32[5, 4]

@@ -19,8 +19,8 @@ TEST(SumInF16, IsOfProductsOfF16) {
   const Graph made = sum_in_f16(g, test_context());
   EXPECT_THAT(to_string(made), HasSubstr("dense(m=3,n=6,k=300,dtype=f16:f16:f16:f16,epilogue=bias+relu)"));
   EXPECT_THAT(to_string(made), HasSubstr("dense(m=3,n=6,k=300,dtype=f16:f16:f16:f32,epilogue=none)"));
-  // 300 products of numbers below 1 in three runs of 100: their sizes add up to 75 at most, of which each rounds by
-  // (100 + 4) / 2048 in the worst case, and by far less here.
+  // 300 products of numbers below 1 in three runs of 100: their sizes add up to 75 at most, and each rounds by (100 +
+  // 4) / 2048 of its size in the worst case, by far less here.
   expect_same_values(g, made, 0.05);
 }
 

@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// What a file begins with whose dict is this.
+// The beginning of a file with this dict.
 std::string npy(const std::string& dict, size_t length) {
   std::string out = "\x93NUMPY";
   out += {'\1', '\0', static_cast<char>(length & 255), static_cast<char>(length >> 8)};
@@ -87,7 +87,7 @@ class TensorFile : public testing::Test {
     std::ofstream(path(name), std::ios::binary) << bytes;
     return path(name);
   }
-  // What it is refused with behind its path.
+  // The refusal without the path at its beginning.
   std::string refusal(const std::string& file, int64_t wanted_bytes = INT64_MAX) const {
     const std::string text = refusal_of([&] { read_tensor_file(file, wanted_bytes); });
     EXPECT_TRUE(text.starts_with(file + ": ")) << text;
@@ -100,7 +100,7 @@ class TensorFile : public testing::Test {
 
 TEST_F(TensorFile, IsReadWhole) {
   EXPECT_THAT(read_tensor_file(written("a.npy", header_ + "\1\2\3")).numbers(), ElementsAre(1, 2, 3));
-  // More than what is read at first.
+  // More bytes than are read at first.
   const std::string many(10000, '\7');
   const TensorData large =
       read_tensor_file(written("b.npy", npy("{'descr': '|u1', 'fortran_order': False, 'shape': (10000,), }\n") + many));
@@ -120,7 +120,7 @@ TEST_F(TensorFile, OfOtherBytesThanItsTypeSaysIsRefused) {
   EXPECT_EQ(refusal(written("c.pb", "hello")), "it is not an ONNX tensor");
 }
 
-// Nobody writes to the pipe, and the device has no end.
+// The pipe has no writer, and the device has no end.
 TEST_F(TensorFile, ThatIsNoPlainFileIsRefusedWithoutWaiting) {
   for (const char* name : {"pipe.npy", "pipe.pb"}) {
     ASSERT_EQ(mkfifo(path(name).c_str(), 0600), 0);
@@ -133,7 +133,7 @@ TEST_F(TensorFile, ThatIsNoPlainFileIsRefusedWithoutWaiting) {
   EXPECT_EQ(refusal(path("none.npy")), "No such file or directory");
 }
 
-// Of files without their bytes on the disk: nothing of them is read.
+// These files have no bytes on the disk: nothing of them is read.
 TEST_F(TensorFile, OfFarMoreThanIsWantedIsRefusedUnread) {
   const std::string large =
       written("a.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }"));

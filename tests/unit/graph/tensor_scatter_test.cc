@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// 2 sequences with a cache of 4 rows of 2 elements, of which 2 are new.
+// 2 sequences with a cache of 4 rows of 2 elements; 2 rows are new.
 TestModel scatter(const std::string& mode, bool is_known, const Extents& first = {1, 3}) {
   TestModel m(24);
   m.input("cache", {2, 4, 2}).input("new", {2, 2, 2});

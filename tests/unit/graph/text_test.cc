@@ -1,4 +1,4 @@
-// Graphs as text: printed and read again, and what is refused.
+// Graphs as text: printed and read again, and refusals.
 #include "compiler/graph/text.h"
 
 #include <gmock/gmock.h>

@@ -78,12 +78,12 @@ TEST(UseTables, WhatIsShortOrNoFunctionOfOneByteStays) {
   unchanged("graph g\ninput \"x\" %x u8[2, 300]\n%c = constant f32[1, 300] fill 2\n" +  // by column
             line("y", "cast:f32+mul+sigmoid+mul[255]+round+saturate:u8", "u8", "%x %c", "1x300") +
             "output \"y\" %y u8[2, 300]\n");
-  // GPUs, of which no image lies in blocks.
+  // On GPUs no image lies in blocks.
   const Graph g = read_graph(graph_of(line("y", "cast:f32+sigmoid+mul[255]+round+saturate:u8", "u8", "%x")));
   EXPECT_EQ(to_string(use_tables(g, test_context())), to_string(g));
 }
 
-// Between convolutions in blocks of channels it is in blocks, padding included: what the table has for it.
+// A lookup between convolutions in blocks of channels is in blocks, and its padding has the table's value.
 TEST(UseTables, LookupsLieInBlocks) {
   const std::string conv =
       "conv2d(n=1,ci=60,h=6,w=6,co=60,kh=1,kw=1,pad=0,layout=NCHW,dtype=u8:s8:s32:s32,epilogue=cast:f32+mul[0.01]+"

@@ -71,7 +71,7 @@ TEST(Folding, IsExactBeyondDouble) {
   EXPECT_EQ(as_const_int(as<Binary>(Expr(i) * big)->b), big);
 }
 
-// What the operators fold is what the interpreter computes.
+// Operators fold constants to the value that the interpreter computes.
 TEST(Folding, AgreesWithTheInterpreter) {
   std::mt19937 random(4);
   const int64_t values[] = {0, 1, -1, 2, 3, -3, 7, 16, -16, 1000, INT64_MAX, INT64_MIN, int64_t{1} << 40};

@@ -203,7 +203,7 @@ TEST(Interp, ReadingWhatNothingWroteIsAnError) {
   const Stmt read = loop(i, 2, make_store(c, {i}, load(t, {i})));
   EXPECT_THAT(error_of(Function{"f", {c}, {}, make_allocate(t, -1, make_seq({write_first, read}))}, {arg(y)}),
               HasSubstr("element 1 of buffer 't' is read before it is written"));
-  // A second life of the buffer does not see what the first one wrote.
+  // A second life of the buffer does not see elements that the first one wrote.
   const Stmt twice = loop(
       i, 2,
       make_allocate(t, -1,
@@ -268,7 +268,7 @@ TEST(Interp, ArithmeticWithWhatNothingWroteIsAFaultWhereTheCallerSaysSo) {
   expect(make_seq({make_store(u, {vector(0)}, one, first_two),
                    make_store(c, {vector(0)}, load(u, {vector(0)}) * one, first_two)}),
          "no error");
-  // And what a selection does not choose.
+  // And the value that a selection does not choose.
   expect(make_seq({half, make_store(c, {vector(0)}, select(first_two, load(t, {vector(0)}) * one, one))}), fault);
   expect(make_seq({half, make_store(c, {vector(0)}, select(first_two, load(t, {vector(0)}), one))}), "no error");
 }
@@ -291,8 +291,8 @@ TEST(Interp, TellsWhichElementsOfAParameterItWrote) {
 TEST(Interp, FloatsOf16BitsAreRoundedAfterEachStep) {
   for (const DType t : {f16, bf16}) {
     const Buffer x = make_buffer("X", t, {2}), c = make_buffer("C", t, {2}), wide = make_buffer("W", f32, {1});
-    // 2^11 + 1 has one bit too many for f16, 2^8 + 1 for bf16: the sum is even again, and what is subtracted shows that
-    // nothing more was kept.
+    // 2^11 + 1 has one bit too many for f16, 2^8 + 1 for bf16: the sum is even again, and the subtraction shows that no
+    // more bits were kept.
     const float big = t == f16 ? 2048 : 256;
     std::vector<uint16_t> in{t == f16 ? f16_of_float(big) : bf16_of_float(big),
                              t == f16 ? f16_of_float(1) : bf16_of_float(1)},

@@ -1,4 +1,4 @@
-// Maxima and minima of NaNs: what the interpreter gives, and which of them need a test.
+// Maxima and minima of NaNs: the interpreter's results, and which of them need a test.
 #include "compiler/ir/nan.h"
 
 #include <gtest/gtest.h>

@@ -244,7 +244,7 @@ TEST_F(ChooseRuntime, AHostOfMuslHasNoGlibc) {
 }
 
 TEST_F(ChooseRuntime, AStandInWithoutLibcBesideItIsNone) {
-  // As NixOS's, which only tells that it cannot load.
+  // NixOS has such a stand-in, which only says that it cannot load.
   write(host_ + "/lib64/ld-linux-x86-64.so.2", library({"GLIBC_2.3"}));
   EXPECT_EQ(chosen(), "own own");
 }

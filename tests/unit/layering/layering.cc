@@ -31,7 +31,7 @@ const std::vector<Room>& rooms() {
       // C that users get: no more than the ABI below it.
       {"compiler/runtime/include", {}},
       {"compiler/runtime/host_functions", {"compiler/runtime/include"}},
-      // Texts of keys, and functions of elements; what an operator is; the operators by kind; their spaces.
+      // Texts of keys, and functions of elements; the operator as a type; the operators by kind; their spaces.
       {"compiler/ops/attributes", {"compiler/ir"}},
       {"compiler/ops/functions", {"compiler/ops/attributes", "compiler/te"}},
       {"compiler/ops", {"compiler/schedule", "compiler/runtime/host_functions", "compiler/ops/functions"}},
@@ -48,14 +48,14 @@ const std::vector<Room>& rooms() {
       {"compiler/lower", {"compiler/schedule"}},
       {"compiler/reference", {"compiler/ops/templates", "compiler/lower"}},
       {"compiler/graph", {"compiler/ops/templates", "compiler/lower"}},
-      // The passes by what they do; the room over them knows their order alone, from one header.
+      // The passes by their purpose; the room over them knows their order alone, from one header.
       {"compiler/graph/passes", {"compiler/graph"}},
       {"compiler/graph/passes/movement", {"compiler/graph/passes"}},
       {"compiler/graph/passes/fuse", {"compiler/graph/passes"}},
       {"compiler/graph/passes/bytes", {"compiler/graph/passes"}},
       {"compiler/graph/passes/layouts", {"compiler/graph/passes"}},
       {"compiler/graph/batch", {"compiler/graph/passes"}},
-      // What every reader of a format needs; a room for each format; and their table over them.
+      // Code that every reader of a format needs; a room for each format; and their table over them.
       {"compiler/frontend/lowering", {"compiler/graph/batch"}},
       {"compiler/frontend/onnx/file", {"compiler/frontend/lowering"}},
       {"compiler/frontend/onnx/node", {"compiler/frontend/onnx/file"}},
@@ -96,7 +96,7 @@ const std::vector<Room>& rooms() {
       {"compiler/model/check", {"compiler/model"}},
       {"compiler/quantize", {"compiler/model/check", "compiler/frontend"}},
       {"compiler/report", {"base"}},
-      // What is asked, as types; and what is done about it.
+      // The request, as types; and the code that serves it.
       {"compiler/driver/request", {"compiler/quantize", "compiler/report"}},
       {"compiler/driver", {"compiler/driver/request"}},
       {"compiler/cli", {"compiler/driver"}},
@@ -112,7 +112,7 @@ const std::vector<Room>& rooms() {
       {"rpc/agent/supervise", {"rpc/agent/run", "rpc/wire", "compiler/target"}},
       // The programs.
       {"rpc/agent", {"rpc/agent/build", "rpc/agent/device", "rpc/agent/supervise"}},
-      // What a tracker holds, below those that change it.
+      // The state of a tracker, below the rooms that change it.
       {"tracker/state", {"rpc/wire"}},
       {"tracker/jobs", {"tracker/state"}},
       {"tracker/fleet", {"tracker/jobs"}},
@@ -126,7 +126,7 @@ const std::vector<Room>& rooms() {
       {"tuner/features", {"compiler/arith", "compiler/target"}},
       {"tuner/cost", {"base"}},
       {"tuner/search", {"tuner/features", "tuner/cost", "compiler/schedule"}},
-      // What earlier trials and other tuners' logs teach a search; tophub does it without a wire too.
+      // How earlier trials and other tuners' logs teach a search; tophub does it without a wire too.
       {"tuner/transfer", {"tuner/search", "compiler/build"}},
       {"tuner/plot", {"db"}},
       {"tuner/measure", {"tuner/search", "compiler/host", "rpc/wire", "rpc/ir"}},
@@ -148,7 +148,7 @@ const std::map<std::string_view, std::set<std::string_view>>& single_files() {
        {"compiler/runtime/include/hone_runtime.h", "compiler/runtime/gpu_launch.h",
         "compiler/runtime/weights/weights_file.h"}},
       {"compiler/codegen/artifact", {"compiler/runtime/include/hone_runtime.h"}},
-      // What hone_open() says of a file before it is loaded, `tensorc run` says in the same words.
+      // `tensorc run` describes a file before it is loaded in the same words as hone_open().
       {"compiler/cli", {"compiler/api/cpu_features.h", "compiler/api/shared_object.h"}},
       {"compiler/codegen/c", {"compiler/runtime/weights/weights_file.h"}},
       // A plain struct that emitters write and drivers read.

@@ -37,7 +37,7 @@ TEST(Layering, HoldsInEverySourceFile) {
   EXPECT_GT(files, 100u) << "the sources were not found under " << root;
 }
 
-// A folder that can be read at a glance: beyond that it is cut by what its files do. Those that are exempt are one idea
+// A folder that can be read at a glance: a larger one is cut by the purpose of its files. The exempt ones are one idea
 // each.
 TEST(Layering, NoFolderIsCrowded) {
   const std::filesystem::path root = HONE_SOURCE_DIR;

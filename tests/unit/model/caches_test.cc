@@ -41,7 +41,7 @@ constexpr int64_t kDim = kDecoderDim, kHeads = kDecoderHeads, kWidth = kHeads * 
                   kMost = kRoom - 1;
 
 // One step of a decoder of 4 heads over `past` rows; `groups` of them share keys and values. Position `count` is added
-// to what comes in.
+// to its input.
 std::string decoder(int64_t past, int64_t groups = 4, const std::string& behind_dots = "mul[0.35]") {
   const int64_t total = past + 1;
   std::string text = fmt::format(R"(graph g
@@ -101,7 +101,7 @@ output "present_v" %present_v f32[1, {g}, {t}, {d}]
                             fmt::arg("g", groups), fmt::arg("behind", behind_dots));
 }
 
-// What a caller of the artifact has: buffers with room for all rows, and tensors that are their first ones.
+// A caller of the artifact with its data: buffers with room for all rows, and tensors that are their first ones.
 class Caller {
  public:
   Caller(const BuiltModel& model, int64_t groups, int threads)
@@ -140,7 +140,7 @@ class Caller {
     for (const DLTensor& t : tensors_) views.push_back(&t);
     return variant_->run(views.data(), static_cast<int32_t>(views.size()), arena_.data(), pool_.runtime());
   }
-  // What a call says that is refused, and that nothing was written.
+  // The error of a call that is refused; it must write nothing.
   std::string refusal() {
     const auto before = bytes();
     const int32_t code = run();
@@ -294,7 +294,7 @@ TEST_F(Caches, MayHaveVariantsForNumbersOfThreads) {
     grow(m, kHeads, threads, [&](int64_t past) { return parse_graph(test_operators(), decoder(past)); });
   EXPECT_THROW(build_model({{"2", &g, two, &growth}, {"1", &same, one, &growth}}, options), UserError);
 
-  // Among those that agree with as many tensors the workers decide.
+  // Among variants that agree with as many tensors the workers decide.
   int64_t most[] = {kMost}, rows[] = {3};
   HoneParam params[2] = {};
   for (HoneParam& p : params) p.plain = {{kDLFloat, 32, 1}, 1, most};
@@ -347,7 +347,7 @@ TEST_P(CachesOrCachesInC, AreRefusedWhereTheyLieOtherwise) {
   EXPECT_THAT(caller.refusal(), HasSubstr("input 'past_k' has another shape"));
   caller.set_rows(-1);
   EXPECT_THAT(caller.refusal(), HasSubstr("input 'past_k' has another shape"));
-  // Of no rows there need be no place.
+  // No place is needed for no rows.
   caller.set_rows(0);
   caller[1].data = caller[2].data = nullptr;
   EXPECT_EQ(caller.run(), HONE_OK);
@@ -434,7 +434,7 @@ TEST_F(ExportedCaches, GrowAndWhatDependsOnTheirRowsIsReadFromTables) {
   EXPECT_THAT(m.json, HasSubstr("scores=mul[0.35]+add["));
 }
 
-// A mask of all rows, of which the new one is one, is an input: of one sequence it is ones.
+// The mask of all rows, the new one included, is an input: for one sequence it is all ones.
 TEST_F(ExportedCaches, TakeAMaskThatIsKnown) {
   const auto masked = [](const char* rows) {
     TestModel m = exported_decoder();

@@ -85,7 +85,7 @@ TEST_F(CheckLayers, FindsWhatIsWrongOnTheModelsInputs) {
   EXPECT_TRUE(c.outputs.empty());
 }
 
-// What a sigmoid gives is never negative, so only other inputs tell these apart.
+// A sigmoid's results are never negative, so only other inputs tell these apart.
 TEST_F(CheckLayers, FindsWhatIsWrongOnAdversarialInputsAlone) {
   EXPECT_THAT(check("abs", "relu").wrong,
               testing::ContainsRegex("layer 'last', elementwise\\(op=abs,.*: on (large|denormal|negative) inputs: "));
@@ -157,7 +157,7 @@ TEST_F(CheckLayers, PassesOverWhatTheOperatorDoesNotAdmit) {
   EXPECT_EQ(c.rounds, 7u);
 }
 
-// The reference computes in f64, where what overflows in f32 comes back: 1e60 * 0 is 0 there.
+// The reference computes in f64, where a number that overflows in f32 comes back: 1e60 * 0 is 0 there.
 TEST_F(CheckLayers, WhatOverflowsIsHeldToTheNaiveProgram) {
   const auto with = [](const std::string& op) {
     return graph("graph g\ninput \"x\" %x f32[4, 8]\n%y = elementwise(op=" + op +

@@ -1,4 +1,4 @@
-// Models to which denormals are zeros: what they compute, how long they take, and the modes of the threads afterwards.
+// Models to which denormals are zeros: their outputs and times, and the modes of the threads afterwards.
 #include "compiler/ir/denormals.h"
 
 #include <fmt/format.h>
@@ -107,7 +107,7 @@ std::vector<uint64_t> modes() {
 #endif
 }
 
-// A runtime whose chunks run on threads of their own, each with a mode of its own, and that notes what it is behind a
+// A runtime whose chunks run on threads of their own, each with a mode of its own, and that notes the mode behind a
 // chunk.
 struct Threads {
   std::vector<uint64_t> before, after;
@@ -163,7 +163,7 @@ class Call {
   AlignedBuffer arena_;
 };
 
-// The caller's mode, of several, behind each call; `call` is told which it is.
+// Every mode of the caller is the same after a call.
 void expect_kept(const std::function<void()>& call) {
   const uint64_t usual = hone_internal_float_mode();
   for (const uint64_t mode : modes()) {
@@ -228,7 +228,7 @@ TEST(Denormals, ArtifactsForAarch64SetTheirMode) {
 
 // --- Time ---
 
-// A smoothed input and what a layer makes of it: the state decays, and 0.95 of the smallest denormals is themselves.
+// A smoothed input and a layer's function of it: the state decays, and 0.95 of the smallest denormals is themselves.
 constexpr const char* kSmoothed = R"(input "x" %x f32[1, 512]
 input "state" %s f32[1, 512]
 %c = constant f32[1, 1] [0.95]
@@ -277,7 +277,7 @@ TEST(Denormals, InputsThatAreDenormalAreNotSlower) {
 
 // --- The check ---
 
-// A root is what makes most of the little that vanishes.
+// A root makes the most of the little that vanishes.
 constexpr const char* kRoots = R"(input "x" %x f32[4, 64]
 %r = elementwise(op=sqrt,shape=4x64,dtype=f32) %x
 output "y" %r f32[4, 64]
@@ -342,7 +342,7 @@ TEST(Denormals, LargeNodesOfTheWholeAreComputedWithThemOrWithout) {
   }
 }
 
-// --- What artifacts say ---
+// --- descriptions of artifacts ---
 
 TEST(Denormals, ArtifactsSayWhatTheyAre) {
   const Graph g = product();

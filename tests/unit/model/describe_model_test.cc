@@ -1,4 +1,4 @@
-// What artifacts say of models whose names and shapes are unusual.
+// Descriptions in artifacts of models whose names and shapes are unusual.
 #include <gmock/gmock.h>
 
 #include "base/json.h"

@@ -14,7 +14,7 @@
 namespace hone {
 namespace {
 
-// `op` with the residual %r, which is computed before it and read by nobody else, unless `reader` does.
+// `op` with the residual %r, which is computed before it and has no other reader than `reader`.
 Graph with_residual(const std::string& op, const std::string& image, const std::string& weight,
                     const std::string& shape, const std::string& extents, const std::string& reader = "") {
   return parse_graph(test_operators(), fmt::format(R"(graph g

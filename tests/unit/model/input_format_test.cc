@@ -49,7 +49,7 @@ TensorData floats(const std::vector<int64_t>& shape, const std::vector<float>& v
   return {{f32, shape}, std::string(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float))};
 }
 
-// What the plain model takes for [2, 6, 5, 3] bytes.
+// The plain model's input for [2, 6, 5, 3] bytes.
 TensorData preprocessed(const TensorData& bytes, const std::vector<double>& mean, const std::vector<double>& scale,
                         bool is_bgr) {
   const std::vector<double> v = bytes.values();

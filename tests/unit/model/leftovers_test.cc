@@ -1,4 +1,4 @@
-// What an arena held before a call changes neither the outputs, bit by bit, nor how long a layer takes.
+// The earlier contents of an arena change neither a call's outputs, bit by bit, nor a layer's time.
 // HONE_LEFTOVER_MODELS='a.onnx;b.onnx?x=1x3x48x320,y=1x9' tries these too, with shapes of inputs, and prints the layer
 // that differs most.
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ struct Slower {
   double times = 1;  ///< as long with denormal numbers in the arena as with zeros
 };
 
-// The layer that what is left makes the slowest: by medians, in turns.
+// The layer that leftovers slow down most: by medians, in turns.
 Slower slowest_layer(LeftoverArena& arena) {
   std::vector<std::vector<double>> zeros, denormals;
   for (int turn = 0; turn < kTurns; ++turn) {
@@ -63,7 +63,7 @@ Slower slowest_layer(LeftoverArena& arena) {
   return most;
 }
 
-// Of several attempts the one that looks best: what runs beside disturbs some.
+// The best of several attempts: programs that run beside it disturb some.
 Slower slowest_layer_undisturbed(LeftoverArena& arena) {
   Slower most = slowest_layer(arena);
   for (int again = 1; most.times > kDetour && again < kAttempts; ++again)

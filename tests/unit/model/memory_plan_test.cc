@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-// What is wrong with a plan; empty: nothing.
+// The fault in a plan; empty: none.
 std::string fault(const std::vector<ArenaBuffer>& buffers, const MemoryPlan& plan) {
   if (plan.offsets.size() != buffers.size()) return "another number of buffers";
   for (size_t a = 0; a < buffers.size(); ++a) {

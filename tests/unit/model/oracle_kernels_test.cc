@@ -23,7 +23,7 @@ std::vector<TensorData> inputs_of(const Workload& w) {
   return in;
 }
 
-// What the naive program computes, of the same workload.
+// Expects the results of the naive program of the same workload.
 void expect_as_naive(OracleKernels& oracle, const std::string& text) {
   const Workload w = parse_workload(text);
   const std::vector<TensorData> in = inputs_of(w);

@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A layer whose state comes from the caller, of `attributes`, with what its other inputs and outputs are.
+// A layer whose state comes from the caller, of `attributes`, and its other inputs and outputs.
 Graph layer(const std::string& op, int64_t gates, int64_t steps, int64_t batch, int64_t hidden,
             const std::string& attributes = "") {
   const std::string state = fmt::format("f32[{}, {}]", batch, hidden),

@@ -29,7 +29,7 @@ BuiltModel built_for(const Graph& g, const Target& target) {
                          }});
 }
 
-// What is planned depends on what a CPU can do: for one, wherever the test runs.
+// A plan depends on the CPU's abilities: this one is for one CPU, wherever the test runs.
 BuiltModel planned_for(const Graph& g, int threads) {
   return built_for(g, Target::parse(fmt::format("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads={}", threads)));
 }
@@ -156,7 +156,7 @@ TEST(Regions, ComputesTheSame) {
     for (const int branches : {2, 3, 5}) expect_right(fork(branches), threads, 50);
 }
 
-// What a large layer made is read by all branches: none of them may write over it.
+// All branches read the large layer's result: none of them may write over it.
 TEST(Regions, WhatSeveralThreadsReadIsNotOverwritten) {
   std::string text =
       "graph g\ninput \"x\" %x f32[200, 2000]\n%w = constant f32[24, 2000] fill 1\n%v = constant f32[24, 24] fill 2\n"
@@ -176,8 +176,8 @@ TEST(Regions, WhatSeveralThreadsReadIsNotOverwritten) {
   EXPECT_THAT(built.json, Not(HasSubstr(R"("in_place":"x")")));
 }
 
-// How many calls of regions overwrite what another call of theirs writes, perhaps on another thread, without reading
-// each element of it first.
+// How many calls of regions overwrite elements that another call of theirs writes, perhaps on another thread, without
+// reading each element of it first.
 int overwritten_beside(const Graph& g, const BuiltModel& m) {
   int found = 0;
   const Storage storage(g);

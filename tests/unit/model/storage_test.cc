@@ -1,4 +1,4 @@
-// What needs no code because it lies where it is: views, slices and concatenations.
+// Layers that need no code because their values lie in place: views, slices and concatenations.
 #include "compiler/model/plan/storage.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ size_t node_of(const Graph& g, const std::string& output) {
   throw std::runtime_error("no node " + output);
 }
 
-// Of what is computed from an input: %a and %b, f32[1, 2, 6].
+// Two values computed from an input: %a and %b, f32[1, 2, 6].
 constexpr const char* kBegin = R"(graph g
 input "x" %x f32[1, 2, 6]
 %a = elementwise(op=relu,shape=1x2x6) %x
@@ -125,7 +125,7 @@ TEST(Storage, WhatCannotMoveIsCopied) {
       << "a part of something";
   EXPECT_FALSE(is_free("%y = concat(shapes=1x2x6:1x2x6,axis=2) %a %b\noutput \"y\" %y f32[1, 2, 12]\n", "y"))
       << "rows by turns";
-  // Of two that want a value, the first has it.
+  // The first of two that want a value has it.
   const std::string twice =
       "%y = concat(shapes=1x2x6:1x2x6,axis=1) %a %b\n%z = concat(shapes=1x2x6:1x2x6,axis=1) %b %a\n"
       "output \"z\" %z f32[1, 4, 6]\n" +
@@ -134,7 +134,7 @@ TEST(Storage, WhatCannotMoveIsCopied) {
   EXPECT_FALSE(is_free(twice, "z"));
 }
 
-// Buffers of GPUs begin at certain bytes alone: what would lie elsewhere is copied.
+// Buffers of GPUs begin at certain bytes alone: a value that would lie elsewhere is copied.
 TEST(Storage, PartsBeginAtTheAlignmentThatIsAskedFor) {
   const Graph g = read_graph(std::string(kBegin) + R"(
 %row = slice(shape=1x2x6,begin=0:1:0,step=1,size=1x1x6) %a

@@ -1,4 +1,4 @@
-// Models of several variants: what they share, and what each computes.
+// Models of several variants: the parts that they share, and the outputs of each.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

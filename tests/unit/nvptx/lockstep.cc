@@ -23,7 +23,7 @@
 namespace hone {
 namespace {
 
-// What the code reads and calls: a variable of its own that the harness fills in.
+// The code reads and calls these through a variable of its own, which the harness fills in.
 struct Machine {
   const int32_t* thread;
   const int32_t* block;
@@ -32,7 +32,7 @@ struct Machine {
 };
 constexpr const char* kMachine = "hone_machine";
 
-// Each call of an intrinsic becomes what `replace` writes in its place.
+// Each call of an intrinsic becomes the code that `replace` writes in its place.
 template <class Replace>
 void replace_calls(llvm::Module& m, const char* intrinsic, const Replace& replace) {
   llvm::Function* f = m.getFunction(intrinsic);
@@ -156,7 +156,7 @@ std::string object_of(const std::string& text) {
   return generate(*m, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
-// One block in flight; the fibers' entry and what they wait at find it here.
+// One block in flight; the fibers' entry and waiting find it here.
 struct Block {
   static constexpr size_t kStack = 256 << 10;
   enum class Waits : uint8_t { kForNothing, kForBlock, kForWarp };
@@ -165,7 +165,7 @@ struct Block {
     std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStack);
     bool ended = false;
     Waits waits = Waits::kForNothing;
-    // What it gave to instructions of its warp, by turns: others may look at the last one while it is at the next.
+    // Operands that it gave to instructions of its warp, by turns: others may read the last while it is at the next.
     int turn = 0, what[2] = {};
     WarpOperands given[2];
   };
@@ -218,7 +218,7 @@ void together(int32_t what, const void* operands, void* results) {
   run_warp_instruction(is, given, static_cast<int>(thread - first), static_cast<uint32_t*>(results));
 }
 
-// Lets go on who waits no longer; false: nobody does.
+// Resumes fibers that need not wait any longer; false: there are none.
 bool release(Block& block) {
   constexpr size_t kWarp = 32;
   bool any = false;

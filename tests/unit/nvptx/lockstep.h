@@ -1,7 +1,7 @@
-// Runs what LLVM would make PTX of on this CPU: the same LLVM IR, whose few questions to a GPU (which thread, which
-// block, a barrier, what a warp does together) are put to this harness. The threads of a block are fibers that change
-// places at barriers and where their warp waits for them only, in ascending and descending order by turns, so that a
-// missing barrier gives wrong results.
+// Runs on this CPU the code that LLVM would make PTX of: the same LLVM IR, whose few questions to a GPU (which thread,
+// which block, a barrier, the work of a warp together) are put to this harness. The threads of a block are fibers that
+// change places at barriers and where their warp waits for them only, in ascending and descending order by turns, so
+// that a missing barrier gives wrong results.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace hone {
 
 class LockstepProgram {
  public:
-  /// Takes what emit_ptx_llvm_text() gives. Throws std::runtime_error for what asks a GPU for anything else.
+  /// Takes the result of emit_ptx_llvm_text(). Throws std::runtime_error for code that asks a GPU for anything else.
   explicit LockstepProgram(const std::string& llvm_text);
   ~LockstepProgram();
 

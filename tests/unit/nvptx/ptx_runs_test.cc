@@ -1,4 +1,4 @@
-// What PTX is made of, run on the CPU: configs of the GPU templates against the reference.
+// The loop form behind PTX, run on the CPU: configs of the GPU templates against the reference.
 #include <gtest/gtest.h>
 
 #include "base/sanitizer.h"
@@ -150,8 +150,8 @@ TEST(PtxDynamicMemory, HoldsTheBlocksBuffersOneAfterTheOther) {
   FAIL() << "no config needs more than 48 KiB";
 }
 
-// The harness sees what barriers are for: without any of them, threads read what others have not written yet or have
-// written over.
+// The harness sees the purpose of barriers: without any one of them, threads read values that others have not written
+// yet or have written over.
 TEST(PtxBarriers, AreEachNeeded) {
   const Workload w = parse_workload("dense(m=20,n=24,k=48)");
   std::mt19937_64 rng(17);

@@ -1,5 +1,5 @@
-// What instructions of a whole warp give each of its threads, by the PTX ISA's tables of fragments: ldmatrix, mma.sync,
-// shfl.
+// The results of a whole warp's instructions in each of its threads, by the PTX ISA's tables of fragments: ldmatrix,
+// mma.sync, shfl.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ enum class WarpInstruction : int32_t {
 /// Operands as they follow each other: words, or a pointer.
 using WarpOperands = std::array<uint32_t, 16>;
 
-/// The results for thread `lane`, of what all 32 threads gave.
+/// The results for thread `lane`, from the operands of all 32 threads.
 void run_warp_instruction(WarpInstruction what, const std::array<const WarpOperands*, 32>& given, int lane,
                           uint32_t* results);
 

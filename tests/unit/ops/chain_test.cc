@@ -1,4 +1,4 @@
-// Chains of functions: their texts, types and operands, and what every template makes of them.
+// Chains of functions: their texts, types and operands, and every template's results for them.
 #include "compiler/ops/functions/chain.h"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ TEST(Chain, OfOneMeaningHasOneText) {
   EXPECT_EQ(canonical("mul[1e0]"), "mul[1.0]");
   EXPECT_EQ(canonical("bias+x=before+sigmoid+mul[before]"), "bias+x=s+sigmoid+mul[s]");
   EXPECT_EQ(canonical("relu:f32+cast:f32+add"), "relu+add");
-  // There the type says of what type operands and the result are.
+  // There the type decides the types of operands and result.
   EXPECT_EQ(canonical("relu:f32+add", "f16"), "relu:f32+add");
   EXPECT_EQ(canonical("cast:f32+mul[c]+round+saturate:u8", "u8:s8:s32:s32"), "cast:f32+mul[c]+round+saturate:u8");
   EXPECT_EQ(canonical("bias+cast:f32+mul[c]", "u8:s8:s32:s32"), "bias:f32+mul[c]");

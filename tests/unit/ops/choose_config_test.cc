@@ -232,7 +232,7 @@ TEST(RankGpuTargets, PutsTheArchitectureBeforeTheMultiprocessors) {
                                       "cuda -arch=sm_89 -sms=128", "cuda -arch=sm_80 -sms=132"}));
 }
 
-// Winograd's algorithm is not for what is rounded to whole numbers.
+// Winograd's algorithm is not for results that are rounded to whole numbers.
 TEST(RankNearest, KeepsChainsThatRoundApart) {
   const Workload w = parse_workload("dense(m=8,n=8,k=8,epilogue=bias+round+saturate:u8)");
   const std::string plain = to_string(parse_workload("dense(m=8,n=8,k=8,epilogue=bias+relu)")),

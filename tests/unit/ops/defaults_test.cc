@@ -92,7 +92,7 @@ TEST(ThreadsOfDefaults, HaveColumnsOfSequences) {
   EXPECT_THAT(usual("conv2d(ci=256,h=1,w=100,co=256,kh=1,kw=3,pad=0x1,layout=NCHW16c)", 2),
               AllOf(HasSubstr("tasks_oh=1,"), HasSubstr("oc_inside=0,")));
   EXPECT_THAT(usual("conv2d(ci=64,h=1,w=1000,co=32,kh=1,kw=3,pad=0x1,layout=NCHW16c)", 1), HasSubstr("tasks_oh=1,"));
-  // Of planes: no tile of four rows, which one row has not, and for whose sake all would be gathered instead.
+  // A plane of one row gets no tile of four rows: it has only one, and all elements would be gathered instead.
   EXPECT_THAT(usual("conv2d(ci=32,h=1,w=4000,co=1,kh=1,kw=2,pad=0:1:0:0,layout=NCHW)", 2),
               AllOf(HasSubstr("algorithm=planar,"), HasSubstr("p_tile_oh=1,p_tasks_oh=16,")));
 }

@@ -53,7 +53,7 @@ Doubles unpacked(const std::vector<char>& bytes, DType t) {
   return out;
 }
 
-// What the interpreter makes of the workload's naive program. Compiled configs, and the interpreter, are held to the
+// The interpreter's results for the workload's naive program. Compiled configs, and the interpreter, are held to the
 // reference's bounds.
 Doubles computed(const Workload& w, std::vector<std::vector<char>> inputs) {
   const Definition d = define(w);
@@ -444,7 +444,7 @@ double number_of(const Minifloat& f, int code) {
                   : std::ldexp(code, 1 - f.bias - f.mantissa);
 }
 
-// The code of the nearest number, of two the even one; what is beyond all is the greatest, or what comes behind it.
+// The code of the nearest number, of two the even one; beyond all it is that of the greatest, or the one behind it.
 double code_of(const Minifloat& f, double x, bool saturates) {
   if (std::isnan(x)) return f.nan;
   int code = 0;
@@ -462,7 +462,7 @@ double code_of(const Minifloat& f, double x, bool saturates) {
 
 TEST(ScalarFunctions, CodesOfMinifloatsAreThoseOfTheNearestNumbers) {
   for (const Minifloat& f : kMinifloats) {
-    // Every number, the middle between it and the next one, and what lies beside these.
+    // Every number, the middle between it and the next one, and numbers beside these.
     Doubles x{0, -0.0, kInf, -kInf, kNan, 1e30, -1e30, 1e-30, -1e-30};
     for (int code = 0; code <= f.most; ++code) {
       const double at = number_of(f, code), next = number_of(f, code + 1), middle = (at + next) / 2;
@@ -495,8 +495,8 @@ TEST(ScalarFunctions, CodesOfPowersGoUpDownOrToTheNearest) {
   EXPECT_EQ(codes("[0;0]"), (Doubles{0, 0, 1, 127, 127, 128, 128, 128, 127, 128, 228, 254, 255, 255, 255, 255}));
 }
 
-// What converts bf16 where the processor cannot is a function that libgcc has from version 13 on, and a kernel may call
-// nothing but libm's functions of doubles.
+// On a processor without bf16, a function of libgcc (from version 13 on) would convert it, but a kernel may call
+// nothing except libm's functions of doubles.
 TEST(ScalarFunctions, OfBf16CallNothingOnAnyProcessor) {
   for (const char* cpu : {"x86-64", "x86-64-v3", "x86-64-v4"})
     for (const char* text :

@@ -47,7 +47,7 @@ Definition inverse_rms(int64_t rows, int64_t columns) {
   return {{{x, ParamRole::kInput}}, {out}};
 }
 
-// x - mean(x) over the last axis: what is reduced is read at other elements than it is made for.
+// x - mean(x) over the last axis: the mean is read at other elements than it is made for.
 Definition centred(int64_t rows, int64_t columns) {
   const Tensor x = placeholder("x", {rows, columns}, f32);
   const Tensor total = compute_reduce("total", {rows}, {"i"}, {x}, [&](const Indices& i) {

@@ -131,7 +131,7 @@ TEST(HostFunctions, HaveNoTemplates) {
   }
 }
 
-// Of short rows the definition is a loop nest, and no function in C is needed.
+// For short rows the definition is a loop nest, and no function in C is needed.
 TEST(HostFunctions, TopKOfShortRowsIsAKernel) {
   EXPECT_FALSE(host_function_of(Workload::parse(test_operators(), "top_k(shape=4x64,k=3)")));
   EXPECT_TRUE(host_function_of(Workload::parse(test_operators(), "top_k(shape=4x65,k=3)")));
@@ -258,7 +258,7 @@ TEST(HostFunctions, ScatterTakesNoPlaceThatIsNone) {
   }
 }
 
-// Of every type, whole numbers wrap around and NaNs are what a maximum or a minimum becomes.
+// In every type whole numbers wrap around, and a NaN makes a maximum or a minimum NaN.
 template <class T>
 std::vector<T> scattered_rows(const std::string& attributes, std::vector<T> x, std::vector<int64_t> places,
                               std::vector<T> updates) {

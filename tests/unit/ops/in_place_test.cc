@@ -1,5 +1,5 @@
-// Kernels that may write their result over an input, of all templates: run so by the interpreter, they compute what
-// they compute with buffers apart.
+// Kernels that may write their result over an input, of all templates: run so by the interpreter, they have the results
+// that they have with separate buffers.
 #include <gmock/gmock.h>
 
 #include "compiler/arith/in_place.h"
@@ -16,8 +16,8 @@ struct Buffers {
   std::vector<InterpArg> args;
 };
 
-// One tensor for each parameter, of random elements. The output begins as `input` does: layouts have elements that
-// nobody writes.
+// One tensor for each parameter, of random elements. The output begins as `input` does: layouts have elements that are
+// never written.
 Buffers buffers_of(const Module& m, size_t input) {
   std::mt19937_64 rng(3);
   Buffers b;
@@ -41,7 +41,7 @@ struct Counts {
   int in_place = 0, all = 0;
 };
 
-// Of configs of a workload: how many may write over parameter `input`; those are run so.
+// Counts a workload's configs that may write over parameter `input`; those are run so.
 Counts in_place_configs(const std::string& text, size_t input, size_t count) {
   const Workload w = parse_workload(text);
   Counts counts;

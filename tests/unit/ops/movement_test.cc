@@ -59,7 +59,7 @@ std::vector<float> ascending(int64_t count, float first = 1) {
   return values;
 }
 
-// What the naive program of an f32 workload computes.
+// The results of the naive program of an f32 workload.
 std::vector<float> computed(const std::string& text, std::vector<std::vector<char>> inputs, const Shape& shape) {
   const Definition d = define(parse_workload(text));
   EXPECT_EQ(d.output()->shape, shape) << text;
@@ -73,8 +73,8 @@ std::vector<float> computed(const std::string& text, std::vector<std::vector<cha
   return out;
 }
 
-// Of one input with elements 1, 2, …: each element of the output is that of x at `source`, or what `value` says where
-// the source has no dimensions.
+// The input has the elements 1, 2, …: each element of the output is that of x at `source`, or `value` if the source has
+// no dimensions.
 template <class F>
 void expect_moves(const std::string& text, const Shape& from, const Shape& to, const F& source, float value = 0) {
   SCOPED_TRACE(text);

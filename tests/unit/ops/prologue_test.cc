@@ -1,4 +1,4 @@
-// Chains in front of an operator: what they compute, where they are computed, what is refused.
+// Chains in front of an operator: their results, where they are computed, and refusals.
 #include <gmock/gmock.h>
 
 #include "compiler/build/build.h"

@@ -215,7 +215,7 @@ TEST(ArgExtreme, TakesTheFirstOrTheLastOfEqualsAndAPlaceInEveryRow) {
   EXPECT_EQ(types("argmin(shape=4)"), "s64[1]");
 }
 
-// What exponentials see in attention: masked elements and whole masked rows, overflow, results that are denormal.
+// Attention gives exponentials masked elements and whole masked rows, overflow, and results that are denormal.
 TEST(Rows, HaveTheInterpretersInfinitiesAndNansWhenCompiled) {
   constexpr int64_t kRows = 10, kLength = 96;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -256,7 +256,7 @@ TEST(Rows, HaveTheInterpretersInfinitiesAndNansWhenCompiled) {
   }
 }
 
-// Artifacts copy what a caller gives them where its layout is another: what is prefetched is the copy.
+// Artifacts copy a caller's tensor if its layout is another: the copy is prefetched.
 TEST(Rows, PlainModulesPrefetch) {
   const Workload w = parse_workload("softmax(shape=12x128)");
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4");

@@ -1,4 +1,4 @@
-// Sums in f16: where they are cut, who has them, and what is wrong with longer ones.
+// Sums in f16: where they are cut, who has them, and the faults of longer ones.
 #include "compiler/ops/products/runs.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 
@@ -147,7 +147,7 @@ TEST(Runs, AreToldFromOneLongSum) {
   }
 }
 
-// Numbers of 32 to 64: runs of 144 products reach 65504 or do not, and what became of them afterwards says nothing.
+// Numbers of 32 to 64: runs of 144 products may reach 65504, and their later course shows nothing.
 TEST(Runs, MayOverflowWhereTheirTermsAreLarge) {
   for (const char* text :
        {"dense(m=8,n=16,k=768,dtype=f16:f16:f16:f32)", "dense(m=8,n=16,k=8,dtype=f16:f16:f16:f16)"}) {

@@ -1,5 +1,5 @@
-// What ships in db/packages, held against the templates of today: a build takes a row for its own workload and target
-// only where its space is the same. After a change of a template's knobs, tune what is named here again, or drop it.
+// Packages in db/packages, checked against today's templates: a build takes a row for its own workload and target only
+// if its space is the same. After a change of a template's knobs, tune the rows named here again, or drop them.
 #include <gmock/gmock.h>
 
 #include <filesystem>

@@ -122,8 +122,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "dense(m=5,n=40,k=33,dtype=u8:f32:f32:f32,prologue=mul[0.5]+add[-1])",
                     "batch_matmul(b=2,m=9,n=32,k=20,dtype=u16:f32:f32:f32)"));
 
-// What also tells its least and greatest element: found while it is stored, or behind that (sums in parts), with
-// padding, tails and single elements.
+// Kernels that also return their least and greatest element, found while they store it or afterwards (sums in parts),
+// with padding, tails and single elements.
 INSTANTIATE_TEST_SUITE_P(
     Extremes, Templates,
     testing::Values("dense(m=19,n=70,k=24,epilogue=bias+gelu,extremes=1)", "dense(m=64,n=96,k=256,extremes=1)",
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "conv2d(ci=24,h=7,w=7,co=48,groups=2,layout=NCHW4c:8c)",
                     "conv2d(ci=8,h=7,w=7,co=12,layout=NCHW4c)"));
 
-// Of one row, whose columns threads divide.
+// Images of one row, whose columns threads divide.
 INSTANTIATE_TEST_SUITE_P(
     Sequences, Templates,
     testing::Values("conv2d(ci=8,h=1,w=71,co=16,kh=1,kw=3,pad=0x1,layout=NCHW8c,epilogue=bias+add)",
@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
       return all;
     }()));
 
-// What moves elements, and that of every type.
+// Operators that move elements, of every type.
 INSTANTIATE_TEST_SUITE_P(
     Movement, Templates, testing::ValuesIn([] {
       const std::set<std::string> operators{

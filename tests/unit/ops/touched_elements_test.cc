@@ -1,5 +1,5 @@
-// What parts of kernels touch, of all templates: run by the interpreter, they depend on no other elements and write
-// none.
+// Elements that parts of kernels touch, for all templates: run by the interpreter, the parts read and write no
+// others.
 #include "compiler/arith/touched_elements.h"
 
 #include <gmock/gmock.h>
@@ -91,7 +91,7 @@ TEST(TouchedElements, AreAllThatIterationsDependOn) {
   EXPECT_GT(divided, 60);
 }
 
-// Sets that are too large would join what threads could divide.
+// Sets that are too large would join work that threads could divide.
 TEST(TouchedElements, AreNoMoreThanIterationsTouch) {
   for (const char* text : {"conv2d(ci=32,h=6,w=6,co=32,kh=1,kw=1,pad=0,layout=NCHW16c)", "dense(m=128,n=64,k=64)",
                            "depthwise_conv2d(c=32,h=8,w=8,layout=NCHW16c)", "layer_norm(shape=196x192)",

@@ -69,7 +69,7 @@ bool has_threads(size_t n) {
   return false;
 }
 
-// In a child: what `body` returns; 99: it did not end.
+// In a child: the value that `body` returns; 99: it did not end.
 template <class Body>
 int in_child(const Body& body) {
   const pid_t child = fork();

@@ -129,7 +129,7 @@ TEST_F(Calibration, RangesAreThoseOfTheSamples) {
       });
   EXPECT_EQ(told, 3u);
   EXPECT_EQ(ranges.at("x"), (Range{-1, 1}));
-  // What the interpreter finds.
+  // The interpreter finds this range.
   Range r{0, 0};
   for (size_t s = 0; s < 3; ++s)
     for (const double v : interpret(with_outputs(g, plan.values), samples.read(s, g.inputs), &evaluate)[2].values())

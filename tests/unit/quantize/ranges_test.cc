@@ -76,7 +76,7 @@ TEST(Histogram, EntropyLeavesOutWhatIsRare) {
   const Range r = h.range(RangeMethod::kEntropy);
   EXPECT_LT(r.most, 30);
   EXPECT_GT(r.most, 2);
-  // Of few values that fill their range nothing is left out.
+  // With few values that fill their range, none is left out.
   Histogram even;
   for (int i = 0; i < 1000; ++i)
     for (int v = 0; v < 256; ++v) even.add(std::vector<double>{v / 255.0});

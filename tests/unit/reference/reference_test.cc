@@ -1,4 +1,4 @@
-// What outputs should be, how far a kernel's may be from it, and which are compared.
+// The outputs that a kernel should have, how far it may be from them, and which are compared.
 #include "compiler/reference/reference.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 
@@ -73,7 +73,7 @@ struct Computed {
     return check_output(got.data(), t, e);
   }
 
-  // Checks what the naive program of `d`, which may be another definition, makes of the same inputs.
+  // Checks the outputs of the naive program of `d`, which may be another definition, for the same inputs.
   std::vector<CheckResult> check_naive(const Definition& d) const {
     LocalKernel kernel(lower(Schedule(d.inputs, d.outputs), {}), host_target(1));
     for (size_t i = 0; i < inputs.size(); ++i) kernel.set_input(i, inputs[i].data());
@@ -242,8 +242,8 @@ TEST(Reference, SamplesFindTheirElements) {
     EXPECT_EQ(element(value, f64, static_cast<int64_t>(s)), all.outputs[0].value[static_cast<size_t>(samples[s])]);
 }
 
-// What a template that multiplies in fewer bits than asked for would do. No element leaves its own tolerance, which
-// holds for the worst order of summation; all together they do.
+// A template that multiplies in fewer bits than asked for would behave so. Each element is within its own tolerance,
+// which holds for the worst order of summation; all together are not.
 TEST(Reference, RefusesAKernelThatIsLessExactEverywhere) {
   const Tensor a = placeholder("a", {20, 2000}, f32), b = placeholder("b", {20, 2000}, f32);
   const auto dropped = [](const Expr& x) { return cast(f32, cast(f16, x)); };
@@ -298,7 +298,7 @@ TEST(Reference, OfNarrowFloatsAllowsTheirRounding) {
   }
 }
 
-// A value beyond exp's range is infinite on the way, and what comes of it is not.
+// A value beyond exp's range is infinite on the way, and the result is not.
 TEST(Reference, SurvivesWhatOverflowsOnTheWay) {
   const Tensor x = placeholder("x", {100}, i32);
   const auto steep = [](const Expr& v) {
@@ -358,7 +358,7 @@ TEST(Reference, AllowsElementwiseAFewUnitsInTheLastPlace) {
   EXPECT_THAT(allowed_errors("elementwise(op=sigmoid,shape=500)"), testing::Each(testing::Lt(1e-6)));
 }
 
-// A kernel to which denormals are zeros may lose what they grow to, and nothing of normal numbers.
+// A kernel to which denormals are zeros may lose the numbers that they grow to, and nothing of normal numbers.
 TEST(Reference, LetsDenormalInputsAndConstantsVanish) {
   const Tensor x = placeholder("x", {4}, f32);
   const Tensor y = compute("y", {4}, {"i"}, {x}, [&](const Indices& i) {
@@ -439,7 +439,7 @@ TEST(Reference, TypicalErrorsHoldForEveryOrderOfASum) {
   EXPECT_GT(norm(errors["ascending"]), 3 * norm(errors["as they are"])) << "the order matters";
 }
 
-// What a definition's naive program is off by, each element.
+// The errors of a definition's naive program, for each element.
 Doubles errors_of(const Computed& run, const Definition& d) {
   LocalKernel kernel(lower(Schedule(d.inputs, d.outputs), {}), host_target(1));
   for (size_t i = 0; i < run.inputs.size(); ++i) kernel.set_input(i, run.inputs[i].data());
@@ -449,7 +449,7 @@ Doubles errors_of(const Computed& run, const Definition& d) {
   return errors;
 }
 
-// Few elements are not saturated; they are what is left of large sums, and have all of the error.
+// Few elements are not saturated; they are small differences of large sums, and have all of the error.
 TEST(Reference, TypicalErrorsHoldWhereFewElementsCarryThem) {
   constexpr size_t kRows = 200, kColumns = 208;
   const Tensor a = placeholder("a", {kRows, 52}, f32), b = placeholder("b", {kColumns, 52}, f32);
@@ -463,7 +463,7 @@ TEST(Reference, TypicalErrorsHoldWhereFewElementsCarryThem) {
       return norm({begin, begin + kColumns});
     };
     for (size_t r = 0; r < kRows; ++r) EXPECT_LE(row(errors, r), row(typical, r)) << r;
-    // And what is saturated is held to the roundings of its function.
+    // And saturated elements are held to the roundings of their function.
     EXPECT_LT(*std::min_element(run.outputs[0].tolerance.begin(), run.outputs[0].tolerance.end()), 2e-6);
     const auto wide = std::count_if(run.outputs[0].tolerance.begin(), run.outputs[0].tolerance.end(),
                                     [](double t) { return t > 2e-6; });
@@ -471,7 +471,7 @@ TEST(Reference, TypicalErrorsHoldWhereFewElementsCarryThem) {
   }
 }
 
-// Terms that are two numbers: what each leaves beyond the sum's last place, it leaves every time.
+// Terms that are two numbers: each loses the same part beyond the sum's last place every time.
 TEST(Reference, TypicalErrorsHoldForTermsThatAreAlike) {
   const Tensor x = placeholder("x", {64, 20000}, f32);
   const Tensor total = compute_reduce("total", {64}, {"i"}, {x}, [&](const Indices& i) {
@@ -507,7 +507,7 @@ TEST(Reference, AllowsSumsInF16TheRoundingsOfTheirRuns) {
     }
 }
 
-// What of a run's terms may reach 65504 in some order says nothing of what a kernel has.
+// Terms of a run that reach 65504 in some order do not show what a kernel's sum reaches.
 TEST(Reference, AllowsSumsInF16ToOverflow) {
   const Tensor x = placeholder("x", {2, 2}, f16);
   const Tensor total = compute_reduce("total", {2}, {"i"}, {x}, [&](const std::vector<Expr>& i) {

@@ -22,7 +22,7 @@ struct ReportFiles : testing::Test {
     std::ifstream file(path(name));
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // What the flags are refused with; empty: they are not.
+  // The error on the flags; empty: they are accepted.
   std::string refusal(const std::vector<std::string>& reports, const std::string& compare) const {
     try {
       const auto checked = check_report_flags(reports, compare);

@@ -129,7 +129,7 @@ TEST(Convert, ResultsRoundTrip) {
   EXPECT_EQ(from_wire(wire).value(), result);
 }
 
-// As it was before there was anything said of machines, with what came to be.
+// A message from before machines were reported, read by this version.
 TEST(Convert, ResultsOfOlderAgentsSayNothingOfTheirMachine) {
   JobResult result = sample_result(Uuid::random());
   result.machine.reset();
@@ -139,7 +139,7 @@ TEST(Convert, ResultsOfOlderAgentsSayNothingOfTheirMachine) {
   const std::string old = wire.SerializeAsString();
   ASSERT_TRUE(wire.ParseFromString(old));
   EXPECT_EQ(from_wire(wire).value(), result);
-  // And the other way round: what a later version adds is skipped.
+  // And the other way round: fields of a later version are skipped.
   ASSERT_TRUE(wire.ParseFromString(old + std::string("\xfa\x3e\x03zzz", 6)));  // field 1007, 3 bytes
   EXPECT_EQ(wire.ByteSizeLong(), old.size() + 6);
   EXPECT_EQ(from_wire(wire).value(), result);
@@ -270,7 +270,7 @@ TEST(Convert, ABlobMustHaveItsHash) {
   EXPECT_FALSE(from_wire(std::move(wire)).ok());
 }
 
-// Sessions that do not trust each other share what has one id.
+// Sessions that do not trust each other share the blob of one id.
 TEST(Convert, ABlobsIdCannotBeForged) {
   const std::string mine = colliding(std::string(3000, 'm'), 1), theirs = colliding(std::string(3000, 'm'), 2);
   ASSERT_EQ(hash_bytes(mine), hash_bytes(theirs));
@@ -439,7 +439,7 @@ TEST(Convert, AModelsSummaryRoundTripsWithinItsBounds) {
   EXPECT_TRUE(is_refused([](proto::ModelSummary& m) {
     while (m.slowest_size() <= static_cast<int>(ModelSummary::kMaxTasks)) m.add_slowest();
   }));
-  // Who sends more than that sends the first ones.
+  // Only the first ones of too many are sent.
   in.model->slowest.resize(ModelSummary::kMaxTasks + 5);
   proto::SessionToTracker longer;
   to_wire(FromSession(in), &longer);
@@ -512,7 +512,7 @@ void expect_status_refused(const std::string& field, Change change) {
   EXPECT_NE(message_of(status.status()).find(field), std::string::npos) << message_of(status.status());
 }
 
-// `tracker status` may ask a tracker that is not what it seems.
+// `tracker status` may ask a program that only poses as a tracker.
 TEST(Convert, AMalformedStatusIsRefusedByField) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   expect_status_refused("status.version", [](proto::StatusReply& s) { s.set_version("\x1b[2J"); });
@@ -529,7 +529,7 @@ TEST(Convert, AMalformedStatusIsRefusedByField) {
                         [&](proto::StatusReply& s) { s.mutable_sessions(0)->add_curve()->set_best_gflops(nan); });
 }
 
-// Mutates `seed_message` and converts what still parses.
+// Mutates `seed_message` and converts the results that still parse.
 void expect_survives(const proto::AgentToTracker& seed_message) {
   const google::protobuf::LogSilencer silence;  // it names each field that is not UTF-8
   std::mt19937_64 random(11);

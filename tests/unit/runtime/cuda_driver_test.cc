@@ -19,7 +19,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// The driver part against tests/fakes/fake_cuda.cc: what is called, in which order, and what is made of the answers.
+/// The driver part against tests/fakes/fake_cuda.cc: its calls, their order, and its use of the answers.
 class CudaDriver : public testing::Test {
  protected:
   CudaDriver() {
@@ -227,14 +227,14 @@ TEST_F(CudaDriver, ReplaysWhatItRecorded) {
     EXPECT_EQ(fake_->graphs, 1);
   }
   EXPECT_EQ(fake_->graphs, 0);
-  // Refused: nothing to record, what cannot be launched, a recording within a recording or a region.
+  // Refused: nothing to record, launches that are impossible, a recording within a recording or a region.
   EXPECT_EQ(device->record([] { return absl::OkStatus(); }).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(device->record([&] { return device->launch(*scale, {.blocks = 1, .threads = 4096}, buffers); }).ok());
   EXPECT_FALSE(device->record([&] { return device->record([] { return absl::OkStatus(); }).status(); }).ok());
   EXPECT_FALSE(device->record([&] { return device->time_region([] { return absl::OkStatus(); }).status(); }).ok());
   EXPECT_FALSE(device->time_region([&] { return device->record([] { return absl::OkStatus(); }).status(); }).ok());
   EXPECT_EQ(fake_->graphs, 0);
-  // What dies in a replay is told as in a launch.
+  // A kernel that dies in a replay is reported as in a launch.
   const auto dies = device->record([&] { return device->launch(*crash, shape, buffers); });
   ASSERT_TRUE(dies.ok());
   ASSERT_TRUE(device->replay(**dies).ok());

@@ -1,4 +1,4 @@
-// What is copied of a model's caches, against the fake CUDA driver, whose kernel `scale` doubles four elements.
+// The parts of a model's caches that are copied, with the fake CUDA driver; its kernel `scale` doubles four elements.
 #include "compiler/runtime/gpu/gpu_caches.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST_F(GpuCaches, OnTheCpuTheRowsThatAreThereGoThereAndTheNewOneComesBack) {
     std::memset(room_.data(), 0, 24);
     ASSERT_EQ(run(1, room_.data(), kDLCPU), HONE_OK) << why();
     EXPECT_EQ(y_.as<float>()[3], 16);
-    // Row 1 of both matrices, whose elements 1 and 4 are; nobody wrote element 4.
+    // Row 1 of both matrices holds elements 1 and 4; element 4 was not written.
     EXPECT_EQ(room_.as<float>()[0], 0);
     EXPECT_EQ(room_.as<float>()[1], 4);
     EXPECT_EQ(room_.as<float>()[2], 0);
@@ -100,7 +100,7 @@ TEST_F(GpuCaches, OnTheDeviceStayThere) {
     EXPECT_EQ(got[3], 8);
   }
   EXPECT_EQ(fake_->buffers, 5) << "x, y, the number of rows, the caller's";
-  // And back: what the CPU has counts.
+  // And back: the CPU's contents count.
   ASSERT_EQ(run(1, room_.data(), kDLCPU), HONE_OK) << why();
   EXPECT_EQ(room_.as<float>()[1], 4);
 }

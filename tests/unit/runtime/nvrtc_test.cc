@@ -43,7 +43,7 @@ class NvrtcCompiler : public testing::Test {
     if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
     nvrtc_ = *nvrtc;
   }
-  // Skips what the installed version is too new or too old for.
+  // Skips architectures that the installed version is too new or too old for.
   bool compiles_for(const std::string& arch) const { return nvrtc_->supports(arch).ok(); }
   std::shared_ptr<const Nvrtc> nvrtc_;
 };

@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// What the calls below saw.
+// Counts of the values that the calls below saw.
 std::atomic<int> halves, zeros;
 
 // Half of the smallest normal number, which is a denormal or zero.

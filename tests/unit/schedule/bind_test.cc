@@ -1,4 +1,4 @@
-// Binding loops to a GPU's blocks and threads: what it makes, and what it refuses.
+// Binding loops to a GPU's blocks and threads: results and refusals.
 #include <gmock/gmock.h>
 
 #include "compiler/ir/printer.h"

@@ -1,4 +1,4 @@
-// The table of primitives against what there is: kinds of steps, limits of schedule.h, and a call of each.
+// The table of primitives against the code: kinds of steps, limits of schedule.h, and a call of each.
 #include "compiler/schedule/primitive_table.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ TEST(PrimitiveTable, IsReadByName) {
   for (const PrimitiveRow& row : primitive_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name << " has two rows";
     EXPECT_EQ(&primitive_row(row.name), &row);
-    // What others record: steps of splits and reorders.
+    // Other primitives record the steps of these: splits and reorders.
     EXPECT_EQ(row.steps.size() == 0, std::string(row.name) == "tile") << row.name;
   }
   EXPECT_THROW(primitive_row("vthread"), InternalError);
@@ -86,7 +86,7 @@ TEST(PrimitiveTable, RowsAreWhole) {
   }
 }
 
-// What a row says in numbers is what the primitives take.
+// Numbers in the rows' texts are the limits of the primitives.
 TEST(PrimitiveTable, NamesTheLimitsThatHold) {
   EXPECT_THAT(std::string(primitive_row("vectorize").text), HasSubstr(std::to_string(Schedule::kMostLanes)));
   ASSERT_EQ(Schedule::kMostCopies, 1024);

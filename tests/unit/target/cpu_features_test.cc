@@ -19,7 +19,7 @@ std::string source(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What the expression's first group matches in `text`.
+// All matches in `text` of the expression's first group.
 std::set<std::string> found(const std::string& text, const std::string& expression) {
   const std::regex pattern(expression);
   std::set<std::string> out;

@@ -1,4 +1,4 @@
-// The table of kinds of GPUs: what a row must say for the rooms that read it.
+// The table of kinds of GPUs: the facts in a row that its readers need.
 #include "compiler/target/gpu_kinds.h"
 
 #include <gtest/gtest.h>

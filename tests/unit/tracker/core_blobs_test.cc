@@ -31,7 +31,7 @@ class BlobsFleet : public FakeFleet {
   }
   void lack(ConnectionId session, const Hash128& hash) { tracker->session_message(session, wire::Blobs{{}, {hash}}); }
   void want_blob(ConnectionId agent, const Hash128& hash) { tracker->agent_message(agent, wire::BlobRequest{{hash}}); }
-  /// What the session was asked for since the last call.
+  /// The blobs that the session was asked for since the last call.
   std::vector<Hash128> asked(ConnectionId session) {
     std::vector<Hash128> all;
     for (const auto& request : take_session<wire::BlobRequest>(session))
@@ -155,7 +155,7 @@ TEST(Tracker, ASilentSessionKeepsNoDeviceBusyAndNothingOfItIsLost) {
 // The store of the smallest tracker holds two of these.
 const std::string kLarge[] = {std::string(28 << 20, 'a'), std::string(28 << 20, 'b'), std::string(28 << 20, 'c')};
 
-// A module that had to make room since its job was leased: what becomes of it is told by the tests that follow.
+// A module that had to make room since its job was leased: the tests that follow show its fate.
 class PushedOut : public testing::Test {
  protected:
   PushedOut() : fleet({.memory = MemoryPlan::kLeast}), a(fleet.agent("a", 1)), session(fleet.open(kSession)) {

@@ -1,4 +1,4 @@
-// Which devices serve a session, and what the session is told of them, through the Tracker.
+// Which devices serve a session, and the tracker's messages about them, through the Tracker.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

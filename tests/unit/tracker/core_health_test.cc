@@ -1,4 +1,4 @@
-// Quarantine and probation, poison jobs, and what is remembered of devices and sessions: through the Tracker.
+// Quarantine and probation, poison jobs, and the memory of devices and sessions: through the Tracker.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

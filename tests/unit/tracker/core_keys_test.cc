@@ -31,7 +31,7 @@ class BuilderKeys : public testing::Test {
     return out;
   }
   std::string challenge(ConnectionId agent) { return fleet_.take_agent<wire::AgentWelcome>(agent).at(0).challenge; }
-  // What its sessions were told of last.
+  // The number of devices in the last message to its sessions.
   size_t shown() {
     for (const auto& devices : fleet_.take_session<wire::Devices>(board_)) shown_ = devices.devices.size();
     return shown_;

@@ -1,4 +1,4 @@
-// Tuners that are killed, or never answer, beside two that do their work: what is left for these, in fake time.
+// Tuners that are killed, or never answer, beside two that do their work: the share left for these, in fake time.
 #include <gtest/gtest.h>
 
 #include <iostream>

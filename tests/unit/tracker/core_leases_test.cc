@@ -1,4 +1,4 @@
-// Leases through the Tracker: what extends them, how they are lost, and how they move to other devices.
+// Leases through the Tracker: how they are extended, how they are lost, and how they move to other devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What people set by hand, through the Tracker: it outlives restarts of the tracker and what agents say.
+// Marks that people set by hand, through the Tracker: they outlive restarts of the tracker and reports of agents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::SizeIs;
 
 const wire::Uuid kSession = wire::Uuid::random();
 
-// What the agent was told last of its drained devices.
+// The drained devices in the last message to the agent.
 std::vector<std::string> told(FakeFleet& fleet, ConnectionId agent) {
   const auto messages = fleet.take_agent<wire::Drained>(agent);
   EXPECT_THAT(messages, SizeIs(1));

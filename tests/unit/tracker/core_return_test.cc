@@ -24,7 +24,7 @@ TEST(Tracker, ASessionThatReturnsWithinTheGraceFindsItsJobsAndResults) {
   EXPECT_EQ(fleet.results(again).at(0).seq, 1u);
 }
 
-// A network that comes back may deliver what an old connection said after what the new one did.
+// A network that comes back may deliver an old connection's messages after the new one's.
 TEST(Tracker, ASessionThatWasOpenedAgainMayComeBack) {
   FakeFleet fleet;
   const ConnectionId live = fleet.open(kSession);
@@ -209,8 +209,8 @@ TEST(Tracker, WhatNobodyClaimsIsDroppedAfterTheGrace) {
   EXPECT_EQ(fleet.ids<wire::ResultAck>(a), std::vector{done});
 }
 
-// An agent must not raise the epochs beyond what later runs of the tracker begin with, nor take jobs that are not for
-// its devices.
+// An agent must not raise the epochs beyond those that later runs of the tracker begin with, nor take jobs that are not
+// for its devices.
 TEST(Adoption, TakesNothingThatAnEarlierRunCannotHaveGranted) {
   FakeFleet fleet;
   wire::SessionOpen open;

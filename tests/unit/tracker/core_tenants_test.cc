@@ -1,4 +1,4 @@
-// The owner of a session, and what its token lets it ask for.
+// The owner of a session, and the limits of its token.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ TEST(Tenants, PeopleSeeIdsAndOnlyAdministratorsUuids) {
   EXPECT_NE(fleet.tracker->status().sessions.at(0).id, shown.id) << "it is not made of the uuid";
 }
 
-// A session that tunes a model, with all that its tuner tells of it.
+// A session that tunes a model, with everything that its tuner reports.
 void tell_all(TenantsFleet& fleet, const Tenant& tenant) {
   wire::SessionOpen open;
   open.session = kSession;

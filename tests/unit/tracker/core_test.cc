@@ -1,4 +1,4 @@
-// The life of a job through the Tracker when nothing goes wrong, and what is refused.
+// The life of a job through the Tracker when nothing goes wrong, and refusals.
 #include "tracker/core.h"
 
 #include <gtest/gtest.h>

@@ -162,8 +162,8 @@ TEST(FairQueue, UseIsForgotten) {
   EXPECT_NEAR(queue.used(session(1)), 5, 1e-6);
 }
 
-// After so long all levels are zero, and those that differed are equal: turns must stay in order, and sessions that
-// leave must be gone.
+// After so long all levels are zero, and differing ones are equal: turns must stay in order, and sessions that leave
+// must be gone.
 TEST(FairQueue, SessionsThatWaitedForDaysAreServedInTurnAndLeave) {
   Queue queue;
   constexpr uint8_t kSessions = 8;

@@ -1,4 +1,4 @@
-// One file of a fleet, --fleet: what is one, and to whom what it holds goes.
+// One file of a fleet, --fleet: which files are one, and to whom their contents go.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -152,7 +152,7 @@ TEST_F(FleetFiles, TheVariableStandsForTheFlag) {
     unsetenv("HONE_FLEET");
     return output;
   };
-  // Port 9: nobody is there, and the line says whom it tried to reach.
+  // Nothing listens on port 9, and the line names the address that it tried to reach.
   EXPECT_THAT(with(dir + "/admin.hone", "status").text, HasSubstr("localhost:9"));
   const Output elsewhere = with(dir + "/admin.hone", "status --tracker 127.1.2.3:9");
   EXPECT_EQ(elsewhere.code, 2);

@@ -18,7 +18,7 @@ TEST_F(Attack, MalformedMessagesEndTheStream) {
   expect_service();
 }
 
-// Says nothing in a sanitized program, which keeps what was freed for a while.
+// Says nothing in a sanitized program, which keeps freed memory for a while.
 size_t resident_bytes() {
   std::ifstream in("/proc/self/statm");
   size_t all = 0, resident = 0;

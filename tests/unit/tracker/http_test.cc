@@ -276,8 +276,8 @@ class GuardedHttp : public testing::Test {
                          const std::string& body = R"({"action": "drain", "name": "lab1/cpu"})") const {
     return talk(port_, request("POST /api/admin", headers, body));
   }
-  // What comes back for `page`, as an admin with a token or, with `client`, with this certificate; as far as the
-  // connection got.
+  // The answer for `page`, to an admin with a token or, with `client`, with this certificate; as far as the connection
+  // got.
   std::string over_tls(const std::string& host, const std::string& page = "/api/whoami",
                        const KeyPair* client = nullptr) const {
     namespace asio = boost::asio;

@@ -1,4 +1,4 @@
-// `tracker init-tls`: what it makes, adds and renews, and that it works.
+// `tracker init-tls`: the files that it makes, adds and renews, and that they work.
 #include <gmock/gmock.h>
 
 #include <algorithm>

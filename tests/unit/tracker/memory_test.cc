@@ -45,7 +45,7 @@ std::shared_ptr<grpc::Channel> narrow_channel(const Address& tracker) {
   return grpc::CreateCustomChannel(tracker.text(), grpc::InsecureChannelCredentials(), args);
 }
 
-/// One stream of either kind: the test says what it likes, and never reads.
+/// One stream of either kind: the test sends anything, and never reads.
 template <class Out, class In>
 struct Unread {
   template <class Open>

@@ -26,7 +26,7 @@ struct ModulesFixture : TrackerParts {
     job.modules = std::move(hashes);
     return *std::get<JobRecord*>(book.add(session, std::move(job)));
   }
-  /// What the session was asked for since the last call.
+  /// The blobs that the session was asked for since the last call.
   std::vector<Hash128> asked() {
     out.flush();
     std::vector<Hash128> all;

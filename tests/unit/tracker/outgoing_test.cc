@@ -1,4 +1,4 @@
-// What the tracker says at the end of a message.
+// Messages that the tracker sends once it has handled a message.
 #include "tracker/state/outgoing.h"
 
 #include <gmock/gmock.h>

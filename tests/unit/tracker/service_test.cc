@@ -269,7 +269,7 @@ TEST_F(Service, StatusAndAdminAnswerPeople) {
   EXPECT_TRUE(absl::IsNotFound(wire::administer(address(), "drain", "nobody", 5s).status()));
 }
 
-// What a peer that is no client of ours may send.
+// Sends any message that a peer other than our clients may send.
 template <class Message>
 grpc::Status send_raw(const Address& address, const Message& message) {
   grpc::ChannelArguments unlimited;

@@ -1,4 +1,4 @@
-// What an agent is told whose tracker is not there: why, again and again, while it goes on trying.
+// The messages of an agent whose tracker is not there: why, again and again, while it goes on trying.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The dashboard's files, as the program holds them. What they do in a browser is tests/web's.
+// The dashboard's files, as the program holds them. tests/web checks their behaviour in a browser.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

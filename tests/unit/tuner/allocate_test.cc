@@ -27,7 +27,7 @@ TEST(ExpectedGain, ATaskFarSlowerThanItsLikeCanCatchUp) {
   EXPECT_DOUBLE_EQ(expected_gain({slow, fast}, 0, 16), 0.8 * 0.010 / 48) << "another operator says nothing";
 }
 
-// What waits for memory stays slower than its like, however many trials it has: the others have their turns.
+// A task that waits for memory stays slower than its like, however many trials it has: the others have their turns.
 TEST(ExpectedGain, HopeOfCatchingUpEnds) {
   TaskCourse slow = course(0.010, 64), fast = course(0.001, 1000);
   EXPECT_DOUBLE_EQ(expected_gain({slow, fast}, 0, 16), 0.8 * 0.010 / 64);
@@ -59,7 +59,7 @@ TEST(NextTask, EveryTaskIsWarmedUpFirst) {
 }
 
 TEST(NextTask, WhereTimeIsShortTheHeaviestGoFirst) {
-  // Of a model that was timed: 80% of it, 19%, and two tasks of less than half a per cent each.
+  // A model that was timed: one task has 80% of it, one 19%, and two have less than half a per cent each.
   std::vector<TaskCourse> tasks{course(0.0003, 0), course(0.080, 0), course(0.019, 0), course(0.0003, 0)};
   for (TaskCourse& t : tasks) t.needs_no_turn = true, t.operation = std::to_string(t.best);
   std::vector<size_t> batches(4);
@@ -97,7 +97,7 @@ TEST(NextTask, WeightsAndTimesDecide) {
 }
 
 TEST(NextTask, TrialsGoWhereCountTimesTimeCanShrink) {
-  // Of a model: a layer of 4 ms that runs once, one of 1 ms that runs eight times, one of 0.1 ms that runs ten times.
+  // A model has a layer of 4 ms that runs once, one of 1 ms that runs eight times, one of 0.1 ms that runs ten times.
   std::vector<TaskCourse> tasks{course(0.004, 8), course(0.001, 8), course(0.0001, 8)};
   tasks[1].weight = 8, tasks[2].weight = 10;
   for (TaskCourse& t : tasks) t.flops = t.best * 1e9;
@@ -152,8 +152,8 @@ TEST(NextTask, WithoutAnyResultAllGetTheSame) {
   for (const TaskCourse& t : tasks) EXPECT_EQ(t.trials, 32u);
 }
 
-// Tasks whose best follows a known curve: the whole must be better than when all get the same, by what the formula is
-// for.
+// Tasks whose best follows a known curve: the whole must be better than with equal shares, which is the formula's
+// purpose.
 TEST(NextTask, BeatsEqualShares) {
   struct Curve {
     double floor, slack, half;  // best(t) = floor + slack * 2^(-t / half)

@@ -108,7 +108,7 @@ std::string bytes_of(const Json& j) {
   return out;
 }
 
-// Refused, or a model that predicts; true when it was taken. A crash is what must not happen.
+// Refused, or a model that predicts; true when it was taken. A crash must not happen.
 bool refused_or_predicts(const std::string& bytes) {
   const auto model = make_xgb_model();
   if (!model->load(bytes, kColumns).ok()) return false;
@@ -202,7 +202,7 @@ TEST(CheckModel, RefusesWhatIsHostileToTheParser) {
   EXPECT_TRUE(absl::IsInvalidArgument(check_model(std::string(9 << 20, 'x'), kColumns)));
 }
 
-// Every integer of the model, changed to what an attacker would try: none crashes.
+// Every integer of the model, changed to an attacker's choices: none crashes.
 void mutate(Json& root, Json& at, int* tried, int* taken) {
   if (at.is_structured()) {
     for (Json& below : at) mutate(root, below, tried, taken);

@@ -71,7 +71,7 @@ TEST_F(DbLog, OtherErrorsComeBackAsTheyAre) {
   EXPECT_FALSE(fs::exists(path_ + ".rescued.jsonl"));
 }
 
-// Old files may hold what imports refuse today, and the tuner prints what it resumes from.
+// Old files may hold rows that imports refuse today, and the tuner prints the rows that it resumes from.
 TEST_F(DbLog, WhatIsResumedHasNoControlCharacters) {
   db::TrialRow failed = row(0);
   failed.status = "rejected\x1b[31m", failed.message = "a\nb", failed.seconds.reset(), failed.times.clear();

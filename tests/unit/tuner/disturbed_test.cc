@@ -1,5 +1,5 @@
-// Sessions on machines that others use: what is stored, what is compared with what, and what the next quiet session
-// makes of it.
+// Sessions on machines that others use: the trials that are stored, their comparisons, and the work of the next quiet
+// session on them.
 #include <gmock/gmock.h>
 
 #include <random>

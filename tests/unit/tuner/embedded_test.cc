@@ -27,7 +27,7 @@ struct TempDir {
   }
 };
 
-// Shell scripts in the programs' place; what is appended to their command line is theirs to ignore.
+// Shell scripts in the programs' place; they ignore words appended to their command lines.
 EmbeddedOptions scripts(const TempDir& dir, const std::string& tracker, const std::string& agent) {
   EmbeddedOptions o;
   o.tracker = {"/bin/sh", "-c", tracker};

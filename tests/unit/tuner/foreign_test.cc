@@ -1,4 +1,4 @@
-// What AutoTVM's records mean here: workloads, configs, seeds. Lines are of our own making, and so is the log in
+// The meaning of AutoTVM's records here: workloads, configs, seeds. Lines are of our own making, and so is the log in
 // tests/data.
 #include <gmock/gmock.h>
 

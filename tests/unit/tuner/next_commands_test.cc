@@ -1,4 +1,4 @@
-// What tuner says to type next has all that says what was tuned, how and where.
+// Commands that tuner suggests next have all that says what was tuned, how and where.
 #include "tuner/cli/next_commands.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ struct NextCommands : testing::Test {
   }
 };
 
-// Of what is tuned otherwise, and what only prints.
+// Flags of operators' tuning, and flags that only print.
 const std::set<std::string> kNotOfModels = {"--task", "--args", "--workload", "--tasks", "--list", "--print-tasks"};
 
 TEST_F(NextCommands, ToGoOnHasEveryFlagButFresh) {

@@ -119,7 +119,7 @@ std::shared_ptr<const Candidate> candidate(int number) {
   return c;
 }
 
-// All results of `count` jobs, or what came within half a minute.
+// All results of `count` jobs, or those that came within half a minute.
 std::vector<wire::JobResult> collect(RemoteMeasurer& m, size_t count) {
   std::vector<wire::JobResult> all;
   for (int i = 0; i < 300 && all.size() < count; ++i) {

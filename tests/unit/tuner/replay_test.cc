@@ -1,4 +1,4 @@
-// The search on recorded spaces: what a change to features, model or searchers must not break. bench_search prints the
+// The search on recorded spaces, which a change to features, model or searchers must not break. bench_search prints the
 // whole table.
 #include <gtest/gtest.h>
 

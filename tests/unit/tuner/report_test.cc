@@ -185,7 +185,7 @@ TEST(Report, TasksThatWereNotTriedAreOneRow) {
   EXPECT_NE(text_report(o, tasks, kTarget, "/tmp/x.db").find("no trials: time is up, 60.0% of a run's time\n"),
             std::string::npos)
       << text;
-  // What was tried and failed says why, and a single one has its own row.
+  // A task whose trials failed says why, and a single one has its own row.
   o.tasks[2].trials = 3, o.tasks[2].first_failure = "build_failed: no such instruction";
   const std::string failed = text_report(o, tasks, kTarget, "/tmp/x.db");
   for (const char* part : {"no result: build_failed: no such instruction\n", "\nfourth ", "no result: time is up\n"})

@@ -146,7 +146,7 @@ TEST(Session, ConfirmsNoLongerThanItMay) {
     EXPECT_EQ(out->stopped_by, "time is up");
     EXPECT_TRUE(out->best);
     EXPECT_TRUE(out->best->confirmed || seconds_of_a_job > 1);
-    // What is left is until all ends.
+    // The time left is that until all ends.
     EXPECT_GE(run.progress.last.seconds_left, 7);
     EXPECT_LE(run.progress.last.seconds_left, 8.5);
     // One look at the device may be under way when the time is up.

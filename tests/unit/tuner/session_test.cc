@@ -118,7 +118,7 @@ TEST(Session, SaysWhichFinalistCameSecond) {
   EXPECT_GE(out->second->seconds, out->best->seconds);
 }
 
-// SIGKILL at any moment: what is stored stays, and the same command goes on from there.
+// SIGKILL at any moment: stored trials stay, and the same command goes on from there.
 TEST(Session, KilledAnywhereItResumesWithoutLossOrRepetition) {
   const Space space = toy::tiling_space();
   for (int at = 0; at < 13; ++at) {
@@ -173,7 +173,7 @@ TEST(Session, KilledWhileItConfirmedItConfirmsLater) {
   EXPECT_EQ(out->best->job.substr(0, 5), "again");
 }
 
-// Another day, another machine as it were: only what one job measured is compared.
+// Another day, another machine as it were: only times of one job are compared.
 TEST(Session, AnEarlierBestIsConfirmedAgainBesideTheNewFinalists) {
   const Space space = toy::tiling_space();
   MemoryLog log;
@@ -479,7 +479,7 @@ TEST(Session, MoreDevicesHaveMoreInFlight) {
     size_t most = 0;
     run.measurer.on_collect = [&] {
       most = std::max(most, run.measurer.submitted.size() - run.measurer.acked.size());
-      // The search is in time: what is in flight does not depend on who is faster.
+      // The search is in time: the jobs in flight do not depend on who is faster.
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     };
     EXPECT_TRUE(run.go().ok());

@@ -103,7 +103,7 @@ TEST(Tasks, ShareOneBudgetByWhatTheyBring) {
   EXPECT_EQ(log.states["s1"], "done");
 }
 
-// What the model has now stands for tasks without a trial, so that it is whole from the start, and only falls.
+// The model's time as it is now stands for tasks without a trial, so that it is whole from the start, and only falls.
 TEST(Tasks, OfATimedModelAreWholeFromTheStart) {
   const Space space = toy::tiling_space();
   MemoryLog log;

@@ -29,7 +29,7 @@ inline Space small_space(int n) {
   });
 }
 
-/// log2 of every number of the config: what a feature extractor could see.
+/// log2 of every number of the config, as a feature extractor could see it.
 inline std::vector<float> numbers_of(const Space& space, const Config& c) {
   std::vector<float> out;
   for (size_t k = 0; k < space.knobs().size(); ++k)

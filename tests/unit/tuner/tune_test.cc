@@ -1,4 +1,4 @@
-// What `tuner` answers to bad input, before anything is measured.
+// The answers of `tuner` to bad input, before anything is measured.
 #include "tuner/cli/tune.h"
 
 #include <gtest/gtest.h>
@@ -228,7 +228,7 @@ TEST(TaskList, ShowsEveryTaskWithItsDefaults) {
     EXPECT_NE(out.str().find(part), std::string::npos) << part;
 }
 
-// What tuner refuses to tune is said so.
+// The list says which operators tuner refuses to tune.
 TEST(TaskList, TellsApartWhatHasNothingToTune) {
   const OperatorTable operators = standard_operators();
   std::ostringstream out;

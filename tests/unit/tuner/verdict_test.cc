@@ -35,7 +35,7 @@ TEST(Verdict, OfHardlyAnyTurnsThereIsNone) {
   EXPECT_FALSE(ratio_of_turns(std::vector<double>(6, 2), std::vector<double>(6, 1)).is_known());
 }
 
-// Of a thousand intervals from turns of which a tenth is disturbed by up to three times, the ratio lies outside a few.
+// A thousand intervals come from turns, a tenth of them disturbed by up to three times: few miss the ratio.
 TEST(Verdict, HoldsTheRatioThatLongTurnsFind) {
   std::mt19937_64 rng(7);
   std::normal_distribution<double> noise(0, 0.02);

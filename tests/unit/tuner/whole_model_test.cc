@@ -167,8 +167,8 @@ TEST_F(Whole, WhatWasKnownBeforeIsTimedToo) {
   FAIL() << "each layer has one config alone";
 }
 
-// Times decide whether there are choices; what is chosen is of the workloads and configs that were offered, stands
-// beside a best one that the tophub has, and stays right.
+// Times decide whether there are choices; a choice is of the workloads and configs that were offered, stands beside a
+// best one that the tophub has, and stays right.
 TEST_F(Whole, ChoicesAreOfWhatWasOffered) {
   const std::string path = folder_.path() + "/hub.db";
   ConfigsByWorkload others;

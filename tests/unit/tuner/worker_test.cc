@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Proposes the space in order, records what is reported to it, and stops at a gate while that is closed.
+// Proposes the space in order, records the outcomes reported to it, and stops at a gate while that is closed.
 class Scripted final : public Searcher {
  public:
   explicit Scripted(const Space& space) : space_(space) {}

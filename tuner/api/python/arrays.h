@@ -1,4 +1,4 @@
-// Arrays of Python as tensors of a call: numpy's, and what has DLPack.
+// Arrays of Python as tensors of a call: numpy's, and objects with DLPack.
 #pragma once
 
 #include <hone_compiler.h>
@@ -12,19 +12,19 @@
 
 namespace hone::python {
 
-/// What calls have copied since the model was opened.
+/// The arrays and bytes that calls have copied since the model was opened.
 struct CopyCount {
   uint64_t arrays = 0, bytes = 0;
 };
 
-/// A tensor of a call, and what keeps its memory.
+/// A tensor of a call, and the owner of its memory.
 struct Argument {
   pybind11::object owner;
   std::vector<int64_t> shape;
   DLTensor tensor{};  ///< row-major; its shape is `shape`
 };
 
-/// Of the tensor's elements.
+/// The size of the tensor's elements.
 size_t bytes_of(const Argument& a);
 /// `float32`, `bool` …: DLPack's types by numpy's names.
 std::string name_of(DLDataType t);
@@ -32,10 +32,10 @@ std::string name_of(DLDataType t);
 /// uint16.
 pybind11::dtype numpy_type(DLDataType t);
 
-/// `x` for the parameter: numpy arrays and what has DLPack as they lie where they are row-major, else copied once;
-/// lists and numbers as arrays of the parameter's type. Throws TypeError for other types of elements and for other
-/// devices; extents are for the library to check, which knows all variants. What `is_wanted` refuses is not copied, and
-/// is not to be read: few bytes may be told to be terabytes.
+/// `x` for the parameter: numpy arrays and objects with DLPack are used in place if they are row-major, else copied
+/// once; lists and numbers as arrays of the parameter's type. Throws TypeError for other types of elements and for
+/// other devices; extents are for the library to check, which knows all variants. An array that `is_wanted` refuses is
+/// neither copied nor read: few bytes may claim to be terabytes.
 using IsWanted = std::function<bool(const std::vector<int64_t>& shape)>;
 Argument as_input(const pybind11::object& x, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied);
 /// `x` for the parameter's result: a numpy array that can be written where it lies. Throws TypeError, ValueError.

@@ -29,8 +29,8 @@ void check(int32_t code) {
 
 // ---- building and tuning ----
 
-// What a call says to Python: `line(str)` and `progress(dict)`, each callable or None. What one of them raises, and
-// what a signal's handler raises (Ctrl-C), ends the call and is raised behind it.
+// How a call reports to Python: `line(str)` and `progress(dict)`, each callable or None. An exception from one of them,
+// or from a signal's handler (Ctrl-C), ends the call and is raised after it.
 class Listener {
  public:
   Listener(py::object line, py::object progress) : line_(std::move(line)), progress_(std::move(progress)) {
@@ -305,7 +305,7 @@ class Model {
       throw py::index_error("there is no variant " + std::to_string(variant));
     return variant;
   }
-  // A kernel may read what it has written.
+  // A kernel may read elements that it has written.
   static void refuse_overlaps(const std::vector<Argument>& in, const std::vector<Argument>& out) {
     const auto begin = [](const Argument& a) { return static_cast<const char*>(a.tensor.data); };
     for (size_t i = 0; i < out.size(); ++i) {
@@ -328,7 +328,7 @@ class Model {
   }
 
   Held model_;
-  uint64_t calls_ = 0;  // guarded by the GIL, as is what was copied
+  uint64_t calls_ = 0;  // guarded by the GIL, as are the counts of copies
   CopyCount copied_;
 };
 

@@ -7,9 +7,9 @@
 
 namespace hone::python {
 
-/// What te.Schedule takes: a tensor that is computed or several; placeholders, in the order in which callers pass them,
-/// or None: as they are read. TypeError and ValueError for what is none of these; UserError where the definition reads
-/// an element that is not known to be one of its tensor's.
+/// The schedule for the arguments of te.Schedule: one or several computed tensors; and placeholders in the order in
+/// which callers pass them, or None: in the order of reading. TypeError and ValueError for other arguments; UserError
+/// if the definition reads an element that is not known to be in its tensor.
 PySchedule checked_schedule(const pybind11::object& outputs, const pybind11::object& inputs);
 
 }  // namespace hone::python

@@ -23,7 +23,7 @@ void add_reads(std::vector<Tensor>* to, const std::vector<Tensor>& more) {
       to->push_back(t);
 }
 
-// Of these operands. ValueError where it is too large.
+// Wraps `expr`, which is made of these operands. ValueError if it is too large.
 PyExpr made_of(Expr expr, std::initializer_list<const PyExpr*> operands) {
   PyExpr out{std::move(expr)};
   for (const PyExpr* o : operands) {

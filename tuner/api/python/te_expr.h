@@ -11,8 +11,8 @@
 
 namespace hone::python {
 
-/// An expression, and the tensors whose elements it reads, each once. Passes walk expressions as trees: what is used
-/// twice counts twice, and both sizes are bounded.
+/// An expression, and the tensors whose elements it reads, each once. Passes walk expressions as trees: a part that is
+/// used twice counts twice, and both sizes are bounded.
 struct PyExpr {
   Expr expr;
   std::vector<Tensor> reads = {};

@@ -78,7 +78,7 @@ class Kernel {
     const NoGil no_gil;
     kernel_ = std::make_unique<LocalKernel>(module_, target_, unproved(module_));
   }
-  // In the child of a fork() nobody can wait for its threads to end.
+  // In the child of a fork() its threads do not exist, and cannot be waited for.
   ~Kernel() {
     if (getpid() != process_) (void)kernel_.release();
   }

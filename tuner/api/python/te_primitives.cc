@@ -70,7 +70,7 @@ void def(Methods& schedule, const char* name, const F& f) {
   def_row(schedule, primitive_row(name), f, &F::operator());
 }
 
-// What Python gives for a C++ parameter.
+// The Python type that is given for a C++ parameter.
 template <class T>
 struct Given {
   using Type = T;

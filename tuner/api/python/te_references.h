@@ -1,4 +1,4 @@
-// How Python names what primitives take: blocks as tensors and names too, scopes and kinds of loops as words.
+// How Python names the arguments of primitives: blocks as tensors and names too, scopes and kinds of loops as words.
 #pragma once
 
 #include <string>

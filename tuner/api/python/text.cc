@@ -23,7 +23,7 @@ void translate_errors() {
     try {
       if (p) std::rethrow_exception(p);
     } catch (const py::cast_error& e) {
-      // What it says of C++'s types is not for users.
+      // The rest of the text is about C++ types, which mean nothing to users.
       const std::string_view text = e.what();
       set_error(PyExc_TypeError, text.substr(0, text.find(" to C++ type")));
     } catch (const py::type_error& e) {

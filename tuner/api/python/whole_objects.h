@@ -6,9 +6,9 @@
 namespace hone::python {
 
 /// `cls.__new__(cls)` alone leaves an object whose C++ object was never made, and every method of it would read memory
-/// that nobody wrote. With this, `__new__` calls the constructor, too, with the arguments that it is given; of a class
-/// without one it is a TypeError. Python's own call of the constructor does nothing then. Classes derived from `bound`
-/// afterwards are made in the same way.
+/// that was never written. With this, `__new__` calls the constructor, too, with the arguments that it is given; of a
+/// class without one it is a TypeError. Python's own call of the constructor does nothing then. Classes derived from
+/// `bound` afterwards are made in the same way.
 inline void make_only_whole(const pybind11::handle& bound) {
   reinterpret_cast<PyTypeObject*>(bound.ptr())->tp_new = [](PyTypeObject* type, PyObject* words, PyObject* named) {
     namespace py = pybind11;

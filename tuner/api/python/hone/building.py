@@ -121,7 +121,7 @@ def compile(
                 return None
             raise
     finally:
-        # What is mapped stays.
+        # A mapped artifact remains readable after its file is gone.
         shutil.rmtree(folder, ignore_errors=True)
 
 

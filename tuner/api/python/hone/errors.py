@@ -39,7 +39,7 @@ _INPUT = {2, 16, 17, 18, 19, 32}  # of tensors, of artifacts' files, of options
 
 def error_of(code, text):
     """The exception of the C library's code, in Python's words; for the extension module."""
-    # What is wrong with a tensor stands in the bits above.
+    # The bits above say what is wrong with a tensor.
     error = _CLASSES.get(code, BadInput if code & 0xFF in _INPUT else Error)(spelled(text))
     error.code = code
     return error

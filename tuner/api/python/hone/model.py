@@ -70,7 +70,7 @@ class Model:
         self._model = _hone.Model(options.path_text(path))
         self._build = build  # makes a report
         description = json.loads(self._model.json)
-        # Of several variants the first stands for all: the others differ in shapes and threads.
+        # The first of several variants stands for all: the others differ in shapes and threads.
         first = description["variants"][0] if "variants" in description else description
         self._described = first.get("layers", [])
         self._is_bool = {t["name"] for key in ("inputs", "outputs") for t in first.get(key, []) if t["dtype"] == "bool"}
