@@ -41,13 +41,8 @@ void Dispatch::take_back() {
   for (Device* device : loaded(fleet_)) take_back_from(*device, served);
 }
 
-<<<<<<< HEAD
 // With n idle devices, asks for n / (n + 1) of the device's leases that they could take, the newest first: equal shares
 // for all. The oldest lease is being worked on and stays.
-=======
-// Shares the store of the device's owner among it and n idle devices: n of n + 1 parts are asked back, the newest
-// leases first. The oldest lease is being worked on.
->>>>>>> 24cb2af9759c214ac5bcc48ffb94cff79d7022d8
 void Dispatch::take_back_from(Device& device, std::set<Device*>& served) {
   const auto held = leases_.of_device(device.info.key);
   std::vector<HeldLease*> movable;  // newest first
