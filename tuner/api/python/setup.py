@@ -21,7 +21,7 @@ def version():
 
 
 class Build(build_ext):
-    """What CMake builds, put into the package as CMake installs it."""
+    """The files that CMake builds, put into the package as CMake installs it."""
 
     def run(self):
         given = os.environ.get("HONE_BUILD")

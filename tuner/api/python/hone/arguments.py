@@ -1,4 +1,4 @@
-"""What is said of wrong arguments of the extension's functions.
+"""Messages about wrong arguments of the extension's functions.
 
 pybind11 answers with every signature and the addresses of objects, over several lines. The signature tells which
 argument is wrong, and what it must be: ``split: by must be an int or a list of ints, not str``.
@@ -31,7 +31,7 @@ def _alternatives(kind):
 
 
 def _element(kind):
-    """Of a list's kind that of its elements."""
+    """The kind of a list's elements."""
     found = _PARTS[2].match(kind)
     return found and found[1]
 
@@ -63,7 +63,7 @@ def _is(value, kind):
 
 
 def _given(value, kind):
-    """What stands for a wrong value: its type, of a list that of its first wrong element."""
+    """A wrong value in messages: its type; for a list, the type of its first wrong element."""
     elements = [e for e in map(_element, _alternatives(kind)) if e]
     if elements and isinstance(value, (list, tuple)):
         wrong = [x for x in value if not _is(x, elements[0])]

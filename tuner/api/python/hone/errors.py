@@ -1,4 +1,4 @@
-"""What can go wrong, in the words of the programs: what, where, and what is allowed."""
+"""Errors, in the words of the programs: what, where, and what is allowed."""
 
 from hone.spelling import spelled
 

@@ -160,7 +160,7 @@ class Model:
 
     @property
     def layers(self) -> Table:
-        """What runs, in order: the nodes that a layer stands for, its workload, its config and where that is from."""
+        """The layers in order: the nodes that a layer stands for, its workload, its config and where that is from."""
         return Table(self._rows(0))
 
     @property
@@ -170,7 +170,7 @@ class Model:
 
     @property
     def target(self) -> str:
-        """What it was built for, as text."""
+        """The target that it was built for, as text."""
         return self._model.target
 
     def report(self) -> Report:

@@ -100,7 +100,7 @@ def is_all_paths(bind_data):
 
 
 def file_names(path, bind_data, folder):
-    """What errors say instead of the files in `folder` that were made of arguments (spelling.names_of_files)."""
+    """Names for the files in `folder` that were made of arguments, as errors say them (spelling.names_of_files)."""
     names = {_bound_file(folder, i): f'bind_data["{name}"]' for i, name in enumerate(bind_data or {})}
     return {**names, path: "the model"} if path.startswith(folder) else names
 
@@ -139,5 +139,5 @@ def of_threads(threads):
 
 
 def words(options, flags=()):
-    """What the library takes: the options, and more words of the program."""
+    """The library's arguments: the options, and more words of the program."""
     return [json.dumps(options), *flags]

@@ -1,4 +1,4 @@
-"""What is computed, element by element, and how: definitions and schedules.
+"""Definitions (what is computed, element by element) and schedules (how).
 
     A = te.placeholder((512, 512), name="A")
     B = te.placeholder((512, 512), name="B")

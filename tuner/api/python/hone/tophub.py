@@ -39,7 +39,7 @@ class Tophub:
         return Table(self._objects("list", **options.plain(task=task, target=target)))
 
     def stats(self) -> Union[Dict[str, Any], Table]:
-        """What is stored, counted."""
+        """Counts of stored rows."""
         found = self._objects("stats")
         return found[0] if len(found) == 1 else Table(found)
 

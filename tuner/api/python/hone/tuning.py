@@ -15,7 +15,7 @@ __all__ = ["tune", "Outcome"]
 
 
 class Outcome(dict):
-    """What ``tuner --json`` says: of a workload ``best``, ``default``, ``trials``; of a model ``tasks``, ``model``."""
+    """As ``tuner --json``: a workload has ``best``, ``default``, ``trials``; a model ``tasks``, ``model``."""
 
     def __repr__(self):
         best, default = self.get("best") or {}, self.get("default") or {}
