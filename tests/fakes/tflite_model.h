@@ -74,6 +74,16 @@ class TfliteModel {
   TfliteModel& number(const std::string& name, int32_t value) {
     return data(name, {}, kTfInt, bytes_of_numbers<int32_t>({value}));
   }
+  /// The sparsity of a matrix [2, 3] in rows, of which elements (0, 0), (0, 2) and (1, 2) are stored.
+  flatbuffers::Offset<tables::Sparsity> three_of_two_rows() {
+    const std::vector<int32_t> segments{0, 2, 3}, order{0, 1};
+    const std::vector<uint8_t> places{0, 2, 2};
+    const std::vector<flatbuffers::Offset<tables::SparseDimension>> dimensions{
+        tables::CreateSparseDimension(b, 0, 2),
+        tables::CreateSparseDimension(b, 1, 0, tables::Places::Words, tables::CreateWordsDirect(b, &segments).Union(),
+                                      tables::Places::Bytes, tables::CreateBytesDirect(b, &places).Union())};
+    return tables::CreateSparsityDirect(b, &order, nullptr, &dimensions);
+  }
   uint32_t buffer(const std::string& bytes) {
     buffers_.push_back(
         tables::CreateBuffer(b, b.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())));
@@ -105,7 +115,7 @@ class TfliteModel {
     return *this;
   }
 
-  /// Of the file; the model is of no use afterwards.
+  /// The file's bytes; the model is of no use afterwards.
   std::string bytes() {
     std::vector<flatbuffers::Offset<tables::SubGraph>> graphs{
         tables::CreateSubGraphDirect(b, &tensors_, &inputs_, &outputs_, &operators_, "main")};

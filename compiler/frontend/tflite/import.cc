@@ -84,7 +84,7 @@ class Importer {
     }
   }
 
-  // What is computed by now, or stored in the file.
+  // Values that are computed by now, or stored in the file.
   std::optional<Operand> find(int64_t index) {
     const auto known = values_.find(index);
     if (known != values_.end()) return known->second;
@@ -186,7 +186,7 @@ class Importer {
   std::map<std::string, std::vector<std::string>> unsupported_;
 };
 
-// What `read` gives of the file; its errors begin with the path.
+// The result of `read` on the file; its errors begin with the path.
 template <class Read>
 auto of_file(const std::string& path, const Read& read) {
   ModelFile file(path);

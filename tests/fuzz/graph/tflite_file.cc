@@ -42,13 +42,7 @@ std::string rows() {
 
 std::string whole_numbers() {
   TfliteModel m;
-  const std::vector<int32_t> segments{0, 2, 3}, order{0, 1};
-  const std::vector<uint8_t> places{0, 2, 2};
-  std::vector<flatbuffers::Offset<tables::SparseDimension>> dimensions{
-      tables::CreateSparseDimension(m.b, 0, 2),
-      tables::CreateSparseDimension(m.b, 1, 0, tables::Places::Words, tables::CreateWordsDirect(m.b, &segments).Union(),
-                                    tables::Places::Bytes, tables::CreateBytesDirect(m.b, &places).Union())};
-  const auto sparsity = tables::CreateSparsityDirect(m.b, &order, nullptr, &dimensions);
+  const auto sparsity = m.three_of_two_rows();
   m.input("x", {2, 3}, kTfSigned, {{0.5f}, {3}}).data("w", {2, 3}, kTfSigned, "abcdef", {{0.1f, 0.2f}, {0, 0}, 0});
   m.data("b", {2}, kTfInt, bytes_of_numbers<int32_t>({100, -5}), {{0.05f, 0.1f}, {0, 0}, 0});
   m.tensor("y", {2, 2}, kTfSigned, {{0.7f}, {-1}}).op(9, {"x", "w", "b"}, {"y"});

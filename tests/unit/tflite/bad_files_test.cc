@@ -14,13 +14,7 @@ using testing::StartsWith;
 // One of most that readers look at: options, a shape, scales, sparse weights.
 std::string sample() {
   TfliteModel m;
-  const std::vector<int32_t> segments{0, 2, 3}, order{0, 1};
-  const std::vector<uint8_t> places{0, 2, 2};
-  std::vector<flatbuffers::Offset<tables::SparseDimension>> dimensions{
-      tables::CreateSparseDimension(m.b, 0, 2),
-      tables::CreateSparseDimension(m.b, 1, 0, tables::Places::Words, tables::CreateWordsDirect(m.b, &segments).Union(),
-                                    tables::Places::Bytes, tables::CreateBytesDirect(m.b, &places).Union())};
-  const auto sparsity = tables::CreateSparsityDirect(m.b, &order, nullptr, &dimensions);
+  const auto sparsity = m.three_of_two_rows();
   m.input("x", {1, 4, 4, 2}).floats("w", {3, 2, 2, 2}, some_numbers(24, 1)).floats("b", {3}, {1, 2, 3});
   m.op(3, {"x", "w", "b"}, {"c"}, tables::CreateConvOptions(m.b, 0, 2, 2, 1));
   m.numbers("s", {4, 3}).op(22, {"c", "s"}, {"r"});

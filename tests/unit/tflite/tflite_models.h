@@ -39,7 +39,7 @@ class TfliteFolder {
     verify(out.graph);
     return out;
   }
-  /// What it is refused with, without the path at its beginning; "accepted" where it is not.
+  /// The refusal, without the path at its beginning; "accepted" where it is not.
   std::string refusal_of_bytes(const std::string& bytes, const ImportOptions& options = {}) const {
     write(bytes);
     try {

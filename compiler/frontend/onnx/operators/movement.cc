@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "compiler/frontend/lowering/tile.h"
 #include "compiler/frontend/onnx/node/window_node.h"
 #include "compiler/ir/layout.h"
 
@@ -221,24 +222,7 @@ void expand(NodeContext& c) {
   c.outputs[0] = c.l.broadcast(x, broadcast_shape({x.type.shape, c.constant_numbers(1, "shape")}));
 }
 
-void tile(NodeContext& c) {
-  const Operand& x = c.in(0);
-  const Extents repeats = c.constant_numbers(1, "repeats");
-  HONE_USER_CHECK(repeats.size() == x.rank()) << "repeats [" << join(repeats, ", ") << "] of " << to_string(x.type);
-  // [a, b] -> [1, a, 1, b] -> [ra, a, rb, b] -> [ra a, rb b]
-  Extents apart, full, shape;
-  for (size_t d = 0; d < x.rank(); ++d) {
-    HONE_USER_CHECK(repeats[d] >= 0) << "repeats [" << join(repeats, ", ") << "]";
-    if (repeats[d] != 1) {
-      apart.push_back(1);
-      full.push_back(repeats[d]);
-    }
-    apart.push_back(x.type.shape[d]);
-    full.push_back(x.type.shape[d]);
-    shape.push_back(element_count({repeats[d], x.type.shape[d]}));
-  }
-  c.outputs[0] = c.l.reshape(c.l.broadcast(c.l.reshape(x, apart), full), shape);
-}
+void repeat(NodeContext& c) { c.outputs[0] = tile(c.l, c.in(0), c.constant_numbers(1, "repeats")); }
 
 void pad(NodeContext& c) {
   Operand x = c.in(0);
@@ -317,7 +301,7 @@ void add_movement_rows(RowTable& t) {
   t[":GatherElements"] = &gather_elements;
   t[":GatherND"] = &gather_nd;
   t[":Expand"] = &expand;
-  t[":Tile"] = &tile;
+  t[":Tile"] = &repeat;
   t[":Pad"] = &pad;
   t[":DepthToSpace"] = &depth_to_space;
   t[":SpaceToDepth"] = &space_to_depth;

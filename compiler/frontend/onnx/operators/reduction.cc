@@ -10,7 +10,7 @@
 namespace hone::onnx {
 namespace {
 
-// What a reduction of no elements gives: the number that changes nothing, and what the operator makes of it.
+// The result of a reduction of no elements: the neutral number, and then the operator's function of it.
 Operand of_nothing(Lowering& l, const std::string& op, const Operand& x, const Extents& axes, bool keepdims) {
   TensorType type{x.type.dtype, {}};
   for (size_t d = 0; d < x.rank(); ++d) {

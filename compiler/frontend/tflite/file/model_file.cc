@@ -45,7 +45,7 @@ std::optional<Scales> scales_of(const file::Quantization* q, const TensorType& t
     // The verifier lets a vector of these begin at any multiple of four bytes.
     int64_t zero = 0;
     if (zeros) std::memcpy(&zero, q->zero_point()->Data() + i * sizeof(zero), sizeof(zero));
-    // Of what is wider than a byte, and never less than 0, TensorFlow Lite has no zero points but 0.
+    // Types wider than 16 bits have no zero point but 0.
     const int64_t least = bits > 16   ? 0
                           : is_signed ? -(int64_t{1} << (bits - 1))
                                       : 0,

@@ -75,7 +75,7 @@ class Densifier {
     std::sort(sorted.begin(), sorted.end());
     for (size_t i = 0; i < count; ++i)
       HONE_USER_CHECK(sorted[i] == static_cast<int64_t>(i)) << what_ << "its sparse dimensions are in no order";
-    // What a block has of each axis.
+    // Extents of a block, by axis.
     Extents of_block(rank, 1);
     const auto dimension = [&](size_t i) -> const file::SparseDimension& {
       return *s.dimensions()->Get(static_cast<flatbuffers::uoffset_t>(i));
@@ -111,7 +111,7 @@ class Densifier {
     }
   }
 
-  // What lies below the `node`-th entry of a level, whose elements are at `at` and behind it.
+  // Reads the entries below the `node`-th one of a level; their elements lie at `at` and behind it.
   void put(size_t depth, int64_t node, int64_t at) {
     if (depth == levels_.size()) {
       HONE_USER_CHECK((next_ + 1) * bytes_ <= stored_.size())

@@ -1,4 +1,4 @@
-// What rows work with: one operator of a model, and the lowering that knows the file and where its images lie.
+// The context of a row: one operator of a model, and the lowering that knows the file and where its images lie.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace hone::tflite {
 
 using namespace frontend;  // rows are written in its words
 
-/// What Lowering::once() keeps for these files: begins its keys. Many operators may read one large constant.
+/// Begins the keys under which Lowering::once() keeps values: many operators may read one large constant.
 enum OnceOfTflite : int64_t { kTurned = 1 << 20, kRealNumbers };
 
 /// A lowering whose images, [n, h, w, c] in a file, are computed as planes, [n, c, h, w], which convolutions read and
@@ -92,7 +92,7 @@ Operand activated(Lowering& l, const Operand& x, int8_t function);
 /// The same of an image whose planes may be known.
 Operand activated_image(ImageLowering& l, const Operand& x, int8_t function);
 
-/// What happens to whole numbers with scales in front of an operator, and behind it.
+/// How whole numbers with scales are treated in front of an operator, and behind it.
 enum class Numbers : uint8_t {
   kReal,   ///< they become floats, and its outputs whole numbers again where the file says so
   kMoved,  ///< the same, unless inputs and outputs have the same scales: then they are moved as they are

@@ -7,7 +7,7 @@ namespace hone::tflite {
 
 /// Whether the tensor's elements, of 16 bits at most, stand for real numbers.
 bool is_quantized(const TensorInfo& t);
-/// What they stand for, f32; of known ones at once. Also of f16 (themselves).
+/// The real numbers that they stand for, f32; known ones at once. f16 stand for themselves.
 Operand real_numbers(ImageLowering& l, const Operand& x, const std::optional<Scales>& scales);
 /// Real numbers as whole ones of this type: rounded to the nearest, halves to the even one, and saturated.
 Operand whole_numbers(ImageLowering& l, const Operand& x, const Scales& scales, DType to);

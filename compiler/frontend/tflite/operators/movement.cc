@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/frontend/lowering/tile.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
 
@@ -209,24 +210,7 @@ void gather_nd(NodeContext& c) {
   c.outputs[0] = c.l.add("gather_nd", {}, {c.l.value(x), c.l.value(places)}, shape);
 }
 
-void tile(NodeContext& c) {
-  const Operand& x = c.in(0);
-  const Extents repeats = c.constant_numbers(1, "repeats");
-  HONE_USER_CHECK(repeats.size() == x.rank()) << "repeats [" << join(repeats, ", ") << "] of " << to_string(x.type);
-  // [a, b] -> [1, a, 1, b] -> [ra, a, rb, b] -> [ra a, rb b]
-  Extents apart, full, shape;
-  for (size_t d = 0; d < x.rank(); ++d) {
-    HONE_USER_CHECK(repeats[d] >= 0) << "repeats [" << join(repeats, ", ") << "]";
-    if (repeats[d] != 1) {
-      apart.push_back(1);
-      full.push_back(repeats[d]);
-    }
-    apart.push_back(x.type.shape[d]);
-    full.push_back(x.type.shape[d]);
-    shape.push_back(element_count({repeats[d], x.type.shape[d]}));
-  }
-  c.outputs[0] = c.l.reshape(c.l.broadcast(c.l.reshape(x, apart), full), shape);
-}
+void repeat(NodeContext& c) { c.outputs[0] = tile(c.l, c.in(0), c.constant_numbers(1, "repeats")); }
 
 void broadcast_to(NodeContext& c) {
   const Extents shape = c.constant_numbers(1, "shape");
@@ -244,7 +228,7 @@ void add_movement_rows(RowTable& t) {
   t.own[36] = {&gather, Numbers::kMoved};
   t.own[39] = {&transpose, Numbers::kMoved};
   t.own[43] = {&squeeze, Numbers::kMoved};
-  t.own[69] = {&tile, Numbers::kMoved};
+  t.own[69] = {&repeat, Numbers::kMoved};
   t.own[70] = {&expand_dims, Numbers::kMoved};
   t.own[83] = {&pack, Numbers::kMoved};
   t.own[100] = {&mirror_pad, Numbers::kMoved};

@@ -12,7 +12,7 @@ Operand input_as_real(const NodeContext& c) {
   return real_numbers(c.l, x, c.read[0]->scales);
 }
 
-// Of whole numbers, too: from scales to others.
+// Takes whole numbers, too: from one scale to another.
 void quantize(NodeContext& c) {
   c.require_outputs(1);
   const TensorInfo& to = *c.computed[0];

@@ -29,7 +29,7 @@ void reduction(NodeContext& c) {
     HONE_USER_CHECK(kind == "max" || kind == "min") << to_string(x.type);
     return void(c.outputs[0] = c.l.cast(c.l.reduce(kind, c.l.cast(x, u8), axes, keeps), boolean));
   }
-  // Of channels: with the axes kept, as other formats have this layer.
+  // A mean of each channel keeps the axes, as other formats have this layer.
   if (const Operand* planes = c.l.known_planes(x); planes && axes == Extents{1, 2}) {
     const Operand out = c.l.reduce(kind, *planes, {2, 3}, true);
     c.outputs[0] = keeps ? c.l.pixels(out) : c.l.reshape(out, {out.type.shape[0], out.type.shape[1]});

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int8_t kSame = 0, kValid = 1;
 
-// Of windows of these extents over an image, as many outputs as steps fit in it (SAME), or whole windows (VALID).
+// The number of outputs of windows over an image: the steps in it (SAME), or the whole windows (VALID).
 Window window_over(const Extents& image, const Extents& kernel, const Extents& stride, const Extents& dilation,
                    int8_t padding) {
   HONE_USER_CHECK(padding == kSame || padding == kValid) << "a padding of kind " << static_cast<int>(padding);
