@@ -339,12 +339,13 @@ int64_t AccessProver::lower_end(const Linear& e, size_t kept_a_step) {
             auto rest = add(from.form, fact, -(u.coefficient / t.coefficient));
             if (!rest) continue;
             const int64_t lo = ranges_.exact_bounds(*rest).lo;
-            const auto place = std::find_if(next.begin(), next.end(), [&](const Candidate& c) { return c.lo <= lo; });
+            const auto position =
+                std::find_if(next.begin(), next.end(), [&](const Candidate& c) { return c.lo <= lo; });
             // Different combinations mostly give a form that was found before.
             const bool is_known =
-                place != next.end() && place->lo == lo && place->form.terms.size() == rest->terms.size();
-            if (lo == Interval::kMin || is_known || (place == next.end() && next.size() >= kept_a_step)) continue;
-            next.insert(place, {std::move(*rest), lo});
+                position != next.end() && position->lo == lo && position->form.terms.size() == rest->terms.size();
+            if (lo == Interval::kMin || is_known || (position == next.end() && next.size() >= kept_a_step)) continue;
+            next.insert(position, {std::move(*rest), lo});
             if (next.size() > kept_a_step) next.pop_back();
           }
         }

@@ -92,10 +92,10 @@ Interval Facts::atom_interval(const Expr& e) const {
   without_facts_ = true;
   const Interval plain = nonlinear_interval(e);
   without_facts_ = false;
-  const size_t place = memo_.size();
+  const size_t position = memo_.size();
   memo_.emplace_back(e.get(), plain);
   const Interval tight = nonlinear_interval(e);
-  return memo_[place].second = {std::max(plain.lo, tight.lo), std::min(plain.hi, tight.hi)};
+  return memo_[position].second = {std::max(plain.lo, tight.lo), std::min(plain.hi, tight.hi)};
 }
 
 Interval Facts::nonlinear_interval(const Expr& e) const {

@@ -44,7 +44,7 @@ std::optional<Linear> without_remainders(const Linear& form);
 /// none, v is no term of `form`, or on overflow.
 std::optional<Linear> with_digits(const Linear& form, const Expr& quotient);
 /// A bound on the dividend of the first quotient k * (x floordiv c), c > 0, in `form >= 0`: a form that is at least c
-/// times `form`, with x in the quotient's place. Nothing when there is no such quotient, or on overflow.
+/// times `form`, with x in the quotient's position. Nothing when there is no such quotient, or on overflow.
 std::optional<Linear> bound_on_dividend(const Linear& form);
 
 }  // namespace hone

@@ -253,14 +253,15 @@ class EmissionProver {
   }
 
   std::optional<int64_t> elements_of(const BufferNode* b) {
-    const auto [place, is_new] = elements_.try_emplace(b, 1);
-    if (!is_new) return place->second;
+    const auto [position, is_new] = elements_.try_emplace(b, 1);
+    if (!is_new) return position->second;
     for (const Expr& n : b->shape) {
       const auto extent = as_const_int(n);
-      if (!extent || *extent < 0 || !place->second || __builtin_mul_overflow(*place->second, *extent, &*place->second))
-        place->second.reset();
+      if (!extent || *extent < 0 || !position->second ||
+          __builtin_mul_overflow(*position->second, *extent, &*position->second))
+        position->second.reset();
     }
-    return place->second;
+    return position->second;
   }
 
   void report(const Expr& load, const Store* store) {

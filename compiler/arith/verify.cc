@@ -110,7 +110,7 @@ class Verifier {
     } else {
       require_outside(b, LoopKind::kThread);
       require_outside(b, LoopKind::kBlock);
-      if (op->offset != -1 || around_.in_module) place(b, op->offset, bytes);
+      if (op->offset != -1 || around_.in_module) position(b, op->offset, bytes);
     }
     visit(op->body);
     workspace_.resize(lives);
@@ -118,7 +118,7 @@ class Verifier {
   }
 
   // A workspace buffer at `offset`, apart from those it lives in.
-  void place(const Buffer& b, int64_t offset, std::optional<int64_t> bytes) {
+  void position(const Buffer& b, int64_t offset, std::optional<int64_t> bytes) {
     require(bytes.has_value(), "workspace buffer '{}' has no constant size", b->name);
     require(offset >= 0 && offset % kAlignment == 0,
             "workspace buffer '{}' lies at offset {}, which is no multiple of {}", b->name, offset, kAlignment);

@@ -49,7 +49,7 @@ bool has_steps(const std::string& chain) {
 }  // namespace
 
 double workload_distance(const Workload& a, const Workload& b) {
-  if (a.task() != b.task()) return INFINITY;
+  if (a.operator_name() != b.operator_name()) return INFINITY;
   double sum = 0;
   for (auto x = a.attributes.begin(), y = b.attributes.begin(); x != a.attributes.end(); ++x, ++y) {
     if (x->text == y->text) continue;

@@ -73,7 +73,7 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, do
   const double arithmetic = executed / peak * 1e-9, memory = bytes / level.gb_per_second * 1e-9,
                bound = std::max(arithmetic, memory);
   out << fmt::format("time        {} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GFLOPS executed\n",
-                     ms_text(t.seconds), t.spread * 100, flops(w) / t.seconds * 1e-9, w.task(),
+                     ms_text(t.seconds), t.spread * 100, flops(w) / t.seconds * 1e-9, w.operator_name(),
                      executed / t.seconds * 1e-9);
   out << fmt::format(
       "roofline    {:.0f}% of what bounds it: {} ms of arithmetic at {:.0f} GFLOPS, {} ms of memory at {:.0f} "
@@ -135,7 +135,7 @@ Status explain_gpu(const Workload& w, const Target& target, const Space& space, 
   }
   HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m, gpu));
   out << fmt::format("time        {} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GB/s of the parameters\n",
-                     ms_text(t.seconds), t.spread * 100, flops(w) / t.seconds * 1e-9, w.task(),
+                     ms_text(t.seconds), t.spread * 100, flops(w) / t.seconds * 1e-9, w.operator_name(),
                      bytes / t.seconds * 1e-9);
   return absl::OkStatus();
 }

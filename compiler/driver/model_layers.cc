@@ -21,7 +21,8 @@ const Node& node_of(const Graph& g, const Layer& call) { return g.nodes[call.nod
 // `conv2d in NCHW16c`
 std::string described(const Node& n) {
   const Attributes& a = n.workload.attributes;
-  return a.has("layout") ? fmt::format("{} in {}", n.workload.task(), a.text("layout")) : n.workload.task();
+  return a.has("layout") ? fmt::format("{} in {}", n.workload.operator_name(), a.text("layout"))
+                         : n.workload.operator_name();
 }
 
 // Who computes a value, and who reads it, views aside.

@@ -29,7 +29,7 @@ class OperatorEmitter {
         op_(op),
         target_(op.place.target),
         m_(m),
-        name_(entry_name(r.output.empty() ? op.workload.task() : r.output, 'k')),
+        name_(entry_name(r.output.empty() ? op.workload.operator_name() : r.output, 'k')),
         files_(std::move(files)),
         events_(events) {}
 

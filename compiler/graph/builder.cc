@@ -81,7 +81,9 @@ std::vector<ValueId> GraphBuilder::add(std::string_view op, const AttributeTexts
 
 std::vector<ValueId> GraphBuilder::add(const Workload& w, const std::vector<ValueId>& inputs,
                                        const std::vector<std::string>& names) {
-  const auto name_of_output = [&](size_t o) { return o < names.size() && !names[o].empty() ? names[o] : w.task(); };
+  const auto name_of_output = [&](size_t o) {
+    return o < names.size() && !names[o].empty() ? names[o] : w.operator_name();
+  };
   std::vector<TensorType> outputs;
   for (const auto& t : physical_types(w).outputs) outputs.push_back(t.type);
   int64_t in_bytes = 0, out_bytes = 0;

@@ -7,8 +7,8 @@
 #include "compiler/lower/lower.h"
 #include "compiler/lower/repeat.h"
 #include "compiler/ops/operator.h"
+#include "compiler/ops/recurrence.h"
 #include "compiler/ops/rewrite/collapse.h"
-#include "compiler/ops/steps.h"
 
 namespace hone {
 
@@ -31,7 +31,7 @@ TensorData to_logical(const TensorData& data, const PhysicalTypes::Tensor& t) {
 TensorData to_physical(const TensorData& data, const PhysicalTypes::Tensor& t) { return moved(data, t, t.type, &pack); }
 
 Module naive_module(const Workload& w) {
-  const auto steps = steps_of(w);
+  const auto steps = recurrence_of(w);
   const Definition d = collapse(define(steps ? steps->step : w));
   const Module m = lower(Schedule(d.inputs, d.outputs), {});
   return steps ? repeat(m, steps->how) : m;

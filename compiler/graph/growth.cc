@@ -84,8 +84,8 @@ class GrowthCheck {
     const auto fail = [&](std::string_view why) {
       throw UserError("node " + described(n) + " " + std::string(why) + " " + growth_.symbol);
     };
-    require_same(n.workload.task() == other.workload.task() && n.inputs.size() == other.inputs.size() &&
-                 n.outputs.size() == other.outputs.size());
+    require_same(n.workload.operator_name() == other.workload.operator_name() &&
+                 n.inputs.size() == other.inputs.size() && n.outputs.size() == other.outputs.size());
     const bool is_view = is<ops::Reshape>(n), is_reader = is<ops::CachedAttention>(n),
                is_row = is<ops::Gather>(n) && count_.front() == n.inputs[1];
     bool reads_rows = false;

@@ -316,7 +316,7 @@ class GraphParser {
     }
     column_ = begin;
     if (names.size() != types.outputs.size())
-      fail(fmt::format("{} gives {} outputs, not {}", n.workload.task(), types.outputs.size(), names.size()));
+      fail(fmt::format("{} gives {} outputs, not {}", n.workload.operator_name(), types.outputs.size(), names.size()));
     for (size_t o = 0; o < names.size(); ++o)
       n.outputs.push_back(new_value(names[o].first, names[o].second, types.outputs[o].type));
     lines_of_nodes_.push_back(line_number_);

@@ -150,7 +150,7 @@ class Runner {
     poison_ = outer;
   }
 
-  // Whether a load whose result is not used reads all the same: registers, stack buffers at constant places.
+  // Whether a load whose result is not used reads all the same: registers, stack buffers at constant positions.
   bool is_register(const ENode& n) const {
     const BufferNode* b = program_.buffers[static_cast<size_t>(n.a)].buffer.get();
     const ENode& index = program_.exprs[static_cast<size_t>(program_.lists[static_cast<size_t>(n.b)])];
@@ -338,8 +338,8 @@ class Runner {
 
   bool in_launch() const { return blocks_open_ + threads_open_ > 0; }
 
-  [[noreturn]] void raced(const Storage& b, int64_t element, const Place& other, std::string_view what) {
-    const auto name = [](const Place& p) { return fmt::format("thread {} of block {}", p.thread, p.block); };
+  [[noreturn]] void raced(const Storage& b, int64_t element, const Position& other, std::string_view what) {
+    const auto name = [](const Position& p) { return fmt::format("thread {} of block {}", p.thread, p.block); };
     throw UserError(fmt::format(
         "function '{}': race: {} {} element {} of buffer '{}', which {} touched, and no barrier stands between",
         function_.name, name(here_), what, element, b.name, name(other)));
@@ -581,7 +581,7 @@ class Runner {
   int64_t poison_element_ = 0;
   bool is_beside_ = false;  // the value under evaluation is not used
   int lanes_ = 1;           // of the value that is stored
-  Place here_;
+  Position here_;
   int blocks_open_ = 0, threads_open_ = 0;
 };
 

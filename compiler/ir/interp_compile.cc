@@ -64,7 +64,7 @@ class Compiler {
     return it->second;
   }
 
-  // The place of `list` in the program's lists.
+  // The position of `list` in the program's lists.
   int32_t add_list(const std::vector<int32_t>& list) {
     const auto first = static_cast<int32_t>(program_.lists.size());
     program_.lists.insert(program_.lists.end(), list.begin(), list.end());

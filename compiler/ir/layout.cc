@@ -215,9 +215,9 @@ std::vector<int64_t> physical_indices(std::span<const int64_t> logical, const st
       at[axis] = rest < shape[axis] ? rest : rest % shape[axis];
       rest = rest < shape[axis] ? 0 : rest / shape[axis];
     }
-    int64_t place = 0;
-    for (size_t axis = 0; axis < shape.size(); ++axis) place += added[axis][static_cast<size_t>(at[axis])];
-    out.push_back(place);
+    int64_t position = 0;
+    for (size_t axis = 0; axis < shape.size(); ++axis) position += added[axis][static_cast<size_t>(at[axis])];
+    out.push_back(position);
   }
   return out;
 }

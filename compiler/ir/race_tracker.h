@@ -10,7 +10,7 @@ namespace hone::interp {
 
 /// A point of the execution: launch, block, thread, and the number of barriers passed. Epochs only grow, so blocks that
 /// are run one after the other have different ones.
-struct Place {
+struct Position {
   int64_t launch = 0, block = 0, thread = 0, epoch = 0;
 };
 
@@ -21,8 +21,8 @@ class RaceTracker {
   void reset(int64_t elements) { touched_.assign(static_cast<size_t>(elements), {}); }
   bool empty() const { return touched_.empty(); }
 
-  /// The place of an earlier access that nothing orders before this one.
-  std::optional<Place> read(int64_t element, const Place& now) {
+  /// The position of an earlier access that nothing orders before this one.
+  std::optional<Position> read(int64_t element, const Position& now) {
     Element& e = touched_[static_cast<size_t>(element)];
     if (e.written && races(e.write, now)) return e.write;
     if (!e.was_read || e.read.launch != now.launch) {
@@ -39,7 +39,7 @@ class RaceTracker {
     }
     return std::nullopt;
   }
-  std::optional<Place> write(int64_t element, const Place& now) {
+  std::optional<Position> write(int64_t element, const Position& now) {
     Element& e = touched_[static_cast<size_t>(element)];
     if (e.written && races(e.write, now)) return e.write;
     if (e.was_read && e.read.launch == now.launch &&
@@ -51,13 +51,13 @@ class RaceTracker {
   }
 
  private:
-  static bool races(const Place& earlier, const Place& now) {
+  static bool races(const Position& earlier, const Position& now) {
     return earlier.launch == now.launch &&
            (earlier.block != now.block || (earlier.epoch == now.epoch && earlier.thread != now.thread));
   }
 
   struct Element {
-    Place write, read;  // of several reads, the first since the last barrier
+    Position write, read;  // of several reads, the first since the last barrier
     bool written = false, was_read = false, other_block = false, other_thread = false;
   };
   std::vector<Element> touched_;

@@ -55,14 +55,14 @@ class Accesses final : public Visitor {
   std::vector<const For*> around_;  ///< null: a condition
 };
 
-// Lanes of the partial result that a task stores; wider vectors are folded to so many first.
+// Lanes of the partial result that a share stores; wider vectors are folded to so many first.
 constexpr int64_t kPartialLanes = 16;
 
-// One of the two: its buffers for one task (a value for each lane), for all tasks, for all tasks together (a value for
-// each lane still), and of one element.
+// One of the two: its buffers for one share (a value for each lane), for all shares, for all shares together (a value
+// for each lane still), and of one element.
 struct Extreme {
   ReduceKind kind;
-  Buffer of_task, of_tasks, of_lanes, result;
+  Buffer of_share, of_shares, of_lanes, result;
 };
 
 // For each lane, as a vector.
@@ -73,47 +73,47 @@ Stmt each_lane(int64_t lanes, const std::function<Stmt(const Expr& lane)>& body)
 
 class Extremes {
  public:
-  Extremes(const Buffer& of, int64_t tasks, int64_t lanes)
-      : of_(of), tasks_(tasks), lanes_(lanes), partial_(partial_lanes(lanes)) {
+  Extremes(const Buffer& of, int64_t shares, int64_t lanes)
+      : of_(of), shares_(shares), lanes_(lanes), partial_(partial_lanes(lanes)) {
     const auto buffer = [&](const std::string& name, int64_t count, BufferScope scope) {
       return make_buffer(name, of->dtype, std::vector<int64_t>{count}, scope);
     };
     for (const auto& [kind, name] : {std::pair(ReduceKind::kMin, std::string("least")), {ReduceKind::kMax, "most"}})
       extremes_.push_back({kind, buffer(name + "_of_task", lanes, BufferScope::kStack),
-                           buffer(name + "_of_tasks", tasks * partial_, BufferScope::kWorkspace),
+                           buffer(name + "_of_tasks", shares * partial_, BufferScope::kWorkspace),
                            buffer(name + "_of_lanes", partial_, BufferScope::kStack),
                            buffer(name, 1, BufferScope::kParam)});
   }
 
   static int64_t partial_lanes(int64_t lanes) { return lanes % kPartialLanes == 0 ? kPartialLanes : lanes; }
 
-  // Folds the element at `index` into the task's.
+  // Folds the element at `index` into the share's.
   Stmt fold(const Expr& index, const Expr& lane) const {
-    return for_both([&](const Extreme& e) { return combine(e, e.of_task, lane, load(of_, {index})); });
+    return for_both([&](const Extreme& e) { return combine(e, e.of_share, lane, load(of_, {index})); });
   }
 
-  // `body`, which folds elements, as task number `task`.
-  Stmt task(const Expr& task, Stmt body) const {
-    std::vector<Stmt> all{for_both([&](const Extreme& e) { return begin(e, e.of_task, lanes_); }), std::move(body)};
+  // `body`, which folds elements, as share number `share`.
+  Stmt share(const Expr& share, Stmt body) const {
+    std::vector<Stmt> all{for_both([&](const Extreme& e) { return begin(e, e.of_share, lanes_); }), std::move(body)};
     all.push_back(for_both([&](const Extreme& e) {
       return each_lane(partial_, [&](const Expr& lane) {
-        Expr value = load(e.of_task, {lane});
+        Expr value = load(e.of_share, {lane});
         for (int64_t more = partial_; more < lanes_; more += partial_)
-          value = reduce_combine(e.kind, value, load(e.of_task, {lane + more}));
-        return make_store(e.of_tasks, {task * partial_ + lane}, value);
+          value = reduce_combine(e.kind, value, load(e.of_share, {lane + more}));
+        return make_store(e.of_shares, {share * partial_ + lane}, value);
       });
     }));
     Stmt s = make_seq(std::move(all));
-    for (const Extreme& e : extremes_) s = make_allocate(e.of_task, -1, std::move(s));
+    for (const Extreme& e : extremes_) s = make_allocate(e.of_share, -1, std::move(s));
     return s;
   }
 
-  // `kernel`, which holds all tasks, and the loops that combine their partial results.
+  // `kernel`, which holds all shares, and the loops that combine their partial results.
   Stmt finish(Stmt kernel) const {
     std::vector<Stmt> all{std::move(kernel)};
     for (const Extreme& e : extremes_) all.push_back(reduce(e));
     Stmt s = make_seq(std::move(all));
-    for (const Extreme& e : extremes_) s = make_allocate(e.of_tasks, -1, std::move(s));
+    for (const Extreme& e : extremes_) s = make_allocate(e.of_shares, -1, std::move(s));
     return s;
   }
 
@@ -134,8 +134,8 @@ class Extremes {
   Stmt reduce(const Extreme& e) const {
     const Var t("t"), l("l");
     const Stmt each_task =
-        make_for(t, make_int(0), make_int(tasks_), LoopKind::kSerial, each_lane(partial_, [&](const Expr& lane) {
-                   return combine(e, e.of_lanes, lane, load(e.of_tasks, {Expr(t) * partial_ + lane}));
+        make_for(t, make_int(0), make_int(shares_), LoopKind::kSerial, each_lane(partial_, [&](const Expr& lane) {
+                   return combine(e, e.of_lanes, lane, load(e.of_shares, {Expr(t) * partial_ + lane}));
                  }));
     const Stmt each = make_for(l, make_int(0), make_int(partial_), LoopKind::kSerial,
                                combine(e, e.result, make_int(0), load(e.of_lanes, {l})));
@@ -146,7 +146,7 @@ class Extremes {
   }
 
   Buffer of_;
-  int64_t tasks_, lanes_, partial_;
+  int64_t shares_, lanes_, partial_;
   std::vector<Extreme> extremes_;
 };
 
@@ -160,7 +160,8 @@ class StoreFolder final : public Mutator {
   using Mutator::visit;
   Stmt visit(const For* op) override {
     if (op != parallel_) return Mutator::visit(op);
-    return make_for(op->var, op->min, op->extent, op->loop, extremes_.task(Expr(op->var) - op->min, (*this)(op->body)));
+    return make_for(op->var, op->min, op->extent, op->loop,
+                    extremes_.share(Expr(op->var) - op->min, (*this)(op->body)));
   }
   Stmt visit(const Store* op) override {
     if (!op->buffer.same_as(of_)) return Stmt(op);
@@ -175,34 +176,35 @@ class StoreFolder final : public Mutator {
 };
 
 // The extremes of `of`, found while `kernel` stores it. Nothing when a stored value may not be the final one, or when
-// the partial results of many short tasks would be almost as many elements.
+// the partial results of many short shares would be almost as many elements.
 std::optional<Extremes> while_stored(const Buffer& of, int64_t count, Stmt* kernel) {
   Accesses a(of);
   a(*kernel);
   if (a.stores != 1 || a.loads != 0 || !a.runs_once) return std::nullopt;
   const auto extent_of = [](const For* l) { return l ? as_const_int(l->extent).value_or(0) : 1; };
-  const int64_t tasks = extent_of(a.parallel), lanes = extent_of(a.vector);
-  constexpr int64_t kLeastOfTask = 8;  // elements for each of its partial result
-  if (tasks < 1 || lanes < 1 || tasks > count / Extremes::partial_lanes(lanes) / kLeastOfTask) return std::nullopt;
-  Extremes extremes(of, tasks, lanes);
+  const int64_t shares = extent_of(a.parallel), lanes = extent_of(a.vector);
+  constexpr int64_t kLeastOfShare = 8;  // elements for each of its partial result
+  if (shares < 1 || lanes < 1 || shares > count / Extremes::partial_lanes(lanes) / kLeastOfShare) return std::nullopt;
+  Extremes extremes(of, shares, lanes);
   *kernel = StoreFolder(extremes, of, a.parallel, a.vector)(*kernel);
-  if (!a.parallel) *kernel = extremes.task(make_int(0), *kernel);
+  if (!a.parallel) *kernel = extremes.share(make_int(0), *kernel);
   return extremes;
 }
 
 // The same by a loop behind the kernel over `count` elements.
 Extremes when_stored(const Buffer& of, int64_t count, int workers, Stmt* kernel) {
-  constexpr int64_t kLanes = 16, kLeastOfTask = 1024;
+  constexpr int64_t kLanes = 16, kLeastOfShare = 1024;
   const int64_t lanes = count >= kLanes ? kLanes : 1, vectors = ceil_div(count, lanes),
-                each = std::max(kLeastOfTask, ceil_div(vectors, workers)), tasks = ceil_div(vectors, each);
-  Extremes extremes(of, tasks, lanes);
+                each = std::max(kLeastOfShare, ceil_div(vectors, workers)), shares = ceil_div(vectors, each);
+  Extremes extremes(of, shares, lanes);
   const Var t("t"), v("v");
   const Stmt some = make_for(v, make_int(0), make_int(std::min(each, vectors)), LoopKind::kSerial,
                              each_lane(lanes, [&](const Expr& lane) {
                                const Expr index = (Expr(t) * each + Expr(v)) * lanes + lane;
                                return make_if(lt(index, make_int(count)), extremes.fold(index, lane));
                              }));
-  *kernel = make_seq({*kernel, make_for(t, make_int(0), make_int(tasks), LoopKind::kParallel, extremes.task(t, some))});
+  *kernel =
+      make_seq({*kernel, make_for(t, make_int(0), make_int(shares), LoopKind::kParallel, extremes.share(t, some))});
   return extremes;
 }
 

@@ -10,9 +10,9 @@ namespace hone {
 ///                                    least = min of part }        and `most` alike
 /// Each iteration of the parallel loop has an `l` for each lane of a vector, on its stack. A loop behind the kernel
 /// reads y instead when a store may not be the last to its element (the kernel reads y, or stores it at several
-/// places), when the parallel loop stands in another loop or a condition, and when a task stores fewer than 8 elements
-/// for each of its partial results. The outputs are of one element; padding of y's layout does not count. Takes a
-/// module of one kernel, whose last parameter is its only output.
+/// positions), when the parallel loop stands in another loop or a condition, and when a task stores fewer than 8
+/// elements for each of its partial results. The outputs are of one element; padding of y's layout does not count.
+/// Takes a module of one kernel, whose last parameter is its only output.
 Module tell_extremes(const Module& m);
 
 }  // namespace hone

@@ -11,7 +11,7 @@ namespace hone {
 /// for p in physical: packed[p] = p is padding ? 0 : logical[index of p]. Parameters: (logical, packed), flat.
 Function pack_function(const Param& param);
 
-/// for i in logical: logical[i] = packed[place of i]. Parameters: (packed, logical), flat.
+/// for i in logical: logical[i] = packed[position of i]. Parameters: (packed, logical), flat.
 Function unpack_function(const Param& param);
 
 /// The statement of pack_function over given flat buffers; unpack_statement is its inverse and skips padding.

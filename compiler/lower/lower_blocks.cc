@@ -80,7 +80,7 @@ class AccessRewriter final : public Mutator {
       if (p.from.same_as(buffer)) return &p;
     return nullptr;
   }
-  std::vector<Expr> place(const Buffer& buffer, const std::vector<Expr>& indices) {
+  std::vector<Expr> position(const Buffer& buffer, const std::vector<Expr>& indices) {
     std::vector<Expr> out;
     const Placement* p = placement_of(buffer);
     if (p && p->turn) out.push_back(p->turn);
@@ -101,7 +101,7 @@ class AccessRewriter final : public Mutator {
   }
   Expr visit(const Load* op) override {
     const Placement* p = placement_of(op->buffer);
-    return load(p ? p->to : op->buffer, place(op->buffer, op->indices));
+    return load(p ? p->to : op->buffer, position(op->buffer, op->indices));
   }
   Expr visit(const Select* op) override {
     const Expr c = simplify((*this)(op->condition), facts_);
@@ -121,13 +121,13 @@ class BlockLowering {
   /// `made`: parameters that the program makes for another one to read, padding included.
   BlockLowering(TreeNode* root, Allocation allocation, std::vector<Buffer> made = {})
       : root_(root), allocation_(allocation), made_(std::move(made)) {
-    place_buffers();
+    position_buffers();
   }
 
   Stmt run() { return lower(root_); }
 
  private:
-  void place_buffers() {
+  void position_buffers() {
     TreeNode* root = root_;
     for_each_block(root, [&](Block& b, TreeNode*) {
       if (b.out->scope == BufferScope::kParam) return;
@@ -231,7 +231,7 @@ class BlockLowering {
     if (node->is_loop()) facts_.push_range(node->var.get(), 0, node->extent - 1);
     std::vector<Stmt> stmts;
     if (node->prefetch > 0 && node->extent > 1)
-      stmts = prefetches_of(node, facts_, [&](const Buffer& b) { return place_outside(b, node); });
+      stmts = prefetches_of(node, facts_, [&](const Buffer& b) { return position_outside(b, node); });
     for (const auto& child : node->children) stmts.push_back(lower(child.get()));
     Stmt body = make_seq(std::move(stmts));
     if (node->limit > 0) body = make_if(within_limit(node), body);
@@ -259,7 +259,7 @@ class BlockLowering {
   }
 
   // Where `buffer` lies, if it is in memory and the same in all iterations of `loop`.
-  std::optional<PlacedBuffer> place_outside(const Buffer& buffer, TreeNode* loop) const {
+  std::optional<PlacedBuffer> position_outside(const Buffer& buffer, TreeNode* loop) const {
     if (buffer->scope == BufferScope::kStack) return std::nullopt;
     for (const Placement& p : placements_) {
       if (!p.from.same_as(buffer)) continue;
@@ -281,7 +281,7 @@ class BlockLowering {
     const Expr step = block.step_guard ? simplify(rewrite(block.step_guard), facts_) : make_bool(true);
     const std::optional<Placement> placed = placement_with_padding(rewrite, block.out);
     const Buffer out = placed ? placed->to : block.out;
-    const std::vector<Expr> indices = rewrite.place(block.out, block.indices);
+    const std::vector<Expr> indices = rewrite.position(block.out, block.indices);
     Expr value = rewrite(block.value);
     std::vector<Expr> inside;  // guards that iterations over padding do not fulfil
     if (placed) {
@@ -319,7 +319,7 @@ class BlockLowering {
     return std::any_of(made_.begin(), made_.end(), [&](const Buffer& b) { return b.same_as(buffer); });
   }
 
-  // The place of a buffer whose readers read padding, too; nothing for a kernel's outputs, and when all guards stay.
+  // The position of a buffer whose readers read padding, too; nothing for a kernel's outputs, and when all guards stay.
   std::optional<Placement> placement_with_padding(const AccessRewriter& rewrite, const Buffer& buffer) const {
     if (const Placement* p = rewrite.placement_of(buffer)) return *p;
     if (is_made(buffer)) return Placement{buffer, buffer, root_, {}, root_, nullptr};

@@ -11,7 +11,7 @@ enum class Allocation : uint8_t {
   /// Every intermediate buffer at its full shape, allocated around everything: the program as scheduled, guards and
   /// all.
   kWhole,
-  /// Each at the innermost place around its accesses, shrunk to the elements touched there; guards dropped where
+  /// Each at the innermost position around its accesses, shrunk to the elements touched there; guards dropped where
   /// overcomputing is safe.
   kCompact,
 };

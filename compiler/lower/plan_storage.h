@@ -1,4 +1,4 @@
-// Gives every workspace buffer its place in the module's workspace.
+// Gives every workspace buffer its position in the module's workspace.
 #pragma once
 
 #include "compiler/ir/module.h"

@@ -63,12 +63,13 @@ std::vector<Stmt> lines_of(const Region& region, const PlacedBuffer& placed, con
 }  // namespace
 
 std::vector<Stmt> prefetches_of(TreeNode* loop, const Facts& facts,
-                                const std::function<std::optional<PlacedBuffer>(const Buffer&)>& place) {
+                                const std::function<std::optional<PlacedBuffer>(const Buffer&)>& position) {
   BufferFinder reads;
   for_each_block(loop, [&](Block& b, TreeNode*) { reads(b.value); });
   std::vector<Stmt> out;
   for (const Buffer& buffer : reads.found) {
-    const auto placed = loop->prefetch_of.empty() || loop->prefetch_of == buffer->name ? place(buffer) : std::nullopt;
+    const auto placed =
+        loop->prefetch_of.empty() || loop->prefetch_of == buffer->name ? position(buffer) : std::nullopt;
     if (!placed) continue;
     Region region = region_of(accesses_below(loop, buffer, false), loop, buffer);
     bool moves = false;

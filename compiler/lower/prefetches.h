@@ -16,10 +16,10 @@ struct PlacedBuffer {
 };
 
 /// The prefetches at the beginning of an iteration of `loop`: the cache lines that iteration + `prefetch` reads, for
-/// each buffer that `place` gives a place, from the start of that region, at most kMaxPrefetchLines a buffer. Buffers
-/// whose region does not move with the loop are left out. `facts` hold inside the loop.
+/// each buffer that `position` gives a position, from the start of that region, at most kMaxPrefetchLines a buffer.
+/// Buffers whose region does not move with the loop are left out. `facts` hold inside the loop.
 std::vector<Stmt> prefetches_of(TreeNode* loop, const Facts& facts,
-                                const std::function<std::optional<PlacedBuffer>(const Buffer&)>& place);
+                                const std::function<std::optional<PlacedBuffer>(const Buffer&)>& position);
 
 /// More are not worth their issue slots: hardware prefetchers have taken over by then.
 inline constexpr int64_t kMaxPrefetchLines = 32;

@@ -71,7 +71,7 @@ class ModelBuilder {
     program.denormals = o_.denormals;
     for (const VariantBuilder& v : variants_) program.variants.push_back(v.steps());
     std::string weights = packer_.take_blob();
-    place_weights(program, weights);
+    slot_weights(program, weights);
     if (o_.target.is_gpu()) return for_gpu(program, weights);
     if (o_.in_c) return in_c(program, weights);
     std::vector<std::string> parts = kernel_objects();
@@ -182,7 +182,7 @@ class ModelBuilder {
   }
 
   // In a file of their own, where the options or their size ask for one; `weights` is empty then.
-  void place_weights(ModelProgram& program, std::string& weights) {
+  void slot_weights(ModelProgram& program, std::string& weights) {
     const auto bytes = static_cast<int64_t>(weights.size());
     if (bytes == 0 || (o_.weights_file.empty() && bytes <= o_.most_embedded)) return;
     const Target& cpu = o_.target.is_gpu() ? o_.host : o_.target;

@@ -13,8 +13,8 @@
 namespace hone {
 namespace {
 
-GpuHostModel::Place gpu_place(const TensorSlot& p, int64_t bytes) {
-  GpuHostModel::Place out{.bytes = bytes};
+GpuHostModel::Slot gpu_slot(const TensorSlot& p, int64_t bytes) {
+  GpuHostModel::Slot out{.bytes = bytes};
   out.offset = p.offset;
   switch (p.in) {
     case TensorSlot::In::kArena: out.in = HONE_GPU_ARENA; break;
@@ -100,8 +100,8 @@ class GpuSteps {
     const int64_t room = row.matrix_bytes / row.bytes;
     GpuHostModel::Step to{.name = cache.name, .workload = "copy"};
     to.program = row_program_(new_row_module(t, row.matrices, room, row.bytes / t.bytes(), v_.variant().target));
-    to.places = {gpu_place(row.from, row.matrices * row.bytes), gpu_place(row.count, sizeof(int64_t)),
-                 gpu_place(row.to, row.matrices * row.matrix_bytes)};
+    to.slots = {gpu_slot(row.from, row.matrices * row.bytes), gpu_slot(row.count, sizeof(int64_t)),
+                gpu_slot(row.to, row.matrices * row.matrix_bytes)};
     steps_.push_back(std::move(to));
   }
 
@@ -114,16 +114,15 @@ class GpuSteps {
       to.program = program_(k);
     const std::vector<KernelArgument> arguments = kernel_arguments(k.module);
     HONE_ICHECK(arguments.size() == from.arguments.size()) << to.workload << ": its arguments are others";
-    for (size_t a = 0; a < arguments.size(); ++a)
-      to.places.push_back(gpu_place(from.arguments[a], arguments[a].bytes()));
+    for (size_t a = 0; a < arguments.size(); ++a) to.slots.push_back(gpu_slot(from.arguments[a], arguments[a].bytes()));
     if (k.module.workspace_bytes > 0)
-      to.places.push_back(gpu_place({TensorSlot::In::kArena, from.workspace, 0}, k.module.workspace_bytes));
+      to.slots.push_back(gpu_slot({TensorSlot::In::kArena, from.workspace, 0}, k.module.workspace_bytes));
     steps_.push_back(std::move(to));
   }
 
   void add_copy(const OutputCopy& copy, const ModelStep& from) {
     GpuHostModel::Step to{.name = g_.outputs[copy.tensor - inputs()].name, .workload = "copy"};
-    for (const TensorSlot& p : from.arguments) to.places.push_back(gpu_place(p, from.bytes));
+    for (const TensorSlot& p : from.arguments) to.slots.push_back(gpu_slot(p, from.bytes));
     steps_.push_back(std::move(to));
   }
 

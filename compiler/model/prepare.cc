@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "compiler/model/plan/layers.h"
 #include "compiler/ops/extremes.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 
 namespace hone {
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target) {
@@ -95,7 +95,7 @@ std::vector<ModelTask> model_tasks(const Graph& g, const Growth* growth) {
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const Node& n = g.nodes[i];
     if (storage.is_free(i) || host_function_of(n.workload)) continue;
-    const auto steps = steps_of(n.workload);
+    const auto steps = recurrence_of(n.workload);
     const Workload w = steps ? steps->step : without_extremes(n.workload);
     const auto [it, is_new] = known.emplace(to_string(w), tasks.size());
     if (is_new) tasks.push_back({w});

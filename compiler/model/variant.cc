@@ -29,8 +29,8 @@ VariantBuilder::VariantBuilder(const ModelVariant& variant, const std::string& n
     : v_(variant),
       g_(*variant.graph),
       storage_(g_, variant.growth, v_.target.is_gpu() ? kGpuAlignment : 1),
-      places_(g_.values.size()) {
-  place_tensors();
+      slots_(g_.values.size()) {
+  slot_tensors();
   layers_ = make_layers(g_, v_.target, name, storage_, alignments(), choose, packings);
   find_rows();
   // Not around caches: a new row is written before the first of all layers that read it.
@@ -53,8 +53,8 @@ void VariantBuilder::share_regions() {
 }
 
 const TensorSlot* VariantBuilder::tensor_of(ValueId v) const {
-  const auto& place = places_[static_cast<size_t>(storage_.root(v))];
-  return place ? &*place : nullptr;
+  const auto& slot = slots_[static_cast<size_t>(storage_.root(v))];
+  return slot ? &*slot : nullptr;
 }
 
 // Tensors of the caller are aligned as their elements are, the arena's buffers like cache lines, and parts as their
@@ -71,33 +71,33 @@ std::vector<int64_t> VariantBuilder::alignments() const {
   return out;
 }
 
-TensorSlot VariantBuilder::place_of(ValueId v) const {
-  TensorSlot place = *places_[static_cast<size_t>(storage_.root(v))];
-  place.offset += storage_.offset(v);
-  return place;
+TensorSlot VariantBuilder::slot_of(ValueId v) const {
+  TensorSlot slot = *slots_[static_cast<size_t>(storage_.root(v))];
+  slot.offset += storage_.offset(v);
+  return slot;
 }
 
-void VariantBuilder::place_tensors() {
+void VariantBuilder::slot_tensors() {
   size_t tensor = 0;
   for (; tensor < caller_inputs(g_, v_.growth); ++tensor)
     if (const ValueId v = g_.inputs[tensor].value; v != kNoValue)
-      places_[static_cast<size_t>(v)] = TensorSlot{TensorSlot::In::kTensor, 0, tensor};
-  if (v_.growth) places_[static_cast<size_t>(count_of(g_, *v_.growth))] = count_place();
+      slots_[static_cast<size_t>(v)] = TensorSlot{TensorSlot::In::kTensor, 0, tensor};
+  if (v_.growth) slots_[static_cast<size_t>(count_of(g_, *v_.growth))] = count_slot();
   for (const Port& p : g_.outputs) {
     if (p.value != kNoValue) {
       const ValueId root = storage_.root(p.value);
-      if (g_.is_constant(root) || places_[static_cast<size_t>(root)] ||
+      if (g_.is_constant(root) || slots_[static_cast<size_t>(root)] ||
           bytes_of(g_.value(root).type) != bytes_of(p.type))
         copies_.push_back({p.value, tensor});
       else
-        places_[static_cast<size_t>(root)] = TensorSlot{TensorSlot::In::kTensor, 0, tensor};
+        slots_[static_cast<size_t>(root)] = TensorSlot{TensorSlot::In::kTensor, 0, tensor};
     }
     ++tensor;
   }
 }
 
 // The number of rows is in the first cache's shape.
-TensorSlot VariantBuilder::count_place() const {
+TensorSlot VariantBuilder::count_slot() const {
   const Cache& c = v_.growth->caches[0];
   return {TensorSlot::In::kExtent, static_cast<int64_t>(c.axis * sizeof(int64_t)), c.input};
 }
@@ -123,7 +123,7 @@ NewRow VariantBuilder::row_of(size_t cache) const {
   const Cache& c = v_.growth->caches[cache];
   const TensorType& type = g_.outputs[c.output].type;
   NewRow row{
-      place_of(new_row(cache)), {TensorSlot::In::kTensor, 0, caller_inputs(g_, v_.growth) + c.output}, count_place()};
+      slot_of(new_row(cache)), {TensorSlot::In::kTensor, 0, caller_inputs(g_, v_.growth) + c.output}, count_slot()};
   row.bytes = type.dtype.bytes();
   for (size_t d = c.axis + 1; d < type.shape.size(); ++d) row.bytes *= type.shape[d];
   row.matrix_bytes = row.bytes * type.shape[c.axis];
@@ -241,7 +241,7 @@ void VariantBuilder::plan() {
   memory_ = plan_memory(buffers);
   for (size_t v = 0; v < buffer_of.size(); ++v)
     if (buffer_of[v] >= 0)
-      places_[v] = TensorSlot{TensorSlot::In::kArena, memory_.offsets[static_cast<size_t>(buffer_of[v])], 0};
+      slots_[v] = TensorSlot{TensorSlot::In::kArena, memory_.offsets[static_cast<size_t>(buffer_of[v])], 0};
   workspaces_.assign(memory_.offsets.end() - calls, memory_.offsets.end());
   keep_plan(buffers, buffer_of);
 }
@@ -268,7 +268,7 @@ void VariantBuilder::make_steps(WeightsPacker& packer) {
       for (const int64_t offset : packed[c][p]) step.arguments.push_back({TensorSlot::In::kWeights, offset, 0});
       if (!packed[c][p].empty()) continue;
       const ValueId v = p < n.inputs.size() ? n.inputs[p] : n.outputs[p - n.inputs.size()];
-      step.arguments.push_back(place_of(v));
+      step.arguments.push_back(slot_of(v));
     }
     for (size_t k = 0; k < row_written_.size(); ++k)
       if (row_written_[k] == static_cast<int>(c)) step.rows.push_back(row_of(k));
@@ -281,7 +281,7 @@ void VariantBuilder::make_copies(WeightsPacker& packer) {
     const ValueId root = storage_.root(value);
     const TensorSlot from = g_.is_constant(root)
                                 ? TensorSlot{TensorSlot::In::kWeights, packer.keep(g_.value(root).constant->bytes()), 0}
-                                : place_of(value);
+                                : slot_of(value);
     steps_.push_back({"", {from, {TensorSlot::In::kTensor, 0, tensor}}, 0, bytes_of(g_.value(value).type)});
   }
   ModelStep rest;

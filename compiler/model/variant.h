@@ -37,7 +37,7 @@ class VariantBuilder {
   Layers& layers() { return layers_; }
   const Layers& layers() const { return layers_; }
   const MemoryPlan& memory() const { return memory_; }
-  /// The buffers that `memory()` places.
+  /// The buffers that `memory()` slots.
   const std::vector<PlannedBuffer>& buffers() const { return planned_; }
   const std::vector<OutputCopy>& copies() const { return copies_; }
   /// The steps: a call for each layer, then a copy for each of `copies()`, then a step for the rows of caches that no
@@ -47,15 +47,15 @@ class VariantBuilder {
  private:
   const TensorSlot* tensor_of(ValueId v) const;
   std::vector<int64_t> alignments() const;
-  TensorSlot place_of(ValueId v) const;
+  TensorSlot slot_of(ValueId v) const;
   const Node& node_of(int call) const { return g_.nodes[layers_.calls[static_cast<size_t>(call)].node]; }
   int region_of(int call) const { return layers_.calls[static_cast<size_t>(call)].region; }
-  void place_tensors();
+  void slot_tensors();
   void share_regions();
   void find_rows();
   NewRow row_of(size_t cache) const;
   ValueId new_row(size_t cache) const;
-  TensorSlot count_place() const;
+  TensorSlot count_slot() const;
   void plan();
   void keep_plan(const std::vector<ArenaBuffer>& buffers, const std::vector<int>& buffer_of);
   ValueId overwrite_input(size_t call, const std::vector<int>& last_use);
@@ -65,7 +65,7 @@ class VariantBuilder {
   const ModelVariant v_;
   const Graph& g_;
   const Storage storage_;
-  std::vector<std::optional<TensorSlot>> places_;  ///< by value; of views that of their root
+  std::vector<std::optional<TensorSlot>> slots_;  ///< by value; of views that of their root
   std::vector<OutputCopy> copies_;
   Layers layers_;
   MemoryPlan memory_;

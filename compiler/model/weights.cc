@@ -71,13 +71,13 @@ PackedArguments WeightsPacker::pack(const Graph& g, const Layers& layers) {
       offsets.emplace_back();
       if (p < node.inputs.size() && g.is_constant(node.inputs[p]))
         offsets.back() = blaming(layers.kernels[call.kernel].workload,
-                                 [&] { return place(packer_of[call.kernel][p], *g.value(node.inputs[p]).constant); });
+                                 [&] { return slot(packer_of[call.kernel][p], *g.value(node.inputs[p]).constant); });
     }
   }
   return out;
 }
 
-std::vector<int64_t> WeightsPacker::place(const std::optional<Packer>& packer, const TensorData& data) {
+std::vector<int64_t> WeightsPacker::slot(const std::optional<Packer>& packer, const TensorData& data) {
   if (!packer) return {keep(data.bytes())};
   const auto [it, is_new] = placed_.emplace(std::pair(data.bytes().data(), packer->entry), std::vector<int64_t>{});
   if (!is_new) return it->second;

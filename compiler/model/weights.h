@@ -41,7 +41,7 @@ class WeightsPacker {
     std::vector<KernelArgument> packed;
   };
   std::vector<std::vector<std::optional<Packer>>> packers(const Layers& layers);
-  std::vector<int64_t> place(const std::optional<Packer>& packer, const TensorData& data);
+  std::vector<int64_t> slot(const std::optional<Packer>& packer, const TensorData& data);
 
   const size_t alignment_;
   std::vector<Artifact> artifacts_;           ///< the packers' code

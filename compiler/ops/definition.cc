@@ -6,7 +6,7 @@
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/operator.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 
 namespace hone {
 
@@ -16,8 +16,8 @@ const Tensor& Definition::output() const {
 }
 
 Definition define(const Workload& w) {
-  HONE_USER_CHECK(w.op->define) << w.task() << " is a function in C: there is no program of it";
-  HONE_USER_CHECK(!steps_of(w))
+  HONE_USER_CHECK(w.op->define) << w.operator_name() << " is a function in C: there is no program of it";
+  HONE_USER_CHECK(!recurrence_of(w))
       << to_string(w) << " has several steps, which only models have; build or tune one step: leave out steps=";
   Definition d = w.op->define(w);
   if (tells_extremes(w)) add_extremes(&d);

@@ -10,7 +10,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/host_function.h"
 #include "compiler/ops/operator.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 
 namespace hone {
 namespace {
@@ -50,7 +50,7 @@ Inferred inferred(Workload w) {
     out.outputs = std::move(host->outputs);
     return out;
   }
-  if (const auto steps = steps_of(out.workload)) return types_of(out.workload, *steps);
+  if (const auto steps = recurrence_of(out.workload)) return types_of(out.workload, *steps);
   const Definition d = define(out.workload);
   for (const auto& [tensor, role] : d.inputs) out.inputs.push_back(type_of(tensor));
   for (const Tensor& t : d.outputs) out.outputs.push_back(type_of(t));

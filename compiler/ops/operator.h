@@ -13,7 +13,7 @@
 #include "compiler/ops/functions/functions.h"
 #include "compiler/ops/host_function.h"
 #include "compiler/ops/infer.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 #include "compiler/ops/workload.h"
 
 namespace hone {
@@ -43,8 +43,8 @@ struct Operator {
   std::function<std::optional<Spelling>(const Attributes&)> respell;
   /// See host_function_of(). Empty for most.
   std::function<std::optional<HostFunction>(const Workload&)> host = {};
-  /// See steps_of(). Empty for most.
-  std::function<std::optional<Steps>(const Workload&)> steps = {};
+  /// See recurrence_of(). Empty for most.
+  std::function<std::optional<Recurrence>(const Workload&)> recurrence = {};
 };
 
 /// The known operators. A value: callers add rows to a copy.

@@ -93,7 +93,7 @@ struct CachedAttention {
 /// Whether the workload is of one of these operators.
 template <class... Ops>
 bool is(const Workload& w) {
-  const std::string_view name = w.task();
+  const std::string_view name = w.operator_name();
   return ((name == Ops::kName) || ...);
 }
 

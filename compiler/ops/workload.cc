@@ -85,7 +85,7 @@ Workload parse_key(const OperatorTable& operators, const WorkloadKey& key) {
 
 }  // namespace
 
-const std::string& Workload::task() const { return op->name; }
+const std::string& Workload::operator_name() const { return op->name; }
 
 Workload Workload::parse(const OperatorTable& operators, std::string_view text) {
   return parse_key(operators, key_of(parse_workload_key(text)));
@@ -120,7 +120,7 @@ std::string args_of(const Workload& w) {
   return absl::StrJoin(args, ",");
 }
 
-std::string to_string(const Workload& w) { return fmt::format("{}({})", w.task(), args_of(w)); }
+std::string to_string(const Workload& w) { return fmt::format("{}({})", w.operator_name(), args_of(w)); }
 
 double flops(const Workload& w) { return w.op->flops(w); }
 

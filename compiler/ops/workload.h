@@ -22,16 +22,16 @@ struct Workload {
   std::any shape;  ///< the result of op->shape for the attributes
 
   /// The operator's name.
-  const std::string& task() const;
+  const std::string& operator_name() const;
   /// The shape as the operator's own type. InternalError when it is of another.
   template <class T>
   const T& shape_as() const {
     const T* own = std::any_cast<T>(&shape);
-    HONE_ICHECK(own) << task() << " has another kind of shape";
+    HONE_ICHECK(own) << operator_name() << " has another kind of shape";
     return *own;
   }
   friend bool operator==(const Workload& a, const Workload& b) {
-    return a.task() == b.task() && a.attributes == b.attributes;
+    return a.operator_name() == b.operator_name() && a.attributes == b.attributes;
   }
 
   /// Reads a canonical or abbreviated text, `task(attribute=value,…)`: missing attributes take the operator's defaults,

@@ -55,7 +55,7 @@ struct Difference {
   double relative() const { return off == 0 ? 0 : std::sqrt(off / values); }
 };
 
-std::vector<int64_t> places_of_tops(const TensorData& t) {
+std::vector<int64_t> positions_of_tops(const TensorData& t) {
   const std::vector<double> values = t.values();
   const auto row = static_cast<size_t>(t.type().shape.empty() ? 1 : t.type().shape.back());
   std::vector<int64_t> out;
@@ -141,7 +141,7 @@ QuantizationErrors compare_quantized(const Graph& imported, const Graph& quantiz
     const std::vector<TensorData> wanted = floats.run(inputs), got = bytes.run(inputs);
     for (size_t o = 0; o < off.size(); ++o) off[o].add(wanted[o], got[o]);
     if (own > 0) {
-      const std::vector<int64_t> a = places_of_tops(wanted[0]), b = places_of_tops(got[0]);
+      const std::vector<int64_t> a = positions_of_tops(wanted[0]), b = positions_of_tops(got[0]);
       for (size_t r = 0; r < a.size(); ++r) out.equal_tops += a[r] == b[r], ++out.tops;
     }
     progress(s + 1, count);

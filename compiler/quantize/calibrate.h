@@ -37,7 +37,7 @@ struct QuantizationErrors {
   /// Norm of the difference over the norm of the values in f32: for the result of each of the plan's products, and for
   /// each output of the model.
   std::vector<double> products, outputs;
-  /// In how many samples the first output has its largest element at the same place (in each row), of how many rows.
+  /// In how many samples the first output has its largest element at the same position (in each row), of how many rows.
   int64_t equal_tops = 0, tops = 0;
 };
 QuantizationErrors compare_quantized(const Graph& imported, const Graph& quantized, const QuantizationPlan& plan,

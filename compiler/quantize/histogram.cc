@@ -26,8 +26,8 @@ void Histogram::add(std::span<const double> values) {
       bins_[kBins / 2] = count_ - 1;  // the zeros so far
     }
     while (std::abs(v) >= limit_ && v != 0) widen();
-    const double place = limit_ == 0 ? kBins / 2 : (v / limit_ + 1) * (kBins / 2);
-    if (limit_ != 0) ++bins_[std::min(static_cast<size_t>(place), kBins - 1)];
+    const double position = limit_ == 0 ? kBins / 2 : (v / limit_ + 1) * (kBins / 2);
+    if (limit_ != 0) ++bins_[std::min(static_cast<size_t>(position), kBins - 1)];
   }
 }
 

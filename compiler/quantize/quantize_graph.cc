@@ -98,7 +98,7 @@ Graph quantized(const Graph& g, const QuantizationPlan& plan, const Ranges& rang
   Rewriter rebuild(g, context);
   GraphBuilder& b = rebuild.builder();
   const auto round = [&](ValueId v) {
-    const ByteSteps s = steps_over(ranges.at(g.value(v).name));
+    const ByteScale s = scale_over(ranges.at(g.value(v).name));
     const std::string scale = argument_text(static_cast<float>(s.scale));
     const std::string zero = s.zero == 0 ? "" : fmt::format("+add[{}]", argument_text(static_cast<float>(s.zero))),
                       back = s.zero == 0 ? "" : fmt::format("+sub[{}]", argument_text(static_cast<float>(s.zero)));

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-ByteSteps steps_over(const Range& range) {
+ByteScale scale_over(const Range& range) {
   constexpr double kSteps = 255;
   const double least = std::min(range.least, 0.0), most = std::max(range.most, 0.0);
   const auto scale = static_cast<double>(static_cast<float>((most - least) / kSteps));

@@ -18,12 +18,12 @@ struct Range {
 using Ranges = std::map<std::string, Range>;
 
 /// (byte - zero) * scale, byte from 0 to 255.
-struct ByteSteps {
+struct ByteScale {
   double scale = 1;  ///< as f32 holds it
   int64_t zero = 0;
 };
 /// The finest steps that cover a range and zero, which is one of them: ReLU, padding and absent inputs stay exact.
-ByteSteps steps_over(const Range& range);
+ByteScale scale_over(const Range& range);
 
 /// A file of ranges: JSON, `{"hone_ranges": 1, "values": {"NAME": [LEAST, MOST]}}`.
 std::string ranges_text(const Ranges& ranges);

@@ -109,9 +109,9 @@ class Builder {
     const std::vector<Expr> found = coordinates_of(load(samples, {s}), t->shape);
     std::vector<Expr> at;
     for (size_t d = 0; d < found.size(); ++d) {
-      const Expr place = make_int(static_cast<int64_t>(d));
-      evaluator.emit(make_store(axes, {place}, found[d]));
-      at.push_back(within(load(axes, {place}), t->shape[d]));
+      const Expr position = make_int(static_cast<int64_t>(d));
+      evaluator.emit(make_store(axes, {position}, found[d]));
+      at.push_back(within(load(axes, {position}), t->shape[d]));
     }
     const Approximate v = evaluator.element(t, at);
     const auto give = [&](const char* what, const Expr& value) {
@@ -175,7 +175,7 @@ std::vector<int64_t> reference_samples(const Definition& d, size_t output, uint6
     samples.insert(index);
   };
   // Every corner; then, for each axis, its first and last few elements (edges, and the tails of any split) at random
-  // places of the others.
+  // positions of the others.
   for (size_t corner = 0; corner < (size_t{1} << shape.size()); ++corner) {
     for (size_t d = 0; d < shape.size(); ++d) at[d] = corner >> d & 1 ? shape[d] - 1 : 0;
     add();

@@ -122,7 +122,8 @@ std::vector<NamedWorkload> of_bytes(const std::vector<NamedWorkload>& workloads)
                                                           {"epilogue", "cast:f32+mul[1]+round+saturate:u8"}};
   std::vector<NamedWorkload> out;
   for (const NamedWorkload& named : workloads) {
-    const bool is_product = named.workload.task() == "dense" || named.workload.task() == "batch_matmul";
+    const bool is_product =
+        named.workload.operator_name() == "dense" || named.workload.operator_name() == "batch_matmul";
     if (!is_memory_bound(named.workload))
       out.push_back({named.name, Workload::changed(named.workload, {as_bytes, is_product ? 1u : 2u})});
   }
@@ -131,7 +132,7 @@ std::vector<NamedWorkload> of_bytes(const std::vector<NamedWorkload>& workloads)
 
 Workload with_whole_words(const Workload& w) {
   constexpr int64_t kWord = 4;
-  if (w.task() != "conv2d" || !w.attributes.text("dtype").starts_with("u8")) return w;
+  if (w.operator_name() != "conv2d" || !w.attributes.text("dtype").starts_with("u8")) return w;
   const ConvShape& s = conv_shape(w);
   if (s.groups > 1 || s.ci % kWord == 0) return w;
   const std::pair<std::string, std::string> channels{"ci", std::to_string((s.ci + kWord - 1) / kWord * kWord)};
@@ -142,13 +143,14 @@ std::vector<NamedWorkload> of_bf16(const std::vector<NamedWorkload>& workloads) 
   const std::pair<std::string, std::string> dtype{"dtype", "bf16:bf16:f32:f32"};
   std::vector<NamedWorkload> out;
   for (const NamedWorkload& named : workloads)
-    if (!is_memory_bound(named.workload) && named.workload.task() != "depthwise_conv2d")
+    if (!is_memory_bound(named.workload) && named.workload.operator_name() != "depthwise_conv2d")
       out.push_back({named.name, Workload::changed(named.workload, {&dtype, 1})});
   return out;
 }
 
 bool is_memory_bound(const Workload& w) {
-  return w.task() == "max_pool2d" || w.task() == "avg_pool2d" || w.task() == "elementwise" || w.task() == "reduce";
+  return w.operator_name() == "max_pool2d" || w.operator_name() == "avg_pool2d" || w.operator_name() == "elementwise" ||
+         w.operator_name() == "reduce";
 }
 
 std::vector<NamedWorkload> random_workloads(int count, uint64_t seed) {

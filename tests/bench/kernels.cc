@@ -142,7 +142,7 @@ void print_means(const std::vector<Row>& rows, double peak) {
     std::vector<double> shares;
     std::map<std::string, std::vector<double>> ratios;
     for (const Row& row : rows) {
-      if (task.empty() ? is_memory_bound(row.named.workload) : row.named.workload.task() != task) continue;
+      if (task.empty() ? is_memory_bound(row.named.workload) : row.named.workload.operator_name() != task) continue;
       shares.push_back(row.gflops() / peak * 100);
       for (const auto& [name, peer_title] : kPeers)
         if (row.ratio(name) > 0) ratios[name].push_back(row.ratio(name));

@@ -86,8 +86,8 @@ StatusOr<Row> measure(const db::BestRow& best, const Target& target, db::TopHub&
   const Workload w = parse_workload(best.workload);
   const Space space = make_space(w, target);
   HONE_ASSIGN_OR_RETURN(const ChosenConfig chosen, choose_config(w, target, space, hub));
-  Row row{w.task(), best.workload, chosen.source};
-  HONE_ASSIGN_OR_RETURN(const std::vector<std::string> known, hub.workloads(w.task(), target.kind));
+  Row row{w.operator_name(), best.workload, chosen.source};
+  HONE_ASSIGN_OR_RETURN(const std::vector<std::string> known, hub.workloads(w.operator_name(), target.kind));
   for (const std::string& other : known)
     if (chosen.source.find(other) != std::string::npos)
       row.distance = std::min(row.distance, workload_distance(w, parse_workload(other)));

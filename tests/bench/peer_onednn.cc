@@ -68,7 +68,7 @@ Types types_of(const Workload& w) {
   const std::string& dtype = w.attributes.text("dtype");
   if (dtype == "f32") return {};
   if (dtype == kBf16) return {bf16, bf16, f32};
-  return {u8, s8, w.task() == "dense" || w.task() == "batch_matmul" ? s32 : u8};
+  return {u8, s8, w.operator_name() == "dense" || w.operator_name() == "batch_matmul" ? s32 : u8};
 }
 
 memory::desc any(const memory::dims& dims, memory::data_type t) { return {dims, t, memory::format_tag::any}; }
@@ -100,7 +100,7 @@ std::vector<Contender> convolutions(const Workload& w) {
 
 std::vector<Contender> products(const Workload& w) {
   const int64_t m = w.attributes.number("m"), n = w.attributes.number("n"), k = w.attributes.number("k");
-  const bool dense = w.task() == "dense";
+  const bool dense = w.operator_name() == "dense";
   const Types t = types_of(w);
   const auto plain = [&](const memory::dims& dims, memory::data_type type) {
     return memory::desc(dims, type, memory::format_tag::abc);
@@ -140,7 +140,7 @@ std::vector<Contender> poolings(const Workload& w) {
                                                         : memory::format_tag::nchw;
   const memory::desc src({s.n, s.ci, s.h, s.w}, memory::data_type::f32, tag),
       dst({s.n, s.co, s.oh, s.ow}, memory::data_type::f32, tag);
-  const auto algorithm = w.task() == "max_pool2d"                        ? dnnl::algorithm::pooling_max
+  const auto algorithm = w.operator_name() == "max_pool2d"               ? dnnl::algorithm::pooling_max
                          : w.attributes.text("count_include_pad") == "1" ? dnnl::algorithm::pooling_avg_include_padding
                                                                          : dnnl::algorithm::pooling_avg_exclude_padding;
   const dnnl::pooling_v2_forward::desc desc(
@@ -208,10 +208,10 @@ std::vector<Contender> onednn_contenders(const Workload& w, int threads) {
   const std::string& dtype = w.attributes.text("dtype");
   if (dtype != "f32" && dtype != kBytes && dtype != kBf16) return {};
   omp_set_num_threads(threads);
-  if (w.task() == "conv2d" || w.task() == "depthwise_conv2d") return convolutions(w);
-  if (w.task() == "max_pool2d" || w.task() == "avg_pool2d") return poolings(w);
-  if (w.task() == "elementwise") return elementwise_functions_of_one(w);
-  return w.task() == "reduce" ? reductions(w) : products(w);
+  if (w.operator_name() == "conv2d" || w.operator_name() == "depthwise_conv2d") return convolutions(w);
+  if (w.operator_name() == "max_pool2d" || w.operator_name() == "avg_pool2d") return poolings(w);
+  if (w.operator_name() == "elementwise") return elementwise_functions_of_one(w);
+  return w.operator_name() == "reduce" ? reductions(w) : products(w);
 }
 
 }  // namespace hone::bench

@@ -77,8 +77,8 @@ OneOperator dense(const Workload& w) {
 }  // namespace
 
 std::vector<Contender> onnxruntime_contenders(const Workload& w, int threads, const std::string& library) {
-  const bool is_convolution = w.task() == "conv2d" || w.task() == "depthwise_conv2d";
-  if ((!is_convolution && w.task() != "dense") || w.attributes.text("dtype") != "u8:s8:s32:s32") return {};
+  const bool is_convolution = w.operator_name() == "conv2d" || w.operator_name() == "depthwise_conv2d";
+  if ((!is_convolution && w.operator_name() != "dense") || w.attributes.text("dtype") != "u8:s8:s32:s32") return {};
   if (!fs::exists(library)) return {};
   OneOperator one = is_convolution ? convolution(w) : dense(w);
   one.model.model.set_ir_version(8);

@@ -19,9 +19,10 @@ std::vector<float> uniform(size_t count) {
 }  // namespace
 
 std::vector<Contender> openblas_contenders(const Workload& w, int threads) {
-  if ((w.task() != "dense" && w.task() != "batch_matmul") || w.attributes.text("dtype") != "f32") return {};
+  if ((w.operator_name() != "dense" && w.operator_name() != "batch_matmul") || w.attributes.text("dtype") != "f32")
+    return {};
   openblas_set_num_threads(threads);
-  const bool dense = w.task() == "dense";
+  const bool dense = w.operator_name() == "dense";
   const int b = dense ? 1 : static_cast<int>(w.attributes.number("b")), m = static_cast<int>(w.attributes.number("m")),
             n = static_cast<int>(w.attributes.number("n")), k = static_cast<int>(w.attributes.number("k"));
   struct Operands {

@@ -158,7 +158,7 @@ inline constexpr const char* kTensorCoreWorkloads[] = {
 };
 /// How configs of that algorithm begin.
 inline const char* tensor_core_algorithm(const Workload& w) {
-  return w.task() == "conv2d" ? "algorithm=3," : "algorithm=1,";
+  return w.operator_name() == "conv2d" ? "algorithm=3," : "algorithm=1,";
 }
 
 /// Those a PoCL or a small GPU has room for.

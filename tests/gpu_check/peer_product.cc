@@ -5,7 +5,7 @@ namespace hone::gpu_check {
 GemmCall gemm_call(const Workload& w) {
   const int64_t m = w.attributes.number("m"), n = w.attributes.number("n"), k = w.attributes.number("k");
   GemmCall c{.m = n, .n = m, .k = k, .ldb = k, .ldc = n};
-  if (w.task() == "batch_matmul") {
+  if (w.operator_name() == "batch_matmul") {
     c.lda = n;
     c.stride_a = k * n, c.stride_b = m * k, c.stride_c = m * n, c.count = w.attributes.number("b");
   } else {  // the second input is [n, k]

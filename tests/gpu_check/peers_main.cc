@@ -201,10 +201,10 @@ StatusOr<Measured> measure_convolution(Gpu& gpu, const Workload& w) {
 
 Status run(const std::string& text, bool json) {
   const Workload w = parse_workload(text);
-  const bool product = w.task() == "dense" || w.task() == "batch_matmul",
-             convolution = w.task() == "conv2d" || w.task() == "depthwise_conv2d";
+  const bool product = w.operator_name() == "dense" || w.operator_name() == "batch_matmul",
+             convolution = w.operator_name() == "conv2d" || w.operator_name() == "depthwise_conv2d";
   if (!product && !convolution)
-    return usage_error("conv2d, depthwise_conv2d, dense and batch_matmul have peers, not " + w.task());
+    return usage_error("conv2d, depthwise_conv2d, dense and batch_matmul have peers, not " + w.operator_name());
   if (w.attributes.text("epilogue") != "none") return usage_error("without epilogues");
   HONE_ASSIGN_OR_RETURN(Gpu gpu, Gpu::open());
   HONE_ASSIGN_OR_RETURN(const Measured m, product ? measure_product(gpu, w) : measure_convolution(gpu, w));

@@ -88,7 +88,7 @@ std::vector<double> gemm(const GemmCall& c, const std::vector<double>& a, const 
 TEST(PeerProduct, IsWhatTheWorkloadsSay) {
   for (const char* text : {"dense(m=3,n=5,k=4)", "batch_matmul(b=2,m=3,n=5,k=4)"}) {
     const Workload w = parse_workload(text);
-    const bool batched = w.task() == "batch_matmul";
+    const bool batched = w.operator_name() == "batch_matmul";
     const int64_t count = batched ? 2 : 1, m = 3, n = 5, k = 4;
     std::mt19937 rng(5);
     std::vector<double> first(static_cast<size_t>(count * m * k)), second(static_cast<size_t>(count * k * n));

@@ -47,7 +47,7 @@ void add_search(ShellCommand& command, const TunerFlags& f) {
 
 std::string operator_build_command(const TunerFlags& f, const Workload& tuned) {
   ShellCommand command("tensorc");
-  command.option("--task", tuned.task()).option("--args", f.task.empty() ? args_of(tuned) : f.args);
+  command.option("--task", tuned.operator_name()).option("--args", f.task.empty() ? args_of(tuned) : f.args);
   command.option("--target", f.target);
   add_place(command, f);
   return command.flag("--bench").text();

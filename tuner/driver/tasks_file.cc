@@ -103,7 +103,7 @@ std::string short_text(const Workload& w) {
   auto usual = w.op->attributes.begin();
   for (const Attributes::Item& a : w.attributes)
     if (a.text != (usual++)->fallback) different.push_back(a.name + "=" + a.text);
-  return different.empty() ? w.task() : w.task() + " " + absl::StrJoin(different, ",");
+  return different.empty() ? w.operator_name() : w.operator_name() + " " + absl::StrJoin(different, ",");
 }
 
 }  // namespace hone

@@ -17,7 +17,7 @@
 #include "compiler/model/model_data.h"
 #include "compiler/model/run_model.h"
 #include "compiler/ops/extremes.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 
 namespace hone {
 namespace {
@@ -55,7 +55,7 @@ std::string different_outputs(const Graph& g, const std::vector<TensorData>& a, 
 
 // The workload that a layer's config is chosen for.
 std::string tuned_text(const Workload& w) {
-  const auto steps = steps_of(w);
+  const auto steps = recurrence_of(w);
   return to_string(without_extremes(steps ? steps->step : w));
 }
 

@@ -31,7 +31,7 @@ bool is_x86(const std::string& foreign_target) { return foreign_lanes(foreign_ta
 
 StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Workload& workload, const Target& target,
                                      const Space& space, size_t most) {
-  HONE_ASSIGN_OR_RETURN(const std::vector<db::ForeignRow> records, store.list(workload.task()));
+  HONE_ASSIGN_OR_RETURN(const std::vector<db::ForeignRow> records, store.list(workload.operator_name()));
   std::map<std::string, std::vector<const db::ForeignRow*>> by_shape;
   for (const db::ForeignRow& r : records) {
     if (r.status != "ok") continue;

@@ -94,7 +94,7 @@ class ModelWriter {
   static bool uses_weights(std::span<const ModelStep> steps) {
     return std::any_of(steps.begin(), steps.end(), [](const ModelStep& step) {
       return std::any_of(step.arguments.begin(), step.arguments.end(),
-                         [](const TensorSlot& place) { return place.in == TensorSlot::In::kWeights; });
+                         [](const TensorSlot& slot) { return slot.in == TensorSlot::In::kWeights; });
     });
   }
 
@@ -107,12 +107,12 @@ class ModelWriter {
            "HONE_NO_WEIGHTS << 8;\n";
   }
 
-  static std::string pointer(const TensorSlot& place) {
-    const std::string offset = place.offset == 0 ? "" : fmt::format(" + {}", place.offset);
-    switch (place.in) {
+  static std::string pointer(const TensorSlot& slot) {
+    const std::string offset = slot.offset == 0 ? "" : fmt::format(" + {}", slot.offset);
+    switch (slot.in) {
       case TensorSlot::In::kArena: return fmt::format("(char*)workspace{}", offset);
-      case TensorSlot::In::kTensor: return fmt::format("hone_at(args[{}]){}", place.index, offset);
-      case TensorSlot::In::kExtent: return fmt::format("(char*)args[{}]->shape{}", place.index, offset);
+      case TensorSlot::In::kTensor: return fmt::format("hone_at(args[{}]){}", slot.index, offset);
+      case TensorSlot::In::kExtent: return fmt::format("(char*)args[{}]->shape{}", slot.index, offset);
       case TensorSlot::In::kWeights: break;
     }
     return fmt::format("(void*)(weights{})", offset);
@@ -124,7 +124,7 @@ class ModelWriter {
         "memcpy({3} + rows * {4} + i * {5}, {6} + i * {4}, {4});\n{0}}}\n",
         indent, pointer(row.count), row.matrices, bytes_at(row.to), row.bytes, row.matrix_bytes, bytes_at(row.from));
   }
-  static std::string bytes_at(const TensorSlot& place) { return fmt::format("((char*){})", pointer(place)); }
+  static std::string bytes_at(const TensorSlot& slot) { return fmt::format("((char*){})", pointer(slot)); }
 
   // `return` ends the function, with `code`.
   static std::string step_text(const ModelStep& step, const std::string& rt, const std::string& indent) {
@@ -135,7 +135,7 @@ class ModelWriter {
                                            : fmt::format("{}memcpy({}, {}, {});\n", indent, pointer(step.arguments[1]),
                                                          pointer(step.arguments[0]), step.bytes));
     std::string args;
-    for (const TensorSlot& place : step.arguments) args += pointer(place) + ", ";
+    for (const TensorSlot& slot : step.arguments) args += pointer(slot) + ", ";
     return out + fmt::format("{0}if ((code = {1}({2}(char*)workspace + {3}, {4}))) return code;\n", indent,
                              c_symbol(step.symbol), args, step.workspace, rt);
   }

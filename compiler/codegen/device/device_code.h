@@ -1,5 +1,5 @@
-// A Module's code for a GPU. The only place that chooses the compiler: OpenCL text goes to the device's driver; CUDA is
-// compiled by NVRTC where a library on this machine knows the architecture, else to PTX by LLVM.
+// A Module's code for a GPU. The only position that chooses the compiler: OpenCL text goes to the device's driver; CUDA
+// is compiled by NVRTC where a library on this machine knows the architecture, else to PTX by LLVM.
 #pragma once
 
 #include <memory>

@@ -259,12 +259,12 @@ class KernelWriter {
     const bool pairs = product.pairs > 0;
     for (const For* l : columns) open_loop(l, pairs && l == columns.back() ? 2 : 1);
     const std::string second = pairs ? fmt::format(" + (lane >> 4) * {}", product.pairs) : "";
-    const std::string place = nest.b.stride_k == 1
-                                  ? fmt::format("(lane & 7) * {} + (lane >> 3 & 1) * {}", nest.b.stride, half)
-                                  : fmt::format("(lane & 15) * {}", nest.b.stride_k);
+    const std::string position = nest.b.stride_k == 1
+                                     ? fmt::format("(lane & 7) * {} + (lane >> 3 & 1) * {}", nest.b.stride, half)
+                                     : fmt::format("(lane & 15) * {}", nest.b.stride_k);
     line(fmt::format("read_{}_{}(b_parts + 2 * {}, {} + {} + {}{});", nest.b.stride_k == 1 ? "rows" : "columns",
                      pairs ? 4 : 2, exprs_.text(tile), exprs_.name_of(nest.b.buffer.get()), exprs_.text(nest.b.tile),
-                     place, second));
+                     position, second));
     close_loops(columns);
     if (rounds) line(fmt::format("round_tf32(b_parts, {});", 2 * product.tiles));
     for (const For* l : rows) open_loop(l);

@@ -38,8 +38,8 @@ int64_t ThreadNest::threads() const {
 
 namespace {
 
-// A thread variable's place in the indices of a buffer: thread t owns the elements in [t * stride, (t + 1) * stride),
-// modulo stride * extent.
+// A thread variable's position in the indices of a buffer: thread t owns the elements in [t * stride, (t + 1) *
+// stride), modulo stride * extent.
 struct Digit {
   size_t position;  // position among the nest's loops
   int64_t stride, extent;

@@ -86,7 +86,7 @@ class Selector final : public Mutator {
   bool differs(const Expr& e) const { return differs_in_warp(e, kernel_.threads); }
 
   // `op` as a loop that one instruction carries out; null when no instruction does. A node may stand in several places,
-  // some of which diverge: each place gets a node of its own.
+  // some of which diverge: each position gets a node of its own.
   Stmt special(const For* op) {
     const auto alone = [&] { return make_for(op->var, op->min, op->extent, op->loop, op->body); };
     std::optional<WarpSum> sum = op->loop == LoopKind::kWarp ? match_warp_sum(op, kernel_.threads) : std::nullopt;

@@ -13,7 +13,7 @@ bool uses(const Linear& form, const VarNode* var) {
                      [&](const Linear::Term& t) { return uses_var(t.atom, var); });
 }
 
-bool same_place(const Touched::Access& a, const Touched::Access& b) {
+bool same_position(const Touched::Access& a, const Touched::Access& b) {
   if (a.parts != b.parts || a.turn.has_value() != b.turn.has_value()) return false;
   if (!a.turn) return a.range && b.range && a.range->lo == b.range->lo && a.range->hi == b.range->hi;
   const auto apart = add(*a.turn, *b.turn, -1);
@@ -136,7 +136,7 @@ void Touched::add(const Touched& other) {
 void Touched::add(Access access) {
   const bool known = std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
     return a.buffer.same_as(access.buffer) && a.writes == access.writes &&
-           ((!a.turn && !a.range) || same_place(a, access));
+           ((!a.turn && !a.range) || same_position(a, access));
   });
   if (!known) accesses_.push_back(std::move(access));
 }

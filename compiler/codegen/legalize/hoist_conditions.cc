@@ -53,11 +53,11 @@ class ConditionHoister final : public Mutator {
     return make_if(conjunction(uniform), make_store(op->buffer, op->indices, value));
   }
 
-  // A vector is copied from one of several places: a branch selects the place when the condition is the same in all
-  // lanes. (Borders of constants are left to peel_borders and version_borders.)
+  // A vector is copied from one of several positions: a branch selects the position when the condition is the same in
+  // all lanes. (Borders of constants are left to peel_borders and version_borders.)
   Stmt one_of(const Store* op, const Select* choice) const {
-    if (!vector_var_ || !is_index_arithmetic(choice->condition) || !is_place(choice->on_true) ||
-        !is_place(choice->on_false))
+    if (!vector_var_ || !is_index_arithmetic(choice->condition) || !is_position(choice->on_true) ||
+        !is_position(choice->on_false))
       return Stmt(op);
     const auto [uniform, varying] = parts_of(choice->condition);
     if (uniform.empty()) return Stmt(op);
@@ -71,9 +71,9 @@ class ConditionHoister final : public Mutator {
     return make_if(conjunction(uniform), stored(rest), stored(choice->on_false));
   }
 
-  static bool is_place(const Expr& e) {
+  static bool is_position(const Expr& e) {
     const Select* choice = as<Select>(e);
-    return choice ? is_place(choice->on_true) && is_place(choice->on_false) : as<Load>(e) != nullptr;
+    return choice ? is_position(choice->on_true) && is_position(choice->on_false) : as<Load>(e) != nullptr;
   }
 
   // The parts of a condition that are the same in all lanes, and the others.

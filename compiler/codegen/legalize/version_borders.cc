@@ -21,10 +21,10 @@ constexpr int64_t kMaxGuarded = 64;
 constexpr int64_t kMaxStatements = 4096;  // stores that versions may add to a kernel, after unrolling
 
 // Where a condition stands: the loops around the tile, and the tile's unrolled and vector loops around the condition.
-class TilePlace {
+class TilePosition {
  public:
   /// `around`: the ranges of `outer`; the last one is the loop of tiles.
-  TilePlace(const std::vector<const ExprNode*>& outer, const Facts& around) : outer_(outer), facts_(around) {}
+  TilePosition(const std::vector<const ExprNode*>& outer, const Facts& around) : outer_(outer), facts_(around) {}
 
   void enter(const For* op) {
     const auto lo = as_const_int(op->min), n = as_const_int(op->extent);
@@ -108,7 +108,7 @@ bool is_guard(const Select* op) { return op->condition->dtype.lanes == 1; }
 // vector loops inside.
 class TileConditions final : public Visitor {
  public:
-  explicit TileConditions(TilePlace place) : place_(std::move(place)) {}
+  explicit TileConditions(TilePosition position) : position_(std::move(position)) {}
   std::vector<Expr> tests;  // tests under which all of them hold
   int64_t guarded = 0;      // stores behind conditions, in one run of the body
 
@@ -118,9 +118,9 @@ class TileConditions final : public Visitor {
     const auto n = as_const_int(op->extent);
     const int64_t outer = times_;
     if (n && *n > 0 && op->loop != LoopKind::kVectorize) times_ = saturating_product(times_, *n);
-    place_.enter(op);
+    position_.enter(op);
     Visitor::visit(op);
-    place_.leave();
+    position_.leave();
     times_ = outer;
   }
   void visit(const If* op) override {
@@ -136,7 +136,7 @@ class TileConditions final : public Visitor {
   void add(const Expr& condition, int64_t stores) {
     bool found = false;
     for (const Expr& part : conjuncts(condition)) {
-      const Expr test = place_.test_of(part);
+      const Expr test = position_.test_of(part);
       if (!test) continue;
       found = true;
       if (!holds_test(tests, test)) tests.push_back(test);
@@ -144,7 +144,7 @@ class TileConditions final : public Visitor {
     if (found) guarded = saturating_sum(guarded, saturating_product(times_, stores));
   }
 
-  TilePlace place_;
+  TilePosition position_;
   int64_t times_ = 1;
 };
 
@@ -152,14 +152,14 @@ class TileConditions final : public Visitor {
 // one of them.
 class Assume final : public Mutator {
  public:
-  Assume(TilePlace place, const std::vector<Expr>& tests) : place_(std::move(place)), tests_(tests) {}
+  Assume(TilePosition position, const std::vector<Expr>& tests) : position_(std::move(position)), tests_(tests) {}
 
  protected:
   using Mutator::visit;
   Stmt visit(const For* op) override {
-    place_.enter(op);
+    position_.enter(op);
     Stmt out = Mutator::visit(op);
-    place_.leave();
+    position_.leave();
     return out;
   }
   Stmt visit(const If* op) override {
@@ -176,13 +176,13 @@ class Assume final : public Mutator {
   Expr without(const Expr& condition) const {
     Expr rest = make_bool(true);
     for (const Expr& part : conjuncts(condition)) {
-      const Expr test = place_.test_of(part);
+      const Expr test = position_.test_of(part);
       if (!test || !holds_test(tests_, test)) rest = is_const(rest, 1) ? part : logical_and(rest, part);
     }
     return rest;
   }
 
-  TilePlace place_;
+  TilePosition position_;
   const std::vector<Expr>& tests_;
 };
 
@@ -205,8 +205,8 @@ class BorderVersioner final : public Mutator {
  private:
   // Null when two versions are not worth it.
   Stmt versions(const For* op) {
-    const TilePlace place(outer_, facts_);
-    TileConditions tile(place);
+    const TilePosition position(outer_, facts_);
+    TileConditions tile(position);
     tile(op->body);
     const StatementCount size = size_of(op->body);
     if (tile.guarded == 0 || tile.guarded < size.run / kShareOfWork || size.written > kMaxStatements - grown_)
@@ -217,7 +217,7 @@ class BorderVersioner final : public Mutator {
     // Two copies may not define the same variables: the second gets fresh ones.
     const Var same(op->var->name, op->var->dtype);
     const Stmt clean =
-        substitute(clone_with(Assume(place, tile.tests)(op->body), op->var, same), {{same.get(), op->var}});
+        substitute(clone_with(Assume(position, tile.tests)(op->body), op->var, same), {{same.get(), op->var}});
     return make_if(std::move(all), clean, op->body);
   }
 

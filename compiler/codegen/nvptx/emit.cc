@@ -142,7 +142,7 @@ class KernelEmitter final : public StmtEmitter {
     HONE_ICHECK(product != selected_.products.end()) << "warp loop '" << op->var->name << "' has no instruction";
     warp_.emit_product(product->second.nest);
   }
-  BufferSlot place(const Allocate* op) override {
+  BufferSlot position(const Allocate* op) override {
     HONE_ICHECK(false) << "buffer '" << op->buffer->name << "' is a thread's, and not on its stack";
     return {};
   }

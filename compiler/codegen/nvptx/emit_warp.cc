@@ -39,10 +39,10 @@ constexpr Mma kProducts[] = {
 
 }  // namespace
 
-// The fragments of `matrices` matrices of 8 rows of 16 bytes, each row beginning at `place` of one of the lanes.
-std::vector<Value*> WarpEmitter::rows_of(const TensorNest::Operand& operand, const Expr& place, int matrices,
+// The fragments of `matrices` matrices of 8 rows of 16 bytes, each row beginning at `position` of one of the lanes.
+std::vector<Value*> WarpEmitter::rows_of(const TensorNest::Operand& operand, const Expr& position, int matrices,
                                          bool transposes) {
-  Value* pointer = expr_.element_pointer(operand.buffer.get(), operand.tile + place);
+  Value* pointer = expr_.element_pointer(operand.buffer.get(), operand.tile + position);
   const auto id = matrices == 4 ? llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16
                   : transposes  ? llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16
                                 : llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_b16;
@@ -84,18 +84,18 @@ void WarpEmitter::emit_product(const TensorNest& nest) {
     a = rounded(std::move(a));
     b = rounded(std::move(b));
   }
-  std::vector<Expr> places;
+  std::vector<Expr> positions;
   std::vector<Value*> c;
   for (int64_t h = 0; h < 2; ++h)
     for (int64_t column = 0; column < 2; ++column) {
-      places.push_back(nest.c_index + make_int(h * nest.c_stride_h + column * nest.c_stride_c));
-      c.push_back(expr_.emit(load(nest.c, {places.back()})));
+      positions.push_back(nest.c_index + make_int(h * nest.c_stride_h + column * nest.c_stride_c));
+      c.push_back(expr_.emit(load(nest.c, {positions.back()})));
     }
   c = multiply(nest, std::move(a), std::move(b), c);
   for (size_t i = 0; i < c.size(); ++i) {
     const Var sum("sum", nest.c->dtype);
     expr_.bind(sum.get(), c[i]);
-    expr_.emit_store(as<Store>(make_store(nest.c, {places[i]}, Expr(sum))));
+    expr_.emit_store(as<Store>(make_store(nest.c, {positions[i]}, Expr(sum))));
   }
 }
 

@@ -24,7 +24,7 @@ class WarpEmitter {
   void emit_sum(const WarpSum& sum);
 
  private:
-  std::vector<llvm::Value*> rows_of(const TensorNest::Operand& operand, const Expr& place, int matrices,
+  std::vector<llvm::Value*> rows_of(const TensorNest::Operand& operand, const Expr& position, int matrices,
                                     bool transposes);
   std::vector<llvm::Value*> rounded(std::vector<llvm::Value*> parts);
   std::vector<llvm::Value*> multiply(const TensorNest& nest, std::vector<llvm::Value*> a, std::vector<llvm::Value*> b,

@@ -254,8 +254,8 @@ Operand Lowering::reduce(const std::string& op, const Operand& x, const Extents&
   return add("reduce", {{"op", op}, {"axes", join(axes)}, {"keepdims", keepdims ? "1" : "0"}}, {value(x)}, shape);
 }
 
-Operand Lowering::from_front(const Operand& places, const Operand& extent) {
-  const Operand wide = cast(places, i64);
+Operand Lowering::from_front(const Operand& positions, const Operand& extent) {
+  const Operand wide = cast(positions, i64);
   const Operand flat = reshape(wide, wide.type.shape.empty() ? Extents{1} : wide.type.shape);
   const Operand moved =
       pointwise("where", {pointwise("add", {flat, extent}), pointwise("less", {flat, number(0, i64)}), flat});

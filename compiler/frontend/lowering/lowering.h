@@ -79,8 +79,9 @@ class Lowering {
   Operand slice(const Operand& x, const Extents& begin, const Extents& step, const Extents& size);
   /// `op`: of the operator reduce. Axes are from 0, ascending.
   Operand reduce(const std::string& op, const Operand& x, const Extents& axes, bool keepdims);
-  /// Places as s64, those from the end (negative ones) counted from the front of `extent` elements, which is broadcast.
-  Operand from_front(const Operand& places, const Operand& extent);
+  /// Positions as s64, those from the end (negative ones) counted from the front of `extent` elements, which is
+  /// broadcast.
+  Operand from_front(const Operand& positions, const Operand& extent);
   /// x B with B [k, n] (or [n, k] where `transposed`), x of any rank; `epilogue` and its operands as dense has them.
   Operand dense(const Operand& x, const Operand& weight, bool transposed, const std::string& epilogue = "none",
                 const std::vector<Operand>& more = {});

@@ -27,9 +27,9 @@ Operand whole(Operand x) {
 Operand is_there(Lowering& l, size_t axis, ValueId count, int64_t n, size_t rank) {
   const Operand mask = l.once({kIsThere, count, n}, [&] {
     HONE_USER_CHECK(l.may_make(element_count({n, 8}))) << n << " places";
-    std::vector<int64_t> places;
-    for (int64_t i = 0; i < n; ++i) places.push_back(i);
-    return l.pointwise("less", {l.numbers(places), {count, {i64, {1}}}});
+    std::vector<int64_t> positions;
+    for (int64_t i = 0; i < n; ++i) positions.push_back(i);
+    return l.pointwise("less", {l.numbers(positions), {count, {i64, {1}}}});
   });
   Extents along(rank, 1);
   along[axis] = n;
@@ -121,13 +121,13 @@ Operand chosen(Lowering& l, const Operand& condition, const Operand& a, const Op
                      l.value(count));
 }
 
-Operand places_of_true(Lowering& l, const Operand& mask) {
+Operand positions_of_true(Lowering& l, const Operand& mask) {
   const auto make = [&] {
     const int64_t n = element_count(mask.type.shape);
     const std::vector<ValueId> made = l.b.add("nonzero", {}, {l.as(filled_with_zeros(l, mask), {n})});
     return with_extent(l, {made[0], {i64, {n}}}, 0, made[1]);
   };
-  std::vector<int64_t> key{kPlaces, mask.id};
+  std::vector<int64_t> key{kPositions, mask.id};
   if (mask.ragged) {
     key.insert(key.end(), {mask.ragged->count, static_cast<int64_t>(mask.ragged->axis)});
     key.insert(key.end(), mask.type.shape.begin(), mask.type.shape.end());

@@ -7,7 +7,7 @@
 namespace hone::frontend {
 
 /// The kinds of operands that these files keep by Lowering::once(): the first number of its keys.
-enum Once : uint8_t { kIsThere, kPlaces, kComparison, kJoinedMasks };
+enum Once : uint8_t { kIsThere, kPositions, kComparison, kJoinedMasks };
 
 /// x with `count` (s64[1]) of its elements along the axis: cut where the count is known.
 Operand with_extent(Lowering& l, const Operand& x, size_t axis, ValueId count);
@@ -24,6 +24,6 @@ Operand filled_with_zeros(Lowering& l, const Operand& x);
 Operand chosen(Lowering& l, const Operand& condition, const Operand& a, const Operand& b);
 
 /// Where bools are true, ascending, in row-major order: s64 of one axis, ragged.
-Operand places_of_true(Lowering& l, const Operand& mask);
+Operand positions_of_true(Lowering& l, const Operand& mask);
 
 }  // namespace hone::frontend

@@ -11,7 +11,7 @@ ValueId same_number(const GraphBuilder& b, ValueId numbers, int64_t at);
 
 /// Merges the run-time extents that two operands have on one axis: UserError unless they are the same.
 void agree(std::optional<Ragged>* known, const std::optional<Ragged>& more);
-/// The same extent of an axis so many places behind.
+/// The same extent of an axis so many positions behind.
 std::optional<Ragged> on_axis(std::optional<Ragged> r, int64_t by);
 /// The axis that a shape, given as numbers, leaves open; none when all numbers are known. UserError for several.
 std::optional<size_t> open_axis(const Operand& numbers);

@@ -10,7 +10,7 @@ namespace {
 
 // Where new element `i` lies among the old ones (ONNX, Resize: coordinate_transformation_mode). As runtimes do, corners
 // are those of the whole number of elements; the symmetric mode alone knows of the rest that rounding cuts off.
-double place_of(const Resampling& r, int64_t i) {
+double position_of(const Resampling& r, int64_t i) {
   const auto x = static_cast<double>(i), in = static_cast<double>(r.in), out = static_cast<double>(r.out);
   const std::string& mode = r.coordinates;
   if (mode == "asymmetric") return x / r.scale;
@@ -26,12 +26,12 @@ double place_of(const Resampling& r, int64_t i) {
   return in / 2 * (1 - out / (r.scale * in)) + half_pixel;
 }
 
-double rounded(const std::string& how, double place) {
-  if (how == "round_prefer_floor") return std::ceil(place - 0.5);
-  if (how == "round_prefer_ceil") return std::floor(place + 0.5);
-  if (how == "floor") return std::floor(place);
+double rounded(const std::string& how, double position) {
+  if (how == "round_prefer_floor") return std::ceil(position - 0.5);
+  if (how == "round_prefer_ceil") return std::floor(position + 0.5);
+  if (how == "floor") return std::floor(position);
   HONE_USER_CHECK(how == "ceil") << "nearest_mode=" << how;
-  return std::ceil(place);
+  return std::ceil(position);
 }
 
 // A triangle, or Keys's cubic convolution with the coefficient `a`.
@@ -42,11 +42,11 @@ double filter(bool is_cubic, double a, double distance) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-Taps taps_around(const Resampling& r, double place) {
+Taps taps_around(const Resampling& r, double position) {
   const bool is_cubic = r.mode == "cubic";
   const double narrowed = r.is_antialiased ? std::min(r.scale, 1.0) : 1, reach = (is_cubic ? 2 : 1) / narrowed;
-  const auto begin = static_cast<int64_t>(std::floor(place - reach)) + 1,
-             end = static_cast<int64_t>(std::ceil(place + reach));
+  const auto begin = static_cast<int64_t>(std::floor(position - reach)) + 1,
+             end = static_cast<int64_t>(std::ceil(position + reach));
   constexpr int64_t kMostTaps = 1 << 16;
   HONE_USER_CHECK(end - begin <= kMostTaps) << "a scale of " << r.scale;
   const int64_t first = std::clamp<int64_t>(begin, 0, r.in - 1), last = std::clamp<int64_t>(end - 1, 0, r.in - 1);
@@ -54,7 +54,7 @@ Taps taps_around(const Resampling& r, double place) {
   double sum = 0;
   for (int64_t i = begin; i < end; ++i) {
     if (r.excludes_outside && (i < 0 || i >= r.in)) continue;
-    const double weight = filter(is_cubic, r.cubic, (static_cast<double>(i) - place) * narrowed);
+    const double weight = filter(is_cubic, r.cubic, (static_cast<double>(i) - position) * narrowed);
     taps.weights[static_cast<size_t>(std::clamp<int64_t>(i, first, last) - first)] += weight;
     sum += weight;
   }
@@ -74,13 +74,13 @@ Taps taps_around(const Resampling& r, double place) {
 std::vector<Taps> taps_of(const Resampling& how) {
   std::vector<Taps> out;
   for (int64_t i = 0; i < how.out; ++i) {
-    const double place = place_of(how, i);
+    const double position = position_of(how, i);
     const auto last = static_cast<double>(how.in - 1);
     if (how.mode == "nearest")
-      out.push_back({static_cast<int64_t>(std::clamp(rounded(how.rounding, place), 0.0, last)), {1}});
+      out.push_back({static_cast<int64_t>(std::clamp(rounded(how.rounding, position), 0.0, last)), {1}});
     else
-      out.push_back(taps_around(how, std::clamp(place, -2 * last - 4, 3 * last + 4)));
-    out.back().is_outside = how.coordinates == "tf_crop_and_resize" && (place < 0 || place > last);
+      out.push_back(taps_around(how, std::clamp(position, -2 * last - 4, 3 * last + 4)));
+    out.back().is_outside = how.coordinates == "tf_crop_and_resize" && (position < 0 || position > last);
   }
   return out;
 }
@@ -114,16 +114,16 @@ Operand resampled(Lowering& l, const Operand& x, size_t axis, const std::vector<
   shape[axis] = along[axis] = out;
   Operand sum;
   for (size_t i = 0; i < most; ++i) {
-    std::vector<int64_t> places;
+    std::vector<int64_t> positions;
     std::vector<double> weights;
     // Where there are fewer, the last one is taken in parts.
     for (const Taps& t : taps) {
       const size_t last = t.weights.size() - 1;
-      places.push_back(t.first + static_cast<int64_t>(std::min(i, last)));
+      positions.push_back(t.first + static_cast<int64_t>(std::min(i, last)));
       weights.push_back(i < last ? t.weights[i] : t.weights[last] / static_cast<double>(most - last));
     }
     const Operand part =
-        l.add("gather", {{"axis", std::to_string(axis)}}, {l.value(x), l.value(l.numbers(places))}, shape);
+        l.add("gather", {{"axis", std::to_string(axis)}}, {l.value(x), l.value(l.numbers(positions))}, shape);
     if (most == 1 && std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1; })) return part;
     const Operand weighted = l.pointwise("mul", {part, numbers(weights, along)});
     sum = i ? l.pointwise("add", {sum, weighted}) : weighted;

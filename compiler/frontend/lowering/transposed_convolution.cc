@@ -1,6 +1,6 @@
-// The outputs along an axis are periods of as many as the stride. Those at one place of all periods read the same taps
-// of the kernel, every stride-th one, backwards: a convolution of stride 1. What the places' convolutions give is put
-// between each other.
+// The outputs along an axis are periods of as many as the stride. Those at one position of all periods read the same
+// taps of the kernel, every stride-th one, backwards: a convolution of stride 1. What the positions' convolutions give
+// is put between each other.
 #include "compiler/frontend/lowering/transposed_convolution.h"
 
 #include <algorithm>
@@ -10,21 +10,21 @@
 namespace hone::frontend {
 namespace {
 
-// The convolution for one place of the periods: its taps are the kernel's from `first` on, by strides.
-struct Place {
+// The convolution for one position of the periods: its taps are the kernel's from `first` on, by strides.
+struct Position {
   int64_t first = 0, taps = 1;
   int64_t before = 0, after = 0;  ///< pads of the input; negative ones cut it
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const Position&) const = default;
 };
 
-// Output `place` + period * stride reads input period + ahead - t through tap first + t * stride.
-Place place_of(const TransposedAxis& a, int64_t place) {
-  const int64_t first = (place + a.before) % a.stride, ahead = (place + a.before) / a.stride;
+// Output `position` + period * stride reads input period + ahead - t through tap first + t * stride.
+Position position_of(const TransposedAxis& a, int64_t position) {
+  const int64_t first = (position + a.before) % a.stride, ahead = (position + a.before) / a.stride;
   const int64_t taps = (a.kernel - first + a.stride - 1) / a.stride;
   return {first, taps, taps - 1 - ahead, a.periods() + ahead - a.in};
 }
 
-using Places = std::array<Place, 2>;
+using Positions = std::array<Position, 2>;
 
 class TransposedConvolution {
  public:
@@ -33,24 +33,24 @@ class TransposedConvolution {
   // x [n, ci, h, w], weight [ci, co / groups, kh, kw] with zeros between dilated taps, bias [co] or none.
   Operand run(const Operand& x, const Operand& weight, const std::optional<Operand>& bias) {
     const int64_t each = weight.type.shape[1];
-    std::vector<Places> places;
+    std::vector<Positions> positions;
     for (int64_t y = 0; y < a_[0].stride; ++y)
-      for (int64_t z = 0; z < a_[1].stride; ++z) places.push_back({place_of(a_[0], y), place_of(a_[1], z)});
-    // One convolution for all places where they read the same inputs; depthwise ones stay so.
-    const auto reads_the_same = [&](const Places& p) {
-      return std::all_of(p.begin(), p.end(), [&, d = size_t{0}](const Place& one) mutable {
-        const Place& first = places[0][d++];
+      for (int64_t z = 0; z < a_[1].stride; ++z) positions.push_back({position_of(a_[0], y), position_of(a_[1], z)});
+    // One convolution for all positions where they read the same inputs; depthwise ones stay so.
+    const auto reads_the_same = [&](const Positions& p) {
+      return std::all_of(p.begin(), p.end(), [&, d = size_t{0}](const Position& one) mutable {
+        const Position& first = positions[0][d++];
         return one.taps == first.taps && one.before == first.before && one.after == first.after;
       });
     };
-    if ((groups_ == 1 || each > 1) && std::all_of(places.begin(), places.end(), reads_the_same))
-      return together(x, weight, bias, places);
-    return apart(x, weight, bias, places);
+    if ((groups_ == 1 || each > 1) && std::all_of(positions.begin(), positions.end(), reads_the_same))
+      return together(x, weight, bias, positions);
+    return apart(x, weight, bias, positions);
   }
 
  private:
   // [co, ci / groups, taps, taps]
-  Operand taps_of(const Operand& weight, const Places& p) {
+  Operand taps_of(const Operand& weight, const Positions& p) {
     const Extents& s = weight.type.shape;
     const Operand of_groups = l_.reshape(weight, {groups_, s[0] / groups_, s[1], s[2], s[3]});
     const Operand turned =
@@ -60,7 +60,7 @@ class TransposedConvolution {
                     {groups_ * s[1], s[0] / groups_, p[0].taps, p[1].taps});
   }
 
-  Operand convolved(Operand x, const Operand& weight, const std::optional<Operand>& bias, const Places& p) {
+  Operand convolved(Operand x, const Operand& weight, const std::optional<Operand>& bias, const Positions& p) {
     Extents begin(4, 0), size = x.type.shape;
     for (size_t d = 0; d < 2; ++d) {
       begin[2 + d] = std::max<int64_t>(0, -p[d].before);
@@ -79,12 +79,12 @@ class TransposedConvolution {
     return l_.add("conv2d", given, ids);
   }
 
-  // Channels: of each group the places', of each place the group's.
+  // Channels: of each group the positions', of each position the group's.
   Operand together(const Operand& x, const Operand& weight, const std::optional<Operand>& bias,
-                   const std::vector<Places>& places) {
-    const auto count = static_cast<int64_t>(places.size());
+                   const std::vector<Positions>& positions) {
+    const auto count = static_cast<int64_t>(positions.size());
     std::vector<Operand> taps;
-    for (const Places& p : places) {
+    for (const Positions& p : positions) {
       const Operand own = taps_of(weight, p);
       const Extents& s = own.type.shape;
       taps.push_back(l_.reshape(own, {groups_, 1, s[0] / groups_, s[1], s[2], s[3]}));
@@ -96,16 +96,17 @@ class TransposedConvolution {
     if (bias)
       repeated = l_.reshape(l_.broadcast(l_.reshape(*bias, {groups_, 1, each}), {groups_, count, each}),
                             {groups_ * count * each});
-    const Operand out = convolved(x, l_.reshape(all, {groups_ * count * each, s[3], s[4], s[5]}), repeated, places[0]);
+    const Operand out =
+        convolved(x, l_.reshape(all, {groups_ * count * each, s[3], s[4], s[5]}), repeated, positions[0]);
     const Extents& o = out.type.shape;
     const Operand split = l_.reshape(out, {o[0], groups_, a_[0].stride, a_[1].stride, each, o[2], o[3]});
     return whole(l_.transpose(split, {0, 1, 4, 5, 2, 6, 3}), o[0], groups_ * each);
   }
 
   Operand apart(const Operand& x, const Operand& weight, const std::optional<Operand>& bias,
-                const std::vector<Places>& places) {
+                const std::vector<Positions>& positions) {
     std::vector<Operand> parts;
-    for (const Places& p : places) parts.push_back(convolved(x, taps_of(weight, p), bias, p));
+    for (const Positions& p : positions) parts.push_back(convolved(x, taps_of(weight, p), bias, p));
     const Extents o = parts[0].type.shape;
     if (parts.size() == 1) return parts[0];
     for (Operand& part : parts) part = l_.reshape(part, {o[0], 1, o[1], o[2], o[3]});

@@ -23,7 +23,7 @@ using TransposedAxes = std::array<TransposedAxis, 2>;
 Operand transposed_convolution(Lowering& l, const TransposedAxes& axes, int64_t groups, const Operand& x,
                                const Operand& weight, const std::optional<Operand>& bias);
 
-/// Zeros between the taps of the last two axes, and behind them up to the stride: each place has one tap at least.
+/// Zeros between the taps of the last two axes, and behind them up to the stride: each position has one tap at least.
 Operand with_zeros(Lowering& l, Operand weight, const Window& w);
 
 }  // namespace hone::frontend

@@ -14,8 +14,8 @@ bool is_over_nothing(const NodeContext& c) {
   return shape.size() > 1 && shape[0] == 0 && std::count(shape.begin(), shape.end(), 0) == 1;
 }
 
-void run_over_nothing(NodeContext& c, Row row) {
-  // A graph that is thrown away: only the types of the row's outputs in it are used.
+void run_over_nothing(NodeContext& c, Converter convert) {
+  // A graph that is thrown away: only the types of the outputs in it are used.
   GraphBuilder elsewhere(c.l.b.operators(), "one image");
   FileLowering l(elsewhere, c.l);
   NodeContext one{c.node, c.opset, {}, std::vector<Operand>(c.outputs.size()), l, c.is_wanted};
@@ -28,7 +28,7 @@ void run_over_nothing(NodeContext& c, Row row) {
     const TensorType in_graph{x.type.dtype, x.type.shape.empty() ? Extents{1} : x.type.shape};
     x.id = known ? elsewhere.constant(known->reshaped(in_graph.shape)) : elsewhere.input(std::to_string(i), in_graph);
   }
-  row(one);
+  convert(one);
   for (size_t o = 0; o < c.outputs.size(); ++o) {
     if (o < c.is_wanted.size() && !c.is_wanted[o] && one.outputs[o].type.shape.empty()) continue;
     c.outputs[o] = {kNoValue, one.outputs[o].type};

@@ -19,7 +19,7 @@
 #include "compiler/frontend/onnx/node/encoded_node.h"
 #include "compiler/frontend/onnx/node/node.h"
 #include "compiler/frontend/onnx/node/sequence_node.h"
-#include "compiler/frontend/onnx/ragged/ragged_rows.h"
+#include "compiler/frontend/onnx/ragged/ragged_converters.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
@@ -225,14 +225,15 @@ class Importer {
         HONE_USER_CHECK(is_supported(node, domain)) << "the operator is not known";
         HONE_USER_CHECK(node.output_size() > 0) << "it has no outputs";
         if (is_row_or_body(node, domain)) check_sequences(c);
-        run_row(c, domain, scope);
+        run_converter(c, domain, scope);
         for (const Operand& x : c.outputs) check_axes(x.type.shape);
         for (int o = 0; o < node.output_size(); ++o)
           HONE_USER_CHECK(!c.is_wanted[static_cast<size_t>(o)] ||
                           c.outputs[static_cast<size_t>(o)].type != kNotComputed.type)
               << "output " << o << " is not supported";
         is_done = true;
-        if (rows().contains(domain + ":" + node.op_type())) tell_constants(c, number, builder_.node_count() > before);
+        if (converters().contains(domain + ":" + node.op_type()))
+          tell_constants(c, number, builder_.node_count() > before);
       } catch (const UserError& e) {
         unsupported_[fmt::format("{} (opset {}): {}", short_line(kind_of(node), kMostOfName), c.opset,
                                  short_line(e.what(), kMostOfText))]
@@ -271,21 +272,23 @@ class Importer {
   void tell_constants(const NodeContext& c, size_t number, bool makes_nodes) {
     if (!counted_.constants) return;
     for (size_t i = 0; i < c.inputs.size(); ++i) {
-      const OperandIndex place{number, i};
-      if (!c.has(i) || c.inputs[i]->sequence || !(counted_.wanted ? counted_.wanted->contains(place) : makes_nodes))
+      const OperandIndex position{number, i};
+      if (!c.has(i) || c.inputs[i]->sequence || !(counted_.wanted ? counted_.wanted->contains(position) : makes_nodes))
         continue;
-      if (auto data = lowering_.data_of(*c.inputs[i])) counted_.constants->emplace(place, KnownOperand{&c.node, *data});
+      if (auto data = lowering_.data_of(*c.inputs[i]))
+        counted_.constants->emplace(position, KnownOperand{&c.node, *data});
     }
   }
 
   static bool is_row_or_body(const Node& node, const std::string& domain) {
-    return (domain.empty() && body_rows().contains(node.op_type())) || rows().contains(domain + ":" + node.op_type());
+    return (domain.empty() && body_rows().contains(node.op_type())) ||
+           converters().contains(domain + ":" + node.op_type());
   }
   bool is_supported(const Node& node, const std::string& domain) const {
     return is_row_or_body(node, domain) || functions_.contains(node.domain() + ":" + node.op_type());
   }
 
-  void run_row(NodeContext& c, const std::string& domain, Scope* scope) {
+  void run_converter(NodeContext& c, const std::string& domain, Scope* scope) {
     if (domain.empty())
       if (const auto with_body = body_rows().find(c.node.op_type()); with_body != body_rows().end()) {
         const auto run = [&](const Graph& body, const std::vector<Operand>& inputs) {
@@ -311,11 +314,11 @@ class Importer {
       c.require_outputs(1);
       return void(c.outputs[0] = c.in(0));
     }
-    const auto row = rows().find(domain + ":" + c.node.op_type());
-    if (row != rows().end()) {
-      const auto run = [row](NodeContext& n) {
-        if (is_over_nothing(n)) return run_over_nothing(n, row->second);
-        return is_ragged(n) ? run_ragged(n, row->second) : row->second(n);
+    const auto found = converters().find(domain + ":" + c.node.op_type());
+    if (found != converters().end()) {
+      const auto run = [found](NodeContext& n) {
+        if (is_over_nothing(n)) return run_over_nothing(n, found->second);
+        return is_ragged(n) ? run_ragged(n, found->second) : found->second(n);
       };
       return wants_run_encoded(c) ? run_encoded(c, run) : run(c);
     }
@@ -393,7 +396,7 @@ class Importer {
     throw UserError(text);
   }
 
-  // The value of an output before its node's row sets it.
+  // The value of an output before its converter sets it.
   inline static const Operand kNotComputed{kNoValue, {DType{}, {-1}}};
 
   ModelFile& file_;

@@ -31,7 +31,7 @@ struct CountedTable {
 };
 
 struct CountedReads {
-  /// Filled where it is not null: constants at the places `wanted` or, where that is null, all that nodes read which
+  /// Filled where it is not null: constants at the positions `wanted` or, where that is null, all that nodes read which
   /// are not computed while the model is read. The graph is of no use then: large constants stay uncomputed.
   std::map<OperandIndex, KnownOperand>* constants = nullptr;
   const std::set<OperandIndex>* wanted = nullptr;

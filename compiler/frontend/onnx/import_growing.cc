@@ -163,16 +163,17 @@ class GrowingImport {
   void look_at_constants() {
     Constants all;
     import_file(file_, path_, operators_, bound(most_), {.constants = &all, .symbol = symbol_});
-    std::set<OperandIndex> places;
-    for (auto& [place, known] : all) {
-      places.insert(place);
-      constants_.emplace(place, CountedConstant(std::move(known), most_));
+    std::set<OperandIndex> positions;
+    for (auto& [position, known] : all) {
+      positions.insert(position);
+      constants_.emplace(position, CountedConstant(std::move(known), most_));
     }
     for (int64_t count = 0; count < most_; ++count) {
       Constants some;
-      import_file(file_, path_, operators_, bound(count), {.constants = &some, .wanted = &places, .symbol = symbol_});
-      for (auto& [place, constant] : constants_) {
-        const auto it = some.find(place);
+      import_file(file_, path_, operators_, bound(count),
+                  {.constants = &some, .wanted = &positions, .symbol = symbol_});
+      for (auto& [position, constant] : constants_) {
+        const auto it = some.find(position);
         HONE_USER_CHECK(it != some.end() && it->second.node == constant.most().node)
             << path_ << ": node '" << constant.most().node->name() << "' does something else for " << count
             << " than for " << most_ << " rows of " << symbol_;
@@ -183,8 +184,8 @@ class GrowingImport {
 
   ImportedModel model_for(int64_t most) {
     Tables tables;
-    for (const auto& [place, constant] : constants_)
-      if (auto table = constant.table(most)) tables.emplace(place, std::move(*table));
+    for (const auto& [position, constant] : constants_)
+      if (auto table = constant.table(most)) tables.emplace(position, std::move(*table));
     return import_file(file_, path_, operators_, bound(most), {.tables = &tables, .symbol = symbol_});
   }
 
@@ -217,7 +218,7 @@ class GrowingImport {
   const std::string symbol_;
   const int64_t most_;
   ModelFile file_;
-  std::map<OperandIndex, CountedConstant> constants_;  // by place: their values for each number of rows
+  std::map<OperandIndex, CountedConstant> constants_;  // by position: their values for each number of rows
 };
 
 }  // namespace

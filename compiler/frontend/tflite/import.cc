@@ -130,16 +130,16 @@ class Importer {
     c.outputs.resize(c.computed.size());
     builder_.set_origin(origin);
     lowering_.output_name = origin;
-    const Row* row = row_of(c);
+    const Converter* convert = converter_of(c);
     bool is_done = false;
-    if (is_known || !row) {
+    if (is_known || !convert) {
       try {
-        HONE_USER_CHECK(row) << "the operator is not supported";
+        HONE_USER_CHECK(convert) << "the operator is not supported";
         HONE_USER_CHECK(!c.outputs.empty()) << "it has no outputs";
         for (const auto* tensors : {&c.read, &c.computed})
           for (const TensorInfo* t : *tensors)
             HONE_USER_CHECK(!t || !t->is_variable) << "it works on the variable '" << t->name << "'";
-        run_row(c, *row);
+        run_converter(c, *convert);
         for (const Operand& x : c.outputs) check_axes(x.type.shape);
         is_done = true;
       } catch (const UserError& e) {
@@ -155,14 +155,14 @@ class Importer {
     }
   }
 
-  static const Row* row_of(const NodeContext& c) {
-    const RowTable& table = rows();
+  static const Converter* converter_of(const NodeContext& c) {
+    const ConverterTable& table = converters();
     if (c.number == kCustom) {
-      const auto row = table.custom.find(c.custom);
-      return row == table.custom.end() ? nullptr : &row->second;
+      const auto found = table.custom.find(c.custom);
+      return found == table.custom.end() ? nullptr : &found->second;
     }
-    const auto row = table.own.find(c.number);
-    return row == table.own.end() ? nullptr : &row->second;
+    const auto found = table.own.find(c.number);
+    return found == table.own.end() ? nullptr : &found->second;
   }
 
   void report_unsupported() const {

@@ -56,13 +56,13 @@ class Batching {
     if (std::none_of(n.in.begin(), n.in.end(), [](const Stacked& x) { return x.axis.has_value(); })) {
       copy(n);
     } else {
-      const auto rule = batch_rules().find(node.workload.task());
+      const auto rule = batch_rules().find(node.workload.operator_name());
       try {
         HONE_USER_CHECK(rule != batch_rules().end()) << "it has no form for several images";
         rule->second(n);
       } catch (const UserError& e) {
         const auto varies = std::find_if(n.in.begin(), n.in.end(), [](const Stacked& x) { return x.axis.has_value(); });
-        throw UserError(fmt::format("node '{}' ({} of {}): {}", node.origin, node.workload.task(),
+        throw UserError(fmt::format("node '{}' ({} of {}): {}", node.origin, node.workload.operator_name(),
                                     shape_text(varies->one), e.what()));
       }
     }

@@ -21,7 +21,7 @@ void gather(BatchedNode& n) {
          *data.axis < along ? *data.axis : *data.axis + indices.one.size() - 1);
 }
 
-// Each index chooses along one axis, in its own place along all others.
+// Each index chooses along one axis, in its own position along all others.
 void gather_elements(BatchedNode& n) {
   const auto along = static_cast<size_t>(n.attributes().number("axis"));
   const size_t axis = n.in[0].axis ? *n.in[0].axis : *n.in[1].axis;

@@ -20,8 +20,8 @@ void reshape(BatchedNode& n) {
 
 void transpose(BatchedNode& n) {
   const Extents& perm = n.extents("perm");
-  const auto place = std::find(perm.begin(), perm.end(), static_cast<int64_t>(*n.in[0].axis));
-  n.give(n.call({}, {n.in[0]}), n.one(), static_cast<size_t>(place - perm.begin()));
+  const auto position = std::find(perm.begin(), perm.end(), static_cast<int64_t>(*n.in[0].axis));
+  n.give(n.call({}, {n.in[0]}), n.one(), static_cast<size_t>(position - perm.begin()));
 }
 
 void broadcast(BatchedNode& n) {

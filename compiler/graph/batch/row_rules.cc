@@ -37,14 +37,14 @@ void reduce(BatchedNode& n) {
   const Stacked x = is_apart ? n.stack.apart(n.in[0], axis) : n.in[0];
   std::vector<size_t> axes;
   Extents made;
-  size_t place = 0;
+  size_t position = 0;
   for (size_t d = 0; d < x.one.size(); ++d) {
     const bool is_runs = d == axis, is_gone = is_reduced(is_apart && d > axis ? d - 1 : d) && !(is_apart && is_runs);
-    if (is_runs) place = made.size();
+    if (is_runs) position = made.size();
     if (is_gone) axes.push_back(d);
     if (!is_gone || s.keepdims) made.push_back(is_gone ? 1 : x.one[d]);
   }
-  n.give(n.call({{"axes", absl::StrJoin(axes, ":")}}, {x}), made, place);
+  n.give(n.call({{"axes", absl::StrJoin(axes, ":")}}, {x}), made, position);
 }
 
 // Its operand whose runs lie along the axes of a row, in front of these.

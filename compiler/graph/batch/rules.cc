@@ -33,7 +33,7 @@ void BatchedNode::give(const Call& call, const Extents& made, size_t axis) {
   const std::string& name = graph.value(node.outputs[0]).name;
   const std::vector<ValueId> ids = stack.b.add(call.workload, call.inputs, {name});
   HONE_ICHECK(ids.size() == 1 && stack.b.type(ids[0]).shape == stack.all(made, axis))
-      << "the rule of " << node.workload.task() << " gives " << to_string(stack.b.type(ids[0]));
+      << "the rule of " << node.workload.operator_name() << " gives " << to_string(stack.b.type(ids[0]));
   out[0] = stack.seen({ids[0], made, axis}, one());
 }
 

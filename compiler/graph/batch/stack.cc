@@ -37,11 +37,11 @@ Stacked Stack::seen(const Stacked& x, const Extents& to, std::optional<size_t> a
   };
   if (!x.axis) return reshaped(x, std::nullopt);
   // Row-major: runs stay where they are along any axis with as many elements in front of it.
-  const int64_t place = before(x.one, *x.axis);
-  if (axis && before(to, *axis) == place) return reshaped(x, axis);
+  const int64_t position = before(x.one, *x.axis);
+  if (axis && before(to, *axis) == position) return reshaped(x, axis);
   for (size_t d = 0; !axis && d < to.size(); ++d)
-    if (before(to, d) == place) return reshaped(x, d);
-  // In front of everything there is a place for them in every shape.
+    if (before(to, d) == position) return reshaped(x, d);
+  // In front of everything there is a position for them in every shape.
   const Stacked front = reshaped(at(x, 0), 0);
   return axis ? at(front, *axis) : front;
 }

@@ -45,8 +45,8 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& context);
 Graph remove_dead(const Graph& g);
 /// Two nodes of one workload on the same inputs become one.
 Graph share_nodes(const Graph& g, const PassContext& context);
-/// Transposes that change no place in memory become reshapes; transposes of transposes one; reshapes of reshapes one,
-/// and those to the same shape none.
+/// Transposes that change no position in memory become reshapes; transposes of transposes one; reshapes of reshapes
+/// one, and those to the same shape none.
 Graph simplify_movement(const Graph& g, const PassContext& context);
 /// Transposes of transposes, seen under other shapes in between, become one where their axes are pieces of each other:
 /// blocks of channels, shuffled and put in blocks again, are moved once. Not where only few elements stay together.
@@ -76,7 +76,7 @@ Graph sequences_as_images(const Graph& g, const PassContext& context);
 Graph fuse_elementwise(const Graph& g, const PassContext& context);
 /// elementwise(f) of a moved value, its only reader   ->   movement of elementwise(f)'s result
 /// When the value comes from an operator with an epilogue: fuse_epilogues then finds f behind it. Past views, too: the
-/// constant operands of f are repeated where several places of the operator's result have the same.
+/// constant operands of f are repeated where several positions of the operator's result have the same.
 Graph sink_transposes(const Graph& g, const PassContext& context);
 /// elementwise(f) behind an operator with an epilogue, its only reader   ->   the operator with `+f` in its epilogue
 /// Also through a view between them.
@@ -112,11 +112,11 @@ Graph planar_products(const Graph& g, const PassContext& context);
 std::optional<Workload> planar_product_of(const Graph& g, const Node& n, const PassContext& context);
 
 /// Convolutions of one image, or products of one row, with the same input that differ in nothing but their weights   ->
-/// one with all channels, and slices of its result. Not where a concatenation or the caller has places for the
+/// one with all channels, and slices of its result. Not where a concatenation or the caller has positions for the
 /// parts.
 Graph merge_siblings(const Graph& g, const PassContext& context);
-/// A layer of several steps (ops/steps.h)   ->   a node for each, on its parts, and a concatenation of their results
-/// For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
+/// A layer of several steps (ops/recurrence.h)   ->   a node for each, on its parts, and a concatenation of their
+/// results For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
 Graph unroll_steps(const Graph& g, const PassContext& context);
 /// Movement of numbers that were dequantised from bytes   ->   movement of the bytes, dequantised behind it
 /// A node with several inputs (a concatenation) qualifies when all are dequantised alike.

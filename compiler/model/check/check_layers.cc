@@ -15,7 +15,7 @@
 #include "compiler/model/check/naive_kernels.h"
 #include "compiler/model/weights.h"
 #include "compiler/ops/operator.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 
 namespace hone {
 namespace {
@@ -85,7 +85,7 @@ class LayersCheck {
       if (node.workload.op->define) check_host(node, in, out);
     } else {
       const size_t call = call_of_.at(static_cast<int>(n));
-      const auto steps = steps_of(node.workload);
+      const auto steps = recurrence_of(node.workload);
       const std::string wrong = steps ? check_steps(*steps, node, call, in, &out) : check(node, call, in, &out);
       if (!wrong.empty()) check_.wrong = name_of(node) + wrong;
     }
@@ -116,7 +116,7 @@ class LayersCheck {
 
   // Each step by itself, on the results of the step before, some of them against the reference; then all of them by the
   // layer's own kernel, which computes the same.
-  std::string check_steps(const Steps& steps, const Node& node, size_t call, const std::vector<TensorData>& in,
+  std::string check_steps(const Recurrence& steps, const Node& node, size_t call, const std::vector<TensorData>& in,
                           std::vector<TensorData>* out) {
     constexpr int64_t kMostCompared = 16;
     const Repetition& how = steps.how;

@@ -41,7 +41,7 @@ struct LayerCheckOptions {
 
 /// Runs the layers' kernels one by one on these inputs of the model, and compares sampled elements of their
 /// outputs with the reference of the workload on the same inputs; then on adversarial inputs (compiler/check) in
-/// place of computed ones. Constants, conditions and indices stay as they are. An adversarial input is left out
+/// slot of computed ones. Constants, conditions and indices stay as they are. An adversarial input is left out
 /// when the naive program itself is further from the reference than allowed: a value overflows on the way and
 /// comes back, or a divisor vanishes. Stops at the first layer that is wrong. On this machine, which is
 /// `target`.

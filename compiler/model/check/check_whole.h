@@ -28,7 +28,7 @@ struct WholeCheckOptions {
 /// Compares `outputs`, which the artifact of `g` computed from `inputs`, with the results of `imported`, the
 /// graph before all passes. Its nodes run as the naive programs of their workloads, or, when these take long, as
 /// kernels that agree with the references (oracle_kernels.h); steps of one node of the model pass on no floats of
-/// 16 bits (wide_steps.h), whatever the importer stored. Only outputs are compared: passes may change the values
+/// 16 bits (wide_nodes.h), whatever the importer stored. Only outputs are compared: passes may change the values
 /// between a model's nodes.
 ///
 /// The model itself gives the tolerance. `imported` is computed twice, the second time with every element that

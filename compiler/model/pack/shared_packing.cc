@@ -8,7 +8,7 @@
 #include "compiler/build/build.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/lower/layout_functions.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 
 namespace hone {
 namespace {
@@ -137,7 +137,7 @@ ChosenConfig SharedPackings::follow(const Graph& g, const Node& node, const Targ
     if (!known->second.code.empty()) other = known->second.config;
   }
   if (wanted.empty()) return chosen;
-  const auto steps = steps_of(node.workload);
+  const auto steps = recurrence_of(node.workload);
   const PackingSearch search(steps ? steps->step : node.workload, target, space, std::move(wanted));
   if (search.packs_as_wanted(chosen.config)) return chosen;
   const auto found = search.find(chosen.config, other);

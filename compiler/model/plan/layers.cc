@@ -9,7 +9,7 @@
 #include "compiler/lower/repeat.h"
 #include "compiler/model/pack/gpu_packing.h"
 #include "compiler/model/pack/shared_packing.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 #include "compiler/ops/windows/physical.h"
 
 namespace hone {
@@ -49,7 +49,7 @@ std::optional<HostFunction> host_for(const Node& node, const Target& target) {
     make_space(node.workload, target);
     return std::nullopt;
   } catch (const UserError&) {
-    HONE_USER_CHECK(host) << "layer '" << node.origin << "': " << node.workload.task() << " has no kernel for "
+    HONE_USER_CHECK(host) << "layer '" << node.origin << "': " << node.workload.operator_name() << " has no kernel for "
                           << target.kind;
   }
   return host;
@@ -58,7 +58,7 @@ std::optional<HostFunction> host_for(const Node& node, const Target& target) {
 Lowered lower_node(const Graph& g, const Node& node, const Target& target, const ChooseConfig& choose,
                    const SharedPackings* packings) {
   if (auto host = host_for(node, target)) return in_c(std::move(*host), target);
-  const auto steps = steps_of(node.workload);
+  const auto steps = recurrence_of(node.workload);
   const Workload& w = steps ? steps->step : node.workload;
   const Space space = make_space(w, target);
   ChosenConfig chosen = choose(w, target, space);
@@ -112,7 +112,7 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
     for (const KernelArgument& a : kernel_arguments(module))
       alignment.push_back(is_weight[a.param] ? kArenaAlignment : alignment_of(a.param));
     const std::string key = fmt::format("{} {} {}", text, fmt::join(is_packed, ""), fmt::join(alignment, ":"));
-    const auto [place, is_new] = known.emplace(key, out.kernels.size());
+    const auto [slot, is_new] = known.emplace(key, out.kernels.size());
     if (is_new)
       out.kernels.push_back(
           {.symbol = fmt::format("{}.{}", name, out.kernels.size()),
@@ -124,7 +124,7 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
            .source = it->second.source,
            .host = it->second.host,
            .step = it->second.step ? std::optional(plain_module(*it->second.step, is_packed)) : std::nullopt});
-    out.calls.push_back({.node = static_cast<int>(n), .kernel = place->second});
+    out.calls.push_back({.node = static_cast<int>(n), .kernel = slot->second});
   }
   return out;
 }

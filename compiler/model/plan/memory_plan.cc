@@ -103,7 +103,7 @@ MemoryPlan plan_memory(const std::vector<ArenaBuffer>& given) {
   std::mt19937_64 random(1);
   for (int i = 0; i < kMoves && looks < kMostLooks && best.bytes > bound && best_order.size() > 1; ++i) {
     Order order = best_order;
-    // The buffer that ends highest goes somewhere in front, or any two change places.
+    // The buffer that ends highest goes somewhere in front, or any two change slots.
     size_t from = random() % order.size(), to = random() % order.size();
     if (i % 2 == 0) {
       const auto highest = std::find_if(order.begin(), order.end(),

@@ -41,7 +41,7 @@ bool follow_each_other(const Graph& g, const Node& n) {
 Storage::Storage(const Graph& g, const Growth* growth, int64_t alignment)
     : alignment_(alignment), parts_(g.values.size()), is_free_(g.nodes.size(), false), why_copied_(g.nodes.size()) {
   for (size_t v = 0; v < parts_.size(); ++v) parts_[v].root = static_cast<ValueId>(v);
-  // Values whose place is fixed: the caller's tensors, and constants.
+  // Values whose slot is fixed: the caller's tensors, and constants.
   std::vector<bool> is_fixed(g.values.size(), false);
   for (size_t v = 0; v < g.values.size(); ++v) is_fixed[v] = g.values[v].constant.has_value();
   for (const auto* ports : {&g.inputs, &g.outputs})
@@ -61,7 +61,7 @@ Storage::Storage(const Graph& g, const Growth* growth, int64_t alignment)
         continue;
       }
       const int64_t offset = first * g.value(n.outputs[0]).type.dtype.bytes();
-      if ((place_of(n.inputs[0]).offset + offset) % alignment_ != 0) {
+      if ((slot_of(n.inputs[0]).offset + offset) % alignment_ != 0) {
         why_copied_[i] = "the device's buffers do not begin where it does";
         continue;
       }
@@ -85,7 +85,7 @@ Storage::Storage(const Graph& g, const Growth* growth, int64_t alignment)
   }
 }
 
-Storage::Part Storage::place_of(ValueId v) const {
+Storage::Part Storage::slot_of(ValueId v) const {
   Part p{v, 0};
   for (;;) {
     const Part& in = parts_[static_cast<size_t>(p.root)];
@@ -97,12 +97,12 @@ Storage::Part Storage::place_of(ValueId v) const {
 // Whether the inputs lie one behind the other in one buffer already; the output is then a part of it, too.
 bool Storage::is_part(const Graph& g, const Node& n, const std::vector<bool>& is_fixed) {
   const ValueId out = n.outputs[0];
-  const Part first = place_of(n.inputs[0]);
+  const Part first = slot_of(n.inputs[0]);
   if (is_fixed[static_cast<size_t>(out)] || root(out) != out || first.root == out) return false;
   if (!follow_each_other(g, n)) return false;
   int64_t end = first.offset;
   for (const ValueId v : n.inputs) {
-    const Part p = place_of(v);
+    const Part p = slot_of(v);
     if (p.root != first.root || p.offset != end) return false;
     end += bytes_of(g.value(v).type);
   }
@@ -116,7 +116,7 @@ std::string Storage::join(const Graph& g, const Node& n, const std::vector<bool>
   const ValueId own = root(n.outputs[0]);
   std::set<ValueId> roots;
   for (const ValueId v : n.inputs) {
-    const Part p = place_of(v);
+    const Part p = slot_of(v);
     const std::string name = "%" + g.value(v).name;
     if (g.is_constant(p.root)) return name + " is a constant";
     if (is_fixed[static_cast<size_t>(p.root)]) return name + " lies in a tensor of the caller";
@@ -126,7 +126,7 @@ std::string Storage::join(const Graph& g, const Node& n, const std::vector<bool>
   }
   int64_t offset = 0;
   for (const ValueId v : n.inputs) {
-    if ((place_of(n.outputs[0]).offset + offset) % alignment_ != 0)
+    if ((slot_of(n.outputs[0]).offset + offset) % alignment_ != 0)
       return "the device's buffers do not begin where its inputs would";
     offset += bytes_of(g.value(v).type);
   }

@@ -1,4 +1,4 @@
-// The places of a graph's values in memory: views, slices and parts of a concatenation share their source's or result's
+// The slots of a graph's values in memory: views, slices and parts of a concatenation share their source's or result's
 // memory, and need no code.
 #pragma once
 
@@ -21,9 +21,9 @@ class Storage {
   /// `alignment`: bytes; nothing is a part that begins elsewhere than at a multiple of it. 1: as elements lie.
   explicit Storage(const Graph& g, const Growth* growth = nullptr, int64_t alignment = 1);
 
-  ValueId root(ValueId v) const { return place_of(v).root; }
+  ValueId root(ValueId v) const { return slot_of(v).root; }
   /// Bytes from the root's begin.
-  int64_t offset(ValueId v) const { return place_of(v).offset; }
+  int64_t offset(ValueId v) const { return slot_of(v).offset; }
   /// Whether the node's output is there once its inputs are.
   bool is_free(size_t node) const { return is_free_[node]; }
   /// The reason why a slice or concat that is not free is a copy. Empty for other nodes.
@@ -34,7 +34,7 @@ class Storage {
     ValueId root = kNoValue;
     int64_t offset = 0;
   };
-  Part place_of(ValueId v) const;
+  Part slot_of(ValueId v) const;
   void lie_in(ValueId v, ValueId whole, int64_t offset) { parts_[static_cast<size_t>(v)] = {whole, offset}; }
   bool is_part(const Graph& g, const Node& n, const std::vector<bool>& is_fixed);
   std::string join(const Graph& g, const Node& n, const std::vector<bool>& is_fixed);

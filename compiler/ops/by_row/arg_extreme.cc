@@ -11,17 +11,17 @@ namespace {
 using Indices = std::vector<Expr>;
 
 // Two reductions over the same rows. Where a NaN is in a row, it is the row's extreme, with which nothing compares: its
-// place is the NaN's, as numpy has it.
+// position is the NaN's, as numpy has it.
 Definition arg_extreme(const Workload& w, bool is_max) {
   Rows r(w);
   const size_t axis = r.shape.axes[0];
   const bool last = w.attributes.get<bool>("last");
   const Tensor extreme = r.reduce(is_max ? "most" : "least", {r.x}, is_max ? &max_over : &min_over,
                                   [&](const Indices& i) { return r.x_at(i); });
-  // In 32 bits where those do: as many places as elements of f32 in a vector.
+  // In 32 bits where those do: as many positions as elements of f32 in a vector.
   const DType number = r.shape.length < INT32_MAX ? i32 : i64;
   const Expr none = make_const(last ? -1 : static_cast<double>(r.shape.length), number);
-  const Tensor place = r.reduce("place", {r.x, extreme}, last ? &max_over : &min_over, [&](const Indices& i) {
+  const Tensor position = r.reduce("place", {r.x, extreme}, last ? &max_over : &min_over, [&](const Indices& i) {
     const Expr x = r.x_at(i), best = r.of_row(extreme, i);
     const Expr is_best = is_max ? le(best, x) : le(x, best);
     const Expr is_found = x->dtype.is_float() ? logical_or(is_best, ne(x, x)) : is_best;
@@ -30,9 +30,9 @@ Definition arg_extreme(const Workload& w, bool is_max) {
   const bool keeps = w.attributes.get<bool>("keepdims");
   std::vector<int64_t> shape = r.shape.per_row;
   if (!keeps && shape.size() > 1) shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  r.definition.outputs = {compute("out", shape, axis_names(shape.size()), {place}, [&](Indices i) {
+  r.definition.outputs = {compute("out", shape, axis_names(shape.size()), {position}, [&](Indices i) {
     if (i.size() < r.shape.shape.size()) i.insert(i.begin() + static_cast<std::ptrdiff_t>(axis), make_int(0));
-    return cast(i64, place.at(i));
+    return cast(i64, position.at(i));
   })};
   return std::move(r.definition);
 }

@@ -386,8 +386,8 @@ ChainTypes types_of(const Chain& chain, DType value, DType outside, std::string_
     const ChainLink& link = chain.links[l];
     if (link.function) {
       require_takes(*link.function, value, what);
-      for (size_t place = 0; place < link.arguments.size(); ++place) {
-        const Argument& a = link.arguments[place];
+      for (size_t position = 0; position < link.arguments.size(); ++position) {
+        const Argument& a = link.arguments[position];
         if (const Operand* o = std::get_if<Operand>(&a)) {
           std::string name = is_add_of(link, kChannelOperand) ? "bias"
                              : is_add_of(link, kSameOperand)  ? "residual"
@@ -396,7 +396,7 @@ ChainTypes types_of(const Chain& chain, DType value, DType outside, std::string_
           const auto is_free = [&] { return std::none_of(types.operands.begin(), types.operands.end(), is_taken); };
           if (!is_free()) name += fmt::format("{}", l + 1);
           while (!is_free()) name += "_";
-          types.operands.push_back({std::move(name), *o, type_of_argument(link, place, is_named ? value : outside)});
+          types.operands.push_back({std::move(name), *o, type_of_argument(link, position, is_named ? value : outside)});
         } else if (const double* number = std::get_if<double>(&a)) {
           HONE_USER_CHECK(holds(value, *number))
               << what << ": " << fmt::format("{}", *number) << " is no " << to_string(value);
@@ -461,9 +461,9 @@ Expr apply(const Chain& chain, const ChainTypes& types, const Expr& x, const std
       continue;
     }
     std::vector<Expr> arguments;
-    for (size_t place = 0; place < link.arguments.size(); ++place) {
-      const Argument& a = link.arguments[place];
-      const DType t = type_of_argument(link, place, value->dtype);
+    for (size_t position = 0; position < link.arguments.size(); ++position) {
+      const Argument& a = link.arguments[position];
+      const DType t = type_of_argument(link, position, value->dtype);
       if (std::holds_alternative<Operand>(a))
         arguments.push_back(cast(t, element(operands++)));
       else if (const Label* label = std::get_if<Label>(&a))

@@ -89,12 +89,12 @@ std::string to_text(const Chain& chain, const ChainContext& context);
 
 /// The canonical form of a chain for a value of type `value` among tensors of type `outside` (see types_of). A cast
 /// joins the function before it; redundant types, conversions to the same type and saturations that cannot saturate are
-/// dropped; labels of the same place become one.
+/// dropped; labels of the same position become one.
 Chain canonical(const Chain& chain, DType value, DType outside, const FunctionTable& functions);
 
 /// The chain's tensor operands in order.
 struct ChainOperand {
-  std::string name;  ///< of the parameter: `bias`, `residual`, or the function's name and place (`mul2`)
+  std::string name;  ///< of the parameter: `bias`, `residual`, or the function's name and position (`mul2`)
   Operand operand;
   DType dtype;
 };
@@ -116,7 +116,7 @@ std::vector<int64_t> shape_of(const Operand& o, const std::vector<int64_t>& shap
 std::vector<Expr> indices_of(const Operand& o, const std::vector<Expr>& i, std::optional<size_t> channel_axis);
 ParamRole role_of(const Operand& o);
 
-/// The type of an argument (by its place) of a function of an x of type `x`.
+/// The type of an argument (by its position) of a function of an x of type `x`.
 DType type_of_argument(const ChainLink& link, size_t argument, DType x);
 
 /// One link applied: `arguments` are of those types; the result is of type `after`.

@@ -61,7 +61,7 @@ class FunctionTable {
 /// The functions that come with Hone.
 FunctionTable standard_functions();
 
-/// The function with x and its operand in each other's place: x - y is y.rsub(x), and `add` is itself. Empty where
+/// The function with x and its operand in each other's position: x - y is y.rsub(x), and `add` is itself. Empty where
 /// there is none.
 std::string_view exchanged(std::string_view function);
 

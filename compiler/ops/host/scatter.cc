@@ -1,4 +1,4 @@
-// scatter: elements at places that a call says, and zeros.
+// scatter: elements at positions that a call says, and zeros.
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/host_function.h"
 #include "compiler/ops/movement/movement.h"

@@ -1,4 +1,4 @@
-// scatter_rows: a tensor with some of its rows replaced, or combined with others, at places that a call says.
+// scatter_rows: a tensor with some of its rows replaced, or combined with others, at positions that a call says.
 #include <algorithm>
 #include <iterator>
 
@@ -36,8 +36,8 @@ std::optional<HostFunction> scatter_rows(const Workload& w) {
 }
 
 AttributeTexts infer_scatter_rows(std::span<const TensorType> inputs) {
-  const TensorType &x = input_of_rank(inputs, 0, "x", 2), &places = input_of_rank(inputs, 1, "places", 1);
-  return {{"n", std::to_string(places.shape[0])},
+  const TensorType &x = input_of_rank(inputs, 0, "x", 2), &positions = input_of_rank(inputs, 1, "places", 1);
+  return {{"n", std::to_string(positions.shape[0])},
           {"rows", std::to_string(x.shape[0])},
           {"row", std::to_string(x.shape[1])},
           {"dtype", to_string(x.dtype)}};

@@ -30,7 +30,7 @@ TopKShape shape_of_top_k(const Attributes& a) {
 
 // By counting: an element's rank is how many of its row come before it, so that there are n^2 comparisons and no
 // branches. Equal elements keep their order. A NaN is neither before nor after any element, so that it may share the
-// rank of another element and leave some rank without an element: its place is then 0.
+// rank of another element and leave some rank without an element: its position is then 0.
 Definition top_k(const Workload& w) {
   const auto& s = w.shape_as<TopKShape>();
   const size_t axis = s.axis;
@@ -47,7 +47,7 @@ Definition top_k(const Workload& w) {
     const Expr is_first = logical_and(eq(its, mine), lt(Expr(other), i[axis]));
     return sum(select(logical_or(before, is_first), make_const(1, number), make_const(0, number)), {other});
   });
-  const Tensor place = compute_reduce("place", s.out, names, {rank}, [&](const Indices& i) {
+  const Tensor position = compute_reduce("place", s.out, names, {rank}, [&](const Indices& i) {
     const Axis other = reduce_axis("other", n);
     Indices at = i;
     at[axis] = other;
@@ -57,7 +57,7 @@ Definition top_k(const Workload& w) {
   Definition d;
   d.inputs = {{x, ParamRole::kInput}};
   d.anchor = rank;
-  d.outputs = {compute("out", s.out, names, {place}, [&](const Indices& i) { return cast(i64, place.at(i)); })};
+  d.outputs = {compute("out", s.out, names, {position}, [&](const Indices& i) { return cast(i64, position.at(i)); })};
   return d;
 }
 

@@ -13,11 +13,11 @@ namespace {
 std::optional<HostFunction> unique(const Workload& w) {
   const int64_t n = w.attributes.number("rows"), m = w.attributes.number("row");
   const DType t = dtypes_of(w).in;
-  const TensorType places{i64, {n}}, count{i64, {1}};
+  const TensorType positions{i64, {n}}, count{i64, {1}};
   return HostFunction{"unique",
                       {n, m, w.attributes.get<bool>("sorted") ? 1 : 0, order_code(t), t.bytes() * 8},
                       {{t, {n, m}}, count},
-                      {places, places, places, count},
+                      {positions, positions, positions, count},
                       8 * n * m + 24 * n,
                       &hone_internal_unique};
 }

@@ -24,8 +24,8 @@ Definition looked_up(const Workload& w) {
   Definition d;
   d.inputs = {{x, ParamRole::kInput}, {table, ParamRole::kInput}};
   d.outputs = {compute("out", shape, axis_names(shape.size()), {x, table}, [&](const std::vector<Expr>& i) {
-    const Expr place = index == u8 ? x.at(i) : cast(u8, cast(i32, x.at(i)) + kEntries / 2);
-    return table.at({cast(kIndex, place)});
+    const Expr position = index == u8 ? x.at(i) : cast(u8, cast(i32, x.at(i)) + kEntries / 2);
+    return table.at({cast(kIndex, position)});
   })};
   return d;
 }

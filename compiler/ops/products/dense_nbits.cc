@@ -63,14 +63,14 @@ Expr pick(const Expr& index, int64_t count, const std::function<Expr(int64_t)>& 
 }
 
 // The factor of number `number` of a word when it is not shifted down: the value of its lowest bit.
-double place_value(int64_t number, int64_t bits) { return std::exp2(static_cast<double>(number * bits)); }
+double position_value(int64_t number, int64_t bits) { return std::exp2(static_cast<double>(number * bits)); }
 
 // Number `i` of a word, times its place value in its half of the word: a mask of the word, or of its upper half.
 Expr number_in_place(const Expr& word, int64_t i, int64_t bits) {
-  const int64_t half = 16 / bits, place = i % half * bits;
+  const int64_t half = 16 / bits, position = i % half * bits;
   const auto power = [](int64_t p) { return int64_t{1} << p; };
   const Expr own_half = i < half ? word : floor_div(word, power(16));
-  return floor_mod(floor_div(own_half, power(place)), power(bits)) * power(place);
+  return floor_mod(floor_div(own_half, power(position)), power(bits)) * power(position);
 }
 
 }  // namespace
@@ -136,9 +136,9 @@ Definition dense_nbits(const Workload& w) {
   const NbitsInputs in = inputs_of(w, &d);
   const int64_t per_word = s.per_word(), half = 16 / s.bits;
   const Tensor scaled = compute("scaled", {s.m, s.k}, {"m", "k"}, {in.x}, [&](const std::vector<Expr>& i) {
-    const Expr place = floor_mod(i[1], half);
+    const Expr position = floor_mod(i[1], half);
     return cast(f32, in.x(i[0], i[1])) *
-           pick(place, half, [&](int64_t p) { return make_float(1 / place_value(p, s.bits)); });
+           pick(position, half, [&](int64_t p) { return make_float(1 / position_value(p, s.bits)); });
   });
   const Tensor blocks = compute_reduce(
       "blocks", {s.m, s.n, s.blocks()}, {"m", "n", "block"}, {scaled, in.b}, [&](const std::vector<Expr>& i) {

@@ -215,11 +215,11 @@ Definition rnn(const Workload& w) {
 }
 
 // By the names of the inputs and the number of the outputs, as the definitions above have them.
-std::optional<Steps> steps_of_recurrent(const Workload& w) {
+std::optional<Recurrence> recurrence_of_layer(const Workload& w) {
   const RecurrentShape& s = recurrent_shape(w);
   if (s.steps == 1) return std::nullopt;
   const std::vector<std::pair<std::string, std::string>> one{{"steps", "1"}, {"reverse", "0"}};
-  Steps out{Workload::changed(w, one), {s.steps, w.attributes.get<bool>("reverse"), {}}};
+  Recurrence out{Workload::changed(w, one), {s.steps, w.attributes.get<bool>("reverse"), {}}};
   const Definition d = define(out.step);
   const size_t y = d.inputs.size();
   const bool is_masked = w.attributes.get<bool>("masked");
@@ -267,7 +267,7 @@ Operator recurrent(const FunctionTable& functions, const char* name, int64_t gat
   op.shape = [gates](const Attributes& a) { return std::any(shape_of_recurrent(a, gates)); };
   op.infer = &infer_recurrent;
   op.define = define;
-  op.steps = &steps_of_recurrent;
+  op.recurrence = &recurrence_of_layer;
   op.flops = [operations](const Workload& w) {
     const RecurrentShape& s = recurrent_shape(w);
     const auto sums =

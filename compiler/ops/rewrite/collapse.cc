@@ -89,22 +89,22 @@ class JoinFinder {
   }
 
   // The stage's axis that is this variable: in `kept` or `reduce_kept`.
-  struct Place {
+  struct Position {
     bool reduce = false;
     size_t at = 0;
   };
-  std::optional<Place> place_of(const TensorNode* stage, const Expr& index) const {
+  std::optional<Position> position_of(const TensorNode* stage, const Expr& index) const {
     const Groups& g = groups_.at(stage);
     for (size_t i = 0; i < g.kept.size(); ++i)
-      if (stage->axes[g.kept[i]].var.get() == index.get()) return Place{false, i};
+      if (stage->axes[g.kept[i]].var.get() == index.get()) return Position{false, i};
     for (size_t i = 0; i < g.reduce_kept.size(); ++i)
-      if (stage->reduce_axes[g.reduce_kept[i]].var.get() == index.get()) return Place{true, i};
+      if (stage->reduce_axes[g.reduce_kept[i]].var.get() == index.get()) return Position{true, i};
     return std::nullopt;
   }
-  std::vector<bool>* joined_of(const TensorNode* stage, const Place& p) {
+  std::vector<bool>* joined_of(const TensorNode* stage, const Position& p) {
     return p.reduce ? &groups_.at(stage).reduce_joined : &groups_.at(stage).joined;
   }
-  void part_around(const TensorNode* stage, const Place& p) {
+  void part_around(const TensorNode* stage, const Position& p) {
     part(joined_of(stage, p), p.at);
     if (p.at > 0) part(joined_of(stage, p), p.at - 1);
   }
@@ -113,7 +113,7 @@ class JoinFinder {
     Accesses accesses;
     accesses(stage->body);
     for (const VarNode* v : accesses.loose)
-      if (const auto p = place_of(stage, Expr(v))) part_around(stage, *p);
+      if (const auto p = position_of(stage, Expr(v))) part_around(stage, *p);
     for (const Load* l : accesses.loads) {
       const auto t =
           std::find_if(order_.begin(), order_.end(), [&](const TensorNode* n) { return n->buffer.same_as(l->buffer); });
@@ -125,30 +125,31 @@ class JoinFinder {
 
   void visit_load(const TensorNode* stage, const TensorNode* from, const Load* l) {
     Groups& g = groups_.at(from);
-    std::vector<std::optional<Place>> places;
+    std::vector<std::optional<Position>> positions;
     for (size_t dim : g.kept) {
-      places.push_back(place_of(stage, l->indices[dim]));
+      positions.push_back(position_of(stage, l->indices[dim]));
       // A loop that covers only part of the dimension steps through it differently.
-      if (places.back()) {
-        const Place& p = *places.back();
+      if (positions.back()) {
+        const Position& p = *positions.back();
         const int64_t extent = p.reduce ? stage->reduce_axes[groups_.at(stage).reduce_kept[p.at]].extent
                                         : stage->axes[groups_.at(stage).kept[p.at]].extent;
-        if (extent != from->shape[dim]) part_around(stage, p), places.back().reset();
+        if (extent != from->shape[dim]) part_around(stage, p), positions.back().reset();
       }
     }
-    for (size_t i = 0; i < places.size(); ++i) {
-      const bool with_next = i + 1 < places.size() && places[i] && places[i + 1] &&
-                             places[i]->reduce == places[i + 1]->reduce && places[i + 1]->at == places[i]->at + 1;
+    for (size_t i = 0; i < positions.size(); ++i) {
+      const bool with_next = i + 1 < positions.size() && positions[i] && positions[i + 1] &&
+                             positions[i]->reduce == positions[i + 1]->reduce &&
+                             positions[i + 1]->at == positions[i]->at + 1;
       if (!with_next) part(&g.joined, i);
-      if (!places[i]) continue;
-      const size_t at = places[i]->at;
-      std::vector<bool>* joined = joined_of(stage, *places[i]);
+      if (!positions[i]) continue;
+      const size_t at = positions[i]->at;
+      std::vector<bool>* joined = joined_of(stage, *positions[i]);
       // Two axes of the stage become one only where this access joins them as well, and two of the access only where
       // the stage joins them.
       if (!with_next || !g.joined[i]) part(joined, at);
       if (with_next && !(at < joined->size() && (*joined)[at])) part(&g.joined, i);
-      const bool with_previous =
-          i > 0 && places[i - 1] && places[i - 1]->reduce == places[i]->reduce && places[i - 1]->at + 1 == at;
+      const bool with_previous = i > 0 && positions[i - 1] && positions[i - 1]->reduce == positions[i]->reduce &&
+                                 positions[i - 1]->at + 1 == at;
       if (!with_previous && at > 0) part(joined, at - 1);
     }
   }

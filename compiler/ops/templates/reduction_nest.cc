@@ -17,7 +17,7 @@ std::vector<int64_t> powers_up_to(int64_t most) {
 }
 
 // The loops over tiles; of several threads, the outer ones become one, whose contiguous parts go to them. Loops inside
-// stay loops: a tile's place in fused ones takes a division for each of them. Returns the innermost.
+// stay loops: a tile's position in fused ones takes a division for each of them. Returns the innermost.
 LoopRef over_tiles(Schedule& s, const std::vector<LoopRef>& outer, const FusedChoices& k) {
   constexpr int64_t kTasks = 256, kMostTasks = 4096;  // even shares for dozens of threads, and no tiny ones
   if (!k.parallel) return outer.back();

@@ -32,7 +32,7 @@ struct RowGroup {
 };
 
 /// The rows of `d`, which is collapsed; nothing where it has several outputs or no reduction, where reductions have
-/// different axes or none, and where a stage reads another one at shifted or exchanged places.
+/// different axes or none, and where a stage reads another one at shifted or exchanged positions.
 std::optional<RowGroup> find_rows(const Definition& d);
 
 /// A definition without the outputs that depend on no reduction: they are computed before, and the others read them as

@@ -70,18 +70,18 @@ const std::vector<Row>& rows() {
 
 const Template& template_for(const Workload& w, const Target& target) {
   for (const Row& row : rows())
-    if (row.is_for_task(w.task()) && row.is_for_kind(target.kind)) return row.is;
-  HONE_USER_CHECK(w.op->define) << w.task()
+    if (row.is_for_task(w.operator_name()) && row.is_for_kind(target.kind)) return row.is;
+  HONE_USER_CHECK(w.op->define) << w.operator_name()
                                 << " is a part of models alone: a function in C, of which there is no other "
                                 << "program to choose";
   std::vector<std::string_view> kinds, tasks;
   for (const Row& row : rows()) {
-    if (row.is_for_task(w.task())) kinds.insert(kinds.end(), row.kinds.begin(), row.kinds.end());
+    if (row.is_for_task(w.operator_name())) kinds.insert(kinds.end(), row.kinds.begin(), row.kinds.end());
     if (row.is_for_kind(target.kind)) tasks.insert(tasks.end(), row.tasks.begin(), row.tasks.end());
   }
-  throw UserError(fmt::format("no template for task '{}' on target kind '{}'; the task has some for {}{}{}", w.task(),
-                              target.kind, fmt::join(kinds, ", "), tasks.empty() ? "" : ", the kind for ",
-                              fmt::join(tasks, ", ")));
+  throw UserError(fmt::format("no template for task '{}' on target kind '{}'; the task has some for {}{}{}",
+                              w.operator_name(), target.kind, fmt::join(kinds, ", "),
+                              tasks.empty() ? "" : ", the kind for ", fmt::join(tasks, ", ")));
 }
 
 }  // namespace hone

@@ -3,7 +3,7 @@
 
    `numbers` are the layer's sizes. `tensors` are its inputs, then its outputs, contiguous and aligned as their
    elements; inputs are only read, and nothing overlaps. `workspace` is aligned to 64 bytes and as large as said below.
-   A count says how many of an output's elements there are; all behind them are set to zero, which is a valid place.
+   A count says how many of an output's elements there are; all behind them are set to zero, which is a valid position.
    They return HONE_OK, but for require and scatter. */
 #ifndef HONE_HOST_FUNCTIONS_H
 #define HONE_HOST_FUNCTIONS_H
@@ -17,13 +17,13 @@ extern "C" {
 typedef int32_t (*HoneHostFunction)(const int64_t* numbers, void* const* tensors, void* workspace);
 
 /* Where a row of bools is true, ascending.
-   numbers: n. tensors: x bool[n]; places s64[n], count s64[1]. */
+   numbers: n. tensors: x bool[n]; positions s64[n], count s64[1]. */
 int32_t hone_internal_nonzero(const int64_t* numbers, void* const* tensors, void* workspace);
 
 /* Where the k largest (or smallest) elements along an axis are, in order; of equal ones the first comes first. A NaN
    counts as larger than all numbers where its sign is +, and as smaller than all where it is -.
    numbers: outer, n, inner (extents before, along and behind the axis), k, largest, the elements' order (order.h)
-   and bits. tensors: x [outer, n, inner]; places s64[outer, k, inner]. workspace: 8 n + 16 k bytes. */
+   and bits. tensors: x [outer, n, inner]; positions s64[outer, k, inner]. workspace: 8 n + 16 k bytes. */
 int32_t hone_internal_top_k(const int64_t* numbers, void* const* tensors, void* workspace);
 
 /* Non-maximum suppression as ONNX defines it: of each class of each batch the boxes whose score is above a threshold,
@@ -44,16 +44,15 @@ int32_t hone_internal_unique(const int64_t* numbers, void* const* tensors, void*
    numbers: bytes. tensors: x, condition bool[1]; y. */
 int32_t hone_internal_require(const int64_t* numbers, void* const* tensors, void* workspace);
 
-/* Elements at the places that are said, and zeros; of equal places the last one's. HONE_NO_RESULT for a place that is
-   none.
-   numbers: n, size, bytes of an element. tensors: x[n], places s64[n]; y[size]. */
+/* Elements at the positions that are said, and zeros; of equal positions the last one's. HONE_NO_RESULT for a position
+   that is none. numbers: n, size, bytes of an element. tensors: x[n], positions s64[n]; y[size]. */
 int32_t hone_internal_scatter(const int64_t* numbers, void* const* tensors, void* workspace);
 
 enum { HONE_SCATTER_NONE = 0, HONE_SCATTER_ADD = 1, HONE_SCATTER_MUL = 2, HONE_SCATTER_MAX = 3, HONE_SCATTER_MIN = 4 };
-/* A tensor with some of its rows replaced by others or combined with them, one after the other. An update whose place
-   is none is left out: behind the elements there may be any, and a caller's indices may be wrong.
-   numbers: n, rows, row (elements of one), reduction (HONE_SCATTER_NONE to _MIN; of 16-bit floats and bools NONE
-   alone), order, bits. tensors: x [rows, row], places s64[n], updates [n, row]; y [rows, row]. */
+/* A tensor with some of its rows replaced by others or combined with them, one after the other. An update whose
+   position is none is left out: behind the elements there may be any, and a caller's indices may be wrong. numbers: n,
+   rows, row (elements of one), reduction (HONE_SCATTER_NONE to _MIN; of 16-bit floats and bools NONE alone), order,
+   bits. tensors: x [rows, row], positions s64[n], updates [n, row]; y [rows, row]. */
 int32_t hone_internal_scatter_rows(const int64_t* numbers, void* const* tensors, void* workspace);
 
 #ifdef __cplusplus

@@ -48,7 +48,7 @@ enum { kMostBuckets = 255 };
    a box is in its bucket or near it. */
 typedef struct {
   float *y0, *x0, *y1, *x1;
-  int64_t *begin, *count; /* of each bucket: its first place, with room for its candidates; how many were taken */
+  int64_t *begin, *count; /* of each bucket: its first position, with room for its candidates; how many were taken */
   int64_t buckets;
   float low, per_x, widest;
 } Taken;
@@ -77,10 +77,10 @@ static void begin_class(Taken* t, const Candidate* candidates, int64_t size) {
   }
   for (int64_t b = 0; b < t->buckets; ++b) t->begin[b] = t->count[b] = 0;
   for (int64_t i = 0; i < size; ++i) ++t->begin[bucket_of(t, candidates[i].x0)];
-  for (int64_t b = 0, places = 0; b < t->buckets; ++b) {
+  for (int64_t b = 0, positions = 0; b < t->buckets; ++b) {
     const int64_t room = t->begin[b];
-    t->begin[b] = places;
-    places += room;
+    t->begin[b] = positions;
+    positions += room;
   }
 }
 
@@ -110,7 +110,7 @@ static int overlaps_any(const float* y0, const float* x0, const float* y1, const
   return 0;
 }
 
-/* Two buckets more in front: widths and places are rounded. */
+/* Two buckets more in front: widths and positions are rounded. */
 static int is_suppressed(const Taken* t, const Candidate* c, float threshold) {
   const int64_t first = bucket_of(t, c->x0 - t->widest) - 2, last = bucket_of(t, c->x1);
   for (int64_t b = first < 0 ? 0 : first; b <= last; ++b) {

@@ -5,7 +5,7 @@
 /* y[e] = E of a, the element there, and b, the update's, for each element of a row. */
 #define HONE_ROW(T, E)                        \
   do {                                        \
-    T* y = (T*)out + place * row;             \
+    T* y = (T*)out + position * row;          \
     const T* u = (const T*)updates + i * row; \
     for (int64_t e = 0; e < row; ++e) {       \
       const T a = y[e], b = u[e];             \
@@ -32,14 +32,14 @@ __attribute__((weak)) int32_t hone_internal_scatter_rows(const int64_t* numbers,
   const int64_t n = numbers[0], rows = numbers[1], row = numbers[2], reduction = numbers[3], code = numbers[4],
                 bits = numbers[5], bytes = rows * row * (bits / 8);
   const uint8_t* x = tensors[0];
-  const int64_t* places = tensors[1];
+  const int64_t* positions = tensors[1];
   const void* updates = tensors[2];
   uint8_t* out = tensors[3];
   (void)workspace;
   for (int64_t b = 0; b < bytes; ++b) out[b] = x[b];
   for (int64_t i = 0; i < n; ++i) {
-    const int64_t place = places[i];
-    if (place < 0 || place >= rows) continue;
+    const int64_t position = positions[i];
+    if (position < 0 || position >= rows) continue;
     if (reduction == HONE_SCATTER_NONE) {
       if (bits == 8)
         HONE_ROW(uint8_t, b);

@@ -32,7 +32,7 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
     HONE_USER_CHECK(n->parent->children.size() == 1)
         << "reorder: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";
   }
-  // Loops differ by variable, extent, kind, number and annotation only: exchange those between the places.
+  // Loops differ by variable, extent, kind, number and annotation only: exchange those between the positions.
   struct Face {
     Var var;
     int64_t extent;

@@ -86,7 +86,7 @@ TEST(OpenclConvolutions, EachAlgorithmComputesWhatTheReferenceComputes) {
     const ReferenceRun reference(w, rng);
     for (const char* algorithm : {"algorithm=0", "algorithm=1", "algorithm=2", "algorithm=4"})
       for (const Config& config : some_configs(space, 2, rng, algorithm)) {
-        SCOPED_TRACE(w.task() + " " + space.print(config));
+        SCOPED_TRACE(w.operator_name() + " " + space.print(config));
         const Module m = lower_config(w, target, space, config);
         reference.expect_agrees(run_on(*device, m, reference.inputs()), m);
       }

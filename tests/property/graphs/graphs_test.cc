@@ -151,7 +151,7 @@ TEST(RandomGraphs, RowsAreRecognized) {
           << "seed " << seed << ", " << join(passes) << "\n"
           << to_string(g, 1 << 10) << "behind them:\n"
           << to_string(made, 1 << 10);
-      for (const Node& n : made.nodes) ++found[n.workload.task()];
+      for (const Node& n : made.nodes) ++found[n.workload.operator_name()];
     }
   }
   for (const char* op : {"softmax", "l2_norm", "rms_norm", "layer_norm"}) {

@@ -171,7 +171,7 @@ class Planted {
 
 // Terms of each sum where a node is a product with constant weights that lie [outputs, terms...]; else 0.
 int64_t terms_of(const Graph& g, const Node& n) {
-  const std::string_view task = n.workload.task();
+  const std::string_view task = n.workload.operator_name();
   if (task != "dense" && task != "conv2d" && task != "depthwise_conv2d") return 0;
   if (n.outputs.size() != 1 || !g.is_constant(n.inputs[1]) || g.value(n.inputs[0]).type.dtype != f32) return 0;
   const std::vector<int64_t>& shape = g.value(n.inputs[1]).type.shape;

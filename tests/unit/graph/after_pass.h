@@ -55,7 +55,7 @@ inline void expect_same_values(const Graph& before, const Graph& after, double t
 
 inline int count_of(const Graph& g, std::string_view task) {
   return static_cast<int>(
-      std::count_if(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return n.workload.task() == task; }));
+      std::count_if(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return n.workload.operator_name() == task; }));
 }
 
 }  // namespace hone

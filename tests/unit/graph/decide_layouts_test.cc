@@ -288,7 +288,7 @@ MeasuredTime random_times(int seed, uint64_t unmeasured) {
     const std::string text = to_string(w) + std::to_string(seed);
     const uint64_t hash = hash_bytes({text.data(), text.size()}).high;
     if (unmeasured > 0 && hash % unmeasured == 0) return std::nullopt;
-    const bool moves = w.task() == "transpose";
+    const bool moves = w.operator_name() == "transpose";
     return (moves ? 1e-6 : 1e-5) * static_cast<double>(1 + hash / 7 % 100);
   };
 }
@@ -314,7 +314,7 @@ TEST(DecideLayouts, WhereAllIsMeasuredTheWholeIsFaster) {
     const auto seconds = [&](const Graph& chosen) {
       double sum = 0;
       for (const Node& n : planar_products(chosen, context).nodes)
-        if (const std::string& task = n.workload.task(); task != "reshape" && task != "pad" && task != "slice")
+        if (const std::string& task = n.workload.operator_name(); task != "reshape" && task != "pad" && task != "slice")
           sum += *context.measured(n.workload);
       return sum;
     };

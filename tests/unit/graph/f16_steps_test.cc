@@ -27,7 +27,7 @@ TensorData narrow(const std::vector<int64_t>& shape, const Doubles& v, DType t =
 
 // Whether it only moves elements, or changes their type.
 bool moves(const Node& n) {
-  if (n.workload.task() != "elementwise") return n.workload.op->define && flops(n.workload) == 0;
+  if (n.workload.operator_name() != "elementwise") return n.workload.op->define && flops(n.workload) == 0;
   const std::string text = to_string(n.workload);
   return text.find("op=cast") != std::string::npos && text.find('+') == std::string::npos;
 }

@@ -72,7 +72,7 @@ output "y" %y f32[6, 5, 5]
 // The note on the softmax of these lines.
 std::string why_not(const std::string& lines) {
   Graph g = read_graph("graph g\n" + lines);
-  for (Node& n : g.nodes) n.origin = n.workload.task();
+  for (Node& n : g.nodes) n.origin = n.workload.operator_name();
   FusionNotes notes;
   PassContext context = test_context();
   context.notes = &notes;

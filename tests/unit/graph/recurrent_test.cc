@@ -7,7 +7,7 @@
 #include <random>
 
 #include "compiler/graph/passes/passes.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 #include "tests/unit/graph/after_pass.h"
 #include "tests/unit/graph/node_tests.h"
 
@@ -186,7 +186,7 @@ void expect_as_step_by_step(const Layer& l, const TestModel& m) {
   }
   // GPUs get the steps one by one.
   const Graph unrolled = unroll_steps(imported.graph, test_context());
-  for (const Node& n : unrolled.nodes) EXPECT_FALSE(steps_of(n.workload)) << to_string(n.workload);
+  for (const Node& n : unrolled.nodes) EXPECT_FALSE(recurrence_of(n.workload)) << to_string(n.workload);
   const auto one_by_one = interpret(unrolled, inputs_of(l), &evaluate);
   for (size_t o = 0; o < got.size(); ++o) EXPECT_THAT(one_by_one[o].values(), Near(got[o].values()));
 }

@@ -22,7 +22,7 @@ Graph split(const Graph& g, const Times& times, std::vector<Workload>* alternati
   context.notes = notes;
   context.measured = [&](const Workload& w) -> std::optional<double> {
     const std::string text = to_string(w);
-    const double seconds = w.task() == "elementwise" ? times.rest
+    const double seconds = w.operator_name() == "elementwise" ? times.rest
                            : text.find("sigmoid") != std::string::npos || text.find("gelu") != std::string::npos
                                ? times.with
                                : times.without;
@@ -78,7 +78,7 @@ TEST(SplitGroups, PartsThatNobodyMeasuredAreAlternatives) {
   std::vector<Workload> alternatives;
   EXPECT_EQ(to_string(split(g, {.rest = 0}, &alternatives)), to_string(g));
   ASSERT_THAT(alternatives, SizeIs(1));
-  EXPECT_EQ(alternatives[0].task(), "elementwise");
+  EXPECT_EQ(alternatives[0].operator_name(), "elementwise");
   alternatives.clear();
   EXPECT_EQ(to_string(split(g, {.without = 0, .rest = 0}, &alternatives)), to_string(g));
   EXPECT_THAT(alternatives, SizeIs(2));

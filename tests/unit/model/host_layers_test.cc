@@ -68,8 +68,8 @@ TEST(HostLayers, ComputeInArtifactsWhatTheInterpreterDoes) {
 
 TEST(HostLayers, AreNotTuned) {
   for (const ModelTask& task : model_tasks(selecting())) {
-    EXPECT_NE(task.workload.task(), "nonzero");
-    EXPECT_NE(task.workload.task(), "top_k");
+    EXPECT_NE(task.workload.operator_name(), "nonzero");
+    EXPECT_NE(task.workload.operator_name(), "top_k");
   }
 }
 

@@ -77,7 +77,7 @@ TEST_F(Prepare, TasksAreTheWorkloadsAndHowOftenEachRuns) {
   EXPECT_EQ(tasks[0].count, 2) << "both products with their relu";
   EXPECT_NE(to_string(tasks[0].workload).find("epilogue=relu"), std::string::npos) << to_string(tasks[0].workload);
   EXPECT_EQ(tasks[1].count, 1);
-  EXPECT_EQ(tasks[1].workload.task(), "dense") << "the reshape needs no code";
+  EXPECT_EQ(tasks[1].workload.operator_name(), "dense") << "the reshape needs no code";
 }
 
 TEST_F(Prepare, TasksAreAllLayersThatAreBuilt) {

@@ -12,7 +12,7 @@
 #include "compiler/model/plan/parallel_loop.h"
 #include "compiler/model/prepare.h"
 #include "compiler/model/run_model.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 #include "tests/fakes/default_layers.h"
 #include "tests/fakes/workloads.h"
 
@@ -106,7 +106,7 @@ TEST(Recurrent, TheCheckFindsALoopThatIsWrong) {
   const Target target = host_target(1);
   Layers layers = default_layers(g, target);
   Kernel& k = layers.kernels.at(layers.calls.at(0).kernel);
-  Steps steps = *steps_of(g.nodes[0].workload);
+  Recurrence steps = *recurrence_of(g.nodes[0].workload);
   steps.how.is_backwards = true;
   k.module = repeat(*k.step, steps.how);
   EXPECT_THAT(check_layers(g, layers, target, seeded_inputs(g)).wrong,

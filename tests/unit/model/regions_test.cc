@@ -186,7 +186,7 @@ int overwritten_beside(const Graph& g, const BuiltModel& m) {
     if (calls[c].region == 0 || !calls[c].in_place) continue;
     const Node& n = g.nodes[static_cast<size_t>(calls[c].node)];
     const ValueId input = n.inputs[*calls[c].in_place];
-    if (n.workload.task() == "elementwise" && g.value(input).type == g.value(n.outputs[0]).type) continue;
+    if (n.workload.operator_name() == "elementwise" && g.value(input).type == g.value(n.outputs[0]).type) continue;
     for (size_t other = 0; other < c; ++other)
       if (calls[other].region == calls[c].region)
         for (const ValueId v : g.nodes[static_cast<size_t>(calls[other].node)].outputs)

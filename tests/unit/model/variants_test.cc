@@ -63,7 +63,7 @@ struct ModelVariants : testing::Test {
   }
   static const Kernel& kernel_of(const BuiltModel& m, size_t variant, const std::string& task) {
     for (const Kernel& k : m.variants[variant].layers.kernels)
-      if (k.workload.task() == task) return k;
+      if (k.workload.operator_name() == task) return k;
     throw std::runtime_error("no " + task);
   }
 };

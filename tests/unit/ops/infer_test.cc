@@ -46,7 +46,7 @@ TEST(Infer, EveryWorkloadFollowsFromItsInputsAndTheRest) {
   for (const std::string& text : texts) {
     SCOPED_TRACE(text);
     const Inferred known = inferred(parse_workload(text));
-    const Inferred found = infer(known.workload.task(), not_said(known.workload, known.inputs), known.inputs);
+    const Inferred found = infer(known.workload.operator_name(), not_said(known.workload, known.inputs), known.inputs);
     EXPECT_EQ(to_string(found.workload), to_string(known.workload));
     EXPECT_EQ(found.outputs, known.outputs);
     ASSERT_GE(found.outputs.size(), 1u);
@@ -61,7 +61,7 @@ TEST(Infer, SaysTypesAndShapesOfOutputs) {
             "conv2d(n=1,ci=32,h=56,w=56,co=64,kh=3,kw=3,stride=2,pad=1,dilation=1,groups=1,layout=NCHWc,dtype=f32,"
             "epilogue=bias+relu)");
   const Inferred depthwise = infer("conv2d", {{"pad", "1"}}, {{f32, {1, 32, 9, 9}}, {f32, {32, 1, 3, 3}}});
-  EXPECT_EQ(depthwise.workload.task(), "depthwise_conv2d");
+  EXPECT_EQ(depthwise.workload.operator_name(), "depthwise_conv2d");
   EXPECT_EQ(infer("dense", {}, {{u8, {4, 8}}, {i8, {16, 8}}}).outputs, (std::vector<TensorType>{{i32, {4, 16}}}));
   EXPECT_EQ(infer("dense", {{"dtype", "u8:s8:s32:s32"}, {"epilogue", "cast:f32+mul[0.5]+round+saturate:u8"}},
                   {{u8, {4, 8}}, {i8, {16, 8}}})

@@ -70,10 +70,10 @@ TEST(QuantizeGraph, PassesMakeSumsOfBytes) {
   const Graph made = prepare_graph(rounded, test_context(), host_target(1));
   // One is a 1x1 convolution of planes, a product of its weights by them.
   for (const Node& n : made.nodes) {
-    if (n.workload.task() == "conv2d") {
+    if (n.workload.operator_name() == "conv2d") {
       EXPECT_THAT(to_string(n.workload), HasSubstr("dtype=u8:s8:s32:s32"));
     }
-    if (n.workload.task() == "batch_matmul") {
+    if (n.workload.operator_name() == "batch_matmul") {
       EXPECT_THAT(to_string(n.workload), HasSubstr("dtype=s8:u8:s32:s32"));
     }
   }

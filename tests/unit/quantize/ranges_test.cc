@@ -38,17 +38,17 @@ TEST(Ranges, OtherFilesAreRefused) {
   EXPECT_THAT(refusal("{\"hone_ranges\": 1, \"values\": {\"v\": [0, 1e999]}}"), testing::HasSubstr("r.json: "));
 }
 
-TEST(ByteSteps, CoverTheRangeAndZeroExactly) {
-  EXPECT_EQ(steps_over({0, 255}).scale, 1);
-  EXPECT_EQ(steps_over({0, 255}).zero, 0);
-  EXPECT_EQ(steps_over({-1, 0}).zero, 255);
-  EXPECT_EQ(steps_over({3, 5.1}).zero, 0) << "down to zero";
-  EXPECT_FLOAT_EQ(static_cast<float>(steps_over({3, 5.1}).scale), 0.02F);
-  const ByteSteps both = steps_over({-1, 3});
+TEST(ByteScale, CoverTheRangeAndZeroExactly) {
+  EXPECT_EQ(scale_over({0, 255}).scale, 1);
+  EXPECT_EQ(scale_over({0, 255}).zero, 0);
+  EXPECT_EQ(scale_over({-1, 0}).zero, 255);
+  EXPECT_EQ(scale_over({3, 5.1}).zero, 0) << "down to zero";
+  EXPECT_FLOAT_EQ(static_cast<float>(scale_over({3, 5.1}).scale), 0.02F);
+  const ByteScale both = scale_over({-1, 3});
   EXPECT_EQ(both.zero, 64);
   EXPECT_GE((255 - static_cast<double>(both.zero)) * both.scale, 3 - both.scale);
-  EXPECT_EQ(steps_over({0, 0}).scale, 1);
-  EXPECT_EQ(steps_over({0, 1e-45}).scale, 1) << "no step that f32 holds";
+  EXPECT_EQ(scale_over({0, 0}).scale, 1);
+  EXPECT_EQ(scale_over({0, 1e-45}).scale, 1) << "no step that f32 holds";
 }
 
 TEST(Histogram, AllOfItOrAllButTheEnds) {

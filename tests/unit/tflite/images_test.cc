@@ -332,8 +332,8 @@ TEST(TfliteImages, AreNotTransposedBetweenConvolutions) {
   m.floats("u", {1, 1, 1, 8}, some_numbers(8, 5));
   m.op(3, {"i", "u"}, {"y"}, tables::CreateConvOptions(m.b, kSame, 1, 1)).output("y");
   const Graph g = remove_dead(TfliteFolder().import(m).graph);
-  const auto transposes =
-      std::count_if(g.nodes.begin(), g.nodes.end(), [](const Node& n) { return n.workload.task() == "transpose"; });
+  const auto transposes = std::count_if(g.nodes.begin(), g.nodes.end(),
+                                        [](const Node& n) { return n.workload.operator_name() == "transpose"; });
   // The caller's image.
   EXPECT_EQ(transposes, 1);
 }

@@ -298,8 +298,8 @@ flatbuffers::Offset<tables::Sparsity> by_rows(TfliteModel* m, std::vector<int32_
   flatbuffers::FlatBufferBuilder& b = m->b;
   std::vector<flatbuffers::Offset<tables::SparseDimension>> dimensions{
       tables::CreateSparseDimension(b, 0, dense),
-      tables::CreateSparseDimension(b, 1, 0, tables::Places::Words, tables::CreateWordsDirect(b, &segments).Union(),
-                                    tables::Places::Bytes, tables::CreateBytesDirect(b, &places).Union())};
+      tables::CreateSparseDimension(b, 1, 0, tables::Positions::Words, tables::CreateWordsDirect(b, &segments).Union(),
+                                    tables::Positions::Bytes, tables::CreateBytesDirect(b, &places).Union())};
   const std::vector<int32_t> order{0, 1};
   return tables::CreateSparsityDirect(b, &order, nullptr, &dimensions);
 }
@@ -320,8 +320,8 @@ TEST(TfliteSparse, InBlocks) {
   const std::vector<uint16_t> places{1, 0};
   std::vector<flatbuffers::Offset<tables::SparseDimension>> dimensions{
       tables::CreateSparseDimension(b, 0, 2),
-      tables::CreateSparseDimension(b, 1, 0, tables::Places::Words, tables::CreateWordsDirect(b, &segments).Union(),
-                                    tables::Places::HalfWords, tables::CreateHalfWordsDirect(b, &places).Union()),
+      tables::CreateSparseDimension(b, 1, 0, tables::Positions::Words, tables::CreateWordsDirect(b, &segments).Union(),
+                                    tables::Positions::HalfWords, tables::CreateHalfWordsDirect(b, &places).Union()),
       tables::CreateSparseDimension(b, 0, 2)};
   const auto sparsity = tables::CreateSparsityDirect(b, &order, &map, &dimensions);
   m.input("x", {2, 4}).data("s", {2, 4}, kTfFloat, bytes_of_numbers<float>({1, 2, 3, 4}), {}, sparsity);

@@ -30,7 +30,7 @@ TEST(Replay, RecordingsAreWholeAndCoverAllTasks) {
     ASSERT_TRUE(r.ok()) << r.status();
     EXPECT_EQ(r->workload, to_string(s.workload));
     EXPECT_LE(r->configs.size(), 5000u);
-    tasks.insert(s.workload.task());
+    tasks.insert(s.workload.operator_name());
     held_out += s.held_out;
     const ReplayedSpace space(*r);  // throws when which knobs matter cannot be told
     EXPECT_EQ(space.space().count_valid(UINT64_MAX), r->configs.size())

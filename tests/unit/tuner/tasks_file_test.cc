@@ -27,7 +27,7 @@ TEST(TasksFile, ReadsWorkloadsInEitherForm) {
   EXPECT_EQ((*tasks)[1].workload, Workload::parse(test_operators(), "dense", "m=128,n=768,k=768"));
   EXPECT_EQ((*tasks)[1].weight, 1);
   EXPECT_EQ((*tasks)[2].weight, 0.5);
-  EXPECT_EQ((*tasks)[3].workload.task(), "max_pool2d");
+  EXPECT_EQ((*tasks)[3].workload.operator_name(), "max_pool2d");
   EXPECT_EQ((*tasks)[4].workload, parse_workload("batch_matmul(b=2,m=8)"));
   EXPECT_EQ((*tasks)[4].weight, 100);
 }

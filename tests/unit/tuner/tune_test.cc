@@ -192,7 +192,7 @@ TEST_F(Tune, PrintsTheTasksOfAModel) {
   const auto tasks = parse_tasks(test_operators(), a.out, "printed");
   ASSERT_TRUE(tasks.ok()) << tasks.status();
   std::set<std::string> kinds;
-  for (const WeightedWorkload& t : *tasks) kinds.insert(t.workload.task());
+  for (const WeightedWorkload& t : *tasks) kinds.insert(t.workload.operator_name());
   EXPECT_TRUE(kinds.count("conv2d") && kinds.count("dense") && kinds.count("softmax")) << a.out;
   EXPECT_FALSE(kinds.count("reshape")) << "views need no code";
   EXPECT_FALSE(std::filesystem::exists(flags_.db)) << "nothing starts";

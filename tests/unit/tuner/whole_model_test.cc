@@ -284,7 +284,7 @@ TEST_F(Whole, CachesThatGrowInPlaceAreTunedAndComparedSo) {
   const std::vector<ModelGraph> imported = import_model(test_operators(), request, nothing_);
   const ModelWork grown = model_work(test_operators(), imported, here_, nothing_);
   std::vector<std::string> names;
-  for (const WeightedWorkload& t : grown.tasks) names.push_back(t.workload.task());
+  for (const WeightedWorkload& t : grown.tasks) names.push_back(t.workload.operator_name());
   EXPECT_THAT(names, testing::Contains("cached_attention"));
   EXPECT_THAT(names, testing::Not(testing::Contains("concat"))) << "a cache costs nothing";
   const ModelGraph& v = grown.variants.at(0);

@@ -126,14 +126,14 @@ class HostEmitter {
                      const std::vector<Constant*>& programs) {
     std::vector<Constant*> steps;
     for (const GpuHostModel::Step& s : v.steps) {
-      std::vector<Constant*> places;
-      for (const GpuHostModel::Place& p : s.places)
-        places.push_back(
+      std::vector<Constant*> slots;
+      for (const GpuHostModel::Slot& p : s.slots)
+        slots.push_back(
             data_.structure({data_.word(p.in), data_.word(p.tensor), data_.number(p.offset), data_.number(p.bytes)}));
       Constant* program = s.program < 0 ? data_.null() : programs[static_cast<size_t>(s.program)];
       Constant* host = s.host ? data_.stored(data_.structure(host_of(*s.host))) : data_.null();
-      steps.push_back(data_.structure({data_.text(s.name), data_.text(s.workload), program, host, data_.array(places),
-                                       data_.number(static_cast<int64_t>(places.size()))}));
+      steps.push_back(data_.structure({data_.text(s.name), data_.text(s.workload), program, host, data_.array(slots),
+                                       data_.number(static_cast<int64_t>(slots.size()))}));
     }
     Constant* weights = data_.null();
     if (model.weight_bytes > 0 && !model.weights_file) {

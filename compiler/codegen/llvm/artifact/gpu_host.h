@@ -31,7 +31,7 @@ struct GpuHostProgram {
 
 /// The data of HoneGpuModels, one for each variant of a model.
 struct GpuHostModel {
-  struct Place {
+  struct Slot {
     int in = 0;      ///< HONE_GPU_ARENA, …
     int tensor = 0;  ///< of the call
     int64_t offset = 0, bytes = 0;
@@ -39,7 +39,7 @@ struct GpuHostModel {
   struct Step {
     std::string name, workload;
     int program = -1;  ///< of `programs`; -1: a copy, or a host function
-    std::vector<Place> places;
+    std::vector<Slot> slots;
     /// Becomes a HoneGpuHostFunction.
     struct Host {
       std::string name;  ///< hone_internal_NAME of another object of the artifact

@@ -65,15 +65,15 @@ class ModelEmitter {
     return b_.CreateLoad(type, at(of, static_cast<int64_t>(offset)));
   }
 
-  Value* pointer(const TensorSlot& place) {
-    switch (place.in) {
-      case TensorSlot::In::kArena: return at(arena_, place.offset);
-      case TensorSlot::In::kTensor: return at(data_of(place.index), place.offset);
+  Value* pointer(const TensorSlot& slot) {
+    switch (slot.in) {
+      case TensorSlot::In::kArena: return at(arena_, slot.offset);
+      case TensorSlot::In::kTensor: return at(data_of(slot.index), slot.offset);
       case TensorSlot::In::kExtent:
-        return at(member(b_.getPtrTy(), tensor(place.index), offsetof(DLTensor, shape)), place.offset);
+        return at(member(b_.getPtrTy(), tensor(slot.index), offsetof(DLTensor, shape)), slot.offset);
       case TensorSlot::In::kWeights: break;
     }
-    return at(weights_, place.offset);
+    return at(weights_, slot.offset);
   }
 
   // Sets weights_; the entry returns where they are missing.
@@ -143,7 +143,7 @@ class ModelEmitter {
     Value* runtime = f->getArg(3);
     const bool uses_weights = std::any_of(steps.begin(), steps.end(), [](const ModelStep& step) {
       return std::any_of(step.arguments.begin(), step.arguments.end(),
-                         [](const TensorSlot& place) { return place.in == TensorSlot::In::kWeights; });
+                         [](const TensorSlot& slot) { return slot.in == TensorSlot::In::kWeights; });
     });
     if (uses_weights) find_weights();
     // One block returns the code of a layer that failed.
@@ -167,7 +167,7 @@ class ModelEmitter {
   void emit_step(const ModelStep& step, Value* runtime) {
     for (const NewRow& row : step.rows) emit_row(row);
     std::vector<Value*> pointers;
-    for (const TensorSlot& place : step.arguments) pointers.push_back(pointer(place));
+    for (const TensorSlot& slot : step.arguments) pointers.push_back(pointer(slot));
     if (step.symbol.empty()) {
       if (pointers.empty()) return;
       b_.CreateMemCpy(pointers[1], llvm::Align(1), pointers[0], llvm::Align(1), static_cast<uint64_t>(step.bytes));

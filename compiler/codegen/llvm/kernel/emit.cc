@@ -262,7 +262,7 @@ class BodyEmitter final : public StmtEmitter {
     op->loop == LoopKind::kParallel && !in_parallel_ ? emit_parallel(op) : emit_serial(op);
   }
 
-  BufferSlot place(const Allocate* op) override {
+  BufferSlot position(const Allocate* op) override {
     HONE_USER_CHECK(op->offset >= 0) << "workspace buffer '" << op->buffer->name
                                      << "' has no offset: plan_storage has not run";
     return {workspace_slot(op->buffer.get(), op->offset), elements_of(op->buffer.get()), false, false};

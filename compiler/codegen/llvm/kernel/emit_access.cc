@@ -231,8 +231,8 @@ bool ExprEmitter::is_column(const BufferSlot& slot, const Ramp* index, int64_t c
   return *base >= 0 && (*base / columns + index->dtype.lanes) * columns <= slot.elements;
 }
 
-// A tile's rows lie behind each other. A column is found by halving: the elements at even or at odd places, and so on.
-// Columns share the steps that their paths have in common.
+// A tile's rows lie behind each other. A column is found by halving: the elements at even or at odd positions, and so
+// on. Columns share the steps that their paths have in common.
 Value* ExprEmitter::load_column(const BufferSlot& slot, const Load* op, int64_t columns) {
   const Ramp* ramp = as<Ramp>(op->indices[0]);
   const int64_t bytes = op->dtype.lane_bytes(), lanes = op->dtype.lanes, first = as_const_int(ramp->base).value();
@@ -242,9 +242,9 @@ Value* ExprEmitter::load_column(const BufferSlot& slot, const Load* op, int64_t 
     parts.push_back(
         b_.CreateAlignedLoad(type, address(slot, make_int(first / columns * columns + part * lanes), bytes).pointer,
                              llvm::Align(static_cast<uint64_t>(bytes))));
-  for (int64_t place = first % columns; parts.size() > 1; place /= 2) {
+  for (int64_t position = first % columns; parts.size() > 1; position /= 2) {
     std::vector<int> taken;
-    for (int64_t i = 0; i < lanes; ++i) taken.push_back(static_cast<int>(2 * i + place % 2));
+    for (int64_t i = 0; i < lanes; ++i) taken.push_back(static_cast<int>(2 * i + position % 2));
     for (size_t pair = 0; pair < parts.size() / 2; ++pair)
       parts[pair] = b_.CreateShuffleVector(parts[2 * pair], parts[2 * pair + 1], taken);
     parts.resize(parts.size() / 2);

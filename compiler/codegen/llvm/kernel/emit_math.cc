@@ -301,16 +301,16 @@ class Math {
     for (unsigned first = 0; first < n; first += lanes) {
       std::vector<Value*> part;
       for (Value* v : operands)
-        part.push_back(vector ? b_.CreateShuffleVector(v, places(first, std::min(lanes, n - first), lanes))
+        part.push_back(vector ? b_.CreateShuffleVector(v, positions(first, std::min(lanes, n - first), lanes))
                               : b_.CreateInsertElement(llvm::PoisonValue::get(type), v, uint64_t{0}));
       results.push_back(f(lanes, part));
     }
     if (!vector) return b_.CreateExtractElement(results[0], uint64_t{0});
     Value* all = results.size() > 1 ? llvm::concatenateVectors(b_, results) : results[0];
-    return all->getType() == type_ ? all : b_.CreateShuffleVector(all, places(0, n, n));
+    return all->getType() == type_ ? all : b_.CreateShuffleVector(all, positions(0, n, n));
   }
   // first, first + 1, …: `count` of them, then any to the length.
-  static std::vector<int> places(unsigned first, unsigned count, unsigned length) {
+  static std::vector<int> positions(unsigned first, unsigned count, unsigned length) {
     std::vector<int> out(length, llvm::PoisonMaskElem);
     std::iota(out.begin(), out.begin() + count, static_cast<int>(first));
     return out;

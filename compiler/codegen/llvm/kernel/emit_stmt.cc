@@ -148,7 +148,7 @@ void StmtEmitter::emit_allocate(const Allocate* op) {
     // loop in registers.
     b_.CreateLifetimeStart(frame, b_.getInt64(static_cast<uint64_t>(slot.elements * buffer->dtype.lane_bytes())));
   } else {
-    slot = place(op);
+    slot = position(op);
   }
   bind(buffer, slot);
   emit(op->body);

@@ -38,7 +38,7 @@ class StmtEmitter {
   virtual void emit_barrier();
   virtual void emit_prefetch(const Prefetch* op) { expr_.emit_prefetch(op); }
   /// The address of a buffer that `op` allocates outside of the frame.
-  virtual BufferSlot place(const Allocate* op) = 0;
+  virtual BufferSlot position(const Allocate* op) = 0;
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, f_); }
   void emit_serial(const For* op);

@@ -5,7 +5,7 @@
 namespace hone::onnx {
 namespace {
 
-// Which rows move elements as they are.
+// Which converters move elements as they are.
 bool moves_elements(const NodeContext& c) {
   static const std::set<std::string_view> kMove = {
       "Reshape",  "Flatten",      "Squeeze",        "Unsqueeze",       "Transpose",       "Concat",   "Slice",

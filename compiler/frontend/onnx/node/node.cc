@@ -83,7 +83,7 @@ void NodeContext::require_outputs(size_t n) const {
   for (size_t o = n; o < is_wanted.size(); ++o) HONE_USER_CHECK(!is_wanted[o]) << "output " << o << " is not supported";
 }
 
-void run_in_f32(NodeContext& c, Row row) {
+void run_in_f32(NodeContext& c, Converter convert) {
   std::optional<DType> narrow;
   NodeContext wide = c;
   for (std::optional<Operand>& x : wide.inputs) {
@@ -91,40 +91,40 @@ void run_in_f32(NodeContext& c, Row row) {
     if (!narrow) narrow = x->type.dtype;
     x = c.l.cast(*x, f32);
   }
-  row(wide);
+  convert(wide);
   c.outputs = std::move(wide.outputs);
   if (!narrow) return;
   for (Operand& out : c.outputs)
     if (out.type.dtype == f32) out = c.l.cast(out, *narrow);
 }
 
-const RowTable& rows() {
-  static const RowTable table = [] {
-    RowTable t;
-    add_constant_rows(t);
-    add_pointwise_rows(t);
-    add_movement_rows(t);
-    add_resize_rows(t);
-    add_conv_transpose_rows(t);
-    add_window_rows(t);
-    add_product_rows(t);
-    add_reduction_rows(t);
-    add_quantized_rows(t);
-    add_microsoft_quantized_rows(t);
-    add_place_rows(t);
-    add_loss_rows(t);
-    add_fourier_rows(t);
-    add_einsum_rows(t);
-    add_sampling_rows(t);
-    add_recurrent_rows(t);
-    add_selection_rows(t);
-    add_norm_rows(t);
-    add_attention_rows(t);
-    add_fused_rows(t);
-    add_block_rows(t);
-    add_region_rows(t);
-    add_ngram_rows(t);
-    add_sequence_rows(t);
+const ConverterTable& converters() {
+  static const ConverterTable table = [] {
+    ConverterTable t;
+    add_constant_operators(t);
+    add_pointwise_operators(t);
+    add_movement_operators(t);
+    add_resize_operators(t);
+    add_conv_transpose_operators(t);
+    add_window_operators(t);
+    add_product_operators(t);
+    add_reduction_operators(t);
+    add_quantized_operators(t);
+    add_microsoft_quantized_operators(t);
+    add_position_operators(t);
+    add_loss_operators(t);
+    add_fourier_operators(t);
+    add_einsum_operators(t);
+    add_sampling_operators(t);
+    add_recurrent_operators(t);
+    add_selection_operators(t);
+    add_norm_operators(t);
+    add_attention_operators(t);
+    add_fused_operators(t);
+    add_block_operators(t);
+    add_region_operators(t);
+    add_ngram_operators(t);
+    add_sequence_operators(t);
     return t;
   }();
   return table;

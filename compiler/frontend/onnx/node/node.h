@@ -1,4 +1,4 @@
-// One node of an ONNX model, and the lowering that knows the model's file: the arguments of all rows.
+// One node of an ONNX model, and the lowering that knows the model's file: the arguments of all converters.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace hone::onnx {
 
-using namespace frontend;  // rows are written in its words
+using namespace frontend;  // converters are written in its words
 
 /// A lowering with the contents of an ONNX file.
 class FileLowering : public Lowering {
@@ -67,42 +67,42 @@ struct NodeContext {
   void require_outputs(size_t n) const;
 };
 
-using Row = void (*)(NodeContext& c);
-/// Runs `row` of a node that is several operators here, with inputs of f16 or bf16 as f32: values between them are f32
-/// at least, as an operator's sums are, and the outputs are rounded once, to the type of the first such input.
-void run_in_f32(NodeContext& c, Row row);
-/// The same as a row.
-template <Row row>
+using Converter = void (*)(NodeContext& c);
+/// Runs `convert` on a node that is several operators here, with inputs of f16 or bf16 as f32: values between them are
+/// f32 at least, as an operator's sums are, and the outputs are rounded once, to the type of the first such input.
+void run_in_f32(NodeContext& c, Converter convert);
+/// The same as a converter.
+template <Converter converter>
 void in_f32(NodeContext& c) {
-  run_in_f32(c, row);
+  run_in_f32(c, converter);
 }
-/// Rows by `domain:operator`; ONNX's own domain is empty.
-using RowTable = std::unordered_map<std::string, Row>;
-/// All rows.
-const RowTable& rows();
-void add_constant_rows(RowTable& t);
-void add_pointwise_rows(RowTable& t);
-void add_movement_rows(RowTable& t);
-void add_resize_rows(RowTable& t);
-void add_conv_transpose_rows(RowTable& t);
-void add_window_rows(RowTable& t);
-void add_product_rows(RowTable& t);
-void add_reduction_rows(RowTable& t);
-void add_quantized_rows(RowTable& t);
-void add_microsoft_quantized_rows(RowTable& t);
-void add_place_rows(RowTable& t);
-void add_loss_rows(RowTable& t);
-void add_fourier_rows(RowTable& t);
-void add_einsum_rows(RowTable& t);
-void add_sampling_rows(RowTable& t);
-void add_recurrent_rows(RowTable& t);
-void add_selection_rows(RowTable& t);
-void add_norm_rows(RowTable& t);
-void add_attention_rows(RowTable& t);
-void add_fused_rows(RowTable& t);
-void add_block_rows(RowTable& t);
-void add_region_rows(RowTable& t);
-void add_ngram_rows(RowTable& t);
-void add_sequence_rows(RowTable& t);
+/// Converters by `domain:operator`; ONNX's own domain is empty.
+using ConverterTable = std::unordered_map<std::string, Converter>;
+/// All converters.
+const ConverterTable& converters();
+void add_constant_operators(ConverterTable& t);
+void add_pointwise_operators(ConverterTable& t);
+void add_movement_operators(ConverterTable& t);
+void add_resize_operators(ConverterTable& t);
+void add_conv_transpose_operators(ConverterTable& t);
+void add_window_operators(ConverterTable& t);
+void add_product_operators(ConverterTable& t);
+void add_reduction_operators(ConverterTable& t);
+void add_quantized_operators(ConverterTable& t);
+void add_microsoft_quantized_operators(ConverterTable& t);
+void add_position_operators(ConverterTable& t);
+void add_loss_operators(ConverterTable& t);
+void add_fourier_operators(ConverterTable& t);
+void add_einsum_operators(ConverterTable& t);
+void add_sampling_operators(ConverterTable& t);
+void add_recurrent_operators(ConverterTable& t);
+void add_selection_operators(ConverterTable& t);
+void add_norm_operators(ConverterTable& t);
+void add_attention_operators(ConverterTable& t);
+void add_fused_operators(ConverterTable& t);
+void add_block_operators(ConverterTable& t);
+void add_region_operators(ConverterTable& t);
+void add_ngram_operators(ConverterTable& t);
+void add_sequence_operators(ConverterTable& t);
 
 }  // namespace hone::onnx

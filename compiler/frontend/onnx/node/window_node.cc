@@ -4,7 +4,7 @@
 
 namespace hone::onnx {
 
-Window steps_of(const NodeContext& c, const Extents& image, const Extents& kernel) {
+Window strides_of(const NodeContext& c, const Extents& image, const Extents& kernel) {
   const size_t n = image.size();
   Window w{kernel, c.numbers("strides").value_or(Extents(n, 1)), c.numbers("dilations").value_or(Extents(n, 1)),
            Extents(n, 0), Extents(n, 0)};

@@ -144,15 +144,15 @@ Operand unpadded_mask(Lowering& l, const Operand& lengths, const Operand& q, int
   const int64_t batch = q.type.shape[0], queries = q.type.shape[2];
   HONE_USER_CHECK(lengths.type.shape == Extents{batch} && lengths.type.dtype.is_integer())
       << "nonpad_kv_seqlen " << to_string(lengths.type) << " of " << batch << " sequences";
-  const auto places = [&](int64_t count, const Extents& shape, int64_t first) {
+  const auto positions = [&](int64_t count, const Extents& shape, int64_t first) {
     Extents numbers(static_cast<size_t>(count));
     std::iota(numbers.begin(), numbers.end(), first);
     return l.reshape(l.numbers(numbers), shape);
   };
   HONE_USER_CHECK(l.may_make(8 * keys) && l.may_make(8 * queries)) << "a mask of " << queries << " x " << keys;
   Operand end = l.reshape(l.cast(lengths, i64), {batch, 1, 1, 1});
-  if (is_causal) end = l.pointwise("add", {end, places(queries, {1, 1, queries, 1}, 1 - queries)});
-  return l.pointwise("less", {places(keys, {1, 1, 1, keys}, 0), end});
+  if (is_causal) end = l.pointwise("add", {end, positions(queries, {1, 1, queries, 1}, 1 - queries)});
+  return l.pointwise("less", {positions(keys, {1, 1, 1, keys}, 0), end});
 }
 
 void attention(NodeContext& c) {
@@ -249,9 +249,9 @@ Operand rows_of_table(Lowering& l, const Operand& table, const Operand& position
 
 // From `first`, a number: [1, count]
 Operand positions_from(Lowering& l, const Operand& first, int64_t count) {
-  Extents places(static_cast<size_t>(count));
-  std::iota(places.begin(), places.end(), 0);
-  return l.pointwise("add", {l.reshape(l.numbers(places), {1, count}), l.cast(first, i64)});
+  Extents positions(static_cast<size_t>(count));
+  std::iota(positions.begin(), positions.end(), 0);
+  return l.pointwise("add", {l.reshape(l.numbers(positions), {1, count}), l.cast(first, i64)});
 }
 
 void rotate(NodeContext& c, const Operand& cos_table, const Operand& sin_table, const std::optional<Operand>& positions,
@@ -301,10 +301,10 @@ Operand bias_of_numbers(const NodeContext& c, const Operand& mask, int64_t batch
   const Extents& s = mask.type.shape;
   Operand sees;
   if (s == Extents{batch}) {  // how many keys there are
-    Extents places(static_cast<size_t>(keys));
-    std::iota(places.begin(), places.end(), 0);
-    sees = l.pointwise("less",
-                       {l.reshape(l.numbers(places), {1, 1, 1, keys}), l.reshape(l.cast(mask, i64), {batch, 1, 1, 1})});
+    Extents positions(static_cast<size_t>(keys));
+    std::iota(positions.begin(), positions.end(), 0);
+    sees = l.pointwise(
+        "less", {l.reshape(l.numbers(positions), {1, 1, 1, keys}), l.reshape(l.cast(mask, i64), {batch, 1, 1, 1})});
   } else {
     HONE_USER_CHECK((s == Extents{batch, keys}) || (s == Extents{batch, queries, keys}))
         << "a mask " << to_string(mask.type) << " for " << queries << " queries and " << keys
@@ -462,21 +462,22 @@ void group_query_attention(NodeContext& c) {
   value = split_heads(l, value, groups);
   const int64_t batch = q.type.shape[0], queries = q.type.shape[2], before = c.has(3) ? c.in(3).type.shape[2] : 0,
                 keys = before + queries;
-  // The place of the last token of each sequence.
+  // The position of the last token of each sequence.
   const Operand& last = c.in(5);
   HONE_USER_CHECK(element_count(last.type.shape) == batch) << "seqlens_k " << to_string(last.type);
   const auto known = last.known ? last.known : l.data_of(last);
   if (before > 0 && known) {
-    for (const int64_t place : known->numbers())
-      HONE_USER_CHECK(place == keys - 1) << "seqlens_k says " << place + 1 << " tokens; the cache and the new ones are "
-                                         << keys << ", and caches with room are not supported";
+    for (const int64_t position : known->numbers())
+      HONE_USER_CHECK(position == keys - 1)
+          << "seqlens_k says " << position + 1 << " tokens; the cache and the new ones are " << keys
+          << ", and caches with room are not supported";
   }
   HONE_USER_CHECK(before == 0 || known || batch == 1)
       << "its seqlens_k must be known while the model is built where there are several sequences with a cache";
   if (before > 0 && !known && !l.rows_are_counted) {
     // A cache with room is another model: a call that says so has no result.
-    const Operand place = l.reshape(l.cast(last, i64), {1});
-    const Operand is_full = l.pointwise("equal", {place, l.number(static_cast<double>(keys - 1), i64)});
+    const Operand position = l.reshape(l.cast(last, i64), {1});
+    const Operand is_full = l.pointwise("equal", {position, l.number(static_cast<double>(keys - 1), i64)});
     q.id = l.b.add_one("require", {}, {l.value(q), l.value(is_full)});
   }
   if (c.number("do_rotary", 0)) {
@@ -518,7 +519,7 @@ void group_query_attention(NodeContext& c) {
 
 }  // namespace
 
-void add_attention_rows(RowTable& t) {
+void add_attention_operators(ConverterTable& t) {
   t[":Attention"] = &attention;
   t[":RotaryEmbedding"] = &rotary_embedding;
   t["com.microsoft:RotaryEmbedding"] = &contrib_rotary_embedding;

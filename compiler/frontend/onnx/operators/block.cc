@@ -152,6 +152,6 @@ void matmul_of_blocks(NodeContext& c) {
 
 }  // namespace
 
-void add_block_rows(RowTable& t) { t["com.microsoft:MatMulNBits"] = &matmul_of_blocks; }
+void add_block_operators(ConverterTable& t) { t["com.microsoft:MatMulNBits"] = &matmul_of_blocks; }
 
 }  // namespace hone::onnx

@@ -60,8 +60,8 @@ void constant_of_shape(NodeContext& c) {
 void shape(NodeContext& c) {
   const Extents& s = c.in(0).type.shape;
   const auto rank = static_cast<int64_t>(s.size());
-  const auto place = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
-  const int64_t begin = place(c.number("start", 0)), end = std::max(begin, place(c.number("end", rank)));
+  const auto position = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const int64_t begin = position(c.number("start", 0)), end = std::max(begin, position(c.number("end", rank)));
   c.outputs[0] = c.l.numbers({s.begin() + begin, s.begin() + end});
 }
 
@@ -124,7 +124,7 @@ void range(NodeContext& c) {
 
 }  // namespace
 
-void add_constant_rows(RowTable& t) {
+void add_constant_operators(ConverterTable& t) {
   t[":Constant"] = &constant;
   t[":ConstantOfShape"] = &constant_of_shape;
   t[":Shape"] = &shape;

@@ -76,7 +76,7 @@ void conv_transpose_of_volumes(NodeContext& c, const Window& w, const std::vecto
   NodeContext conv{
       plain,       c.opset, {with_borders(l, x, before, after), backwards, c.has(2) ? c.inputs[2] : std::nullopt},
       {Operand{}}, l,       {}};
-  rows().at(":Conv")(conv);
+  converters().at(":Conv")(conv);
   c.outputs[0] = conv.outputs[0];
 }
 
@@ -86,7 +86,7 @@ void conv_transpose(NodeContext& c) {
   HONE_USER_CHECK(weight.rank() == x.rank()) << "weight " << to_string(weight.type) << " of " << to_string(x.type);
   const size_t n = x.rank() - 2;
   const Extents image(x.type.shape.begin() + 2, x.type.shape.end());
-  Window w = steps_of(c, image, {weight.type.shape.begin() + 2, weight.type.shape.end()});
+  Window w = strides_of(c, image, {weight.type.shape.begin() + 2, weight.type.shape.end()});
   const int64_t groups = c.number("group", 1);
   HONE_USER_CHECK(groups >= 1 && weight.type.shape[0] == x.type.shape[1] && x.type.shape[1] % groups == 0)
       << "group=" << groups << " with weight " << to_string(weight.type) << " of " << to_string(x.type);
@@ -116,6 +116,6 @@ void conv_transpose(NodeContext& c) {
 
 }  // namespace
 
-void add_conv_transpose_rows(RowTable& t) { t[":ConvTranspose"] = &conv_transpose; }
+void add_conv_transpose_operators(ConverterTable& t) { t[":ConvTranspose"] = &conv_transpose; }
 
 }  // namespace hone::onnx

@@ -211,6 +211,6 @@ void einsum(NodeContext& c) {
 
 }  // namespace
 
-void add_einsum_rows(RowTable& t) { t[":Einsum"] = &einsum; }
+void add_einsum_operators(ConverterTable& t) { t[":Einsum"] = &einsum; }
 
 }  // namespace hone::onnx

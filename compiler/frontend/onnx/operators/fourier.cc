@@ -146,10 +146,10 @@ void short_time_fourier(NodeContext& c) {
       << "frames of " << length << " every " << step << " of " << to_string(x.type);
   const int64_t frames = (x.type.shape[1] - length) / step + 1;
   HONE_USER_CHECK(c.l.may_make(element_count({frames, length, 8}))) << frames << " frames of " << length;
-  std::vector<int64_t> places;
+  std::vector<int64_t> positions;
   for (int64_t f = 0; f < frames; ++f)
-    for (int64_t i = 0; i < length; ++i) places.push_back(f * step + i);
-  const Operand at = c.l.reshape(c.l.numbers(places), {frames, length});
+    for (int64_t i = 0; i < length; ++i) positions.push_back(f * step + i);
+  const Operand at = c.l.reshape(c.l.numbers(positions), {frames, length});
   Operand cut = c.l.add("gather", {{"axis", "1"}}, {c.l.value(x), c.l.value(at)},
                         Extents{x.type.shape[0], frames, length, x.type.shape[2]});
   if (c.has(2)) cut = c.l.pointwise("mul", {cut, c.l.reshape(c.in(2), {length, 1})});
@@ -158,7 +158,7 @@ void short_time_fourier(NodeContext& c) {
 
 }  // namespace
 
-void add_fourier_rows(RowTable& t) {
+void add_fourier_operators(ConverterTable& t) {
   for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"}) t[std::string(":") + op] = &window;
   t[":MelWeightMatrix"] = &mel_weights;
   t[":DFT"] = &in_f32<&fourier>;

@@ -59,7 +59,7 @@ Operand activated(Lowering& l, const Operand& x, const std::string& activation, 
 // The outputs of ONNX's own operator of this name.
 Operand as_plain(NodeContext& c, const char* row, std::vector<std::optional<Operand>> inputs) {
   NodeContext plain{c.node, 13, std::move(inputs), {Operand{}}, c.l, {}};
-  rows().at(row)(plain);
+  converters().at(row)(plain);
   return plain.outputs[0];
 }
 
@@ -104,7 +104,7 @@ void fused_matmul(NodeContext& c) {
 
 }  // namespace
 
-void add_fused_rows(RowTable& t) {
+void add_fused_operators(ConverterTable& t) {
   t["com.microsoft:Gelu"] = &gelu;
   t["com.microsoft:BiasGelu"] = &bias_gelu;
   t["com.microsoft:FastGelu"] = &fast_gelu;

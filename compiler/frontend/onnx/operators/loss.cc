@@ -10,9 +10,9 @@ Operand loss_of(NodeContext& c, const Operand& x, const Operand& given, bool has
   Lowering& l = c.l;
   HONE_USER_CHECK(x.rank() >= 2 && given.rank() + 1 == x.rank())
       << to_string(given.type) << " classes of " << to_string(x.type);
-  Extents places = x.type.shape;
-  places.erase(places.begin() + 1);
-  HONE_USER_CHECK(given.type.shape == places) << to_string(given.type) << " classes of " << to_string(x.type);
+  Extents positions = x.type.shape;
+  positions.erase(positions.begin() + 1);
+  HONE_USER_CHECK(given.type.shape == positions) << to_string(given.type) << " classes of " << to_string(x.type);
   HONE_USER_CHECK(!has_weight || c.in(2).type.shape == Extents{x.type.shape[1]})
       << to_string(c.in(2).type) << " weights of the classes of " << to_string(x.type);
   Operand target = l.cast(given, i64);
@@ -54,7 +54,7 @@ void softmax_cross_entropy(NodeContext& c) {
 
 }  // namespace
 
-void add_loss_rows(RowTable& t) {
+void add_loss_operators(ConverterTable& t) {
   t[":NegativeLogLikelihoodLoss"] = &in_f32<&negative_log_likelihood>;
   t[":SoftmaxCrossEntropyLoss"] = &in_f32<&softmax_cross_entropy>;
 }

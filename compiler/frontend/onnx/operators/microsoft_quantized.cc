@@ -17,7 +17,7 @@ Operand by_row(NodeContext& c, const std::string& op, int64_t opset,
   onnx::Node plain = c.node;
   plain.set_op_type(op);
   NodeContext own{plain, opset, inputs, {Operand{}}, c.l, {}};
-  rows().at(":" + op)(own);
+  converters().at(":" + op)(own);
   return own.outputs[0];
 }
 
@@ -126,7 +126,7 @@ void qattention(NodeContext& c) {
                   c.outputs,
                   c.l,
                   c.is_wanted};
-  rows().at("com.microsoft:Attention")(own);
+  converters().at("com.microsoft:Attention")(own);
   c.outputs = own.outputs;
 }
 
@@ -153,7 +153,7 @@ void dynamic_quantize_lstm(NodeContext& c) {
   inputs[1] = weights(1, 8);
   inputs[2] = weights(2, 10);
   NodeContext own{c.node, kOpset, std::move(inputs), c.outputs, c.l, c.is_wanted};
-  rows().at(":LSTM")(own);
+  converters().at(":LSTM")(own);
   c.outputs = own.outputs;
 }
 
@@ -214,7 +214,7 @@ void qembed_layer_norm(NodeContext& c) {
 
 }  // namespace
 
-void add_microsoft_quantized_rows(RowTable& t) {
+void add_microsoft_quantized_operators(ConverterTable& t) {
   t["com.microsoft:QLinearAdd"] = &qlinear_add;
   t["com.microsoft:QLinearMul"] = &qlinear_mul;
   for (const char* op : {"QLinearSigmoid", "QLinearLeakyRelu", "QLinearAveragePool", "QLinearSoftmax"})

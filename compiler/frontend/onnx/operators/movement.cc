@@ -123,11 +123,11 @@ void slice(NodeContext& c) {
     const auto d = static_cast<size_t>(axis_of(axes[i], x.rank()));
     const int64_t extent = x.type.shape[d], s = steps[i];
     HONE_USER_CHECK(s != 0 && s > INT64_MIN) << "a step of " << s;
-    const auto place = [&](int64_t at) {
+    const auto position = [&](int64_t at) {
       if (at < 0) at += extent;  // no overflow: at is negative
       return s > 0 ? std::clamp<int64_t>(at, 0, extent) : std::clamp<int64_t>(at, -1, extent - 1);
     };
-    const int64_t from = place(starts[i]), to = place(ends[i]);
+    const int64_t from = position(starts[i]), to = position(ends[i]);
     const int64_t distance = s > 0 ? to - from : from - to, stride = s > 0 ? s : -s;
     begin[d] = from;
     step[d] = s;
@@ -195,7 +195,7 @@ void gather_elements(NodeContext& c) {
 void gather_nd(NodeContext& c) {
   const Operand& x = c.in(0);
   Operand indices = c.in(1);
-  // The places of the batch become the first indices.
+  // The positions of the batch become the first indices.
   const int64_t batch = c.number("batch_dims", 0);
   HONE_USER_CHECK(batch >= 0 && batch < static_cast<int64_t>(std::min(x.rank(), indices.rank())))
       << "batch_dims=" << batch << " of " << to_string(x.type);
@@ -203,12 +203,13 @@ void gather_nd(NodeContext& c) {
     const int64_t extent = x.type.shape[static_cast<size_t>(d)];
     HONE_USER_CHECK(indices.type.shape[static_cast<size_t>(d)] == extent && c.l.may_make(element_count({extent, 8})))
         << to_string(indices.type) << " of " << to_string(x.type);
-    Extents places(static_cast<size_t>(extent)), along(indices.rank(), 1), shape = indices.type.shape;
-    std::iota(places.begin(), places.end(), 0);
+    Extents positions(static_cast<size_t>(extent)), along(indices.rank(), 1), shape = indices.type.shape;
+    std::iota(positions.begin(), positions.end(), 0);
     along[static_cast<size_t>(d)] = extent;
     shape.back() = 1;
-    const Operand place = c.l.broadcast(c.l.reshape(c.l.cast(c.l.numbers(places), indices.type.dtype), along), shape);
-    indices = c.l.concat({place, indices}, static_cast<int64_t>(indices.rank()) - 1);
+    const Operand position =
+        c.l.broadcast(c.l.reshape(c.l.cast(c.l.numbers(positions), indices.type.dtype), along), shape);
+    indices = c.l.concat({position, indices}, static_cast<int64_t>(indices.rank()) - 1);
   }
   HONE_USER_CHECK(indices.rank() >= 1 && static_cast<size_t>(indices.type.shape.back()) <= x.rank())
       << "indices " << to_string(indices.type) << " of " << to_string(x.type);
@@ -288,7 +289,7 @@ void space_to_depth(NodeContext& c) {
 
 }  // namespace
 
-void add_movement_rows(RowTable& t) {
+void add_movement_operators(ConverterTable& t) {
   t[":Reshape"] = &reshape;
   t[":Flatten"] = &flatten;
   t[":Squeeze"] = &squeeze;

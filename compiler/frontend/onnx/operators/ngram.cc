@@ -13,14 +13,15 @@ Operand counts_of(Lowering& l, const Operand& x, const std::vector<int64_t>& gra
   const int64_t batch = x.type.shape[0], length = x.type.shape[1], count = static_cast<int64_t>(grams.size()) / n;
   Operand sum = l.broadcast(l.number(0, f32), {batch, count});
   for (int64_t skip = 0; skip <= (n == 1 ? 0 : skips); ++skip) {
-    const int64_t places = length - (n - 1) * (skip + 1);
-    if (places <= 0) break;
+    const int64_t positions = length - (n - 1) * (skip + 1);
+    if (positions <= 0) break;
     Operand found;
     for (int64_t i = 0; i < n; ++i) {
       std::vector<int64_t> wanted;
       for (int64_t g = 0; g < count; ++g) wanted.push_back(grams[static_cast<size_t>(g * n + i)]);
-      const Operand there = l.reshape(l.slice(x, {0, i * (skip + 1)}, {1, 1}, {batch, places}), {batch, places, 1});
-      const Operand same = l.pointwise("equal", {l.broadcast(there, {batch, places, count}), l.numbers(wanted)});
+      const Operand there =
+          l.reshape(l.slice(x, {0, i * (skip + 1)}, {1, 1}, {batch, positions}), {batch, positions, 1});
+      const Operand same = l.pointwise("equal", {l.broadcast(there, {batch, positions, count}), l.numbers(wanted)});
       found = i ? l.pointwise("and", {found, same}) : same;
     }
     sum = l.pointwise("add", {sum, l.reduce("sum", l.cast(found, f32), {1}, false)});
@@ -91,6 +92,6 @@ void tf_idf(NodeContext& c) {
 
 }  // namespace
 
-void add_ngram_rows(RowTable& t) { t[":TfIdfVectorizer"] = &tf_idf; }
+void add_ngram_operators(ConverterTable& t) { t[":TfIdfVectorizer"] = &tf_idf; }
 
 }  // namespace hone::onnx

@@ -189,7 +189,7 @@ void write_embeddings(NodeContext& c, const Operand& sum, const Operand& scale, 
   c.outputs[0] = layer_norm_of(l, sum, 2, c.real("epsilon", 1e-12f), scale, bias);
 }
 
-void add_norm_rows(RowTable& t) {
+void add_norm_operators(ConverterTable& t) {
   for (const char* domain : {":", "com.microsoft:"}) {
     t[std::string(domain) + "LayerNormalization"] = &layer_norm;
     t[std::string(domain) + "SimplifiedLayerNormalization"] = &rms_norm;

@@ -217,7 +217,7 @@ void parametric(NodeContext& c) {
 
 }  // namespace
 
-void add_pointwise_rows(RowTable& t) {
+void add_pointwise_operators(ConverterTable& t) {
   for (const Named& f : kUnary) t[std::string(":") + f.onnx] = &unary;
   for (const Named& f : kBinary) t[std::string(":") + f.onnx] = &binary;
   for (const Parametric& p : kParametric) t[std::string(":") + p.onnx] = &parametric;

@@ -64,7 +64,7 @@ void determinant(NodeContext& c) {
 
 }  // namespace
 
-void add_product_rows(RowTable& t) {
+void add_product_operators(ConverterTable& t) {
   t[":MatMul"] = &matmul;
   t[":Gemm"] = &gemm;
   t[":Det"] = &in_f32<&determinant>;

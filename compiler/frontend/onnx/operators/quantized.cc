@@ -169,7 +169,7 @@ void qlinear_matmul(NodeContext& c) {
 
 Operand integer_conv(NodeContext& c, const Operand& x, const Operand& weight, std::optional<Operand> bias) {
   NodeContext conv{c.node, c.opset, {x, weight, std::move(bias)}, {Operand{}}, c.l};
-  rows().at(":Conv")(conv);
+  converters().at(":Conv")(conv);
   return conv.outputs[0];
 }
 
@@ -193,7 +193,7 @@ void qlinear_conv(NodeContext& c) {
   c.outputs[0] = quantized(c.l, real, {c.l.reshape(c.in(6), {}), c.l.reshape(c.in(7), {})}, c.in(7).type.dtype);
 }
 
-void add_quantized_rows(RowTable& t) {
+void add_quantized_operators(ConverterTable& t) {
   t[":QuantizeLinear"] = &quantize_linear;
   t[":DequantizeLinear"] = &dequantize_linear;
   t[":DynamicQuantizeLinear"] = &dynamic_quantize_linear;

@@ -50,15 +50,15 @@ std::vector<std::string> activations_of(const NodeContext& c, std::vector<std::s
     HONE_USER_CHECK(known != std::end(kActivations)) << "activation " << name << " is not supported";
     std::string chain(known->chain);
     for (size_t n = 0; n < 2; ++n) {
-      const std::string_view place = n == 0 ? "{a}" : "{b}";
-      const size_t at = chain.find(place);
+      const std::string_view position = n == 0 ? "{a}" : "{b}";
+      const size_t at = chain.find(position);
       if (at == std::string::npos) continue;
       const bool is_given = given[n] && taken[n] < given[n]->floats_size();
       const double v = is_given ? static_cast<double>(given[n]->floats(taken[n]++))
                        : n == 0 ? known->alpha
                                 : known->beta;
       HONE_USER_CHECK(std::isfinite(v)) << (n == 0 ? "activation_alpha=" : "activation_beta=") << v;
-      chain.replace(at, place.size(), plain_number(v, t));
+      chain.replace(at, position.size(), plain_number(v, t));
     }
     out.push_back(std::move(chain));
   }
@@ -263,7 +263,7 @@ void lstm(NodeContext& c) {
 
 }  // namespace
 
-void add_recurrent_rows(RowTable& t) {
+void add_recurrent_operators(ConverterTable& t) {
   t[":RNN"] = &rnn;
   t[":GRU"] = &gru;
   t[":LSTM"] = &lstm;

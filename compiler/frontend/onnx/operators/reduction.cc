@@ -121,13 +121,14 @@ void top_k(NodeContext& c) {
     if (c.outputs.size() > 1) c.outputs[1] = {kNoValue, {i64, shape}};
     return;
   }
-  const Operand places = c.l.add("top_k",
-                                 {{"axis", std::to_string(axis)},
-                                  {"k", std::to_string(k)},
-                                  {"largest", std::to_string(c.number("largest", 1) != 0)}},
-                                 {c.l.value(x)}, shape);
-  c.outputs[0] = c.l.add("gather_elements", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(places)}, shape);
-  if (c.outputs.size() > 1) c.outputs[1] = places;
+  const Operand positions = c.l.add("top_k",
+                                    {{"axis", std::to_string(axis)},
+                                     {"k", std::to_string(k)},
+                                     {"largest", std::to_string(c.number("largest", 1) != 0)}},
+                                    {c.l.value(x)}, shape);
+  c.outputs[0] =
+      c.l.add("gather_elements", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(positions)}, shape);
+  if (c.outputs.size() > 1) c.outputs[1] = positions;
 }
 
 // softmax and log_softmax by their parts, where there is no operator for them.
@@ -167,7 +168,7 @@ void mean_variance_normalization(NodeContext& c) {
 
 }  // namespace
 
-void add_reduction_rows(RowTable& t) {
+void add_reduction_operators(ConverterTable& t) {
   for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"}) t[std::string(":") + op] = &reduction;
   for (const char* op : {"ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
     t[std::string(":") + op] = &in_f32<&reduction>;

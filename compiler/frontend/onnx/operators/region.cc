@@ -19,7 +19,7 @@ Operand moved(Lowering& l, const Operand& x, double by) {
   return by == 0 ? x : l.pointwise("add[" + number_text(by, x.type.dtype) + "]", {x});
 }
 
-// Places along one axis of an image that regions [count, 1] from `begin`, `size` long, are read at: weights of the
+// Positions along one axis of an image that regions [count, 1] from `begin`, `size` long, are read at: weights of the
 // element before and behind each, and which these are.
 struct Reads {
   Operand low, high, of_low, of_high;
@@ -29,15 +29,16 @@ Reads reads_along(Lowering& l, const Operand& begin, const Operand& size, int64_
   std::vector<float> parts;
   for (int64_t i = 0; i < bins * samples; ++i)
     parts.push_back((static_cast<float>(i) + 0.5f) / static_cast<float>(bins * samples));
-  const Operand place = l.pointwise("add", {l.pointwise("mul", {size, floats(l, parts, {1, bins * samples})}), begin});
+  const Operand position =
+      l.pointwise("add", {l.pointwise("mul", {size, floats(l, parts, {1, bins * samples})}), begin});
   const auto last = static_cast<double>(extent - 1);
   const auto bound = [&](const char* function, double by, const Operand& x) {
     return l.pointwise(std::string(function) + "[" + number_text(by, f32) + "]", {x});
   };
   // A sample more than an element outside of the image is 0.
-  const Operand is_near = l.pointwise("and", {l.pointwise("greater_equal", {place, l.number(-1, f32)}),
-                                              l.pointwise("less_equal", {place, l.number(last + 1, f32)})});
-  const Operand inside = bound("minimum", last, bound("maximum", 0, place)), low = l.pointwise("floor", {inside});
+  const Operand is_near = l.pointwise("and", {l.pointwise("greater_equal", {position, l.number(-1, f32)}),
+                                              l.pointwise("less_equal", {position, l.number(last + 1, f32)})});
+  const Operand inside = bound("minimum", last, bound("maximum", 0, position)), low = l.pointwise("floor", {inside});
   const Operand counts = l.cast(is_near, f32), behind = l.pointwise("sub", {inside, low});
   Reads r{l.cast(low, i64), l.cast(bound("minimum", last, moved(l, low, 1)), i64), {}, {}};
   r.of_high = l.pointwise("mul", {behind, counts});
@@ -117,14 +118,14 @@ class AdaptiveSamples {
   };
   Read read(int i) const {
     const Operand which = moved(l_, first_, i);
-    const Operand place = l_.pointwise("add", {l_.pointwise("mul", {which, apart_}), first_sample_});
+    const Operand position = l_.pointwise("add", {l_.pointwise("mul", {which, apart_}), first_sample_});
     Read r;
-    r.inside = l_.pointwise("minimum[" + number_text(last_, f32) + "]", {l_.pointwise("maximum[0.0]", {place})});
+    r.inside = l_.pointwise("minimum[" + number_text(last_, f32) + "]", {l_.pointwise("maximum[0.0]", {position})});
     r.far = l_.pointwise("abs", {l_.pointwise("sub", {r.inside, element_})});
     r.weight = l_.pointwise("maximum[0.0]", {moved(l_, scaled(l_, r.far, -1), 1)});
     r.counts = both(l_.pointwise("less", {which, samples_}),
-                    both(l_.pointwise("greater_equal", {place, l_.number(-1, f32)}),
-                         l_.pointwise("less_equal", {place, l_.number(last_ + 1, f32)})));
+                    both(l_.pointwise("greater_equal", {position, l_.number(-1, f32)}),
+                         l_.pointwise("less_equal", {position, l_.number(last_ + 1, f32)})));
     return r;
   }
   Operand both(const Operand& a, const Operand& b) const { return l_.pointwise("and", {a, b}); }
@@ -258,7 +259,8 @@ void roi_align(NodeContext& c) {
   c.outputs[0] = l.transpose(out, {0, 3, 1, 2});
 }
 
-// Elements go back to where MaxPool found them, which is in one of the windows over each place. Everything else is 0.
+// Elements go back to where MaxPool found them, which is in one of the windows over each position. Everything else is
+// 0.
 void max_unpool(NodeContext& c) {
   Lowering& l = c.l;
   const Operand &x = c.in(0), &from = c.in(1);
@@ -268,7 +270,7 @@ void max_unpool(NodeContext& c) {
   HONE_USER_CHECK(kernel && from.type.shape == x.type.shape && !x.is_empty())
       << to_string(from.type) << " indices of " << to_string(x.type);
   const Extents image(x.type.shape.begin() + 2, x.type.shape.end());
-  const Window w = steps_of(c, image, *kernel);
+  const Window w = strides_of(c, image, *kernel);
   const Extents pads = c.numbers("pads").value_or(Extents(2 * n, 0));
   HONE_USER_CHECK(pads.size() == 2 * n) << "it has " << pads.size() << " pads for " << n << " axes";
   Extents shape{x.type.shape[0], x.type.shape[1]};
@@ -321,7 +323,7 @@ void columns_to_image(NodeContext& c) {
   const size_t n = image.size();
   HONE_USER_CHECK(x.rank() == 3 && n >= 1 && block.size() == n && !x.is_empty())
       << to_string(x.type) << " for an image of " << n << " axes";
-  const Window w = steps_of(c, image, block);
+  const Window w = strides_of(c, image, block);
   const Extents pads = c.numbers("pads").value_or(Extents(2 * n, 0));
   HONE_USER_CHECK(pads.size() == 2 * n) << "it has " << pads.size() << " pads for " << n << " axes";
   const int64_t taps = element_count(block);
@@ -372,19 +374,19 @@ void affine_grid(NodeContext& c) {
   for (const int64_t e : image) HONE_USER_CHECK(e >= 1 && e <= kMostOfWindow) << "[" << join(size, ", ") << "]";
   const int64_t count = element_count(image);
   HONE_USER_CHECK(l.may_make(4 * count * static_cast<int64_t>(n + 1))) << "a grid of " << count << " places";
-  std::vector<float> places;
+  std::vector<float> positions;
   for (int64_t p = 0; p < count; ++p) {
     int64_t rest = p;
     for (size_t d = n; d-- > 0;) {
       const auto at = static_cast<double>(rest % image[d]), extent = static_cast<double>(image[d]);
       rest /= image[d];
-      places.push_back(static_cast<float>(!is_aligned    ? (2 * at + 1) / extent - 1
-                                          : image[d] > 1 ? 2 * at / (extent - 1) - 1
-                                                         : -1));
+      positions.push_back(static_cast<float>(!is_aligned    ? (2 * at + 1) / extent - 1
+                                             : image[d] > 1 ? 2 * at / (extent - 1) - 1
+                                                            : -1));
     }
-    places.push_back(1);
+    positions.push_back(1);
   }
-  const Operand grid = l.cast(floats(l, places, {1, count, static_cast<int64_t>(n) + 1}), theta.type.dtype);
+  const Operand grid = l.cast(floats(l, positions, {1, count, static_cast<int64_t>(n) + 1}), theta.type.dtype);
   Extents shape{size[0]};
   shape.insert(shape.end(), image.begin(), image.end());
   shape.push_back(static_cast<int64_t>(n));
@@ -393,7 +395,7 @@ void affine_grid(NodeContext& c) {
 
 }  // namespace
 
-void add_region_rows(RowTable& t) {
+void add_region_operators(ConverterTable& t) {
   t[":RoiAlign"] = &roi_align;
   t[":MaxUnpool"] = &max_unpool;
   t[":CenterCropPad"] = &center_crop_pad;

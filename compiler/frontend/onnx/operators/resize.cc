@@ -186,7 +186,7 @@ void upsample(NodeContext& c) {
 
 }  // namespace
 
-void add_resize_rows(RowTable& t) {
+void add_resize_operators(ConverterTable& t) {
   t[":Resize"] = &resize;
   t[":Upsample"] = &upsample;
 }

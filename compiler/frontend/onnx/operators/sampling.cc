@@ -1,4 +1,4 @@
-// Images read at computed places.
+// Images read at computed positions.
 #include <cmath>
 
 #include "compiler/frontend/onnx/node/window_node.h"
@@ -7,10 +7,10 @@
 namespace hone::onnx {
 namespace {
 
-// Reads [n, c, ...] at `count` places: for each axis of space, [n, count, 1].
+// Reads [n, c, ...] at `count` positions: for each axis of space, [n, count, 1].
 class Sampler {
  public:
-  /// `t`: of places and weights, f32 at least.
+  /// `t`: of positions and weights, f32 at least.
   Sampler(Lowering& l, const Operand& x, int64_t count, DType t, std::string padding = "zeros", bool aligned = false)
       : l_(l),
         t_(t),
@@ -25,11 +25,11 @@ class Sampler {
   const Extents& space() const { return space_; }
 
   // From -1 to 1, of an axis of this extent, to places.
-  Operand places(const Operand& v, int64_t extent) {
+  Operand positions(const Operand& v, int64_t extent) {
     const auto n = static_cast<double>(extent);
     return aligned_ ? scaled(v, (n - 1) / 2, (n - 1) / 2) : scaled(v, n / 2, (n - 1) / 2);
   }
-  // A place beyond the image as `padding_mode` says, for zeros unchanged.
+  // A position beyond the image as `padding_mode` says, for zeros unchanged.
   Operand padded(const Operand& v, int64_t extent) {
     const double last = static_cast<double>(extent - 1);
     if (padding_ == "border") return clipped(v, 0, last);
@@ -43,31 +43,33 @@ class Sampler {
     return clipped(scaled(size, 1, low), 0, last);
   }
 
-  // The elements at whole places, one operand for each axis of space: [n, c, count]; 0 outside, where padding is of
+  // The elements at whole positions, one operand for each axis of space: [n, c, count]; 0 outside, where padding is of
   // zeros.
-  Operand at(const std::vector<Operand>& places) {
+  Operand at(const std::vector<Operand>& positions) {
     // As whole numbers: floats do not count so far as images are large.
-    std::optional<Operand> place, inside;
+    std::optional<Operand> position, inside;
     for (size_t d = 0; d < space_.size(); ++d) {
-      const Operand on = clipped(padded(places[d], space_[d]), 0, static_cast<double>(space_[d] - 1));
+      const Operand on = clipped(padded(positions[d], space_[d]), 0, static_cast<double>(space_[d] - 1));
       const Operand whole = l_.cast(on, i64);
-      place = place ? l_.pointwise(
-                          "add", {l_.pointwise("mul", {*place, l_.number(static_cast<double>(space_[d]), i64)}), whole})
-                    : whole;
+      position =
+          position
+              ? l_.pointwise("add",
+                             {l_.pointwise("mul", {*position, l_.number(static_cast<double>(space_[d]), i64)}), whole})
+              : whole;
       if (padding_ != "zeros") continue;
-      const Operand is_on = l_.pointwise("equal", {on, places[d]});
+      const Operand is_on = l_.pointwise("equal", {on, positions[d]});
       inside = inside ? l_.pointwise("and", {*inside, is_on}) : is_on;
     }
-    const Operand index = l_.broadcast(l_.reshape(*place, {n_, 1, count_}), {n_, channels_, count_});
+    const Operand index = l_.broadcast(l_.reshape(*position, {n_, 1, count_}), {n_, channels_, count_});
     const Operand value = l_.cast(l_.add("gather_elements", {{"axis", "2"}}, {l_.value(rows_), l_.value(index)}), t_);
     return inside ? l_.pointwise("where", {value, l_.reshape(*inside, {n_, 1, count_}), l_.number(0, t_)}) : value;
   }
 
-  // Between the elements around `places`.
-  Operand between(const std::vector<Operand>& places, bool cubic) {
+  // Between the elements around `positions`.
+  Operand between(const std::vector<Operand>& positions, bool cubic) {
     std::vector<Operand> first;
     std::vector<std::vector<Operand>> taps;
-    for (const Operand& p : places) {
+    for (const Operand& p : positions) {
       first.push_back(floor(p));
       taps.push_back(weights(difference(p, first.back()), cubic));
     }
@@ -84,14 +86,14 @@ class Sampler {
   }
   Operand sum(const Operand& a, const Operand& b) { return l_.pointwise("add", {a, b}); }
   Operand difference(const Operand& a, const Operand& b) { return l_.pointwise("sub", {a, b}); }
-  // values [n, c, count] times one weight for each place
+  // values [n, c, count] times one weight for each position
   Operand weighted(const Operand& values, const Operand& weight) {
     return l_.pointwise("mul", {values, l_.reshape(weight, {n_, 1, count_})});
   }
   Operand floor(const Operand& v) { return l_.pointwise("floor", {v}); }
   Operand round(const Operand& v) { return l_.pointwise("round", {v}); }
 
-  // Weights of `taps` whole places from `first` on, for a place that is `part` behind the one in their middle.
+  // Weights of `taps` whole positions from `first` on, for a position that is `part` behind the one in their middle.
   std::vector<Operand> weights(const Operand& part, bool cubic) {
     if (!cubic) return {scaled(part, -1, 1), part};
     // Keys' cubic convolution with a = -0.75.
@@ -142,27 +144,28 @@ void grid_sample(NodeContext& c) {
   if (mode == "cubic") mode = "bicubic";
   HONE_USER_CHECK(mode == "bilinear" || mode == "nearest" || (mode == "bicubic" && axes == 2))
       << "mode=" << mode << " of " << axes << " axes of space";
-  const Extents places_shape(grid.type.shape.begin() + 1, grid.type.shape.end() - 1);
-  const int64_t count = element_count(places_shape);
+  const Extents positions_shape(grid.type.shape.begin() + 1, grid.type.shape.end() - 1);
+  const int64_t count = element_count(positions_shape);
   if (count == 0) {
     Extents shape{x.type.shape[0], x.type.shape[1]};
-    shape.insert(shape.end(), places_shape.begin(), places_shape.end());
+    shape.insert(shape.end(), positions_shape.begin(), positions_shape.end());
     return void(c.outputs[0] = {kNoValue, {x.type.dtype, shape}});
   }
   const DType t = x.type.dtype == f64 || grid.type.dtype == f64 ? f64 : f32;
   const Operand cells = c.l.cast(c.l.reshape(grid, {x.type.shape[0], count, static_cast<int64_t>(axes)}), t);
   Sampler s(c.l, x, count, t, c.text("padding_mode", "zeros"), c.number("align_corners", 0) != 0);
   // The grid has the last axis first.
-  std::vector<Operand> places;
+  std::vector<Operand> positions;
   for (size_t d = 0; d < axes; ++d) {
     const auto which = static_cast<int64_t>(axes - 1 - d);
-    places.push_back(s.places(c.l.slice(cells, {0, 0, which}, {1, 1, 1}, {x.type.shape[0], count, 1}), s.space()[d]));
-    if (mode == "bilinear") places[d] = s.padded(places[d], s.space()[d]);
-    if (mode == "nearest") places[d] = s.round(places[d]);
+    positions.push_back(
+        s.positions(c.l.slice(cells, {0, 0, which}, {1, 1, 1}, {x.type.shape[0], count, 1}), s.space()[d]));
+    if (mode == "bilinear") positions[d] = s.padded(positions[d], s.space()[d]);
+    if (mode == "nearest") positions[d] = s.round(positions[d]);
   }
-  const Operand out = mode == "nearest" ? s.at(places) : s.between(places, mode == "bicubic");
+  const Operand out = mode == "nearest" ? s.at(positions) : s.between(positions, mode == "bicubic");
   Extents shape{x.type.shape[0], x.type.shape[1]};
-  shape.insert(shape.end(), places_shape.begin(), places_shape.end());
+  shape.insert(shape.end(), positions_shape.begin(), positions_shape.end());
   c.outputs[0] = c.l.cast(c.l.reshape(out, shape), x.type.dtype);
 }
 
@@ -175,7 +178,7 @@ void deform_conv(NodeContext& c) {
       << "; images of two axes of space are supported";
   const Extents image(x.type.shape.begin() + 2, x.type.shape.end()),
       kernel(weight.type.shape.begin() + 2, weight.type.shape.end());
-  const Window w = steps_of(c, image, kernel);
+  const Window w = strides_of(c, image, kernel);
   const Extents pads = c.numbers("pads").value_or(Extents(4, 0));
   const int64_t n = x.type.shape[0], channels = x.type.shape[1], taps = element_count(kernel),
                 groups = c.number("group", 1), offset_groups = c.number("offset_group", 1);
@@ -202,13 +205,13 @@ void deform_conv(NodeContext& c) {
 
   // Where each tap of each window is without offsets, row by row of the output: [1, taps, count].
   const auto still = [&](size_t d) {
-    std::vector<double> places;
+    std::vector<double> positions;
     for (int64_t tap = 0; tap < taps; ++tap)
       for (int64_t at = 0; at < count; ++at)
-        places.push_back(static_cast<double>((d ? at % width : at / width) * w.stride[d] - pads[d] +
-                                             (d ? tap % kernel[1] : tap / kernel[1]) * w.dilation[d]));
+        positions.push_back(static_cast<double>((d ? at % width : at / width) * w.stride[d] - pads[d] +
+                                                (d ? tap % kernel[1] : tap / kernel[1]) * w.dilation[d]));
     return l.cast(l.constant(TensorData({f64, {1, taps, count}},
-                                        {reinterpret_cast<const char*>(places.data()), 8 * places.size()})),
+                                        {reinterpret_cast<const char*>(positions.data()), 8 * positions.size()})),
                   t);
   };
   HONE_USER_CHECK(l.may_make(32 * taps * count)) << "windows of " << taps << " taps at " << count << " places";
@@ -244,7 +247,7 @@ void deform_conv(NodeContext& c) {
 
 }  // namespace
 
-void add_sampling_rows(RowTable& t) {
+void add_sampling_operators(ConverterTable& t) {
   t[":GridSample"] = &grid_sample;
   t[":DeformConv"] = &deform_conv;
 }

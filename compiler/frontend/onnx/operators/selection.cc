@@ -15,19 +15,19 @@ Operand as_many(Operand x, size_t axis, const Operand& other) {
   return x;
 }
 
-// s64 [rank, n]: the coordinates of places in a tensor of this shape.
-Operand coordinates(Lowering& l, const Operand& places, const Extents& shape) {
-  if (places.is_empty()) return {kNoValue, {i64, {static_cast<int64_t>(shape.size()), 0}}};
+// s64 [rank, n]: the coordinates of positions in a tensor of this shape.
+Operand coordinates(Lowering& l, const Operand& positions, const Extents& shape) {
+  if (positions.is_empty()) return {kNoValue, {i64, {static_cast<int64_t>(shape.size()), 0}}};
   std::vector<Operand> rows;
   int64_t stride = element_count(shape);
   for (size_t d = 0; d < shape.size(); ++d) {
     stride /= shape[d];
-    Operand row = whole(places);
+    Operand row = whole(positions);
     if (stride > 1) row = l.pointwise("div", {row, l.number(static_cast<double>(stride), i64)});
     if (d > 0) row = l.pointwise("mod", {row, l.number(static_cast<double>(shape[d]), i64)});
-    rows.push_back(l.reshape(row, {1, places.type.shape[0]}));
+    rows.push_back(l.reshape(row, {1, positions.type.shape[0]}));
   }
-  return as_many(l.concat(rows, 0), 1, places);
+  return as_many(l.concat(rows, 0), 1, positions);
 }
 
 void nonzero(NodeContext& c) {
@@ -42,7 +42,7 @@ void nonzero(NodeContext& c) {
                                 }),
                        x.type.shape);
   mask.ragged = x.ragged;
-  c.outputs[0] = coordinates(c.l, places_of_true(c.l, mask), shape);
+  c.outputs[0] = coordinates(c.l, positions_of_true(c.l, mask), shape);
 }
 
 void compress(NodeContext& c) {
@@ -62,15 +62,15 @@ void compress(NodeContext& c) {
   HONE_USER_CHECK(condition.type.shape[0] <= x.type.shape[d])
       << to_string(condition.type) << " of " << to_string(x.type);
   Extents shape = x.type.shape;
-  const auto gathered = [&](const Operand& places) {
-    shape[d] = places.type.shape[0];
-    if (places.is_empty() || x.is_empty()) return Operand{kNoValue, {x.type.dtype, shape}};
-    return c.l.add("gather", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(places)}, shape);
+  const auto gathered = [&](const Operand& positions) {
+    shape[d] = positions.type.shape[0];
+    if (positions.is_empty() || x.is_empty()) return Operand{kNoValue, {x.type.dtype, shape}};
+    return c.l.add("gather", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(positions)}, shape);
   };
-  const Operand places = places_of_true(c.l, condition);
-  c.outputs[0] = as_many(gathered(places), d, places);
+  const Operand positions = positions_of_true(c.l, condition);
+  c.outputs[0] = as_many(gathered(positions), d, positions);
   if (!x.ragged || x.ragged->axis == d) return;
-  HONE_USER_CHECK(!places.ragged) << "two extents are known only when it runs";
+  HONE_USER_CHECK(!positions.ragged) << "two extents are known only when it runs";
   c.outputs[0].ragged = x.ragged;
 }
 
@@ -146,7 +146,7 @@ void unique(NodeContext& c) {
 
 }  // namespace
 
-void add_selection_rows(RowTable& t) {
+void add_selection_operators(ConverterTable& t) {
   t[":NonZero"] = &nonzero;
   t[":Compress"] = &compress;
   t[":NonMaxSuppression"] = &non_max_suppression;

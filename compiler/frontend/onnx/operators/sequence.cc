@@ -13,7 +13,7 @@ namespace hone::onnx {
 namespace {
 
 // The position given by an input, counted from 0; `fallback` when the input is left out.
-int64_t place_in(const NodeContext& c, size_t input, size_t length, int64_t fallback) {
+int64_t position_in(const NodeContext& c, size_t input, size_t length, int64_t fallback) {
   if (!c.has(input)) return fallback;
   const int64_t given = c.constant_number(input, "position"), n = static_cast<int64_t>(length);
   HONE_USER_CHECK(given >= -n && given < n) << "position " << given << " in a sequence of " << length << " elements";
@@ -46,7 +46,7 @@ void sequence_empty(NodeContext& c) { c.outputs[0] = of_elements(c.l, {}); }
 void sequence_at(NodeContext& c) {
   const Sequence& s = sequence_in(c, 0);
   c.in(1);
-  c.outputs[0] = s[static_cast<size_t>(place_in(c, 1, s.size(), 0))];
+  c.outputs[0] = s[static_cast<size_t>(position_in(c, 1, s.size(), 0))];
 }
 
 // A new element stands in front of the one at its position, which may be the end.
@@ -64,7 +64,7 @@ void sequence_insert(NodeContext& c) {
 void sequence_erase(NodeContext& c) {
   Sequence s = sequence_in(c, 0);
   HONE_USER_CHECK(!s.empty()) << "a sequence without elements has none to erase";
-  s.erase(s.begin() + place_in(c, 1, s.size(), static_cast<int64_t>(s.size()) - 1));
+  s.erase(s.begin() + position_in(c, 1, s.size(), static_cast<int64_t>(s.size()) - 1));
   c.outputs[0] = of_elements(c.l, std::move(s));
 }
 
@@ -197,7 +197,7 @@ void check_sequences(const NodeContext& c) {
         << "input " << i << " is " << described(*c.inputs[i]) << "; it takes tensors";
 }
 
-void add_sequence_rows(RowTable& t) {
+void add_sequence_operators(ConverterTable& t) {
   t[":SequenceConstruct"] = &sequence_construct;
   t[":SequenceEmpty"] = &sequence_empty;
   t[":SequenceAt"] = &sequence_at;

@@ -10,7 +10,7 @@ namespace hone::onnx {
 namespace {
 
 Window window_of(const NodeContext& c, const Extents& image, const Extents& kernel) {
-  Window w = steps_of(c, image, kernel);
+  Window w = strides_of(c, image, kernel);
   const size_t n = image.size();
   const std::string automatic = c.text("auto_pad", "NOTSET");
   HONE_USER_CHECK(automatic == "NOTSET" || automatic == "VALID" || automatic == "SAME_UPPER" ||
@@ -140,7 +140,7 @@ void pool_of_volumes(NodeContext& c, const Operand& x, const Window& w, const Ex
 }
 
 // Where in the tensor each window's largest element is, the first of several: of all taps' slices the best one.
-Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, const Extents& shape) {
+Operand positions_of_largest(NodeContext& c, const Operand& x, const Window& w, const Extents& shape) {
   Lowering& l = c.l;
   const size_t n = w.kernel.size();
   const DType t = x.type.dtype;
@@ -165,7 +165,7 @@ Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, con
     for (size_t d = 1; d < n; ++d) stride[d] = stride[d - 1] * s[2 + d - 1];
   else
     for (size_t d = n - 1; d-- > 0;) stride[d] = stride[d + 1] * s[2 + d + 1];
-  const auto place_in = [&](const Extents& extents, int64_t at, size_t d) {
+  const auto position_in = [&](const Extents& extents, int64_t at, size_t d) {
     for (size_t e = extents.size(); --e > d;) at /= extents[e];
     return at % extents[d];
   };
@@ -177,15 +177,15 @@ Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, con
     Extents begin(2, 0), step(2, 1);
     int64_t offset = 0;
     for (size_t d = 0; d < n; ++d) {
-      begin.push_back(place_in(w.kernel, tap, d) * w.dilation[d]);
+      begin.push_back(position_in(w.kernel, tap, d) * w.dilation[d]);
       step.push_back(w.stride[d]);
       offset += begin.back() * stride[d];
     }
     slices.push_back(l.reshape(l.slice(padded, begin, step, shape), one));
     offsets.push_back(offset);
   }
-  const Extents places(shape.begin() + 2, shape.end());
-  const int64_t count = element_count(places), images = shape[0] * shape[1];
+  const Extents positions(shape.begin() + 2, shape.end());
+  const int64_t count = element_count(positions), images = shape[0] * shape[1];
   HONE_USER_CHECK(l.may_make(16 * (count + images))) << count << " indices";
   const Operand all = l.concat(slices, 0);
   Operand best = l.add("argmax", {{"axis", "0"}, {"keepdims", "0"}, {"last", "0"}}, {l.value(all)}, shape);
@@ -197,7 +197,7 @@ Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, con
       const auto is_inside = [&] {
         for (size_t d = 0; d < n; ++d) {
           const int64_t at =
-              place_in(places, p, d) * w.stride[d] - w.before[d] + place_in(w.kernel, tap, d) * w.dilation[d];
+              position_in(positions, p, d) * w.stride[d] - w.before[d] + position_in(w.kernel, tap, d) * w.dilation[d];
           if (at < 0 || at >= s[2 + d]) return false;
         }
         return true;
@@ -210,19 +210,19 @@ Operand places_of_largest(NodeContext& c, const Operand& x, const Window& w, con
             ? l.number(least_float, t)
             : l.constant(TensorData::of_numbers({t.code == TypeCode::kUInt ? 0 : -(int64_t{1} << (t.bits - 1))}, t));
     const Operand is_border = l.pointwise("less_equal", {l.reduce("max", all, {0}, false), border});
-    best = l.pointwise("where", {l.broadcast(l.reshape(l.numbers(first), places), shape), is_border, best});
+    best = l.pointwise("where", {l.broadcast(l.reshape(l.numbers(first), positions), shape), is_border, best});
   }
   const Operand from_begin = l.add("gather", {{"axis", "0"}}, {l.value(l.numbers(offsets)), l.value(best)}, shape);
   Extents begins, of_image;
   for (int64_t p = 0; p < count; ++p) {
     int64_t begin = 0;
-    for (size_t d = 0; d < n; ++d) begin += (place_in(places, p, d) * w.stride[d] - w.before[d]) * stride[d];
+    for (size_t d = 0; d < n; ++d) begin += (position_in(positions, p, d) * w.stride[d] - w.before[d]) * stride[d];
     begins.push_back(begin);
   }
   for (int64_t i = 0; i < images; ++i) of_image.push_back(i * element_count({s.begin() + 2, s.end()}));
   Extents by_image(shape.size(), 1);
   by_image[0] = shape[0], by_image[1] = shape[1];
-  return l.pointwise("add", {l.pointwise("add", {from_begin, l.reshape(l.numbers(begins), places)}),
+  return l.pointwise("add", {l.pointwise("add", {from_begin, l.reshape(l.numbers(begins), positions)}),
                              l.reshape(l.numbers(of_image), by_image)});
 }
 
@@ -254,7 +254,7 @@ void pool_of(NodeContext& c, Operand x, bool is_max, bool counts_pad) {
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
   if (c.outputs.size() > 1 && (c.is_wanted.size() < 2 || c.is_wanted[1])) {
     HONE_USER_CHECK(is_max) << "output 1 is not supported";
-    c.outputs[1] = places_of_largest(c, x, w, shape);
+    c.outputs[1] = positions_of_largest(c, x, w, shape);
   }
   AttributeTexts counts;
   if (!is_max) counts.emplace_back("count_include_pad", counts_pad ? "1" : "0");
@@ -399,7 +399,7 @@ void local_response_normalization(NodeContext& c) {
 
 }  // namespace
 
-void add_window_rows(RowTable& t) {
+void add_window_operators(ConverterTable& t) {
   t[":Conv"] = &conv;
   t[":MaxPool"] = &pool;
   t[":AveragePool"] = &pool;

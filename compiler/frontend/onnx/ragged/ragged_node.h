@@ -6,7 +6,7 @@
 
 #include "compiler/frontend/lowering/ragged.h"
 #include "compiler/frontend/lowering/ragged_extents.h"
-#include "compiler/frontend/onnx/ragged/ragged_rows.h"
+#include "compiler/frontend/onnx/ragged/ragged_converters.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
@@ -14,10 +14,10 @@ namespace hone::onnx {
 /// A node whose inputs have lost their run-time extents and bounds, and the inputs as they were given.
 struct RaggedNode {
   NodeContext& c;
-  const Row row;
+  const Converter convert;
   const std::vector<std::optional<Operand>> given;
 
-  RaggedNode(NodeContext& context, Row of) : c(context), row(of), given(context.inputs) {
+  RaggedNode(NodeContext& context, Converter of) : c(context), convert(of), given(context.inputs) {
     for (std::optional<Operand>& x : c.inputs) {
       if (!x) continue;
       x->ragged.reset();
@@ -37,13 +37,13 @@ struct RaggedNode {
   bool is_counted(size_t i) const { return has(i) && in(i).least.has_value(); }
   Lowering& l() const { return c.l; }
 
-  /// The row, on all that lies in memory.
-  void run() const { row(c); }
-  /// Runs the row with the input's upper bounds in place of its run-time numbers.
+  /// The converter, on all that lies in memory.
+  void run() const { convert(c); }
+  /// Runs the converter with the input's upper bounds in place of its run-time numbers.
   void run_with_most(size_t i) const {
     const std::optional<Operand> kept = c.inputs[i];
     c.inputs[i] = c.l.constant(*in(i).known);
-    row(c);
+    convert(c);
     c.inputs[i] = kept;
   }
   /// Says it of an output; of one without elements, or where there is nothing to say, it does nothing.
@@ -74,7 +74,7 @@ using Rule = void (*)(const RaggedNode& n);
 /// Rules by the names of ONNX's own operators.
 using RuleTable = std::unordered_map<std::string_view, Rule>;
 void add_view_rules(RuleTable& t);
-void add_place_rules(RuleTable& t);
+void add_position_rules(RuleTable& t);
 void add_order_rules(RuleTable& t);
 
 /// Sets the bounds (Operand::least, known) of a node's outputs from those of its inputs.

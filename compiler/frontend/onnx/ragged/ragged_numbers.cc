@@ -33,7 +33,7 @@ void bound_outputs(const RaggedNode& n) {
         end.inputs.push_back(std::nullopt);
         continue;
       }
-      // A gather by unknown places has no bounds: a larger place may give a larger or a smaller number.
+      // A gather by unknown positions has no bounds: a larger position may give a larger or a smaller number.
       if (x->ragged || (op == "Gather" && i == 1 && x->least)) return std::nullopt;
       const bool takes_most = is_turned && i == 1 ? !most : most;
       const auto data = x->least ? takes_most ? x->known : x->least : n.l().data_of(*x);
@@ -51,7 +51,7 @@ void bound_outputs(const RaggedNode& n) {
       end.inputs.push_back(n.l().constant(*data));
     }
     try {
-      n.row(end);
+      n.convert(end);
     } catch (const UserError&) {
       return std::nullopt;  // a shape of the least numbers need not fit
     }

@@ -81,7 +81,7 @@ void reduction(const RaggedNode& n) {
     n.c.inputs[0] = filled_with_zeros(n.l(), x);
   n.run();
   if (op != "ReduceMean") return;
-  // The row divides by all that there may be.
+  // The converter divides by all that there may be.
   const DType t = x.type.dtype;
   HONE_USER_CHECK(t.is_float()) << "a mean of " << to_string(t) << " of which only a call knows how many there are";
   const Operand count = n.l().cast({r->count, {i64, {1}}}, t);

@@ -14,8 +14,8 @@ void shape(const RaggedNode& n) {
   if (!r) return;
   const Operand& x = n.in(0);
   const auto rank = static_cast<int64_t>(x.rank());
-  const auto place = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
-  const int64_t begin = place(n.c.number("start", 0)), end = std::max(begin, place(n.c.number("end", rank))),
+  const auto position = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const int64_t begin = position(n.c.number("start", 0)), end = std::max(begin, position(n.c.number("end", rank))),
                 at = static_cast<int64_t>(r->axis) - begin;
   if (at < 0 || at >= end - begin) return;
   std::vector<Operand> parts;

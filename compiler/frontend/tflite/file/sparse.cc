@@ -13,13 +13,13 @@ namespace {
 
 constexpr int8_t kDense = 0, kCompressed = 1;
 
-// A level of the tree that the stored elements are the leaves of: all places of an axis, or some.
+// A level of the tree that the stored elements are the leaves of: all positions of an axis, or some.
 struct Level {
   size_t axis = 0;     // of the tensor
   int64_t extent = 1;  // of the axis, or of its blocks, or in a block
-  int64_t stride = 1;  // how far apart places are along the axis
+  int64_t stride = 1;  // how far apart positions are along the axis
   bool is_dense = true;
-  Extents segments, places;  // where it is not
+  Extents segments, positions;  // where it is not
 };
 
 template <class Vector>
@@ -27,12 +27,12 @@ Extents widened(const Vector* values) {
   return values && values->values() ? Extents(values->values()->begin(), values->values()->end()) : Extents();
 }
 
-Extents numbers_of(file::Places type, const void* table) {
+Extents numbers_of(file::Positions type, const void* table) {
   if (!table) return {};
   switch (type) {
-    case file::Places::Words: return widened(static_cast<const file::Words*>(table));
-    case file::Places::HalfWords: return widened(static_cast<const file::HalfWords*>(table));
-    case file::Places::Bytes: return widened(static_cast<const file::Bytes*>(table));
+    case file::Positions::Words: return widened(static_cast<const file::Words*>(table));
+    case file::Positions::HalfWords: return widened(static_cast<const file::HalfWords*>(table));
+    case file::Positions::Bytes: return widened(static_cast<const file::Bytes*>(table));
     default: return {};
   }
 }
@@ -105,7 +105,7 @@ class Densifier {
                                                         << " where " << to_string(type_) << " has " << level.extent;
       } else {
         level.segments = numbers_of(d.segments_type(), d.segments());
-        level.places = numbers_of(d.indices_type(), d.indices());
+        level.positions = numbers_of(d.indices_type(), d.indices());
       }
       levels_.push_back(std::move(level));
     }
@@ -132,12 +132,12 @@ class Densifier {
     const auto n = static_cast<size_t>(node);
     HONE_USER_CHECK(n + 1 < l.segments.size()) << what_ << "a sparse dimension has too few segments";
     const int64_t begin = l.segments[n], end = l.segments[n + 1];
-    HONE_USER_CHECK(begin >= 0 && begin <= end && end <= static_cast<int64_t>(l.places.size()))
-        << what_ << "a segment from " << begin << " to " << end << " of " << l.places.size() << " places";
+    HONE_USER_CHECK(begin >= 0 && begin <= end && end <= static_cast<int64_t>(l.positions.size()))
+        << what_ << "a segment from " << begin << " to " << end << " of " << l.positions.size() << " places";
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t place = l.places[static_cast<size_t>(i)];
-      HONE_USER_CHECK(place >= 0 && place < l.extent) << what_ << "place " << place << " of " << l.extent;
-      put(depth + 1, i, at + place * step);
+      const int64_t position = l.positions[static_cast<size_t>(i)];
+      HONE_USER_CHECK(position >= 0 && position < l.extent) << what_ << "place " << position << " of " << l.extent;
+      put(depth + 1, i, at + position * step);
     }
   }
 

@@ -9,8 +9,8 @@
 
 namespace hone::tflite {
 
-/// All elements of a tensor of this type. UserError that begins with `what` for dimensions and places that do not fit
-/// it, and for more or fewer elements than these places.
+/// All elements of a tensor of this type. UserError that begins with `what` for dimensions and positions that do not
+/// fit it, and for more or fewer elements than these positions.
 TensorData densified(const file::Sparsity& sparsity, const TensorType& type, std::span<const char> stored,
                      const std::string& what);
 

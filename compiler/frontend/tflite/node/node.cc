@@ -85,8 +85,8 @@ Operand ImageLowering::join(const std::vector<Operand>& parts, int64_t axis) {
   if (!is_image) return concat(parts, axis);
   std::vector<Operand> all;
   for (const Operand& x : parts) all.push_back(planes(x));
-  const auto place = std::find(kToPlanes.begin(), kToPlanes.end(), axis);
-  return pixels(concat(all, place - kToPlanes.begin()));
+  const auto position = std::find(kToPlanes.begin(), kToPlanes.end(), axis);
+  return pixels(concat(all, position - kToPlanes.begin()));
 }
 
 const Operand& NodeContext::in(size_t i) const {
@@ -159,18 +159,18 @@ Operand activated_image(ImageLowering& l, const Operand& x, int8_t function) {
       x, function);
 }
 
-const RowTable& rows() {
-  static const RowTable table = [] {
-    RowTable t;
-    add_window_rows(t);
-    add_pointwise_rows(t);
-    add_movement_rows(t);
-    add_slice_rows(t);
-    add_image_rows(t);
-    add_product_rows(t);
-    add_reduction_rows(t);
-    add_constant_rows(t);
-    add_quantized_rows(t);
+const ConverterTable& converters() {
+  static const ConverterTable table = [] {
+    ConverterTable t;
+    add_window_operators(t);
+    add_pointwise_operators(t);
+    add_movement_operators(t);
+    add_slice_operators(t);
+    add_image_operators(t);
+    add_product_operators(t);
+    add_reduction_operators(t);
+    add_constant_operators(t);
+    add_quantized_operators(t);
     return t;
   }();
   return table;

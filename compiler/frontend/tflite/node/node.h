@@ -1,4 +1,4 @@
-// The context of a row: one operator of a model, and the lowering that knows the file and where its images lie.
+// The context of a converter: one operator of a model, and the lowering that knows the file and where its images lie.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace hone::tflite {
 
-using namespace frontend;  // rows are written in its words
+using namespace frontend;  // converters are written in its words
 
 /// Begins the keys under which Lowering::once() keeps values: many operators may read one large constant.
 enum OnceOfTflite : int64_t { kTurned = 1 << 20, kRealNumbers };
@@ -96,27 +96,27 @@ Operand activated_image(ImageLowering& l, const Operand& x, int8_t function);
 enum class Numbers : uint8_t {
   kReal,   ///< they become floats, and its outputs whole numbers again where the file says so
   kMoved,  ///< the same, unless inputs and outputs have the same scales: then they are moved as they are
-  kAsIs,   ///< the row knows what they are
+  kAsIs,   ///< the converter knows what they are
 };
-struct Row {
+struct Converter {
   void (*run)(NodeContext& c) = nullptr;
   Numbers numbers = Numbers::kReal;
 };
 /// Rows by the operator's number, and by name where files name it.
-struct RowTable {
-  std::unordered_map<int32_t, Row> own;
-  std::unordered_map<std::string, Row> custom;
+struct ConverterTable {
+  std::unordered_map<int32_t, Converter> own;
+  std::unordered_map<std::string, Converter> custom;
 };
-/// All rows.
-const RowTable& rows();
-void add_window_rows(RowTable& t);
-void add_pointwise_rows(RowTable& t);
-void add_movement_rows(RowTable& t);
-void add_slice_rows(RowTable& t);
-void add_image_rows(RowTable& t);
-void add_product_rows(RowTable& t);
-void add_reduction_rows(RowTable& t);
-void add_constant_rows(RowTable& t);
-void add_quantized_rows(RowTable& t);
+/// All converters.
+const ConverterTable& converters();
+void add_window_operators(ConverterTable& t);
+void add_pointwise_operators(ConverterTable& t);
+void add_movement_operators(ConverterTable& t);
+void add_slice_operators(ConverterTable& t);
+void add_image_operators(ConverterTable& t);
+void add_product_operators(ConverterTable& t);
+void add_reduction_operators(ConverterTable& t);
+void add_constant_operators(ConverterTable& t);
+void add_quantized_operators(ConverterTable& t);
 
 }  // namespace hone::tflite

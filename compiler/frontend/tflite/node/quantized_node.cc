@@ -91,10 +91,10 @@ Operand whole_numbers(ImageLowering& l, const Operand& x, const Scales& scales, 
   return planes ? l.pixels(out) : out;
 }
 
-void run_row(NodeContext& c, const Row& row) {
+void run_converter(NodeContext& c, const Converter& convert) {
   const auto& inputs = c.read;
   const auto is_narrow_tensor = [](const TensorInfo* t) { return t && is_narrow(t->type.dtype); };
-  bool moves = row.numbers == Numbers::kMoved;
+  bool moves = convert.numbers == Numbers::kMoved;
   // Scales of an axis are no longer that axis's when elements have moved.
   const TensorInfo* first = nullptr;
   for (const auto* tensors : {&c.read, &c.computed})
@@ -103,8 +103,8 @@ void run_row(NodeContext& c, const Row& row) {
       if (!first) first = t;
       moves = moves && t->scales == first->scales && (!t->scales || t->scales->scale.size() == 1);
     }
-  const bool is_real = row.numbers != Numbers::kAsIs && !moves && first;
-  if (is_real || row.numbers == Numbers::kReal)
+  const bool is_real = convert.numbers != Numbers::kAsIs && !moves && first;
+  if (is_real || convert.numbers == Numbers::kReal)
     for (size_t i = 0; i < c.inputs.size(); ++i) {
       if (!c.has(i)) continue;
       const bool widens = is_narrow(c.in(i).type.dtype) || (is_bias(c, i) && c.in(i).type.dtype.is_integer());
@@ -112,11 +112,11 @@ void run_row(NodeContext& c, const Row& row) {
           << "input " << i << " is " << to_string(c.in(i).type) << " without scales";
       if (widens) c.inputs[i] = real_numbers(c.l, c.in(i), inputs[i]->scales);
     }
-  row.run(c);
+  convert.run(c);
   for (size_t o = 0; o < c.outputs.size(); ++o) {
     const TensorInfo& t = *c.computed[o];
     Operand& out = c.outputs[o];
-    if (row.numbers != Numbers::kAsIs && is_quantized(t) && out.type.dtype == f32)
+    if (convert.numbers != Numbers::kAsIs && is_quantized(t) && out.type.dtype == f32)
       out = whole_numbers(c.l, out, *t.scales, t.type.dtype);
     HONE_USER_CHECK(out.type.dtype == t.type.dtype) << "output " << o << " is " << to_string(t.type.dtype)
                                                     << " in the file, and is computed as " << to_string(out.type);

@@ -52,29 +52,29 @@ void broadcast_args(NodeContext& c) {
   c.outputs[0] = c.l.constant(TensorData::of_numbers(both, c.type_of_output(0)));
 }
 
-// A new axis, on which a number is at its place, and another one elsewhere.
+// A new axis, on which a number is at its position, and another one elsewhere.
 void one_hot(NodeContext& c) {
-  const Operand &places = c.in(0), &on = c.in(2), &off = c.in(3);
+  const Operand &positions = c.in(0), &on = c.in(2), &off = c.in(3);
   const int64_t depth = c.constant_number(1, "depth");
-  const int64_t axis = axis_of(c.option(&file::OneHotOptions::axis), places.rank() + 1);
-  HONE_USER_CHECK(depth >= 1 && !places.is_empty() && c.l.may_make(8 * depth)) << "a depth of " << depth;
+  const int64_t axis = axis_of(c.option(&file::OneHotOptions::axis), positions.rank() + 1);
+  HONE_USER_CHECK(depth >= 1 && !positions.is_empty() && c.l.may_make(8 * depth)) << "a depth of " << depth;
   HONE_USER_CHECK(on.type.dtype == off.type.dtype && element_count(on.type.shape) == 1 &&
                   element_count(off.type.shape) == 1)
       << to_string(on.type) << " and " << to_string(off.type);
   std::vector<int64_t> numbers(static_cast<size_t>(depth));
   std::iota(numbers.begin(), numbers.end(), 0);
-  Extents shape = places.type.shape, along(places.rank() + 1, 1);
+  Extents shape = positions.type.shape, along(positions.rank() + 1, 1);
   shape.insert(shape.begin() + axis, 1);
   along[static_cast<size_t>(axis)] = depth;
-  const Operand all = c.l.reshape(c.l.constant(TensorData::of_numbers(numbers, places.type.dtype)), along);
-  const Operand is_there = c.l.pointwise("equal", {c.l.reshape(places, shape), all});
+  const Operand all = c.l.reshape(c.l.constant(TensorData::of_numbers(numbers, positions.type.dtype)), along);
+  const Operand is_there = c.l.pointwise("equal", {c.l.reshape(positions, shape), all});
   const Extents& full = is_there.type.shape;
   c.outputs[0] = c.l.pointwise("where", {c.l.broadcast(c.l.reshape(on, {}), full), is_there, c.l.reshape(off, {})});
 }
 
 }  // namespace
 
-void add_constant_rows(RowTable& t) {
+void add_constant_operators(ConverterTable& t) {
   t.own[77] = {&shape, Numbers::kAsIs};
   t.own[85] = {&one_hot};
   t.own[93] = {&zeros_like};

@@ -40,7 +40,7 @@ std::string coordinates_of(const NodeContext& c) {
 
 void resize_bilinear(NodeContext& c) { resize_image(c, coordinates_of<file::ResizeBilinearOptions>(c), ""); }
 
-// The pixel that a place lies in, of corners the nearest, halves up.
+// The pixel that a position lies in, of corners the nearest, halves up.
 void resize_nearest(NodeContext& c) {
   const std::string coordinates = coordinates_of<file::ResizeNearestOptions>(c);
   resize_image(c, coordinates, coordinates == "asymmetric" ? "floor" : "round_prefer_ceil");
@@ -97,7 +97,7 @@ Blocks blocks_of(const NodeContext& c) {
 // Where the axes of space are: those of planes, or behind the first one.
 size_t first_of_space(bool is_planes) { return is_planes ? 2 : 1; }
 
-// Elements at one place of all blocks become an image: [place in block, image].
+// Elements at one position of all blocks become an image: [position in block, image].
 void space_to_batch(NodeContext& c) {
   const Blocks b = blocks_of(c);
   const Operand* planes = b.sizes.size() == 2 ? c.l.known_planes(c.in(0)) : nullptr;
@@ -132,10 +132,10 @@ void batch_to_space(NodeContext& c) {
   const Operand* planes = b.sizes.size() == 2 ? c.l.known_planes(c.in(0)) : nullptr;
   const Operand x = planes ? *planes : c.in(0);
   const size_t first = first_of_space(planes), count = b.sizes.size();
-  const int64_t places = element_count(b.sizes);
+  const int64_t positions = element_count(b.sizes);
   Extents shape = x.type.shape, apart = b.sizes, perm, begin(x.rank(), 0), size;
-  HONE_USER_CHECK(shape[0] % places == 0) << places << " places of blocks in " << to_string(x.type);
-  shape[0] /= places;
+  HONE_USER_CHECK(shape[0] % positions == 0) << positions << " places of blocks in " << to_string(x.type);
+  shape[0] /= positions;
   apart.insert(apart.end(), shape.begin(), shape.end());
   for (size_t d = 0; d < x.rank(); ++d) {
     perm.push_back(static_cast<int64_t>(count + d));
@@ -156,7 +156,7 @@ void batch_to_space(NodeContext& c) {
 
 }  // namespace
 
-void add_image_rows(RowTable& t) {
+void add_image_operators(ConverterTable& t) {
   t.own[5] = {&depth_to_space, Numbers::kMoved};
   t.own[23] = {&resize_bilinear};
   t.own[26] = {&space_to_depth, Numbers::kMoved};

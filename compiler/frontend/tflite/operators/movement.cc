@@ -1,4 +1,4 @@
-// Operators that move elements: shapes, axes, borders, places.
+// Operators that move elements: shapes, axes, borders, positions.
 #include <algorithm>
 #include <numeric>
 
@@ -163,51 +163,51 @@ void mirror_pad(NodeContext& c) {
     const int64_t extent = out.type.shape[d];
     if (before[d] == 0 && after[d] == 0) continue;
     HONE_USER_CHECK(c.l.may_make(8 * 3 * extent)) << "places of " << extent << " elements";
-    std::vector<int64_t> places;
+    std::vector<int64_t> positions;
     for (int64_t i = -before[d]; i < extent + after[d]; ++i)
-      places.push_back(i < 0 ? -i - 1 : i < extent ? i : 2 * extent - 1 - i);
+      positions.push_back(i < 0 ? -i - 1 : i < extent ? i : 2 * extent - 1 - i);
     Extents shape = out.type.shape;
-    shape[d] = static_cast<int64_t>(places.size());
-    out = c.l.add("gather", {{"axis", std::to_string(d)}}, {c.l.value(out), c.l.value(c.l.numbers(places))}, shape);
+    shape[d] = static_cast<int64_t>(positions.size());
+    out = c.l.add("gather", {{"axis", std::to_string(d)}}, {c.l.value(out), c.l.value(c.l.numbers(positions))}, shape);
   }
   c.outputs[0] = planes ? c.l.pixels(out) : out;
 }
 
 void gather(NodeContext& c) {
-  const Operand &x = c.in(0), &places = c.in(1);
+  const Operand &x = c.in(0), &positions = c.in(1);
   HONE_USER_CHECK(c.option(&file::GatherOptions::batch_dims) == 0) << "batch_dims is not supported";
-  HONE_USER_CHECK(places.type.dtype == i32 || places.type.dtype == i64) << "places " << to_string(places.type);
+  HONE_USER_CHECK(positions.type.dtype == i32 || positions.type.dtype == i64) << "places " << to_string(positions.type);
   const int64_t axis = axis_of(c.option(&file::GatherOptions::axis), x.rank());
   Extents shape(x.type.shape.begin(), x.type.shape.begin() + axis);
-  shape.insert(shape.end(), places.type.shape.begin(), places.type.shape.end());
+  shape.insert(shape.end(), positions.type.shape.begin(), positions.type.shape.end());
   shape.insert(shape.end(), x.type.shape.begin() + axis + 1, x.type.shape.end());
   if (element_count(shape) == 0) return void(c.outputs[0] = {kNoValue, {x.type.dtype, shape}});
-  if (const auto data = c.l.data_of(places)) {
+  if (const auto data = c.l.data_of(positions)) {
     for (const int64_t at : data->numbers())
       HONE_USER_CHECK(at >= 0 && at < x.type.shape[static_cast<size_t>(axis)])
           << "place " << at << " of axis " << axis << " of " << to_string(x.type);
   }
-  c.outputs[0] = c.l.add("gather", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(places)}, shape);
+  c.outputs[0] = c.l.add("gather", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(positions)}, shape);
 }
 
 // Rows of a table.
 void embedding_lookup(NodeContext& c) {
-  const Operand &places = c.in(0), &table = c.in(1);
-  HONE_USER_CHECK(places.rank() == 1 && places.type.dtype == i32 && table.rank() >= 1 && !table.is_empty() &&
-                  !places.is_empty())
-      << "places " << to_string(places.type) << " of " << to_string(table.type);
+  const Operand &positions = c.in(0), &table = c.in(1);
+  HONE_USER_CHECK(positions.rank() == 1 && positions.type.dtype == i32 && table.rank() >= 1 && !table.is_empty() &&
+                  !positions.is_empty())
+      << "places " << to_string(positions.type) << " of " << to_string(table.type);
   Extents shape = table.type.shape;
-  shape[0] = places.type.shape[0];
-  c.outputs[0] = c.l.add("gather", {{"axis", "0"}}, {c.l.value(table), c.l.value(places)}, shape);
+  shape[0] = positions.type.shape[0];
+  c.outputs[0] = c.l.add("gather", {{"axis", "0"}}, {c.l.value(table), c.l.value(positions)}, shape);
 }
 
 void gather_nd(NodeContext& c) {
-  const Operand &x = c.in(0), &places = c.in(1);
-  HONE_USER_CHECK(places.rank() >= 1 && static_cast<size_t>(places.type.shape.back()) <= x.rank())
-      << "places " << to_string(places.type) << " of " << to_string(x.type);
-  Extents shape(places.type.shape.begin(), places.type.shape.end() - 1);
-  shape.insert(shape.end(), x.type.shape.begin() + places.type.shape.back(), x.type.shape.end());
-  c.outputs[0] = c.l.add("gather_nd", {}, {c.l.value(x), c.l.value(places)}, shape);
+  const Operand &x = c.in(0), &positions = c.in(1);
+  HONE_USER_CHECK(positions.rank() >= 1 && static_cast<size_t>(positions.type.shape.back()) <= x.rank())
+      << "places " << to_string(positions.type) << " of " << to_string(x.type);
+  Extents shape(positions.type.shape.begin(), positions.type.shape.end() - 1);
+  shape.insert(shape.end(), x.type.shape.begin() + positions.type.shape.back(), x.type.shape.end());
+  c.outputs[0] = c.l.add("gather_nd", {}, {c.l.value(x), c.l.value(positions)}, shape);
 }
 
 void repeat(NodeContext& c) { c.outputs[0] = tile(c.l, c.in(0), c.constant_numbers(1, "repeats")); }
@@ -220,7 +220,7 @@ void broadcast_to(NodeContext& c) {
 
 }  // namespace
 
-void add_movement_rows(RowTable& t) {
+void add_movement_operators(ConverterTable& t) {
   t.own[2] = {&concatenation, Numbers::kMoved};
   t.own[7] = {&embedding_lookup};
   t.own[22] = {&reshape, Numbers::kMoved};

@@ -128,7 +128,7 @@ void cast(NodeContext& c) {
 
 }  // namespace
 
-void add_pointwise_rows(RowTable& t) {
+void add_pointwise_operators(ConverterTable& t) {
   for (const Function& f : kUnary) t.own[f.number] = {&unary};
   for (const Function& f : kBinary) t.own[f.number] = {&binary};
   t.own[0] = {&add};

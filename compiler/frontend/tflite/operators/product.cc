@@ -56,7 +56,7 @@ void batch_matmul(NodeContext& c) {
 
 }  // namespace
 
-void add_product_rows(RowTable& t) {
+void add_product_operators(ConverterTable& t) {
   t.own[9] = {&fully_connected};
   t.own[126] = {&batch_matmul};
 }

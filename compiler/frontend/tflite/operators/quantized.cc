@@ -47,7 +47,7 @@ void densify(NodeContext& c) { c.outputs[0] = c.in(0); }
 
 }  // namespace
 
-void add_quantized_rows(RowTable& t) {
+void add_quantized_operators(ConverterTable& t) {
   t.own[6] = {&dequantize, Numbers::kAsIs};
   t.own[80] = {&fake_quant};
   t.own[114] = {&quantize, Numbers::kAsIs};

@@ -47,9 +47,9 @@ void arg_extreme(NodeContext& c) {
   shape.erase(shape.begin() + axis);
   const Operand* planes = axis == 3 ? c.l.known_planes(x) : nullptr;  // of channels, for each pixel
   const AttributeTexts given{{"axis", std::to_string(planes ? 1 : axis)}, {"keepdims", "0"}, {"last", "0"}};
-  const Operand places =
+  const Operand positions =
       c.l.add(c.number == kArgMax ? "argmax" : "argmin", given, {c.l.value(planes ? *planes : x)}, shape);
-  c.outputs[0] = c.l.cast(places, c.type_of_output(0));
+  c.outputs[0] = c.l.cast(positions, c.type_of_output(0));
 }
 
 void top_k(NodeContext& c) {
@@ -60,10 +60,10 @@ void top_k(NodeContext& c) {
   const std::string axis = std::to_string(x.rank() - 1);
   Extents shape = x.type.shape;
   shape.back() = k;
-  const Operand places =
+  const Operand positions =
       c.l.add("top_k", {{"axis", axis}, {"k", std::to_string(k)}, {"largest", "1"}}, {c.l.value(x)}, shape);
-  c.outputs[0] = c.l.add("gather_elements", {{"axis", axis}}, {c.l.value(x), c.l.value(places)}, shape);
-  c.outputs[1] = c.l.cast(places, c.type_of_output(1));
+  c.outputs[0] = c.l.add("gather_elements", {{"axis", axis}}, {c.l.value(x), c.l.value(positions)}, shape);
+  c.outputs[1] = c.l.cast(positions, c.type_of_output(1));
 }
 
 void softmax_by_rows(NodeContext& c, const Operand& x, bool is_log) {
@@ -94,7 +94,7 @@ void cumulative_sum(NodeContext& c) {
   const auto d = static_cast<size_t>(axis_of(c.constant_number(1, "axis"), sum.rank()));
   const int64_t extent = sum.type.shape[d];
   const bool reverses = c.option(&Options::reverse);
-  // Each element moved by so many places: from the begin, or from the end.
+  // Each element moved by so many positions: from the begin, or from the end.
   const auto moved = [&](const Operand& x, int64_t by) {
     Extents before(x.rank(), 0), after(x.rank(), 0);
     (reverses ? after : before)[d] = by;
@@ -143,7 +143,7 @@ void local_response_normalization(NodeContext& c) {
 
 }  // namespace
 
-void add_reduction_rows(RowTable& t) {
+void add_reduction_operators(ConverterTable& t) {
   for (const int32_t number : {kMean, kSum, kProduct, kGreatest, kLeast, kAny, kAll}) t.own[number] = {&reduction};
   t.own[11] = {&l2_normalization};
   t.own[13] = {&local_response_normalization};

@@ -66,12 +66,12 @@ void strided_slice(NodeContext& c) {
       size[d++] = 1;
       continue;
     }
-    const auto place = [&](int64_t at) {
+    const auto position = [&](int64_t at) {
       if (at < 0) at += extent;  // no overflow: at is negative
       return s > 0 ? std::clamp<int64_t>(at, 0, extent) : std::clamp<int64_t>(at, -1, extent - 1);
     };
-    const int64_t from = has(&Options::begin_mask, i) ? (s > 0 ? 0 : extent - 1) : place(begins[i]),
-                  to = has(&Options::end_mask, i) ? (s > 0 ? extent : -1) : place(ends[i]);
+    const int64_t from = has(&Options::begin_mask, i) ? (s > 0 ? 0 : extent - 1) : position(begins[i]),
+                  to = has(&Options::end_mask, i) ? (s > 0 ? extent : -1) : position(ends[i]);
     const int64_t distance = s > 0 ? to - from : from - to, stride = s > 0 ? s : -s;
     begin[d] = from;
     size[d] = distance <= 0 ? 0 : (distance - 1) / stride + 1;
@@ -146,7 +146,7 @@ void reverse(NodeContext& c) {
 
 }  // namespace
 
-void add_slice_rows(RowTable& t) {
+void add_slice_operators(ConverterTable& t) {
   t.own[45] = {&strided_slice, Numbers::kMoved};
   t.own[49] = {&split, Numbers::kMoved};
   t.own[65] = {&slice, Numbers::kMoved};

@@ -129,9 +129,9 @@ Operand transposed(NodeContext& c, const Operand& x, const Operand& weight, cons
   const Extents &s = x.type.shape, &k = weight.type.shape;
   HONE_USER_CHECK(k[3] == s[3]) << "weight " << to_string(weight.type) << " of " << to_string(x.type);
   const Window w = window_over(size, {k[1], k[2]}, stride, {1, 1}, padding);
-  constexpr int64_t kMostPlaces = 1 << 12;  // each has a kernel of its own
-  HONE_USER_CHECK(stride[0] * stride[1] <= kMostPlaces)
-      << "strides of " << stride[0] << " and " << stride[1] << "; a product of " << kMostPlaces << " is the most";
+  constexpr int64_t kMostPositions = 1 << 12;  // each has a kernel of its own
+  HONE_USER_CHECK(stride[0] * stride[1] <= kMostPositions)
+      << "strides of " << stride[0] << " and " << stride[1] << "; a product of " << kMostPositions << " is the most";
   TransposedAxes axes;
   for (size_t d = 0; d < 2; ++d) {
     const int64_t whole = w.stride[d] * (s[1 + d] - 1) + w.kernel[d];
@@ -180,7 +180,7 @@ void transpose_conv_with_bias(NodeContext& c) {
 
 }  // namespace
 
-void add_window_rows(RowTable& t) {
+void add_window_operators(ConverterTable& t) {
   t.own[1] = t.own[12] = t.own[17] = {&pool};
   t.own[3] = {&conv};
   t.own[4] = {&depthwise_conv};

@@ -57,7 +57,7 @@ class ByteMover {
   bool move(const Node& n) {
     static const std::set<std::string_view> kMoves = {"reshape", "transpose",      "slice",
                                                       "concat",  "depth_to_space", "space_to_depth"};
-    if (!kMoves.contains(n.workload.task()) || n.outputs.size() != 1) return false;
+    if (!kMoves.contains(n.workload.operator_name()) || n.outputs.size() != 1) return false;
     std::vector<ValueId> inputs;
     const OfBytes* first = nullptr;
     for (const ValueId v : n.inputs) {

@@ -27,13 +27,13 @@ namespace hone {
 namespace {
 
 // Numbers of bytes: (byte - zero) * scale.
-struct Steps {
+struct Grid {
   double scale;
   int64_t zero;
 };
 
 // The steps that a table of values has, one for each byte in ascending order from `least` on.
-std::optional<Steps> steps_of(const std::vector<double>& table, int64_t least) {
+std::optional<Grid> grid_of(const std::vector<double>& table, int64_t least) {
   const double scale = (table.back() - table.front()) / static_cast<double>(kBytes - 1);
   if (!std::isfinite(scale) || scale == 0) return std::nullopt;
   const double zero = std::round(static_cast<double>(least) - table.front() / scale);
@@ -43,7 +43,7 @@ std::optional<Steps> steps_of(const std::vector<double>& table, int64_t least) {
     if (std::abs(table[i] - (static_cast<double>(least) + static_cast<double>(i) - zero) * scale) >
         kRoundings * kBytes * std::abs(scale))
       return std::nullopt;
-  return Steps{scale, static_cast<int64_t>(zero)};
+  return Grid{scale, static_cast<int64_t>(zero)};
 }
 
 template <class T>
@@ -64,7 +64,7 @@ class ProductNarrower {
   // A value that bytes were dequantised to: u8 in the new graph, and their scale and zero point.
   struct Bytes {
     ValueId value;
-    Steps steps;
+    Grid steps;
     ValueId zero = kNoValue;  // one that only a call knows, of one element; steps.zero is added to it
   };
 
@@ -158,7 +158,7 @@ class ProductNarrower {
       key += "+" + f->workload.attributes.text("op") + ":" + to_string(r_.type(f->outputs[0]).dtype);
     auto known = steps_.find(key);
     if (known == steps_.end())
-      known = steps_.emplace(key, steps_of(table_of(functions, type), type == u8 ? 0 : -kBytes / 2)).first;
+      known = steps_.emplace(key, grid_of(table_of(functions, type), type == u8 ? 0 : -kBytes / 2)).first;
     if (!known->second) return std::nullopt;
     Bytes out{r_.now(v), *known->second, zero};
     if (zero != kNoValue && out.steps.scale != 1) return std::nullopt;
@@ -424,7 +424,7 @@ class ProductNarrower {
   const PassContext& c_;
   const bool is_for_cpu_;
   Rewriter r_;
-  std::map<std::string, std::optional<Steps>> steps_;  // by the functions
+  std::map<std::string, std::optional<Grid>> steps_;  // by the functions
   std::map<ValueId, ValueId> unsigned_;
 };
 

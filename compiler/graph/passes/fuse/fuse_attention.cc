@@ -63,7 +63,7 @@ class AttentionFuser {
     const Node* dots = scores.node;
     for (const Node* part : {&mix, softmax.node, dots})
       if (!is_plain(*part))
-        return fmt::format("{} is not of f32 or f64 throughout, or has a prologue", part->workload.task());
+        return fmt::format("{} is not of f32 or f64 throughout, or has a prologue", part->workload.operator_name());
     if (softmax.node->workload.attributes.text("epilogue") != "none") return "its shares are changed before they mix";
     const RowsShape& rows = rows_shape(softmax.node->workload);
     const ProductShape &first = product_shape(dots->workload), &second = product_shape(mix.workload);

@@ -89,13 +89,13 @@ class EpilogueFuser {
     }
     const bool is_seen_twice = view && r_.shape(made) != shape_of(*a);
     if (!a->workload.attributes.has("epilogue") || a->outputs.size() != 1 || is_seen_twice)
-      return fmt::format("{}, which computes %{}, takes no epilogue", a->workload.task(), r_.name(made));
+      return fmt::format("{}, which computes %{}, takes no epilogue", a->workload.operator_name(), r_.name(made));
     // In blocks, operands would have to be, too.
     if (a->workload.attributes.has("layout") && layout_of(a->workload).in_block > 0)
       return fmt::format("%{} lies in blocks of channels", r_.name(made));
     // Constants of the channels are the operator's own kind of operand, where it has one.
     std::string why =
-        fmt::format("its operands do not fit the {} that computes %{}", a->workload.task(), r_.name(made));
+        fmt::format("its operands do not fit the {} that computes %{}", a->workload.operator_name(), r_.name(made));
     for (const bool by_channel : {true, false})
       if (const auto chain = chain_from(n, v, *a, by_channel)) {
         if (become(*a, n, v, *chain)) {
@@ -103,7 +103,7 @@ class EpilogueFuser {
           r_.drop(*a);
           return "";
         }
-        why = fmt::format("the {} that computes %{} does not take the longer epilogue", a->workload.task(),
+        why = fmt::format("the {} that computes %{} does not take the longer epilogue", a->workload.operator_name(),
                           r_.name(made));
       }
     return why;

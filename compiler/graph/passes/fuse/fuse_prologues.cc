@@ -19,7 +19,7 @@ namespace {
 // once. Products would compute the prologue once for each tile of their outputs.
 std::string why_none(const Node& n) {
   const Attributes& a = n.workload.attributes;
-  const std::string& task = n.workload.task();
+  const std::string& task = n.workload.operator_name();
   if (n.outputs.size() != 1) return fmt::format("the {} behind it has several outputs", task);
   if (a.text("prologue") != "none") return fmt::format("the {} behind it has another", task);
   if (is<ops::MaxPool2d, ops::AvgPool2d>(n)) {
@@ -56,7 +56,7 @@ class PrologueFuser {
   // Makes `e` the prologue of `n`. Empty, or why not.
   std::string join(const Node& e, const Node& n) {
     if (std::string why = why_none(n); !why.empty()) return why;
-    const std::string behind = fmt::format("the {} behind it", n.workload.task());
+    const std::string behind = fmt::format("the {} behind it", n.workload.operator_name());
     const ElementwiseShape& s = elementwise_shape(e.workload);
     const TensorType& x = r_.type(e.inputs[0]);
     const DTypes& t = n.workload.attributes.get<DTypes>("dtype");

@@ -59,7 +59,7 @@ class LayoutRewriter {
     form_ = decided_.empty() ? LayoutForm::kRule : decided_[static_cast<size_t>(i)];
     const size_t before = b_.nodes().size();
     const bool is_blocked = form_ != LayoutForm::kPlanes && add_blocked(n);
-    if (is_blocked) done_[i] = added_since(before, n.workload.task());
+    if (is_blocked) done_[i] = added_since(before, n.workload.operator_name());
     for (const ValueId v : n.inputs)
       if (!is_blocked) plain(v);
     return is_blocked;
@@ -98,7 +98,7 @@ class LayoutRewriter {
   // The last node of that task that was added: those before it are conversions. None where it was a constant.
   std::optional<BlockedNode> added_since(size_t before, const std::string& task) {
     for (size_t n = b_.nodes().size(); n-- > before;)
-      if (b_.nodes()[n].workload.task() == task) {
+      if (b_.nodes()[n].workload.operator_name() == task) {
         now_.workload = b_.nodes()[n].workload;
         return std::move(now_);
       }

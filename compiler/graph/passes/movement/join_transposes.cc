@@ -51,11 +51,11 @@ std::optional<Movement> joined(const Movement& first, const Movement& second) {
   if (!pieces) return std::nullopt;
   Movement out{first.from, {}, {}};
   // Where each axis of `from` begins among the finer ones.
-  std::vector<size_t> begin(first.extents.size()), place(first.extents.size());
-  for (size_t k = 0; k < first.order.size(); ++k) place[first.order[k]] = k;
+  std::vector<size_t> begin(first.extents.size()), position(first.extents.size());
+  for (size_t k = 0; k < first.order.size(); ++k) position[first.order[k]] = k;
   for (size_t axis = 0; axis < first.extents.size(); ++axis) {
     begin[axis] = out.extents.size();
-    const Extents& own = pieces->a[place[axis]];
+    const Extents& own = pieces->a[position[axis]];
     out.extents.insert(out.extents.end(), own.begin(), own.end());
   }
   // The finer axes in the order that they have between the two, which is that of the second's axes.

@@ -27,7 +27,7 @@ size_t cut_of(const std::vector<BoundLink>& links) {
   size_t cut = 0;
   while (cut < links.size() && is_cheap(links[cut].link)) ++cut;
   if (cut == links.size()) return cut;
-  std::vector<size_t> labels;  // their places
+  std::vector<size_t> labels;  // their positions
   for (size_t l = 0; l < links.size(); ++l)
     if (!links[l].link.function) labels.push_back(l);
   for (size_t l = links.size(); l-- > 0;)
@@ -141,7 +141,7 @@ class GroupSplitter {
     r_.stand_in(n.outputs[0], b.add(parts->rest, inputs, {r_.name(n.outputs[0])})[0]);
     if (c_.notes)
       c_.notes->say(n.origin, fmt::format("measured apart from the {} before it {} ms, as one with it {} ms",
-                                          n.workload.task(), ms_text(*anchor + *rest), ms_text(*whole)));
+                                          n.workload.operator_name(), ms_text(*anchor + *rest), ms_text(*whole)));
     return true;
   }
 

@@ -7,7 +7,7 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 
 namespace hone {
 namespace {
@@ -23,14 +23,14 @@ class StepUnroller {
 
   Graph run() {
     return r_.run([&](const Node& n) {
-      const auto steps = steps_of(n.workload);
+      const auto steps = recurrence_of(n.workload);
       if (steps) unroll(n, *steps);
       return steps.has_value();
     });
   }
 
  private:
-  void unroll(const Node& n, const Steps& steps) {
+  void unroll(const Node& n, const Recurrence& steps) {
     const Repetition& how = steps.how;
     HONE_USER_CHECK(how.count <= kMostSteps)
         << "layer '" << n.origin << "' has " << how.count << " steps, each of which is a launch on a GPU; at most "
@@ -77,7 +77,7 @@ class StepUnroller {
 }  // namespace
 
 Graph unroll_steps(const Graph& g, const PassContext& context) {
-  const auto has_steps = [](const Node& n) { return steps_of(n.workload).has_value(); };
+  const auto has_steps = [](const Node& n) { return recurrence_of(n.workload).has_value(); };
   return std::any_of(g.nodes.begin(), g.nodes.end(), has_steps) ? StepUnroller(g, context).run() : g;
 }
 

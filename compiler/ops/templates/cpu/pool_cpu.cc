@@ -56,8 +56,8 @@ PoolChoices choose_pool(const Workload& w, const Target& target, const ConvShape
       knobs.thread_choice("rows_outer", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
                           gives_rows_to_threads(c, target, 0, 1) ? 1 : 0) != 0;
   const std::vector<int64_t> reads = borders(w);
-  // The nearest element's place costs nothing where it is one for a vector of channels; columns of their own would be
-  // gathered one by one. Copies are slower than the few conditions at a border.
+  // The nearest element's position costs nothing where it is one for a vector of channels; columns of their own would
+  // be gathered one by one. Copies are slower than the few conditions at a border.
   const bool is_nearest = !k.along_w && has_padding(c) && may_read_nearest(w);
   k.border = knobs.choice("border", reads, is_nearest ? 3 : 0,
                           {{0, "in_place"}, {1, "copy"}, {2, "copy_in_task"}, {3, "nearest"}});
@@ -119,7 +119,7 @@ void reduce_window(Schedule& s, BlockRef pool, const PoolChoices& k) {
   s.decompose_reduction(pool, kh);
 }
 
-void place_border(Schedule& s, const PoolChoices& k, LoopRef task, int64_t padded_w) {
+void position_border(Schedule& s, const PoolChoices& k, LoopRef task, int64_t padded_w) {
   const BlockRef pad = s.block("pad");
   if (k.border == 0) return s.compute_inline(pad);
   if (k.border == 2) s.compute_at(pad, task);
@@ -162,7 +162,7 @@ void pool_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique
   reduce_window(s, pool, k);
   const int64_t padded_h = c.h + c.pad_top + c.pad_bottom + slack.h,
                 padded_w = c.w + c.pad_left + c.pad_right + slack.w;
-  if (k.border != 3) place_border(s, k, task, padded_w);
+  if (k.border != 3) position_border(s, k, task, padded_w);
   if ((k.border == 1 || k.border == 2) && !k.along_w)
     s.transform_layout("pad", activation_layout(layout, k.block, {c.n, c.ci, padded_h, padded_w}));
   if (!k.along_w) channels_innermost(s, pool, 1);

@@ -1,12 +1,14 @@
-#include "compiler/ops/steps.h"
+#include "compiler/ops/recurrence.h"
 
 #include "compiler/ops/operator.h"
 
 namespace hone {
 
-std::optional<Steps> steps_of(const Workload& w) { return w.op->steps ? w.op->steps(w) : std::nullopt; }
+std::optional<Recurrence> recurrence_of(const Workload& w) {
+  return w.op->recurrence ? w.op->recurrence(w) : std::nullopt;
+}
 
-Inferred types_of(const Workload& w, const Steps& s) {
+Inferred types_of(const Workload& w, const Recurrence& s) {
   Inferred out = inferred(s.step);
   out.workload = w;
   size_t p = 0;

@@ -9,15 +9,15 @@
 namespace hone {
 
 /// A workload as several steps.
-struct Steps {
+struct Recurrence {
   Workload step;   ///< the workload that is defined, scheduled, tuned and looked up
   Repetition how;  ///< of its inputs, then its outputs
 };
 
 /// Nothing for workloads that are one step.
-std::optional<Steps> steps_of(const Workload& w);
+std::optional<Recurrence> recurrence_of(const Workload& w);
 
 /// The types around all steps, from those around one.
-Inferred types_of(const Workload& w, const Steps& s);
+Inferred types_of(const Workload& w, const Recurrence& s);
 
 }  // namespace hone

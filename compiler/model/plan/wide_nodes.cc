@@ -1,4 +1,4 @@
-#include "compiler/model/plan/wide_steps.h"
+#include "compiler/model/plan/wide_nodes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -48,7 +48,7 @@ TensorData converted(const TensorData& data, DType to) {
 
 }  // namespace
 
-WideSteps::WideSteps(const Graph& g) : g_(g), wide_(g.nodes.size()), is_wide_(g.values.size(), false) {
+WideNodes::WideNodes(const Graph& g) : g_(g), wide_(g.nodes.size()), is_wide_(g.values.size(), false) {
   const Uses uses = uses_of(g);
   const auto wide = [&](size_t n) -> bool {
     if (!wide_[n]) wide_[n] = in_f64(g.nodes[n].workload);
@@ -75,7 +75,7 @@ WideSteps::WideSteps(const Graph& g) : g_(g), wide_(g.nodes.size()), is_wide_(g.
   }
 }
 
-std::vector<TensorData> WideSteps::evaluate(size_t n, std::span<const TensorData> inputs,
+std::vector<TensorData> WideNodes::evaluate(size_t n, std::span<const TensorData> inputs,
                                             const Evaluate& evaluate) const {
   const Node& node = g_.nodes[n];
   if (!wide_[n]) return evaluate(node.workload, inputs);
@@ -90,7 +90,7 @@ std::vector<TensorData> WideSteps::evaluate(size_t n, std::span<const TensorData
   return out;
 }
 
-size_t WideSteps::count() const {
+size_t WideNodes::count() const {
   return static_cast<size_t>(std::count_if(wide_.begin(), wide_.end(), [](const auto& w) { return w.has_value(); }));
 }
 

@@ -49,13 +49,13 @@ void eye_like(NodeContext& c) {
 }
 
 // 0, 1, … along `axis` of a tensor of `rank` axes.
-Operand places_along(Lowering& l, int64_t count, size_t axis, size_t rank) {
+Operand positions_along(Lowering& l, int64_t count, size_t axis, size_t rank) {
   HONE_USER_CHECK(l.may_make(element_count({count, 8}))) << count << " places";
-  std::vector<int64_t> places;
-  for (int64_t i = 0; i < count; ++i) places.push_back(i);
+  std::vector<int64_t> positions;
+  for (int64_t i = 0; i < count; ++i) positions.push_back(i);
   Extents shape(rank, 1);
   shape[axis] = count;
-  return l.reshape(l.numbers(places), shape);
+  return l.reshape(l.numbers(positions), shape);
 }
 
 void one_hot(NodeContext& c) {
@@ -76,7 +76,7 @@ void one_hot(NodeContext& c) {
   const auto from_end = "add[" + number_text(static_cast<double>(depth), i64) + "]";
   index = c.l.pointwise("where",
                         {c.l.pointwise(from_end, {index}), c.l.pointwise("less", {index, c.l.number(0, i64)}), index});
-  const Operand is_hot = c.l.pointwise("equal", {index, places_along(c.l, depth, axis, rank)});
+  const Operand is_hot = c.l.pointwise("equal", {index, positions_along(c.l, depth, axis, rank)});
   const auto value = [&](int64_t i) { return c.l.reshape(c.l.slice(values, {i}, {1}, {1}), {}); };
   const DType t = values.type.dtype;
   if (t.is_bool()) {
@@ -102,11 +102,12 @@ void hardmax(NodeContext& c) {
   shape[axis] = 1;
   const Operand best =
       c.l.add("argmax", {{"axis", std::to_string(axis)}, {"keepdims", "1"}, {"last", "0"}}, {c.l.value(rows)}, shape);
-  const Operand is_best = c.l.pointwise("equal", {best, places_along(c.l, rows.type.shape[axis], axis, rows.rank())});
+  const Operand is_best =
+      c.l.pointwise("equal", {best, positions_along(c.l, rows.type.shape[axis], axis, rows.rank())});
   c.outputs[0] = c.l.reshape(c.l.cast(is_best, x.type.dtype), x.type.shape);
 }
 
-// x moved by `by` places along the axis towards its end, zeros first.
+// x moved by `by` positions along the axis towards its end, zeros first.
 Operand moved(Lowering& l, const Operand& x, size_t axis, int64_t by) {
   Extents size = x.type.shape, zeros = x.type.shape;
   size[axis] -= by;
@@ -144,15 +145,15 @@ void reverse_sequence(NodeContext& c) {
   Extents shape(x.rank(), 1);
   shape[batch] = x.type.shape[batch];
   const Operand length = c.l.reshape(c.l.cast(lengths, i64), shape),
-                place = places_along(c.l, x.type.shape[time], time, x.rank());
-  const Operand mirrored = c.l.pointwise("sub", {c.l.pointwise("add[-1.0]", {length}), place});
-  const Operand at = c.l.pointwise("where", {mirrored, c.l.pointwise("less", {place, length}), place});
+                position = positions_along(c.l, x.type.shape[time], time, x.rank());
+  const Operand mirrored = c.l.pointwise("sub", {c.l.pointwise("add[-1.0]", {length}), position});
+  const Operand at = c.l.pointwise("where", {mirrored, c.l.pointwise("less", {position, length}), position});
   c.outputs[0] = c.l.add("gather_elements", {{"axis", std::to_string(time)}},
                          {c.l.value(x), c.l.value(c.l.broadcast(at, x.type.shape))});
 }
 
-// The scatter of updates at known places: each element of the result is the data's or an update's, so it is gathered
-// from both. `target`: the place of each update in the flat data.
+// The scatter of updates at known positions: each element of the result is the data's or an update's, so it is gathered
+// from both. `target`: the position of each update in the flat data.
 Operand scattered(NodeContext& c, const Operand& data, const Operand& updates, const std::vector<int64_t>& target,
                   const std::string& reduction) {
   Lowering& l = c.l;
@@ -205,7 +206,7 @@ Operand scattered(NodeContext& c, const Operand& data, const Operand& updates, c
   return scattered(c, data, out, written, "none");
 }
 
-int64_t place_of(int64_t index, int64_t extent) {
+int64_t position_of(int64_t index, int64_t extent) {
   HONE_USER_CHECK(index >= -extent && index < extent) << "index " << index << " of " << extent;
   return index < 0 ? index + extent : index;
 }
@@ -222,10 +223,10 @@ bool are_found_out(NodeContext& c) {
   return !indices.is_empty() && (indices.ragged || !c.l.data_of(indices));
 }
 
-// The flat place that coordinates say, each from the front, one of them of the whole shape; -1, which is none, where
+// The flat position that coordinates say, each from the front, one of them of the whole shape; -1, which is none, where
 // one is beyond its extent, and behind the elements of a ragged shape.
-Operand flat_places(Lowering& l, const std::vector<Operand>& coordinates, const Extents& extents,
-                    const std::optional<Ragged>& ragged) {
+Operand flat_positions(Lowering& l, const std::vector<Operand>& coordinates, const Extents& extents,
+                       const std::optional<Ragged>& ragged) {
   const auto number = [&](int64_t v) { return l.number(static_cast<double>(v), i64); };
   const Extents strides = strides_of(extents);
   Operand flat, is_inside;
@@ -242,19 +243,19 @@ Operand flat_places(Lowering& l, const std::vector<Operand>& coordinates, const 
   return filled(l, flat, number(-1));
 }
 
-// Rows [rows, row] of data at these places, replaced by updates or combined with them.
-Operand scattered_rows(NodeContext& c, const Operand& updates, const Operand& places, int64_t rows, int64_t row) {
+// Rows [rows, row] of data at these positions, replaced by updates or combined with them.
+Operand scattered_rows(NodeContext& c, const Operand& updates, const Operand& positions, int64_t rows, int64_t row) {
   Lowering& l = c.l;
   const Operand& data = c.in(0);
   const std::string reduction = c.text("reduction", "none");
-  const int64_t n = element_count(places.type.shape);
+  const int64_t n = element_count(positions.type.shape);
   HONE_USER_CHECK(updates.type.dtype == data.type.dtype && element_count(updates.type.shape) == n * row)
       << to_string(updates.type) << " into " << to_string(data.type);
   // 16-bit floats are combined as f32, and rounded once.
   const DType t = reduction != "none" && data.type.dtype.is_narrow_float() ? f32 : data.type.dtype;
-  const Operand out = l.add("scatter_rows", {{"reduction", reduction}},
-                            {l.as(l.cast(data, t), {rows, row}), l.as(places, {n}), l.as(l.cast(updates, t), {n, row})},
-                            data.type.shape);
+  const Operand out = l.add(
+      "scatter_rows", {{"reduction", reduction}},
+      {l.as(l.cast(data, t), {rows, row}), l.as(positions, {n}), l.as(l.cast(updates, t), {n, row})}, data.type.shape);
   return l.cast(out, data.type.dtype);
 }
 
@@ -276,7 +277,7 @@ void scatter_found_elements(NodeContext& c, size_t axis) {
     coordinates.push_back(l.reshape(l.numbers(own), along));
   }
   const int64_t size = element_count(x.type.shape);
-  c.outputs[0] = scattered_rows(c, c.in(2), flat_places(l, coordinates, x.type.shape, index.ragged), size, 1);
+  c.outputs[0] = scattered_rows(c, c.in(2), flat_positions(l, coordinates, x.type.shape, index.ragged), size, 1);
 }
 
 void scatter_found_rows(NodeContext& c, size_t depth, int64_t each) {
@@ -290,7 +291,7 @@ void scatter_found_rows(NodeContext& c, size_t depth, int64_t each) {
   for (size_t d = 0; d < depth; ++d)
     coordinates.push_back(
         l.reshape(l.slice(flat, {0, static_cast<int64_t>(d)}, {1, 1}, {count, 1}), shape.empty() ? Extents{1} : shape));
-  c.outputs[0] = scattered_rows(c, c.in(2), flat_places(l, coordinates, extents, index.ragged), rows, each);
+  c.outputs[0] = scattered_rows(c, c.in(2), flat_positions(l, coordinates, extents, index.ragged), rows, each);
 }
 
 void scatter_elements(NodeContext& c) {
@@ -311,7 +312,7 @@ void scatter_elements(NodeContext& c) {
     int64_t at = 0;
     for (size_t d = 0; d < shape.size(); ++d)
       at += strides[d] *
-            (d == axis ? place_of(indices[u], x.type.shape[d]) : static_cast<int64_t>(u) / own[d] % shape[d]);
+            (d == axis ? position_of(indices[u], x.type.shape[d]) : static_cast<int64_t>(u) / own[d] % shape[d]);
     target.push_back(at);
   }
   c.outputs[0] = scattered(c, x, updates, target, c.text("reduction", "none"));
@@ -337,13 +338,13 @@ void scatter_nd(NodeContext& c) {
   for (int64_t i = 0; i < count; ++i) {
     int64_t at = 0;
     for (size_t d = 0; d < depth; ++d)
-      at += strides[d] * place_of(indices[static_cast<size_t>(i) * depth + d], x.type.shape[d]);
+      at += strides[d] * position_of(indices[static_cast<size_t>(i) * depth + d], x.type.shape[d]);
     for (int64_t e = 0; e < each; ++e) target.push_back(at + e);
   }
   c.outputs[0] = scattered(c, x, updates, target, c.text("reduction", "none"));
 }
 
-// Rows of a cache [batch, .., rows, ..], those along `axis` from each sequence's own place on, are the update's. A
+// Rows of a cache [batch, .., rows, ..], those along `axis` from each sequence's own position on, are the update's. A
 // linear cache drops rows beyond its end; a circular one goes on at its beginning.
 void tensor_scatter(NodeContext& c) {
   Lowering& l = c.l;
@@ -362,23 +363,24 @@ void tensor_scatter(NodeContext& c) {
   const auto along = s.begin() + static_cast<std::ptrdiff_t>(axis);
   const int64_t batch = s[0], before = element_count({s.begin() + 1, along}), rows = s[axis],
                 row = element_count({along + 1, s.end()});
-  Operand place = places_along(l, u[axis], 2, 3);
+  Operand position = positions_along(l, u[axis], 2, 3);
   if (c.has(2)) {
     const Operand& first = c.in(2);
     HONE_USER_CHECK(first.type.shape == Extents{batch} && first.type.dtype.is_integer())
         << "write_indices " << to_string(first.type) << " of " << batch << " sequences";
-    place = l.pointwise("add", {l.reshape(l.cast(first, i64), {batch, 1, 1}), place});
+    position = l.pointwise("add", {l.reshape(l.cast(first, i64), {batch, 1, 1}), position});
   }
-  if (mode == "circular") place = l.pointwise("mod", {place, l.number(static_cast<double>(rows), i64)});
-  const Operand whole_place = l.broadcast(place, {batch, before, u[axis]});
-  const std::vector<Operand> coordinates{places_along(l, batch, 0, 3), places_along(l, before, 1, 3), whole_place};
-  const Operand places = flat_places(l, coordinates, {batch, before, rows}, std::nullopt);
-  c.outputs[0] = scattered_rows(c, update, places, batch * before * rows, row);
+  if (mode == "circular") position = l.pointwise("mod", {position, l.number(static_cast<double>(rows), i64)});
+  const Operand whole_position = l.broadcast(position, {batch, before, u[axis]});
+  const std::vector<Operand> coordinates{positions_along(l, batch, 0, 3), positions_along(l, before, 1, 3),
+                                         whole_position};
+  const Operand positions = flat_positions(l, coordinates, {batch, before, rows}, std::nullopt);
+  c.outputs[0] = scattered_rows(c, update, positions, batch * before * rows, row);
 }
 
 }  // namespace
 
-void add_place_rows(RowTable& t) {
+void add_position_operators(ConverterTable& t) {
   t[":Trilu"] = &triangle;
   t[":EyeLike"] = &eye_like;
   t[":OneHot"] = &one_hot;

@@ -13,10 +13,10 @@ namespace hone {
 /// Steps that stand for one node of the model (Node::origin) and pass on floats of 16 bits: computed in f64, with f64
 /// between them, since the node rounds its outputs alone. A correctly imported graph has none, so this finds importers
 /// and rows that store such values wrongly.
-class WideSteps {
+class WideNodes {
  public:
   /// `g` lives as long as this.
-  explicit WideSteps(const Graph& g);
+  explicit WideNodes(const Graph& g);
 
   using Evaluate = std::function<std::vector<TensorData>(const Workload& w, std::span<const TensorData> inputs)>;
   /// The outputs of node `n` of the graph; values between such steps are f64, all others have the graph's type.

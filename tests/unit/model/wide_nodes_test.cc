@@ -1,5 +1,5 @@
 // Steps of one node of a model that store floats of 16 bits between them are found.
-#include "compiler/model/plan/wide_steps.h"
+#include "compiler/model/plan/wide_nodes.h"
 
 #include <gmock/gmock.h>
 
@@ -36,15 +36,15 @@ std::vector<TensorData> filled(float value) {
   return {TensorData({f16, {4, 64}}, std::move(bytes))};
 }
 
-TEST(WideSteps, AreThoseOfOneNodeThatHandEachOther16Bits) {
-  EXPECT_EQ(WideSteps(graph_of(length("y", "y", "y"))).count(), 3u);
-  EXPECT_EQ(WideSteps(graph_of(length("s", "y", "y"))).count(), 2u);
-  EXPECT_EQ(WideSteps(graph_of(length("s", "t", "y"))).count(), 0u) << "what nodes of a model hand on, they round";
+TEST(WideNodes, AreThoseOfOneNodeThatHandEachOther16Bits) {
+  EXPECT_EQ(WideNodes(graph_of(length("y", "y", "y"))).count(), 3u);
+  EXPECT_EQ(WideNodes(graph_of(length("s", "y", "y"))).count(), 2u);
+  EXPECT_EQ(WideNodes(graph_of(length("s", "t", "y"))).count(), 0u) << "what nodes of a model hand on, they round";
 }
 
-TEST(WideSteps, GiveWhatTheNodeMeans) {
+TEST(WideNodes, GiveWhatTheNodeMeans) {
   const Graph g = graph_of(length("y", "y", "y"));
-  const WideSteps steps(g);
+  const WideNodes steps(g);
   const std::vector<TensorData> out = interpret_nodes(g, filled(400), [&](size_t n, std::span<const TensorData> in) {
     return steps.evaluate(n, in, [](const Workload& w, std::span<const TensorData> x) { return evaluate(w, x); });
   });
@@ -53,7 +53,7 @@ TEST(WideSteps, GiveWhatTheNodeMeans) {
 }
 
 // The artifact's part is played by the same steps as they were imported, which overflow.
-TEST(WideSteps, MakeTheWholeCheckSeeWhatWasStored) {
+TEST(WideNodes, MakeTheWholeCheckSeeWhatWasStored) {
   const auto check = [](const char* first, const char* second, const char* third, float value) {
     const Graph g = graph_of(length(first, second, third));
     return check_whole(g, g, host_target(1), filled(value), interpret(g, filled(value), &evaluate));

@@ -39,10 +39,10 @@ void concat(const RaggedNode& n) {
   }
   std::vector<int64_t> key{kJoinedMasks};
   for (const Operand& mask : masks) key.push_back(mask.id);
-  const Operand places = places_of_true(n.l(), n.l().once(key, [&] { return n.l().concat(masks, 0); }));
+  const Operand positions = positions_of_true(n.l(), n.l().once(key, [&] { return n.l().concat(masks, 0); }));
   n.c.outputs[0] =
-      n.l().add("gather", {{"axis", std::to_string(axis)}}, {n.l().value(all), n.l().value(places)}, all.type.shape);
-  n.set(0, Ragged{axis, places.ragged->count});
+      n.l().add("gather", {{"axis", std::to_string(axis)}}, {n.l().value(all), n.l().value(positions)}, all.type.shape);
+  n.set(0, Ragged{axis, positions.ragged->count});
 }
 
 // A slice of a ragged axis, or one whose end is found at run time: from a known start, by steps of 1.
@@ -106,8 +106,8 @@ void gather(const RaggedNode& n) {
   if (of_data && of_data->axis != axis)
     agree(&out, on_axis(of_data, of_data->axis < axis ? 0 : static_cast<int64_t>(indices.rank()) - 1));
   const auto known = n.l().data_of(indices);
-  const std::vector<int64_t> places = known ? known->numbers() : std::vector<int64_t>{-1};
-  const bool may_be_from_end = std::any_of(places.begin(), places.end(), [](int64_t i) { return i < 0; });
+  const std::vector<int64_t> positions = known ? known->numbers() : std::vector<int64_t>{-1};
+  const bool may_be_from_end = std::any_of(positions.begin(), positions.end(), [](int64_t i) { return i < 0; });
   if (of_data && of_data->axis == axis && may_be_from_end)
     n.c.inputs[1] = n.l().from_front(whole(indices), {of_data->count, {i64, {1}}});
   n.run();
@@ -134,7 +134,7 @@ void gather_nd(const RaggedNode& n) {
   if (at >= depth) {
     agree(&out, on_axis(of_data, static_cast<int64_t>(indices.rank()) - 1 - depth));
   } else {
-    // One of the coordinates is a place along the ragged axis.
+    // One of the coordinates is a position along the ragged axis.
     std::vector<Operand> counts;
     for (int64_t d = batch; d < depth; ++d)
       counts.push_back(d == at ? Operand{of_data->count, {i64, {1}}} : n.l().numbers({0}));
@@ -154,7 +154,7 @@ void gather_elements(const RaggedNode& n) {
   n.set(0, of_indices);
 }
 
-// Filler behind the updates is not written: the row gets the indices' run-time extent and skips it.
+// Filler behind the updates is not written: the converter gets the indices' run-time extent and skips it.
 void scatter(const RaggedNode& n) {
   const auto of_data = n.ragged(0), of_indices = n.ragged(1);
   const bool is_by_rows = n.c.node.op_type() == "ScatterND";
@@ -188,7 +188,7 @@ void split(const RaggedNode& n) {
 
 }  // namespace
 
-void add_place_rules(RuleTable& t) {
+void add_position_rules(RuleTable& t) {
   t["Concat"] = &concat;
   t["Slice"] = &slice;
   t["Split"] = &split;

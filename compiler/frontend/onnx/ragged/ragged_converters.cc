@@ -1,4 +1,4 @@
-// Ragged tensors at operators: a rule an operator, around its row.
+// Ragged tensors at operators: a rule an operator, around its converter.
 #include <algorithm>
 #include <unordered_set>
 
@@ -81,7 +81,7 @@ const RuleTable& rules() {
                            "GroupNormalization", "Resize", "DepthToSpace", "SpaceToDepth"})
       t[op] = &by_rows;
     add_view_rules(t);
-    add_place_rules(t);
+    add_position_rules(t);
     add_order_rules(t);
     return t;
   }();
@@ -102,10 +102,10 @@ const std::unordered_set<std::string_view>& takes_numbers_only() {
   return all;
 }
 
-const RowTable& pointwise_rows() {
-  static const RowTable table = [] {
-    RowTable t;
-    add_pointwise_rows(t);
+const ConverterTable& pointwise_converters() {
+  static const ConverterTable table = [] {
+    ConverterTable t;
+    add_pointwise_operators(t);
     return t;
   }();
   return table;
@@ -118,23 +118,23 @@ bool is_ragged(const NodeContext& c) {
                      [](const std::optional<Operand>& x) { return x && (x->ragged || x->least); });
 }
 
-void run_ragged(NodeContext& c, Row row) {
+void run_ragged(NodeContext& c, Converter convert) {
   const std::string& op = c.node.op_type();
   const bool is_own = c.node.domain().empty() || c.node.domain() == "ai.onnx";
   const auto known = is_own ? rules().find(op) : rules().end();
   Rule rule = known != rules().end() ? known->second : nullptr;
-  if (!rule && is_own && pointwise_rows().contains(":" + op)) rule = &pointwise;
+  if (!rule && is_own && pointwise_converters().contains(":" + op)) rule = &pointwise;
   for (size_t i = 0; i < c.inputs.size() && !rule; ++i)
     HONE_USER_CHECK(!c.inputs[i] || !c.inputs[i]->ragged)
         << "an extent of its input " << i << " is known only when it runs, which is not supported";
-  // A row without a rule reads only the elements of numbers that are found at run time.
-  if (!rule) return row(c);
-  // Axes, shapes and the like: a row would take them for as many as there may be.
+  // A converter without a rule reads only the elements of numbers that are found at run time.
+  if (!rule) return convert(c);
+  // Axes, shapes and the like: a converter would take them for as many as there may be.
   const size_t first = takes_numbers_only().contains(op) ? 0 : 1;
   for (size_t i = first; i < c.inputs.size() && (first == 0 || takes_numbers().contains(op)); ++i)
     HONE_USER_CHECK(!c.inputs[i] || !c.inputs[i]->ragged)
         << "how many numbers its input " << i << " has is known only when it runs";
-  const RaggedNode n(c, row);
+  const RaggedNode n(c, convert);
   rule(n);
   if (rule != &as_given) bound_outputs(n);
 }
