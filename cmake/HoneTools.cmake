@@ -63,11 +63,13 @@ function(hone_library name)
   target_link_libraries(${name} PUBLIC ${ARGN})
 endfunction()
 
-# hone_test(NAME LABEL DEPS...): one GoogleTest program of every *_test.cc of the current folder, its cases known to
-# ctest; the target tests_LABEL builds all of a label.
+# hone_test(NAME LABEL DEPS...): one GoogleTest program of every *_test.cc of the current folder, known to ctest; the
+# target tests_LABEL builds all of a label. Programs that work in their own process alone are run a suite at a time,
+# those that start others, or take long, a case at a time.
 function(hone_test name label)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   add_executable(${name} ${sources})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${HONE_UNITY})
   target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock_main)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE
@@ -76,9 +78,26 @@ function(hone_test name label)
     add_custom_target(tests_${label})
   endif()
   add_dependencies(tests_${label} ${name})
+  if(label MATCHES "^(unit|error|golden|property|fuzz|gpu)$")
+    hone_suites(${name} ${label})
+    return()
+  endif()
   if(label MATCHES "^(slow|arm64)$")
     set(HONE_TEST_TIMEOUT 3600)
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${label}." NO_PRETTY_VALUES
     PROPERTIES LABELS ${label} TIMEOUT ${HONE_TEST_TIMEOUT} DISCOVERY_TIMEOUT 60)
+endfunction()
+
+# hone_suites(NAME LABEL): a test for ctest for each suite of the program NAME (cmake/HoneSuites.cmake).
+function(hone_suites name label)
+  set(suites ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
+  math(EXPR timeout "3 * ${HONE_TEST_TIMEOUT}")
+  add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${suites} VERBATIM COMMAND ${CMAKE_COMMAND}
+    -DPROGRAM=$<TARGET_FILE:${name}> -DLABEL=${label} -DTIMEOUT=${timeout} -DOUT=${suites}
+    -P ${CMAKE_SOURCE_DIR}/cmake/HoneSuites.cmake)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_tests.cmake
+    "if(EXISTS \"${suites}\")\n  include(\"${suites}\")\nelse()\n"
+    "  add_test(${name}_NOT_BUILT ${name}_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}_tests.cmake)
 endfunction()

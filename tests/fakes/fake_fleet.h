@@ -14,6 +14,9 @@
 
 namespace hone::tracker {
 
+/// The tuner's session that a test speaks for.
+inline const wire::Uuid kSession = wire::Uuid::random();
+
 /// Keeps the tracker's messages, by connection.
 class Recorder final : public Outbox {
  public:

@@ -80,8 +80,9 @@ class TfliteModel {
     const std::vector<uint8_t> places{0, 2, 2};
     const std::vector<flatbuffers::Offset<tables::SparseDimension>> dimensions{
         tables::CreateSparseDimension(b, 0, 2),
-        tables::CreateSparseDimension(b, 1, 0, tables::Positions::Words, tables::CreateWordsDirect(b, &segments).Union(),
-                                      tables::Positions::Bytes, tables::CreateBytesDirect(b, &places).Union())};
+        tables::CreateSparseDimension(b, 1, 0, tables::Positions::Words,
+                                      tables::CreateWordsDirect(b, &segments).Union(), tables::Positions::Bytes,
+                                      tables::CreateBytesDirect(b, &places).Union())};
     return tables::CreateSparsityDirect(b, &order, nullptr, &dimensions);
   }
   uint32_t buffer(const std::string& bytes) {

@@ -115,8 +115,8 @@ std::optional<Workload> planar_product_of(const Graph& g, const Node& n, const P
 /// one with all channels, and slices of its result. Not where a concatenation or the caller has positions for the
 /// parts.
 Graph merge_siblings(const Graph& g, const PassContext& context);
-/// A layer of several steps (ops/recurrence.h)   ->   a node for each, on its parts, and a concatenation of their
-/// results For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
+/// A layer of several steps (ops/recurrence.h)   ->   a node for each, on its parts, and their results concatenated
+/// For GPUs, whose kernels hold no loop over launches. UserError where there are too many steps.
 Graph unroll_steps(const Graph& g, const PassContext& context);
 /// Movement of numbers that were dequantised from bytes   ->   movement of the bytes, dequantised behind it
 /// A node with several inputs (a concatenation) qualifies when all are dequantised alike.

@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string bytes_of(const std::string& path) {
+std::string bytes_of_in_variants(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -34,8 +34,8 @@ struct VariantsCommand : testing::Test {
   }
 };
 
-const std::string kProgram = " -I. -I" HONE_SOURCE_DIR "/compiler/runtime/include " HONE_SOURCE_DIR
-                             "/tests/e2e/model/use_variants.c m.o b1.o b2.o b5.o m_pool.o -pthread -o use ";
+const std::string kVariantsProgram = " -I. -I" HONE_SOURCE_DIR "/compiler/runtime/include " HONE_SOURCE_DIR
+                                     "/tests/e2e/model/use_variants.c m.o b1.o b2.o b5.o m_pool.o -pthread -o use ";
 
 TEST_F(VariantsCommand, ComputeWhatModelsOfOneBindingDo) {
   if (pool_object("x86_64").empty()) GTEST_SKIP() << "built without a C compiler";
@@ -44,7 +44,7 @@ TEST_F(VariantsCommand, ComputeWhatModelsOfOneBindingDo) {
     ASSERT_EQ(tensorc("--emit obj -o b" + batch + ".o --threads 2 --bind batch=" + batch).code, 0);
   for (const std::string compiler :
        {"gcc -std=c99 -D_GNU_SOURCE", "gcc -std=c99 -D_GNU_SOURCE -O2 -fsanitize=thread"}) {
-    const Ran built = shell("cd " + folder + " && " + compiler + " -Wall -Wextra" + kProgram + "2>&1");
+    const Ran built = shell("cd " + folder + " && " + compiler + " -Wall -Wextra" + kVariantsProgram + "2>&1");
     ASSERT_EQ(built.code, 0) << built.output;
     const Ran ran = shell(folder + "use 2>&1");
     EXPECT_EQ(ran.code, 0);
@@ -60,7 +60,7 @@ TEST_F(VariantsCommand, RunOnAarch64) {
   ASSERT_EQ(tensorc("--emit obj -o m.o --bind 'batch=1|2|5' --threads '1|2'" + target).code, 0);
   for (const std::string batch : {"1", "2", "5"})
     ASSERT_EQ(tensorc("--emit obj -o b" + batch + ".o --threads 2 --bind batch=" + batch + target).code, 0);
-  const Ran built = shell("cd " + folder + " && aarch64-linux-gnu-gcc -static" + kProgram + "2>&1");
+  const Ran built = shell("cd " + folder + " && aarch64-linux-gnu-gcc -static" + kVariantsProgram + "2>&1");
   ASSERT_EQ(built.code, 0) << built.output;
   const Ran ran = shell("timeout 120 qemu-aarch64-static " + folder + "use no-fork 2>&1");
   EXPECT_EQ(ran.code, 0);
@@ -80,15 +80,15 @@ TEST_F(VariantsCommand, AreBuiltCheckedAndTimedEach) {
   }
   EXPECT_THAT(ran.output, HasSubstr("4 variants, "));
   EXPECT_THAT(ran.output, HasSubstr("of which 0.0 MB are for variants behind the first"));
-  EXPECT_THAT(bytes_of(folder + "m.h"), HasSubstr("4 variants: m_run takes the first one"));
-  EXPECT_THAT(bytes_of(folder + "m.h"), HasSubstr("0 input: f32 [3, 3, 20, 20]  image"));
+  EXPECT_THAT(bytes_of_in_variants(folder + "m.h"), HasSubstr("4 variants: m_run takes the first one"));
+  EXPECT_THAT(bytes_of_in_variants(folder + "m.h"), HasSubstr("0 input: f32 [3, 3, 20, 20]  image"));
 }
 
 TEST_F(VariantsCommand, AreDescribedAndShareOneFileOfWeights) {
   const Ran ran = tensorc("-o m.so --bind 'batch=1|3' --weights m.w --json --bench");
   EXPECT_EQ(ran.code, 0) << ran.output;
   ASSERT_EQ(tensorc("-o alone.so --bind batch=1 --weights alone.w").code, 0);
-  EXPECT_EQ(bytes_of(folder + "m.w"), bytes_of(folder + "alone.w"));
+  EXPECT_EQ(bytes_of_in_variants(folder + "m.w"), bytes_of_in_variants(folder + "alone.w"));
   const auto artifact = Artifact::load(folder + "m.so", "m");
   ASSERT_TRUE(artifact.ok());
   const Json j = Json::parse(artifact->description()->json);
@@ -172,8 +172,8 @@ TEST_F(VariantsCommand, SameInputsSameBytes) {
                           "/tensorc small.onnx -o m.so --config default --bind 'batch=2|1' --threads '1|2' 2>&1");
     ASSERT_EQ(ran.code, 0) << ran.output;
   }
-  EXPECT_EQ(bytes_of(folder + "a/m.so"), bytes_of(folder + "b/c/m.so"));
-  EXPECT_EQ(bytes_of(folder + "a/m.h"), bytes_of(folder + "b/c/m.h"));
+  EXPECT_EQ(bytes_of_in_variants(folder + "a/m.so"), bytes_of_in_variants(folder + "b/c/m.so"));
+  EXPECT_EQ(bytes_of_in_variants(folder + "a/m.h"), bytes_of_in_variants(folder + "b/c/m.h"));
 }
 
 TEST_F(VariantsCommand, BadOnesAreOneLineAndNothingIsWritten) {

@@ -243,7 +243,7 @@ std::string text_of(const onnx::Model& model) {
   return out;
 }
 
-uint64_t setting(const char* name, uint64_t otherwise) {
+uint64_t setting_in_random_nodes(const char* name, uint64_t otherwise) {
   const char* value = std::getenv(name);
   return value ? std::strtoull(value, nullptr, 10) : otherwise;
 }
@@ -251,7 +251,8 @@ uint64_t setting(const char* name, uint64_t otherwise) {
 TEST(RandomNodes, AreImportedOrRefusedInLines) {
   const std::vector<std::string> operators = all_operators();
   ASSERT_GT(operators.size(), 150u);
-  const uint64_t first = setting("HONE_FUZZ_FIRST", 0), count = setting("HONE_FUZZ_COUNT", 20);
+  const uint64_t first = setting_in_random_nodes("HONE_FUZZ_FIRST", 0),
+                 count = setting_in_random_nodes("HONE_FUZZ_COUNT", 20);
   size_t imported = 0;
   for (size_t o = 0; o < operators.size(); ++o) {
     uint64_t taken = 0;

@@ -17,7 +17,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-constexpr const char* kNet = R"(graph g
+constexpr const char* kGpuWeightsNet = R"(graph g
 input "x" %x f32[256]
 %w = constant f32[256] fill 1
 %v = constant f32[256] fill 2
@@ -26,7 +26,7 @@ input "x" %x f32[256]
 output "b" %b f32[256]
 )";
 
-ChosenConfig one_each(const Workload&, const Target&, const Space& space) {
+ChosenConfig one_each_in_gpu_weights(const Workload&, const Target&, const Space& space) {
   return {space.parse("threads=32,rounds=1,vector=1"), "given", ""};
 }
 
@@ -40,9 +40,10 @@ BuiltModel built_beside(const Graph& g, const Target& target, const std::string&
 
 TEST(GpuWeights, OfAFileAreCopiedToTheDeviceOnce) {
   FakeCudaDevice cuda(HONE_FAKE_CUDA_ADDS);
-  const Graph g = read_graph(kNet);
+  const Graph g = read_graph(kGpuWeightsNet);
   const std::vector<TensorData> inputs = seeded_inputs(g), wanted = interpret(g, inputs, &evaluate);
-  const BuiltModel built = built_beside(g, Target::parse("cuda -arch=sm_90"), "apart", "apart.weights", &one_each);
+  const BuiltModel built =
+      built_beside(g, Target::parse("cuda -arch=sm_90"), "apart", "apart.weights", &one_each_in_gpu_weights);
   EXPECT_EQ(built.weights.size(), 2048u);
   EXPECT_THAT(built.header, HasSubstr("int32_t apart_weights(const char* path);"));
   EXPECT_THAT(built.header, HasSubstr("The first\n   run copies them to the device."));
@@ -61,9 +62,9 @@ TEST(GpuWeights, AboveWhatArtifactsHoldAreInAFile) {
   ModelOptions options{"large", Target::parse("opencl -sms=2"), &default_config};
   options.host = host_target(1);
   options.most_embedded = 2047;
-  EXPECT_EQ(build_model(read_graph(kNet), options).weights_file, "large.weights");
+  EXPECT_EQ(build_model(read_graph(kGpuWeightsNet), options).weights_file, "large.weights");
   options.most_embedded = 2048;
-  EXPECT_EQ(build_model(read_graph(kNet), options).weights_file, "");
+  EXPECT_EQ(build_model(read_graph(kGpuWeightsNet), options).weights_file, "");
 }
 
 class OpenclWeights : public testing::Test {
@@ -84,7 +85,7 @@ class OpenclWeights : public testing::Test {
 };
 
 TEST_F(OpenclWeights, AreRefusedWhereTheyAreOthersAndMissedWhereThereAreNone) {
-  const Graph g = read_graph(kNet);
+  const Graph g = read_graph(kGpuWeightsNet);
   const BuiltModel built = built_beside(g, gpu_.target, "gpu_apart", "m.weights");
   const std::string all = built.weights_begin + built.weights;
   const Artifact artifact = load_objects(built.objects[0].parts, "gpu_apart");
@@ -111,7 +112,7 @@ TEST_F(OpenclWeights, AreRefusedWhereTheyAreOthersAndMissedWhereThereAreNone) {
   std::string changed = all;
   changed[10] = static_cast<char>(changed[10] ^ 1);  // in the hash that the file begins with
   EXPECT_EQ(said(map(written("changed", changed).c_str())), wrong);
-  std::string text = kNet;
+  std::string text = kGpuWeightsNet;
   text.replace(text.find("fill 2"), 6, "fill 3");
   const BuiltModel other = built_beside(read_graph(text), gpu_.target, "gpu_apart", "m.weights");
   EXPECT_EQ(said(map(written("other", other.weights_begin + other.weights).c_str())), wrong);

@@ -75,7 +75,7 @@ TEST_F(OpenclDevice, PartsOfBuffersAndCopiesBetweenThem) {
 }
 
 template <class T>
-std::unique_ptr<DeviceBuffer> buffer_of(Device& device, const std::vector<T>& values) {
+std::unique_ptr<DeviceBuffer> buffer_of_in_opencl(Device& device, const std::vector<T>& values) {
   auto buffer = device.allocate(static_cast<int64_t>(values.size() * sizeof(T)));
   EXPECT_TRUE(buffer.ok()) << buffer.status();
   EXPECT_TRUE(device.write(**buffer, values.data(), (*buffer)->bytes()).ok());
@@ -83,7 +83,7 @@ std::unique_ptr<DeviceBuffer> buffer_of(Device& device, const std::vector<T>& va
 }
 
 template <class T>
-std::vector<T> values_of(Device& device, const DeviceBuffer& buffer) {
+std::vector<T> values_of_in_opencl(Device& device, const DeviceBuffer& buffer) {
   std::vector<T> values(static_cast<size_t>(buffer.bytes()) / sizeof(T));
   EXPECT_TRUE(device.read(buffer, values.data(), buffer.bytes()).ok());
   return values;
@@ -110,8 +110,8 @@ TEST_F(OpenclDevice, SumsInLocalMemoryBetweenBarriers) {
     const auto device = open(index);
     std::vector<float> in(64 * 37);
     std::iota(in.begin(), in.end(), 1.0f);
-    const auto a = buffer_of(*device, in);
-    const auto b = buffer_of(*device, std::vector<float>(37, -1.0f));
+    const auto a = buffer_of_in_opencl(*device, in);
+    const auto b = buffer_of_in_opencl(*device, std::vector<float>(37, -1.0f));
     const auto program = device->compile(kBlockSums);
     ASSERT_TRUE(program.ok()) << program.status();
     const auto kernel = (*program)->kernel("block_sums");
@@ -122,7 +122,7 @@ TEST_F(OpenclDevice, SumsInLocalMemoryBetweenBarriers) {
     DeviceBuffer* const arguments[] = {a.get(), b.get()};
     ASSERT_TRUE(device->launch(**kernel, {.blocks = 37, .threads = 64}, arguments).ok());
     ASSERT_TRUE(device->synchronize().ok());
-    const std::vector<float> out = values_of<float>(*device, *b);
+    const std::vector<float> out = values_of_in_opencl<float>(*device, *b);
     for (size_t block = 0; block < out.size(); ++block)
       EXPECT_EQ(out[block], std::accumulate(&in[block * 64], &in[block * 64] + 64, 0.0f)) << block;
   }
@@ -135,25 +135,25 @@ TEST_F(OpenclDevice, LocalMemoryAskedForAtTheLaunchIsTheLastParameter) {
   DeviceKernel* const kernel = *(*program)->kernel("reverse");
   std::vector<int32_t> values(96);
   std::iota(values.begin(), values.end(), 0);
-  const auto data = buffer_of(*device, values);
+  const auto data = buffer_of_in_opencl(*device, values);
   DeviceBuffer* const arguments[] = {data.get()};
   ASSERT_TRUE(device->launch(*kernel, {.blocks = 3, .threads = 32, .dynamic_shared_bytes = 128}, arguments).ok());
-  const auto out = values_of<int32_t>(*device, *data);
+  const auto out = values_of_in_opencl<int32_t>(*device, *data);
   for (int i = 0; i < 96; ++i) EXPECT_EQ(out[static_cast<size_t>(i)], i / 32 * 32 + 31 - i % 32);
 }
 
 TEST_F(OpenclDevice, CopiesPartsAndFills) {
   const auto device = open();
-  const auto buffer = buffer_of(*device, std::vector<uint8_t>{1, 2, 3, 4, 5, 6, 7, 8});
+  const auto buffer = buffer_of_in_opencl(*device, std::vector<uint8_t>{1, 2, 3, 4, 5, 6, 7, 8});
   const uint8_t two[] = {90, 91};
   ASSERT_TRUE(device->write(*buffer, two, 2, 3).ok());
-  EXPECT_EQ(values_of<uint8_t>(*device, *buffer), (std::vector<uint8_t>{1, 2, 3, 90, 91, 6, 7, 8}));
+  EXPECT_EQ(values_of_in_opencl<uint8_t>(*device, *buffer), (std::vector<uint8_t>{1, 2, 3, 90, 91, 6, 7, 8}));
   uint8_t three[3] = {};
   ASSERT_TRUE(device->read(*buffer, three, 3, 4).ok());
   EXPECT_EQ(three[0], 91);
   EXPECT_EQ(three[2], 7);
   ASSERT_TRUE(device->fill(*buffer, 0xff).ok());
-  EXPECT_EQ(values_of<uint8_t>(*device, *buffer), std::vector<uint8_t>(8, 0xff));
+  EXPECT_EQ(values_of_in_opencl<uint8_t>(*device, *buffer), std::vector<uint8_t>(8, 0xff));
   EXPECT_THAT(message_of(device->read(*buffer, three, 3, 6)), HasSubstr("read of 3 bytes at 6: the buffer has 8"));
   EXPECT_EQ(device->write(*buffer, two, 2, -1).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(device->allocate(0).status().code(), absl::StatusCode::kInvalidArgument);
@@ -179,10 +179,10 @@ TEST_F(OpenclDevice, FlagsReachTheCompiler) {
   EXPECT_FALSE(device->compile(source).ok());
   const auto program = device->compile(source, {.flags = {"-DVALUE=7", "-cl-std=CL1.2"}});
   ASSERT_TRUE(program.ok()) << program.status();
-  const auto a = buffer_of(*device, std::vector<int32_t>{0});
+  const auto a = buffer_of_in_opencl(*device, std::vector<int32_t>{0});
   DeviceBuffer* const arguments[] = {a.get()};
   ASSERT_TRUE(device->launch(**(*program)->kernel("k"), {}, arguments).ok());
-  EXPECT_EQ(values_of<int32_t>(*device, *a)[0], 7);
+  EXPECT_EQ(values_of_in_opencl<int32_t>(*device, *a)[0], 7);
 }
 
 TEST_F(OpenclDevice, RefusesALaunchBeyondItsLimits) {
@@ -195,7 +195,8 @@ TEST_F(OpenclDevice, RefusesALaunchBeyondItsLimits) {
   const auto too_much = device->compile(greedy);
   ASSERT_TRUE(program.ok() && too_much.ok()) << program.status() << too_much.status();
   DeviceKernel* const kernel = *(*program)->kernel("block_sums");
-  const auto a = buffer_of(*device, std::vector<float>(64)), b = buffer_of(*device, std::vector<float>(64));
+  const auto a = buffer_of_in_opencl(*device, std::vector<float>(64)),
+             b = buffer_of_in_opencl(*device, std::vector<float>(64));
   DeviceBuffer* const two[] = {a.get(), b.get()};
   DeviceBuffer* const one[] = {a.get()};
   const auto refusal = [&](const DeviceKernel& k, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers) {
@@ -215,7 +216,7 @@ TEST_F(OpenclDevice, RefusesALaunchBeyondItsLimits) {
   EXPECT_THAT(refusal(**(*too_much)->kernel("greedy"), {.blocks = 1, .threads = 1}, one),
               AllOf(HasSubstr(" bytes of local memory a block"), HasSubstr(", 0 asked for)")));
   const auto another = open();
-  const auto foreign = buffer_of(*another, std::vector<float>(64));
+  const auto foreign = buffer_of_in_opencl(*another, std::vector<float>(64));
   DeviceBuffer* const mixed[] = {a.get(), foreign.get()};
   EXPECT_THAT(refusal(*kernel, {.blocks = 1, .threads = 64}, mixed), HasSubstr("buffer"));
   EXPECT_TRUE(device->health().ok());
@@ -230,7 +231,8 @@ TEST_F(OpenclDevice, TimesWhatIsLaunched) {
       "x * 0.5f + 1.0f; b[get_global_id(0)] = x; }");
   ASSERT_TRUE(program.ok()) << program.status();
   DeviceKernel* const kernel = *(*program)->kernel("spin");
-  const auto a = buffer_of(*device, std::vector<float>(256)), b = buffer_of(*device, std::vector<float>(256));
+  const auto a = buffer_of_in_opencl(*device, std::vector<float>(256)),
+             b = buffer_of_in_opencl(*device, std::vector<float>(256));
   DeviceBuffer* const arguments[] = {a.get(), b.get()};
   const auto launches = [&](int n) {
     return device->time_region([&] {
@@ -264,11 +266,11 @@ class OpenclCache : public OpenclDevice {
     const auto program = device->compile(kBlockSums, {.flags = {define}});
     EXPECT_TRUE(program.ok()) << program.status();
     if (!program.ok()) return false;
-    const auto a = buffer_of(*device, std::vector<float>(64, 2.0f)),
-               b = buffer_of(*device, std::vector<float>(1, 0.0f));
+    const auto a = buffer_of_in_opencl(*device, std::vector<float>(64, 2.0f)),
+               b = buffer_of_in_opencl(*device, std::vector<float>(1, 0.0f));
     DeviceBuffer* const arguments[] = {a.get(), b.get()};
     EXPECT_TRUE(device->launch(**(*program)->kernel("block_sums"), {.blocks = 1, .threads = 64}, arguments).ok());
-    EXPECT_EQ(values_of<float>(*device, *b)[0], 128.0f);
+    EXPECT_EQ(values_of_in_opencl<float>(*device, *b)[0], 128.0f);
     return (*program)->from_cache();
   }
   std::vector<std::filesystem::path> files() const {

@@ -12,7 +12,7 @@
 namespace hone::agent {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20, kGiB = uint64_t{1} << 30;
+constexpr uint64_t kMemoryShareMiB = uint64_t{1} << 20, kGiB = uint64_t{1} << 30;
 
 // Stands for /proc and /sys.
 class MemoryTest : public ::testing::Test {
@@ -40,30 +40,30 @@ TEST_F(MemoryTest, IsTheMachinesWhereNothingLimitsIt) {
 // A pod: the group is the root of what the container sees.
 TEST_F(MemoryTest, IsTheContainers) {
   write("/proc/self/cgroup", "0::/");
-  write("/sys/fs/cgroup/memory.max", std::to_string(512 * kMiB));
-  EXPECT_EQ(usable(), 512 * kMiB);
+  write("/sys/fs/cgroup/memory.max", std::to_string(512 * kMemoryShareMiB));
+  EXPECT_EQ(usable(), 512 * kMemoryShareMiB);
 }
 
 TEST_F(MemoryTest, IsTheLeastOfAllGroupsAbove) {
   write("/proc/self/cgroup", "0::/kubepods.slice/pod1/container");
   write("/sys/fs/cgroup/kubepods.slice/pod1/container/memory.max", "max");
-  write("/sys/fs/cgroup/kubepods.slice/pod1/memory.max", std::to_string(300 * kMiB));
-  write("/sys/fs/cgroup/kubepods.slice/memory.max", std::to_string(400 * kMiB));
-  EXPECT_EQ(usable(), 300 * kMiB);
+  write("/sys/fs/cgroup/kubepods.slice/pod1/memory.max", std::to_string(300 * kMemoryShareMiB));
+  write("/sys/fs/cgroup/kubepods.slice/memory.max", std::to_string(400 * kMemoryShareMiB));
+  EXPECT_EQ(usable(), 300 * kMemoryShareMiB);
 }
 
 TEST_F(MemoryTest, IsReadFromVersionOneToo) {
   write("/proc/self/cgroup", "12:cpuset:/docker/x\n4:blkio,memory:/docker/x\n0::/docker/x");
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
-  write("/sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", std::to_string(200 * kMiB));
-  EXPECT_EQ(usable(), 200 * kMiB);
+  write("/sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", std::to_string(200 * kMemoryShareMiB));
+  EXPECT_EQ(usable(), 200 * kMemoryShareMiB);
   // In a container without a namespace of groups the path is the host's, and the mounted files are the container's.
   write("/sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", "9223372036854771712");
-  write("/sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(100 * kMiB));
-  EXPECT_EQ(usable(), 100 * kMiB);
+  write("/sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(100 * kMemoryShareMiB));
+  EXPECT_EQ(usable(), 100 * kMemoryShareMiB);
   write("/proc/self/cgroup", "0::/docker/x");
-  write("/sys/fs/cgroup/unified/docker/x/memory.max", std::to_string(50 * kMiB));
-  EXPECT_EQ(usable(), 50 * kMiB) << "both versions side by side";
+  write("/sys/fs/cgroup/unified/docker/x/memory.max", std::to_string(50 * kMemoryShareMiB));
+  EXPECT_EQ(usable(), 50 * kMemoryShareMiB) << "both versions side by side";
 }
 
 TEST(MemoryShares, StayTogetherBelowWhatThereIs) {
@@ -86,8 +86,8 @@ TEST(MemoryShares, OfAPodWithFourCores) {
   const MemoryShares s = share_memory(4 * kGiB, 1, 4);
   EXPECT_EQ(s.builders, 4);
   EXPECT_EQ(s.builder_processes, 4);
-  EXPECT_EQ(s.builder_bytes, 384 * kMiB);
-  EXPECT_EQ(s.runner_bytes, 1536 * kMiB);
+  EXPECT_EQ(s.builder_bytes, 384 * kMemoryShareMiB);
+  EXPECT_EQ(s.runner_bytes, 1536 * kMemoryShareMiB);
   EXPECT_EQ(share_memory(24 * kGiB, 1, 4).builder_processes, 16) << "four for each of four sessions";
   EXPECT_EQ(share_memory(kGiB, 1, 4).builders, 1) << "one that has enough before four that have not";
 }
@@ -103,17 +103,18 @@ TEST(CandidateMemory, SharedInputsCountOnce) {
   constexpr int64_t kElements = 1 << 20;  // 4 MiB
   const BuiltModule m = adder(kElements, Layout::identity({kElements}));
   const auto rooms = divide_memory({m, m}, 0, true);
-  EXPECT_EQ(rooms[0].tensor_bytes, 6 * 4.0 * kMiB) << "two inputs, an output and three copies of it";
-  EXPECT_EQ(rooms[1].tensor_bytes, 4 * 4.0 * kMiB);
-  EXPECT_EQ(divide_memory({m}, 0, false)[0].tensor_bytes, 2 * 4.0 * kMiB) << "the output is on a device";
+  EXPECT_EQ(rooms[0].tensor_bytes, 6 * 4.0 * kMemoryShareMiB) << "two inputs, an output and three copies of it";
+  EXPECT_EQ(rooms[1].tensor_bytes, 4 * 4.0 * kMemoryShareMiB);
+  EXPECT_EQ(divide_memory({m}, 0, false)[0].tensor_bytes, 2 * 4.0 * kMemoryShareMiB) << "the output is on a device";
 }
 
 TEST(CandidateMemory, CopiesOfConstantsCount) {
   BuiltModule m = adder(1024, Layout::identity({1024}));
   m.info.params[1].role = ParamRole::kConstant;
   const double hot = divide_memory({m}, 0, true)[0].tensor_bytes;
-  EXPECT_EQ(divide_memory({m}, 0, true, 16 * kMiB)[0].tensor_bytes, hot + 16 * kMiB - 4096);
-  EXPECT_EQ(divide_memory({m}, 0, false, 16 * kMiB)[0].tensor_bytes, divide_memory({m}, 0, false)[0].tensor_bytes);
+  EXPECT_EQ(divide_memory({m}, 0, true, 16 * kMemoryShareMiB)[0].tensor_bytes, hot + 16 * kMemoryShareMiB - 4096);
+  EXPECT_EQ(divide_memory({m}, 0, false, 16 * kMemoryShareMiB)[0].tensor_bytes,
+            divide_memory({m}, 0, false)[0].tensor_bytes);
 }
 
 TEST(CandidateMemory, CandidatesOfOneJobShareTheRoom) {
@@ -129,7 +130,7 @@ TEST(CandidateMemory, CandidatesOfOneJobShareTheRoom) {
   }
   EXPECT_LE(taken, static_cast<double>(room));
   EXPECT_EQ(divide_memory({m}, room, true)[0].headroom, kMostHeadroom);
-  const auto tight = divide_memory(many, 100 * kMiB, true);
+  const auto tight = divide_memory(many, 100 * kMemoryShareMiB, true);
   EXPECT_TRUE(tight[0].fits);
   EXPECT_FALSE(tight[15].fits);
 }

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::Gt;
 
 // Gives out the readings that a test wrote down, and counts the pauses.
-struct Script {
+struct SentinelScript {
   std::deque<std::vector<CoreReading>> readings;
   int pauses = 0;
 
@@ -28,29 +28,29 @@ struct Script {
 };
 
 TEST(Sentinel, ReadsTheWorkOfEachCore) {
-  Script script{{{{5, 1}, {5, 1}}, {{6, 1}, {5, 1.01}}}};
+  SentinelScript script{{{{5, 1}, {5, 1}}, {{6, 1}, {5, 1.01}}}};
   EXPECT_THAT(script.sentinel().read(), ElementsAre(6, 5));
   EXPECT_EQ(script.pauses, 0);
 }
 
 TEST(Sentinel, AClockThatTheKernelLoweredIsGivenTimeToRecover) {
-  Script script{{{{5, 1}, {5, 1}}, {{6.2, 1.25}, {5, 1}}, {{5.1, 1}, {5, 1}}}};
+  SentinelScript script{{{{5, 1}, {5, 1}}, {{6.2, 1.25}, {5, 1}}, {{5.1, 1}, {5, 1}}}};
   EXPECT_THAT(script.sentinel().read(), ElementsAre(5.1, 5));
   EXPECT_EQ(script.pauses, 1);
 }
 
 TEST(Sentinel, AClockThatStaysLowShows) {
-  Script script{{{{5, 1}}, {{6.2, 1.25}}, {{6.2, 1.25}}}};
+  SentinelScript script{{{{5, 1}}, {{6.2, 1.25}}, {{6.2, 1.25}}}};
   EXPECT_THAT(script.sentinel().read(), ElementsAre(6.2));
 }
 
 TEST(Sentinel, ANeighbourWhoLeavesDuringThePauseWasSeen) {
-  Script script{{{{5, 1}, {5, 1}}, {{6.2, 1.25}, {9, 1}}, {{5, 1}, {5, 1}}}};
+  SentinelScript script{{{{5, 1}, {5, 1}}, {{6.2, 1.25}, {9, 1}}, {{5, 1}, {5, 1}}}};
   EXPECT_THAT(script.sentinel().read(), ElementsAre(5, 9));
 }
 
 TEST(Sentinel, TheShortestChainIsRemembered) {
-  Script script{{{{6, 1.2}}, {{5, 1}}, {{6, 1.2}}, {{5, 1}}}};
+  SentinelScript script{{{{6, 1.2}}, {{5, 1}}, {{6, 1.2}}, {{5, 1}}}};
   Sentinel sentinel = script.sentinel();
   EXPECT_THAT(sentinel.read(), ElementsAre(5));
   EXPECT_THAT(sentinel.read(), ElementsAre(5));

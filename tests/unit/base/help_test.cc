@@ -11,12 +11,12 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-struct Program {
+struct HelpProgram {
   CLI::App app{"", "mill"};
   std::string grain;
   bool fine = false;
 
-  Program() {
+  HelpProgram() {
     app.add_option("--grain", grain,
                    "what it grinds: " + std::string(200, 'x') + " or another " + std::string(60, 'y'));
     app.add_flag("--fine", fine, "twice");
@@ -35,7 +35,7 @@ struct Program {
 };
 
 TEST(Help, IsAScreenWithAnExampleFirst) {
-  Program p;
+  HelpProgram p;
   set_help(p.app, p.help());
   EXPECT_EQ(p.run({"--help"}).text, R"(Example: mill --grain rye
 Grinds.
@@ -46,7 +46,7 @@ Grain
 }
 
 TEST(Help, AllIsEveryFlagInItsGroupWrapped) {
-  Program p;
+  HelpProgram p;
   set_help(p.app, p.help());
   const CommandEnd end = p.run({"--help", "all"});
   EXPECT_EQ(end.code, kExitDone);
@@ -60,14 +60,14 @@ TEST(Help, AllIsEveryFlagInItsGroupWrapped) {
 }
 
 TEST(Help, AFlagThatThereIsNotIsABug) {
-  Program p;
+  HelpProgram p;
   Help wrong = p.help();
   wrong.groups[0].others = {"--coarse"};
   EXPECT_THROW(set_help(p.app, wrong), InternalError);
 }
 
 TEST(Help, OfNoWordsIsForProgramsThatWantSome) {
-  Program p;
+  HelpProgram p;
   set_help(p.app, p.help());
   EXPECT_EQ(bare_help(p.app, 1),
             "Grinds.\n  mill --grain rye                                         flour\n"
@@ -80,7 +80,7 @@ TEST(Help, OfNoWordsIsForProgramsThatWantSome) {
 }
 
 TEST(Help, AllBehindOtherWordsIsNoRequest) {
-  Program p;
+  HelpProgram p;
   set_help(p.app, p.help());
   EXPECT_EQ(p.run({"--grain", "all"}).text, "");
   EXPECT_EQ(p.grain, "all");

@@ -12,12 +12,12 @@ using testing::HasSubstr;
 constexpr char kHash[] = "0123456789abcdef0123456789abcdef";
 
 template <class Key>
-std::string refusal(const StatusOr<Key>& key) {
+std::string refusal_in_key(const StatusOr<Key>& key) {
   return key.ok() ? "accepted" : message_of(key.status());
 }
-std::string workload_refusal(std::string_view text) { return refusal(parse_workload_key(text)); }
-std::string config_refusal(std::string_view text) { return refusal(parse_config_key(text)); }
-std::string target_refusal(std::string_view text) { return refusal(parse_target_key(text)); }
+std::string workload_refusal(std::string_view text) { return refusal_in_key(parse_workload_key(text)); }
+std::string config_refusal(std::string_view text) { return refusal_in_key(parse_config_key(text)); }
+std::string target_refusal(std::string_view text) { return refusal_in_key(parse_target_key(text)); }
 
 // Keys of the whole grammar, drawn at random in canonical form.
 class Draw {
@@ -192,7 +192,7 @@ TEST(Key, RefusesInOneLine) {
   EXPECT_EQ(target_refusal("llvm mcpu=x"), "target: 'mcpu=x' is not of the form -flag=value");
   EXPECT_EQ(target_refusal("llvm -mcpu="), "target: flag '-mcpu' needs a value: -mcpu=...");
   EXPECT_EQ(target_refusal("llvm -l1=1 -l1=1"), "target: flag '-l1' is given twice");
-  EXPECT_THAT(refusal(parse_space_key("a space")), HasSubstr("none of a fingerprint"));
+  EXPECT_THAT(refusal_in_key(parse_space_key("a space")), HasSubstr("none of a fingerprint"));
 }
 
 TEST(Key, InputIsBounded) {

@@ -5,19 +5,19 @@
 namespace hone {
 namespace {
 
-const std::vector<std::string> kNames = {"--threads", "--trials", "--tracker", "--db"};
+const std::vector<std::string> kNearNameNames = {"--threads", "--trials", "--tracker", "--db"};
 
 TEST(NearName, IsAFewLettersAway) {
-  EXPECT_EQ(near_name("--thread", kNames), "--threads");   // left out
-  EXPECT_EQ(near_name("--triaals", kNames), "--trials");   // put in
-  EXPECT_EQ(near_name("--trails", kNames), "--trials");    // swapped
-  EXPECT_EQ(near_name("--tracked", kNames), "--tracker");  // changed
-  EXPECT_EQ(near_name("--dbb", kNames), "--db");
+  EXPECT_EQ(near_name("--thread", kNearNameNames), "--threads");   // left out
+  EXPECT_EQ(near_name("--triaals", kNearNameNames), "--trials");   // put in
+  EXPECT_EQ(near_name("--trails", kNearNameNames), "--trials");    // swapped
+  EXPECT_EQ(near_name("--tracked", kNearNameNames), "--tracker");  // changed
+  EXPECT_EQ(near_name("--dbb", kNearNameNames), "--db");
 }
 
 TEST(NearName, IsNoneOfAnotherWord) {
-  EXPECT_EQ(near_name("--output", kNames), "");
-  EXPECT_EQ(near_name("", kNames), "");
+  EXPECT_EQ(near_name("--output", kNearNameNames), "");
+  EXPECT_EQ(near_name("", kNearNameNames), "");
   EXPECT_EQ(near_name("x", {"n", "ab"}), "") << "another letter is another name";
   EXPECT_EQ(near_name("-x", {"--xy"}), "") << "two letters of two";
   EXPECT_EQ(near_name(std::string(1 << 20, 'x'), {std::string(1 << 20, 'x')}), "") << "nothing that long is a name";

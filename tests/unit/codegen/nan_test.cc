@@ -16,7 +16,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr int64_t kCount = 64;
+constexpr int64_t kNanCount = 64;
 
 struct Form {
   const char* name;
@@ -37,15 +37,15 @@ std::vector<Form> forms(DType t) {
 
 // z[i] = f(x[i], y[i]), as vectors of `lanes`; 1: one by one.
 Function kernel(const Form& f, DType t, int64_t lanes) {
-  const Buffer x = make_buffer("x", t, std::vector<int64_t>{kCount}), y = make_buffer("y", t, {kCount}),
-               z = make_buffer("z", t, {kCount});
+  const Buffer x = make_buffer("x", t, std::vector<int64_t>{kNanCount}), y = make_buffer("y", t, {kNanCount}),
+               z = make_buffer("z", t, {kNanCount});
   const Var i("i"), l("l");
   const Expr at = Expr(i) * lanes + l;
   const auto value = [&](const Buffer& b) { return load(b, {at}); };
   Function out;
   out.name = "extremes";
   out.params = {x, y, z};
-  out.body = make_for(i, make_int(0), make_int(kCount / lanes), LoopKind::kSerial,
+  out.body = make_for(i, make_int(0), make_int(kNanCount / lanes), LoopKind::kSerial,
                       make_for(l, make_int(0), make_int(lanes), lanes > 1 ? LoopKind::kVectorize : LoopKind::kSerial,
                                make_store(z, {at}, cast(t, f.of(value(x), value(y))))));
   return out;
@@ -57,7 +57,7 @@ std::vector<HostTensor> with_nans(const Function& f) {
   std::vector<HostTensor> t = tensors_of(f);
   for (int which : {0, 1}) {
     T* v = t[static_cast<size_t>(which)].as<T>();
-    for (int64_t i = 0; i < kCount; ++i) {
+    for (int64_t i = 0; i < kNanCount; ++i) {
       v[i] = static_cast<T>((i * 7 + which * 3) % 17) / 2 - 4;
       if (i % 5 == which || i % 7 == 0) v[i] = i % 2 ? NAN : -NAN;
       if (i % 11 == 3) v[i] = which ? -INFINITY : INFINITY;
@@ -75,10 +75,10 @@ void expect_as_interpreted(DType type, const Target& target) {
       const std::vector<HostTensor> got = with_nans<T>(f), want = with_nans<T>(f);
       ASSERT_EQ(CompiledModule(m, {}, target).run(got), HONE_OK);
       std::vector<InterpArg> arguments;
-      for (const HostTensor& t : want) arguments.push_back({t.data(), kCount});
+      for (const HostTensor& t : want) arguments.push_back({t.data(), kNanCount});
       interpret(m, arguments);
       int nans = 0;
-      for (int64_t i = 0; i < kCount; ++i) {
+      for (int64_t i = 0; i < kNanCount; ++i) {
         const T a = got[2].as<T>()[i], b = want[2].as<T>()[i];
         nans += std::isnan(b);
         EXPECT_EQ(std::isnan(a), std::isnan(b)) << form.name << " " << lanes << " " << to_string(target) << " " << i;
@@ -87,7 +87,7 @@ void expect_as_interpreted(DType type, const Target& target) {
         }
       }
       EXPECT_GT(nans, 10) << form.name;
-      EXPECT_LT(nans, 3 * kCount / 4) << form.name;
+      EXPECT_LT(nans, 3 * kNanCount / 4) << form.name;
     }
 }
 
@@ -148,21 +148,22 @@ TEST(CompiledNan, BecomesZeroInWholeNumbers) {
     for (const bool rounds : {false, true})
       for (const int64_t lanes : {1, 4, 8, 16}) {
         const double least = to == u8 ? 0 : -128, most = to == u8 ? 255 : 127;
-        const Buffer x = make_buffer("x", f32, std::vector<int64_t>{kCount}), z = make_buffer("z", to, {kCount});
+        const Buffer x = make_buffer("x", f32, std::vector<int64_t>{kNanCount}), z = make_buffer("z", to, {kNanCount});
         const Var i("i"), l("l");
         const Expr at = Expr(i) * lanes + l, read = load(x, {at}), v = rounds ? call(Intrinsic::kRint, {read}) : read;
         Function f;
         f.name = "saturated";
         f.params = {x, z};
         f.body =
-            make_for(i, make_int(0), make_int(kCount / lanes), LoopKind::kSerial,
+            make_for(i, make_int(0), make_int(kNanCount / lanes), LoopKind::kSerial,
                      make_for(l, make_int(0), make_int(lanes), lanes > 1 ? LoopKind::kVectorize : LoopKind::kSerial,
                               make_store(z, {at}, cast(to, max(min(v, make_float(most)), make_float(least))))));
         const std::vector<HostTensor> t = tensors_of(f);
-        for (int64_t n = 0; n < kCount; ++n) t[0].as<float>()[n] = n % 3 == 0 ? NAN : static_cast<float>(n * 11 - 300);
+        for (int64_t n = 0; n < kNanCount; ++n)
+          t[0].as<float>()[n] = n % 3 == 0 ? NAN : static_cast<float>(n * 11 - 300);
         for (const Target& target : targets_here()) {
           ASSERT_EQ(CompiledModule(module_of(f), {}, target).run(t), HONE_OK);
-          for (int64_t n = 0; n < kCount; ++n) {
+          for (int64_t n = 0; n < kNanCount; ++n) {
             const int got = to == u8 ? t[1].as<uint8_t>()[n] : t[1].as<int8_t>()[n];
             const double want = n % 3 == 0 ? 0 : std::clamp(static_cast<double>(n * 11 - 300), least, most);
             EXPECT_EQ(got, want) << to_string(to) << " " << lanes << " " << n << " " << to_string(target);

@@ -16,7 +16,7 @@ std::string exported(Store& store, bool best_only = false) {
   return out.str();
 }
 
-StatusOr<ExchangeCount> import_text(Store& store, const std::string& text) {
+StatusOr<ExchangeCount> import_text_in_exchange(Store& store, const std::string& text) {
   std::istringstream in(text);
   return import_records(store, in, "records.jsonl");
 }
@@ -42,7 +42,7 @@ TEST(Exchange, RoundTripGivesTheSameBytesAndRows) {
   auto store = sample_store();
   const std::string text = exported(*store);
   auto copy = memory_store();
-  const auto count = import_text(*copy, text);
+  const auto count = import_text_in_exchange(*copy, text);
   ASSERT_TRUE(count.ok()) << count.status();
   EXPECT_EQ(count->trials, 3);
   EXPECT_EQ(exported(*copy), text);
@@ -60,7 +60,7 @@ TEST(Exchange, DisturbedTrialsMakeAFileOfTheirOwnFormat) {
   EXPECT_THAT(text, testing::StartsWith("{\"hone_tophub\":3}"));
   EXPECT_THAT(exported(*store, /*best_only=*/true), testing::StartsWith("{\"hone_tophub\":1}")) << "the best is quiet";
   auto copy = memory_store(), merged = memory_store();
-  ASSERT_TRUE(import_text(*copy, text).ok());
+  ASSERT_TRUE(import_text_in_exchange(*copy, text).ok());
   ASSERT_TRUE(merge_records(*merged, *store).ok());
   for (Store* other : {copy.get(), merged.get()}) {
     EXPECT_EQ(exported(*other), text);
@@ -75,7 +75,7 @@ TEST(Exchange, ADisturbedTrialOfAForeignFileIsChecked) {
   add(*store, {disturbed(confirmed_trial(10, 1.5, "c"), 3.0)});
   std::string text = exported(*store);
   text.replace(text.find("\"default_seconds\":3.0"), 21, "\"default_seconds\":-3.");
-  EXPECT_THAT(message_of(import_text(*memory_store(), text).status()), testing::HasSubstr("line 2"));
+  EXPECT_THAT(message_of(import_text_in_exchange(*memory_store(), text).status()), testing::HasSubstr("line 2"));
 }
 
 // Programs that do not know of machines skip their states.
@@ -85,7 +85,7 @@ TEST(Exchange, AMachinesStateOfAForeignFileIsChecked) {
   const auto imported = [&](const std::string& from, const std::string& to) {
     std::string other = text;
     other.replace(other.find(from), from.size(), to);
-    return import_text(*memory_store(), other).status();
+    return import_text_in_exchange(*memory_store(), other).status();
   };
   EXPECT_THAT(message_of(imported("61.25", "1e9")),
               HasSubstr("the machine's temperature is not from -1000 to 1000 °C"));
@@ -106,7 +106,7 @@ TEST(Exchange, TheOrderOfInsertionDoesNotShow) {
 TEST(Exchange, ImportingAgainChangesNothing) {
   auto store = sample_store();
   const std::string text = exported(*store);
-  const auto count = import_text(*store, text);
+  const auto count = import_text_in_exchange(*store, text);
   EXPECT_EQ(count->trials, 0);
   EXPECT_EQ(count->duplicates, 3);
   EXPECT_EQ(exported(*store), text);
@@ -115,21 +115,21 @@ TEST(Exchange, ImportingAgainChangesNothing) {
 TEST(Exchange, BestOnlyKeepsTheBests) {
   auto store = sample_store();
   auto copy = memory_store();
-  ASSERT_EQ(import_text(*copy, exported(*store, /*best_only=*/true))->trials, 1);
+  ASSERT_EQ(import_text_in_exchange(*copy, exported(*store, /*best_only=*/true))->trials, 1);
   EXPECT_EQ(bests(*copy), bests(*store));
 }
 
 TEST(Exchange, MessagesThatAreNoUtf8AreStillExported) {
   auto store = memory_store();
   add(*store, {failed_trial(0, "build_failed", "bad \xff byte")});
-  EXPECT_EQ(import_text(*memory_store(), exported(*store))->trials, 1);
+  EXPECT_EQ(import_text_in_exchange(*memory_store(), exported(*store))->trials, 1);
 }
 
 TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
   const std::string good = exported(*sample_store());
   const auto refused = [&](const std::string& text, const std::string& where, const std::string& why) {
     auto store = memory_store();
-    const auto count = import_text(*store, text);
+    const auto count = import_text_in_exchange(*store, text);
     EXPECT_EQ(exit_code_of(count.status()), kExitUsage);
     EXPECT_THAT(message_of(count.status()), HasSubstr("records.jsonl"));
     EXPECT_THAT(message_of(count.status()), HasSubstr(where));
@@ -168,12 +168,12 @@ TEST(Exchange, PriorsTravelWithTheRecordsAndMakeTheFileOneOfFormatTwo) {
     const std::string text = exported(*store, best_only);
     EXPECT_THAT(text, testing::StartsWith("{\"hone_tophub\":2}\n"));
     auto copy = memory_store();
-    const auto count = import_text(*copy, text);
+    const auto count = import_text_in_exchange(*copy, text);
     ASSERT_TRUE(count.ok()) << count.status();
     EXPECT_EQ(count->priors, 1);
     EXPECT_EQ(*copy->priors().list(), std::vector{sample_prior()});
     EXPECT_EQ(exported(*copy, best_only), text);
-    EXPECT_EQ(import_text(*copy, text)->priors, 0);
+    EXPECT_EQ(import_text_in_exchange(*copy, text)->priors, 0);
   }
 }
 
@@ -189,12 +189,12 @@ TEST(Exchange, ChoicesTravelWithTheRecordsAndMakeTheFileOneOfFormatFour) {
     const std::string text = exported(*store, best_only);
     EXPECT_THAT(text, testing::StartsWith("{\"hone_tophub\":4}\n"));
     auto copy = memory_store();
-    const auto count = import_text(*copy, text);
+    const auto count = import_text_in_exchange(*copy, text);
     ASSERT_TRUE(count.ok()) << count.status();
     EXPECT_EQ(count->choices, best_only ? 1 : 2);
     EXPECT_EQ(*copy->choices().list(/*in_effect=*/true), std::vector{sample_choice()});
     EXPECT_EQ(exported(*copy, best_only), text);
-    EXPECT_EQ(import_text(*copy, text)->choices, 0);
+    EXPECT_EQ(import_text_in_exchange(*copy, text)->choices, 0);
     auto merged = memory_store();
     EXPECT_EQ(merge_records(*merged, *copy)->choices, count->choices);
     EXPECT_EQ(exported(*merged, best_only), text);
@@ -203,10 +203,10 @@ TEST(Exchange, ChoicesTravelWithTheRecordsAndMakeTheFileOneOfFormatFour) {
 
 TEST(Exchange, AChoiceThatCannotBeIsRefusedWithItsLine) {
   auto store = memory_store();
-  const auto imported = import_text(*store,
-                                    "{\"hone_tophub\":4}\n{\"choice\":[\"dense(m=1)\",\"llvm\",\"aa\"],"
-                                    "\"config\":\"a\",\"instead_of\":\"b\",\"seconds\":[1e-12,1],"
-                                    "\"created_at\":1}\n");
+  const auto imported = import_text_in_exchange(*store,
+                                                "{\"hone_tophub\":4}\n{\"choice\":[\"dense(m=1)\",\"llvm\",\"aa\"],"
+                                                "\"config\":\"a\",\"instead_of\":\"b\",\"seconds\":[1e-12,1],"
+                                                "\"created_at\":1}\n");
   EXPECT_THAT(message_of(imported.status()), testing::AllOf(HasSubstr("line 2"), HasSubstr("a time of 1e-12 s")));
   EXPECT_TRUE(store->choices().list()->empty());
 }
@@ -215,7 +215,7 @@ TEST(Exchange, AFileOfAPriorAloneIsOneToImport) {
   std::ostringstream out;
   write_records({{}, {}, {sample_prior()}}, out);
   auto store = memory_store();
-  EXPECT_EQ(import_text(*store, out.str())->priors, 1);
+  EXPECT_EQ(import_text_in_exchange(*store, out.str())->priors, 1);
   EXPECT_EQ(exported(*store), out.str());
 }
 
@@ -246,7 +246,7 @@ TEST(Exchange, ABadPriorIsNamed) {
   const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {
     std::string text = out.str();
     text.replace(text.find(from), from.size(), to);
-    const auto count = import_text(*memory_store(), text);
+    const auto count = import_text_in_exchange(*memory_store(), text);
     EXPECT_EQ(exit_code_of(count.status()), kExitUsage);
     EXPECT_THAT(message_of(count.status()), HasSubstr("records.jsonl line 2"));
     EXPECT_THAT(message_of(count.status()), HasSubstr(why));

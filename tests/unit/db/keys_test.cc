@@ -49,7 +49,7 @@ std::unique_ptr<Store> store_of_a_later_version() {
   return store;
 }
 
-std::string exported(Store& store, bool best_only = false) {
+std::string exported_in_keys(Store& store, bool best_only = false) {
   std::ostringstream out;
   EXPECT_TRUE(export_records(store, out, best_only).ok());
   return out.str();
@@ -58,7 +58,7 @@ std::string exported(Store& store, bool best_only = false) {
 TEST(Keys, RowsOfALaterVersionSurviveExportImportAndMerge) {
   const auto store = store_of_a_later_version();
   for (const bool best_only : {false, true}) {
-    const std::string text = exported(*store, best_only);
+    const std::string text = exported_in_keys(*store, best_only);
     EXPECT_THAT(text, testing::StartsWith("{\"hone_tophub\":5}\n"));
     std::istringstream in(text);
     auto copy = memory_store();
@@ -66,11 +66,11 @@ TEST(Keys, RowsOfALaterVersionSurviveExportImportAndMerge) {
     ASSERT_TRUE(count.ok()) << count.status();
     EXPECT_EQ(count->trials, 6);
     EXPECT_EQ(count->definitions, 2);
-    EXPECT_EQ(exported(*copy, best_only), text);
+    EXPECT_EQ(exported_in_keys(*copy, best_only), text);
     auto merged = memory_store();
     EXPECT_EQ(merge_records(*merged, *copy)->definitions, 2);
     EXPECT_EQ(merge_records(*merged, *copy)->definitions, 0);
-    EXPECT_EQ(exported(*merged, best_only), text);
+    EXPECT_EQ(exported_in_keys(*merged, best_only), text);
     EXPECT_EQ(bests(*merged), bests(*store));
     EXPECT_EQ(bests(*merged).size(), 6u) << "each stands beside the template's best, not in its place";
     EXPECT_THAT(*check_store(*merged), IsEmpty());
@@ -82,8 +82,8 @@ TEST(Keys, ExportOfTheBestLeavesOutDefinitionsThatNoneNames) {
   auto store = memory_store();
   add(*store, {ok_trial(0, 0.5)});
   ASSERT_TRUE(*store->definitions().put({key_hash(kNorm), "operator", kNorm}));
-  EXPECT_THAT(exported(*store), HasSubstr(key_hash(kNorm)));
-  EXPECT_THAT(exported(*store, /*best_only=*/true), testing::StartsWith("{\"hone_tophub\":1}\n"));
+  EXPECT_THAT(exported_in_keys(*store), HasSubstr(key_hash(kNorm)));
+  EXPECT_THAT(exported_in_keys(*store, /*best_only=*/true), testing::StartsWith("{\"hone_tophub\":1}\n"));
 }
 
 TEST(Keys, RowsOfALaterVersionAreListedByTheirKind) {

@@ -244,7 +244,7 @@ TEST(ClockAhead, AChoiceOfTheFutureGivesWay) {
 
 // --- rows that a confirmation from elsewhere may outrank ---
 
-BatchRow batch_of(const std::string& session) {
+BatchRow batch_of_in_plausible(const std::string& session) {
   BatchRow b{session, 0, kDense, kTarget, "feed1234"};
   b.trials = 1, b.finished = kNow;
   return b;
@@ -263,7 +263,7 @@ TEST(ForeignBest, AnImpossibleOneDoesNotDisplaceOwnOnes) {
     auto store = memory_store();
     const auto bring_in = [&] { ASSERT_TRUE(import_at(*store, export_of({{}, {forged}, {}})).ok()); };
     if (import_first) bring_in();
-    ASSERT_TRUE(store->trials().add_batch(batch_of("here")).ok());
+    ASSERT_TRUE(store->trials().add_batch(batch_of_in_plausible("here")).ok());
     add(*store, {own});
     if (!import_first) bring_in();
     ASSERT_EQ(bests(*store).size(), 1u);

@@ -46,14 +46,14 @@ std::string narrow_step(const Graph& g) {
   return "";
 }
 
-struct Case {
+struct F16StepsCase {
   const char* op;
   std::vector<int64_t> shape;
   std::function<void(TestModel&)> set = [](TestModel&) {};
   int64_t opset = 13;
 };
 
-TestModel model_of(const Case& c, int type) {
+TestModel model_of(const F16StepsCase& c, int type) {
   TestModel m(c.opset);
   m.input("x", c.shape.empty() ? std::vector<TestDim>{} : std::vector<TestDim>(c.shape.begin(), c.shape.end()), type);
   m.node(c.op, {"x"}, {"y"});
@@ -62,7 +62,7 @@ TestModel model_of(const Case& c, int type) {
 }
 
 TEST(StepsOfOneNode, HandOnNothingOf16Bits) {
-  const std::vector<Case> cases = {
+  const std::vector<F16StepsCase> cases = {
       {"ReduceL2", {4, 60}},
       {"ReduceSumSquare", {4, 60}},
       {"ReduceLogSum", {4, 60}},
@@ -88,7 +88,7 @@ TEST(StepsOfOneNode, HandOnNothingOf16Bits) {
       {"LogSoftmax", {4, 60}},
   };
   const ModelFolder f;
-  for (const Case& c : cases)
+  for (const F16StepsCase& c : cases)
     for (const int type : {kHalf, kBfloat}) {
       const ImportedModel m = f.import(model_of(c, type));
       EXPECT_EQ(narrow_step(m.graph), "") << c.op;
@@ -102,7 +102,7 @@ void expect_rows(const char* op, double scale, const std::function<double(const 
   Doubles x;
   for (int64_t i = 0; i < kRows * kLength; ++i)
     x.push_back(narrow({1}, {scale * (1 + static_cast<double>(i * 7 % 13) / 16)}).values()[0]);
-  Case c{op, {kRows, kLength}, [](TestModel& m) { m.ints("axes", {1}).number("keepdims", 0); }};
+  F16StepsCase c{op, {kRows, kLength}, [](TestModel& m) { m.ints("axes", {1}).number("keepdims", 0); }};
   const ModelFolder f;
   const std::vector<double> got = outputs_of(f.import(model_of(c, kHalf)), {narrow({kRows, kLength}, x)});
   ASSERT_EQ(got.size(), static_cast<size_t>(kRows));

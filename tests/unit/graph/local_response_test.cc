@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TestModel model_of(int64_t size, std::vector<int64_t> shape) {
+TestModel model_of_in_local_response(int64_t size, std::vector<int64_t> shape) {
   TestModel m;
   m.input("x", {shape.begin(), shape.end()}).node("LRN", {"x"}, {"y"}).output("y");
   m.number("size", size).real("alpha", 0.5f).real("beta", 0.75f).real("bias", 2.0f);
@@ -36,7 +36,7 @@ TEST(LocalResponseNormalization, IsItsDefinition) {
           expected.push_back(at(c) / std::pow(2 + 0.5 / size * sum, 0.75));
         }
     for (const std::vector<int64_t>& shape : {std::vector<int64_t>{2, 5, 2, 3}, {2, 5, 6}}) {
-      const ImportedModel m = f.import(model_of(size, shape));
+      const ImportedModel m = f.import(model_of_in_local_response(size, shape));
       EXPECT_THAT(outputs_of(m, {TensorData({f32, shape}, floats_of(x))}),
                   testing::Pointwise(testing::DoubleNear(1e-5), expected))
           << size;
@@ -46,9 +46,9 @@ TEST(LocalResponseNormalization, IsItsDefinition) {
 
 TEST(LocalResponseNormalization, SaysWhatIsWrong) {
   const ModelFolder f;
-  EXPECT_THAT(f.refusal(model_of(0, {1, 2, 3, 3})), HasSubstr("LRN (opset 13): size=0"));
-  EXPECT_THAT(f.refusal(model_of(kHuge, {1, 2, 3, 3})), HasSubstr("size=9223372036854775807"));
-  EXPECT_THAT(f.refusal(model_of(3, {2, 3})), HasSubstr("LRN (opset 13): f32[2, 3]"));
+  EXPECT_THAT(f.refusal(model_of_in_local_response(0, {1, 2, 3, 3})), HasSubstr("LRN (opset 13): size=0"));
+  EXPECT_THAT(f.refusal(model_of_in_local_response(kHuge, {1, 2, 3, 3})), HasSubstr("size=9223372036854775807"));
+  EXPECT_THAT(f.refusal(model_of_in_local_response(3, {2, 3})), HasSubstr("LRN (opset 13): f32[2, 3]"));
 }
 
 }  // namespace

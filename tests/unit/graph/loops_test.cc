@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 
-onnx::ValueInfo* named(onnx::ValueInfo* v, const std::string& name) {
+onnx::ValueInfo* named_in_loops(onnx::ValueInfo* v, const std::string& name) {
   v->set_name(name);
   return v;
 }
@@ -29,10 +29,10 @@ TestModel counting_loop(bool known_turns) {
   m.floats("one", {}, {1});
   m.node("Loop", {"turns", "yes", "x"}, {"y", "all"});
   onnx::Graph* body = m.body("body");
-  for (const char* name : {"turn", "condition", "state"}) named(body->add_input(), name);
+  for (const char* name : {"turn", "condition", "state"}) named_in_loops(body->add_input(), name);
   add_node(body->mutable_node(), "Identity", {"condition"}, {"goes_on"});
   add_node(body->mutable_node(), "Add", {"state", "one"}, {"next"});
-  for (const char* name : {"goes_on", "next", "state"}) named(body->add_output(), name);
+  for (const char* name : {"goes_on", "next", "state"}) named_in_loops(body->add_output(), name);
   m.output("y").output("all");
   return m;
 }
@@ -93,20 +93,20 @@ TEST(Loops, CostWhatTheyTakeAlsoWithoutNodes) {
   m.tensor("yes", {}, kBool)->add_int32_data(1);
   m.node("Loop", {"n", "yes", "x"}, {"y"});
   onnx::Graph* outer = m.body("body");
-  for (const char* name : {"i", "c", "s"}) named(outer->add_input(), name);
+  for (const char* name : {"i", "c", "s"}) named_in_loops(outer->add_input(), name);
   onnx::Node* inside = add_node(outer->mutable_node(), "Loop", {"n", "yes", "s"}, {"t"});
   onnx::Attribute* body = inside->add_attribute();
   body->set_name("body");
   for (const char* name : {"j", "d", "u"}) {
-    named(body->mutable_g()->add_input(), name);
-    if (*name != 'j') named(body->mutable_g()->add_output(), name);
+    named_in_loops(body->mutable_g()->add_input(), name);
+    if (*name != 'j') named_in_loops(body->mutable_g()->add_output(), name);
   }
-  for (const char* name : {"c", "t"}) named(outer->add_output(), name);
+  for (const char* name : {"c", "t"}) named_in_loops(outer->add_output(), name);
   m.output("y");
   EXPECT_THAT(f.refusal(m), HasSubstr("more than 1048576 nodes"));
 
   TestModel wide = counting_loop(true);
-  for (int i = 0; i < 20000; ++i) named(wide.last->mutable_attribute(0)->mutable_g()->add_output(), "state");
+  for (int i = 0; i < 20000; ++i) named_in_loops(wide.last->mutable_attribute(0)->mutable_g()->add_output(), "state");
   EXPECT_THAT(f.refusal(wide), HasSubstr("its body has other outputs"));
 }
 

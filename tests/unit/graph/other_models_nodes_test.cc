@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr int kU8 = 2, kI16 = 5, kI32 = 6, kBool = 9;  // ONNX's numbers of types
+constexpr int kUint8 = 2, kI16 = 5, kI32 = 6, kBool = 9;  // ONNX's numbers of types
 
 TensorData bools(const Extents& shape, const std::string& bytes) { return {{boolean, shape}, bytes}; }
 
@@ -40,7 +40,7 @@ TEST(Bitwise, IsOfTheBitsThatNumbersAreStoredAs) {
       EXPECT_EQ(outputs_of(f.import(m), inputs), wanted) << op << " of " << to_string(t);
     }
   };
-  expect(kU8, u8, [](int64_t v) { return v & 255; });
+  expect(kUint8, u8, [](int64_t v) { return v & 255; });
   expect(kI16, i16, [](int64_t v) { return v; });
   expect(kI32, i32, [](int64_t v) { return v; });
   expect(7, i64, [](int64_t v) { return v; });

@@ -224,7 +224,7 @@ TEST(FuseElementwise, ChainsHaveAnEnd) {
   EXPECT_EQ(g.nodes.size(), 2u) << to_string(g);  // 16 functions and 4
 }
 
-constexpr const char* kConv = R"(
+constexpr const char* kPassesConv = R"(
 input "x" %x f32[1, 4, 5, 5]
 %w = constant f32[8, 4, 3, 3] fill 1
 %c = conv2d(n=1,ci=4,h=5,w=5,co=8,kh=3,kw=3,pad=1) %x %w   # Conv
@@ -244,7 +244,7 @@ std::string nodes_after(GraphPass pass, const std::string& lines) {
   }
   return out;
 }
-std::string epilogue_after(const std::string& lines) {
+std::string epilogue_after_in_passes(const std::string& lines) {
   const std::string out = nodes_after(&fuse_epilogues, lines);
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 1) << out;
   const size_t at = out.find("epilogue=");
@@ -252,7 +252,7 @@ std::string epilogue_after(const std::string& lines) {
 }
 
 TEST(FuseEpilogues, ConstantsOfTheChannelsAreABias) {
-  EXPECT_EQ(epilogue_after(std::string(kConv) + R"(%b = constant f32[1, 8, 1, 1] fill 2
+  EXPECT_EQ(epilogue_after_in_passes(std::string(kPassesConv) + R"(%b = constant f32[1, 8, 1, 1] fill 2
 %y = elementwise(op=add+relu,shape=1x8x5x5,operands=1x8x1x1) %c %b   # Add + Relu
 output "y" %y f32[1, 8, 5, 5]
 )"),
@@ -260,7 +260,7 @@ output "y" %y f32[1, 8, 5, 5]
 }
 
 TEST(FuseEpilogues, ValuesAreResiduals) {
-  EXPECT_EQ(epilogue_after(std::string(kConv) + R"(input "r" %r f32[1, 8, 5, 5]
+  EXPECT_EQ(epilogue_after_in_passes(std::string(kPassesConv) + R"(input "r" %r f32[1, 8, 5, 5]
 %y = elementwise(op=rsub,shape=1x8x5x5,operands=same) %r %c
 output "y" %y f32[1, 8, 5, 5]
 )")
@@ -269,7 +269,7 @@ output "y" %y f32[1, 8, 5, 5]
 }
 
 TEST(FuseEpilogues, BehindEachOther) {
-  const std::string out = epilogue_after(std::string(kConv) + R"(
+  const std::string out = epilogue_after_in_passes(std::string(kPassesConv) + R"(
 %y = elementwise(op=relu,shape=1x8x5x5) %c
 %z = elementwise(op=mul[2.0],shape=1x8x5x5) %y
 output "z" %z f32[1, 8, 5, 5]
@@ -324,20 +324,20 @@ output "y" %y f32[1, 8, 8]
 }
 
 TEST(FuseEpilogues, WhatOthersReadStays) {
-  const std::string two_readers = std::string(kConv) + R"(
+  const std::string two_readers = std::string(kPassesConv) + R"(
 %y = elementwise(op=relu,shape=1x8x5x5) %c
 %s = reduce(op=sum,shape=1x8x5x5,axes=2:3) %c
 output "y" %y f32[1, 8, 5, 5]
 output "s" %s f32[1, 8]
 )";
   EXPECT_THAT(nodes_after(&fuse_epilogues, two_readers), HasSubstr("elementwise(op=relu"));
-  const std::string output = std::string(kConv) + R"(
+  const std::string output = std::string(kPassesConv) + R"(
 %y = elementwise(op=relu,shape=1x8x5x5) %c
 output "y" %y f32[1, 8, 5, 5]
 output "c" %c f32[1, 8, 5, 5]
 )";
   EXPECT_THAT(nodes_after(&fuse_epilogues, output), HasSubstr("elementwise(op=relu"));
-  const std::string view = std::string(kConv) + R"(
+  const std::string view = std::string(kPassesConv) + R"(
 %v = reshape(shape=1x8x5x5,to=8x25) %c
 %y = elementwise(op=relu,shape=8x25) %v
 output "y" %y f32[8, 25]
@@ -406,7 +406,7 @@ output "y" %y f32[3, 5]
 
 TEST(FuseEpilogues, TwiceMakesNoNameTwice) {
   // Views that the pass adds have names that an earlier run of it may have used.
-  Graph g = read_graph(std::string("graph g\n") + kConv + R"(%b = constant f32[1, 8, 1, 1] fill 2
+  Graph g = read_graph(std::string("graph g\n") + kPassesConv + R"(%b = constant f32[1, 8, 1, 1] fill 2
 %b.1 = constant f32[8, 1, 1] fill 3
 %y = elementwise(op=add,shape=1x8x5x5,operands=1x8x1x1) %c %b
 %v = reshape(shape=1x8x5x5,to=8x5x5) %y

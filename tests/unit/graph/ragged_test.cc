@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr int64_t kRows = 7, kColumns = 3;
 
-TensorData floats(const std::vector<int64_t>& shape, const std::vector<float>& v) {
+TensorData floats_in_ragged(const std::vector<int64_t>& shape, const std::vector<float>& v) {
   return {{f32, shape}, floats_of(v)};
 }
 TensorData bools(const std::string& bytes) { return {{boolean, {std::ssize(bytes)}}, bytes}; }
@@ -285,7 +285,7 @@ TEST(Ragged, IsWhatTheTensorOfThatLengthIs) {
       if (turn == 0) mask.assign(kRows, '\1');
       std::vector<float> x;
       for (int64_t i = 0; i < kRows * kColumns; ++i) x.push_back(static_cast<float>(random() % 64) / 32 - 0.5f);
-      const TensorData data = floats({kRows, kColumns}, x);
+      const TensorData data = floats_in_ragged({kRows, kColumns}, x);
       ImportOptions known;
       known.values.emplace("mask", bools(mask));
       const ImportedModel of_that_length = f.import(m, known);
@@ -309,7 +309,7 @@ TEST(Ragged, MayHaveNoElements) {
     op.add(m);
     m.output("y");
     const ImportedModel ragged = f.import(m);
-    const std::vector<TensorData> inputs{floats({kRows, kColumns}, std::vector<float>(kRows * kColumns, 1)),
+    const std::vector<TensorData> inputs{floats_in_ragged({kRows, kColumns}, std::vector<float>(kRows * kColumns, 1)),
                                          bools(std::string(kRows, '\0'))};
     EXPECT_EQ(cut_to_extents(ragged.graph, interpret(ragged.graph, inputs, &evaluate)).size(), 1u);
   }
@@ -427,7 +427,7 @@ TEST(Ragged, MoreThanThereAreIsNoResult) {
   too_many.last = too_many.graph()->mutable_node(too_many.graph()->node_size() - 1);
   too_many.node("TopK", {"v", "more"}, {"y", "i"}).number("axis", 0).output("y");
   negative.node("ConstantOfShape", {"less"}, {"y"}).output("y");
-  const TensorData x = floats({kRows, kColumns}, std::vector<float>(kRows * kColumns, 1));
+  const TensorData x = floats_in_ragged({kRows, kColumns}, std::vector<float>(kRows * kColumns, 1));
   const auto run = [&](const TestModel& model, const std::string& mask) {
     const ImportedModel made = f.import(model);
     return cut_to_extents(made.graph, interpret(made.graph, {x, bools(mask)}, &evaluate))[0].type().shape[0];
@@ -478,7 +478,7 @@ TEST(LoopsWithConditions, StopWhereACallSays) {
   EXPECT_EQ(m.graph.outputs[1].type.shape, (std::vector<int64_t>{5, 2}));
   const auto run = [&](float a, float b) {
     std::vector<double> all;
-    for (const TensorData& t : cut_to_extents(m.graph, interpret(m.graph, {floats({2}, {a, b})}, &evaluate)))
+    for (const TensorData& t : cut_to_extents(m.graph, interpret(m.graph, {floats_in_ragged({2}, {a, b})}, &evaluate)))
       for (const double v : t.values()) all.push_back(v);
     return all;
   };
@@ -510,8 +510,8 @@ TestModel branching(const std::string& then_op, const std::string& else_op) {
 TEST(Branches, AreBothComputedWhereACallDecides) {
   const ModelFolder f;
   const ImportedModel m = f.import(branching("Add", "Neg"));
-  EXPECT_THAT(outputs_of(m, {floats({3}, {1, 2, 3})}), ElementsAre(2, 4, 6));
-  EXPECT_THAT(outputs_of(m, {floats({3}, {-1, 2, 3})}), ElementsAre(1, -2, -3));
+  EXPECT_THAT(outputs_of(m, {floats_in_ragged({3}, {1, 2, 3})}), ElementsAre(2, 4, 6));
+  EXPECT_THAT(outputs_of(m, {floats_in_ragged({3}, {-1, 2, 3})}), ElementsAre(1, -2, -3));
 }
 
 TEST(Branches, ThatAreNotSupportedFailWhereACallTakesThem) {
@@ -520,8 +520,8 @@ TEST(Branches, ThatAreNotSupportedFailWhereACallTakesThem) {
   ASSERT_EQ(m.notes.size(), 1u);
   EXPECT_THAT(m.notes[0],
               HasSubstr("If_y takes its then_branch; calls that take the other branch fail: NoSuchOperator"));
-  EXPECT_THAT(outputs_of(m, {floats({3}, {1, 2, 3})}), ElementsAre(2, 4, 6));
-  EXPECT_THROW(outputs_of(m, {floats({3}, {-1, 2, 3})}), UserError);
+  EXPECT_THAT(outputs_of(m, {floats_in_ragged({3}, {1, 2, 3})}), ElementsAre(2, 4, 6));
+  EXPECT_THROW(outputs_of(m, {floats_in_ragged({3}, {-1, 2, 3})}), UserError);
   EXPECT_THAT(f.refusal(branching("OneThing", "Another")), HasSubstr("neither of its branches is supported"));
 }
 
@@ -537,8 +537,8 @@ TEST(NonMaxSuppression, OfRaggedBoxesLooksAtThoseThatAreThere) {
   m.node("NonMaxSuppression", {"b3", "s3", "most", "iou"}, {"y"}).output("y");
   const ImportedModel made = f.import(m);
   // The second overlaps the first, and the third is below the limit: it would be place 0 of the elements behind.
-  const std::vector<TensorData> inputs{floats({4, 4}, {0, 0, 2, 2, 0, 0, 2, 2.1f, 5, 5, 6, 6, 8, 8, 9, 9}),
-                                       floats({4}, {0.9f, 0.8f, 0.1f, 0.95f})};
+  const std::vector<TensorData> inputs{floats_in_ragged({4, 4}, {0, 0, 2, 2, 0, 0, 2, 2.1f, 5, 5, 6, 6, 8, 8, 9, 9}),
+                                       floats_in_ragged({4}, {0.9f, 0.8f, 0.1f, 0.95f})};
   const std::vector<TensorData> got = cut_to_extents(made.graph, interpret(made.graph, inputs, &evaluate));
   EXPECT_EQ(got[0].type().shape, (std::vector<int64_t>{2, 3}));
   EXPECT_THAT(got[0].numbers(), ElementsAre(0, 0, 2, 0, 0, 0));

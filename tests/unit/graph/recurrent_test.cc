@@ -115,7 +115,7 @@ void run_sequence(const Layer& l, int64_t d, int64_t b, Run* out) {
   }
 }
 
-Run run(const Layer& l) {
+Run run_in_recurrent(const Layer& l) {
   const auto states = static_cast<size_t>(l.directions * l.batch * l.hidden);
   Run out{Doubles(static_cast<size_t>(l.steps) * states), Doubles(states), Doubles(states)};
   for (int64_t d = 0; d < l.directions; ++d)
@@ -124,7 +124,7 @@ Run run(const Layer& l) {
 }
 
 // The model of the layer, whose batch is the first extent where the layer says so; x is its input, and the lengths.
-TestModel model_of(const Layer& l) {
+TestModel model_of_in_recurrent(const Layer& l) {
   TestModel m(14);
   const auto swapped = [&](int64_t a, int64_t b, int64_t c) {
     return l.batch_first ? std::vector<int64_t>{b, a, c} : std::vector<int64_t>{a, b, c};
@@ -165,7 +165,7 @@ void expect_as_step_by_step(const Layer& l, const TestModel& m) {
   const ModelFolder f;
   const ImportedModel imported = f.import(m);
   const auto got = interpret(imported.graph, inputs_of(l), &evaluate);
-  const Run wanted = run(l);
+  const Run wanted = run_in_recurrent(l);
   Doubles y = wanted.y, h = wanted.h, c = wanted.c;
   if (l.batch_first) {
     for (int64_t t = 0; t < l.steps; ++t)
@@ -213,7 +213,7 @@ TEST(Recurrent, AsStepByStep) {
     l.draw(i);
     SCOPED_TRACE(
         fmt::format("{}: {} {} steps={} batch={} hidden={}", i, l.op, l.direction, l.steps, l.batch, l.hidden));
-    expect_as_step_by_step(l, model_of(l));
+    expect_as_step_by_step(l, model_of_in_recurrent(l));
   }
 }
 
@@ -237,14 +237,14 @@ TEST(Recurrent, ActivationsWithNumbers) {
   l.g = [](double v) { return 1.5 * std::tanh(0.5 * v); };
   l.h = [](double v) { return v < 0 ? 0.1 * v : v; };
   l.draw(3);
-  TestModel m = model_of(l);
+  TestModel m = model_of_in_recurrent(l);
   set_activations(&m, {"HardSigmoid", "ScaledTanh", "LeakyRelu"}, {0.3f, 1.5f, 0.1f}, {0.4f, 0.5f});
   expect_as_step_by_step(l, m);
 
   Layer r{"RNN", 1, 2, 1, 3, 4};
   r.draw(7);
   const auto with = [&](const std::vector<std::string>& names, const Floats& alphas) {
-    TestModel one = model_of(r);
+    TestModel one = model_of_in_recurrent(r);
     set_activations(&one, names, alphas, {1});
     return one;
   };
@@ -261,7 +261,7 @@ TEST(Recurrent, ActivationsWithNumbers) {
 Graph imported(Layer l) {
   l.draw(1);
   const ModelFolder f;
-  return f.import(model_of(l)).graph;
+  return f.import(model_of_in_recurrent(l)).graph;
 }
 
 TEST(Recurrent, ALayerIsOneNode) {

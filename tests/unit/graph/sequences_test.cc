@@ -16,7 +16,7 @@ struct SequenceModel {
   bool is_pool = false;
 };
 
-TestModel onnx_of(const SequenceModel& s) {
+TestModel onnx_of_in_sequences(const SequenceModel& s) {
   TestModel m;
   m.input("x", {s.shape.begin(), s.shape.end()});
   if (s.is_pool) {
@@ -41,7 +41,7 @@ TEST(Sequences, OfOneAxisInAColumnAndInARowAreTheSame) {
                                                   {{1, 2, 1, 9}, {1, 3}, {1, 2}, {0, 1, 0, 2}, is_pool}};
     std::vector<double> first;
     for (const SequenceModel& s : spellings) {
-      const ImportedModel m = f.import(onnx_of(s));
+      const ImportedModel m = f.import(onnx_of_in_sequences(s));
       EXPECT_THAT(to_string(m.graph), HasSubstr("h=1,w=9,"));
       std::vector<int64_t> out = s.shape;
       out[1] = is_pool ? 2 : 3;
@@ -58,7 +58,8 @@ TEST(Sequences, OfOneAxisInAColumnAndInARowAreTheSame) {
 
 TEST(Sequences, AWindowThatLeavesTheColumnIsAnImages) {
   const ModelFolder f;
-  EXPECT_THAT(to_string(f.import(onnx_of({{1, 2, 9, 1}, {3, 1}, {1, 1}, {0, 1, 0, 0}})).graph), HasSubstr("h=9,w=1,"));
+  EXPECT_THAT(to_string(f.import(onnx_of_in_sequences({{1, 2, 9, 1}, {3, 1}, {1, 1}, {0, 1, 0, 0}})).graph),
+              HasSubstr("h=9,w=1,"));
 }
 
 }  // namespace

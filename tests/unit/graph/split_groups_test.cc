@@ -12,10 +12,10 @@ using testing::Not;
 using testing::SizeIs;
 
 // Splits with these times for anchors without and with the function `costly`, and for elementwise nodes.
-struct Times {
+struct SplitGroupsTimes {
   double with = 100e-6, without = 50e-6, rest = 10e-6;
 };
-Graph split(const Graph& g, const Times& times, std::vector<Workload>* alternatives = nullptr,
+Graph split(const Graph& g, const SplitGroupsTimes& times, std::vector<Workload>* alternatives = nullptr,
             FusionNotes* notes = nullptr) {
   PassContext context = test_context();
   context.alternatives = alternatives;
@@ -32,7 +32,7 @@ Graph split(const Graph& g, const Times& times, std::vector<Workload>* alternati
 }
 
 // A convolution in blocks with operands of each kind, named values in front of the cut and behind it.
-Graph in_blocks(const std::string& epilogue, const std::string& operands) {
+Graph in_blocks_in_split_groups(const std::string& epilogue, const std::string& operands) {
   return read_graph(
       "graph g\ninput \"x\" %x f32[1, 2, 4, 5, 4]\ninput \"w\" %w f32[8, 8, 1, 1]\ninput \"c\" %c f32[8]\n"
       "input \"s\" %s f32[1, 2, 4, 5, 4]\ninput \"o\" %o f32[1]\n"
@@ -43,10 +43,10 @@ Graph in_blocks(const std::string& epilogue, const std::string& operands) {
 
 TEST(SplitGroups, PartsComputeTheSame) {
   const Graph graphs[] = {
-      in_blocks("bias+x=s+sigmoid+mul[s]", " %c"),
-      in_blocks("bias+add+sigmoid+mul[c]+add[1]", " %c %s %c %o"),
-      in_blocks("x=first+bias+add[first]+gelu+x=s+mul[s]+add", " %c %s"),
-      in_blocks("gelu", ""),
+      in_blocks_in_split_groups("bias+x=s+sigmoid+mul[s]", " %c"),
+      in_blocks_in_split_groups("bias+add+sigmoid+mul[c]+add[1]", " %c %s %c %o"),
+      in_blocks_in_split_groups("x=first+bias+add[first]+gelu+x=s+mul[s]+add", " %c %s"),
+      in_blocks_in_split_groups("gelu", ""),
       read_graph("graph g\ninput \"x\" %x f32[3, 8]\ninput \"w\" %w f32[6, 8]\ninput \"c\" %c f32[6]\ninput \"r\" %r "
                  "f32[3]\n%y = dense(m=3,n=6,k=8,dtype=f32,epilogue=bias+gelu+mul[r]+add[c]) %x %w %c %r %c\noutput "
                  "\"y\" %y f32[3, 6]\n"),
@@ -60,21 +60,21 @@ TEST(SplitGroups, PartsComputeTheSame) {
 }
 
 TEST(SplitGroups, WhatIsCheapStaysInTheEpilogue) {
-  const Graph made = split(in_blocks("bias+add+sigmoid", " %c %s"), {});
+  const Graph made = split(in_blocks_in_split_groups("bias+add+sigmoid", " %c %s"), {});
   EXPECT_THAT(to_string(made), HasSubstr("epilogue=bias+add)"));
   EXPECT_THAT(to_string(made), HasSubstr("elementwise(op=sigmoid"));
-  const Graph cheap = in_blocks("bias+add+relu", " %c %s");
+  const Graph cheap = in_blocks_in_split_groups("bias+add+relu", " %c %s");
   EXPECT_EQ(to_string(split(cheap, {.with = 100e-6, .without = 100e-6, .rest = 1e-9})), to_string(cheap));
 }
 
 TEST(SplitGroups, GroupsThatAreAsFastStay) {
-  const Graph g = in_blocks("bias+sigmoid", " %c");
+  const Graph g = in_blocks_in_split_groups("bias+sigmoid", " %c");
   EXPECT_EQ(to_string(split(g, {.with = 100e-6, .without = 86e-6, .rest = 10e-6})), to_string(g));
   EXPECT_EQ(to_string(split_groups(g, test_context())), to_string(g));
 }
 
 TEST(SplitGroups, PartsThatNobodyMeasuredAreAlternatives) {
-  const Graph g = in_blocks("bias+sigmoid", " %c");
+  const Graph g = in_blocks_in_split_groups("bias+sigmoid", " %c");
   std::vector<Workload> alternatives;
   EXPECT_EQ(to_string(split(g, {.rest = 0}, &alternatives)), to_string(g));
   ASSERT_THAT(alternatives, SizeIs(1));

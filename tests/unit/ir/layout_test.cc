@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string error_of(const std::function<void()>& f) {
+std::string error_of_in_layout(const std::function<void()>& f) {
   try {
     f();
   } catch (const UserError& e) {
@@ -47,7 +47,7 @@ TEST(Layout, NamesRoundTrip) {
 }
 
 TEST(Layout, RefusesMalformedNames) {
-  const auto error = [](const char* name) { return error_of([&] { Layout::parse(name, "NC", {4, 8}); }); };
+  const auto error = [](const char* name) { return error_of_in_layout([&] { Layout::parse(name, "NC", {4, 8}); }); };
   EXPECT_THAT(error("NX"), HasSubstr("malformed at 'X'"));
   EXPECT_THAT(error("N4C"), HasSubstr("malformed"));
   EXPECT_THAT(error("NCc"), HasSubstr("malformed"));
@@ -61,7 +61,7 @@ TEST(Layout, RefusesMalformedNames) {
 
 TEST(Layout, RefusesDimsThatDoNotSplitTheShape) {
   const auto error = [](std::vector<LayoutDim> dims) {
-    return error_of([&] { Layout{std::move(dims)}.validate({6, 4}); });
+    return error_of_in_layout([&] { Layout{std::move(dims)}.validate({6, 4}); });
   };
   EXPECT_EQ(error({{0, 1, 6}, {1, 1, 4}}), "no error");
   EXPECT_EQ(error({{1, 1, 4}, {0, 4, 2}, {0, 1, 4}}), "no error");

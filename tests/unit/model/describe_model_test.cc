@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-BuiltModel built(const Graph& g) {
+BuiltModel built_in_describe_model(const Graph& g) {
   ModelOptions options{"m", host_target(1), {}};
   options.choose = [](const Workload&, const Target&, const Space& space) {
     return ChosenConfig{space.default_config(), "default", ""};
@@ -28,7 +28,7 @@ output "y" %y f32[4]
 )");
   g.nodes[0].origin = "relu\xff";
   g.outputs[0].name = "y\xc3(";
-  const Json j = Json::parse(built(g).json);
+  const Json j = Json::parse(built_in_describe_model(g).json);
   EXPECT_EQ(j["layers"][0]["name"], "relu\xef\xbf\xbd");
   EXPECT_EQ(j["outputs"][0]["name"], "y\xef\xbf\xbd(");
 }
@@ -42,7 +42,7 @@ output "y" %y f32[4]
 output "rest" none f32[0, 4]
 )");
   const TensorType none{f32, {0, 4}};
-  LoadedModel m(built(g), "m", 1);
+  LoadedModel m(built_in_describe_model(g), "m", 1);
   EXPECT_EQ(m.run({TensorData({f32, {4}}, std::string(16, '\0')), TensorData(none, "")})[1].type(), none);
 }
 
@@ -60,7 +60,7 @@ input "is_kept" %kept bool[2, 4]
 output "y" %y f32[2, 4]
 output "same" %kept bool[2, 4]
 )");
-  const std::vector<DescribedVariant> read = described_variants(built(g).json);
+  const std::vector<DescribedVariant> read = described_variants(built_in_describe_model(g).json);
   ASSERT_EQ(read.size(), 1u);
   EXPECT_EQ(read[0].name, "") << "that of the model is no variant's";
   EXPECT_FALSE(read[0].growth);

@@ -37,7 +37,7 @@ output "sums" %sums f32[40, 4]
 )");
 }
 
-BuiltModel built(const Graph& g, int threads) {
+BuiltModel built_in_host_layers(const Graph& g, int threads) {
   ModelOptions options{"m", host_target(threads), {}};
   options.choose = [](const Workload&, const Target&, const Space& space) {
     return ChosenConfig{space.default_config(), "default", ""};
@@ -48,7 +48,7 @@ BuiltModel built(const Graph& g, int threads) {
 TEST(HostLayers, ComputeInArtifactsWhatTheInterpreterDoes) {
   const Graph g = selecting();
   for (const int threads : {1, 2}) {
-    const BuiltModel m = built(g, threads);
+    const BuiltModel m = built_in_host_layers(g, threads);
     EXPECT_THAT(m.json, HasSubstr(R"("source":"host")"));
     EXPECT_THAT(m.json, HasSubstr(R"("extent":{"axis":0,"output":2})"));
     EXPECT_THAT(m.header, HasSubstr("2 output: f32 [40, 4]  rows; along dimension 0 as many as tensor 4 says\n"));

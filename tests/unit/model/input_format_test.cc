@@ -61,7 +61,7 @@ TensorData preprocessed(const TensorData& bytes, const std::vector<double>& mean
   return floats({2, 3, 6, 5}, out);
 }
 
-BuiltModel built(const Graph& g) {
+BuiltModel built_in_input_format(const Graph& g) {
   ModelOptions options{"m", host_target(1), {}};
   options.choose = [](const Workload&, const Target&, const Space& space) {
     return ChosenConfig{space.default_config(), "", ""};
@@ -89,12 +89,12 @@ TEST(InputFormat, BytesWithChannelsLastGiveWhatThePlainModelGives) {
     const auto near = testing::Pointwise(testing::DoubleNear(2e-5), wanted);
     EXPECT_THAT(interpret(made, {bytes}, &evaluate)[0].values(), near) << c.format;
     const Graph prepared = prepare_graph(made, {test_operators(), test_functions()}, host_target(1));
-    EXPECT_THAT(LoadedModel(built(prepared), "m", 1).run({bytes})[0].values(), near) << c.format;
+    EXPECT_THAT(LoadedModel(built_in_input_format(prepared), "m", 1).run({bytes})[0].values(), near) << c.format;
   }
 }
 
 TEST(InputFormat, TheArtifactSaysTypeAndShape) {
-  const BuiltModel m = built(formatted(graph(kModel), {"image=u8:NHWC,scale=0.5"}));
+  const BuiltModel m = built_in_input_format(formatted(graph(kModel), {"image=u8:NHWC,scale=0.5"}));
   EXPECT_THAT(m.header, HasSubstr("u8 [2, 6, 5, 3]"));
   EXPECT_THAT(m.json, HasSubstr("\"u8\""));
 }
@@ -162,7 +162,7 @@ TEST(InputFormat, FindsTheChannelsOfAModelThatHasThemLast) {
       EXPECT_EQ(made.inputs[0].type, (TensorType{u8, {2, 6, 5, 3}})) << layout;
       EXPECT_THAT(interpret(made, {bytes}, &evaluate)[0].values(), near);
       const Graph prepared = prepare_graph(made, {test_operators(), test_functions()}, host_target(1));
-      EXPECT_THAT(LoadedModel(built(prepared), "m", 1).run({bytes})[0].values(), near);
+      EXPECT_THAT(LoadedModel(built_in_input_format(prepared), "m", 1).run({bytes})[0].values(), near);
     }
   }
 }
@@ -181,7 +181,7 @@ TEST(InputFormat, BringsPlanesToAModelThatHasChannelsLast) {
   const auto near = testing::Pointwise(testing::DoubleNear(2e-5), wanted.values());
   EXPECT_THAT(interpret(made, {bytes}, &evaluate)[0].values(), near);
   const Graph prepared = prepare_graph(made, {test_operators(), test_functions()}, host_target(1));
-  EXPECT_THAT(LoadedModel(built(prepared), "m", 1).run({bytes})[0].values(), near);
+  EXPECT_THAT(LoadedModel(built_in_input_format(prepared), "m", 1).run({bytes})[0].values(), near);
 }
 
 // A convolution along a sequence, with nodes in front that keep, move and add axes.

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kTurns = 7, kAttempts = 4;
 
-BuiltModel built(const Graph& g, uint64_t seed) {
+BuiltModel built_in_leftovers(const Graph& g, uint64_t seed) {
   ModelOptions options{"m", host_target(1), {}};
   options.choose = [seed](const Workload& w, const Target&, const Space& space) {
     std::mt19937_64 rng(seed + std::hash<std::string>()(to_string(w)));
@@ -79,7 +79,7 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
 }
 
 void expect_unchanged(const Graph& g, uint64_t seed, const std::vector<TensorData>& inputs) {
-  const BuiltModel model = built(g, seed);
+  const BuiltModel model = built_in_leftovers(g, seed);
   LoadedModel first(model, "m", 1), again(model, "m", 1);
   first.run(inputs);
   LeftoverArena arena(first, again);
@@ -151,7 +151,7 @@ TEST(LeftoversInTheArena, ChangeNothingOfModelsGivenByHand) {
     for (const std::string& shape : parts_of(parts.size() > 1 ? parts[1] : "", ','))
       options.shapes[shape_choice(shape).input] = shape_choice(shape).values[0];
     const ImportedModel model = prepare_model(path, {test_operators(), test_functions()}, host_target(1), options);
-    const BuiltModel made = built(model.graph, 0);
+    const BuiltModel made = built_in_leftovers(model.graph, 0);
     LoadedModel first(made, "m", 1), again(made, "m", 1);
     first.run(seeded_inputs(model.graph));
     LeftoverArena arena(first, again);

@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-BuiltModel built(const Graph& g, bool assume_finite = false, bool in_c = false) {
+BuiltModel built_in_nan(const Graph& g, bool assume_finite = false, bool in_c = false) {
   ModelOptions options{"m", host_target(1), [](const Workload&, const Target&, const Space& space) {
                          return ChosenConfig{space.default_config(), "default", ""};
                        }};
@@ -56,7 +56,7 @@ std::vector<bool> nans_in(const std::string& text, int64_t every = 7) {
   const Graph g = graph_of(text);
   const std::vector<TensorData> inputs = with_nans(g, every);
   const std::vector<bool> wanted = nans_of(interpret(g, inputs, &evaluate)),
-                          got = nans_of(LoadedModel(built(g), "m", 1).run(inputs));
+                          got = nans_of(LoadedModel(built_in_nan(g), "m", 1).run(inputs));
   EXPECT_EQ(got, wanted) << text;
   EXPECT_TRUE(std::find(wanted.begin(), wanted.end(), true) != wanted.end()) << text;
   EXPECT_TRUE(std::find(wanted.begin(), wanted.end(), false) != wanted.end()) << text;
@@ -171,7 +171,7 @@ TEST(NansOfModels, MayBeLostWhereNobodyWantsThem) {
   const Graph g = graph_of(
       "input \"x\" %x f32[9, 35]\n%r = elementwise(op=relu,shape=9x35,dtype=f32) %x\n"
       "%y = reduce(op=max,shape=9x35,axes=1,dtype=f32) %r\noutput \"y\" %y f32[9]\n");
-  const BuiltModel kept = built(g), lost = built(g, true);
+  const BuiltModel kept = built_in_nan(g), lost = built_in_nan(g, true);
   EXPECT_THAT(kept.json, HasSubstr("\"assume_finite\":false"));
   EXPECT_THAT(lost.json, HasSubstr("\"assume_finite\":true"));
   EXPECT_THAT(kept.header, testing::Not(HasSubstr("NaN")));
@@ -186,7 +186,7 @@ TEST(NansOfModels, AreInTheTextOfC) {
   const Graph g = graph_of(
       "input \"x\" %x f32[9, 35]\n%r = elementwise(op=relu,shape=9x35,dtype=f32) %x\n"
       "%y = reduce(op=max,shape=9x35,axes=1,dtype=f32) %r\noutput \"y\" %y f32[9]\n");
-  const std::string kept = built(g, false, true).c_source, lost = built(g, true, true).c_source;
+  const std::string kept = built_in_nan(g, false, true).c_source, lost = built_in_nan(g, true, true).c_source;
   EXPECT_THAT(kept, HasSubstr("maximum_f32"));
   EXPECT_THAT(lost, testing::Not(HasSubstr("maximum_f32")));
 }

@@ -43,7 +43,7 @@ Graph layer(const std::string& op, int64_t gates, int64_t steps, int64_t batch, 
   return parse_graph(test_operators(), text);
 }
 
-BuiltModel built(const Graph& g, int threads) {
+BuiltModel built_in_recurrent(const Graph& g, int threads) {
   return build_model(g, {"m", host_target(threads), [](const Workload&, const Target&, const Space& space) {
                            return ChosenConfig{space.default_config(), "default", ""};
                          }});
@@ -51,7 +51,7 @@ BuiltModel built(const Graph& g, int threads) {
 
 void expect_right(const Graph& g) {
   for (const int threads : {1, 2}) {
-    const BuiltModel m = built(g, threads);
+    const BuiltModel m = built_in_recurrent(g, threads);
     LoadedModel loaded(m, "m", threads);
     const std::vector<TensorData> inputs = seeded_inputs(g);
     const auto wanted = interpret(g, inputs, &evaluate);

@@ -48,7 +48,7 @@ Graph fork(int branches, int rows = 200) {
   return parse_graph(test_operators(), text + fmt::format("output \"s\" %s{} f32[{}, 24]\n", branches - 1, rows));
 }
 
-void expect_right(const Graph& g, int threads, int runs) {
+void expect_right_in_regions(const Graph& g, int threads, int runs) {
   const std::vector<TensorData> inputs = seeded_inputs(g);
   const auto wanted = interpret(g, inputs, &evaluate);
   LoadedModel model(built_for(g, host_target(threads)), "m", threads);
@@ -98,7 +98,7 @@ output "y" %c f32[1, 4, 14, 14, 16]
     EXPECT_EQ(call.region, 1);
     EXPECT_EQ(call.shares.size(), 2u) << "both threads have rows";
   }
-  expect_right(g, 2, 50);
+  expect_right_in_regions(g, 2, 50);
 }
 
 TEST(Regions, ReadersOfOtherThreadsRowsWait) {
@@ -111,7 +111,7 @@ output "y" %b f32[1, 16, 24, 24]
 )");
   const BuiltModel m = planned_for(g, 2);
   for (const Layer& call : calls_of(m)) EXPECT_EQ(call.region, 0);
-  expect_right(g, 2, 20);
+  expect_right_in_regions(g, 2, 20);
 }
 
 TEST(Regions, EachIterationIsComputedOnce) {
@@ -153,7 +153,7 @@ output "y" %b f32[{0}, {0}]
 
 TEST(Regions, ComputesTheSame) {
   for (const int threads : {2, 3, 4})
-    for (const int branches : {2, 3, 5}) expect_right(fork(branches), threads, 50);
+    for (const int branches : {2, 3, 5}) expect_right_in_regions(fork(branches), threads, 50);
 }
 
 // All branches read the large layer's result: none of them may write over it.
@@ -172,7 +172,7 @@ TEST(Regions, WhatSeveralThreadsReadIsNotOverwritten) {
   const Graph g = parse_graph(test_operators(), text);
   const BuiltModel built = planned_for(g, 2);
   EXPECT_GT(built.variants[0].layers.calls[1].region, 0);
-  expect_right(g, 2, 200);
+  expect_right_in_regions(g, 2, 200);
   EXPECT_THAT(built.json, Not(HasSubstr(R"("in_place":"x")")));
 }
 
@@ -241,7 +241,7 @@ TEST(Regions, RandomGraphsComputeTheSame) {
       const BuiltModel m = planned_for(g, threads);
       for (const Layer& call : calls_of(m)) shared += call.region > 0;
       overwritten += overwritten_beside(g, m);
-      expect_right(g, threads, 20);
+      expect_right_in_regions(g, threads, 20);
     }
   }
   EXPECT_GT(shared, 100) << "layers that share a region";

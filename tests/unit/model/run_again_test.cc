@@ -22,7 +22,7 @@ output "y" %y f32[1, 16, 9, 7]
 )");
 }
 
-BuiltModel built(const Graph& g) {
+BuiltModel built_in_run_again(const Graph& g) {
   ModelOptions options{"m", host_target(1), {}};
   options.choose = [](const Workload&, const Target&, const Space& space) {
     return ChosenConfig{space.default_config(), "", ""};
@@ -32,7 +32,7 @@ BuiltModel built(const Graph& g) {
 
 TEST(RunAgain, LayerByLayerAndWhereAnotherOneRuns) {
   const Graph tanh = softmax_of("tanh"), sigmoid = softmax_of("sigmoid");
-  LoadedModel first(built(tanh), "m", 1), second(built(sigmoid), "m", 1);
+  LoadedModel first(built_in_run_again(tanh), "m", 1), second(built_in_run_again(sigmoid), "m", 1);
   const std::vector<TensorData> x = seeded_inputs(tanh);
   const std::vector<double> of_sigmoid = second.run(x)[0].values(), of_tanh = first.run(x)[0].values();
   ASSERT_NE(of_sigmoid, of_tanh);

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 // A product of `rows` rows with weights, which one row alone packs otherwise by default than several; beside it
 // something of a fixed size.
-Graph product(int64_t rows, const std::string& input = "x", int64_t fixed = 7) {
+Graph product_in_variants(int64_t rows, const std::string& input = "x", int64_t fixed = 7) {
   return parse_graph(test_operators(), fmt::format(R"(graph g
 input "{1}" %x f32[{0}, 128]
 input "fixed" %f f32[{2}]
@@ -69,7 +69,7 @@ struct ModelVariants : testing::Test {
 };
 
 TEST_F(ModelVariants, PackAConstantAsTheFirstOneDoes) {
-  Graph one = product(1), many = product(16);
+  Graph one = product_in_variants(1), many = product_in_variants(16);
   const BuiltModel apart = build_model({variant(one), variant(many)}, options), alone = build_model(one, options);
   ASSERT_NE(kernel_of(apart, 0, "dense").config, kernel_of(apart, 1, "dense").config);
   ASSERT_GT(apart.more_weight_bytes, 0) << "defaults pack them otherwise: this test says nothing any more";
@@ -90,7 +90,7 @@ TEST_F(ModelVariants, PackAConstantAsTheFirstOneDoes) {
 }
 
 TEST_F(ModelVariants, ShareKernelsAndTheLargestArena) {
-  const Graph one = product(1), many = product(16);
+  const Graph one = product_in_variants(1), many = product_in_variants(16);
   const BuiltModel m = build_model({variant(one), variant(one, 1), variant(many)}, options);
   EXPECT_EQ(kernel_of(m, 0, "elementwise").symbol, kernel_of(m, 2, "elementwise").symbol);
   EXPECT_NE(kernel_of(m, 0, "dense").symbol, kernel_of(m, 2, "dense").symbol);
@@ -106,7 +106,7 @@ TEST_F(ModelVariants, ShareKernelsAndTheLargestArena) {
 
 // NAME and NAME_plain choose as NAME_run does, on any number of threads.
 TEST_F(ModelVariants, EveryEntryChooses) {
-  const Graph one = product(1), many = product(16);
+  const Graph one = product_in_variants(1), many = product_in_variants(16);
   const BuiltModel m = build_model({variant(one), variant(one, 1), variant(many)}, options);
   std::vector<std::string> parts;
   for (const ArtifactObject& object : m.objects)
@@ -138,10 +138,11 @@ TEST_F(ModelVariants, EveryEntryChooses) {
 
 TEST_F(ModelVariants, WhatCallsCannotTellApartIsRefused) {
   EXPECT_EQ(
-      refusal(product(4), product(4)),
+      refusal(product_in_variants(4), product_in_variants(4)),
       "'rows=4, 2 threads' and 'rows=4, 2 threads' have inputs of the same shapes: calls could not tell them apart");
-  EXPECT_THAT(refusal(product(4), product(5, "z")), HasSubstr("variants of one artifact have the same inputs"));
-  EXPECT_EQ(refusal(product(4), product(4, "x", 8)), "") << "any input may tell them apart";
+  EXPECT_THAT(refusal(product_in_variants(4), product_in_variants(5, "z")),
+              HasSubstr("variants of one artifact have the same inputs"));
+  EXPECT_EQ(refusal(product_in_variants(4), product_in_variants(4, "x", 8)), "") << "any input may tell them apart";
 }
 
 }  // namespace

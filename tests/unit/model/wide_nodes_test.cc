@@ -27,7 +27,7 @@ std::string length(const char* first, const char* second, const char* third) {
 
 Graph graph_of(const std::string& text) { return parse_graph(test_operators(), text); }
 
-std::vector<TensorData> filled(float value) {
+std::vector<TensorData> filled_in_wide_nodes(float value) {
   std::string bytes;
   for (int i = 0; i < 4 * 64; ++i) {
     const uint16_t bits = f16_of_float(value + static_cast<float>(i % 5));
@@ -45,9 +45,10 @@ TEST(WideNodes, AreThoseOfOneNodeThatHandEachOther16Bits) {
 TEST(WideNodes, GiveWhatTheNodeMeans) {
   const Graph g = graph_of(length("y", "y", "y"));
   const WideNodes steps(g);
-  const std::vector<TensorData> out = interpret_nodes(g, filled(400), [&](size_t n, std::span<const TensorData> in) {
-    return steps.evaluate(n, in, [](const Workload& w, std::span<const TensorData> x) { return evaluate(w, x); });
-  });
+  const std::vector<TensorData> out =
+      interpret_nodes(g, filled_in_wide_nodes(400), [&](size_t n, std::span<const TensorData> in) {
+        return steps.evaluate(n, in, [](const Workload& w, std::span<const TensorData> x) { return evaluate(w, x); });
+      });
   ASSERT_EQ(out[0].type().dtype, f16);
   for (const double v : out[0].values()) EXPECT_NEAR(v, 3216, 2) << "the root of 64 squares of 402, about";
 }
@@ -56,7 +57,8 @@ TEST(WideNodes, GiveWhatTheNodeMeans) {
 TEST(WideNodes, MakeTheWholeCheckSeeWhatWasStored) {
   const auto check = [](const char* first, const char* second, const char* third, float value) {
     const Graph g = graph_of(length(first, second, third));
-    return check_whole(g, g, host_target(1), filled(value), interpret(g, filled(value), &evaluate));
+    return check_whole(g, g, host_target(1), filled_in_wide_nodes(value),
+                       interpret(g, filled_in_wide_nodes(value), &evaluate));
   };
   EXPECT_THAT(check("y", "y", "y", 400).wrong, HasSubstr("output 'y' is not what the imported model computes"));
   EXPECT_EQ(check("y", "y", "y", 1).wrong, "") << "squares that fit do no harm";

@@ -93,11 +93,11 @@ Definition window_max(int64_t n, int64_t taps) {
   return {{{x, ParamRole::kInput}}, {out}};
 }
 
-struct Case {
+struct FusedCase {
   const char* name;
   Definition (*make)();
 };
-const Case kCases[] = {
+const FusedCase kCases[] = {
     {"shifted_exp", [] { return shifted_exp(7, 45); }},
     {"shifted_exp_of_one_row", [] { return shifted_exp(1, 100); }},
     {"inverse_rms", [] { return inverse_rms(6, 101); }},

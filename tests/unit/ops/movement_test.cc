@@ -46,7 +46,7 @@ void for_each_element(const Shape& shape, const F& f) {
 }
 
 template <class T>
-std::vector<char> bytes_of(const std::vector<T>& values) {
+std::vector<char> bytes_of_in_movement(const std::vector<T>& values) {
   std::vector<char> bytes(values.size() * sizeof(T));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
@@ -60,7 +60,8 @@ std::vector<float> ascending(int64_t count, float first = 1) {
 }
 
 // The results of the naive program of an f32 workload.
-std::vector<float> computed(const std::string& text, std::vector<std::vector<char>> inputs, const Shape& shape) {
+std::vector<float> computed_in_movement(const std::string& text, std::vector<std::vector<char>> inputs,
+                                        const Shape& shape) {
   const Definition d = define(parse_workload(text));
   EXPECT_EQ(d.output()->shape, shape) << text;
   EXPECT_EQ(d.inputs.size(), inputs.size()) << text;
@@ -83,10 +84,10 @@ void expect_moves(const std::string& text, const Shape& from, const Shape& to, c
     const Shape s = source(at);
     want.push_back(s.empty() ? value : static_cast<float>(flat(from, s) + 1));
   });
-  EXPECT_EQ(computed(text, {bytes_of(ascending(count_of(from)))}, to), want);
+  EXPECT_EQ(computed_in_movement(text, {bytes_of_in_movement(ascending(count_of(from)))}, to), want);
 }
 
-std::string refusal(const std::string& text) {
+std::string refusal_in_movement(const std::string& text) {
   try {
     return "accepted: " + to_string(parse_workload(text));
   } catch (const UserError& e) {
@@ -94,7 +95,7 @@ std::string refusal(const std::string& text) {
     return e.what();
   }
 }
-std::string canonical(const std::string& text) {
+std::string canonical_in_movement(const std::string& text) {
   const std::string once = to_string(parse_workload(text));
   EXPECT_EQ(to_string(parse_workload(once)), once);
   return once;
@@ -105,13 +106,14 @@ TEST(Movement, Transposes) {
     return Shape{i[0], i[3], i[1], i[2]};
   });
   expect_moves("transpose(shape=2x3x5)", {2, 3, 5}, {5, 3, 2}, [](const Shape& i) { return Shape{i[2], i[1], i[0]}; });
-  EXPECT_EQ(canonical("transpose(shape=2x3x4,perm=-1:0:1)"), "transpose(shape=2x3x4,perm=2:0:1,dtype=f32)");
-  EXPECT_EQ(canonical("transpose(shape=2x3,dtype=bool)"), "transpose(shape=2x3,perm=1:0,dtype=bool)");
-  EXPECT_THAT(refusal("transpose(shape=2x3,perm=0:0)"), HasSubstr("perm=0:0 names an axis twice"));
-  EXPECT_THAT(refusal("transpose(shape=2x3,perm=0:2)"), HasSubstr("perm: '2' is not a whole number from -2 to 1"));
-  EXPECT_THAT(refusal("transpose(shape=2x3,perm=0:1:1)"), HasSubstr("are 3 numbers, not 2"));
-  EXPECT_THAT(refusal("transpose(dtype=f8)"), HasSubstr("dtype=f8 is not supported; allowed: f16,"));
-  EXPECT_THAT(refusal("reduce(dtype=bool)"), HasSubstr("dtype=bool is not supported"));
+  EXPECT_EQ(canonical_in_movement("transpose(shape=2x3x4,perm=-1:0:1)"), "transpose(shape=2x3x4,perm=2:0:1,dtype=f32)");
+  EXPECT_EQ(canonical_in_movement("transpose(shape=2x3,dtype=bool)"), "transpose(shape=2x3,perm=1:0,dtype=bool)");
+  EXPECT_THAT(refusal_in_movement("transpose(shape=2x3,perm=0:0)"), HasSubstr("perm=0:0 names an axis twice"));
+  EXPECT_THAT(refusal_in_movement("transpose(shape=2x3,perm=0:2)"),
+              HasSubstr("perm: '2' is not a whole number from -2 to 1"));
+  EXPECT_THAT(refusal_in_movement("transpose(shape=2x3,perm=0:1:1)"), HasSubstr("are 3 numbers, not 2"));
+  EXPECT_THAT(refusal_in_movement("transpose(dtype=f8)"), HasSubstr("dtype=f8 is not supported; allowed: f16,"));
+  EXPECT_THAT(refusal_in_movement("reduce(dtype=bool)"), HasSubstr("dtype=bool is not supported"));
 }
 
 TEST(Movement, Reshapes) {
@@ -131,8 +133,8 @@ TEST(Movement, Reshapes) {
                    return at;
                  });
   }
-  EXPECT_EQ(canonical("reshape(shape=2x3)"), "reshape(shape=2x3,to=2x3,dtype=f32)");
-  EXPECT_THAT(refusal("reshape(shape=2x3,to=7)"), HasSubstr("to=7 has 7 elements, shape=2x3 has 6"));
+  EXPECT_EQ(canonical_in_movement("reshape(shape=2x3)"), "reshape(shape=2x3,to=2x3,dtype=f32)");
+  EXPECT_THAT(refusal_in_movement("reshape(shape=2x3,to=7)"), HasSubstr("to=7 has 7 elements, shape=2x3 has 6"));
 }
 
 TEST(Movement, Broadcasts) {
@@ -140,9 +142,10 @@ TEST(Movement, Broadcasts) {
     return Shape{i[0], 0, i[2], 0};
   });
   expect_moves("broadcast(shape=1,to=7)", {1}, {7}, [](const Shape&) { return Shape{0}; });
-  EXPECT_THAT(refusal("broadcast(shape=2x3,to=4x3)"), HasSubstr("to=4x3: shape=2x3 does not fit"));
-  EXPECT_THAT(refusal("broadcast(shape=3,to=4x3)"), HasSubstr("to=4x3: shape=3 does not fit"));
-  EXPECT_THAT(refusal("broadcast(shape=1x1,to=4294967296x4294967296)"), HasSubstr("more than 2^48 elements"));
+  EXPECT_THAT(refusal_in_movement("broadcast(shape=2x3,to=4x3)"), HasSubstr("to=4x3: shape=2x3 does not fit"));
+  EXPECT_THAT(refusal_in_movement("broadcast(shape=3,to=4x3)"), HasSubstr("to=4x3: shape=3 does not fit"));
+  EXPECT_THAT(refusal_in_movement("broadcast(shape=1x1,to=4294967296x4294967296)"),
+              HasSubstr("more than 2^48 elements"));
 }
 
 TEST(Movement, Concatenates) {
@@ -154,7 +157,7 @@ TEST(Movement, Concatenates) {
     for (int64_t extent : extents) {
       shapes += fmt::format("{}{}x{}x{}", shapes.empty() ? "" : ":", outer, extent, inner);
       values.push_back(ascending(outer * extent * inner, 1000 * static_cast<float>(values.size())));
-      inputs.push_back(bytes_of(values.back()));
+      inputs.push_back(bytes_of_in_movement(values.back()));
     }
     std::vector<float> want;
     for (int64_t o = 0; o < outer; ++o)
@@ -162,16 +165,21 @@ TEST(Movement, Concatenates) {
         for (int64_t e = 0; e < extents[x] * inner; ++e)
           want.push_back(values[x][static_cast<size_t>(o * extents[x] * inner + e)]);
     const int64_t length = std::accumulate(extents.begin(), extents.end(), int64_t{0});
-    EXPECT_EQ(computed(fmt::format("concat(shapes={},axis=1)", shapes), inputs, {outer, length, inner}), want);
+    EXPECT_EQ(computed_in_movement(fmt::format("concat(shapes={},axis=1)", shapes), inputs, {outer, length, inner}),
+              want);
   }
-  EXPECT_EQ(canonical("concat(shapes=2x3:2x4,axis=-1)"), "concat(shapes=2x3:2x4,axis=1,dtype=f32)");
-  EXPECT_THAT(refusal("concat(shapes=2x3:2x4,axis=0)"), HasSubstr("2x4 does not fit 2x3; they differ in nothing but"));
-  EXPECT_THAT(refusal("concat(shapes=2x3:3,axis=0)"), HasSubstr("3 does not fit 2x3"));
-  EXPECT_THAT(refusal("concat(shapes=2x3,axis=2)"), HasSubstr("axis: '2' is not a whole number from -2 to 1"));
-  EXPECT_THAT(refusal("concat(shapes=4294967296:4294967296,axis=0)"), HasSubstr("is not a whole number from 1 to"));
+  EXPECT_EQ(canonical_in_movement("concat(shapes=2x3:2x4,axis=-1)"), "concat(shapes=2x3:2x4,axis=1,dtype=f32)");
+  EXPECT_THAT(refusal_in_movement("concat(shapes=2x3:2x4,axis=0)"),
+              HasSubstr("2x4 does not fit 2x3; they differ in nothing but"));
+  EXPECT_THAT(refusal_in_movement("concat(shapes=2x3:3,axis=0)"), HasSubstr("3 does not fit 2x3"));
+  EXPECT_THAT(refusal_in_movement("concat(shapes=2x3,axis=2)"),
+              HasSubstr("axis: '2' is not a whole number from -2 to 1"));
+  EXPECT_THAT(refusal_in_movement("concat(shapes=4294967296:4294967296,axis=0)"),
+              HasSubstr("is not a whole number from 1 to"));
   std::string many = "1";
   for (int n = 0; n < 256; ++n) many += ":1";
-  EXPECT_THAT(refusal("concat(axis=0,shapes=" + many + ")"), HasSubstr("shapes are 257 shapes; at most 256"));
+  EXPECT_THAT(refusal_in_movement("concat(axis=0,shapes=" + many + ")"),
+              HasSubstr("shapes are 257 shapes; at most 256"));
 }
 
 TEST(Movement, Slices) {
@@ -182,13 +190,18 @@ TEST(Movement, Slices) {
     return Shape{4 - i[0], i[1]};
   });
   expect_moves("slice(shape=7,begin=3,step=-4294967296,size=1)", {7}, {1}, [](const Shape&) { return Shape{3}; });
-  EXPECT_EQ(canonical("slice(shape=5x6,begin=1,step=2)"), "slice(shape=5x6,begin=1:1,step=2:2,size=2x3,dtype=f32)");
-  EXPECT_THAT(refusal("slice(shape=5x6,step=0:1)"), HasSubstr("step=0:1: a step is 0"));
-  EXPECT_THAT(refusal("slice(shape=5x6,begin=5:0)"), HasSubstr("5 is outside of axis 0, which has 5 elements"));
-  EXPECT_THAT(refusal("slice(shape=5x6,begin=1:0,size=5x6)"), HasSubstr("along axis 0 there are 4 elements from 1"));
-  EXPECT_THAT(refusal("slice(shape=5x6,begin=1:0,step=-1:1,size=3x6)"), HasSubstr("there are 2 elements from 1 by"));
-  EXPECT_THAT(refusal("slice(shape=5x6,size=5)"), HasSubstr("size=5 has 1 dimensions, shape has 2"));
-  EXPECT_THAT(refusal("slice(shape=5,step=9223372036854775807)"), HasSubstr("is not a whole number from -4294967296"));
+  EXPECT_EQ(canonical_in_movement("slice(shape=5x6,begin=1,step=2)"),
+            "slice(shape=5x6,begin=1:1,step=2:2,size=2x3,dtype=f32)");
+  EXPECT_THAT(refusal_in_movement("slice(shape=5x6,step=0:1)"), HasSubstr("step=0:1: a step is 0"));
+  EXPECT_THAT(refusal_in_movement("slice(shape=5x6,begin=5:0)"),
+              HasSubstr("5 is outside of axis 0, which has 5 elements"));
+  EXPECT_THAT(refusal_in_movement("slice(shape=5x6,begin=1:0,size=5x6)"),
+              HasSubstr("along axis 0 there are 4 elements from 1"));
+  EXPECT_THAT(refusal_in_movement("slice(shape=5x6,begin=1:0,step=-1:1,size=3x6)"),
+              HasSubstr("there are 2 elements from 1 by"));
+  EXPECT_THAT(refusal_in_movement("slice(shape=5x6,size=5)"), HasSubstr("size=5 has 1 dimensions, shape has 2"));
+  EXPECT_THAT(refusal_in_movement("slice(shape=5,step=9223372036854775807)"),
+              HasSubstr("is not a whole number from -4294967296"));
 }
 
 TEST(Movement, Pads) {
@@ -213,7 +226,7 @@ TEST(Movement, Pads) {
 
 TEST(Movement, PaddingHasOneTextANumber) {
   const auto value = [](const std::string& args) {
-    const std::string text = canonical("pad(shape=3,before=1," + args + ")");
+    const std::string text = canonical_in_movement("pad(shape=3,before=1," + args + ")");
     const size_t at = text.find("value=") + 6;
     return text.substr(at, text.find(',', at) - at);
   };
@@ -231,13 +244,16 @@ TEST(Movement, PaddingHasOneTextANumber) {
   for (const char* args : {"value=128,dtype=s8", "value=-1,dtype=u64", "value=0.5,dtype=s32", "value=nan,dtype=u8",
                            "value=inf,dtype=s64", "value=2,dtype=bool", "value=1e39", "value=70000,dtype=f16",
                            "value=18446744073709551616,dtype=u64", "value=9223372036854775808,dtype=s64"})
-    EXPECT_THAT(refusal(fmt::format("pad(shape=3,{})", args)), HasSubstr("is no ")) << args;
-  EXPECT_THAT(refusal("pad(value=x)"), HasSubstr("value=x is not a number"));
-  EXPECT_THAT(refusal("pad(value=1e999)"), HasSubstr("value=1e999 is not a number"));
-  EXPECT_THAT(refusal("pad(shape=3,before=3,mode=reflect)"), HasSubstr("has 2 elements to mirror along axis 0, not 3"));
-  EXPECT_THAT(refusal("pad(shape=3,before=-1)"), HasSubstr("before: '-1' is not a whole number from 0"));
-  EXPECT_THAT(refusal("pad(shape=3,before=4294967296)"), HasSubstr("is not a whole number from 1 to 4294967296"));
-  EXPECT_THAT(refusal("pad(shape=3,before=9223372036854775807)"), HasSubstr("is not a whole number from 0"));
+    EXPECT_THAT(refusal_in_movement(fmt::format("pad(shape=3,{})", args)), HasSubstr("is no ")) << args;
+  EXPECT_THAT(refusal_in_movement("pad(value=x)"), HasSubstr("value=x is not a number"));
+  EXPECT_THAT(refusal_in_movement("pad(value=1e999)"), HasSubstr("value=1e999 is not a number"));
+  EXPECT_THAT(refusal_in_movement("pad(shape=3,before=3,mode=reflect)"),
+              HasSubstr("has 2 elements to mirror along axis 0, not 3"));
+  EXPECT_THAT(refusal_in_movement("pad(shape=3,before=-1)"), HasSubstr("before: '-1' is not a whole number from 0"));
+  EXPECT_THAT(refusal_in_movement("pad(shape=3,before=4294967296)"),
+              HasSubstr("is not a whole number from 1 to 4294967296"));
+  EXPECT_THAT(refusal_in_movement("pad(shape=3,before=9223372036854775807)"),
+              HasSubstr("is not a whole number from 0"));
 }
 
 TEST(Movement, Gathers) {
@@ -251,18 +267,24 @@ TEST(Movement, Gathers) {
   for_each_element(to, [&](const Shape& i) {
     want.push_back(static_cast<float>(flat(data, {i[0], row(i[1] * 3 + i[2]), i[3]}) + 1));
   });
-  const auto x = bytes_of(ascending(60));
-  EXPECT_EQ(computed("gather(shape=3x5x4,indices=2x3,axis=1)", {x, bytes_of(which)}, to), want);
+  const auto x = bytes_of_in_movement(ascending(60));
+  EXPECT_EQ(computed_in_movement("gather(shape=3x5x4,indices=2x3,axis=1)", {x, bytes_of_in_movement(which)}, to), want);
   const std::vector<int32_t> narrow(which.begin(), which.end());
-  EXPECT_EQ(computed("gather(shape=3x5x4,indices=2x3,axis=-2,index=s32)", {x, bytes_of(narrow)}, to), want);
+  EXPECT_EQ(
+      computed_in_movement("gather(shape=3x5x4,indices=2x3,axis=-2,index=s32)", {x, bytes_of_in_movement(narrow)}, to),
+      want);
   const std::vector<int64_t> ends{INT64_MIN, INT64_MAX};
-  EXPECT_EQ(computed("gather(shape=3,indices=2,axis=0)", {bytes_of(ascending(3)), bytes_of(ends)}, {2}),
+  EXPECT_EQ(computed_in_movement("gather(shape=3,indices=2,axis=0)",
+                                 {bytes_of_in_movement(ascending(3)), bytes_of_in_movement(ends)}, {2}),
             (std::vector<float>{1, 3}));
-  EXPECT_EQ(canonical("gather(shape=3x5,indices=2,axis=-1)"), "gather(shape=3x5,indices=2,axis=1,index=s64,dtype=f32)");
-  EXPECT_THAT(refusal("gather(indices=scalar)"), HasSubstr("indices=scalar is not supported"));
-  EXPECT_THAT(refusal("gather(index=u8)"), HasSubstr("index=u8 is unknown; allowed: s32, s64"));
-  EXPECT_THAT(refusal("gather(shape=2x2x2x2x2,indices=1x1x1x1x1,axis=0)"), HasSubstr("has 9 axes; at most 8"));
-  EXPECT_THAT(refusal("gather(shape=2x4294967296,indices=4294967296,axis=0)"), HasSubstr("more than 2^48 elements"));
+  EXPECT_EQ(canonical_in_movement("gather(shape=3x5,indices=2,axis=-1)"),
+            "gather(shape=3x5,indices=2,axis=1,index=s64,dtype=f32)");
+  EXPECT_THAT(refusal_in_movement("gather(indices=scalar)"), HasSubstr("indices=scalar is not supported"));
+  EXPECT_THAT(refusal_in_movement("gather(index=u8)"), HasSubstr("index=u8 is unknown; allowed: s32, s64"));
+  EXPECT_THAT(refusal_in_movement("gather(shape=2x2x2x2x2,indices=1x1x1x1x1,axis=0)"),
+              HasSubstr("has 9 axes; at most 8"));
+  EXPECT_THAT(refusal_in_movement("gather(shape=2x4294967296,indices=4294967296,axis=0)"),
+              HasSubstr("more than 2^48 elements"));
 }
 
 TEST(Movement, GathersElements) {
@@ -275,40 +297,47 @@ TEST(Movement, GathersElements) {
     const int64_t at = std::clamp<int64_t>(index < 0 ? index + 3 : index, 0, 2);
     want.push_back(static_cast<float>(flat(data, {i[0], at, i[2]}) + 1));
   });
-  EXPECT_EQ(
-      computed("gather_elements(shape=4x3x2,indices=3x5x2,axis=1)", {bytes_of(ascending(24)), bytes_of(which)}, to),
-      want);
-  EXPECT_EQ(canonical("gather_elements(shape=4x3,indices=4x9,axis=-1,index=s32)"),
+  EXPECT_EQ(computed_in_movement("gather_elements(shape=4x3x2,indices=3x5x2,axis=1)",
+                                 {bytes_of_in_movement(ascending(24)), bytes_of_in_movement(which)}, to),
+            want);
+  EXPECT_EQ(canonical_in_movement("gather_elements(shape=4x3,indices=4x9,axis=-1,index=s32)"),
             "gather_elements(shape=4x3,indices=4x9,axis=1,index=s32,dtype=f32)");
-  EXPECT_THAT(refusal("gather_elements(shape=4x3,indices=5x3,axis=1)"), HasSubstr("do not fit shape=4x3"));
-  EXPECT_THAT(refusal("gather_elements(shape=4x3,indices=4,axis=1)"), HasSubstr("do not fit shape=4x3"));
+  EXPECT_THAT(refusal_in_movement("gather_elements(shape=4x3,indices=5x3,axis=1)"), HasSubstr("do not fit shape=4x3"));
+  EXPECT_THAT(refusal_in_movement("gather_elements(shape=4x3,indices=4,axis=1)"), HasSubstr("do not fit shape=4x3"));
 }
 
 TEST(Movement, LooksBytesUp) {
   std::vector<float> table = ascending(256);
   const std::vector<uint8_t> bytes{0, 255, 7, 128, 127, 1};
-  EXPECT_EQ(computed("lookup(shape=2x3,index=u8,dtype=f32)", {bytes_of(bytes), bytes_of(table)}, {2, 3}),
+  EXPECT_EQ(computed_in_movement("lookup(shape=2x3,index=u8,dtype=f32)",
+                                 {bytes_of_in_movement(bytes), bytes_of_in_movement(table)}, {2, 3}),
             (std::vector<float>{1, 256, 8, 129, 128, 2}));
-  EXPECT_EQ(computed("lookup(shape=2x3,index=s8,dtype=f32)", {bytes_of(bytes), bytes_of(table)}, {2, 3}),
+  EXPECT_EQ(computed_in_movement("lookup(shape=2x3,index=s8,dtype=f32)",
+                                 {bytes_of_in_movement(bytes), bytes_of_in_movement(table)}, {2, 3}),
             (std::vector<float>{129, 128, 136, 1, 256, 130}));
-  EXPECT_EQ(canonical("lookup(shape=4)"), "lookup(shape=4,index=u8,dtype=u8)");
-  EXPECT_THAT(refusal("lookup(index=s16)"), HasSubstr("index=s16 is unknown; allowed: u8, s8"));
+  EXPECT_EQ(canonical_in_movement("lookup(shape=4)"), "lookup(shape=4,index=u8,dtype=u8)");
+  EXPECT_THAT(refusal_in_movement("lookup(index=s16)"), HasSubstr("index=s16 is unknown; allowed: u8, s8"));
 }
 
 TEST(Movement, GathersByRowsOfIndices) {
   const Shape data{3, 5, 2};
-  const auto x = bytes_of(ascending(30));
+  const auto x = bytes_of_in_movement(ascending(30));
   const std::vector<int32_t> rows{0, 4, -1, -2, 7, 0, 2, -9};
   std::vector<float> want;
   for (const auto& [r, c] : std::vector<std::pair<int64_t, int64_t>>{{0, 4}, {2, 3}, {2, 0}, {2, 0}})
     for (int64_t e = 0; e < 2; ++e) want.push_back(static_cast<float>(flat(data, {r, c, e}) + 1));
-  EXPECT_EQ(computed("gather_nd(shape=3x5x2,indices=2x2x2,index=s32)", {x, bytes_of(rows)}, {2, 2, 2}), want);
-  EXPECT_EQ(computed("gather_nd(shape=3x5x2,indices=3)", {x, bytes_of(std::vector<int64_t>{1, -1, 1})}, {1}),
+  EXPECT_EQ(computed_in_movement("gather_nd(shape=3x5x2,indices=2x2x2,index=s32)", {x, bytes_of_in_movement(rows)},
+                                 {2, 2, 2}),
+            want);
+  EXPECT_EQ(computed_in_movement("gather_nd(shape=3x5x2,indices=3)",
+                                 {x, bytes_of_in_movement(std::vector<int64_t>{1, -1, 1})}, {1}),
             (std::vector<float>{static_cast<float>(flat(data, {1, 4, 1}) + 1)}));
   EXPECT_EQ(
-      computed("gather_nd(shape=3,indices=2x1)", {bytes_of(ascending(3)), bytes_of(std::vector<int64_t>{2, 0})}, {2}),
+      computed_in_movement("gather_nd(shape=3,indices=2x1)",
+                           {bytes_of_in_movement(ascending(3)), bytes_of_in_movement(std::vector<int64_t>{2, 0})}, {2}),
       (std::vector<float>{3, 1}));
-  EXPECT_THAT(refusal("gather_nd(shape=3x5,indices=2x3)"), HasSubstr("have rows of 3, shape=3x5 has 2 dimensions"));
+  EXPECT_THAT(refusal_in_movement("gather_nd(shape=3x5,indices=2x3)"),
+              HasSubstr("have rows of 3, shape=3x5 has 2 dimensions"));
 }
 
 TEST(Movement, MovesBlocksBetweenChannelsAndPixels) {
@@ -322,9 +351,11 @@ TEST(Movement, MovesBlocksBetweenChannelsAndPixels) {
     const int64_t place = i[1] / 3;
     return Shape{i[0], i[1] % 3, i[2] * 3 + place / 3, i[3] * 3 + place % 3};
   });
-  EXPECT_THAT(refusal("depth_to_space(shape=1x6x2x2)"), HasSubstr("6 channels are no multiple of block*block=4"));
-  EXPECT_THAT(refusal("depth_to_space(shape=6x2x2)"), HasSubstr("shape=6x2x2 must have 4 dimensions"));
-  EXPECT_THAT(refusal("space_to_depth(shape=1x1x5x4)"), HasSubstr("an image of 5x4 is no multiple of block=2"));
+  EXPECT_THAT(refusal_in_movement("depth_to_space(shape=1x6x2x2)"),
+              HasSubstr("6 channels are no multiple of block*block=4"));
+  EXPECT_THAT(refusal_in_movement("depth_to_space(shape=6x2x2)"), HasSubstr("shape=6x2x2 must have 4 dimensions"));
+  EXPECT_THAT(refusal_in_movement("space_to_depth(shape=1x1x5x4)"),
+              HasSubstr("an image of 5x4 is no multiple of block=2"));
 }
 
 // ONNX's Resize along one axis, from its text: coordinates in double, where they are exact for these sizes.
@@ -385,7 +416,7 @@ void expect_resizes(const Resize1d& rows, const Resize1d& columns, const std::st
   std::vector<float> x;
   for (int64_t n = 0; n < 2 * rows.in * columns.in; ++n) x.push_back(static_cast<float>(n * n % 37) / 4);
   const Shape to{2, rows.out, columns.out};
-  const std::vector<float> got = computed(text, {bytes_of(x)}, to);
+  const std::vector<float> got = computed_in_movement(text, {bytes_of_in_movement(x)}, to);
   size_t n = 0;
   for_each_element(to, [&](const Shape& i) {
     double want = 0;
@@ -445,24 +476,29 @@ TEST(Movement, ResizesIndicesExactly) {
 }
 
 TEST(Movement, ResizesToATextOfWhatMatters) {
-  EXPECT_EQ(canonical("resize(shape=4x6,size=8x9)"),
+  EXPECT_EQ(canonical_in_movement("resize(shape=4x6,size=8x9)"),
             "resize(shape=4x6,size=8x9,mode=nearest,coordinates=half_pixel,rounding=round_prefer_floor,"
             "scales=2/1:3/2,cubic_coeff_a=-0.75,exclude_outside=0,dtype=f32)");
-  EXPECT_EQ(canonical("resize(shape=4,size=8,mode=linear,rounding=ceil,cubic_coeff_a=-0.50,exclude_outside=1)"),
-            canonical("resize(shape=4,size=8,mode=linear)"));
-  EXPECT_THAT(canonical("resize(shape=4,size=8,mode=cubic,cubic_coeff_a=-0.50,scales=4/2)"),
+  EXPECT_EQ(
+      canonical_in_movement("resize(shape=4,size=8,mode=linear,rounding=ceil,cubic_coeff_a=-0.50,exclude_outside=1)"),
+      canonical_in_movement("resize(shape=4,size=8,mode=linear)"));
+  EXPECT_THAT(canonical_in_movement("resize(shape=4,size=8,mode=cubic,cubic_coeff_a=-0.50,scales=4/2)"),
               HasSubstr("scales=2/1,cubic_coeff_a=-0.5,exclude_outside=0"));
-  EXPECT_THAT(refusal("resize(shape=4,size=8,scales=2)"), HasSubstr("'2' is no fraction"));
-  EXPECT_THAT(refusal("resize(shape=4,size=8,scales=1/0)"), HasSubstr("'0' is not a whole number from 1"));
-  EXPECT_THAT(refusal("resize(shape=4,size=8,scales=1/1:1/1)"), HasSubstr("are 2 fractions, not 1"));
-  EXPECT_THAT(refusal("resize(shape=4,size=8x1)"), HasSubstr("size=8x1 has 2 dimensions, shape has 1"));
-  EXPECT_THAT(refusal("resize(shape=4,size=4294967296,scales=1/4294967296)"), HasSubstr("do not fit 64 bits"));
-  EXPECT_THAT(refusal("resize(shape=4,size=8,mode=linear,dtype=bool)"), HasSubstr("mode=linear of bool"));
-  EXPECT_THAT(refusal("resize(shape=2x2x2,size=3x3x3,mode=cubic)"), HasSubstr("along 3 axes is not supported"));
-  EXPECT_THAT(refusal("resize(shape=2,size=9,mode=cubic,coordinates=asymmetric,scales=2/3,exclude_outside=1)"),
-              HasSubstr("have nothing inside near them"));
-  EXPECT_THAT(refusal("resize(cubic_coeff_a=nan)"), HasSubstr("cubic_coeff_a=nan is not a number"));
-  EXPECT_THAT(refusal("resize(mode=area)"), HasSubstr("mode=area is unknown; allowed: nearest, linear, cubic"));
+  EXPECT_THAT(refusal_in_movement("resize(shape=4,size=8,scales=2)"), HasSubstr("'2' is no fraction"));
+  EXPECT_THAT(refusal_in_movement("resize(shape=4,size=8,scales=1/0)"), HasSubstr("'0' is not a whole number from 1"));
+  EXPECT_THAT(refusal_in_movement("resize(shape=4,size=8,scales=1/1:1/1)"), HasSubstr("are 2 fractions, not 1"));
+  EXPECT_THAT(refusal_in_movement("resize(shape=4,size=8x1)"), HasSubstr("size=8x1 has 2 dimensions, shape has 1"));
+  EXPECT_THAT(refusal_in_movement("resize(shape=4,size=4294967296,scales=1/4294967296)"),
+              HasSubstr("do not fit 64 bits"));
+  EXPECT_THAT(refusal_in_movement("resize(shape=4,size=8,mode=linear,dtype=bool)"), HasSubstr("mode=linear of bool"));
+  EXPECT_THAT(refusal_in_movement("resize(shape=2x2x2,size=3x3x3,mode=cubic)"),
+              HasSubstr("along 3 axes is not supported"));
+  EXPECT_THAT(
+      refusal_in_movement("resize(shape=2,size=9,mode=cubic,coordinates=asymmetric,scales=2/3,exclude_outside=1)"),
+      HasSubstr("have nothing inside near them"));
+  EXPECT_THAT(refusal_in_movement("resize(cubic_coeff_a=nan)"), HasSubstr("cubic_coeff_a=nan is not a number"));
+  EXPECT_THAT(refusal_in_movement("resize(mode=area)"),
+              HasSubstr("mode=area is unknown; allowed: nearest, linear, cubic"));
 }
 
 }  // namespace

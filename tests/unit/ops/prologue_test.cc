@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal_of(const std::string& text) {
+std::string refusal_of_in_prologue(const std::string& text) {
   try {
     parse_workload(text);
     return "accepted";
@@ -28,10 +28,11 @@ TEST(Prologue, IsAnAttributeWithOneText) {
   EXPECT_THAT(to_string(with), testing::EndsWith(",epilogue=none,prologue=bias+relu)"));
   EXPECT_EQ(parse_workload(to_string(with)), with);
   EXPECT_EQ(to_string(parse_workload("dense(m=4,n=8,k=16,prologue=add[c]+relu)")), to_string(with));
-  EXPECT_THAT(refusal_of("dense(m=4,n=8,k=16,prologue=mul[4x4])"), HasSubstr("prologue"));
-  EXPECT_THAT(refusal_of("dense(m=4,n=8,k=16,prologue=mul[r])"), HasSubstr("prologue"));
-  EXPECT_THAT(refusal_of("dense(m=4,n=8,k=16,prologue=nothing)"), HasSubstr("prologue"));
-  EXPECT_THAT(refusal_of("reduce(shape=4x6,axes=1,prologue=relu)"), HasSubstr("unknown attribute 'prologue'"));
+  EXPECT_THAT(refusal_of_in_prologue("dense(m=4,n=8,k=16,prologue=mul[4x4])"), HasSubstr("prologue"));
+  EXPECT_THAT(refusal_of_in_prologue("dense(m=4,n=8,k=16,prologue=mul[r])"), HasSubstr("prologue"));
+  EXPECT_THAT(refusal_of_in_prologue("dense(m=4,n=8,k=16,prologue=nothing)"), HasSubstr("prologue"));
+  EXPECT_THAT(refusal_of_in_prologue("reduce(shape=4x6,axes=1,prologue=relu)"),
+              HasSubstr("unknown attribute 'prologue'"));
 }
 
 TEST(Prologue, HasOperandsOfTheInputsShape) {

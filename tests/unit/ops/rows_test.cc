@@ -25,7 +25,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(const std::string& text) {
+std::string refusal_in_rows(const std::string& text) {
   try {
     return "accepted as " + to_string(parse_workload(text));
   } catch (const UserError& e) {
@@ -46,13 +46,13 @@ TEST(Rows, HaveOneText) {
     EXPECT_EQ(to_string(parse_workload(given)), text);
     EXPECT_EQ(to_string(parse_workload(text)), text);
   }
-  EXPECT_THAT(refusal("softmax(shape=2x3,axis=2)"), HasSubstr("axis: '2' is not a whole number from -2 to 1"));
-  EXPECT_THAT(refusal("softmax(shape=2x3,dtype=s32)"), HasSubstr("dtype=s32 is not supported"));
-  EXPECT_THAT(refusal("softmax(shape=2x3,epilogue=bias)"), HasSubstr("epilogue"));
-  EXPECT_THAT(refusal("layer_norm(shape=2x3,eps=-1)"), HasSubstr("eps=-1 is not a number from 0 to 1"));
-  EXPECT_THAT(refusal("layer_norm(shape=2x3,eps=nan)"), HasSubstr("eps=nan is not a number from 0 to 1"));
-  EXPECT_THAT(refusal("layer_norm(shape=2x3,scale=2)"), HasSubstr("scale=2 is neither 0 nor 1"));
-  EXPECT_THAT(refusal("l2_norm(shape=2x3,scale=1)"), HasSubstr("unknown attribute 'scale'"));
+  EXPECT_THAT(refusal_in_rows("softmax(shape=2x3,axis=2)"), HasSubstr("axis: '2' is not a whole number from -2 to 1"));
+  EXPECT_THAT(refusal_in_rows("softmax(shape=2x3,dtype=s32)"), HasSubstr("dtype=s32 is not supported"));
+  EXPECT_THAT(refusal_in_rows("softmax(shape=2x3,epilogue=bias)"), HasSubstr("epilogue"));
+  EXPECT_THAT(refusal_in_rows("layer_norm(shape=2x3,eps=-1)"), HasSubstr("eps=-1 is not a number from 0 to 1"));
+  EXPECT_THAT(refusal_in_rows("layer_norm(shape=2x3,eps=nan)"), HasSubstr("eps=nan is not a number from 0 to 1"));
+  EXPECT_THAT(refusal_in_rows("layer_norm(shape=2x3,scale=2)"), HasSubstr("scale=2 is neither 0 nor 1"));
+  EXPECT_THAT(refusal_in_rows("l2_norm(shape=2x3,scale=1)"), HasSubstr("unknown attribute 'scale'"));
 }
 
 TEST(Rows, HaveTheInputsOfOnnx) {

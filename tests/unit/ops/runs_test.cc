@@ -53,7 +53,7 @@ TEST(Runs, OfChannelsAreBlocksOrPartsOfOne) {
         }
 }
 
-std::string refusal(const char* text, const char* target) {
+std::string refusal_in_runs(const char* text, const char* target) {
   try {
     make_space(parse_workload(text), Target::parse(target));
   } catch (const UserError& e) {
@@ -66,17 +66,19 @@ TEST(Runs, AreForProcessorsThatHaveTheArithmetic) {
   const char* const dense = "dense(dtype=f16:f16:f16:f16)";
   for (const char* text : {dense, "batch_matmul(dtype=f16:f16:f16:f32)", "conv2d(dtype=f16:f16:f16:f16)",
                            "depthwise_conv2d(dtype=f16:f16:f16:f16)"}) {
-    EXPECT_EQ(refusal(text, "llvm -mtriple=aarch64-linux -mcpu=cortex-a76"), "accepted");
-    EXPECT_EQ(refusal(text, "llvm -mtriple=x86_64-linux -mcpu=sapphirerapids"), "accepted");
-    EXPECT_THAT(refusal(text, "llvm -mtriple=aarch64-linux -mcpu=cortex-a72"),
+    EXPECT_EQ(refusal_in_runs(text, "llvm -mtriple=aarch64-linux -mcpu=cortex-a76"), "accepted");
+    EXPECT_EQ(refusal_in_runs(text, "llvm -mtriple=x86_64-linux -mcpu=sapphirerapids"), "accepted");
+    EXPECT_THAT(refusal_in_runs(text, "llvm -mtriple=aarch64-linux -mcpu=cortex-a72"),
                 HasSubstr("-mcpu=cortex-a72 -threads=1 has no sums in f16 (fullfp16); dtype=f16 sums in f32"));
-    EXPECT_THAT(refusal(text, "llvm -mtriple=x86_64-linux -mcpu=znver4"), HasSubstr("(avx512fp16)"));
-    EXPECT_THAT(refusal(text, "cuda -arch=sm_90"), HasSubstr("cuda -arch=sm_90 -sms=132 has no sums in f16 here"));
-    EXPECT_THAT(refusal(text, "opencl -sms=8"), HasSubstr("has no sums in f16 here"));
+    EXPECT_THAT(refusal_in_runs(text, "llvm -mtriple=x86_64-linux -mcpu=znver4"), HasSubstr("(avx512fp16)"));
+    EXPECT_THAT(refusal_in_runs(text, "cuda -arch=sm_90"),
+                HasSubstr("cuda -arch=sm_90 -sms=132 has no sums in f16 here"));
+    EXPECT_THAT(refusal_in_runs(text, "opencl -sms=8"), HasSubstr("has no sums in f16 here"));
   }
-  EXPECT_EQ(refusal(dense, "llvm -mtriple=aarch64-linux -mcpu=generic -mattr=+fullfp16"), "accepted");
-  EXPECT_THAT(refusal(dense, "llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -mattr=-fullfp16"), HasSubstr("fullfp16"));
-  EXPECT_EQ(refusal("dense(dtype=f16)", "llvm -mtriple=aarch64-linux -mcpu=cortex-a53"), "accepted");
+  EXPECT_EQ(refusal_in_runs(dense, "llvm -mtriple=aarch64-linux -mcpu=generic -mattr=+fullfp16"), "accepted");
+  EXPECT_THAT(refusal_in_runs(dense, "llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -mattr=-fullfp16"),
+              HasSubstr("fullfp16"));
+  EXPECT_EQ(refusal_in_runs("dense(dtype=f16)", "llvm -mtriple=aarch64-linux -mcpu=cortex-a53"), "accepted");
 }
 
 class SumsInF16 : public testing::TestWithParam<const char*> {};

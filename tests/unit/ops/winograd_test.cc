@@ -50,12 +50,12 @@ TEST(Winograd, AppliesToDenseThreeByThreeFiltersOnly) {
     EXPECT_FALSE(winograd_applies(parse_workload(other), 2)) << other;
 }
 
-struct Case {
+struct WinogradCase {
   const char* workload;
   int m;
 };
 
-class WinogradConfigs : public testing::TestWithParam<Case> {};
+class WinogradConfigs : public testing::TestWithParam<WinogradCase> {};
 
 TEST_P(WinogradConfigs, ComputeWhatTheReferenceComputes) {
   expect_configs_match_reference(parse_workload(GetParam().workload), 4, 1,
@@ -66,16 +66,17 @@ TEST_P(WinogradConfigs, ComputeWhatTheReferenceComputes) {
 // layouts.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, WinogradConfigs,
-    testing::Values(Case{"conv2d(ci=16,h=12,w=12,co=32)", 2}, Case{"conv2d(ci=16,h=12,w=12,co=32)", 4},
-                    Case{"conv2d(ci=48,h=12,w=12,co=32)", 6}, Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 2},
-                    Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 4}, Case{"conv2d(n=2,ci=50,h=7,w=9,co=35)", 6},
-                    Case{"conv2d(ci=3,h=3,w=17,co=5,pad=0)", 2}, Case{"conv2d(ci=17,h=3,w=17,co=5,pad=0)", 4},
-                    Case{"conv2d(ci=21,h=5,w=6,co=48,pad=2:0:1:1,epilogue=bias+add+relu)", 4},
-                    Case{"conv2d(ci=24,h=10,w=11,co=24,layout=NHWC,epilogue=relu)", 4},
-                    Case{"conv2d(ci=16,h=8,w=8,co=16,layout=NCHW8c:16c)", 2},
-                    Case{"conv2d(ci=16,h=8,w=9,co=40,layout=NCHW8c,epilogue=bias+add)", 4},
-                    Case{"conv2d(ci=48,h=13,w=8,co=64,layout=NCHW16c,epilogue=relu)", 6},
-                    Case{"conv2d(ci=16,h=8,w=8,co=16,dtype=f64)", 4}));
+    testing::Values(
+        WinogradCase{"conv2d(ci=16,h=12,w=12,co=32)", 2}, WinogradCase{"conv2d(ci=16,h=12,w=12,co=32)", 4},
+        WinogradCase{"conv2d(ci=48,h=12,w=12,co=32)", 6}, WinogradCase{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 2},
+        WinogradCase{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 4}, WinogradCase{"conv2d(n=2,ci=50,h=7,w=9,co=35)", 6},
+        WinogradCase{"conv2d(ci=3,h=3,w=17,co=5,pad=0)", 2}, WinogradCase{"conv2d(ci=17,h=3,w=17,co=5,pad=0)", 4},
+        WinogradCase{"conv2d(ci=21,h=5,w=6,co=48,pad=2:0:1:1,epilogue=bias+add+relu)", 4},
+        WinogradCase{"conv2d(ci=24,h=10,w=11,co=24,layout=NHWC,epilogue=relu)", 4},
+        WinogradCase{"conv2d(ci=16,h=8,w=8,co=16,layout=NCHW8c:16c)", 2},
+        WinogradCase{"conv2d(ci=16,h=8,w=9,co=40,layout=NCHW8c,epilogue=bias+add)", 4},
+        WinogradCase{"conv2d(ci=48,h=13,w=8,co=64,layout=NCHW16c,epilogue=relu)", 6},
+        WinogradCase{"conv2d(ci=16,h=8,w=8,co=16,dtype=f64)", 4}));
 
 // The plain entry of an artifact transforms the weights inside of each call.
 TEST(Winograd, PlainEntryTransformsWeightsItself) {

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 std::string canonical(const std::string& text) { return to_string(parse_workload(text)); }
 
-std::string refusal(const std::string& text) {
+std::string refusal_in_workload(const std::string& text) {
   try {
     parse_workload(text);
   } catch (const UserError& e) {
@@ -82,12 +82,14 @@ TEST(Workload, FloatsOf16BitsAreSummedInF32) {
   EXPECT_THAT(canonical("dense(dtype=f16)"), HasSubstr("dtype=f16:f16:f32:f16"));
   EXPECT_THAT(canonical("dense(dtype=bf16)"), HasSubstr("dtype=bf16:bf16:f32:bf16"));
   EXPECT_THAT(canonical("conv2d(dtype=f16:f16:f32:f32)"), HasSubstr("dtype=f16:f16:f32:f32"));
-  EXPECT_THAT(refusal("dense_nbits(bits=3)"), HasSubstr("bits=3 is not supported; allowed: 4, 8"));
-  EXPECT_THAT(refusal("dense_nbits(block=20)"), HasSubstr("block=20 is no whole number of 32-bit words of 8 numbers"));
-  EXPECT_THAT(refusal("dense_nbits(k=100)"), HasSubstr("k=100 is no whole number of blocks of 32"));
-  EXPECT_THAT(refusal("dense_nbits(zero=16)"), HasSubstr("zero=16 does not fit 4 bits"));
-  EXPECT_THAT(refusal("dense_nbits(zero=all)"), HasSubstr("zero"));
-  EXPECT_THAT(refusal("dense_nbits(dtype=f64)"), HasSubstr("dtype=f64 is not supported; allowed: f32, f16, bf16"));
+  EXPECT_THAT(refusal_in_workload("dense_nbits(bits=3)"), HasSubstr("bits=3 is not supported; allowed: 4, 8"));
+  EXPECT_THAT(refusal_in_workload("dense_nbits(block=20)"),
+              HasSubstr("block=20 is no whole number of 32-bit words of 8 numbers"));
+  EXPECT_THAT(refusal_in_workload("dense_nbits(k=100)"), HasSubstr("k=100 is no whole number of blocks of 32"));
+  EXPECT_THAT(refusal_in_workload("dense_nbits(zero=16)"), HasSubstr("zero=16 does not fit 4 bits"));
+  EXPECT_THAT(refusal_in_workload("dense_nbits(zero=all)"), HasSubstr("zero"));
+  EXPECT_THAT(refusal_in_workload("dense_nbits(dtype=f64)"),
+              HasSubstr("dtype=f64 is not supported; allowed: f32, f16, bf16"));
 }
 
 TEST(Workload, SumsOfF16AreInF16WhereThatIsAskedFor) {
@@ -96,19 +98,21 @@ TEST(Workload, SumsOfF16AreInF16WhereThatIsAskedFor) {
   EXPECT_TRUE(dtypes_of(parse_workload("dense(dtype=f16:f16:f16:f32)")).f16_runs);
   EXPECT_FALSE(dtypes_of(parse_workload("dense(dtype=f16)")).f16_runs);
   EXPECT_EQ(accumulator_bits(parse_workload("dense(dtype=f16:f16:f16:f32)")), 16);
-  EXPECT_THAT(refusal("dense(dtype=f16:f32:f16:f16)"), HasSubstr("dtype=f16:f32:f16:f16 is not supported"));
-  EXPECT_THAT(refusal("dense_nbits(dtype=f16:f16:f16:f16)"), HasSubstr("is not supported; allowed: f16, bf16"));
-  EXPECT_THAT(refusal("softmax(dtype=f16:f16:f16:f16)"), HasSubstr("is not supported"));
+  EXPECT_THAT(refusal_in_workload("dense(dtype=f16:f32:f16:f16)"), HasSubstr("dtype=f16:f32:f16:f16 is not supported"));
+  EXPECT_THAT(refusal_in_workload("dense_nbits(dtype=f16:f16:f16:f16)"),
+              HasSubstr("is not supported; allowed: f16, bf16"));
+  EXPECT_THAT(refusal_in_workload("softmax(dtype=f16:f16:f16:f16)"), HasSubstr("is not supported"));
 }
 
 // docs/keys.md: databases may have them, of later versions.
 TEST(Workload, PartsOfLaterVersionsAreRefusedInOneLine) {
-  EXPECT_EQ(refusal("dense(m=1..512)"), "m=1..512: ranges are not supported by this version");
-  EXPECT_EQ(refusal("elementwise(shape=1..8x64)"), "shape=1..8x64: ranges are not supported by this version");
-  EXPECT_EQ(refusal("dense(math=bf16x3)"), "math=bf16x3 is not supported by this version; allowed: f32");
-  EXPECT_EQ(refusal("op(name=my_norm,def=0123456789abcdef0123456789abcdef,rows=8)"),
+  EXPECT_EQ(refusal_in_workload("dense(m=1..512)"), "m=1..512: ranges are not supported by this version");
+  EXPECT_EQ(refusal_in_workload("elementwise(shape=1..8x64)"),
+            "shape=1..8x64: ranges are not supported by this version");
+  EXPECT_EQ(refusal_in_workload("dense(math=bf16x3)"), "math=bf16x3 is not supported by this version; allowed: f32");
+  EXPECT_EQ(refusal_in_workload("op(name=my_norm,def=0123456789abcdef0123456789abcdef,rows=8)"),
             "op(name=my_norm,...): operators that users define are not supported by this version");
-  EXPECT_EQ(refusal("op(name=my_norm)"),
+  EXPECT_EQ(refusal_in_workload("op(name=my_norm)"),
             "op: its first attributes are name=NAME and def=HASH, 32 lower-case hexadecimal digits");
 }
 
@@ -119,56 +123,64 @@ TEST(Workload, WhatIsTodaysAnywayIsLeftOut) {
 
 TEST(Workload, SaysWhatIsWrong) {
   EXPECT_THAT(
-      refusal("conv3d()"),
+      refusal_in_workload("conv3d()"),
       HasSubstr("unknown task 'conv3d'; did you mean conv2d? known: conv2d, depthwise_conv2d, dense, dense_nbits, "
                 "batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce, transpose, "
                 "reshape, broadcast, concat, slice, pad, gather, gather_elements, "
                 "lookup, gather_nd, depth_to_space, space_to_depth, resize, softmax, "
                 "log_softmax, layer_norm, rms_norm, l2_norm, argmax, argmin, top_k"));
-  EXPECT_THAT(refusal("conv2d"), HasSubstr("is not of the form task(attribute=value,...)"));
-  EXPECT_THAT(refusal("conv2(h=8)"), HasSubstr("unknown task 'conv2'; did you mean conv2d? known: conv2d, "));
-  EXPECT_THAT(refusal("nothing(h=8)"), HasSubstr("unknown task 'nothing'; known: conv2d, "));
-  EXPECT_THAT(refusal("conv2d(strid=2)"), HasSubstr("unknown attribute 'strid'; did you mean stride? it has n, "));
-  EXPECT_THAT(refusal("conv2d(height=2)"), HasSubstr("unknown attribute 'height'; it has n, "));
-  EXPECT_THAT(refusal("elementwise(shape=4,op=rela)"), HasSubstr("'rela' is unknown; did you mean relu? allowed: "));
-  EXPECT_THAT(refusal("conv2d(h=0)"), HasSubstr("h=0 is not a whole number from 1"));
-  EXPECT_THAT(refusal("conv2d(pad=-1)"), HasSubstr("pad=-1 is not a whole number from 0"));
-  EXPECT_THAT(refusal("conv2d(pad=1:2:3)"), HasSubstr("TOP:LEFT:BOTTOM:RIGHT"));
-  EXPECT_THAT(refusal("conv2d(stride=1x2x3)"), HasSubstr("neither one number nor HxW"));
-  EXPECT_THAT(refusal("conv2d(kh=9,h=5,pad=1)"), HasSubstr("larger than the padded input 7x58"));
-  EXPECT_THAT(refusal("conv2d(groups=3)"), HasSubstr("groups=3 does not divide"));
-  EXPECT_THAT(refusal("conv2d(layout=CHWN)"), HasSubstr("layout=CHWN is unknown"));
-  EXPECT_THAT(refusal("conv2d(layout=NCHW0c)"), HasSubstr("layout=NCHW0c is unknown"));
-  EXPECT_THAT(refusal("conv2d(dtype=f8)"),
+  EXPECT_THAT(refusal_in_workload("conv2d"), HasSubstr("is not of the form task(attribute=value,...)"));
+  EXPECT_THAT(refusal_in_workload("conv2(h=8)"),
+              HasSubstr("unknown task 'conv2'; did you mean conv2d? known: conv2d, "));
+  EXPECT_THAT(refusal_in_workload("nothing(h=8)"), HasSubstr("unknown task 'nothing'; known: conv2d, "));
+  EXPECT_THAT(refusal_in_workload("conv2d(strid=2)"),
+              HasSubstr("unknown attribute 'strid'; did you mean stride? it has n, "));
+  EXPECT_THAT(refusal_in_workload("conv2d(height=2)"), HasSubstr("unknown attribute 'height'; it has n, "));
+  EXPECT_THAT(refusal_in_workload("elementwise(shape=4,op=rela)"),
+              HasSubstr("'rela' is unknown; did you mean relu? allowed: "));
+  EXPECT_THAT(refusal_in_workload("conv2d(h=0)"), HasSubstr("h=0 is not a whole number from 1"));
+  EXPECT_THAT(refusal_in_workload("conv2d(pad=-1)"), HasSubstr("pad=-1 is not a whole number from 0"));
+  EXPECT_THAT(refusal_in_workload("conv2d(pad=1:2:3)"), HasSubstr("TOP:LEFT:BOTTOM:RIGHT"));
+  EXPECT_THAT(refusal_in_workload("conv2d(stride=1x2x3)"), HasSubstr("neither one number nor HxW"));
+  EXPECT_THAT(refusal_in_workload("conv2d(kh=9,h=5,pad=1)"), HasSubstr("larger than the padded input 7x58"));
+  EXPECT_THAT(refusal_in_workload("conv2d(groups=3)"), HasSubstr("groups=3 does not divide"));
+  EXPECT_THAT(refusal_in_workload("conv2d(layout=CHWN)"), HasSubstr("layout=CHWN is unknown"));
+  EXPECT_THAT(refusal_in_workload("conv2d(layout=NCHW0c)"), HasSubstr("layout=NCHW0c is unknown"));
+  EXPECT_THAT(refusal_in_workload("conv2d(dtype=f8)"),
               HasSubstr("dtype=f8 is not supported; allowed: f32, f64, tf32, f16:f16:f32:f16"));
-  EXPECT_THAT(refusal("conv2d(epilogue=secant)"), HasSubstr("'secant' is unknown; allowed: none, or bias relu"));
-  EXPECT_THAT(refusal("conv2d(x=1)"), HasSubstr("unknown attribute 'x'; it has n, ci,"));
-  EXPECT_THAT(refusal("conv2d(h=1,h=2)"), HasSubstr("'h' is given twice"));
-  EXPECT_THAT(refusal("conv2d(h=)"), HasSubstr("'h' has no value"));
-  EXPECT_THAT(refusal("conv2d(n=?)"), HasSubstr("not supported yet"));
-  EXPECT_THAT(refusal("max_pool2d(kh=9,h=5,pad=1)"),
+  EXPECT_THAT(refusal_in_workload("conv2d(epilogue=secant)"),
+              HasSubstr("'secant' is unknown; allowed: none, or bias relu"));
+  EXPECT_THAT(refusal_in_workload("conv2d(x=1)"), HasSubstr("unknown attribute 'x'; it has n, ci,"));
+  EXPECT_THAT(refusal_in_workload("conv2d(h=1,h=2)"), HasSubstr("'h' is given twice"));
+  EXPECT_THAT(refusal_in_workload("conv2d(h=)"), HasSubstr("'h' has no value"));
+  EXPECT_THAT(refusal_in_workload("conv2d(n=?)"), HasSubstr("not supported yet"));
+  EXPECT_THAT(refusal_in_workload("max_pool2d(kh=9,h=5,pad=1)"),
               HasSubstr("the window 9x3 (dilation 1x1) is larger than the padded input 7x114"));
-  EXPECT_THAT(refusal("max_pool2d(pad=3)"), HasSubstr("pad=3 must be less than the window's reach 3x3"));
-  EXPECT_THAT(refusal("avg_pool2d(layout=NCHW8c:16c)"), HasSubstr("has different blocks for input and output"));
-  EXPECT_THAT(refusal("avg_pool2d(count_include_pad=2)"), HasSubstr("count_include_pad=2 is neither 0 nor 1"));
-  EXPECT_THAT(refusal("max_pool2d(dtype=u8:s8:s32:s32)"),
+  EXPECT_THAT(refusal_in_workload("max_pool2d(pad=3)"), HasSubstr("pad=3 must be less than the window's reach 3x3"));
+  EXPECT_THAT(refusal_in_workload("avg_pool2d(layout=NCHW8c:16c)"),
+              HasSubstr("has different blocks for input and output"));
+  EXPECT_THAT(refusal_in_workload("avg_pool2d(count_include_pad=2)"),
+              HasSubstr("count_include_pad=2 is neither 0 nor 1"));
+  EXPECT_THAT(refusal_in_workload("max_pool2d(dtype=u8:s8:s32:s32)"),
               HasSubstr("max_pool2d: dtype=u8:s8:s32:s32 is not supported; allowed: f16, bf16, f32, f64, s8, s16, s32, "
                         "s64, u8, u16, u32, u64"));
-  EXPECT_THAT(refusal("elementwise(op=relu+secant)"),
+  EXPECT_THAT(refusal_in_workload("elementwise(op=relu+secant)"),
               HasSubstr("op=relu+secant: 'secant' is unknown; allowed: relu relu6"));
-  EXPECT_THAT(refusal("elementwise(op=add+mul,shape=2x3,operands=same:same:same)"),
+  EXPECT_THAT(refusal_in_workload("elementwise(op=add+mul,shape=2x3,operands=same:same:same)"),
               HasSubstr("operands=same:same:same are 3, but op=add+mul takes 2"));
-  EXPECT_THAT(refusal("elementwise(op=add,shape=2x3,operands=2x2)"),
+  EXPECT_THAT(refusal_in_workload("elementwise(op=add,shape=2x3,operands=2x2)"),
               HasSubstr("2x2 does not fit shape=2x3; each extent is the shape's or 1"));
-  EXPECT_THAT(refusal("elementwise(shape=2x0)"), HasSubstr("shape: '0' is not a whole number from 1"));
-  EXPECT_THAT(refusal("elementwise(shape=2x?)"), HasSubstr("unknown extents are not supported yet"));
-  EXPECT_THAT(refusal("elementwise(shape=1x1x1x1x1x1x1x1x1)"), HasSubstr("has 9 axes; at most 8"));
-  EXPECT_THAT(refusal("elementwise(shape=4294967296x4294967296)"), HasSubstr("more than 2^48 elements"));
-  EXPECT_THAT(refusal("reduce(op=median)"), HasSubstr("op=median is unknown; allowed: sum, mean, max, min"));
-  EXPECT_THAT(refusal("reduce(shape=2x3,axes=2)"), HasSubstr("axes: '2' is not a whole number from -2 to 1"));
-  EXPECT_THAT(refusal("reduce(shape=2x3,axes=1:-1)"), HasSubstr("axes=1:-1 names an axis twice"));
-  EXPECT_THAT(refusal("reduce(keepdims=yes)"), HasSubstr("keepdims=yes is neither 0 nor 1"));
-  EXPECT_THAT(refusal("batch_matmul(b=2,m=16777216,n=16777216)"), HasSubstr("more than 2^48 elements"));
+  EXPECT_THAT(refusal_in_workload("elementwise(shape=2x0)"), HasSubstr("shape: '0' is not a whole number from 1"));
+  EXPECT_THAT(refusal_in_workload("elementwise(shape=2x?)"), HasSubstr("unknown extents are not supported yet"));
+  EXPECT_THAT(refusal_in_workload("elementwise(shape=1x1x1x1x1x1x1x1x1)"), HasSubstr("has 9 axes; at most 8"));
+  EXPECT_THAT(refusal_in_workload("elementwise(shape=4294967296x4294967296)"), HasSubstr("more than 2^48 elements"));
+  EXPECT_THAT(refusal_in_workload("reduce(op=median)"),
+              HasSubstr("op=median is unknown; allowed: sum, mean, max, min"));
+  EXPECT_THAT(refusal_in_workload("reduce(shape=2x3,axes=2)"),
+              HasSubstr("axes: '2' is not a whole number from -2 to 1"));
+  EXPECT_THAT(refusal_in_workload("reduce(shape=2x3,axes=1:-1)"), HasSubstr("axes=1:-1 names an axis twice"));
+  EXPECT_THAT(refusal_in_workload("reduce(keepdims=yes)"), HasSubstr("keepdims=yes is neither 0 nor 1"));
+  EXPECT_THAT(refusal_in_workload("batch_matmul(b=2,m=16777216,n=16777216)"), HasSubstr("more than 2^48 elements"));
 }
 
 TEST(Workload, CountsTheDirectAlgorithmsOperations) {

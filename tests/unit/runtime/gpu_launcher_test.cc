@@ -14,7 +14,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr DLDataType kF32{kDLFloat, 32, 1};
+constexpr DLDataType kGpuLauncherF32{kDLFloat, 32, 1};
 
 // "Packing": one more than each element; "unpacking" turns the order round.
 int32_t add_one(const DLTensor* const* args, int32_t n, void*, const HoneRuntime* rt) {
@@ -51,9 +51,10 @@ class GpuLauncherTest : public testing::Test {
   std::unique_ptr<Device>& device_ = cuda_.device;
   std::unique_ptr<GpuLauncher> launcher_;
   HoneRuntime rt_;
-  HostTensor a_{kF32, {4}}, b_{kF32, {4}};
+  HostTensor a_{kGpuLauncherF32, {4}}, b_{kGpuLauncherF32, {4}};
   const HoneGpuLaunch launch_{"scale", 2, 2, 512};
-  HoneGpuParam params_[2] = {{"a", 0, kF32, 4, 4, nullptr, nullptr}, {"b", 1, kF32, 4, 4, nullptr, nullptr}};
+  HoneGpuParam params_[2] = {{"a", 0, kGpuLauncherF32, 4, 4, nullptr, nullptr},
+                             {"b", 1, kGpuLauncherF32, 4, 4, nullptr, nullptr}};
   HoneGpuProgram program_{
       HONE_RUNTIME_ABI, kDLCUDA, "cuda -arch=sm_90", "", nullptr, 0, "fake scale", 10, &launch_, 1, params_, 2, 0};
 };
@@ -176,10 +177,10 @@ class GpuModelTest : public GpuLauncherTest {
   static std::vector<float> values(const HostTensor& t) { return {t.as<float>(), t.as<float>() + 4}; }
 
   float weights_[132];
-  HostTensor c_{kF32, {4}};
-  HoneGpuParam tensors_[3] = {{"a", 0, kF32, 4, 4, nullptr, nullptr},
-                              {"b", 1, kF32, 4, 4, nullptr, nullptr},
-                              {"c", 1, kF32, 4, 4, nullptr, nullptr}};
+  HostTensor c_{kGpuLauncherF32, {4}};
+  HoneGpuParam tensors_[3] = {{"a", 0, kGpuLauncherF32, 4, 4, nullptr, nullptr},
+                              {"b", 1, kGpuLauncherF32, 4, 4, nullptr, nullptr},
+                              {"c", 1, kGpuLauncherF32, 4, 4, nullptr, nullptr}};
   const HoneGpuPlace first_[2] = {{HONE_GPU_TENSOR, 0, 0, 16}, {HONE_GPU_ARENA, 0, 512, 16}};
   const HoneGpuPlace second_[2] = {{HONE_GPU_ARENA, 0, 512, 16}, {HONE_GPU_TENSOR, 1, 0, 16}};
   const HoneGpuPlace copy_[2] = {{HONE_GPU_WEIGHTS, 0, 512, 16}, {HONE_GPU_TENSOR, 2, 0, 16}};

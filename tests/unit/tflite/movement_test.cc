@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Floats kSix = {1, 2, 3, 4, 5, 6};
+const Floats kMovementSix = {1, 2, 3, 4, 5, 6};
 
 // Elements and shape of the first output of a model with one input.
 std::pair<std::vector<double>, Extents> result_of(TfliteModel& m, const TensorData& x) {
@@ -20,15 +20,15 @@ std::pair<std::vector<double>, Extents> result_of(TfliteModel& m, const TensorDa
 TEST(TfliteMovement, ReshapeTakesItsShapeFromAnInputAnOptionOrTheFile) {
   TfliteModel by_input;
   by_input.input("x", {2, 3}).numbers("s", {3, -1}).op(22, {"x", "s"}, {"y"}).output("y");
-  EXPECT_EQ(result_of(by_input, tensor({2, 3}, kSix)).second, (Extents{3, 2}));
+  EXPECT_EQ(result_of(by_input, tensor({2, 3}, kMovementSix)).second, (Extents{3, 2}));
   TfliteModel by_option;
   by_option.input("x", {2, 3});
   const std::vector<int32_t> shape{-1};
   by_option.op(22, {"x"}, {"y"}, tables::CreateReshapeOptionsDirect(by_option.b, &shape)).output("y");
-  EXPECT_EQ(result_of(by_option, tensor({2, 3}, kSix)).second, (Extents{6}));
+  EXPECT_EQ(result_of(by_option, tensor({2, 3}, kMovementSix)).second, (Extents{6}));
   TfliteModel by_file;
   by_file.input("x", {2, 3}).tensor("y", {1, 6}).op(22, {"x"}, {"y"}).output("y");
-  EXPECT_EQ(result_of(by_file, tensor({2, 3}, kSix)).second, (Extents{1, 6}));
+  EXPECT_EQ(result_of(by_file, tensor({2, 3}, kMovementSix)).second, (Extents{1, 6}));
 }
 
 TEST(TfliteMovement, AxesComeAndGo) {
@@ -37,7 +37,7 @@ TEST(TfliteMovement, AxesComeAndGo) {
   m.op(70, {"x", "one"}, {"a"}).op(70, {"a", "last"}, {"b"});
   const std::vector<int32_t> axes{1};
   m.op(43, {"b"}, {"c"}, tables::CreateSqueezeOptionsDirect(m.b, &axes)).output("b").output("c");
-  const std::vector<TensorData> out = tensors_of(m, {tensor({2, 3}, kSix)});
+  const std::vector<TensorData> out = tensors_of(m, {tensor({2, 3}, kMovementSix)});
   EXPECT_EQ(out[0].type().shape, (Extents{2, 1, 3, 1}));
   EXPECT_EQ(out[1].type().shape, (Extents{2, 3, 1}));
 }
@@ -45,41 +45,41 @@ TEST(TfliteMovement, AxesComeAndGo) {
 TEST(TfliteMovement, Transposes) {
   TfliteModel m;
   m.input("x", {2, 3}).numbers("p", {1, 0}).op(39, {"x", "p"}, {"y"}).output("y");
-  EXPECT_THAT(outputs_of(m, {tensor({2, 3}, kSix)}), ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_THAT(outputs_of(m, {tensor({2, 3}, kMovementSix)}), ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
 TEST(TfliteMovement, JoinsAndParts) {
   TfliteModel joined;
   joined.input("x", {2, 3}).floats("c", {2, 1}, {10, 20});
   joined.op(2, {"x", "c"}, {"y"}, tables::CreateConcatenationOptions(joined.b, -1)).output("y");
-  EXPECT_THAT(outputs_of(joined, {tensor({2, 3}, kSix)}), ElementsAre(1, 2, 3, 10, 4, 5, 6, 20));
+  EXPECT_THAT(outputs_of(joined, {tensor({2, 3}, kMovementSix)}), ElementsAre(1, 2, 3, 10, 4, 5, 6, 20));
   TfliteModel packed;
   packed.input("x", {3}).op(83, {"x", "x"}, {"y"}, tables::CreatePackOptions(packed.b, 2, 1)).output("y");
   EXPECT_THAT(outputs_of(packed, {tensor({3}, {1, 2, 3})}), ElementsAre(1, 1, 2, 2, 3, 3));
   TfliteModel unpacked;
   unpacked.input("x", {2, 3}).op(88, {"x"}, {"a", "b", "c"}, tables::CreateUnpackOptions(unpacked.b, 3, 1));
   unpacked.output("c").output("a");
-  EXPECT_THAT(outputs_of(unpacked, {tensor({2, 3}, kSix)}), ElementsAre(3, 6, 1, 4));
+  EXPECT_THAT(outputs_of(unpacked, {tensor({2, 3}, kMovementSix)}), ElementsAre(3, 6, 1, 4));
   TfliteModel halves;
   halves.number("axis", 0)
       .input("x", {2, 3})
       .op(49, {"axis", "x"}, {"a", "b"}, tables::CreateSplitOptions(halves.b, 2));
   halves.output("b");
-  EXPECT_THAT(outputs_of(halves, {tensor({2, 3}, kSix)}), ElementsAre(4, 5, 6));
+  EXPECT_THAT(outputs_of(halves, {tensor({2, 3}, kMovementSix)}), ElementsAre(4, 5, 6));
   TfliteModel parts;
   parts.input("x", {2, 3}).numbers("sizes", {1, -1}).number("axis", 1).op(102, {"x", "sizes", "axis"}, {"a", "b"});
   parts.output("a").output("b");
-  EXPECT_THAT(outputs_of(parts, {tensor({2, 3}, kSix)}), ElementsAre(1, 4, 2, 3, 5, 6));
+  EXPECT_THAT(outputs_of(parts, {tensor({2, 3}, kMovementSix)}), ElementsAre(1, 4, 2, 3, 5, 6));
 }
 
 TEST(TfliteMovement, Slices) {
   TfliteModel m;
   m.input("x", {2, 3}).numbers("begin", {0, 1}).numbers("size", {-1, 2}).op(65, {"x", "begin", "size"}, {"y"});
   m.output("y");
-  EXPECT_THAT(outputs_of(m, {tensor({2, 3}, kSix)}), ElementsAre(2, 3, 5, 6));
+  EXPECT_THAT(outputs_of(m, {tensor({2, 3}, kMovementSix)}), ElementsAre(2, 3, 5, 6));
   TfliteModel reversed;
   reversed.input("x", {2, 3}).numbers("axes", {1}).op(105, {"x", "axes"}, {"y"}).output("y");
-  EXPECT_THAT(outputs_of(reversed, {tensor({2, 3}, kSix)}), ElementsAre(3, 2, 1, 6, 5, 4));
+  EXPECT_THAT(outputs_of(reversed, {tensor({2, 3}, kMovementSix)}), ElementsAre(3, 2, 1, 6, 5, 4));
 }
 
 struct Masks {
@@ -93,7 +93,7 @@ std::pair<std::vector<double>, Extents> strided(const std::vector<int32_t>& begi
   m.op(45, {"x", "b", "e", "s"}, {"y"},
        tables::CreateStridedSliceOptions(m.b, k.begin, k.end, k.ellipsis, k.new_axis, k.shrink));
   m.output("y");
-  return result_of(m, tensor({2, 3}, kSix));
+  return result_of(m, tensor({2, 3}, kMovementSix));
 }
 
 TEST(TfliteMovement, StridedSlicesAreNumpys) {
@@ -136,11 +136,11 @@ TEST(TfliteMovement, Places) {
       .numbers("at", {2, 0})
       .op(36, {"x", "at"}, {"y"}, tables::CreateGatherOptions(m.b, 1))
       .output("y");
-  EXPECT_THAT(outputs_of(m, {tensor({2, 3}, kSix)}), ElementsAre(3, 1, 6, 4));
+  EXPECT_THAT(outputs_of(m, {tensor({2, 3}, kMovementSix)}), ElementsAre(3, 1, 6, 4));
   TfliteModel nd;
   nd.input("x", {2, 3}).data("at", {2, 2}, kTfInt, bytes_of_numbers<int32_t>({1, 2, 0, 1}));
   nd.op(107, {"x", "at"}, {"y"}).output("y");
-  EXPECT_THAT(outputs_of(nd, {tensor({2, 3}, kSix)}), ElementsAre(6, 2));
+  EXPECT_THAT(outputs_of(nd, {tensor({2, 3}, kMovementSix)}), ElementsAre(6, 2));
   const TfliteFolder f;
   TfliteModel outside;
   outside.input("x", {2, 3}).numbers("at", {3}).op(36, {"x", "at"}, {"y"}, tables::CreateGatherOptions(outside.b, 1));
@@ -163,7 +163,7 @@ TEST(TfliteMovement, TensorsMadeOfShapesAndNumbers) {
   m.op(94, {"s", "v"}, {"f"}).op(93, {"x"}, {"z"}).op(0, {"f", "z"}, {"y"}).output("y");
   m.number("b", 1).number("e", 8).number("d", 3).tensor("r", {3}, kTfInt).op(96, {"b", "e", "d"}, {"r"}).output("r");
   m.tensor("k", {}, kTfInt).op(110, {"x"}, {"k"}).output("k");
-  EXPECT_THAT(outputs_of(m, {tensor({2, 3}, kSix)}), ElementsAre(7, 7, 7, 7, 7, 7, 1, 4, 7, 2));
+  EXPECT_THAT(outputs_of(m, {tensor({2, 3}, kMovementSix)}), ElementsAre(7, 7, 7, 7, 7, 7, 1, 4, 7, 2));
 }
 
 TEST(TfliteMovement, OneHot) {
@@ -179,7 +179,7 @@ TEST(TfliteMovement, OneHot) {
 
 TEST(TfliteMovement, RowsOfATable) {
   TfliteModel m;
-  m.input("x", {2}, kTfInt).floats("t", {3, 2}, kSix).op(7, {"x", "t"}, {"y"}).output("y");
+  m.input("x", {2}, kTfInt).floats("t", {3, 2}, kMovementSix).op(7, {"x", "t"}, {"y"}).output("y");
   EXPECT_THAT(outputs_of(m, {TensorData::of_numbers({2, 0}, i32)}), ElementsAre(5, 6, 1, 2));
 }
 

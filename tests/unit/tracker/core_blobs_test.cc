@@ -11,8 +11,6 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using wire::ResultStatus;
 
-const wire::Uuid kSession = wire::Uuid::random();
-
 wire::Job job_of(uint64_t seq, std::vector<Hash128> modules) {
   wire::Job job;
   job.seq = seq;

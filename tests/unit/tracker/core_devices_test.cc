@@ -11,8 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-const wire::Uuid kSession = wire::Uuid::random();
-
 TEST(Matching, AKeyIsADeviceAnAgentOrALabel) {
   Device device;
   device.info = FakeFleet::device("board/cpu", "llvm -mcpu=a72");

@@ -11,8 +11,6 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using wire::ResultStatus;
 
-const wire::Uuid kSession = wire::Uuid::random();
-
 std::vector<std::string> events(const FakeFleet& fleet, const std::string& device) {
   std::vector<std::string> out;
   const auto detail = fleet.tracker->device_detail(device);

@@ -10,8 +10,6 @@ namespace {
 using namespace std::chrono_literals;
 using wire::ResultStatus;
 
-const wire::Uuid kSession = wire::Uuid::random();
-
 TEST(Tracker, ASilentAgentsLeaseGoesToAnotherAndItsLateResultIsDropped) {
   FakeFleet fleet;
   const auto a = fleet.agent("a", 1);

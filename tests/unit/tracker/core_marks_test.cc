@@ -16,8 +16,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const wire::Uuid kSession = wire::Uuid::random();
-
 // The drained devices in the last message to the agent.
 std::vector<std::string> told(FakeFleet& fleet, ConnectionId agent) {
   const auto messages = fleet.take_agent<wire::Drained>(agent);

@@ -8,8 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const wire::Uuid kSession = wire::Uuid::random();
-
 TEST(Tracker, ASessionThatReturnsWithinTheGraceFindsItsJobsAndResults) {
   FakeFleet fleet;
   const auto a = fleet.agent("a", 1);

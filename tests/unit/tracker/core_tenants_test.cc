@@ -11,7 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-const wire::Uuid kSession = wire::Uuid::random();
 const Tenant kAlice{"tuner alice", {}, "secret-host"}, kBob{"tuner bob", {}}, kBoss{"admin boss", {}};
 
 class TenantsFleet : public FakeFleet {

@@ -12,8 +12,6 @@ using namespace std::chrono_literals;
 using wire::ResultStatus;
 using wire::Uuid;
 
-const Uuid kSession = Uuid::random();
-
 TEST(Tracker, AJobGoesToAWaitingDeviceAndItsResultToTheSession) {
   FakeFleet fleet;
   const auto agent = fleet.agent("a", 2);

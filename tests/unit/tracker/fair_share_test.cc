@@ -43,7 +43,7 @@ struct SimSession {
 };
 
 /// Devices work off their stores of leases one by one, in fake time; answers take a while to arrive.
-class World {
+class FairShareWorld {
  public:
   World(uint64_t seed, uint32_t batch, double late_s)
       : random_(seed), batch_(batch), late_s_(late_s), fleet_({.health = {.strikes = 1000}}) {}
@@ -250,7 +250,7 @@ std::vector<double> fair_rates(const std::vector<double>& weights, const std::ve
   return out;
 }
 
-void expect_shares(World& world, const std::vector<double>& due, double tolerance) {
+void expect_shares(FairShareWorld& world, const std::vector<double>& due, double tolerance) {
   double used = 0, all = 0;
   for (const SimSession& session : world.sessions()) used += session.used;
   for (const double rate : due) all += rate;
@@ -260,7 +260,7 @@ void expect_shares(World& world, const std::vector<double>& due, double toleranc
   }
 }
 
-std::vector<double> weights_of(World& world) {
+std::vector<double> weights_of(FairShareWorld& world) {
   std::vector<double> weights;
   for (const SimSession& session : world.sessions()) weights.push_back(session.weight);
   return weights;
@@ -270,7 +270,7 @@ class FairShare : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(FairShare, EightSessionsGetTheirSharesOfDevicesOfDifferentSpeed) {
   for (const uint32_t batch : {1u, 16u}) {
-    World world(GetParam(), batch, 0.2);
+    FairShareWorld world(GetParam(), batch, 0.2);
     for (const double speed : {1., 1., 2., 3., 5., 8.}) world.add(SimDevice{.speed = speed});
     const double weights[] = {1, 2, 3, 4, 1, 2, 3, 1}, costs[] = {0.4, 0.2, 0.8, 0.4, 1.6, 0.4, 0.2, 2};
     for (int i = 0; i < 8; ++i)
@@ -285,7 +285,7 @@ TEST_P(FairShare, EightSessionsGetTheirSharesOfDevicesOfDifferentSpeed) {
 }
 
 TEST_P(FairShare, HoldsWhenSessionsAreServedByDifferentDevices) {
-  World world(GetParam(), 16, 0.2);
+  FairShareWorld world(GetParam(), 16, 0.2);
   std::mt19937_64 random(GetParam() + 100);
   const char* groups[] = {"a", "b", "c"};
   for (int i = 0; i < 9; ++i) {
@@ -320,7 +320,7 @@ TEST_P(FairShare, HoldsWhenSessionsAreServedByDifferentDevices) {
 }
 
 TEST_P(FairShare, NobodyStarvesUnderAHigherPriority) {
-  World world(GetParam(), 16, 0.1);
+  FairShareWorld world(GetParam(), 16, 0.1);
   for (const double speed : {1., 2., 4.}) world.add(SimDevice{.speed = speed});
   world.add(SimSession{.weight = 1, .mean_seconds = 0.5, .outstanding = 256, .priority = 5});
   world.add(SimSession{.weight = 1, .mean_seconds = 1, .outstanding = 100});
@@ -337,7 +337,7 @@ TEST_P(FairShare, NobodyStarvesUnderAHigherPriority) {
 }
 
 TEST_P(FairShare, ASessionThatLosesItsOwnDevicesIsNotLeftToWait) {
-  World world(GetParam(), 4, 0.1);
+  FairShareWorld world(GetParam(), 4, 0.1);
   for (int i = 0; i < 20; ++i) world.add(SimDevice{.labels = {{"kind", "board"}}});
   world.add(SimDevice{.labels = {{"kind", "server"}}});
   world.add(SimSession{.mean_seconds = 0.5, .outstanding = 200});

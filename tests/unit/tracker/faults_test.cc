@@ -23,7 +23,7 @@ struct SimAgent {
   Clock::TimePoint heartbeat{};
 };
 
-struct SimSession {
+struct FaultsSimSession {
   wire::Uuid uuid = wire::Uuid::random();
   std::optional<ConnectionId> connection;
   uint64_t next_seq = 1, last_seq = 0;
@@ -54,18 +54,18 @@ class Simulation {
     fleet_.clock.advance(std::chrono::milliseconds(random_() % 200));
     if (faults && chance(0.002)) restart_tracker();
     for (SimAgent& agent : agents_) step(agent, faults);
-    for (SimSession& session : sessions_) step(session, faults);
+    for (FaultsSimSession& session : sessions_) step(session, faults);
     fleet_.tracker->tick();
   }
 
   bool done() const {
-    for (const SimSession& session : sessions_)
+    for (const FaultsSimSession& session : sessions_)
       if (session.next_seq <= session.last_seq || !session.outstanding.empty()) return false;
     return true;
   }
 
   void check() const {
-    for (const SimSession& session : sessions_) {
+    for (const FaultsSimSession& session : sessions_) {
       EXPECT_EQ(session.delivered.size(), session.last_seq);
       for (const auto& [seq, count] : session.delivered) EXPECT_EQ(count, 1) << seq;
     }
@@ -84,7 +84,7 @@ class Simulation {
     quarantines_ += fleet_.tracker->counts().quarantines;
     fleet_.restart();
     for (SimAgent& agent : agents_) agent.connection.reset(), agent.welcome = false;
-    for (SimSession& session : sessions_) session.connection.reset();
+    for (FaultsSimSession& session : sessions_) session.connection.reset();
   }
 
   void step(SimAgent& agent, bool faults) {
@@ -181,7 +181,7 @@ class Simulation {
     for (const auto& id : ids) agent.working.erase(id), agent.results.erase(id);
   }
 
-  void step(SimSession& session, bool faults) {
+  void step(FaultsSimSession& session, bool faults) {
     if (!session.connection) {
       if (!chance(0.2)) return;
       session.connection = fleet_.open(session.uuid);
@@ -215,7 +215,7 @@ class Simulation {
     }
   }
 
-  void receive(SimSession& session, const wire::JobResult& result, bool faults) {
+  void receive(FaultsSimSession& session, const wire::JobResult& result, bool faults) {
     session.on_this_connection.insert(result.seq);
     EXPECT_EQ(session.on_this_connection.count(result.seq), 1u) << "delivered twice on one connection: " << result.seq;
     if (session.outstanding.erase(result.seq) > 0) ++session.delivered[result.seq];
@@ -227,7 +227,7 @@ class Simulation {
   uint64_t quarantines_ = 0;
   FakeFleet fleet_;
   std::vector<SimAgent> agents_;
-  std::vector<SimSession> sessions_;
+  std::vector<FaultsSimSession> sessions_;
 };
 
 class Faults : public testing::TestWithParam<uint64_t> {};

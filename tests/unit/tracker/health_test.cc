@@ -10,14 +10,14 @@ namespace {
 using namespace std::chrono_literals;
 
 const Health::Limits kLimits;
-const wire::Uuid kSession = wire::Uuid::random(), kOther = wire::Uuid::random();
+const wire::Uuid kFirst = wire::Uuid::random(), kOther = wire::Uuid::random();
 
 TEST(Health, StrikesEndWithAnAnswerAndCanBeWithdrawnByJob) {
   Health health;
-  health.strike({kSession, 1});
-  health.strike({kSession, 2});
-  EXPECT_TRUE(health.withdraw_strike({kSession, 1}));
-  EXPECT_FALSE(health.withdraw_strike({kSession, 1}));
+  health.strike({kFirst, 1});
+  health.strike({kFirst, 2});
+  EXPECT_TRUE(health.withdraw_strike({kFirst, 1}));
+  EXPECT_FALSE(health.withdraw_strike({kFirst, 1}));
   EXPECT_EQ(health.strikes(), 1u);
   health.answered();
   EXPECT_EQ(health.strikes(), 0u);
@@ -25,8 +25,8 @@ TEST(Health, StrikesEndWithAnAnswerAndCanBeWithdrawnByJob) {
 
 TEST(Health, FailuresCountInARowOfOneSessionAndAgainstWhatOthersManaged) {
   Health health;
-  for (uint64_t i = 1; i < 16; ++i) EXPECT_FALSE(health.failed(kSession, 100 + i, kLimits));
-  EXPECT_TRUE(health.failed(kSession, 116, kLimits));
+  for (uint64_t i = 1; i < 16; ++i) EXPECT_FALSE(health.failed(kFirst, 100 + i, kLimits));
+  EXPECT_TRUE(health.failed(kFirst, 116, kLimits));
   for (int i = 0; i < 15; ++i) EXPECT_FALSE(health.failed(kOther, 1000, kLimits)) << "another session begins anew";
   EXPECT_FALSE(health.failed(kOther, 1007, kLimits)) << "too few went well elsewhere";
   EXPECT_TRUE(health.failed(kOther, 1008, kLimits));
@@ -36,10 +36,10 @@ TEST(Health, FailuresCountInARowOfOneSessionAndAgainstWhatOthersManaged) {
 
 TEST(Health, ASessionThatBeganAnewIsNoSuccessElsewhere) {
   Health health;
-  for (int i = 0; i < 20; ++i) EXPECT_FALSE(health.failed(kSession, 500, kLimits));
-  EXPECT_FALSE(health.failed(kSession, 0, kLimits)) << "the tracker had forgotten the session, and counts from nothing";
-  for (int i = 0; i < 16; ++i) EXPECT_FALSE(health.failed(kSession, 7, kLimits));
-  EXPECT_TRUE(health.failed(kSession, 8, kLimits));
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(health.failed(kFirst, 500, kLimits));
+  EXPECT_FALSE(health.failed(kFirst, 0, kLimits)) << "the tracker had forgotten the session, and counts from nothing";
+  for (int i = 0; i < 16; ++i) EXPECT_FALSE(health.failed(kFirst, 7, kLimits));
+  EXPECT_TRUE(health.failed(kFirst, 8, kLimits));
 }
 
 TEST(Health, ADeviceIsSlowWhenItsSentinelStaysAboveItsQuietLevel) {

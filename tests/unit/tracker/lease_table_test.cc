@@ -13,17 +13,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const wire::Uuid kSession = wire::Uuid::random();
+const wire::Uuid kHolder = wire::Uuid::random();
 
 TEST(LeaseTable, AnExpiredLeaseIsTakenOutAndItsEpochIsOver) {
   FakeClock clock;
   LeaseTable leases(clock, 30s, 100);
-  const wire::LeaseId first = leases.grant({kSession, 1}, "a/cpu", "a", 0, 60).id;
+  const wire::LeaseId first = leases.grant({kHolder, 1}, "a/cpu", "a", 0, 60).id;
   EXPECT_EQ(first.epoch, 100u);
   clock.advance(30s);
   ASSERT_EQ(leases.expire().size(), 1u);
   EXPECT_EQ(leases.current(first), nullptr);
-  const wire::LeaseId second = leases.grant({kSession, 1}, "b/cpu", "b", 0, 60).id;
+  const wire::LeaseId second = leases.grant({kHolder, 1}, "b/cpu", "b", 0, 60).id;
   EXPECT_GT(second.epoch, first.epoch);
   EXPECT_EQ(leases.current(first), nullptr);
   EXPECT_NE(leases.current(second), nullptr);
@@ -32,10 +32,10 @@ TEST(LeaseTable, AnExpiredLeaseIsTakenOutAndItsEpochIsOver) {
 TEST(LeaseTable, AHeartbeatExtendsOnlyTheLeaseInForce) {
   FakeClock clock;
   LeaseTable leases(clock, 30s, 1);
-  const wire::LeaseId id = leases.grant({kSession, 1}, "a/cpu", "a", 0, 60).id;
+  const wire::LeaseId id = leases.grant({kHolder, 1}, "a/cpu", "a", 0, 60).id;
   clock.advance(29s);
   EXPECT_TRUE(leases.extend(id));
-  EXPECT_FALSE(leases.extend({kSession, 1, id.epoch + 1}));
+  EXPECT_FALSE(leases.extend({kHolder, 1, id.epoch + 1}));
   clock.advance(29s);
   EXPECT_TRUE(leases.expire().empty());
   clock.advance(1s);
@@ -45,9 +45,9 @@ TEST(LeaseTable, AHeartbeatExtendsOnlyTheLeaseInForce) {
 TEST(LeaseTable, HeartbeatsExtendALeaseNoLongerThanItAndThoseBeforeItMayTake) {
   FakeClock clock;
   LeaseTable leases(clock, 30s, 1);
-  const wire::LeaseId first = leases.grant({kSession, 1}, "a/cpu", "a", 0, 60).id,
-                      second = leases.grant({kSession, 2}, "a/cpu", "a", 0, 40).id;
-  const wire::LeaseId other = leases.grant({kSession, 3}, "b/cpu", "b", 0, 1e300).id;
+  const wire::LeaseId first = leases.grant({kHolder, 1}, "a/cpu", "a", 0, 60).id,
+                      second = leases.grant({kHolder, 2}, "a/cpu", "a", 0, 40).id;
+  const wire::LeaseId other = leases.grant({kHolder, 3}, "b/cpu", "b", 0, 1e300).id;
   std::map<uint64_t, int> ended;  // after how many seconds
   for (int s = 10; s <= 200; s += 10) {
     clock.advance(10s);
@@ -55,15 +55,15 @@ TEST(LeaseTable, HeartbeatsExtendALeaseNoLongerThanItAndThoseBeforeItMayTake) {
     for (const wire::LeaseId& id : {first, second, other}) leases.extend(id);
   }
   EXPECT_EQ(ended, (std::map<uint64_t, int>{{1, 60}, {2, 100}}));
-  leases.grant({kSession, 4}, "a/cpu", "a", 0, 60);
-  EXPECT_EQ(leases.find({kSession, 4})->latest, clock.now() + 60s) << "the others do not count any more";
+  leases.grant({kHolder, 4}, "a/cpu", "a", 0, 60);
+  EXPECT_EQ(leases.find({kHolder, 4})->latest, clock.now() + 60s) << "the others do not count any more";
 }
 
 TEST(LeaseTable, AGoneAgentsLeasesEndAfterTheGrace) {
   FakeClock clock;
   LeaseTable leases(clock, 30s, 1);
-  leases.grant({kSession, 1}, "a/cpu", "a", 0, 60);
-  leases.grant({kSession, 2}, "b/cpu", "b", 0, 60);
+  leases.grant({kHolder, 1}, "a/cpu", "a", 0, 60);
+  leases.grant({kHolder, 2}, "b/cpu", "b", 0, 60);
   leases.limit("a", 10s);
   clock.advance(10s);
   const auto late = leases.expire();
@@ -74,34 +74,34 @@ TEST(LeaseTable, AGoneAgentsLeasesEndAfterTheGrace) {
 TEST(LeaseTable, ListsADevicesLeasesInTheOrderGranted) {
   FakeClock clock;
   LeaseTable leases(clock, 30s, 1);
-  for (const uint64_t seq : {5, 3, 9}) leases.grant({kSession, seq}, "a/cpu", "a", 0, 60);
+  for (const uint64_t seq : {5, 3, 9}) leases.grant({kHolder, seq}, "a/cpu", "a", 0, 60);
   std::vector<uint64_t> seqs;
   for (const HeldLease* lease : leases.of_device("a/cpu")) seqs.push_back(lease->id.seq);
   EXPECT_EQ(seqs, (std::vector<uint64_t>{5, 3, 9}));
-  leases.release({kSession, 3});
+  leases.release({kHolder, 3});
   EXPECT_EQ(leases.of_agent("a").size(), 2u);
 }
 
 TEST(LeaseTable, AnAdoptedEpochIsBelowAllLaterOnes) {
   FakeClock clock;
   LeaseTable leases(clock, 30s, 1);
-  leases.adopt({kSession, 1, 5000}, "a/cpu", "a", 60);
-  EXPECT_GT(leases.grant({kSession, 2}, "a/cpu", "a", 0, 60).id.epoch, 5000u);
+  leases.adopt({kHolder, 1, 5000}, "a/cpu", "a", 60);
+  EXPECT_GT(leases.grant({kHolder, 2}, "a/cpu", "a", 0, 60).id.epoch, 5000u);
 }
 
 TEST(EarlierLeases, UnclaimedLeasesAreKeptForTheirGraceAndAResultReplacesTheLease) {
   FakeClock clock;
   EarlierLeases leases(clock);
-  EXPECT_TRUE(leases.keep_unclaimed({{kSession, 1, 7}, "a/cpu", "a", {}, {}}, 60s).empty());
-  EXPECT_TRUE(leases.keep_unclaimed({{kSession, 1, 7}, "a/cpu", "a", {}, wire::JobResult{}}, 60s).empty());
-  EXPECT_EQ(leases.keep_unclaimed({{kSession, 1, 6}, "b/cpu", "b", {}, {}}, 60s).size(), 1u)
+  EXPECT_TRUE(leases.keep_unclaimed({{kHolder, 1, 7}, "a/cpu", "a", {}, {}}, 60s).empty());
+  EXPECT_TRUE(leases.keep_unclaimed({{kHolder, 1, 7}, "a/cpu", "a", {}, wire::JobResult{}}, 60s).empty());
+  EXPECT_EQ(leases.keep_unclaimed({{kHolder, 1, 6}, "b/cpu", "b", {}, {}}, 60s).size(), 1u)
       << "an older epoch is dropped";
-  ASSERT_TRUE(leases.is_unclaimed({kSession, 1, 7}));
-  const auto entry = leases.claim({kSession, 1});
+  ASSERT_TRUE(leases.is_unclaimed({kHolder, 1, 7}));
+  const auto entry = leases.claim({kHolder, 1});
   ASSERT_TRUE(entry);
   EXPECT_TRUE(entry->result);
-  EXPECT_FALSE(leases.claim({kSession, 1}));
-  leases.keep_unclaimed({{kSession, 2, 8}, "a/cpu", "a", {}, {}}, 60s);
+  EXPECT_FALSE(leases.claim({kHolder, 1}));
+  leases.keep_unclaimed({{kHolder, 2, 8}, "a/cpu", "a", {}, {}}, 60s);
   clock.advance(60s);
   EXPECT_EQ(leases.expire_unclaimed().size(), 1u);
 }

@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 using wire::Address;
 using wire::Credentials;
 
-const std::string kAdmin(32, 'a'), kAlice(32, 't'), kMallory(32, 'm'), kAny(32, '*'), kLab1(32, '1');
+const std::string kMemoryAdmin(32, 'a'), kAlice(32, 't'), kMallory(32, 'm'), kAny(32, '*'), kLab1(32, '1');
 constexpr size_t kBudget = size_t{512} << 20;
 constexpr auto kAttackTime = 8s;  // then what is left of it gives up
 
@@ -85,8 +85,8 @@ class Memory : public testing::Test {
   Memory() {
     spdlog::set_level(spdlog::level::off);
     const std::string tokens = folder_.path() + "/tokens", out = folder_.path() + "/out";
-    std::ofstream(tokens) << "admin boss " << kAdmin << "\ntuner alice " << kAlice << "\ntuner mallory " << kMallory
-                          << "\nagent * " << kAny << "\nagent lab1 " << kLab1 << "\n";
+    std::ofstream(tokens) << "admin boss " << kMemoryAdmin << "\ntuner alice " << kAlice << "\ntuner mallory "
+                          << kMallory << "\nagent * " << kAny << "\nagent lab1 " << kLab1 << "\n";
     chmod(tokens.c_str(), 0600);
     ChildOptions options;
     options.argv = {HONE_BIN_DIR "/tracker",
@@ -294,7 +294,7 @@ TEST_F(Memory, AnAdministratorWhoAsksForAGreatStateManyTimesAndDoesNotRead) {
     one.send(wire::FromAgent(std::move(hello)));
   }
   EXPECT_TRUE(wire::eventually([&] {
-    const auto status = wire::fetch_status(address_, 10s, {"", "", "", kAdmin});
+    const auto status = wire::fetch_status(address_, 10s, {"", "", "", kMemoryAdmin});
     return status.ok() && status->devices.size() >= 14 * 256;
   }));
   struct Asker {
@@ -306,7 +306,7 @@ TEST_F(Memory, AnAdministratorWhoAsksForAGreatStateManyTimesAndDoesNotRead) {
   std::vector<std::unique_ptr<Asker>> askers;
   for (int i = 0; i < 256; ++i) {
     Asker& one = *askers.emplace_back(std::make_unique<Asker>());
-    wire::show_token(one.context, {"", "", "", kAdmin});
+    wire::show_token(one.context, {"", "", "", kMemoryAdmin});
     one.context.set_deadline(std::chrono::system_clock::now() + 3 * kAttackTime);
     one.stub = std::make_unique<grpc::GenericStub>(narrow_channel(address_));
     one.call = one.stub->PrepareCall(&one.context, "/hone.proto.Tracker/Status", &one.queue);

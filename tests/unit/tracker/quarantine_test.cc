@@ -14,8 +14,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Change = Quarantine::Change;
 
-const wire::Uuid kSession = wire::Uuid::random();
-
 struct QuarantineFixture {
   Health::Limits limits;
   FakeClock clock;

@@ -31,12 +31,12 @@ SessionOutcome outcome() {
   return o;
 }
 
-const std::string kTarget = "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2";
+const std::string kReportTarget = "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2";
 
 TEST(Report, JsonHasWhatIsPromised) {
-  const Json j = Json::parse(json_report(outcome(), {dense(), kTarget, space(), "/tmp/x.db", ""}));
+  const Json j = Json::parse(json_report(outcome(), {dense(), kReportTarget, space(), "/tmp/x.db", ""}));
   EXPECT_EQ(j["workload"], to_string(dense()));
-  EXPECT_EQ(j["target"], kTarget);
+  EXPECT_EQ(j["target"], kReportTarget);
   EXPECT_EQ(j["space"], space().fingerprint().hex());
   EXPECT_EQ(j["best"]["config"], (Json{{"tile", "2x4"}, {"unroll", 4}}));
   EXPECT_DOUBLE_EQ(j["best"]["time_ms"], 1.0);
@@ -51,7 +51,8 @@ TEST(Report, JsonHasWhatIsPromised) {
 }
 
 TEST(Report, TextNamesBestDefaultAndWhatToDoNext) {
-  const std::string text = text_report(outcome(), {dense(), kTarget, space(), "/tmp/x.db", "tensorc --task dense"});
+  const std::string text =
+      text_report(outcome(), {dense(), kReportTarget, space(), "/tmp/x.db", "tensorc --task dense"});
   for (const char* part : {"2.00x the default", "(confirmed, spread 2.0%)", "tile=2x4,unroll=4",
                            "failed: 1 run_timeout", "/tmp/x.db", "next      tensorc --task dense"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
@@ -63,7 +64,7 @@ TEST(Report, SaysHowSureItIs) {
   o.accuracy = {0.87, 0.91, 0.97};
   o.accounting.batches = 14, o.accounting.drifted_batches = 2;
   o.accounting.idle = 0.5, o.accounting.measure = 5, o.accounting.devices_seen = 2;
-  const std::string text = text_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""});
+  const std::string text = text_report(o, {dense(), kReportTarget, space(), "/tmp/x.db", ""});
   EXPECT_NE(text.find("margin    3.4% ahead of the second finalist\n"
                       "quiet     12 of 14 batches, in the others something slowed a device; devices idle 5.0%\n"),
             std::string::npos)
@@ -72,14 +73,14 @@ TEST(Report, SaysHowSureItIs) {
       text.find("model     ordered 87% of the pairs rightly, its first choice had 91% of its batch's best speed\n"),
       std::string::npos)
       << text;
-  const Json j = Json::parse(json_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""}));
+  const Json j = Json::parse(json_report(o, {dense(), kReportTarget, space(), "/tmp/x.db", ""}));
   EXPECT_NEAR(j["margin"].get<double>(), 0.034, 1e-9);
   EXPECT_EQ(j["batches"], 14);
   EXPECT_EQ(j["drifted_batches"], 2);
   EXPECT_EQ(j["disturbed_by"], Json::object());
   EXPECT_DOUBLE_EQ(j["idle_share"], 0.05);
   EXPECT_EQ(j["accuracy"], (Json{{"pairwise", 0.87}, {"peak1", 0.91}, {"peak5", 0.97}}));
-  const Json bare = Json::parse(json_report(outcome(), {dense(), kTarget, space(), "/tmp/x.db", ""}));
+  const Json bare = Json::parse(json_report(outcome(), {dense(), kReportTarget, space(), "/tmp/x.db", ""}));
   EXPECT_TRUE(bare["margin"].is_null());
   EXPECT_TRUE(bare["accuracy"]["pairwise"].is_null());
 }
@@ -88,7 +89,7 @@ TEST(Report, ComparesOnlyWhatWasMeasuredSideBySide) {
   SessionOutcome o = outcome();
   o.best->job = "s2 7", o.default_config->job = "s1 9";
   o.second = Ranked{"tile=4x2,unroll=4", 1.034e-3, 0.01, true, "s1 9"};
-  const ReportContext context{dense(), kTarget, space(), "/tmp/x.db", ""};
+  const ReportContext context{dense(), kReportTarget, space(), "/tmp/x.db", ""};
   const std::string text = text_report(o, context);
   EXPECT_EQ(text.find("x the default"), std::string::npos) << text;
   EXPECT_EQ(text.find("ahead of"), std::string::npos) << text;
@@ -99,7 +100,7 @@ TEST(Report, ComparesOnlyWhatWasMeasuredSideBySide) {
 
 TEST(Report, SaysWhatWasDisturbed) {
   SessionOutcome o = outcome();
-  const ReportContext context{dense(), kTarget, space(), "/tmp/x.db", ""};
+  const ReportContext context{dense(), kReportTarget, space(), "/tmp/x.db", ""};
   EXPECT_EQ(text_report(o, context).find("disturbed"), std::string::npos);
   EXPECT_EQ(Json::parse(json_report(o, context))["best"]["disturbed"], false);
   o.best->disturbed = o.default_config->disturbed = true;
@@ -124,8 +125,10 @@ TEST(Report, SaysWhatWasDisturbed) {
   const std::vector<ReportedTask> tasks{{dense(), "dense", 1, space()}};
   TasksOutcome several;
   several.tasks = {o};
-  EXPECT_NE(text_report(several, tasks, kTarget, "/tmp/x.db").find(", confirmed, disturbed\n"), std::string::npos);
-  EXPECT_EQ(Json::parse(json_report(several, tasks, kTarget, "/tmp/x.db"))["tasks"][0]["best"]["disturbed"], true);
+  EXPECT_NE(text_report(several, tasks, kReportTarget, "/tmp/x.db").find(", confirmed, disturbed\n"),
+            std::string::npos);
+  EXPECT_EQ(Json::parse(json_report(several, tasks, kReportTarget, "/tmp/x.db"))["tasks"][0]["best"]["disturbed"],
+            true);
 }
 
 TEST(Report, SeveralTasksHaveALineEachAndATotal) {
@@ -137,11 +140,11 @@ TEST(Report, SeveralTasksHaveALineEachAndATotal) {
   o.stopped_by = "all trials done";
   o.accounting.total = 10;
   const std::vector<ReportedTask> tasks{{dense(), "dense", 2, space()}, {other, "dense m=1", 1, space()}};
-  const std::string text = text_report(o, tasks, kTarget, "/tmp/x.db");
+  const std::string text = text_report(o, tasks, kReportTarget, "/tmp/x.db");
   for (const char* part : {"dense m=1 ", "total     2.50 ms weighted, default 6.00 ms: 2.40x", "4.00x", "provisional",
                            "trials    24, 4 of them from earlier sessions; failed: 2 run_timeout", "/tmp/x.db"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
-  const Json j = Json::parse(json_report(o, tasks, kTarget, "/tmp/x.db"));
+  const Json j = Json::parse(json_report(o, tasks, kReportTarget, "/tmp/x.db"));
   EXPECT_EQ(j["tasks"].size(), 2u);
   EXPECT_EQ(j["tasks"][1]["workload"], to_string(other));
   EXPECT_EQ(j["tasks"][0]["weight"], 2);
@@ -159,10 +162,10 @@ TEST(Report, ATaskWithoutAResultSaysWhy) {
   o.tasks[1].first_failure = "build_failed: no such instruction";
   o.accounting.total = 1;
   const std::vector<ReportedTask> tasks{{dense(), "dense", 1, space()}, {dense(), "other", 1, space()}};
-  const std::string text = text_report(o, tasks, kTarget, "/tmp/x.db");
+  const std::string text = text_report(o, tasks, kReportTarget, "/tmp/x.db");
   EXPECT_NE(text.find("no result: build_failed: no such instruction"), std::string::npos) << text;
   EXPECT_EQ(text.find("total"), std::string::npos) << "there is none\n" << text;
-  const Json j = Json::parse(json_report(o, tasks, kTarget, "/tmp/x.db"));
+  const Json j = Json::parse(json_report(o, tasks, kReportTarget, "/tmp/x.db"));
   EXPECT_TRUE(j["tasks"][1]["best"].is_null());
   EXPECT_TRUE(j["total"]["time_ms"].is_null());
 }
@@ -177,25 +180,25 @@ TEST(Report, TasksThatWereNotTriedAreOneRow) {
                                         {dense(), "heavy", 1, space()},
                                         {dense(), "third", 2, space()},
                                         {dense(), "fourth", 1, space()}};
-  const std::string text = text_report(o, tasks, kTarget, "/tmp/x.db");
+  const std::string text = text_report(o, tasks, kReportTarget, "/tmp/x.db");
   EXPECT_LT(text.find("\nheavy "), text.find("\nlight ")) << text;
   EXPECT_NE(text.find("\n2 more  no trials: time is up\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("third"), std::string::npos) << text;
   for (SessionOutcome& task : o.tasks) task.seconds_now = 1e-3;
-  EXPECT_NE(text_report(o, tasks, kTarget, "/tmp/x.db").find("no trials: time is up, 60.0% of a run's time\n"),
+  EXPECT_NE(text_report(o, tasks, kReportTarget, "/tmp/x.db").find("no trials: time is up, 60.0% of a run's time\n"),
             std::string::npos)
       << text;
   // A task whose trials failed says why, and a single one has its own row.
   o.tasks[2].trials = 3, o.tasks[2].first_failure = "build_failed: no such instruction";
-  const std::string failed = text_report(o, tasks, kTarget, "/tmp/x.db");
+  const std::string failed = text_report(o, tasks, kReportTarget, "/tmp/x.db");
   for (const char* part : {"no result: build_failed: no such instruction\n", "\nfourth ", "no result: time is up\n"})
     EXPECT_NE(failed.find(part), std::string::npos) << part << " in\n" << failed;
-  EXPECT_EQ(Json::parse(json_report(o, tasks, kTarget, "/tmp/x.db"))["tasks"].size(), 4u);
+  EXPECT_EQ(Json::parse(json_report(o, tasks, kReportTarget, "/tmp/x.db"))["tasks"].size(), 4u);
 }
 
 TEST(Report, NothingFoundIsNull) {
   SessionOutcome o;
-  const Json j = Json::parse(json_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""}));
+  const Json j = Json::parse(json_report(o, {dense(), kReportTarget, space(), "/tmp/x.db", ""}));
   EXPECT_TRUE(j["best"].is_null());
   EXPECT_TRUE(j["default"].is_null());
 }

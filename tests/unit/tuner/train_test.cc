@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kTarget[] = "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2";
+constexpr char kTrainedTarget[] = "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2";
 
 std::unique_ptr<db::Store> memory_store() {
   db::OpenOptions options;
@@ -41,7 +41,7 @@ struct Lab {
   }
   std::vector<db::TrialRow> trials(const std::string& workload, int n, bool with_features = true) {
     const Workload w = parse_workload(workload);
-    const Target target = Target::parse(kTarget);
+    const Target target = Target::parse(kTrainedTarget);
     const Space space = make_space(w, target);
     std::mt19937_64 rng(3);
     std::vector<db::TrialRow> rows;
@@ -52,7 +52,7 @@ struct Lab {
       const Features f = features_of(lower_config(w, target, space, *config), target);
       db::TrialRow t;
       t.session = "s", t.seq = seq++;
-      t.workload = to_string(w), t.target = kTarget, t.space = space.fingerprint().hex();
+      t.workload = to_string(w), t.target = kTrainedTarget, t.space = space.fingerprint().hex();
       t.template_name = space.template_name(), t.template_revision = space.revision();
       t.config = space.print(*config), t.module_hash = hash_bytes(t.workload + t.config).hex(), t.status = "ok";
       t.seconds = seconds_of(f), t.times = {*t.seconds};

@@ -50,8 +50,8 @@ class Scripted final : public Searcher {
   ConfigIndex at_ = 0;
 };
 
-struct Bench {
-  explicit Bench(int configs) : space(toy::small_space(configs)), candidates(space), searcher(space) {}
+struct WorkerBench {
+  explicit WorkerBench(int configs) : space(toy::small_space(configs)), candidates(space), searcher(space) {}
   std::unique_ptr<SearchWorker> worker(std::unordered_set<std::string> programs = {}) {
     std::vector<SearchedTask> tasks;
     tasks.push_back({&space, &candidates, &searcher, std::move(programs)});
@@ -75,14 +75,14 @@ struct Bench {
 };
 
 TEST(SearchWorker, DoesWhatItIsToldInOrder) {
-  Bench b(100);
+  WorkerBench b(100);
   auto worker = b.worker();
   worker->report(0, std::vector<Observation>(3));
   worker->propose(0, 4, false);
   worker->report(0, std::vector<Observation>(2));
   worker->propose(0, 5, false);
-  EXPECT_EQ(Bench::next(*worker)->items.size(), 4u);
-  const auto second = Bench::next(*worker);
+  EXPECT_EQ(WorkerBench::next(*worker)->items.size(), 4u);
+  const auto second = WorkerBench::next(*worker);
   ASSERT_EQ(second->items.size(), 5u);
   EXPECT_EQ(second->items[0].candidate->config_text, "a=4");
   EXPECT_EQ(second->items[0].predicted, 1.5F);
@@ -92,21 +92,21 @@ TEST(SearchWorker, DoesWhatItIsToldInOrder) {
 }
 
 TEST(SearchWorker, TheDefaultGoesFirst) {
-  Bench b(100);
+  WorkerBench b(100);
   auto worker = b.worker();
   worker->propose(0, 3, true);
-  const auto answer = Bench::next(*worker);
+  const auto answer = WorkerBench::next(*worker);
   ASSERT_EQ(answer->items.size(), 4u);
   EXPECT_EQ(answer->items[0].candidate->config, b.space.default_config());
   EXPECT_FALSE(answer->items[1].fresh) << "the searcher proposed it too: the same program";
 }
 
 TEST(SearchWorker, GoesOnUntilEnoughProgramsAreNew) {
-  Bench b(100);
+  WorkerBench b(100);
   b.candidates.programs = 10;  // config a has program a modulo 10
   auto worker = b.worker({Hash128{1, 0}.hex(), Hash128{1, 1}.hex()});
   worker->propose(0, 4, false);
-  const auto answer = Bench::next(*worker);
+  const auto answer = WorkerBench::next(*worker);
   size_t fresh = 0;
   for (const SearchWorker::Prepared& p : answer->items) fresh += p.fresh;
   EXPECT_EQ(fresh, 4u);
@@ -115,25 +115,25 @@ TEST(SearchWorker, GoesOnUntilEnoughProgramsAreNew) {
 }
 
 TEST(SearchWorker, SaysWhenNothingNewIsLeft) {
-  Bench b(5);
+  WorkerBench b(5);
   auto worker = b.worker();
   worker->propose(0, 8, false);
-  const auto answer = Bench::next(*worker);
+  const auto answer = WorkerBench::next(*worker);
   EXPECT_EQ(answer->items.size(), 5u);
   EXPECT_TRUE(answer->exhausted);
 }
 
 TEST(SearchWorker, CandidatesThatCannotBeLoweredAreFresh) {
-  Bench b(10);
+  WorkerBench b(10);
   b.candidates.broken_every = 2;
   auto worker = b.worker();
   worker->propose(0, 10, false);
-  const auto answer = Bench::next(*worker);
+  const auto answer = WorkerBench::next(*worker);
   for (const SearchWorker::Prepared& p : answer->items) EXPECT_TRUE(p.fresh);
 }
 
 TEST(SearchWorker, ForgetsWhatItIsToldToDrop) {
-  Bench b(100);
+  WorkerBench b(100);
   auto worker = b.worker();
   b.searcher.set_open(false);
   worker->propose(0, 2, false);
@@ -142,7 +142,7 @@ TEST(SearchWorker, ForgetsWhatItIsToldToDrop) {
   worker->drop();
   worker->prepare(0, {b.space.default_config()});
   b.searcher.set_open(true);
-  const auto answer = Bench::next(*worker);
+  const auto answer = WorkerBench::next(*worker);
   EXPECT_EQ(answer->items.size(), 1u) << "the answer to prepare()";
   EXPECT_EQ(b.searcher.log, std::vector<std::string>{"propose 2"});
 }
@@ -162,7 +162,7 @@ TEST(SearchWorker, WhatIsBeingDoneEndsWhenItIsDropped) {
     CoreSharing& cores;
     std::atomic<bool> began = false, came_to_its_end = false;
   };
-  Bench b(10);
+  WorkerBench b(10);
   Endless searcher(b.cores);
   std::vector<SearchedTask> tasks;
   tasks.push_back({&b.space, &b.candidates, &searcher, {}});
@@ -175,7 +175,7 @@ TEST(SearchWorker, WhatIsBeingDoneEndsWhenItIsDropped) {
   begin();
   worker->drop();
   worker->prepare(0, {b.space.default_config()});
-  EXPECT_EQ(Bench::next(*worker)->items.size(), 1u) << "what it is told next is done";
+  EXPECT_EQ(WorkerBench::next(*worker)->items.size(), 1u) << "what it is told next is done";
   begin();
   worker.reset();
   EXPECT_FALSE(searcher.came_to_its_end);
@@ -183,7 +183,7 @@ TEST(SearchWorker, WhatIsBeingDoneEndsWhenItIsDropped) {
 }
 
 TEST(SearchWorker, EndsWithoutFinishingWhatItWasTold) {
-  Bench b(100);
+  WorkerBench b(100);
   auto worker = b.worker();
   b.searcher.set_open(false);
   worker->propose(0, 2, false);
@@ -195,7 +195,7 @@ TEST(SearchWorker, EndsWithoutFinishingWhatItWasTold) {
 }
 
 TEST(SearchWorker, WaitingEndsWhenThereIsNothingToDo) {
-  Bench b(100);
+  WorkerBench b(100);
   auto worker = b.worker();
   worker->report(0, {});
   worker->wait(std::chrono::hours(1));
