@@ -89,7 +89,7 @@ class Packages(unittest.TestCase):
 
     def test_are_installed_by_section(self):
         sections = self.sections()
-        self.assertEqual(list(sections), ['programs', 'bundle', 'arm64', 'tests'])
+        self.assertEqual(list(sections), ['programs', 'boards', 'python', 'bundle', 'arm64', 'tests'])
         wanted = []
         for section, packages in sections.items():
             wanted += packages
@@ -102,12 +102,13 @@ class Packages(unittest.TestCase):
         for words in (['test'], ['programs', 'tests'], ['']):
             result, installed, _ = self.set_up(*words)
             self.assertEqual((result.returncode, installed), (2, []), words)
-            self.assertIn('programs, bundle, arm64 or tests', result.stderr)
+            self.assertIn('programs, boards, python, bundle, arm64 or tests', result.stderr)
 
     def test_of_the_programs_are_all_that_quickstart_and_images_take(self):
-        for path in (DEPLOY / 'quickstart', DEPLOY / 'docker' / 'Dockerfile'):
+        # Images compile for boards, too.
+        for path, section in ((DEPLOY / 'quickstart', 'programs'), (DEPLOY / 'docker' / 'Dockerfile', 'boards')):
             self.assertEqual(re.findall(r'(?m)(?:^RUN deploy|here)/setup"? ?(\w*)', path.read_text()),
-                             ['programs'], path)
+                             [section], path)
 
     def test_of_the_programs_bring_what_the_programs_load(self):
         if not shutil.which('dpkg-query') or not shutil.which('objdump'):

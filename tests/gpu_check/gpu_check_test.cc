@@ -12,7 +12,6 @@ namespace hone::gpu_check {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 Journal open_or_die(const std::string& path) {
   StatusOr<Journal> journal = Journal::open(path);
@@ -122,7 +121,7 @@ TEST(GpuCheckReport, SaysWhatWasMeasured) {
   EXPECT_THAT(text, HasSubstr("| C6 | 500 | 0.200 | 0.0200 |"));
   EXPECT_THAT(text, HasSubstr("as one artifact: right, 0.250 ms"));
   EXPECT_THAT(text, HasSubstr("1.6% of them failed"));
-  EXPECT_THAT(text, Not(HasSubstr("Not complete")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("Not complete")));
 }
 
 TEST(GpuCheckReport, SaysWhatWasNotMeasured) {

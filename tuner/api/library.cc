@@ -1,10 +1,6 @@
 // The functions of hone_compiler.h: each is a program's command with the caller's options.
-#include <cxxabi.h>
-
 #include <cstdlib>
-#include <cstring>
 #include <functional>
-#include <new>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -12,80 +8,19 @@
 #include "base/check.h"
 #include "base/cli.h"
 #include "base/json_options.h"
-#include "base/log.h"
-#include "base/text.h"
 #include "compiler/api/last_error.h"
 #include "compiler/build/build.h"
 #include "compiler/cli/tensorc_flags.h"
+#include "tuner/api/call.h"
 #include "tuner/api/caller.h"
 #include "tuner/api/model_options.h"
-#include "tuner/api/no_signals.h"
 #include "tuner/cli/tophub_hooks.h"
-#include "tuner/cli/tuner_flags.h"
 
 namespace hone::api {
 namespace {
 
 // Ends a build.
 struct Stopped {};
-
-// The caller's arguments: words as command lines have them, and JSON objects.
-struct Given {
-  std::vector<std::string> words;
-  std::vector<Json> objects;
-
-  Given(const char* const* options, int32_t count) {
-    HONE_USER_CHECK(count >= 0 && (count == 0 || options)) << count << " options, and no list of them";
-    for (int32_t i = 0; i < count; ++i) {
-      HONE_USER_CHECK(options[i]) << "option " << i << " is null";
-      words.emplace_back(options[i]);
-    }
-    objects = take_json(words);
-  }
-};
-
-int32_t code_of(int exit_code) {
-  switch (exit_code) {
-    case kExitDone: return HONE_OK;
-    case kExitUsage:
-    case kExitDiffers: return HONE_BAD_INPUT;  // an expected output that was given
-    case kExitNoDevice: return HONE_NO_DEVICE;
-    case kExitAllFailed: return HONE_ALL_FAILED;
-    case kExitDatabase: return HONE_BAD_DATABASE;
-    case kExitInterrupted: return HONE_STOPPED;
-    default: return HONE_INTERNAL;
-  }
-}
-
-// Runs a command, whose output is handed over also where it ends with HONE_STOPPED, cleaned as programs' streams are.
-// Nothing is thrown.
-template <class F>
-int32_t call(char** output, const F& command) {
-  if (output) *output = nullptr;
-  try {
-    const NoSignals none;
-    init_library_log("hone");
-    std::ostringstream out;
-    const CommandEnd end = command(out);
-    const int32_t code = code_of(end.code);
-    if (code == HONE_OK || code == HONE_STOPPED) {
-      // The text of --help is output, too.
-      const std::string text = clean_lines(out.str() + (code == HONE_OK ? end.text : ""));
-      if (output && !(*output = strdup(text.c_str()))) throw std::bad_alloc();
-    }
-    return code == HONE_OK ? code : hone_fail(code, "%s", end.text.c_str());
-  } catch (const UserError& e) {
-    return hone_fail(HONE_BAD_INPUT, "%s", clean_lines(e.what()).c_str());
-  } catch (const std::bad_alloc&) {
-    return hone_fail(HONE_NO_MEMORY, "not enough memory");
-  } catch (const std::exception& e) {
-    return hone_fail(HONE_INTERNAL, "internal error: %s; this is a bug: please report it with this text", e.what());
-  } catch (const abi::__forced_unwind&) {
-    throw;  // the thread is being ended
-  } catch (...) {
-    return hone_fail(HONE_INTERNAL, "internal error: something unknown was thrown; this is a bug");
-  }
-}
 
 // `what`: sets the model or the operator that is built.
 int32_t build(const std::function<void(CLI::App&)>& what, const char* artifact, const char* const* options,
@@ -156,30 +91,6 @@ int32_t hone_compile_operator(const char* workload, const char* artifact, const 
     app.get_option("--emit")->add_result("so");
   };
   return api::build(what, artifact, options, count, call, output);
-}
-
-int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* given, char** output) {
-  return api::call(output, [&](std::ostream& out) {
-    api::Caller caller(given);
-    api::CallerStream err(caller);
-    api::Given asked(options, count);
-    CLI::App app;
-    TunerFlags f;
-    const OperatorTable operators = standard_operators();
-    add_tuner_flags(app, operators, f);
-    app.get_option("--json")->add_result("true");
-    for (Json& object : asked.objects) {
-      api::take_model_options(object, f);
-      set_options(app, object);
-    }
-    TunerIo io{out, err};
-    io.interrupts = [&] { return caller.stops(); };
-    io.on_progress = [&](const Snapshot& s) { caller.progress(s); };
-    return run_command(app, asked.words, [&] {
-      f.read_before = {{kFlagsFile, flags_file(app)}};
-      return tune(operators, f, io);
-    });
-  });
 }
 
 int32_t hone_tophub(const char* const* words, int32_t count, char** output) {

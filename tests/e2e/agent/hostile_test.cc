@@ -12,7 +12,6 @@ namespace hone::agent {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 struct Case {
   std::string name;
@@ -88,10 +87,10 @@ TEST_F(HostileTest, ChildrenInheritNoEnvironmentAndNoDescriptors) {
     const std::string proc = "/proc/" + std::to_string(pid);
     std::ifstream environment(proc + "/environ");
     const std::string text{std::istreambuf_iterator<char>(environment), {}};
-    EXPECT_THAT(text, Not(HasSubstr("sesame")));
+    EXPECT_THAT(text, testing::Not(HasSubstr("sesame")));
     std::error_code denied;  // by a kernel that hides a process that cannot be dumped, from others than root
     for (const auto& entry : std::filesystem::directory_iterator(proc + "/fd", denied))
-      EXPECT_THAT(std::filesystem::read_symlink(entry, denied).string(), Not(HasSubstr("hostname")));
+      EXPECT_THAT(std::filesystem::read_symlink(entry, denied).string(), testing::Not(HasSubstr("hostname")));
   }
   close(secret);
   unsetenv("HONE_TEST_SECRET");

@@ -16,7 +16,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 #ifdef __aarch64__
 constexpr const char *kHere = "aarch64", *kOther = "x86_64",
@@ -80,8 +79,8 @@ TEST_F(PoolOfArtifact, AsksForNoVersionOfLibc) {
   const std::string dynamic = shell("readelf -dW " + folder + "mm.so").output;
   EXPECT_THAT(dynamic, HasSubstr("[libpthread.so.0]"));
   EXPECT_THAT(dynamic, HasSubstr("NODELETE"));
-  EXPECT_THAT(shell("readelf -VW " + folder + "mm.so").output, Not(HasSubstr("GLIBC")));
-  EXPECT_THAT(shell("readelf --dyn-syms -W " + folder + "mm.so").output, Not(HasSubstr("hone_internal")));
+  EXPECT_THAT(shell("readelf -VW " + folder + "mm.so").output, testing::Not(HasSubstr("GLIBC")));
+  EXPECT_THAT(shell("readelf --dyn-syms -W " + folder + "mm.so").output, testing::Not(HasSubstr("hone_internal")));
 }
 
 // All are in glibc 2.17 (clock_gettime since then) and musl, and none has versions that behave differently. One that is
@@ -129,7 +128,7 @@ TEST_F(PoolOfArtifact, TwoOfThemGoIntoOneProgram) {
   // Nor does a library that they are part of show the pool's own names.
   ASSERT_EQ(shell("gcc -shared -o " + folder + "libboth.so " + objects).code, 0);
   EXPECT_THAT(shell("nm -D --defined-only " + folder + "libboth.so").output,
-              testing::AllOf(HasSubstr("mma_pool_free"), Not(HasSubstr("hone_internal"))));
+              testing::AllOf(HasSubstr("mma_pool_free"), testing::Not(HasSubstr("hone_internal"))));
   // A program with threads of its own leaves the pool's out.
   std::ofstream(folder + "without.c")
       << "#include \"mma.h\"\nint main(void) { return mma_artifact.abi_version - 4; }\n";
@@ -173,8 +172,8 @@ TEST(PoolOfGpuArtifact, IsNone) {
   const Ran ran = shell(kBin + "/tensorc --task dense --args m=4,n=20,k=8 --target 'opencl -sms=2' --config default " +
                         "--emit so -o " + folder.path() + "/mm.so");
   ASSERT_EQ(ran.code, 0) << ran.output;
-  EXPECT_THAT(bytes_of(folder.path() + "/mm.h"), Not(HasSubstr("mm_pool")));
-  EXPECT_THAT(shell("readelf -dW " + folder.path() + "/mm.so").output, Not(HasSubstr("NODELETE")));
+  EXPECT_THAT(bytes_of(folder.path() + "/mm.h"), testing::Not(HasSubstr("mm_pool")));
+  EXPECT_THAT(shell("readelf -dW " + folder.path() + "/mm.so").output, testing::Not(HasSubstr("NODELETE")));
 }
 
 }  // namespace

@@ -20,7 +20,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 struct BenchModels : testing::Test {
   const TemporaryFolder temporary;
@@ -229,7 +228,7 @@ TEST_F(BenchModels, AgreesWithOnnxRuntimeItself) {
     EXPECT_EQ(row["layers"]["onnxruntime"][0]["operation"], "Relu");
     EXPECT_GE(row["layers"]["onnxruntime"][0]["ms"], 0) << "whole microseconds";
   }
-  EXPECT_THAT(ran.output, Not(HasSubstr("wrong outputs")));
+  EXPECT_THAT(ran.output, testing::Not(HasSubstr("wrong outputs")));
 }
 
 }  // namespace

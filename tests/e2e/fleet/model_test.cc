@@ -10,7 +10,6 @@ namespace hone::e2e {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class TunedModel : public Workplace {
  protected:
@@ -40,7 +39,7 @@ class TunedModel : public Workplace {
 TEST_F(TunedModel, IsBuiltFromTheDatabase) {
   const Output before = run({"tensorc", file_, "--threads", "1", "-o", path("before.so")});
   ASSERT_EQ(before.code, 0) << before.err;
-  EXPECT_THAT(before.err, Not(HasSubstr("best")));
+  EXPECT_THAT(before.err, testing::Not(HasSubstr("best")));
 
   const Output first = run(tune({"--trials", "48", "--json"}));
   ASSERT_EQ(first.code, 0) << first.err;
@@ -95,7 +94,7 @@ TEST_F(TunedModel, VariantsAreTunedTogether) {
   ASSERT_EQ(built.code, 0) << built.err;
   EXPECT_THAT(built.err, HasSubstr("batch=1: "));
   EXPECT_THAT(built.err, HasSubstr("batch=2: "));
-  EXPECT_THAT(built.err, Not(HasSubstr(" default;")));
+  EXPECT_THAT(built.err, testing::Not(HasSubstr(" default;")));
   EXPECT_THAT(expect_refused(2, {"tuner", "--model", file_, "--bind", "batch=1|1"}), HasSubstr("1 is there twice"));
 }
 
@@ -106,7 +105,7 @@ TEST_F(TunedModel, PrintedTasksAreTheSameTasks) {
   const Output tuned = run({"tuner", "--tasks", path("tasks.txt"), "--threads", "1", "--trials",
                             std::to_string(count_lines(printed.out)), "--repeat", "1", "--min-repeat-ms", "0.2"});
   ASSERT_EQ(tuned.code, 0) << tuned.err;
-  EXPECT_THAT(run({"tensorc", file_, "--threads", "1", "-o", path("m.so")}).err, Not(HasSubstr(" default;")));
+  EXPECT_THAT(run({"tensorc", file_, "--threads", "1", "-o", path("m.so")}).err, testing::Not(HasSubstr(" default;")));
 }
 
 TEST_F(TunedModel, TasksAreOfTheInputsThatAreGiven) {

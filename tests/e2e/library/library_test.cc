@@ -25,7 +25,6 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 using Text = std::unique_ptr<char, void (*)(char*)>;
@@ -156,7 +155,7 @@ TEST_F(Library, OptionsMayBeJson) {
         std::pair(R"({"thread": 1})", "did you mean threads?"), std::pair(R"({"threads")", "not a JSON object")}) {
     EXPECT_EQ(compile({options}), HONE_BAD_INPUT) << options;
     EXPECT_THAT(hone_last_error(), HasSubstr(wrong)) << options;
-    EXPECT_THAT(hone_last_error(), Not(HasSubstr("\x1b"))) << options;
+    EXPECT_THAT(hone_last_error(), testing::Not(HasSubstr("\x1b"))) << options;
   }
 }
 
@@ -224,7 +223,7 @@ TEST_F(Library, ErrorsAreTextThatCanBeShown) {
   EXPECT_EQ(hone_open("no\nsuch\x1b[2J\xff\xc2\x9b\xc3\xa4.so", &none), HONE_NOT_FOUND);
   EXPECT_THAT(hone_last_error(), StartsWith("'no such [2J?  \xc3\xa4.so' "));
   EXPECT_EQ(tophub({"two\nlines"}), HONE_BAD_INPUT);
-  EXPECT_THAT(hone_last_error(), Not(HasSubstr("\n")));
+  EXPECT_THAT(hone_last_error(), testing::Not(HasSubstr("\n")));
   // Cut wherever it is too long, but not within a character.
   std::string smiles;
   for (int i = 0; i < 2000; ++i) smiles += "\xf0\x9f\x98\x80";
@@ -368,7 +367,7 @@ TEST_F(Library, StrangeWordsAreRefusedOrDone) {
     EXPECT_EQ(code == HONE_OK, text != nullptr) << told;
     if (code == HONE_OK) continue;
     EXPECT_STRNE(hone_last_error(), "") << told;
-    EXPECT_THAT(hone_last_error(), Not(HasSubstr("\x1b"))) << told;
+    EXPECT_THAT(hone_last_error(), testing::Not(HasSubstr("\x1b"))) << told;
   }
 }
 

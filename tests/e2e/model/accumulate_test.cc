@@ -10,7 +10,6 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
-using testing::Not;
 
 struct AccumulateFlag : testing::Test {
   const TemporaryFolder temporary;
@@ -30,8 +29,8 @@ TEST_F(AccumulateFlag, IsOfAllProductsOfF16) {
   ASSERT_EQ(graph.code, 0) << graph.output;
   EXPECT_THAT(graph.output, ContainsRegex("conv2d\\(.*dtype=f16:f16:f16:f16"));
   EXPECT_THAT(graph.output, ContainsRegex("dense\\(.*dtype=f16:f16:f16:f16"));
-  EXPECT_THAT(graph.output, Not(HasSubstr("f16:f16:f32")));
-  EXPECT_THAT(run("tensorc half.onnx", "--emit graph").output, Not(HasSubstr("f16:f16:f16")));
+  EXPECT_THAT(graph.output, testing::Not(HasSubstr("f16:f16:f32")));
+  EXPECT_THAT(run("tensorc half.onnx", "--emit graph").output, testing::Not(HasSubstr("f16:f16:f16")));
   const Ran tasks = run("tuner --model half.onnx", "--accumulate f16 --print-tasks");
   ASSERT_EQ(tasks.code, 0) << tasks.output;
   EXPECT_THAT(tasks.output, ContainsRegex("conv2d\\(.*dtype=f16:f16:f16:f16"));

@@ -15,7 +15,6 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
-using testing::Not;
 
 // Writes a model so small that its time in ms has zeros behind the point.
 void write_tiny_model(const std::string& path) {
@@ -82,7 +81,7 @@ TEST_F(Bench, ATinyModelTakesThreeDigitsOfTime) {
   EXPECT_THAT(out.str(),
               ContainsRegex("(^|\n)0\\.0*[1-9][0-9][0-9] ms \\(median of [0-9]+, fastest 0\\.0*[1-9][0-9][0-9]\\)"));
   EXPECT_THAT(out.str(), ContainsRegex(" 0\\.0*[1-9][0-9][0-9] ms in all"));
-  EXPECT_THAT(err.str(), Not(HasSubstr("too long")));
+  EXPECT_THAT(err.str(), testing::Not(HasSubstr("too long")));
 }
 
 TEST_F(Bench, ABusyMachineIsSaidSo) {
@@ -110,7 +109,7 @@ TEST_F(Bench, AQuietMachineIsNotDisturbed) {
   options.json = true;
   others_use(0);
   bench_operator();
-  EXPECT_THAT(err.str(), Not(HasSubstr("too long")));
+  EXPECT_THAT(err.str(), testing::Not(HasSubstr("too long")));
   EXPECT_EQ(OrderedJson::parse(out.str())["disturbed"], false);
 }
 

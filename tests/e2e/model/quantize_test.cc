@@ -13,7 +13,6 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
-using testing::Not;
 
 struct QuantizeCommand : testing::Test {
   const TemporaryFolder temporary;
@@ -52,7 +51,7 @@ TEST_F(QuantizeCommand, SaysHowFarEachLayerIsOff) {
   EXPECT_THAT(ran.output, ContainsRegex("0\\.0[0-9]+ +[0-9.]+ +[0-9.]+  c1"));
   EXPECT_THAT(ran.output, ContainsRegex("output 'classes' is off by 0\\.0[0-9]* of its norm"));
   EXPECT_THAT(ran.output, HasSubstr("the largest element of 'classes' is at the same place in 2 of 2 rows"));
-  EXPECT_THAT(ran.output, Not(HasSubstr("wrong")));
+  EXPECT_THAT(ran.output, testing::Not(HasSubstr("wrong")));
   // The same from the file, for other methods of building; the tuner takes it, too.
   const Ran again = tensorc("--emit graph --quantize int8 --calibrate r.json --keep z");
   ASSERT_EQ(again.code, 0) << again.output;

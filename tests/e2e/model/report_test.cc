@@ -14,7 +14,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 struct ReportCommand : testing::Test {
   const TemporaryFolder temporary;

@@ -17,7 +17,6 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
-using testing::Not;
 
 namespace fs = std::filesystem;
 
@@ -105,7 +104,7 @@ TEST_F(RunCommand, RunsTheVariantsThatTakeTheInputs) {
   const Ran three = tensorc("run m.so --bench --inputs three");
   EXPECT_EQ(three.code, 0) << three.output;
   EXPECT_THAT(three.output, HasSubstr("\nbatch=3: "));
-  EXPECT_THAT(three.output, Not(HasSubstr("batch=1: ")));
+  EXPECT_THAT(three.output, testing::Not(HasSubstr("batch=1: ")));
   write_images("two", 2);
   expect_refused("m.so --inputs two", 2, "--inputs two: no variant takes f32[2, 3, 20, 20]");
 }

@@ -17,7 +17,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 std::string bytes_of_in_variants(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -116,7 +115,7 @@ TEST_F(VariantsCommand, InputsOfAFolderSayWhichOneRuns) {
   EXPECT_EQ(ran.code, 0) << ran.output;
   EXPECT_THAT(ran.output, testing::ContainsRegex("batch=3, 2 threads: [0-9.]+ ms"));
   EXPECT_THAT(ran.output, testing::ContainsRegex("batch=3, 1 thread: [0-9.]+ ms"));
-  EXPECT_THAT(ran.output, Not(testing::ContainsRegex("batch=1, [12] threads?: [0-9.]+ ms")));
+  EXPECT_THAT(ran.output, testing::Not(testing::ContainsRegex("batch=1, [12] threads?: [0-9.]+ ms")));
   std::filesystem::remove(folder + "m.so");
   const Ran none = tensorc(flags + "two");
   EXPECT_EQ(none.code, 2);
@@ -155,7 +154,7 @@ TEST_F(VariantsCommand, FoldersMayHaveInputsThatAreBound) {
   const Ran other = shell(run);
   EXPECT_EQ(other.code, 6) << "the file may be wrong";
   EXPECT_THAT(other.output, HasSubstr("output 'y' differs from expected output_0: by "));
-  EXPECT_THAT(other.output, Not(HasSubstr("bug")));
+  EXPECT_THAT(other.output, testing::Not(HasSubstr("bug")));
   std::filesystem::remove(folder + "data/input_2.pb");
   std::filesystem::remove(folder + "data/input_1.pb");
   const Ran few = shell(run);

@@ -16,7 +16,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class PtxTemplates : public testing::TestWithParam<const char*> {};
 
@@ -43,7 +42,7 @@ TEST_P(PtxTemplates, HaveTextForArchitecturesThatNvrtcForgot) {
         shares |= a.shared_bytes > 0;
       }
       EXPECT_EQ(shares, ptx.text.find("\t.shared .align 16 .b8 ") != std::string::npos);
-      EXPECT_THAT(ptx.text, Not(HasSubstr(".extern .func"))) << "calls what is nowhere";
+      EXPECT_THAT(ptx.text, testing::Not(HasSubstr(".extern .func"))) << "calls what is nowhere";
     }
   }
 }
@@ -70,7 +69,7 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
       SCOPED_TRACE(arch + " " + space.print(config));
       const Module m = lower_config(w, target, space, config);
       const GpuSource ptx = emit_ptx(m, target);
-      EXPECT_THAT(ptx.text, Not(HasSubstr(".local "))) << "a stack buffer stays in memory";
+      EXPECT_THAT(ptx.text, testing::Not(HasSubstr(".local "))) << "a stack buffer stays in memory";
       std::string log;
       const std::vector<KernelInfo> ours = assemble(ptxas, ptx.text, arch, &log);
       ASSERT_EQ(ours.size(), ptx.launches.size()) << log << ptx.text;

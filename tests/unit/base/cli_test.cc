@@ -18,7 +18,6 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 // Runs a program's command line, with std::cout and std::cerr caught.
@@ -104,7 +103,7 @@ TEST_F(Program, FlagsComeFromPlainSmallFilesAlone) {
 
 TEST_F(Program, HelpNamesTheFileOfFlagsByOneName) {
   run({"--help", "all"}, &done);
-  EXPECT_THAT(out_.str(), AllOf(HasSubstr("--flags-file FILE"), Not(HasSubstr("--config"))));
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("--flags-file FILE"), testing::Not(HasSubstr("--config"))));
 }
 
 // A program whose --config is something else.

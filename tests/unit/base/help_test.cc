@@ -9,7 +9,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 struct HelpProgram {
   CLI::App app{"", "mill"};
@@ -84,7 +83,7 @@ TEST(Help, AllBehindOtherWordsIsNoRequest) {
   set_help(p.app, p.help());
   EXPECT_EQ(p.run({"--grain", "all"}).text, "");
   EXPECT_EQ(p.grain, "all");
-  EXPECT_THAT(p.run({"--fine", "--help"}).text, Not(HasSubstr("--fine")));
+  EXPECT_THAT(p.run({"--fine", "--help"}).text, testing::Not(HasSubstr("--fine")));
 }
 
 }  // namespace

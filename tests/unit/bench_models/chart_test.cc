@@ -12,7 +12,6 @@ namespace hone::bench {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 std::vector<std::string> matches(const std::string& text, const std::string& pattern) {
   const std::regex r(pattern);
@@ -64,7 +63,7 @@ TEST(Chart, EscapesNamesFromElsewhere) {
   expect_well_formed(svg);
   EXPECT_THAT(svg, HasSubstr("&lt;script&gt;&amp;&quot;"));
   EXPECT_THAT(svg, HasSubstr("&lt;/text&gt;&lt;b&gt;"));
-  EXPECT_THAT(svg, Not(HasSubstr("<b>")));
+  EXPECT_THAT(svg, testing::Not(HasSubstr("<b>")));
 }
 
 TEST(Chart, EveryColorHasOneForDarkPages) {

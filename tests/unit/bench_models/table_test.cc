@@ -8,7 +8,6 @@ namespace hone::bench {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 TEST(Table, RowHasTimesRatiosAndWhereTheConfigsAreFrom) {
   EXPECT_EQ(row_text(sample_row("mobile", "convolutions", 2, 2, 1, 3), {.tuned = true}),
@@ -20,7 +19,7 @@ TEST(Table, RowHasTimesRatiosAndWhereTheConfigsAreFrom) {
 TEST(Table, RowSaysWhenOthersUsedTheMachine) {
   Row row = sample_row("mobile", "convolutions", 1, 2, 1, 3);
   row.others_cpus = 0.1;
-  EXPECT_THAT(row_text(row, {}), Not(HasSubstr("others")));
+  EXPECT_THAT(row_text(row, {}), testing::Not(HasSubstr("others")));
   row.others_cpus = 1.26;
   EXPECT_THAT(row_text(row, {}), HasSubstr("7 best, 2 nearest; beside others on 1.3 CPUs\n"));
 }
@@ -56,7 +55,7 @@ TEST(Table, MeansAreOfGroupsAndOfAllForEachNumberOfThreads) {
                               "all (1)                      2                                   0.50     1.00\n"));
   Report one_group = sample_report();
   one_group.rows.resize(2);
-  EXPECT_THAT(summary_text(one_group, {.tuned = true}), Not(HasSubstr("convolutions (2)")));
+  EXPECT_THAT(summary_text(one_group, {.tuned = true}), testing::Not(HasSubstr("convolutions (2)")));
 }
 
 TEST(Table, MeansStandBelowTheRowsRatios) {

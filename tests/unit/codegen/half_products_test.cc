@@ -10,7 +10,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 // C[i] += A[i] * B[i] of f16, computed in `t`.
 Module halves_module(DType t) {
@@ -70,10 +69,10 @@ TEST(HalfProducts, AreWidenedByTheMultiplyAddWhereItCan) {
   };
   for (const char* cpu : {"neoverse-v1", "neoverse-n2", "apple-m1", "cortex-a76 -mattr=+fp16fml"}) {
     EXPECT_THAT(on(cpu), HasSubstr("fmlal\t")) << cpu;
-    EXPECT_THAT(on(cpu), Not(HasSubstr("fcvt"))) << cpu;
+    EXPECT_THAT(on(cpu), testing::Not(HasSubstr("fcvt"))) << cpu;
   }
   for (const char* cpu : {"cortex-a53", "cortex-a76", "neoverse-v1 -mattr=-fp16fml"})
-    EXPECT_THAT(on(cpu), Not(HasSubstr("fmlal"))) << cpu;
+    EXPECT_THAT(on(cpu), testing::Not(HasSubstr("fmlal"))) << cpu;
 }
 
 }  // namespace

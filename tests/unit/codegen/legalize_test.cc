@@ -15,7 +15,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 using Pass = std::function<Stmt(const Stmt&)>;
 Stmt vectors512(const Stmt& s) { return vectorize_loops(s, 512); }
@@ -129,7 +128,7 @@ TEST(VectorizeLoops, BranchesWhereAllLanesAreAlike) {
                         "16) < broadcast(37, 16)"));
   for (const Expr& differs : {lt(at, 33), lt(at + 1, 32), ge(at, int64_t{8}), lt(Expr(p.i) * 2, 32), lt(Expr(p.j), p.i),
                               lt(Expr(p.j) * 8 + p.i, 32), lt(make_int(16), at)})
-    EXPECT_THAT(to_string(vectors512(guarded(differs).body)), Not(HasSubstr("if ("))) << to_string(differs);
+    EXPECT_THAT(to_string(vectors512(guarded(differs).body)), testing::Not(HasSubstr("if ("))) << to_string(differs);
 }
 
 // From 2^63 - 16 on: sums wrap around between vectors, never inside one.
@@ -185,7 +184,7 @@ TEST(VectorizeLoops, LeavesCarriedValuesToCopies) {
   EXPECT_THAT(to_string(vectors512(p.with(p.loop(p.i, 32, LoopKind::kVectorize,
                                                  make_store(p.c, {Expr(p.i) + 15}, load(p.c, {Expr(p.i)}))))
                                        .body)),
-              Not(HasSubstr("ramp")));
+              testing::Not(HasSubstr("ramp")));
 }
 
 TEST(VectorizeLoops, LeavesReductionsIntoOneElementToCopies) {
@@ -476,8 +475,8 @@ TEST(PeelBorders, LeavesLoopsThatAreAllBorder) {
 
 TEST(Legalize, LeavesNoVectorOrUnrolledLoop) {
   const std::string text = to_string(legalize(tiled_matmul(8, 64, 32, 4, 32, 2).body, 512));
-  EXPECT_THAT(text, Not(HasSubstr("unroll")));
-  EXPECT_THAT(text, Not(HasSubstr("vectorize")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("unroll")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("vectorize")));
   EXPECT_THAT(text, HasSubstr("acc[ramp(112, 1, 16)] = acc[ramp(112, 1, 16)] + broadcast(A["));
 }
 

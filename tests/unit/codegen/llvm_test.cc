@@ -26,7 +26,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 void expect_product(const std::vector<HostTensor>& t, int64_t m, int64_t n, int64_t k) {
   const float *a = t[0].as<float>(), *b = t[1].as<float>(), *c = t[2].as<float>();
@@ -196,7 +195,7 @@ TEST(Llvm, KeepsToThePreferredVectorWidth) {
   Module m = module_of(tiled_matmul(8, 64, 32, 4, 16, 1));
   m.vector_bits = 256;
   const Target t = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5");
-  EXPECT_THAT(emit_asm_text(m, t), Not(HasSubstr("zmm")));
+  EXPECT_THAT(emit_asm_text(m, t), testing::Not(HasSubstr("zmm")));
   m.vector_bits = 0;
   EXPECT_THAT(emit_asm_text(m, t), HasSubstr("zmm"));
 }
@@ -261,7 +260,7 @@ TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
   for (const char* without :
        {"llvm -mtriple=x86_64-linux -mcpu=haswell", "llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512vnni"}) {
     const std::string text = emit_asm_text(m, Target::parse(without));
-    EXPECT_THAT(text, Not(HasSubstr("vpdpbusd"))) << without;
+    EXPECT_THAT(text, testing::Not(HasSubstr("vpdpbusd"))) << without;
     EXPECT_THAT(text, HasSubstr("vpmaddwd")) << without;
   }
   const auto on_arm = [&](const std::string& cpu) {
@@ -269,8 +268,8 @@ TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
   };
   EXPECT_THAT(on_arm("neoverse-n1"), testing::ContainsRegex("sdot.*16b"));
   EXPECT_THAT(on_arm("neoverse-v1"), testing::ContainsRegex("usdot.*16b"));
-  EXPECT_THAT(on_arm("neoverse-v1 -mattr=-i8mm"), Not(HasSubstr("usdot")));
-  EXPECT_THAT(on_arm("cortex-a72"), Not(HasSubstr("dot\t")));
+  EXPECT_THAT(on_arm("neoverse-v1 -mattr=-i8mm"), testing::Not(HasSubstr("usdot")));
+  EXPECT_THAT(on_arm("cortex-a72"), testing::Not(HasSubstr("dot\t")));
 }
 
 // Whole numbers, whose sums are exact in whatever order.
@@ -299,10 +298,10 @@ TEST(Llvm, DotProductsOfBf16AreOneInstructionWhereThereIsOne) {
   size_t shortest = 99;
   for (const auto& loop : innermost_loops(znver4)) shortest = std::min(shortest, loop.size());
   EXPECT_LE(shortest, 7u) << znver4;
-  EXPECT_THAT(on("x86_64-linux -mcpu=znver4 -mattr=-avx512bf16"), Not(HasSubstr("vdpbf16ps")));
+  EXPECT_THAT(on("x86_64-linux -mcpu=znver4 -mattr=-avx512bf16"), testing::Not(HasSubstr("vdpbf16ps")));
   EXPECT_THAT(on("x86_64-linux -mcpu=haswell"), HasSubstr("vfmadd"));
   EXPECT_THAT(on("aarch64-linux -mcpu=neoverse-v1"), HasSubstr("bfdot"));
-  EXPECT_THAT(on("aarch64-linux -mcpu=neoverse-n1"), Not(HasSubstr("bfdot")));
+  EXPECT_THAT(on("aarch64-linux -mcpu=neoverse-n1"), testing::Not(HasSubstr("bfdot")));
 }
 
 TEST(Llvm, TargetsKnowWhetherTheyHaveDotProductsOfBf16) {
@@ -340,7 +339,7 @@ TEST(Llvm, NumbersOfAWordBecomeBf16WhereTheyLie) {
   const std::string text = emit_asm_text(module_of(f), Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4"));
   EXPECT_THAT(text, HasSubstr("vpternlogd"));
   EXPECT_THAT(text, testing::ContainsRegex("vdpbf16ps.*zmm"));
-  EXPECT_THAT(text, Not(HasSubstr("vcvt")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("vcvt")));
 }
 
 TEST(Llvm, SameModuleGivesTheSameObject) {

@@ -14,7 +14,6 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr int64_t kNanCount = 64;
 
@@ -137,8 +136,8 @@ TEST(CompiledNan, IsTheInstructionsOwnOnAarch64) {
     if (std::string(f.name) != "max" && std::string(f.name) != "relu") continue;
     const std::string text = assembly(f, "llvm -mtriple=aarch64-linux -mcpu=cortex-a72 -threads=1");
     EXPECT_THAT(text, ContainsRegex("fmax\tv")) << f.name;
-    EXPECT_THAT(text, Not(HasSubstr("fmaxnm"))) << f.name;
-    EXPECT_THAT(text, Not(ContainsRegex("fcm|bsl|bif|bit\t"))) << f.name;
+    EXPECT_THAT(text, testing::Not(HasSubstr("fmaxnm"))) << f.name;
+    EXPECT_THAT(text, testing::Not(ContainsRegex("fcm|bsl|bif|bit\t"))) << f.name;
   }
 }
 

@@ -12,7 +12,6 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
-using testing::Not;
 
 Module module_for(const std::string& workload, const Target& target, bool assume_finite = false) {
   const Workload w = parse_workload(workload);
@@ -40,11 +39,11 @@ TEST(GpuNan, StaysInMaxima) {
     };
     const std::string kept = text(kReduction, false), lost = text(kReduction, true), relu = text(kRelu, false);
     EXPECT_THAT(kept, HasSubstr("maximum_f32("));
-    EXPECT_THAT(kept, Not(HasSubstr(" max_f32("))) << "of two elements";
-    EXPECT_THAT(lost, Not(HasSubstr("maximum_f32(")));
+    EXPECT_THAT(kept, testing::Not(HasSubstr(" max_f32("))) << "of two elements";
+    EXPECT_THAT(lost, testing::Not(HasSubstr("maximum_f32(")));
     EXPECT_THAT(lost, HasSubstr("max_f32("));
     EXPECT_THAT(relu, HasSubstr("max_f32(0x0p+0f, ")) << "the number first, so that a NaN stays";
-    EXPECT_THAT(relu, Not(HasSubstr("maximum_f32(")));
+    EXPECT_THAT(relu, testing::Not(HasSubstr("maximum_f32(")));
   }
 }
 
@@ -55,8 +54,8 @@ TEST(GpuNan, IsPtxsOwnWhereThatHasIt) {
       maxwell =
           emit_ptx(module_for(kReduction, Target::parse("cuda -arch=sm_53")), Target::parse("cuda -arch=sm_53")).text;
   EXPECT_THAT(ampere, HasSubstr("max.NaN.f32"));
-  EXPECT_THAT(ampere, Not(HasSubstr("setp.nan.f32")));
-  EXPECT_THAT(maxwell, Not(HasSubstr("max.NaN.f32")));
+  EXPECT_THAT(ampere, testing::Not(HasSubstr("setp.nan.f32")));
+  EXPECT_THAT(maxwell, testing::Not(HasSubstr("max.NaN.f32")));
   EXPECT_THAT(maxwell, ContainsRegex("setp.nan.f32")) << "a comparison of an element with itself";
 }
 

@@ -15,7 +15,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 std::string text_of(const std::string& workload, const std::string& arch, const std::string& config = "") {
   const Workload w = parse_workload(workload);
@@ -47,10 +46,10 @@ TEST(TensorNests, OfRaggedProductsToo) {
 }
 
 TEST(TensorNests, AreNotForFullFloatsNorForDevicesWithoutUnits) {
-  EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=64)", "sm_90")), Not(HasSubstr("mma_")));
-  EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=64,dtype=bf16)", "sm_75")), Not(HasSubstr("mma_")));
-  EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=64,dtype=f16)", "sm_61")), Not(HasSubstr("mma_")));
-  EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=60,dtype=f16)", "sm_80")), Not(HasSubstr("mma_")));
+  EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=64)", "sm_90")), testing::Not(HasSubstr("mma_")));
+  EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=64,dtype=bf16)", "sm_75")), testing::Not(HasSubstr("mma_")));
+  EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=64,dtype=f16)", "sm_61")), testing::Not(HasSubstr("mma_")));
+  EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=60,dtype=f16)", "sm_80")), testing::Not(HasSubstr("mma_")));
 }
 
 TEST(WarpSums, AreShuffledWhereRowsLieTogether) {
@@ -61,7 +60,7 @@ TEST(WarpSums, AreShuffledWhereRowsLieTogether) {
     EXPECT_THAT(most,
                 HasSubstr(std::string("part = maximum_f32(part, __shfl_xor_sync(0xffffffffu, part, ") + apart + "));"));
   }
-  EXPECT_THAT(kernels_of(text_of("reduce(op=sum,shape=4096x64,axes=0)", "sm_80")), Not(HasSubstr("__shfl")));
+  EXPECT_THAT(kernels_of(text_of("reduce(op=sum,shape=4096x64,axes=0)", "sm_80")), testing::Not(HasSubstr("__shfl")));
 }
 
 // Each of 64 threads combines the values of the threads of its group of 8. Planted errors: groups that are not aligned,
@@ -86,8 +85,8 @@ TEST(WarpSums, StayPlainWhereGroupsAreNotWhole) {
   };
   EXPECT_THAT(text([](const Expr& u) { return floor_div(u, 8) * 8; }), HasSubstr("__shfl_xor_sync"));
   EXPECT_THAT(text([](const Expr& u) { return floor_div(u, 16) * 16; }), HasSubstr("__shfl_xor_sync"));
-  EXPECT_THAT(text([](const Expr& u) { return floor_div(u, 4) * 4; }), Not(HasSubstr("__shfl_xor_sync")));
-  EXPECT_THAT(text([](const Expr& u) { return u; }), Not(HasSubstr("__shfl_xor_sync")));
+  EXPECT_THAT(text([](const Expr& u) { return floor_div(u, 4) * 4; }), testing::Not(HasSubstr("__shfl_xor_sync")));
+  EXPECT_THAT(text([](const Expr& u) { return u; }), testing::Not(HasSubstr("__shfl_xor_sync")));
 }
 
 // One warp's tile, in loop form. Planted errors: a row stride that is not aligned, a condition inside.
@@ -127,9 +126,9 @@ struct Tile {
 
 TEST(TensorNests, StayPlainWhereTheUnitCannotReadOrWarpsDiverge) {
   EXPECT_THAT(Tile().text(), HasSubstr("mma_f16(C[0], C[1], C[2], C[3], a_parts, b_parts + 2 * 0);"));
-  EXPECT_THAT(Tile{.stride = 20}.text(), Not(HasSubstr("mma_")));
-  EXPECT_THAT(Tile{.conditional = true}.text(), Not(HasSubstr("mma_")));
-  EXPECT_THAT(Tile{.fills_beside = true}.text(), Not(HasSubstr("mma_")));
+  EXPECT_THAT(Tile{.stride = 20}.text(), testing::Not(HasSubstr("mma_")));
+  EXPECT_THAT(Tile{.conditional = true}.text(), testing::Not(HasSubstr("mma_")));
+  EXPECT_THAT(Tile{.fills_beside = true}.text(), testing::Not(HasSubstr("mma_")));
 }
 
 }  // namespace

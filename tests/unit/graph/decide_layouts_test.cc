@@ -16,7 +16,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 constexpr int64_t kLanes = 16;
 
@@ -62,7 +61,7 @@ const std::string kBlocksOfSecond = "co=16,kh=3,kw=3,stride=1,pad=1,dilation=1,g
 TEST(DecideLayouts, AConvolutionThatIsFasterInPlanesIsThere) {
   const Graph g = chain();
   const Graph made = by_times(g, {{kBlocksOfSecond, 1e-3}, {kPlanesOfSecond, 1e-4}});
-  EXPECT_THAT(to_string(made), AllOf(HasSubstr(kPlanesOfSecond), Not(HasSubstr(kBlocksOfSecond))));
+  EXPECT_THAT(to_string(made), AllOf(HasSubstr(kPlanesOfSecond), testing::Not(HasSubstr(kBlocksOfSecond))));
   EXPECT_THAT(to_string(made), HasSubstr("elementwise(op=abs,shape=1x16x6x6,")) << "it follows what it reads";
   EXPECT_EQ(count_of(made, "transpose"), count_of(by_rule(g), "transpose") + 2);
   expect_same_values(g, made, 1e-5);
@@ -154,7 +153,7 @@ TEST(DecideLayouts, BranchesAreOneQuestion) {
   // All of it is faster in planes, but the 3x3 convolution takes as long there: no conversion is left.
   const Graph all = with({{"transpose", 1e-3}});
   EXPECT_EQ(count_of(all, "transpose"), 0);
-  EXPECT_THAT(to_string(all), Not(HasSubstr("NCHW16c")));
+  EXPECT_THAT(to_string(all), testing::Not(HasSubstr("NCHW16c")));
   expect_same_values(g, all, 1e-5);
   // It is so slow there that nothing else matters, as its image is the residual, too.
   EXPECT_EQ(to_string(with({{"kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=NCHW,", 1}, {"transpose", 1e-3}})),

@@ -8,7 +8,6 @@ namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 // Two halvings, twice their output's extents twice, beside their input.
@@ -44,7 +43,7 @@ TEST(FittingOptions, AreNotOfferedWhereMultiplesDoNotHelp) {
   EXPECT_THAT(refused, EndsWith("1 node: Reshape_y"));
   TestModel unknown = joined_scales();
   unknown.node("NoSuchOperator", {"x"}, {"z"}).output("z");
-  EXPECT_THAT(f.refusal(unknown, {.shapes = {{"x", {1, 2, 30, 30}}}}), Not(HasSubstr("they do with")));
+  EXPECT_THAT(f.refusal(unknown, {.shapes = {{"x", {1, 2, 30, 30}}}}), testing::Not(HasSubstr("they do with")));
 }
 
 }  // namespace

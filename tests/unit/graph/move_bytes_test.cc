@@ -8,7 +8,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 const std::string kInput = "graph g\ninput \"x\" %x u8[2, 6, 5]\n";
 const std::string kDequantised =

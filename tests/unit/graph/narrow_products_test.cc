@@ -10,7 +10,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 Graph narrowed(const Graph& g) { return narrow_products(g, test_context()); }
 
@@ -38,7 +37,7 @@ TEST(NarrowProducts, ConvolutionsOfDequantisedBytesSumBytes) {
 
 TEST(NarrowProducts, WithoutPaddingThereIsNoBorder) {
   const Graph g = read_graph(conv_of("u8", "cast:f32+sub[124]+mul[0.02]", "pad=0"));
-  EXPECT_THAT(to_string(narrowed(g)), Not(HasSubstr("border")));
+  EXPECT_THAT(to_string(narrowed(g)), testing::Not(HasSubstr("border")));
   expect_same_values(g, narrowed(g), 1e-4);
 }
 
@@ -116,7 +115,7 @@ TEST(NarrowProducts, SumsDoNotOverflow) {
         "f32[1, 1]\n");
   };
   EXPECT_THAT(to_string(narrowed(graph(kRoom - 64))), HasSubstr("= constant s32[1, 1]"));
-  EXPECT_THAT(to_string(narrowed(graph(kRoom + 64))), Not(HasSubstr("= constant s32[1, 1]")));
+  EXPECT_THAT(to_string(narrowed(graph(kRoom + 64))), testing::Not(HasSubstr("= constant s32[1, 1]")));
 }
 
 TEST(NarrowProducts, DenseBehindViews) {
@@ -292,7 +291,7 @@ TEST(NarrowProducts, OfTwoInputs) {
                       "u8[1, 1, 1]\n");
   };
   EXPECT_THAT(to_string(narrow_products(wide(9999), of_cpu)), HasSubstr("add[311158881]"));
-  EXPECT_THAT(to_string(narrow_products(wide(32769), of_cpu)), Not(HasSubstr("s8:u8")));
+  EXPECT_THAT(to_string(narrow_products(wide(32769), of_cpu)), testing::Not(HasSubstr("s8:u8")));
   // A product that gives floats stays: a softmax of it may be one kernel with both products.
   const Graph g = read_graph(product("u8", "3", "u8", "5", 3, "output \"c\" %c f32[2, 3, 7]\n"));
   EXPECT_EQ(to_string(narrow_products(g, of_cpu)), to_string(g));

@@ -8,7 +8,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 Graph products_of(const Graph& g) {
   PassContext context = test_context();
@@ -54,7 +53,7 @@ TEST(PlanarProducts, OfBytes) {
 }
 
 TEST(PlanarProducts, GroupsOfFewChannelsStay) {
-  EXPECT_THAT(to_string(products_of(conv(2, 14))), Not(HasSubstr("batch_matmul")));
+  EXPECT_THAT(to_string(products_of(conv(2, 14))), testing::Not(HasSubstr("batch_matmul")));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 using testing::SizeIs;
 
 // Splits with these times for anchors without and with the function `costly`, and for elementwise nodes.

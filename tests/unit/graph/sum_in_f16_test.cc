@@ -8,7 +8,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 TEST(SumInF16, IsOfProductsOfF16) {
   const Graph g = read_graph(
@@ -36,7 +35,7 @@ TEST(SumInF16, LeavesTheOthers) {
 
 TEST(SumInF16, ComesBeforeTimesAreCompared) {
   PassContext context = test_context();
-  EXPECT_THAT(names_of(graph_passes(context)), Not(HasSubstr("sum_in_f16")));
+  EXPECT_THAT(names_of(graph_passes(context)), testing::Not(HasSubstr("sum_in_f16")));
   context.sums_in_f16 = true;
   EXPECT_THAT(names_of(graph_passes(context)), HasSubstr("lift_numbers, sum_in_f16, merge_siblings"));
 }

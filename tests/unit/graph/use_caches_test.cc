@@ -11,7 +11,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 const std::string kCaches = R"(graph g
 input "q" %q f32[6, 2, 4]
@@ -68,7 +67,7 @@ TEST(UseCaches, LeavesWhatIsNoCacheOfRows) {
   for (const std::string columns :
        {"%columns = reshape(shape=2x3x7x4,to=6x4x7) %present_k\n",
         "%t = transpose(shape=2x3x7x4,perm=1:0:3:2) %present_k\n%columns = reshape(shape=3x2x4x7,to=6x4x7) %t\n"})
-    EXPECT_THAT(lines_of(used(kCaches + columns + kAttention + kOutputs)), Not(HasSubstr("cached_attention")));
+    EXPECT_THAT(lines_of(used(kCaches + columns + kAttention + kOutputs)), testing::Not(HasSubstr("cached_attention")));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 PassContext of_vectors() {
   PassContext c = test_context();

@@ -133,9 +133,9 @@ struct Threads {
 };
 
 // An artifact with its tensors, called with whatever runtime.
-class Call {
+class DenormalCall {
  public:
-  Call(const BuiltModel& m, float x) : artifact_(load_objects(m.objects[0].parts, "m")) {
+  DenormalCall(const BuiltModel& m, float x) : artifact_(load_objects(m.objects[0].parts, "m")) {
     const HoneVariant& v = variant();
     for (int32_t p = 0; p < v.param_count; ++p) {
       const HoneTensorType& t = v.params[p].plain;
@@ -176,7 +176,7 @@ void expect_kept(const std::function<void()>& call) {
 }
 
 TEST(Denormals, EachThreadHasItsOwnModeAfterwards) {
-  Call call(built(product(), Denormals::kZero, host_target(2)), kTiny);
+  DenormalCall call(built(product(), Denormals::kZero, host_target(2)), kTiny);
   Threads threads;
   const HoneRuntime old{HONE_RUNTIME_ABI_OLDEST, 2, &threads, &Threads::run, nullptr};
   ThreadPool pool({.workers = 2});
@@ -191,7 +191,7 @@ TEST(Denormals, EachThreadHasItsOwnModeAfterwards) {
 }
 
 TEST(Denormals, ModesAreKeptWhereACallFails) {
-  Call call(built(product(), Denormals::kZero, host_target(2)), 1);
+  DenormalCall call(built(product(), Denormals::kZero, host_target(2)), 1);
   Threads threads;
   threads.fails = HONE_PANIC;
   expect_kept([&] { EXPECT_EQ(call(&threads.runtime), HONE_PANIC); });
@@ -203,7 +203,7 @@ TEST(Denormals, ModesAreKeptWhereACallFails) {
                        }};
   options.denormals = Denormals::kZero;
   options.weights_file = "m.weights";
-  Call without_weights(build_model(product(), options), 1);
+  DenormalCall without_weights(build_model(product(), options), 1);
   expect_kept([&] { EXPECT_EQ(HONE_WHAT_IS_WRONG(without_weights(nullptr)), HONE_NO_WEIGHTS); });
 }
 

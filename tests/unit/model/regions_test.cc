@@ -21,7 +21,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 BuiltModel built_for(const Graph& g, const Target& target) {
   return build_model(g, {"m", target, [](const Workload&, const Target&, const Space& space) {
@@ -80,7 +79,7 @@ TEST(Regions, BranchesRunSideBySide) {
   ASSERT_EQ(calls_of(two).size(), 9u);
   for (size_t c = 0; c < 6; ++c) EXPECT_GT(calls_of(two)[c].region, 0) << c;
   EXPECT_THAT(two.json, HasSubstr(R"("region":1)"));
-  EXPECT_THAT(one.json, Not(HasSubstr("region")));
+  EXPECT_THAT(one.json, testing::Not(HasSubstr("region")));
 }
 
 // Rows of one thread, layer after layer.
@@ -173,7 +172,7 @@ TEST(Regions, WhatSeveralThreadsReadIsNotOverwritten) {
   const BuiltModel built = planned_for(g, 2);
   EXPECT_GT(built.variants[0].layers.calls[1].region, 0);
   expect_right_in_regions(g, 2, 200);
-  EXPECT_THAT(built.json, Not(HasSubstr(R"("in_place":"x")")));
+  EXPECT_THAT(built.json, testing::Not(HasSubstr(R"("in_place":"x")")));
 }
 
 // How many calls of regions overwrite elements that another call of theirs writes, perhaps on another thread, without

@@ -13,7 +13,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 struct ChooseConfig : testing::Test {
   const TemporaryFolder folder;
@@ -124,7 +123,7 @@ TEST_F(ChooseConfig, TakesTheSameCpusBestWhoeverWasToldOfCaches) {
   for (const std::string& of : {arm, x86}) {
     EXPECT_THAT(source_at(of, of + " -l2=2048K -l3=64M"), HasSubstr("best (same workload, other target: llvm"));
     EXPECT_THAT(source_at(of + " -l2=2048K -l3=64M", of), HasSubstr("best (same workload, other target: llvm"));
-    EXPECT_THAT(source_at(of + " -l2=2048K", of + " -l2=512K"), Not(HasSubstr("best (same workload")))
+    EXPECT_THAT(source_at(of + " -l2=2048K", of + " -l2=512K"), testing::Not(HasSubstr("best (same workload")))
         << "both were told";
   }
 }
@@ -320,7 +319,7 @@ TEST_F(ChooseConfig, SaysForHowManyThreadsItWasTuned) {
       EXPECT_THAT(c.source, testing::EndsWith("; tuned for 2 threads, this build has 1"));
     EXPECT_EQ(c.skipped, "");
   }
-  EXPECT_THAT(choose(w, with(2)).source, Not(HasSubstr("this build has")));
+  EXPECT_THAT(choose(w, with(2)).source, testing::Not(HasSubstr("this build has")));
 }
 
 TEST_F(ChooseConfig, SaysThatTheTemplateWasAnotherOne) {

@@ -10,7 +10,6 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 std::string usual(const std::string& workload, int threads) {
   const Target target =
@@ -123,18 +122,19 @@ TEST(WinogradByDefault, GivesThreadsAsManyBlocks) {
 TEST(Prefetches, AreOfWeightsThatL1DoesNotHold) {
   EXPECT_THAT(text_of("conv2d(ci=256,h=14,w=14,co=256,kh=1,kw=1,pad=0,layout=NCHW16c)", 1),
               HasSubstr("prefetch weight["));
-  EXPECT_THAT(text_of("conv2d(ci=16,h=14,w=14,co=16,kh=1,kw=1,pad=0,layout=NCHW16c)", 1), Not(HasSubstr("prefetch")));
+  EXPECT_THAT(text_of("conv2d(ci=16,h=14,w=14,co=16,kh=1,kw=1,pad=0,layout=NCHW16c)", 1),
+              testing::Not(HasSubstr("prefetch")));
   EXPECT_THAT(text_of("conv2d(ci=256,h=14,w=14,co=256,layout=NCHW16c)", 1), HasSubstr("prefetch weight_tiles["));
   EXPECT_THAT(text_of("dense(m=128,n=384,k=384)", 1), HasSubstr("prefetch b["));
-  EXPECT_THAT(text_of("dense(m=1,n=384,k=384)", 1), Not(HasSubstr("prefetch"))) << "one row is a stream";
+  EXPECT_THAT(text_of("dense(m=1,n=384,k=384)", 1), testing::Not(HasSubstr("prefetch"))) << "one row is a stream";
 }
 
 TEST(Prefetches, AreOfInputsThatAnotherThreadWrote) {
   const std::string workload = "conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW16c)";
   EXPECT_THAT(text_of(workload, 2), HasSubstr("prefetch data["));
-  EXPECT_THAT(text_of(workload, 1), Not(HasSubstr("prefetch data[")));
+  EXPECT_THAT(text_of(workload, 1), testing::Not(HasSubstr("prefetch data[")));
   const std::string behind = "conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW16c,prologue=mul[c]+relu)";
-  EXPECT_THAT(text_of(behind, 2), Not(HasSubstr("prefetch data["))) << "what is multiplied is computed first";
+  EXPECT_THAT(text_of(behind, 2), testing::Not(HasSubstr("prefetch data["))) << "what is multiplied is computed first";
 }
 
 // Where a block of input channels is unrolled as a whole the weights' prefetch is at the loop over the blocks already.

@@ -12,7 +12,6 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr DLDataType kGpuLauncherF32{kDLFloat, 32, 1};
 
@@ -103,8 +102,8 @@ TEST_F(GpuLauncherTest, SharedMemoryIsUsedWhereItIs) {
     ASSERT_TRUE(device_->synchronize().ok());
     for (int i = 0; i < 4; ++i) EXPECT_EQ(b_.as<float>()[i], 2 * (i + static_cast<float>(type)));
   }
-  EXPECT_THAT(fake_->calls, Not(Contains(HasSubstr("cuMemcpy"))));
-  EXPECT_THAT(fake_->calls, Not(Contains(HasSubstr("cuMemAlloc"))));
+  EXPECT_THAT(fake_->calls, testing::Not(Contains(HasSubstr("cuMemcpy"))));
+  EXPECT_THAT(fake_->calls, testing::Not(Contains(HasSubstr("cuMemAlloc"))));
   DLTensor rocm = *a_.view();
   rocm.device.device_type = kDLROCMHost;
   EXPECT_EQ(run(program_, {&rocm, &rocm}), HONE_BAD_ARGUMENTS);
@@ -150,7 +149,7 @@ TEST_F(GpuLauncherTest, SaysWhatIsWrongWithItsArguments) {
   EXPECT_EQ(run(opencl, {&a, &a}), HONE_BAD_ARGUMENTS);
   EXPECT_THAT(why(), HasSubstr("a program for 'cuda -arch=sm_90' on 'Fake GPU 0', a device of cuda"));
   EXPECT_EQ(run(newer, {&a, &a}), HONE_BAD_ARGUMENTS);
-  EXPECT_THAT(fake_->calls, Not(Contains(HasSubstr("cuLaunchKernel"))));
+  EXPECT_THAT(fake_->calls, testing::Not(Contains(HasSubstr("cuLaunchKernel"))));
 }
 
 TEST_F(GpuLauncherTest, WhatTheDriverRefusesIsNotTheArguments) {

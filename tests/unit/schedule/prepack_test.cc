@@ -14,10 +14,10 @@ namespace {
 using testing::HasSubstr;
 
 // rows[i] = w[i] + w[i + 1], u[i] = rows[i] * 3, d[i] = a[i] * u[i]; 5 elements.
-struct Program {
+struct PrepackProgram {
   Tensor a, w, rows, u, d;
   std::unique_ptr<Schedule> schedule;
-  explicit Program(ParamRole role = ParamRole::kConstant) {
+  explicit PrepackProgram(ParamRole role = ParamRole::kConstant) {
     a = placeholder("a", {5}, i32);
     w = placeholder("w", {6}, i32);
     rows = compute("rows", {5}, {"i"}, {w}, [&](const auto& i) { return w(i[0]) + w(i[0] + 1); });
@@ -35,7 +35,7 @@ struct Program {
 };
 
 TEST(Prepack, MakesTheStageAheadAndGivesItsResultToTheKernel) {
-  Program p;
+  PrepackProgram p;
   Schedule& s = *p.schedule;
   p.put_rows_inside();
   s.transform_layout("u", Layout{{{0, 4, 2}, {0, 1, 4}}});  // padded to 8
@@ -125,7 +125,7 @@ TEST(Prepack, OfSeveralIsReplayedAndRefused) {
 }
 
 TEST(Prepack, IsReplayed) {
-  Program p, again;
+  PrepackProgram p, again;
   p.put_rows_inside();
   p.schedule->prepack(p.schedule->block("u"));
   again.schedule->replay(p.schedule->steps());
@@ -135,7 +135,7 @@ TEST(Prepack, IsReplayed) {
 
 TEST(Prepack, RefusesWhatCannotBeMadeAhead) {
   {
-    Program p;
+    PrepackProgram p;
     EXPECT_THAT(
         refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("d")); }),
         HasSubstr("prepack: stage 'd': its result is a param buffer; only one in the workspace can be made ahead"));
@@ -146,27 +146,27 @@ TEST(Prepack, RefusesWhatCannotBeMadeAhead) {
     EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(rows); }), HasSubstr("gone: prepack(rows)"));
   }
   {
-    Program p;
+    PrepackProgram p;
     p.schedule->compute_at(p.schedule->block("rows"), p.schedule->loops(p.schedule->block("u"))[0]);
     EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("u")); }),
                 HasSubstr("stage 'rows' beside it needs a workspace"));
   }
   {
-    Program p;
+    PrepackProgram p;
     p.put_rows_inside();
     p.schedule->parallel(p.schedule->loops(p.schedule->block("u"))[0]);
     EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("u")); }),
                 HasSubstr("loop 'i' of stage 'u' is parallel; a prepack runs on one thread"));
   }
   {
-    Program p;
+    PrepackProgram p;
     p.put_rows_inside();
     p.schedule->transform_layout("w", Layout{{{0, 2, 3}, {0, 1, 2}}});
     EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("u")); }),
                 HasSubstr("the layout of 'w' was transformed"));
   }
   {
-    Program p(ParamRole::kInput);
+    PrepackProgram p(ParamRole::kInput);
     p.put_rows_inside();
     EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("u")); }),
                 HasSubstr("it reads 'w', which is not a constant parameter"));

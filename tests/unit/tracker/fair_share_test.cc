@@ -45,7 +45,7 @@ struct SimSession {
 /// Devices work off their stores of leases one by one, in fake time; answers take a while to arrive.
 class FairShareWorld {
  public:
-  World(uint64_t seed, uint32_t batch, double late_s)
+  FairShareWorld(uint64_t seed, uint32_t batch, double late_s)
       : random_(seed), batch_(batch), late_s_(late_s), fleet_({.health = {.strikes = 1000}}) {}
 
   void add(SimDevice device) {

@@ -15,7 +15,6 @@ namespace hone::tracker {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 const std::string kToken(64, 'a');
@@ -40,8 +39,8 @@ class FleetFiles : public testing::Test {
     EXPECT_FALSE(parsed.ok()) << text;
     const std::string line = message_of(parsed.status());
     EXPECT_THAT(line, StartsWith("ann.hone:"));
-    EXPECT_THAT(line, Not(HasSubstr("\n")));
-    EXPECT_THAT(line, Not(HasSubstr(kToken)));
+    EXPECT_THAT(line, testing::Not(HasSubstr("\n")));
+    EXPECT_THAT(line, testing::Not(HasSubstr(kToken)));
     return line;
   }
   static size_t lines(const std::string& text) {
@@ -158,7 +157,8 @@ TEST_F(FleetFiles, TheVariableStandsForTheFlag) {
   EXPECT_EQ(elsewhere.code, 2);
   EXPECT_THAT(elsewhere.text,
               HasSubstr("--tracker 127.1.2.3:9: the token and key of " + dir + "/admin.hone are only for localhost"));
-  EXPECT_THAT(with(dir + "/admin.hone", "status --fleet '' --tracker 127.1.2.3:9").text, Not(HasSubstr("admin.hone")))
+  EXPECT_THAT(with(dir + "/admin.hone", "status --fleet '' --tracker 127.1.2.3:9").text,
+              testing::Not(HasSubstr("admin.hone")))
       << "an empty one: none";
   EXPECT_THAT(with("/nowhere", "status").text, HasSubstr("HONE_FLEET: /nowhere: "));
   EXPECT_THAT(with(dir + "/admin.hone", "status --fleet /else").text, HasSubstr("--fleet /else: "));

@@ -9,12 +9,12 @@
 namespace hone::tracker {
 namespace {
 
-constexpr ConnectionId kAgent = 1, kTuner = 2;
+constexpr ConnectionId kToAgent = 1, kToTuner = 2;
 
 struct OutgoingFixture : TrackerParts {
-  const wire::Uuid session = open(kTuner).spec.session;
+  const wire::Uuid session = open(kToTuner).spec.session;
 
-  OutgoingFixture() { registry.connect("a", wire::Uuid::random(), kAgent, {FakeFleet::device("a/cpu")}); }
+  OutgoingFixture() { registry.connect("a", wire::Uuid::random(), kToAgent, {FakeFleet::device("a/cpu")}); }
 };
 
 TEST(Outgoing, SendsOneMessageOfEachKindCancelsBeforeAcks) {
@@ -22,9 +22,9 @@ TEST(Outgoing, SendsOneMessageOfEachKindCancelsBeforeAcks) {
   f.out.ack("a", {f.session, 1, 1});
   f.out.cancel("a", {f.session, 2, 2});
   f.out.ack("a", {f.session, 3, 3});
-  EXPECT_TRUE(f.recorder.agents[kAgent].empty()) << "not before the end";
+  EXPECT_TRUE(f.recorder.agents[kToAgent].empty()) << "not before the end";
   f.out.flush();
-  const auto& sent = f.recorder.agents[kAgent];
+  const auto& sent = f.recorder.agents[kToAgent];
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(std::get<wire::Cancel>(sent[0]).leases.size(), 1u);
   EXPECT_EQ(std::get<wire::ResultAck>(sent[1]).leases.size(), 2u);
@@ -37,7 +37,7 @@ TEST(Outgoing, CutsManyResultsIntoMessagesAndKeepsTheirOrder) {
   for (uint64_t seq = 0; seq < 100; ++seq) f.out.result(f.session, {f.session, seq});
   f.out.flush();
   std::vector<uint64_t> seqs;
-  const auto& sent = f.recorder.sessions[kTuner];
+  const auto& sent = f.recorder.sessions[kToTuner];
   EXPECT_EQ(sent.size(), 2u);
   for (const auto& message : sent)
     for (const wire::JobResult& result : std::get<wire::SessionResults>(message).results) seqs.push_back(result.seq);

@@ -13,7 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-using testing::Not;
 
 std::set<std::string> keys(const Json& json) {
   std::set<std::string> out;
@@ -92,7 +91,7 @@ TEST(Pages, ShowHowEachDevicesMachineIs) {
                            "\nhone_device_governor{device=\"a/cpu\",governor=\"ondemand\"} 1\n"})
     EXPECT_THAT(metrics, HasSubstr(line));
   for (const char* name : {"temperature_celsius", "clock_hertz", "throttled", "governor"})
-    EXPECT_THAT(metrics, Not(HasSubstr(std::string("hone_device_") + name + "{device=\"b/cpu\"")))
+    EXPECT_THAT(metrics, testing::Not(HasSubstr(std::string("hone_device_") + name + "{device=\"b/cpu\"")))
         << "b tells nothing of itself";
   const Json devices = Json::parse(state_json(status))["devices"];
   EXPECT_EQ(devices[0]["governor"], "ondemand");
@@ -114,7 +113,7 @@ TEST(Pages, ShowWhatTheTrackerHas) {
   EXPECT_THAT(metrics, HasSubstr("hone_devices{state=\"idle\"} 1"));
   EXPECT_THAT(metrics, HasSubstr("hone_results_total{status=\"ok\"} 1"));
   EXPECT_THAT(metrics, HasSubstr("hone_queued_jobs{session=\"" + status.sessions.at(0).id + "\"} 1"));
-  EXPECT_THAT(metrics, Not(HasSubstr(open.session.text())));
+  EXPECT_THAT(metrics, testing::Not(HasSubstr(open.session.text())));
   EXPECT_THAT(metrics, HasSubstr("hone_lease_latency_seconds_bucket{le=\"+Inf\"} 1"));
   EXPECT_THAT(metrics, HasSubstr("hone_lease_latency_seconds_count 1"));
   const Json state = Json::parse(state_json(status));
@@ -134,8 +133,8 @@ TEST(StatusText, FitsAHundredColumnsAndSaysWhatMatters) {
         "104 °C", "4.8 GHz", "50.1%", "1024/10000", "812.3", "best: winograd4  tile_oc=4x16",
         "1 job given up: several devices lost it", "0123456789ab", "ok 1000", "█"})
     EXPECT_THAT(text, HasSubstr(what));
-  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
-  EXPECT_THAT(text, Not(HasSubstr("wrong_result"))) << "none";
+  EXPECT_THAT(text, testing::Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("wrong_result"))) << "none";
 }
 
 TEST(StatusText, ShowsTheKnobsOfATunerThatTellsNoName) {
@@ -174,10 +173,10 @@ TEST(StatusText, ColoursAreItsOwnAndNobodyElsesCommandsPass) {
   status.devices.emplace_back().state = "\x1b[2Jbusy";
   const std::string plain = state_text(status);
   EXPECT_THAT(plain, HasSubstr("?[2J?31m caf\xc3\xa9")) << "nothing is cut, nothing commands the terminal";
-  EXPECT_THAT(plain, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(plain, testing::Not(HasSubstr("\x1b")));
   const std::string coloured = state_text(full_status(), {.colour = true, .width = 0});
   EXPECT_THAT(coloured, HasSubstr("\x1b[31mquarantined\x1b[0m"));
-  EXPECT_THAT(coloured, Not(HasSubstr("\x1b[2J")));
+  EXPECT_THAT(coloured, testing::Not(HasSubstr("\x1b[2J")));
 }
 
 TEST(Json, TellsWhatASessionSaysOfAModel) {

@@ -13,7 +13,6 @@ namespace hone::tracker::web {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 std::string source(std::string_view name) {
@@ -57,10 +56,10 @@ TEST(Dashboard, NothingOutsideAndNoTextBecomesMarkup) {
   for (const Asset& asset : assets()) {
     const std::string text =
         std::regex_replace(std::string(asset.bytes), std::regex("http://www\\.w3\\.org/2000/svg"), "");
-    EXPECT_THAT(text, Not(HasSubstr("://"))) << asset.name;
+    EXPECT_THAT(text, testing::Not(HasSubstr("://"))) << asset.name;
     for (const char* word : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(",
                              "DOMParser", "javascript:"})
-      EXPECT_THAT(text, Not(HasSubstr(word))) << asset.name;
+      EXPECT_THAT(text, testing::Not(HasSubstr(word))) << asset.name;
     if (asset.name.ends_with(".html")) {
       EXPECT_FALSE(std::regex_search(text, std::regex(R"(<script>|<style|\sstyle=|\son[a-z]+=)")))
           << asset.name << " has script or style that the content policy forbids";

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Target avx512() { return Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2"); }
+Target avx512_of_two() { return Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2"); }
 Target avx2() { return Target::parse("llvm -mtriple=x86_64-linux -mcpu=haswell -threads=2"); }
 
 db::ForeignRow record(const std::string& name, const std::string& arguments, const std::string& config,
@@ -133,7 +133,7 @@ Mapped map(const db::ForeignRow& r, const std::string& workload, const Target& t
 }
 
 TEST(ForeignConfig, BlockedConvolutionsKeepTheirRegisterTile) {
-  const std::string text = map(record("conv2d_NCHWc.x86", kConv, kBlocked), "conv2d()", avx512()).text();
+  const std::string text = map(record("conv2d_NCHWc.x86", kConv, kBlocked), "conv2d()", avx512_of_two()).text();
   for (const char* part :
        {"algorithm=0", "oc_block=32", "ic_block=16", "tile_ow=8x7", "tile_oh=1", "order=1", "unroll_kw=1"})
     EXPECT_THAT(text, HasSubstr(part));
@@ -147,7 +147,7 @@ TEST(ForeignConfig, BlocksAreCountedInVectors) {
   const char* board =
       R"([["tile_co","sp",[8,8]],["tile_oh","sp",[28,2]],["tile_ow","sp",[14,4]],["reorder_0","re",[0,1,2,3,4,5,6,7,8,9]],["ann_reduce","an",["none","unroll"]],["ann_spatial","an",["unroll","unroll","vec"]]])";
   const std::string wide =
-      map(record("conv2d_nchw_spatial_pack.arm_cpu", kConv, board, kBoard), "conv2d()", avx512()).text();
+      map(record("conv2d_nchw_spatial_pack.arm_cpu", kConv, board, kBoard), "conv2d()", avx512_of_two()).text();
   for (const char* part : {"oc_block=32", "tile_ow=14x4", "tile_oh=2", "unroll_kw=1"})
     EXPECT_THAT(wide, HasSubstr(part));
 }
@@ -156,7 +156,7 @@ TEST(ForeignConfig, AVectorAlongTheRowIsTheSameTileOnItsSide) {
   const char* board =
       R"([["tile_co","sp",[16,4]],["tile_oh","sp",[56,1]],["tile_ow","sp",[7,8]],["reorder_0","re",[0,1,2,3,4,5,6,9,7,8]],["ann_reduce","an",["none","none"]],["ann_spatial","an",["none","vec","unroll"]]])";
   const std::string text =
-      map(record("conv2d_nchw_spatial_pack.arm_cpu", kConv, board, kBoard), "conv2d()", avx512()).text();
+      map(record("conv2d_nchw_spatial_pack.arm_cpu", kConv, board, kBoard), "conv2d()", avx512_of_two()).text();
   for (const char* part : {"oc_block=32", "tile_ow=14x4", "unroll_kw=0"}) EXPECT_THAT(text, HasSubstr(part));
 }
 
@@ -164,20 +164,21 @@ TEST(ForeignConfig, WinogradOnlyWhereItIsOffered) {
   const char* config =
       R"([["tile_p","sp",[49,4]],["tile_k","sp",[8,8]],["tile_c","sp",[16,4]],["ann_reduce","an",["unroll"]],["ann_spatial","an",["unroll","vec"]]])";
   const db::ForeignRow r = record("conv2d_nchw_winograd.arm_cpu", kConv, config, kBoard);
-  const std::string text = map(r, "conv2d()", avx512()).text();
+  const std::string text = map(r, "conv2d()", avx512_of_two()).text();
   for (const char* part : {"algorithm=4", "w_oc_block=32", "w_tile_p=4", "w_unroll_ic=4"})
     EXPECT_THAT(text, HasSubstr(part));
-  EXPECT_EQ(map(r, "conv2d(stride=2)", avx512()).text(), "none");
+  EXPECT_EQ(map(r, "conv2d(stride=2)", avx512_of_two()).text(), "none");
 }
 
 TEST(ForeignConfig, DepthwiseAndDense) {
   const char* depthwise =
       R"([["tile_c","sp",[8,4]],["tile_h","sp",[28,2]],["tile_w","sp",[14,4]],["ann","an",["unroll","unroll","vec"]]])";
   const std::string text =
-      map(record("depthwise_conv2d_nchw.arm_cpu", "[]", depthwise, kBoard), "depthwise_conv2d(c=32)", avx512()).text();
+      map(record("depthwise_conv2d_nchw.arm_cpu", "[]", depthwise, kBoard), "depthwise_conv2d(c=32)", avx512_of_two())
+          .text();
   for (const char* part : {"c_block=16", "tile_ow=14x4", "tile_oh=2"}) EXPECT_THAT(text, HasSubstr(part));
   const char* dense = R"([["tile_y","sp",[16,8]],["tile_x","sp",[24,32]],["tile_k","sp",[96,8]]])";
-  const std::string product = map(record("dense_nopack.x86", "[]", dense), "dense()", avx512()).text();
+  const std::string product = map(record("dense_nopack.x86", "[]", dense), "dense()", avx512_of_two()).text();
   for (const char* part : {"n_block=32", "tile_m=8", "unroll_k=8"}) EXPECT_THAT(product, HasSubstr(part));
 }
 
@@ -186,14 +187,14 @@ TEST(ForeignConfig, KnobsThatAreNotThereMapToNothing) {
                            "depthwise_conv2d_nchw.arm_cpu", "dense_pack.x86", "other"})
     for (const char* config : {"[]", "{}", "nonsense", R"([["tile_oc","sp",[]],["tile_ow","sp",["a"]]])",
                                R"([["tile_x","sp",[0]],["tile_y","sp",3]])"})
-      EXPECT_TRUE(foreign_wishes(record(name, "[]", config), avx512()).empty()) << name << " " << config;
+      EXPECT_TRUE(foreign_wishes(record(name, "[]", config), avx512_of_two()).empty()) << name << " " << config;
 }
 
 TEST(ForeignConfig, FactorsBeyondAnythingRealCountAsMissing) {
   for (const char* size : {"9223372036854775807", "4294967296", "18446744073709551615", "-3"}) {
     const std::string config =
         std::string(R"([["tile_x","sp",[24,)") + size + R"(]],["tile_y","sp",[16,8]],["tile_k","sp",[96,8]]])";
-    EXPECT_TRUE(foreign_wishes(record("dense_nopack.x86", "[]", config), avx512()).empty()) << size;
+    EXPECT_TRUE(foreign_wishes(record("dense_nopack.x86", "[]", config), avx512_of_two()).empty()) << size;
   }
 }
 
@@ -232,8 +233,8 @@ struct Hub {
   }
   ForeignSeeds seeds(const std::string& workload, size_t most = 4) {
     const Workload w = parse_workload(workload);
-    const Space space = make_space(w, avx512());
-    auto seeds = foreign_seeds(store->foreign(), w, avx512(), space, most);
+    const Space space = make_space(w, avx512_of_two());
+    auto seeds = foreign_seeds(store->foreign(), w, avx512_of_two(), space, most);
     EXPECT_TRUE(seeds.ok()) << seeds.status();
     texts.clear();
     for (const Config& c : seeds->configs) {
@@ -295,7 +296,7 @@ db::ForeignCount import_file(Hub& hub, const std::string& path, const Target& ta
 
 TEST(ForeignLogs, AWholeLogImportsMapsAndSeeds) {
   const std::string log = HONE_SOURCE_DIR "/tests/data/autotvm_made_up.log";
-  for (const Target& target : {avx512(), avx2()}) {
+  for (const Target& target : {avx512_of_two(), avx2()}) {
     Hub hub;
     const db::ForeignCount first = import_file(hub, log, target);
     EXPECT_EQ(first.records, 8);

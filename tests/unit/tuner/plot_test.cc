@@ -15,7 +15,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 db::TrialRow trial(int n, double seconds, const std::string& status = "ok") {
   db::TrialRow row;
@@ -48,7 +47,7 @@ size_t count(const std::string& text, const std::string& part) {
 TEST(Svg, HasColorsForDarkPagesInAStyleSheet) {
   Svg svg(20, 10);
   svg.rect(0, 0, 20, 10, "#ffffff", "#333333");
-  EXPECT_THAT(svg.str(), Not(HasSubstr("<style>")));
+  EXPECT_THAT(svg.str(), testing::Not(HasSubstr("<style>")));
   svg.in_the_dark("#333333", "#dddddd");
   expect_well_formed(svg.str());
   EXPECT_THAT(svg.str(), HasSubstr("<style>@media (prefers-color-scheme: dark) {\n[fill=\"#333333\"]{fill:#dddddd}"
@@ -75,7 +74,7 @@ TEST(Curve, FailuresHaveMarksAndCounts) {
   EXPECT_THAT(svg, HasSubstr(">run_timeout 3<"));
   EXPECT_THAT(svg, HasSubstr(">rejected 1<"));
   EXPECT_THAT(svg, HasSubstr(">failed<"));
-  EXPECT_THAT(draw({curve(10)}), Not(HasSubstr(">failed<")));
+  EXPECT_THAT(draw({curve(10)}), testing::Not(HasSubstr(">failed<")));
 }
 
 TEST(Curve, ReMeasurementsAreNotTrials) {
@@ -97,7 +96,7 @@ TEST(Curve, StoppedTrialsAreNeverTheBestSoFar) {
 
 TEST(Curve, TheModelsAccuracyHasAPanelOfItsOwn) {
   TaskCurve t = curve(32);
-  EXPECT_THAT(draw({t}), Not(HasSubstr("model before each batch")));
+  EXPECT_THAT(draw({t}), testing::Not(HasSubstr("model before each batch")));
   for (int i = 1; i <= 4; ++i) {
     db::BatchRow b;
     b.known = 8 * i;
@@ -133,7 +132,7 @@ TEST(Curve, OfAConfigMeasuredAgainTheLatestTimeCounts) {
 
 TEST(Curve, SaysWhereASessionWasResumed) {
   TaskCurve t = curve(20);
-  EXPECT_THAT(draw({t}), Not(HasSubstr(">resumed<")));
+  EXPECT_THAT(draw({t}), testing::Not(HasSubstr(">resumed<")));
   for (size_t i = 10; i < 20; ++i) t.trials[i].session = "s2";
   EXPECT_THAT(draw({t}), HasSubstr(">resumed<"));
 }
@@ -159,7 +158,7 @@ TEST(Curve, WithoutOperationsTimesAreDrawn) {
   const std::string svg = draw({t});
   expect_well_formed(svg);
   EXPECT_THAT(svg, HasSubstr(">ms<"));
-  EXPECT_THAT(svg, Not(HasSubstr("GFLOPS")));
+  EXPECT_THAT(svg, testing::Not(HasSubstr("GFLOPS")));
 }
 
 TEST(Curve, SeveralTasksAreSmallPictures) {

@@ -1,0 +1,35 @@
+#include "tuner/cli/tensorc_fleet.h"
+
+#include "base/exit_code.h"
+#include "tuner/cli/fleet_flags.h"
+#include "tuner/driver/fleet_device.h"
+
+namespace hone {
+
+struct TensorcFleet::Flags {
+  TuneRequest request;
+};
+
+TensorcFleet::TensorcFleet(CLI::App& app) : flags_(std::make_unique<Flags>()) {
+  add_fleet_flags(
+      app, flags_->request,
+      "check, bench and profile on a device of this tracker, HOST:PORT or unix:PATH; a model layer by layer");
+}
+TensorcFleet::~TensorcFleet() = default;
+
+Status TensorcFleet::apply(TensorcOptions& o) const {
+  TuneRequest& fleet = flags_->request;
+  o.read_before = credential_files(fleet);
+  if (!(fleet.tracker + fleet.credentials.fleet).empty()) {
+    o.remote = [&fleet](const std::string& target, int threads) {
+      fleet.target = target, fleet.threads = threads;
+      return find_fleet_device(fleet);
+    };
+  } else if (const auto& c = fleet.credentials;
+             !(fleet.device + c.ca + c.certificate + c.key + c.token).empty() || !fleet.labels.empty()) {
+    return usage_error("--device, --label, --tls-* and --token-file are of a fleet: give --fleet or --tracker too");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hone

@@ -1,0 +1,34 @@
+// tensorc where Hone is built without a fleet: stands for tensorc_fleet.cc.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/exit_code.h"
+#include "tuner/cli/tensorc_fleet.h"
+
+namespace hone {
+
+struct TensorcFleet::Flags {
+  std::vector<std::pair<std::string, std::string>> given;  ///< a flag, and its value; empty: not given
+  bool insecure = false;
+};
+
+TensorcFleet::TensorcFleet(CLI::App& app) : flags_(std::make_unique<Flags>()) {
+  for (const char* name :
+       {"--fleet", "--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file"})
+    flags_->given.emplace_back(name, "");
+  for (auto& [name, value] : flags_->given) app.add_option(name, value)->group("");  // not in the help
+  app.add_flag("--insecure", flags_->insecure)->group("");
+}
+TensorcFleet::~TensorcFleet() = default;
+
+Status TensorcFleet::apply(TensorcOptions&) const {
+  for (const auto& [name, value] : flags_->given)
+    if (!value.empty())
+      return usage_error(name +
+                         ": this tensorc was built without a fleet (HONE_FLEET=OFF); it checks and times on "
+                         "this machine");
+  return absl::OkStatus();
+}
+
+}  // namespace hone
