@@ -130,7 +130,7 @@ StatusOr<KeyValue> value_of(std::string_view where, std::string_view text) {
 }
 
 // Names for the parts of a key in errors.
-struct Words {
+struct PairWords {
   std::string_view key;      // "dense", "config", "target"
   std::string_view part;     // "attribute"
   bool may_be_bare = false;  // `part` alone, without a value
@@ -138,7 +138,7 @@ struct Words {
 
 // Splits `name=value` parts and passes each on; `add` gives its own errors.
 template <class Add>
-Status each_pair(const Words& words, std::vector<std::string_view> parts, const Add& add) {
+Status each_pair(const PairWords& words, std::vector<std::string_view> parts, const Add& add) {
   if (parts.size() > kMostKeyParts)
     return bad("{}: {} {}s; at most {} are allowed", words.key, parts.size(), words.part, kMostKeyParts);
   std::vector<std::string_view> seen;

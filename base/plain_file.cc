@@ -13,7 +13,7 @@
 namespace hone {
 namespace {
 
-Status bad(const std::string& path, const std::string& why) {
+Status bad_file(const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", path, why));
 }
 
@@ -32,8 +32,8 @@ StatusOr<PlainFile> PlainFile::open(const std::string& path) {
   // Opening a pipe would wait for who writes to it.
   PlainFile file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info {};
-  if (file.fd_ < 0 || fstat(file.fd_, &info) != 0) return bad(path, std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) return bad(path, fmt::format("it is {}, not a plain file", kind_of(info.st_mode)));
+  if (file.fd_ < 0 || fstat(file.fd_, &info) != 0) return bad_file(path, std::strerror(errno));
+  if (!S_ISREG(info.st_mode)) return bad_file(path, fmt::format("it is {}, not a plain file", kind_of(info.st_mode)));
   file.size_ = info.st_size;
   file.mode_ = info.st_mode & 07777;
   return file;
@@ -61,7 +61,7 @@ StatusOr<std::string> PlainFile::next(int64_t most) const {
   while (got < text.size()) {
     const ssize_t n = ::read(fd_, text.data() + got, text.size() - got);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return bad(path_, std::strerror(errno));
+    if (n < 0) return bad_file(path_, std::strerror(errno));
     if (n == 0) break;
     got += static_cast<size_t>(n);
   }
@@ -70,7 +70,7 @@ StatusOr<std::string> PlainFile::next(int64_t most) const {
 }
 
 StatusOr<std::string> PlainFile::all(int64_t most) const {
-  if (size_ > most) return bad(path_, fmt::format("it is larger than {}", size_text(most)));
+  if (size_ > most) return bad_file(path_, fmt::format("it is larger than {}", size_text(most)));
   return next(most);
 }
 

@@ -42,9 +42,9 @@ AttributeParser activation(const FunctionTable& functions) {
 }
 
 // A step in the making: its inputs and expressions for their elements.
-class Step {
+class RecurrentStep {
  public:
-  explicit Step(const Workload& w)
+  explicit RecurrentStep(const Workload& w)
       : w_(w),
         s_(recurrent_shape(w)),
         types_(dtypes_of(w)),
@@ -137,7 +137,7 @@ class Step {
 // Gates i, o, f, c. Peepholes read the cell: i and f the previous one, o the new one. With coupled gates f is 1 -
 // i.
 Definition lstm(const Workload& w) {
-  Step step(w);
+  RecurrentStep step(w);
   const int64_t n = step.shape().hidden;
   const Tensor c = step.input("c", {step.shape().batch, n}, ParamRole::kInput);
   const bool has_peepholes = w.attributes.get<bool>("peepholes");
@@ -173,7 +173,7 @@ Definition lstm(const Workload& w) {
 // Gates z, r, h: candidate + z (before - candidate). The reset gate scales the candidate's sum over the state, or the
 // state that it sums over.
 Definition gru(const Workload& w) {
-  Step step(w);
+  RecurrentStep step(w);
   const bool resets_sum = w.attributes.get<bool>("reset_after");
   const Tensor bias = resets_sum ? step.input("bias", {step.shape().hidden}, ParamRole::kConstant) : Tensor();
   step.add_mask();
@@ -205,7 +205,7 @@ Definition gru(const Workload& w) {
 }
 
 Definition rnn(const Workload& w) {
-  Step step(w);
+  RecurrentStep step(w);
   step.add_mask();
   const Tensor own = step.products("own", step.h(), 0, 1);
   step.show({step.x(), own}, [&](const Expr& b, const Expr& j) {

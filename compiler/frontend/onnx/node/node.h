@@ -49,6 +49,10 @@ struct NodeContext {
   std::vector<bool> is_wanted;  ///< of each output: whether something reads it, or it is one of the model's
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
+  /// Whether something reads this output, or it is one of the model's.
+  bool wants(size_t output) const {
+    return output < outputs.size() && (output >= is_wanted.size() || is_wanted[output]);
+  }
   /// UserError where it is left out.
   const Operand& in(size_t i) const;
   /// Input `i`, which must be known while the model is read.

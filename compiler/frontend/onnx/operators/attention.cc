@@ -11,10 +11,6 @@
 namespace hone::onnx {
 namespace {
 
-bool wants(const NodeContext& c, size_t output) {
-  return output < c.outputs.size() && (output >= c.is_wanted.size() || c.is_wanted[output]);
-}
-
 Operand part(Lowering& l, const Operand& x, size_t axis, int64_t begin, int64_t count) {
   Extents first(x.rank(), 0), size = x.type.shape;
   first[axis] = begin;
@@ -191,7 +187,7 @@ void attention(NodeContext& c) {
     sees = causal_mask(l, q.type.shape[2], count, c.has(4) ? c.in(4).type.shape[2] : 0);
   if (sees) how.biases.push_back(bias_of_mask(l, *sees, t, least(t)));
   const int64_t mode = c.number("qk_matmul_output_mode", 0);
-  HONE_USER_CHECK(!wants(c, 3) || (mode >= 0 && mode <= 3))
+  HONE_USER_CHECK(!c.wants(3) || (mode >= 0 && mode <= 3))
       << "qk_matmul_output_mode=" << mode << " is not supported; 0 to 3 are";
   const Attended a = attend(l, q, keys, values, how);
   // A query may see no key at all; of the causal mask alone it sees the first.
@@ -204,9 +200,9 @@ void attention(NodeContext& c) {
   }
   const Operand out = has_mask || c.has(6) ? without_blind(l, a.out, *sees) : a.out;
   c.outputs[0] = is_flat ? join_heads(l, out) : out;
-  if (wants(c, 1)) c.outputs[1] = keys;
-  if (wants(c, 2)) c.outputs[2] = values;
-  if (wants(c, 3)) c.outputs[3] = mode == 0 ? a.dots : mode == 1 ? a.capped : mode == 2 ? a.scores : a.shares;
+  if (c.wants(1)) c.outputs[1] = keys;
+  if (c.wants(2)) c.outputs[2] = values;
+  if (c.wants(3)) c.outputs[3] = mode == 0 ? a.dots : mode == 1 ? a.capped : mode == 2 ? a.scores : a.shares;
 }
 
 // x [batch, heads, rows, size], the first `turned` elements of each row rotated; cos, sin: [.., rows, turned / 2].
@@ -366,7 +362,7 @@ void projected_attention(NodeContext& c) {
   if (c.number("unidirectional", 0) && queries > 1) how.biases.push_back(causal_bias(l, queries, keys, before, t));
   if (c.has(5)) how.biases.push_back(c.in(5));
   c.outputs[0] = join_heads(l, attend(l, q, key, value, how).out);
-  if (!wants(c, 1)) return;
+  if (!c.wants(1)) return;
   const auto one = [&](const Operand& of) {
     Extents shape = of.type.shape;
     shape.insert(shape.begin(), 1);
@@ -427,9 +423,9 @@ void multi_head_attention(NodeContext& c) {
   if (c.has(5)) how.biases.push_back(c.in(5));
   const Attended a = attend(l, q, key, value, how);
   c.outputs[0] = join_heads(l, a.out);
-  if (wants(c, 1)) c.outputs[1] = key;
-  if (wants(c, 2)) c.outputs[2] = value;
-  if (wants(c, 3)) c.outputs[3] = a.dots;
+  if (c.wants(1)) c.outputs[1] = key;
+  if (c.wants(2)) c.outputs[2] = value;
+  if (c.wants(3)) c.outputs[3] = a.dots;
 }
 
 // Causal attention of a decoder: several heads of queries share those of keys and values, rotated by where they stand.
@@ -513,8 +509,8 @@ void group_query_attention(NodeContext& c) {
   if (c.has(11)) how.sink = c.in(11);
   if (is_smooth) how.sink = l.broadcast(l.number(0, t), {heads});
   c.outputs[0] = join_heads(l, attend(l, q, key, value, how).out);
-  if (wants(c, 1)) c.outputs[1] = key;
-  if (wants(c, 2)) c.outputs[2] = value;
+  if (c.wants(1)) c.outputs[1] = key;
+  if (c.wants(2)) c.outputs[2] = value;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ Operand with_bias(const NodeContext& c, size_t bias) {
   return c.has(bias) ? c.l.pointwise("add", {c.in(0), c.in(bias)}) : c.in(0);
 }
 
-void gelu(NodeContext& c) { c.outputs[0] = c.l.pointwise("gelu", {c.in(0)}); }
+void exact_gelu(NodeContext& c) { c.outputs[0] = c.l.pointwise("gelu", {c.in(0)}); }
 void bias_gelu(NodeContext& c) { c.outputs[0] = c.l.pointwise("gelu", {with_bias(c, 1)}); }
 void fast_gelu(NodeContext& c) { c.outputs[0] = c.l.pointwise("gelu_tanh", {with_bias(c, 1)}); }
 
@@ -105,7 +105,7 @@ void fused_matmul(NodeContext& c) {
 }  // namespace
 
 void add_fused_operators(ConverterTable& t) {
-  t["com.microsoft:Gelu"] = &gelu;
+  t["com.microsoft:Gelu"] = &exact_gelu;
   t["com.microsoft:BiasGelu"] = &bias_gelu;
   t["com.microsoft:FastGelu"] = &fast_gelu;
   t["com.microsoft:QuickGelu"] = &in_f32<&quick_gelu>;

@@ -14,10 +14,6 @@ Extents axes_from(int64_t axis, size_t rank) {
   return axes;
 }
 
-bool wants(const NodeContext& c, size_t output) {
-  return output < c.outputs.size() && (output >= c.is_wanted.size() || c.is_wanted[output]);
-}
-
 // x in f32 at least: the operators compute with that type between input and output.
 Operand widened(Lowering& l, const Operand& x) { return x.type.dtype.is_narrow_float() ? l.cast(x, f32) : x; }
 
@@ -32,10 +28,10 @@ Operand inverse_deviation(Lowering& l, const Operand& centred, const Extents& ax
 // The mean and the inverse of the deviation, which are outputs for training.
 void write_moments(NodeContext& c, const Operand& x, int64_t axis, double eps) {
   const Extents axes = axes_from(axis, x.rank());
-  if (!wants(c, 1) && !wants(c, 2)) return;
+  if (!c.wants(1) && !c.wants(2)) return;
   const Operand wide = widened(c.l, x), mean = c.l.reduce("mean", wide, axes, true);
-  if (wants(c, 1)) c.outputs[1] = mean;
-  if (wants(c, 2)) c.outputs[2] = inverse_deviation(c.l, c.l.pointwise("sub", {wide, mean}), axes, eps);
+  if (c.wants(1)) c.outputs[1] = mean;
+  if (c.wants(2)) c.outputs[2] = inverse_deviation(c.l, c.l.pointwise("sub", {wide, mean}), axes, eps);
 }
 
 Operand layer_norm_of(Lowering& l, const Operand& x, int64_t axis, double eps, const Operand& scale,
@@ -78,7 +74,7 @@ void rms_norm(NodeContext& c) {
   const Operand& x = c.in(0);
   const int64_t axis = axis_of(c.number("axis", -1), x.rank());
   const double eps = c.real("epsilon", 1e-5f);
-  if (wants(c, 1)) c.outputs[1] = inverse_deviation(c.l, widened(c.l, x), axes_from(axis, x.rank()), eps);
+  if (c.wants(1)) c.outputs[1] = inverse_deviation(c.l, widened(c.l, x), axes_from(axis, x.rank()), eps);
   c.outputs[0] = rms_norm_of(c.l, x, axis, eps, c.in(1));
 }
 
@@ -88,7 +84,7 @@ Operand sum_with_skip(NodeContext& c, size_t bias) {
   if (c.has(bias)) sum = c.l.pointwise("add", {sum, c.in(bias)});
   HONE_USER_CHECK(sum.type.shape == c.in(0).type.shape && sum.rank() >= 1)
       << to_string(c.in(1).type) << " skips to " << to_string(c.in(0).type);
-  if (wants(c, 3)) c.outputs[3] = sum;
+  if (c.wants(3)) c.outputs[3] = sum;
   return sum;
 }
 
@@ -104,7 +100,7 @@ void skip_rms_norm(NodeContext& c) {
   const Operand sum = sum_with_skip(c, 3);
   const auto axis = static_cast<int64_t>(sum.rank()) - 1;
   const double eps = c.real("epsilon", 1e-12f);
-  if (wants(c, 2)) c.outputs[2] = inverse_deviation(c.l, widened(c.l, sum), {axis}, eps);
+  if (c.wants(2)) c.outputs[2] = inverse_deviation(c.l, widened(c.l, sum), {axis}, eps);
   c.outputs[0] = rms_norm_of(c.l, sum, axis, eps, c.in(2));
 }
 
@@ -180,12 +176,12 @@ void write_embeddings(NodeContext& c, const Operand& sum, const Operand& scale, 
   Lowering& l = c.l;
   const Extents &ids = c.in(0).type.shape, &words = c.in(2).type.shape;
   HONE_USER_CHECK(sum.type.shape == (Extents{ids[0], ids[1], words[1]})) << "embeddings " << to_string(sum.type);
-  if (wants(c, 1))
+  if (c.wants(1))
     c.outputs[1] =
         c.has(7)
             ? l.reduce("sum", l.cast(l.pointwise("equal", {c.in(7), l.number(1, c.in(7).type.dtype)}), i32), {1}, false)
             : l.broadcast(l.number(0, i32), {ids[0]});
-  if (wants(c, 2)) c.outputs[2] = sum;
+  if (c.wants(2)) c.outputs[2] = sum;
   c.outputs[0] = layer_norm_of(l, sum, 2, c.real("epsilon", 1e-12f), scale, bias);
 }
 
