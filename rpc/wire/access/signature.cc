@@ -27,7 +27,7 @@ using Digest = std::unique_ptr<EVP_MD_CTX, openssl::Deleter<EVP_MD_CTX_free>>;
 
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
-Status bad(const std::string& path, std::string_view why) {
+Status bad_file(const std::string& path, std::string_view why) {
   ERR_clear_error();
   return absl::InvalidArgumentError(fmt::format("{}: {}", path, why));
 }
@@ -41,14 +41,14 @@ std::string hex(std::string_view bytes) {
 // All of `text` in a new file; an existing one is left as it is.
 Status write_new_file(const std::string& path, const std::string& text, mode_t mode) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (fd < 0) return bad(path, std::strerror(errno));
+  if (fd < 0) return bad_file(path, std::strerror(errno));
   const ssize_t written = write(fd, text.data(), text.size());
   const bool complete = written == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
   const int error = errno;
   close(fd);
   if (complete) return absl::OkStatus();
   unlink(path.c_str());
-  return bad(path, std::strerror(error));
+  return bad_file(path, std::strerror(error));
 }
 
 std::string public_pem(EVP_PKEY* key) {
@@ -97,12 +97,12 @@ StatusOr<PublicKey> PublicKey::load(const std::string& path) {
   openssl::Key key(PEM_read_bio_PUBKEY(in.get(), nullptr, openssl::no_pass_phrase, nullptr));
   if (!key) {
     const bool is_private = text.find("PRIVATE KEY") != std::string::npos;
-    return bad(path, is_private ? "a private key, which stays with the builder; the public one is in its file .pub"
-                                : "expected a public key in PEM");
+    return bad_file(path, is_private ? "a private key, which stays with the builder; the public one is in its file .pub"
+                                     : "expected a public key in PEM");
   }
-  if (EVP_PKEY_get_id(key.get()) != EVP_PKEY_ED25519) return bad(path, "not a key for Ed25519");
+  if (EVP_PKEY_get_id(key.get()) != EVP_PKEY_ED25519) return bad_file(path, "not a key for Ed25519");
   if (openssl::Key(PEM_read_bio_PUBKEY(in.get(), nullptr, openssl::no_pass_phrase, nullptr)))
-    return bad(path, "more than one key");
+    return bad_file(path, "more than one key");
   ERR_clear_error();
   return PublicKey(shared(key.release()));
 }
@@ -131,8 +131,8 @@ StatusOr<SigningKey> SigningKey::load_or_make(const std::string& path) {
   }
   HONE_ASSIGN_OR_RETURN(const std::string text, read_secret_file(path));
   openssl::Key key = openssl::read_key(text);
-  if (!key) return bad(path, "expected a private key in PEM without a pass phrase");
-  if (EVP_PKEY_get_id(key.get()) != EVP_PKEY_ED25519) return bad(path, "not a key for Ed25519");
+  if (!key) return bad_file(path, "expected a private key in PEM without a pass phrase");
+  if (EVP_PKEY_get_id(key.get()) != EVP_PKEY_ED25519) return bad_file(path, "not a key for Ed25519");
   return SigningKey(shared(key.release()));
 }
 
