@@ -6,7 +6,7 @@
 
 namespace hone {
 
-/// `tensorc 0.1.0 (commit abc1234)`, or `(commit unknown)` if it was not built in a git work tree; `more` stands behind
+/// `tensorc 1.2.3 (commit abc1234)`, or `(commit unknown)` if it was not built in a git work tree; `more` stands behind
 /// a comma.
 std::string version_line(const std::string& program, const std::string& more = "");
 
