@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """One version: what CMake's project says is what programs and libraries say, and what pages and manifests name."""
 import ctypes
+import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 from commands import BIN, BUILD, PROGRAMS, ROOT, run
@@ -60,8 +62,11 @@ class Programs(unittest.TestCase):
         self.assertEqual(library.hone_version().decode(), VERSION)
 
     def test_it_is_stored_with_what_is_built(self):
-        built = run(BIN / 'tensorc', '--task', 'dense', '--args', 'm=4,n=8,k=16', '--emit', 'c', '-o', '-')
-        self.assertIn(VERSION, built.stdout, built.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / 'dense.c'
+            built = run(BIN / 'tensorc', '--task', 'dense', '--args', 'm=4,n=8,k=16', '--emit', 'c', '-o', source)
+            self.assertEqual(built.returncode, 0, built.stderr)
+            self.assertIn(f'Hone {VERSION}', source.with_suffix('.h').read_text())
 
 
 if __name__ == '__main__':
