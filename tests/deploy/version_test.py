@@ -41,8 +41,9 @@ class Pages(unittest.TestCase):
         self.assertGreater(count, 5, 'the pattern finds them')
 
     def test_that_name_another_are_found(self):
-        self.assertEqual(named('tar -xf hone-0.5.1-aarch64.tar.xz; image: hone-agent:0.5.2; libhone-dev_0.5.3_amd64.deb; '
-                               'hone-0.5.4.tar.gz; python3-hone_0.5.5_arm64.deb; others-1.0.0'),
+        self.assertEqual(named('tar -xf hone-0.5.1-aarch64.tar.xz; image: hone-agent:0.5.2; '
+                               'libhone-dev_0.5.3_amd64.deb; hone-0.5.4.tar.gz; python3-hone_0.5.5_arm64.deb; '
+                               'others-1.0.0'),
                          ['0.5.1', '0.5.2', '0.5.3', '0.5.4', '0.5.5'])
 
     def test_the_changelog_has_a_section_of_it(self):
