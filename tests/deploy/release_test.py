@@ -181,6 +181,13 @@ class Release(unittest.TestCase):
         (self.out / 'hone-0.7.0-sourceXtar.xz').write_bytes(good)
         self.assertIn('hone-0.7.0-sourceXtar.xz is not in SHA256SUMS', self.check().stderr)
 
+    def test_a_part_that_is_asked_for_must_be_there(self):
+        self.made()
+        for part in ('bundle', 'debs', 'wheel'):
+            refused = self.repository.release('--check', '--parts', part, self.out)
+            self.assertEqual(refused.returncode, 1, part)
+            self.assertIn(f'there is no {part} for this machine', refused.stderr)
+
     def test_refuses_what_it_does_not_know(self):
         for said, words in (
                 ('takes the folder', ['--parts', 'source']),
