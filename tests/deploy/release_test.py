@@ -26,7 +26,7 @@ The newest comes first.
 
 ### Added
 
-- A thing.
+- A thing, [said at length](docs/things.md), as [elsewhere](https://example.org/things).
 
 ## 0.6.1, 2026-11-30: older things
 
@@ -111,7 +111,9 @@ class Release(unittest.TestCase):
     def test_notes_are_the_section_of_the_version(self):
         self.made()
         notes = (self.out / 'NOTES.md').read_text()
-        begin = '# Hone 0.7, 2026-12-01: things\n\n### Added\n\n- A thing.\n\n## Files\n'
+        begin = ('# Hone 0.7, 2026-12-01: things\n\n### Added\n\n'
+                 '- A thing, said at length (docs/things.md), as [elsewhere](https://example.org/things).\n\n'
+                 '## Files\n')
         self.assertEqual(notes[:len(begin)], begin)
         for other in ('Later', 'older thing'):
             self.assertNotIn(other, notes)
