@@ -42,6 +42,9 @@ class Repository:
         (folder / 'deploy').mkdir(parents=True)
         for name in ('release', 'release-check'):
             shutil.copy(ROOT / 'deploy' / name, folder / 'deploy')
+        (folder / 'cmake').mkdir()
+        for name in ('.gitattributes', 'cmake/WriteCommit.cmake', 'cmake/archived_commit.txt'):
+            shutil.copy(ROOT / name, folder / name)
         (folder / 'CHANGELOG.md').write_text(CHANGELOG)
         self.git('init', '-q', '.')
         self.set_version(version)
@@ -107,6 +110,17 @@ class Release(unittest.TestCase):
         done = self.check()
         self.assertEqual((done.stdout, done.stderr),
                          ('checksums: 2 files are what SHA256SUMS says\nsignature: there is none\n', ''))
+
+    def test_the_source_knows_its_commit(self):
+        self.made()
+        run('tar', '-C', self.work, '-xf', self.out / 'hone-0.7.0-source.tar.xz')
+        for source, git, said in ((self.work / 'hone-0.7.0', '', self.repository.git('rev-parse', 'HEAD')[:7]),
+                                  (self.repository.top, '', 'unknown')):
+            file = self.work / 'commit.cc'
+            written = run('cmake', f'-DOUTPUT={file}', f'-DSOURCE={source}', f'-DGIT={git}', '-P',
+                          source / 'cmake' / 'WriteCommit.cmake')
+            self.assertEqual(written.returncode, 0, written.stderr)
+            self.assertIn(f'return "{said}";', file.read_text())
 
     def test_notes_are_the_section_of_the_version(self):
         self.made()
