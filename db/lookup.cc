@@ -60,9 +60,7 @@ HubOptions usual_hub(const std::string& db_file) {
   options.db_file = db_file;
   options.user_db = user_db_path();
   // A folder of programs that was moved has its packages with it.
-  options.shipped_dir = sibling_program("../share/hone/packages");
-  std::error_code ec;
-  if (!fs::is_directory(options.shipped_dir, ec)) options.shipped_dir = HONE_SHIPPED_PACKAGES;
+  options.shipped_dir = fs::path(sibling_program("../share/hone/packages")).lexically_normal();
   return options;
 }
 

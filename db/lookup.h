@@ -25,7 +25,7 @@ struct HubOptions {
 };
 
 /// The usual chain: `db_file` (--db, may be empty), the user's tophub, the installed packages, those shipped: beside
-/// the program in ../share/hone/packages, else this source tree's db/packages.
+/// the program in ../share/hone/packages.
 HubOptions usual_hub(const std::string& db_file);
 
 enum class LookupStep { kExact, kOtherTarget, kNearest };

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// `tensorc 0.1.0 (commit abc1234)`, or `(commit unknown)` if it was not built in a git work tree; `more` stands behind
-/// a comma.
+/// `tensorc 1.2.3 (commit abc1234)`, or `(commit unknown)` if it was built neither in a work tree of git nor from an
+/// archive of one; `more` stands behind a comma.
 std::string version_line(const std::string& program, const std::string& more = "");
 
 /// Gives `app`, which has its name, the flag --version. `more` gives the rest of that line; it is called only when the

@@ -68,6 +68,4 @@ Layouts layouts_of(const Module& m) {
   return {name(m.params.front()), name(*output)};
 }
 
-std::string hone_version() { return "0.1.0"; }
-
 }  // namespace hone

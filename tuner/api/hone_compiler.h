@@ -33,7 +33,7 @@ enum {
    grow at their ends, and say how large they are. */
 #define HONE_COMPILER_VERSION 1
 HONE_API int32_t hone_compiler_version(void);
-/* The library's own: "0.1.0". */
+/* The library's own: "1.2.3". */
 HONE_API const char* hone_version(void);
 
 /* How far a call is. */

@@ -1,4 +1,4 @@
-// What was built, for what, how large and how fast.
+// The head of a report: the model or operator, its target, how large and how fast it is.
 'use strict';
 
 function reading(name, value, ...notes) {
@@ -60,7 +60,7 @@ function timeByTask(variant) {
       h('p', {class: 'note'}, layoutsText(variant)));
 }
 
-/** What changes of layout cost: transposes, the model's own and those between layers in blocks and in planes. */
+/** The cost of changes of layout: transposes, the model's own and those between layers in blocks and in planes. */
 function layoutsText(variant) {
   const changes = variant.layers.filter((l) => taskOf(l.workload) === 'transpose');
   if (changes.length === 0) return 'No layer changes a layout.';

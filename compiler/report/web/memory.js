@@ -32,7 +32,7 @@ function bufferText(b, variant) {
       (layer ? ` (from ${layer.nodes || layer.workload})` : '');
 }
 
-/** What fits into `width` pixels of a name, or nothing: names differ at their ends. */
+/** As much of a name as fits into `width` pixels, or nothing: names differ at their ends. */
 function shortName(name, width) {
   const characters = Math.floor((width - 6) / 6);
   if (name.length <= characters) return name;

@@ -41,7 +41,7 @@ function makeTable({label, columns, rows, detail, sortBy}) {
 
   function show() {
     const column = columns.find((c) => c.key === by);
-    // What has no value stands at the end whichever way the table is sorted.
+    // A row without a value stands at the end, whichever way the table is sorted.
     const order = (a, b) => {
       const x = column.value(a.row), y = column.value(b.row);
       const isMissing = [x, y].map((v) => v === undefined || v === null);

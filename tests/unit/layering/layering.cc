@@ -9,13 +9,6 @@
 #include <sstream>
 
 namespace hone::layering {
-namespace {
-
-struct Room {
-  /// Its folder; its subfolders belong to it unless they are rooms themselves.
-  std::string_view name;
-  std::vector<std::string_view> may_include;  ///< and the rooms that these may include, and itself
-};
 
 // The arrows of the architecture, below before above.
 const std::vector<Room>& rooms() {
@@ -138,6 +131,8 @@ const std::vector<Room>& rooms() {
   };
   return table;
 }
+
+namespace {
 
 // Files that one room may include of another that is closed to it otherwise.
 const std::map<std::string_view, std::set<std::string_view>>& single_files() {

@@ -8,6 +8,15 @@
 
 namespace hone::layering {
 
+struct Room {
+  /// Its folder; its subfolders belong to it unless they are rooms themselves.
+  std::string_view name;
+  std::vector<std::string_view> may_include;  ///< and the rooms that these may include, and itself
+};
+
+/// The table: all rooms, below before above.
+const std::vector<Room>& rooms();
+
 /// The room that a file (its path from the repository root) belongs to: `compiler/ir`, `rpc/wire`, `db`, …; empty when
 /// it is in none.
 std::string room_of(std::string_view path);

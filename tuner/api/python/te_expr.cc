@@ -306,7 +306,8 @@ void bind_expressions(py::module_& m) {
           py::str(is_name ? given : py::module_::import("numpy").attr("dtype")(given).attr("name")).cast<std::string>();
       return made_of(cast(dtype_named(type), e.expr), {&e});
     });
-    c.def_property_readonly("dtype", [](const py::object& a) { return numpy_name(alone(a).expr->dtype); });
+    c.def_property_readonly(
+        "dtype", [](const py::object& a) { return numpy_name(alone(a).expr->dtype); }, "Its type, as numpy calls it.");
   };
   py::class_<PyExpr> expr(m, "Expr",
                           "A number or a bool that a body computes. Operators take others of its type, and numbers.");
@@ -314,8 +315,10 @@ void bind_expressions(py::module_& m) {
   expr.def("__repr__", [](const PyExpr& e) { return to_string(e.expr); });
   py::class_<PyAxis> axis(m, "Axis", "A loop's variable: an index, and a whole number in expressions.");
   with_operators(axis);
-  axis.def_property_readonly("name", [](const PyAxis& a) { return a.axis.var->name; })
-      .def_property_readonly("extent", [](const PyAxis& a) { return a.axis.extent; })
+  axis.def_property_readonly(
+          "name", [](const PyAxis& a) { return a.axis.var->name; }, "Its name in the program's text.")
+      .def_property_readonly(
+          "extent", [](const PyAxis& a) { return a.axis.extent; }, "Its iterations.")
       .def("__repr__",
            [](const PyAxis& a) { return "<te.Axis " + a.axis.var->name + ": " + std::to_string(a.axis.extent) + ">"; });
   py::class_<PyReduction> reduction(m, "Reduction",
@@ -326,9 +329,13 @@ void bind_expressions(py::module_& m) {
       .def("__repr__", &described)
       .def("__iter__",
            [](const PyTensor&) -> py::object { throw py::type_error("a tensor of te has no elements yet"); })
-      .def_property_readonly("name", [](const PyTensor& t) { return t.tensor->name; })
-      .def_property_readonly("dtype", [](const PyTensor& t) { return numpy_name(t.tensor->buffer->dtype); })
-      .def_property_readonly("shape", [](const PyTensor& t) { return py::tuple(py::cast(t.tensor->shape)); });
+      .def_property_readonly(
+          "name", [](const PyTensor& t) { return t.tensor->name; }, "Its name in the program's text.")
+      .def_property_readonly(
+          "dtype", [](const PyTensor& t) { return numpy_name(t.tensor->buffer->dtype); },
+          "Its elements' type, as numpy calls it.")
+      .def_property_readonly(
+          "shape", [](const PyTensor& t) { return py::tuple(py::cast(t.tensor->shape)); }, "Its extents.");
   for (const py::handle& bound : {py::handle(expr), py::handle(axis), py::handle(reduction), py::handle(tensor)})
     make_only_whole(bound);
 

@@ -218,8 +218,11 @@ PYBIND11_MODULE(_te, m) {
             return k.call(arguments);
           })
       .def("time", &Kernel::time, py::arg("repeats") = 5)
-      .def_property_readonly("inputs", [](const Kernel& k) { return k.parameters(false); })
-      .def_property_readonly("outputs", [](const Kernel& k) { return k.parameters(true); })
+      .def_property_readonly(
+          "inputs", [](const Kernel& k) { return k.parameters(false); },
+          "What it takes, in order: the name, the elements' type and the shape of each.")
+      .def_property_readonly(
+          "outputs", [](const Kernel& k) { return k.parameters(true); }, "What it returns, likewise.")
       .def("__str__", &Kernel::text);
   py::module_::import("hone.arguments").attr("say_in_one_line")(m, py::make_tuple(m.attr("Schedule"), kernel));
 }

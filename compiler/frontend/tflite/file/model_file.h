@@ -39,7 +39,7 @@ class ModelFile {
   /// of TensorFlow Lite: cut off, with tables that lie outside of it, nested deeper than 64, more than 4 million.
   explicit ModelFile(const std::string& path);
 
-  /// Of which the file has one at least; the others belong to control flow.
+  /// The first of the subgraphs, of which a file has one at least; the others belong to control flow.
   const file::SubGraph& graph() const { return *graph_; }
   /// UserError, as below, for an index that is none.
   const file::OperatorCode& code(uint32_t index) const;

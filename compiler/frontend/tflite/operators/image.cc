@@ -72,7 +72,7 @@ void space_to_depth(NodeContext& c) {
       c.l.pixels(c.l.reshape(c.l.transpose(apart, {0, 3, 5, 1, 2, 4}), {s[0], s[1] * k * k, s[2] / k, s[3] / k}));
 }
 
-// Of the axes of space: blocks' sizes, and two numbers each of what is put around, or cut off.
+// Blocks along the axes of space: their sizes, and how much is put around, or cut off, on either side.
 struct Blocks {
   Extents sizes, before, after;
 };

@@ -121,7 +121,7 @@ void pool(NodeContext& c) {
   c.outputs[0] = c.l.pixels(activated(c.l, out, c.option(&Options::activation)));
 }
 
-// What a convolution over an image of `size` (h, w) would read of each output: that is written here. Weights
+// A transposed convolution to an image of `size` (h, w): a convolution over that image, backwards. Weights
 // [co, kh, kw, ci].
 Operand transposed(NodeContext& c, const Operand& x, const Operand& weight, const std::optional<Operand>& bias,
                    const Extents& size, const Extents& stride, int8_t padding) {

@@ -24,6 +24,7 @@ def _split(text):
 
 
 def _alternatives(kind):
+    """The kinds that a union or an optional stands for."""
     union, optional, _ = (pattern.match(kind) for pattern in _PARTS)
     if union:
         return _split(union[1])
@@ -47,6 +48,7 @@ def _words(kind):
 
 
 def _is(value, kind):
+    """Whether an argument of this kind may be `value`."""
     for one in _alternatives(kind):
         name, element = one.rpartition(".")[2], _element(one)
         if element:
@@ -102,6 +104,7 @@ def explain(function, parameters, args, kwargs):
 
 
 def _in_one_line(function, name, is_method):
+    """The function, whose refusals of arguments are one line instead of a list of signatures."""
     signature = re.compile(r"^ +1\. (?:[\w.]+)?\((.*)\)(?: -> .*)?$", re.MULTILINE)
 
     @functools.wraps(function)

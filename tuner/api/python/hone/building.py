@@ -19,6 +19,7 @@ Shapes = Mapping[str, Union[Shape, Sequence[Shape]]]
 
 
 def _is_workload(model):
+    """Whether it is the text of a workload, `dense(m=4,n=8,k=16)`, and no path."""
     return isinstance(model, str) and model.endswith(")") and "(" in model
 
 
@@ -126,6 +127,7 @@ def compile(
 
 
 def _reports(model, given, flags):
+    """A function that builds the model again, with a report, and returns the page."""
     def build():
         folder = tempfile.mkdtemp(prefix="hone-")
         try:

@@ -33,6 +33,7 @@ class Report:
     """The page of a built model: what a notebook shows. ``html`` is the whole document."""
 
     def __init__(self, document: str) -> None:
+        """Holds the text of the page."""
         self.html = document
 
     def save(self, path: "Union[str, os.PathLike[str]]") -> None:
@@ -40,9 +41,11 @@ class Report:
         pathlib.Path(path).write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self):
+        """The page in a frame of its own, so that its styles are not the notebook's."""
         return f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="600" style="border:0"></iframe>'
 
     def __repr__(self):
+        """How long the page is, and how to keep it: it is no text to print."""
         return f"<hone.Report, {len(self.html)} characters; .save(path) writes it>"
 
 
@@ -91,9 +94,11 @@ class Model:
         self.outputs: Tuple[TensorInfo, ...] = self.variants[0].outputs
 
     def _infos(self, params):
+        """Inputs or outputs as TensorInfo; bools, which are bytes to the artifact, by their own name."""
         return tuple(TensorInfo(n, "bool" if n in self._is_bool else t, s) for n, t, s, _ in params)
 
     def _arguments(self, args, kwargs):
+        """The inputs in the model's order; TypeError for one that is unknown, missing or given twice."""
         if len(args) > len(self.inputs):
             raise TypeError(f"the model takes {len(self.inputs)} inputs, given are {len(args)}")
         given = dict(zip((t.name for t in self.inputs), args))
@@ -115,6 +120,7 @@ class Model:
         return [given[n] for n in names]
 
     def _run(self, inputs, out, timed):
+        """Runs once: the outputs, the variant that was picked and, if `timed`, the seconds of its layers."""
         if out is not None and not isinstance(out, (list, tuple)):
             out = [out]
         out_given = out is not None
@@ -151,6 +157,7 @@ class Model:
         return Table(rows)
 
     def _rows(self, variant):
+        """The layers of a variant as dicts; those of the first have their configs."""
         layers = self._model.layers(variant)
         rows = [{"name": name, "workload": workload} for name, workload in layers]
         if variant == 0 and len(self._described) == len(rows):
@@ -184,12 +191,15 @@ class Model:
         self._model.close()
 
     def __enter__(self) -> "Model":
+        """The model itself, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *exception: Any) -> None:
+        """Closes it, as close()."""
         self.close()
 
     def __repr__(self):
+        """Inputs and outputs with their types and shapes, and the number of layers."""
         try:
             layers = len(self._model.layers(0))
         except ValueError:

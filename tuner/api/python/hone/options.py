@@ -32,12 +32,14 @@ def path(value):
 
 
 def _number(value, name):
+    """The whole number; TypeError, which names the argument, if it is none."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name}: {value!r} is not a whole number")
     return int(value)
 
 
 def _is_list(value):
+    """Whether an argument gives several values."""
     return isinstance(value, (list, tuple, range))
 
 
@@ -79,6 +81,7 @@ def plain(**options):
 
 
 def _each(member, values, one):
+    """Each named value by `one`, whose errors say `member["name"]`."""
     return {text(name): one(value, f'{member}["{name}"]') for name, value in (values or {}).items()}
 
 
@@ -96,6 +99,7 @@ def of_model(bind, shapes, formats, model_batch):
 
 
 def is_all_paths(bind_data):
+    """Whether no array has to become a file."""
     return all(isinstance(v, (str, os.PathLike)) for v in (bind_data or {}).values())
 
 
@@ -106,6 +110,7 @@ def file_names(path, bind_data, folder):
 
 
 def _bound_file(folder, i):
+    """The file of the i-th array of bind_data."""
     return os.path.join(folder, f"bound_{i}.npy")
 
 

@@ -23,6 +23,7 @@ _FOLLOWING = re.compile(r"\b(\w+)=\{([^{}]*)\} \1=\{")
 
 
 def _one(flag, value):
+    """A value of a flag as Python writes it."""
     if flag == "bind-data":
         return "array" if value == "FILE.npy" else f'"{value}"'
     if flag == "shape":
@@ -31,6 +32,7 @@ def _one(flag, value):
 
 
 def _value(flag, value):
+    """One value, or the list that a flag writes with `|` between."""
     several = value.split("|") if flag in ("bind", "shape") else [value]
     texts = [_one(flag, v) for v in several]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

@@ -17,6 +17,7 @@ def ms_text(seconds):
 
 
 def _text(value, column=""):
+    """A cell: times in three significant digits, other numbers in four."""
     if value is None:
         return ""
     if isinstance(value, float) and (column == "ms" or column.endswith("_ms")):
@@ -34,6 +35,7 @@ class Table(List[Dict[str, Any]]):
     _MOST_ROWS = 60  # that are shown
 
     def __init__(self, rows: Iterable[Dict[str, Any]], columns: Optional[Sequence[str]] = None) -> None:
+        """Takes the rows; without `columns` all keys are shown, in the order in which rows have them."""
         super().__init__(rows)
         if columns is None:
             columns = list(dict.fromkeys(key for row in self for key in row))
@@ -52,18 +54,22 @@ class Table(List[Dict[str, Any]]):
         return pandas.DataFrame(list(self), columns=self.columns)
 
     def _cells(self):
+        """The texts of the rows that are shown."""
         return [[_text(row.get(c), c) for c in self.columns] for row in self[: self._MOST_ROWS]]
 
     def _more(self):
+        """A line that says how many rows are not shown; "": all are."""
         return f"... {len(self) - self._MOST_ROWS} more" if len(self) > self._MOST_ROWS else ""
 
     def __repr__(self):
+        """Columns of text, as the programs print them."""
         cells = [self.columns, *self._cells()]
         widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in cells]
         return "\n".join(lines + ([self._more()] if self._more() else []))
 
     def _repr_html_(self):
+        """The same for a notebook."""
         def row(cells, tag):
             return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
 

@@ -39,6 +39,7 @@ _numbers = itertools.count()
 
 
 def _name(given, kind):
+    """The name that was given, or one that nothing else has."""
     return given if given is not None else f"{kind}{next(_numbers)}"
 
 

@@ -15,12 +15,15 @@ class Tophub:
     """The tophub at ``path``; None: the user's. What it does not know is looked for in installed packages."""
 
     def __init__(self, path: Optional[Path] = None) -> None:
+        """Opens nothing yet: each call does."""
         self.path = path
 
     def _run(self, command, *words, **given):
+        """What a command of ``tophub`` prints."""
         return _hone.tophub([command, *options.words({**options.plain(db=self.path), **given}, words)])
 
     def _objects(self, command, **given):
+        """The lines of a command with --json, as dicts."""
         return [json.loads(line) for line in self._run(command, json=True, **given).splitlines()]
 
     def best(self, workload: str, target: str = "llvm") -> Optional[Dict[str, Any]]:
@@ -64,6 +67,7 @@ class Tophub:
         return self._run("train", target_kind=target_kind)
 
     def __repr__(self):
+        """Whose database it is."""
         return f"<hone.Tophub {self.path or 'of the user'}>"
 
 

@@ -18,6 +18,7 @@ class Outcome(dict):
     """As ``tuner --json``: a workload has ``best``, ``default``, ``trials``; a model ``tasks``, ``model``."""
 
     def __repr__(self):
+        """The best of a workload beside the default, or of how many workloads it is."""
         best, default = self.get("best") or {}, self.get("default") or {}
         if "time_ms" in best:
             gain = f", {default['time_ms'] / best['time_ms']:.2f}x the default" if default.get("time_ms") else ""
@@ -48,10 +49,12 @@ class _Bar:
     _WIDTH = 24
 
     def __init__(self, stream):
+        """Writes to `stream`, a terminal or a notebook's."""
         self._stream = stream
         self._shown = ""
 
     def __call__(self, p):
+        """Shows a progress, a dict as a callback of tune() gets it."""
         share = p["done"] / p["all"] if p["all"] else 0.0
         full = round(self._WIDTH * min(1.0, share))
         text = f"{'#' * full}{'.' * (self._WIDTH - full)} {p['done']}/{p['all']}"
@@ -68,6 +71,7 @@ class _Bar:
         self._shown = text
 
     def end(self):
+        """Goes to the next line, if anything was shown."""
         if self._shown:
             self._stream.write("\n")
             self._stream.flush()
