@@ -92,6 +92,9 @@ Operand activated(Lowering& l, const Operand& x, int8_t function);
 /// The same of an image whose planes may be known.
 Operand activated_image(ImageLowering& l, const Operand& x, int8_t function);
 
+/// Powers of whole numbers (operators/integer.cc). UserError for exponents that are known and negative.
+Operand power_of_integers(Lowering& l, const Operand& base, const Operand& exponent);
+
 /// How whole numbers with scales are treated in front of an operator, and behind it.
 enum class Numbers : uint8_t {
   kReal,   ///< they become floats, and its outputs whole numbers again where the file says so
@@ -118,5 +121,10 @@ void add_product_operators(ConverterTable& t);
 void add_reduction_operators(ConverterTable& t);
 void add_constant_operators(ConverterTable& t);
 void add_quantized_operators(ConverterTable& t);
+void add_integer_operators(ConverterTable& t);
+void add_scatter_operators(ConverterTable& t);
+void add_segment_operators(ConverterTable& t);
+void add_position_operators(ConverterTable& t);
+void add_volume_operators(ConverterTable& t);
 
 }  // namespace hone::tflite
