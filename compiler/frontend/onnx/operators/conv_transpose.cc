@@ -1,8 +1,8 @@
 // ConvTranspose.
 #include <algorithm>
 
-#include "compiler/frontend/lowering/transposed_convolution.h"
-#include "compiler/frontend/lowering/volume.h"
+#include "compiler/frontend/lowering/operators/transposed_convolution.h"
+#include "compiler/frontend/lowering/operators/volume.h"
 #include "compiler/frontend/onnx/node/window_node.h"
 #include "compiler/ir/layout.h"
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/frontend/lowering/positions.h"
+#include "compiler/frontend/lowering/operators/positions.h"
+#include "compiler/frontend/lowering/operators/scatter.h"
 #include "compiler/frontend/lowering/ragged.h"
-#include "compiler/frontend/lowering/scatter.h"
 #include "compiler/frontend/onnx/node/node.h"
 #include "compiler/ir/layout.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/frontend/lowering/largest_tap.h"
-#include "compiler/frontend/lowering/volume.h"
+#include "compiler/frontend/lowering/operators/largest_tap.h"
+#include "compiler/frontend/lowering/operators/volume.h"
 #include "compiler/frontend/onnx/node/window_node.h"
 #include "compiler/ir/layout.h"
 

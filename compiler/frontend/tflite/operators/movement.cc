@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/frontend/lowering/positions.h"
-#include "compiler/frontend/lowering/tile.h"
+#include "compiler/frontend/lowering/operators/positions.h"
+#include "compiler/frontend/lowering/operators/tile.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
 

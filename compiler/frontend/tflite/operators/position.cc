@@ -1,7 +1,7 @@
 // Operators whose elements depend on where they stand: diagonals, sequences, bounds.
 #include <algorithm>
 
-#include "compiler/frontend/lowering/positions.h"
+#include "compiler/frontend/lowering/operators/positions.h"
 #include "compiler/frontend/lowering/window.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"

@@ -1,9 +1,9 @@
 // Tensors some of whose elements are written: at positions, and in blocks.
-#include "compiler/frontend/lowering/scatter.h"
+#include "compiler/frontend/lowering/operators/scatter.h"
 
 #include <algorithm>
 
-#include "compiler/frontend/lowering/positions.h"
+#include "compiler/frontend/lowering/operators/positions.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "compiler/frontend/lowering/scatter.h"
+#include "compiler/frontend/lowering/operators/scatter.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
 

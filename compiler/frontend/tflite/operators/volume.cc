@@ -1,5 +1,5 @@
 // Convolutions over three axes of space: [n, d, h, w, c] in a file, computed as [n, c, d, h, w].
-#include "compiler/frontend/lowering/volume.h"
+#include "compiler/frontend/lowering/operators/volume.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "compiler/frontend/lowering/transposed_convolution.h"
+#include "compiler/frontend/lowering/operators/transposed_convolution.h"
 #include "compiler/frontend/tflite/node/window_node.h"
 #include "compiler/ir/layout.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/frontend/lowering/transposed_convolution.h"
+#include "compiler/frontend/lowering/operators/transposed_convolution.h"
 #include "compiler/frontend/lowering/window.h"
 
 namespace hone::frontend {

@@ -1,4 +1,4 @@
-#include "compiler/frontend/lowering/positions.h"
+#include "compiler/frontend/lowering/operators/positions.h"
 
 #include "compiler/frontend/lowering/ragged.h"
 #include "compiler/ir/layout.h"

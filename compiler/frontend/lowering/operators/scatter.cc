@@ -1,4 +1,4 @@
-#include "compiler/frontend/lowering/scatter.h"
+#include "compiler/frontend/lowering/operators/scatter.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "compiler/frontend/lowering/volume.h"
+#include "compiler/frontend/lowering/operators/volume.h"
 
 #include "compiler/ir/layout.h"
 

@@ -1,4 +1,4 @@
-#include "compiler/frontend/lowering/largest_tap.h"
+#include "compiler/frontend/lowering/operators/largest_tap.h"
 
 #include <algorithm>
 #include <limits>
