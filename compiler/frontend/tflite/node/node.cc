@@ -176,6 +176,10 @@ const ConverterTable& converters() {
     add_segment_operators(t);
     add_position_operators(t);
     add_volume_operators(t);
+    add_pool_position_operators(t);
+    add_detection_operators(t);
+    add_recurrent_operators(t);
+    add_fourier_operators(t);
     return t;
   }();
   return table;

@@ -34,6 +34,17 @@ Extents shape_behind(const Window& w, const Extents& planes, int64_t channels) {
   return shape;
 }
 
+Operand pooled(Lowering& l, const Operand& planes, Window w, bool is_max) {
+  const Extents& s = planes.type.shape;
+  const Extents shape = shape_behind(w, s, s[1]);
+  const bool is_sequence = make_image(&w, {s[2], s[3]});
+  AttributeTexts given = attributes_of(w);
+  given.insert(given.end(), {{"kh", std::to_string(w.kernel[0])}, {"kw", std::to_string(w.kernel[1])}});
+  if (!is_max) given.emplace_back("count_include_pad", "0");
+  const Extents seen = is_sequence ? Extents{s[0], s[1], 1, s[2]} : s;
+  return l.add(is_max ? "max_pool2d" : "avg_pool2d", given, {l.as(planes, seen)}, shape);
+}
+
 std::optional<Operand> bias_of(const NodeContext& c, size_t i, int64_t channels) {
   if (!c.has(i)) return std::nullopt;
   HONE_USER_CHECK(element_count(c.in(i).type.shape) == channels)

@@ -18,6 +18,9 @@ Window window_over(const Extents& image, const Extents& kernel, const Extents& s
 /// [n, channels, ..] behind windows over `planes` [n, c, ..]. UserError where a window does not fit.
 Extents shape_behind(const Window& w, const Extents& planes, int64_t channels);
 
+/// The largest element of each window over planes [n, c, h, w], or the average of those that are no border.
+Operand pooled(Lowering& l, const Operand& planes, Window w, bool is_max);
+
 /// Input `i`, a number for each channel; none where it is left out.
 std::optional<Operand> bias_of(const NodeContext& c, size_t i, int64_t channels);
 

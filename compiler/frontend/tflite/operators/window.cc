@@ -68,17 +68,11 @@ void pool(NodeContext& c) {
   require_images(x, x);
   Operand planes = c.l.planes(x);
   const Extents& s = planes.type.shape;
-  Window w =
+  const Window w =
       window_over({s[2], s[3]}, {c.option(&Options::filter_h), c.option(&Options::filter_w)},
                   {c.option(&Options::stride_h), c.option(&Options::stride_w)}, {1, 1}, c.option(&Options::padding));
-  const Extents shape = shape_behind(w, s, s[1]);
-  const bool is_sequence = make_image(&w, {s[2], s[3]}), is_max = c.number == kMax;
   if (c.number == kL2) planes = c.l.pointwise("square", {planes});
-  AttributeTexts given = attributes_of(w);
-  given.insert(given.end(), {{"kh", std::to_string(w.kernel[0])}, {"kw", std::to_string(w.kernel[1])}});
-  if (!is_max) given.emplace_back("count_include_pad", "0");
-  const Extents seen = is_sequence ? Extents{s[0], s[1], 1, s[2]} : planes.type.shape;
-  Operand out = c.l.add(is_max ? "max_pool2d" : "avg_pool2d", given, {c.l.as(planes, seen)}, shape);
+  Operand out = pooled(c.l, planes, w, c.number == kMax);
   if (c.number == kL2) out = c.l.pointwise("sqrt", {out});
   c.outputs[0] = c.l.pixels(activated(c.l, out, c.option(&Options::activation)));
 }
@@ -123,8 +117,9 @@ void transpose_conv_with_bias(NodeContext& c) {
   enum : int32_t { kPadSame = 1, kPadValid = 2 };
   int32_t numbers[3];
   const auto* options = c.node.custom_options();
-  HONE_USER_CHECK(options && options->size() == sizeof(numbers))
-      << "its options have " << (options ? options->size() : 0) << " bytes; there must be " << sizeof(numbers);
+  HONE_USER_CHECK(options && options->size() >= sizeof(numbers))
+      << "its options have " << (options ? options->size() : 0) << " bytes; there must be " << sizeof(numbers)
+      << " at least";
   std::memcpy(numbers, options->data(), sizeof(numbers));
   HONE_USER_CHECK(numbers[0] == kPadSame || numbers[0] == kPadValid) << "a padding of kind " << numbers[0];
   const Extents stride{numbers[2], numbers[1]};
