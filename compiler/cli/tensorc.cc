@@ -11,12 +11,12 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   if (!o.artifact.empty()) return run_artifact(operators, o, out, err);
   if (!o.model.empty()) return run_tensorc_model(operators, o, out, err);
   if (const std::string given = flags_of_models_alone(o); !given.empty())
-    return usage_error(given + ": these belong to a model: tensorc MODEL.onnx");
+    return usage_error(given + ": these belong to a model: tensorc MODEL.onnx|MODEL.tflite");
   if (o.profile || !(o.inputs + o.weights + o.compare + o.quantize.calibrate + o.quantize.ranges).empty() ||
       !o.reports.empty())
     return usage_error(
         "--inputs, --weights, --profile, --report, --compare, --calibrate and --ranges belong to a model: tensorc "
-        "MODEL.onnx");
+        "MODEL.onnx|MODEL.tflite");
   if (!o.output.empty() && o.emit.empty()) {
     // The default is a shared object, as for a model.
     TensorcOptions written = o;

@@ -15,7 +15,7 @@ Help tensorc_help() {
                        {"tensorc --task conv2d --emit so -o conv.so", "one operator"},
                        {"tensorc --workload 'dense(m=8,n=768,k=768)' --explain", "its loops, its time"}},
           .groups = {{"Model",
-                      {{"MODEL.onnx", "build this model"},
+                      {{"MODEL.onnx|MODEL.tflite", "build this model"},
                        {"--bind NAME=N", "fix a named dimension; 1|4|16 makes a variant of each"},
                        {"--shape NAME=1x3x224x224", "fix the shape of an input"},
                        {"--input NAME=FORMAT", "take what callers have: u8:NHWC,mean=127,scale=1/128"},
@@ -63,7 +63,7 @@ void set_tensorc_help(CLI::App& app) {
 
 void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOptions& o) {
   app.name("tensorc");
-  app.add_option("model", o.model, "build this ONNX model; without one, an operator")->type_name("MODEL.onnx");
+  app.add_option("model", o.model, "build this model; without one, an operator")->type_name("MODEL.onnx|MODEL.tflite");
   add_model_flags(app, o);
   app.add_option("--weights", o.weights,
                  "write a model's weights to FILE, which processes map and share, instead of into the artifact "
@@ -133,7 +133,7 @@ CLI::App* add_run_command(CLI::App& app, TensorcOptions& o) {
   app.require_subcommand(0, 1);
   CLI::App* const run = app.add_subcommand("run", "run a model's artifact that exists, without building it");
   set_help(*run, {});  // not the program's
-  run->add_option("artifact", o.artifact, "a shared object that tensorc MODEL.onnx -o m.so wrote")
+  run->add_option("artifact", o.artifact, "a shared object that tensorc wrote of a model (-o m.so)")
       ->required()
       ->type_name("m.so");
   run->add_option("--inputs", o.inputs,

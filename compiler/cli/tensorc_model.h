@@ -1,4 +1,4 @@
-// The command tensorc on a model: `tensorc MODEL.onnx -o m.so`.
+// The command tensorc on a model: `tensorc MODEL.onnx|MODEL.tflite -o m.so`.
 #pragma once
 
 #include <ostream>

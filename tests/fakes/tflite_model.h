@@ -23,7 +23,8 @@ enum TfliteType : int8_t {
   kTfString = 5,
   kTfBool = 6,
   kTfShort = 7,
-  kTfSigned = 9
+  kTfSigned = 9,
+  kTfResource = 13
 };
 
 template <class T>
@@ -116,13 +117,33 @@ class TfliteModel {
     return *this;
   }
 
+  /// What follows is another subgraph, which control flow runs; the first one is the main one.
+  TfliteModel& next_graph() {
+    graphs_.push_back(tables::CreateSubGraphDirect(b, &tensors_, &inputs_, &outputs_, &operators_, "graph"));
+    indices_.clear(), tensors_.clear(), inputs_.clear(), outputs_.clear(), operators_.clear();
+    return *this;
+  }
+  /// Names for callers of tensors of the subgraph in the making, whose number is `graph`.
+  TfliteModel& signature(const std::vector<std::pair<std::string, std::string>>& inputs,
+                         const std::vector<std::pair<std::string, std::string>>& outputs, uint32_t graph = 0) {
+    const auto ports = [&](const auto& named) {
+      std::vector<flatbuffers::Offset<tables::PortName>> out;
+      for (const auto& [name, tensor] : named)
+        out.push_back(tables::CreatePortNameDirect(b, name.c_str(), static_cast<uint32_t>(index(tensor))));
+      return out;
+    };
+    const auto in = ports(inputs), out = ports(outputs);
+    signatures_.push_back(tables::CreateSignatureDirect(b, &in, &out, "serving_default", graph));
+    return *this;
+  }
+
   /// The file's bytes; the model is of no use afterwards.
   std::string bytes() {
-    std::vector<flatbuffers::Offset<tables::SubGraph>> graphs{
-        tables::CreateSubGraphDirect(b, &tensors_, &inputs_, &outputs_, &operators_, "main")};
+    next_graph();
     std::vector<flatbuffers::Offset<tables::Buffer>> all{tables::CreateBuffer(b)};
     all.insert(all.end(), buffers_.begin(), buffers_.end());
-    tables::FinishModelBuffer(b, tables::CreateModelDirect(b, version, &codes_, &graphs, "made by hand", &all));
+    tables::FinishModelBuffer(b, tables::CreateModelDirect(b, version, &codes_, &graphs_, "made by hand", &all,
+                                                           signatures_.empty() ? nullptr : &signatures_));
     return {reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize()};
   }
 
@@ -158,6 +179,8 @@ class TfliteModel {
   std::vector<flatbuffers::Offset<tables::OperatorCode>> codes_;
   std::vector<flatbuffers::Offset<tables::Operator>> operators_;
   std::vector<int32_t> inputs_, outputs_;
+  std::vector<flatbuffers::Offset<tables::SubGraph>> graphs_;
+  std::vector<flatbuffers::Offset<tables::Signature>> signatures_;
 };
 
 }  // namespace hone

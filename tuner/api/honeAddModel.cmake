@@ -1,4 +1,4 @@
-# hone_add_model(NAME MODEL.onnx [TARGET text] [DB file] [OPTIONS tensorc's flags...])
+# hone_add_model(NAME MODEL.onnx|MODEL.tflite [TARGET text] [DB file] [OPTIONS tensorc's flags...])
 #
 # A library NAME of the model, built with the program's other files: link it, include NAME.h, and call NAME_run. The
 # configs are those that the tophub DB has when it is built (then the user's, which the environment's HONE_DB may name

@@ -22,7 +22,7 @@ Help tuner_help() {
                        {"tuner --task dense --fleet ann.hone", "on a device of a fleet"},
                        {"tuner --list", "the operators and their arguments"}},
           .groups = {{"Model",
-                      {{"MODEL.onnx", "tune the layers of this model; also --model MODEL.onnx"},
+                      {{"MODEL.onnx|MODEL.tflite", "tune the layers of this model; also --model FILE"},
                        {"--bind NAME=N", "fix a named dimension; 1|4|16: layers of a variant of each"},
                        {"--shape NAME=1x3x224x224", "fix the shape of an input"}},
                       {"--model", "--bind-data", "--model-batch", "--input", "--quantize", "--ranges", "--keep",
@@ -67,13 +67,14 @@ void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& 
                  "tune the workloads of a file, one a line with an optional weight: trials go where the weighted "
                  "total gains most");
   app.add_option("--model", f.model,
-                 "tune the layers of an ONNX model: trials go where the model gains most; ends when the gains do")
-      ->type_name("MODEL.onnx");
+                 "tune the layers of a model: trials go where the model gains most; ends when the gains do")
+      ->type_name("MODEL.onnx|MODEL.tflite");
   CLI::Option* const flag = app.get_option("--model");
-  CLI::Option* const word = app.add_option("MODEL", f.model, "the same as --model MODEL.onnx")->type_name("");
+  CLI::Option* const word =
+      app.add_option("MODEL", f.model, "the same as --model MODEL.onnx|MODEL.tflite")->type_name("");
   app.parse_complete_callback([flag, word] {
     if (flag->count() > 0 && word->count() > 0)
-      throw CLI::ValidationError("--model", "a model is given once: `tuner MODEL.onnx` or `tuner --model MODEL.onnx`");
+      throw CLI::ValidationError("--model", "a model is given once: `tuner MODEL` or `tuner --model MODEL`");
   });
   add_model_flags(app, f);
   app.add_option("--ranges", f.quantize.calibrate,

@@ -12,6 +12,14 @@ bool is_column(const Window& w, const Extents& image) {
 
 }  // namespace
 
+Window part_of(const Window& w, size_t first, size_t count) {
+  const auto cut = [&](const Extents& e) {
+    const auto begin = e.begin() + static_cast<std::ptrdiff_t>(first);
+    return Extents(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  return {cut(w.kernel), cut(w.stride), cut(w.dilation), cut(w.before), cut(w.after)};
+}
+
 bool make_image(Window* w, const Extents& image) {
   if (image.size() == 2 && !is_column(*w, image)) return false;
   for (Extents* e : {&w->kernel, &w->stride, &w->dilation}) *e = {1, (*e)[0]};

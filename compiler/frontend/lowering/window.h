@@ -13,6 +13,9 @@ struct Window {
   Extents kernel, stride, dilation, before, after;
 };
 
+/// The part of a window along `count` axes from `first` on.
+Window part_of(const Window& w, size_t first, size_t count);
+
 /// [n, c, l], or [n, c, l, 1] of a column, as an image.
 inline Extents image_shape(const Extents& shape, bool is_sequence) {
   return is_sequence ? Extents{shape[0], shape[1], 1, shape[2]} : shape;

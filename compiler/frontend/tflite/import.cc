@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "compiler/frontend/lowering/input_binding.h"
+#include "compiler/frontend/tflite/node/bodies.h"
 #include "compiler/frontend/tflite/node/operator_names.h"
 #include "compiler/frontend/tflite/node/quantized_node.h"
 
@@ -17,6 +18,7 @@ namespace tflite {
 namespace {
 
 constexpr size_t kMostNodes = 1 << 20, kMostPorts = 1 << 12, kMostOperands = 1 << 14;
+constexpr size_t kDeepestRun = 64;        // subgraphs that run each other
 constexpr size_t kMostUnsupported = 100;  // kinds of what is not supported: then it is said
 constexpr size_t kMostOfText = 300;
 
@@ -31,20 +33,52 @@ std::vector<int64_t> inputs_of(const ModelFile& file) {
   return inputs ? std::vector<int64_t>(inputs->begin(), inputs->end()) : std::vector<int64_t>();
 }
 
+std::string name_of_port(const std::map<int64_t, std::string>& names, int64_t index, const TensorInfo& t) {
+  const auto found = names.find(index);
+  return found == names.end() ? t.name : found->second;
+}
+
+// Under the names of a signature, where the file has one.
 std::vector<DeclaredInput> declared_inputs(ModelFile& file) {
   std::vector<DeclaredInput> out;
   std::set<std::string> names;
+  const PortNames ports = file.port_names();
   for (const int64_t index : inputs_of(file)) {
     const TensorInfo& t = file.tensor(index);
-    HONE_USER_CHECK(!t.is_variable) << "input '" << t.name << "' is a variable, which is not supported";
-    HONE_USER_CHECK(names.insert(t.name).second) << "two inputs are called '" << t.name << "'";
+    const std::string name = name_of_port(ports.inputs, index, t);
+    HONE_USER_CHECK(!t.is_variable && !t.is_resource) << "input '" << name << "' is a variable, which is not supported";
+    HONE_USER_CHECK(!t.is_complex) << "input '" << name << "' is of complex numbers, which is not supported";
+    HONE_USER_CHECK(names.insert(name).second) << "two inputs are called '" << name << "'";
     DeclaredInput& input = out.emplace_back();
-    input.name = t.name;
+    input.name = name;
     input.element = {t.type.dtype};
     input.shape.emplace();
     for (const std::optional<int64_t>& extent : t.declared) input.shape->push_back({extent, ""});
   }
   return out;
+}
+
+// Names of the main graph's outputs; of several that would be alike the later ones are numbered.
+std::vector<std::string> output_names(ModelFile& file) {
+  const Indices* outputs = file.graph().outputs();
+  HONE_USER_CHECK(size_of(outputs) >= 1) << "it has no outputs";
+  HONE_USER_CHECK(size_of(outputs) <= kMostPorts) << "it has more than " << kMostPorts << " outputs";
+  const PortNames ports = file.port_names();
+  std::map<std::string, int> uses;
+  std::vector<std::string> names;
+  for (const int32_t index : *outputs) {
+    const std::string name = name_of_port(ports.outputs, index, file.tensor(index));
+    const int before = uses[name]++;
+    names.push_back(before ? fmt::format("{}_{}", name, before) : name);
+  }
+  return names;
+}
+
+std::set<std::string> names_of_ports(ModelFile& file) {
+  const std::vector<std::string> outputs = output_names(file);
+  std::set<std::string> names(outputs.begin(), outputs.end());
+  for (const DeclaredInput& input : declared_inputs(file)) names.insert(input.name);
+  return names;
 }
 
 class Importer {
@@ -53,45 +87,55 @@ class Importer {
       : file_(file),
         options_(options),
         builder_(operators, name, options.most_work),
-        lowering_(builder_, options.most_work / 2) {}
+        lowering_(builder_, options.most_work / 2),
+        states_(assigned_variables(file), names_of_ports(file)) {}
 
   ImportedModel import() {
     const std::vector<DeclaredInput> declared = declared_inputs(file_);
     const auto inputs = bind_inputs(declared, options_, "", lowering_, &notes_);
     const std::vector<int64_t> indices = inputs_of(file_);
-    for (size_t i = 0; i < indices.size(); ++i) values_.emplace(indices[i], inputs.at(declared[i].name));
-    const auto* nodes = file_.graph().operators();
-    const size_t count = nodes ? nodes->size() : 0;
-    HONE_USER_CHECK(count <= kMostNodes) << "it has more than " << kMostNodes << " operators";
-    for (size_t n = 0; n < count; ++n) run(n, *nodes->Get(static_cast<flatbuffers::uoffset_t>(n)));
+    Scope scope;
+    for (size_t i = 0; i < indices.size(); ++i) scope.values.emplace(indices[i], inputs.at(declared[i].name));
+    run(&scope);
     report_unsupported();
-    add_outputs();
+    add_outputs(&scope);
+    states_.finish(lowering_, &notes_);
     return {builder_.take(), std::move(notes_)};
   }
 
  private:
-  void add_outputs() {
-    const Indices* outputs = file_.graph().outputs();
-    HONE_USER_CHECK(size_of(outputs) >= 1) << "it has no outputs";
-    HONE_USER_CHECK(size_of(outputs) <= kMostPorts) << "it has more than " << kMostPorts << " outputs";
-    std::map<std::string, int> names;
-    for (const int32_t index : *outputs) {
+  // A graph that runs.
+  struct Scope {
+    size_t graph = 0;
+    std::map<int64_t, Operand> values = {};  ///< by the tensor's index
+    std::set<int64_t> unknown = {};          ///< tensors whose operators are not supported
+  };
+
+  void add_outputs(Scope* scope) {
+    const std::vector<std::string> names = output_names(file_);
+    for (size_t o = 0; o < names.size(); ++o) {
+      const int32_t index = file_.graph().outputs()->Get(static_cast<flatbuffers::uoffset_t>(o));
       const TensorInfo& t = file_.tensor(index);
-      const std::optional<Operand> value = find(index);
+      HONE_USER_CHECK(!t.is_resource) << "output '" << names[o] << "' is a variable, which is not supported";
+      HONE_USER_CHECK(!t.is_complex) << "output '" << names[o] << "' is of complex numbers, which is not supported";
+      const std::optional<Operand> value = find(scope, index);
       HONE_USER_CHECK(value) << "nothing computes the output '" << t.name << "'";
-      const int before = names[t.name]++;
-      builder_.output(before ? fmt::format("{}_{}", t.name, before) : t.name, value->id, value->type);
+      builder_.output(names[o], value->id, value->type);
     }
   }
 
-  // Values that are computed by now, or stored in the file.
-  std::optional<Operand> find(int64_t index) {
-    const auto known = values_.find(index);
-    if (known != values_.end()) return known->second;
-    const TensorInfo& t = file_.tensor(index);
-    if (!file_.has_data(t) && element_count_is_positive(t)) return std::nullopt;
+  // Values that are computed by now, or stored in the file; none for a layer's state.
+  std::optional<Operand> find(Scope* scope, int64_t index) {
+    const auto known = scope->values.find(index);
+    if (known != scope->values.end()) return known->second;
+    const TensorInfo& t = file_.tensor(index, scope->graph);
+    if (t.is_resource || (!file_.has_data(t) && element_count_is_positive(t))) return std::nullopt;
     HONE_USER_CHECK(!t.is_variable) << "tensor '" << t.name << "' is a variable, which is not supported";
-    return values_.emplace(index, lowering_.constant(file_.data_of(t), t.name)).first->second;
+    HONE_USER_CHECK(!t.is_complex) << "tensor '" << t.name << "' has complex numbers, which is not supported";
+    // Bodies that run often read one constant.
+    const Operand value = lowering_.once({kStored, static_cast<int64_t>(scope->graph), index},
+                                         [&] { return lowering_.constant(file_.data_of(t), t.name); });
+    return scope->values.emplace(index, value).first->second;
   }
 
   static bool element_count_is_positive(const TensorInfo& t) {
@@ -100,49 +144,106 @@ class Importer {
     return true;
   }
 
-  void run(size_t n, const file::Operator& node) {
+  // All operators of the scope's graph, in order.
+  void run(Scope* scope) {
+    const auto* nodes = file_.graph(scope->graph).operators();
+    const size_t count = nodes ? nodes->size() : 0;
+    nodes_ += count;
+    HONE_USER_CHECK(nodes_ <= kMostNodes) << "it has more than " << kMostNodes << " operators";
+    for (size_t n = 0; n < count; ++n) run(scope, n, *nodes->Get(static_cast<flatbuffers::uoffset_t>(n)));
+  }
+
+  // The outputs of another graph for these inputs.
+  std::vector<Operand> run_graph(int64_t graph, const std::vector<Operand>& inputs) {
+    HONE_USER_CHECK(graph != 0) << "it runs the main subgraph";
+    HONE_USER_CHECK(graph > 0 && graph < static_cast<int64_t>(file_.graph_count()))
+        << "there is no subgraph " << graph << "; there are " << file_.graph_count();
+    Scope scope{static_cast<size_t>(graph)};
+    HONE_USER_CHECK(running_.size() < kDeepestRun) << "subgraphs run each other more than " << kDeepestRun << " deep";
+    HONE_USER_CHECK(!running_.contains(graph)) << "subgraph " << graph << " runs itself";
+    const Indices* ports = file_.graph(scope.graph).inputs();
+    const Indices* results = file_.graph(scope.graph).outputs();
+    HONE_USER_CHECK(size_of(ports) == inputs.size())
+        << "subgraph " << graph << " takes " << size_of(ports) << " inputs; there are " << inputs.size();
+    HONE_USER_CHECK(size_of(results) <= kMostPorts) << "it has more than " << kMostPorts << " outputs";
+    // A turn of an empty body costs its inputs and outputs.
+    nodes_ += 1 + inputs.size() + size_of(results);
+    HONE_USER_CHECK(nodes_ <= kMostNodes) << "it has more than " << kMostNodes << " operators";
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const int32_t index = ports->Get(static_cast<flatbuffers::uoffset_t>(i));
+      const TensorInfo& t = file_.tensor(index, scope.graph);
+      HONE_USER_CHECK(t.type.dtype == inputs[i].type.dtype)
+          << "subgraph " << graph << " takes " << to_string(t.type.dtype) << " as input " << i << ", not "
+          << to_string(inputs[i].type);
+      HONE_USER_CHECK(scope.values.emplace(index, inputs[i]).second)
+          << "subgraph " << graph << " takes '" << t.name << "' twice";
+    }
+    struct Running {
+      std::set<int64_t>& all;
+      const int64_t graph;
+      ~Running() { all.erase(graph); }
+    } running{running_, graph};
+    running_.insert(graph);
+    const size_t before = unsupported_count_;
+    run(&scope);
+    HONE_USER_CHECK(unsupported_count_ == before) << "subgraph " << graph << " has operators that are not supported";
+    std::vector<Operand> outputs;
+    for (size_t o = 0; o < size_of(results); ++o) {
+      const int32_t index = results->Get(static_cast<flatbuffers::uoffset_t>(o));
+      const std::optional<Operand> value = find(&scope, index);
+      HONE_USER_CHECK(value) << "nothing computes the output '" << file_.tensor(index, scope.graph).name
+                             << "' of subgraph " << graph;
+      outputs.push_back(*value);
+    }
+    return outputs;
+  }
+
+  void run(Scope* scope, size_t n, const file::Operator& node) {
     const file::OperatorCode& code = file_.code(node.code());
     const std::string kind = name_of(code), named = fmt::format("operator {} ({})", n, kind);
     HONE_USER_CHECK(size_of(node.inputs()) <= kMostOperands && size_of(node.outputs()) <= kMostOperands)
         << named << " has more than " << kMostOperands << " inputs or outputs";
-    NodeContext c{node, number_of(code), code.custom() ? code.custom()->str() : "", {}, {}, {}, {}, lowering_};
+    NodeContext c{node, number_of(code), code.custom() ? code.custom()->str() : "", {}, {}, {}, {}, lowering_, states_};
     bool is_known = true;  // else an operator in front of it is not supported
     for (size_t i = 0; i < size_of(node.inputs()); ++i) {
       const int64_t index = node.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
-      c.read.push_back(index == -1 ? nullptr : &file_.tensor(index));
+      c.read.push_back(index == -1 ? nullptr : &file_.tensor(index, scope->graph));
       c.inputs.emplace_back();
-      if (index == -1) continue;
-      if (unknown_.contains(index)) {
+      if (index == -1 || c.read.back()->is_variable) continue;
+      if (scope->unknown.contains(index)) {
         is_known = false;
         continue;
       }
-      c.inputs.back() = find(index);
+      c.inputs.back() = find(scope, index);
       HONE_USER_CHECK(c.inputs.back()) << named << " reads '" << c.read.back()->name
                                        << "', which no operator in front of it computes";
     }
     for (size_t o = 0; o < size_of(node.outputs()); ++o) {
       const int64_t index = node.outputs()->Get(static_cast<flatbuffers::uoffset_t>(o));
-      c.computed.push_back(&file_.tensor(index));
-      HONE_USER_CHECK(!values_.contains(index) && !unknown_.contains(index) && !file_.has_data(*c.computed.back()))
+      c.computed.push_back(&file_.tensor(index, scope->graph));
+      HONE_USER_CHECK(!scope->values.contains(index) && !scope->unknown.contains(index) &&
+                      !file_.has_data(*c.computed.back()))
           << named << " computes '" << c.computed.back()->name << "', which is there already";
     }
     const std::string origin = c.computed.empty() ? kind : c.computed[0]->name;
     c.outputs.resize(c.computed.size());
     builder_.set_origin(origin);
     lowering_.output_name = origin;
+    const auto body = body_rows().find(c.number);
     const Converter* convert = converter_of(c);
+    const bool is_there = convert || body != body_rows().end();
     bool is_done = false;
-    if (is_known || !convert) {
+    if (is_known || !is_there) {
       try {
-        HONE_USER_CHECK(convert) << "the operator is not supported";
-        HONE_USER_CHECK(!c.outputs.empty()) << "it has no outputs";
-        for (const auto* tensors : {&c.read, &c.computed})
-          for (const TensorInfo* t : *tensors)
-            HONE_USER_CHECK(!t || !t->is_variable) << "it works on the variable '" << t->name << "'";
-        run_converter(c, *convert);
+        HONE_USER_CHECK(is_there) << "the operator is not supported";
+        if (convert)
+          run_row(c, *convert);
+        else
+          run_body(c, body->second);
         for (const Operand& x : c.outputs) check_axes(x.type.shape);
         is_done = true;
       } catch (const UserError& e) {
+        ++unsupported_count_;
         unsupported_[fmt::format("{} (version {}): {}", kind, code.version(), short_line(e.what(), kMostOfText))]
             .push_back(fmt::format("{} '{}'", n, origin));
         if (unsupported_.size() >= kMostUnsupported) report_unsupported();
@@ -150,9 +251,29 @@ class Importer {
     }
     for (size_t o = 0; o < c.outputs.size(); ++o) {
       const int64_t index = node.outputs()->Get(static_cast<flatbuffers::uoffset_t>(o));
-      const bool is_new = is_done ? values_.emplace(index, c.outputs[o]).second : unknown_.insert(index).second;
+      const bool is_new =
+          is_done ? scope->values.emplace(index, c.outputs[o]).second : scope->unknown.insert(index).second;
       HONE_USER_CHECK(is_new) << named << " computes '" << c.computed[o]->name << "' twice";
     }
+  }
+
+  void run_row(NodeContext& c, const Converter& convert) {
+    HONE_USER_CHECK(!c.outputs.empty()) << "it has no outputs";
+    for (const auto* tensors : {&c.read, &c.computed})
+      for (const TensorInfo* t : *tensors) {
+        HONE_USER_CHECK(!t || !t->is_variable || convert.takes_states)
+            << "it works on the variable '" << t->name << "'";
+        HONE_USER_CHECK(!t || !t->is_complex || convert.takes_complex)
+            << "it works on complex numbers, '" << t->name << "'";
+      }
+    run_converter(c, convert);
+  }
+
+  void run_body(NodeContext& c, BodyRow row) {
+    const size_t count = c.outputs.size();
+    row({c, states_, [&](int64_t graph, const std::vector<Operand>& inputs) { return run_graph(graph, inputs); }});
+    HONE_ICHECK(c.outputs.size() == count) << "an operator with " << c.outputs.size() << " outputs";
+    check_types(c);
   }
 
   static const Converter* converter_of(const NodeContext& c) {
@@ -180,9 +301,10 @@ class Importer {
   const ImportOptions& options_;
   GraphBuilder builder_;
   ImageLowering lowering_;
+  States states_;
   std::vector<std::string> notes_;
-  std::map<int64_t, Operand> values_;  ///< by the tensor's index
-  std::set<int64_t> unknown_;          ///< tensors whose operators are not supported
+  std::set<int64_t> running_;  ///< graphs that others run
+  size_t nodes_ = 0, unsupported_count_ = 0;
   std::map<std::string, std::vector<std::string>> unsupported_;
 };
 

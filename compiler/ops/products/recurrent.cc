@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
+
 #include "compiler/ir/layout.h"
 #include "compiler/ops/chain_stage.h"
 #include "compiler/ops/dtypes.h"
@@ -38,6 +41,19 @@ AttributeParser activation(const FunctionTable& functions) {
         << context.name << "=" << text << ": an activation is a function of numbers alone, and gives its own type";
     out.value = std::move(read);
     return out;
+  };
+}
+
+// A number from 0 on, 0 for none. Value: double.
+AttributeParser bound() {
+  return [](std::string_view text, const AttributeContext& context) {
+    double v = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+    HONE_USER_CHECK(error == std::errc() && end == text.data() + text.size() && std::isfinite(v) && v >= 0)
+        << context.op << ": " << context.name << "=" << text << " is no number from 0 on";
+    std::string canonical = fmt::format("{}", v);
+    std::erase(canonical, '+');  // which joins functions elsewhere in a key
+    return ParsedAttribute{std::move(canonical), v};
   };
 }
 
@@ -157,10 +173,12 @@ Definition lstm(const Workload& w) {
   std::vector<Tensor> of_cell = reads;
   of_cell.push_back(c);
   const bool is_coupled = w.attributes.get<bool>("coupled");
+  const auto most = w.attributes.get<double>("cell_clip");
   const Tensor cell = step.kept_state("cell", of_cell, c, [&](const Expr& b, const Expr& j) {
     const Expr takes = peeked(0, 0, c, b, j);
     const Expr keeps = is_coupled ? make_float(1, takes->dtype) - takes : peeked(2, 2, c, b, j);
-    return keeps * step.number(c(b, j)) + takes * step.activated("g", gate(3, b, j));
+    const Expr next = keeps * step.number(c(b, j)) + takes * step.activated("g", gate(3, b, j));
+    return most > 0 ? min(max(next, make_float(-most, next->dtype)), make_float(most, next->dtype)) : next;
   });
   reads.push_back(cell);
   step.show(reads, [&](const Expr& b, const Expr& j) {
@@ -285,9 +303,10 @@ Operator lstm_operator(const FunctionTable& functions) {
   return recurrent(
       functions, "lstm", 4,
       "y, cell = LSTM of x[steps,batch,4 hidden] (sums of the input, with all biases), r[4,hidden,hidden], "
-      "states h and c; gates i, o, f, c; coupled=1: f is 1 - i; f, g, h: activations of gates, candidate, cell",
+      "states h and c; gates i, o, f, c; coupled=1: f is 1 - i; cell_clip=10: cells stay "
+      "between -10 and 10; f, g, h: activations of gates, candidate, cell",
       {{"f", "sigmoid"}, {"g", "tanh"}, {"h", "tanh"}},
-      {{"peepholes", "0", flag(), true}, {"coupled", "0", flag(), true}}, &lstm);
+      {{"peepholes", "0", flag(), true}, {"coupled", "0", flag(), true}, {"cell_clip", "0", bound(), true}}, &lstm);
 }
 
 Operator gru_operator(const FunctionTable& functions) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -47,6 +48,88 @@ TEST_F(TfliteFiles, AreBuiltCheckedAndListedAsOthersAre) {
   const Ran other = run("tensorc m.tflite --bind batch=2 -o m.so");
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.output, HasSubstr("there are image:0 [1, 8, 8, 3]"));
+}
+
+// A file of numpy's.
+void write_npy(const std::string& path, const std::string& type, const std::string& shape, const std::string& bytes) {
+  constexpr size_t kHeader = 118;
+  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  header.resize(kHeader - 1, ' ');
+  std::ofstream(path, std::ios::binary) << "\x93NUMPY\1" << std::string(1, '\0') << static_cast<char>(kHeader)
+                                        << std::string(1, '\0') << header << '\n'
+                                        << bytes;
+}
+
+// Operators whose artifacts call functions, write at positions that a call says, or take many steps: each on numbers
+// whose results are known.
+TEST_F(TfliteFiles, OperatorsOfManyKindsAreRightAsArtifacts) {
+  TfliteModel m;
+  std::filesystem::create_directory(folder + "in");
+  int inputs = 0, outputs = 0;
+  const auto given = [&](const std::string& name, const std::vector<int32_t>& shape, int8_t type,
+                         const std::string& shape_text, const std::string& bytes) {
+    m.input(name, shape, type);
+    write_npy(folder + "in/input_" + std::to_string(inputs++) + ".npy", type == kTfFloat ? "<f4" : "<i4", shape_text,
+              bytes);
+  };
+  const auto wanted = [&](const std::string& name, int8_t type, const std::string& shape_text,
+                          const std::string& bytes) {
+    m.output(name);
+    write_npy(folder + "in/output_" + std::to_string(outputs++) + ".npy", type == kTfFloat ? "<f4" : "<i4", shape_text,
+              bytes);
+  };
+  const auto floats = [](const std::vector<float>& v) { return bytes_of_numbers(v); };
+  const auto numbers = [](const std::vector<int32_t>& v) { return bytes_of_numbers(v); };
+  given("x", {3, 2}, kTfFloat, "3, 2", floats({1, 2, 3, 4, 5, 6}));
+  given("at", {3, 1}, kTfInt, "3, 1", numbers({2, 0, 2}));
+  given("begin", {2}, kTfInt, "2,", numbers({1, 9}));
+  given("lengths", {2}, kTfInt, "2,", numbers({3, 2}));
+  given("base", {2}, kTfInt, "2,", numbers({2, -3}));
+  given("exponent", {2}, kTfInt, "2,", numbers({10, 3}));
+  given("volume", {1, 2, 2, 2, 1}, kTfFloat, "1, 2, 2, 2, 1", floats({1, 2, 3, 4, 5, 6, 7, 8}));
+  given("image", {1, 2, 4, 1}, kTfFloat, "1, 2, 4, 1", floats({1, 2, 7, 4, 5, 6, 3, 8}));
+  given("boxes", {3, 4}, kTfFloat, "3, 4", floats({0, 0, 1, 1, 0, 0, 1, 1.125f, 5, 5, 6, 6}));
+  given("scores", {3}, kTfFloat, "3,", floats({0.5f, 0.75f, 0.25f}));
+  given("sequence", {1, 2, 1}, kTfFloat, "1, 2, 1", floats({1, -1}));
+
+  m.numbers("s", {4, 2}).op(122, {"at", "x", "s"}, {"sums"});
+  wanted("sums", kTfFloat, "4, 2", floats({3, 4, 0, 0, 6, 8, 0, 0}));
+  m.floats("block", {1, 1}, {9}).op(151, {"x", "block", "begin"}, {"updated"});
+  wanted("updated", kTfFloat, "3, 2", floats({1, 2, 3, 9, 5, 6}));
+  m.op(112, {"x", "lengths"}, {"turned"}, tables::CreateReverseSequenceOptions(m.b, 0, 1));
+  wanted("turned", kTfFloat, "3, 2", floats({5, 4, 3, 2, 1, 6}));
+  m.tensor("powers", {2}, kTfInt).op(78, {"base", "exponent"}, {"powers"});
+  wanted("powers", kTfInt, "2,", numbers({1024, -27}));
+  m.floats("taps", {2, 1, 2, 1, 1}, {1, 10, 100, 1000});
+  m.op(132, {"volume", "taps"}, {"convolved"}, tables::CreateConv3DOptions(m.b, 1, 1, 1, 1));
+  wanted("convolved", kTfFloat, "1, 1, 2, 1, 1", floats({6521, 8743}));
+  const std::string params = numbers({2, 2, 2, 2, 2, 0});
+  const std::vector<uint8_t> pooling(params.begin(), params.end());
+  m.custom("MaxPoolingWithArgmax2D", {"image"}, {"largest", "which"}, pooling);
+  m.custom("MaxUnpooling2D", {"largest", "which"}, {"back"}, pooling);
+  wanted("back", kTfFloat, "1, 2, 4, 1", floats({0, 0, 0, 0, 0, 6, 0, 8}));
+  m.number("most", 3).floats("overlap", {}, {0.5f}).floats("least", {}, {0});
+  m.tensor("kept", {3}, kTfInt).tensor("count", {}, kTfInt);
+  m.op(120, {"boxes", "scores", "most", "overlap", "least"}, {"kept", "count"});
+  wanted("kept", kTfInt, "3,", numbers({1, 2, 0}));
+  // Weights of states are 0, so gates are halves: c = (c + tanh(x)) / 2, h = tanh(c) / 2.
+  m.floats("zero", {1, 1}, {0}).floats("one", {1, 1}, {1}).floats("none", {1}, {0});
+  for (const char* state : {"h", "c"}) m.tensor(state, {1, 1}, kTfFloat, {}, 0, {}, 0, true);
+  m.op(44, {"sequence", "zero", "zero", "one",  "zero", "zero", "zero", "zero", "zero", "",
+            "",         "",     "none", "none", "none", "none", "",     "",     "h",    "c"},
+       {"states"}, tables::CreateSequenceLstmOptions(m.b, 4, 10));
+  const float first = std::tanh(1.0f) / 2, second = (first - std::tanh(1.0f)) / 2;
+  wanted("states", kTfFloat, "1, 2, 1", floats({std::tanh(first) / 2, std::tanh(second) / 2}));
+
+  std::ofstream(folder + "many.tflite", std::ios::binary) << m.bytes();
+  const Ran built = run("tensorc many.tflite -o m.so --check --threads 1");
+  ASSERT_EQ(built.code, 0) << built.output;
+  EXPECT_THAT(built.output, HasSubstr("the whole agrees with the imported model"));
+  const Ran ran = run("tensorc run m.so --inputs in");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  // It is no comparison that cannot fail.
+  write_npy(folder + "in/output_0.npy", "<f4", "4, 2", floats({3, 4, 0, 0, 6, 8, 0, 1}));
+  EXPECT_EQ(run("tensorc run m.so --inputs in").code, 6);
 }
 
 // HONE_TFLITE_MODELS: a folder with models, and below expected/NAME what they give (input_0.npy, output_0.npy, …).

@@ -1,4 +1,6 @@
 // Files of TensorFlow Lite: models of what its reader looks at, and words of them changed.
+#include <flatbuffers/flexbuffers.h>
+
 #include <cstring>
 
 #include "compiler/frontend/tflite/import.h"
@@ -52,11 +54,71 @@ std::string whole_numbers() {
   return m.bytes();
 }
 
+// Subgraphs, variables and a signature.
+std::string graphs() {
+  TfliteModel m;
+  m.input("c", {}, kTfBool).input("x", {2}).number("zero", 0).tensor("h", {}, kTfResource).tensor("i", {}, kTfInt);
+  m.op(129, {}, {}, tables::CreateCallOnceOptions(m.b, 5));
+  m.op(142, {}, {"h"}, tables::CreateVariableOptionsDirect(m.b, "", "v")).op(143, {"h"}, {"w"});
+  m.op(118, {"c", "x"}, {"y"}, tables::CreateIfOptions(m.b, 1, 2));
+  m.op(119, {"zero", "y"}, {"i", "z"}, tables::CreateWhileOptions(m.b, 3, 4));
+  m.op(31, {"z"}, {"t"}, tables::CreateCallOptions(m.b, 2)).op(0, {"t", "w"}, {"u"}).op(144, {"h", "u"}, {});
+  m.output("u").output("i").signature({{"input", "x"}}, {{"output", "u"}});
+  m.next_graph().input("a", {2}).op(19, {"a"}, {"b"}).output("b");
+  m.next_graph().input("a", {2}).op(59, {"a"}, {"b"}).output("b");
+  m.next_graph().input("i", {}, kTfInt).input("x", {2}).number("n", 3).tensor("c", {}, kTfBool);
+  m.op(58, {"i", "n"}, {"c"}).output("c");
+  m.next_graph().input("i", {}, kTfInt).input("x", {2}).number("one", 1).tensor("j", {}, kTfInt);
+  m.op(0, {"i", "one"}, {"j"}).op(59, {"x"}, {"y"}).output("j").output("y");
+  m.next_graph().tensor("h", {}, kTfResource).floats("first", {2}, {5, 6});
+  m.op(142, {}, {"h"}, tables::CreateVariableOptionsDirect(m.b, "", "v")).op(144, {"h", "first"}, {});
+  return m.bytes();
+}
+
+// What writes at positions, and layers with states.
+std::string writers() {
+  TfliteModel m;
+  m.input("x", {3, 2}).input("at", {3, 1}, kTfInt).numbers("s", {4, 2}).numbers("ids", {0, 0, 2}).number("n", 3);
+  m.op(122, {"at", "x", "s"}, {"a"}).op(125, {"x", "ids"}, {"b"}).op(155, {"x", "ids", "n"}, {"c"});
+  m.floats("block", {1, 1}, {9}).numbers("begin", {1, 9}).op(151, {"x", "block", "begin"}, {"d"});
+  m.numbers("lengths", {3, 2}).op(112, {"x", "lengths"}, {"e"}, tables::CreateReverseSequenceOptions(m.b, 0, 1));
+  m.op(113, {"x"}, {"f"}).op(36, {"x", "at"}, {"g"}, tables::CreateGatherOptions(m.b, 1, 1));
+  m.floats("w", {2, 2}, {1, 2, 3, 4}).floats("z", {2}, {1, 2}).input("q", {1, 3, 2});
+  for (const char* state : {"h", "k"}) m.tensor(state, {1, 2}, kTfFloat, {}, 0, {}, 0, true);
+  m.op(44, {"q", "w", "w", "w", "w", "w", "w", "w", "w", "", "", "", "z", "z", "z", "z", "", "", "h", "k"}, {"l"},
+       tables::CreateSequenceLstmOptions(m.b, 4, 10));
+  m.tensor("o", {1, 2}, kTfFloat, {}, 0, {}, 0, true).input("r", {1, 2});
+  m.op(24, {"r", "w", "w", "z", "o"}, {"p"}, tables::CreateRnnOptions(m.b, 4));
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "l", "p"}) m.output(name);
+  return m.bytes();
+}
+
+std::string boxes() {
+  TfliteModel m;
+  flexbuffers::Builder o;
+  o.Map([&] {
+    for (const char* name : {"max_detections", "max_classes_per_detection", "num_classes"}) o.Int(name, 2);
+    for (const char* name : {"y_scale", "x_scale", "h_scale", "w_scale"}) o.Float(name, 10);
+    o.Float("nms_score_threshold", 0.1f);
+    o.Float("nms_iou_threshold", 0.5f);
+  });
+  o.Finish();
+  m.input("b", {1, 3, 4}).input("s", {1, 3, 2}).floats("a", {3, 4}, std::vector<float>(12, 0.5f));
+  m.custom("TFLite_Detection_PostProcess", {"b", "s", "a"}, {"c", "d", "e", "f"}, o.GetBuffer());
+  const std::string params = bytes_of_numbers<int32_t>({1, 2, 2, 2, 2, 0});
+  m.input("x", {1, 4, 4, 2}).custom("MaxPoolingWithArgmax2D", {"x"}, {"g", "h"}, {params.begin(), params.end()});
+  m.custom("MaxUnpooling2D", {"g", "h"}, {"i"}, {params.begin(), params.end()});
+  m.input("v", {1, 2, 2, 2, 1}).floats("k", {2, 1, 2, 1, 1}, {1, 2, 3, 4});
+  m.op(132, {"v", "k"}, {"j"}, tables::CreateConv3DOptions(m.b, 0, 1, 1, 1));
+  for (const char* name : {"c", "f", "i", "j"}) m.output(name);
+  return m.bytes();
+}
+
 }  // namespace
 
 void run_tflite(std::string_view bytes) { run_imported(bytes, &import_tflite); }
 
-std::vector<std::string> tflite_seeds() { return {images(), rows(), whole_numbers()}; }
+std::vector<std::string> tflite_seeds() { return {images(), rows(), whole_numbers(), graphs(), writers(), boxes()}; }
 
 // Tables are words of four bytes: offsets, numbers, sizes.
 std::string mutate_tflite(const std::string& bytes, std::mt19937_64& rng) {

@@ -119,6 +119,9 @@ TEST(Workload, PartsOfLaterVersionsAreRefusedInOneLine) {
 TEST(Workload, WhatIsTodaysAnywayIsLeftOut) {
   EXPECT_EQ(canonical("dense(m=8,n=16,k=32,math=f32)"), "dense(m=8,n=16,k=32,dtype=f32,epilogue=none)");
   EXPECT_EQ(canonical("dense(m=8..8,n=16,k=32)"), canonical("dense(m=8,n=16,k=32)"));
+  EXPECT_EQ(canonical("lstm(cell_clip=0)"), canonical("lstm()"));
+  EXPECT_THAT(canonical("lstm(cell_clip=10.0)"), HasSubstr("cell_clip=10)"));
+  EXPECT_EQ(canonical(canonical("lstm(cell_clip=1e30)")), canonical("lstm(cell_clip=1e30)"));
 }
 
 TEST(Workload, SaysWhatIsWrong) {
@@ -179,6 +182,8 @@ TEST(Workload, SaysWhatIsWrong) {
   EXPECT_THAT(refusal_in_workload("reduce(shape=2x3,axes=2)"),
               HasSubstr("axes: '2' is not a whole number from -2 to 1"));
   EXPECT_THAT(refusal_in_workload("reduce(shape=2x3,axes=1:-1)"), HasSubstr("axes=1:-1 names an axis twice"));
+  EXPECT_THAT(refusal_in_workload("lstm(cell_clip=-1)"), HasSubstr("lstm: cell_clip=-1 is no number from 0 on"));
+  EXPECT_THAT(refusal_in_workload("lstm(cell_clip=1x)"), HasSubstr("lstm: cell_clip=1x is no number from 0 on"));
   EXPECT_THAT(refusal_in_workload("reduce(keepdims=yes)"), HasSubstr("keepdims=yes is neither 0 nor 1"));
   EXPECT_THAT(refusal_in_workload("batch_matmul(b=2,m=16777216,n=16777216)"), HasSubstr("more than 2^48 elements"));
 }

@@ -121,7 +121,7 @@ TEST(TfliteFile, TensorsThatAreNone) {
   EXPECT_EQ(with({-7}, kTfFloat), "tensor 0 'x': an extent of -7");
   EXPECT_THAT(with({INT32_MAX, INT32_MAX}, kTfFloat), HasSubstr("more than 2^48 elements"));
   EXPECT_EQ(with({2}, kTfString), "tensor 0 'x': its elements are strings, which is not supported");
-  EXPECT_EQ(with({2}, 8), "tensor 0 'x': its elements are complex numbers, which is not supported");
+  EXPECT_EQ(with({2}, 11), "tensor 0 'x': its elements are complex numbers of f64, which is not supported");
   EXPECT_EQ(with({2}, 99), "tensor 0 'x': its elements are TensorFlow Lite's type 99, which is not supported");
 }
 
@@ -182,12 +182,12 @@ TEST(TfliteFile, InputsThatCallersChoose) {
 TEST(TfliteFile, WhatIsNotSupportedIsSaidAtOnce) {
   const TfliteFolder f;
   TfliteModel m;
-  m.input("x", {2}).op(24, {"x"}, {"a"}).op(24, {"x"}, {"b"}).op(19, {"b"}, {"c"}).op(118, {"x"}, {"d"});
+  m.input("x", {2}).op(27, {"x"}, {"a"}).op(27, {"x"}, {"b"}).op(19, {"b"}, {"c"}).op(103, {"x"}, {"d"});
   m.custom("Frobnicate", {"x"}, {"e"}, {}).op(250, {"x"}, {"g"}).output("c");
   EXPECT_EQ(f.refusal(m),
             "it has operators that are not supported:\n"
-            "  IF (version 1): the operator is not supported; 1 operator: 3 'd'\n"
-            "  RNN (version 1): the operator is not supported; 2 operators: 0 'a', 1 'b'\n"
+            "  SVDF (version 1): the operator is not supported; 2 operators: 0 'a', 1 'b'\n"
+            "  UNIQUE (version 1): the operator is not supported; 1 operator: 3 'd'\n"
             "  custom Frobnicate (version 1): the operator is not supported; 1 operator: 4 'e'\n"
             "  operator 250 (version 1): the operator is not supported; 1 operator: 5 'g'");
 }

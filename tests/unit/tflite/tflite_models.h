@@ -20,6 +20,9 @@ using Floats = std::vector<float>;
 
 inline std::string floats_of(const Floats& v) { return bytes_of_numbers(v); }
 inline TensorData tensor(const Extents& shape, const Floats& v) { return {{f32, shape}, floats_of(v)}; }
+inline TensorData whole(const Extents& shape, const std::vector<int32_t>& v) {
+  return {{i32, shape}, bytes_of_numbers(v)};
+}
 /// Numbers between -1 and 1 that differ.
 inline Floats some_numbers(int64_t count, int seed) {
   Floats out(static_cast<size_t>(count));

@@ -1,7 +1,8 @@
 // ConvTranspose.
 #include <algorithm>
 
-#include "compiler/frontend/lowering/transposed_convolution.h"
+#include "compiler/frontend/lowering/operators/transposed_convolution.h"
+#include "compiler/frontend/lowering/operators/volume.h"
 #include "compiler/frontend/onnx/node/window_node.h"
 #include "compiler/ir/layout.h"
 
@@ -40,46 +41,6 @@ void set_extent(const NodeContext& c, const Window& w, size_t d, size_t axes, Tr
   HONE_USER_CHECK(a->out >= 1 && a->out <= whole + kMostOfWindow) << "an output of " << a->out << " elements";
 }
 
-// Over three axes of space: zeros between the inputs, and a convolution with the kernel backwards.
-void conv_transpose_of_volumes(NodeContext& c, const Window& w, const std::vector<TransposedAxis>& axes,
-                               int64_t groups) {
-  FileLowering& l = c.l;
-  Operand x = c.in(0);
-  Extents before(5, 0), after(5, 0);
-  for (size_t d = 0; d < 3; ++d) {
-    x = spread(l, x, 2 + d, w.stride[d]);
-    const int64_t reach = (w.kernel[d] - 1) * w.dilation[d];
-    before[2 + d] = reach - axes[d].before;
-    after[2 + d] = axes[d].out + reach - x.type.shape[2 + d] - before[2 + d];
-  }
-  const Extents& s = c.in(1).type.shape;
-  const Extents kernel(s.begin() + 2, s.end());
-  const auto with_kernel = [&](Extents first) {
-    first.insert(first.end(), kernel.begin(), kernel.end());
-    return first;
-  };
-  const Operand exchanged =
-      l.reshape(l.transpose(l.reshape(c.in(1), with_kernel({groups, s[0] / groups, s[1]})), {0, 2, 1, 3, 4, 5}),
-                with_kernel({groups * s[1], s[0] / groups}));
-  const Operand backwards =
-      l.slice(exchanged, {0, 0, kernel[0] - 1, kernel[1] - 1, kernel[2] - 1}, {1, 1, -1, -1, -1}, exchanged.type.shape);
-  onnx::Node plain;
-  const auto set = [&](const char* name, const Extents& values) {
-    onnx::Attribute* a = plain.add_attribute();
-    a->set_name(name);
-    for (const int64_t v : values) a->add_ints(v);
-  };
-  set("dilations", w.dilation);
-  onnx::Attribute* group = plain.add_attribute();
-  group->set_name("group");
-  group->set_i(groups);
-  NodeContext conv{
-      plain,       c.opset, {with_borders(l, x, before, after), backwards, c.has(2) ? c.inputs[2] : std::nullopt},
-      {Operand{}}, l,       {}};
-  converters().at(":Conv")(conv);
-  c.outputs[0] = conv.outputs[0];
-}
-
 void conv_transpose(NodeContext& c) {
   const Operand &x = c.in(0), &weight = c.in(1);
   require_image(x);
@@ -99,7 +60,9 @@ void conv_transpose(NodeContext& c) {
     shape.push_back(axes[d].out);
   }
   if (n == 3 && x.type.dtype.is_narrow_float()) return run_in_f32(c, &conv_transpose);
-  if (n == 3) return conv_transpose_of_volumes(c, w, axes, groups);
+  if (n == 3)
+    return void(c.outputs[0] = transposed_convolution_of_volumes(c.l, x, weight, c.has(2) ? c.inputs[2] : std::nullopt,
+                                                                 w, axes, groups));
   // A sequence is an image of one row.
   const bool is_sequence = n == 1;
   if (is_sequence) {

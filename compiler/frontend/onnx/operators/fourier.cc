@@ -3,18 +3,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "compiler/frontend/lowering/operators/fourier.h"
 #include "compiler/frontend/onnx/node/node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
 namespace {
-
-constexpr int64_t kMostPoints = 1 << 16;
-
-Operand constant_of(Lowering& l, const Extents& shape, const std::vector<double>& values, DType t) {
-  std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
-  return l.cast(l.constant(TensorData({f64, shape}, std::move(bytes))), t);
-}
 
 // a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n)
 void window(NodeContext& c) {
@@ -31,7 +25,7 @@ void window(NodeContext& c) {
     const double turn = 2 * std::numbers::pi * static_cast<double>(i) / n;
     values.push_back(a0 - a1 * std::cos(turn) + a2 * std::cos(2 * turn));
   }
-  c.outputs[0] = constant_of(c.l, {size}, values, dtype_of(static_cast<int>(c.number("output_datatype", 1)), ""));
+  c.outputs[0] = reals(c.l, {size}, values, dtype_of(static_cast<int>(c.number("output_datatype", 1)), ""));
 }
 
 // Triangles that overlap by half, of equal widths in mel.
@@ -71,52 +65,7 @@ void mel_weights(NodeContext& c) {
     for (int64_t j = top; top != last && j < std::min(last, columns); ++j)
       at(j, b) = static_cast<double>(last - j) / static_cast<double>(last - top);
   }
-  c.outputs[0] =
-      constant_of(c.l, {columns, bins}, values, dtype_of(static_cast<int>(c.number("output_datatype", 1)), ""));
-}
-
-// e^(-+2 pi i jk / n) for k < columns: the real parts (`is_sine` false) or the imaginary ones.
-Operand turns(Lowering& l, int64_t n, int64_t columns, bool is_sine, bool inverse, DType t) {
-  HONE_USER_CHECK(n >= 1 && n <= kMostPoints && l.may_make(n * columns * 8)) << "a transform of " << n << " points";
-  std::vector<double> values;
-  const double scale = inverse ? 1.0 / static_cast<double>(n) : 1, sign = inverse ? 1 : -1;
-  for (int64_t j = 0; j < n; ++j)
-    for (int64_t k = 0; k < columns; ++k) {
-      const double turn = 2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n);
-      values.push_back(scale * (is_sine ? sign * std::sin(turn) : std::cos(turn)));
-    }
-  return constant_of(l, {n, columns}, values, t);
-}
-
-// The transform of x [..., length, 1 or 2] along the last axis but one, cut or zero-padded to n points: [..., k, 2].
-Operand transformed(Lowering& l, const Operand& x, int64_t n, bool onesided, bool inverse) {
-  const size_t rank = x.rank();
-  const int64_t parts = x.type.shape.back(), columns = onesided ? n / 2 + 1 : n;
-  HONE_USER_CHECK(parts == 1 || parts == 2) << to_string(x.type) << " has no real and imaginary parts";
-  const auto part = [&](int64_t p) {
-    Extents begin(rank, 0), size = x.type.shape;
-    begin.back() = p;
-    size.back() = 1;
-    size[rank - 2] = std::min(size[rank - 2], n);
-    Operand out = l.slice(x, begin, Extents(rank, 1), size);
-    size.pop_back();
-    out = l.reshape(out, size);
-    if (size.back() == n) return out;
-    Extents zeros = size;
-    zeros.back() = n - size.back();
-    return l.concat({out, l.broadcast(l.number(0, x.type.dtype), zeros)}, static_cast<int64_t>(rank) - 2);
-  };
-  const Operand cosine = turns(l, n, columns, false, inverse, x.type.dtype),
-                sine = turns(l, n, columns, true, inverse, x.type.dtype), real_in = part(0);
-  Operand real = l.dense(real_in, cosine, false), imaginary = l.dense(real_in, sine, false);
-  if (parts == 2) {
-    const Operand imaginary_in = part(1);
-    real = l.pointwise("sub", {real, l.dense(imaginary_in, sine, false)});
-    imaginary = l.pointwise("add", {imaginary, l.dense(imaginary_in, cosine, false)});
-  }
-  Extents shape = real.type.shape;
-  shape.push_back(1);
-  return l.concat({l.reshape(real, shape), l.reshape(imaginary, shape)}, static_cast<int64_t>(rank) - 1);
+  c.outputs[0] = reals(c.l, {columns, bins}, values, dtype_of(static_cast<int>(c.number("output_datatype", 1)), ""));
 }
 
 void fourier(NodeContext& c) {
@@ -130,7 +79,7 @@ void fourier(NodeContext& c) {
   for (size_t d = 0; d < x.rank(); ++d) perm.push_back(static_cast<int64_t>(d));
   std::swap(perm[axis], perm[x.rank() - 2]);  // its own inverse
   const Operand out =
-      transformed(c.l, c.l.transpose(x, perm), n, c.number("onesided", 0) != 0, c.number("inverse", 0) != 0);
+      fourier_transformed(c.l, c.l.transpose(x, perm), n, c.number("onesided", 0) != 0, c.number("inverse", 0) != 0);
   c.outputs[0] = c.l.transpose(out, perm);
 }
 
@@ -153,7 +102,7 @@ void short_time_fourier(NodeContext& c) {
   Operand cut = c.l.add("gather", {{"axis", "1"}}, {c.l.value(x), c.l.value(at)},
                         Extents{x.type.shape[0], frames, length, x.type.shape[2]});
   if (c.has(2)) cut = c.l.pointwise("mul", {cut, c.l.reshape(c.in(2), {length, 1})});
-  c.outputs[0] = transformed(c.l, cut, length, c.number("onesided", 1) != 0, false);
+  c.outputs[0] = fourier_transformed(c.l, cut, length, c.number("onesided", 1) != 0, false);
 }
 
 }  // namespace

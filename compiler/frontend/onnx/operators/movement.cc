@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "compiler/frontend/lowering/tile.h"
+#include "compiler/frontend/lowering/operators/tile.h"
 #include "compiler/frontend/onnx/node/window_node.h"
 #include "compiler/ir/layout.h"
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/frontend/lowering/operators/positions.h"
+#include "compiler/frontend/lowering/operators/scatter.h"
 #include "compiler/frontend/lowering/ragged.h"
 #include "compiler/frontend/onnx/node/node.h"
 #include "compiler/ir/layout.h"
@@ -46,16 +48,6 @@ void eye_like(NodeContext& c) {
   const Operand mask =
       mask_of(c.l, x.type.shape[0], x.type.shape[1], [&](int64_t row, int64_t column) { return column - row == k; });
   c.outputs[0] = c.l.cast(mask, t);
-}
-
-// 0, 1, … along `axis` of a tensor of `rank` axes.
-Operand positions_along(Lowering& l, int64_t count, size_t axis, size_t rank) {
-  HONE_USER_CHECK(l.may_make(element_count({count, 8}))) << count << " places";
-  std::vector<int64_t> positions;
-  for (int64_t i = 0; i < count; ++i) positions.push_back(i);
-  Extents shape(rank, 1);
-  shape[axis] = count;
-  return l.reshape(l.numbers(positions), shape);
 }
 
 void one_hot(NodeContext& c) {
@@ -135,75 +127,11 @@ void running_sum(NodeContext& c) {
   c.outputs[0] = reverse ? reversed(c.l, x, axis) : x;
 }
 
-// The first `lengths[b]` elements of each sequence the other way around.
 void reverse_sequence(NodeContext& c) {
-  const Operand &x = c.in(0), &lengths = c.in(1);
+  const Operand& x = c.in(0);
   const auto time = static_cast<size_t>(axis_of(c.number("time_axis", 0), x.rank())),
              batch = static_cast<size_t>(axis_of(c.number("batch_axis", 1), x.rank()));
-  HONE_USER_CHECK(time != batch && lengths.rank() == 1 && lengths.type.shape[0] == x.type.shape[batch])
-      << to_string(lengths.type) << " lengths of " << to_string(x.type);
-  Extents shape(x.rank(), 1);
-  shape[batch] = x.type.shape[batch];
-  const Operand length = c.l.reshape(c.l.cast(lengths, i64), shape),
-                position = positions_along(c.l, x.type.shape[time], time, x.rank());
-  const Operand mirrored = c.l.pointwise("sub", {c.l.pointwise("add[-1.0]", {length}), position});
-  const Operand at = c.l.pointwise("where", {mirrored, c.l.pointwise("less", {position, length}), position});
-  c.outputs[0] = c.l.add("gather_elements", {{"axis", std::to_string(time)}},
-                         {c.l.value(x), c.l.value(c.l.broadcast(at, x.type.shape))});
-}
-
-// The scatter of updates at known positions: each element of the result is the data's or an update's, so it is gathered
-// from both. `target`: the position of each update in the flat data.
-Operand scattered(NodeContext& c, const Operand& data, const Operand& updates, const std::vector<int64_t>& target,
-                  const std::string& reduction) {
-  Lowering& l = c.l;
-  const int64_t count = element_count(data.type.shape);
-  HONE_USER_CHECK(l.may_make(element_count({count, 8}))) << to_string(data.type) << " is too large";
-  const Operand flat = l.reshape(data, {count}), news = l.reshape(updates, {element_count(updates.type.shape)});
-  const auto gathered = [&](const Operand& from, const std::vector<int64_t>& at) {
-    return l.add("gather", {{"axis", "0"}}, {l.value(from), l.value(l.numbers(at))});
-  };
-  if (reduction == "none") {
-    std::vector<int64_t> at(static_cast<size_t>(count));
-    for (int64_t i = 0; i < count; ++i) at[static_cast<size_t>(i)] = i;
-    for (size_t u = 0; u < target.size(); ++u) at[static_cast<size_t>(target[u])] = count + static_cast<int64_t>(u);
-    return l.reshape(gathered(l.concat({flat, news}, 0), at), data.type.shape);
-  }
-  const char* function = reduction == "add"   ? "add"
-                         : reduction == "mul" ? "mul"
-                         : reduction == "max" ? "maximum"
-                         : reduction == "min" ? "minimum"
-                                              : nullptr;
-  HONE_USER_CHECK(function) << "reduction=" << reduction << " is not supported";
-  // Other reductions update only the written elements, in rounds: one update of each in a round.
-  std::vector<int64_t> written = target;
-  std::sort(written.begin(), written.end());
-  written.erase(std::unique(written.begin(), written.end()), written.end());
-  std::vector<std::vector<int64_t>> rounds;
-  std::vector<size_t> taken(written.size(), 0);
-  for (size_t u = 0; u < target.size(); ++u) {
-    const auto at = static_cast<size_t>(std::lower_bound(written.begin(), written.end(), target[u]) - written.begin());
-    const size_t round = taken[at]++;
-    constexpr size_t kMostRounds = 64;
-    HONE_USER_CHECK(round < kMostRounds) << "more than " << kMostRounds << " updates of one element are not supported";
-    if (round == rounds.size()) {
-      HONE_USER_CHECK(l.may_make(static_cast<int64_t>(written.size()) * 16)) << "its updates are too many";
-      rounds.emplace_back(written.size(), -1);
-    }
-    rounds[round][at] = static_cast<int64_t>(u);
-  }
-  const auto elements = static_cast<int64_t>(written.size());
-  Operand out = gathered(flat, written);
-  for (std::vector<int64_t>& at : rounds) {
-    std::string takes;
-    for (int64_t& u : at) {
-      takes += u >= 0 ? '\1' : '\0';
-      u = std::max<int64_t>(u, 0);
-    }
-    const Operand mask = l.constant(TensorData({boolean, {elements}}, std::move(takes)));
-    out = l.pointwise("where", {l.pointwise(function, {out, gathered(news, at)}), mask, out});
-  }
-  return scattered(c, data, out, written, "none");
+  c.outputs[0] = reversed_sequences(c.l, x, c.in(1), time, batch);
 }
 
 int64_t position_of(int64_t index, int64_t extent) {
@@ -211,52 +139,10 @@ int64_t position_of(int64_t index, int64_t extent) {
   return index < 0 ? index + extent : index;
 }
 
-Extents strides_of(const Extents& shape) {
-  Extents out(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) out[d - 1] = out[d] * shape[d];
-  return out;
-}
-
 // Whether only a call knows the indices, or how many there are.
 bool are_found_out(NodeContext& c) {
   const Operand& indices = c.in(1);
   return !indices.is_empty() && (indices.ragged || !c.l.data_of(indices));
-}
-
-// The flat position that coordinates say, each from the front, one of them of the whole shape; -1, which is none, where
-// one is beyond its extent, and behind the elements of a ragged shape.
-Operand flat_positions(Lowering& l, const std::vector<Operand>& coordinates, const Extents& extents,
-                       const std::optional<Ragged>& ragged) {
-  const auto number = [&](int64_t v) { return l.number(static_cast<double>(v), i64); };
-  const Extents strides = strides_of(extents);
-  Operand flat, is_inside;
-  for (size_t d = 0; d < coordinates.size(); ++d) {
-    const Operand& at = coordinates[d];
-    const Operand inside = l.pointwise(
-        "and", {l.pointwise("greater_equal", {at, number(0)}), l.pointwise("less", {at, number(extents[d])})});
-    const Operand part = strides[d] == 1 ? at : l.pointwise("mul", {at, number(strides[d])});
-    flat = d ? l.pointwise("add", {flat, part}) : part;
-    is_inside = d ? l.pointwise("and", {is_inside, inside}) : inside;
-  }
-  flat = l.pointwise("where", {flat, is_inside, number(-1)});
-  flat.ragged = ragged;
-  return filled(l, flat, number(-1));
-}
-
-// Rows [rows, row] of data at these positions, replaced by updates or combined with them.
-Operand scattered_rows(NodeContext& c, const Operand& updates, const Operand& positions, int64_t rows, int64_t row) {
-  Lowering& l = c.l;
-  const Operand& data = c.in(0);
-  const std::string reduction = c.text("reduction", "none");
-  const int64_t n = element_count(positions.type.shape);
-  HONE_USER_CHECK(updates.type.dtype == data.type.dtype && element_count(updates.type.shape) == n * row)
-      << to_string(updates.type) << " into " << to_string(data.type);
-  // 16-bit floats are combined as f32, and rounded once.
-  const DType t = reduction != "none" && data.type.dtype.is_narrow_float() ? f32 : data.type.dtype;
-  const Operand out = l.add(
-      "scatter_rows", {{"reduction", reduction}},
-      {l.as(l.cast(data, t), {rows, row}), l.as(positions, {n}), l.as(l.cast(updates, t), {n, row})}, data.type.shape);
-  return l.cast(out, data.type.dtype);
 }
 
 void scatter_found_elements(NodeContext& c, size_t axis) {
@@ -277,7 +163,8 @@ void scatter_found_elements(NodeContext& c, size_t axis) {
     coordinates.push_back(l.reshape(l.numbers(own), along));
   }
   const int64_t size = element_count(x.type.shape);
-  c.outputs[0] = scattered_rows(c, c.in(2), flat_positions(l, coordinates, x.type.shape, index.ragged), size, 1);
+  c.outputs[0] = scattered_rows(l, x, c.in(2), flat_positions(l, coordinates, x.type.shape, index.ragged), size, 1,
+                                c.text("reduction", "none"));
 }
 
 void scatter_found_rows(NodeContext& c, size_t depth, int64_t each) {
@@ -291,7 +178,8 @@ void scatter_found_rows(NodeContext& c, size_t depth, int64_t each) {
   for (size_t d = 0; d < depth; ++d)
     coordinates.push_back(
         l.reshape(l.slice(flat, {0, static_cast<int64_t>(d)}, {1, 1}, {count, 1}), shape.empty() ? Extents{1} : shape));
-  c.outputs[0] = scattered_rows(c, c.in(2), flat_positions(l, coordinates, extents, index.ragged), rows, each);
+  c.outputs[0] = scattered_rows(l, x, c.in(2), flat_positions(l, coordinates, extents, index.ragged), rows, each,
+                                c.text("reduction", "none"));
 }
 
 void scatter_elements(NodeContext& c) {
@@ -306,7 +194,7 @@ void scatter_elements(NodeContext& c) {
   if (are_found_out(c) && !x.is_empty()) return scatter_found_elements(c, axis);
   const std::vector<int64_t> indices = c.constant_numbers(1, "indices", SIZE_MAX);
   if (indices.empty()) return void(c.outputs[0] = x);
-  const Extents strides = strides_of(x.type.shape), own = strides_of(shape);
+  const Extents strides = row_major_strides(x.type.shape), own = row_major_strides(shape);
   std::vector<int64_t> target;
   for (size_t u = 0; u < indices.size(); ++u) {
     int64_t at = 0;
@@ -315,7 +203,7 @@ void scatter_elements(NodeContext& c) {
             (d == axis ? position_of(indices[u], x.type.shape[d]) : static_cast<int64_t>(u) / own[d] % shape[d]);
     target.push_back(at);
   }
-  c.outputs[0] = scattered(c, x, updates, target, c.text("reduction", "none"));
+  c.outputs[0] = scattered(c.l, x, updates, target, c.text("reduction", "none"));
 }
 
 void scatter_nd(NodeContext& c) {
@@ -333,7 +221,7 @@ void scatter_nd(NodeContext& c) {
   if (are_found_out(c) && !x.is_empty()) return scatter_found_rows(c, depth, each);
   const std::vector<int64_t> indices = c.constant_numbers(1, "indices", SIZE_MAX);
   HONE_USER_CHECK(c.l.may_make(element_count({count, each, 8}))) << to_string(updates.type) << " is too large";
-  const Extents strides = strides_of(x.type.shape);
+  const Extents strides = row_major_strides(x.type.shape);
   std::vector<int64_t> target;
   for (int64_t i = 0; i < count; ++i) {
     int64_t at = 0;
@@ -341,7 +229,7 @@ void scatter_nd(NodeContext& c) {
       at += strides[d] * position_of(indices[static_cast<size_t>(i) * depth + d], x.type.shape[d]);
     for (int64_t e = 0; e < each; ++e) target.push_back(at + e);
   }
-  c.outputs[0] = scattered(c, x, updates, target, c.text("reduction", "none"));
+  c.outputs[0] = scattered(c.l, x, updates, target, c.text("reduction", "none"));
 }
 
 // Rows of a cache [batch, .., rows, ..], those along `axis` from each sequence's own position on, are the update's. A
@@ -375,7 +263,7 @@ void tensor_scatter(NodeContext& c) {
   const std::vector<Operand> coordinates{positions_along(l, batch, 0, 3), positions_along(l, before, 1, 3),
                                          whole_position};
   const Operand positions = flat_positions(l, coordinates, {batch, before, rows}, std::nullopt);
-  c.outputs[0] = scattered_rows(c, update, positions, batch * before * rows, row);
+  c.outputs[0] = scattered_rows(l, x, update, positions, batch * before * rows, row, "none");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "compiler/frontend/lowering/operators/linear.h"
 #include "compiler/frontend/onnx/node/node.h"
 #include "compiler/ir/layout.h"
 
@@ -209,16 +210,8 @@ class Recurrence {
       if (cell_.summed_biases < cell_.gates) own = l_.concat({own, zeros({hidden_})}, 0);
       bias = l_.pointwise("add", {bias_of(direction, 0, cell_.gates), own});
     }
-    return l_.reshape(times(rows, w, bias), {steps_, batch_, cell_.gates * hidden_});
+    return l_.reshape(linear(l_, rows, w, bias), {steps_, batch_, cell_.gates * hidden_});
   }
-  // x w^T + bias
-  Operand times(const Operand& x, const Operand& w, const std::optional<Operand>& bias) {
-    if (l_.data_of(w) && (!bias || l_.data_of(*bias)))
-      return bias ? l_.dense(x, w, true, "bias", {*bias}) : l_.dense(x, w, true);
-    const Operand out = l_.batch_matmul(x, l_.transpose(w, {1, 0}));
-    return bias ? l_.pointwise("add", {out, *bias}) : out;
-  }
-
   ValueId state(size_t input, int64_t direction) {
     if (!c_.has(input)) return l_.value(zeros({batch_, hidden_}));
     const Operand& given = c_.in(input);

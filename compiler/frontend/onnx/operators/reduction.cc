@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/frontend/lowering/product_over.h"
+#include "compiler/frontend/lowering/operators/product_over.h"
 #include "compiler/frontend/onnx/node/node.h"
 #include "compiler/ir/layout.h"
 

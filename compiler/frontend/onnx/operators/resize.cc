@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "compiler/frontend/lowering/resample.h"
+#include "compiler/frontend/lowering/operators/resample.h"
 #include "compiler/frontend/onnx/node/node.h"
 #include "compiler/ir/layout.h"
 

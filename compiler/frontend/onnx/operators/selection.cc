@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/frontend/lowering/operators/suppression.h"
 #include "compiler/frontend/lowering/ragged.h"
 #include "compiler/frontend/onnx/node/node.h"
 #include "compiler/ir/layout.h"
@@ -101,11 +102,10 @@ void non_max_suppression(NodeContext& c) {
   };
   const Operand& counted = boxes.ragged ? boxes : scores;
   const ValueId there = counted.ragged ? counted.ragged->count : c.l.value(c.l.numbers({n}));
-  const std::vector<ValueId> made = c.l.b.add(
-      "non_max_suppression", {{"most", std::to_string(most)}, {"center", c.number("center_point_box", 0) ? "1" : "0"}},
-      {c.l.value(whole(boxes)), c.l.value(whole(scores)), there, c.l.value(most_of(c, 2, 0)), threshold(3, 0),
-       threshold(4, std::numeric_limits<double>::quiet_NaN())});
-  c.outputs[0] = with_extent(c.l, {made[0], c.l.b.type(made[0])}, 0, made[1]);
+  const TakenBoxes taken = taken_boxes(c.l, whole(boxes), whole(scores),
+                                       {there, c.l.value(most_of(c, 2, 0)), most, c.number("center_point_box", 0) != 0,
+                                        threshold(3, 0), threshold(4, std::numeric_limits<double>::quiet_NaN())});
+  c.outputs[0] = with_extent(c.l, taken.rows, 0, taken.count);
 }
 
 void unique(NodeContext& c) {

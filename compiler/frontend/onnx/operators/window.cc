@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/frontend/lowering/operators/largest_tap.h"
+#include "compiler/frontend/lowering/operators/volume.h"
 #include "compiler/frontend/onnx/node/window_node.h"
 #include "compiler/ir/layout.h"
 
@@ -49,52 +51,6 @@ int64_t extent_behind(const Window& w, size_t d, int64_t extent) {
   return (extent + w.before[d] + w.after[d] - (w.kernel[d] - 1) * w.dilation[d] - 1) / w.stride[d] + 1;
 }
 
-// The part of a window along these axes.
-Window part_of(const Window& w, size_t first, size_t count) {
-  const auto cut = [&](const Extents& e) {
-    const auto begin = e.begin() + static_cast<std::ptrdiff_t>(first);
-    return Extents(begin, begin + static_cast<std::ptrdiff_t>(count));
-  };
-  return {cut(w.kernel), cut(w.stride), cut(w.dilation), cut(w.before), cut(w.after)};
-}
-
-// [n, c, d, h, w] -> [n, d, c, h, w] and back.
-Operand with_depth_outside(Lowering& l, const Operand& x) { return l.transpose(x, {0, 2, 1, 3, 4}); }
-
-// A convolution over three axes of space, as a sum of 2-D convolutions: one for each depth of the kernel, which takes
-// the image at each output depth as an image of a batch.
-void conv_of_volumes(NodeContext& c, const Operand& x, const Operand& weight, const Window& w, const Extents& shape) {
-  Lowering& l = c.l;
-  const Extents &s = x.type.shape, &k = weight.type.shape;
-  constexpr int64_t kMostDepths = 256;  // each is a layer
-  HONE_USER_CHECK(k[2] <= kMostDepths) << "a kernel of depth " << k[2] << "; " << kMostDepths << " are supported";
-  Operand images = with_depth_outside(l, x);
-  if (w.before[0] + w.after[0] > 0)
-    images = l.add("pad",
-                   {{"before", join({0, w.before[0], 0, 0, 0})},
-                    {"after", join({0, w.after[0], 0, 0, 0})},
-                    {"mode", "constant"},
-                    {"value", "0"}},
-                   {l.value(images)});
-  const AttributeTexts given = attributes_of(part_of(w, 1, 2));
-  const int64_t depth = shape[2];
-  Operand sum;
-  for (int64_t tap = 0; tap < k[2]; ++tap) {
-    const Operand read =
-        l.slice(images, {0, tap * w.dilation[0], 0, 0, 0}, {1, w.stride[0], 1, 1, 1}, {s[0], depth, s[1], s[3], s[4]});
-    const Operand of_tap = l.slice(weight, {0, 0, tap, 0, 0}, Extents(5, 1), {k[0], k[1], 1, k[3], k[4]});
-    AttributeTexts own = given;
-    std::vector<ValueId> ids{l.as(read, {s[0] * depth, s[1], s[3], s[4]}), l.as(of_tap, {k[0], k[1], k[3], k[4]})};
-    if (tap == 0 && c.has(2)) {
-      own.emplace_back("epilogue", "bias");
-      ids.push_back(l.as(c.in(2), {k[0]}));
-    }
-    const Operand part = l.add("conv2d", own, ids);
-    sum = tap ? l.pointwise("add", {sum, part}) : part;
-  }
-  c.outputs[0] = with_depth_outside(l, l.reshape(sum, {s[0], depth, k[0], shape[3], shape[4]}));
-}
-
 void conv(NodeContext& c) {
   const Operand &x = c.in(0), &weight = c.in(1);
   require_image(x);
@@ -108,7 +64,8 @@ void conv(NodeContext& c) {
   Extents shape{x.type.shape[0], weight.type.shape[0]};
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
   if (image.size() == 3 && x.type.dtype.is_narrow_float()) return run_in_f32(c, &conv);
-  if (image.size() == 3) return conv_of_volumes(c, x, weight, w, shape);
+  if (image.size() == 3)
+    return void(c.outputs[0] = convolution_of_volumes(c.l, x, weight, c.has(2) ? c.inputs[2] : std::nullopt, w, shape));
   const bool is_sequence = make_image(&w, image);
   AttributeTexts given = attributes_of(w);
   std::vector<ValueId> ids{c.l.as(x, image_shape(x.type.shape, is_sequence)),
@@ -139,25 +96,10 @@ void pool_of_volumes(NodeContext& c, const Operand& x, const Window& w, const Ex
   c.outputs[0] = pooled(images, depths, {s[0], s[1], s[2], shape[3] * shape[4]}, shape);
 }
 
-// Where in the tensor each window's largest element is, the first of several: of all taps' slices the best one.
+// Where in the tensor each window's largest element is, the first of several.
 Operand positions_of_largest(NodeContext& c, const Operand& x, const Window& w, const Extents& shape) {
   Lowering& l = c.l;
   const size_t n = w.kernel.size();
-  const DType t = x.type.dtype;
-  constexpr int64_t kMostTaps = 256;  // each is a layer
-  const int64_t taps = element_count(w.kernel);
-  HONE_USER_CHECK(taps <= kMostTaps) << "indices of windows of " << taps << " elements; " << kMostTaps
-                                     << " are supported";
-  Extents before(2, 0), after(2, 0);
-  before.insert(before.end(), w.before.begin(), w.before.end());
-  after.insert(after.end(), w.after.begin(), w.after.end());
-  const double least_float = t == f16   ? -65504.0
-                             : t == f64 ? std::numeric_limits<double>::lowest()
-                                        : static_cast<double>(std::numeric_limits<float>::lowest());
-  const std::string least = t.is_float()                ? number_text(least_float, t)
-                            : t.code == TypeCode::kUInt ? "0"
-                                                        : std::to_string(-(int64_t{1} << (t.bits - 1)));
-  const Operand padded = with_borders(l, x, before, after, least);
   // Strides of the image's axes, in elements; column-major if so asked.
   const Extents& s = x.type.shape;
   Extents stride(n, 1);
@@ -165,58 +107,21 @@ Operand positions_of_largest(NodeContext& c, const Operand& x, const Window& w, 
     for (size_t d = 1; d < n; ++d) stride[d] = stride[d - 1] * s[2 + d - 1];
   else
     for (size_t d = n - 1; d-- > 0;) stride[d] = stride[d + 1] * s[2 + d + 1];
-  const auto position_in = [&](const Extents& extents, int64_t at, size_t d) {
-    for (size_t e = extents.size(); --e > d;) at /= extents[e];
-    return at % extents[d];
-  };
-  std::vector<Operand> slices;
+  const Operand best = largest_taps(l, x, w, shape);
   Extents offsets;
-  Extents one = shape;
-  one.insert(one.begin(), 1);
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    Extents begin(2, 0), step(2, 1);
+  for (int64_t tap = 0; tap < element_count(w.kernel); ++tap) {
     int64_t offset = 0;
-    for (size_t d = 0; d < n; ++d) {
-      begin.push_back(position_in(w.kernel, tap, d) * w.dilation[d]);
-      step.push_back(w.stride[d]);
-      offset += begin.back() * stride[d];
-    }
-    slices.push_back(l.reshape(l.slice(padded, begin, step, shape), one));
+    for (size_t d = 0; d < n; ++d) offset += coordinate_of(w.kernel, tap, d) * w.dilation[d] * stride[d];
     offsets.push_back(offset);
   }
   const Extents positions(shape.begin() + 2, shape.end());
   const int64_t count = element_count(positions), images = shape[0] * shape[1];
   HONE_USER_CHECK(l.may_make(16 * (count + images))) << count << " indices";
-  const Operand all = l.concat(slices, 0);
-  Operand best = l.add("argmax", {{"axis", "0"}, {"keepdims", "0"}, {"last", "0"}}, {l.value(all)}, shape);
-  if (std::any_of(w.before.begin(), w.before.end(), [](int64_t p) { return p > 0; })) {
-    // Where nothing is larger than the border, the first element that is none of it.
-    Extents first;
-    for (int64_t p = 0; p < count; ++p) {
-      int64_t tap = 0;
-      const auto is_inside = [&] {
-        for (size_t d = 0; d < n; ++d) {
-          const int64_t at =
-              position_in(positions, p, d) * w.stride[d] - w.before[d] + position_in(w.kernel, tap, d) * w.dilation[d];
-          if (at < 0 || at >= s[2 + d]) return false;
-        }
-        return true;
-      };
-      while (tap + 1 < taps && !is_inside()) ++tap;
-      first.push_back(tap);
-    }
-    const Operand border =
-        t.is_float()
-            ? l.number(least_float, t)
-            : l.constant(TensorData::of_numbers({t.code == TypeCode::kUInt ? 0 : -(int64_t{1} << (t.bits - 1))}, t));
-    const Operand is_border = l.pointwise("less_equal", {l.reduce("max", all, {0}, false), border});
-    best = l.pointwise("where", {l.broadcast(l.reshape(l.numbers(first), positions), shape), is_border, best});
-  }
   const Operand from_begin = l.add("gather", {{"axis", "0"}}, {l.value(l.numbers(offsets)), l.value(best)}, shape);
   Extents begins, of_image;
   for (int64_t p = 0; p < count; ++p) {
     int64_t begin = 0;
-    for (size_t d = 0; d < n; ++d) begin += (position_in(positions, p, d) * w.stride[d] - w.before[d]) * stride[d];
+    for (size_t d = 0; d < n; ++d) begin += (coordinate_of(positions, p, d) * w.stride[d] - w.before[d]) * stride[d];
     begins.push_back(begin);
   }
   for (int64_t i = 0; i < images; ++i) of_image.push_back(i * element_count({s.begin() + 2, s.end()}));

@@ -23,13 +23,22 @@ DType dtype_of(int type, const std::string& what) {
     case 18: return bf16;
     default: break;
   }
-  const std::string name = type == 5                 ? "strings"
-                           : type == 8 || type == 11 ? "complex numbers"
-                           : type == 13              ? "resources"
-                           : type == 14              ? "variants"
-                           : type == 17              ? "INT4"
-                                                     : fmt::format("TensorFlow Lite's type {}", type);
+  const std::string name = type == 5    ? "strings"
+                           : type == 11 ? "complex numbers of f64"
+                           : type == 14 ? "variants"
+                           : type == 17 ? "INT4"
+                                        : fmt::format("TensorFlow Lite's type {}", type);
   throw UserError(fmt::format("{}its elements are {}, which is not supported", what, name));
+}
+
+bool is_resource(int type) {
+  constexpr int kResource = 13;
+  return type == kResource;
+}
+
+bool is_complex(int type) {
+  constexpr int kComplex64 = 8;
+  return type == kComplex64;
 }
 
 }  // namespace hone::tflite

@@ -10,4 +10,9 @@ namespace hone::tflite {
 /// UserError that begins with `what`, for a type that is not supported.
 DType dtype_of(int type, const std::string& what);
 
+/// Whether the type is that of a variable's name.
+bool is_resource(int type);
+/// Whether elements are pairs of f32.
+bool is_complex(int type);
+
 }  // namespace hone::tflite

@@ -75,7 +75,11 @@ ModelFile::ModelFile(const std::string& path) {
   HONE_USER_CHECK(model_->version() == kVersion)
       << path << ": it is of version " << model_->version() << " of the format; " << kVersion << " is supported";
   HONE_USER_CHECK(model_->subgraphs() && model_->subgraphs()->size() > 0) << path << ": it has no subgraph";
-  graph_ = model_->subgraphs()->Get(0);
+}
+
+const file::SubGraph& ModelFile::graph(size_t index) const {
+  HONE_USER_CHECK(index < graph_count()) << "there is no subgraph " << index << "; there are " << graph_count();
+  return *model_->subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(index));
 }
 
 const file::OperatorCode& ModelFile::code(uint32_t index) const {
@@ -84,19 +88,22 @@ const file::OperatorCode& ModelFile::code(uint32_t index) const {
   return *model_->codes()->Get(index);
 }
 
-const TensorInfo& ModelFile::tensor(int64_t index) {
-  const auto known = tensors_.find(index);
+const TensorInfo& ModelFile::tensor(int64_t index, size_t graph_index) {
+  const auto known = tensors_.find({graph_index, index});
   if (known != tensors_.end()) return known->second;
-  HONE_USER_CHECK(index >= 0 && index < static_cast<int64_t>(tensor_count()))
-      << "there is no tensor " << index << "; there are " << tensor_count();
-  const file::Tensor& t = *graph_->tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));
+  const auto* tensors = graph(graph_index).tensors();
+  const int64_t count = tensors ? tensors->size() : 0;
+  HONE_USER_CHECK(index >= 0 && index < count) << "there is no tensor " << index << "; there are " << count;
+  const file::Tensor& t = *tensors->Get(static_cast<flatbuffers::uoffset_t>(index));
   TensorInfo info;
   info.name = t.name() ? short_line(t.name()->string_view(), kMostOfName) : "";
   if (info.name.empty()) info.name = fmt::format("tensor {}", index);
   const std::string what = fmt::format("tensor {} '{}': ", index, info.name);
   const size_t rank = t.shape() ? t.shape()->size() : 0;
   HONE_USER_CHECK(rank <= kMostAxes) << what << "it has " << rank << " axes; " << kMostAxes << " are the most";
-  info.type.dtype = dtype_of(t.type(), what);
+  info.is_resource = is_resource(t.type());
+  info.is_complex = is_complex(t.type());
+  info.type.dtype = info.is_resource ? i32 : info.is_complex ? f32 : dtype_of(t.type(), what);
   const bool has_signature = t.shape_signature() && t.shape_signature()->size() == rank;
   for (size_t d = 0; d < rank; ++d) {
     const auto i = static_cast<flatbuffers::uoffset_t>(d);
@@ -115,7 +122,26 @@ const TensorInfo& ModelFile::tensor(int64_t index) {
   info.sparsity = t.sparsity();
   info.is_variable = t.is_variable();
   info.scales = scales_of(t.quantization(), info.type, what);
-  return tensors_.emplace(index, std::move(info)).first->second;
+  return tensors_.emplace(std::pair(graph_index, index), std::move(info)).first->second;
+}
+
+PortNames ModelFile::port_names() const {
+  PortNames names;
+  const auto read = [](const auto* ports, std::map<int64_t, std::string>* out) {
+    for (size_t i = 0; ports && i < ports->size(); ++i) {
+      const file::PortName& port = *ports->Get(static_cast<flatbuffers::uoffset_t>(i));
+      if (port.name() && port.name()->size() > 0)
+        out->emplace(port.tensor(), short_line(port.name()->string_view(), kMostOfName));
+    }
+  };
+  for (size_t i = 0; model_->signatures() && i < model_->signatures()->size(); ++i) {
+    const file::Signature& signature = *model_->signatures()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    if (signature.graph() != 0) continue;
+    read(signature.inputs(), &names.inputs);
+    read(signature.outputs(), &names.outputs);
+    break;
+  }
+  return names;
 }
 
 std::span<const char> ModelFile::bytes_of_buffer(const TensorInfo& t) const {

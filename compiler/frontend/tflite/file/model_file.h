@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/frontend/tflite/tflite_generated.h"
@@ -21,7 +22,7 @@ struct Scales {
   bool operator==(const Scales&) const = default;
 };
 
-/// A tensor of the main subgraph.
+/// A tensor of a subgraph.
 struct TensorInfo {
   std::string name;                              ///< for messages; `tensor 3` where the file has none
   TensorType type;                               ///< an extent that callers choose is 1
@@ -30,6 +31,13 @@ struct TensorInfo {
   const file::Sparsity* sparsity = nullptr;
   std::optional<Scales> scales;
   bool is_variable = false;
+  bool is_resource = false;  ///< it names a variable: `type` is of s32
+  bool is_complex = false;   ///< `type` is of f32: a value has a last axis more, of real and imaginary parts
+};
+
+/// Names of the main subgraph's inputs and outputs, by their tensors.
+struct PortNames {
+  std::map<int64_t, std::string> inputs, outputs;
 };
 
 /// A model as read.
@@ -39,14 +47,16 @@ class ModelFile {
   /// of TensorFlow Lite: cut off, with tables that lie outside of it, nested deeper than 64, more than 4 million.
   explicit ModelFile(const std::string& path);
 
-  /// The first of the subgraphs, of which a file has one at least; the others belong to control flow.
-  const file::SubGraph& graph() const { return *graph_; }
+  /// The main one, which every file has, and those of control flow behind it.
+  const file::SubGraph& graph(size_t index = 0) const;
+  size_t graph_count() const { return model_->subgraphs()->size(); }
   /// UserError, as below, for an index that is none.
   const file::OperatorCode& code(uint32_t index) const;
-  size_t tensor_count() const { return graph_->tensors() ? graph_->tensors()->size() : 0; }
   /// UserError, one line with the tensor's name, for an index that is none, a type that is not supported, more axes
   /// than a graph has, negative or huge extents, and scales that are none.
-  const TensorInfo& tensor(int64_t index);
+  const TensorInfo& tensor(int64_t index, size_t graph = 0);
+  /// Those of the first signature of the main subgraph, where the file has one.
+  PortNames port_names() const;
   /// Whether the file has elements of it.
   bool has_data(const TensorInfo& t) const;
   /// These elements, all of them where they are stored sparsely. UserError, one line with the tensor's name, where
@@ -58,8 +68,7 @@ class ModelFile {
 
   std::shared_ptr<const std::string> bytes_;
   const file::Model* model_ = nullptr;
-  const file::SubGraph* graph_ = nullptr;
-  std::map<int64_t, TensorInfo> tensors_;  ///< those that were asked for
+  std::map<std::pair<size_t, int64_t>, TensorInfo> tensors_;  ///< those that were asked for, by graph and index
 };
 
 }  // namespace hone::tflite

@@ -171,6 +171,15 @@ const ConverterTable& converters() {
     add_reduction_operators(t);
     add_constant_operators(t);
     add_quantized_operators(t);
+    add_integer_operators(t);
+    add_scatter_operators(t);
+    add_segment_operators(t);
+    add_position_operators(t);
+    add_volume_operators(t);
+    add_pool_position_operators(t);
+    add_detection_operators(t);
+    add_recurrent_operators(t);
+    add_fourier_operators(t);
     return t;
   }();
   return table;

@@ -9,13 +9,14 @@
 
 #include "compiler/frontend/lowering/lowering.h"
 #include "compiler/frontend/tflite/file/model_file.h"
+#include "compiler/frontend/tflite/node/states.h"
 
 namespace hone::tflite {
 
 using namespace frontend;  // converters are written in its words
 
 /// Begins the keys under which Lowering::once() keeps values: many operators may read one large constant.
-enum OnceOfTflite : int64_t { kTurned = 1 << 20, kRealNumbers };
+enum OnceOfTflite : int64_t { kTurned = 1 << 20, kRealNumbers, kStored };
 
 /// A lowering whose images, [n, h, w, c] in a file, are computed as planes, [n, c, h, w], which convolutions read and
 /// write here. The operand that a model sees is their transposition, which nothing reads where all operators in between
@@ -55,6 +56,7 @@ struct NodeContext {
   std::vector<const TensorInfo*> read, computed;  ///< what the file says of inputs (null: left out) and outputs
   std::vector<Operand> outputs;                   ///< to be filled in
   ImageLowering& l;
+  States& states;
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
   /// UserError where it is left out.
@@ -92,6 +94,9 @@ Operand activated(Lowering& l, const Operand& x, int8_t function);
 /// The same of an image whose planes may be known.
 Operand activated_image(ImageLowering& l, const Operand& x, int8_t function);
 
+/// Powers of whole numbers (operators/integer.cc). UserError for exponents that are known and negative.
+Operand power_of_integers(Lowering& l, const Operand& base, const Operand& exponent);
+
 /// How whole numbers with scales are treated in front of an operator, and behind it.
 enum class Numbers : uint8_t {
   kReal,   ///< they become floats, and its outputs whole numbers again where the file says so
@@ -101,6 +106,8 @@ enum class Numbers : uint8_t {
 struct Converter {
   void (*run)(NodeContext& c) = nullptr;
   Numbers numbers = Numbers::kReal;
+  bool takes_states = false;   ///< variables among its inputs, which are left out then
+  bool takes_complex = false;  ///< complex numbers among inputs and outputs
 };
 /// Rows by the operator's number, and by name where files name it.
 struct ConverterTable {
@@ -118,5 +125,14 @@ void add_product_operators(ConverterTable& t);
 void add_reduction_operators(ConverterTable& t);
 void add_constant_operators(ConverterTable& t);
 void add_quantized_operators(ConverterTable& t);
+void add_integer_operators(ConverterTable& t);
+void add_scatter_operators(ConverterTable& t);
+void add_segment_operators(ConverterTable& t);
+void add_position_operators(ConverterTable& t);
+void add_volume_operators(ConverterTable& t);
+void add_pool_position_operators(ConverterTable& t);
+void add_detection_operators(ConverterTable& t);
+void add_recurrent_operators(ConverterTable& t);
+void add_fourier_operators(ConverterTable& t);
 
 }  // namespace hone::tflite

@@ -118,8 +118,15 @@ void run_converter(NodeContext& c, const Converter& convert) {
     Operand& out = c.outputs[o];
     if (convert.numbers != Numbers::kAsIs && is_quantized(t) && out.type.dtype == f32)
       out = whole_numbers(c.l, out, *t.scales, t.type.dtype);
-    HONE_USER_CHECK(out.type.dtype == t.type.dtype) << "output " << o << " is " << to_string(t.type.dtype)
-                                                    << " in the file, and is computed as " << to_string(out.type);
+  }
+  check_types(c);
+}
+
+void check_types(const NodeContext& c) {
+  for (size_t o = 0; o < c.outputs.size(); ++o) {
+    const DType wanted = c.computed[o]->type.dtype, found = c.outputs[o].type.dtype;
+    HONE_USER_CHECK(found == wanted) << "output " << o << " is " << to_string(wanted)
+                                     << " in the file, and is computed as " << to_string(found);
   }
 }
 

@@ -12,6 +12,9 @@ Operand real_numbers(ImageLowering& l, const Operand& x, const std::optional<Sca
 /// Real numbers as whole ones of this type: rounded to the nearest, halves to the even one, and saturated.
 Operand whole_numbers(ImageLowering& l, const Operand& x, const Scales& scales, DType to);
 
+/// UserError unless outputs have the types that the file says.
+void check_types(const NodeContext& c);
+
 /// Runs the converter on what it knows (Numbers), and makes of its outputs what the file says that they are.
 void run_converter(NodeContext& c, const Converter& convert);
 

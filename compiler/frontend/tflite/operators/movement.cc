@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/frontend/lowering/tile.h"
+#include "compiler/frontend/lowering/operators/positions.h"
+#include "compiler/frontend/lowering/operators/tile.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
 
@@ -173,13 +174,35 @@ void mirror_pad(NodeContext& c) {
   c.outputs[0] = planes ? c.l.pixels(out) : out;
 }
 
+// Of each of the first `batch` positions its own: x [batch, front, n, behind] by positions [batch, p], as rows of one
+// table.
+Operand gathered_by_batch(Lowering& l, const Operand& x, const Operand& positions, size_t batch, size_t axis) {
+  const auto at = [](const Operand& o, size_t d) { return o.type.shape.begin() + static_cast<std::ptrdiff_t>(d); };
+  const int64_t count = element_count({x.type.shape.begin(), at(x, batch)}), n = x.type.shape[axis],
+                front = element_count({at(x, batch), at(x, axis)}),
+                behind = element_count({at(x, axis + 1), x.type.shape.end()}),
+                p = element_count(positions.type.shape) / count;
+  const Operand table =
+      l.reshape(l.transpose(l.reshape(x, {count, front, n, behind}), {0, 2, 1, 3}), {count * n, front * behind});
+  const Operand begins = l.pointwise("mul", {positions_along(l, count, 0, 2), l.number(static_cast<double>(n), i64)});
+  const Operand rows = l.pointwise("add", {l.reshape(l.cast(positions, i64), {count, p}), begins});
+  const Operand out = l.add("gather", {{"axis", "0"}}, {l.value(table), l.value(rows)});
+  return l.transpose(l.reshape(out, {count, p, front, behind}), {0, 2, 1, 3});
+}
+
 void gather(NodeContext& c) {
   const Operand &x = c.in(0), &positions = c.in(1);
-  HONE_USER_CHECK(c.option(&file::GatherOptions::batch_dims) == 0) << "batch_dims is not supported";
+  const int64_t given = c.option(&file::GatherOptions::batch_dims),
+                axis = axis_of(c.option(&file::GatherOptions::axis), x.rank()),
+                batch = given < 0 ? given + static_cast<int64_t>(positions.rank()) : given;
   HONE_USER_CHECK(positions.type.dtype == i32 || positions.type.dtype == i64) << "places " << to_string(positions.type);
-  const int64_t axis = axis_of(c.option(&file::GatherOptions::axis), x.rank());
+  const auto agrees = [&] {
+    return std::equal(x.type.shape.begin(), x.type.shape.begin() + batch, positions.type.shape.begin());
+  };
+  HONE_USER_CHECK(batch >= 0 && batch <= axis && batch <= static_cast<int64_t>(positions.rank()) && agrees())
+      << "batch_dims=" << given << " of " << to_string(x.type) << " and places " << to_string(positions.type);
   Extents shape(x.type.shape.begin(), x.type.shape.begin() + axis);
-  shape.insert(shape.end(), positions.type.shape.begin(), positions.type.shape.end());
+  shape.insert(shape.end(), positions.type.shape.begin() + batch, positions.type.shape.end());
   shape.insert(shape.end(), x.type.shape.begin() + axis + 1, x.type.shape.end());
   if (element_count(shape) == 0) return void(c.outputs[0] = {kNoValue, {x.type.dtype, shape}});
   if (const auto data = c.l.data_of(positions)) {
@@ -187,7 +210,11 @@ void gather(NodeContext& c) {
       HONE_USER_CHECK(at >= 0 && at < x.type.shape[static_cast<size_t>(axis)])
           << "place " << at << " of axis " << axis << " of " << to_string(x.type);
   }
-  c.outputs[0] = c.l.add("gather", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(positions)}, shape);
+  c.outputs[0] =
+      batch == 0
+          ? c.l.add("gather", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(positions)}, shape)
+          : c.l.reshape(gathered_by_batch(c.l, x, positions, static_cast<size_t>(batch), static_cast<size_t>(axis)),
+                        shape);
 }
 
 // Rows of a table.

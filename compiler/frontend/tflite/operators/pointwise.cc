@@ -1,5 +1,6 @@
 // Operators that work element by element.
 #include <cmath>
+#include <numbers>
 
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
@@ -37,7 +38,7 @@ void binary(NodeContext& c) {
   const Operand &a = c.in(0), &b = c.in(1);
   require_one_type(a, b);
   const bool is_power = c.number == 78;
-  HONE_USER_CHECK(!is_power || a.type.dtype.is_float()) << "powers of " << to_string(a.type);
+  if (is_power && a.type.dtype.is_integer()) return void(c.outputs[0] = power_of_integers(c.l, a, b));
   c.outputs[0] = c.l.map(function_of(kBinary, c.number), {a, b});
 }
 
@@ -116,9 +117,31 @@ void select(NodeContext& c) {
   c.outputs[0] = c.l.map("where", {a, condition, b});
 }
 
-void bitwise_xor(NodeContext& c) {
-  require_one_type(c.in(0), c.in(1));
-  c.outputs[0] = c.l.pointwise("bitwise_xor", {c.in(0), c.in(1)});
+// The angle of (x, y) from the first axis: that of the smaller size over the larger one, an eighth of a turn at most,
+// mirrored into the eighth where the point is. 1 / x tells -0 from 0.
+void angle(NodeContext& c) {
+  const Operand &y = c.in(0), &x = c.in(1);
+  require_one_type(y, x);
+  HONE_USER_CHECK(x.type.dtype == f32 || x.type.dtype == f64) << to_string(x.type);
+  ImageLowering& l = c.l;
+  const auto number = [&](double v) { return l.number(v, x.type.dtype); };
+  const auto is_negative = [&](const Operand& v) {
+    const Operand below = l.map("less", {v, number(0)}), is_zero = l.map("equal", {v, number(0)});
+    return l.map("or", {below, l.map("and", {is_zero, l.map("less", {l.map("reciprocal", {v}), number(0)})})});
+  };
+  const auto either = [&](const Operand& condition, const Operand& a, const Operand& b) {
+    return l.map("where", {a, condition, b});
+  };
+  const Operand width = l.map("abs", {x}), height = l.map("abs", {y});
+  const Operand small = l.map("minimum", {width, height}), large = l.map("maximum", {width, height});
+  // 0 / 0 and infinities of one size.
+  const Operand are_one = l.map("equal", {small, large}), are_zero = l.map("equal", {large, number(0)});
+  const Operand ratio = either(are_zero, number(0), either(are_one, number(1), l.map("div", {small, large})));
+  const Operand in_eighth = l.map("atan", {ratio});
+  const Operand in_quarter =
+      either(l.map("greater", {height, width}), l.map("sub", {number(std::numbers::pi / 2), in_eighth}), in_eighth);
+  const Operand in_half = either(is_negative(x), l.map("sub", {number(std::numbers::pi), in_quarter}), in_quarter);
+  c.outputs[0] = either(is_negative(y), l.map("neg", {in_half}), in_half);
 }
 
 void cast(NodeContext& c) {
@@ -132,7 +155,6 @@ void add_pointwise_operators(ConverterTable& t) {
   for (const Function& f : kUnary) t.own[f.number] = {&unary};
   for (const Function& f : kBinary) t.own[f.number] = {&binary};
   t.own[0] = {&add};
-  t.own[160] = {&bitwise_xor, Numbers::kAsIs};
   t.own[18] = {&mul};
   t.own[41] = {&sub};
   t.own[42] = {&div};
@@ -145,6 +167,7 @@ void add_pointwise_operators(ConverterTable& t) {
   t.own[99] = {&squared_difference};
   t.own[106] = {&add_n};
   t.own[150] = {&gelu};
+  t.own[156] = {&angle};
 }
 
 }  // namespace hone::tflite

@@ -1,4 +1,5 @@
 // Products of matrices.
+#include "compiler/frontend/lowering/operators/linear.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
 
@@ -17,20 +18,13 @@ void fully_connected(NodeContext& c) {
   HONE_USER_CHECK(all % k == 0 && (!keeps || (x.rank() >= 1 && x.type.shape.back() == k)))
       << to_string(x.type) << " times " << to_string(weight.type);
   const Operand rows = c.l.reshape(x, {all / k, k});
-  const bool is_known = c.l.data_of(weight).has_value();
   std::optional<Operand> bias;
   if (c.has(2)) {
     HONE_USER_CHECK(element_count(c.in(2).type.shape) == n)
         << "a bias " << to_string(c.in(2).type) << " for " << n << " columns";
     bias = c.l.reshape(c.in(2), {n});
   }
-  Operand out;
-  if (is_known && bias && c.l.data_of(*bias)) {
-    out = c.l.dense(rows, weight, true, "bias", {*bias});
-  } else {
-    out = is_known ? c.l.dense(rows, weight, true) : c.l.batch_matmul(rows, c.l.transpose(weight, {1, 0}));
-    if (bias) out = c.l.pointwise("add", {out, *bias});
-  }
+  Operand out = linear(c.l, rows, weight, bias);
   out = activated(c.l, out, c.option(&Options::activation));
   if (keeps) {
     Extents shape = x.type.shape;

@@ -1,7 +1,7 @@
 // Reductions, and what works on rows: softmax, norms, extremes.
 #include <algorithm>
 
-#include "compiler/frontend/lowering/product_over.h"
+#include "compiler/frontend/lowering/operators/product_over.h"
 #include "compiler/frontend/lowering/window.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"

@@ -3,43 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "compiler/frontend/lowering/transposed_convolution.h"
-#include "compiler/frontend/tflite/node/node.h"
+#include "compiler/frontend/lowering/operators/transposed_convolution.h"
+#include "compiler/frontend/tflite/node/window_node.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::tflite {
 namespace {
-
-constexpr int8_t kSame = 0, kValid = 1;
-
-// The number of outputs of windows over an image: the steps in it (SAME), or the whole windows (VALID).
-Window window_over(const Extents& image, const Extents& kernel, const Extents& stride, const Extents& dilation,
-                   int8_t padding) {
-  HONE_USER_CHECK(padding == kSame || padding == kValid) << "a padding of kind " << static_cast<int>(padding);
-  Window w{kernel, stride, dilation, Extents(2, 0), Extents(2, 0)};
-  for (size_t d = 0; d < 2; ++d) {
-    for (const int64_t v : {kernel[d], stride[d], dilation[d]})
-      HONE_USER_CHECK(v >= 1 && v <= kMostOfWindow) << "a kernel, stride or dilation of " << v;
-    if (padding == kValid) continue;
-    const int64_t out = (image[d] + stride[d] - 1) / stride[d];
-    const int64_t all = std::max<int64_t>(0, (out - 1) * stride[d] + (kernel[d] - 1) * dilation[d] + 1 - image[d]);
-    w.before[d] = all / 2;
-    w.after[d] = all - w.before[d];
-  }
-  return w;
-}
-
-// [n, c, h, w] behind windows.
-Extents shape_behind(const Window& w, const Extents& planes, int64_t channels) {
-  Extents shape{planes[0], channels};
-  for (size_t d = 0; d < 2; ++d) {
-    const int64_t reach = (w.kernel[d] - 1) * w.dilation[d] + 1,
-                  room = planes[2 + d] + w.before[d] + w.after[d] - reach;
-    HONE_USER_CHECK(room >= 0) << "a window of " << reach << " elements along an axis of " << planes[2 + d];
-    shape.push_back(room / w.stride[d] + 1);
-  }
-  return shape;
-}
 
 // conv2d on planes with weights [co, ci / groups, kh, kw].
 Operand convolved(NodeContext& c, const Operand& planes, const Operand& weight, Window w,
@@ -55,13 +24,6 @@ Operand convolved(NodeContext& c, const Operand& planes, const Operand& weight, 
     ids.push_back(c.l.as(*bias, {weight.type.shape[0]}));
   }
   return c.l.add("conv2d", given, ids, shape);
-}
-
-std::optional<Operand> bias_of(const NodeContext& c, size_t i, int64_t channels) {
-  if (!c.has(i)) return std::nullopt;
-  HONE_USER_CHECK(element_count(c.in(i).type.shape) == channels)
-      << "a bias " << to_string(c.in(i).type) << " for " << channels << " channels";
-  return c.in(i);
 }
 
 void require_images(const Operand& x, const Operand& weight) {
@@ -106,17 +68,11 @@ void pool(NodeContext& c) {
   require_images(x, x);
   Operand planes = c.l.planes(x);
   const Extents& s = planes.type.shape;
-  Window w =
+  const Window w =
       window_over({s[2], s[3]}, {c.option(&Options::filter_h), c.option(&Options::filter_w)},
                   {c.option(&Options::stride_h), c.option(&Options::stride_w)}, {1, 1}, c.option(&Options::padding));
-  const Extents shape = shape_behind(w, s, s[1]);
-  const bool is_sequence = make_image(&w, {s[2], s[3]}), is_max = c.number == kMax;
   if (c.number == kL2) planes = c.l.pointwise("square", {planes});
-  AttributeTexts given = attributes_of(w);
-  given.insert(given.end(), {{"kh", std::to_string(w.kernel[0])}, {"kw", std::to_string(w.kernel[1])}});
-  if (!is_max) given.emplace_back("count_include_pad", "0");
-  const Extents seen = is_sequence ? Extents{s[0], s[1], 1, s[2]} : planes.type.shape;
-  Operand out = c.l.add(is_max ? "max_pool2d" : "avg_pool2d", given, {c.l.as(planes, seen)}, shape);
+  Operand out = pooled(c.l, planes, w, c.number == kMax);
   if (c.number == kL2) out = c.l.pointwise("sqrt", {out});
   c.outputs[0] = c.l.pixels(activated(c.l, out, c.option(&Options::activation)));
 }
@@ -161,8 +117,9 @@ void transpose_conv_with_bias(NodeContext& c) {
   enum : int32_t { kPadSame = 1, kPadValid = 2 };
   int32_t numbers[3];
   const auto* options = c.node.custom_options();
-  HONE_USER_CHECK(options && options->size() == sizeof(numbers))
-      << "its options have " << (options ? options->size() : 0) << " bytes; there must be " << sizeof(numbers);
+  HONE_USER_CHECK(options && options->size() >= sizeof(numbers))
+      << "its options have " << (options ? options->size() : 0) << " bytes; there must be " << sizeof(numbers)
+      << " at least";
   std::memcpy(numbers, options->data(), sizeof(numbers));
   HONE_USER_CHECK(numbers[0] == kPadSame || numbers[0] == kPadValid) << "a padding of kind " << numbers[0];
   const Extents stride{numbers[2], numbers[1]};

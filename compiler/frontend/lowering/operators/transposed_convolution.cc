@@ -1,7 +1,7 @@
 // The outputs along an axis are periods of as many as the stride. Those at one position of all periods read the same
 // taps of the kernel, every stride-th one, backwards: a convolution of stride 1. What the positions' convolutions give
 // is put between each other.
-#include "compiler/frontend/lowering/transposed_convolution.h"
+#include "compiler/frontend/lowering/operators/transposed_convolution.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "compiler/frontend/lowering/resample.h"
+#include "compiler/frontend/lowering/operators/resample.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "compiler/frontend/lowering/tile.h"
+#include "compiler/frontend/lowering/operators/tile.h"
 
 #include "base/check.h"
 #include "base/text.h"

@@ -1,4 +1,4 @@
-#include "compiler/frontend/lowering/product_over.h"
+#include "compiler/frontend/lowering/operators/product_over.h"
 
 #include <algorithm>
 #include <optional>
