@@ -52,12 +52,20 @@ inline void expect_unchanged(GraphPass pass, const std::string& lines) {
   EXPECT_EQ(after(pass, lines), lines_of(read_graph("graph g\n" + lines)));
 }
 
+// Elements of an input: small ones, and all bytes where it is one of bytes, which saturate then, and are negative.
+inline std::string input_elements(const TensorType& t, size_t input) {
+  const int64_t count = element_count(t.shape);
+  std::string out = filled_elements(t.dtype, count, input + 1);
+  for (int64_t i = 0; (t.dtype == u8 || t.dtype == i8) && i < count; ++i)
+    out[static_cast<size_t>(i)] = static_cast<char>((i * 167 + static_cast<int64_t>(input) * 59 + i / 256) % 256);
+  return out;
+}
+
 // Interpreted on the same inputs, both give the same outputs, off by `tolerance` at most.
 inline void expect_same_values(const Graph& before, const Graph& after, double tolerance = 0) {
   verify(after);
   std::vector<TensorData> inputs;
-  for (const Port& p : before.inputs)
-    inputs.emplace_back(p.type, filled_elements(p.type.dtype, element_count(p.type.shape), inputs.size() + 1));
+  for (const Port& p : before.inputs) inputs.emplace_back(p.type, input_elements(p.type, inputs.size()));
   const auto wanted = interpret(before, inputs, &evaluate), got = interpret(after, inputs, &evaluate);
   ASSERT_FALSE(wanted.empty()) << "nothing to compare";
   ASSERT_EQ(got.size(), wanted.size());

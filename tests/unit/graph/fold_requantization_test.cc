@@ -14,7 +14,7 @@ using testing::HasSubstr;
 std::string sum_of_bytes(const std::string& epilogue, const std::string& operands, const std::string& type) {
   return "graph g\ninput \"x\" %x u8[3, 4]\ninput \"v\" %v f32[1, 2]\ninput \"z\" %z f32[3, 2]\n"
          "%w = constant s8[2, 4] [1, -2, 3, 4, 5, 6, -127, 8]\n"
-         "%s = constant f32[2] [0.01, 0.02]\n%t = constant f32[2] [0.3, -0.4]\n"
+         "%s = constant f32[2] [2, 0.25]\n%t = constant f32[2] [0.3, -0.4]\n"
          "%y = dense(m=3,n=2,k=4,dtype=u8:s8:s32:s32,epilogue=" +
          epilogue + ") %x %w" + operands + "\noutput \"y\" %y " + type + "[3, 2]\n";
 }
@@ -40,7 +40,7 @@ TEST(FoldRequantization, StepsGoIntoTheFactors) {
 TEST(FoldRequantization, FactorsAreConstantsThatAreScaled) {
   const Graph g = read_graph(sum_of_bytes("cast:f32+mul[c]+add[c]+div[0.5]+round+saturate:s8", " %s %t", "s8"));
   EXPECT_THAT(to_string(fold_requantization(g, test_context())),
-              testing::AllOf(HasSubstr("%s_scaled = constant f32[2] [0.02, 0.04]"),
+              testing::AllOf(HasSubstr("%s_scaled = constant f32[2] [4, 0.5]"),
                              HasSubstr("%t_scaled = constant f32[2] [0.6, -0.8]")));
 }
 
@@ -68,7 +68,7 @@ TEST(FoldRequantization, FactorsThatOverflowStay) {
   EXPECT_EQ(requantized("cast:f32+mul[1e+38]+minimum[0.125]+div[0.0625]+round+saturate:u8"),
             "cast:f32+mul[1e+38]+minimum[0.125]+mul[16]+round+saturate:u8");
   std::string text = sum_of_bytes("cast:f32+mul[c]+minimum[0.125]+div[0.0625]+round+saturate:u8", " %s", "u8");
-  text.replace(text.find("0.02"), 4, "1e+38");
+  text.replace(text.find("0.25"), 4, "1e+38");
   EXPECT_THAT(to_string(fold_requantization(read_graph(text), test_context())),
               HasSubstr("cast:f32+mul[c]+minimum[0.125]+mul[16]+round+saturate:u8"));
 }

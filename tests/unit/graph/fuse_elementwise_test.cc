@@ -181,6 +181,16 @@ output "b" %b f32[2, 3]
 )");
 }
 
+// The broadcast has no operand of the larger shape, so a chain of both would be one row.
+TEST(FuseElementwise, ABroadcastWithoutOperandStays) {
+  expect_unchanged(&fuse_elementwise, R"(
+input "x" %x f32[1, 3]
+%a = elementwise(op=relu,shape=2x3,operands=none,dtype=f32,x=1x3) %x
+%b = elementwise(op=exp,shape=2x3) %a
+output "b" %b f32[2, 3]
+)");
+}
+
 TEST(FuseElementwise, ValuesThatAreRoundedOnTheWayStay) {
   for (const std::string narrow : {"f16", "bf16"})
     expect_unchanged(&fuse_elementwise, R"(

@@ -23,6 +23,15 @@ output "y" %a f32[3, 5]
 )");
 }
 
+// A text shows values that are read alone.
+TEST(RemoveDead, UnreadValuesGo) {
+  const Graph g =
+      remove_dead(read_graph("graph g\ninput \"x\" %x f32[2]\n%c = constant f32[2] fill 1\n"
+                             "%a = elementwise(op=relu,shape=2) %x\noutput \"y\" %x f32[2]\n"));
+  ASSERT_EQ(g.values.size(), 1u);
+  EXPECT_EQ(g.value(0).name, "x");
+}
+
 // Values in front of those that stay go, too: all others get new numbers, also as ports.
 TEST(RemoveDead, WhatStaysIsRenumbered) {
   expect_becomes(&without_dead, R"(
