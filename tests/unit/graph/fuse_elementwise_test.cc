@@ -105,7 +105,7 @@ output "c" %c f32[3, 5]
 )");
 }
 
-// What begins as one row is no value of the whole shape, which a label would be: it is read once more.
+// A label is a value of the whole shape: a start of one row is none, and is read once more.
 TEST(FuseElementwise, ABroadcastStartIsAnOperand) {
   expect_becomes(&fuse_elementwise, R"(
 input "x" %x f32[1, 5]

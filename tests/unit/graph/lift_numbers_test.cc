@@ -44,7 +44,7 @@ output "y" %y f64[3, 5]
 )");
 }
 
-// What is lifted of a dense product with this epilogue and these weights: the epilogue behind it.
+// The epilogue that the pass makes of this one, of a dense product with known weights.
 std::string lifted(const std::string& epilogue, const std::string& dtype = "f32") {
   const Graph g = read_graph("graph g\ninput \"x\" %x " + dtype + "[3, 2]\n%w = constant " + dtype +
                              "[5, 2] fill 1\n%y = dense(m=3,n=5,k=2,dtype=" + dtype + ",epilogue=" + epilogue +

@@ -35,7 +35,7 @@ EmbeddedOptions scripts(const TempDir& dir, const std::string& tracker, const st
   return o;
 }
 
-// What check() says when it fails; OK when it never does.
+// The first failure that check() tells; OK when there is none.
 Status check_until_it_fails(Embedded& e) {
   Status status = absl::OkStatus();
   EXPECT_TRUE(eventually([&] {
