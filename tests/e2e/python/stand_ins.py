@@ -49,7 +49,7 @@ def _anchors(name, sizes, cells, stride):
 
 
 def blazeface():
-    """BlazeFace's anchors, of which those score that have skin inside and none around; boxes are squares around them."""
+    """BlazeFace's anchors; those score that have skin inside and none around. Boxes are squares around them."""
     fine, coarse = _anchors("fine", [24, 32], 9, 1), _anchors("coarse", [36, 44, 52, 60, 70, 80], 20, 2)
     nodes = [
         node("Transpose", ["input:0"], ["planes"], perm=[0, 3, 1, 2]),
