@@ -62,7 +62,8 @@ TEST(UnreadOutputs, HaveNoReadersByAnEmptyName) {
   m.model.mutable_graph()->mutable_node(0)->set_output(1, "");
   m.node("Clip", {"y", "", ""}, {"z"}).output("z");
   EXPECT_EQ(outputs_of(f.import(m), {TensorData({f32, {2, 3}}, floats_of({1, 2, 3, 4, 5, 6}))}),
-            (std::vector<double>{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6})) << "y and z";
+            (std::vector<double>{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}))
+      << "y and z";
 }
 
 }  // namespace

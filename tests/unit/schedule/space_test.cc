@@ -22,7 +22,7 @@ void declare(Knobs& k) {
 
 TEST(Space, PrintsParsesAndIndexesBothWays) {
   const Space s("t", 1, declare);
-  ASSERT_GT(s.size(), 0);
+  ASSERT_TRUE(s.size() > 0);
   for (ConfigIndex i = 0; i < s.size(); ++i) {
     const Config c = s.config_at(i);
     ASSERT_EQ(s.index_of(c), i);
