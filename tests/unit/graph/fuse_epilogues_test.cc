@@ -177,6 +177,17 @@ input "z" %z f32[1, 3, 1]
 output "y" %y f32[2, 3, 5]
 )",
                "its operands do not fit the dense that computes %d");
+  // One for each of the last two axes is no row.
+  expect_alone(R"(
+input "x" %x f32[6, 4]
+input "w" %w f32[5, 4]
+input "z" %z f32[1, 3, 5]
+%d = dense(m=6,n=5,k=4) %x %w
+%v = reshape(shape=6x5,to=2x3x5) %d
+%y = elementwise(op=add,shape=2x3x5,operands=1x3x5) %v %z   # Last
+output "y" %y f32[2, 3, 5]
+)",
+               "its operands do not fit the dense that computes %d");
 }
 
 // Its result is seen with the shape of the first view; behind a second one it is no value of the operator's shape.
