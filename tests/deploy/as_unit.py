@@ -43,7 +43,7 @@ def calls_of(group):
 
 
 def allowed_calls(unit):
-    """What SystemCallFilter= leaves: the first line is a list of what is allowed, those with ~ take away."""
+    """The calls that SystemCallFilter= leaves: the first line is a list of what is allowed, those with ~ take away."""
     allowed = calls_of('@default')
     for name, value in settings(unit):
         if name != 'SystemCallFilter':

@@ -38,7 +38,7 @@ def shared(top):
 
 
 def unresolved(top):
-    """What files of an unpacked bundle need and it has not."""
+    """Libraries that files of an unpacked bundle need and it has not."""
     have = {file.name for file in [*shared(top), *(top / 'bin').glob('ld-*')]}
     files = [*(top / 'libexec').iterdir(), *shared(top)]
     return sorted(f'{file.name}: {name}' for file in files for name in needed(file)[0] if name not in have)
@@ -64,7 +64,7 @@ def pack(test_class, build):
 
 
 class Layout:
-    """What holds for the bundle of any machine."""
+    """Tests of the bundle of any machine."""
 
     def test_is_named_after_version_and_machine(self):
         version = re.search(r'project\(hone VERSION (\S+)', (ROOT / 'CMakeLists.txt').read_text())[1]

@@ -22,7 +22,7 @@ def run(*words, **more):
 
 
 def help_of(words):
-    """What `program [subcommand] --help all` prints: every flag."""
+    """The text of `program [subcommand] --help all`: every flag."""
     if words not in helps:
         result = run(BIN / words[0], *words[1:], '--help', 'all')
         assert result.returncode == 0, f'{words}: {result.stderr}'

@@ -15,7 +15,7 @@ from commands import (BIN, BUILD, DEPLOY, FLEET_PAGE, PASSED_ON, PROGRAMS, ROOT,
 
 
 def stages(dockerfile):
-    """Of each stage its instructions, continued lines joined: {name: [(WORD, rest)]}."""
+    """Each stage's instructions, continued lines joined: {name: [(WORD, rest)]}."""
     out, name = {}, None
     for line in re.sub(r'\\\n', ' ', re.sub(r'(?m)^\s*#.*\n', '', dockerfile)).splitlines():
         match = re.match(r'^([A-Z]+)\s+(.*)$', line)
@@ -66,7 +66,7 @@ class Packages(unittest.TestCase):
         return out
 
     def set_up(self, *words):
-        """What `setup` installs on a machine that has none of the packages: nothing but commands of this test's is
+        """The packages that `setup` installs on a machine that has none of them: nothing but commands of this test's is
         called for it."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
@@ -149,7 +149,7 @@ class Images(unittest.TestCase):
     compose = yaml.safe_load((DEPLOY / 'docker' / 'compose.yaml').read_text())
 
     def words(self, service):
-        """What a service of the compose file runs, the entry point of its image included."""
+        """The command line of a service of the compose file, the entry point of its image included."""
         stage = dict(self.stages[service['build']['target']])
         entry = service.get('entrypoint', yaml.safe_load(stage['ENTRYPOINT']))
         return entry + service.get('command', [])
@@ -218,8 +218,8 @@ class Images(unittest.TestCase):
         self.assertEqual(int(flag(made, '--port') or 9190), port(flag(words, '--listen')))
 
     def test_services_get_the_files_that_they_name_and_no_others(self):
-        """What init copies into a volume is what the service that mounts it names in its flags; none but init sees the
-        folder with the CA's key and everybody's."""
+        """The files that init copies into a volume are those that the service which mounts it names; none but init
+        sees the folder with the CA's key and everybody's."""
         services = self.compose['services']
         init = services['init']
         places = {folder: name for name, folder in (volume.split(':') for volume in init['volumes'])}

@@ -105,7 +105,7 @@ class Host:
             self.words(program, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def processes(self):
-        """Of the processes that run here: {name: the libraries that it has loaded, as paths of this host}."""
+        """The processes that run here: {name: the libraries that it has loaded, as paths of this host}."""
         out = {}
         for process in pathlib.Path('/proc').glob('[0-9]*'):
             try:

@@ -21,7 +21,7 @@ HAS_PYTHON = (BUILD / 'python').is_dir()
 
 
 def install(test, *options):
-    """What an installation into an empty folder puts there."""
+    """Files that an installation into an empty folder puts there."""
     folder = tempfile.TemporaryDirectory(prefix='hone_runpaths_')
     test.addCleanup(folder.cleanup)
     done = subprocess.run(['cmake', '--install', str(BUILD), '--prefix', folder.name, *options], capture_output=True,

@@ -33,7 +33,7 @@ def dynamic(files):
 
 
 def fault_of(element, file, root):
-    """What is wrong with an element of the runpath of a file that came with the folder `root`; None: nothing."""
+    """The fault of an element of the runpath of a file that came with the folder `root`; None: nothing."""
     if not element:
         return 'is empty, which is the folder that the program is called in'
     below = re.fullmatch(r'\$(?:ORIGIN|\{ORIGIN\})((?:/.*)?)', element)

@@ -55,7 +55,7 @@ def broken(site, pages):
 
 
 def from_elsewhere(site, pages):
-    """What pages, styles and scripts would ask other hosts for."""
+    """Addresses of other hosts that pages, styles and scripts would ask for."""
     found = [f'{path.relative_to(site)}: {load}' for path, page in pages.items() for load in page.loads
              if urllib.parse.urlsplit(load).netloc]
     for path in site.rglob('*.css'):

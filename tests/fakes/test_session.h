@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "rpc/wire/session_client.h"
 
@@ -114,14 +113,5 @@ class TestSession {
   std::map<Hash128, std::string> blobs_;
   std::unique_ptr<SessionClient> client_;  // last: its handlers use all of the above until it is gone
 };
-
-template <class Condition>
-bool eventually(Condition condition) {
-  for (const auto end = std::chrono::steady_clock::now() + kPatience; std::chrono::steady_clock::now() < end;) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return condition();
-}
 
 }  // namespace hone::wire

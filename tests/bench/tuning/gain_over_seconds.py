@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `tuner --seconds S` gives a model for several S, each from an empty tophub: the model's time after S over its
-time after the last one, artifacts in turns.
+"""The gain that `tuner --seconds S` brings a model for several S, each from an empty tophub: the model's time after S
+over its time after the last one, artifacts in turns.
 
     tests/bench/tuning/gain_over_seconds.py --seconds 5,15,30,60,120,600 --threads 1 'm.onnx --shape x=1x3x48x320' …
 

@@ -13,6 +13,7 @@
 #include "base/child_process.h"
 #include "rpc/wire/admin_client.h"
 #include "tests/e2e/agent/agent_fixture.h"
+#include "tests/fakes/eventually.h"
 #include "tests/fakes/test_session.h"
 
 namespace hone::agent {
@@ -57,13 +58,6 @@ class ProgramTest : public ::testing::Test {
     std::ostringstream text;
     text << std::ifstream(dir_ + "/" + program + ".log").rdbuf();
     return text.str();
-  }
-
-  /// True once `holds` is, false when it is not within a minute.
-  static bool eventually(const std::function<bool()>& holds) {
-    for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end; usleep(5000))
-      if (holds()) return true;
-    return false;
   }
 
   void open_session() { session_ = std::make_unique<wire::TestSession>(*wire::Address::parse(address_)); }

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 
 #include "db/store.h"
 
@@ -40,15 +39,6 @@ std::unique_ptr<db::Store> open_existing(const std::string& path) {
 }
 
 }  // namespace
-
-bool eventually(const std::function<bool()>& holds, seconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
-}
 
 std::string read_file(const std::string& path) {
   std::ostringstream text;

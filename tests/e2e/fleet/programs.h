@@ -14,6 +14,7 @@
 
 #include "base/child_process.h"
 #include "base/json.h"
+#include "tests/fakes/eventually.h"
 
 namespace hone::e2e {
 
@@ -22,9 +23,6 @@ using std::chrono::seconds;
 
 /// Generous: for work that takes a second or two on an idle machine.
 inline constexpr seconds kPatience{120};
-
-/// True once `holds` is true, false when it is not within `patience`. Looks every few milliseconds.
-bool eventually(const std::function<bool()>& holds, seconds patience = kPatience);
 
 /// All of a file; empty when there is none.
 std::string read_file(const std::string& path);

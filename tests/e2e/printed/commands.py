@@ -46,7 +46,7 @@ def commands_in(text):
 
 
 def flags_to_give(text):
-    """What a refusal asks for: the flags behind `give`, or those that a line has alone."""
+    """The flags that a refusal asks for: those behind `give`, or those that a line has alone."""
     return [_to_the_end(text, m.end()) for m in re.finditer(r"\bgive (?:\w+: )?(?=--)|^(?=--)", text, re.M)]
 
 

@@ -19,7 +19,7 @@ ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.I)
 
 
 def pages():
-    """What git tracks, or would; without git all but build folders."""
+    """Pages that git tracks, or would; without git all but build folders."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
     found = [ROOT / name for name in listed] or [

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What programs print as the next command works as printed: each situation makes them print, the commands are found by
-one rule (commands.py), and a shell runs them."""
+"""Commands that programs print as the next ones work as printed: each situation makes them print, the commands are
+found by one rule (commands.py), and a shell runs them."""
 
 import os
 import pathlib
@@ -78,7 +78,7 @@ class Printed(unittest.TestCase):
         return name
 
     def shell(self, command, code=0):
-        """What it printed, on both streams."""
+        """Its output, on both streams."""
         ran = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.env, timeout=300, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if code is not None:

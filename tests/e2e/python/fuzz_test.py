@@ -32,7 +32,7 @@ faulthandler.enable()
 
 class Fuzz(support.Case):
     def refused_or(self, what, call):
-        """What call() returns; an exception that is documented: it."""
+        """The value that call() returns; an exception that is documented: it."""
         try:
             return call()
         except hone.InternalError as e:

@@ -66,7 +66,7 @@ def node(op, inputs, outputs, **attributes):
 
 
 def value(name, elements, shape=None):
-    """Of any rank where no shape is given."""
+    """An input or output, of any rank where no shape is given."""
     dims = b"".join(_bytes(1, _bytes(2, d) if isinstance(d, str) else _number(1, d)) for d in shape or ())
     return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, elements) + (b"" if shape is None else _bytes(2, dims))))
 

@@ -7,7 +7,7 @@ CELL = 8  # pixels of a cell of 16 x 16
 
 
 def _coverage(cells, size):
-    """What share of each cell of a row, the middle of all of them at 0, lies in `size` pixels around the middle."""
+    """The share of each cell of a row that lies in the `size` pixels around the row's middle."""
     left = (np.arange(cells) - cells / 2) * CELL
     return np.clip(np.minimum(left + CELL, size / 2) - np.maximum(left, -size / 2), 0, CELL) / CELL
 
@@ -49,7 +49,7 @@ def _anchors(name, sizes, cells, stride):
 
 
 def blazeface():
-    """Of BlazeFace's anchors those score that have skin inside and none around; boxes are squares around them."""
+    """BlazeFace's anchors; those score that have skin inside and none around. Boxes are squares around them."""
     fine, coarse = _anchors("fine", [24, 32], 9, 1), _anchors("coarse", [36, 44, 52, 60, 70, 80], 20, 2)
     nodes = [
         node("Transpose", ["input:0"], ["planes"], perm=[0, 3, 1, 2]),

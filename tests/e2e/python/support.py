@@ -1,4 +1,4 @@
-"""What the tests of the package share."""
+"""Helpers that the tests of the package share."""
 
 import os
 import tempfile
@@ -29,7 +29,7 @@ class Case(unittest.TestCase):
 
 
 def perceptron_of(x):
-    """What small_onnx.perceptron() computes."""
+    """The values that small_onnx.perceptron() computes."""
     k, n = 16, 8
     w = np.array([[(i - j) / 8 for j in range(n)] for i in range(k)], dtype=np.float32)
     return np.maximum(x @ w + np.arange(n, dtype=np.float32), 0)

@@ -169,7 +169,7 @@ class Primitives(unittest.TestCase):
             self.s.tensorize(self.C, self.k, "dot_u8_s8_s32")
 
     def test_names_in_the_texts_are_intrinsics(self):
-        """What people copy from the documentation is there."""
+        """Names that people copy from the documentation are there."""
         with self.assertRaises(hone.BadInput) as caught:
             self.s.tensorize(self.C, self.k, "")
         known = set(str(caught.exception).split("there are ")[1].split(", "))
@@ -424,7 +424,7 @@ class Stubs(unittest.TestCase):
 
 class Expressions(unittest.TestCase):
     def of(self, body, *arrays, dtype=None):
-        """What the elementwise body gives for arrays."""
+        """The values that the elementwise body gives for arrays."""
         inputs = [te.placeholder(a.shape, name=f"x{n}", dtype=str(a.dtype)) for n, a in enumerate(arrays)]
         out = te.compute(arrays[0].shape, lambda i: body(*(x[i] for x in inputs)), name="out")
         return hone.build(te.Schedule(out, inputs=inputs), threads=1)(*arrays)

@@ -9,8 +9,8 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <thread>
 
+#include "tests/fakes/eventually.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/hash_collision.h"
 
@@ -179,7 +179,10 @@ class SupervisorTest : public ::testing::Test {
 
   // For work that a real timer ends.
   void settle_until(const std::function<bool()>& holds) {
-    for (int i = 0; i < 1000 && !holds(); ++i, std::this_thread::sleep_for(std::chrono::milliseconds(10))) settle();
+    EXPECT_TRUE(eventually([&] {
+      settle();
+      return holds();
+    }));
   }
 
   asio::io_context io;

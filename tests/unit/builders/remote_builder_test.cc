@@ -12,6 +12,7 @@
 #include "rpc/wire/access/certificate_dates.h"
 #include "rpc/wire/access/key_proof.h"
 #include "rpc/wire/agent_client.h"
+#include "tests/fakes/eventually.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_session.h"
 #include "tracker/service.h"
@@ -97,7 +98,7 @@ class RemoteBuilderTest : public testing::Test {
   }
   void start_builder(const ScriptedBuilder::Answer& answer) {
     builder_.emplace(server_->address(), builder_labels(key_.public_key(), kCodegen), key_, answer);
-    ASSERT_TRUE(wire::eventually([&] { return carries_its_label(); }));
+    ASSERT_TRUE(eventually([&] { return carries_its_label(); }));
   }
   // Speaks as an agent of the fleet, and says that it has the key.
   void start_rogue(std::optional<wire::SigningKey> key) {
@@ -292,7 +293,7 @@ TEST_F(RemoteBuilderTest, ADeviceThatDoesNotProveTheKeyIsNotAskedAndReadsNoModul
 
 TEST_F(RemoteBuilderTest, ADeviceThatProvesAnotherKeyIsTurnedAway) {
   start_rogue(wire::SigningKey::load_or_make(path("other")).value());
-  ASSERT_TRUE(wire::eventually([&] { return !builder_->refused().empty(); }));
+  ASSERT_TRUE(eventually([&] { return !builder_->refused().empty(); }));
   EXPECT_THAT(builder_->refused(), testing::HasSubstr("not the one that the label names"));
   start_board({.first = 0.2, .least = 0.2});
   EXPECT_FALSE(build());
@@ -382,7 +383,7 @@ TEST_F(RemoteBuilderTest, BuildersOfAnotherKeyOrCompilerAreNotAsked) {
   for (const auto& [key, codegen] : {std::pair(&other, kCodegen), std::pair(&key_, std::string("llvm-18"))}) {
     builder_.emplace(server_->address(), builder_labels(key->public_key(), codegen), *key,
                      [&](const wire::Lease& lease) { return honest(lease); });
-    ASSERT_TRUE(wire::eventually([&] { return carries_its_label(); }));
+    ASSERT_TRUE(eventually([&] { return carries_its_label(); }));
     start_board();
     EXPECT_FALSE(build());
     EXPECT_TRUE(builder_->leases().empty());
@@ -419,7 +420,7 @@ TEST_F(RemoteBuilderTest, ABuilderThatLeavesIsNotWaitedFor) {
   start_builder(nullptr);
   start_board();
   std::thread leaves([&] {
-    while (builder_->leases().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_TRUE(eventually([&] { return !builder_->leases().empty(); }));
     builder_.reset();
   });
   EXPECT_FALSE(build());

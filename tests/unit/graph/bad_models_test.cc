@@ -37,10 +37,13 @@ TEST(BadModel, TruncatedAnywhere) {
   TestModel m = relu();
   m.floats("c", {3}, {1, 2, 3}).node("Add", {"y", "c"}, {"z"}).output("z");
   const std::string bytes = m.model.SerializeAsString();
+  size_t refused = 0;
   for (size_t size = 0; size < bytes.size(); ++size) {
     const std::string what = f.refusal(bytes.substr(0, size));  // some cuts fall between two fields
     EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+    refused += what != "accepted" ? 1 : 0;
   }
+  EXPECT_GT(refused, bytes.size() * 9 / 10) << "of " << bytes.size();
 }
 
 TEST(BadModel, RandomAndMutatedBytes) {
@@ -50,6 +53,7 @@ TEST(BadModel, RandomAndMutatedBytes) {
   m.numbers("shape", {2}, {3, 2}).node("Reshape", {"z", "shape"}, {"r"}).output("r");
   const std::string bytes = m.model.SerializeAsString();
   std::mt19937_64 rng(1);
+  int refused = 0;
   for (int i = 0; i < 3000; ++i) {
     std::string other = bytes;
     if (i % 10 == 0) {
@@ -58,8 +62,10 @@ TEST(BadModel, RandomAndMutatedBytes) {
     } else {
       for (int n = 0; n < 1 + i % 4; ++n) other[rng() % other.size()] = static_cast<char>(rng());
     }
-    f.refusal(other);  // no other exception
+    refused += f.refusal(other) != "accepted" ? 1 : 0;  // no other exception
   }
+  EXPECT_GT(refused, 300) << "the random ones, and some of the mutated";
+  EXPECT_LT(refused, 3000) << "bytes of names and weights may be any";
 }
 
 TEST(BadModel, Cycles) {

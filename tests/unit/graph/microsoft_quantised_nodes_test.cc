@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int kU8 = 2, kS8 = 3, kUint4 = 21, kInt4 = 22;
+constexpr int kU8 = 2, kS8 = 3, kU4 = 21, kS4 = 22;
 
 std::string some_bytes(int64_t count, int seed) {
   std::string out;
@@ -208,7 +208,7 @@ TEST(FourBits, AreReadAsTheyArePacked) {
   const ModelFolder f;
   const std::string packed = some_bytes(11, 3);
   const Floats x = numbers(14, 1), scales{0.5f, 1, 2, 4, 8, 16};
-  for (const int type : {kUint4, kInt4})
+  for (const int type : {kU4, kS4})
     for (const bool is_raw : {true, false}) {
       std::vector<double> wanted;
       for (size_t row = 0; row < 2; ++row)
@@ -218,7 +218,7 @@ TEST(FourBits, AreReadAsTheyArePacked) {
             const size_t i = k * 3 + n;
             const auto byte = static_cast<uint8_t>(packed[i / 2]);
             int v = i % 2 ? byte >> 4 : byte & 15;
-            if (type == kInt4 && v >= 8) v -= 16;
+            if (type == kS4 && v >= 8) v -= 16;
             sum += double{x[row * 7 + k]} * v * double{scales[k / 4 * 3 + n]};
           }
           wanted.push_back(sum);
@@ -233,7 +233,7 @@ TEST(FourBits, MayLieBesideTheModel) {
   const ModelFolder f;
   const std::string packed = some_bytes(11, 3);
   f.write("w.bin", std::string(5, '\xff') + packed);
-  TestModel m = four_bits(kInt4, "", true);
+  TestModel m = four_bits(kS4, "", true);
   for (onnx::Tensor& t : *m.graph()->mutable_initializer()) {
     if (t.name() != "w") continue;
     t.clear_raw_data();
@@ -245,7 +245,7 @@ TEST(FourBits, MayLieBesideTheModel) {
     }
   }
   const TensorData x = tensor({2, 7}, numbers(14, 1));
-  EXPECT_EQ(outputs_of(f.import(m), {x}), outputs_of(f.import(four_bits(kInt4, packed, true)), {x}));
+  EXPECT_EQ(outputs_of(f.import(m), {x}), outputs_of(f.import(four_bits(kS4, packed, true)), {x}));
   f.write("w.bin", std::string(15, '\xff'));
   EXPECT_THAT(f.refusal(m), HasSubstr("it takes 11 bytes; 'w.bin' has 15"));
 }
@@ -265,7 +265,7 @@ TEST(FourBits, BlocksOfNothingAreRefused) {
   const ModelFolder f;
   TestModel m(21);
   m.input("x", {2}).floats("s", {1, 4}, {1, 1, 1, 1});
-  m.tensor("w", {0, 4}, kInt4)->set_raw_data("");
+  m.tensor("w", {0, 4}, kS4)->set_raw_data("");
   m.node("DequantizeLinear", {"w", "s"}, {"d"}).number("axis", 0).number("block_size", 2).output("d").output("x");
   EXPECT_THAT(f.refusal(m), HasSubstr("block_size=2"));
 }
@@ -290,15 +290,15 @@ TEST(MicrosoftQuantised, WhatIsNotComputedIsRefused) {
 
 TEST(FourBits, OfAnotherSizeAreRefused) {
   const ModelFolder f;
-  EXPECT_THAT(f.refusal(four_bits(kInt4, some_bytes(10, 1), true)), HasSubstr("takes 11 bytes; the file has 10"));
-  EXPECT_THAT(f.refusal(four_bits(kInt4, some_bytes(21, 1), true)), HasSubstr("takes 11 bytes; the file has 21"));
+  EXPECT_THAT(f.refusal(four_bits(kS4, some_bytes(10, 1), true)), HasSubstr("takes 11 bytes; the file has 10"));
+  EXPECT_THAT(f.refusal(four_bits(kS4, some_bytes(21, 1), true)), HasSubstr("takes 11 bytes; the file has 21"));
 }
 
 TEST(FourBits, AreQuantisedToWhereverTheirZeroPointComesFrom) {
   const ModelFolder f;
   TestModel moved(21);
   moved.input("x", {4}).floats("s", {}, {0.5f}).numbers("none", {0}, {});
-  moved.tensor("z", {1}, kInt4)->set_raw_data(std::string(1, '\x1'));
+  moved.tensor("z", {1}, kS4)->set_raw_data(std::string(1, '\x1'));
   moved.node("Reshape", {"z", "none"}, {"zr"}).node("QuantizeLinear", {"x", "s", "zr"}, {"y"}).output("y");
   EXPECT_THAT(outputs_of(f.import(moved), {tensor({4}, {-9, -1, 1, 9})}), testing::ElementsAre(-8, -1, 3, 7));
 }

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/ir/extents.h"
-#include "tests/unit/graph/onnx_models.h"
+#include "tests/unit/graph/node_tests.h"
 
 namespace hone {
 namespace {
@@ -16,8 +15,6 @@ using testing::DoubleNear;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-using Floats = std::vector<float>;
-
 Floats drawn(int64_t count, float least, float most, int seed) {
   std::mt19937 random(static_cast<uint32_t>(seed));
   std::uniform_real_distribution<float> between(least, most);
@@ -25,7 +22,6 @@ Floats drawn(int64_t count, float least, float most, int seed) {
   for (float& v : out) v = between(random);
   return out;
 }
-TensorData tensor(const Extents& shape, const Floats& v) { return {{f32, shape}, floats_of(v)}; }
 
 // A plane or a volume of one channel.
 struct Image {

@@ -1,4 +1,4 @@
-// Products of dequantised bytes as sums of bytes, and steps of outputs in their factors.
+// Products of dequantised bytes as sums of bytes.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -306,74 +306,6 @@ output "y" %y f32[1, 2, 4, 4]
 )");
   EXPECT_THAT(to_string(narrowed(g)), HasSubstr("layout=NCHW,dtype=u8) %x"));
   expect_same_values(g, narrowed(g));
-}
-
-std::string dense_with(const std::string& epilogue, const std::string& operands, const std::string& type = "u8") {
-  return "graph g\ninput \"x\" %x u8[4, 4]\n%w = constant s8[2, 4] [1, -2, 3, 4, 5, 6, -127, 8]\n"
-         "%s = constant f32[2] [0.01, 0.02]\n%t = constant f32[2] [0.3, -0.4]\n"
-         "%y = dense(m=4,n=2,k=4,dtype=u8:s8:s32:s32,epilogue=" +
-         epilogue + ") %x %w" + operands + "\noutput \"y\" %y " + type + "[4, 2]\n";
-}
-std::string epilogue_after(const std::string& graph) {
-  const Graph g = read_graph(graph), made = fold_requantization(g, test_context());
-  expect_same_values(g, made, 1);  // a rounding may be the other one
-  const std::string text = to_string(made);
-  const size_t begin = text.find("epilogue=") + 9;
-  return text.substr(begin, text.find(')', begin) - begin);
-}
-
-TEST(FoldRequantization, StepsGoIntoTheFactors) {
-  EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[c]+add[c]+div[0.5]+round+add[7]+saturate:u8", " %s %t")),
-            "cast:f32+mul[c]+bias+round+add[7]+saturate:u8");
-  EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[0.25]+minimum[6]+div[0.5]+round+saturate:s8", "", "s8")),
-            "cast:f32+mul[0.5]+minimum[12]+round+saturate:s8");
-  // The saturation does this anyway.
-  EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[c]+relu+minimum[200]+div[0.5]+round+saturate:u8", " %s")),
-            "cast:f32+mul[c]+round+saturate:u8");
-  // Something else stands between: a product by the reciprocal.
-  EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[c]+tanh+div[0.5]+round+saturate:u8", " %s")),
-            "cast:f32+mul[c]+tanh+mul[2]+round+saturate:u8");
-  EXPECT_EQ(epilogue_after(dense_with("cast:f32+mul[c]+relu+div[-0.5]+round+saturate:s8", " %s", "s8")),
-            "cast:f32+mul[c]+relu+mul[-2]+round+saturate:s8");
-}
-
-TEST(FoldRequantization, FunctionsFromByteToByteAreBoundsOrNothing) {
-  const std::string front = "cast:f32+mul[c]+round+add[100]+saturate:u8";
-  const auto behind = [&](const std::string& more) { return epilogue_after(dense_with(front + more, " %s")); };
-  EXPECT_EQ(behind("+cast:f32+sub[100]+mul[0.03]+div[0.03]+round+add[100]+saturate:u8"), front);
-  EXPECT_EQ(behind("+cast:f32+sub[100]+mul[0.03]+maximum[0]+minimum[3]+div[0.03]+round+add[100]+saturate:u8"),
-            front + "+maximum[100]+minimum[200]");
-  // One after the other.
-  EXPECT_EQ(epilogue_after(dense_with("cast:f32+saturate:u8+cast:f32+mul[0.5]+div[0.5]+saturate:u8+maximum[3]:f32+relu+"
-                                      "saturate:u8",
-                                      "")),
-            "cast:f32+saturate:u8+maximum[3]");
-  const std::string other = "+cast:f32+sub[100]+mul[0.03]+div[0.04]+round+add[100]+saturate:u8";
-  EXPECT_THAT(behind(other), HasSubstr("saturate:u8+cast:f32+sub[100]"));
-}
-
-TEST(FoldRequantization, NodesOfBytesToo) {
-  EXPECT_EQ(after(&fold_requantization, R"(input "x" %x u8[4]
-%y = elementwise(op=cast:f32+mul[0.1]+relu+div[0.1]+round+saturate:u8,shape=4,operands=none,dtype=u8) %x
-%z = elementwise(op=cast:f32,shape=4,operands=none,dtype=u8) %y
-output "z" %z f32[4]
-)"),
-            "%z = elementwise(op=cast:f32,shape=4,operands=none,dtype=u8) %x\noutput \"z\" %z f32[4]\n");
-  EXPECT_EQ(after(&fold_requantization, R"(input "x" %x s8[4]
-%y = elementwise(op=cast:f32+mul[0.1]+relu+div[0.1]+round+saturate:s8,shape=4,operands=none,dtype=s8) %x
-output "y" %y s8[4]
-)"),
-            "%y = elementwise(op=maximum[0],shape=4,operands=none,dtype=s8) %x\noutput \"y\" %y s8[4]\n");
-}
-
-TEST(LiftNumbers, OfSumsOfBytesAllAreLifted) {
-  EXPECT_THAT(after(&lift_numbers, R"(
-input "x" %x u8[3, 4]
-%w = constant s8[2, 4] [1, 2, 3, 4, 5, 6, 7, 8]
-%y = dense(m=3,n=2,k=4,dtype=u8:s8:s32:s32,epilogue=cast:f32+mul[0.5]+round+add[3]+saturate:u8) %x %w
-output "y" %y u8[3, 2]
-)"),
-              HasSubstr("epilogue=cast:f32+mul[1]+round+add[3]+saturate:u8) %x %w %w_number"));
 }
 
 }  // namespace

@@ -270,28 +270,6 @@ TEST(Recurrent, ALayerIsOneNode) {
   EXPECT_LT(g.nodes.size(), 12u) << to_string(g);
 }
 
-// More steps than a concatenation has parts; parts that begin anywhere are gathered by one kernel.
-TEST(Recurrent, ManyStepsOneByOne) {
-  const Graph g = imported({"RNN", 1, 300, 1, 2, 3});
-  PassContext context = test_context();
-  context.part_alignment = 512;
-  const Graph unrolled = unroll_steps(g, context);
-  EXPECT_EQ(count_of(unrolled, "rnn"), 300);
-  EXPECT_EQ(count_of(unrolled, "gather"), 300);
-  EXPECT_EQ(count_of(unrolled, "concat"), 3);
-  expect_same_values(g, unrolled);
-}
-
-TEST(Recurrent, GpusHaveALimitOfSteps) {
-  const Graph g = imported({"RNN", 1, 4097, 1, 1, 1});
-  try {
-    unroll_steps(g, test_context());
-    FAIL() << "accepted";
-  } catch (const UserError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("has 4097 steps, each of which is a launch on a GPU; at most 4096 are supported"));
-  }
-}
-
 TEST(Recurrent, RefusesWhatDoesNotFit) {
   const ModelFolder f;
   const auto lstm = [&](std::vector<TestDim> x, const std::vector<int64_t>& w, const std::vector<int64_t>& r) {

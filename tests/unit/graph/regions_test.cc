@@ -4,30 +4,26 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/ir/extents.h"
-#include "tests/unit/graph/onnx_models.h"
+#include "tests/unit/graph/node_tests.h"
 
 namespace hone {
 namespace {
 
 using testing::HasSubstr;
 
-using Floats = std::vector<float>;
-
 // Whole numbers that occur more than once.
-Floats numbers(int64_t count, int seed = 0) {
+Floats repeated_numbers(int64_t count, int seed = 0) {
   std::mt19937 random(static_cast<uint32_t>(seed));
   Floats out;
   for (int64_t i = 0; i < count; ++i) out.push_back(static_cast<float>(static_cast<int>(random() % 21) - 10));
   return out;
 }
-TensorData tensor(const Extents& shape, const Floats& v) { return {{f32, shape}, floats_of(v)}; }
 
 TEST(MaxPoolIndices, AreTheFirstLargestPlaces) {
   const ModelFolder f;
   for (const int64_t storage_order : {0, 1})
     for (const int64_t dilation : {1, 2}) {
-      const Floats x = numbers(2 * 3 * 7 * 6, 3);
+      const Floats x = repeated_numbers(2 * 3 * 7 * 6, 3);
       TestModel m;
       m.input("x", {2, 3, 7, 6}).node("MaxPool", {"x"}, {"y", "i"}).ints("kernel_shape", {3, 2});
       m.ints("strides", {2, 1}).ints("pads", {1, 0, 1, 1}).ints("dilations", {dilation, 1});
@@ -55,7 +51,7 @@ TEST(MaxPoolIndices, AreTheFirstLargestPlaces) {
 
 TEST(MaxUnpool, UndoesPoolingsWhoseWindowsOverlap) {
   const ModelFolder f;
-  const Floats x = numbers(2 * 9 * 9, 4);
+  const Floats x = repeated_numbers(2 * 9 * 9, 4);
   TestModel m;
   m.input("x", {1, 2, 9, 9}).node("MaxPool", {"x"}, {"p", "i"}).ints("kernel_shape", {3, 3}).ints("strides", {2, 2});
   m.node("MaxUnpool", {"p", "i"}, {"y"}).ints("kernel_shape", {3, 3}).ints("strides", {2, 2});
@@ -72,7 +68,7 @@ TEST(MaxUnpool, UndoesPoolingsWhoseWindowsOverlap) {
 TEST(ConvTranspose, OfVolumesIsTheTransposedMap) {
   const ModelFolder f;
   for (const int64_t groups : {1, 2}) {
-    const Floats w = numbers(4 * (4 / groups) * 3 * 2 * 2, 5);
+    const Floats w = repeated_numbers(4 * (4 / groups) * 3 * 2 * 2, 5);
     const auto model = [&](const char* op, const std::vector<TestDim>& input) {
       TestModel m;
       m.input("x", input).floats("w", {4, 4 / groups, 3, 2, 2}, w);
@@ -84,7 +80,7 @@ TEST(ConvTranspose, OfVolumesIsTheTransposedMap) {
     ASSERT_EQ(conv.graph.outputs[0].type.shape, (Extents{1, 4, 4, 4, 3}));
     ASSERT_EQ(transposed.graph.outputs[0].type.shape, (Extents{1, 4, 7, 5, 7}));
     for (int seed = 0; seed < 3; ++seed) {
-      const Floats a = numbers(4 * 7 * 5 * 7, 10 + seed), b = numbers(4 * 4 * 4 * 3, 20 + seed);
+      const Floats a = repeated_numbers(4 * 7 * 5 * 7, 10 + seed), b = repeated_numbers(4 * 4 * 4 * 3, 20 + seed);
       const std::vector<double> of_a = outputs_of(conv, {tensor({1, 4, 7, 5, 7}, a)}),
                                 of_b = outputs_of(transposed, {tensor({1, 4, 4, 4, 3}, b)});
       double left = 0, right = 0;
@@ -124,7 +120,7 @@ TEST(CenterCropPad, CutsTheMiddleOutOrPutsZerosAround) {
   TestModel m(18);
   m.input("x", {5, 2, 3}).numbers("to", {2}, {2, 6});
   m.node("CenterCropPad", {"x", "to"}, {"y"}).ints("axes", {0, -1}).output("y");
-  const Floats x = numbers(30, 1);
+  const Floats x = repeated_numbers(30, 1);
   std::vector<double> wanted;
   for (int64_t a = 0; a < 2; ++a)  // (5 - 2) / 2 = 1 is cut off in front
     for (int64_t b = 0; b < 2; ++b)
@@ -137,7 +133,7 @@ TEST(Col2Im, AddsBlocksWhereTheyWereTaken) {
   const ModelFolder f;
   // An image of 5 x 6, blocks of 2 x 3 with steps, dilations and pads: (5 + 1 - 2 - 1) / 1 + 1 rows.
   const int64_t rows = 5 + 1 - 2, columns = (6 + 2 - 3) / 2 + 1;
-  const Floats x = numbers(2 * 6 * rows * columns, 2);
+  const Floats x = repeated_numbers(2 * 6 * rows * columns, 2);
   TestModel m(18);
   m.input("x", {1, 12, rows * columns}).numbers("image", {2}, {5, 6}).numbers("block", {2}, {2, 3});
   m.node("Col2Im", {"x", "image", "block"}, {"y"}).ints("strides", {1, 2}).ints("dilations", {2, 1});
@@ -161,7 +157,7 @@ TEST(AffineGrid, MapsThePlacesOfImagesAndVolumes) {
   for (const bool is_aligned : {false, true})
     for (const Extents& image : {Extents{2, 3}, Extents{2, 1, 3}}) {
       const auto n = static_cast<int64_t>(image.size());
-      const Floats theta = numbers(2 * n * (n + 1), 6);
+      const Floats theta = repeated_numbers(2 * n * (n + 1), 6);
       TestModel m(20);
       Extents size{2, 4};
       size.insert(size.end(), image.begin(), image.end());
@@ -244,7 +240,7 @@ TEST(Regions, MaximaMayHaveAsManySamplesAsARegionIsLarge) {
   const ModelFolder f;
   const int64_t h = 7, w = 9, bins_h = 2, bins_w = 3;
   for (const float moved : {0.0F, -2.0F, 2.0F}) {
-    Floats x = numbers(h * w, 3);
+    Floats x = repeated_numbers(h * w, 3);
     for (float& v : x) v += moved;  // of both signs, of one
     // Inside; beyond each edge; of no size; at whole places; far outside.
     const Floats regions{1.3F, 0.8F, 7.9F, 6.1F, -3.2F, -1.7F, 12.4F, 9.9F, 3,  3,

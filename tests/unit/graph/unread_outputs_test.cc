@@ -61,7 +61,9 @@ TEST(UnreadOutputs, HaveNoReadersByAnEmptyName) {
   TestModel m = dropout();
   m.model.mutable_graph()->mutable_node(0)->set_output(1, "");
   m.node("Clip", {"y", "", ""}, {"z"}).output("z");
-  f.import(m);
+  EXPECT_EQ(outputs_of(f.import(m), {TensorData({f32, {2, 3}}, floats_of({1, 2, 3, 4, 5, 6}))}),
+            (std::vector<double>{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}))
+      << "y and z";
 }
 
 }  // namespace

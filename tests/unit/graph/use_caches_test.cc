@@ -22,7 +22,7 @@ input "past" %past s64[1]
 %present_k = concat(shapes=2x3x6x4:2x3x1x4,axis=2) %past_k %k
 %present_v = concat(shapes=2x3x6x5:2x3x1x5,axis=2) %past_v %v
 )";
-const std::string kColumns = R"(%t = transpose(shape=2x3x7x4,perm=0:1:3:2) %present_k
+const std::string kKeysAsColumns = R"(%t = transpose(shape=2x3x7x4,perm=0:1:3:2) %present_k
 %columns = reshape(shape=2x3x4x7,to=6x4x7) %t
 )";
 const std::string kAttention = R"(%rows = reshape(shape=2x3x7x5,to=6x7x5) %present_v
@@ -42,7 +42,7 @@ Graph used(const std::string& text) {
 
 TEST(UseCaches, ReadsKeysAsTheRowsThatTheyAre) {
   EXPECT_THAT(
-      lines_of(used(kCaches + kColumns + kAttention + kOutputs)),
+      lines_of(used(kCaches + kKeysAsColumns + kAttention + kOutputs)),
       HasSubstr("%reshape = reshape(shape=2x3x7x4,to=6x7x4,dtype=f32) %present_k\n"
                 "%reshape_1 = reshape(shape=2x3x7x5,to=6x7x5,dtype=f32) %present_v\n"
                 "%y = cached_attention(b=6,m=2,n=7,k=4,v=5,dtype=f32,scores=mul[0.5],epilogue=none) %q %reshape "
@@ -50,8 +50,8 @@ TEST(UseCaches, ReadsKeysAsTheRowsThatTheyAre) {
 }
 
 TEST(UseCaches, ComputesTheSameWhereAllRowsAreThere) {
-  const Graph before = read_graph(kCaches + kColumns + kAttention + kOutputs);
-  const Graph after = used(kCaches + kColumns + kAttention + kOutputs);
+  const Graph before = read_graph(kCaches + kKeysAsColumns + kAttention + kOutputs);
+  const Graph after = used(kCaches + kKeysAsColumns + kAttention + kOutputs);
   std::vector<TensorData> inputs;
   for (size_t i = 0; i + 1 < before.inputs.size(); ++i) {
     const TensorType& t = before.inputs[i].type;

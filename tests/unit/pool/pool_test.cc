@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/fakes/eventually.h"
+
 namespace hone {
 namespace {
 
@@ -60,13 +62,11 @@ auto counting(Counts& c) {
 
 // Whether this process has `n` threads: one that was joined is listed for a moment longer.
 bool has_threads(size_t n) {
-  for (int turn = 0; turn < 2000; ++turn) {
+  return eventually([&] {
     size_t listed = 0;
     for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) ++listed;
-    if (listed == n) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return false;
+    return listed == n;
+  });
 }
 
 // In a child: the value that `body` returns; 99: it did not end.
@@ -130,6 +130,7 @@ TEST(Pool, RegionsFollowEachOtherAtOnceAndAfterSleep) {
   Counts c(64);
   for (int i = 0; i < 3000; ++i) {
     ASSERT_EQ(run(pool, 64, 3, i % 2, counting(c)), HONE_OK);
+    // About as long as idle threads stay awake.
     if (i % 100 == 0) std::this_thread::sleep_for(std::chrono::microseconds(i % 3 * 150));
   }
   for (const auto& hits : c.hits) EXPECT_EQ(hits, 3000);
@@ -156,6 +157,7 @@ TEST(Pool, TheCallerSleepsUntilALateWorkerIsDone) {
   EXPECT_EQ(run(pool, 2, 2, 0,
                 [&](int64_t, int64_t, int32_t worker) {
                   meeting.begin();
+                  // Longer than the caller stays awake.
                   if (worker == 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
                   ++done;
                   return 0;
@@ -171,7 +173,7 @@ TEST(Pool, AWorkerThatHasNotBegunIsNotWaitedFor) {
   std::atomic<int> by_caller{0};
   std::vector<std::atomic<int>> chunks(3);
   for (int i = 0; i < 300; ++i) {
-    std::this_thread::sleep_for(std::chrono::microseconds(400));
+    std::this_thread::sleep_for(std::chrono::microseconds(400));  // until the pool's threads sleep
     ASSERT_EQ(run(pool, 30, 3, 0,
                   [&](int64_t begin, int64_t end, int32_t worker) {
                     if (worker > 0 && std::this_thread::get_id() == caller) ++by_caller;
@@ -379,7 +381,7 @@ TEST(Pool, RunsInlineInAChildOfFork) {
     Pool pool = make(3);
     Counts c(10);
     run(pool, 10, 3, 0, counting(c));
-    if (asleep) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (asleep) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // longer than idle threads stay awake
     EXPECT_EQ(in_child([&] {
                 Counts here(10);
                 for (const int64_t grain : {0, 2})

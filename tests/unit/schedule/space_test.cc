@@ -22,6 +22,7 @@ void declare(Knobs& k) {
 
 TEST(Space, PrintsParsesAndIndexesBothWays) {
   const Space s("t", 1, declare);
+  ASSERT_TRUE(s.size() > 0);
   for (ConfigIndex i = 0; i < s.size(); ++i) {
     const Config c = s.config_at(i);
     ASSERT_EQ(s.index_of(c), i);
@@ -77,8 +78,10 @@ TEST(Space, ChoicesHaveWordsForPeopleAndNumbersForDatabases) {
 
 TEST(Space, SplitsCoverTheExtent) {
   const Space s("t", 1, declare);
+  int splits = 0;
   for (const Knob& k : s.knobs()) {
     if (k.kind != KnobKind::kSplit) continue;
+    ++splits;
     const int64_t extent = k.name == "tile_x" ? 12 : 7;
     std::set<std::vector<int64_t>> distinct;
     for (const auto& c : k.choices) {
@@ -87,7 +90,9 @@ TEST(Space, SplitsCoverTheExtent) {
       EXPECT_EQ(c[0], (extent + inner - 1) / inner);
       EXPECT_TRUE(distinct.insert(c).second) << "twice";
     }
+    EXPECT_GT(distinct.size(), 1u) << k.name;
   }
+  EXPECT_EQ(splits, 2);
 }
 
 TEST(Space, CountsEnumeratesAndSamplesTheSameConfigs) {

@@ -286,7 +286,7 @@ TEST(TflitePixels, BecomeChannelsAndBack) {
   TfliteModel back;
   back.input("x", {1, 1, 2, 4}).op(5, {"x"}, {"y"}, tables::CreateDepthToSpaceOptions(back.b, 2)).output("y");
   EXPECT_THAT(outputs_of(back, {tensor({1, 1, 2, 4}, {1, 2, 5, 6, 3, 4, 7, 8})}), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
-  // Of several channels, which stay together.
+  // Several channels stay together.
   TfliteModel two;
   two.input("x", {1, 1, 1, 8}).op(5, {"x"}, {"y"}, tables::CreateDepthToSpaceOptions(two.b, 2)).output("y");
   EXPECT_THAT(outputs_of(two, {tensor({1, 1, 1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})}), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));

@@ -20,6 +20,7 @@
 #include "rpc/wire/access/channel.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/messages/convert.h"
+#include "tests/fakes/eventually.h"
 #include "tests/fakes/fake_agent.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/temporary_folder.h"
@@ -35,7 +36,6 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using wire::Address;
 using wire::Credentials;
-using wire::eventually;
 using wire::FakeAgent;
 using wire::kPatience;
 using wire::TestSession;

@@ -13,6 +13,7 @@
 #include "rpc/wire/access/pem.h"
 #include "rpc/wire/access/tls_probe.h"
 #include "rpc/wire/admin_client.h"
+#include "tests/fakes/eventually.h"
 #include "tests/fakes/fake_agent.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/temporary_folder.h"
@@ -203,7 +204,7 @@ TEST_F(Dated, AnAgentIsToldAgainAndAgainWhyItDoesNotConnectAndItsLogThatItsCerti
     const wire::Credentials credentials{ca_.certificate, own.certificate, own.key, ""};
     wire::FakeAgent agent(server_->address(), "good", 1, false, credentials);
     const std::string why = "TLS: its certificate expired on " + day(-2);
-    EXPECT_TRUE(wire::eventually([&] { return agent.unreachable(why) >= 2; }));
+    EXPECT_TRUE(eventually([&] { return agent.unreachable(why) >= 2; }));
     wire::TestSession another(server_->address(), {}, credentials);
     EXPECT_FALSE(another.client_->wait_open(1s).ok());
   }

@@ -82,7 +82,7 @@ TEST_F(Attack, AnEndlessMessageIsCutOffBeforeItFillsTheMemory) {
   std::thread watch([&] {
     while (!stop) {
       peak = std::max<size_t>(peak, resident_bytes());
-      std::this_thread::sleep_for(1ms);
+      std::this_thread::sleep_for(1ms);  // between two looks at the memory
     }
   });
   grpc::ChannelArguments args;

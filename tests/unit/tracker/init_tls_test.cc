@@ -9,6 +9,7 @@
 #include "rpc/wire/access/certificate_dates.h"
 #include "rpc/wire/access/fleet_file.h"
 #include "rpc/wire/access/pem.h"
+#include "tests/fakes/eventually.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/unit/tracker/tracker_program.h"
 #include "tracker/gate/certificates.h"
@@ -134,9 +135,7 @@ class InitTls : public testing::Test {
 
   // Once it has read its changed files again, which it looks at every few seconds.
   bool comes_to_answer(const Program& tracker, const std::string& who) const {
-    for (int i = 0; i < 600; ++i, usleep(100'000))
-      if (ask(tracker, who).code == 0) return true;
-    return false;
+    return eventually([&] { return ask(tracker, who).code == 0; });
   }
 
   static constexpr wire::UnixSeconds kDay = 24 * 3600;

@@ -19,6 +19,7 @@
 #include "rpc/wire/access/channel.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/messages/convert.h"
+#include "tests/fakes/eventually.h"
 #include "tests/fakes/fake_agent.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_session.h"
@@ -106,7 +107,7 @@ class Memory : public testing::Test {
     close(options.stderr_fd);
     std::smatch found;
     std::string line;
-    EXPECT_TRUE(wire::eventually([&] {
+    EXPECT_TRUE(eventually([&] {
       std::ifstream in(out);
       return std::getline(in, line) && std::regex_search(line, found, std::regex("listening on (127.0.0.1:[0-9]+)"));
     }));
@@ -134,7 +135,7 @@ class Memory : public testing::Test {
     EXPECT_TRUE(session.wait_results(50)) << session.refused_ << agent.refused();
   }
 
-  /// For a second, or not any more within ten.
+  /// Returns when the peak has stayed where it is for a second, and after ten in any case.
   void wait_until_it_grows_no_more() const {
     size_t peak = 0;
     for (int quiet = 0, all = 0; quiet < 4 && all < 40; ++quiet, ++all) {
@@ -241,7 +242,7 @@ TEST_F(Memory, AnAgentWithManyDevicesAnswersItDoesNotReadAndLeasesItNeverHad) {
   job.seq = 1;
   job.modules = {session.add_blob(std::string(20 << 20, 'b'))};
   session.client_->submit({job});
-  ASSERT_TRUE(wire::eventually([&] { return holding.held() == 1; })) << "the module is with the tracker";
+  ASSERT_TRUE(eventually([&] { return holding.held() == 1; })) << "the module is with the tracker";
   std::promise<size_t> fetched;
   holding.client().request_blobs(job.modules, [&](const std::vector<wire::Blob>& found, const std::vector<Hash128>&) {
     fetched.set_value(found.size());
@@ -293,7 +294,7 @@ TEST_F(Memory, AnAdministratorWhoAsksForAGreatStateManyTimesAndDoesNotRead) {
     }
     one.send(wire::FromAgent(std::move(hello)));
   }
-  EXPECT_TRUE(wire::eventually([&] {
+  EXPECT_TRUE(eventually([&] {
     const auto status = wire::fetch_status(address_, 10s, {"", "", "", kMemoryAdmin});
     return status.ok() && status->devices.size() >= 14 * 256;
   }));

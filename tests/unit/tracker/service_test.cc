@@ -17,6 +17,7 @@
 #include "rpc/wire/access/channel.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/session_client.h"
+#include "tests/fakes/eventually.h"
 #include "tests/fakes/fake_agent.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/temporary_folder.h"
@@ -29,7 +30,6 @@ namespace {
 using namespace std::chrono_literals;
 using wire::Address;
 using wire::dial;
-using wire::eventually;
 using wire::FakeAgent;
 using wire::kPatience;
 using wire::TestSession;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "rpc/wire/access/channel.h"
+#include "tests/fakes/eventually.h"
 #include "tests/fakes/fake_agent.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_session.h"
@@ -20,7 +21,6 @@ namespace {
 
 using boost::asio::ip::tcp;
 using wire::Address;
-using wire::eventually;
 using wire::FakeAgent;
 
 std::unique_ptr<TrackerServer> tracker_at(const Address& address, const Clock& clock) {

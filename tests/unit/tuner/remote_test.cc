@@ -186,7 +186,7 @@ TEST(RemoteMeasurer, WakingEndsAWait) {
   m.wake();
   EXPECT_TRUE(m.collect(std::chrono::hours(1))->empty()) << "woken before it waited";
   std::thread waker([&] {
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(20ms);  // most probably it waits by then
     m.wake();
   });
   EXPECT_TRUE(m.collect(std::chrono::hours(1))->empty()) << "woken while it waited";

@@ -213,7 +213,7 @@ TEST(Session, WhatItCancelsItselfIsNoFailure) {
   run.options.batch = 320;
   run.measurer.tells_of_cancelled = true;
   run.measurer.on_collect = [&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // slow devices: the search is ahead of them
     if (run.measurer.submitted.size() > run.measurer.acked.size() + 400) run.interrupts = 1;
   };
   const auto out = run.go();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/eventually.h"
 #include "tests/unit/tuner/fakes.h"
 
 namespace hone {
@@ -155,7 +156,7 @@ TEST(SearchWorker, WhatIsBeingDoneEndsWhenItIsDropped) {
       began = true;
       for (int i = 0; i < 10'000; ++i) {
         cores.yield();
-        std::this_thread::sleep_for(milliseconds(1));
+        std::this_thread::sleep_for(milliseconds(1));  // work, ten seconds of it
       }
       came_to_its_end = true;
     }
@@ -170,7 +171,7 @@ TEST(SearchWorker, WhatIsBeingDoneEndsWhenItIsDropped) {
   const auto begin = [&] {
     searcher.began = false;
     worker->report(0, {});
-    while (!searcher.began) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_TRUE(eventually([&] { return searcher.began.load(); }));
   };
   begin();
   worker->drop();
