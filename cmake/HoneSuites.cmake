@@ -1,9 +1,9 @@
 # What ctest runs of one GoogleTest program: a process a suite, which is some ten times fewer than a process a case.
 # Called when the program is linked:
 #
-#   cmake -DPROGRAM=... -DLABEL=unit -DTIMEOUT=900 -DOUT=.../NAME_suites.cmake -P HoneSuites.cmake
+#   cmake -DPROGRAM=... -DLABEL=unit -DMORE=quick -DTIMEOUT=900 -DOUT=.../NAME_suites.cmake -P HoneSuites.cmake
 #
-# writes OUT, which ctest includes: for each suite S the test LABEL.S.
+# writes OUT, which ctest includes: for each suite S the test LABEL.S, with the labels LABEL and MORE, which may be empty.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE status TIMEOUT 60)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} --gtest_list_tests: ${status}")
@@ -16,7 +16,7 @@ foreach(suite ${suites})
   string(REGEX REPLACE "[.]$" "" suite "${suite}")
   string(APPEND text
     "add_test([=[${LABEL}.${suite}]=] [=[${PROGRAM}]=] [=[--gtest_filter=${suite}.*]=])\n"
-    "set_tests_properties([=[${LABEL}.${suite}]=] PROPERTIES LABELS ${LABEL} TIMEOUT ${TIMEOUT})\n")
+    "set_tests_properties([=[${LABEL}.${suite}]=] PROPERTIES LABELS [=[${LABEL};${MORE}]=] TIMEOUT ${TIMEOUT})\n")
 endforeach()
 if(text STREQUAL "")
   message(FATAL_ERROR "${PROGRAM} has no tests")
