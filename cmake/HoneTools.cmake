@@ -100,11 +100,7 @@ function(hone_test name label)
   endif()
   add_dependencies(tests_${label} ${name})
   if(label MATCHES "^(unit|error|golden|fuzz|gpu)$")
-    set(more "")
-    if(label MATCHES "^(unit|error)$" AND NOT name IN_LIST HONE_LONG_TESTS)
-      set(more quick)
-    endif()
-    hone_suites(${name} ${label} "${more}")
+    hone_suites(${name} ${label})
     return()
   endif()
   if(label MATCHES "^(slow|arm64)$")
@@ -114,13 +110,13 @@ function(hone_test name label)
     PROPERTIES LABELS ${label} TIMEOUT ${HONE_TEST_TIMEOUT} DISCOVERY_TIMEOUT 60)
 endfunction()
 
-# hone_suites(NAME LABEL MORE): a test for ctest, with the labels LABEL and MORE, for each suite of the program NAME
-# (cmake/HoneSuites.cmake).
-function(hone_suites name label more)
+# hone_suites(NAME LABEL): a test for ctest for each suite of the program NAME (cmake/HoneSuites.cmake).
+function(hone_suites name label)
   set(suites ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
   math(EXPR timeout "3 * ${HONE_TEST_TIMEOUT}")
   add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${suites} VERBATIM COMMAND ${CMAKE_COMMAND}
-    -DPROGRAM=$<TARGET_FILE:${name}> -DLABEL=${label} -DMORE=${more} -DTIMEOUT=${timeout} -DOUT=${suites}
+    -DPROGRAM=$<TARGET_FILE:${name}> -DLABEL=${label} -DTIMEOUT=${timeout} -DOUT=${suites}
+    -DLONG=${CMAKE_SOURCE_DIR}/tests/long_suites.txt
     -P ${CMAKE_SOURCE_DIR}/cmake/HoneSuites.cmake)
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_tests.cmake
     "if(EXISTS \"${suites}\")\n  include(\"${suites}\")\nelse()\n"
