@@ -89,7 +89,7 @@ class Packages(unittest.TestCase):
 
     def test_are_installed_by_section(self):
         sections = self.sections()
-        self.assertEqual(list(sections), ['programs', 'boards', 'python', 'bundle', 'arm64', 'tests'])
+        self.assertEqual(list(sections), ['compiler', 'programs', 'boards', 'python', 'bundle', 'arm64', 'tests'])
         wanted = []
         for section, packages in sections.items():
             wanted += packages
@@ -102,7 +102,7 @@ class Packages(unittest.TestCase):
         for words in (['test'], ['programs', 'tests'], ['']):
             result, installed, _ = self.set_up(*words)
             self.assertEqual((result.returncode, installed), (2, []), words)
-            self.assertIn('programs, boards, python, bundle, arm64 or tests', result.stderr)
+            self.assertIn('compiler, programs, boards, python, bundle, arm64 or tests', result.stderr)
 
     def test_of_the_programs_are_all_that_quickstart_and_images_take(self):
         # Images compile for boards, too.
@@ -113,7 +113,7 @@ class Packages(unittest.TestCase):
     def test_of_the_programs_bring_what_the_programs_load(self):
         if not shutil.which('dpkg-query') or not shutil.which('objdump'):
             self.skipTest('no dpkg or no objdump')
-        brought = with_depends(set(self.sections()['programs']))
+        brought = with_depends({*self.sections()['compiler'], *self.sections()['programs']})
         for program in (p for programs in COMPONENTS.values() for p in programs):
             for library, owners in libraries_of(program).items():
                 self.assertTrue(owners & brought, f'the programs\' packages lack {library} of {owners} for {program}')

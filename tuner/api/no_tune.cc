@@ -4,6 +4,7 @@
 
 int32_t hone_tune(const char* const*, int32_t, const HoneCall*, char** output) {
   if (output) *output = nullptr;
-  return hone_fail(HONE_BAD_INPUT,
-                   "this libhone was built without a fleet (HONE_FLEET=OFF): it compiles and runs, and does not tune");
+  return hone_fail(
+      HONE_BAD_INPUT,
+      "this libhone was built without a fleet (HONE_WITH_FLEET=OFF): it compiles and runs, and does not tune");
 }

@@ -8,7 +8,7 @@
 
 namespace hone {
 
-/// Where Hone is built without a fleet (HONE_FLEET=OFF) the flags are there, and each is refused in one line.
+/// Where Hone is built without a fleet (HONE_WITH_FLEET=OFF) the flags are there, and each is refused in one line.
 class TensorcFleet {
  public:
   /// Adds the flags to `app`, which outlives this.

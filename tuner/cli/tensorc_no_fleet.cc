@@ -26,7 +26,7 @@ Status TensorcFleet::apply(TensorcOptions&) const {
   for (const auto& [name, value] : flags_->given)
     if (!value.empty())
       return usage_error(name +
-                         ": this tensorc was built without a fleet (HONE_FLEET=OFF); it checks and times on "
+                         ": this tensorc was built without a fleet (HONE_WITH_FLEET=OFF); it checks and times on "
                          "this machine");
   return absl::OkStatus();
 }

@@ -32,7 +32,7 @@ TEST(NoFleet, EachFlagIsRefusedByItsName) {
   for (const std::string flag :
        {"--fleet", "--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file"})
     EXPECT_THAT(status_of({flag, "value"}).message(),
-                testing::AllOf(HasSubstr(flag + ":"), HasSubstr("HONE_FLEET=OFF")));
+                testing::AllOf(HasSubstr(flag + ":"), HasSubstr("HONE_WITH_FLEET=OFF")));
 }
 
 TEST(NoFleet, LibhoneDoesNotTune) {
