@@ -57,7 +57,9 @@ HelpGroup fleet_help() {
 
 void set_tensorc_help(CLI::App& app) {
   Help help = tensorc_help();
-  if (app.get_option_no_throw("--fleet")) help.groups.push_back(fleet_help());
+  // Builds without a fleet have its flags only to refuse them, and hide them.
+  if (const CLI::Option* fleet = app.get_option_no_throw("--fleet"); fleet && !fleet->get_group().empty())
+    help.groups.push_back(fleet_help());
   set_help(app, std::move(help));
 }
 

@@ -135,6 +135,19 @@ class Packages(unittest.TestCase):
             self.assertLessEqual({*built, *packed}, targets)
             self.assertNotIn('base_test', targets)
 
+    def test_of_a_fleet_are_not_needed_to_build_the_compiler(self):
+        hidden = [f'-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON' for package in ('gRPC', 'prometheus-cpp', 'Boost')]
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.configure(folder, '-DHONE_WITH_FLEET=OFF', *hidden)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            targets = set(re.findall(r'(?m)^(\S+): phony$', run('ninja', '-C', folder, '-t', 'targets', 'all').stdout))
+            self.assertLessEqual({'tensorc', 'tophub', 'hone_shared'}, targets)
+            self.assertFalse({'tuner', 'tracker', 'device-agent'} & targets)
+            commands = run('ninja', '-C', folder, '-t', 'commands', 'tensorc', 'tophub', 'hone_shared').stdout
+            self.assertNotRegex(commands, r'hone_fleet_flags|grpc|prometheus')
+            whole = self.configure(folder, '-DHONE_WITH_FLEET=ON', *hidden)
+            self.assertNotEqual(whole.returncode, 0, 'the others need them')
+
     def test_of_the_tests_are_missed_by_who_wants_tests(self):
         options = re.search(r'options=\((-D.*)\)', (DEPLOY / 'build').read_text())[1].split()
         with tempfile.TemporaryDirectory() as folder:

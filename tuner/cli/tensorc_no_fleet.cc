@@ -9,22 +9,23 @@
 namespace hone {
 
 struct TensorcFleet::Flags {
-  std::vector<std::pair<std::string, std::string>> given;  ///< a flag, and its value; empty: not given
+  std::vector<std::pair<std::string, std::vector<std::string>>> given;  ///< a flag, and its values
   bool insecure = false;
 };
 
 TensorcFleet::TensorcFleet(CLI::App& app) : flags_(std::make_unique<Flags>()) {
   for (const char* name :
        {"--fleet", "--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file"})
-    flags_->given.emplace_back(name, "");
-  for (auto& [name, value] : flags_->given) app.add_option(name, value)->group("");  // not in the help
+    flags_->given.emplace_back(name, std::vector<std::string>());
+  for (auto& [name, values] : flags_->given)
+    app.add_option(name, values)->allow_extra_args(false)->group("");  // not in the help
   app.add_flag("--insecure", flags_->insecure)->group("");
 }
 TensorcFleet::~TensorcFleet() = default;
 
 Status TensorcFleet::apply(TensorcOptions&) const {
-  for (const auto& [name, value] : flags_->given)
-    if (!value.empty())
+  for (const auto& [name, values] : flags_->given)
+    if (!values.empty())
       return usage_error(name +
                          ": this tensorc was built without a fleet (HONE_WITH_FLEET=OFF); it checks and times on "
                          "this machine");

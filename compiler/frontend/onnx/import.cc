@@ -281,7 +281,7 @@ class Importer {
   }
 
   static bool is_row_or_body(const Node& node, const std::string& domain) {
-    return (domain.empty() && body_rows().contains(node.op_type())) ||
+    return (domain.empty() && body_converters().contains(node.op_type())) ||
            converters().contains(domain + ":" + node.op_type());
   }
   bool is_supported(const Node& node, const std::string& domain) const {
@@ -290,7 +290,7 @@ class Importer {
 
   void run_converter(NodeContext& c, const std::string& domain, Scope* scope) {
     if (domain.empty())
-      if (const auto with_body = body_rows().find(c.node.op_type()); with_body != body_rows().end()) {
+      if (const auto with_body = body_converters().find(c.node.op_type()); with_body != body_converters().end()) {
         const auto run = [&](const Graph& body, const std::vector<Operand>& inputs) {
           return run_body(body, inputs, scope);
         };

@@ -229,15 +229,15 @@ class Importer {
     c.outputs.resize(c.computed.size());
     builder_.set_origin(origin);
     lowering_.output_name = origin;
-    const auto body = body_rows().find(c.number);
+    const auto body = body_converters().find(c.number);
     const Converter* convert = converter_of(c);
-    const bool is_there = convert || body != body_rows().end();
+    const bool is_there = convert || body != body_converters().end();
     bool is_done = false;
     if (is_known || !is_there) {
       try {
         HONE_USER_CHECK(is_there) << "the operator is not supported";
         if (convert)
-          run_row(c, *convert);
+          run_operator(c, *convert);
         else
           run_body(c, body->second);
         for (const Operand& x : c.outputs) check_axes(x.type.shape);
@@ -257,7 +257,7 @@ class Importer {
     }
   }
 
-  void run_row(NodeContext& c, const Converter& convert) {
+  void run_operator(NodeContext& c, const Converter& convert) {
     HONE_USER_CHECK(!c.outputs.empty()) << "it has no outputs";
     for (const auto* tensors : {&c.read, &c.computed})
       for (const TensorInfo* t : *tensors) {
@@ -269,9 +269,9 @@ class Importer {
     run_converter(c, convert);
   }
 
-  void run_body(NodeContext& c, BodyRow row) {
+  void run_body(NodeContext& c, BodyConverter convert) {
     const size_t count = c.outputs.size();
-    row({c, states_, [&](int64_t graph, const std::vector<Operand>& inputs) { return run_graph(graph, inputs); }});
+    convert({c, states_, [&](int64_t graph, const std::vector<Operand>& inputs) { return run_graph(graph, inputs); }});
     HONE_ICHECK(c.outputs.size() == count) << "an operator with " << c.outputs.size() << " outputs";
     check_types(c);
   }

@@ -25,7 +25,7 @@ constexpr double kRoundings = 8, kRoom = 4;
 // Ends a computation for which there is no time.
 struct OutOfTime {};
 
-// Half a unit in the last slot of numbers around 1.
+// Half a unit in the last place of numbers around 1.
 double rounding(DType t) { return t == f16 ? 0x1p-11 : t == bf16 ? 0x1p-8 : t == f64 ? 0x1p-53 : 0x1p-24; }
 
 // Whether a node rounds nothing, because its elements are elements of its inputs: judged by up to 1000 of them. Maxima

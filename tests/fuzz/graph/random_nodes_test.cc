@@ -202,7 +202,7 @@ class RandomModel {
 std::vector<std::string> all_operators() {
   std::vector<std::string> out;
   for (const auto& [key, row] : onnx::converters()) out.push_back(key);
-  for (const auto& [name, row] : onnx::body_rows()) out.push_back(":" + std::string(name));
+  for (const auto& [name, row] : onnx::body_converters()) out.push_back(":" + std::string(name));
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -224,7 +224,7 @@ TEST_P(SandboxTest, UsesItsScratchFolderAsItsRoleNeeds) {
 
 // While it loads its kernel it reads that, and libraries, and nothing else.
 TEST_P(SandboxTest, ACandidateThatLoadsReadsItsFolder) {
-  if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "of candidates";
+  if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "only candidates have this limit";
   NEEDS(files_ && calls_);
   EXPECT_EQ(in_child([&] {
               std::vector<std::string> missing = enter_sandbox();
@@ -351,7 +351,7 @@ TEST_P(SandboxTest, WritesSmallFilesOnly) {
 }
 
 TEST_P(SandboxTest, MakesNoNewCode) {
-  if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "of candidates that are loaded";
+  if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "only loaded candidates have this limit";
   NEEDS(calls_);
   EXPECT_EQ(sandboxed([] {
               void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -365,7 +365,7 @@ TEST_P(SandboxTest, MakesNoNewCode) {
 
 // A kernel's loops run on threads: a right of one of them would be a right of all.
 TEST_P(SandboxTest, HoldsForEveryThreadOfACandidate) {
-  if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "of candidates";
+  if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "only candidates have this limit";
   NEEDS(files_ && calls_);
   EXPECT_EQ(in_child([&] {
               std::vector<std::string> missing = enter_sandbox();

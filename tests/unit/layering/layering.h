@@ -2,6 +2,9 @@
 // text against them.
 #pragma once
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +26,14 @@ std::string room_of(std::string_view path);
 
 /// One line for each #include in `text`, the contents of `path`, that the tables forbid.
 std::vector<std::string> violations(std::string_view path, std::string_view text);
+
+/// The text of a file; empty where it cannot be read.
+inline std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
 
 /// The modules' folders, where sources are to be looked for.
 const std::vector<std::string>& modules();

@@ -16,13 +16,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(Layering, HoldsInEverySourceFile) {
   const std::filesystem::path root = HONE_SOURCE_DIR;
   size_t files = 0;

@@ -20,19 +20,12 @@ namespace {
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-std::string text_of_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // Each file of docs/ that shows the table, as it should be.
 std::vector<std::pair<std::string, std::string>> made() {
   return {{"modules.svg", picture(module_boxes(), "")},
           {"compiler.svg", picture(compiler_boxes(), "compiler/")},
           {"architecture.md",
-           page_with_pictures(text_of_file(std::filesystem::path(HONE_SOURCE_DIR) / "docs" / "architecture.md"))}};
+           page_with_pictures(contents(std::filesystem::path(HONE_SOURCE_DIR) / "docs" / "architecture.md"))}};
 }
 
 TEST(Picture, ShowsTheTableAsItIs) {
@@ -44,7 +37,7 @@ TEST(Picture, ShowsTheTableAsItIs) {
     GTEST_SKIP() << "written";
   }
   for (const auto& [name, text] : made())
-    EXPECT_TRUE(text_of_file(std::filesystem::path(HONE_SOURCE_DIR) / "docs" / name) == text)
+    EXPECT_TRUE(contents(std::filesystem::path(HONE_SOURCE_DIR) / "docs" / name) == text)
         << "docs/" << name << " is not what the table of rooms says: HONE_PICTURES_WRITE=docs build/bin/layering_test";
 }
 

@@ -216,8 +216,8 @@ void run_scan(const BodyNode& n) {
 
 }  // namespace
 
-const std::unordered_map<std::string_view, BodyRow>& body_rows() {
-  static const std::unordered_map<std::string_view, BodyRow> all = {
+const std::unordered_map<std::string_view, BodyConverter>& body_converters() {
+  static const std::unordered_map<std::string_view, BodyConverter> all = {
       {"If", &run_if}, {"Loop", &run_loop}, {"Scan", &run_scan}, {"SequenceMap", &map_sequence}};
   return all;
 }

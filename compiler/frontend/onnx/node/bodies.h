@@ -22,8 +22,8 @@ struct BodyNode {
   std::vector<std::string>& notes;                               ///< of ImportedModel
 };
 
-using BodyRow = void (*)(const BodyNode& n);
+using BodyConverter = void (*)(const BodyNode& n);
 /// By operator, of ONNX's own.
-const std::unordered_map<std::string_view, BodyRow>& body_rows();
+const std::unordered_map<std::string_view, BodyConverter>& body_converters();
 
 }  // namespace hone::onnx

@@ -119,8 +119,8 @@ void assign_variable(const BodyNode& n) { n.states.assign(n.c.l, variable_of(n.c
 
 }  // namespace
 
-const std::unordered_map<int32_t, BodyRow>& body_rows() {
-  static const std::unordered_map<int32_t, BodyRow> all = {
+const std::unordered_map<int32_t, BodyConverter>& body_converters() {
+  static const std::unordered_map<int32_t, BodyConverter> all = {
       {31, &call},           {118, &choose},         {119, &loop}, {129, &call_once}, {142, &variable_handle},
       {143, &read_variable}, {144, &assign_variable}};
   return all;

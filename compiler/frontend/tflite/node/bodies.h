@@ -19,8 +19,8 @@ struct BodyNode {
   std::function<std::vector<Operand>(int64_t graph, const std::vector<Operand>& inputs)> run;
 };
 
-using BodyRow = void (*)(const BodyNode& n);
+using BodyConverter = void (*)(const BodyNode& n);
 /// By the operator's number.
-const std::unordered_map<int32_t, BodyRow>& body_rows();
+const std::unordered_map<int32_t, BodyConverter>& body_converters();
 
 }  // namespace hone::tflite
