@@ -55,6 +55,9 @@ static int32_t check_part(const HoneDriver* driver, const HoneGpuModel* model, c
   const HoneGpuParam* const p = &model->head.params[is_output ? c->output : c->input];
   const int64_t there = rows + (is_output ? 1 : 0);
   if (!t || (!t->data && there > 0)) return say(words, HONE_BAD_ARGUMENTS, "cache '%s' has no data", p->name);
+  if (hone_internal_is_on_other(driver, t))
+    return say(words, HONE_BAD_ARGUMENTS, "cache '%s' is on %s:%d, and the call runs on %s:%d", p->name, driver->api,
+               (int)t->device.device_id, driver->api, (int)driver->device_id);
   if (!hone_internal_is_on_device(driver, t) && !(cpu_too && hone_internal_is_on_cpu(t)))
     return say(words, HONE_BAD_ARGUMENTS, "cache '%s' is on a device of type %d, not %d%s", p->name,
                (int)t->device.device_type, (int)driver->device_type, cpu_too ? " nor the CPU" : "");

@@ -21,17 +21,19 @@ typedef struct HoneDriver {
   const char* device_name; /* for people */
   const char* arch;        /* "sm_90", of which it takes binaries; empty: it takes texts alone */
   int32_t device_type;     /* DLPack's, of its memory: kDLCUDA, kDLOpenCL */
+  int32_t device_id;       /* DLPack's number of the device, which its own memory has; -1: any */
   int32_t has_addresses;   /* memory of others is given by address, which may be inside an allocation */
   /* DLPack's types of memory that it shares with the host and reads by the host's address; ends with 0. */
   const int32_t* host_device_types;
 
-  /* At least one byte. */
+  /* At least one byte, until deallocate. */
   int32_t (*allocate)(void* self, int64_t bytes, HoneMemory* memory, HoneWords* words);
+  void (*deallocate)(void* self, HoneMemory memory);
   /* Memory of somebody else's, which stays his: `native` is an address (has_addresses), or the API's handle. */
   int32_t (*wrap)(void* self, void* native, int64_t bytes, HoneMemory* memory, HoneWords* words);
   /* The bytes offset .. offset + bytes - 1 of `of`, which outlives it. */
   int32_t (*part)(void* self, HoneMemory of, int64_t offset, int64_t bytes, HoneMemory* memory, HoneWords* words);
-  /* Of the three functions above. */
+  /* Ends what the two functions above gave. */
   void (*release)(void* self, HoneMemory memory);
 
   /* Copies from and to the host. read: done on return. write: of 8 bytes and fewer, too; of more the host's bytes may

@@ -214,6 +214,20 @@ static int32_t check_head(HoneLauncher* launcher, const HoneGpuProgram* head) {
   return hone_internal_check_device(&launcher->shared, head);
 }
 
+/* Weights of a file of their own may be mapped later. */
+static int has_weights(const HoneGpuProgram* head) {
+  const HoneGpuModel* const model = is_model(head) ? (const HoneGpuModel*)head : NULL;
+  return !model || !hone_internal_has_newest(model) || !model->mapped_weights ||
+         __atomic_load_n(model->mapped_weights, __ATOMIC_ACQUIRE);
+}
+
+int32_t hone_internal_launcher_prepare(HoneLauncher* launcher, const HoneGpuProgram* program) {
+  HonePlan* plan = NULL;
+  launcher->shared.words.text[0] = '\0';
+  const int32_t code = check_head(launcher, program);
+  return code == HONE_OK && has_weights(program) ? plan_of(launcher, program, NULL, &plan) : code;
+}
+
 static int32_t check_tensors(HoneLauncher* launcher, const HoneGpuProgram* head, const DLTensor* const* args,
                              int32_t n, HoneWhere where) {
   if (n != head->param_count || (n > 0 && !args))

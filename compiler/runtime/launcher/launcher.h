@@ -33,6 +33,10 @@ void hone_internal_launcher_free(HoneLauncher* launcher);
 int32_t hone_internal_launch(HoneLauncher* launcher, const HoneGpuProgram* program, const DLTensor* const* args,
                              int32_t n, void* workspace, const HoneRuntime* rt, const HoneCallMode* mode);
 
+/* Loads the program, or all of a model, and copies its weights, so that the first call has less to do and what cannot
+   run says so. Codes as hone_internal_launch. */
+int32_t hone_internal_launcher_prepare(HoneLauncher* launcher, const HoneGpuProgram* program);
+
 /* Frees what was made for the program or model, which may then be unloaded. */
 void hone_internal_launcher_forget(HoneLauncher* launcher, const HoneGpuProgram* program);
 

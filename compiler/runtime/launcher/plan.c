@@ -271,10 +271,10 @@ static void free_memory(HoneShared* shared, HonePlan* plan) {
     if (plan->slots[i].part) driver->release(driver->self, plan->slots[i].part);
   for (int32_t i = 0; plan->sources && i < plan->source_count; ++i) {
     if (plan->sources[i].given) driver->release(driver->self, plan->sources[i].given);
-    if (plan->sources[i].own) driver->release(driver->self, plan->sources[i].own);
+    if (plan->sources[i].own) driver->deallocate(driver->self, plan->sources[i].own);
     free(plan->sources[i].packed);
   }
-  if (plan->rows) driver->release(driver->self, plan->rows);
+  if (plan->rows) driver->deallocate(driver->self, plan->rows);
   hone_internal_release_weights(shared, plan->weights);
   free(plan->slots);
   free(plan->sources);

@@ -17,6 +17,15 @@ int32_t hone_internal_check_device(HoneShared* shared, const HoneGpuProgram* pro
              shared->driver.device_name, shared->driver.api);
 }
 
+/* Text for "sm_90" runs there and on what came later. */
+static int32_t check_arch(HoneShared* shared, const HoneGpuProgram* program) {
+  const char *const here = shared->driver.arch, *const built = program->arch;
+  if (strncmp(here, "sm_", 3) != 0 || !built || strncmp(built, "sm_", 3) != 0 || atoi(built + 3) <= atoi(here + 3))
+    return HONE_OK;
+  return say(HONE_BAD_ARGUMENTS, "a program for %s and later, and '%s' is an %s: build it with --target 'cuda -arch=%s'",
+             built, shared->driver.device_name, here, here);
+}
+
 int32_t hone_internal_load(HoneShared* shared, const HoneGpuProgram* program, HoneLoaded** loaded) {
   const HoneDriver* const driver = &shared->driver;
   *loaded = NULL;
@@ -30,6 +39,7 @@ int32_t hone_internal_load(HoneShared* shared, const HoneGpuProgram* program, Ho
     return say(HONE_BAD_ARGUMENTS, "a program of ABI version %d; this runtime has %d", (int)program->abi_version,
                HONE_RUNTIME_ABI);
   int32_t code = hone_internal_check_device(shared, program);
+  if (code == HONE_OK) code = check_arch(shared, program);
   if (code != HONE_OK) return code;
   HoneLoaded* const made = calloc(1, sizeof *made);
   if (!made) return hone_internal_no_host_memory(shared);
@@ -79,7 +89,7 @@ int32_t hone_internal_weights_of(HoneShared* shared, const HoneGpuModel* model, 
   /* All streams read them. */
   if (code == HONE_OK) code = driver->wait(driver->self, NULL, &shared->words);
   if (code != HONE_OK) {
-    if (made->memory) driver->release(driver->self, made->memory);
+    if (made->memory) driver->deallocate(driver->self, made->memory);
     free(made);
     return code;
   }
@@ -96,6 +106,6 @@ void hone_internal_release_weights(HoneShared* shared, HoneWeights* weights) {
   HoneWeights** at = &shared->weights;
   while (*at != weights) at = &(*at)->next;
   *at = weights->next;
-  shared->driver.release(shared->driver.self, weights->memory);
+  shared->driver.deallocate(shared->driver.self, weights->memory);
   free(weights);
 }

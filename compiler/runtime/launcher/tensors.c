@@ -8,6 +8,11 @@ int hone_internal_is_on_device(const HoneDriver* driver, const DLTensor* tensor)
   return 0;
 }
 
+int hone_internal_is_on_other(const HoneDriver* driver, const DLTensor* tensor) {
+  return driver->device_id >= 0 && (int32_t)tensor->device.device_type == driver->device_type &&
+         tensor->device.device_id != driver->device_id;
+}
+
 int hone_internal_is_on_cpu(const DLTensor* tensor) { return tensor->device.device_type == kDLCPU; }
 
 int64_t hone_internal_element_bytes(const HoneGpuParam* param) {
@@ -31,6 +36,9 @@ int32_t hone_internal_check_tensor(const HoneDriver* driver, const HoneGpuParam*
                              param->name, (int)t->device.device_type,
                              where == HONE_ON_CPU ? (int)kDLCPU : (int)driver->device_type,
                              where == HONE_ANYWHERE ? " nor the CPU" : "");
+  if (hone_internal_is_on_other(driver, t))
+    return hone_internal_say(words, HONE_BAD_ARGUMENTS, "parameter '%s' is on %s:%d, and the call runs on %s:%d",
+                             param->name, driver->api, (int)t->device.device_id, driver->api, (int)driver->device_id);
   return hone_internal_check_type(param, t, words);
 }
 

@@ -13,6 +13,8 @@ typedef enum HoneWhere { HONE_ON_CPU, HONE_ON_DEVICE, HONE_ANYWHERE } HoneWhere;
 
 /* Whether the device's code takes tensors that lie there: its own memory, and what it shares with the host. */
 int hone_internal_is_on_device(const HoneDriver* driver, const DLTensor* tensor);
+/* Whether it is memory of another device of the same API. */
+int hone_internal_is_on_other(const HoneDriver* driver, const DLTensor* tensor);
 int hone_internal_is_on_cpu(const DLTensor* tensor);
 
 /* Bytes of an element. */

@@ -1,0 +1,11 @@
+/* libhone_gpu, for artifacts that need it. */
+#ifndef HONE_FIND_GPU_H
+#define HONE_FIND_GPU_H
+
+#include "compiler/api/gpu/library.h"
+
+/* The library that the program was linked with, or the shared one beside this library or where the loader looks. Null,
+   and `words` says where it was looked for, when there is none. */
+__attribute__((visibility("hidden"))) const HoneGpuLibrary* hone_find_gpu(char* words, size_t room);
+
+#endif
