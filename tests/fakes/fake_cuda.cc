@@ -64,6 +64,8 @@ EXPORT hone::FakeCuda* fake_cuda_reset() {
 }
 
 EXPORT int cuInit(unsigned flags) { return called("cuInit", std::to_string(flags)); }
+// NVRTC asks for functions of the driver's own, and goes on without them only where it is told that there are none.
+EXPORT int cuGetExportTable(const void** table, const void*) { return *table = nullptr, 500; }
 EXPORT int cuDriverGetVersion(int* version) { return *version = state->version, 0; }
 EXPORT int cuDeviceGetCount(int* count) { return *count = state->devices, 0; }
 // A handle need not be the ordinal.
