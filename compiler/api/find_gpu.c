@@ -23,8 +23,8 @@ static void* open_beside(char* path, size_t room) {
   path[0] = '\0';
   if (!dladdr((void*)&s_found, &info) || !info.dli_fname) return NULL;
   const char* const slash = strrchr(info.dli_fname, '/');
-  const int length = snprintf(path, room, "%.*s" HONE_GPU_FILE, slash ? (int)(slash + 1 - info.dli_fname) : 0,
-                              info.dli_fname);
+  const int length =
+      snprintf(path, room, "%.*s" HONE_GPU_FILE, slash ? (int)(slash + 1 - info.dli_fname) : 0, info.dli_fname);
   return slash && length > 0 && (size_t)length < room ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
@@ -39,8 +39,9 @@ const HoneGpuLibrary* hone_find_gpu(char* words, size_t room) {
     if (!library) library = dlopen(HONE_GPU_FILE, RTLD_NOW | RTLD_LOCAL);
     if (library) found = library_of(library);
     if (!found)
-      snprintf(words, room, library ? "%.1000s or the loader's " HONE_GPU_FILE " is of another version"
-                                    : "there is neither %.1000s nor a " HONE_GPU_FILE " that the loader knows",
+      snprintf(words, room,
+               library ? "%.1000s or the loader's " HONE_GPU_FILE " is of another version"
+                       : "there is neither %.1000s nor a " HONE_GPU_FILE " that the loader knows",
                path);
   }
   __atomic_store_n(&s_found, found, __ATOMIC_RELEASE);

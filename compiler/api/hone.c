@@ -152,11 +152,12 @@ static int32_t take_gpu(HoneModel* m, const char* where) {
   char words[1200];
   const HoneGpuLibrary* const library = hone_find_gpu(words, sizeof words);
   if (!library)
-    return fail(HONE_NO_GPU, "%s is for a GPU ('%s'), and libhone_gpu, which runs it there, is not installed: %s", where,
-                m->artifact->target, words);
+    return fail(HONE_NO_GPU, "%s is for a GPU ('%s'), and libhone_gpu, which runs it there, is not installed: %s",
+                where, m->artifact->target, words);
   int32_t code = library->take(m->artifact->variants->gpu, &m->device);
   if (code == HONE_OK) code = library->runtime_new(m->device, NULL, NULL, 0, &m->own_gpu);
-  if (code != HONE_OK) return fail(code, "%s is for a GPU ('%s'): %s", where, m->artifact->target, library->last_error());
+  if (code != HONE_OK)
+    return fail(code, "%s is for a GPU ('%s'): %s", where, m->artifact->target, library->last_error());
   __atomic_store_n(&m->gpu, m->own_gpu, __ATOMIC_RELEASE);
   return HONE_OK;
 }
@@ -522,7 +523,8 @@ int32_t hone_run_timed(HoneModel* m, const DLTensor* const* inputs, int32_t inpu
   code = run_variant(&call);
   double before = seconds_now();
   for (int32_t i = 0; i < layers.count && code == HONE_OK; ++i) {
-    code = run_entry(&call, layers.layers[i].run);
+    const HoneEntry entry = layers.layers[i].run;
+    code = entry == call.variant->run ? run_variant(&call) : run_entry(&call, entry);
     const double after = seconds_now();
     seconds[i] = after - before;
     before = after;
