@@ -62,6 +62,11 @@ HONE_API void hone_close(HoneModel* model);
    What the artifact says of itself. Lives as long as the model, as do the parameters. */
 HONE_API const HoneArtifact* hone_artifact(const HoneModel* model);
 
+/* The device that hone_open took for the model, with hone_gpu.h's functions: of the model, which gives it back. Null of
+   artifacts for CPUs, and where the caller's GPU is used. */
+struct HoneGpuDevice;
+HONE_API struct HoneGpuDevice* hone_device(const HoneModel* model);
+
 /* Inputs, constants (weights: role HONE_CONSTANT) among them, and outputs, each in the order in which hone_run takes
    them: `name`, `role` and `plain`, the type: dtype, and `ndim` extents in `shape`. Null for a number below 0 or from
    the count on. Where the artifact has several variants these are the first one's. */
