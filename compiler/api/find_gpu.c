@@ -47,3 +47,17 @@ const HoneGpuLibrary* hone_find_gpu(char* words, size_t room) {
   __atomic_store_n(&s_found, found, __ATOMIC_RELEASE);
   return found;
 }
+
+const HoneGpuLibrary* hone_found_gpu(void) { return __atomic_load_n(&s_found, __ATOMIC_ACQUIRE); }
+
+const HoneGpuLibrary* hone_gpu_of(const HoneRuntime* runtime) {
+  /* A host's own function, for which the library need not be looked for again. */
+  static int32_t (*s_others)(void*, const HoneGpuProgram*, const DLTensor* const*, int32_t, void*);
+  const HoneGpu* const gpu = runtime && runtime->abi_version >= HONE_RUNTIME_ABI ? runtime->gpu : NULL;
+  if (!gpu || gpu->run == __atomic_load_n(&s_others, __ATOMIC_RELAXED)) return NULL;
+  char words[1200];
+  const HoneGpuLibrary* const library = hone_find_gpu(words, sizeof words);
+  if (library && library->is_ours(runtime)) return library;
+  __atomic_store_n(&s_others, gpu->run, __ATOMIC_RELAXED);
+  return NULL;
+}

@@ -163,8 +163,7 @@ static int32_t take_gpu(HoneModel* m, const char* where) {
 }
 
 static void give_back_gpu(HoneModel* m) {
-  char words[1200];
-  const HoneGpuLibrary* const library = is_for_gpu(m) ? hone_find_gpu(words, sizeof words) : NULL;
+  const HoneGpuLibrary* const library = is_for_gpu(m) ? hone_found_gpu() : NULL;
   if (!library) return;
   for (int32_t v = 0; v < m->artifact->variant_count; ++v) library->forget(m->artifact->variants[v].gpu);
   if (m->own_gpu) library->runtime_free(m->own_gpu);
@@ -443,17 +442,15 @@ static int32_t refuse(const HoneModel* m, int32_t code, const HoneVariant* v, co
 
 /* All of the variant. */
 static int32_t run_variant(const Call* c) {
-  char words[1200];
-  const HoneGpuLibrary* const library = c->variant->gpu ? hone_find_gpu(words, sizeof words) : NULL;
-  if (library && library->is_ours(c->pool)) return library->call(c->pool, c->variant, c->context->args);
+  const HoneGpuLibrary* const library = c->variant->gpu ? hone_gpu_of(c->pool) : NULL;
+  if (library) return library->call(c->pool, c->variant, c->context->args);
   return run_entry(c, c->variant->run);
 }
 
 /* What the GPU's library says, where it knows more than the code. */
 static int32_t fail_on_gpu(const HoneModel* m, const Call* call, int32_t code) {
-  char words[1200];
-  const HoneGpuLibrary* const library = call->variant->gpu ? hone_find_gpu(words, sizeof words) : NULL;
-  const char* const why = library && library->is_ours(call->pool) ? library->last_error() : "";
+  const HoneGpuLibrary* const library = call->variant->gpu ? hone_gpu_of(call->pool) : NULL;
+  const char* const why = library ? library->last_error() : "";
   return fail(code, "%s%s%s", why[0] ? m->artifact->name : m->artifact->error(code), why[0] ? ": " : "", why);
 }
 
@@ -464,7 +461,7 @@ static int32_t finish(HoneModel* m, const Call* call, int32_t code) {
     refuse(m, code, call->variant, call->context->args[tensor - 1]);
   else if (code != HONE_OK)
     fail_on_gpu(m, call, code);
-  if (call->made) hone_find_gpu(NULL, 0)->runtime_free(call->made);
+  if (call->made) hone_found_gpu()->runtime_free(call->made);
   give_back_context(m, call->context);
   return code;
 }
@@ -515,7 +512,7 @@ int32_t hone_run_timed(HoneModel* m, const DLTensor* const* inputs, int32_t inpu
   if (!call.variant) return code;
   const HoneLayers layers = timed_layers(m, call.number);
   if (layer_count != layers.count || (!seconds && layer_count > 0)) {
-    if (call.made) hone_find_gpu(NULL, 0)->runtime_free(call.made);
+    if (call.made) hone_found_gpu()->runtime_free(call.made);
     give_back_context(m, call.context);
     return fail(HONE_BAD_ARGUMENTS, "%s has %d layers, given was room for the times of %d", m->artifact->name,
                 (int)layers.count, seconds ? (int)layer_count : 0);
