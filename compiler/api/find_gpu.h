@@ -2,7 +2,7 @@
 #ifndef HONE_FIND_GPU_H
 #define HONE_FIND_GPU_H
 
-#include "compiler/api/gpu/library.h"
+#include "compiler/api/gpu_library.h"
 
 /* The library that the program was linked with, or the shared one beside this library or where the loader looks. Null,
    and `words` says where it was looked for, when there is none. */

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cctype>
 #include <filesystem>
 #include <map>
 
 #include "base/exit_code.h"
 #include "base/file_set.h"
 #include "base/writable.h"
+#include "compiler/build/module_files.h"
 #include "compiler/build/artifact.h"
 
 namespace hone {
@@ -27,14 +27,6 @@ int64_t bytes_of_file(const std::string& path) {
 double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
 }  // namespace
-
-std::string entry_name(const std::string& path, char digit) {
-  std::string name = fs::path(path).stem().string();
-  if (name.rfind("lib", 0) == 0 && name.size() > 3) name = name.substr(3);
-  for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? digit + name : name;
-}
 
 Status ModelArtifact::check_form() const {
   const bool is_gpu = place_.target.is_gpu(), is_c = request_.emit == "c" && !is_gpu;

@@ -44,8 +44,4 @@ class ModelArtifact {
   int64_t bytes_ = 0;
 };
 
-/// A C identifier of a path's last part: `libfoo-1.so` is `foo_1`; `digit`, which may be a letter, comes before a first
-/// digit.
-std::string entry_name(const std::string& path, char digit);
-
 }  // namespace hone

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compiler/api/gpu/drivers.h"
-#include "compiler/runtime/gpu/cuda_functions.h"
+#include "compiler/runtime/launcher/cuda_functions.h"
 
 /* Members are pointers of the functions' types. */
 #define HONE_CUDA_POINTER(member, symbol, ...) CuResult (*member)(__VA_ARGS__);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "compiler/api/gpu/check_variant.h"
-#include "compiler/api/gpu/library.h"
+#include "compiler/api/gpu_library.h"
 
 #define fail hone_internal_gpu_fail
 

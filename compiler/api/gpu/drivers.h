@@ -2,7 +2,7 @@
 #ifndef HONE_GPU_DRIVERS_H
 #define HONE_GPU_DRIVERS_H
 
-#include "compiler/api/gpu/hone_gpu.h"
+#include "compiler/api/hone_gpu.h"
 #include "compiler/runtime/launcher/driver.h"
 
 /* A device that is open. */

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "compiler/runtime/gpu/cuda_functions.h"
+#include "compiler/runtime/launcher/cuda_functions.h"
 
 namespace hone {
 

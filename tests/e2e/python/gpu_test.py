@@ -1,6 +1,7 @@
 """Models on a GPU: OpenCL's device on this machine (PoCL). Where there is none, all is skipped."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -8,6 +9,7 @@ import unittest
 import hone
 import numpy as np
 import small_onnx
+from hone import te
 from support import Case, perceptron_of, sample
 
 
@@ -138,6 +140,50 @@ except hone.NoDevice as e:
                              env={**os.environ, "OCL_ICD_VENDORS": "/nonexistent"})
         self.assertEqual(ran.stderr, "")
         self.assertRegex(ran.stdout, "^None\n.*is for a GPU .*no OpenCL device")
+
+
+@unittest.skipUnless(opencl(), "no OpenCL")
+class Kernels(Case):
+    def schedule(self, n=64):
+        a = te.placeholder((n, n), name="a")
+        b = te.placeholder((n, n), name="b")
+        k = te.reduce_axis(n, name="k")
+        c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="c")
+        s = te.Schedule(c)
+        i, j, inner = s.loops(c)
+        row, column = s.split(i, 8), s.split(j, 8)
+        s.reorder(row[0], column[0], row[1], column[1], inner)
+        s.bind(s.fuse(row[0], column[0]), "block")
+        s.bind(s.fuse(row[1], column[1]), "thread")
+        return s
+
+    def test_run_are_timed_and_saved(self):
+        s = self.schedule()
+        kernel = hone.build(s, "opencl")
+        x, y = (np.random.default_rng(i).random((64, 64), dtype=np.float32) for i in range(2))
+        np.testing.assert_allclose(kernel(x, y), x @ y, rtol=1e-5)
+        self.assertGreater(kernel.time(x, y), 0)
+        self.assertEqual(kernel.device, "opencl")
+        kernel.save(self.path("product.so"))
+        self.assertIn("product_run", pathlib.Path(self.path("product.h")).read_text())
+        device = hone.Device("opencl")
+        with hone.open(self.path("product.so"), device=device) as model:
+            np.testing.assert_array_equal(model(x, y), kernel(x, y))
+            np.testing.assert_array_equal(model(device.array(x), device.array(y)).numpy(), kernel(x, y))
+
+    def test_source_says_how_it_is_launched(self):
+        self.assertIn(": 64 blocks of 64 threads\n*/", hone.source(self.schedule(), "opencl", "opencl"))
+
+    def test_what_is_wrong(self):
+        s = self.schedule()
+        with self.assertRaisesRegex(hone.BadInput, r"ends with none of .so, .o, which say"):
+            hone.build(s, "opencl").save(self.path("k.c"))
+        i = te.placeholder((8,), name="at", dtype="int32")
+        t = te.placeholder((8,), name="t")
+        gathered = te.Schedule(te.compute((8,), lambda d: t[i[d]], name="gathered"))
+        gathered.bind(gathered.loops("gathered")[0], "thread")
+        with self.assertRaisesRegex(hone.BadInput, "te.minimum"):
+            hone.build(gathered, "opencl")
 
 
 class Streams(Case):

@@ -2,7 +2,9 @@
 #ifndef HONE_GPU_LIBRARY_H
 #define HONE_GPU_LIBRARY_H
 
-#include "compiler/api/gpu/hone_gpu.h"
+#include "compiler/api/hone.h"
+
+typedef struct HoneGpuDevice HoneGpuDevice;
 
 enum { HONE_GPU_LIBRARY_VERSION = 1 };
 
