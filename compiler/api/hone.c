@@ -333,7 +333,9 @@ void hone_close(HoneModel* m) {
 /* --- what there is --- */
 
 const HoneArtifact* hone_artifact(const HoneModel* m) { return m->artifact; }
-struct HoneGpuDevice* hone_device(const HoneModel* m) { return m->device; }
+struct HoneGpuDevice* hone_device(const HoneModel* m) {
+  return m->device;
+}
 int32_t hone_input_count(const HoneModel* m) { return m->input_count; }
 int32_t hone_output_count(const HoneModel* m) { return m->output_count; }
 

@@ -1,9 +1,9 @@
-// A CUDA driver without a GPU: a shared object with the functions of compiler/runtime/gpu/cuda_functions.h over host
-// memory. It records calls, counts live objects and fails where a test wants it to. Its only kernels are `scale` (two
-// buffers of floats, the second becomes twice the first) and `crash` (an illegal address, reported by the next call
-// that waits and by every call after it). Built with HONE_FAKE_ADDS, for programs that are tested whole, it takes every
-// cubin and PTX text for one that adds two buffers of floats into a third; with 20 blocks, it crashes. Work is done
-// when it is sent, on whatever stream. Threads may call it at once; a test reads the state when none does.
+// A CUDA driver without a GPU: a shared object with the functions of compiler/runtime/launcher/cuda_functions.h over
+// host memory. It records calls, counts live objects and fails where a test wants it to. Its only kernels are `scale`
+// (two buffers of floats, the second becomes twice the first) and `crash` (an illegal address, reported by the next
+// call that waits and by every call after it). Built with HONE_FAKE_ADDS, for programs that are tested whole, it takes
+// every cubin and PTX text for one that adds two buffers of floats into a third; with 20 blocks, it crashes. Work is
+// done when it is sent, on whatever stream. Threads may call it at once; a test reads the state when none does.
 #pragma once
 
 #include <map>

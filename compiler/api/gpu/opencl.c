@@ -154,8 +154,9 @@ static int32_t wrap(void* self, void* native, int64_t bytes, HoneMemory* memory,
   if (code != HONE_OK) return code;
   /* Commands on it would fail as they do on a device that is lost. */
   if (context != c->context)
-    return say(words, HONE_BAD_ARGUMENTS, "a cl_mem is of another context than the device: hone_gpu_context is the one "
-                                          "that it has");
+    return say(words, HONE_BAD_ARGUMENTS,
+               "a cl_mem is of another context than the device: hone_gpu_context is the one "
+               "that it has");
   if (there < (size_t)bytes)
     return say(words, HONE_BAD_ARGUMENTS, "a cl_mem has %lld bytes; its tensor has %lld", (long long)there,
                (long long)bytes);
@@ -228,9 +229,9 @@ static int32_t write_memory(void* self, HoneMemory to, int64_t offset, const voi
   if (code != HONE_OK) return code;
   /* A fill's pattern is copied by the call. */
   if ((bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) && offset % bytes == 0)
-    return check(c, c->cl.clEnqueueFillBuffer(queue, to, from, (size_t)bytes, (size_t)offset, (size_t)bytes, 0, NULL,
-                                              NULL),
-                 words, "writing to the device");
+    return check(
+        c, c->cl.clEnqueueFillBuffer(queue, to, from, (size_t)bytes, (size_t)offset, (size_t)bytes, 0, NULL, NULL),
+        words, "writing to the device");
   return check(c, c->cl.clEnqueueWriteBuffer(queue, to, CL_FALSE, (size_t)offset, (size_t)bytes, from, 0, NULL, NULL),
                words, "writing to the device");
 }

@@ -60,8 +60,8 @@ class CudaLibrary : public testing::Test {
   /// The file of a graph of adds.
   std::string in_file(const std::string& text, const std::string& name) {
     graph_ = read_graph(text);
-    return linked(folder_, built_for(graph_, Target::parse("cuda -arch=sm_90"), name, &one_element_each).objects[0].parts,
-                  name);
+    return linked(folder_,
+                  built_for(graph_, Target::parse("cuda -arch=sm_90"), name, &one_element_each).objects[0].parts, name);
   }
   /// Some inputs of the last file's graph, and what comes of them.
   std::vector<TensorData> inputs() const { return seeded_inputs(graph_); }

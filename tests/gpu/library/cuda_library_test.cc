@@ -24,7 +24,7 @@ TEST_F(CudaLibrary, NothingIsCopiedOfTensorsOnTheDevice) {
       ASSERT_EQ(call.refusal(model.get()), "");
       EXPECT_THAT(fake_->calls, Not(Contains(HasSubstr("cuMemcpyHtoD")))) << turn;
       EXPECT_THAT(fake_->calls, Not(Contains(HasSubstr("cuMemcpyDtoH")))) << turn;
-      EXPECT_THAT(fake_->calls, Not(Contains(HasSubstr("cuMemAlloc")))) << turn << ": the arena is there";
+      EXPECT_THAT(fake_->calls, Contains(HasSubstr("cuMemAlloc")).Times(turn == 0 ? 1 : 0)) << turn << ": the arena";
       EXPECT_EQ(call.take_outputs(), wanted());
     }
     for (int turn = 0; turn < 3; ++turn) {
@@ -158,7 +158,8 @@ TEST_F(CudaLibrary, CommandsAreRecordedOnceForEachSetOfTensors) {
 // Drivers before CUDA 11.4, and those that refuse: commands are sent one by one.
 TEST_F(CudaLibrary, WhatIsNotRecordedIsSent) {
   const std::string path = in_file(kLibraryAdds, "not_recorded");
-  for (const char* const function : {"cuStreamCreate", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate"}) {
+  for (const char* const function :
+       {"cuStreamCreate", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate"}) {
     SCOPED_TRACE(function);
     fake_->failures = {{function, 801}};
     const Model model = model_of(path);
@@ -188,7 +189,9 @@ TEST_F(CudaLibrary, CallsRunOnTheCallersStream) {
           // The first call copies the weights, for all streams.
           if (turn > 0) fake_->streams_used.clear();
           ASSERT_EQ(c->refusal(model.get(), rt), "");
-          if (turn > 0) EXPECT_THAT(fake_->streams_used, Each(stream));
+          if (turn > 0) {
+            EXPECT_THAT(fake_->streams_used, Each(stream));
+          }
           EXPECT_EQ(c->take_outputs(), wanted());
         }
     // Nobody waits for a call that only sends.
@@ -210,13 +213,15 @@ TEST_F(CudaLibrary, ModelsShareTheDeviceAndItsWeights) {
     EXPECT_THAT(fake_->calls, testing::IsEmpty()) << "all is there";
     EXPECT_EQ(hone_device(one.get()), hone_device(other.get()));
     EXPECT_EQ(fake_->contexts, 1);
-    LibraryCall call(one.get(), hone_device(one.get()), &on_device);
-    call.set(inputs());
-    ASSERT_EQ(call.refusal(one.get()), "");
-    ASSERT_EQ(call.refusal(other.get()), "");
-    one.reset();
-    ASSERT_EQ(call.refusal(other.get()), "");
-    EXPECT_EQ(call.take_outputs(), wanted());
+    {
+      LibraryCall call(one.get(), hone_device(one.get()), &on_device);
+      call.set(inputs());
+      ASSERT_EQ(call.refusal(one.get()), "");
+      ASSERT_EQ(call.refusal(other.get()), "");
+      one.reset();
+      ASSERT_EQ(call.refusal(other.get()), "");
+      EXPECT_EQ(call.take_outputs(), wanted());
+    }
     // Another device has its own.
     const LibraryDevice second = device_of("cuda:1");
     const LibraryRuntime rt = runtime_on(second.get());

@@ -29,15 +29,17 @@ TEST_F(CudaRefusals, AModelForALaterArchitecture) {
   const std::string path = in_file(kLibraryAdds, "later");
   fake_->attributes[75] = 8;
   EXPECT_EQ(open_fails(path, HONE_BAD_ARGUMENTS),
-            "'" + path + "' is for a GPU ('cuda -arch=sm_90 -sms=132'): a program for sm_90 and later, and 'Fake GPU 0' is "
-            "an sm_80: build it with --target 'cuda -arch=sm_80'");
+            "'" + path +
+                "' is for a GPU ('cuda -arch=sm_90 -sms=132'): a program for sm_90 and later, and 'Fake GPU 0' is "
+                "an sm_80: build it with --target 'cuda -arch=sm_80'");
   expect_nothing_left();
 }
 
 TEST_F(CudaRefusals, DriversThatDoNotStart) {
   const std::string path = in_file(kLibraryAdds, "not_started");
   fake_->failures = {{"cuInit", 100}};
-  EXPECT_THAT(open_fails(path, HONE_NO_GPU), HasSubstr("no CUDA device: the driver does not start: CUDA_ERROR_NO_DEVICE"));
+  EXPECT_THAT(open_fails(path, HONE_NO_GPU),
+              HasSubstr("no CUDA device: the driver does not start: CUDA_ERROR_NO_DEVICE"));
   fake_->failures.clear();
   fake_->devices = 0;
   EXPECT_THAT(open_fails(path, HONE_NO_GPU), HasSubstr("no CUDA device: the driver knows none"));
@@ -76,9 +78,10 @@ TEST_F(CudaRefusals, WhateverFailsIsSaidAndTheNextCallWorks) {
           const std::string words = c->refusal(model.get());
           fake_->failures.clear();
           // A call that did not get there has done all.
-          const bool is_asked = words.empty() ? false : true;
-          if (is_asked) EXPECT_THAT(words, HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
-          if (is_asked) ASSERT_EQ(c->refusal(model.get()), "");
+          if (!words.empty()) {
+            EXPECT_THAT(words, HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+            ASSERT_EQ(c->refusal(model.get()), "");
+          }
           EXPECT_EQ(c->take_outputs(), wanted());
         }
   }
@@ -125,9 +128,10 @@ TEST_F(CudaRefusals, AStreamOfAnotherContext) {
     HoneRuntime* rt = nullptr;
     EXPECT_EQ(hone_gpu_runtime_new(gpu.get(), nullptr, theirs, 0, &rt), HONE_BAD_ARGUMENTS);
     EXPECT_EQ(rt, nullptr);
-    EXPECT_STREQ(hone_gpu_last_error(),
-                 "the stream is of another context than the device: cuDevicePrimaryCtxRetain gives the one that it has, "
-                 "hone_gpu_open_in takes another");
+    EXPECT_STREQ(
+        hone_gpu_last_error(),
+        "the stream is of another context than the device: cuDevicePrimaryCtxRetain gives the one that it has, "
+        "hone_gpu_open_in takes another");
     const LibraryRuntime right = runtime_on(other.get(), theirs);
     destroy_stream(theirs);
   }
@@ -205,7 +209,8 @@ TEST_F(CudaRefusals, AForkOfTheProcess) {
       const bool is_said =
           words == "forked: cuda:0 was opened by the process that this one is a fork of; open it after the fork";
       HoneModel* anew = nullptr;
-      const bool opens_anew = hone_open(path.c_str(), &anew) == HONE_OK && hone_device(anew) != hone_device(model.get());
+      const bool opens_anew =
+          hone_open(path.c_str(), &anew) == HONE_OK && hone_device(anew) != hone_device(model.get());
       hone_close(anew);
       _exit(!is_said ? 1 : !opens_anew ? 2 : 0);
     }

@@ -60,7 +60,7 @@ inline bool on_cpu(size_t) { return false; }
 inline bool on_device(size_t) { return true; }
 
 /// The tensors of a call of `model`, inputs before outputs; those that `lies` says are on `gpu`. Bytes of both kinds
-/// are 0x7f until they are written.
+/// are 0x7f until they are written. Shapes are those of the artifact: for as long as it is loaded.
 class LibraryCall {
  public:
   LibraryCall(const HoneModel* model, HoneGpuDevice* gpu, const std::function<bool(size_t)>& lies, int32_t variant = 0)
@@ -95,14 +95,16 @@ class LibraryCall {
   void write(size_t i, const std::string& bytes) {
     ASSERT_EQ(bytes.size(), host_[i].size());
     std::memcpy(host_[i].data(), bytes.data(), bytes.size());
-    if (device_[i])
+    if (device_[i]) {
       EXPECT_EQ(hone_gpu_write(gpu_, device_[i], 0, bytes.data(), static_cast<int64_t>(bytes.size())), HONE_OK)
           << hone_gpu_last_error();
+    }
   }
   std::string read(size_t i) {
-    if (device_[i])
+    if (device_[i]) {
       EXPECT_EQ(hone_gpu_read(gpu_, device_[i], 0, host_[i].data(), static_cast<int64_t>(host_[i].size())), HONE_OK)
           << hone_gpu_last_error();
+    }
     return host_[i];
   }
   DLTensor& operator[](size_t i) { return tensors_[i]; }

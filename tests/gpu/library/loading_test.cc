@@ -30,12 +30,16 @@ constexpr const char* kOldDriver = "int cuInit(unsigned f) { return (int)f; }\n"
 struct Loading : testing::Test {
   void SetUp() override {
     std::ofstream(folder + "/opens.c") << kOpens;
-    const std::string include = std::string(" -I") + HONE_SOURCE_DIR + "/compiler/api -I" + HONE_SOURCE_DIR + "/compiler/runtime/include ";
+    const std::string include =
+        std::string(" -I") + HONE_SOURCE_DIR + "/compiler/api -I" + HONE_SOURCE_DIR + "/compiler/runtime/include ";
     std::filesystem::copy_file(std::string(HONE_LIBRARIES) + "/libhone_runtime.so.0", folder + "/libhone_runtime.so.0");
-    const Ran built = shell("cd " + folder + " && cc" + include + "opens.c ./libhone_runtime.so.0 -Wl,-rpath,$PWD -o opens");
+    const Ran built =
+        shell("cd " + folder + " && cc" + include + "opens.c ./libhone_runtime.so.0 -Wl,-rpath,$PWD -o opens");
     ASSERT_EQ(built.code, 0) << built.output;
     const Graph g = read_graph(kLibraryAdds);
-    path = linked(temporary, built_for(g, Target::parse("cuda -arch=sm_90"), "loading", &one_element_each).objects[0].parts, "loading");
+    path = linked(temporary,
+                  built_for(g, Target::parse("cuda -arch=sm_90"), "loading", &one_element_each).objects[0].parts,
+                  "loading");
     said = "'" + path + "' is for a GPU ('cuda -arch=sm_90 -sms=132')";
   }
   std::string open(const std::string& environment = "") {
@@ -51,15 +55,16 @@ struct Loading : testing::Test {
 };
 
 TEST_F(Loading, WithoutTheLibraryItSaysWhatIsNotInstalled) {
-  EXPECT_EQ(open(), "22 " + said + ", and libhone_gpu, which runs it there, is not installed: there is neither " + folder +
-                        "/libhone_gpu.so.0 nor a libhone_gpu.so.0 that the loader knows\n");
+  EXPECT_EQ(open(), "22 " + said + ", and libhone_gpu, which runs it there, is not installed: there is neither " +
+                        folder + "/libhone_gpu.so.0 nor a libhone_gpu.so.0 that the loader knows\n");
 }
 
 TEST_F(Loading, WithoutADriverItSaysWhichIsMissing) {
   if (has_driver()) GTEST_SKIP() << "this machine has a driver";
   install_library();
-  EXPECT_EQ(open(), "22 " + said + ": no CUDA: the driver is missing (libcuda.so.1: cannot open shared object file: No such "
-                                   "file or directory)\n");
+  EXPECT_EQ(open(), "22 " + said +
+                        ": no CUDA: the driver is missing (libcuda.so.1: cannot open shared object file: No such "
+                        "file or directory)\n");
 }
 
 TEST_F(Loading, OfAnOldDriverItSaysWhatItLacks) {
@@ -67,8 +72,9 @@ TEST_F(Loading, OfAnOldDriverItSaysWhatItLacks) {
   std::filesystem::create_directory(folder + "/old");
   std::ofstream(folder + "/old/driver.c") << kOldDriver;
   ASSERT_EQ(shell("cc -shared -fPIC -o " + folder + "/old/libcuda.so.1 " + folder + "/old/driver.c").code, 0);
-  EXPECT_EQ(open("LD_LIBRARY_PATH=" + folder + "/old"),
-            "22 " + said + ": no CUDA: libcuda.so.1 has no cuDriverGetVersion: a driver of CUDA 10.2 or newer is needed\n");
+  EXPECT_EQ(
+      open("LD_LIBRARY_PATH=" + folder + "/old"),
+      "22 " + said + ": no CUDA: libcuda.so.1 has no cuDriverGetVersion: a driver of CUDA 10.2 or newer is needed\n");
 }
 
 TEST_F(Loading, TheLibraryBesideTheRuntimeIsTaken) {
@@ -91,15 +97,20 @@ TEST_F(Loading, AnotherFileOfThatNameIsRefused) {
 // Whoever shows no device to the program.
 TEST(LoadingOpencl, WithoutADeviceItSaysWhereDriversAreListed) {
   const TemporaryFolder folder;
-  std::ofstream(folder.path() + "/opens.c") << "#include <hone_gpu.h>\n#include <stdio.h>\nint main(void) {\n  HoneGpuDevice* gpu;\n"
-      "  int c = (int)hone_gpu_open(\"opencl\", &gpu);\n  printf(\"%d %s\\n\", c, hone_gpu_last_error());\n  return 0;\n}\n";
+  std::ofstream(folder.path() + "/opens.c")
+      << "#include <hone_gpu.h>\n#include <stdio.h>\nint main(void) {\n  HoneGpuDevice* gpu;\n"
+         "  int c = (int)hone_gpu_open(\"opencl\", &gpu);\n  printf(\"%d %s\\n\", c, hone_gpu_last_error());\n  return "
+         "0;\n}\n";
   const std::string api = std::string(HONE_SOURCE_DIR) + "/compiler/api", libraries = HONE_LIBRARIES;
-  const Ran built = shell("cd " + folder.path() + " && cc -I" + api + " -I" + api + "/gpu -I" + HONE_SOURCE_DIR +
-                          "/compiler/runtime/include opens.c " + libraries + "/libhone_gpu.so.0 -Wl,-rpath," + libraries + " -o opens");
+  const Ran built =
+      shell("cd " + folder.path() + " && cc -I" + api + " -I" + HONE_SOURCE_DIR + "/compiler/runtime/include opens.c " +
+            libraries + "/libhone_gpu.so.0 -Wl,-rpath," + libraries + " -o opens");
   ASSERT_EQ(built.code, 0) << built.output;
   const std::string said = shell("OCL_ICD_VENDORS=/nonexistent " + folder.path() + "/opens").output;
   if (said.find("the loader is missing") != std::string::npos) GTEST_SKIP() << said;
-  EXPECT_EQ(said, "22 no OpenCL device: the loader knows none that can be used (drivers are listed in /etc/OpenCL/vendors)\n");
+  EXPECT_EQ(
+      said,
+      "22 no OpenCL device: the loader knows none that can be used (drivers are listed in /etc/OpenCL/vendors)\n");
 }
 
 }  // namespace

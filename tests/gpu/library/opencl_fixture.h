@@ -21,7 +21,7 @@ inline void* opencl_symbol(const char* name) {
 /// Layers of several kinds, weights, and two outputs.
 inline constexpr const char* kLibraryNet = R"(graph g
 input "x" %x f32[1, 4, 9, 9]
-%w = constant f32[8, 4, 3, 3] fill 0.25
+%w = constant f32[8, 4, 3, 3] fill 1
 %c = conv2d(n=1,ci=4,h=9,w=9,co=8,kh=3,kw=3,stride=1,pad=1,layout=NCHW,dtype=f32) %x %w
 %r = elementwise(op=relu,shape=1x8x9x9,dtype=f32) %c
 %y = softmax(shape=1x8x9x9,axis=3,dtype=f32) %r

@@ -54,7 +54,8 @@ TEST_F(OpenclLibrary, ModelsTakeTensorsWhereverEachOfThemIs) {
 TEST_F(OpenclLibrary, CallsOfOneModelMayLieElsewhereEachTime) {
   const InFile f = in_file(kLibraryNet, "elsewhere");
   const Model model = model_of(f.path);
-  LibraryCall here(model.get(), hone_device(model.get()), &on_cpu), there(model.get(), hone_device(model.get()), &on_device),
+  LibraryCall here(model.get(), hone_device(model.get()), &on_cpu),
+      there(model.get(), hone_device(model.get()), &on_device),
       other(model.get(), hone_device(model.get()), &on_device);
   std::vector<TensorData> one = seeded_inputs(f.graph);
   const std::vector<std::string> want = wanted(f, one);
@@ -72,8 +73,9 @@ TEST_F(OpenclLibrary, CallsOfOneModelMayLieElsewhereEachTime) {
 
 TEST_F(OpenclLibrary, OperatorsRunAndLayoutsOfTheirOwnComeFromTheCpu) {
   int with_layouts = 0;
-  for (const char* const text : {"dense(m=20,n=24,k=16)", "conv2d(n=1,ci=8,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,layout=NCHW)",
-                                 "conv2d(n=1,ci=16,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,epilogue=bias+relu)"}) {
+  for (const char* const text :
+       {"dense(m=20,n=24,k=16)", "conv2d(n=1,ci=8,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,layout=NCHW)",
+        "conv2d(n=1,ci=16,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,epilogue=bias+relu)"}) {
     SCOPED_TRACE(text);
     const Workload w = parse_workload(text);
     const Space space = make_space(w, gpu_.target);
@@ -85,7 +87,8 @@ TEST_F(OpenclLibrary, OperatorsRunAndLayoutsOfTheirOwnComeFromTheCpu) {
                                     name, artifact_json(m, gpu_.target, name, text, "")),
                name);
     const Model model = model_of(path);
-    LibraryCall plain(model.get(), hone_device(model.get()), &on_cpu), device(model.get(), hone_device(model.get()), &on_device);
+    LibraryCall plain(model.get(), hone_device(model.get()), &on_cpu),
+        device(model.get(), hone_device(model.get()), &on_device);
     for (LibraryCall* const call : {&plain, &device})
       for (size_t i = 0; i + 1 < call->size(); ++i) {
         std::vector<float> values(call->read(i).size() / sizeof(float));
@@ -126,7 +129,8 @@ TEST_F(OpenclLibrary, LayersAreTimedOnTensorsOfTheDevice) {
   const std::vector<std::string> want = wanted(f, inputs);
   const Model model = model_of(f.path);
   const LibraryRuntime own = runtime_on(hone_device(model.get()), nullptr, true);
-  for (const HoneRuntime* const rt : {static_cast<const HoneRuntime*>(nullptr), static_cast<const HoneRuntime*>(own.get())}) {
+  for (const HoneRuntime* const rt :
+       {static_cast<const HoneRuntime*>(nullptr), static_cast<const HoneRuntime*>(own.get())}) {
     LibraryCall call(model.get(), hone_device(model.get()), &on_device);
     call.set(inputs);
     std::vector<double> seconds(static_cast<size_t>(hone_layer_count(model.get())), -1);
@@ -140,9 +144,8 @@ TEST_F(OpenclLibrary, LayersAreTimedOnTensorsOfTheDevice) {
 TEST_F(OpenclLibrary, VariantsAreThoseOfTheTensorsShapes) {
   const auto net = [](int batch) {
     const std::string b = std::to_string(batch);
-    return read_graph("graph g\ninput \"x\" %x f32[" + b +
-                      ", 16]\n%w = constant f32[8, 16] fill 0.5\n%d = dense(m=" + b +
-                      ",n=8,k=16,dtype=f32) %x %w\noutput \"d\" %d f32[" + b + ", 8]\n");
+    return read_graph("graph g\ninput \"x\" %x f32[" + b + ", 16]\n%w = constant f32[8, 16] fill 1\n%d = dense(m=" +
+                      b + ",n=8,k=16,dtype=f32) %x %w\noutput \"d\" %d f32[" + b + ", 8]\n");
   };
   const Graph one = net(1), four = net(4);
   ModelOptions options{"of_batches", gpu_.target, &default_config};
@@ -174,7 +177,8 @@ TEST_F(OpenclLibrary, AHostsOwnDeviceLayerRunsModelsToo) {
     LibraryCall call(model.get(), nullptr, &on_cpu);
     call.set(inputs);
     const Pool pool(hone_pool_new(2));
-    for (const HoneRuntime* const given : {static_cast<const HoneRuntime*>(nullptr), &rt, static_cast<const HoneRuntime*>(pool.get())}) {
+    for (const HoneRuntime* const given :
+         {static_cast<const HoneRuntime*>(nullptr), &rt, static_cast<const HoneRuntime*>(pool.get())}) {
       ASSERT_EQ(call.refusal(model.get(), given), "");
       EXPECT_EQ(call.take_outputs(), want);
     }
@@ -197,7 +201,8 @@ TEST_F(OpenclLibrary, AnArtifactInTheProgramOpensItsDeviceInTheFirstRun) {
   ASSERT_TRUE(loaded);
   {
     HoneModel* opened = nullptr;
-    ASSERT_EQ(hone_open_linked(static_cast<const HoneArtifact*>(dlsym(loaded, "in_program_artifact")), &opened), HONE_OK);
+    ASSERT_EQ(hone_open_linked(static_cast<const HoneArtifact*>(dlsym(loaded, "in_program_artifact")), &opened),
+              HONE_OK);
     const Model model(opened);
     EXPECT_EQ(hone_device(model.get()), nullptr);
     LibraryCall call(model.get(), nullptr, &on_cpu);
@@ -224,7 +229,8 @@ TEST_F(OpenclLibrary, CachesGrowInPlaceOnTheDevice) {
   // Tensors: x, past_k, past_v, y, present_k, present_v.
   std::vector<int64_t> strides{kDecoderHeads * kDecoderRoom * kDecoderDim, kDecoderRoom * kDecoderDim, kDecoderDim, 1};
   const auto caches_on_device = [](size_t i) { return i == 4 || i == 5; };
-  LibraryCall copied(model.get(), gpu, &on_cpu), kept(model.get(), gpu, caches_on_device), all(model.get(), gpu, &on_device);
+  LibraryCall copied(model.get(), gpu, &on_cpu), kept(model.get(), gpu, caches_on_device),
+      all(model.get(), gpu, &on_device);
   const LibraryRuntime async = runtime_on(gpu, nullptr, true);
   for (int64_t past = 0; past < kDecoderRoom; ++past) {
     SCOPED_TRACE(past);

@@ -49,7 +49,8 @@ struct OpenclRefusals : OpenclLibrary {
 TEST_F(OpenclRefusals, AreAboutTheTensorThatIsWrong) {
   int64_t other[] = {1, 4, 9, 8}, gaps[] = {4000, 1000, 100, 1};
   EXPECT_EQ(with(0, [](DLTensor& t) { t.data = nullptr; }), "refusals: input 'x' is missing or has no data");
-  EXPECT_EQ(with(0, [](DLTensor& t) { t.dtype.bits = 16; }), "refusals: input 'x' is of another type than float32 [1, 4, 9, 9]");
+  EXPECT_EQ(with(0, [](DLTensor& t) { t.dtype.bits = 16; }),
+            "refusals: input 'x' is of another type than float32 [1, 4, 9, 9]");
   EXPECT_EQ(with(0, [&](DLTensor& t) { t.shape = other; }),
             "refusals: input 'x' has another shape than float32 [1, 4, 9, 9]; given is [1, 4, 9, 8]");
   EXPECT_EQ(with(0, [&](DLTensor& t) { t.shape = nullptr; }),
@@ -123,12 +124,15 @@ TEST_F(OpenclRefusals, AreAboutWhatIsMissing) {
 
 TEST_F(OpenclRefusals, AreAboutDevicesThatThereAreNot) {
   HoneGpuDevice* no = nullptr;
-  for (const char* const name : {"", "gpu", "opencl:", "opencl:x", "opencl:-1", "opencl 0", "openclx", "cuda:1:2", "opencl:99999999999"}) {
+  for (const char* const name :
+       {"", "gpu", "opencl:", "opencl:x", "opencl:-1", "opencl 0", "openclx", "cuda:1:2", "opencl:99999999999"}) {
     EXPECT_EQ(hone_gpu_open(name, &no), HONE_BAD_ARGUMENTS) << name;
-    EXPECT_EQ(hone_gpu_last_error(), "'" + std::string(name) + "' is no device: there are auto, cuda, cuda:N, opencl and opencl:N");
+    EXPECT_EQ(hone_gpu_last_error(),
+              "'" + std::string(name) + "' is no device: there are auto, cuda, cuda:N, opencl and opencl:N");
   }
   EXPECT_EQ(hone_gpu_open("opencl:63", &no), HONE_NO_GPU);
-  EXPECT_THAT(hone_gpu_last_error(), AllOf(StartsWith("there is no opencl:63; there "), HasSubstr("opencl:0 to opencl:")));
+  EXPECT_THAT(hone_gpu_last_error(),
+              AllOf(StartsWith("there is no opencl:63; there "), HasSubstr("opencl:0 to opencl:")));
   expect_right();
 }
 
