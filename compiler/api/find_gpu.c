@@ -23,8 +23,8 @@ static void* open_beside(char* path, size_t room) {
   path[0] = '\0';
   if (!dladdr((void*)&s_found, &info) || !info.dli_fname) return NULL;
   const char* const slash = strrchr(info.dli_fname, '/');
-  const int length = snprintf(path, room, "%.*s" HONE_GPU_FILE, slash ? (int)(slash + 1 - info.dli_fname) : 0,
-                              info.dli_fname);
+  const int length =
+      snprintf(path, room, "%.*s" HONE_GPU_FILE, slash ? (int)(slash + 1 - info.dli_fname) : 0, info.dli_fname);
   return slash && length > 0 && (size_t)length < room ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
@@ -39,10 +39,25 @@ const HoneGpuLibrary* hone_find_gpu(char* words, size_t room) {
     if (!library) library = dlopen(HONE_GPU_FILE, RTLD_NOW | RTLD_LOCAL);
     if (library) found = library_of(library);
     if (!found)
-      snprintf(words, room, library ? "%.1000s or the loader's " HONE_GPU_FILE " is of another version"
-                                    : "there is neither %.1000s nor a " HONE_GPU_FILE " that the loader knows",
+      snprintf(words, room,
+               library ? "%.1000s or the loader's " HONE_GPU_FILE " is of another version"
+                       : "there is neither %.1000s nor a " HONE_GPU_FILE " that the loader knows",
                path);
   }
   __atomic_store_n(&s_found, found, __ATOMIC_RELEASE);
   return found;
+}
+
+const HoneGpuLibrary* hone_found_gpu(void) { return __atomic_load_n(&s_found, __ATOMIC_ACQUIRE); }
+
+const HoneGpuLibrary* hone_gpu_of(const HoneRuntime* runtime) {
+  /* A host's own function, for which the library need not be looked for again. */
+  static int32_t (*s_others)(void*, const HoneGpuProgram*, const DLTensor* const*, int32_t, void*);
+  const HoneGpu* const gpu = runtime && runtime->abi_version >= HONE_RUNTIME_ABI ? runtime->gpu : NULL;
+  if (!gpu || gpu->run == __atomic_load_n(&s_others, __ATOMIC_RELAXED)) return NULL;
+  char words[1200];
+  const HoneGpuLibrary* const library = hone_find_gpu(words, sizeof words);
+  if (library && library->is_ours(runtime)) return library;
+  __atomic_store_n(&s_others, gpu->run, __ATOMIC_RELAXED);
+  return NULL;
 }

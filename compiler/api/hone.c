@@ -152,18 +152,18 @@ static int32_t take_gpu(HoneModel* m, const char* where) {
   char words[1200];
   const HoneGpuLibrary* const library = hone_find_gpu(words, sizeof words);
   if (!library)
-    return fail(HONE_NO_GPU, "%s is for a GPU ('%s'), and libhone_gpu, which runs it there, is not installed: %s", where,
-                m->artifact->target, words);
+    return fail(HONE_NO_GPU, "%s is for a GPU ('%s'), and libhone_gpu, which runs it there, is not installed: %s",
+                where, m->artifact->target, words);
   int32_t code = library->take(m->artifact->variants->gpu, &m->device);
   if (code == HONE_OK) code = library->runtime_new(m->device, NULL, NULL, 0, &m->own_gpu);
-  if (code != HONE_OK) return fail(code, "%s is for a GPU ('%s'): %s", where, m->artifact->target, library->last_error());
+  if (code != HONE_OK)
+    return fail(code, "%s is for a GPU ('%s'): %s", where, m->artifact->target, library->last_error());
   __atomic_store_n(&m->gpu, m->own_gpu, __ATOMIC_RELEASE);
   return HONE_OK;
 }
 
 static void give_back_gpu(HoneModel* m) {
-  char words[1200];
-  const HoneGpuLibrary* const library = is_for_gpu(m) ? hone_find_gpu(words, sizeof words) : NULL;
+  const HoneGpuLibrary* const library = is_for_gpu(m) ? hone_found_gpu() : NULL;
   if (!library) return;
   for (int32_t v = 0; v < m->artifact->variant_count; ++v) library->forget(m->artifact->variants[v].gpu);
   if (m->own_gpu) library->runtime_free(m->own_gpu);
@@ -333,7 +333,9 @@ void hone_close(HoneModel* m) {
 /* --- what there is --- */
 
 const HoneArtifact* hone_artifact(const HoneModel* m) { return m->artifact; }
-struct HoneGpuDevice* hone_device(const HoneModel* m) { return m->device; }
+struct HoneGpuDevice* hone_device(const HoneModel* m) {
+  return m->device;
+}
 int32_t hone_input_count(const HoneModel* m) { return m->input_count; }
 int32_t hone_output_count(const HoneModel* m) { return m->output_count; }
 
@@ -442,17 +444,15 @@ static int32_t refuse(const HoneModel* m, int32_t code, const HoneVariant* v, co
 
 /* All of the variant. */
 static int32_t run_variant(const Call* c) {
-  char words[1200];
-  const HoneGpuLibrary* const library = c->variant->gpu ? hone_find_gpu(words, sizeof words) : NULL;
-  if (library && library->is_ours(c->pool)) return library->call(c->pool, c->variant, c->context->args);
+  const HoneGpuLibrary* const library = c->variant->gpu ? hone_gpu_of(c->pool) : NULL;
+  if (library) return library->call(c->pool, c->variant, c->context->args);
   return run_entry(c, c->variant->run);
 }
 
 /* What the GPU's library says, where it knows more than the code. */
 static int32_t fail_on_gpu(const HoneModel* m, const Call* call, int32_t code) {
-  char words[1200];
-  const HoneGpuLibrary* const library = call->variant->gpu ? hone_find_gpu(words, sizeof words) : NULL;
-  const char* const why = library && library->is_ours(call->pool) ? library->last_error() : "";
+  const HoneGpuLibrary* const library = call->variant->gpu ? hone_gpu_of(call->pool) : NULL;
+  const char* const why = library ? library->last_error() : "";
   return fail(code, "%s%s%s", why[0] ? m->artifact->name : m->artifact->error(code), why[0] ? ": " : "", why);
 }
 
@@ -463,7 +463,7 @@ static int32_t finish(HoneModel* m, const Call* call, int32_t code) {
     refuse(m, code, call->variant, call->context->args[tensor - 1]);
   else if (code != HONE_OK)
     fail_on_gpu(m, call, code);
-  if (call->made) hone_find_gpu(NULL, 0)->runtime_free(call->made);
+  if (call->made) hone_found_gpu()->runtime_free(call->made);
   give_back_context(m, call->context);
   return code;
 }
@@ -514,7 +514,7 @@ int32_t hone_run_timed(HoneModel* m, const DLTensor* const* inputs, int32_t inpu
   if (!call.variant) return code;
   const HoneLayers layers = timed_layers(m, call.number);
   if (layer_count != layers.count || (!seconds && layer_count > 0)) {
-    if (call.made) hone_find_gpu(NULL, 0)->runtime_free(call.made);
+    if (call.made) hone_found_gpu()->runtime_free(call.made);
     give_back_context(m, call.context);
     return fail(HONE_BAD_ARGUMENTS, "%s has %d layers, given was room for the times of %d", m->artifact->name,
                 (int)layers.count, seconds ? (int)layer_count : 0);
@@ -523,7 +523,8 @@ int32_t hone_run_timed(HoneModel* m, const DLTensor* const* inputs, int32_t inpu
   code = run_variant(&call);
   double before = seconds_now();
   for (int32_t i = 0; i < layers.count && code == HONE_OK; ++i) {
-    code = run_entry(&call, layers.layers[i].run);
+    const HoneEntry entry = layers.layers[i].run;
+    code = entry == call.variant->run ? run_variant(&call) : run_entry(&call, entry);
     const double after = seconds_now();
     seconds[i] = after - before;
     before = after;

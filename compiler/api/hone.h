@@ -51,8 +51,8 @@ HONE_API int32_t hone_open_named(const char* path, const char* name, HoneModel**
    the model; runs that bring no GPU of their own use it. `name` null: the artifact there is. Of an artifact for CPUs it
    is hone_open. */
 HONE_API int32_t hone_open_on(const char* path, const char* name, const HoneRuntime* runtime, HoneModel** model);
-/* An artifact that is part of the program (NAME_artifact of its header). One for a GPU opens its device in the first run
-   that brings none. */
+/* An artifact that is part of the program (NAME_artifact of its header). One for a GPU opens its device in the first
+   run that brings none. */
 HONE_API int32_t hone_open_linked(const HoneArtifact* artifact, HoneModel** model);
 /* Frees the model; nothing may run. What was got from it is no longer valid. Null does nothing. */
 HONE_API void hone_close(HoneModel* model);
@@ -96,10 +96,10 @@ HONE_API int32_t hone_find_variant(const HoneModel* model, const DLTensor* const
    an artifact's NAME_pool, a host's own; null: all on the calling thread. Waits until it is done. Workspaces are the
    model's, one for each call at once, and are kept until hone_close.
 
-   Of an artifact for a GPU each tensor may also lie on the device (its DLDevice says so), where nothing of it is copied;
-   memory that the device shares with the host is used where it is. `pool` is then of hone_gpu_runtime_new, which says
-   stream and whether the call waits, or as above: the call runs on the device that hone_open took. Operators whose
-   config has a layout of its own take their tensors from the CPU. */
+   Of an artifact for a GPU each tensor may also lie on the device (its DLDevice says so), where nothing of it is
+   copied; memory that the device shares with the host is used where it is. `pool` is then of hone_gpu_runtime_new,
+   which says stream and whether the call waits, or as above: the call runs on the device that hone_open took. Operators
+   whose config has a layout of its own take their tensors from the CPU. */
 HONE_API int32_t hone_run(HoneModel* model, const DLTensor* const* inputs, int32_t input_count,
                           const DLTensor* const* outputs, int32_t output_count, const HoneRuntime* pool);
 

@@ -18,22 +18,22 @@ extern "C" {
 typedef struct HoneGpuDevice HoneGpuDevice;
 
 typedef struct HoneGpuProperties {
-  const char* name;       /* "cuda:0": what hone_gpu_open takes */
-  const char* api;        /* "cuda", "opencl" */
-  const char* model;      /* what the vendor calls it */
-  const char* driver;     /* its version, as the driver says it */
-  const char* arch;       /* "sm_90"; empty where the API has no such thing */
-  int64_t memory_bytes;   /* of the device */
-  int32_t compute_units;  /* multiprocessors */
-  int32_t is_integrated;  /* its memory is the host's, as on a Jetson */
-  int32_t device_type;    /* of DLPack: kDLCUDA, kDLOpenCL */
-  int32_t device_id;      /* the number in `name`, and that of tensors that lie there */
+  const char* name;      /* "cuda:0": what hone_gpu_open takes */
+  const char* api;       /* "cuda", "opencl" */
+  const char* model;     /* what the vendor calls it */
+  const char* driver;    /* its version, as the driver says it */
+  const char* arch;      /* "sm_90"; empty where the API has no such thing */
+  int64_t memory_bytes;  /* of the device */
+  int32_t compute_units; /* multiprocessors */
+  int32_t is_integrated; /* its memory is the host's, as on a Jetson */
+  int32_t device_type;   /* of DLPack: kDLCUDA, kDLOpenCL */
+  int32_t device_id;     /* the number in `name`, and that of tensors that lie there */
 } HoneGpuProperties;
 
 /* Opens "cuda:0", "opencl:1", or the first one of an API ("cuda", "opencl"); "auto" is the first one of CUDA, else of
-   OpenCL, where GPUs stand before other devices. `*gpu` is to be closed; null where this fails. HONE_NO_GPU: there is no
-   such device, and the words say what was looked for, where, and what is there. CUDA's devices are used through their
-   primary context, which the CUDA runtime, torch and cupy use, too. */
+   OpenCL, where GPUs stand before other devices. `*gpu` is to be closed; null where this fails. HONE_NO_GPU: there is
+   no such device, and the words say what was looked for, where, and what is there. CUDA's devices are used through
+   their primary context, which the CUDA runtime, torch and cupy use, too. */
 HONE_API int32_t hone_gpu_open(const char* name, HoneGpuDevice** gpu);
 /* The same in a context that the program has made, and keeps until the device is closed: a CUcontext (`device` is
    ignored), or a cl_context and a cl_device_id of it. `api`: "cuda" or "opencl". */
@@ -51,12 +51,12 @@ HONE_API void* hone_gpu_context(const HoneGpuDevice* gpu);
    Every call on a device that is lost fails with HONE_GPU_FAILED; a new process can use it again. */
 HONE_API void hone_gpu_set_limit(HoneGpuDevice* gpu, double seconds);
 
-/* A runtime for hone_run and for artifacts' entries: the GPU, and the threads of `pool` (null: the calling one) for what
-   runs on the CPU. `stream`: a CUstream or cl_command_queue (in order, of the device's context) on which calls run, and
-   behind whose commands they begin; null: CUDA's default stream, or a queue of the device's own. `is_async`: hone_run
-   returns before the device is done where all tensors of the call are on it, and no step of the model runs on the host.
-   Models keep memory of their own for each of up to 8 streams. Freed by hone_gpu_runtime_free, before the device and
-   the pool are. */
+/* A runtime for hone_run and for artifacts' entries: the GPU, and the threads of `pool` (null: the calling one) for
+   what runs on the CPU. `stream`: a CUstream or cl_command_queue (in order, of the device's context) on which calls
+   run, and behind whose commands they begin; null: CUDA's default stream, or a queue of the device's own. `is_async`:
+   hone_run returns before the device is done where all tensors of the call are on it, and no step of the model runs on
+   the host. Models keep memory of their own for each of up to 8 streams. Freed by hone_gpu_runtime_free, before the
+   device and the pool are. */
 HONE_API int32_t hone_gpu_runtime_new(HoneGpuDevice* gpu, const HoneRuntime* pool, void* stream, int32_t is_async,
                                       HoneRuntime** runtime);
 HONE_API void hone_gpu_runtime_free(HoneRuntime* runtime);

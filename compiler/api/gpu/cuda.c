@@ -29,6 +29,7 @@ typedef struct Cuda {
   CuStream recording;
   double limit;
   char lost[512]; /* why the device is of no use; empty: it is */
+  int is_stuck;   /* lost because it does not end: a driver's calls that free would wait for it */
   char model[256], version[32], arch[16];
 } Cuda;
 
@@ -77,6 +78,9 @@ static int32_t leave(Cuda* c, int32_t code) {
   return code;
 }
 
+/* For what is freed: whether the driver can be asked to. */
+static int enter_to_free(Cuda* c) { return !c->is_stuck && c->cu.push_context(c->context) == 0; }
+
 static CuAddress address_of(HoneMemory memory) { return (CuAddress)(uintptr_t)memory; }
 
 /* --- memory --- */
@@ -93,8 +97,7 @@ static int32_t allocate(void* self, int64_t bytes, HoneMemory* memory, HoneWords
 
 static void deallocate(void* self, HoneMemory memory) {
   Cuda* const c = self;
-  /* A device that is lost frees nothing any more. */
-  if (c->cu.push_context(c->context) != 0) return;
+  if (!enter_to_free(c)) return;
   c->cu.free(address_of(memory));
   leave(c, HONE_OK);
 }
@@ -131,6 +134,7 @@ static int32_t wait_for(Cuda* c, CuStream stream, HoneWords* words) {
     const CuResult state = c->cu.query_stream(stream);
     if (state != HONE_CU_NOT_READY) return check(c, state, words, "waiting for the GPU");
     if (!hone_internal_is_over(&begin, c->limit)) continue;
+    c->is_stuck = 1;
     snprintf(c->lost, sizeof c->lost, "what was sent to the GPU did not end within %g s", c->limit);
     return say(words, HONE_GPU_FAILED, "%s: the device is told lost", c->lost);
   }
@@ -179,7 +183,7 @@ static int32_t load(void* self, const void* image, int64_t bytes, void** program
 
 static void unload(void* self, void* program) {
   Cuda* const c = self;
-  if (c->cu.push_context(c->context) != 0) return;
+  if (!enter_to_free(c)) return;
   c->cu.unload_module(program);
   leave(c, HONE_OK);
 }
@@ -243,7 +247,8 @@ static int32_t enqueue(void* self, void* bound, void* stream, HoneWords* words) 
 
 /* --- recordings --- */
 
-/* A stream of a caller's may be one that records nothing: commands go to a stream of our own while they are recorded. */
+/* A stream of a caller's may be one that records nothing: commands go to a stream of our own while they are recorded.
+ */
 static int32_t record(void* self, int32_t (*commands)(void* closure, void* stream), void* closure, void** recording,
                       HoneWords* words) {
   Cuda* const c = self;
@@ -253,10 +258,8 @@ static int32_t record(void* self, int32_t (*commands)(void* closure, void* strea
   if (!c->cu.has_graphs) return HONE_OK;
   int32_t code = enter(c, words);
   if (code != HONE_OK) return code;
-  if (!c->recording)
-    code = check(c, g->create_stream(&c->recording, HONE_CU_STREAM_NON_BLOCKING), words, "a stream");
-  if (code == HONE_OK)
-    code = check(c, g->begin_capture(c->recording, HONE_CU_CAPTURE_RELAXED), words, "recording");
+  if (!c->recording) code = check(c, g->create_stream(&c->recording, HONE_CU_STREAM_NON_BLOCKING), words, "a stream");
+  if (code == HONE_OK) code = check(c, g->begin_capture(c->recording, HONE_CU_CAPTURE_RELAXED), words, "recording");
   if (code != HONE_OK) return leave(c, code);
   const int32_t sent = commands(closure, c->recording);
   code = check(c, g->end_capture(c->recording, &graph), words, "recording");
@@ -276,7 +279,7 @@ static int32_t replay(void* self, void* recording, void* stream, HoneWords* word
 
 static void forget(void* self, void* recording) {
   Cuda* const c = self;
-  if (c->cu.push_context(c->context) != 0) return;
+  if (!enter_to_free(c)) return;
   c->cu.graphs.destroy_exec(recording);
   leave(c, HONE_OK);
 }
@@ -297,17 +300,18 @@ static int32_t check_stream(void* self, void* stream, HoneWords* words) {
   if (code != HONE_OK) return code;
   code = leave(c, check(c, c->cu.stream_context(stream, &context), words, "the stream"));
   if (code != HONE_OK || context == c->context) return code;
-  return say(words, HONE_BAD_ARGUMENTS, "the stream is of another context than the device: cuDevicePrimaryCtxRetain "
-                                        "gives the one that it has, hone_gpu_open_in takes another");
+  return say(words, HONE_BAD_ARGUMENTS,
+             "the stream is of another context than the device: cuDevicePrimaryCtxRetain "
+             "gives the one that it has, hone_gpu_open_in takes another");
 }
 
 static void close_device(void* self) {
   Cuda* const c = self;
-  if (c->recording && c->cu.push_context(c->context) == 0) {
+  if (c->recording && enter_to_free(c)) {
     c->cu.graphs.destroy_stream(c->recording);
     leave(c, HONE_OK);
   }
-  if (c->is_retained) c->cu.release_context(c->device);
+  if (c->is_retained && !c->is_stuck) c->cu.release_context(c->device);
   free(c);
 }
 
@@ -317,11 +321,13 @@ static int32_t load_functions(Functions* cu, HoneWords* words) {
   char why[1024];
   void* const library = hone_internal_open_library(names, why, sizeof why);
   if (!library) return say(words, HONE_NO_GPU, "no CUDA: the driver is missing (%s)", why);
-#define HONE_CUDA_FIND(member, symbol, ...)                                                                       \
-  *(void**)&cu->member = dlsym(library, #symbol);                                                                 \
-  if (!cu->member)                                                                                                \
-    return say(words, HONE_NO_GPU, "no CUDA: libcuda.so.1 has no " #symbol ": a driver of CUDA 10.2 or newer is " \
-                                   "needed");
+#define HONE_CUDA_FIND(member, symbol, ...)            \
+  *(void**)&cu->member = dlsym(library, #symbol);      \
+  if (!cu->member)                                     \
+    return say(words, HONE_NO_GPU,                     \
+               "no CUDA: libcuda.so.1 has no " #symbol \
+               ": a driver of CUDA 10.2 or newer is "  \
+               "needed");
   HONE_CUDA_FUNCTIONS(HONE_CUDA_FIND)
   HONE_CUDA_CALLER_FUNCTIONS(HONE_CUDA_FIND)
 #undef HONE_CUDA_FIND

@@ -15,19 +15,28 @@
 
 static _Thread_local char t_error[4096];
 
-static pthread_mutex_t s_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards s_open and the users of shared devices */
+/* Guards s_open and what devices have for it; held for moments. */
+static pthread_mutex_t s_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t s_left = PTHREAD_COND_INITIALIZER; /* a visitor has left */
 static HoneGpuDevice* s_open;
 
-/* In a child of fork() a thread that is not there may hold the mutex for ever: nobody waits longer than two seconds. */
-static int lock_list(void) {
-  struct timespec soon;
-  clock_gettime(CLOCK_REALTIME, &soon);
-  soon.tv_sec += 2;
-  return pthread_mutex_timedlock(&s_mutex, &soon) == 0;
+/* In a child of fork() a thread that is not there may have held the mutex, in the midst of a change. Nothing that the
+   parent has opened is of use here. */
+static void forget_parent(void) {
+  static const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static const pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+  s_mutex = mutex;
+  s_left = condition;
+  s_open = NULL;
 }
-static void unlock_list(int is_locked) {
-  if (is_locked) pthread_mutex_unlock(&s_mutex);
+static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_parent); }
+
+static void lock_list(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  pthread_mutex_lock(&s_mutex);
 }
+static void unlock_list(void) { pthread_mutex_unlock(&s_mutex); }
 
 static const HoneApi* const s_apis[] = {&hone_internal_cuda_api, &hone_internal_opencl_api};
 enum { kApis = sizeof s_apis / sizeof *s_apis };
@@ -62,10 +71,10 @@ static int32_t make_device(HoneOpened* opened, HoneGpuDevice** gpu) {
     free(made);
     return fail(HONE_NO_MEMORY, "the host has no memory left");
   }
-  const int is_locked = lock_list();
+  lock_list();
   made->next = s_open;
   s_open = made;
-  unlock_list(is_locked);
+  unlock_list();
   *gpu = made;
   return HONE_OK;
 }
@@ -135,13 +144,15 @@ int32_t hone_gpu_open_in(const char* api, void* context, void* device, HoneGpuDe
 
 void hone_gpu_close(HoneGpuDevice* gpu) {
   if (!gpu) return;
-  const int is_here = gpu->process == getpid(), is_locked = lock_list();
+  /* What the parent's driver has is the parent's. */
+  if (gpu->process != getpid()) return;
+  lock_list();
+  /* Visitors go on from here to the next one. */
+  while (gpu->visitors > 0) pthread_cond_wait(&s_left, &s_mutex);
   HoneGpuDevice** at = &s_open;
   while (*at && *at != gpu) at = &(*at)->next;
   if (*at) *at = gpu->next;
-  unlock_list(is_locked);
-  /* What the parent's driver has is the parent's. */
-  if (!is_here) return;
+  unlock_list();
   hone_internal_launcher_free(gpu->launcher);
   gpu->opened.close(gpu->opened.driver.self);
   pthread_mutex_destroy(&gpu->mutex);
@@ -151,9 +162,9 @@ void hone_gpu_close(HoneGpuDevice* gpu) {
 const HoneGpuProperties* hone_gpu_properties(const HoneGpuDevice* gpu) { return &gpu->opened.properties; }
 void* hone_gpu_context(const HoneGpuDevice* gpu) { return gpu->opened.context; }
 void hone_gpu_set_limit(HoneGpuDevice* gpu, double seconds) {
-  pthread_mutex_lock(&gpu->mutex);
+  if (hone_internal_enter(gpu) != HONE_OK) return;
   *gpu->opened.limit = seconds;
-  pthread_mutex_unlock(&gpu->mutex);
+  hone_internal_leave(gpu);
 }
 
 /* --- calls --- */
@@ -202,10 +213,9 @@ static int32_t run_here(void* self, HoneChunk body, void* closure, int64_t itera
 
 void hone_internal_queue_begin(HoneQueue* queue, HoneGpuDevice* device, const HoneRuntime* pool, void* stream,
                                int32_t is_async) {
-  const HoneRuntime none = {HONE_RUNTIME_ABI, 1, NULL, run_here, NULL};
-  queue->runtime = pool ? *pool : none;
-  queue->runtime.abi_version = HONE_RUNTIME_ABI;
-  queue->runtime.gpu = &queue->gpu;
+  /* Runtimes of version 2 end before `gpu`. */
+  queue->runtime = pool ? (HoneRuntime){HONE_RUNTIME_ABI, pool->workers, pool->self, pool->parallel_for, &queue->gpu}
+                        : (HoneRuntime){HONE_RUNTIME_ABI, 1, NULL, run_here, &queue->gpu};
   queue->gpu = (HoneGpu){queue, run_entry, run_plain};
   queue->device = device;
   queue->stream = stream;
@@ -254,8 +264,9 @@ int32_t hone_gpu_allocate(HoneGpuDevice* gpu, int64_t bytes, void** data) {
   HoneWords words;
   if (data) *data = NULL;
   if (!gpu || !data || bytes < 1)
-    return fail(HONE_BAD_ARGUMENTS, "hone_gpu_allocate: a device, at least one byte and a place for the memory are "
-                                    "needed; not %lld bytes",
+    return fail(HONE_BAD_ARGUMENTS,
+                "hone_gpu_allocate: a device, at least one byte and a place for the memory are "
+                "needed; not %lld bytes",
                 (long long)bytes);
   int32_t code = hone_internal_enter(gpu);
   if (code != HONE_OK) return code;
@@ -273,8 +284,9 @@ void hone_gpu_free(HoneGpuDevice* gpu, void* data) {
 static int32_t check_copy(const char* function, const HoneGpuDevice* gpu, const void* data, int64_t offset,
                           const void* host, int64_t bytes) {
   if (gpu && data && host && offset >= 0 && bytes >= 0) return HONE_OK;
-  return fail(HONE_BAD_ARGUMENTS, "%s: a device, memory on both sides and a number of bytes are needed; not %lld bytes "
-                                  "at %lld",
+  return fail(HONE_BAD_ARGUMENTS,
+              "%s: a device, memory on both sides and a number of bytes are needed; not %lld bytes "
+              "at %lld",
               function, (long long)bytes, (long long)offset);
 }
 
@@ -314,9 +326,11 @@ static HoneGpuDevice* shared_device(int32_t device_type) {
 
 static void give_back(HoneGpuDevice* gpu) {
   if (!gpu || gpu->process != getpid()) return;
-  const int is_locked = lock_list();
+  lock_list();
   const int is_last = --gpu->users == 0;
-  unlock_list(is_locked);
+  /* Nobody else finds it from now on. */
+  if (is_last) gpu->is_shared = 0;
+  unlock_list();
   if (is_last) hone_gpu_close(gpu);
 }
 
@@ -327,10 +341,10 @@ static int32_t open_shared(const HoneGpuProgram* program, HoneGpuDevice** gpu) {
     const int32_t code = open_of(s_apis[a], -1, gpu, &words);
     if (code != HONE_OK) return fail(code, "%s", words.text);
     /* Another thread may have opened one meanwhile: both are right. */
-    const int is_locked = lock_list();
+    lock_list();
     (*gpu)->is_shared = 1;
     (*gpu)->users = 1;
-    unlock_list(is_locked);
+    unlock_list();
     return HONE_OK;
   }
   return fail(HONE_NO_GPU, "'%s' is a kind of device that this library does not know", program->target);
@@ -338,10 +352,10 @@ static int32_t open_shared(const HoneGpuProgram* program, HoneGpuDevice** gpu) {
 
 static int32_t take(const HoneGpuProgram* program, HoneGpuDevice** gpu) {
   int32_t code = HONE_OK;
-  const int is_locked = lock_list();
+  lock_list();
   *gpu = shared_device(program->device_type);
   if (*gpu) ++(*gpu)->users;
-  unlock_list(is_locked);
+  unlock_list();
   if (!*gpu) code = open_shared(program, gpu);
   if (code != HONE_OK) return code;
   code = hone_internal_enter(*gpu);
@@ -367,17 +381,25 @@ static int32_t call(const HoneRuntime* runtime, const HoneVariant* variant, cons
   return hone_internal_run(q, variant->gpu, args, variant->param_count, NULL, runtime, &mode);
 }
 
+/* A call may take long: others find and open devices while it is waited for. Those that they open do not know the
+   program. */
 static void forget(const HoneGpuProgram* program) {
-  const int is_locked = lock_list();
-  for (HoneGpuDevice* d = s_open; d; d = d->next) {
-    if (d->process != getpid()) continue;
+  lock_list();
+  for (HoneGpuDevice* d = s_open; d;) {
+    ++d->visitors;
+    unlock_list();
     pthread_mutex_lock(&d->mutex);
     hone_internal_launcher_forget(d->launcher, program);
     pthread_mutex_unlock(&d->mutex);
+    lock_list();
+    HoneGpuDevice* const next = d->next;
+    --d->visitors;
+    pthread_cond_broadcast(&s_left);
+    d = next;
   }
-  unlock_list(is_locked);
+  unlock_list();
 }
 
-const HoneGpuLibrary hone_gpu_library = {HONE_GPU_LIBRARY_VERSION, take,   give_back, hone_gpu_runtime_new,
+const HoneGpuLibrary hone_gpu_library = {HONE_GPU_LIBRARY_VERSION, take,    give_back, hone_gpu_runtime_new,
                                          hone_gpu_runtime_free,    is_ours, call,      forget,
                                          hone_gpu_last_error};

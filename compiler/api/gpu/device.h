@@ -15,8 +15,10 @@ struct HoneGpuDevice {
   pthread_mutex_t mutex; /* one call at a time */
   pid_t process;         /* that opened it: a driver's device is of no use in a child of fork() */
   char name[32];
+  /* Under the list's mutex: */
   int32_t is_shared; /* opened for artifacts that ask for a device */
   int64_t users;     /* of a shared one */
+  int64_t visitors;  /* that look at it without having it: it is not freed meanwhile */
 };
 
 /* Where a runtime sends its calls: what HoneGpu::self is. */
@@ -34,7 +36,8 @@ void hone_internal_queue_begin(HoneQueue* queue, HoneGpuDevice* device, const Ho
 /* Null where the runtime's GPU is none of ours. */
 HoneQueue* hone_internal_queue_of(const HoneRuntime* runtime);
 
-/* Begins a call on the device: HONE_GPU_FAILED in a child of fork(). Where it is HONE_OK hone_internal_leave follows. */
+/* Begins a call on the device: HONE_GPU_FAILED in a child of fork(). Where it is HONE_OK hone_internal_leave follows.
+ */
 int32_t hone_internal_enter(HoneGpuDevice* device);
 void hone_internal_leave(HoneGpuDevice* device);
 

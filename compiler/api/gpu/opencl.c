@@ -22,11 +22,13 @@
   F(clCreateBuffer)              \
   F(clCreateSubBuffer)           \
   F(clRetainMemObject)           \
+  F(clGetMemObjectInfo)          \
   F(clReleaseMemObject)          \
   F(clEnqueueReadBuffer)         \
   F(clEnqueueWriteBuffer)        \
   F(clEnqueueFillBuffer)         \
   F(clEnqueueCopyBuffer)         \
+  F(clEnqueueMarkerWithWaitList) \
   F(clCreateProgramWithSource)   \
   F(clBuildProgram)              \
   F(clGetProgramBuildInfo)       \
@@ -79,6 +81,7 @@ static const char* name_of(cl_int code, char text[64]) {
     HONE_CL_NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
     HONE_CL_NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET)
     HONE_CL_NAME(CL_INVALID_VALUE)
+    HONE_CL_NAME(CL_INVALID_DEVICE)
     HONE_CL_NAME(CL_INVALID_CONTEXT)
     HONE_CL_NAME(CL_INVALID_COMMAND_QUEUE)
     HONE_CL_NAME(CL_INVALID_MEM_OBJECT)
@@ -142,8 +145,22 @@ static int32_t allocate(void* self, int64_t bytes, HoneMemory* memory, HoneWords
 
 static int32_t wrap(void* self, void* native, int64_t bytes, HoneMemory* memory, HoneWords* words) {
   Opencl* const c = self;
-  (void)bytes;
-  const int32_t code = check(c, c->cl.clRetainMemObject(native), words, "the caller's cl_mem");
+  cl_context context = NULL;
+  size_t there = 0;
+  int32_t code =
+      check(c, c->cl.clGetMemObjectInfo(native, CL_MEM_CONTEXT, sizeof(cl_context), &context, NULL), words, "a cl_mem");
+  if (code == HONE_OK)
+    code = check(c, c->cl.clGetMemObjectInfo(native, CL_MEM_SIZE, sizeof there, &there, NULL), words, "a cl_mem");
+  if (code != HONE_OK) return code;
+  /* Commands on it would fail as they do on a device that is lost. */
+  if (context != c->context)
+    return say(words, HONE_BAD_ARGUMENTS,
+               "a cl_mem is of another context than the device: hone_gpu_context is the one "
+               "that it has");
+  if (there < (size_t)bytes)
+    return say(words, HONE_BAD_ARGUMENTS, "a cl_mem has %lld bytes; its tensor has %lld", (long long)there,
+               (long long)bytes);
+  code = check(c, c->cl.clRetainMemObject(native), words, "a cl_mem");
   if (code == HONE_OK) *memory = native;
   return code;
 }
@@ -152,19 +169,28 @@ static int32_t part(void* self, HoneMemory of, int64_t offset, int64_t bytes, Ho
   Opencl* const c = self;
   const cl_buffer_region region = {(size_t)offset, (size_t)bytes};
   cl_int error = CL_SUCCESS;
-  const cl_mem made =
-      c->cl.clCreateSubBuffer(of, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+  const cl_mem made = c->cl.clCreateSubBuffer(of, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
   if (error == CL_SUCCESS) *memory = made;
   return check(c, error, words, "a part of a buffer, %lld bytes at %lld", (long long)bytes, (long long)offset);
 }
 
 static void release(void* self, HoneMemory memory) { ((Opencl*)self)->cl.clReleaseMemObject(memory); }
 
+/* An event behind all of the queue's commands becomes the last one, where that is of another queue. */
+static int32_t mark(Opencl* c, cl_command_queue queue, HoneWords* words) {
+  cl_event event = NULL;
+  const int32_t code =
+      check(c, c->cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event), words, "waiting for the device");
+  if (code == HONE_OK) keep(c, event, queue);
+  return code;
+}
+
 /* Waiting on the queue's last command where there is a limit: OpenCL has no wait that ends by itself. */
 static int32_t wait_for(Opencl* c, cl_command_queue queue, HoneWords* words) {
   cl_int state = CL_COMPLETE;
   int32_t code = check_health(c, words);
   double begin = 0;
+  if (code == HONE_OK && c->limit > 0 && !(c->last && c->sent == queue)) code = mark(c, queue, words);
   if (code != HONE_OK) return code;
   const int is_known = c->last && c->sent == queue;
   if (is_known && c->limit > 0) code = check(c, c->cl.clFlush(queue), words, "sending commands to the device");
@@ -202,9 +228,10 @@ static int32_t write_memory(void* self, HoneMemory to, int64_t offset, const voi
   const int32_t code = check_health(c, words);
   if (code != HONE_OK) return code;
   /* A fill's pattern is copied by the call. */
-  if (bytes == 8)
-    return check(c, c->cl.clEnqueueFillBuffer(queue, to, from, 8, (size_t)offset, 8, 0, NULL, NULL), words,
-                 "writing to the device");
+  if ((bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) && offset % bytes == 0)
+    return check(
+        c, c->cl.clEnqueueFillBuffer(queue, to, from, (size_t)bytes, (size_t)offset, (size_t)bytes, 0, NULL, NULL),
+        words, "writing to the device");
   return check(c, c->cl.clEnqueueWriteBuffer(queue, to, CL_FALSE, (size_t)offset, (size_t)bytes, from, 0, NULL, NULL),
                words, "writing to the device");
 }
@@ -331,15 +358,18 @@ static int32_t wait(void* self, void* stream, HoneWords* words) {
 static int32_t check_stream(void* self, void* stream, HoneWords* words) {
   Opencl* const c = self;
   cl_context context = NULL;
+  cl_device_id device = NULL;
   cl_command_queue_properties properties = 0;
   if (!stream) return HONE_OK;
-  int32_t code =
-      check(c, c->cl.clGetCommandQueueInfo(stream, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, NULL), words,
-            "the command queue");
-  if (code != HONE_OK) return code;
+  if (c->cl.clGetCommandQueueInfo(stream, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, NULL) != CL_SUCCESS ||
+      c->cl.clGetCommandQueueInfo(stream, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL) != CL_SUCCESS)
+    return say(words, HONE_BAD_ARGUMENTS, "the stream is no cl_command_queue");
   if (context != c->context)
-    return say(words, HONE_BAD_ARGUMENTS, "the command queue is of another context than the device: hone_gpu_context "
-                                          "is the one that it has, hone_gpu_open_in takes another");
+    return say(words, HONE_BAD_ARGUMENTS,
+               "the command queue is of another context than the device: hone_gpu_context "
+               "is the one that it has, hone_gpu_open_in takes another");
+  if (device != c->device)
+    return say(words, HONE_BAD_ARGUMENTS, "the command queue is of another device of the context");
   c->cl.clGetCommandQueueInfo(stream, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
   return properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
              ? say(words, HONE_BAD_ARGUMENTS, "the command queue is out of order; models need one in order")
@@ -361,8 +391,8 @@ static int32_t load_functions(Functions* cl, HoneWords* words) {
   void* const library = hone_internal_open_library(names, why, sizeof why);
   if (!library)
     return say(words, HONE_NO_GPU, "no OpenCL: the loader is missing (%s); on Debian it is in ocl-icd-libopencl1", why);
-#define HONE_OPENCL_FIND(name)                 \
-  *(void**)&cl->name = dlsym(library, #name);  \
+#define HONE_OPENCL_FIND(name)                \
+  *(void**)&cl->name = dlsym(library, #name); \
   if (!cl->name) return say(words, HONE_NO_GPU, "no OpenCL: libOpenCL.so.1 has no " #name ": OpenCL 1.2 is needed");
   HONE_OPENCL_FUNCTIONS(HONE_OPENCL_FIND)
 #undef HONE_OPENCL_FIND
@@ -486,10 +516,12 @@ static int32_t open_device(int32_t index, HoneOpened* opened, HoneWords* words) 
   const int32_t count = list_devices(c, devices), number = index < 0 ? 0 : index;
   if (number >= count) {
     if (count > 0) text_of(c, devices[0], CL_DEVICE_NAME, c->model, sizeof c->model);
-    code = count == 0 ? say(words, HONE_NO_GPU, "no OpenCL device: the loader knows none that can be used (drivers are "
-                                                "listed in /etc/OpenCL/vendors)")
-                      : say(words, HONE_NO_GPU, "there is no opencl:%d; there are %d: opencl:0 to opencl:%d, '%s' the "
-                                                "first",
+    code = count == 0 ? say(words, HONE_NO_GPU,
+                            "no OpenCL device: the loader knows none that can be used (drivers are "
+                            "listed in /etc/OpenCL/vendors)")
+                      : say(words, HONE_NO_GPU,
+                            "there is no opencl:%d; there are %d: opencl:0 to opencl:%d, '%s' the "
+                            "first",
                             (int)index, (int)count, (int)count - 1, c->model);
   } else {
     c->device = devices[number];

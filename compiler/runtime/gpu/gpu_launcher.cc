@@ -69,10 +69,10 @@ struct DeviceAsDriver {
   static int32_t load(void* self, const void* image, int64_t bytes, void** program, HoneWords* words) {
     Device& device = of(self).device_;
     std::string given(static_cast<const char*>(image), static_cast<size_t>(bytes));
-    return hand_over(self,
-                     gpu_kind(device.info().api).compiles_ahead ? device.load({.bytes = std::move(given)})
-                                                                : device.compile(given),
-                     program, words);
+    return hand_over(
+        self,
+        gpu_kind(device.info().api).compiles_ahead ? device.load({.bytes = std::move(given)}) : device.compile(given),
+        program, words);
   }
   static void unload(void*, void* program) { delete static_cast<DeviceProgram*>(program); }
 

@@ -50,8 +50,8 @@ static int has_strides(const HoneGpuCache* c, const DLTensor* t) {
   return 1;
 }
 
-static int32_t check_part(const HoneDriver* driver, const HoneGpuModel* model, const HoneGpuCache* c,
-                          const DLTensor* t, int is_output, int64_t rows, int cpu_too, HoneWords* words) {
+static int32_t check_part(const HoneDriver* driver, const HoneGpuModel* model, const HoneGpuCache* c, const DLTensor* t,
+                          int is_output, int64_t rows, int cpu_too, HoneWords* words) {
   const HoneGpuParam* const p = &model->head.params[is_output ? c->output : c->input];
   const int64_t there = rows + (is_output ? 1 : 0);
   if (!t || (!t->data && there > 0)) return say(words, HONE_BAD_ARGUMENTS, "cache '%s' has no data", p->name);

@@ -63,15 +63,16 @@ typedef void* CuGraphExec;
   F(destroy_exec, cuGraphExecDestroy, CuGraphExec exec)                                                   \
   F(destroy, cuGraphDestroy, CuGraph graph)
 
-/* What a program needs that shares the GPU with other code: its context is another's in a moment, and so are streams. */
-#define HONE_CUDA_CALLER_FUNCTIONS(F)                                                               \
-  F(push_context, cuCtxPushCurrent_v2, CuContext context)                                           \
-  F(pop_context, cuCtxPopCurrent_v2, CuContext * context)                                           \
-  F(context_device, cuCtxGetDevice, CuDevice * device)                                              \
-  F(query_stream, cuStreamQuery, CuStream stream)                                                   \
-  F(synchronize_stream, cuStreamSynchronize, CuStream stream)                                       \
-  F(stream_context, cuStreamGetCtx, CuStream stream, CuContext* context)                            \
-  F(send, cuMemcpyHtoDAsync_v2, CuAddress to, const void* from, size_t bytes, CuStream stream)      \
+/* What a program needs that shares the GPU with other code: its context is another's in a moment, and so are streams.
+ */
+#define HONE_CUDA_CALLER_FUNCTIONS(F)                                                          \
+  F(push_context, cuCtxPushCurrent_v2, CuContext context)                                      \
+  F(pop_context, cuCtxPopCurrent_v2, CuContext* context)                                       \
+  F(context_device, cuCtxGetDevice, CuDevice* device)                                          \
+  F(query_stream, cuStreamQuery, CuStream stream)                                              \
+  F(synchronize_stream, cuStreamSynchronize, CuStream stream)                                  \
+  F(stream_context, cuStreamGetCtx, CuStream stream, CuContext* context)                       \
+  F(send, cuMemcpyHtoDAsync_v2, CuAddress to, const void* from, size_t bytes, CuStream stream) \
   F(fetch, cuMemcpyDtoHAsync_v2, void* to, CuAddress from, size_t bytes, CuStream stream)
 
 /* The values of CUDA's enumerations that are used. */

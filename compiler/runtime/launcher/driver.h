@@ -36,12 +36,11 @@ typedef struct HoneDriver {
   /* Ends what the two functions above gave. */
   void (*release)(void* self, HoneMemory memory);
 
-  /* Copies from and to the host. read: done on return. write: of 8 bytes and fewer, too; of more the host's bytes may
-     change once `wait` has returned. */
+  /* Copies from and to the host. read: done on return. write: of 8 bytes, at a multiple of 8, the host's may change on
+     return; of others once `wait` has returned. */
   int32_t (*write)(void* self, HoneMemory to, int64_t offset, const void* from, int64_t bytes, void* stream,
                    HoneWords* words);
-  int32_t (*read)(void* self, HoneMemory from, int64_t offset, void* to, int64_t bytes, void* stream,
-                  HoneWords* words);
+  int32_t (*read)(void* self, HoneMemory from, int64_t offset, void* to, int64_t bytes, void* stream, HoneWords* words);
   /* A copy on the device, as a command. */
   int32_t (*copy)(void* self, HoneMemory from, HoneMemory to, int64_t bytes, void* stream, HoneWords* words);
 

@@ -145,9 +145,9 @@ static int32_t copy_inputs(HoneLauncher* launcher, const Call* call) {
   for (int64_t c = 0; c < plan->model->cache_count && code == HONE_OK; ++c) {
     const HoneGpuCache* const cache = &plan->model->caches[c];
     if (is_copied(call, cache->output))
-      code = hone_internal_write_rows(driver, cache, call->args[cache->output], call->rows,
-                                      hone_internal_memory_of(plan, cache->output), plan->stream,
-                                      &launcher->shared.words);
+      code =
+          hone_internal_write_rows(driver, cache, call->args[cache->output], call->rows,
+                                   hone_internal_memory_of(plan, cache->output), plan->stream, &launcher->shared.words);
   }
   /* In order with the device's commands, so that an earlier call reads the number that it was given. */
   return code != HONE_OK ? code
@@ -228,8 +228,8 @@ int32_t hone_internal_launcher_prepare(HoneLauncher* launcher, const HoneGpuProg
   return code == HONE_OK && has_weights(program) ? plan_of(launcher, program, NULL, &plan) : code;
 }
 
-static int32_t check_tensors(HoneLauncher* launcher, const HoneGpuProgram* head, const DLTensor* const* args,
-                             int32_t n, HoneWhere where) {
+static int32_t check_tensors(HoneLauncher* launcher, const HoneGpuProgram* head, const DLTensor* const* args, int32_t n,
+                             HoneWhere where) {
   if (n != head->param_count || (n > 0 && !args))
     return say(HONE_BAD_ARGUMENTS, "%d tensors for %lld parameters", (int)n, (long long)head->param_count);
   int32_t code = HONE_OK;
@@ -276,7 +276,8 @@ static int32_t run_part(HoneLauncher* launcher, const HoneGpuPart* part, int32_t
   int32_t code = prepare(launcher, &part->whole->head, n, NULL, call);
   if (code == HONE_OK && part->copies & HONE_GPU_COPY_INPUTS) code = copy_inputs(launcher, call);
   if (code == HONE_OK)
-    code = hone_internal_run_steps(&launcher->shared, call->plan, part->first_step, part->first_step + part->step_count);
+    code =
+        hone_internal_run_steps(&launcher->shared, call->plan, part->first_step, part->first_step + part->step_count);
   if (code == HONE_OK) code = wait(launcher, call);
   return code == HONE_OK && part->copies & HONE_GPU_COPY_OUTPUTS ? copy_outputs(launcher, call) : code;
 }

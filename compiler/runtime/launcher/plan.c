@@ -68,9 +68,9 @@ int32_t hone_internal_set_source(HoneShared* shared, HonePlan* plan, int32_t s, 
   HoneSource* const source = &plan->sources[s];
   if (source->is_set && source->native == native) return HONE_OK;
   HoneMemory given = NULL;
-  int32_t code = native ? driver->wrap(driver->self, native, source->bytes > 0 ? source->bytes : 1, &given,
-                                       &shared->words)
-                        : own_memory(shared, source);
+  int32_t code = native
+                     ? driver->wrap(driver->self, native, source->bytes > 0 ? source->bytes : 1, &given, &shared->words)
+                     : own_memory(shared, source);
   if (code != HONE_OK) return code;
   source->is_set = 0;
   release_parts(shared, plan, s);
@@ -188,10 +188,9 @@ static void describe_sources(HonePlan* plan) {
     }
     source->param = &head->params[i];
     source->cache = plan->model ? hone_internal_cache_of(plan->model, i) : NULL;
-    source->bytes = source->cache
-                        ? hone_internal_cache_bytes(source->cache)
-                        : (plan->model ? source->param->plain_elements : source->param->elements) *
-                              hone_internal_element_bytes(source->param);
+    source->bytes = source->cache ? hone_internal_cache_bytes(source->cache)
+                                  : (plan->model ? source->param->plain_elements : source->param->elements) *
+                                        hone_internal_element_bytes(source->param);
     if (source->cache) source->is_same_as = source->cache->output;
   }
 }

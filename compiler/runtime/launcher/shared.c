@@ -7,9 +7,7 @@
 
 #define say(...) hone_internal_say(&shared->words, __VA_ARGS__)
 
-int32_t hone_internal_no_host_memory(HoneShared* shared) {
-  return say(HONE_GPU_FAILED, "the host has no memory left");
-}
+int32_t hone_internal_no_host_memory(HoneShared* shared) { return say(HONE_GPU_FAILED, "the host has no memory left"); }
 
 int32_t hone_internal_check_device(HoneShared* shared, const HoneGpuProgram* program) {
   if (program->device_type == shared->driver.device_type) return HONE_OK;
@@ -22,8 +20,9 @@ static int32_t check_arch(HoneShared* shared, const HoneGpuProgram* program) {
   const char *const here = shared->driver.arch, *const built = program->arch;
   if (strncmp(here, "sm_", 3) != 0 || !built || strncmp(built, "sm_", 3) != 0 || atoi(built + 3) <= atoi(here + 3))
     return HONE_OK;
-  return say(HONE_BAD_ARGUMENTS, "a program for %s and later, and '%s' is an %s: build it with --target 'cuda -arch=%s'",
-             built, shared->driver.device_name, here, here);
+  return say(HONE_BAD_ARGUMENTS,
+             "a program for %s and later, and '%s' is an %s: build it with --target 'cuda -arch=%s'", built,
+             shared->driver.device_name, here, here);
 }
 
 int32_t hone_internal_load(HoneShared* shared, const HoneGpuProgram* program, HoneLoaded** loaded) {

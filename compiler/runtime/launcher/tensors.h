@@ -29,8 +29,8 @@ int32_t hone_internal_check_type(const HoneGpuParam* param, const DLTensor* tens
 
 /* What `wrap` takes for a tensor on the device. HONE_BAD_ARGUMENTS where it does not begin as artifacts take it: with
    its handle, or at a multiple of 16 bytes. */
-int32_t hone_internal_native(const HoneDriver* driver, const HoneGpuParam* param, const DLTensor* tensor,
-                             void** native, HoneWords* words);
+int32_t hone_internal_native(const HoneDriver* driver, const HoneGpuParam* param, const DLTensor* tensor, void** native,
+                             HoneWords* words);
 
 /* The tensor's first byte, on the CPU. */
 char* hone_internal_data(const DLTensor* tensor);

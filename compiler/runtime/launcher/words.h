@@ -17,7 +17,8 @@ typedef struct HoneWords {
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-int32_t hone_internal_say(HoneWords* words, int32_t code, const char* format, ...);
+int32_t
+hone_internal_say(HoneWords* words, int32_t code, const char* format, ...);
 
 #ifdef __cplusplus
 }
