@@ -82,8 +82,6 @@ EXPORT hone::FakeCuda* fake_cuda_reset() {
   return state = new hone::FakeCuda();
 }
 
-// NVRTC asks for functions of the driver's own, and goes on without them only where it is told that there are none.
-EXPORT int cuGetExportTable(const void** table, const void*) { return *table = nullptr, 500; }
 EXPORT int cuInit(unsigned flags) {
   const Locked lock(mutex);
   return called("cuInit", std::to_string(flags));

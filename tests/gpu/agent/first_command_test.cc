@@ -40,7 +40,7 @@ TEST(FirstCommands, OfAUserWithAGpu) {
   ASSERT_EQ(compiled.code, 0) << compiled.output;
   const Ran ran = run("./on_gpu add.so cuda:0");
   EXPECT_EQ(ran.code, 0) << ran.output;
-  EXPECT_EQ(ran.output, "cuda:0: Fake GPU 0\nadd = 2 2 2 2\n") << "ones and ones";
+  EXPECT_EQ(ran.output, "cuda:0: Fake GPU 0\nout = 2 2 2 2\n") << "ones and ones";
   const Ran nowhere = run("./on_gpu add.so cuda:7");
   EXPECT_EQ(nowhere.code, 1);
   EXPECT_EQ(nowhere.output, "there is no cuda:7; the driver has 2: cuda:0 to cuda:1, 'Fake GPU 0' the first\n");
