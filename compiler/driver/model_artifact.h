@@ -32,6 +32,7 @@ class ModelArtifact {
 
  private:
   Status check_form() const;
+  Status check_host_layers(const std::vector<ModelVariant>& variants) const;
   Status write();
   void tell_what_was_built() const;
 

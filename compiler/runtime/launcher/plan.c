@@ -281,6 +281,13 @@ static void free_memory(HoneShared* shared, HonePlan* plan) {
 
 void hone_internal_plan_free(HoneShared* shared, HonePlan* plan) {
   if (!plan) return;
+  /* Copies from the host's memory may be under way. */
+  HoneWords ignored;
+  for (int64_t s = 0; plan->steps && s < plan->step_count; ++s)
+    if (plan->steps[s].on_host) {
+      shared->driver.wait(shared->driver.self, NULL, &ignored);
+      break;
+    }
   for (int32_t i = 0; i < kHoneMostRecorded; ++i) {
     forget_recordings(shared, plan, &plan->recorded[i]);
     free(plan->recorded[i].natives);
@@ -305,11 +312,11 @@ static int32_t call_host(HoneShared* shared, HonePlan* plan, const HonePlanStep*
   code = step->host->call(step->host->numbers, step->on_host, step->on_host[step->argument_count]);
   if (code == HONE_NO_RESULT) return say(code, "the model takes a branch that its shapes do not allow");
   if (code != HONE_OK) return say(HONE_GPU_FAILED, "a function on the host returned code %d", (int)code);
+  /* The step's next call waits before it writes to this memory of the host. */
   for (int32_t i = inputs; i < step->argument_count && code == HONE_OK; ++i)
     code = driver->write(driver->self, step->arguments[i], 0, step->on_host[i], step->places[i].bytes, plan->stream,
                          &shared->words);
-  /* The step's next call writes to the same memory of the host. */
-  return code == HONE_OK ? driver->wait(driver->self, plan->stream, &shared->words) : code;
+  return code;
 }
 
 static int32_t run_step(HoneShared* shared, HonePlan* plan, int64_t s, void* stream) {
