@@ -8,7 +8,7 @@
 #ifndef HONE_GPU_H
 #define HONE_GPU_H
 
-#include "hone.h"
+#include <hone.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -264,7 +264,8 @@ TEST(RuntimeFromSource, CompilesWithoutWarnings) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() + "/dlpack");
   std::filesystem::copy_file("/usr/include/dlpack/dlpack.h", folder.path() + "/dlpack/dlpack.h");
-  const std::string include = " -I" + kSource + " -I" + kSource + "/compiler/runtime/include -I" + folder.path();
+  const std::string include =
+      " -I" + kSource + " -I" + kSource + "/compiler/api -I" + kSource + "/compiler/runtime/include -I" + folder.path();
   for (const std::string compiler : {"gcc", "clang", "aarch64-linux-gnu-gcc"}) {
     if (shell("command -v " + compiler).code != 0) continue;
     const Ran ran =
