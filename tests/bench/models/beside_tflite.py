@@ -17,6 +17,7 @@ import os
 import pathlib
 import platform
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -125,7 +126,7 @@ def sides_of(model, folder, options):
         try:
             f()
         except Failed as e:
-            why[name] = str(e)
+            why[name] = str(e).removeprefix(f"{model}: ")
 
     described = build(model, folder / "m.so", options, environment)
     start("hone", "hone", folder / "m.so", described)
@@ -209,7 +210,8 @@ def page(rows, options):
     versions = {}
     for r in rows:
         versions.update({n: v for n, v in r["versions"].items() if v})
-    command = "tests/bench/models/beside_tflite.py " + " ".join(options.words)
+    words = [w for w in options.words if w not in map(str, options.models)]
+    command = shlex.join(["tests/bench/models/beside_tflite.py", *words]) + " …/*.tflite"
     lines = [
         "| | |", "| --- | --- |", f"| machine | one core of an {cpu.group(1) if cpu else 'unknown CPU'} |",
         f"| date, commit | {datetime.date.today()}, {commit} |", f"| command | `{command}` |",
