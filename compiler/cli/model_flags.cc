@@ -48,7 +48,9 @@ void add_model_flags(CLI::App& app, ModelRequest& r) {
       app, "--input", r.formats, [](const std::string& text) { return input_format(text); },
       "take what callers pass for a model's input: type, layout (NHWC, NCHW; else the model's), bgr, and numbers, one "
       "or one a channel: (x - mean) * scale, or / std: images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017, "
-      "wave=s16,scale=1/32768; may be given again")
+      "wave=s16,scale=1/32768; normalized: mean and std of the model's file (TensorFlow Lite's notes), "
+      "image=u8,normalized; "
+      "may be given again")
       ->type_name("NAME=FORMAT");
   app.add_option_function<std::string>(
          "--cache", [&r](const std::string& text) { r.cache = cache_option(text); },

@@ -90,6 +90,7 @@ std::string run_text(const VariantFigures& figures, std::string_view prefix) {
     out += o.type.empty() ? fmt::format("{}output {}: largest difference {:.2g} of the largest value, {:.2g} in all\n",
                                         prefix, o.name, o.largest, o.in_all)
                           : fmt::format("{}output {}: {} instead of {}\n", prefix, o.name, o.type, o.wanted_type);
+  for (const std::string& line : figures.labels) out += fmt::format("{}{}\n", prefix, line);
   if (figures.median_seconds)
     out += fmt::format("{}{} ms (median of {}, fastest {})\n", prefix, ms_text(*figures.median_seconds), figures.times,
                        ms_text(*figures.fastest_seconds));

@@ -105,6 +105,7 @@ class ArtifactCommand {
   Status run() {
     try {
       variants_ = described_variants(says_.json);
+      metadata_ = described_metadata(says_.json);
     } catch (const UserError& e) {
       return usage_error(fmt::format("run: '{}' {}", o_.artifact, e.what()));
     }
@@ -136,9 +137,9 @@ class ArtifactCommand {
       VariantFigures figures;
       const DescribedVariant& d = variants_[v];
       const Layers none;  // only --check asks for them
-      const Status ran =
-          run_variant({d.name, d.ports, d.ports, none, target_, growth(v), kUsualDenormals, gpu_.device(), &target_},
-                      {false, o_.bench, 0, given_.tensors(), o_.cpu_account, {}}, loaded(v), &figures, events_);
+      const Status ran = run_variant(
+          {d.name, d.ports, d.ports, none, target_, growth(v), kUsualDenormals, gpu_.device(), &target_, &metadata_},
+          {false, o_.bench, 0, given_.tensors(), o_.cpu_account, {}}, loaded(v), &figures, events_);
       out_ << run_text(figures, prefix(v));
       HONE_RETURN_IF_ERROR(ran);
     }
@@ -177,6 +178,7 @@ class ArtifactCommand {
   const Events events_;
   BuildGpu gpu_;  ///< of a GPU's artifact
   std::vector<DescribedVariant> variants_;
+  ModelMetadata metadata_;
   GivenInputs given_;
 };
 

@@ -58,7 +58,7 @@ class ModelCommand {
       for (const ModelVariant& v : model_->variants()) ports.push_back({v.graph, v.growth});
       HONE_ASSIGN_OR_RETURN(given_, GivenInputs::read(o_.inputs, ports, model_input_names(o_.model)));
     }
-    HONE_RETURN_IF_ERROR(artifact_.build(model_->variants(), model_->configs()));
+    HONE_RETURN_IF_ERROR(artifact_.build(model_->variants(), model_->configs(), model_->metadata()));
     if (model_->quantizer()) HONE_RETURN_IF_ERROR(report_quantization());
     return o_.reports.empty() ? answer() : answer_and_report();
   }
@@ -118,7 +118,7 @@ class ModelCommand {
     };
     const Status ran = run_variant(
         {variant.name, *variant.graph, model_->of(v).imported, built(v).layers, is_gpu() ? place_.here : variant.target,
-         variant.growth, place_.denormals, place_.gpu.device(), &place_.target},
+         variant.growth, place_.denormals, place_.gpu.device(), &place_.target, &model_->metadata()},
         {o_.check, o_.bench, o_.check_seconds / static_cast<double>(figures_.size()), given_.tensors(), o_.cpu_account,
          progress},
         LoadedModel(artifact_.path(), artifact_.name(), threads, artifact_.weights(), v, place_.gpu.device()),

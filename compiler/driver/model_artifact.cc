@@ -69,13 +69,15 @@ Status ModelArtifact::check(CommandFiles read) {
   return absl::OkStatus();
 }
 
-Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseConfig configs) {
+Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseConfig configs,
+                            const ModelMetadata& metadata) {
   ModelOptions options{name_, place_.target, std::move(configs)};
   options.weights_file = fs::path(request_.weights).filename().string();
   options.host = place_.host;
   options.in_c = request_.emit == "c";
   options.denormals = place_.denormals;
   options.assume_finite = request_.assume_finite;
+  options.metadata = metadata;
   options.progress = events_.progress;
   built_ = build_model(variants, options);
   tell_what_was_built();

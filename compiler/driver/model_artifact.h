@@ -22,7 +22,7 @@ class ModelArtifact {
   /// over one of `read`, the files that the command reads. Usage errors; Unavailable where it cannot run here.
   Status check(CommandFiles read);
   /// Builds and writes all files, or none. Notes the files and figures. UserError and statuses of writing.
-  Status build(const std::vector<ModelVariant>& variants, ChooseConfig configs);
+  Status build(const std::vector<ModelVariant>& variants, ChooseConfig configs, const ModelMetadata& metadata);
 
   const BuiltModel& built() const { return built_; }
   const std::string& path() const { return path_; }

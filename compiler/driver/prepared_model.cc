@@ -41,6 +41,7 @@ void PreparedModel::prepare(const ModelBinding& binding, PreparedBinding& out, P
   hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_failure_(binding, pass, g); };
   ReadModel model = reader_.read(binding);
   if (model.growing) out.growth = *model.growth();
+  metadata_ = std::move(model.metadata);
   out.graph = hone::prepare(std::move(model), pass_context(out.notes), place_.target, hooks);
 }
 

@@ -44,6 +44,8 @@ class PreparedModel {
   /// Each binding's, for the most threads first; of prepare().
   const std::vector<ModelVariant>& variants() const { return variants_; }
   const PreparedBinding& of(size_t variant) const { return *prepared_[variant / threads_each_]; }
+  /// The same of all bindings; of prepare().
+  const ModelMetadata& metadata() const { return metadata_; }
   ModelQuantizer* quantizer() { return reader_.quantizer(); }
   /// The best known, or the default where the request wants that.
   ChooseConfig configs() const;
@@ -64,6 +66,7 @@ class PreparedModel {
   ModelReader reader_;
   std::vector<std::unique_ptr<PreparedBinding>> prepared_;  ///< by binding
   std::vector<ModelVariant> variants_;
+  ModelMetadata metadata_;
 };
 
 }  // namespace hone

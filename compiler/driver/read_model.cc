@@ -17,19 +17,25 @@ ReadModel ModelReader::read(const ModelBinding& binding) {
   ReadModel out;
   std::vector<std::string> notes;
   if (request_.cache) {
-    auto read = std::make_shared<GrowingModel>(
-        with_input_formats(import_growing_model(request_.model, operators_, binding.options, *request_.cache),
-                           request_.formats, operators_));
-    notes = read->model.notes;
-    out.growing = std::move(read);
+    GrowingModel model = import_growing_model(request_.model, operators_, binding.options, *request_.cache);
+    notes = model.model.notes;
+    out.metadata = std::move(model.model.metadata);
+    const std::vector<InputFormat> formats = normalized_by(request_.formats, out.metadata);
+    out.metadata = with_input_formats(std::move(out.metadata), formats);
+    out.growing = std::make_shared<GrowingModel>(with_input_formats(std::move(model), formats, operators_));
   } else {
     ImportedModel model = import_model(request_.model, operators_, binding.options);
-    out.graph = with_input_formats(std::move(model.graph), request_.formats, operators_);
+    const std::vector<InputFormat> formats = normalized_by(request_.formats, model.metadata);
+    out.graph = with_input_formats(std::move(model.graph), formats, operators_);
+    out.metadata = with_input_formats(std::move(model.metadata), formats);
     if (quantizer_) out.graph = quantizer_->quantize(out.graph);
     notes = std::move(model.notes);
   }
-  for (const std::string& note : notes)
-    if (assumed_.insert(note).second) events_.tell("assumed: " + note);
+  const auto tell = [this](const std::string& line) {
+    if (told_.insert(line).second) events_.tell(line);
+  };
+  for (const std::string& note : notes) tell("assumed: " + note);
+  for (const std::string& part : out.metadata.left_out) tell("left out of the model's notes: " + part);
   return out;
 }
 

@@ -19,6 +19,7 @@ namespace hone {
 struct ReadModel {
   Graph graph;                                  ///< empty where there is `growing`
   std::shared_ptr<const GrowingModel> growing;  ///< null: no caches grow in place
+  ModelMetadata metadata;                       ///< of inputs as callers pass them
   const Growth* growth() const { return growing ? &growing->growth : nullptr; }
 };
 
@@ -29,7 +30,8 @@ class ModelReader {
   /// machine, on which samples run.
   ModelReader(const ModelRequest& request, const PassContext& context, const Target& here, const Events& events);
 
-  /// UserError as import_model(). Assumptions are noted, once: `assumed: batch = 1`.
+  /// UserError as import_model(), and as normalized_by() for formats. Assumptions are noted, once, `assumed: batch =
+  /// 1`, and so is what the file says of itself and is left out.
   ReadModel read(const ModelBinding& binding);
 
   /// Null: nothing is quantised.
@@ -40,7 +42,7 @@ class ModelReader {
   const OperatorTable& operators_;
   const Events& events_;
   std::optional<ModelQuantizer> quantizer_;
-  std::set<std::string> assumed_;
+  std::set<std::string> told_;
 };
 
 /// The graph that is built for a target, as prepare_graph() and prepare_growing().

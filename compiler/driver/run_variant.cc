@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/exit_code.h"
+#include "compiler/driver/best_labels.h"
 #include "compiler/driver/build_gpu.h"
 #include "compiler/driver/check_gpu_layers.h"
 #include "compiler/graph/extents.h"
@@ -181,6 +182,7 @@ Status run_variant(const VariantHere& v, const RunRequest& request, LoadedModel 
   }
   const std::vector<TensorData> got = with_branches(v.imported, [&] { return loaded.run(inputs); });
   if (request.check) HONE_RETURN_IF_ERROR(with_branches(v.imported, [&] { return run.check(inputs, got); }));
+  if (request.given && v.metadata) figures->labels = best_labels(v.graph, got, *v.metadata);
   const std::string differs = request.given ? run.compare(cut_to_extents(v.graph, got), request.given->outputs) : "";
   if (request.bench) run.time(loaded);
   if (differs.empty()) return absl::OkStatus();

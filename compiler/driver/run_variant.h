@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "compiler/driver/given_inputs.h"
 #include "compiler/driver/request/events.h"
+#include "compiler/frontend/lowering/model_metadata.h"
 #include "compiler/graph/graph.h"
 #include "compiler/host/busy_machine.h"
 #include "compiler/ir/denormals.h"
@@ -28,6 +29,7 @@ struct VariantHere {
   /// The device of a model for a GPU, and its target; `target` is the CPU beside it. Both null for CPUs.
   Device* gpu = nullptr;
   const Target* gpu_target = nullptr;
+  const ModelMetadata* metadata = nullptr;  ///< what the model's file says; null: nothing
 };
 
 /// The request for a run.
@@ -55,6 +57,7 @@ struct VariantFigures {
   bool is_wrong = false;                                  ///< `check` says where
   std::vector<std::optional<double>> errors;              ///< by layer, as of LayerCheck
   std::vector<OutputDifference> outputs;                  ///< beside those that were given
+  std::vector<std::string> labels;                        ///< best_labels() of what given inputs lead to
 };
 
 /// Runs the variant once, and does the requested work. Results are noted and written to `*figures`, wrong ones, too.

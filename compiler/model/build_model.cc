@@ -66,7 +66,7 @@ class ModelBuilder {
       }
     tell("packing weights", 0, 1);
     pack_weights();
-    out_.json = model_json(variants_, o_.name, out_.weight_bytes, o_.denormals, o_.assume_finite);
+    out_.json = model_json(variants_, o_, out_.weight_bytes);
     ModelProgram program{o_.name, {}, out_.json};
     program.denormals = o_.denormals;
     for (const VariantBuilder& v : variants_) program.variants.push_back(v.steps());

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <span>
 
 #include "base/json.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
+#include "compiler/model/metadata_json.h"
 
 namespace hone {
 namespace {
@@ -23,6 +25,14 @@ const std::string& nodes_of(const VariantBuilder& v, const Layer& call) {
 std::span<const Port> inputs_of(const VariantBuilder& v) {
   const Graph& g = *v.variant().graph;
   return {g.inputs.data(), caller_inputs(g, v.variant().growth)};
+}
+
+// Names of tensors that the caller passes.
+std::set<std::string> names_of_ports(const VariantBuilder& v) {
+  std::set<std::string> names;
+  for (const Port& p : inputs_of(v)) names.insert(p.name);
+  for (const Port& p : v.variant().graph->outputs) names.insert(p.name);
+  return names;
 }
 
 // The caches of a variant: which input and output are one buffer, and how its elements lie.
@@ -198,21 +208,22 @@ ArtifactDescription describe_model(const std::deque<VariantBuilder>& variants, c
   return d;
 }
 
-std::string model_json(const std::deque<VariantBuilder>& variants, const std::string& name, int64_t weight_bytes,
-                       Denormals denormals, bool assume_finite) {
+std::string model_json(const std::deque<VariantBuilder>& variants, const ModelOptions& options, int64_t weight_bytes) {
   OrderedJson j;
-  j["name"] = name;
+  j["name"] = options.name;
   j["hone"] = hone_version();
   j["codegen"] = codegen_version();
   j["target"] = to_string(variants[0].variant().target);
   j["workers"] = variants[0].variant().target.threads;
-  if (!variants[0].variant().target.is_gpu()) j["denormals"] = name_of(denormals);
-  j["assume_finite"] = assume_finite;
+  if (!variants[0].variant().target.is_gpu()) j["denormals"] = name_of(options.denormals);
+  j["assume_finite"] = options.assume_finite;
   j["arena_bytes"] = most_arena(variants);
   if (variants[0].variant().target.is_gpu()) j["arena_on"] = "device";
   const bool has_several = variants.size() > 1;
   if (!has_several) j["arena_bound"] = variants[0].memory().bound;
   j["weight_bytes"] = weight_bytes;
+  if (const OrderedJson metadata = metadata_json(options.metadata, names_of_ports(variants[0])); !metadata.is_null())
+    j["metadata"] = metadata;
   if (!has_several) {
     add_ports_and_layers(variants[0], j);
     return json_line(j);

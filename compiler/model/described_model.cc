@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "compiler/model/metadata_json.h"
 
 namespace hone {
 namespace {
@@ -61,6 +62,15 @@ std::vector<DescribedVariant> described_variants(const std::string& json) {
     else
       out.push_back(variant_of(j)), out[0].name.clear();  // that was the model's
     return out;
+  } catch (const Json::exception&) {
+    throw UserError("does not describe a model");
+  }
+}
+
+ModelMetadata described_metadata(const std::string& json) {
+  try {
+    const Json j = Json::parse(json);
+    return j.contains("metadata") ? metadata_from(j.at("metadata")) : ModelMetadata();
   } catch (const Json::exception&) {
     throw UserError("does not describe a model");
   }

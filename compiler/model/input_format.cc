@@ -223,7 +223,7 @@ InputFormat input_format(const std::string& text) {
 
 InputFormat input_format(const std::string& input, const std::string& format) {
   const std::string text = input + "=" + format, flag = "--input " + text;
-  InputFormat f{text, input, std::nullopt, ImageLayout::kModels, false, {}, {}};
+  InputFormat f{text, input, std::nullopt, ImageLayout::kModels, false, {}, {}, false};
   std::vector<std::string> known;
   const auto take = [&](const std::string& what) {
     HONE_USER_CHECK(std::find(known.begin(), known.end(), what) == known.end())
@@ -250,15 +250,20 @@ InputFormat input_format(const std::string& input, const std::string& format) {
       } else if (word == "bgr") {
         take("order of channels");
         f.reverses_channels = true;
+      } else if (word == "normalized") {
+        take("normalization");
+        f.is_normalized = true;
       } else {
         throw UserError(
             fmt::format("{}: '{}' is neither a type (u8, s8, u16, s16, s32, f16, f32, f64), a layout (NHWC, NCHW), "
-                        "nor bgr",
+                        "bgr, nor normalized",
                         flag, word));
       }
     }
   }
   HONE_USER_CHECK(f.scale.empty() || deviation.empty()) << flag << ": scale and std exclude each other";
+  HONE_USER_CHECK(!f.is_normalized || (f.mean.empty() && f.scale.empty() && deviation.empty()))
+      << flag << ": normalized takes mean and std from the model's file; give them, or that";
   for (const double v : f.scale) HONE_USER_CHECK(v != 0) << flag << ": a scale of 0";
   for (const double v : deviation) {
     HONE_USER_CHECK(v != 0) << flag << ": a std of 0";
@@ -267,11 +272,41 @@ InputFormat input_format(const std::string& input, const std::string& format) {
   return f;
 }
 
+std::vector<InputFormat> normalized_by(std::vector<InputFormat> formats, const ModelMetadata& metadata) {
+  for (InputFormat& f : formats) {
+    if (!f.is_normalized) continue;
+    const auto found = metadata.inputs.find(f.input);
+    HONE_USER_CHECK(found != metadata.inputs.end() && !(found->second.mean.empty() && found->second.std.empty()))
+        << "--input " << f.text << ": the model's file does not say how '" << f.input
+        << "' is normalized; give mean=… and std=…";
+    f.mean = found->second.mean;
+    for (const double v : found->second.std) f.scale.push_back(1 / v);
+    f.is_normalized = false;
+  }
+  return formats;
+}
+
+ModelMetadata with_input_formats(ModelMetadata metadata, const std::vector<InputFormat>& formats) {
+  for (const InputFormat& f : formats) {
+    const auto found = metadata.inputs.find(f.input);
+    if (found == metadata.inputs.end()) continue;
+    TensorMetadata& m = found->second;
+    if (f.reverses_channels) {
+      for (auto* numbers : {&m.mean, &m.std, &m.min, &m.max}) std::reverse(numbers->begin(), numbers->end());
+      if (m.colors == "rgb") m.colors = "bgr";
+    }
+    if (f.mean.empty() && f.scale.empty()) continue;
+    m.mean.clear(), m.std.clear(), m.min.clear(), m.max.clear();
+  }
+  return metadata;
+}
+
 Graph with_input_formats(Graph g, const std::vector<InputFormat>& formats, const OperatorTable& operators) {
   for (size_t i = 0; i < formats.size(); ++i)
     for (size_t before = 0; before < i; ++before)
       HONE_USER_CHECK(formats[before].input != formats[i].input)
           << "--input " << formats[i].text << ": the input is given twice";
+  for (const InputFormat& f : formats) HONE_ICHECK(!f.is_normalized) << "normalized_by() comes first: " << f.text;
   if (formats.empty()) return g;
   Rewriter rewriter(std::move(g), operators);
   for (const InputFormat& f : formats) rewriter.apply(f);

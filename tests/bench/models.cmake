@@ -2,7 +2,7 @@
 add_library(hone_bench_side STATIC models/layers.cc models/line_channel.cc models/side_case.cc models/side_loop.cc)
 target_link_libraries(hone_bench_side PUBLIC hone_base)
 add_executable(bench_models_side models/side_main.cc models/hone_engine.cc models/onnxruntime_engine.cc
-  models/onnxruntime_api.cc)
+  models/onnxruntime_api.cc models/tflite_engine.cc)
 target_link_libraries(bench_models_side PRIVATE hone_bench_side hone_runtime_static ${CMAKE_DL_LIBS})
 
 add_library(hone_bench_models STATIC

@@ -92,6 +92,13 @@ class TfliteModel {
     return static_cast<uint32_t>(buffers_.size());  // behind the empty one
   }
 
+  /// Bytes that a program leaves in the file under a name.
+  TfliteModel& note(const std::string& name, const std::string& bytes) { return note_at(name, buffer(bytes)); }
+  TfliteModel& note_at(const std::string& name, uint32_t buffer) {
+    notes_.push_back(tables::CreateMetadataDirect(b, name.c_str(), buffer));
+    return *this;
+  }
+
   /// One whose data lie elsewhere in the file.
   uint32_t buffer_at(uint64_t offset, uint64_t size) {
     buffers_.push_back(tables::CreateBuffer(b, 0, offset, size));
@@ -142,8 +149,9 @@ class TfliteModel {
     next_graph();
     std::vector<flatbuffers::Offset<tables::Buffer>> all{tables::CreateBuffer(b)};
     all.insert(all.end(), buffers_.begin(), buffers_.end());
-    tables::FinishModelBuffer(b, tables::CreateModelDirect(b, version, &codes_, &graphs_, "made by hand", &all,
-                                                           signatures_.empty() ? nullptr : &signatures_));
+    tables::FinishModelBuffer(
+        b, tables::CreateModelDirect(b, version, &codes_, &graphs_, "made by hand", &all,
+                                     notes_.empty() ? nullptr : &notes_, signatures_.empty() ? nullptr : &signatures_));
     return {reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize()};
   }
 
@@ -180,6 +188,7 @@ class TfliteModel {
   std::vector<flatbuffers::Offset<tables::Operator>> operators_;
   std::vector<int32_t> inputs_, outputs_;
   std::vector<flatbuffers::Offset<tables::SubGraph>> graphs_;
+  std::vector<flatbuffers::Offset<tables::Metadata>> notes_;
   std::vector<flatbuffers::Offset<tables::Signature>> signatures_;
 };
 

@@ -122,7 +122,8 @@ std::string text_of(const Listener& listener, const F& f) {
 
 }  // namespace internal
 
-/// Builds the ONNX file `model` to a shared object with tensorc's options: its description as JSON.
+/// Builds the model in the file `model` (ONNX, TensorFlow Lite) to a shared object with tensorc's options: its
+/// description as JSON.
 inline std::string compile(const std::string& model, const std::string& artifact,
                            const std::vector<std::string>& options = {}, const Listener& listener = {}) {
   const internal::Options o(options);

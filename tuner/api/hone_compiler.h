@@ -60,10 +60,10 @@ typedef struct HoneCall {
   int32_t (*stops)(void* data);
 } HoneCall;
 
-/* Builds the ONNX file `model` to a shared object at `artifact` (and a C header beside it), which hone_open opens, with
-   options of tensorc. `call` may be null. `*output`: the model's description as JSON (inputs, outputs, layers with
-   their workloads, configs and where these are from), or null where this fails; to be freed by hone_free_text. `output`
-   may be null. */
+/* Builds the model in the file `model` (ONNX, TensorFlow Lite: its content says which) to a shared object at `artifact`
+   (and a C header beside it), which hone_open opens, with options of tensorc. `call` may be null. `*output`: the
+   model's description as JSON (inputs, outputs, layers with their workloads, configs and where these are from, and what
+   the file says of itself), or null where this fails; to be freed by hone_free_text. `output` may be null. */
 HONE_API int32_t hone_compile(const char* model, const char* artifact, const char* const* options, int32_t count,
                               const HoneCall* call, char** output);
 /* The same of one operator: `workload` is its canonical text, "dense(m=128,n=768,k=768)". Without a description:

@@ -14,7 +14,7 @@ ImportedModel for_images(ImportedModel model, const std::string& path, const Ope
   try {
     BatchedGraph made = batched(model.graph, batch, operators);
     made.notes.insert(made.notes.begin(), model.notes.begin(), model.notes.end());
-    return {std::move(made.graph), std::move(made.notes)};
+    return {std::move(made.graph), std::move(made.notes), std::move(model.metadata)};
   } catch (const UserError& e) {
     throw UserError(fmt::format("{}: --model-batch {}: {}", path, batch, e.what()));
   }

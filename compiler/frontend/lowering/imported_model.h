@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/frontend/lowering/model_metadata.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/growth.h"
 
@@ -13,6 +14,7 @@ namespace hone {
 struct ImportedModel {
   Graph graph;
   std::vector<std::string> notes;  ///< assumptions, one line each: `batch = 1`
+  ModelMetadata metadata = {};
 };
 
 /// A model for each number of rows of its caches up to the most.

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "compiler/frontend/lowering/input_binding.h"
+#include "compiler/frontend/tflite/metadata/metadata.h"
 #include "compiler/frontend/tflite/node/bodies.h"
 #include "compiler/frontend/tflite/node/operator_names.h"
 #include "compiler/frontend/tflite/node/quantized_node.h"
@@ -100,7 +101,11 @@ class Importer {
     report_unsupported();
     add_outputs(&scope);
     states_.finish(lowering_, &notes_);
-    return {builder_.take(), std::move(notes_)};
+    std::vector<std::string> names;
+    for (const DeclaredInput& input : declared) names.push_back(input.name);
+    Graph graph = builder_.take();
+    ModelMetadata metadata = metadata_of(file_, names, output_names(file_), graph);
+    return {std::move(graph), std::move(notes_), std::move(metadata)};
   }
 
  private:

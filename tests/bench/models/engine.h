@@ -51,5 +51,7 @@ StatusOr<Opened> open_hone(const SideCase& c, const Buffers& buffers);
 /// ONNX Runtime by its C API, from the library that the case names: all graph optimizations, as many threads as the
 /// case says (none of them beside the model), free dimensions fixed, outputs bound.
 StatusOr<Opened> open_onnxruntime(const SideCase& c, const Buffers& buffers);
+/// TensorFlow Lite by its C API, from the library that the case names; inputs and outputs are copied in each run.
+StatusOr<Opened> open_tflite(const SideCase& c, const Buffers& buffers);
 
 }  // namespace hone::bench

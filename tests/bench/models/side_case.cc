@@ -43,6 +43,7 @@ OrderedJson to_json(const SideCase& c) {
   j["outputs"] = to_json(c.outputs);
   j["turn_ms"] = c.turn.least_ms;
   j["turn_runs"] = c.turn.least_runs;
+  j["by_processor_time"] = c.by_processor_time;
   j["layers_file"] = c.layers_file;
   return j;
 }
@@ -60,6 +61,7 @@ StatusOr<SideCase> read_side_case(const std::string& file) {
                     tensors_of(j.at("inputs")),
                     tensors_of(j.at("outputs")),
                     {j.at("turn_ms"), j.at("turn_runs")},
+                    j.at("by_processor_time"),
                     j.at("layers_file")};
   } catch (const Json::exception& e) {
     return usage_error(fmt::format("{}: {}", file, e.what()));

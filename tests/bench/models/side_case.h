@@ -37,6 +37,9 @@ struct SideCase {
   std::map<std::string, int64_t> dims;  ///< ONNX Runtime's free dimensions, by name
   std::vector<SideTensor> inputs, outputs;
   TurnRules turn;
+  /// Runs are timed by the processor time that the process takes, not by the clock: for one thread on a core that
+  /// others use, too.
+  bool by_processor_time = false;
   /// Where the times of layers are to be written when they are asked for; empty: they will not be. ONNX Runtime
   /// measures each of its nodes from the start of a session that has a file, so its turns are no result.
   std::string layers_file;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 
 #include "base/atomic_file.h"
@@ -14,6 +15,12 @@
 
 namespace hone::bench {
 namespace {
+
+double processor_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) / 1e6;
+}
 
 double now_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -66,7 +73,8 @@ Status answer(const std::string& file, const OpenEngine& open, LineChannel& chan
     }
     if (*line != "turn") return usage_error(fmt::format("'{}' is no request; there are: turn, layers", *line));
     HONE_ASSIGN_OR_RETURN(const double ms, turn_ms(
-                                               c.turn, [&] { return opened.engine->run(); }, now_ms));
+                                               c.turn, [&] { return opened.engine->run(); },
+                                               c.by_processor_time ? processor_ms : now_ms));
     HONE_RETURN_IF_ERROR(channel.write(OrderedJson{{"ms", ms}}.dump()));
   }
 }

@@ -1,5 +1,5 @@
-// One side of bench_models, which starts it: bench_models_side hone|onnxruntime CASE.json, with the channel as
-// descriptor 3.
+// One side of bench_models, or of beside_tflite.py, which start it: bench_models_side hone|onnxruntime|tflite
+// CASE.json, with the channel as descriptor 3.
 #include <cstdio>
 #include <cstring>
 
@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "hone") == 0) return serve(argv[2], open_hone, hone::kChildChannel);
   if (argc == 3 && std::strcmp(argv[1], "onnxruntime") == 0)
     return serve(argv[2], open_onnxruntime, hone::kChildChannel);
-  std::fputs("usage: bench_models_side hone|onnxruntime CASE.json; bench_models starts it\n", stderr);
+  if (argc == 3 && std::strcmp(argv[1], "tflite") == 0) return serve(argv[2], open_tflite, hone::kChildChannel);
+  std::fputs("usage: bench_models_side hone|onnxruntime|tflite CASE.json; bench_models starts it\n", stderr);
   return hone::kExitUsage;
 }

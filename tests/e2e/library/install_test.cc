@@ -61,6 +61,35 @@ TEST_F(InstalledCompiler, ExamplesAreBuiltWithFindPackageAndRun) {
   EXPECT_THAT(build().output, HasSubstr("hone: mlp"));
 }
 
+TEST_F(InstalledCompiler, AModelOfTensorFlowLiteIsBuiltWithAProgram) {
+  std::filesystem::copy(HONE_SOURCE_DIR "/tests/data/pets.tflite", folder + "/pets.tflite");
+  std::ofstream(folder + "/CMakeLists.txt")
+      << "cmake_minimum_required(VERSION 3.13)\nproject(p C)\nfind_package(hone REQUIRED COMPONENTS runtime compiler)\n"
+         "hone_add_model(pets pets.tflite OPTIONS --input image=u8,normalized --threads 1)\n"
+         "add_executable(first first.c)\ntarget_link_libraries(first PRIVATE pets)\n";
+  // The first pixel's colours are the scores: -1 to 1.
+  std::ofstream(folder + "/first.c") << R"(#include <stdio.h>
+#include <stdlib.h>
+#include "pets.h"
+int main(void) {
+  static unsigned char image[192] = {0, 255, 0};
+  float scores[3];
+  int64_t in[] = {1, 8, 8, 3}, out[] = {1, 3};
+  DLTensor x = {image, {kDLCPU, 0}, 4, {kDLUInt, 8, 1}, in, NULL, 0};
+  DLTensor y = {scores, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, out, NULL, 0};
+  const DLTensor* tensors[] = {&x, &y};
+  const int32_t code = pets_run(tensors, 2, aligned_alloc(64, PETS_ARENA_BYTES / 64 * 64 + 64), NULL);
+  printf("%s: %.3f %.3f %.3f\n", pets_error(code), scores[0], scores[1], scores[2]);
+  return 0;
+}
+)";
+  const Ran built = shell("cmake -S " + folder + " -B " + folder + "/b -DCMAKE_PREFIX_PATH=" + prefix +
+                          " && cmake --build " + folder + "/b");
+  ASSERT_EQ(built.code, 0) << built.output;
+  EXPECT_THAT(built.output, HasSubstr("hone: pets"));
+  EXPECT_THAT(shell(folder + "/b/first").output, HasSubstr(": -1.000 1.000 -1.000\n"));
+}
+
 TEST_F(InstalledCompiler, PkgConfigAndStrictCompilersTakeIt) {
   const std::string pc = shell("dirname $(find " + prefix + " -name hone.pc)").output;
   const std::string config = "$(PKG_CONFIG_PATH=" + pc.substr(0, pc.find('\n')) + " pkg-config --cflags --libs hone)";

@@ -52,6 +52,23 @@ late = Late()
             ran = subprocess.run([sys.executable, "-c", script + end], capture_output=True, text=True, timeout=60)
             self.assertEqual(ran.returncode, 3 if "exit" in end else 1 if "raise" in end else 0, end + ran.stderr)
 
+    def test_a_model_of_tensorflow_lite(self):
+        """tests/data/pets.tflite: its path, and its bytes; what it says of itself; normalized by what it says."""
+        path = pathlib.Path(__file__).resolve().parents[2] / "data" / "pets.tflite"
+        pixels = np.full((1, 8, 8, 3), 7, np.uint8)
+        pixels[0, 0, 0] = 0, 255, 127
+        floats = (pixels.astype(np.float32) - 127.5) / 127.5
+        for given in (path, path.read_bytes()):
+            model = hone.compile(given, threads=1)
+            self.assertEqual((model.inputs[0].name, model.outputs[0].name), ("image", "scores"))
+            np.testing.assert_allclose(model(floats), floats[:, 0, 0], atol=1e-6)
+            self.assertEqual(model.metadata["inputs"]["image"]["mean"], [127.5])
+            self.assertEqual(model.metadata["outputs"]["scores"]["labels"], ["cat", "dog", "bird"])
+        model = hone.compile(path, threads=1, formats={"image": "u8,normalized"})
+        np.testing.assert_allclose(model(pixels), floats[:, 0, 0], atol=1e-6)
+        self.assertNotIn("mean", model.metadata["inputs"]["image"])
+        self.assertEqual(self.perceptron().metadata, {})
+
     def test_variants_are_told(self):
         model = self.perceptron(bind={"batch": [1, 4]}, threads=[1, 2])
         self.assertEqual({(v.inputs[0].shape[0], v.threads) for v in model.variants}, {(1, 1), (1, 2), (4, 1), (4, 2)})

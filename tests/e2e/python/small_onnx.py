@@ -39,6 +39,11 @@ def tensor(name, shape, values):
     )
 
 
+def raw_tensor(name, elements, shape, content):
+    """An initializer of any type, whose elements are bytes already."""
+    return b"".join(_number(1, d) for d in shape) + _number(2, elements) + _bytes(8, name) + _bytes(9, content)
+
+
 def integers(name, values):
     """An initializer of one axis: a shape."""
     content = struct.pack(f"<{len(values)}q", *values)
@@ -50,8 +55,8 @@ def attribute(name, value):
         return _bytes(1, name) + b"".join(_number(8, v) for v in value) + _number(20, 7)
     if isinstance(value, float):
         return _bytes(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, 1)
-    if isinstance(value, list):
-        return _bytes(1, name) + b"".join(_number(8, n) for n in value) + _number(20, 7)
+    if isinstance(value, str):
+        return _bytes(1, name) + _bytes(4, value) + _number(20, 3)
     return _bytes(1, name) + _number(3, value) + _number(20, 2)
 
 

@@ -10,13 +10,24 @@
 
 #include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/temporary_folder.h"
-#include "tests/fakes/tflite_model.h"
+#include "tests/fakes/tflite_pets.h"
 
 namespace hone {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
+
+// A file of numpy's.
+void write_npy(const std::string& path, const std::string& type, const std::string& shape, const std::string& bytes) {
+  constexpr size_t kHeader = 118;
+  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  header.resize(kHeader - 1, ' ');
+  std::ofstream(path, std::ios::binary) << "\x93NUMPY\1" << std::string(1, '\0') << static_cast<char>(kHeader)
+                                        << std::string(1, '\0') << header << '\n'
+                                        << bytes;
+}
 
 struct TfliteFiles : testing::Test {
   const TemporaryFolder temporary;
@@ -50,14 +61,47 @@ TEST_F(TfliteFiles, AreBuiltCheckedAndListedAsOthersAre) {
   EXPECT_THAT(other.output, HasSubstr("there are image:0 [1, 8, 8, 3]"));
 }
 
-// A file of numpy's.
-void write_npy(const std::string& path, const std::string& type, const std::string& shape, const std::string& bytes) {
-  constexpr size_t kHeader = 118;
-  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
-  header.resize(kHeader - 1, ' ');
-  std::ofstream(path, std::ios::binary) << "\x93NUMPY\1" << std::string(1, '\0') << static_cast<char>(kHeader)
-                                        << std::string(1, '\0') << header << '\n'
-                                        << bytes;
+TEST_F(TfliteFiles, SayHowInputsAreNormalizedAndWhatScoresStandFor) {
+  std::ofstream(folder + "pets.tflite", std::ios::binary) << pets_tflite();
+  std::filesystem::create_directory(folder + "in");
+  std::string pixels(192, '\0');
+  pixels[0] = '\0', pixels[1] = '\xff', pixels[2] = '\x7f';
+  write_npy(folder + "in/input_0.npy", "|u1", "1, 8, 8, 3", pixels);
+  write_npy(folder + "in/output_0.npy", "<f4", "1, 3", bytes_of_numbers<float>({-1, 1, -1.0f / 255}));
+  const Ran built = run("tensorc pets.tflite --input image=u8,normalized -o m.so --inputs in --check");
+  ASSERT_EQ(built.code, 0) << built.output;
+  EXPECT_THAT(built.output, HasSubstr("output scores: best is dog (1), place 1\n"));
+  const Ran ran = run("tensorc run m.so --inputs in");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("output scores: best is dog (1), place 1\n"));
+  write_npy(folder + "in/input_0.npy", "|u1", "1, 8, 8, 3", std::string(192, '\x60'));
+  EXPECT_THAT(run("tensorc run m.so --inputs in").output,
+              HasSubstr("output scores: best is cat (-0.247), place 0; scores below 0.5 say nothing\n"));
+  // Floats are taken as the model has them, and the description says how they are made.
+  const Ran plain = run("tensorc pets.tflite -o p.so --json");
+  ASSERT_EQ(plain.code, 0) << plain.output;
+  EXPECT_THAT(plain.output, HasSubstr(R"("metadata":{"name":"a net","description":"tells cats from dogs",)"));
+  EXPECT_THAT(plain.output, HasSubstr(R"("image":{"name":"picture","description":"a pet","content":"image",)"
+                                      R"("colors":"rgb","mean":[127.5],"std":[127.5],"min":[-1.0],"max":[1.0]})"));
+  EXPECT_THAT(plain.output, HasSubstr(R"("least_score":0.5,"labels":["cat","dog","bird"],"labels_axis":1})"));
+  const Ran tasks = run("tuner pets.tflite --input image=u8,normalized --print-tasks");
+  EXPECT_EQ(tasks.code, 0) << tasks.output;
+  EXPECT_NE(tasks.output, run("tuner pets.tflite --print-tasks").output) << "the first layer reads bytes";
+  write_small();
+  const Ran none = run("tensorc m.tflite --input image:0=u8,normalized -o m.so");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.output, HasSubstr("the model's file does not say how 'image:0' is normalized"));
+}
+
+TEST_F(TfliteFiles, NotesThatAreDamagedAreSaidAndLeftOut) {
+  std::string bytes = pets_tflite();
+  bytes[bytes.find("PK\3\4") + 40] ^= 1;  // of the labels
+  std::ofstream(folder + "pets.tflite", std::ios::binary) << bytes;
+  const Ran built = run("tensorc pets.tflite -o m.so --json");
+  EXPECT_EQ(built.code, 0) << built.output;
+  EXPECT_THAT(built.output, HasSubstr("left out of the model's notes: output 'scores': its labels, labels.txt: it is "
+                                      "damaged"));
+  EXPECT_THAT(built.output, Not(HasSubstr("\"labels\"")));
 }
 
 // Operators whose artifacts call functions, write at positions that a call says, or take many steps: each on numbers

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "compiler/frontend/tflite/import.h"
+#include "tests/fakes/tflite_metadata.h"
 #include "tests/fakes/tflite_model.h"
 #include "tests/fuzz/graph/imported_file.h"
 #include "tests/fuzz/graph/target.h"
@@ -114,11 +115,31 @@ std::string boxes() {
   return m.bytes();
 }
 
+// What a file says of itself, and an archive behind it.
+std::string notes_and_labels() {
+  TfliteModel m;
+  m.input("x", {1, 2, 2, 3})
+      .numbers("s", {1, 12})
+      .op(22, {"x", "s"}, {"y"})
+      .output("y")
+      .op(14, {"y"}, {"z"})
+      .output("z");
+  TfliteNotes n;
+  n.input("a", "b", n.image(1), {n.normalization({1, 2, 3}, {4}), n.threshold(1)}, n.range({-1}, {1}));
+  n.output("c", "", {n.threshold(0.5f)}, {n.file("v", kTfLabelsOfValues)});
+  n.output("d", "e", {}, {n.file("w", kTfVocabulary), n.file("l", kTfLabelsOfAxis)});
+  m.note("min_runtime_version", "1.5.0").note("TFLITE_METADATA", n.bytes());
+  const std::string bytes = m.bytes();
+  return bytes + zip_of({{"v", "a\nb\n"}, {"l", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12", true}}, bytes.size());
+}
+
 }  // namespace
 
 void run_tflite(std::string_view bytes) { run_imported(bytes, &import_tflite); }
 
-std::vector<std::string> tflite_seeds() { return {images(), rows(), whole_numbers(), graphs(), writers(), boxes()}; }
+std::vector<std::string> tflite_seeds() {
+  return {images(), rows(), whole_numbers(), graphs(), writers(), boxes(), notes_and_labels()};
+}
 
 // Tables are words of four bytes: offsets, numbers, sizes.
 std::string mutate_tflite(const std::string& bytes, std::mt19937_64& rng) {

@@ -59,7 +59,8 @@ const std::vector<Room>& rooms() {
       {"compiler/frontend/tflite/file", {"compiler/frontend/lowering/operators"}},
       {"compiler/frontend/tflite/node", {"compiler/frontend/tflite/file"}},
       {"compiler/frontend/tflite/operators", {"compiler/frontend/tflite/node"}},
-      {"compiler/frontend/tflite", {"compiler/frontend/tflite/operators"}},
+      {"compiler/frontend/tflite/metadata", {"compiler/frontend/tflite/file"}},
+      {"compiler/frontend/tflite", {"compiler/frontend/tflite/operators", "compiler/frontend/tflite/metadata"}},
       {"compiler/frontend", {"compiler/frontend/onnx", "compiler/frontend/tflite"}},
       {"compiler/runtime/pool", {"compiler/runtime/include"}},
       {"compiler/runtime/weights", {"compiler/runtime/include"}},
@@ -178,6 +179,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"seccomp\\.h", {"rpc/agent/sandbox/syscall_filter.cc"}},
       {"openssl/.*", {"base/secure_hash.cc", "rpc/wire/", "tracker/gate/", "tracker/cli/"}},
       {"xxhash\\.h", {"base/hash.cc"}},
+      {"zlib\\.h", {"compiler/frontend/tflite/metadata/zip.cc"}},
       // Types only: drivers are looked for at run time. No file may include CUDA's headers: the few declarations needed
       // are our own.
       {"CL/.*", {"compiler/runtime/gpu/opencl_", "compiler/api/gpu/opencl.c"}},

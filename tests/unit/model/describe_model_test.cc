@@ -12,8 +12,9 @@
 namespace hone {
 namespace {
 
-BuiltModel built_in_describe_model(const Graph& g) {
+BuiltModel built_in_describe_model(const Graph& g, const ModelMetadata& metadata = {}) {
   ModelOptions options{"m", host_target(1), {}};
+  options.metadata = metadata;
   options.choose = [](const Workload&, const Target&, const Space& space) {
     return ChosenConfig{space.default_config(), "default", ""};
   };
@@ -86,6 +87,34 @@ TEST(DescribedVariants, HaveTheirCachesAndExtents) {
   const Cache& cache = read[0].growth->caches.at(0);
   EXPECT_EQ(std::tuple(cache.input, cache.output, cache.axis), std::tuple(1u, 1u, 1u));
   EXPECT_EQ(caller_inputs(read[0].ports, &*read[0].growth), 2u);
+}
+
+TEST(DescribeModel, SaysWhatTheModelsFileSays) {
+  const Graph g = parse_graph(test_operators(), R"(graph g
+input "x" %x f32[4]
+%y = elementwise(op=relu,shape=4) %x
+output "y" %y f32[4]
+)");
+  ModelMetadata m;
+  m.name = "a net", m.description = "what it is for", m.version = "1", m.author = "somebody", m.license = "MIT";
+  TensorMetadata &x = m.inputs["x"], &y = m.outputs["y"];
+  x.name = "picture", x.description = "of a pet", x.content = "image", x.colors = "rgb";
+  x.mean = {127.5}, x.std = {0.1, 3}, x.min = {-1}, x.max = {1e30};
+  y.least_score = 0.5;
+  y.labels = {{"cat", "dog \"x\"", "", "\xc3\xa4"}, 0};
+  const std::string json = built_in_describe_model(g, m).json;
+  EXPECT_EQ(described_metadata(json), m);
+  const Json said = Json::parse(json)["metadata"];
+  EXPECT_EQ(said["inputs"]["x"]["mean"], Json::array({127.5}));
+  EXPECT_EQ(said["outputs"]["y"]["labels"][1], "dog \"x\"");
+  // An input that became a constant is none any more.
+  ModelMetadata more = m;
+  more.inputs["gone"].name = "gone";
+  EXPECT_EQ(described_metadata(built_in_describe_model(g, more).json), m);
+  EXPECT_EQ(Json::parse(built_in_describe_model(g).json).count("metadata"), 0u);
+  EXPECT_EQ(described_metadata(built_in_describe_model(g).json), ModelMetadata());
+  for (const std::string bad : {"no JSON", R"({"metadata": 3})", R"({"metadata": {"inputs": {"x": {"mean": "a"}}}})"})
+    EXPECT_THROW(described_metadata(bad), UserError) << bad;
 }
 
 TEST(DescribedVariants, AreOfModelsAlone) {

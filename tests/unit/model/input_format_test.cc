@@ -211,6 +211,60 @@ std::string refusal(const std::string& format, const std::string& model = kModel
   return "accepted";
 }
 
+// What the model's file says of `image`.
+ModelMetadata metadata_of_image(std::vector<double> mean, std::vector<double> std) {
+  ModelMetadata m;
+  TensorMetadata& image = m.inputs["image"];
+  image.colors = "rgb", image.mean = std::move(mean), image.std = std::move(std), image.min = {0, 1, 2};
+  m.inputs["other"].mean = {7};
+  return m;
+}
+
+TEST(InputFormat, NormalizedTakesTheNumbersOfTheFile) {
+  const auto formats =
+      normalized_by(formats_of({"image=u8:NHWC,bgr,normalized"}), metadata_of_image({123.5, 116, 103}, {58, 57, 56}));
+  const Graph made = with_input_formats(graph(kModel), formats, test_operators());
+  const Graph wanted = formatted(graph(kModel), {"image=u8:NHWC,bgr,mean=123.5:116:103,std=58:57:56"});
+  EXPECT_EQ(to_string(made), to_string(wanted));
+  // One of the two is enough, and one number for all channels.
+  const auto scale = normalized_by(formats_of({"image=u8,normalized"}), metadata_of_image({}, {255}));
+  EXPECT_EQ(to_string(with_input_formats(graph(kModel), scale, test_operators())),
+            to_string(formatted(graph(kModel), {"image=u8,std=255"})));
+}
+
+TEST(InputFormat, NormalizedNeedsTheNumbersOfTheFile) {
+  const auto refused = [](const std::string& format, const ModelMetadata& metadata) {
+    try {
+      normalized_by(formats_of({format}), metadata);
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refused("image=u8,normalized", {}),
+            "--input image=u8,normalized: the model's file does not say how "
+            "'image' is normalized; give mean=… and std=…");
+  EXPECT_THAT(refused("image=normalized", metadata_of_image({}, {})), HasSubstr("does not say how 'image'"));
+  EXPECT_EQ(refused("image=u8", {}), "accepted") << "who does not ask needs none";
+  for (const std::string numbers : {"mean=3", "scale=3", "std=3"})
+    EXPECT_THAT(refusal("image=u8,normalized," + numbers), HasSubstr("give them, or that")) << numbers;
+  EXPECT_THAT(refusal("image=normalized:normalized"), HasSubstr("it says the normalization twice"));
+}
+
+TEST(InputFormat, WhatIsDoneIsNoLongerSaidOfTheInput) {
+  const ModelMetadata m = metadata_of_image({1, 2, 3}, {4, 5, 6});
+  EXPECT_EQ(with_input_formats(m, {}), m);
+  EXPECT_EQ(with_input_formats(m, formats_of({"image=u8:NHWC", "none=u8"})), m);
+  const TensorMetadata scaled = with_input_formats(m, formats_of({"image=u8,scale=2"})).inputs.at("image");
+  EXPECT_EQ(std::tuple(scaled.mean.size(), scaled.std.size(), scaled.min.size(), scaled.colors),
+            std::tuple(0u, 0u, 0u, "rgb"));
+  const TensorMetadata turned = with_input_formats(m, formats_of({"image=bgr"})).inputs.at("image");
+  EXPECT_EQ(turned.mean, (std::vector<double>{3, 2, 1}));
+  EXPECT_EQ(turned.min, (std::vector<double>{2, 1, 0}));
+  EXPECT_EQ(turned.colors, "bgr");
+  EXPECT_EQ(with_input_formats(m, formats_of({"image=bgr"})).inputs.at("other"), m.inputs.at("other"));
+}
+
 TEST(InputFormat, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("picture=u8"), HasSubstr("there is no input 'picture'; there are image"));
   EXPECT_THAT(refusal("image=u8:NHWC,mean=1:2"), HasSubstr("2 numbers for the 3 channels of f32[2, 3, 6, 5]"));

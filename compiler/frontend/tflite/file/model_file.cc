@@ -144,26 +144,36 @@ PortNames ModelFile::port_names() const {
   return names;
 }
 
-std::span<const char> ModelFile::bytes_of_buffer(const TensorInfo& t) const {
-  if (t.buffer == 0) return {};  // by convention the empty one
+std::span<const char> ModelFile::bytes_of_buffer(uint32_t buffer, const std::string& what) const {
+  if (buffer == 0) return {};  // by convention the empty one
   const size_t count = model_->buffers() ? model_->buffers()->size() : 0;
-  HONE_USER_CHECK(t.buffer < count) << "tensor '" << t.name << "': its buffer is " << t.buffer << "; there are "
-                                    << count;
-  const file::Buffer& b = *model_->buffers()->Get(t.buffer);
+  HONE_USER_CHECK(buffer < count) << what << ": its buffer is " << buffer << "; there are " << count;
+  const file::Buffer& b = *model_->buffers()->Get(buffer);
   if (b.offset() > 1) {  // 0 and 1 say that the data are in the table
     HONE_USER_CHECK(b.offset() <= bytes_->size() && b.size() <= bytes_->size() - b.offset())
-        << "tensor '" << t.name << "': its " << b.size() << " bytes from " << b.offset()
-        << " on lie outside of the file";
+        << what << ": its " << b.size() << " bytes from " << b.offset() << " on lie outside of the file";
     return std::span<const char>(*bytes_).subspan(b.offset(), b.size());
   }
   if (!b.data()) return {};
   return {reinterpret_cast<const char*>(b.data()->data()), b.data()->size()};
 }
 
-bool ModelFile::has_data(const TensorInfo& t) const { return !bytes_of_buffer(t).empty(); }
+std::string_view ModelFile::note(std::string_view name) const {
+  for (size_t i = 0; model_->metadata() && i < model_->metadata()->size(); ++i) {
+    const file::Metadata& m = *model_->metadata()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    if (!m.name() || m.name()->string_view() != name) continue;
+    const std::span<const char> found = bytes_of_buffer(m.buffer(), m.name()->str());
+    return {found.data(), found.size()};
+  }
+  return {};
+}
+
+bool ModelFile::has_data(const TensorInfo& t) const {
+  return !bytes_of_buffer(t.buffer, "tensor '" + t.name + "'").empty();
+}
 
 TensorData ModelFile::data_of(const TensorInfo& t) const {
-  const std::span<const char> stored = bytes_of_buffer(t);
+  const std::span<const char> stored = bytes_of_buffer(t.buffer, "tensor '" + t.name + "'");
   const std::string what = fmt::format("tensor '{}': ", t.name);
   if (t.sparsity) return densified(*t.sparsity, t.type, stored, what);
   const int64_t bytes = bytes_of(t.type);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,11 @@ class ModelFile {
   const TensorInfo& tensor(int64_t index, size_t graph = 0);
   /// Those of the first signature of the main subgraph, where the file has one.
   PortNames port_names() const;
+  /// The bytes that programs left in it under this name; empty where there are none. UserError, one line, for a buffer
+  /// that is none or lies outside of the file.
+  std::string_view note(std::string_view name) const;
+  /// All of the file; files may be packed behind the model.
+  std::string_view bytes() const { return *bytes_; }
   /// Whether the file has elements of it.
   bool has_data(const TensorInfo& t) const;
   /// These elements, all of them where they are stored sparsely. UserError, one line with the tensor's name, where
@@ -64,7 +70,7 @@ class ModelFile {
   TensorData data_of(const TensorInfo& t) const;
 
  private:
-  std::span<const char> bytes_of_buffer(const TensorInfo& t) const;
+  std::span<const char> bytes_of_buffer(uint32_t buffer, const std::string& what) const;
 
   std::shared_ptr<const std::string> bytes_;
   const file::Model* model_ = nullptr;

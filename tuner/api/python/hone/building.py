@@ -1,4 +1,4 @@
-"""From ONNX files and operators to models that run."""
+"""From models' files and operators to models that run."""
 
 import os
 import shutil
@@ -31,8 +31,8 @@ def _file_of(model, folder):
         raise TypeError("a schedule is not a model: hone.build() compiles it, and its kernel's time() measures it")
     content = model.SerializeToString() if hasattr(model, "SerializeToString") else model
     if not isinstance(content, (bytes, bytearray, memoryview)):
-        raise TypeError(f"a model is a path, an onnx.ModelProto or its bytes, not {type(model).__name__}")
-    path = os.path.join(folder, "model.onnx")
+        raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}")
+    path = os.path.join(folder, "model")  # its content says the format
     with open(path, "wb") as f:
         f.write(content)
     return path
@@ -61,8 +61,8 @@ def compile(
     """Builds a model, or one operator, and opens it.
 
     Args:
-        model: the path of an ONNX file, an ``onnx.ModelProto``, its bytes; or an operator's workload,
-            ``"dense(m=128,n=768,k=768)"``, whose weights are inputs.
+        model: the path of a file (ONNX, or TensorFlow Lite: its content says which), its bytes, an
+            ``onnx.ModelProto``; or an operator's workload, ``"dense(m=128,n=768,k=768)"``, whose weights are inputs.
         output: where the shared object is to be kept (a C header comes to lie beside it); None: no file stays.
         target: ``"llvm"`` is this machine's CPU, ``"cuda"`` and ``"opencl"`` are its GPU; the artifact of another
             machine can be built, not opened.
@@ -72,7 +72,8 @@ def compile(
         shapes: of inputs, ``{"x": (1, 3, 224, 224)}``.
         model_batch: of a model that was exported for a batch of 1: the batch it is built for. Inputs and outputs whose
             first dimension is 1 have it there, and each result is what a run by itself gives.
-        formats: what callers pass, ``{"image": "u8:NHWC,scale=1/255"}``.
+        formats: what callers pass, ``{"image": "u8:NHWC,scale=1/255"}``, or with the mean and std that the model's
+            file has, ``{"image": "u8,normalized"}``.
         threads: that calls use; several make a variant of each. None: as many as there are CPUs.
         denormals: ``"zero"``, the default: numbers of f32 and f64 below the smallest normal one are zeros to a call,
             on all threads that run it; ``"keep"``: numbers, which take up to 250 times as long. Of CPUs.

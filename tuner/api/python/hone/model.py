@@ -83,6 +83,8 @@ class Model:
         # The first of several variants stands for all: the others differ in shapes and threads.
         first = description["variants"][0] if "variants" in description else description
         self._described = first.get("layers", [])
+        #: What the model's file says of itself: ``{"description": …, "inputs": {NAME: {…}}, "outputs": {NAME: {…}}}``.
+        self.metadata: Dict[str, Any] = description.get("metadata", {})
         self._is_bool = {t["name"] for key in ("inputs", "outputs") for t in first.get(key, []) if t["dtype"] == "bool"}
         if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__")):
             raise TypeError(f"threads: {threads!r} is not a whole number")
@@ -216,7 +218,7 @@ class Model:
     def report(self) -> Report:
         """A page with the layers, their times here against the roofline, fusions and memory. Builds the model again."""
         if self._build is None:
-            raise BadInput("a report is of a model that compile() built from an ONNX file: give it a path")
+            raise BadInput("a report is of a model that compile() built from a file: give it a path")
         return Report(self._build())
 
     def close(self) -> None:
