@@ -40,8 +40,8 @@ std::string text_of_answers(const std::vector<TfliteAnswer>& answers);
 /// InternalError for another text.
 std::vector<TfliteAnswer> answers_of_text(const std::string& text);
 
-/// Nothing where `got` is `wanted` within the bound, and few whole numbers are a step apart; else the first element that
-/// is not, or how many.
+/// Nothing where `got` is `wanted` within the bound, and few whole numbers are a step apart; else the first element
+/// that is not, or how many.
 std::string difference_of(const AnswerTensor& got, const AnswerTensor& wanted, const AnswerBound& bound);
 
 /// The file with the answers that are kept.

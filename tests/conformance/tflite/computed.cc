@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
+#include <map>
 
 #include "base/check.h"
 #include "compiler/frontend/tflite/import.h"
@@ -49,8 +51,8 @@ TensorData input_of(const Port& port, const std::string& bytes) { return {port.t
 
 }  // namespace
 
-std::vector<ComputedCase> called(const std::vector<const TfliteCase*>& cases, const std::vector<Graph>& graphs,
-                                 const RunCases& run) {
+std::vector<ComputedCase> called(const ReadCases& all, const RunCases& run) {
+  const auto& [cases, graphs, refusals] = all;
   std::vector<ComputedCase> out(cases.size());
   std::vector<Tensors> inputs(cases.size());
   size_t most = 0;
@@ -79,11 +81,65 @@ std::vector<ComputedCase> called(const std::vector<const TfliteCase*>& cases, co
   return out;
 }
 
-Graph graph_of_case(const TfliteCase& c) {
+ReadCases read_cases(const TfliteCases& all) {
+  ReadCases out;
+  const char* only = std::getenv("HONE_TFLITE_CASES");
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/m.tflite";
-  std::ofstream(path, std::ios::binary) << c.model;
-  return import_tflite(path, standard_operators(), {}).graph;
+  for (const TfliteCase& c : all) {
+    if (only && c.name.find(only) == std::string::npos) continue;
+    std::ofstream(path, std::ios::binary) << c.model;
+    try {
+      out.graphs.push_back(import_tflite(path, standard_operators(), {}).graph);
+      out.cases.push_back(&c);
+    } catch (const UserError& e) {
+      out.refusals.push_back(c.name + ": " + e.what());
+    }
+  }
+  return out;
+}
+
+ReadCases every(size_t n, const ReadCases& all) {
+  ReadCases out;
+  std::map<std::string, size_t> counts;
+  for (size_t c = 0; c < all.cases.size(); ++c) {
+    const std::string& name = all.cases[c]->name;
+    if (counts[name.substr(0, name.find(' '))]++ % n != 0) continue;
+    out.cases.push_back(all.cases[c]);
+    out.graphs.push_back(all.graphs[c]);
+  }
+  return out;
+}
+
+std::vector<std::string> faults_of(const ReadCases& read, const std::vector<ComputedCase>& computed) {
+  std::map<std::string, TfliteAnswer> answers;
+  for (TfliteAnswer& a : kept_answers()) answers.emplace(a.name, std::move(a));
+  std::vector<std::string> faults;
+  for (size_t c = 0; c < read.cases.size(); ++c) {
+    const TfliteCase& one = *read.cases[c];
+    const auto fault = [&](const std::string& what) { faults.push_back(one.name + ": " + what); };
+    const auto found = answers.find(one.name);
+    const auto& got = computed[c].calls;
+    if (!computed[c].refusal.empty()) {
+      fault(computed[c].refusal);
+      continue;
+    }
+    if (found == answers.end() || found->second.calls.size() != got.size()) {
+      fault("no answers are kept of its calls");
+      continue;
+    }
+    for (size_t call = 0; call < got.size(); ++call) {
+      const auto& wanted = found->second.calls[call];
+      if (got[call].size() != wanted.size()) {
+        fault(fmt::format("{} outputs instead of {}", got[call].size(), wanted.size()));
+        continue;
+      }
+      for (size_t o = 0; o < wanted.size(); ++o)
+        if (const std::string d = difference_of(got[call][o], wanted[o], one.bound); !d.empty())
+          fault(fmt::format("call {}, output {}: {}", call, o, d));
+    }
+  }
+  return faults;
 }
 
 Graph joined(const std::vector<Graph>& graphs) {
@@ -116,12 +172,12 @@ Graph joined(const std::vector<Graph>& graphs) {
   return all;
 }
 
-std::vector<ComputedCase> interpreted(const std::vector<const TfliteCase*>& cases, const std::vector<Graph>& graphs) {
+std::vector<ComputedCase> interpreted(const ReadCases& all) {
   std::vector<ComputedCase> out;
-  for (size_t c = 0; c < cases.size(); ++c) {
-    const Graph& g = graphs[c];
+  for (size_t c = 0; c < all.cases.size(); ++c) {
+    const Graph& g = all.graphs[c];
     try {
-      out.push_back(called({cases[c]}, {g}, [&](const std::vector<Tensors>& inputs) {
+      out.push_back(called({{all.cases[c]}, {g}, {}}, [&](const std::vector<Tensors>& inputs) {
         return std::vector<Tensors>{interpret(g, inputs[0], &evaluate)};
       })[0]);
     } catch (const std::exception& e) {
