@@ -1,4 +1,4 @@
-# `cmake --install build [--component tracker|agent|tuner|check|runtime|compiler|python]` (and `wheel`: see
+# `cmake --install build [--component tracker|agent|tuner|check|runtime|gpu|compiler|python]` (and `wheel`: see
 # tuner/api/python). A program finds those that it starts beside itself, so they go to one folder, and libhone finds
 # them in bin beside its own.
 include(GNUInstallDirs)

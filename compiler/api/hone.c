@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "compiler/api/cpu_features.h"
+#include "compiler/api/find_gpu.h"
 #include "compiler/api/last_error.h"
 #include "compiler/api/load.h"
 #include "compiler/api/shared_object.h"
@@ -34,8 +35,12 @@ struct HoneModel {
   int32_t input_count, output_count;
   size_t workspace_bytes; /* of the variant that needs most */
   HoneLayer* wholes;      /* each variant as one layer */
-  pthread_mutex_t mutex;  /* guards `idle` */
+  pthread_mutex_t mutex;  /* guards `idle`; of the GPU's members the making */
   HoneContext* idle;
+  /* Of artifacts for GPUs: what calls run on that bring no GPU of their own; null until there is one. */
+  const HoneRuntime* gpu;
+  HoneRuntime* own_gpu; /* `gpu`, where it is to be freed */
+  HoneGpuDevice* device;
 };
 
 /* --- contexts --- */
@@ -138,6 +143,54 @@ static int32_t open_artifact(const HoneArtifact* artifact, const char* where, vo
   return HONE_OK;
 }
 
+/* --- GPUs --- */
+
+static int is_for_gpu(const HoneModel* m) { return m->artifact->variants->gpu != NULL; }
+
+/* Opens the GPU that models share. */
+static int32_t take_gpu(HoneModel* m, const char* where) {
+  char words[1200];
+  const HoneGpuLibrary* const library = hone_find_gpu(words, sizeof words);
+  if (!library)
+    return fail(HONE_NO_GPU, "%s is for a GPU ('%s'), and libhone_gpu, which runs it there, is not installed: %s",
+                where, m->artifact->target, words);
+  int32_t code = library->take(m->artifact->variants->gpu, &m->device);
+  if (code == HONE_OK) code = library->runtime_new(m->device, NULL, NULL, 0, &m->own_gpu);
+  if (code != HONE_OK)
+    return fail(code, "%s is for a GPU ('%s'): %s", where, m->artifact->target, library->last_error());
+  __atomic_store_n(&m->gpu, m->own_gpu, __ATOMIC_RELEASE);
+  return HONE_OK;
+}
+
+static void give_back_gpu(HoneModel* m) {
+  const HoneGpuLibrary* const library = is_for_gpu(m) ? hone_found_gpu() : NULL;
+  if (!library) return;
+  for (int32_t v = 0; v < m->artifact->variant_count; ++v) library->forget(m->artifact->variants[v].gpu);
+  if (m->own_gpu) library->runtime_free(m->own_gpu);
+  if (m->device) library->give_back(m->device);
+}
+
+/* The runtime of a call: with the caller's GPU, else with the model's and the caller's threads. What is to be freed
+   after it comes back in `made`. */
+static int32_t gpu_runtime(HoneModel* m, const HoneRuntime* pool, const HoneRuntime** runtime, HoneRuntime** made) {
+  *made = NULL;
+  *runtime = pool;
+  if (pool && pool->abi_version >= HONE_RUNTIME_ABI && pool->gpu) return HONE_OK;
+  int32_t code = HONE_OK;
+  if (!__atomic_load_n(&m->gpu, __ATOMIC_ACQUIRE)) {
+    pthread_mutex_lock(&m->mutex);
+    if (!m->gpu) code = take_gpu(m, m->artifact->name);
+    pthread_mutex_unlock(&m->mutex);
+  }
+  *runtime = m->gpu;
+  if (code != HONE_OK || !pool || !m->device) return code;
+  char words[1200];
+  const HoneGpuLibrary* const library = hone_find_gpu(words, sizeof words);
+  code = library->runtime_new(m->device, pool, NULL, 0, made);
+  *runtime = *made;
+  return code == HONE_OK ? code : fail(code, "%s: %s", m->artifact->name, library->last_error());
+}
+
 /* NAME of libNAME.so; empty: too long. */
 static void name_of_file(const char* path, char name[kMostName]) {
   const char* const slash = strrchr(path, '/');
@@ -182,8 +235,18 @@ static int32_t check_cpu(void* library, const HoneArtifact* artifact, const char
               path, missing, artifact->target);
 }
 
+/* Weights and GPU of an artifact whose file was opened. `runtime`: the caller's GPU; null: one is looked for. */
+static int32_t make_ready(HoneModel* m, void* library, const char* path, const HoneRuntime* runtime) {
+  const int32_t mapped = map_weights(library, m->artifact, path);
+  if (mapped != HONE_OK || !is_for_gpu(m)) return mapped;
+  char where[300];
+  snprintf(where, sizeof where, "'%.290s'", path);
+  m->gpu = runtime;
+  return runtime ? HONE_OK : take_gpu(m, where);
+}
+
 /* `name` null: the artifact there is. */
-static int32_t open_path(const char* path, const char* name, HoneModel** model) {
+static int32_t open_path(const char* path, const char* name, const HoneRuntime* runtime, HoneModel** model) {
   char words[384], of_file[kMostName], with_folder[4096];
   const int32_t code = hone_check_shared_object(path, words, sizeof words);
   if (code != HONE_OK) return fail(code, "'%s' %s", path, words);
@@ -211,11 +274,11 @@ static int32_t open_path(const char* path, const char* name, HoneModel** model) 
     }
     const int32_t opened = open_artifact(artifact, path, library, model);
     if (opened != HONE_OK) return opened;
-    const int32_t mapped = map_weights(library, artifact, path);
-    if (mapped == HONE_OK) return HONE_OK;
+    const int32_t ready = make_ready(*model, library, path, runtime);
+    if (ready == HONE_OK) return HONE_OK;
     hone_close(*model);
     *model = NULL;
-    return mapped;
+    return ready;
   }
   const int is_old = symbol(library, name, "_plain") && symbol(library, name, "_json");
   dlclose(library);
@@ -229,14 +292,21 @@ static int32_t open_path(const char* path, const char* name, HoneModel** model) 
 int32_t hone_open(const char* path, HoneModel** model) {
   if (model) *model = NULL;
   if (!path || !model) return fail(HONE_BAD_ARGUMENTS, "hone_open: a path and a place for the model are needed");
-  return open_path(path, NULL, model);
+  return open_path(path, NULL, NULL, model);
 }
 
 int32_t hone_open_named(const char* path, const char* name, HoneModel** model) {
   if (model) *model = NULL;
   if (!path || !name || !model)
     return fail(HONE_BAD_ARGUMENTS, "hone_open_named: a path, a name and a place for the model are needed");
-  return open_path(path, name, model);
+  return open_path(path, name, NULL, model);
+}
+
+int32_t hone_open_on(const char* path, const char* name, const HoneRuntime* runtime, HoneModel** model) {
+  if (model) *model = NULL;
+  if (!path || !runtime || !model)
+    return fail(HONE_BAD_ARGUMENTS, "hone_open_on: a path, a runtime and a place for the model are needed");
+  return open_path(path, name, runtime, model);
 }
 
 int32_t hone_open_linked(const HoneArtifact* artifact, HoneModel** model) {
@@ -252,6 +322,7 @@ void hone_close(HoneModel* m) {
     free_context(m->idle);
     m->idle = next;
   }
+  give_back_gpu(m);
   pthread_mutex_destroy(&m->mutex);
   free(m->params);
   free(m->wholes);
@@ -262,6 +333,9 @@ void hone_close(HoneModel* m) {
 /* --- what there is --- */
 
 const HoneArtifact* hone_artifact(const HoneModel* m) { return m->artifact; }
+struct HoneGpuDevice* hone_device(const HoneModel* m) {
+  return m->device;
+}
 int32_t hone_input_count(const HoneModel* m) { return m->input_count; }
 int32_t hone_output_count(const HoneModel* m) { return m->output_count; }
 
@@ -313,7 +387,8 @@ typedef struct Call {
   const HoneVariant* variant;
   int32_t number; /* of the variant */
   HoneContext* context;
-  const HoneRuntime* pool;
+  const HoneRuntime* pool; /* of artifacts for GPUs with the GPU */
+  HoneRuntime* made;       /* for this call alone */
 } Call;
 
 /* Where it fails, `call` has no variant. */
@@ -330,8 +405,13 @@ static int32_t begin(HoneModel* m, const DLTensor* const* inputs, int32_t input_
   arrange(m, inputs, outputs, c->args);
   const HoneArtifact* const a = m->artifact;
   const int32_t number = hone_internal_pick_variant(a->variants, a->variant_count, c->args, workers_of(pool));
-  *call = (Call){&a->variants[number], number, c, pool};
-  return HONE_OK;
+  Call made = {&a->variants[number], number, c, pool, NULL};
+  const int32_t code = is_for_gpu(m) ? gpu_runtime(m, pool, &made.pool, &made.made) : HONE_OK;
+  if (code != HONE_OK)
+    give_back_context(m, c);
+  else
+    *call = made;
+  return code;
 }
 
 static int32_t run_entry(const Call* c, HoneEntry entry) {
@@ -362,22 +442,37 @@ static int32_t refuse(const HoneModel* m, int32_t code, const HoneVariant* v, co
   return fail(code, "%s%s", m->artifact->error(code), given);
 }
 
+/* All of the variant. */
+static int32_t run_variant(const Call* c) {
+  const HoneGpuLibrary* const library = c->variant->gpu ? hone_gpu_of(c->pool) : NULL;
+  if (library) return library->call(c->pool, c->variant, c->context->args);
+  return run_entry(c, c->variant->run);
+}
+
+/* What the GPU's library says, where it knows more than the code. */
+static int32_t fail_on_gpu(const HoneModel* m, const Call* call, int32_t code) {
+  const HoneGpuLibrary* const library = call->variant->gpu ? hone_gpu_of(call->pool) : NULL;
+  const char* const why = library ? library->last_error() : "";
+  return fail(code, "%s%s%s", why[0] ? m->artifact->name : m->artifact->error(code), why[0] ? ": " : "", why);
+}
+
 static int32_t finish(HoneModel* m, const Call* call, int32_t code) {
   const int32_t tensor = (code & 0xff) == HONE_BAD_ARGUMENTS ? HONE_WRONG_TENSOR(code) : 0;
   const int is_known = tensor > 0 && tensor <= call->variant->param_count;
   if (is_known)
     refuse(m, code, call->variant, call->context->args[tensor - 1]);
   else if (code != HONE_OK)
-    fail(code, "%s", m->artifact->error(code));
+    fail_on_gpu(m, call, code);
+  if (call->made) hone_found_gpu()->runtime_free(call->made);
   give_back_context(m, call->context);
   return code;
 }
 
 int32_t hone_run(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
                  int32_t output_count, const HoneRuntime* pool) {
-  Call call = {NULL, 0, NULL, NULL};
+  Call call = {NULL, 0, NULL, NULL, NULL};
   const int32_t code = begin(m, inputs, input_count, outputs, output_count, pool, &call);
-  return call.variant ? finish(m, &call, run_entry(&call, call.variant->run)) : code;
+  return call.variant ? finish(m, &call, run_variant(&call)) : code;
 }
 
 int32_t hone_find_variant(const HoneModel* m, const DLTensor* const* inputs, int32_t input_count,
@@ -414,20 +509,22 @@ static double seconds_now(void) {
 
 int32_t hone_run_timed(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
                        int32_t output_count, const HoneRuntime* pool, double* seconds, int32_t layer_count) {
-  Call call = {NULL, 0, NULL, NULL};
+  Call call = {NULL, 0, NULL, NULL, NULL};
   int32_t code = begin(m, inputs, input_count, outputs, output_count, pool, &call);
   if (!call.variant) return code;
   const HoneLayers layers = timed_layers(m, call.number);
   if (layer_count != layers.count || (!seconds && layer_count > 0)) {
+    if (call.made) hone_found_gpu()->runtime_free(call.made);
     give_back_context(m, call.context);
     return fail(HONE_BAD_ARGUMENTS, "%s has %d layers, given was room for the times of %d", m->artifact->name,
                 (int)layers.count, seconds ? (int)layer_count : 0);
   }
   /* This one checks the tensors, which layers trust. */
-  code = run_entry(&call, call.variant->run);
+  code = run_variant(&call);
   double before = seconds_now();
   for (int32_t i = 0; i < layers.count && code == HONE_OK; ++i) {
-    code = run_entry(&call, layers.layers[i].run);
+    const HoneEntry entry = layers.layers[i].run;
+    code = entry == call.variant->run ? run_variant(&call) : run_entry(&call, entry);
     const double after = seconds_now();
     seconds[i] = after - before;
     before = after;

@@ -24,7 +24,8 @@ enum {
   HONE_WRONG_MACHINE = 18, /* it is for another processor, or for one that has more instructions than this one */
   HONE_WRONG_VERSION = 19, /* the artifact's ABI is of a version that this library does not know */
   HONE_NO_MEMORY = 20,
-  HONE_NO_THREADS = 21 /* the system makes no more */
+  HONE_NO_THREADS = 21, /* the system makes no more */
+  HONE_NO_GPU = 22      /* the artifact is for a GPU: libhone_gpu, a driver or a device is not there */
 };
 
 /* What went wrong in the last call on this thread that failed, in words; empty where none has. UTF-8 without control
@@ -39,11 +40,19 @@ typedef struct HoneModel HoneModel;
    `tensorc --emit so` wrote, whatever the file is called now; in another shared object by the file's name, libNAME.so
    or NAME.so. Weights in a file of their own are looked for beside it, under the name that the file had when it was
    built, unless the program has called NAME_weights. `*model` is to be closed by hone_close; null where this fails. An
-   artifact with a thread pool stays loaded after that; a file that was built anew under its path is another one. */
+   artifact with a thread pool stays loaded after that; a file that was built anew under its path is another one. One
+   for a GPU is opened with libhone_gpu (hone_gpu.h), which is looked for in the program, beside this library and where
+   the loader looks: it opens the first device of the artifact's kind, which all models of the process share, and loads
+   the artifact there. HONE_NO_GPU, and what to do, where the library, a driver or a device is missing. */
 HONE_API int32_t hone_open(const char* path, HoneModel** model);
 /* The artifact NAME of a shared object, which may hold several. */
 HONE_API int32_t hone_open_named(const char* path, const char* name, HoneModel** model);
-/* An artifact that is part of the program (NAME_artifact of its header). */
+/* An artifact for a GPU that the caller has opened: hone_gpu_runtime_new's, or a host's own HoneGpu. `runtime` outlives
+   the model; runs that bring no GPU of their own use it. `name` null: the artifact there is. Of an artifact for CPUs it
+   is hone_open. */
+HONE_API int32_t hone_open_on(const char* path, const char* name, const HoneRuntime* runtime, HoneModel** model);
+/* An artifact that is part of the program (NAME_artifact of its header). One for a GPU opens its device in the first
+   run that brings none. */
 HONE_API int32_t hone_open_linked(const HoneArtifact* artifact, HoneModel** model);
 /* Frees the model; nothing may run. What was got from it is no longer valid. Null does nothing. */
 HONE_API void hone_close(HoneModel* model);
@@ -52,6 +61,11 @@ HONE_API void hone_close(HoneModel* model);
 
    What the artifact says of itself. Lives as long as the model, as do the parameters. */
 HONE_API const HoneArtifact* hone_artifact(const HoneModel* model);
+
+/* The device that hone_open took for the model, with hone_gpu.h's functions: of the model, which gives it back. Null of
+   artifacts for CPUs, and where the caller's GPU is used. */
+struct HoneGpuDevice;
+HONE_API struct HoneGpuDevice* hone_device(const HoneModel* model);
 
 /* Inputs, constants (weights: role HONE_CONSTANT) among them, and outputs, each in the order in which hone_run takes
    them: `name`, `role` and `plain`, the type: dtype, and `ndim` extents in `shape`. Null for a number below 0 or from
@@ -80,7 +94,12 @@ HONE_API int32_t hone_find_variant(const HoneModel* model, const DLTensor* const
    aligned as their elements need, and of the types above: each is checked. Outputs must not overlap each other or the
    inputs (but caches that grow in place), which is not checked. `pool` divides the work: of hone_pool_new, of
    an artifact's NAME_pool, a host's own; null: all on the calling thread. Waits until it is done. Workspaces are the
-   model's, one for each call at once, and are kept until hone_close. */
+   model's, one for each call at once, and are kept until hone_close.
+
+   Of an artifact for a GPU each tensor may also lie on the device (its DLDevice says so), where nothing of it is
+   copied; memory that the device shares with the host is used where it is. `pool` is then of hone_gpu_runtime_new,
+   which says stream and whether the call waits, or as above: the call runs on the device that hone_open took. Operators
+   whose config has a layout of its own take their tensors from the CPU. */
 HONE_API int32_t hone_run(HoneModel* model, const DLTensor* const* inputs, int32_t input_count,
                           const DLTensor* const* outputs, int32_t output_count, const HoneRuntime* pool);
 

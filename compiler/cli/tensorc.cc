@@ -13,10 +13,10 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   if (const std::string given = flags_of_models_alone(o); !given.empty())
     return usage_error(given + ": these belong to a model: tensorc MODEL.onnx|MODEL.tflite");
   if (o.profile || !(o.inputs + o.weights + o.compare + o.quantize.calibrate + o.quantize.ranges).empty() ||
-      !o.reports.empty())
+      !o.reports.empty() || o.require_device)
     return usage_error(
-        "--inputs, --weights, --profile, --report, --compare, --calibrate and --ranges belong to a model: tensorc "
-        "MODEL.onnx|MODEL.tflite");
+        "--inputs, --weights, --profile, --report, --compare, --calibrate, --ranges and --require-device belong to a "
+        "model: tensorc MODEL.onnx|MODEL.tflite");
   if (!o.output.empty() && o.emit.empty()) {
     // The default is a shared object, as for a model.
     TensorcOptions written = o;

@@ -33,7 +33,7 @@ Help tensorc_help() {
                        {"--emit KIND", "write so, obj, c, llvm, asm, lowered, ...; of a model graph, too"},
                        {"--weights FILE", "write weights to a file that processes share"},
                        {"--db FILE", "ask this tophub for configs first"}},
-                      {"--config", "--denormals", "--assume-finite", "--host", "--sysroot", "--disable"}},
+                      {"--config", "--denormals", "--assume-finite", "--host", "--require-device", "--sysroot", "--disable"}},
                      {"Check and time",
                       {{"--check", "compare it with the reference"},
                        {"--bench", "time it here"},
@@ -71,6 +71,9 @@ void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOpt
                  "write a model's weights to FILE, which processes map and share, instead of into the artifact "
                  "(done by itself above 1 GiB)")
       ->type_name("FILE");
+  app.add_flag("--require-device", o.require_device,
+               "of a model for a GPU: refuse it where a layer would run on the host between the device's layers (one "
+               "that is a function in C), whose tensors are copied there and back in every call");
   app.add_option("--inputs", o.inputs,
                  "run a model on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
       ->type_name("FOLDER");

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cctype>
 #include <filesystem>
 #include <map>
 
 #include "base/exit_code.h"
 #include "base/file_set.h"
 #include "base/writable.h"
+#include "compiler/build/module_files.h"
 #include "compiler/build/artifact.h"
 
 namespace hone {
@@ -27,14 +27,6 @@ int64_t bytes_of_file(const std::string& path) {
 double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
 }  // namespace
-
-std::string entry_name(const std::string& path, char digit) {
-  std::string name = fs::path(path).stem().string();
-  if (name.rfind("lib", 0) == 0 && name.size() > 3) name = name.substr(3);
-  for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? digit + name : name;
-}
 
 Status ModelArtifact::check_form() const {
   const bool is_gpu = place_.target.is_gpu(), is_c = request_.emit == "c" && !is_gpu;
@@ -87,6 +79,7 @@ Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseCon
   options.progress = events_.progress;
   built_ = build_model(variants, options);
   tell_what_was_built();
+  HONE_RETURN_IF_ERROR(check_host_layers(variants));
   if (!built_.weights_file.empty()) {
     weights_ =
         request_.weights.empty() ? (fs::path(path_).parent_path() / built_.weights_file).string() : request_.weights;
@@ -97,6 +90,30 @@ Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseCon
     events_.tell("--weights: the model has none, and no file is written");
   }
   return write();
+}
+
+// Of a GPU: says which layers run on the host between the device's, and refuses them where the request wants none.
+Status ModelArtifact::check_host_layers(const std::vector<ModelVariant>& variants) const {
+  if (!place_.target.is_gpu())
+    return request_.require_device
+               ? usage_error("--require-device is for a GPU; the target is '" + to_string(place_.target) + "'")
+               : absl::OkStatus();
+  std::vector<std::string> layers;
+  int64_t bytes = 0;
+  for (const Layer& call : built_.variants[0].layers.calls) {
+    const Kernel& kernel = built_.variants[0].layers.kernels[call.kernel];
+    if (!kernel.host) continue;
+    layers.push_back(fmt::format("'{}' ({})", variants[0].graph->nodes[static_cast<size_t>(call.node)].origin,
+                                 kernel.workload.operator_name()));
+    bytes += bytes_of_all(kernel.host->inputs) + bytes_of_all(kernel.host->outputs);
+  }
+  if (layers.empty()) return absl::OkStatus();
+  const std::string told = fmt::format("{} of the layers run{} on the host, between the device's: {}; {} bytes are "
+                                       "copied there and back in every call",
+                                       layers.size(), layers.size() == 1 ? "s" : "", fmt::join(layers, ", "), bytes);
+  if (request_.require_device) return usage_error("--require-device: " + told);
+  events_.tell(told);
+  return absl::OkStatus();
 }
 
 // The weights, the code, and the header, which declares both.

@@ -32,6 +32,7 @@ class ModelArtifact {
 
  private:
   Status check_form() const;
+  Status check_host_layers(const std::vector<ModelVariant>& variants) const;
   Status write();
   void tell_what_was_built() const;
 
@@ -43,9 +44,5 @@ class ModelArtifact {
   BuiltModel built_;
   int64_t bytes_ = 0;
 };
-
-/// A C identifier of a path's last part: `libfoo-1.so` is `foo_1`; `digit`, which may be a letter, comes before a first
-/// digit.
-std::string entry_name(const std::string& path, char digit);
 
 }  // namespace hone

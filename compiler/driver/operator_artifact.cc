@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
-#include "compiler/build/artifact.h"
+#include "compiler/build/module_files.h"
 #include "compiler/build/pass_texts.h"
 #include "compiler/codegen/device/device_code.h"
 #include "compiler/codegen/gpu/emit.h"
@@ -85,37 +83,22 @@ class OperatorEmitter {
 
   // C, objects or a shared object, and the header that belongs to them.
   Status write_artifact() {
-    const std::string path =
-        r_.output.empty() ? fmt::format("{}.{}", name_, r_.emit == "obj" ? "o" : r_.emit) : r_.output;
-    const std::string header = std::filesystem::path(path).replace_extension(".h").string();
-    const std::string what = to_string(op_.workload);
-    const std::string json = artifact_json(m_, target_, name_, what, op_.space.print(op_.chosen.config), denormals());
-    const bool in_c = r_.emit == "c" && !target_.is_gpu();
-    const std::vector<ArtifactObject> objects = in_c ? std::vector<ArtifactObject>() : objects_of(json);
-    const std::vector<std::string> paths =
-        r_.emit == "obj" ? object_paths(objects, path) : std::vector<std::string>{path};
-    for (const std::string& file : paths) files_.writes(file == path ? "-o" : "an object beside it,", file);
-    files_.writes("its header", header);
+    ModuleFiles files{.target = target_, .host = op_.place.host, .name = name_};
+    files.what = to_string(op_.workload);
+    files.config = op_.space.print(op_.chosen.config);
+    files.form = r_.emit;
+    files.path = r_.output.empty() ? fmt::format("{}.{}", name_, r_.emit == "obj" ? "o" : r_.emit) : r_.output;
+    files.sysroot = r_.sysroot;
+    files.denormals = denormals();
+    const MadeModule made = make_module(m_, files);
+    if (!made.device_code_by.empty()) events_.tell("device code: by " + made.device_code_by);
+    for (const std::string& file : made.paths)
+      files_.writes(file == files.path ? "-o" : "an object beside it,", file);
+    files_.writes("its header", made.header);
     HONE_RETURN_IF_ERROR(files_.check());
-
-    FileSet made;
-    if (in_c)
-      HONE_RETURN_IF_ERROR(made.add(path, artifact_c_source(m_, target_, name_, json, what, denormals())));
-    else if (r_.emit == "obj")
-      HONE_RETURN_IF_ERROR(write_objects(objects, path, made).status());
-    else
-      link_artifact(objects, target_.is_gpu() ? op_.place.host : target_, name_, path, r_.sysroot, made);
-    HONE_RETURN_IF_ERROR(made.add(header, artifact_header(m_, target_, name_, what, in_c, denormals())));
-    HONE_RETURN_IF_ERROR(made.commit());
-    events_.tell(fmt::format("wrote {} {}", fmt::join(paths, " "), header));
+    HONE_RETURN_IF_ERROR(write_module(m_, files, made));
+    events_.tell(fmt::format("wrote {} {}", fmt::join(made.paths, " "), made.header));
     return absl::OkStatus();
-  }
-
-  std::vector<ArtifactObject> objects_of(const std::string& json) const {
-    if (!target_.is_gpu()) return artifact_objects(m_, target_, name_, json, denormals());
-    const GpuArtifactCode code = gpu_artifact_code(m_, target_, nvrtc_here());
-    if (gpu_kind(target_.kind).compiles_ahead) events_.tell("device code: by " + code.by);
-    return {{"", gpu_artifact_objects(m_, target_, op_.place.host, code, name_, json)}};
   }
 
   const BuildRequest& r_;

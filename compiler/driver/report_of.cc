@@ -51,6 +51,9 @@ std::vector<ReportLayer> layers_of(const ReportedVariant& v) {
     l.threads = threads_text(call, v.target.threads);
     if (call.in_place) l.in_place = v.graph.value(n.inputs[*call.in_place]).name;
     l.alone = notes[c].alone;
+    if (k.host && v.target.is_gpu())
+      l.alone = fmt::format("it runs on the host, between the device's layers: {} bytes are copied there, {} back",
+                            bytes_of_all(k.host->inputs), bytes_of_all(k.host->outputs));
     l.layout = notes[c].layout;
     l.operations = only_moves(k.workload) ? 0 : flops(k.workload);
     l.bytes = argument_bytes(k.module);

@@ -113,9 +113,19 @@ class Layout:
                               'Apache-2.0', 'LGPL-2.1'}, licences)
         self.assertTrue((self.top / 'include' / 'dlpack' / 'dlpack.h').is_file())
         header = self.folder / 'header.c'
-        header.write_text('#include "hone_runtime.h"\nint main(void) { return HONE_OK; }\n')
+        header.write_text('#include "hone_gpu.h"\n#include <stdio.h>\nint main(void) {\n  HoneGpuDevice* gpu;\n'
+                          '  HoneModel* model;\n  hone_gpu_open("opencl:9999", &gpu);\n  hone_open("none.so", &model);\n'
+                          '  return puts(hone_gpu_last_error()) + puts(hone_last_error()) < 0;\n}\n')
         compiled = run('gcc', '-fsyntax-only', '-I', self.top / 'include', header)
         self.assertEqual(compiled.returncode, 0, compiled.stderr)
+        for library in ('runtime', 'gpu'):
+            self.assertTrue((self.top / 'lib' / f'libhone_{library}.a').is_file())
+        if self.elf_machine == machine('/proc/self/exe'):
+            program = self.folder / 'program'
+            linked = run('gcc', header, '-I', self.top / 'include', '-L', self.top / 'lib', '-lhone_runtime',
+                         '-lhone_gpu', '-pthread', '-ldl', '-o', program)
+            self.assertEqual(linked.returncode, 0, linked.stderr)
+            self.assertRegex(run(program).stdout, "(?s)opencl:9999|OpenCL.*none.so")
         unit = (self.top / 'share' / 'systemd' / 'hone-agent.service').read_text()
         self.assertIn('ExecStart=/opt/hone/bin/device-agent ', unit)
         self.assertEqual(unit.replace('/opt/hone/bin/', '/usr/local/bin/'),

@@ -106,6 +106,10 @@ int main(void) {
 }
 EOF
 gcc /a.c $(pkg-config --cflags --libs hone-runtime) -o /a && test "$(/a)" = x
+tensorc /m.onnx --bind batch=2 --target 'opencl -sms=2' -o /gpu.so
+sed 's:/m.so:/gpu.so:' /a.c > /g.c && gcc /g.c $(pkg-config --cflags --libs hone-runtime) -o /g
+/g | grep "is for a GPU ('opencl -sms=2.*no OpenCL: the loader is missing"
+sed -i 's/hone.h/hone_gpu.h/' /g.c && gcc /g.c $(pkg-config --cflags --libs hone-gpu) -o /g && ! /g
 sed -i 's/hone.h/hone_compiler.h/' /a.c && gcc /a.c $(pkg-config --cflags --libs hone) -o /b && test "$(/b)" = x""")
         printed = inside("""python3 -c "
 import hone, numpy as np

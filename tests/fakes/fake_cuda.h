@@ -1,8 +1,9 @@
-// A CUDA driver without a GPU: a shared object with the functions of compiler/runtime/gpu/cuda_api.h over host memory.
-// It records calls, counts live objects and fails where a test wants it to. Its only kernels are `scale` (two buffers
-// of floats, the second becomes twice the first) and `crash` (an illegal address, reported by the next call that waits
-// and by every call after it). Built with HONE_FAKE_ADDS, for programs that are tested whole, it takes every cubin and
-// PTX text for one that adds two buffers of floats into a third; with 20 blocks, it crashes.
+// A CUDA driver without a GPU: a shared object with the functions of compiler/runtime/launcher/cuda_functions.h over
+// host memory. It records calls, counts live objects and fails where a test wants it to. Its only kernels are `scale`
+// (two buffers of floats, the second becomes twice the first) and `crash` (an illegal address, reported by the next
+// call that waits and by every call after it). Built with HONE_FAKE_ADDS, for programs that are tested whole, it takes
+// every cubin and PTX text for one that adds two buffers of floats into a third; with 20 blocks, it crashes. Work is
+// done when it is sent, on whatever stream. Threads may call it at once; a test reads the state when none does.
 #pragma once
 
 #include <map>
@@ -18,10 +19,14 @@ struct FakeCuda {
   /// L2, capability, shared memory on request.
   std::map<int, int> attributes = {{1, 1024},     {5, 0x7fffffff}, {8, 48 << 10}, {10, 32},       {16, 132},
                                    {38, 1 << 20}, {75, 9},         {76, 0},       {97, 227 << 10}};
-  std::map<std::string, int> failures;  ///< function -> the code that it answers with
-  double kernel_ms = 0.25;              ///< each launch takes so long by the events' clock
+  std::map<std::string, int> failures;      ///< function -> the code that it answers with
+  double kernel_ms = 0.25;                  ///< each launch takes so long by the events' clock
+  bool is_never_ready = false;              ///< streams never become so: as behind a kernel that does not end
+  std::map<void*, int> contexts_of_others;  ///< made by a program itself -> the device's handle (40 + its number)
 
-  std::vector<std::string> calls;  ///< "cuMemAlloc 64", in order; those that only ask are left out
+  std::vector<std::string> calls;   ///< "cuMemAlloc 64", in order; those that only ask are left out
+  std::vector<void*> streams_used;  ///< by launches, graphs and copies that were not recorded, in order
+  int outside = 0;                  ///< calls that need a context, made by a thread that had none
   int contexts = 0, modules = 0, buffers = 0, events = 0, streams = 0, graphs = 0;  ///< alive
   int broken = 0;   ///< what a crashed kernel makes every call answer
   int pending = 0;  ///< the same before anyone waited

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "compiler/build/build.h"
@@ -49,6 +50,21 @@ TEST(GpuCheckPlan, HasTheSuiteThenTheRowsAskedFor) {
   EXPECT_EQ(rows, (std::set<std::string>{"C6", "M5"}));
   EXPECT_EQ(models, 1);
   EXPECT_EQ(names.size(), 2 * std::size(kGpuWorkloads) + 7);
+}
+
+TEST(GpuCheckPlan, HasTheOperatorsAskedForUnderTheSameNames) {
+  const Target target = small_gpu("opencl");
+  std::map<std::string, std::string> all;
+  for (const Step& s : plan(target, 1, {"C6"})) all[s.name] = s.config;
+  int found = 0;
+  for (const Step& s : plan(target, 1, {"C6"}, {"softmax", "gru"})) {
+    ASSERT_TRUE(all.contains(s.name)) << s.name;
+    EXPECT_EQ(all[s.name], s.config);
+    if (s.kind != StepKind::kSuite) continue;
+    EXPECT_THAT(s.workload.operator_name(), testing::AnyOf("softmax", "gru"));
+    ++found;
+  }
+  EXPECT_GE(found, 4);
 }
 
 TEST(GpuCheckPlan, ChecksTensorCoresWhereThereAreSome) {

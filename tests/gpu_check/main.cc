@@ -34,7 +34,7 @@ struct Options {
   std::string target = "cuda", output = "gpu-check";
   int trials = 500, configs = 6, jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
   double seconds = 480;
-  std::vector<std::string> only;
+  std::vector<std::string> only, suite;
 };
 
 struct Outcome {
@@ -73,7 +73,7 @@ class Check {
 
   Status run() {
     HONE_RETURN_IF_ERROR(find_device());
-    const std::vector<Step> steps = plan(target_, o_.configs, o_.only);
+    const std::vector<Step> steps = plan(target_, o_.configs, o_.only, o_.suite);
     HONE_RETURN_IF_ERROR(check_suite(steps));
     size_t done = 0;
     for (const Step& step : steps) {
@@ -312,6 +312,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   app.add_option("--only", o.only, "tables: these rows, C6 D1 ... (default: all)");
+  app.add_option("--suite", o.suite, "suite: workloads of these operators, conv2d softmax ... (default: all)");
   add_version(app, &compiler_line);
   return run_cli(app, argc, argv, [&]() -> Status {
     std::error_code ec;

@@ -40,14 +40,23 @@ void add_configs(std::vector<Step>& steps, const Workload& w, const Target& targ
   }
 }
 
+// Whether the name is in the list; an empty list is all.
+bool is_among(const std::vector<std::string>& names, std::string_view name) {
+  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // Every template; and by themselves the parts that only NVIDIA's GPUs have.
-void add_suite(std::vector<Step>& steps, const Target& target, int configs) {
+void add_suite(std::vector<Step>& steps, const Target& target, int configs, const std::vector<std::string>& operators) {
   int number = 0;
-  for (const char* text : kGpuWorkloads) add_configs(steps, parse_workload(text), target, "", configs, number++);
+  const auto add = [&](const Workload& w, const std::string& prefix) {
+    if (is_among(operators, w.operator_name())) add_configs(steps, w, target, prefix, configs, number);
+    ++number;  // a step has one name, whatever is asked for beside it
+  };
+  for (const char* text : kGpuWorkloads) add(parse_workload(text), "");
   if (target.kind != "cuda") return;
   for (const char* text : kTensorCoreWorkloads) {
     const Workload w = parse_workload(text);
-    add_configs(steps, w, target, tensor_core_algorithm(w), configs, number++);
+    add(w, tensor_core_algorithm(w));
   }
 }
 
@@ -68,13 +77,14 @@ std::vector<Group> tables() {
   return groups;
 }
 
-std::vector<Step> plan(const Target& target, int configs, const std::vector<std::string>& only) {
+std::vector<Step> plan(const Target& target, int configs, const std::vector<std::string>& only,
+                       const std::vector<std::string>& operators) {
   std::vector<Step> steps;
-  add_suite(steps, target, configs);
+  add_suite(steps, target, configs, operators);
   steps.push_back({"model/small", StepKind::kModel, "", {}, ""});
   for (const Group& group : tables())
     for (const auto& [row, workload] : group.rows) {
-      if (!only.empty() && std::find(only.begin(), only.end(), row) == only.end()) continue;
+      if (!is_among(only, row)) continue;
       for (const auto& [kind, word] :
            {std::pair{StepKind::kTune, "tune"}, {StepKind::kPeer, "peer"}, {StepKind::kBench, "bench"}})
         steps.push_back({fmt::format("{}/{}", word, row), kind, row, workload, ""});

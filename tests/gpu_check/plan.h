@@ -31,7 +31,9 @@ struct Group {
 std::vector<Group> tables();
 
 /// The suite: `configs` of each small workload (the default one first) and, on NVIDIA's GPUs, of those for tensor
-/// cores; then a small model as a whole; then row by row: tune, peer, bench. `only`: rows of these names; empty: all.
-std::vector<Step> plan(const Target& target, int configs, const std::vector<std::string>& only);
+/// cores; then a small model as a whole; then row by row: tune, peer, bench. `only`: rows of these names; `operators`:
+/// the suite's workloads of these; empty: all.
+std::vector<Step> plan(const Target& target, int configs, const std::vector<std::string>& only,
+                       const std::vector<std::string>& operators = {});
 
 }  // namespace hone::gpu_check

@@ -22,6 +22,8 @@ struct BuildRequest : ModelRequest, OperatorRequest {
   std::string output;   ///< path of the artifact; empty: a name of its own
   std::string weights;  ///< of a model: the file to write its weights to; empty: into the artifact
   std::string sysroot;  ///< files of another architecture's system
+  /// Of a model for a GPU: it is refused where a layer would run on the host between the device's.
+  bool require_device = false;
 
   bool bench = false, check = false;
   bool explain = false;              ///< why each layer is there, or an operator's kernel is as fast as it is

@@ -70,27 +70,6 @@ Status CudaApi::status(CuResult code, const std::string& what) const {
   }
 }
 
-bool cuda_error_is_final(CuResult code) {
-  switch (code) {
-    case kDeinitialized:
-    case kDeviceUnavailable:
-    case kEccUncorrectable:
-    case kNvlinkUncorrectable:
-    case kContained:
-    case kIllegalAddress:
-    case kLaunchTimeout:
-    case kContextIsDestroyed:
-    case kAssert:
-    case kHardwareStackError:
-    case kIllegalInstruction:
-    case kMisalignedAddress:
-    case kInvalidAddressSpace:
-    case kInvalidPc:
-    case kLaunchFailed:
-    case kUnknown: return true;
-    // Codes that newer drivers add to the 7xx: so far all of them are exceptions on the device.
-    default: return code > kCooperativeLaunchTooLarge && code < kNotPermitted;
-  }
-}
+bool cuda_error_is_final(CuResult code) { return hone_cuda_is_final(code) != 0; }
 
 }  // namespace hone

@@ -1,211 +1,183 @@
 #include "compiler/runtime/gpu/gpu_launcher.h"
 
-#include <fmt/format.h>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "compiler/runtime/artifact.h"
-#include "compiler/runtime/gpu/gpu_caches.h"
-#include "compiler/runtime/gpu/gpu_tensors.h"
 #include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
 
-int64_t bytes_of(const HoneGpuParam& p, int64_t elements) { return elements * element_bytes(p); }
+// A launch of the launcher's: a kernel, its shape and the buffers that it is given.
+struct BoundCall {
+  DeviceKernel* kernel = nullptr;
+  LaunchShape shape;
+  std::vector<DeviceBuffer*> buffers;
+};
 
-// `on_cpu`: on the CPU, instead of on the program's device. The caches of models have checks of their own.
-Status check_tensors(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, bool on_cpu) {
-  if (n != program.param_count)
-    return absl::InvalidArgumentError(fmt::format("{} tensors for {} parameters", n, program.param_count));
-  for (int32_t i = 0; i < n; ++i) {
-    if (is_gpu_model(program) && cache_of(reinterpret_cast<const HoneGpuModel&>(program), i)) continue;
-    HONE_RETURN_IF_ERROR(check_tensor(program, i, args[i], on_cpu));
-  }
-  return absl::OkStatus();
-}
+DeviceBuffer& buffer_of(HoneMemory memory) { return *static_cast<DeviceBuffer*>(memory); }
 
-// InvalidArgument where an entry of the artifact says so of tensors on the CPU.
-Status packed_by(HoneEntry entry, const DLTensor& from, const DLTensor& to, const HoneRuntime* rt) {
-  const DLTensor* args[] = {&from, &to};
-  return status_of(entry(args, 2, nullptr, rt));
+// Without threads, chunks run here, one after the other.
+int32_t run_here(void*, HoneChunk body, void* closure, int64_t iterations, int32_t, int64_t) {
+  return body(0, iterations, 0, closure);
 }
 
 }  // namespace
 
-GpuLauncher::GpuLauncher(Device& device)
-    : device_(device),
-      models_(device, [this](const HoneGpuProgram& program) -> StatusOr<const std::vector<BoundLaunch>*> {
-        HONE_ASSIGN_OR_RETURN(const Loaded* const loaded, load(program));
-        return &loaded->launches;
-      }) {
+// A Device's functions as a driver's; `self` is the GpuLauncher. The device has one queue, so `stream` is null.
+struct DeviceAsDriver {
+  static GpuLauncher& of(void* self) { return *static_cast<GpuLauncher*>(self); }
+
+  static int32_t code_of(void* self, Status status, HoneWords* words) {
+    if (status.ok()) return HONE_OK;
+    const int32_t code = hone_internal_say(words, HONE_GPU_FAILED, "%s", message_of(status).c_str());
+    of(self).device_status_ = std::move(status);
+    return code;
+  }
+  template <class T>
+  static int32_t hand_over(void* self, StatusOr<std::unique_ptr<T>> made, void** to, HoneWords* words) {
+    if (!made.ok()) return code_of(self, made.status(), words);
+    *to = made->release();
+    return HONE_OK;
+  }
+
+  static int32_t allocate(void* self, int64_t bytes, HoneMemory* memory, HoneWords* words) {
+    return hand_over(self, of(self).device_.allocate(bytes), memory, words);
+  }
+  static int32_t wrap(void* self, void* native, int64_t bytes, HoneMemory* memory, HoneWords* words) {
+    return hand_over(self, of(self).device_.wrap(native, bytes), memory, words);
+  }
+  static int32_t part(void* self, HoneMemory whole, int64_t offset, int64_t bytes, HoneMemory* memory,
+                      HoneWords* words) {
+    return hand_over(self, of(self).device_.part(buffer_of(whole), offset, bytes), memory, words);
+  }
+  static void release(void*, HoneMemory memory) { delete &buffer_of(memory); }
+
+  static int32_t write(void* self, HoneMemory to, int64_t offset, const void* from, int64_t bytes, void*,
+                       HoneWords* words) {
+    return code_of(self, of(self).device_.write(buffer_of(to), from, bytes, offset), words);
+  }
+  static int32_t read(void* self, HoneMemory from, int64_t offset, void* to, int64_t bytes, void*, HoneWords* words) {
+    return code_of(self, of(self).device_.read(buffer_of(from), to, bytes, offset), words);
+  }
+  static int32_t copy(void* self, HoneMemory from, HoneMemory to, int64_t bytes, void*, HoneWords* words) {
+    return code_of(self, of(self).device_.copy(buffer_of(from), buffer_of(to), bytes), words);
+  }
+
+  static int32_t load(void* self, const void* image, int64_t bytes, void** program, HoneWords* words) {
+    Device& device = of(self).device_;
+    std::string given(static_cast<const char*>(image), static_cast<size_t>(bytes));
+    return hand_over(
+        self,
+        gpu_kind(device.info().api).compiles_ahead ? device.load({.bytes = std::move(given)}) : device.compile(given),
+        program, words);
+  }
+  static void unload(void*, void* program) { delete static_cast<DeviceProgram*>(program); }
+
+  static int32_t bind(void* self, void* program, const HoneGpuLaunch* launch, int32_t count, void** bound,
+                      HoneWords* words) {
+    const StatusOr<DeviceKernel*> kernel = static_cast<DeviceProgram*>(program)->kernel(launch->kernel);
+    if (!kernel.ok()) return code_of(self, kernel.status(), words);
+    *bound = new BoundCall{*kernel,
+                           {launch->blocks, launch->threads, launch->dynamic_shared_bytes},
+                           std::vector<DeviceBuffer*>(static_cast<size_t>(count))};
+    return HONE_OK;
+  }
+  static int32_t set_argument(void*, void* bound, int32_t index, HoneMemory memory, HoneWords*) {
+    static_cast<BoundCall*>(bound)->buffers[static_cast<size_t>(index)] = &buffer_of(memory);
+    return HONE_OK;
+  }
+  static void unbind(void*, void* bound) { delete static_cast<BoundCall*>(bound); }
+  static int32_t enqueue(void* self, void* bound, void*, HoneWords* words) {
+    const auto& call = *static_cast<BoundCall*>(bound);
+    return code_of(self, of(self).device_.launch(*call.kernel, call.shape, call.buffers), words);
+  }
+
+  static int32_t record(void* self, int32_t (*commands)(void*, void*), void* closure, void** recording,
+                        HoneWords* words) {
+    return hand_over(self, of(self).device_.record([&] {
+      return commands(closure, nullptr) == HONE_OK ? absl::OkStatus() : absl::InternalError("recording failed");
+    }),
+                     recording, words);
+  }
+  static int32_t replay(void* self, void* recording, void*, HoneWords* words) {
+    return code_of(self, of(self).device_.replay(*static_cast<DeviceRecording*>(recording)), words);
+  }
+  static void forget(void*, void* recording) { delete static_cast<DeviceRecording*>(recording); }
+
+  static int32_t wait(void* self, void*, HoneWords* words) {
+    return code_of(self, of(self).device_.synchronize(), words);
+  }
+
+  static HoneDriver driver(GpuLauncher& launcher, const DeviceInfo& info, const int32_t* host_device_types) {
+    const GpuKind& kind = gpu_kind(info.api);
+    return {.self = &launcher,
+            .api = info.api.c_str(),
+            .device_name = info.name.c_str(),
+            .arch = kind.compiles_ahead ? info.arch.c_str() : "",
+            .device_type = kind.device_type,
+            .device_id = -1,
+            .has_addresses = kind.has_addresses,
+            .host_device_types = host_device_types,
+            .allocate = allocate,
+            .deallocate = release,
+            .wrap = wrap,
+            .part = part,
+            .release = release,
+            .write = write,
+            .read = read,
+            .copy = copy,
+            .load = load,
+            .unload = unload,
+            .bind = bind,
+            .set_argument = set_argument,
+            .unbind = unbind,
+            .enqueue = enqueue,
+            .record = record,
+            .replay = replay,
+            .forget = forget,
+            .wait = wait};
+  }
+};
+
+GpuLauncher::GpuLauncher(Device& device) : device_(device), launcher_(nullptr, &hone_internal_launcher_free) {
+  for (const int32_t type : gpu_kind(device.info().api).host_device_types) host_device_types_.push_back(type);
+  host_device_types_.push_back(0);
+  const HoneDriver driver = DeviceAsDriver::driver(*this, device.info(), host_device_types_.data());
+  launcher_.reset(hone_internal_launcher_new(&driver));
+  if (!launcher_) throw std::bad_alloc();
   gpu_.self = this;
   gpu_.run = [](void* self, const HoneGpuProgram* program, const DLTensor* const* args, int32_t n, void* workspace) {
-    auto* launcher = static_cast<GpuLauncher*>(self);
-    return launcher->code_of(launcher->run(*program, args, n, workspace));
+    return static_cast<GpuLauncher*>(self)->call(*program, args, n, workspace, nullptr,
+                                                 {.where = HONE_ON_DEVICE, .stream = nullptr, .is_async = 1});
   };
   gpu_.run_plain = [](void* self, const HoneGpuProgram* program, const DLTensor* const* args, int32_t n,
                       const HoneRuntime* rt) {
-    auto* launcher = static_cast<GpuLauncher*>(self);
-    return launcher->code_of(launcher->run_plain(*program, args, n, rt));
+    return static_cast<GpuLauncher*>(self)->call(*program, args, n, nullptr, rt,
+                                                 {.where = HONE_ON_CPU, .stream = nullptr, .is_async = 0});
   };
 }
 
 HoneRuntime GpuLauncher::runtime(const HoneRuntime* cpu) const {
-  // Without threads, chunks run here, one after the other.
-  HoneRuntime out{HONE_RUNTIME_ABI, 1, nullptr,
-                  [](void*, HoneChunk body, void* closure, int64_t iterations, int32_t, int64_t) {
-                    return body(0, iterations, 0, closure);
-                  },
-                  nullptr};
+  HoneRuntime out{HONE_RUNTIME_ABI, 1, nullptr, run_here, nullptr};
   if (cpu) out = *cpu;
   out.gpu = &gpu_;
   return out;
 }
 
-int32_t GpuLauncher::code_of(Status status) {
-  status_ = std::move(status);
-  return status_.ok()                                           ? HONE_OK
-         : status_.code() == absl::StatusCode::kInvalidArgument ? HONE_BAD_ARGUMENTS
-         : status_.code() == absl::StatusCode::kDataLoss        ? HONE_NO_RESULT  // no device says so
-                                                                : HONE_GPU_FAILED;
-}
-
-Status GpuLauncher::check_device(const HoneGpuProgram& program) const {
-  const DeviceInfo& info = device_.info();
-  if (program.device_type == gpu_kind(info.api).device_type) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("a program for '{}' on '{}', a device of {}", program.target, info.name, info.api));
-}
-
-StatusOr<GpuLauncher::Loaded*> GpuLauncher::load(const HoneGpuProgram& program) {
-  if (const auto found = loaded_.find(&program); found != loaded_.end()) return &found->second;
-  const DeviceInfo& info = device_.info();
-  if (program.abi_version != HONE_RUNTIME_ABI)
-    return absl::InvalidArgumentError(
-        fmt::format("a program of ABI version {}; this runtime has {}", program.abi_version, HONE_RUNTIME_ABI));
-  HONE_RETURN_IF_ERROR(check_device(program));
-  Loaded out;
-  // A failure to compile or load is not an error in the caller's arguments.
-  const auto made = [](StatusOr<std::unique_ptr<DeviceProgram>> p) -> StatusOr<std::unique_ptr<DeviceProgram>> {
-    if (p.ok() || p.status().code() != absl::StatusCode::kInvalidArgument) return p;
-    return absl::FailedPreconditionError(p.status().message());
-  };
-  const std::string text(program.text, static_cast<size_t>(program.text_bytes));
-  if (!gpu_kind(info.api).compiles_ahead) {
-    HONE_ASSIGN_OR_RETURN(out.program, made(device_.compile(text)));
-  } else if (program.binary && info.arch == program.arch) {
-    HONE_ASSIGN_OR_RETURN(out.program,
-                          made(device_.load({.bytes = std::string(static_cast<const char*>(program.binary),
-                                                                  static_cast<size_t>(program.binary_bytes))})));
-  } else {
-    HONE_ASSIGN_OR_RETURN(out.program, made(device_.load({.bytes = text})));
-  }
-  for (int64_t i = 0; i < program.launch_count; ++i) {
-    const HoneGpuLaunch& l = program.launches[i];
-    HONE_ASSIGN_OR_RETURN(DeviceKernel* const kernel, out.program->kernel(l.kernel));
-    out.launches.push_back({kernel, {l.blocks, l.threads, l.dynamic_shared_bytes}});
-  }
-  return &loaded_.emplace(&program, std::move(out)).first->second;
-}
-
-Status GpuLauncher::launch(const Loaded& loaded, const std::vector<DeviceBuffer*>& buffers) {
-  for (const auto& [kernel, shape] : loaded.launches) HONE_RETURN_IF_ERROR(device_.launch(*kernel, shape, buffers));
-  return absl::OkStatus();
-}
-
-Status GpuLauncher::run(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, void* workspace) {
-  Loaded* loaded = nullptr;
-  if (is_gpu_model(program)) {
-    HONE_RETURN_IF_ERROR(check_device(program));
-  } else {
-    HONE_ASSIGN_OR_RETURN(loaded, load(program));
-  }
-  HONE_RETURN_IF_ERROR(check_tensors(program, args, n, /*on_cpu=*/false));
-  if (program.workspace_bytes > 0 && !workspace)
-    return absl::InvalidArgumentError(fmt::format("no workspace; the program needs {} bytes", program.workspace_bytes));
-  const auto* const model = loaded ? nullptr : &reinterpret_cast<const HoneGpuModel&>(program);
-  int64_t rows = 0;
-  if (model) {
-    HONE_ASSIGN_OR_RETURN(rows, rows_of(*model, args, /*cpu_too=*/false));
-  }
-  std::vector<std::unique_ptr<DeviceBuffer>> wrapped;
-  std::vector<DeviceBuffer*> buffers;
-  for (int32_t i = 0; i < n; ++i) {
-    const HoneGpuCache* const cache = model ? cache_of(*model, i) : nullptr;
-    const int32_t at = cache ? cache->output : i;  // an input of no rows may be without data
-    HONE_ASSIGN_OR_RETURN(
-        wrapped.emplace_back(),
-        wrap_tensor(device_, program, at, *args[at],
-                    cache ? cache_bytes(*cache) : bytes_of(program.params[i], program.params[i].elements)));
-    buffers.push_back(wrapped.back().get());
-  }
-  if (program.workspace_bytes > 0) {
-    HONE_ASSIGN_OR_RETURN(wrapped.emplace_back(), device_.wrap(workspace, program.workspace_bytes));
-    buffers.push_back(wrapped.back().get());
-  }
-  if (loaded) return launch(*loaded, buffers);
-  return models_.run(*model, {buffers.data(), static_cast<size_t>(n)},
-                     program.workspace_bytes > 0 ? buffers.back() : nullptr, rows);
-}
-
-Status GpuLauncher::run_plain(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n,
-                              const HoneRuntime* rt) {
-  if (is_gpu_part(program)) {
-    const auto& part = reinterpret_cast<const HoneGpuPart&>(program);
-    HONE_RETURN_IF_ERROR(check_device(program));
-    HONE_RETURN_IF_ERROR(check_tensors(part.whole->head, args, n, /*on_cpu=*/true));
-    return models_.run_part(part, args);
-  }
-  if (is_gpu_model(program)) {
-    HONE_RETURN_IF_ERROR(check_device(program));
-    HONE_RETURN_IF_ERROR(check_tensors(program, args, n, /*on_cpu=*/true));
-    return models_.run_plain(reinterpret_cast<const HoneGpuModel&>(program), args);
-  }
-  HONE_ASSIGN_OR_RETURN(Loaded* const loaded, load(program));
-  HONE_RETURN_IF_ERROR(check_tensors(program, args, n, /*on_cpu=*/true));
-  if (loaded->buffers.empty()) {
-    std::vector<std::unique_ptr<DeviceBuffer>> buffers;
-    std::vector<AlignedBuffer> packed;
-    for (int32_t i = 0; i < n; ++i) {
-      const HoneGpuParam& p = program.params[i];
-      HONE_ASSIGN_OR_RETURN(buffers.emplace_back(), device_.allocate(bytes_of(p, p.elements)));
-      packed.emplace_back(p.pack || p.unpack ? bytes_of(p, p.elements) : 0);
-    }
-    if (program.workspace_bytes > 0) {
-      HONE_ASSIGN_OR_RETURN(buffers.emplace_back(), device_.allocate(program.workspace_bytes));
-    }
-    loaded->buffers = std::move(buffers);
-    loaded->packed = std::move(packed);
-  }
-  const auto packed_view = [&](int32_t i) {
-    DLTensor view = *args[i];
-    view.data = loaded->packed[static_cast<size_t>(i)].data();
-    view.byte_offset = 0;
-    return view;
-  };
-  std::vector<DeviceBuffer*> buffers;
-  for (const auto& b : loaded->buffers) buffers.push_back(b.get());
-  for (int32_t i = 0; i < n; ++i) {
-    const HoneGpuParam& p = program.params[i];
-    if (p.is_output) continue;
-    const void* data = static_cast<const char*>(args[i]->data) + args[i]->byte_offset;
-    if (p.pack) {
-      const DLTensor to = packed_view(i);
-      HONE_RETURN_IF_ERROR(packed_by(p.pack, *args[i], to, rt));
-      data = to.data;
-    }
-    HONE_RETURN_IF_ERROR(device_.write(*buffers[static_cast<size_t>(i)], data, bytes_of(p, p.elements)));
-  }
-  HONE_RETURN_IF_ERROR(launch(*loaded, buffers));
-  HONE_RETURN_IF_ERROR(device_.synchronize());
-  for (int32_t i = 0; i < n; ++i) {
-    const HoneGpuParam& p = program.params[i];
-    if (!p.is_output) continue;
-    const DLTensor from = packed_view(i);
-    void* data = p.unpack ? from.data : static_cast<char*>(args[i]->data) + args[i]->byte_offset;
-    HONE_RETURN_IF_ERROR(device_.read(*buffers[static_cast<size_t>(i)], data, bytes_of(p, p.elements)));
-    if (p.unpack) HONE_RETURN_IF_ERROR(packed_by(p.unpack, from, *args[i], rt));
-  }
-  return absl::OkStatus();
+int32_t GpuLauncher::call(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, void* workspace,
+                          const HoneRuntime* rt, const HoneCallMode& mode) {
+  device_status_ = absl::OkStatus();
+  const int32_t code = hone_internal_launch(launcher_.get(), &program, args, n, workspace, rt, &mode);
+  const std::string words = hone_internal_launcher_words(launcher_.get())->text;
+  status_ = code == HONE_OK              ? absl::OkStatus()
+            : code == HONE_BAD_ARGUMENTS ? absl::InvalidArgumentError(words)
+            : code == HONE_NO_RESULT     ? absl::DataLossError(words)  // no device says so
+            : device_status_.ok()        ? absl::InternalError(words)
+                                         : device_status_;
+  return code;
 }
 
 }  // namespace hone

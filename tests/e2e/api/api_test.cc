@@ -349,15 +349,39 @@ TEST_F(HoneApi, RunsInAChildOfForkAndAfterClose) {
   EXPECT_TRUE(p.is_right());
 }
 
-TEST_F(HoneApi, OpensAnArtifactForAGpuAndSaysWhatItNeeds) {
-  const Model model = open(build("mm", "--target 'opencl -sms=2'"));
-  ASSERT_TRUE(model);
+// This program is not linked with libhone_gpu.
+TEST_F(HoneApi, AnArtifactForAGpuWantsALibraryOrTheCallersGpu) {
+  const std::string path = build("mm", "--target 'opencl -sms=2'");
+  HoneModel* none = nullptr;
+  EXPECT_EQ(hone_open(path.c_str(), &none), HONE_NO_GPU);
+  EXPECT_THAT(hone_last_error(),
+              testing::AllOf(HasSubstr("mm.so' is for a GPU ('opencl -sms=2'), and libhone_gpu, which runs it there, is not "),
+                    HasSubstr("libhone_gpu.so.0")));
+  EXPECT_EQ(none, nullptr);
+  // A host with a GPU of its own.
+  struct Calls {
+    int plain = 0;
+    const HoneGpu gpu{this, nullptr, [](void* self, const HoneGpuProgram*, const DLTensor* const*, int32_t n,
+                                        const HoneRuntime*) {
+                        static_cast<Calls*>(self)->plain += n;
+                        return static_cast<int32_t>(HONE_GPU_FAILED);
+                      }};
+  } calls;
+  const HoneRuntime runtime{HONE_RUNTIME_ABI, 1, nullptr,
+                            [](void*, HoneChunk body, void* closure, int64_t iterations, int32_t, int64_t) {
+                              return body(0, iterations, 0, closure);
+                            },
+                            &calls.gpu};
+  HoneModel* opened = nullptr;
+  ASSERT_EQ(hone_open_on(path.c_str(), nullptr, &runtime, &opened), HONE_OK) << hone_last_error();
+  const Model model(opened);
   EXPECT_EQ(hone_input_count(model.get()), 2);
+  EXPECT_EQ(hone_device(model.get()), nullptr);
   Product p;
-  EXPECT_EQ(p.run(model.get(), nullptr), HONE_BAD_ARGUMENTS | HONE_WRONG_RUNTIME << 8);
-  EXPECT_STREQ(
-      hone_last_error(),
-      "mm: the runtime is missing, has no GPU that runs plain tensors, or is of a version that it does not know");
+  EXPECT_EQ(p.run(model.get(), nullptr), HONE_GPU_FAILED);
+  EXPECT_EQ(p.run(model.get(), &runtime), HONE_GPU_FAILED);
+  EXPECT_EQ(calls.plain, 6) << "three tensors, twice";
+  EXPECT_EQ(hone_open_on(path.c_str(), nullptr, nullptr, &none), HONE_BAD_ARGUMENTS);
 }
 
 TEST(HonePool, SaysWhyThereIsNone) {

@@ -17,7 +17,7 @@ class TunedModel : public Workplace {
   // Short measurements: nothing here is about speed.
   Words tune(const Words& more) const {
     Words words = {"tuner", "--model",  file_, "--threads",       "1",  "--seconds",
-                   "30",    "--repeat", "2",   "--min-repeat-ms", "0.2"};
+                   "120",   "--repeat", "2",   "--min-repeat-ms", "0.2"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }

@@ -8,6 +8,7 @@
 #include "tests/fakes/decoder_model.h"
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/test_model.h"
 
 namespace hone {
 namespace {
@@ -100,6 +101,33 @@ TEST_F(GpuModelCommand, SaysWhatItDoesNotHave) {
   const Ran refused = tensorc(target + "--threads '1|2'");
   EXPECT_EQ(refused.code, 2) << refused.output;
   EXPECT_THAT(refused.output, HasSubstr("a model for a GPU has one variant"));
+}
+
+TEST_F(GpuModelCommand, TellsWhatRunsOnTheHostAndMayRefuseIt) {
+  TestModel m;
+  m.input("x", {2, 64}).node("Relu", {"x"}, {"r"}).node("NonZero", {"r"}, {"i"}).output("i");
+  std::ofstream(folder + "top.onnx", std::ios::binary) << m.model.SerializeAsString();
+  const std::string flags = "--config default --target 'opencl -sms=2' ", told =
+      "1 of the layers runs on the host, between the device's: 'NonZero_i' (nonzero); 1160 bytes are copied there and back in "
+      "every call";
+  const Ran built = run("tensorc", "top.onnx -o top.so --report r.json " + flags);
+  ASSERT_EQ(built.code, 0) << built.output;
+  EXPECT_THAT(built.output, HasSubstr(told));
+  std::ifstream file(folder + "r.json");
+  const Json report = Json::parse(file, nullptr, false);
+  std::vector<std::string> on_host;
+  for (const auto& layer : report["variants"][0]["layers"])
+    if (layer["source"] == "host") on_host.push_back(layer["alone"]);
+  EXPECT_THAT(on_host, testing::ElementsAre("it runs on the host, between the device's layers: 128 bytes are copied "
+                                            "there, 1032 back"));
+  const Ran refused = run("tensorc", "top.onnx -o refused.so --require-device " + flags);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.output, HasSubstr("tensorc: --require-device: " + told));
+  EXPECT_EQ(shell("test -e " + folder + "refused.so").code, 1) << "nothing is written";
+  EXPECT_EQ(tensorc("--target 'opencl -sms=2' -o m.so --require-device").code, 0);
+  const Ran cpu = tensorc("--require-device -o m.so");
+  EXPECT_EQ(cpu.code, 2);
+  EXPECT_THAT(cpu.output, HasSubstr("--require-device is for a GPU; the target is 'llvm"));
 }
 
 TEST_F(GpuModelCommand, HasItsWeightsInAFileOfTheirOwn) {

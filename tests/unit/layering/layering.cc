@@ -65,9 +65,11 @@ const std::vector<Room>& rooms() {
       {"compiler/runtime/weights", {"compiler/runtime/include"}},
       {"compiler/runtime/variants", {"compiler/runtime/include"}},
       {"compiler/runtime/denormals", {"compiler/runtime/include"}},
+      {"compiler/runtime/launcher", {"compiler/runtime/include"}},
       {"compiler/api", {"compiler/runtime/pool", "compiler/runtime/variants"}},
+      {"compiler/api/gpu", {"compiler/api", "compiler/runtime/launcher"}},
       {"compiler/runtime", {"compiler/target", "compiler/runtime/pool", "compiler/runtime/denormals"}},
-      {"compiler/runtime/gpu", {"compiler/runtime"}},
+      {"compiler/runtime/gpu", {"compiler/runtime", "compiler/runtime/launcher"}},
       {"compiler/codegen/legalize", {"compiler/arith", "compiler/target"}},
       {"compiler/codegen/artifact", {"compiler/ir"}},
       {"compiler/codegen/llvm/machine", {"compiler/target"}},
@@ -178,7 +180,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"xxhash\\.h", {"base/hash.cc"}},
       // Types only: drivers are looked for at run time. No file may include CUDA's headers: the few declarations needed
       // are our own.
-      {"CL/.*", {"compiler/runtime/gpu/opencl_"}},
+      {"CL/.*", {"compiler/runtime/gpu/opencl_", "compiler/api/gpu/opencl.c"}},
       {"(cuda.*|nvrtc)\\.h", {}},
       {"nlohmann/.*", {"base/json.h"}},
       {"spdlog/.*", {"base/log.", "base/log_fields.cc"}},

@@ -1,5 +1,5 @@
 // The parts of a model's caches that are copied, with the fake CUDA driver; its kernel `scale` doubles four elements.
-#include "compiler/runtime/gpu/gpu_caches.h"
+#include "compiler/runtime/launcher/caches.h"
 
 #include <gmock/gmock.h>
 
@@ -107,11 +107,11 @@ TEST_F(GpuCaches, OnTheDeviceStayThere) {
 
 TEST_F(GpuCaches, AModelOfBeforeHasNone) {
   model_.head.abi_version = HONE_GPU_MODEL_ABI_OLDEST;
-  EXPECT_TRUE(caches_of(model_).empty()) << "what stands behind its members is not its own";
+  EXPECT_EQ(hone_internal_cache_count(&model_), 0) << "what stands behind its members is not its own";
   model_.head.abi_version = HONE_GPU_MODEL_ABI;
-  EXPECT_EQ(cache_of(model_, 1), &cache_);
-  EXPECT_EQ(cache_of(model_, 3), &cache_);
-  EXPECT_EQ(cache_of(model_, 2), nullptr);
+  EXPECT_EQ(hone_internal_cache_of(&model_, 1), &cache_);
+  EXPECT_EQ(hone_internal_cache_of(&model_, 3), &cache_);
+  EXPECT_EQ(hone_internal_cache_of(&model_, 2), nullptr);
 }
 
 TEST_F(GpuCaches, AreRefusedWhereThereIsNoRoomAndWhereTheyBeginElsewhere) {

@@ -18,19 +18,6 @@ DLDataType as_stored(DLDataType t) {
   return t.code == kBool ? DLDataType{kDLUInt, t.bits, t.lanes} : t;
 }
 
-DLDataType type_of(const py::dtype& t) {
-  const auto bits = static_cast<uint8_t>(t.itemsize() * 8);
-  switch (t.kind()) {
-    case 'b': return {kDLUInt, 8, 1};
-    case 'i': return {kDLInt, bits, 1};
-    case 'u': return {kDLUInt, bits, 1};
-    case 'f': return {kDLFloat, bits, 1};
-    default: break;
-  }
-  if (py::str(t.attr("name")).cast<std::string>() == "bfloat16") return {kDLBfloat, 16, 1};
-  return {kDLOpaqueHandle, bits, 1};
-}
-
 std::string told(const HoneParam& p) { return std::string("'") + p.name + "'"; }
 
 [[noreturn]] void wrong_type(const HoneParam& p, const std::string& given) {
@@ -98,19 +85,28 @@ void copy_strided(const DLTensor& from, char* to, size_t element, int32_t d, con
                  at + i * from.strides[d] * static_cast<int64_t>(element));
 }
 
-Argument of_dlpack(const py::object& x, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied) {
-  const auto device = x.attr("__dlpack_device__")().cast<std::pair<int, int>>();
-  constexpr int kPinned = 3;  // CUDA's host memory
-  if (device.first != kDLCPU && device.first != kPinned)
-    throw py::type_error(told(p) + " must lie on the CPU; what is given lies on DLPack's device " +
-                         std::to_string(device.first) + ":" + std::to_string(device.second));
-  const py::object capsule = x.attr("__dlpack__")();
+// Memory that CUDA shares between the host and the GPU.
+constexpr int kPinned = 3, kManaged = 13;
+
+bool is_of_gpu(int device_type, const CallsOn& on) {
+  return on.gpu && (device_type == on.gpu->device_type || (on.gpu->device_type == kDLCUDA && device_type == kManaged));
+}
+
+// x's tensor, which is to be given back, after the commands that make it: these are ordered in front of `on`'s stream.
+std::unique_ptr<DLManagedTensor, Release> taken_from(const py::object& x, bool is_of_cuda, const CallsOn& on) {
+  const py::object capsule =
+      is_of_cuda ? x.attr("__dlpack__")(py::arg("stream") = on.stream) : x.attr("__dlpack__")();
   auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
   if (!managed) throw py::error_already_set();
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-  std::unique_ptr<DLManagedTensor, Release> owner(managed);
-  const DLTensor& t = managed->dl_tensor;
-  if (!is_same(as_stored(t.dtype), p.plain.dtype)) wrong_type(p, name_of(t.dtype));
+  return std::unique_ptr<DLManagedTensor, Release>(managed);
+}
+
+py::capsule owned(std::unique_ptr<DLManagedTensor, Release> tensor) {
+  return {tensor.release(), [](void* m) { Release()(static_cast<DLManagedTensor*>(m)); }};
+}
+
+void check_extents(const HoneParam& p, const DLTensor& t) {
   constexpr int32_t kMostDimensions = 64;
   if (t.ndim < 0 || t.ndim > kMostDimensions || (t.ndim > 0 && !t.shape))
     throw py::value_error(told(p) + ": DLPack's tensor has " + std::to_string(t.ndim) + " dimensions");
@@ -120,6 +116,37 @@ Argument of_dlpack(const py::object& x, const HoneParam& p, const IsWanted& is_w
     is_empty = is_empty || t.shape[d] == 0;
   }
   if (!t.data && !is_empty) throw py::value_error(told(p) + ": DLPack's tensor has no data");
+}
+
+// An array on the call's GPU.
+Argument of_gpu(const py::object& x, const HoneParam& p, const CallsOn& on) {
+  auto owner = taken_from(x, on.gpu->device_type == kDLCUDA, on);
+  const DLTensor& t = owner->dl_tensor;
+  if (!is_same(as_stored(t.dtype), p.plain.dtype)) wrong_type(p, name_of(t.dtype));
+  check_extents(p, t);
+  if (!is_row_major(t)) throw py::value_error(told(p) + " is on the GPU and not row-major without gaps");
+  Argument a;
+  a.shape.assign(t.shape, t.shape + t.ndim);
+  a.tensor = t;
+  a.tensor.strides = nullptr;
+  a.tensor.dtype = p.plain.dtype;
+  a.owner = owned(std::move(owner));
+  return a;
+}
+
+Argument of_dlpack(const py::object& x, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied,
+                   const CallsOn& on) {
+  const auto device = x.attr("__dlpack_device__")().cast<std::pair<int, int>>();
+  if (is_of_gpu(device.first, on)) return of_gpu(x, p, on);
+  if (device.first != kDLCPU && device.first != kPinned)
+    throw py::type_error(told(p) + " must lie on the CPU" +
+                         (on.gpu ? std::string(" or on ") + on.gpu->name : std::string()) +
+                         "; what is given lies on DLPack's device " + std::to_string(device.first) + ":" +
+                         std::to_string(device.second));
+  auto owner = taken_from(x, false, on);
+  const DLTensor& t = owner->dl_tensor;
+  if (!is_same(as_stored(t.dtype), p.plain.dtype)) wrong_type(p, name_of(t.dtype));
+  check_extents(p, t);
   const char* const data = static_cast<const char*>(t.data) + t.byte_offset;
   if ((is_row_major(t) && is_aligned(data, t.dtype)) || !is_wanted({t.shape, t.shape + t.ndim})) {
     Argument a;
@@ -127,7 +154,7 @@ Argument of_dlpack(const py::object& x, const HoneParam& p, const IsWanted& is_w
     a.tensor.data = const_cast<char*>(data);
     a.tensor.device = {kDLCPU, 0};
     a.tensor.dtype = p.plain.dtype;
-    a.owner = py::capsule(owner.release(), [](void* m) { Release()(static_cast<DLManagedTensor*>(m)); });
+    a.owner = owned(std::move(owner));
     return a;
   }
   py::array copy(numpy_type(p.plain.dtype), std::vector<py::ssize_t>(t.shape, t.shape + t.ndim));
@@ -145,6 +172,19 @@ Argument of_dlpack(const py::object& x, const HoneParam& p, const IsWanted& is_w
 }
 
 }  // namespace
+
+DLDataType type_of(const py::dtype& t) {
+  const auto bits = static_cast<uint8_t>(t.itemsize() * 8);
+  switch (t.kind()) {
+    case 'b': return {kDLUInt, 8, 1};
+    case 'i': return {kDLInt, bits, 1};
+    case 'u': return {kDLUInt, bits, 1};
+    case 'f': return {kDLFloat, bits, 1};
+    default: break;
+  }
+  if (py::str(t.attr("name")).cast<std::string>() == "bfloat16") return {kDLBfloat, 16, 1};
+  return {kDLOpaqueHandle, bits, 1};
+}
 
 size_t bytes_of(const Argument& a) {
   size_t bytes = bytes_of(a.tensor.dtype);
@@ -175,11 +215,14 @@ py::dtype numpy_type(DLDataType t) {
   }
 }
 
-Argument as_input(const py::object& x, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied) {
+bool is_on_gpu(const Argument& a) { return a.tensor.device.device_type != kDLCPU; }
+
+Argument as_input(const py::object& x, const HoneParam& p, const IsWanted& is_wanted, CopyCount* copied,
+                  const CallsOn& on) {
   if (py::isinstance<py::array>(x) && py::hasattr(x, "filled") && py::hasattr(x, "mask"))
     throw py::type_error(told(p) + " is a masked array: fill it, x.filled(0)");
   if (py::isinstance<py::array>(x)) return of_numpy(py::reinterpret_borrow<py::array>(x), p, is_wanted, copied);
-  if (py::hasattr(x, "__dlpack__") && py::hasattr(x, "__dlpack_device__")) return of_dlpack(x, p, is_wanted, copied);
+  if (py::hasattr(x, "__dlpack__") && py::hasattr(x, "__dlpack_device__")) return of_dlpack(x, p, is_wanted, copied, on);
   // Lists and numbers have no type of their own; scalars of numpy have.
   const py::module_ numpy = py::module_::import("numpy");
   if (py::isinstance(x, numpy.attr("generic"))) return of_numpy(numpy.attr("asarray")(x), p, is_wanted, copied);
@@ -192,7 +235,13 @@ Argument as_input(const py::object& x, const HoneParam& p, const IsWanted& is_wa
   return of_array(array, p);
 }
 
-Argument as_output(const py::object& x, const HoneParam& p) {
+Argument as_output(const py::object& x, const HoneParam& p, const CallsOn& on) {
+  if (on.gpu && !py::isinstance<py::array>(x) && py::hasattr(x, "__dlpack__") && py::hasattr(x, "__dlpack_device__") &&
+      is_of_gpu(x.attr("__dlpack_device__")().cast<std::pair<int, int>>().first, on)) {
+    Argument a = of_gpu(x, p, on);
+    a.given = x;
+    return a;
+  }
   if (!py::isinstance<py::array>(x)) throw py::type_error("the output " + told(p) + " is to be a numpy array");
   const auto array = py::reinterpret_borrow<py::array>(x);
   if (!fits(array.dtype(), p)) wrong_type(p, py::str(array.dtype()));

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tuner/api/python/arrays.h"
+#include "tuner/api/python/device.h"
 #include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/text.h"
 #include "tuner/api/python/whole_objects.h"
@@ -188,18 +190,34 @@ class Model {
  public:
   using Held = std::shared_ptr<HoneModel>;
 
-  explicit Model(const std::string& path) {
+  Model(const std::string& path, const Device* device) {
     without_nul(path);
     HoneModel* opened = nullptr;
     int32_t code = HONE_OK;
+    if (device) runtime_ = runtime_on(device->held, 0, false);
     {
       const NoGil no_gil;
-      code = hone_open(path.c_str(), &opened);
+      code = device ? hone_open_on(path.c_str(), nullptr, runtime_.get(), &opened) : hone_open(path.c_str(), &opened);
     }
     check(code);
-    model_ = Held(opened, &hone_close);
+    // The runtime outlives the model.
+    model_ = Held(opened, [runtime = runtime_](HoneModel* m) { hone_close(m); });
+    const bool is_for_gpu = hone_variant(opened, 0)->gpu != nullptr;
+    if (!is_for_gpu && device) throw py::value_error("it is for CPUs ('" + target().cast<std::string>() + "')");
+    if (is_for_gpu) device_ = device ? device->held : HeldDevice(model_, hone_device(opened));
+    if (is_for_gpu && !device) runtime_ = runtime_on(device_, 0, false);
   }
-  void close() { model_.reset(); }
+  void close() {
+    streams_.clear();
+    runtime_.reset();
+    device_.reset();
+    model_.reset();
+  }
+  // Where it runs, "cuda:0"; None: on CPUs.
+  py::object device() const {
+    const Held m = held();
+    return device_ ? py::object(str_of(hone_gpu_properties(device_.get())->name)) : py::none();
+  }
   bool is_closed() const { return !model_; }
 
   py::str json() const { return str_of(hone_artifact(held().get())->json); }
@@ -238,17 +256,22 @@ class Model {
 
   // The outputs, and with `is_timed` the seconds of each layer (None without it).
   py::tuple run(const std::vector<py::object>& inputs, const std::optional<std::vector<py::object>>& outputs,
-                const Pool* pool, bool is_timed) {
+                const Pool* pool, bool is_timed, std::optional<uintptr_t> stream) {
     const Held kept = held();
     HoneModel* const m = kept.get();
+    const HeldDevice device = device_;
+    const HeldRuntime gpu = stream ? on_stream(*stream) : runtime_;
+    const CallsOn on{device ? hone_gpu_properties(device.get()) : nullptr,
+                     stream && *stream ? static_cast<int64_t>(*stream) : 1};
     const int32_t count = hone_input_count(m), out_count = hone_output_count(m);
     if (static_cast<int64_t>(inputs.size()) != count)
       throw py::type_error("it takes " + std::to_string(count) + " inputs, given are " + std::to_string(inputs.size()));
     std::vector<Argument> in, out;
     for (int32_t i = 0; i < count; ++i)
-      in.push_back(as_input(inputs[static_cast<size_t>(i)], *hone_input(m, i), shapes_of(kept, i), &copied_));
+      in.push_back(as_input(inputs[static_cast<size_t>(i)], *hone_input(m, i), shapes_of(kept, i), &copied_, on));
     const std::vector<const DLTensor*> in_views = views(in);
-    const HoneRuntime* const runtime = pool ? pool->pool : nullptr;
+    const HoneRuntime* const runtime = gpu ? gpu.get() : pool ? pool->pool : nullptr;
+    const bool is_there = std::any_of(in.begin(), in.end(), is_on_gpu);
     const int32_t variant = hone_find_variant(m, in_views.data(), count, runtime);
     if (variant < 0) raise(HONE_BAD_ARGUMENTS, hone_last_error());
     if (outputs && static_cast<int64_t>(outputs->size()) != out_count)
@@ -256,7 +279,9 @@ class Model {
                            std::to_string(outputs->size()));
     for (int32_t i = 0; i < out_count; ++i) {
       const HoneParam& p = *hone_variant_output(m, variant, i);
-      out.push_back(outputs ? as_output((*outputs)[static_cast<size_t>(i)], p) : new_output(p));
+      out.push_back(outputs    ? as_output((*outputs)[static_cast<size_t>(i)], p, on)
+                    : is_there ? new_output_on(device, p)
+                               : new_output(p));
     }
     const std::vector<const DLTensor*> out_views = views(out);
     if (outputs) refuse_overlaps(in, out);
@@ -273,7 +298,10 @@ class Model {
     if (code != HONE_OK) raise(code, error);
     ++calls_;
     py::list arrays;
-    for (const Argument& a : out) arrays.append(a.owner);
+    for (const Argument& a : out) {
+      if (stream && py::isinstance<DeviceArray>(a.owner)) a.owner.cast<DeviceArray&>().set_pending(gpu);
+      arrays.append(a.given ? a.given : a.owner);
+    }
     return py::make_tuple(arrays, variant, is_timed ? py::cast(seconds) : py::object(py::none()));
   }
 
@@ -307,15 +335,39 @@ class Model {
   }
   // A kernel may read elements that it has written.
   static void refuse_overlaps(const std::vector<Argument>& in, const std::vector<Argument>& out) {
-    const auto begin = [](const Argument& a) { return static_cast<const char*>(a.tensor.data); };
+    const auto begin = [](const Argument& a) {
+      return static_cast<const char*>(a.tensor.data) + a.tensor.byte_offset;
+    };
+    const auto overlap = [&](const Argument& a, const Argument& b) {
+      if (a.tensor.device.device_type != b.tensor.device.device_type) return false;
+      // Its buffers are handles, not addresses.
+      if (a.tensor.device.device_type == kDLOpenCL) return a.tensor.data == b.tensor.data;
+      return begin(a) < begin(b) + bytes_of(b) && begin(b) < begin(a) + bytes_of(a);
+    };
     for (size_t i = 0; i < out.size(); ++i) {
       const auto refuse = [&](const Argument& other, const char* what, size_t number) {
-        if (begin(out[i]) < begin(other) + bytes_of(other) && begin(other) < begin(out[i]) + bytes_of(out[i]))
+        if (overlap(out[i], other))
           throw py::value_error("output " + std::to_string(i) + " overlaps " + what + " " + std::to_string(number));
       };
       for (size_t j = 0; j < in.size(); ++j) refuse(in[j], "input", j);
       for (size_t j = 0; j < i; ++j) refuse(out[j], "output", j);
     }
+  }
+  // Calls on a stream of the caller's, which do not wait.
+  HeldRuntime on_stream(uintptr_t stream) {
+    if (!device_) throw py::value_error("the model runs on CPUs, which have no streams");
+    HeldRuntime& known = streams_[stream];
+    if (!known) known = runtime_on(device_, stream, true);
+    return known;
+  }
+  static Argument new_output_on(const HeldDevice& device, const HoneParam& p) {
+    const std::vector<int64_t> shape(p.plain.shape, p.plain.shape + p.plain.ndim);
+    auto array = std::make_shared<DeviceArray>(device, p.plain.dtype, shape);
+    Argument a;
+    a.shape = shape;
+    a.tensor = array->tensor();
+    a.owner = py::cast(array);
+    return a;
   }
   static std::vector<const DLTensor*> views(std::vector<Argument>& arguments) {
     std::vector<const DLTensor*> out;
@@ -328,6 +380,9 @@ class Model {
   }
 
   Held model_;
+  HeldDevice device_;                          // null: it runs on CPUs
+  HeldRuntime runtime_;                        // of calls that wait
+  std::map<uintptr_t, HeldRuntime> streams_;   // of those that do not, by the caller's stream
   uint64_t calls_ = 0;  // guarded by the GIL, as are the counts of copies
   CopyCount copied_;
 };
@@ -342,23 +397,26 @@ PYBIND11_MODULE(_hone, m) {
   m.def("compile_operator", &compile_operator);
   m.def("tune", &tune);
   m.def("tophub", &tophub);
+  bind_devices(m);
   py::class_<Pool> pool(m, "Pool");
   pool.def(py::init<int32_t>());
   make_only_whole(pool);
   py::class_<Model> model(m, "Model");
   make_only_whole(model);
-  model.def(py::init<const std::string&>())
+  model.def(py::init<const std::string&, const Device*>(), py::arg("path"), py::arg("device").none(true) = nullptr)
       .def("close", &Model::close)
       .def_property_readonly("is_closed", &Model::is_closed)
       .def_property_readonly("json", &Model::json)
       .def_property_readonly("target", &Model::target)
+      .def_property_readonly("device", &Model::device)
       .def_property_readonly("variant_count", &Model::variant_count)
       .def_property_readonly("stats", &Model::stats)
       .def("workers", &Model::workers)
       .def("inputs", &Model::inputs)
       .def("outputs", &Model::outputs)
       .def("layers", &Model::layers)
-      .def("run", &Model::run);
+      .def("run", &Model::run, py::arg("inputs"), py::arg("outputs"), py::arg("pool"), py::arg("is_timed"),
+           py::arg("stream") = py::none());
 }
 
 }  // namespace hone::python

@@ -8,7 +8,7 @@
 from hone import _hone, te
 from hone.building import compile
 from hone.errors import AllFailed, BadInput, DatabaseError, Error, InternalError, NoDevice
-from hone.model import Model, Report, TensorInfo, Variant, open
+from hone.model import Device, DeviceArray, Model, Report, TensorInfo, Variant, open
 from hone.table import Table
 from hone.te import build, lower, source
 from hone.tophub import Tophub, best
@@ -16,6 +16,6 @@ from hone.tuning import Outcome, tune
 
 __version__ = _hone.version()
 __all__ = [
-    "AllFailed", "BadInput", "DatabaseError", "Error", "InternalError", "Model", "NoDevice", "Outcome", "Report",
+    "AllFailed", "BadInput", "DatabaseError", "Device", "DeviceArray", "Error", "InternalError", "Model", "NoDevice", "Outcome", "Report",
     "Table", "TensorInfo", "Tophub", "Variant", "best", "build", "compile", "lower", "open", "source", "te", "tune",
 ]

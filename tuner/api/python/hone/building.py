@@ -6,7 +6,7 @@ import tempfile
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 from hone import _hone, options, te
-from hone.errors import WRONG_MACHINE, BadInput
+from hone.errors import NO_GPU, WRONG_MACHINE, BadInput, NoDevice
 from hone.model import Model
 from hone.spelling import names_of_files
 
@@ -64,7 +64,8 @@ def compile(
         model: the path of an ONNX file, an ``onnx.ModelProto``, its bytes; or an operator's workload,
             ``"dense(m=128,n=768,k=768)"``, whose weights are inputs.
         output: where the shared object is to be kept (a C header comes to lie beside it); None: no file stays.
-        target: ``"llvm"`` is this machine's CPU; another CPU's artifact can be built, not opened.
+        target: ``"llvm"`` is this machine's CPU, ``"cuda"`` and ``"opencl"`` are its GPU; the artifact of another
+            machine can be built, not opened.
         bind: numbers for named dimensions, ``{"batch": 1}``; several, ``{"batch": [1, 4]}``, make a variant of each.
         bind_data: inputs that become constants, which calls do not pass: ``{"axes": numpy.array([0, 2])}``, or paths of
             .npy and .pb files. What must be known while a model is built, axes and sizes say, may be an input of it.
@@ -85,10 +86,11 @@ def compile(
         on_progress: is called with a dict of ``what``, ``done``, ``all``.
 
     Returns:
-        The model; None where it is for another machine.
+        The model; None where it is for another machine, or for a GPU that is not here, and ``output`` keeps it.
 
     Raises:
         BadInput: with every reason at once where the model is not supported.
+        NoDevice: it is for a GPU, and there is none.
         KeyboardInterrupt: Ctrl-C ends it.
     """
     given = {
@@ -117,8 +119,9 @@ def compile(
         count = None if threads is None or not hasattr(threads, "__index__") else int(threads)
         try:
             return Model(artifact, count, build)
-        except BadInput as e:
-            if target != "llvm" and e.code == WRONG_MACHINE:
+        except (BadInput, NoDevice) as e:
+            is_elsewhere = e.code == WRONG_MACHINE or (e.code == NO_GPU and output is not None)
+            if target != "llvm" and is_elsewhere:
                 return None
             raise
     finally:

@@ -32,8 +32,9 @@ class InternalError(Error):
 
 
 WRONG_MACHINE = 18  # the code of an artifact for another processor
+NO_GPU = 22  # of one for a GPU, where there is none
 
-_CLASSES = {33: NoDevice, 34: AllFailed, 35: DatabaseError, 36: KeyboardInterrupt, 37: InternalError}
+_CLASSES = {22: NoDevice, 33: NoDevice, 34: AllFailed, 35: DatabaseError, 36: KeyboardInterrupt, 37: InternalError}
 _INPUT = {2, 16, 17, 18, 19, 32}  # of tensors, of artifacts' files, of options
 
 

@@ -4,13 +4,17 @@ import html
 import json
 import os
 import pathlib
+import sys
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union
 
 from hone import _hone, options
 from hone.errors import BadInput
 from hone.table import Table
 
-__all__ = ["Model", "Report", "TensorInfo", "open"]
+__all__ = ["Device", "DeviceArray", "Model", "Report", "TensorInfo", "open"]
+
+Device = _hone.Device
+DeviceArray = _hone.DeviceArray
 
 
 class TensorInfo(NamedTuple):
@@ -62,6 +66,7 @@ class Model:
         path: "Union[str, os.PathLike[str]]",
         threads: Optional[int] = None,
         build: Optional[Callable[[], str]] = None,
+        device: Union[str, Device, None] = None,
     ) -> None:
         """Opens the shared object at ``path``.
 
@@ -69,8 +74,10 @@ class Model:
             path: what ``tensorc --emit so`` or compile() wrote.
             threads: of its calls; None: as many as it was built for; 0: one for each CPU.
             build: of compile(): makes the report's page.
+            device: of a model for GPUs, ``"cuda:0"`` or a Device; None: the first there is, which models share.
         """
-        self._model = _hone.Model(options.path_text(path))
+        opened = Device(device) if isinstance(device, str) else device
+        self._model = _hone.Model(options.path_text(path), opened)
         self._build = build  # makes a report
         description = json.loads(self._model.json)
         # The first of several variants stands for all: the others differ in shapes and threads.
@@ -82,7 +89,7 @@ class Model:
         if threads is None:
             threads = max(self._model.workers(v) for v in range(self._model.variant_count))
         self.threads = threads
-        self._pool = _hone.Pool(threads) if threads != 1 else None
+        self._pool = _hone.Pool(threads) if threads != 1 and self.device is None else None
         self.variants: Tuple[Variant, ...] = tuple(
             Variant(
                 self._infos(self._model.inputs(v)), self._infos(self._model.outputs(v)), self._model.workers(v)
@@ -119,15 +126,36 @@ class Model:
             )
         return [given[n] for n in names]
 
-    def _run(self, inputs, out, timed):
+    def _run(self, inputs, out, timed, stream=None):
         """Runs once: the outputs, the variant that was picked and, if `timed`, the seconds of its layers."""
         if out is not None and not isinstance(out, (list, tuple)):
             out = [out]
         out_given = out is not None
-        arrays, variant, seconds = self._model.run(inputs, out, self._pool, timed)
+        arrays, variant, seconds = self._model.run(inputs, out, self._pool, timed, stream)
         if not out_given:
-            arrays = [a.view(bool) if t.name in self._is_bool else a for a, t in zip(arrays, self.outputs)]
+            arrays = [self._as_given(a, t, inputs) for a, t in zip(arrays, self.outputs)]
         return arrays, variant, seconds
+
+    def _as_given(self, array, info, inputs):
+        """An output as the caller's library has arrays: numpy's, or, on a GPU, of the library whose inputs lie there."""
+        if not isinstance(array, DeviceArray):
+            return array.view(bool) if info.name in self._is_bool else array
+        for x in inputs:
+            library = sys.modules.get(type(x).__module__.partition(".")[0])
+            if hasattr(x, "__dlpack__") and not isinstance(x, DeviceArray) and hasattr(library, "from_dlpack"):
+                if x.__dlpack_device__()[0] == array.__dlpack_device__()[0]:
+                    return library.from_dlpack(array)
+        return array
+
+    def on(self, stream: Any) -> "OnStream":
+        """Calls on a stream of the GPU, which do not wait: ``y = model.on(stream)(x)``.
+
+        Args:
+            stream: torch's, cupy's or pyopencl's, or its address as a number. The call begins behind what was sent
+                there, and what is sent there afterwards sees its outputs. Inputs and outputs lie on the GPU; a model
+                with tensors or steps on the CPU waits.
+        """
+        return OnStream(self, stream)
 
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Runs once. Inputs by their places or names; one output is returned as it is, several as a tuple.
@@ -142,6 +170,11 @@ class Model:
         """
         arrays, _, _ = self._run(self._arguments(args, kwargs), out, False)
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    @property
+    def device(self) -> Optional[str]:
+        """The GPU that calls run on, ``"cuda:0"``; None: the CPU."""
+        return self._model.device
 
     def run(self, feeds: Mapping[str, Any]) -> Dict[str, Any]:
         """Runs once on a dict of inputs, and returns a dict of outputs, for names that are no identifiers."""
@@ -213,14 +246,35 @@ class Model:
         return f"<hone.Model ({told(self.inputs)}) -> ({told(self.outputs)}), {layers} layers{more}>"
 
 
-def open(path: "Union[str, os.PathLike[str]]", threads: Optional[int] = None) -> Model:
+class OnStream:
+    """A model whose calls run on a stream of the caller's: Model.on()."""
+
+    def __init__(self, model: Model, stream: Any) -> None:
+        """Of a model and a stream."""
+        self._model = model
+        for name in ("cuda_stream", "ptr", "int_ptr"):  # of torch, of cupy, of pyopencl
+            stream = getattr(stream, name, stream)
+        self._stream = int(stream)
+
+    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        """As Model's, but for the wait."""
+        arrays, _, _ = self._model._run(self._model._arguments(args, kwargs), out, False, self._stream)
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+def open(
+    path: "Union[str, os.PathLike[str]]", threads: Optional[int] = None, device: Union[str, Device, None] = None
+) -> Model:
     """Opens an artifact that ``tensorc --emit so`` or ``compile(output=...)`` wrote.
 
     Args:
         path: of the shared object.
         threads: of its calls; None: as many as it was built for; 0: one for each CPU.
+        device: of an artifact for GPUs: ``"cuda:0"``, ``"opencl:1"``, ``"auto"``, or a Device that several models use;
+            None: the first of the artifact's kind, which all models share that say none.
 
     Raises:
         BadInput: there is no such file, it is no artifact, or it is for another machine; the text says which.
+        NoDevice: it is for a GPU, and there is none, or no driver.
     """
-    return Model(path, threads)
+    return Model(path, threads, device=device)

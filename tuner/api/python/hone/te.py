@@ -137,7 +137,9 @@ class Schedule(_te.Schedule):
 class Kernel(_te.Kernel):
     """A schedule compiled for this machine: ``kernel(a, b)`` on arrays, in the order of the schedule's inputs.
 
-    ``kernel.time(a, b, repeats=5)``: the median of seconds a call. ``print(kernel)``: its loop form.
+    ``kernel.time(a, b, repeats=5)``: the median of seconds a call; of a GPU by its own clock, without the copies.
+    ``kernel.save("k.so")`` writes an artifact, which C, C++ and hone.open() take as they do a model's, and its header;
+    ``.o`` an object for a linker and, of a CPU, ``.c`` the same as C. ``print(kernel)``: its loop form.
 
     Arrays have exactly the inputs' shapes (ValueError) and element types (TypeError); outputs are new arrays, one as it
     is, several as a tuple.
@@ -150,7 +152,7 @@ def lower(schedule: Schedule, threads: int = 1) -> str:
 
 
 def source(schedule: Schedule, kind: str = "llvm", target: str = "llvm") -> str:
-    """The code of a schedule: ``llvm``, ``asm``; of schedules with bound loops ``cuda``, ``opencl``."""
+    """The code of a schedule: ``llvm``, ``asm``; of schedules with bound loops ``cuda``, ``opencl``, with the launches."""
     return _te.source(schedule, kind, target)
 
 
@@ -162,10 +164,12 @@ def build(schedule: Schedule, target: str = "llvm", threads: Optional[int] = Non
 
     Args:
         schedule: of any outputs.
-        target: ``"llvm"``, with fields of this machine's CPU where they are given.
-        threads: that parallel loops have; None: all.
+        target: ``"llvm"``, with fields of this machine's CPU where they are given; ``"cuda"``, ``"opencl"``: this
+            machine's GPU, for schedules with bound loops.
+        threads: that parallel loops have; None: all. Of CPUs.
 
     Raises:
         BadInput: a target that is not this machine, or an access that is proved not to lie in its tensor.
+        NoDevice: there is no such GPU here, or no driver.
     """
     return Kernel(schedule, target, threads)

@@ -1,0 +1,43 @@
+// The files of an artifact of one module: an operator's, or that of a user's own definition.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/build/artifact.h"
+
+namespace hone {
+
+/// A C identifier of a path's last part: `libfoo-1.so` is `foo_1`; `digit`, which may be a letter, comes before a first
+/// digit.
+std::string entry_name(const std::string& path, char digit);
+
+/// What is written, and where.
+struct ModuleFiles {
+  Target target;
+  Target host;           ///< of a target for GPUs: the CPU that calls it
+  std::string name;      ///< of its entries: entry_name()
+  std::string what;      ///< for people: a workload, or what was defined
+  std::string config;    ///< as JSON has it
+  std::string form;      ///< "so", "obj"; for CPUs also "c"
+  std::string path;      ///< of the artifact; objects beside it have names of their own, and the header ends with .h
+  std::string sysroot;   ///< as link_artifact() takes it
+  Denormals denormals = kUsualDenormals;
+};
+
+/// An artifact in memory.
+struct MadeModule {
+  std::vector<ArtifactObject> objects;  ///< none of C's
+  std::string json;
+  std::string device_code_by;      ///< the compiler of a GPU's code that was compiled here; else empty
+  std::vector<std::string> paths;  ///< that it is written to, but for the header
+  std::string header;              ///< its path
+};
+
+/// Compiles it. UserError where a module has no form as code for the target.
+MadeModule make_module(const Module& m, const ModuleFiles& files);
+/// Writes all files or none.
+Status write_module(const Module& m, const ModuleFiles& files, const MadeModule& made);
+
+}  // namespace hone
