@@ -275,8 +275,7 @@ class Importer {
 
   void run_body(NodeContext& c, BodyConverter convert) {
     for (size_t i = 0; i < c.inputs.size(); ++i)
-      HONE_USER_CHECK(!c.has(i) || !c.in(i).ragged)
-          << "only a call finds out how long '" << c.read[i]->name << "' is";
+      HONE_USER_CHECK(!c.has(i) || !c.in(i).ragged) << "only a call finds out how long '" << c.read[i]->name << "' is";
     const size_t count = c.outputs.size();
     convert({c, states_, [&](int64_t graph, const std::vector<Operand>& inputs) { return run_graph(graph, inputs); }});
     HONE_ICHECK(c.outputs.size() == count) << "an operator with " << c.outputs.size() << " outputs";

@@ -28,7 +28,8 @@ struct LstmHow {
 class Lstm {
  public:
   Lstm(NodeContext& c, const LstmInputs& at, const LstmHow& how) : c_(c), l_(c.l), at_(at), how_(how) {
-    HONE_USER_CHECK(c.in(at.weights + kForgetGate).rank() == 2) << "weights " << to_string(c.in(at.weights + 1).type);
+    HONE_USER_CHECK(c.in(at.weights + kForgetGate).rank() == 2 && !c.in(at.weights + kForgetGate).is_empty())
+        << "weights " << to_string(c.in(at.weights + 1).type);
     hidden_ = c.in(at.weights + kForgetGate).type.shape[0];
     is_coupled_ = !c.has(at.weights + kInputGate);
     HONE_USER_CHECK(c.has(at.recurrent + kInputGate) != is_coupled_ && c.has(at.biases + kInputGate) != is_coupled_)
@@ -46,7 +47,7 @@ class Lstm {
     output_ = hidden_;
     if (!c.has(at.projection)) return;
     const Operand& projection = c.in(at.projection);
-    HONE_USER_CHECK(projection.rank() == 2 && projection.type.shape[1] == hidden_)
+    HONE_USER_CHECK(projection.rank() == 2 && projection.type.shape[1] == hidden_ && !projection.is_empty())
         << "a projection " << to_string(projection.type) << " of " << hidden_ << " cells";
     output_ = projection.type.shape[0];
   }
