@@ -65,9 +65,9 @@ class Packages(unittest.TestCase):
                 section.append(line)
         return out
 
-    def set_up(self, *words):
+    def set_up(self, *words, **commands):
         """The packages that `setup` installs on a machine that has none of them: nothing but commands of this test's is
-        called for it."""
+        called for it. `commands`: what others do, by name; `%` is the file of apt-get's and npm's calls."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / 'deploy').mkdir()
@@ -76,8 +76,8 @@ class Packages(unittest.TestCase):
             (folder / 'bin').mkdir()
             for name, does in {'dpkg-query': 'exit 1', 'apt-get': f'echo "$*" >>{folder}/calls',
                                'npm': f'echo "npm $*" >>{folder}/calls', 'node': 'exit 1',
-                               'sudo': '[[ $1 != -n ]] || shift; "$@"'}.items():
-                (folder / 'bin' / name).write_text(f'#!/bin/bash\n{does}\n')
+                               'sudo': '[[ $1 != -n ]] || shift; "$@"', **commands}.items():
+                (folder / 'bin' / name).write_text(f'#!/bin/bash\n{does}\n'.replace('%', f'{folder}/calls'))
                 (folder / 'bin' / name).chmod(0o755)
             result = run(folder / 'deploy' / 'setup', *words,
                          env={**PASSED_ON, 'PATH': f'{folder}/bin:{os.environ["PATH"]}'})
@@ -102,7 +102,25 @@ class Packages(unittest.TestCase):
         for words in (['test'], ['programs', 'tests'], ['']):
             result, installed, _ = self.set_up(*words)
             self.assertEqual((result.returncode, installed), (2, []), words)
-            self.assertIn('compiler, programs, boards, python, bundle, arm64 or tests', result.stderr)
+            self.assertIn('arm64, tests (the default, which has all but the last) or cuda', result.stderr)
+
+    def test_of_cuda_are_found_or_installed_or_told(self):
+        nowhere = {'find': 'exit 1', 'ldconfig': 'exit 0', 'apt-cache': 'exit 0'}
+        result, installed, _ = self.set_up('cuda', **nowhere)
+        self.assertEqual((result.returncode, installed), (1, []))
+        self.assertRegex(result.stderr, '^setup: there is no NVRTC here, and no package source has one: .*non-free')
+        offered = 'echo "libnvrtc11.2 - of Debian"; echo "cuda-nvrtc-12-6 - 12.6"; echo "cuda-nvrtc-9-2 - 9.2"'
+        here = '[[ ! -e % ]] || echo "\tlibnvrtc.so.12 (libc6,x86-64) => /usr/lib/libnvrtc.so.12"'
+        result, installed, _ = self.set_up('cuda', **{**nowhere, 'apt-cache': offered, 'ldconfig': here})
+        self.assertEqual((result.returncode, installed), (0, ['cuda-nvrtc-12-6']), result.stderr)
+        self.assertIn('setup: NVRTC is /usr/lib/libnvrtc.so.12\nsetup: there is no driver', result.stdout)
+        both = 'echo "\tlibnvrtc.so.11.2 (x) => /a/libnvrtc.so.11.2"; echo "\tlibcuda.so.1 (x) => /a/libcuda.so.1"'
+        result, installed, _ = self.set_up('cuda', **{**nowhere, 'ldconfig': both})
+        self.assertEqual((result.returncode, installed), (0, []), result.stderr)
+        self.assertIn('NVRTC is /a/libnvrtc.so.11.2\nsetup: the driver is here', result.stdout)
+        result, _, _ = self.set_up('cuda', **{**nowhere, 'apt-cache': offered})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('cuda-nvrtc-12-6 has brought no libnvrtc.so', result.stderr)
 
     def test_of_the_programs_are_all_that_quickstart_and_images_take(self):
         # Images compile for boards, too.

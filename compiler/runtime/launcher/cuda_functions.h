@@ -89,7 +89,12 @@ enum { HONE_CU_STREAM_NON_BLOCKING = 1, HONE_CU_CAPTURE_RELAXED = 2 };
 /* CUjit_option. */
 enum { HONE_CU_JIT_ERROR_LOG = 5, HONE_CU_JIT_ERROR_LOG_BYTES = 6 };
 /* CUresult. */
-enum { HONE_CU_OUT_OF_MEMORY = 2, HONE_CU_NOT_FOUND = 500, HONE_CU_NOT_READY = 600 };
+enum {
+  HONE_CU_OUT_OF_MEMORY = 2,
+  HONE_CU_UNSUPPORTED_PTX_VERSION = 222,
+  HONE_CU_NOT_FOUND = 500,
+  HONE_CU_NOT_READY = 600
+};
 
 /* Whether a context that returned this code can no longer be used: a kernel died of it, or the device did. */
 static inline int hone_cuda_is_final(CuResult code) {

@@ -252,6 +252,13 @@ static int has_copies(const Call* call) {
   return 0;
 }
 
+/* What a function on the host gave is copied from the plan's memory. */
+static int has_host_steps(const HonePlan* plan) {
+  for (int64_t s = 0; s < plan->step_count; ++s)
+    if (plan->steps[s].host) return 1;
+  return 0;
+}
+
 /* --- running --- */
 
 static int32_t prepare(HoneLauncher* launcher, const HoneGpuProgram* head, int32_t n, void* workspace, Call* call) {
@@ -288,7 +295,7 @@ static int32_t run_whole(HoneLauncher* launcher, const HoneGpuProgram* head, int
   if (code == HONE_OK) code = hone_internal_run_plan(&launcher->shared, call->plan);
   if (code != HONE_OK) return code;
   const int copies = has_copies(call);
-  if (call->mode->is_async && !copies) return HONE_OK;
+  if (call->mode->is_async && !copies && !has_host_steps(call->plan)) return HONE_OK;
   code = wait(launcher, call);
   return code == HONE_OK && copies ? copy_outputs(launcher, call) : code;
 }

@@ -43,8 +43,11 @@ int32_t hone_internal_load(HoneShared* shared, const HoneGpuProgram* program, Ho
   HoneLoaded* const made = calloc(1, sizeof *made);
   if (!made) return hone_internal_no_host_memory(shared);
   const int takes_binary = program->binary && driver->arch[0] != '\0' && strcmp(driver->arch, program->arch) == 0;
-  code = driver->load(driver->self, takes_binary ? program->binary : program->text,
-                      takes_binary ? program->binary_bytes : program->text_bytes, &made->loaded, &shared->words);
+  if (takes_binary)
+    code = driver->load(driver->self, program->binary, program->binary_bytes, &made->loaded, &shared->words);
+  /* A driver that is older than the compiler of the binary may yet compile the text. */
+  if (!made->loaded)
+    code = driver->load(driver->self, program->text, program->text_bytes, &made->loaded, &shared->words);
   if (code != HONE_OK) {
     free(made);
     return code;

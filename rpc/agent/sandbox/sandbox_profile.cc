@@ -14,9 +14,10 @@ constexpr const char* kLibraries[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64"
 // is not known beforehand.
 constexpr const char* kRunnerReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/proc"};
 // Drivers read their settings and the devices' properties.
-constexpr const char* kGpuReads[] = {"/usr/lib",         "/usr/lib64",      "/lib",        "/lib64",
-                                     "/usr/share",       "/usr/local/cuda", "/etc/OpenCL", "/etc/vulkan",
-                                     "/etc/ld.so.cache", "/proc",           "/sys"};
+constexpr const char* kGpuReads[] = {
+    "/usr/lib",        "/usr/lib64",  "/lib",        "/lib64",           "/usr/share",
+    "/usr/local/cuda", "/etc/OpenCL", "/etc/vulkan", "/etc/ld.so.cache", "/etc/nv_tegra_release",
+    "/proc",           "/sys"};
 
 // ... and drivers that compile for the host's cores run its linker.
 constexpr const char* kOpenclReads[] = {"/usr/lib",
@@ -32,12 +33,44 @@ constexpr const char* kOpenclReads[] = {"/usr/lib",
                                         "/proc",
                                         "/sys"};
 
-// Machines have up to sixteen of NVIDIA's GPUs; its OpenCL opens them all, as its CUDA does.
-constexpr const char* kCudaNodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-caps",
-                                      "/dev/nvidia0",   "/dev/nvidia1",    "/dev/nvidia2",          "/dev/nvidia3",
-                                      "/dev/nvidia4",   "/dev/nvidia5",    "/dev/nvidia6",          "/dev/nvidia7",
-                                      "/dev/nvidia8",   "/dev/nvidia9",    "/dev/nvidia10",         "/dev/nvidia11",
-                                      "/dev/nvidia12",  "/dev/nvidia13",   "/dev/nvidia14",         "/dev/nvidia15"};
+// Machines have up to sixteen of NVIDIA's GPUs; its OpenCL opens them all, as its CUDA does. Behind these Tegra's: the
+// memory, then the GPU as L4T 32 has it (nvhost-*), then as L4T 34 to 36 do (the folder nvgpu, host1x-fence).
+constexpr const char* kCudaNodes[] = {"/dev/nvidiactl",
+                                      "/dev/nvidia-uvm",
+                                      "/dev/nvidia-uvm-tools",
+                                      "/dev/nvidia-caps",
+                                      "/dev/nvidia0",
+                                      "/dev/nvidia1",
+                                      "/dev/nvidia2",
+                                      "/dev/nvidia3",
+                                      "/dev/nvidia4",
+                                      "/dev/nvidia5",
+                                      "/dev/nvidia6",
+                                      "/dev/nvidia7",
+                                      "/dev/nvidia8",
+                                      "/dev/nvidia9",
+                                      "/dev/nvidia10",
+                                      "/dev/nvidia11",
+                                      "/dev/nvidia12",
+                                      "/dev/nvidia13",
+                                      "/dev/nvidia14",
+                                      "/dev/nvidia15",
+                                      "/dev/nvmap",
+                                      "/dev/nvhost-ctrl",
+                                      "/dev/nvhost-ctrl-gpu",
+                                      "/dev/nvhost-as-gpu",
+                                      "/dev/nvhost-gpu",
+                                      "/dev/nvhost-tsg-gpu",
+                                      "/dev/nvhost-ctxsw-gpu",
+                                      "/dev/nvhost-dbg-gpu",
+                                      "/dev/nvhost-prof-gpu",
+                                      "/dev/nvhost-prof-ctx-gpu",
+                                      "/dev/nvhost-prof-dev-gpu",
+                                      "/dev/nvhost-sched-gpu",
+                                      "/dev/nvhost-power-gpu",
+                                      "/dev/nvgpu",
+                                      "/dev/host1x-fence",
+                                      "/dev/nvsciipc"};
 constexpr const char* kOpenclNodes[] = {"/dev/dri",
                                         "/dev/kfd",
                                         "/dev/mali0",

@@ -477,7 +477,9 @@ TEST(SandboxProfile, HasARowForEveryProcess) {
     EXPECT_FALSE(candidates->may(SyscallGroup::kMemory));
     EXPECT_FALSE(candidates->may(SyscallGroup::kHostLock));
     EXPECT_EQ(candidates->may(SyscallGroup::kPrograms), gpu == DeviceKind::kOpencl);
-    for (const std::string node : {"/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia7", "/dev/nvidia15"})
+    std::vector<std::string> nodes = {"/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia7", "/dev/nvidia15"};
+    if (gpu == DeviceKind::kCuda) nodes.insert(nodes.end(), {"/dev/nvmap", "/dev/nvhost-gpu", "/dev/nvgpu"});
+    for (const std::string& node : nodes)
       EXPECT_NE(std::find(candidates->devices.begin(), candidates->devices.end(), node), candidates->devices.end())
           << node;
     // The runner's restrictions hold for the processes that it forks.
