@@ -44,6 +44,7 @@ class TfliteModel {
  public:
   flatbuffers::FlatBufferBuilder b;  ///< for options and what else tests put into a model
   uint32_t version = 3;
+  std::map<int32_t, int32_t> operator_versions;  ///< of those of which a model says another one than 1
 
   TfliteModel& tensor(const std::string& name, const std::vector<int32_t>& shape, int8_t type = kTfFloat,
                       const TfliteScales& scales = {}, uint32_t buffer = 0, const std::vector<int32_t>& signature = {},
@@ -114,6 +115,18 @@ class TfliteModel {
                   flatbuffers::Offset<Options> options) {
     return add(code, "", inputs, outputs, tables::OptionsTraits<Options>::enum_value, options.Union(), {});
   }
+  /// With options of a kind that Hone does not read, under TensorFlow Lite's number: fields, by their numbers, of a
+  /// byte and of 32 bits.
+  TfliteModel& op_with(int32_t code, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                       int kind, const std::map<int, int8_t>& bytes, const std::map<int, int32_t>& words = {}) {
+    const auto start = b.StartTable();
+    constexpr int kFirst = 4, kEach = 2;  // where flatbuffers keeps a field's place
+    const auto place = [](int field) { return static_cast<flatbuffers::voffset_t>(kFirst + kEach * field); };
+    for (const auto& [field, value] : words) b.AddElement<int32_t>(place(field), value);
+    for (const auto& [field, value] : bytes) b.AddElement<int8_t>(place(field), value);
+    const flatbuffers::Offset<void> options(b.EndTable(start));
+    return add(code, "", inputs, outputs, static_cast<tables::Options>(kind), options, {});
+  }
   TfliteModel& custom(const std::string& name, const std::vector<std::string>& inputs,
                       const std::vector<std::string>& outputs, const std::vector<uint8_t>& options) {
     constexpr int32_t kCustom = 32;
@@ -169,8 +182,9 @@ class TfliteModel {
     if (!code_indices_.contains(key)) {
       code_indices_[key] = static_cast<uint32_t>(codes_.size());
       constexpr int32_t kMostOfOld = 127;
-      codes_.push_back(tables::CreateOperatorCodeDirect(b, static_cast<int8_t>(std::min(code, kMostOfOld)),
-                                                        custom.empty() ? nullptr : custom.c_str(), 1, code));
+      codes_.push_back(tables::CreateOperatorCodeDirect(
+          b, static_cast<int8_t>(std::min(code, kMostOfOld)), custom.empty() ? nullptr : custom.c_str(),
+          operator_versions.contains(code) ? operator_versions[code] : 1, code));
     }
     std::vector<int32_t> in, out;
     for (const std::string& name : inputs) in.push_back(index(name));

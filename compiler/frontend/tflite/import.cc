@@ -126,6 +126,7 @@ class Importer {
       const std::optional<Operand> value = find(scope, index);
       HONE_USER_CHECK(value) << "nothing computes the output '" << t.name << "'";
       builder_.output(names[o], value->id, value->type);
+      if (value->ragged) builder_.tell_extent(value->ragged->axis, value->ragged->count);
     }
   }
 
@@ -264,6 +265,9 @@ class Importer {
 
   void run_operator(NodeContext& c, const Converter& convert) {
     HONE_USER_CHECK(!c.outputs.empty()) << "it has no outputs";
+    for (size_t i = 0; i < c.inputs.size(); ++i)
+      HONE_USER_CHECK(!c.has(i) || !c.in(i).ragged || convert.takes_lengths)
+          << "only a call finds out how long '" << c.read[i]->name << "' is";
     for (const auto* tensors : {&c.read, &c.computed})
       for (const TensorInfo* t : *tensors) {
         HONE_USER_CHECK(!t || !t->is_variable || convert.takes_states)
@@ -275,6 +279,8 @@ class Importer {
   }
 
   void run_body(NodeContext& c, BodyConverter convert) {
+    for (size_t i = 0; i < c.inputs.size(); ++i)
+      HONE_USER_CHECK(!c.has(i) || !c.in(i).ragged) << "only a call finds out how long '" << c.read[i]->name << "' is";
     const size_t count = c.outputs.size();
     convert({c, states_, [&](int64_t graph, const std::vector<Operand>& inputs) { return run_graph(graph, inputs); }});
     HONE_ICHECK(c.outputs.size() == count) << "an operator with " << c.outputs.size() << " outputs";

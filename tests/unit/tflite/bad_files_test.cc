@@ -182,12 +182,12 @@ TEST(TfliteFile, InputsThatCallersChoose) {
 TEST(TfliteFile, WhatIsNotSupportedIsSaidAtOnce) {
   const TfliteFolder f;
   TfliteModel m;
-  m.input("x", {2}).op(27, {"x"}, {"a"}).op(27, {"x"}, {"b"}).op(19, {"b"}, {"c"}).op(103, {"x"}, {"d"});
+  m.input("x", {2}).op(15, {"x"}, {"a"}).op(15, {"x"}, {"b"}).op(19, {"b"}, {"c"}).op(30, {"x"}, {"d"});
   m.custom("Frobnicate", {"x"}, {"e"}, {}).op(250, {"x"}, {"g"}).output("c");
   EXPECT_EQ(f.refusal(m),
             "it has operators that are not supported:\n"
-            "  SVDF (version 1): the operator is not supported; 2 operators: 0 'a', 1 'b'\n"
-            "  UNIQUE (version 1): the operator is not supported; 1 operator: 3 'd'\n"
+            "  LSH_PROJECTION (version 1): the operator is not supported; 2 operators: 0 'a', 1 'b'\n"
+            "  SKIP_GRAM (version 1): the operator is not supported; 1 operator: 3 'd'\n"
             "  custom Frobnicate (version 1): the operator is not supported; 1 operator: 4 'e'\n"
             "  operator 250 (version 1): the operator is not supported; 1 operator: 5 'g'");
 }

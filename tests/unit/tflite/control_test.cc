@@ -130,11 +130,11 @@ TEST(TfliteControl, GraphsThatRunThemselvesAreRefused) {
 TEST(TfliteControl, OperatorsOfBodiesAreNamedWhereTheyAreNotSupported) {
   TfliteModel m;
   m.input("x", {2}).op(kCall, {"x"}, {"y"}, tables::CreateCallOptions(m.b, 1)).output("y");
-  m.next_graph().input("a", {2}).op(109, {"a"}, {"b"}).output("b");
+  m.next_graph().input("a", {2}).op(30, {"a"}, {"b"}).output("b");
   EXPECT_EQ(TfliteFolder().refusal(m),
             "it has operators that are not supported:\n"
             "  CALL (version 1): subgraph 1 has operators that are not supported; 1 operator: 0 'y'\n"
-            "  WHERE (version 1): the operator is not supported; 1 operator: 0 'b'");
+            "  SKIP_GRAM (version 1): the operator is not supported; 1 operator: 0 'b'");
 }
 
 // Graph 1 gives the variable `v` the values 5 and 6.

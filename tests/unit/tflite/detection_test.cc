@@ -244,11 +244,21 @@ TEST(TfliteSuppression, GivesScoresToo) {
   m.output("at").output("s").output("n");
   EXPECT_THAT(outputs_of(m, {tensor({5, 4}, kFive), tensor({5}, {0.5f, 0.625f, 0.875f, 0.75f, 0.25f})}),
               ElementsAre(2, 1, 4, 0.875, 0.625, 0.25, 3));
-  TfliteModel soft;
-  soft.input("boxes", {5, 4}).input("scores", {5}).number("most", 3).floats("half", {}, {0.5f});
-  soft.tensor("at", {3}, kTfInt).tensor("n", {}, kTfInt);
-  soft.op(121, {"boxes", "scores", "most", "half", "half", "half"}, {"at", "s", "n"}).output("at");
-  EXPECT_THAT(TfliteFolder().refusal(soft), HasSubstr("scores that boxes with overlap lower are not supported"));
+}
+
+// Box 0 has 2/3 in common with the better box 1, and sinks by exp(-4/9).
+TEST(TfliteSuppression, LowersScores) {
+  const auto taken_of = [](float sigma) {
+    TfliteModel m;
+    m.input("boxes", {5, 4}).input("scores", {5}).number("most", 7).floats("overlap", {}, {0.7f});
+    m.floats("score", {}, {0.2f}).floats("sigma", {}, {sigma}).tensor("at", {7}, kTfInt).tensor("n", {}, kTfInt);
+    m.op(121, {"boxes", "scores", "most", "overlap", "score", "sigma"}, {"at", "s", "n"});
+    m.output("at").output("s").output("n");
+    return outputs_of(m, {tensor({5, 4}, kFive), tensor({5}, {0.5f, 0.625f, 0.875f, 0.75f, 0.1f})});
+  };
+  const double part = 0.8 / 1.2, lowered = 0.5 * std::exp(-0.5 / 0.5 * part * part);
+  EXPECT_THAT(taken_of(0.5f), Near(std::vector<double>{2, 1, 0, 0, 0, 0, 0, 0.875, 0.625, lowered, 0, 0, 0, 0, 3}));
+  EXPECT_THAT(taken_of(0.01f), Near(std::vector<double>{2, 1, 0, 0, 0, 0, 0, 0.875, 0.625, 0, 0, 0, 0, 0, 2}));
 }
 
 std::vector<uint8_t> pool_params(const std::vector<int32_t>& numbers) {

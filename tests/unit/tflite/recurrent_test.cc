@@ -304,12 +304,12 @@ TEST(TfliteRecurrent, WhatIsNotSupported) {
                 m->floats("p", {2, kHidden}, Floats(2 * kHidden));
                 inputs->at(16) = "p";
               }),
-              HasSubstr("projections of states are not supported"));
+              HasSubstr("input 5 is f32[4, 4], not [4, 2]"));
   EXPECT_THAT(refusal([](TfliteModel* m, auto* inputs) {
                 m->floats("n", {kHidden}, Floats(kHidden));
                 inputs->at(21) = "n";
               }),
-              HasSubstr("norms of gates are not supported"));
+              HasSubstr("some of its gates have norms, and others none"));
   EXPECT_THAT(refusal([](TfliteModel*, auto* inputs) { inputs->at(1) = ""; }),
               HasSubstr("its input gate has weights without others"));
   EXPECT_THAT(refusal([](TfliteModel* m, auto* inputs) {

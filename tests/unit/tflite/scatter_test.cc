@@ -1,6 +1,7 @@
 // Elements written at positions, blocks, and rows of segments.
 #include <limits>
 
+#include "compiler/graph/extents.h"
 #include "tests/unit/tflite/tflite_models.h"
 
 namespace hone::tflite {
@@ -126,9 +127,22 @@ TEST(TfliteSegments, SumsOfThoseThatAscend) {
   TfliteModel unsorted;
   unsorted.input("x", {3, 2}).numbers("ids", {0, 1, 0}).op(125, {"x", "ids"}, {"y"}).output("y");
   EXPECT_THAT(TfliteFolder().refusal(unsorted), HasSubstr("its segments do not ascend from 0 on"));
-  TfliteModel found;
-  found.input("x", {3, 2}).input("ids", {3}, kTfInt).op(125, {"x", "ids"}, {"y"}).output("y");
-  EXPECT_THAT(TfliteFolder().refusal(found), HasSubstr("its segments must be known while the model is built"));
+}
+
+// As many as a call says, told by an output of its own; a call whose segments do not begin with 0 and ascend by one has
+// no result.
+TEST(TfliteSegments, SumsOfThoseOfACall) {
+  TfliteModel m;
+  m.input("x", {3, 2}).input("ids", {3}, kTfInt).op(125, {"x", "ids"}, {"y"}).output("y");
+  const Graph g = TfliteFolder().import(m).graph;
+  ASSERT_TRUE(g.outputs[0].extent);
+  const auto sums_of = [&](const std::vector<int32_t>& ids) {
+    return cut_to_extents(g, interpret(g, {tensor({3, 2}, kOneToSix), whole({3}, ids)}, &evaluate))[0];
+  };
+  EXPECT_EQ(sums_of({0, 0, 1}).type().shape, (Extents{2, 2}));
+  EXPECT_THAT(sums_of({0, 0, 1}).values(), ElementsAre(4, 6, 5, 6));
+  EXPECT_THAT(sums_of({0, 0, 0}).values(), ElementsAre(9, 12));
+  for (const std::vector<int32_t>& ids : {std::vector{1, 1, 2}, {0, 2, 2}, {0, 1, 0}}) EXPECT_ANY_THROW(sums_of(ids));
 }
 
 TEST(TfliteSegments, OfAnyOrder) {

@@ -180,6 +180,8 @@ const ConverterTable& converters() {
     add_detection_operators(t);
     add_recurrent_operators(t);
     add_fourier_operators(t);
+    add_rnn_operators(t);
+    add_length_operators(t);
     return t;
   }();
   return table;

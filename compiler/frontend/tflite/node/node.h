@@ -61,6 +61,8 @@ struct NodeContext {
   bool has(size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
   /// UserError where it is left out.
   const Operand& in(size_t i) const;
+  /// None where it is left out.
+  std::optional<Operand> given(size_t i) const { return has(i) ? inputs[i] : std::nullopt; }
   /// Input `i`, which must be known while the model is read.
   TensorData constant(size_t i, std::string_view what) const;
   /// The same of whole numbers, at most `most` of them, and of a single one.
@@ -108,6 +110,7 @@ struct Converter {
   Numbers numbers = Numbers::kReal;
   bool takes_states = false;   ///< variables among its inputs, which are left out then
   bool takes_complex = false;  ///< complex numbers among inputs and outputs
+  bool takes_lengths = false;  ///< inputs that are as long as a call finds out (frontend/lowering/ragged.h)
 };
 /// Rows by the operator's number, and by name where files name it.
 struct ConverterTable {
@@ -134,5 +137,7 @@ void add_pool_position_operators(ConverterTable& t);
 void add_detection_operators(ConverterTable& t);
 void add_recurrent_operators(ConverterTable& t);
 void add_fourier_operators(ConverterTable& t);
+void add_rnn_operators(ConverterTable& t);
+void add_length_operators(ConverterTable& t);
 
 }  // namespace hone::tflite

@@ -9,6 +9,7 @@
 #include "compiler/frontend/lowering/operators/suppression.h"
 #include "compiler/frontend/lowering/ragged.h"
 #include "compiler/frontend/tflite/node/node.h"
+#include "compiler/frontend/tflite/operators/soft_suppression.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::tflite {
@@ -240,7 +241,12 @@ void suppression(NodeContext& c) {
   HONE_USER_CHECK(most >= 1 && most <= kMostDetections) << most << " boxes";
   HONE_USER_CHECK(overlap > 0 && overlap <= 1) << "an overlap of " << overlap;
   HONE_USER_CHECK(!std::isnan(score)) << "a score of " << score;
-  HONE_USER_CHECK(!has_scores || real(5, "sigma") == 0) << "scores that boxes with overlap lower are not supported";
+  if (const float sigma = has_scores ? real(5, "sigma") : 0; sigma != 0) {
+    HONE_USER_CHECK(sigma > 0 && std::isfinite(sigma)) << "a sigma of " << sigma;
+    const SoftlyTaken taken = softly_taken(l, boxes, scores, most, overlap, score, sigma);
+    c.outputs = {l.cast(taken.positions, i32), taken.scores, l.reshape(l.cast(taken.count, i32), {})};
+    return;
+  }
   const TakenBoxes taken = best_boxes(l, boxes, scores, std::min(most, n), just_below(overlap), score);
   const Operand at = l.reshape(columns(l, taken.rows, 2, 1), {taken.rows.type.shape[0]});
   c.outputs[0] = l.cast(padded_rows(l, at, taken.count, {most}), i32);

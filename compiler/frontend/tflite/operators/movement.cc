@@ -4,6 +4,7 @@
 
 #include "compiler/frontend/lowering/operators/positions.h"
 #include "compiler/frontend/lowering/operators/tile.h"
+#include "compiler/frontend/lowering/ragged.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
 
@@ -228,13 +229,17 @@ void embedding_lookup(NodeContext& c) {
   c.outputs[0] = c.l.add("gather", {{"axis", "0"}}, {c.l.value(table), c.l.value(positions)}, shape);
 }
 
+// As many as a call finds out, where these are the places.
 void gather_nd(NodeContext& c) {
-  const Operand &x = c.in(0), &positions = c.in(1);
+  const Operand &x = c.in(0), positions = whole(c.in(1));
+  HONE_USER_CHECK(!x.ragged && (!c.in(1).ragged || (c.in(1).ragged->axis == 0 && positions.rank() >= 2)))
+      << "only a call finds out how long its inputs are";
   HONE_USER_CHECK(positions.rank() >= 1 && static_cast<size_t>(positions.type.shape.back()) <= x.rank())
       << "places " << to_string(positions.type) << " of " << to_string(x.type);
   Extents shape(positions.type.shape.begin(), positions.type.shape.end() - 1);
   shape.insert(shape.end(), x.type.shape.begin() + positions.type.shape.back(), x.type.shape.end());
   c.outputs[0] = c.l.add("gather_nd", {}, {c.l.value(x), c.l.value(positions)}, shape);
+  c.outputs[0].ragged = c.in(1).ragged;
 }
 
 void repeat(NodeContext& c) { c.outputs[0] = tile(c.l, c.in(0), c.constant_numbers(1, "repeats")); }
@@ -259,7 +264,7 @@ void add_movement_operators(ConverterTable& t) {
   t.own[70] = {&expand_dims, Numbers::kMoved};
   t.own[83] = {&pack, Numbers::kMoved};
   t.own[100] = {&mirror_pad, Numbers::kMoved};
-  t.own[107] = {&gather_nd, Numbers::kMoved};
+  t.own[107] = {&gather_nd, Numbers::kMoved, false, false, true};
   t.own[130] = {&broadcast_to, Numbers::kMoved};
 }
 

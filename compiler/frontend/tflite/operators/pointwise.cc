@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "compiler/frontend/lowering/ragged.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
 
@@ -146,7 +147,9 @@ void angle(NodeContext& c) {
 
 void cast(NodeContext& c) {
   const DType to = c.type_of_output(0);
-  c.outputs[0] = c.in(0).type.dtype == to ? c.in(0) : c.l.map("cast:" + to_string(to), {c.in(0)});
+  const auto length = c.in(0).ragged;
+  c.outputs[0] = c.in(0).type.dtype == to ? c.in(0) : c.l.map("cast:" + to_string(to), {whole(c.in(0))});
+  c.outputs[0].ragged = length;
 }
 
 }  // namespace
@@ -159,10 +162,11 @@ void add_pointwise_operators(ConverterTable& t) {
   t.own[41] = {&sub};
   t.own[42] = {&div};
   t.own[20] = t.own[21] = t.own[152] = {&bounded};
-  t.own[53] = {&cast, Numbers::kAsIs};
-  t.own[64] = t.own[123] = {&select};
-  t.own[90] = {&floor_div};
-  t.own[95] = {&floor_mod};
+  t.own[53] = {&cast, Numbers::kAsIs, false, false, true};
+  t.own[64] = t.own[123] = {&select, Numbers::kMoved};
+  // Of whole numbers as they are, whatever scales they have.
+  t.own[90] = {&floor_div, Numbers::kAsIs};
+  t.own[95] = {&floor_mod, Numbers::kAsIs};
   t.own[98] = {&leaky_relu};
   t.own[99] = {&squared_difference};
   t.own[106] = {&add_n};

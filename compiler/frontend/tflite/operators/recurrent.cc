@@ -1,49 +1,26 @@
-// Recurrent layers of floats. Those over sequences begin each call with zeros as their states; those of one step have
+// LSTM layers of floats. Those over sequences begin each call with zeros as their states; those of one step have
 // them as states of the model.
 #include <array>
 #include <cmath>
 
 #include "compiler/frontend/lowering/operators/linear.h"
-#include "compiler/frontend/tflite/node/node.h"
+#include "compiler/frontend/tflite/node/layer_node.h"
+#include "compiler/frontend/tflite/operators/lstm_steps.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::tflite {
 namespace {
 
-// A fused activation as a chain.
-std::string chain_of(int8_t function) {
-  enum : int8_t { kNone, kRelu, kReluMinusOneToOne, kRelu6, kTanh };
-  switch (function) {
-    case kNone: return "mul[1.0]";
-    case kRelu: return "relu";
-    case kReluMinusOneToOne: return "clip[-1.0;1.0]";
-    case kRelu6: return "relu6";
-    case kTanh: return "tanh";
-    default: break;
-  }
-  throw UserError(fmt::format("the fused activation {} is not supported", static_cast<int>(function)));
-}
-
-void require_floats(const NodeContext& c) {
-  HONE_USER_CHECK(c.has(0) && c.read[0]->type.dtype == f32) << "layers with states of floats are supported";
-}
-
-// x [steps, batch, k] from what a file has first: batches, or steps.
-Operand by_steps(Lowering& l, const Operand& x, bool is_time_major) {
-  HONE_USER_CHECK(x.rank() == 3 && !x.is_empty()) << "an input " << to_string(x.type);
-  return is_time_major ? x : l.transpose(x, {1, 0, 2});
-}
-
 // The first one of a direction's inputs of each kind: of the gates i, f, c, o, and of peepholes i, f, o.
 struct LstmInputs {
   size_t weights = 1, recurrent = 5, peepholes = 9, biases = 12, projection = 16, hidden = 18, cell = 19;
+  size_t norms = 20;  ///< 0: the operator has none
 };
-constexpr size_t kInputGate = 0, kForgetGate = 1, kCellGate = 2, kOutputGate = 3;
 constexpr std::array kGatesOfGraph = {kInputGate, kOutputGate, kForgetGate, kCellGate};
 
 struct LstmHow {
   int8_t activation = 0;
-  float cell_clip = 0;
+  float cell_clip = 0, projection_clip = 0;
   bool is_reverse = false;
 };
 
@@ -51,18 +28,37 @@ struct LstmHow {
 class Lstm {
  public:
   Lstm(NodeContext& c, const LstmInputs& at, const LstmHow& how) : c_(c), l_(c.l), at_(at), how_(how) {
-    HONE_USER_CHECK(c.in(at.weights + kForgetGate).rank() == 2) << "weights " << to_string(c.in(at.weights + 1).type);
+    HONE_USER_CHECK(c.in(at.weights + kForgetGate).rank() == 2 && !c.in(at.weights + kForgetGate).is_empty())
+        << "weights " << to_string(c.in(at.weights + 1).type);
     hidden_ = c.in(at.weights + kForgetGate).type.shape[0];
     is_coupled_ = !c.has(at.weights + kInputGate);
     HONE_USER_CHECK(c.has(at.recurrent + kInputGate) != is_coupled_ && c.has(at.biases + kInputGate) != is_coupled_)
         << "its input gate has weights without others";
-    HONE_USER_CHECK(!c.has(at.projection)) << "projections of states are not supported";
-    HONE_USER_CHECK(std::isfinite(how.cell_clip) && how.cell_clip >= 0) << "cell_clip=" << how.cell_clip;
+    for (const float clip : {how.cell_clip, how.projection_clip})
+      HONE_USER_CHECK(std::isfinite(clip) && clip >= 0) << "it clips at " << clip;
+    has_norms_ = at.norms > 0 && c.has(at.norms + kForgetGate);
+    for (size_t g = 0; g < 4 && at.norms > 0; ++g)
+      HONE_USER_CHECK(c.has(at.norms + g) == (has_norms_ && (g != kInputGate || !is_coupled_)))
+          << "some of its gates have norms, and others none";
+    HONE_USER_CHECK(c.has(at.projection) || !c.has(at.projection + 1))
+        << "it has a bias of a projection without weights";
+    HONE_USER_CHECK(c.has(at.projection) || c.in(at.recurrent + kForgetGate).type.shape == (Extents{hidden_, hidden_}))
+        << "weights " << to_string(c.in(at.recurrent + kForgetGate).type) << " of " << hidden_ << " cells";
+    output_ = hidden_;
+    if (!c.has(at.projection)) return;
+    const Operand& projection = c.in(at.projection);
+    HONE_USER_CHECK(projection.rank() == 2 && projection.type.shape[1] == hidden_ && !projection.is_empty())
+        << "a projection " << to_string(projection.type) << " of " << hidden_ << " cells";
+    output_ = projection.type.shape[0];
   }
+  // Numbers of a state.
+  int64_t output_count() const { return output_; }
 
-  // x [steps, batch, k]; states [batch, hidden], or none: zeros. Gives [steps, batch, hidden] and the last cell.
+  // x [steps, batch, k]; states [batch, output] and cells [batch, hidden], or none: zeros. Gives [steps, batch, output]
+  // and the last cells.
   std::array<Operand, 2> run(const Operand& x, const std::optional<Operand>& hidden,
                              const std::optional<Operand>& cell) {
+    if (has_norms_ || c_.has(at_.projection)) return run_by_steps(x, hidden, cell);
     const int64_t steps = x.type.shape[0], batch = x.type.shape[1], k = x.type.shape[2];
     const Operand sums =
         linear(l_, l_.reshape(x, {steps * batch, k}), gates(at_.weights, {hidden_, k}), gates(at_.biases, {hidden_}));
@@ -86,6 +82,46 @@ class Lstm {
   }
 
  private:
+  Operand shaped(size_t i, const Extents& shape) {
+    const Operand& x = c_.in(i);
+    HONE_USER_CHECK(x.type.shape == shape)
+        << "input " << i << " is " << to_string(x.type) << ", not [" << join(shape, ", ") << "]";
+    return x;
+  }
+  std::array<Operand, 2> run_by_steps(const Operand& x, const std::optional<Operand>& hidden,
+                                      const std::optional<Operand>& cell) {
+    const int64_t steps = x.type.shape[0], batch = x.type.shape[1], k = x.type.shape[2];
+    LstmSteps layer;
+    layer.activation = how_.activation;
+    layer.cell_clip = how_.cell_clip, layer.projection_clip = how_.projection_clip;
+    layer.is_reverse = how_.is_reverse;
+    std::vector<Operand> weights, biases;
+    for (size_t g = 0; g < 4; ++g) {
+      if (g == kInputGate && is_coupled_) continue;
+      weights.push_back(shaped(at_.weights + g, {hidden_, k}));
+      biases.push_back(shaped(at_.biases + g, {hidden_}));
+      LstmGate& gate = layer.gates[g].emplace();
+      gate.recurrent = shaped(at_.recurrent + g, {hidden_, output_});
+      const size_t peephole = g == kOutputGate ? 2 : g;
+      if (g != kCellGate && c_.has(at_.peepholes + 1)) gate.peephole = shaped(at_.peepholes + peephole, {hidden_});
+      if (!has_norms_) continue;
+      gate.norm = shaped(at_.norms + g, {hidden_});
+      gate.bias = biases.back();
+    }
+    if (c_.has(at_.projection)) layer.projection = c_.in(at_.projection);
+    if (c_.has(at_.projection + 1)) layer.projection_bias = shaped(at_.projection + 1, {output_});
+    std::optional<Operand> bias;
+    if (!has_norms_) bias = l_.concat(biases, 0);
+    const Operand sums = linear(l_, l_.reshape(x, {steps * batch, k}), l_.concat(weights, 0), bias);
+    const auto state = [&](const std::optional<Operand>& given, int64_t n) {
+      if (!given) return l_.filled(0, {f32, {batch, n}});
+      HONE_USER_CHECK(given->type.shape == (Extents{batch, n})) << "a state " << to_string(given->type);
+      return *given;
+    };
+    const auto gates = static_cast<int64_t>(weights.size());
+    return lstm_by_steps(l_, layer, l_.reshape(sums, {steps, batch, gates * hidden_}), state(hidden, output_),
+                         state(cell, hidden_));
+  }
   // The input gate that a forget gate has with it: what is not kept is taken, 1 - sigmoid(x) = sigmoid(-x).
   Operand gate(size_t first, size_t which, const Extents& shape) {
     const bool is_other = which == kInputGate && is_coupled_;
@@ -115,30 +151,20 @@ class Lstm {
   Lowering& l_;
   const LstmInputs at_;
   const LstmHow how_;
-  int64_t hidden_ = 0;
-  bool is_coupled_ = false;
+  int64_t hidden_ = 0, output_ = 0;
+  bool is_coupled_ = false, has_norms_ = false;
 };
-
-std::optional<Operand> given(const NodeContext& c, size_t i) { return c.has(i) ? c.inputs[i] : std::nullopt; }
-
-Operand as_file(Lowering& l, const Operand& y, bool is_time_major) {
-  return is_time_major ? y : l.transpose(y, {1, 0, 2});
-}
-
-void require_no_norms(const NodeContext& c, size_t first, size_t count) {
-  for (size_t i = first; i < first + count; ++i) HONE_USER_CHECK(!c.has(i)) << "norms of gates are not supported";
-}
 
 void lstm_of_sequence(NodeContext& c) {
   using Options = file::SequenceLstmOptions;
   require_floats(c);
-  require_no_norms(c, 20, 4);
   HONE_USER_CHECK(!c.option(&Options::diagonal_recurrent_tensors)) << "diagonal weights are not supported";
   const bool is_time_major = c.option(&Options::time_major);
   const LstmInputs at;
-  Lstm layer(c, at, {c.option(&Options::activation), c.option(&Options::cell_clip)});
-  c.outputs[0] = as_file(
-      c.l, layer.run(by_steps(c.l, c.in(0), is_time_major), given(c, at.hidden), given(c, at.cell))[0], is_time_major);
+  Lstm layer(c, at,
+             {c.option(&Options::activation), c.option(&Options::cell_clip), c.option(&Options::projection_clip)});
+  c.outputs[0] = as_file(c.l, layer.run(by_steps(c.l, c.in(0), is_time_major), c.given(at.hidden), c.given(at.cell))[0],
+                         is_time_major);
 }
 
 // A second direction has inputs of its own behind the first one's, and another output, or the same one.
@@ -150,22 +176,15 @@ void lstm_both_ways(NodeContext& c) {
   c.require_outputs(merges ? 1 : 2);
   const Operand x = by_steps(c.l, c.in(0), is_time_major);
   const auto direction = [&](const LstmInputs& at, bool is_reverse) {
-    Lstm layer(c, at, {c.option(&Options::activation), c.option(&Options::cell_clip), is_reverse});
-    return as_file(c.l, layer.run(x, given(c, at.hidden), given(c, at.cell))[0], is_time_major);
+    Lstm layer(c, at,
+               {c.option(&Options::activation), c.option(&Options::cell_clip), c.option(&Options::projection_clip),
+                is_reverse});
+    return as_file(c.l, layer.run(x, c.given(at.hidden), c.given(at.cell))[0], is_time_major);
   };
-  const Operand forward = direction({1, 5, 9, 12, 16, 35, 36}, false),
-                backward = direction({18, 22, 26, 29, 33, 37, 38}, true);
+  const Operand forward = direction({1, 5, 9, 12, 16, 35, 36, 0}, false),
+                backward = direction({18, 22, 26, 29, 33, 37, 38, 0}, true);
   c.outputs[0] = merges ? c.l.concat({forward, backward}, 2) : forward;
   if (!merges) c.outputs[1] = backward;
-}
-
-Operand layer_state(NodeContext& c, size_t i, const Extents& shape) {
-  if (c.has(i)) return c.in(i);
-  HONE_USER_CHECK(i < c.read.size() && c.read[i] && c.read[i]->is_variable) << "input " << i << " is no state";
-  return c.states.of_layer(c.l, c.read[i]->name, {f32, shape});
-}
-void set_layer_state(NodeContext& c, size_t i, const Operand& value) {
-  if (!c.has(i)) c.states.set_of_layer(c.l, c.read[i]->name, value);
 }
 
 // All gates i, c, f, o have one weight [4 n, k + n] over an input beside the state; states are inputs and outputs.
@@ -194,63 +213,24 @@ void lstm(NodeContext& c) {
   constexpr int8_t kBasic = 1;
   require_floats(c);
   if (c.option(&Options::kernel) == kBasic) return basic_lstm(c);
-  require_no_norms(c, 20, 4);
   const LstmInputs at;
-  Lstm layer(c, at, {c.option(&Options::activation), c.option(&Options::cell_clip)});
+  Lstm layer(c, at,
+             {c.option(&Options::activation), c.option(&Options::cell_clip), c.option(&Options::projection_clip)});
   const Operand& x = c.in(0);
   HONE_USER_CHECK(x.rank() == 2 && !x.is_empty()) << "an input " << to_string(x.type);
-  const Extents shape{x.type.shape[0], c.in(at.weights + kForgetGate).type.shape[0]};
-  const Operand before = layer_state(c, at.hidden, shape), cell_before = layer_state(c, at.cell, shape);
+  const Extents shape{x.type.shape[0], layer.output_count()},
+      cells{x.type.shape[0], c.in(at.weights + kForgetGate).type.shape[0]};
+  const Operand before = layer_state(c, at.hidden, shape), cell_before = layer_state(c, at.cell, cells);
   const auto [y, cell] = layer.run(c.l.reshape(x, {1, x.type.shape[0], x.type.shape[1]}), before, cell_before);
   c.outputs[0] = c.l.reshape(y, shape);
   set_layer_state(c, at.hidden, c.outputs[0]);
-  set_layer_state(c, at.cell, c.l.reshape(cell, shape));
-}
-
-// Weights [n, k], those of the state [n, n], biases [n].
-void require_rnn(const NodeContext& c, int64_t k) {
-  const Operand &weight = c.in(1), &recurrent = c.in(2), &bias = c.in(3);
-  const int64_t n = bias.rank() == 1 ? bias.type.shape[0] : 0;
-  HONE_USER_CHECK(n > 0 && weight.type.shape == (Extents{n, k}) && recurrent.type.shape == (Extents{n, n}))
-      << "weights " << to_string(weight.type) << " and " << to_string(recurrent.type) << ", biases "
-      << to_string(bias.type);
-}
-
-void rnn_of_sequence(NodeContext& c) {
-  using Options = file::SequenceRnnOptions;
-  require_floats(c);
-  Lowering& l = c.l;
-  const bool is_time_major = c.option(&Options::time_major);
-  const Operand x = by_steps(l, c.in(0), is_time_major);
-  const int64_t steps = x.type.shape[0], batch = x.type.shape[1], k = x.type.shape[2];
-  require_rnn(c, k);
-  const int64_t n = c.in(3).type.shape[0];
-  const Operand sums = linear(l, l.reshape(x, {steps * batch, k}), c.in(1), c.in(3));
-  const Operand state = c.has(4) ? c.in(4) : l.filled(0, {f32, {batch, n}});
-  HONE_USER_CHECK(state.type.shape == (Extents{batch, n})) << "a state " << to_string(state.type);
-  const Operand y = l.add("rnn", {{"f", chain_of(c.option(&Options::activation))}},
-                          {l.as(sums, {steps, batch, n}), l.as(c.in(2), {1, n, n}), l.value(state)});
-  c.outputs[0] = as_file(l, y, is_time_major);
-}
-
-void rnn(NodeContext& c) {
-  require_floats(c);
-  const Operand& x = c.in(0);
-  HONE_USER_CHECK(x.rank() == 2 && !x.is_empty()) << "an input " << to_string(x.type);
-  require_rnn(c, x.type.shape[1]);
-  const Operand state = layer_state(c, 4, {x.type.shape[0], c.in(3).type.shape[0]});
-  const Operand sum =
-      c.l.pointwise("add", {linear(c.l, x, c.in(1), c.in(3)), linear(c.l, state, c.in(2), std::nullopt)});
-  c.outputs[0] = activated(c.l, sum, c.option(&file::RnnOptions::activation));
-  set_layer_state(c, 4, c.outputs[0]);
+  set_layer_state(c, at.cell, c.l.reshape(cell, cells));
 }
 
 }  // namespace
 
 void add_recurrent_operators(ConverterTable& t) {
   t.own[16] = {&lstm, Numbers::kReal, true};
-  t.own[24] = {&rnn, Numbers::kReal, true};
-  t.own[35] = {&rnn_of_sequence, Numbers::kReal, true};
   t.own[44] = {&lstm_of_sequence, Numbers::kReal, true};
   t.own[52] = {&lstm_both_ways, Numbers::kReal, true};
 }

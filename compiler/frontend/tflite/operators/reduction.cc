@@ -40,7 +40,8 @@ void reduction(NodeContext& c) {
 
 void arg_extreme(NodeContext& c) {
   constexpr int32_t kArgMax = 56;
-  const Operand& x = c.in(0);
+  Operand x = c.in(0);
+  if (x.type.dtype.is_bool()) x = c.l.cast(x, u8);
   const int64_t axis = axis_of(c.constant_number(1, "axis"), x.rank());
   HONE_USER_CHECK(!x.is_empty()) << to_string(x.type);
   Extents shape = x.type.shape;

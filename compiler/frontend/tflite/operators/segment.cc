@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/frontend/lowering/operators/scatter.h"
+#include "compiler/frontend/lowering/ragged.h"
 #include "compiler/frontend/tflite/node/node.h"
 #include "compiler/ir/layout.h"
 
@@ -41,8 +42,34 @@ void combine_segments(NodeContext& c, int64_t segments, const std::string& reduc
   c.outputs[0] = scattered_rows(c.l, base, x, c.l.cast(ids, i64), segments, row, reduction);
 }
 
+// As many segments as a call's ids say: one for each row at most, since they begin with 0 and ascend by one. A call
+// with others fails, as it does in TensorFlow Lite.
+void segment_sum_of_call(NodeContext& c) {
+  Lowering& l = c.l;
+  const Operand& x = c.in(0);
+  HONE_USER_CHECK(c.in(1).rank() == 1 && !c.in(1).is_empty() && !x.is_empty())
+      << "segments " << to_string(c.in(1).type);
+  const int64_t n = c.in(1).type.shape[0];
+  const Operand ids = l.cast(c.in(1), i64);
+  const auto part = [&](int64_t first, int64_t size) { return l.slice(ids, {first}, {1}, {size}); };
+  const auto number = [&](double v) { return l.number(v, i64); };
+  Operand is_right = l.reshape(l.pointwise("equal", {part(0, 1), number(0)}), {1});
+  if (n > 1) {
+    const Operand rises = l.pointwise("sub", {part(1, n - 1), part(0, n - 1)});
+    const auto extreme = [&](const char* kind) { return l.reshape(l.reduce(kind, rises, {0}, false), {1}); };
+    const Operand ascends = l.pointwise("and", {l.pointwise("greater_equal", {extreme("min"), number(0)}),
+                                                l.pointwise("less_equal", {extreme("max"), number(1)})});
+    is_right = l.pointwise("and", {is_right, ascends});
+  }
+  const Operand last = l.pointwise("add", {part(n - 1, 1), number(1)});
+  const Operand count{l.b.add_one("require", {}, {l.value(last), l.value(is_right)}), {i64, {1}}};
+  combine_segments(c, n, "add");
+  c.outputs[0] = with_extent(l, c.outputs[0], 0, l.value(count));
+}
+
 // As many segments as the ids, ascending from the first to the last, say.
 void segment_sum(NodeContext& c) {
+  if (!c.l.data_of(c.in(1))) return segment_sum_of_call(c);
   const std::vector<int64_t> ids = c.constant_numbers(1, "segments", SIZE_MAX);
   HONE_USER_CHECK(c.in(1).rank() == 1) << "segments " << to_string(c.in(1).type);
   HONE_USER_CHECK(std::is_sorted(ids.begin(), ids.end()) && (ids.empty() || ids[0] >= 0))

@@ -27,6 +27,7 @@ void slice(NodeContext& c) {
 // As numpy's x[begin:end:step, ...]: bits of the masks say of an entry that it has no begin or end, stands for all axes
 // that are left, is a new axis, or takes one element whose axis goes.
 void strided_slice(NodeContext& c) {
+  constexpr int64_t kMostDistance = int64_t{1} << 48;  // more than any extent
   using Options = file::StridedSliceOptions;
   const Operand& x = c.in(0);
   const Extents begins = c.constant_numbers(1, "begin"), ends = c.constant_numbers(2, "end"),
@@ -34,7 +35,7 @@ void strided_slice(NodeContext& c) {
   const size_t entries = begins.size();
   HONE_USER_CHECK(ends.size() == entries && steps.size() == entries)
       << "it has " << entries << " begins, " << ends.size() << " ends and " << steps.size() << " strides";
-  HONE_USER_CHECK(!c.option(&Options::offset)) << "ends that count from begins are not supported";
+  const bool counts_from_begins = c.option(&Options::offset);
   const auto has = [&](int32_t (Options::*mask)() const, size_t i) {
     return ((static_cast<uint32_t>(c.option(mask)) >> i) & 1u) != 0;
   };
@@ -71,7 +72,8 @@ void strided_slice(NodeContext& c) {
       return s > 0 ? std::clamp<int64_t>(at, 0, extent) : std::clamp<int64_t>(at, -1, extent - 1);
     };
     const int64_t from = has(&Options::begin_mask, i) ? (s > 0 ? 0 : extent - 1) : position(begins[i]),
-                  to = has(&Options::end_mask, i) ? (s > 0 ? extent : -1) : position(ends[i]);
+                  end = counts_from_begins ? from + std::clamp(ends[i], -kMostDistance, kMostDistance) : ends[i],
+                  to = has(&Options::end_mask, i) ? (s > 0 ? extent : -1) : position(end);
     const int64_t distance = s > 0 ? to - from : from - to, stride = s > 0 ? s : -s;
     begin[d] = from;
     size[d] = distance <= 0 ? 0 : (distance - 1) / stride + 1;
