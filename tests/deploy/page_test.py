@@ -197,7 +197,8 @@ class Pages(InRepository):
         self.assertTrue(text.endswith('\n````\na table of ticks\n```\n````\n\n'), text)
 
     def test_changes_of_code_are_said_and_those_of_pages_are_none(self):
-        (self.repository.folder / 'docs' / 'other.md').write_text('new\n')
+        (self.repository.folder / 'tests' / 'README.md').write_text('new\n')
+        (self.repository.folder / 'docs' / 'chart.svg').write_text('new\n')
         (self.repository.folder / 'bests.db').write_text('new\n')
         self.assertEqual(self.repository.measure('./bench.py').returncode, 0)
         self.assertIn(f', {self.repository.head} |', self.repository.text())
