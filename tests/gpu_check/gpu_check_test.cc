@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -7,6 +8,7 @@
 #include "compiler/build/build.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/gpu_check/machine.h"
 #include "tests/gpu_check/report.h"
 
 namespace hone::gpu_check {
@@ -108,10 +110,33 @@ TEST(GpuCheckJournal, RefusesWhatItDidNotWrite) {
   EXPECT_THAT(Journal::open(folder.path() + "/steps.jsonl").status().message(), HasSubstr("steps.jsonl:1"));
 }
 
+TEST(GpuCheckMachine, IsWhatTheKernelModuleSays) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(machine_text("cuda -arch=sm_90", folder.path()), "cuda -arch=sm_90");
+  std::filesystem::create_directories(folder.path() + "/gpus/0000:01:00.0");
+  std::ofstream(folder.path() + "/gpus/0000:01:00.0/information")
+      << "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 60\n";
+  EXPECT_EQ(machine_text("cuda -arch=sm_90", folder.path()), "NVIDIA H100 80GB HBM3");
+  std::ofstream(folder.path() + "/version")
+      << "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  Sat Nov 1\nGCC version:  gcc 12.2.0\n";
+  EXPECT_EQ(machine_text("cuda -arch=sm_90", folder.path()), "NVIDIA H100 80GB HBM3, driver 580.159.03");
+  EXPECT_EQ(machine_text("opencl -sms=4", folder.path()), "opencl -sms=4");
+  std::filesystem::create_directories(folder.path() + "/gpus/0000:02:00.0");
+  std::ofstream(folder.path() + "/gpus/0000:02:00.0/information") << "Model: NVIDIA L4\n";
+  EXPECT_EQ(machine_text("cuda", folder.path()), "NVIDIA H100 80GB HBM3 or NVIDIA L4, driver 580.159.03");
+}
+
 TEST(GpuCheckReport, SaysWhatWasMeasured) {
   const TemporaryFolder folder;
   Journal journal = open_or_die(folder.path() + "/steps.jsonl");
-  ASSERT_TRUE(journal.add("device", {{"target", "cuda -arch=sm_90 -sms=132"}, {"version", "1"}}).ok());
+  ASSERT_TRUE(journal
+                  .add("device", {{"target", "cuda -arch=sm_90 -sms=132"},
+                                  {"version", "1"},
+                                  {"machine", "a GPU, driver 580.1"},
+                                  {"date", "2026-11-30"},
+                                  {"commit", "abc1234"},
+                                  {"command", "gpu-check --output x"}})
+                  .ok());
   ASSERT_TRUE(journal
                   .add("tune/C6", {{"finished", true},
                                    {"ok", true},
@@ -128,12 +153,16 @@ TEST(GpuCheckReport, SaysWhatWasMeasured) {
   ASSERT_TRUE(journal.add("model/small", {{"finished", true}, {"ok", true}, {"time_ms", 0.25}}).ok());
   const OrderedJson report = report_json(journal, c6());
   EXPECT_TRUE(report["complete"]);
+  EXPECT_EQ(report["machine"], "a GPU, driver 580.1");
+  EXPECT_EQ(report["command"], "gpu-check --output x");
   EXPECT_DOUBLE_EQ(report["session"]["failed_share"], 8 / 500.0);  // a device that is lost is not the candidate's doing
   EXPECT_DOUBLE_EQ(report["session"]["c6_trials_per_second"], 12.5);
   ASSERT_EQ(report["tables"].size(), 1u);
   EXPECT_DOUBLE_EQ(report["tables"][0]["rows"][0]["peer_over_ours"], 1.5);
   EXPECT_NEAR(report["tables"][0]["mean"].get<double>(), 1.5, 1e-12);
   const std::string text = report_markdown(report);
+  EXPECT_THAT(text,
+              HasSubstr("Hone 1 (commit abc1234) on `cuda -arch=sm_90 -sms=132`, a GPU, driver 580.1, 2026-11-30."));
   EXPECT_THAT(text, HasSubstr("| C6 | 500 | 0.200 | 0.0200 |"));
   EXPECT_THAT(text, HasSubstr("as one artifact: right, 0.250 ms"));
   EXPECT_THAT(text, HasSubstr("1.6% of them failed"));

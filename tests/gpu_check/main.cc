@@ -1,6 +1,7 @@
 // gpu-check: on a machine with a GPU, the templates' suite and the tables of tuned kernels beside their peers, in
 // slices; the report and the tophub it found go to a folder. It runs the programs beside it as anyone would: they
 // survive the harm that a candidate does to a driver.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <mutex>
@@ -18,11 +20,13 @@
 #include "base/cli.h"
 #include "base/clock.h"
 #include "base/command_files.h"
+#include "base/version/commit.h"
 #include "base/version/version.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "db/hub_files.h"
 #include "tests/fakes/small_model.h"
+#include "tests/gpu_check/machine.h"
 #include "tests/gpu_check/report.h"
 
 namespace {
@@ -35,6 +39,7 @@ struct Options {
   int trials = 500, configs = 6, jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
   double seconds = 480;
   std::vector<std::string> only, suite;
+  std::string command;
 };
 
 struct Outcome {
@@ -162,7 +167,12 @@ class Check {
                                      (*before)["target"].get<std::string>(), text));
     target_ = Target::parse(text);
     std::cout << text << "\n";
-    return journal_.add("device", {{"target", text}, {"version", hone_version()}});
+    return journal_.add("device", {{"target", text},
+                                   {"version", hone_version()},
+                                   {"machine", machine_text(text)},
+                                   {"date", fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))},
+                                   {"commit", built_commit()},
+                                   {"command", o_.command}});
   }
 
   // The outcome of a step; an error is data.
@@ -314,6 +324,7 @@ int main(int argc, char** argv) {
   app.add_option("--only", o.only, "tables: these rows, C6 D1 ... (default: all)");
   app.add_option("--suite", o.suite, "suite: workloads of these operators, conv2d softmax ... (default: all)");
   add_version(app, &compiler_line);
+  o.command = fmt::format("gpu-check {}", fmt::join(argv + 1, argv + argc, " "));
   return run_cli(app, argc, argv, [&]() -> Status {
     std::error_code ec;
     std::filesystem::create_directories(o.output, ec);

@@ -88,7 +88,8 @@ OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps) 
     return journal.find(s.name) && journal.find(s.name)->value("finished", false);
   });
   report["target"] = value_of(journal.find("device"), "target");
-  report["version"] = value_of(journal.find("device"), "version");
+  for (const char* key : {"version", "machine", "date", "commit", "command"})
+    report[key] = value_of(journal.find("device"), key);
   report["suite"] = suite_json(journal, steps);
   const Json* model = journal.find("model/small");
   report["model"] = {{"ok", value_of(model, "ok")}, {"time_ms", value_of(model, "time_ms")}};
@@ -114,10 +115,10 @@ OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps) 
 }
 
 std::string report_markdown(const OrderedJson& report) {
+  const auto word = [&](const char* key) { return report[key].is_string() ? report[key].get<std::string>() : "?"; };
   const auto& suite = report["suite"];
-  std::string out = fmt::format("# gpu-check\n\nHone {} on `{}`{}\n\n",
-                                report["version"].is_string() ? report["version"].get<std::string>() : "?",
-                                report["target"].is_string() ? report["target"].get<std::string>() : "?",
+  std::string out = fmt::format("# gpu-check\n\nHone {} (commit {}) on `{}`, {}, {}{}\n\n", word("version"),
+                                word("commit"), word("target"), word("machine"), word("date"),
                                 report["complete"].get<bool>() ? "." : ". Not complete: the same command goes on.");
   out += fmt::format("Suite: {} of {} configs checked against the reference, {} wrong.\n",
                      suite["configs"].get<int64_t>(), suite["planned"].get<int64_t>(), suite["wrong"].size());

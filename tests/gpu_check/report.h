@@ -9,9 +9,10 @@
 
 namespace hone::gpu_check {
 
-/// All that the journal knows of `steps`: `complete`, `target`, `suite` {configs, wrong[]}, `model` {ok, time_ms,
-/// error}, `tables` [{title, peer, expected, mean, rows[]}], `session` {trials, failed_share, by_status,
-/// c6_trials_per_second}. A value that was not measured is null. Times in ms.
+/// All that the journal knows of `steps`: `complete`, `target`, `version`, `machine`, `date` and `command` of the last
+/// slice, `commit` of its program, `suite` {configs, wrong[]}, `model` {ok, time_ms, error}, `tables` [{title, peer,
+/// expected, mean, rows[]}], `session` {trials, failed_share, by_status, c6_trials_per_second}. A value that was not
+/// measured is null. Times in ms.
 OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps);
 
 /// The same as Markdown.
