@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/runtime/artifact.h"
+#include "compiler/runtime/buffer.h"
 #include "compiler/runtime/gpu/cuda_driver.h"
 #include "compiler/runtime/gpu/gpu_launcher.h"
 #include "compiler/runtime/gpu/opencl.h"
