@@ -34,7 +34,8 @@ endmacro()
 set(same "(= ${PROJECT_VERSION})")
 hone_deb(programs hone "tensorc, tuner, tophub and tracker, and the configs that ship" "hone-agent ${same}")
 hone_deb(device hone-agent "the device agent: compiles, checks and times candidates on this machine" "")
-hone_deb(library libhone-runtime "opens and runs artifacts, on GPUs too: libraries of C over libc, with their headers" "")
+hone_deb(library libhone-runtime
+  "opens and runs artifacts, on GPUs too: libraries of C over libc, with their headers" "")
 hone_deb(compiler libhone-dev "libhone: compile, tune and the tophub from C and C++"
   "hone ${same}, libhone-runtime ${same}")
 hone_deb(python python3-hone "Hone from Python" "libhone-dev ${same}, python3, python3-numpy")

@@ -16,13 +16,13 @@ std::string entry_name(const std::string& path, char digit);
 /// What is written, and where.
 struct ModuleFiles {
   Target target;
-  Target host;           ///< of a target for GPUs: the CPU that calls it
-  std::string name;      ///< of its entries: entry_name()
-  std::string what;      ///< for people: a workload, or what was defined
-  std::string config;    ///< as JSON has it
-  std::string form;      ///< "so", "obj"; for CPUs also "c"
-  std::string path;      ///< of the artifact; objects beside it have names of their own, and the header ends with .h
-  std::string sysroot;   ///< as link_artifact() takes it
+  Target host;          ///< of a target for GPUs: the CPU that calls it
+  std::string name;     ///< of its entries: entry_name()
+  std::string what;     ///< for people: a workload, or what was defined
+  std::string config;   ///< as JSON has it
+  std::string form;     ///< "so", "obj"; for CPUs also "c"
+  std::string path;     ///< of the artifact; objects beside it have names of their own, and the header ends with .h
+  std::string sysroot;  ///< as link_artifact() takes it
   Denormals denormals = kUsualDenormals;
 };
 

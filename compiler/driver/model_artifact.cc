@@ -10,8 +10,8 @@
 #include "base/exit_code.h"
 #include "base/file_set.h"
 #include "base/writable.h"
-#include "compiler/build/module_files.h"
 #include "compiler/build/artifact.h"
+#include "compiler/build/module_files.h"
 
 namespace hone {
 namespace {
@@ -108,9 +108,10 @@ Status ModelArtifact::check_host_layers(const std::vector<ModelVariant>& variant
     bytes += bytes_of_all(kernel.host->inputs) + bytes_of_all(kernel.host->outputs);
   }
   if (layers.empty()) return absl::OkStatus();
-  const std::string told = fmt::format("{} of the layers run{} on the host, between the device's: {}; {} bytes are "
-                                       "copied there and back in every call",
-                                       layers.size(), layers.size() == 1 ? "s" : "", fmt::join(layers, ", "), bytes);
+  const std::string told = fmt::format(
+      "{} of the layers run{} on the host, between the device's: {}; {} bytes are "
+      "copied there and back in every call",
+      layers.size(), layers.size() == 1 ? "s" : "", fmt::join(layers, ", "), bytes);
   if (request_.require_device) return usage_error("--require-device: " + told);
   events_.tell(told);
   return absl::OkStatus();

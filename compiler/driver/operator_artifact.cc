@@ -92,8 +92,7 @@ class OperatorEmitter {
     files.denormals = denormals();
     const MadeModule made = make_module(m_, files);
     if (!made.device_code_by.empty()) events_.tell("device code: by " + made.device_code_by);
-    for (const std::string& file : made.paths)
-      files_.writes(file == files.path ? "-o" : "an object beside it,", file);
+    for (const std::string& file : made.paths) files_.writes(file == files.path ? "-o" : "an object beside it,", file);
     files_.writes("its header", made.header);
     HONE_RETURN_IF_ERROR(files_.check());
     HONE_RETURN_IF_ERROR(write_module(m_, files, made));

@@ -26,6 +26,19 @@ EM_X86_64, EM_AARCH64 = 62, 183
 TASK = ['--task', 'dense', '--args', 'm=16,n=64,k=64', '--target', 'llvm']
 
 
+# A program over the archives: both of its calls fail, in words.
+PROGRAM = '''#include "hone_gpu.h"
+#include <stdio.h>
+int main(void) {
+  HoneGpuDevice* gpu;
+  HoneModel* model;
+  hone_gpu_open("opencl:9999", &gpu);
+  hone_open("none.so", &model);
+  return puts(hone_gpu_last_error()) < 0 || puts(hone_last_error()) < 0;
+}
+'''
+
+
 def needed(file):
     """The libraries that a file names, and where it says they are."""
     text = run('readelf', '-dW', file).stdout
@@ -113,9 +126,7 @@ class Layout:
                               'Apache-2.0', 'LGPL-2.1'}, licences)
         self.assertTrue((self.top / 'include' / 'dlpack' / 'dlpack.h').is_file())
         header = self.folder / 'header.c'
-        header.write_text('#include "hone_gpu.h"\n#include <stdio.h>\nint main(void) {\n  HoneGpuDevice* gpu;\n'
-                          '  HoneModel* model;\n  hone_gpu_open("opencl:9999", &gpu);\n  hone_open("none.so", &model);\n'
-                          '  return puts(hone_gpu_last_error()) + puts(hone_last_error()) < 0;\n}\n')
+        header.write_text(PROGRAM)
         compiled = run('gcc', '-fsyntax-only', '-I', self.top / 'include', header)
         self.assertEqual(compiled.returncode, 0, compiled.stderr)
         for library in ('runtime', 'gpu'):

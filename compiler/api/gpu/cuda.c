@@ -173,8 +173,9 @@ static int32_t load(void* self, const void* image, int64_t bytes, void** program
   const CuResult loaded = c->cu.load_module(&module, image, 2, options, values);
   leave(c, HONE_OK);
   if (loaded == HONE_CU_UNSUPPORTED_PTX_VERSION)
-    return say(words, HONE_GPU_FAILED, "the driver (%s) is older than the compiler of the program: it takes a newer "
-                                       "driver, or code that is compiled where NVRTC is not newer than that",
+    return say(words, HONE_GPU_FAILED,
+               "the driver (%s) is older than the compiler of the program: it takes a newer "
+               "driver, or code that is compiled where NVRTC is not newer than that",
                c->version);
   if (loaded != 0 && log[0] && !hone_cuda_is_final(loaded)) {
     char text[160];

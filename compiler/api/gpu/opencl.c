@@ -1,11 +1,14 @@
 /* Devices of OpenCL through the ICD loader. */
+#define _POSIX_C_SOURCE 200809L
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "compiler/api/gpu/drivers.h"
 
@@ -40,6 +43,7 @@
   F(clFlush)                     \
   F(clFinish)                    \
   F(clGetEventInfo)              \
+  F(clSetEventCallback)          \
   F(clReleaseEvent)
 
 /* Members have the types that the headers declare. */
@@ -176,32 +180,100 @@ static int32_t part(void* self, HoneMemory of, int64_t offset, int64_t bytes, Ho
 
 static void release(void* self, HoneMemory memory) { ((Opencl*)self)->cl.clReleaseMemObject(memory); }
 
-/* An event behind all of the queue's commands becomes the last one, where that is of another queue. */
-static int32_t mark(Opencl* c, cl_command_queue queue, HoneWords* words) {
-  cl_event event = NULL;
-  const int32_t code =
-      check(c, c->cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event), words, "waiting for the device");
-  if (code == HONE_OK) keep(c, event, queue);
+/* Who waits for an event, and the driver that says when it comes: the last of the two frees it. */
+typedef struct Waiter {
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  int is_done, is_left;
+} Waiter;
+
+static Waiter* new_waiter(void) {
+  Waiter* const w = calloc(1, sizeof *w);
+  pthread_condattr_t attributes;
+  if (!w || pthread_condattr_init(&attributes) != 0) {
+    free(w);
+    return NULL;
+  }
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_mutex_init(&w->mutex, NULL);
+  pthread_cond_init(&w->changed, &attributes);
+  pthread_condattr_destroy(&attributes);
+  return w;
+}
+static void free_waiter(Waiter* w) {
+  pthread_cond_destroy(&w->changed);
+  pthread_mutex_destroy(&w->mutex);
+  free(w);
+}
+
+static void CL_CALLBACK tell_waiter(cl_event event, cl_int state, void* waiter) {
+  Waiter* const w = waiter;
+  (void)event, (void)state;
+  pthread_mutex_lock(&w->mutex);
+  w->is_done = 1;
+  const int is_mine = w->is_left;
+  pthread_cond_signal(&w->changed);
+  pthread_mutex_unlock(&w->mutex);
+  if (is_mine) free_waiter(w);
+}
+
+/* Whether it comes within the limit. */
+static int sleep_until(Waiter* w, double limit) {
+  struct timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  const double seconds = limit < 1e9 ? limit : 1e9;
+  end.tv_sec += (time_t)seconds;
+  end.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+  if (end.tv_nsec >= 1000000000) ++end.tv_sec, end.tv_nsec -= 1000000000;
+  pthread_mutex_lock(&w->mutex);
+  int over = 0;
+  while (!w->is_done && !over) over = pthread_cond_timedwait(&w->changed, &w->mutex, &end) != 0;
+  const int is_done = w->is_done;
+  w->is_left = 1;
+  pthread_mutex_unlock(&w->mutex);
+  if (is_done) free_waiter(w);
+  return is_done;
+}
+
+/* A wait that ends by itself, which OpenCL has none of. The thread sleeps: on a device that is the CPU it would take
+   the time of those that compute. */
+static int32_t wait_within_limit(Opencl* c, cl_event event, HoneWords* words) {
+  cl_int state = CL_COMPLETE;
+  int32_t code = check(c, c->cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
+                       words, "a command's status");
+  if (code != HONE_OK || state <= CL_COMPLETE) return code;
+  Waiter* const w = new_waiter();
+  if (!w) return say(words, HONE_GPU_FAILED, "the host has no memory left");
+  code = check(c, c->cl.clSetEventCallback(event, CL_COMPLETE, tell_waiter, w), words, "waiting for the device");
+  if (code != HONE_OK) {
+    free_waiter(w);
+    return code;
+  }
+  if (sleep_until(w, c->limit)) return HONE_OK;
+  snprintf(c->lost, sizeof c->lost, "what was sent to the device did not end within %g s", c->limit);
+  return say(words, HONE_GPU_FAILED, "%s: the device is told lost", c->lost);
+}
+
+/* Behind all of the queue's commands, others' among them, comes a marker. */
+static int32_t wait_for_all(Opencl* c, cl_command_queue queue, HoneWords* words) {
+  const int is_last = c->last && c->sent == queue && queue == c->queue;
+  cl_event event = c->last;
+  int32_t code = HONE_OK;
+  if (!is_last)
+    code = check(c, c->cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event), words, "waiting for the device");
+  if (code != HONE_OK) return code;
+  code = check(c, c->cl.clFlush(queue), words, "sending commands to the device");
+  if (code == HONE_OK) code = wait_within_limit(c, event, words);
+  if (!is_last) c->cl.clReleaseEvent(event);
   return code;
 }
 
-/* Waiting on the queue's last command where there is a limit: OpenCL has no wait that ends by itself. */
 static int32_t wait_for(Opencl* c, cl_command_queue queue, HoneWords* words) {
   cl_int state = CL_COMPLETE;
   int32_t code = check_health(c, words);
-  double begin = 0;
-  if (code == HONE_OK && c->limit > 0 && !(c->last && c->sent == queue)) code = mark(c, queue, words);
+  if (code == HONE_OK && c->limit > 0) code = wait_for_all(c, queue, words);
   if (code != HONE_OK) return code;
   const int is_known = c->last && c->sent == queue;
-  if (is_known && c->limit > 0) code = check(c, c->cl.clFlush(queue), words, "sending commands to the device");
-  while (is_known && c->limit > 0 && code == HONE_OK) {
-    code = check(c, c->cl.clGetEventInfo(c->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL), words,
-                 "a command's status");
-    if (code != HONE_OK || state <= CL_COMPLETE) break;
-    if (!hone_internal_is_over(&begin, c->limit)) continue;
-    snprintf(c->lost, sizeof c->lost, "what was sent to the device did not end within %g s", c->limit);
-    return say(words, HONE_GPU_FAILED, "%s: the device is told lost", c->lost);
-  }
   if (code == HONE_OK) {
     /* Some drivers report here, as a lack of some resource, that a kernel died. */
     const cl_int finished = c->cl.clFinish(queue);

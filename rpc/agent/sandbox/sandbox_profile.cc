@@ -14,9 +14,10 @@ constexpr const char* kLibraries[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64"
 // is not known beforehand.
 constexpr const char* kRunnerReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/proc"};
 // Drivers read their settings and the devices' properties.
-constexpr const char* kGpuReads[] = {"/usr/lib",         "/usr/lib64",      "/lib",        "/lib64",
-                                     "/usr/share",       "/usr/local/cuda", "/etc/OpenCL", "/etc/vulkan",
-                                     "/etc/ld.so.cache", "/etc/nv_tegra_release", "/proc", "/sys"};
+constexpr const char* kGpuReads[] = {
+    "/usr/lib",        "/usr/lib64",  "/lib",        "/lib64",           "/usr/share",
+    "/usr/local/cuda", "/etc/OpenCL", "/etc/vulkan", "/etc/ld.so.cache", "/etc/nv_tegra_release",
+    "/proc",           "/sys"};
 
 // ... and drivers that compile for the host's cores run its linker.
 constexpr const char* kOpenclReads[] = {"/usr/lib",

@@ -354,15 +354,16 @@ TEST_F(HoneApi, AnArtifactForAGpuWantsALibraryOrTheCallersGpu) {
   const std::string path = build("mm", "--target 'opencl -sms=2'");
   HoneModel* none = nullptr;
   EXPECT_EQ(hone_open(path.c_str(), &none), HONE_NO_GPU);
-  EXPECT_THAT(hone_last_error(),
-              testing::AllOf(HasSubstr("mm.so' is for a GPU ('opencl -sms=2'), and libhone_gpu, which runs it there, is not "),
-                    HasSubstr("libhone_gpu.so.0")));
+  EXPECT_THAT(
+      hone_last_error(),
+      testing::AllOf(HasSubstr("mm.so' is for a GPU ('opencl -sms=2'), and libhone_gpu, which runs it there, is not "),
+                     HasSubstr("libhone_gpu.so.0")));
   EXPECT_EQ(none, nullptr);
   // A host with a GPU of its own.
   struct Calls {
     int plain = 0;
-    const HoneGpu gpu{this, nullptr, [](void* self, const HoneGpuProgram*, const DLTensor* const*, int32_t n,
-                                        const HoneRuntime*) {
+    const HoneGpu gpu{this, nullptr,
+                      [](void* self, const HoneGpuProgram*, const DLTensor* const*, int32_t n, const HoneRuntime*) {
                         static_cast<Calls*>(self)->plain += n;
                         return static_cast<int32_t>(HONE_GPU_FAILED);
                       }};

@@ -132,8 +132,9 @@ struct GpuInstalled : Installed {
     const Ran ran =
         shell("cd " + folder + " && LD_LIBRARY_PATH=" + library.string() + " " + program + " product.so opencl");
     EXPECT_EQ(ran.code, has_device ? 0 : 1) << ran.output;
-    EXPECT_THAT(ran.output, has_device ? AllOf(HasSubstr("opencl:0: "), HasSubstr("matmul = 64 64 64 64\n"))
-                                       : testing::AnyOf(HasSubstr("no OpenCL"), HasSubstr("no OpenCL device")));
+    const testing::Matcher<std::string> runs = AllOf(HasSubstr("opencl:0: "), HasSubstr("matmul = 64 64 64 64\n"));
+    const testing::Matcher<std::string> says_why = HasSubstr("no OpenCL");
+    EXPECT_THAT(ran.output, has_device ? runs : says_why);
   }
   std::filesystem::path library;
   bool has_device = false;
@@ -192,31 +193,22 @@ TEST_F(GpuInstalled, ItShowsItsInterfaceAloneAndNeedsLibcAlone) {
   EXPECT_EQ(
       shell("nm -D --defined-only " + shared + " | grep -v ' T hone_gpu_' | grep -v ' [DR] hone_gpu_library'").output,
       "");
-  EXPECT_EQ(shell("readelf -dW " + shared + " | grep NEEDED | grep -v 'libc.so.6'").output, "");
+  EXPECT_EQ(shell("readelf -dW " + shared + " | grep NEEDED | grep -vE 'lib(c|dl|pthread)\\.so|ld-linux'").output, "");
   EXPECT_EQ(shell("grep -rl " + folder + " " + prefix).output, "");
 }
 
 // As old as JetPack 4 has it, glibc 2.27, which has all of these. Whoever adds a function looks when it came.
-constexpr const char* kLibcOfBoards[] = {"__ctype_b_loc",
-                                         "__errno_location",
+constexpr const char* kLibcOfBoards[] = {"__cxa_finalize",
                                          "__register_atfork",
-                                         "abort",
+                                         "__tls_get_addr",
                                          "atoi",
                                          "calloc",
                                          "clock_gettime",
-                                         "dladdr",
-                                         "dlclose",
                                          "dlerror",
                                          "dlopen",
                                          "dlsym",
-                                         "fclose",
-                                         "fopen",
-                                         "fread",
                                          "free",
-                                         "fseek",
-                                         "fileno",
                                          "getpid",
-                                         "malloc",
                                          "memcmp",
                                          "memcpy",
                                          "memmove",
@@ -226,23 +218,23 @@ constexpr const char* kLibcOfBoards[] = {"__ctype_b_loc",
                                          "pthread_cond_broadcast",
                                          "pthread_cond_destroy",
                                          "pthread_cond_init",
+                                         "pthread_cond_signal",
+                                         "pthread_cond_timedwait",
                                          "pthread_cond_wait",
+                                         "pthread_condattr_destroy",
+                                         "pthread_condattr_init",
+                                         "pthread_condattr_setclock",
                                          "pthread_mutex_destroy",
                                          "pthread_mutex_init",
                                          "pthread_mutex_lock",
-                                         "pthread_mutex_trylock",
                                          "pthread_mutex_unlock",
                                          "pthread_once",
                                          "sched_yield",
                                          "snprintf",
                                          "sscanf",
-                                         "strchr",
                                          "strcmp",
-                                         "strcpy",
                                          "strlen",
                                          "strncmp",
-                                         "strncpy",
-                                         "strrchr",
                                          "strtol",
                                          "vsnprintf"};
 
@@ -272,7 +264,8 @@ TEST(RuntimeFromSource, CompilesWithoutWarnings) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() + "/dlpack");
   std::filesystem::copy_file("/usr/include/dlpack/dlpack.h", folder.path() + "/dlpack/dlpack.h");
-  const std::string include = " -I" + kSource + " -I" + kSource + "/compiler/runtime/include -I" + folder.path();
+  const std::string include =
+      " -I" + kSource + " -I" + kSource + "/compiler/api -I" + kSource + "/compiler/runtime/include -I" + folder.path();
   for (const std::string compiler : {"gcc", "clang", "aarch64-linux-gnu-gcc"}) {
     if (shell("command -v " + compiler).code != 0) continue;
     const Ran ran =

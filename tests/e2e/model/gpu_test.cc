@@ -107,9 +107,11 @@ TEST_F(GpuModelCommand, TellsWhatRunsOnTheHostAndMayRefuseIt) {
   TestModel m;
   m.input("x", {2, 64}).node("Relu", {"x"}, {"r"}).node("NonZero", {"r"}, {"i"}).output("i");
   std::ofstream(folder + "top.onnx", std::ios::binary) << m.model.SerializeAsString();
-  const std::string flags = "--config default --target 'opencl -sms=2' ", told =
-      "1 of the layers runs on the host, between the device's: 'NonZero_i' (nonzero); 1160 bytes are copied there and back in "
-      "every call";
+  const std::string flags = "--config default --target 'opencl -sms=2' ",
+                    told =
+                        "1 of the layers runs on the host, between the device's: 'NonZero_i' (nonzero); 1160 bytes are "
+                        "copied there and back in "
+                        "every call";
   const Ran built = run("tensorc", "top.onnx -o top.so --report r.json " + flags);
   ASSERT_EQ(built.code, 0) << built.output;
   EXPECT_THAT(built.output, HasSubstr(told));

@@ -19,7 +19,8 @@ TEST(FirstCommands, OfAUserWithAGpu) {
   const TemporaryFolder temporary;
   const std::string folder = temporary.path(), workload = "--task elementwise --args op=add,shape=4096 --target cuda ";
   const auto run = [&](const std::string& command) {
-    return shell("cd " + folder + " && HONE_DB=" + folder + "/hub.db LD_LIBRARY_PATH=" HONE_FAKE_CUDA_DIR " " + command);
+    return shell("cd " + folder + " && HONE_DB=" + folder + "/hub.db LD_LIBRARY_PATH=" HONE_FAKE_CUDA_DIR " " +
+                 command);
   };
   // The driver adds an element a thread: of the candidates those are right, and all others are found out.
   const Ran tuned = run(kBin + "/tuner --trials 20 " + workload);
@@ -33,10 +34,9 @@ TEST(FirstCommands, OfAUserWithAGpu) {
   EXPECT_THAT(built.output, HasSubstr("config: best (exact workload, confirmed, device Fake GPU 0)"));
 
   const std::string api = HONE_SOURCE_DIR "/compiler/api", libraries = HONE_BIN_DIR "/../compiler/api";
-  const Ran compiled =
-      shell("gcc -std=c11 -Wall -Wextra -Werror " HONE_SOURCE_DIR "/docs/examples/on_gpu.c -I" + api +
-            " -I" HONE_SOURCE_DIR "/compiler/runtime/include -L" + libraries + " -lhone_gpu -lhone_runtime -Wl,-rpath," +
-            libraries + " -o " + folder + "/on_gpu");
+  const Ran compiled = shell("gcc -std=c11 -Wall -Wextra -Werror " HONE_SOURCE_DIR "/docs/examples/on_gpu.c -I" + api +
+                             " -I" HONE_SOURCE_DIR "/compiler/runtime/include -L" + libraries +
+                             " -lhone_gpu -lhone_runtime -Wl,-rpath," + libraries + " -o " + folder + "/on_gpu");
   ASSERT_EQ(compiled.code, 0) << compiled.output;
   const Ran ran = run("./on_gpu add.so cuda:0");
   EXPECT_EQ(ran.code, 0) << ran.output;

@@ -144,8 +144,8 @@ TEST_F(OpenclLibrary, LayersAreTimedOnTensorsOfTheDevice) {
 TEST_F(OpenclLibrary, VariantsAreThoseOfTheTensorsShapes) {
   const auto net = [](int batch) {
     const std::string b = std::to_string(batch);
-    return read_graph("graph g\ninput \"x\" %x f32[" + b + ", 16]\n%w = constant f32[8, 16] fill 1\n%d = dense(m=" +
-                      b + ",n=8,k=16,dtype=f32) %x %w\noutput \"d\" %d f32[" + b + ", 8]\n");
+    return read_graph("graph g\ninput \"x\" %x f32[" + b + ", 16]\n%w = constant f32[8, 16] fill 1\n%d = dense(m=" + b +
+                      ",n=8,k=16,dtype=f32) %x %w\noutput \"d\" %d f32[" + b + ", 8]\n");
   };
   const Graph one = net(1), four = net(4);
   ModelOptions options{"of_batches", gpu_.target, &default_config};

@@ -94,8 +94,7 @@ bool is_of_gpu(int device_type, const CallsOn& on) {
 
 // x's tensor, which is to be given back, after the commands that make it: these are ordered in front of `on`'s stream.
 std::unique_ptr<DLManagedTensor, Release> taken_from(const py::object& x, bool is_of_cuda, const CallsOn& on) {
-  const py::object capsule =
-      is_of_cuda ? x.attr("__dlpack__")(py::arg("stream") = on.stream) : x.attr("__dlpack__")();
+  const py::object capsule = is_of_cuda ? x.attr("__dlpack__")(py::arg("stream") = on.stream) : x.attr("__dlpack__")();
   auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
   if (!managed) throw py::error_already_set();
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
@@ -222,7 +221,8 @@ Argument as_input(const py::object& x, const HoneParam& p, const IsWanted& is_wa
   if (py::isinstance<py::array>(x) && py::hasattr(x, "filled") && py::hasattr(x, "mask"))
     throw py::type_error(told(p) + " is a masked array: fill it, x.filled(0)");
   if (py::isinstance<py::array>(x)) return of_numpy(py::reinterpret_borrow<py::array>(x), p, is_wanted, copied);
-  if (py::hasattr(x, "__dlpack__") && py::hasattr(x, "__dlpack_device__")) return of_dlpack(x, p, is_wanted, copied, on);
+  if (py::hasattr(x, "__dlpack__") && py::hasattr(x, "__dlpack_device__"))
+    return of_dlpack(x, p, is_wanted, copied, on);
   // Lists and numbers have no type of their own; scalars of numpy have.
   const py::module_ numpy = py::module_::import("numpy");
   if (py::isinstance(x, numpy.attr("generic"))) return of_numpy(numpy.attr("asarray")(x), p, is_wanted, copied);

@@ -125,7 +125,8 @@ std::shared_ptr<DeviceArray> Device::array(const py::object& values) const {
 HeldRuntime runtime_on(const HeldDevice& device, uintptr_t stream, bool is_async) {
   HoneRuntime* made = nullptr;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): Python has a stream's address as a number
-  checked([&] { return hone_gpu_runtime_new(device.get(), nullptr, reinterpret_cast<void*>(stream), is_async, &made); });
+  checked(
+      [&] { return hone_gpu_runtime_new(device.get(), nullptr, reinterpret_cast<void*>(stream), is_async, &made); });
   return {made, [device](HoneRuntime* r) { hone_gpu_runtime_free(r); }};
 }
 
@@ -177,12 +178,13 @@ void bind_devices(py::module_& m) {
   make_only_whole(array);
   array.attr("__module__") = "hone";
   array.attr("__doc__") =
-      "Row-major numbers on a device: what a model gives whose inputs lie there. numpy() copies them, and whoever knows "
+      "Row-major numbers on a device: what a model gives whose inputs lie there. numpy() copies them, and whoever "
+      "knows "
       "DLPack takes them where they lie: torch.from_dlpack(y), cupy.from_dlpack(y).";
   array.def_property_readonly("shape", [](const DeviceArray& a) { return tuple_of(a.shape()); })
       .def_property_readonly("dtype", [](const DeviceArray& a) { return name_of(a.type()); })
-      .def_property_readonly(
-          "device", [](const DeviceArray& a) { return str_of(hone_gpu_properties(a.device().get())->name); })
+      .def_property_readonly("device",
+                             [](const DeviceArray& a) { return str_of(hone_gpu_properties(a.device().get())->name); })
       .def("numpy", &numpy_of)
       .def("__repr__", [](const DeviceArray& a) { return str_of("<hone.DeviceArray " + told(a) + ">"); })
       .def("__dlpack__", &dlpack_of, py::arg("stream") = py::none())

@@ -335,9 +335,7 @@ class Model {
   }
   // A kernel may read elements that it has written.
   static void refuse_overlaps(const std::vector<Argument>& in, const std::vector<Argument>& out) {
-    const auto begin = [](const Argument& a) {
-      return static_cast<const char*>(a.tensor.data) + a.tensor.byte_offset;
-    };
+    const auto begin = [](const Argument& a) { return static_cast<const char*>(a.tensor.data) + a.tensor.byte_offset; };
     const auto overlap = [&](const Argument& a, const Argument& b) {
       if (a.tensor.device.device_type != b.tensor.device.device_type) return false;
       // Its buffers are handles, not addresses.
@@ -380,10 +378,10 @@ class Model {
   }
 
   Held model_;
-  HeldDevice device_;                          // null: it runs on CPUs
-  HeldRuntime runtime_;                        // of calls that wait
-  std::map<uintptr_t, HeldRuntime> streams_;   // of those that do not, by the caller's stream
-  uint64_t calls_ = 0;  // guarded by the GIL, as are the counts of copies
+  HeldDevice device_;                         // null: it runs on CPUs
+  HeldRuntime runtime_;                       // of calls that wait
+  std::map<uintptr_t, HeldRuntime> streams_;  // of those that do not, by the caller's stream
+  uint64_t calls_ = 0;                        // guarded by the GIL, as are the counts of copies
   CopyCount copied_;
 };
 

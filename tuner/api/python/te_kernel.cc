@@ -62,8 +62,7 @@ class OnGpu final : public KernelRunner {
     check(kernel_.wait());
   }
   double time(int repeats) override {
-    return median_of(
-        time_on_device(*gpu_.device, [&] { return kernel_.launch(); }, {.warmup = 2, .repeats = repeats}));
+    return median_of(time_on_device(*gpu_.device, [&] { return kernel_.launch(); }, {.warmup = 2, .repeats = repeats}));
   }
 
  private:

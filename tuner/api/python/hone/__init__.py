@@ -16,6 +16,7 @@ from hone.tuning import Outcome, tune
 
 __version__ = _hone.version()
 __all__ = [
-    "AllFailed", "BadInput", "DatabaseError", "Device", "DeviceArray", "Error", "InternalError", "Model", "NoDevice", "Outcome", "Report",
+    "AllFailed", "BadInput", "DatabaseError", "Device", "DeviceArray", "Error",
+    "InternalError", "Model", "NoDevice", "Outcome", "Report",
     "Table", "TensorInfo", "Tophub", "Variant", "best", "build", "compile", "lower", "open", "source", "te", "tune",
 ]

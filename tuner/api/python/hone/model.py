@@ -137,7 +137,7 @@ class Model:
         return arrays, variant, seconds
 
     def _as_given(self, array, info, inputs):
-        """An output as the caller's library has arrays: numpy's, or, on a GPU, of the library whose inputs lie there."""
+        """An output as the caller has arrays: numpy's, or, on a GPU, those of the library whose inputs lie there."""
         if not isinstance(array, DeviceArray):
             return array.view(bool) if info.name in self._is_bool else array
         for x in inputs:

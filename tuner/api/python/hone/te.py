@@ -152,7 +152,7 @@ def lower(schedule: Schedule, threads: int = 1) -> str:
 
 
 def source(schedule: Schedule, kind: str = "llvm", target: str = "llvm") -> str:
-    """The code of a schedule: ``llvm``, ``asm``; of schedules with bound loops ``cuda``, ``opencl``, with the launches."""
+    """The code of a schedule: ``llvm``, ``asm``; of schedules with bound loops ``cuda``, ``opencl``, with launches."""
     return _te.source(schedule, kind, target)
 
 
