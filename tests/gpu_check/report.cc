@@ -117,9 +117,10 @@ OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps) 
 std::string report_markdown(const OrderedJson& report) {
   const auto word = [&](const char* key) { return report[key].is_string() ? report[key].get<std::string>() : "?"; };
   const auto& suite = report["suite"];
-  std::string out = fmt::format("# gpu-check\n\nHone {} (commit {}) on `{}`, {}, {}{}\n\n", word("version"),
-                                word("commit"), word("target"), word("machine"), word("date"),
-                                report["complete"].get<bool>() ? "." : ". Not complete: the same command goes on.");
+  std::string out =
+      fmt::format("# gpu-check\n\nHone {} (commit {}) on `{}`{}, {}{}\n\n", word("version"), word("commit"),
+                  word("target"), word("machine") == word("target") ? "" : ", " + word("machine"), word("date"),
+                  report["complete"].get<bool>() ? "." : ". Not complete: the same command goes on.");
   out += fmt::format("Suite: {} of {} configs checked against the reference, {} wrong.\n",
                      suite["configs"].get<int64_t>(), suite["planned"].get<int64_t>(), suite["wrong"].size());
   for (const auto& wrong : suite["wrong"])
