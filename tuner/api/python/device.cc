@@ -164,8 +164,9 @@ void bind_devices(py::module_& m) {
   py::class_<Device> device(m, "Device");
   make_only_whole(device);
   device.def(py::init<const std::string&>())
-      .def_property_readonly("properties", &Device::properties)
-      .def("array", &Device::array)
+      .def_property_readonly("properties", &Device::properties,
+                             "A dict: name, api, model, driver, arch, memory_bytes, compute_units, is_integrated.")
+      .def("array", &Device::array, py::arg("values"), "A copy of numpy's array (or a list's) on the device.")
       .def("__repr__", [](const Device& d) {
         const HoneGpuProperties& p = *hone_gpu_properties(d.held.get());
         return str_of(std::string("<hone.Device ") + p.name + ", " + p.model + ">");
@@ -181,11 +182,15 @@ void bind_devices(py::module_& m) {
       "Row-major numbers on a device: what a model gives whose inputs lie there. numpy() copies them, and whoever "
       "knows "
       "DLPack takes them where they lie: torch.from_dlpack(y), cupy.from_dlpack(y).";
-  array.def_property_readonly("shape", [](const DeviceArray& a) { return tuple_of(a.shape()); })
-      .def_property_readonly("dtype", [](const DeviceArray& a) { return name_of(a.type()); })
-      .def_property_readonly("device",
-                             [](const DeviceArray& a) { return str_of(hone_gpu_properties(a.device().get())->name); })
-      .def("numpy", &numpy_of)
+  array
+      .def_property_readonly(
+          "shape", [](const DeviceArray& a) { return tuple_of(a.shape()); }, "Its extents.")
+      .def_property_readonly(
+          "dtype", [](const DeviceArray& a) { return name_of(a.type()); }, "numpy's name of its elements' type.")
+      .def_property_readonly(
+          "device", [](const DeviceArray& a) { return str_of(hone_gpu_properties(a.device().get())->name); },
+          "Where it is, ``\"cuda:0\"``.")
+      .def("numpy", &numpy_of, "A copy of it as numpy's array, once whatever writes it is done.")
       .def("__repr__", [](const DeviceArray& a) { return str_of("<hone.DeviceArray " + told(a) + ">"); })
       .def("__dlpack__", &dlpack_of, py::arg("stream") = py::none())
       .def("__dlpack_device__", [](DeviceArray& a) {
