@@ -161,6 +161,9 @@ void DeviceArray::wait() const {
 }
 
 void bind_devices(py::module_& m) {
+  // Signatures of Device name it.
+  py::class_<DeviceArray, std::shared_ptr<DeviceArray>> array(m, "DeviceArray");
+  make_only_whole(array);
   py::class_<Device> device(m, "Device");
   make_only_whole(device);
   device.def(py::init<const std::string&>())
@@ -175,8 +178,6 @@ void bind_devices(py::module_& m) {
   device.attr("__doc__") =
       "A GPU, or another device of OpenCL: Device(\"cuda:0\"), \"opencl:1\", \"auto\". ``properties`` says what it is, "
       "array(x) copies numpy's array there.";
-  py::class_<DeviceArray, std::shared_ptr<DeviceArray>> array(m, "DeviceArray");
-  make_only_whole(array);
   array.attr("__module__") = "hone";
   array.attr("__doc__") =
       "Row-major numbers on a device: what a model gives whose inputs lie there. numpy() copies them, and whoever "
