@@ -32,6 +32,8 @@ Status ModelArtifact::check_form() const {
   const bool is_gpu = place_.target.is_gpu(), is_c = request_.emit == "c" && !is_gpu;
   if (!request_.emit.empty() && request_.emit != "so" && request_.emit != "obj" && !is_c)
     return usage_error(fmt::format("--emit {}: a model has graph, {}obj, so", request_.emit, is_gpu ? "" : "c, "));
+  if (request_.require_device && !is_gpu)
+    return usage_error("--require-device is for a GPU; the target is '" + to_string(place_.target) + "'");
   if (place_.remote && !request_.inputs.empty())
     return usage_error(
         "--inputs runs the artifact, which is possible here only: with --tracker there are --check, --bench and "
@@ -96,10 +98,7 @@ Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseCon
 
 // Of a GPU: says which layers run on the host between the device's, and refuses them where the request wants none.
 Status ModelArtifact::check_host_layers(const std::vector<ModelVariant>& variants) const {
-  if (!place_.target.is_gpu())
-    return request_.require_device
-               ? usage_error("--require-device is for a GPU; the target is '" + to_string(place_.target) + "'")
-               : absl::OkStatus();
+  if (!place_.target.is_gpu()) return absl::OkStatus();
   std::vector<std::string> layers;
   int64_t bytes = 0;
   for (const Layer& call : built_.variants[0].layers.calls) {
@@ -111,8 +110,7 @@ Status ModelArtifact::check_host_layers(const std::vector<ModelVariant>& variant
   }
   if (layers.empty()) return absl::OkStatus();
   const std::string told = fmt::format(
-      "{} of the layers run{} on the host, between the device's: {}; {} bytes are "
-      "copied there and back in every call",
+      "{} of the layers run{} on the host, between the device's: {}; {} bytes are copied there and back in every call",
       layers.size(), layers.size() == 1 ? "s" : "", fmt::join(layers, ", "), bytes);
   if (request_.require_device) return usage_error("--require-device: " + told);
   events_.tell(told);

@@ -280,7 +280,11 @@ std::vector<InputFormat> normalized_by(std::vector<InputFormat> formats, const M
         << "--input " << f.text << ": the model's file does not say how '" << f.input
         << "' is normalized; give mean=… and std=…";
     f.mean = found->second.mean;
-    for (const double v : found->second.std) f.scale.push_back(1 / v);
+    for (const double v : found->second.std) {
+      HONE_USER_CHECK(std::isfinite(static_cast<float>(1 / v)))
+          << "--input " << f.text << ": the model's file divides by " << v << "; give mean=… and std=…";
+      f.scale.push_back(1 / v);
+    }
     f.is_normalized = false;
   }
   return formats;

@@ -1,6 +1,7 @@
 #include "compiler/api/gpu/check_variant.h"
 
 #include "compiler/runtime/launcher/caches.h"
+#include "compiler/runtime/variants/variants.h"
 
 static int has_row_major_strides(const DLTensor* t) {
   int64_t stride = 1;
@@ -17,9 +18,7 @@ static int32_t wrong_with(const HoneTensorType* wanted, const DLTensor* t) {
   if (t->dtype.code != wanted->dtype.code || t->dtype.bits != wanted->dtype.bits ||
       t->dtype.lanes != wanted->dtype.lanes)
     return HONE_WRONG_DTYPE;
-  if (t->ndim != wanted->ndim || (t->ndim > 0 && !t->shape)) return HONE_WRONG_SHAPE;
-  for (int32_t d = 0; d < t->ndim; ++d)
-    if (t->shape[d] != wanted->shape[d]) return HONE_WRONG_SHAPE;
+  if (!hone_internal_has_shape(t, wanted)) return HONE_WRONG_SHAPE;
   if (!has_row_major_strides(t)) return HONE_WRONG_STRIDES;
   const int64_t bytes = wanted->dtype.bits / 8;
   const int is_on_cpu = t->device.device_type == kDLCPU;
@@ -27,11 +26,7 @@ static int32_t wrong_with(const HoneTensorType* wanted, const DLTensor* t) {
 }
 
 int32_t hone_internal_check_variant(const HoneVariant* variant, const DLTensor* const* args) {
-  const HoneGpuProgram* const head = variant->gpu;
-  const HoneGpuModel* const model =
-      head->abi_version >= HONE_GPU_MODEL_ABI_OLDEST && head->abi_version <= HONE_GPU_MODEL_ABI
-          ? (const HoneGpuModel*)head
-          : NULL;
+  const HoneGpuModel* const model = hone_internal_model_of(variant->gpu);
   for (int32_t i = 0; i < variant->param_count; ++i) {
     if (model && hone_internal_cache_of(model, i)) continue;
     const int32_t what = wrong_with(&variant->params[i].plain, args[i]);

@@ -295,6 +295,13 @@ static int32_t wait(void* self, void* stream, HoneWords* words) {
   return code == HONE_OK ? leave(c, wait_for(c, stream, words)) : code;
 }
 
+/* CUDA has none with a bound: a stream that is gone cannot be asked. */
+static int32_t wait_for_all(void* self, HoneWords* words) {
+  Cuda* const c = self;
+  const int32_t code = enter(c, words);
+  return code == HONE_OK ? leave(c, check(c, c->cu.synchronize(), words, "waiting for the GPU")) : code;
+}
+
 /* --- opening --- */
 
 static int32_t check_stream(void* self, void* stream, HoneWords* words) {
@@ -399,7 +406,8 @@ static void describe(Cuda* c, HoneOpened* o) {
                            .record = record,
                            .replay = replay,
                            .forget = forget,
-                           .wait = wait};
+                           .wait = wait,
+                           .wait_for_all = wait_for_all};
 }
 
 static int32_t start(Cuda** made, HoneWords* words) {

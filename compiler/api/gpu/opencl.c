@@ -255,7 +255,7 @@ static int32_t wait_within_limit(Opencl* c, cl_event event, HoneWords* words) {
 }
 
 /* Behind all of the queue's commands, others' among them, comes a marker. */
-static int32_t wait_for_all(Opencl* c, cl_command_queue queue, HoneWords* words) {
+static int32_t wait_for_marker(Opencl* c, cl_command_queue queue, HoneWords* words) {
   const int is_last = c->last && c->sent == queue && queue == c->queue;
   cl_event event = c->last;
   int32_t code = HONE_OK;
@@ -271,17 +271,15 @@ static int32_t wait_for_all(Opencl* c, cl_command_queue queue, HoneWords* words)
 static int32_t wait_for(Opencl* c, cl_command_queue queue, HoneWords* words) {
   cl_int state = CL_COMPLETE;
   int32_t code = check_health(c, words);
-  if (code == HONE_OK && c->limit > 0) code = wait_for_all(c, queue, words);
+  if (code == HONE_OK && c->limit > 0) code = wait_for_marker(c, queue, words);
   if (code != HONE_OK) return code;
   const int is_known = c->last && c->sent == queue;
-  if (code == HONE_OK) {
-    /* Some drivers report here, as a lack of some resource, that a kernel died. */
-    const cl_int finished = c->cl.clFinish(queue);
-    code = check(c, finished, words, "waiting for the device");
-    if (finished == CL_OUT_OF_RESOURCES) {
-      snprintf(c->lost, sizeof c->lost, "a kernel failed: CL_OUT_OF_RESOURCES");
-      code = say(words, HONE_GPU_FAILED, "%s", c->lost);
-    }
+  /* Some drivers report here, as a lack of some resource, that a kernel died. */
+  const cl_int finished = c->cl.clFinish(queue);
+  code = check(c, finished, words, "waiting for the device");
+  if (finished == CL_OUT_OF_RESOURCES) {
+    snprintf(c->lost, sizeof c->lost, "a kernel failed: CL_OUT_OF_RESOURCES");
+    code = say(words, HONE_GPU_FAILED, "%s", c->lost);
   }
   /* clFinish itself may succeed however the commands ended. */
   if (code == HONE_OK && is_known)
@@ -425,6 +423,12 @@ static int32_t wait(void* self, void* stream, HoneWords* words) {
   return wait_for(c, queue_of(c, stream), words);
 }
 
+/* Commands of other queues retain the memory that they use until they are done. */
+static int32_t wait_for_all(void* self, HoneWords* words) {
+  Opencl* const c = self;
+  return wait_for(c, c->queue, words);
+}
+
 /* --- opening --- */
 
 static int32_t check_stream(void* self, void* stream, HoneWords* words) {
@@ -559,7 +563,8 @@ static void describe(Opencl* c, int32_t number, HoneOpened* o) {
                            .record = record,
                            .replay = replay,
                            .forget = forget,
-                           .wait = wait};
+                           .wait = wait,
+                           .wait_for_all = wait_for_all};
 }
 
 static int32_t start(Opencl** made, HoneWords* words) {

@@ -135,4 +135,17 @@ Operand positions_of_true(Lowering& l, const Operand& mask) {
   return l.once(key, make);
 }
 
+std::vector<Operand> coordinates_of(Lowering& l, const Operand& positions, const Extents& shape) {
+  std::vector<Operand> out;
+  int64_t stride = element_count(shape);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    stride /= shape[d];
+    Operand along = whole(positions);
+    if (stride > 1) along = l.pointwise("div", {along, l.number(static_cast<double>(stride), i64)});
+    if (d > 0) along = l.pointwise("mod", {along, l.number(static_cast<double>(shape[d]), i64)});
+    out.push_back(along);
+  }
+  return out;
+}
+
 }  // namespace hone::frontend

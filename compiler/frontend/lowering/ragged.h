@@ -25,5 +25,7 @@ Operand chosen(Lowering& l, const Operand& condition, const Operand& a, const Op
 
 /// Where bools are true, ascending, in row-major order: s64 of one axis, ragged.
 Operand positions_of_true(Lowering& l, const Operand& mask);
+/// Coordinates of such positions, at least one, in a tensor of this shape: s64 [n] for each of its axes, whole.
+std::vector<Operand> coordinates_of(Lowering& l, const Operand& positions, const Extents& shape);
 
 }  // namespace hone::frontend

@@ -111,6 +111,9 @@ struct DeviceAsDriver {
     return code_of(self, of(self).device_.synchronize(), words);
   }
 
+  // The device has one queue.
+  static int32_t wait_for_all(void* self, HoneWords* words) { return wait(self, nullptr, words); }
+
   static HoneDriver driver(GpuLauncher& launcher, const DeviceInfo& info, const int32_t* host_device_types) {
     const GpuKind& kind = gpu_kind(info.api);
     return {.self = &launcher,
@@ -138,7 +141,8 @@ struct DeviceAsDriver {
             .record = record,
             .replay = replay,
             .forget = forget,
-            .wait = wait};
+            .wait = wait,
+            .wait_for_all = wait_for_all};
   }
 };
 

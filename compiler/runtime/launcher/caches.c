@@ -7,6 +7,11 @@ enum { kModelWithCaches = 1003 };
 
 #define say hone_internal_say
 
+const HoneGpuModel* hone_internal_model_of(const HoneGpuProgram* head) {
+  const int is_model = head->abi_version >= HONE_GPU_MODEL_ABI_OLDEST && head->abi_version <= HONE_GPU_MODEL_ABI;
+  return is_model ? (const HoneGpuModel*)head : NULL;
+}
+
 int hone_internal_has_newest(const HoneGpuModel* model) { return model->head.abi_version >= kModelWithCaches; }
 
 int64_t hone_internal_cache_count(const HoneGpuModel* model) {

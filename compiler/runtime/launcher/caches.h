@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+/* The model whose head it is; null: it is that of a program. */
+const HoneGpuModel* hone_internal_model_of(const HoneGpuProgram* head);
 /* Whether the model is of a version that has more than its steps. */
 int hone_internal_has_newest(const HoneGpuModel* model);
 /* How many caches the model has; 0 where its version knows nothing of them. */

@@ -1,5 +1,5 @@
 /* A device's driver as the launcher sees it: memory, programs, launches. One table of functions for each API, so that
-   the launcher knows no API, and a host that has a device layer of its own brings a table of its own. */
+   the launcher calls none itself, and a host that has a device layer of its own brings a table of its own. */
 #ifndef HONE_LAUNCHER_DRIVER_H
 #define HONE_LAUNCHER_DRIVER_H
 
@@ -13,8 +13,9 @@ extern "C" {
 /* Memory of the device, or a part of it: a driver's handle. Null is none. */
 typedef void* HoneMemory;
 
-/* Functions return HONE_OK, or HONE_GPU_FAILED with the reason in `words`. `stream`: null, the device's own in-order
-   queue, or one of the caller's (a CUstream, a cl_command_queue). Called by one thread at a time. */
+/* Functions return HONE_OK, or a code with the reason in `words`: HONE_GPU_FAILED, of `wrap` also HONE_BAD_ARGUMENTS,
+   and where there is no memory a code of the driver's own. `stream`: null, the device's own in-order queue, or one of
+   the caller's (a CUstream, a cl_command_queue). Called by one thread at a time. */
 typedef struct HoneDriver {
   void* self;              /* passed to each function */
   const char* api;         /* "cuda", "opencl" */
@@ -65,6 +66,8 @@ typedef struct HoneDriver {
 
   /* Waits for the stream's commands; reports kernels that failed. */
   int32_t (*wait)(void* self, void* stream, HoneWords* words);
+  /* The same of whatever stream may use the driver's memory, also of one that is gone. */
+  int32_t (*wait_for_all)(void* self, HoneWords* words);
 } HoneDriver;
 
 #ifdef __cplusplus

@@ -59,8 +59,8 @@ static int32_t limit_plans(HoneLauncher* launcher, const HoneGpuProgram* head) {
     if ((*at)->head == head) ++count, last = at;
   if (count < kMostStreams) return HONE_OK;
   const HoneDriver* const driver = &launcher->shared.driver;
-  /* Its stream may be gone: all of the device's commands are waited for. */
-  const int32_t code = driver->wait(driver->self, NULL, &launcher->shared.words);
+  /* Its stream may be gone. */
+  const int32_t code = driver->wait_for_all(driver->self, &launcher->shared.words);
   if (code != HONE_OK) return code;
   HonePlan* const plan = *last;
   *last = plan->next;
@@ -203,12 +203,8 @@ static int32_t take_sources(HoneLauncher* launcher, const Call* call, void* work
 
 /* --- checks --- */
 
-static int is_model(const HoneGpuProgram* head) {
-  return head->abi_version >= HONE_GPU_MODEL_ABI_OLDEST && head->abi_version <= HONE_GPU_MODEL_ABI;
-}
-
 static int32_t check_head(HoneLauncher* launcher, const HoneGpuProgram* head) {
-  if (head->abi_version != HONE_RUNTIME_ABI && !is_model(head))
+  if (head->abi_version != HONE_RUNTIME_ABI && !hone_internal_model_of(head))
     return say(HONE_BAD_ARGUMENTS, "a program of ABI version %d; this runtime has %d", (int)head->abi_version,
                HONE_RUNTIME_ABI);
   return hone_internal_check_device(&launcher->shared, head);
@@ -216,7 +212,7 @@ static int32_t check_head(HoneLauncher* launcher, const HoneGpuProgram* head) {
 
 /* Weights of a file of their own may be mapped later. */
 static int has_weights(const HoneGpuProgram* head) {
-  const HoneGpuModel* const model = is_model(head) ? (const HoneGpuModel*)head : NULL;
+  const HoneGpuModel* const model = hone_internal_model_of(head);
   return !model || !hone_internal_has_newest(model) || !model->mapped_weights ||
          __atomic_load_n(model->mapped_weights, __ATOMIC_ACQUIRE);
 }
@@ -232,13 +228,14 @@ static int32_t check_tensors(HoneLauncher* launcher, const HoneGpuProgram* head,
                              HoneWhere where) {
   if (n != head->param_count || (n > 0 && !args))
     return say(HONE_BAD_ARGUMENTS, "%d tensors for %lld parameters", (int)n, (long long)head->param_count);
+  const HoneGpuModel* const model = hone_internal_model_of(head);
   int32_t code = HONE_OK;
   for (int32_t i = 0; i < n && code == HONE_OK; ++i) {
     const HoneGpuParam* const p = &head->params[i];
     /* Caches have checks of their own. */
-    if (is_model(head) && hone_internal_cache_of((const HoneGpuModel*)head, i)) continue;
+    if (model && hone_internal_cache_of(model, i)) continue;
     code = hone_internal_check_tensor(&launcher->shared.driver, p, args[i], where, &launcher->shared.words);
-    if (code == HONE_OK && where == HONE_ANYWHERE && !is_model(head) && (p->pack || p->unpack) &&
+    if (code == HONE_OK && where == HONE_ANYWHERE && !model && (p->pack || p->unpack) &&
         !hone_internal_is_on_cpu(args[i]))
       code = say(HONE_BAD_ARGUMENTS, "parameter '%s' has a layout of its own on the device; it is taken from the CPU",
                  p->name);
@@ -263,13 +260,14 @@ static int has_host_steps(const HonePlan* plan) {
 
 static int32_t prepare(HoneLauncher* launcher, const HoneGpuProgram* head, int32_t n, void* workspace, Call* call) {
   const HoneWhere where = call->mode->where;
+  const HoneGpuModel* const model = hone_internal_model_of(head);
   int32_t code = check_head(launcher, head);
   if (code == HONE_OK) code = check_tensors(launcher, head, call->args, n, where);
   if (code == HONE_OK && where == HONE_ON_DEVICE && head->workspace_bytes > 0 && !workspace)
     code = say(HONE_BAD_ARGUMENTS, "no workspace; the program needs %lld bytes", (long long)head->workspace_bytes);
-  if (code == HONE_OK && is_model(head))
-    code = hone_internal_rows_of(&launcher->shared.driver, (const HoneGpuModel*)head, call->args,
-                                 where != HONE_ON_DEVICE, &call->rows, &launcher->shared.words);
+  if (code == HONE_OK && model)
+    code = hone_internal_rows_of(&launcher->shared.driver, model, call->args, where != HONE_ON_DEVICE, &call->rows,
+                                 &launcher->shared.words);
   if (code == HONE_OK) code = plan_of(launcher, head, call->mode->stream, &call->plan);
   return code == HONE_OK ? take_sources(launcher, call, workspace) : code;
 }

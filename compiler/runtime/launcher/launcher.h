@@ -27,9 +27,9 @@ void hone_internal_launcher_free(HoneLauncher* launcher);
 /* Runs a program, a model or a part of a model: what `program` says it is the head of. Tensors on the CPU are
    row-major; those on the device have the layout of the program (of models that is row-major). `workspace`: the native
    memory that the call uses on the device; null: the launcher's own (`where` other than HONE_ON_DEVICE), or none. `rt`:
-   the threads that pack tensors on the CPU, never null. Weights are copied to the device when they are first met, and
-   what was loaded is kept until it is forgotten. HONE_OK, HONE_BAD_ARGUMENTS, HONE_NO_RESULT or HONE_GPU_FAILED; the
-   words say why. */
+   the threads that pack tensors on the CPU; may be null where none is there. Weights are copied to the device when they
+   are first met, and what was loaded is kept until it is forgotten. HONE_OK, HONE_BAD_ARGUMENTS, HONE_NO_RESULT,
+   HONE_GPU_FAILED, or the driver's code where there is no memory; the words say why. */
 int32_t hone_internal_launch(HoneLauncher* launcher, const HoneGpuProgram* program, const DLTensor* const* args,
                              int32_t n, void* workspace, const HoneRuntime* rt, const HoneCallMode* mode);
 

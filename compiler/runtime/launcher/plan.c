@@ -227,9 +227,7 @@ int32_t hone_internal_plan_new(HoneShared* shared, const HoneGpuProgram* head, v
   *plan = NULL;
   if (!made) return hone_internal_no_host_memory(shared);
   made->head = head;
-  made->model = head->abi_version >= HONE_GPU_MODEL_ABI_OLDEST && head->abi_version <= HONE_GPU_MODEL_ABI
-                    ? (const HoneGpuModel*)head
-                    : NULL;
+  made->model = hone_internal_model_of(head);
   made->stream = stream;
   made->source_count = (int32_t)head->param_count + 1;
   const int32_t code = make_plan(shared, made);
@@ -281,13 +279,6 @@ static void free_memory(HoneShared* shared, HonePlan* plan) {
 
 void hone_internal_plan_free(HoneShared* shared, HonePlan* plan) {
   if (!plan) return;
-  /* Copies from the host's memory may be under way. */
-  HoneWords ignored;
-  for (int64_t s = 0; plan->steps && s < plan->step_count; ++s)
-    if (plan->steps[s].on_host) {
-      shared->driver.wait(shared->driver.self, NULL, &ignored);
-      break;
-    }
   for (int32_t i = 0; i < kHoneMostRecorded; ++i) {
     forget_recordings(shared, plan, &plan->recorded[i]);
     free(plan->recorded[i].natives);

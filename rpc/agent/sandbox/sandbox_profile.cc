@@ -1,6 +1,7 @@
 #include "rpc/agent/sandbox/sandbox_profile.h"
 
 #include <algorithm>
+#include <array>
 
 namespace hone::agent {
 namespace {
@@ -33,68 +34,42 @@ constexpr const char* kOpenclReads[] = {"/usr/lib",
                                         "/proc",
                                         "/sys"};
 
-// Machines have up to sixteen of NVIDIA's GPUs; its OpenCL opens them all, as its CUDA does. Behind these Tegra's: the
-// memory, then the GPU as L4T 32 has it (nvhost-*), then as L4T 34 to 36 do (the folder nvgpu, host1x-fence).
-constexpr const char* kCudaNodes[] = {"/dev/nvidiactl",
-                                      "/dev/nvidia-uvm",
-                                      "/dev/nvidia-uvm-tools",
-                                      "/dev/nvidia-caps",
-                                      "/dev/nvidia0",
-                                      "/dev/nvidia1",
-                                      "/dev/nvidia2",
-                                      "/dev/nvidia3",
-                                      "/dev/nvidia4",
-                                      "/dev/nvidia5",
-                                      "/dev/nvidia6",
-                                      "/dev/nvidia7",
-                                      "/dev/nvidia8",
-                                      "/dev/nvidia9",
-                                      "/dev/nvidia10",
-                                      "/dev/nvidia11",
-                                      "/dev/nvidia12",
-                                      "/dev/nvidia13",
-                                      "/dev/nvidia14",
-                                      "/dev/nvidia15",
-                                      "/dev/nvmap",
-                                      "/dev/nvhost-ctrl",
-                                      "/dev/nvhost-ctrl-gpu",
-                                      "/dev/nvhost-as-gpu",
-                                      "/dev/nvhost-gpu",
-                                      "/dev/nvhost-tsg-gpu",
-                                      "/dev/nvhost-ctxsw-gpu",
-                                      "/dev/nvhost-dbg-gpu",
-                                      "/dev/nvhost-prof-gpu",
-                                      "/dev/nvhost-prof-ctx-gpu",
-                                      "/dev/nvhost-prof-dev-gpu",
-                                      "/dev/nvhost-sched-gpu",
-                                      "/dev/nvhost-power-gpu",
-                                      "/dev/nvgpu",
-                                      "/dev/host1x-fence",
-                                      "/dev/nvsciipc"};
-constexpr const char* kOpenclNodes[] = {"/dev/dri",
-                                        "/dev/kfd",
-                                        "/dev/mali0",
-                                        "/dev/kgsl-3d0",
-                                        "/dev/nvidiactl",
-                                        "/dev/nvidia-uvm",
-                                        "/dev/nvidia-uvm-tools",
-                                        "/dev/nvidia-caps",
-                                        "/dev/nvidia0",
-                                        "/dev/nvidia1",
-                                        "/dev/nvidia2",
-                                        "/dev/nvidia3",
-                                        "/dev/nvidia4",
-                                        "/dev/nvidia5",
-                                        "/dev/nvidia6",
-                                        "/dev/nvidia7",
-                                        "/dev/nvidia8",
-                                        "/dev/nvidia9",
-                                        "/dev/nvidia10",
-                                        "/dev/nvidia11",
-                                        "/dev/nvidia12",
-                                        "/dev/nvidia13",
-                                        "/dev/nvidia14",
-                                        "/dev/nvidia15"};
+// Both lists, one behind the other.
+template <size_t N, size_t M>
+constexpr std::array<const char*, N + M> joined(const std::array<const char*, N>& a,
+                                                const std::array<const char*, M>& b) {
+  std::array<const char*, N + M> out = {};
+  std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), out.begin()));
+  return out;
+}
+
+// Machines have up to sixteen of NVIDIA's GPUs; its OpenCL opens them all, as its CUDA does.
+constexpr std::array kNvidiaNodes = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-caps",
+                                     "/dev/nvidia0",   "/dev/nvidia1",    "/dev/nvidia2",          "/dev/nvidia3",
+                                     "/dev/nvidia4",   "/dev/nvidia5",    "/dev/nvidia6",          "/dev/nvidia7",
+                                     "/dev/nvidia8",   "/dev/nvidia9",    "/dev/nvidia10",         "/dev/nvidia11",
+                                     "/dev/nvidia12",  "/dev/nvidia13",   "/dev/nvidia14",         "/dev/nvidia15"};
+// Tegra's: the memory, then the GPU as L4T 32 has it (nvhost-*), then as L4T 34 to 36 do (the folder nvgpu,
+// host1x-fence).
+constexpr std::array kTegraNodes = {"/dev/nvmap",
+                                    "/dev/nvhost-ctrl",
+                                    "/dev/nvhost-ctrl-gpu",
+                                    "/dev/nvhost-as-gpu",
+                                    "/dev/nvhost-gpu",
+                                    "/dev/nvhost-tsg-gpu",
+                                    "/dev/nvhost-ctxsw-gpu",
+                                    "/dev/nvhost-dbg-gpu",
+                                    "/dev/nvhost-prof-gpu",
+                                    "/dev/nvhost-prof-ctx-gpu",
+                                    "/dev/nvhost-prof-dev-gpu",
+                                    "/dev/nvhost-sched-gpu",
+                                    "/dev/nvhost-power-gpu",
+                                    "/dev/nvgpu",
+                                    "/dev/host1x-fence",
+                                    "/dev/nvsciipc"};
+constexpr std::array kOtherNodes = {"/dev/dri", "/dev/kfd", "/dev/mali0", "/dev/kgsl-3d0"};
+constexpr auto kCudaNodes = joined(kNvidiaNodes, kTegraNodes);
+constexpr auto kOpenclNodes = joined(kOtherNodes, kNvidiaNodes);
 
 using enum SyscallGroup;
 constexpr SyscallGroup kBuilderCalls[] = {kCompute, kLoad, kFiles, kHostLock};

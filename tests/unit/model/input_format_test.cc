@@ -245,6 +245,7 @@ TEST(InputFormat, NormalizedNeedsTheNumbersOfTheFile) {
             "--input image=u8,normalized: the model's file does not say how "
             "'image' is normalized; give mean=… and std=…");
   EXPECT_THAT(refused("image=normalized", metadata_of_image({}, {})), HasSubstr("does not say how 'image'"));
+  EXPECT_THAT(refused("image=normalized", metadata_of_image({}, {1e-42})), HasSubstr("divides by 1e-42"));
   EXPECT_EQ(refused("image=u8", {}), "accepted") << "who does not ask needs none";
   for (const std::string numbers : {"mean=3", "scale=3", "std=3"})
     EXPECT_THAT(refusal("image=u8,normalized," + numbers), HasSubstr("give them, or that")) << numbers;

@@ -20,14 +20,8 @@ Operand as_many(Operand x, size_t axis, const Operand& other) {
 Operand coordinates(Lowering& l, const Operand& positions, const Extents& shape) {
   if (positions.is_empty()) return {kNoValue, {i64, {static_cast<int64_t>(shape.size()), 0}}};
   std::vector<Operand> rows;
-  int64_t stride = element_count(shape);
-  for (size_t d = 0; d < shape.size(); ++d) {
-    stride /= shape[d];
-    Operand row = whole(positions);
-    if (stride > 1) row = l.pointwise("div", {row, l.number(static_cast<double>(stride), i64)});
-    if (d > 0) row = l.pointwise("mod", {row, l.number(static_cast<double>(shape[d]), i64)});
-    rows.push_back(l.reshape(row, {1, positions.type.shape[0]}));
-  }
+  for (const Operand& along : coordinates_of(l, positions, shape))
+    rows.push_back(l.reshape(along, {1, positions.type.shape[0]}));
   return as_many(l.concat(rows, 0), 1, positions);
 }
 

@@ -2,7 +2,6 @@
 #include "compiler/frontend/lowering/ragged.h"
 
 #include "compiler/frontend/tflite/node/node.h"
-#include "compiler/ir/layout.h"
 
 namespace hone::tflite {
 namespace {
@@ -18,14 +17,7 @@ void where_true(NodeContext& c) {
   if (positions.is_empty()) return void(c.outputs[0] = {kNoValue, {i64, {0, static_cast<int64_t>(shape.size())}}});
   const int64_t n = positions.type.shape[0];
   std::vector<Operand> columns;
-  int64_t stride = element_count(shape);
-  for (size_t d = 0; d < shape.size(); ++d) {
-    stride /= shape[d];
-    Operand column = whole(positions);
-    if (stride > 1) column = l.pointwise("div", {column, l.number(static_cast<double>(stride), i64)});
-    if (d > 0) column = l.pointwise("mod", {column, l.number(static_cast<double>(shape[d]), i64)});
-    columns.push_back(l.reshape(column, {n, 1}));
-  }
+  for (const Operand& along : coordinates_of(l, positions, shape)) columns.push_back(l.reshape(along, {n, 1}));
   c.outputs[0] = l.concat(columns, 1);
   if (positions.ragged) c.outputs[0].ragged = Ragged{0, positions.ragged->count};
 }
