@@ -85,11 +85,15 @@ static void give_back_context(HoneModel* m, HoneContext* c) {
 
 /* --- opening and closing --- */
 
+static int is_known(const HoneArtifact* a) {
+  return a->abi_version >= HONE_ARTIFACT_ABI_OLDEST && a->abi_version <= HONE_ARTIFACT_ABI;
+}
+
 static int32_t check_artifact(const HoneArtifact* a, const char* where) {
   if (!a) return fail(HONE_NO_ARTIFACT, "%s: there is no artifact", where);
-  if (a->abi_version != HONE_ARTIFACT_ABI)
-    return fail(HONE_WRONG_VERSION, "%s: the artifact is of version %d, this library knows %d", where,
-                (int)a->abi_version, HONE_ARTIFACT_ABI);
+  if (!is_known(a))
+    return fail(HONE_WRONG_VERSION, "%s: the artifact is of version %d, this library knows %d to %d", where,
+                (int)a->abi_version, HONE_ARTIFACT_ABI_OLDEST, HONE_ARTIFACT_ABI);
   if (a->variant_count < 1 || !a->variants) return fail(HONE_NO_ARTIFACT, "%s: the artifact has no variant", where);
   for (int32_t v = 1; v < a->variant_count; ++v) {
     const HoneVariant *const first = a->variants, *const other = &a->variants[v];
@@ -226,7 +230,7 @@ static int32_t map_weights(void* library, const HoneArtifact* artifact, const ch
 
 /* Instructions that the CPU does not have end the process. Older artifacts do not say what they need. */
 static int32_t check_cpu(void* library, const HoneArtifact* artifact, const char* path) {
-  if (artifact->abi_version != HONE_ARTIFACT_ABI) return HONE_OK;
+  if (!is_known(artifact)) return HONE_OK;
   const char* const needed = symbol(library, artifact->name, "_cpu");
   char missing[256] = "";
   if (needed) hone_missing_features(needed, missing, sizeof missing);
@@ -285,7 +289,7 @@ static int32_t open_path(const char* path, const char* name, const HoneRuntime* 
   if (is_old)
     return fail(HONE_WRONG_VERSION,
                 "'%s': the artifact %s is of a version before %d and does not describe itself: build it anew", path,
-                name, HONE_ARTIFACT_ABI);
+                name, HONE_ARTIFACT_ABI_OLDEST);
   return fail(HONE_NO_ARTIFACT, "'%s' has no artifact '%s'", path, name);
 }
 

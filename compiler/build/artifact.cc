@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "compiler/build/build.h"
+#include "compiler/build/c_parts.h"
 #include "compiler/codegen/c/describe.h"
 #include "compiler/codegen/llvm/artifact/describe.h"
 #include "compiler/codegen/llvm/artifact/gpu_host.h"
@@ -158,10 +159,11 @@ std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& targ
   const Module plain = plain_module(m);
   const CodegenOptions packed{.name = name, .json = json, .denormals = denormals},
       row_major{.name = name + "_plain", .element_aligned = true, .denormals = denormals};
-  std::vector<ArtifactObject> objects = {
-      {"", {emit_object(with_packing(m, target), target, packed)}},
-      {"_plain", {emit_object(plain, target, row_major)}},
-      {"_run", {emit_description_object(description(m, target, name, plain.workspace_bytes), target)}}};
+  std::vector<std::string> run = entry_parts({"check", "errors"}, target);
+  run.push_back(emit_description_object(description(m, target, name, plain.workspace_bytes), target));
+  std::vector<ArtifactObject> objects = {{"", {emit_object(with_packing(m, target), target, packed)}},
+                                         {"_plain", {emit_object(plain, target, row_major)}},
+                                         {"_run", std::move(run)}};
   if (auto pool = pool_artifact_object(target, name)) objects.push_back(std::move(*pool));
   return objects;
 }
@@ -177,6 +179,7 @@ std::string artifact_c_source(const Module& m, const Target& target, const std::
   CFile file(target.vector_bits);
   std::set<std::string> included;
   if (denormals == Denormals::kZero) file.add(c_source("denormals.c", &included));
+  for (const char* code : {"check.c", "errors.c"}) file.add(c_source(code, &included));
   for (size_t i = 0; i < packing.prepacks.size(); ++i)
     file.add_prepack(packing, i, fmt::format("{}_prepack{}", name, i));
   file.add_entry(m, name, /*element_aligned=*/false, denormals);
@@ -255,8 +258,12 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
     if (!is_plain(m, i)) (to.is_output ? to.unpack : to.pack) = packing_entry(on_host.prepacks, i, name);
     p.params.push_back(std::move(to));
   }
-  return {emit_object(on_host, host, {.name = name, .with_entry = false, .json = json, .element_aligned = true}),
-          emit_gpu_host_object(p, host), emit_description_object(description(m, target, name, 0), host)};
+  std::vector<std::string> objects = entry_parts({"check", "errors", "gpu_entry"}, host);
+  objects.push_back(
+      emit_object(on_host, host, {.name = name, .with_entry = false, .json = json, .element_aligned = true}));
+  objects.push_back(emit_gpu_host_object(p, host));
+  objects.push_back(emit_description_object(description(m, target, name, 0), host));
+  return objects;
 }
 
 std::string pool_declarations(const Target& target, const std::string& name, bool in_c) {

@@ -33,9 +33,9 @@ Status check_file(const std::string& path) {
 
 Status check_artifact(const Artifact& a, const TensorcOptions& o) {
   const HoneArtifact& says = *a.description();
-  if (says.abi_version != HONE_ARTIFACT_ABI)
-    return usage_error(fmt::format("run: '{}' is of ABI version {}, and this program knows {}: build it anew",
-                                   o.artifact, says.abi_version, HONE_ARTIFACT_ABI));
+  if (says.abi_version < HONE_ARTIFACT_ABI_OLDEST || says.abi_version > HONE_ARTIFACT_ABI)
+    return usage_error(fmt::format("run: '{}' is of ABI version {}, and this program knows {} to {}: build it anew",
+                                   o.artifact, says.abi_version, HONE_ARTIFACT_ABI_OLDEST, HONE_ARTIFACT_ABI));
   char missing[256] = "";
   if (const auto* needed = static_cast<const char*>(a.symbol(std::string(says.name) + "_cpu")))
     hone_missing_features(needed, missing, sizeof missing);

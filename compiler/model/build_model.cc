@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/build/c_parts.h"
 #include "compiler/codegen/c/describe.h"
 #include "compiler/codegen/c/model.h"
 #include "compiler/codegen/llvm/artifact/host_layer.h"
@@ -76,12 +77,12 @@ class ModelBuilder {
     if (o_.in_c) return in_c(program, weights);
     std::vector<std::string> parts = kernel_objects();
     parts.push_back(emit_model_object(program, o_.target));
-    if (variants_.size() > 1) parts.push_back(c_object(variants_object(o_.target.arch), "several variants"));
+    for (std::string& part : entry_parts(entry_files(program), o_.target)) parts.push_back(std::move(part));
+    for (std::string& part : description_parts(o_.target)) parts.push_back(std::move(part));
     if (program.weights_file)
       parts.push_back(std::string(weights_object(o_.target.arch)));
     else if (!weights.empty())
       parts.push_back(raw_object(weights, o_.name + ".weights", o_.target));
-    parts.push_back(emit_description_object(describe_model(variants_, o_.name, !out_.weights_file.empty()), o_.target));
     out_.objects.push_back({"", std::move(parts)});
     if (auto pool = pool_artifact_object(o_.target, o_.name)) out_.objects.push_back(std::move(*pool));
     return finished();
@@ -99,6 +100,8 @@ class ModelBuilder {
     CFile file(o_.target.vector_bits);
     std::set<std::string> included;
     if (o_.denormals == Denormals::kZero) file.add(c_source("denormals.c", &included));
+    for (const std::string_view code : entry_files(program)) file.add(c_source(std::string(code) + ".c", &included));
+    for (const char* code : {"check.c", "errors.c"}) file.add(c_source(code, &included));
     if (variants_.size() > 1) file.add(c_source("variants.c", &included));
     if (program.weights_file) file.add(c_source("weights.c", &included));
     const std::vector<const Kernel*> kernels = distinct_kernels();
@@ -131,9 +134,9 @@ class ModelBuilder {
     out_.kernels = symbols.size();
     const auto told = [this](size_t done) { tell("compiling kernels", done, out_.kernels); };
     const int64_t weight_bytes = program.weights_file ? static_cast<int64_t>(out_.weights.size()) : std::ssize(weights);
-    std::vector<std::string> parts{
-        emit_gpu_model_object(gpu_model(variants_, program, weight_bytes, told), o_.host),
-        emit_description_object(describe_model(variants_, o_.name, program.weights_file.has_value()), o_.host)};
+    std::vector<std::string> parts{emit_gpu_model_object(gpu_model(variants_, program, weight_bytes, told), o_.host)};
+    for (std::string& part : entry_parts({"gpu_entry"}, o_.host)) parts.push_back(std::move(part));
+    for (std::string& part : description_parts(o_.host)) parts.push_back(std::move(part));
     if (program.weights_file)
       parts.push_back(std::string(weights_object(o_.host.arch)));
     else if (!weights.empty())
@@ -142,8 +145,7 @@ class ModelBuilder {
     for (const VariantBuilder& v : variants_)
       for (const Kernel& k : v.layers().kernels)
         if (k.host && in_c.insert(k.host->name).second)
-          parts.push_back(c_object(host_function_object(k.host->name, o_.host.arch), k.host->name.c_str(), o_.host));
-    if (variants_.size() > 1) parts.push_back(c_object(variants_object(o_.host.arch), "several variants", o_.host));
+          parts.push_back(c_part(host_function_object(k.host->name, o_.host.arch), k.host->name, o_.host));
     out_.objects.push_back({"", std::move(parts)});
     return finished();
   }
@@ -152,11 +154,12 @@ class ModelBuilder {
     if (o_.progress) o_.progress(what, done, all);
   }
 
-  std::string c_object(std::string_view object, const char* what) const { return c_object(object, what, o_.target); }
-  static std::string c_object(std::string_view object, const char* what, const Target& cpu) {
-    HONE_USER_CHECK(!object.empty() && cpu.os == "linux")
-        << what << ": Hone was built without a C compiler for " << cpu.arch;
-    return std::string(object);
+  // The description, and what it calls.
+  std::vector<std::string> description_parts(const Target& cpu) {
+    std::vector<std::string> parts = entry_parts({"check", "errors"}, cpu);
+    if (variants_.size() > 1) parts.push_back(c_part(variants_object(cpu.arch), "several variants", cpu));
+    parts.push_back(emit_description_object(describe_model(variants_, o_.name, !out_.weights_file.empty()), cpu));
+    return parts;
   }
 
   // Gives kernels of equal code one name.
@@ -186,7 +189,7 @@ class ModelBuilder {
     const auto bytes = static_cast<int64_t>(weights.size());
     if (bytes == 0 || (o_.weights_file.empty() && bytes <= o_.most_embedded)) return;
     const Target& cpu = o_.target.is_gpu() ? o_.host : o_.target;
-    if (!o_.in_c) c_object(weights_object(cpu.arch), "weights in a file of their own", cpu);
+    if (!o_.in_c) c_part(weights_object(cpu.arch), "weights in a file of their own", cpu);
     out_.weights_file = o_.weights_file.empty() ? o_.name + ".weights" : o_.weights_file;
     out_.weights_begin = begin_of_weights(weights);
     program.weights_file = {out_.weights_file, out_.weights_begin};
@@ -215,7 +218,7 @@ class ModelBuilder {
     std::set<std::string> in_c;
     for (const Kernel* k : kernels)
       if (k->host && in_c.insert(k->host->name).second)
-        objects.push_back(c_object(host_function_object(k->host->name, o_.target.arch), k->host->name.c_str()));
+        objects.push_back(c_part(host_function_object(k->host->name, o_.target.arch), k->host->name, o_.target));
     return objects;
   }
 

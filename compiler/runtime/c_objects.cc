@@ -21,6 +21,9 @@ std::string_view bytes_of(const std::string& name) {
 std::string_view pool_object(std::string_view arch) { return bytes_of(fmt::format("pool-{}.o", arch)); }
 std::string_view variants_object(std::string_view arch) { return bytes_of(fmt::format("variants-{}.o", arch)); }
 std::string_view weights_object(std::string_view arch) { return bytes_of(fmt::format("weights-{}.o", arch)); }
+std::string_view entry_object(std::string_view file, std::string_view arch) {
+  return bytes_of(fmt::format("{}-{}.o", file, arch));
+}
 std::string_view host_function_object(std::string_view name, std::string_view arch) {
   return bytes_of(fmt::format("{}-{}.o", name, arch));
 }

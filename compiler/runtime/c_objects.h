@@ -1,5 +1,5 @@
-// The C code that artifacts bring (pool/pool.h, variants/variants.h, weights/weights.h, host_functions/) as machine
-// code.
+// The C code that artifacts bring (pool/pool.h, entry/entry.h, variants/variants.h, weights/weights.h, host_functions/)
+// as machine code.
 #pragma once
 
 #include <set>
@@ -15,6 +15,8 @@ std::string_view pool_object(std::string_view arch);
 std::string_view variants_object(std::string_view arch);
 /// The code that maps weights from a file of their own: hone_internal_map_weights.
 std::string_view weights_object(std::string_view arch);
+/// The code of entry/FILE.c (entry/entry.h).
+std::string_view entry_object(std::string_view file, std::string_view arch);
 /// The code of a layer in C (host_functions/host_functions.h): hone_internal_NAME.
 std::string_view host_function_object(std::string_view name, std::string_view arch);
 

@@ -85,7 +85,7 @@ double measured_peak_gflops(ThreadPool& pool) {
   double best = 0;
   for (int round = 0; round < 10; ++round) {
     const auto start = std::chrono::steady_clock::now();
-    pool.parallel_for(chunk, &loop, pool.workers(), pool.workers());
+    pool.on_each(chunk, &loop);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     best =
         std::max(best, 2.0 * kChains * loop.lanes * static_cast<double>(kSteps) * pool.workers() / took.count() * 1e-9);
@@ -114,7 +114,7 @@ double measured_read_bandwidth(ThreadPool& pool, int64_t bytes) {
   double best = 0;
   for (int round = 0; round < 6; ++round) {
     const auto start = std::chrono::steady_clock::now();
-    pool.parallel_for(chunk, &task, workers, workers);
+    pool.on_each(chunk, &task);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     best = std::max(best, 4.0 * static_cast<double>(each * task.passes) * workers / took.count() * 1e-9);
   }

@@ -4,109 +4,34 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
+#include "compiler/codegen/artifact/checks.h"
 #include "compiler/codegen/artifact/error_sentences.h"
 
 namespace hone {
 namespace {
-
-// The checks of NAME_run, in order; hone_runtime.h documents the codes.
-constexpr std::string_view kChecks = R"(static int32_t hone_wrong(int32_t what, int32_t tensor) {
-  return HONE_BAD_ARGUMENTS | what << 8 | tensor << 16;
-}
-
-static int32_t hone_check_tensor(const DLTensor* t, const HoneTensorType* type, int32_t number) {
-  int64_t elements = 1, stride = 1;
-  int32_t d;
-  for (d = 0; d < type->ndim; ++d) elements *= type->shape[d] != 0;
-  if (!t || (elements && !t->data)) return hone_wrong(HONE_WRONG_DATA, number);
-  if (t->device.device_type != kDLCPU) return hone_wrong(HONE_WRONG_DEVICE, number);
-  if (t->dtype.code != type->dtype.code || t->dtype.bits != type->dtype.bits || t->dtype.lanes != type->dtype.lanes)
-    return hone_wrong(HONE_WRONG_DTYPE, number);
-  if (t->ndim != type->ndim || (t->ndim > 0 && !t->shape)) return hone_wrong(HONE_WRONG_SHAPE, number);
-  for (d = 0; d < type->ndim; ++d)
-    if (t->shape[d] != type->shape[d]) return hone_wrong(HONE_WRONG_SHAPE, number);
-  for (d = type->ndim; t->strides && d-- > 0; stride *= type->shape[d])
-    if (type->shape[d] != 1 && t->strides[d] != stride) return hone_wrong(HONE_WRONG_STRIDES, number);
-  if (((uintptr_t)t->data + t->byte_offset) % (type->dtype.bits / 8)) return hone_wrong(HONE_WRONG_ALIGNMENT, number);
-  return HONE_OK;
-}
-
-/* A cache that grows in place: the strides are those of a buffer with room for `room` rows, of which it is the first.
-   `counted_by` is the parameter whose extent says how many there are; `input`, of an output, the one behind which the
-   row stands. */
-typedef struct HoneCache {
-  int64_t room;
-  int32_t is_cache, axis, counted_by, input;
-} HoneCache;
-
-static uintptr_t hone_first(const DLTensor* t) { return (uintptr_t)t->data + t->byte_offset; }
-
-static int32_t hone_check_cache(const DLTensor* const* args, const HoneParam* params, int32_t i, const HoneCache* cache,
-                                int64_t* counted) {
-  const DLTensor* const t = args[i];
-  const HoneTensorType* const type = &params[i].plain;
-  const int32_t number = i + 1, is_output = params[i].role == HONE_OUTPUT;
-  int64_t rows, stride = 1, matrices = 1;
-  int32_t d;
-  if (!t) return hone_wrong(HONE_WRONG_DATA, number);
-  if (t->device.device_type != kDLCPU) return hone_wrong(HONE_WRONG_DEVICE, number);
-  if (t->dtype.code != type->dtype.code || t->dtype.bits != type->dtype.bits || t->dtype.lanes != type->dtype.lanes)
-    return hone_wrong(HONE_WRONG_DTYPE, number);
-  if (t->ndim != type->ndim || !t->shape) return hone_wrong(HONE_WRONG_SHAPE, number);
-  rows = t->shape[cache->axis];
-  if (i == cache->counted_by) *counted = rows;
-  if (i == cache->counted_by ? rows < 0 || rows >= cache->room : rows != *counted + is_output)
-    return hone_wrong(HONE_WRONG_SHAPE, number);
-  for (d = 0; d < type->ndim; ++d) {
-    if (d != cache->axis && t->shape[d] != type->shape[d]) return hone_wrong(HONE_WRONG_SHAPE, number);
-    if (d < cache->axis) matrices *= type->shape[d];
-  }
-  if (matrices != 1 && !t->strides) return hone_wrong(HONE_WRONG_STRIDES, number);
-  for (d = type->ndim; t->strides && d-- > 0; stride *= d == cache->axis ? cache->room : type->shape[d])
-    if (t->strides[d] != stride && (d == cache->axis ? rows > 1 : type->shape[d] != 1))
-      return hone_wrong(HONE_WRONG_STRIDES, number);
-  if (is_output || rows > 0) {
-    if (!t->data) return hone_wrong(HONE_WRONG_DATA, number);
-    if (hone_first(t) % (type->dtype.bits / 8)) return hone_wrong(HONE_WRONG_ALIGNMENT, number);
-  }
-  if (is_output && *counted > 0 && hone_first(t) != hone_first(args[cache->input]))
-    return hone_wrong(HONE_WRONG_DATA, number);
-  return HONE_OK;
-}
-
-static int32_t hone_check(const HoneParam* params, const HoneCache* caches, int32_t count, int64_t workspace_bytes,
-                          const DLTensor* const* args, int32_t n, const void* workspace, const HoneRuntime* rt) {
-  int64_t counted = 0;
-  int32_t code = HONE_OK, i;
-  if (!hone_knows(rt)) return hone_wrong(HONE_WRONG_RUNTIME, 0);
-  if (n != count || !args) return hone_wrong(HONE_WRONG_COUNT, 0);
-  if ((workspace_bytes > 0 && !workspace) || (uintptr_t)workspace % 64) return hone_wrong(HONE_WRONG_WORKSPACE, 0);
-  for (i = 0; i < count && !code; ++i)
-    code = caches && caches[i].is_cache ? hone_check_cache(args, params, i, &caches[i], &counted)
-                                        : hone_check_tensor(args[i], &params[i].plain, i + 1);
-  return code;
-}
-
-)";
 
 class DescriptionWriter {
  public:
   explicit DescriptionWriter(const ArtifactDescription& description) : d_(description) {}
 
   std::string write(const std::string& json) {
-    std::string out(kChecks);
-    std::vector<std::string> runs;
-    for (size_t v = 0; v < d_.variants.size(); ++v) {
-      out += parameters(v) + caches(v) + layers(v);
-      runs.push_back(has_several() ? fmt::format("{}_run{}", d_.name, v) : d_.name + "_run");
-      out += run(v, runs.back());
+    const size_t count = d_.variants.size();
+    std::string out = fmt::format(
+        "static const HoneVariant hone_variants[{0}];\nstatic const HoneChecks hone_checks[{0}];\n\n", count);
+    std::string variants, checks;
+    for (size_t v = 0; v < count; ++v) {
+      const ArtifactChecks all = checks_of(d_, d_.variants[v]);
+      out += parameters(v) + symbols(v, all) + tensor_checks(v, all) + layers(v) + run(v);
+      checks += fmt::format("    {{hone_tensor_checks{0}, {1}, {2}}},\n", v,
+                            all.symbols.empty() ? "0" : fmt::format("hone_symbols{}", v), all.symbols.size());
+      variants += variant(v);
     }
+    out += fmt::format("static const HoneVariant hone_variants[{}] = {{\n{}}};\n\n", count, variants);
+    out += fmt::format("static const HoneChecks hone_checks[{}] = {{\n{}}};\n\n", count, checks);
     out += errors();
     out += fmt::format("const char {}_cpu[] = \"\"; /* whatever the C compiler was told */\n", d_.name);
     out += fmt::format("const char {}_json[] =\n{};\n\n", d_.name, long_string(json));
-    out += artifact(runs);
+    out += artifact();
     if (has_several()) {
       out += choice("_run", "run");
       out += choice("", "enter");
@@ -159,18 +84,27 @@ class DescriptionWriter {
     return shapes + table + "};\n\n";
   }
 
-  bool has_caches(size_t v) const {
-    const auto& params = d_.variants[v].params;
-    return std::any_of(params.begin(), params.end(), [](const Parameter& p) { return p.cache.has_value(); });
+  static std::string symbols(size_t v, const ArtifactChecks& checks) {
+    if (checks.symbols.empty()) return "";
+    std::string out = fmt::format("static const HoneSymbol hone_symbols{}[] = {{\n", v);
+    for (const ArtifactChecks::Symbol& s : checks.symbols)
+      out += fmt::format("    {{{}, {}, {}, {}}},\n", c_string(s.name), s.least, s.most, s.multiple_of);
+    return out + "};\n";
   }
-  std::string caches(size_t v) const {
-    if (!has_caches(v)) return "";
-    std::string out = fmt::format("static const HoneCache hone_caches{}[] = {{\n", v);
-    for (const Parameter& p : d_.variants[v].params)
-      out += p.cache ? fmt::format("    {{{}, 1, {}, {}, {}}},\n", p.cache->room, p.cache->axis, p.cache->counted_by,
-                                   p.cache->input)
-                     : "    {0, 0, 0, 0, 0},\n";
-    return out + "};\n\n";
+
+  static std::string tensor_checks(size_t v, const ArtifactChecks& checks) {
+    std::string lists, out = fmt::format("static const HoneTensorCheck hone_tensor_checks{}[] = {{\n", v);
+    for (size_t i = 0; i < checks.tensors.size(); ++i) {
+      const ArtifactChecks::Tensor& t = checks.tensors[i];
+      const std::string list = fmt::format("hone_extents{}_{}", v, i);
+      std::string extents;
+      for (const ArtifactChecks::Extent& e : t.extents)
+        extents += fmt::format("{{{}, {}, {}, {}}}, ", e.dimension, e.symbol, e.more, e.room);
+      if (!extents.empty()) lists += fmt::format("static const HoneExtent {}[] = {{{}}};\n", list, extents);
+      out += fmt::format("    {{{:#x}, {}, {}, {}}},\n", t.devices, t.begins_with, t.extents.size(),
+                         extents.empty() ? "0" : list);
+    }
+    return lists + out + "};\n\n";
   }
 
   std::string layers(size_t v) const {
@@ -183,19 +117,23 @@ class DescriptionWriter {
                              layers.size());
   }
 
-  std::string run(size_t number, const std::string& name) const {
+  std::string name_of_run(size_t v) const {
+    return has_several() ? fmt::format("{}_run{}", d_.name, v) : d_.name + "_run";
+  }
+
+  std::string run(size_t number) const {
     const Variant& v = d_.variants[number];
-    std::string out = fmt::format("{}int32_t {}({}) {{\n", has_several() ? "static " : "", name, kEntryArguments);
-    if (!v.layers.empty())
-      out += fmt::format(
-          "  if (n == HONE_ASK_LAYERS && workspace) {{\n    *(const HoneLayers**)workspace = &hone_layers{};\n    "
-          "return "
-          "HONE_OK;\n  }}\n",
-          number);
-    out += fmt::format("  const int32_t code = hone_check(hone_params{}, {}, {}, {}, args, n, workspace, rt);\n",
-                       number, has_caches(number) ? fmt::format("hone_caches{}", number) : "0", v.params.size(),
-                       v.run_workspace_bytes);
-    return out + fmt::format("  return code ? code : {}(args, n, workspace, rt);\n}}\n\n", c_symbol(v.plain));
+    return fmt::format(
+        "static const HoneRun hone_run{0} = {{&hone_variants[{0}], &hone_checks[{0}], {1}, {2}}};\n\n"
+        "{3}int32_t {4}({5}) {{\n  return hone_entry1_run(&hone_run{0}, args, n, workspace, rt);\n}}\n\n",
+        number, c_symbol(v.plain), v.layers.empty() ? "0" : fmt::format("&hone_layers{}", number),
+        has_several() ? "static " : "", name_of_run(number), kEntryArguments);
+  }
+
+  std::string variant(size_t number) const {
+    const Variant& v = d_.variants[number];
+    return fmt::format("    {{hone_params{}, {}, {}, {}, {}, {}, {}, 0}},\n", number, v.params.size(), v.workers,
+                       v.workspace_bytes, v.run_workspace_bytes, c_symbol(v.entry), name_of_run(number));
   }
 
   std::string choice(const std::string& suffix, const std::string& how) const {
@@ -211,34 +149,18 @@ class DescriptionWriter {
       for (const std::string& text : texts) out += fmt::format("    {},\n", c_string(text));
       return out + "};\n";
     };
-    const size_t of_tensors = d_.variants[0].params.size() + 1;
-    std::string out = table("hone_codes", all.codes) + table("hone_wrongs", all.wrongs);
-    out += fmt::format("\nconst char* {}_error(int32_t code) {{\n", d_.name);
-    out += fmt::format(
-        "  const uint32_t what = (uint32_t)code >> 8 & 0xff, tensor = (uint32_t)code >> 16;\n  if (((uint32_t)code & "
-        "0xff) "
-        "!= HONE_BAD_ARGUMENTS)\n    return (uint32_t)code < {} ? hone_codes[code] : \"a code that is unknown "
-        "here\";\n",
-        all.codes.size());
-    out += fmt::format("  if (what < {0} && tensor < {1}) return hone_wrongs[tensor * {0} + what];\n", kTensorWrongs,
-                       of_tensors);
-    if (all.of_weights > 0)
-      out += fmt::format("  if (what - {0} < {1} && !tensor) return hone_wrongs[{2} + what - {0}];\n", kTensorWrongs,
-                         all.of_weights, of_tensors * kTensorWrongs);
-    return out + "  return \"a code that is unknown here\";\n}\n\n";
+    return table("hone_codes", all.codes) + table("hone_wrongs", all.wrongs) +
+           fmt::format(
+               "static const HoneErrors hone_errors = {{hone_codes, hone_wrongs, {0}, {1}, {2}}};\n\n"
+               "const char* {3}_error(int32_t code) {{ return hone_entry1_error(&hone_errors, code); }}\n\n",
+               all.codes.size(), d_.variants[0].params.size(), all.of_weights, d_.name);
   }
 
-  std::string artifact(const std::vector<std::string>& runs) const {
-    std::string out = "static const HoneVariant hone_variants[] = {\n";
-    for (size_t i = 0; i < runs.size(); ++i) {
-      const Variant& v = d_.variants[i];
-      out += fmt::format("    {{hone_params{}, {}, {}, {}, {}, {}, {}, 0}},\n", i, v.params.size(), v.workers,
-                         v.workspace_bytes, v.run_workspace_bytes, c_symbol(v.entry), runs[i]);
-    }
-    return out + fmt::format(
-                     "}};\n\nconst HoneArtifact {0}_artifact = {{HONE_ARTIFACT_ABI, {1}, hone_variants, {2}, {3}, "
-                     "{0}_json, {0}_error}};\n\n",
-                     d_.name, runs.size(), c_string(d_.name), c_string(d_.target));
+  std::string artifact() const {
+    return fmt::format(
+        "const HoneArtifact {0}_artifact = {{HONE_ARTIFACT_ABI, {1}, hone_variants, {2}, {3}, {0}_json, {0}_error, "
+        "hone_checks}};\n\n",
+        d_.name, d_.variants.size(), c_string(d_.name), c_string(d_.target));
   }
 
   const ArtifactDescription& d_;
@@ -247,7 +169,6 @@ class DescriptionWriter {
 }  // namespace
 
 void add_description(CFile& file, const ArtifactDescription& description, const std::string& json) {
-  file.need_tensor_checks();
   file.add(DescriptionWriter(description).write(json));
 }
 

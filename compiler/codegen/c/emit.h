@@ -28,8 +28,6 @@ class CFile {
   /// `static int32_t SYMBOL(void* a0, …, char* workspace, const HoneRuntime* rt)`: the kernels of `m`, unchecked.
   /// Arguments `apart` lie in memory of their own.
   void add_layer(const Module& m, const std::string& symbol, const std::vector<bool>& apart);
-  /// Adds hone_data() and hone_knows(), which check an entry's arguments, unless they are there.
-  void need_tensor_checks();
   /// Text as it is.
   void add(const std::string& text) { functions_ += text; }
 
@@ -37,6 +35,8 @@ class CFile {
   std::string text(const std::string& first) const;
 
  private:
+  // Adds hone_data() and hone_knows(), which check an entry's arguments, unless they are there.
+  void need_tensor_checks();
   std::string kernel(const Module& m, const Function& f, const std::string& name, const std::vector<bool>& apart);
   void add_checked(const std::string& name, const std::vector<Buffer>& params, const std::vector<std::string>& kernels,
                    bool element_aligned, bool needs_workspace, bool is_static = false);

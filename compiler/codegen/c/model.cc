@@ -14,32 +14,6 @@
 namespace hone {
 namespace {
 
-// How regions of threads run.
-constexpr std::string_view kRegions = R"(typedef struct HoneRegion {
-  const DLTensor* const* args;
-  char* workspace;
-} HoneRegion;
-
-/* Which iterations of a layer's parallel loop a thread of a region runs. */
-typedef struct HoneShare {
-  int64_t thread, count;
-  int64_t ranges[][2];
-} HoneShare;
-
-/* A parallel_for that runs the share's iterations and leaves out all others. */
-static int32_t hone_run_share(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers,
-                              int64_t grain) {
-  const HoneShare* const share = self;
-  int32_t code = HONE_OK;
-  int64_t i;
-  (void)iterations, (void)max_workers, (void)grain;
-  for (i = 0; i < share->count && !code; ++i)
-    code = body(share->ranges[i][0], share->ranges[i][1], (int32_t)share->thread, closure);
-  return code;
-}
-
-)";
-
 class ModelWriter {
  public:
   explicit ModelWriter(const ModelProgram& program) : p_(program) {}
@@ -61,7 +35,7 @@ class ModelWriter {
     if (p_.variants.size() == 1)
       functions_ +=
           fmt::format("int32_t {0}_plain({1}) {{ return {0}(args, n, workspace, rt); }}\n\n", p_.name, kEntryArguments);
-    return out + (has_regions_ ? std::string(kRegions) : "") + functions_;
+    return out + functions_;
   }
 
  private:
@@ -118,16 +92,16 @@ class ModelWriter {
     return fmt::format("(void*)(weights{})", offset);
   }
 
-  static std::string row_text(const NewRow& row, const std::string& indent) {
-    return fmt::format(
-        "{0}{{\n{0}  int64_t i, rows;\n{0}  memcpy(&rows, {1}, sizeof rows);\n{0}  for (i = 0; i < {2}; ++i)\n{0}    "
-        "memcpy({3} + rows * {4} + i * {5}, {6} + i * {4}, {4});\n{0}}}\n",
-        indent, pointer(row.count), row.matrices, bytes_at(row.to), row.bytes, row.matrix_bytes, bytes_at(row.from));
+  std::string row_text(const NewRow& row, const std::string& indent) {
+    const std::string table = fmt::format("hone_row{}", tables_++);
+    functions_ +=
+        fmt::format("static const HoneRow {} = {{{}, {}, {}}};\n", table, row.matrices, row.bytes, row.matrix_bytes);
+    return fmt::format("{}hone_entry1_row(&{}, {}, {}, {});\n", indent, table, pointer(row.from), pointer(row.to),
+                       pointer(row.count));
   }
-  static std::string bytes_at(const TensorSlot& slot) { return fmt::format("((char*){})", pointer(slot)); }
 
   // `return` ends the function, with `code`.
-  static std::string step_text(const ModelStep& step, const std::string& rt, const std::string& indent) {
+  std::string step_text(const ModelStep& step, const std::string& rt, const std::string& indent) {
     std::string out;
     for (const NewRow& row : step.rows) out += row_text(row, indent);
     if (step.symbol.empty())
@@ -160,57 +134,50 @@ class ModelWriter {
     return out + "  return code;\n}\n\n";
   }
 
-  // A region of the runtime whose iterations are the threads' shares; without a runtime they run one after the other.
+  // Neighbours whose shares the threads run.
   std::string region_text(const std::string& name, std::span<const ModelStep> steps) {
-    has_regions_ = true;
     const std::string region = fmt::format("{}_region{}", name, steps[0].region);
-    int last = 0;
     std::map<int, std::string> of_thread;
-    std::string shares;
     for (size_t s = 0; s < steps.size(); ++s)
-      for (const StepShare& share : steps[s].shares) {
-        last = std::max(last, share.thread);
-        std::string rt = "0";
-        if (!share.iterations.empty()) {
-          const std::string own = fmt::format("{}_share{}_{}", region, s, share.thread);
-          shares += share_text(own, share);
-          rt = "&" + own;
-        }
-        of_thread[share.thread] += step_text(steps[s], rt, "        ");
-      }
-    functions_ += shares;
+      for (const StepShare& share : steps[s].shares)
+        of_thread[share.thread] += step_text(
+            steps[s],
+            share.iterations.empty() ? "0" : runtime_of(fmt::format("{}_share{}_{}", region, s, share.thread), share),
+            "  ");
+    std::string threads;
+    for (int thread = 0; thread <= of_thread.rbegin()->first; ++thread) {
+      const auto own = of_thread.find(thread);
+      threads += own == of_thread.end() ? "0, " : fmt::format("{}_thread{}, ", region, thread);
+      if (own == of_thread.end()) continue;
+      functions_ += fmt::format(
+          "static int32_t {}_thread{}(const DLTensor* const* args, void* workspace, const void* given) {{\n  const "
+          "char* "
+          "const weights = (const char*)given;\n  int32_t code = HONE_OK;\n  (void)args, (void)workspace, "
+          "(void)weights;\n{}  return code;\n}}\n\n",
+          region, thread, own->second);
+    }
     functions_ += fmt::format(
-        "static int32_t {}(int64_t begin, int64_t end, int32_t worker, void* closure) {{\n  const HoneRegion* const "
-        "given "
-        "= closure;\n  const DLTensor* const* const args = given->args;\n  char* const workspace = given->workspace;\n "
-        " "
-        "const HoneRuntime* const rt = 0;\n  int64_t thread;\n  (void)worker;\n{}  for (thread = begin; thread < end; "
-        "++thread) switch (thread) {{\n",
-        region, begin(steps));
-    for (const auto& [thread, text] : of_thread)
-      functions_ += fmt::format("      case {}:\n{}        break;\n", thread, text);
-    functions_ += "      default: break;\n    }\n  return code;\n}\n\n";
-    return fmt::format(
-        "  {{\n    HoneRegion region = {{args, workspace}};\n    code = rt ? rt->parallel_for(rt->self, {0}, &region, "
-        "{1}, "
-        "{1}, 0) : {0}(0, {1}, 0, &region);\n    if (code) return code;\n  }}\n",
-        region, last + 1);
+        "static const HoneThreadSteps {0}_threads[] = {{{1}}};\nstatic const HoneRegion {0} = {{{0}_threads, "
+        "{2}}};\n\n",
+        region, threads, of_thread.rbegin()->first + 1);
+    return fmt::format("  if ((code = hone_entry1_region(&{}, args, workspace, {}, rt))) return code;\n", region,
+                       uses_weights(steps) ? "weights" : "0");
   }
 
-  // A HoneRuntime of several workers, since kernels do not ask one of one.
-  static std::string share_text(const std::string& name, const StepShare& share) {
+  // A HoneRuntime of several workers, since kernels do not ask one of one; adds its tables.
+  std::string runtime_of(const std::string& name, const StepShare& share) {
     std::string ranges;
     for (const IterationRange& r : share.iterations) ranges += fmt::format("{{{}, {}}}, ", r.begin, r.end);
-    return fmt::format(
-        "static struct {{\n  int64_t thread, count, ranges[{1}][2];\n}} {0}_ranges = {{{2}, {1}, {{{3}}}}};\nstatic "
-        "const "
-        "HoneRuntime {0} = {{HONE_RUNTIME_ABI, {4}, &{0}_ranges, hone_run_share, 0}};\n\n",
-        name, share.iterations.size(), share.thread, ranges, share.thread + 2);
+    functions_ += fmt::format(
+        "static const int64_t {0}_ranges[][2] = {{{1}}};\nstatic HoneShare {0}_own = {{{2}, {3}, {0}_ranges}};\nstatic "
+        "const HoneRuntime {0} = {{HONE_RUNTIME_ABI, {4}, &{0}_own, hone_entry1_share_for, 0}};\n\n",
+        name, ranges, share.thread, share.iterations.size(), share.thread + 2);
+    return "&" + name;
   }
 
   const ModelProgram& p_;
   std::string functions_;
-  bool has_regions_ = false;
+  int tables_ = 0;
 };
 
 }  // namespace

@@ -210,9 +210,12 @@ typedef struct HoneGpu {
    NAME_cpu names the instruction sets that its code may use ("avx2,fma"), as LLVM calls them: on a CPU without them a
    call ends the process.
 
+   Version 5 says the same of tensors as data, in HoneArtifact.checks.
+
    NAME_error says what its code means. Artifacts for CPUs also bring a thread pool, NAME_pool and NAME_pool_free, where
    their header declares it. */
-#define HONE_ARTIFACT_ABI 4
+#define HONE_ARTIFACT_ABI 5
+#define HONE_ARTIFACT_ABI_OLDEST 4 /* HoneArtifact then ends before `checks` */
 
 /* What NAME_run returns for bad arguments: HONE_BAD_ARGUMENTS in the low 8 bits, what is wrong in the 8 bits above, and
    above these the number of the tensor, from 1; 0 where it is about no tensor. */
@@ -270,6 +273,39 @@ typedef struct HoneVariant {
   const HoneGpuProgram* gpu;   /* NAME_gpu; null for CPUs */
 } HoneVariant;
 
+/* --- Since version 5: what NAME_run checks of its tensors, as data ---
+
+   A number that a call decides: the shapes of its tensors say it, the first that has it for all others. */
+typedef struct HoneSymbol {
+  const char* name;    /* "past" */
+  int64_t least, most; /* what it may be, both included */
+  int64_t multiple_of; /* 1: any number from `least` to `most` */
+} HoneSymbol;
+
+/* A dimension whose extent is the symbol's value and `more`; HoneTensorType.shape then has the largest. */
+typedef struct HoneExtent {
+  int32_t dimension, symbol;
+  int64_t more;
+  int64_t room; /* strides are those of a buffer with so many there; 0: of as many as there are */
+} HoneExtent;
+
+typedef struct HoneTensorCheck {
+  uint64_t devices;    /* where it may lie: bit i is set for the DLDeviceType i */
+  int32_t begins_with; /* the number, from 0, of a tensor before it at whose address it begins while that one has
+                          elements; -1: of none */
+  int32_t extent_count;
+  const HoneExtent* extents; /* those that a call decides, in the order of dimensions */
+} HoneTensorCheck;
+
+/* The most symbols of a variant. */
+#define HONE_MOST_SYMBOLS 16
+
+typedef struct HoneChecks {
+  const HoneTensorCheck* tensors; /* of the variant's parameters, in order */
+  const HoneSymbol* symbols;
+  int32_t symbol_count;
+} HoneChecks;
+
 /* A step of a model. */
 typedef struct HoneLayer {
   const char* name;     /* the nodes of the user's model that it stands for, as that calls them */
@@ -298,6 +334,7 @@ typedef struct HoneArtifact {
   const char* target;                 /* as compiled for: "llvm -mtriple=x86_64-linux -mcpu=x86-64 -threads=2" */
   const char* json;                   /* NAME_json */
   const char* (*error)(int32_t code); /* NAME_error: a sentence, never null, that lives as long as the artifact */
+  const HoneChecks* checks;           /* since version 5: of each variant, in order */
 } HoneArtifact;
 
 #ifdef __cplusplus

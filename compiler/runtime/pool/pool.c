@@ -209,16 +209,15 @@ static int32_t run_inline(const struct Pool* p, HoneChunk body, void* closure, i
   return code;
 }
 
-static int32_t parallel_for(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers,
-                            int64_t grain) {
-  struct Pool* const p = self;
-  if (iterations <= 0) return HONE_OK;
-  const int64_t chunks = grain > 0 ? iterations / grain + (iterations % grain != 0) : iterations;
-  int32_t active = max_workers < p->runtime.workers ? max_workers : p->runtime.workers;
-  if (chunks < active) active = (int32_t)chunks;
+static bool can_begin(struct Pool* p) {
   uint32_t idle = 0;
-  if (active <= 1 || !is_here(p) || is_inside(p) || !atomic_compare_exchange_strong(&p->busy, &idle, 1))
-    return run_inline(p, body, closure, iterations);
+  return is_here(p) && !is_inside(p) && atomic_compare_exchange_strong(&p->busy, &idle, 1);
+}
+
+/* A region on `active` threads of a pool that is busy with it alone. `recalls`: the caller does the work of who has not
+   begun. */
+static int32_t run_region(struct Pool* p, HoneChunk body, void* closure, int64_t iterations, int32_t active,
+                          int64_t grain, bool recalls) {
   p->body = body;
   p->closure = closure;
   p->iterations = iterations;
@@ -229,11 +228,28 @@ static int32_t parallel_for(void* self, HoneChunk body, void* closure, int64_t i
   atomic_store_explicit(&p->pending, (uint32_t)active - 1, memory_order_relaxed);
   for (int32_t i = 1; i < active; ++i) call(&p->workers[i - 1], kWork);
   run_chunks(p, 0);
-  recall_workers(p);
+  if (recalls) recall_workers(p);
   wait_for_workers(p);
   const int32_t code = atomic_load_explicit(&p->result, memory_order_relaxed);
   atomic_store_explicit(&p->busy, 0, memory_order_release);
   return code;
+}
+
+static int32_t parallel_for(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers,
+                            int64_t grain) {
+  struct Pool* const p = self;
+  if (iterations <= 0) return HONE_OK;
+  const int64_t chunks = grain > 0 ? iterations / grain + (iterations % grain != 0) : iterations;
+  int32_t active = max_workers < p->runtime.workers ? max_workers : p->runtime.workers;
+  if (chunks < active) active = (int32_t)chunks;
+  if (active <= 1 || !can_begin(p)) return run_inline(p, body, closure, iterations);
+  return run_region(p, body, closure, iterations, active, grain, true);
+}
+
+__attribute__((weak)) int32_t hone_internal_pool_on_each(HoneRuntime* pool, HoneChunk body, void* closure) {
+  struct Pool* const p = pool->self;
+  if (!can_begin(p)) return HONE_PANIC;
+  return run_region(p, body, closure, p->runtime.workers, p->runtime.workers, 0, false);
 }
 
 /* The CPUs that this thread may run on; 1 where the system does not say. */

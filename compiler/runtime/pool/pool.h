@@ -30,6 +30,11 @@ HONE_POOL_LOCAL HoneRuntime* hone_internal_pool_new(int32_t threads);
    what is there of the pool. */
 HONE_POOL_LOCAL void hone_internal_pool_free(HoneRuntime* pool);
 
+/* One region on all of the pool's threads: iteration i runs on thread i, whatever that thread is doing; elsewhere no
+   thread is waited for that has not begun. HONE_PANIC where it cannot be (inside a chunk, in the child of a fork(),
+   while another region runs). For who sets or measures threads. */
+HONE_POOL_LOCAL int32_t hone_internal_pool_on_each(HoneRuntime* pool, HoneChunk body, void* closure);
+
 #ifdef __cplusplus
 }
 #endif

@@ -339,24 +339,20 @@ template <class Body>
   _exit(0);
 }
 
-// Landlock rules apply to a single thread: each worker takes the chunk that is its own.
-int32_t apply_rules(int64_t begin, int64_t end, int32_t, void* closure) {
-  auto& [files, refused] = *static_cast<std::pair<const FileRules*, std::atomic<bool>>*>(closure);
-  if (begin < end && !files->apply()) refused = true;
-  return HONE_OK;
+// Landlock rules apply to a single thread.
+int32_t apply_rules(int64_t, int64_t, int32_t, void* files) {
+  return static_cast<const FileRules*>(files)->apply() ? HONE_OK : HONE_PANIC;
 }
 
 }  // namespace
 
 bool confine_threads(const Confinement& confinement, ThreadPool* pool) {
-  std::pair<const FileRules*, std::atomic<bool>> rules(&confinement.files, false);
-  if (confinement.files.available()) {
-    if (pool)
-      pool->parallel_for(&apply_rules, &rules, pool->workers(), pool->workers());
-    else
-      apply_rules(0, 1, 0, &rules);
+  auto* const files = const_cast<FileRules*>(&confinement.files);
+  if (files->available()) {
+    const int32_t code = pool ? pool->on_each(&apply_rules, files) : apply_rules(0, 1, 0, files);
+    if (code != HONE_OK) return false;
   }
-  return !rules.second && (!confinement.filters || confinement.loading.apply());
+  return !confinement.filters || confinement.loading.apply();
 }
 
 void run_candidate(int fd, const CandidateTask& task) {

@@ -102,7 +102,7 @@ std::vector<CoreReading> read_cores(ThreadPool* pool) {
   const int workers = pool ? pool->workers() : 1;
   task.cores.resize(static_cast<size_t>(workers));
   if (pool)
-    pool->parallel_for(&read_chunk, &task, workers, workers);  // as many iterations as workers: one each
+    pool->on_each(&read_chunk, &task);
   else
     read_chunk(0, 1, 0, &task);
   return task.cores;

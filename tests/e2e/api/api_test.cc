@@ -159,7 +159,7 @@ TEST_F(HoneApi, RunsAnArtifactThatIsPartOfTheProgram) {
   later.abi_version = HONE_ARTIFACT_ABI + 1;
   EXPECT_EQ(hone_open_linked(&later, &linked), HONE_WRONG_VERSION);
   EXPECT_EQ(linked, nullptr);
-  EXPECT_STREQ(hone_last_error(), "hone_open_linked: the artifact is of version 5, this library knows 4");
+  EXPECT_STREQ(hone_last_error(), "hone_open_linked: the artifact is of version 6, this library knows 4 to 5");
   EXPECT_EQ(hone_open_linked(nullptr, &linked), HONE_NO_ARTIFACT);
 }
 
@@ -230,10 +230,35 @@ TEST_F(HoneApi, KnowsOldAndNewVersions) {
   EXPECT_THAT(refusal(old, HONE_WRONG_VERSION, "dense"),
               HasSubstr("the artifact dense is of a version before 4 and does not describe itself: build it anew"));
 #endif
-  ASSERT_EQ(shell("echo 'int later_artifact[16] = {5};' | gcc -shared -x c - -o " + folder + "later.so").code, 0);
+  ASSERT_EQ(shell("echo 'int later_artifact[16] = {6};' | gcc -shared -x c - -o " + folder + "later.so").code, 0);
   EXPECT_EQ(refusal(folder + "later.so", HONE_WRONG_VERSION),
-            "later.so: the artifact is of version 5, this library knows 4");
+            "later.so: the artifact is of version 6, this library knows 4 to 5");
 }
+
+#ifdef __x86_64__
+// Built by `tensorc --task dense --args m=4,n=20,k=8,epilogue=bias+relu --target "llvm -mtriple=x86_64-linux
+// -mcpu=x86-64 -threads=2" --config default --emit so` at 71332d6a, when the ABI was of version 4.
+TEST_F(HoneApi, RunsAnArtifactOfVersion4) {
+  const Model model = open(HONE_SOURCE_DIR "/tests/data/artifacts/dense_abi4.so");
+  EXPECT_EQ(hone_artifact(model.get())->abi_version, 4);
+  // out = relu(a b^T + bias) of a = 1, b = i - 9 in row i, bias = 3.
+  std::vector<float> a(32, 1.0f), b(160), bias(20, 3.0f), out(80);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i / 8) - 9;
+  int64_t shapes[4][2] = {{4, 8}, {20, 8}, {20, 1}, {4, 20}};
+  DLTensor tensors[4] = {};
+  float* const data[4] = {a.data(), b.data(), bias.data(), out.data()};
+  for (size_t i = 0; i < 4; ++i)
+    tensors[i] = {data[i], {kDLCPU, 0}, i == 2 ? 1 : 2, {kDLFloat, 32, 1}, shapes[i], nullptr, 0};
+  const DLTensor* const inputs[] = {&tensors[0], &tensors[1], &tensors[2]};
+  const DLTensor* const outputs[] = {&tensors[3]};
+  ASSERT_EQ(hone_run(model.get(), inputs, 3, outputs, 1, nullptr), HONE_OK) << hone_last_error();
+  for (size_t i = 0; i < 80; ++i)
+    EXPECT_EQ(out[i], std::max(0.0f, static_cast<float>((static_cast<int>(i) % 20 - 9) * 8 + 3))) << i;
+  shapes[1][1] = 9;
+  EXPECT_EQ(hone_run(model.get(), inputs, 3, outputs, 1, nullptr),
+            HONE_BAD_ARGUMENTS | HONE_WRONG_SHAPE << 8 | 2 << 16);
+}
+#endif
 
 TEST_F(HoneApi, SaysWhatIsWrongWithTensors) {
   const Model model = open(build("mm"));

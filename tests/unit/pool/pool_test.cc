@@ -186,6 +186,39 @@ TEST(Pool, AWorkerThatHasNotBegunIsNotWaitedFor) {
   EXPECT_GT(by_caller, 0);
 }
 
+// Where threads are to be set or measured, nobody stands in for one that begins late.
+TEST(Pool, OnEachRunsOnTheThreadsThemselves) {
+  const Pool pool = make(3);
+  struct Seen {
+    std::thread::id caller = std::this_thread::get_id();
+    std::vector<std::atomic<int>> hits = std::vector<std::atomic<int>>(3);
+    std::atomic<int> by_caller{0};
+  } seen;
+  const HoneChunk chunk = [](int64_t begin, int64_t end, int32_t worker, void* closure) -> int32_t {
+    Seen& s = *static_cast<Seen*>(closure);
+    if (std::this_thread::get_id() == s.caller) ++s.by_caller;
+    ++s.hits[static_cast<size_t>(begin)];
+    return int32_t{begin != worker || end != begin + 1};
+  };
+  for (int i = 0; i < 300; ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(400));  // until the pool's threads sleep
+    ASSERT_EQ(hone_internal_pool_on_each(pool.get(), chunk, &seen), HONE_OK);
+  }
+  for (const auto& n : seen.hits) EXPECT_EQ(n, 300);
+  EXPECT_EQ(seen.by_caller, 300);
+}
+
+TEST(Pool, OnEachIsRefusedWhereTheThreadsAreNotToBeHad) {
+  const Pool pool = make(2);
+  const HoneChunk nothing = [](int64_t, int64_t, int32_t, void*) -> int32_t { return HONE_OK; };
+  EXPECT_EQ(run(pool, 1, 1, 0,
+                [&](int64_t, int64_t, int32_t) { return hone_internal_pool_on_each(pool.get(), nothing, nullptr); }),
+            HONE_PANIC);
+  EXPECT_EQ(in_child([&] { return hone_internal_pool_on_each(pool.get(), nothing, nullptr) == HONE_PANIC ? 0 : 1; }),
+            0);
+  EXPECT_EQ(hone_internal_pool_on_each(pool.get(), nothing, nullptr), HONE_OK);
+}
+
 TEST(Pool, AFreeWorkerClaimsWhatABusyOneLeaves) {
   const Pool pool = make(2);
   std::atomic<int> others{0};

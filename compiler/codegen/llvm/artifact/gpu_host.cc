@@ -8,6 +8,7 @@
 
 #include <cstddef>
 
+#include "compiler/codegen/llvm/artifact/forwarder.h"
 #include "compiler/codegen/llvm/artifact/mapped_weights.h"
 #include "compiler/codegen/llvm/kernel/c_data.h"
 #include "compiler/codegen/llvm/kernel/pipeline.h"
@@ -41,7 +42,6 @@ class HostEmitter {
     std::vector<Constant*> programs;
     for (const GpuHostProgram& p : model.programs)
       programs.push_back(data_.stored(data_.structure(program_of(p, HONE_RUNTIME_ABI))));
-    if (model.weights_file) weights_of_ = model.name;
     for (const GpuHostModel::Variant& v : model.variants)
       emit_parts(v, emit_entries(v.head.name, model_of(model, v, programs), model.variants.size() > 1));
     if (model.weights_file) emit_weights_entry(*module_, model.name, *model.weights_file, host_);
@@ -154,45 +154,15 @@ class HostEmitter {
     return data_.structure(members);
   }
 
-  llvm::Value* member(llvm::Type* type, llvm::Value* of, size_t offset) {
-    return b_.CreateLoad(type, b_.CreateGEP(b_.getInt8Ty(), of, b_.getInt64(offset)));
-  }
-
-  // rt->gpu->run(rt->gpu->self, program, args, n, workspace), or run_plain with rt at the end.
   llvm::Function* emit_entry(const std::string& name, llvm::GlobalVariable* program, bool plain) {
-    auto* f = llvm::Function::Create(data_.entry_type(), llvm::Function::ExternalLinkage, name, *module_);
-    f->addFnAttr(llvm::Attribute::NoUnwind);
-    f->addFnAttr("target-cpu", host_.mcpu);
-    auto* bad = llvm::BasicBlock::Create(b_.getContext(), "bad", f);
-    const auto require = [&](llvm::Value* ok) {
-      auto* next = llvm::BasicBlock::Create(b_.getContext(), "ok", f);
-      b_.CreateCondBr(ok, next, bad);
-      b_.SetInsertPoint(next);
-    };
-    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f, bad));
-    llvm::Value *args = f->getArg(0), *n = f->getArg(1), *workspace = f->getArg(2), *rt = f->getArg(3);
-    require(b_.CreateIsNotNull(rt));
-    require(b_.CreateICmpEQ(member(b_.getInt32Ty(), rt, offsetof(HoneRuntime, abi_version)),
-                            b_.getInt32(HONE_RUNTIME_ABI)));
-    llvm::Value* gpu = member(b_.getPtrTy(), rt, offsetof(HoneRuntime, gpu));
-    require(b_.CreateIsNotNull(gpu));
-    llvm::Value* run = member(b_.getPtrTy(), gpu, plain ? offsetof(HoneGpu, run_plain) : offsetof(HoneGpu, run));
-    require(b_.CreateIsNotNull(run));
-    if (!weights_of_.empty()) weights_or_return(b_, weights_of_);
-    auto* type = llvm::FunctionType::get(
-        b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy()}, false);
-    b_.CreateRet(b_.CreateCall(
-        type, run, {member(b_.getPtrTy(), gpu, offsetof(HoneGpu, self)), program, args, n, plain ? rt : workspace}));
-    b_.SetInsertPoint(bad);
-    b_.CreateRet(b_.getInt32(HONE_BAD_ARGUMENTS));
-    return f;
+    return emit_forwarder(*module_, name, data_.entry_type(), plain ? "hone_entry1_gpu_plain" : "hone_entry1_gpu",
+                          program, host_);
   }
 
   const Target& host_;
   std::unique_ptr<llvm::Module> module_;
   CData data_;
   llvm::IRBuilder<> b_;
-  std::string weights_of_;  ///< the model whose weights have to be mapped before its entries run; empty: none
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "compiler/codegen/llvm/artifact/mapped_weights.h"
 
+#include "compiler/codegen/llvm/artifact/forwarder.h"
 #include "compiler/codegen/llvm/kernel/c_data.h"
 #include "compiler/runtime/weights/weights_file.h"
 
@@ -35,9 +36,8 @@ void emit_weights_entry(llvm::Module& module, const std::string& name, const Mod
   };
   data.exported(text(file.name, true), name + "_weights_file");
   llvm::Type *const pointer = b.getPtrTy(), *const word = b.getInt32Ty();
-  llvm::FunctionCallee map = module.getOrInsertFunction(
-      "hone_internal_map_weights", llvm::FunctionType::get(word, {pointer, pointer, pointer}, false));
-  llvm::cast<llvm::Function>(map.getCallee())->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  const llvm::FunctionCallee map = hidden_function(module, "hone_internal_map_weights",
+                                                   llvm::FunctionType::get(word, {pointer, pointer, pointer}, false));
   auto* f = llvm::Function::Create(llvm::FunctionType::get(word, {pointer}, false), llvm::Function::ExternalLinkage,
                                    name + "_weights", module);
   f->addFnAttr(llvm::Attribute::NoUnwind);

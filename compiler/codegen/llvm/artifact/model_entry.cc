@@ -13,10 +13,12 @@
 #include <tuple>
 
 #include "base/hash.h"
+#include "compiler/codegen/llvm/artifact/forwarder.h"
 #include "compiler/codegen/llvm/artifact/mapped_weights.h"
 #include "compiler/codegen/llvm/kernel/c_data.h"
 #include "compiler/codegen/llvm/kernel/pipeline.h"
 #include "compiler/codegen/llvm/kernel/zero_denormals.h"
+#include "compiler/runtime/entry/entry.h"
 #include "compiler/runtime/weights/weights_file.h"
 
 namespace hone {
@@ -25,6 +27,9 @@ namespace {
 using llvm::Value;
 
 constexpr size_t kPage = HONE_WEIGHTS_BEGIN;
+
+// Constants are written down member by member, in C's layout.
+static_assert(sizeof(HoneRegion) == 16 && sizeof(HoneShare) == 24 && sizeof(HoneRow) == 24);
 
 class ModelEmitter {
  public:
@@ -117,39 +122,23 @@ class ModelEmitter {
   Value* tensor(size_t t) { return member(b_.getPtrTy(), args_, t * sizeof(void*)); }
 
   void emit_row(const NewRow& row) {
-    const auto number = [&](int64_t n) { return b_.getInt64(static_cast<uint64_t>(n)); };
-    Value* from = pointer(row.from);
-    Value* count = b_.CreateLoad(b_.getInt64Ty(), pointer(row.count));
-    Value* to = b_.CreateGEP(b_.getInt8Ty(), pointer(row.to), b_.CreateMul(count, number(row.bytes)));
-    llvm::BasicBlock* before = b_.GetInsertBlock();
-    auto* loop = llvm::BasicBlock::Create(b_.getContext(), "row", before->getParent());
-    auto* behind = llvm::BasicBlock::Create(b_.getContext(), "written", before->getParent());
-    b_.CreateBr(loop);
-    b_.SetInsertPoint(loop);
-    llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
-    i->addIncoming(number(0), before);
-    b_.CreateMemCpy(b_.CreateGEP(b_.getInt8Ty(), to, b_.CreateMul(i, number(row.matrix_bytes))), llvm::Align(1),
-                    b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateMul(i, number(row.bytes))), llvm::Align(1),
-                    static_cast<uint64_t>(row.bytes));
-    Value* next = b_.CreateAdd(i, number(1));
-    i->addIncoming(next, loop);
-    b_.CreateCondBr(b_.CreateICmpULT(next, number(row.matrices)), loop, behind);
-    b_.SetInsertPoint(behind);
+    CData data(*module_);
+    llvm::Constant* const table =
+        data.stored(data.structure({data.number(row.matrices), data.number(row.bytes), data.number(row.matrix_bytes)}));
+    b_.CreateCall(called("hone_entry1_row", b_.getVoidTy(), 4),
+                  {table, pointer(row.from), pointer(row.to), pointer(row.count)});
   }
 
   void emit_entry(llvm::Function* f, std::span<const ModelStep> steps) {
-    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f));
+    begin_steps(f);
     args_ = f->getArg(0), arena_ = f->getArg(2);
+    weights_ = nullptr;
     Value* runtime = f->getArg(3);
     const bool uses_weights = std::any_of(steps.begin(), steps.end(), [](const ModelStep& step) {
       return std::any_of(step.arguments.begin(), step.arguments.end(),
                          [](const TensorSlot& slot) { return slot.in == TensorSlot::In::kWeights; });
     });
     if (uses_weights) find_weights();
-    // One block returns the code of a layer that failed.
-    failed_ = llvm::BasicBlock::Create(b_.getContext(), "failed", f);
-    code_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed_);
-    llvm::IRBuilder<>(failed_).CreateRet(code_);
     for (size_t s = 0; s < steps.size();) {
       size_t end = s + 1;
       if (const int region = steps[s].region; region > 0 && steps.size() > 1)
@@ -160,8 +149,7 @@ class ModelEmitter {
         emit_step(steps[s], steps[s].is_alone ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : runtime);
       s = end;
     }
-    b_.CreateRet(b_.getInt32(HONE_OK));
-    if (code_->getNumIncomingValues() == 0) failed_->eraseFromParent();
+    end_steps();
   }
 
   void emit_step(const ModelStep& step, Value* runtime) {
@@ -175,7 +163,7 @@ class ModelEmitter {
     }
     pointers.push_back(at(arena_, step.workspace));
     pointers.push_back(runtime);
-    go_on_if_ok(b_.CreateCall(layer(step.symbol, pointers.size()), pointers));
+    go_on_if_ok(b_.CreateCall(called(step.symbol, b_.getInt32Ty(), pointers.size()), pointers));
   }
 
   void go_on_if_ok(Value* result) {
@@ -185,41 +173,63 @@ class ModelEmitter {
     b_.SetInsertPoint(next);
   }
 
-  // A region of the runtime whose iterations are the threads' shares; without a runtime they run one after the other.
+  // Neighbours whose shares the threads run.
   void emit_region(Value* runtime, std::span<const ModelStep> steps) {
-    auto* closure_type = llvm::ArrayType::get(b_.getPtrTy(), 3);
-    llvm::Function* f = failed_->getParent();
-    Value* closure = llvm::IRBuilder<>(&f->getEntryBlock(), f->getEntryBlock().begin()).CreateAlloca(closure_type);
-    Value* const shared[] = {args_, arena_, weights_ ? weights_ : arena_};
-    for (unsigned i = 0; i < 3; ++i) b_.CreateStore(shared[i], b_.CreateConstGEP2_32(closure_type, closure, 0, i));
-    llvm::Function* threads = emit_threads(fmt::format("{}.region{}", f->getName().str(), steps[0].region), steps);
-    int last = 0;
+    CData data(*module_);
+    std::map<int, std::vector<std::pair<const ModelStep*, const StepShare*>>> of_thread;
     for (const ModelStep& step : steps)
-      for (const StepShare& share : step.shares) last = std::max(last, share.thread);
-    const auto count = static_cast<uint64_t>(last) + 1;
-    llvm::BasicBlock *alone = llvm::BasicBlock::Create(b_.getContext(), "alone", f, failed_),
-                     *call = llvm::BasicBlock::Create(b_.getContext(), "call", f, failed_),
-                     *joined = llvm::BasicBlock::Create(b_.getContext(), "joined", f, failed_);
-    b_.CreateCondBr(b_.CreateIsNull(runtime), alone, call);
-    b_.SetInsertPoint(alone);
-    Value* one_by_one = b_.CreateCall(threads, {b_.getInt64(0), b_.getInt64(count), b_.getInt32(0), closure});
-    b_.CreateBr(joined);
-    b_.SetInsertPoint(call);
-    Value* together =
-        b_.CreateCall(parallel_for_type(), member(b_.getPtrTy(), runtime, offsetof(HoneRuntime, parallel_for)),
-                      {member(b_.getPtrTy(), runtime, offsetof(HoneRuntime, self)), threads, closure,
-                       b_.getInt64(count), b_.getInt32(static_cast<uint32_t>(count)), b_.getInt64(0)});
-    b_.CreateBr(joined);
-    b_.SetInsertPoint(joined);
-    llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
-    result->addIncoming(one_by_one, alone);
-    result->addIncoming(together, call);
-    go_on_if_ok(result);
+      for (const StepShare& share : step.shares) of_thread[share.thread].emplace_back(&step, &share);
+    const std::string name = fmt::format("{}.region{}", failed_->getParent()->getName().str(), steps[0].region);
+    std::vector<llvm::Constant*> threads(static_cast<size_t>(of_thread.rbegin()->first) + 1, data.null());
+    for (const auto& [thread, own] : of_thread)
+      threads[static_cast<size_t>(thread)] = emit_thread(fmt::format("{}.thread{}", name, thread), own);
+    llvm::Constant* const region = data.stored(data.structure({data.array(threads), data.word(std::ssize(threads))}));
+    go_on_if_ok(b_.CreateCall(called("hone_entry1_region", b_.getInt32Ty(), 5),
+                              {region, args_, arena_, weights_ ? weights_ : data.null(), runtime}));
   }
 
-  llvm::FunctionType* chunk_type() {
-    return llvm::FunctionType::get(b_.getInt32Ty(), {b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getPtrTy()},
-                                   false);
+  // A HoneThreadSteps.
+  llvm::Function* emit_thread(const std::string& name,
+                              const std::vector<std::pair<const ModelStep*, const StepShare*>>& own) {
+    const auto outer = std::tuple(b_.saveIP(), args_, arena_, weights_, failed_, code_);
+    llvm::Type* const pointer = b_.getPtrTy();
+    llvm::Function* f =
+        make_function(name, llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer}, false));
+    f->setLinkage(llvm::GlobalValue::InternalLinkage);
+    begin_steps(f);
+    args_ = f->getArg(0), arena_ = f->getArg(1), weights_ = f->getArg(2);
+    for (const auto& [step, share] : own) emit_step(*step, runtime_of(*share));
+    end_steps();
+    b_.restoreIP(std::get<0>(outer));
+    std::tie(std::ignore, args_, arena_, weights_, failed_, code_) = outer;
+    return f;
+  }
+
+  // Code that ends with the first step that failed: one block returns its code.
+  void begin_steps(llvm::Function* f) {
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f));
+    failed_ = llvm::BasicBlock::Create(b_.getContext(), "failed", f);
+    code_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed_);
+    llvm::IRBuilder<>(failed_).CreateRet(code_);
+  }
+  void end_steps() {
+    b_.CreateRet(b_.getInt32(HONE_OK));
+    if (code_->getNumIncomingValues() == 0) failed_->eraseFromParent();
+  }
+
+  // A HoneRuntime whose parallel_for runs the share's iterations and leaves out all others; null for a whole layer.
+  Value* runtime_of(const StepShare& share) {
+    CData data(*module_);
+    if (share.iterations.empty()) return data.null();
+    std::vector<llvm::Constant*> bounds;
+    for (const IterationRange& r : share.iterations)
+      bounds.insert(bounds.end(), {data.number(r.begin), data.number(r.end)});
+    llvm::Constant* const own = data.stored(
+        data.structure({data.number(share.thread), data.number(std::ssize(share.iterations)), data.array(bounds)}));
+    const int several = share.thread + 2;  // kernels do not ask a runtime of one worker
+    auto* const run =
+        llvm::cast<llvm::Function>(hidden_function(*module_, "hone_entry1_share_for", parallel_for_type()).getCallee());
+    return data.stored(data.structure({data.word(HONE_RUNTIME_ABI), data.word(several), own, run, data.null()}));
   }
   llvm::FunctionType* parallel_for_type() {
     llvm::Type *const pointer = b_.getPtrTy(), *const number = b_.getInt64Ty();
@@ -227,100 +237,10 @@ class ModelEmitter {
                                    false);
   }
 
-  // A HoneChunk over the threads of a region.
-  llvm::Function* emit_threads(const std::string& name, std::span<const ModelStep> steps) {
-    const auto outer = std::tuple(b_.saveIP(), args_, arena_, weights_, failed_, code_);
-    llvm::Function* f = make_function(name, chunk_type());
-    f->setLinkage(llvm::GlobalValue::InternalLinkage);
-    const auto block = [&](const char* what) { return llvm::BasicBlock::Create(b_.getContext(), what, f); };
-    llvm::BasicBlock *entry = block("entry"), *head = block("head"), *body = block("body"),
-                     *next = block("next_thread"), *done = block("done");
-    failed_ = block("failed");
-    code_ = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed_);
-    llvm::IRBuilder<>(failed_).CreateRet(code_);
-    b_.SetInsertPoint(entry);
-    Value** const shared[] = {&args_, &arena_, &weights_};
-    for (size_t i = 0; i < 3; ++i) *shared[i] = member(b_.getPtrTy(), f->getArg(3), i * sizeof(void*));
-    b_.CreateBr(head);
-    b_.SetInsertPoint(head);
-    llvm::PHINode* thread = b_.CreatePHI(b_.getInt64Ty(), 2, "thread");
-    thread->addIncoming(f->getArg(0), entry);
-    b_.CreateCondBr(b_.CreateICmpSLT(thread, f->getArg(1)), body, done);
-    b_.SetInsertPoint(body);
-    llvm::SwitchInst* which = b_.CreateSwitch(thread, next);
-    std::map<int, std::vector<std::pair<const ModelStep*, const StepShare*>>> of_thread;
-    for (const ModelStep& step : steps)
-      for (const StepShare& share : step.shares) of_thread[share.thread].emplace_back(&step, &share);
-    for (const auto& [number, own] : of_thread) {
-      llvm::BasicBlock* begin = block("thread");
-      which->addCase(b_.getInt64(static_cast<uint64_t>(number)), begin);
-      b_.SetInsertPoint(begin);
-      for (const auto& [step, share] : own) emit_step(*step, runtime_of(*share));
-      b_.CreateBr(next);
-    }
-    b_.SetInsertPoint(next);
-    thread->addIncoming(b_.CreateAdd(thread, b_.getInt64(1)), next);
-    b_.CreateBr(head);
-    b_.SetInsertPoint(done);
-    b_.CreateRet(b_.getInt32(HONE_OK));
-    if (code_->getNumIncomingValues() == 0) failed_->eraseFromParent();
-    b_.restoreIP(std::get<0>(outer));
-    std::tie(std::ignore, args_, arena_, weights_, failed_, code_) = outer;
-    return f;
-  }
-
-  // A HoneRuntime whose parallel_for runs the share's iterations and leaves out all others; null for a whole layer.
-  Value* runtime_of(const StepShare& share) {
-    CData data(*module_);
-    if (share.iterations.empty()) return data.null();
-    std::vector<llvm::Constant*> words{data.number(share.thread), data.number(std::ssize(share.iterations))};
-    for (const IterationRange& r : share.iterations)
-      words.insert(words.end(), {data.number(r.begin), data.number(r.end)});
-    const int several = share.thread + 2;  // kernels do not ask a runtime of one worker
-    return data.stored(
-        data.structure({data.word(HONE_RUNTIME_ABI), data.word(several), data.array(words), run_share(), data.null()}));
-  }
-
-  // The parallel_for of these runtimes: `self` is the number of the thread, how many ranges there are, and the ranges.
-  llvm::Function* run_share() {
-    const std::string name = p_.name + ".run_share";
-    if (llvm::Function* known = module_->getFunction(name)) return known;
-    const auto at_end = b_.saveIP();
-    llvm::Function* f = make_function(name, parallel_for_type());
-    f->setLinkage(llvm::GlobalValue::InternalLinkage);
-    Value *self = f->getArg(0), *chunk = f->getArg(1), *closure = f->getArg(2);
-    const auto block = [&](const char* what) { return llvm::BasicBlock::Create(b_.getContext(), what, f); };
-    llvm::BasicBlock *entry = block("entry"), *range = block("range"), *more = block("more"), *end = block("end");
-    b_.SetInsertPoint(entry);
-    Value* worker = b_.CreateTrunc(member(b_.getInt64Ty(), self, 0), b_.getInt32Ty());
-    Value* count = member(b_.getInt64Ty(), self, sizeof(int64_t));
-    b_.CreateBr(range);
-    b_.SetInsertPoint(range);
-    llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2);
-    i->addIncoming(b_.getInt64(0), entry);
-    Value* words = b_.CreateGEP(b_.getInt64Ty(), self, b_.CreateAdd(b_.CreateShl(i, uint64_t{1}), b_.getInt64(2)));
-    Value* code = b_.CreateCall(
-        chunk_type(), chunk,
-        {member(b_.getInt64Ty(), words, 0), member(b_.getInt64Ty(), words, sizeof(int64_t)), worker, closure});
-    b_.CreateCondBr(b_.CreateIsNull(code), more, end);
-    b_.SetInsertPoint(more);
-    Value* next = b_.CreateAdd(i, b_.getInt64(1));
-    i->addIncoming(next, more);
-    b_.CreateCondBr(b_.CreateICmpSLT(next, count), range, end);
-    b_.SetInsertPoint(end);
-    llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
-    result->addIncoming(code, range);
-    result->addIncoming(b_.getInt32(HONE_OK), more);
-    b_.CreateRet(result);
-    b_.restoreIP(at_end);
-    return f;
-  }
-
-  llvm::FunctionCallee layer(const std::string& symbol, size_t pointers) {
-    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), std::vector<llvm::Type*>(pointers, b_.getPtrTy()), false);
-    llvm::FunctionCallee f = module_->getOrInsertFunction(symbol, type);
-    llvm::cast<llvm::Function>(f.getCallee())->setVisibility(llvm::GlobalValue::HiddenVisibility);
-    return f;
+  // A hidden function of that many pointers.
+  llvm::FunctionCallee called(const std::string& name, llvm::Type* result, size_t pointers) {
+    return hidden_function(*module_, name,
+                           llvm::FunctionType::get(result, std::vector<llvm::Type*>(pointers, b_.getPtrTy()), false));
   }
 
   const ModelProgram& p_;

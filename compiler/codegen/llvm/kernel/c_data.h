@@ -49,6 +49,12 @@ class CData {
     if (values.empty()) return null();
     return stored(llvm::ConstantArray::get(llvm::ArrayType::get(values.front()->getType(), values.size()), values));
   }
+  /// The address of element `i` of an array().
+  llvm::Constant* element(llvm::Constant* array, size_t i) {
+    auto* const all = llvm::cast<llvm::GlobalVariable>(array);
+    return llvm::ConstantExpr::getInBoundsGetElementPtr(
+        all->getValueType(), all, llvm::ArrayRef<llvm::Constant*>{word(0), word(static_cast<int64_t>(i))});
+  }
   llvm::Constant* structure(const std::vector<llvm::Constant*>& members) {
     return llvm::ConstantStruct::getAnon(module_.getContext(), members);
   }
