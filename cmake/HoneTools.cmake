@@ -79,6 +79,15 @@ function(hone_cold)
   endif()
 endfunction()
 
+# hone_untimed(TARGET...): programs around what they time: with -O0 they are compiled in half of the time.
+function(hone_untimed)
+  if(CMAKE_BUILD_TYPE STREQUAL Release)
+    foreach(target ${ARGN})
+      target_compile_options(${target} PRIVATE -O0)
+    endforeach()
+  endif()
+endfunction()
+
 # hone_library(NAME DEPS...): a static library of every .cc file of the current folder (not of its subfolders).
 function(hone_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -92,7 +101,6 @@ endfunction()
 function(hone_test name label)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   add_executable(${name} ${sources})
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ${HONE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock_main)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE

@@ -3,3 +3,4 @@ add_executable(bench_fleet
   fleet_tracker.cc sim_agents.cc)
 target_link_libraries(bench_fleet PRIVATE hone_tracker hone_wire)
 add_dependencies(bench_fleet tracker)
+hone_untimed(bench_fleet)

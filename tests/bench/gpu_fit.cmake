@@ -1,2 +1,3 @@
 add_executable(bench_gpu_fit gpu_fit.cc kernel_workloads.cc)
 target_link_libraries(bench_gpu_fit PRIVATE hone_host hone_search hone_gpu_code hone_runtime)
+hone_untimed(bench_gpu_fit)

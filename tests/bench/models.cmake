@@ -12,3 +12,4 @@ target_link_libraries(hone_bench_models PUBLIC hone_bench_side hone_model hone_o
 add_executable(bench_models models/main.cc)
 target_link_libraries(bench_models PRIVATE hone_bench_models)
 add_dependencies(bench_models tensorc bench_models_side)
+hone_untimed(hone_bench_models bench_models)

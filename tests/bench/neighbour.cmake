@@ -1,3 +1,4 @@
 add_executable(bench_neighbour neighbour.cc)
 target_link_libraries(bench_neighbour PRIVATE hone_tuner_cli)
 add_dependencies(bench_neighbour tracker device-agent)
+hone_untimed(bench_neighbour)
