@@ -6,7 +6,6 @@
 #include "compiler/arith/verify.h"
 #include "compiler/build/build.h"
 #include "compiler/ir/structural_hash.h"
-#include "compiler/runtime/pool/pool.h"
 #include "compiler/runtime/thread_pool.h"
 #include "rpc/ir/decode.h"
 #include "rpc/ir/encode.h"
@@ -84,17 +83,6 @@ void empty_dynamic_region(benchmark::State& state) {
 }
 BENCHMARK(empty_dynamic_region)->Arg(2)->Arg(32);
 BENCHMARK(empty_parallel_region)->Arg(1)->Arg(2);
-// The same of the pool that artifacts bring.
-void empty_region_of_an_artifact(benchmark::State& state) {
-  const auto threads = static_cast<int32_t>(state.range(0));
-  HoneRuntime* const pool = hone_internal_pool_new(threads);
-  for (auto _ : state)
-    pool->parallel_for(
-        pool->self, [](int64_t, int64_t, int32_t, void*) -> int32_t { return 0; }, nullptr, threads, threads, 0);
-  hone_internal_pool_free(pool);
-}
-BENCHMARK(empty_region_of_an_artifact)->Arg(1)->Arg(2);
-
 // Rows of as many columns as features have, with a speed that depends on some.
 void draw_rows(size_t n, Matrix* rows, std::vector<float>* speeds) {
   std::mt19937_64 rng(1);
