@@ -165,6 +165,7 @@ std::string json_report(const SessionOutcome& o, const ReportContext& c) {
   add_results(j, o, c.workload, c.space);
   j["trials"] = o.trials;
   j["by_status"] = OrderedJson(o.by_status);
+  j["ended"] = o.stopped_by;
   j["seconds"] = o.accounting.total;
   j["trials_per_second"] = o.accounting.total > 0 ? static_cast<double>(o.trials - o.resumed) / o.accounting.total : 0;
   j["db"] = c.db;
@@ -293,6 +294,7 @@ std::string json_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
   j["total"] = {{"time_ms", ms(total.best)}, {"default_time_ms", ms(total.fallback)}};
   j["trials"] = total.trials;
   j["by_status"] = OrderedJson(total.by_status);
+  j["ended"] = o.stopped_by;
   j["seconds"] = o.accounting.total;
   j["trials_per_second"] =
       o.accounting.total > 0 ? static_cast<double>(total.trials - total.resumed) / o.accounting.total : 0;

@@ -281,8 +281,8 @@ TEST(RuntimeFromSource, CompilesWithoutWarnings) {
     std::filesystem::create_directory(folder.path() + "/" + compiler);
     std::filesystem::copy("/usr/include/CL", folder.path() + "/" + compiler + "/CL");
     const Ran ran = shell(compiler + strict + include + " -I" + folder.path() + "/" + compiler + " " + kSource +
-                          "/compiler/api/gpu/*.c " + kSource + "/compiler/runtime/launcher/*.c -pthread -ldl -o " +
-                          folder.path() + "/libhone_gpu.so");
+                          "/compiler/api/gpu/*.c " + kSource + "/compiler/runtime/launcher/*.c " + kSource +
+                          "/compiler/runtime/entry/check.c -pthread -ldl -o " + folder.path() + "/libhone_gpu.so");
     EXPECT_EQ(ran.code, 0) << compiler << "\n" << ran.output;
   }
   for (const std::string language : {"gcc -x c -std=c11", "g++ -x c++ -std=c++17", "clang -x c++ -std=c++17"}) {

@@ -46,6 +46,7 @@ TEST(Report, JsonHasWhatIsPromised) {
   EXPECT_DOUBLE_EQ(j["default"]["time_ms"], 2.0);
   EXPECT_EQ(j["trials"], 12);
   EXPECT_EQ(j["by_status"], (Json{{"ok", 11}, {"run_timeout", 1}}));
+  EXPECT_EQ(j["ended"], outcome().stopped_by);
   EXPECT_DOUBLE_EQ(j["trials_per_second"], 2.0) << "only the ten new ones";
   EXPECT_EQ(j["db"], "/tmp/x.db");
 }
