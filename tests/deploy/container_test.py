@@ -15,21 +15,24 @@ from commands import (BIN, BUILD, DEPLOY, FLEET_PAGE, PASSED_ON, PROGRAMS, ROOT,
 
 
 def stages(dockerfile):
-    """Each stage's instructions, continued lines joined: {name: [(WORD, rest)]}."""
+    """Each stage's instructions, continued lines joined, with those of the stage that it goes on from in front:
+    {name: [(WORD, rest)]}."""
     out, name = {}, None
     for line in re.sub(r'\\\n', ' ', re.sub(r'(?m)^\s*#.*\n', '', dockerfile)).splitlines():
         match = re.match(r'^([A-Z]+)\s+(.*)$', line)
         if not match:
             continue
         if match[1] == 'FROM':
-            name = re.search(r' AS (\S+)$', match[2])[1]
-            out[name] = []
+            start, name = re.search(r'^(\S+) AS (\S+)$', match[2]).groups()
+            out[name] = list(out.get(start, []))
         out[name].append((match[1], match[2]))
     return out
 
 
 COMPONENTS = {'tracker': ['tracker'], 'agent': ['device-agent', 'hone-builder', 'hone-runner'],
               'tuner': ['tuner', 'tophub', 'tensorc']}
+# By the stage that makes it.
+IMAGES = {**COMPONENTS, 'agent-gpu': COMPONENTS['agent']}
 
 
 def with_depends(packages):
@@ -188,7 +191,7 @@ class Images(unittest.TestCase):
     def test_hold_what_their_programs_load(self):
         if not shutil.which('dpkg-query') or not shutil.which('objdump'):
             self.skipTest('no dpkg or no objdump')
-        for name, programs in COMPONENTS.items():
+        for name, programs in IMAGES.items():
             installed = set(re.findall(r'\S+', ' '.join(
                 rest for word, rest in self.stages[name] if word == 'RUN' and 'apt-get install' in rest)))
             brought = with_depends({p for p in installed if re.match(r'^lib[a-z]', p)}) | installed
@@ -197,9 +200,38 @@ class Images(unittest.TestCase):
                     self.assertTrue(owners & brought, f'the image {name} lacks {library} of {owners} for {program}')
 
     def test_run_as_nobody_in_particular(self):
-        for name in COMPONENTS:
+        self.assertEqual(set(self.stages) - {'build', 'base'}, set(IMAGES))
+        for name in IMAGES:
             users = [rest for word, rest in self.stages[name] if word == 'USER']
             self.assertTrue(users and not users[-1].startswith(('0', 'root')), name)
+
+    def test_for_gpus_is_the_agent_with_nvrtc(self):
+        added = self.stages['agent-gpu'][len(self.stages['agent']):]
+        self.assertEqual(added[0], ('FROM', 'agent AS agent-gpu'))
+        runs = [rest for word, rest in added if word == 'RUN']
+        self.assertEqual(len(runs), 1, 'one layer')
+        # deploy/setup looks in what apt knows: non-free, read anew.
+        self.assertRegex(runs[0], r"sed -i 's/\^Components: main\$/Components: main non-free/' "
+                                  r'/etc/apt/sources\.list\.d/debian\.sources\s.*apt-get update && deploy/setup cuda ')
+        copied = next(rest for word, rest in added if word == 'COPY').split()[:-1]
+        self.assertEqual(copied, ['deploy/setup', 'deploy/packages.txt'])
+        for word, expected in (('ENTRYPOINT', dict(self.stages['agent'])['ENTRYPOINT']), ('USER', '10001:10001')):
+            self.assertEqual(dict(added)[word], expected)
+        self.assertEqual(dict(w.split('=') for w in dict(added)['ENV'].split()),
+                         {'NVIDIA_VISIBLE_DEVICES': 'all', 'NVIDIA_DRIVER_CAPABILITIES': 'compute,utility'})
+
+    def test_for_gpus_has_them_and_a_name_of_its_own(self):
+        services = self.compose['services']
+        device, = services['agent-gpu']['deploy']['resources']['reservations']['devices']
+        self.assertEqual((device['driver'], device['capabilities']), ('nvidia', ['gpu']))
+        self.assertEqual(services['agent-gpu']['profiles'], ['gpu'], 'it does not start where there is no GPU')
+        commands = {name: services[name]['command'] for name in ('agent', 'agent-gpu')}
+        self.assertEqual(flag(commands['agent-gpu'], '--target'), 'cuda')
+        names = [pathlib.PurePath(flag(words, '--fleet')).stem for words in commands.values()]
+        self.assertEqual(len(set(names)), 2)
+        made = {words[i + 1] for words in shell_words(self.words(services['init'])[2]) if 'init-tls' in words
+                for i, word in enumerate(words) if word == '--agent'}
+        self.assertEqual(set(names), made)
 
     def test_install_what_cmake_installs(self):
         loop = re.search(r'for component in ([a-z ]+);', self.dockerfile)[1].split()
@@ -223,7 +255,8 @@ class Images(unittest.TestCase):
 
     def test_services_run_commands_that_exist(self):
         for name, service in self.compose['services'].items():
-            self.assertIn(service['build']['target'], COMPONENTS, name)
+            self.assertIn(service['build']['target'], IMAGES, name)
+            self.assertEqual(service['image'], 'hone-' + service['build']['target'])
             self.assertTrue((DEPLOY / 'docker' / service['build']['context'] / service['build']['dockerfile']).exists())
             words = self.words(service)
             if words[0] == 'sh':
@@ -336,13 +369,45 @@ class Manifests(unittest.TestCase):
                          'a policy for failures needs Never')
 
     def test_an_agents_pod_sees_the_token_of_its_node_alone(self):
-        container = self.find('DaemonSet', 'hone-agent')['spec']['template']['spec']['containers'][0]
-        mount = next(m for m in container['volumeMounts'] if m['name'] == 'token')
-        self.assertEqual((mount['mountPath'], mount['subPathExpr']),
-                         (flag(self.entry(container), '--token-file'), '$(NODE_NAME)'))
-        self.assertEqual(flag(self.entry(container), '--name'), '$(NODE_NAME)', 'the name that the token is bound to')
-        self.assertEqual(next(e for e in container['env'] if e['name'] == 'NODE_NAME')['valueFrom'],
-                         {'fieldRef': {'fieldPath': 'spec.nodeName'}})
+        for agent, name in (('hone-agent', '$(NODE_NAME)'), ('hone-agent-gpu', '$(NODE_NAME)-gpu')):
+            container = self.find('DaemonSet', agent)['spec']['template']['spec']['containers'][0]
+            mount = next(m for m in container['volumeMounts'] if m['name'] == 'token')
+            self.assertEqual((mount['mountPath'], mount['subPathExpr']),
+                             (flag(self.entry(container), '--token-file'), name))
+            self.assertEqual(flag(self.entry(container), '--name'), name, 'the name that the token is bound to')
+            self.assertEqual(next(e for e in container['env'] if e['name'] == 'NODE_NAME')['valueFrom'],
+                             {'fieldRef': {'fieldPath': 'spec.nodeName'}})
+
+    def test_gpus_are_asked_for_whole_where_there_are_some(self):
+        daemons = self.find('DaemonSet', 'hone-agent-gpu')['spec']
+        pod = daemons['template']['spec']
+        container = pod['containers'][0]
+        self.assertEqual(container['image'].split(':')[0], 'hone-agent-gpu')
+        self.assertEqual(flag(self.entry(container), '--target'), 'cuda')
+        gpus = {kind: container['resources'][kind]['nvidia.com/gpu'] for kind in ('requests', 'limits')}
+        self.assertEqual(gpus, {'requests': 1, 'limits': 1}, 'Kubernetes wants the two to be equal')
+        self.assertEqual(pod['nodeSelector'], {'nvidia.com/gpu.present': 'true', 'hone.dev/gpu': 'agent'})
+        self.assertEqual((pod['runtimeClassName'], pod['tolerations']),
+                         ('nvidia', [{'key': 'nvidia.com/gpu', 'operator': 'Exists', 'effect': 'NoSchedule'}]))
+        given = {e['name']: e.get('value') for e in container['env']}
+        self.assertEqual(given['NVIDIA_DRIVER_CAPABILITIES'], 'compute,utility')
+        self.assertNotIn('NVIDIA_VISIBLE_DEVICES', given, 'the device plugin says which GPUs the pod has')
+        self.assertIn('kubectl label node NODE-1 hone.dev/gpu=agent', FLEET_PAGE.read_text())
+
+    def test_agents_reach_the_tracker_and_nothing_else(self):
+        tracker, own = (self.find('NetworkPolicy', name)['spec'] for name in ('hone-tracker', 'hone-agent'))
+        let_in = [peer['podSelector']['matchLabels'] for rule in tracker['ingress'] for peer in rule['from']
+                  if 'podSelector' in peer]
+        choice, = own['podSelector']['matchExpressions']
+        self.assertEqual((choice['key'], choice['operator']), ('app', 'In'))
+        daemons = [d for d in self.documents if d['kind'] == 'DaemonSet']
+        self.assertEqual({d['metadata']['name'] for d in daemons}, set(choice['values']))
+        for d in daemons:
+            labels = d['spec']['template']['metadata']['labels']
+            self.assertEqual(labels, d['spec']['selector']['matchLabels'])
+            self.assertIn(labels['app'], choice['values'])
+            self.assertIn(labels, let_in)
+        self.assertEqual((own['ingress'], set(own['policyTypes'])), ([], {'Ingress', 'Egress'}))
 
     def test_containers_run_commands_that_exist(self):
         for _, pod in self.pods():
@@ -361,7 +426,7 @@ class Manifests(unittest.TestCase):
         self.assertTrue(flag(words, '--tls-cert'), 'the probes speak TLS')
         service = self.find('Service', 'hone-tracker')
         self.assertEqual({p['targetPort']: p['port'] for p in service['spec']['ports']}, ports)
-        for kind, name in (('DaemonSet', 'hone-agent'), ('Job', 'hone-tuner')):
+        for kind, name in (('DaemonSet', 'hone-agent'), ('DaemonSet', 'hone-agent-gpu'), ('Job', 'hone-tuner')):
             peer = self.find(kind, name)['spec']['template']['spec']['containers'][0]
             self.assertEqual(flag(self.entry(peer), '--tracker'), f'{service["metadata"]["name"]}:{ports["grpc"]}')
         policies = [d for d in self.documents if d['kind'] == 'NetworkPolicy']

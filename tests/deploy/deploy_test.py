@@ -1,5 +1,6 @@
 """Holds the units of deploy/ and docs/fleet.md against the programs, so that neither rots: names, flags, files; and
 runs tracker and agent under the flags and the filters of units and manifests."""
+import fnmatch
 import pathlib
 import re
 import shutil
@@ -52,6 +53,23 @@ class Units(unittest.TestCase):
             drop_in.write_text('[Service]\nDeviceAllow=char-nvidia everything\n')
             self.assertIn('gpu.conf', run('systemd-analyze', 'verify', '--man=no', unit).stderr,
                           'what is wrong in it is seen')
+
+    def test_let_the_gpus_through_that_the_agents_sandbox_names(self):
+        text = (ROOT / 'rpc' / 'agent' / 'sandbox' / 'sandbox_profile.cc').read_text()
+        nodes = [node for array in re.findall(r'constexpr std::array k\w+Nodes = \{([^}]*)\};', text)
+                 for node in re.findall(r'"(/dev/[^"]+)"', array)]
+        self.assertGreater(len(nodes), 30)
+        allowed = [value.split()[0] for name, value in unit_settings(DEPLOY / 'systemd' / 'gpu.conf')
+                   if name == 'DeviceAllow']
+
+        def is_allowed(node):
+            # A driver's class is called as its nodes, which have a number or a word of their own behind it.
+            name = {'dri': 'drm'}.get(node.removeprefix('/dev/'), node.removeprefix('/dev/'))
+            kinds = [a.removeprefix('char-') for a in allowed if a.startswith('char-')]
+            return node in allowed or any(fnmatch.fnmatch(name, kind) or re.fullmatch(rf'{re.escape(kind)}(\d+|-tools)', name)
+                                          for kind in kinds)
+        self.assertEqual([node for node in nodes if not is_allowed(node)], [])
+        self.assertFalse(is_allowed('/dev/sda'))
 
     def test_leave_little_exposed(self):
         if not shutil.which('systemd-analyze'):
