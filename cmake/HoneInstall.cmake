@@ -16,6 +16,10 @@ hone_install(tracker tracker)
 hone_install(agent device-agent hone-builder hone-runner)
 hone_install(tuner tuner tophub tensorc)
 hone_install(check gpu-check gpu-peers)
+if(TARGET gpu-check)
+  install(PROGRAMS ${PROJECT_SOURCE_DIR}/tests/gpu_check/gpu_torch.py DESTINATION ${CMAKE_INSTALL_BINDIR}
+          RENAME gpu-torch COMPONENT check)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/compiler/runtime/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         COMPONENT runtime)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/db/packages DESTINATION ${CMAKE_INSTALL_DATADIR}/hone COMPONENT tuner)

@@ -84,7 +84,8 @@ class Layout:
         self.assertEqual(self.file.name, f'hone-{version}-{self.machine}.tar.xz')
         self.assertTrue(self.top.is_dir())
         loader, = (self.top / 'bin').glob('ld-linux-*')
-        self.assertEqual({file.name for file in (self.top / 'bin').iterdir()}, PROGRAMS | {'hone-enrol', loader.name})
+        self.assertEqual({file.name for file in (self.top / 'bin').iterdir()},
+                         PROGRAMS | {'gpu-torch', 'hone-enrol', loader.name})
         for folder in ('libexec', 'libexec-gcc'):
             self.assertEqual({file.name for file in (self.top / folder).iterdir() if file.is_file()}, PROGRAMS)
 

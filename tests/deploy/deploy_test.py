@@ -66,8 +66,8 @@ class Units(unittest.TestCase):
             # A driver's class is called as its nodes, which have a number or a word of their own behind it.
             name = {'dri': 'drm'}.get(node.removeprefix('/dev/'), node.removeprefix('/dev/'))
             kinds = [a.removeprefix('char-') for a in allowed if a.startswith('char-')]
-            return node in allowed or any(fnmatch.fnmatch(name, kind) or re.fullmatch(rf'{re.escape(kind)}(\d+|-tools)', name)
-                                          for kind in kinds)
+            return node in allowed or any(
+                fnmatch.fnmatch(name, kind) or re.fullmatch(rf'{re.escape(kind)}(\d+|-tools)', name) for kind in kinds)
         self.assertEqual([node for node in nodes if not is_allowed(node)], [])
         self.assertFalse(is_allowed('/dev/sda'))
 

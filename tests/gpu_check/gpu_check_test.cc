@@ -9,6 +9,7 @@
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/gpu_check/machine.h"
+#include "tests/gpu_check/models.h"
 #include "tests/gpu_check/report.h"
 
 namespace hone::gpu_check {
@@ -188,6 +189,77 @@ TEST(GpuCheckReport, SaysWhatWasNotMeasured) {
   EXPECT_THAT(text, HasSubstr("| C6 | not measured | not measured | not measured | not measured | not measured | not "
                               "measured | check: wrong result |"));
   EXPECT_THAT(text, HasSubstr("Not complete"));
+}
+
+TEST(GpuCheckModels, AreTheFilesOfFoldersByName) {
+  const TemporaryFolder folder;
+  for (const char* name : {"b.onnx", "a.tflite", "b.toml", "notes.txt"})
+    std::ofstream(folder.path() + "/" + name) << "x";
+  const auto found = find_models({folder.path(), folder.path() + "/b.onnx"});
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ(words_of((*found)[0]), std::vector<std::string>{folder.path() + "/a.tflite"});
+  EXPECT_EQ(words_of((*found)[1]),
+            (std::vector<std::string>{folder.path() + "/b.onnx", "--flags-file", folder.path() + "/b.toml"}));
+  std::filesystem::create_directories(folder.path() + "/empty");
+  for (const std::string path : {"/empty", "/notes.txt", "/none.onnx"})
+    EXPECT_THAT(find_models({folder.path() + path}).status().message(), HasSubstr(path + ": n"));
+  std::ofstream(folder.path() + "/empty/a.onnx") << "x";
+  EXPECT_THAT(find_models({folder.path(), folder.path() + "/empty"}).status().message(), HasSubstr("have one name"));
+  EXPECT_TRUE(find_models({})->empty());
+}
+
+TEST(GpuCheckModels, ShareTheirLayers) {
+  EXPECT_EQ(joined_tasks({"dense(m=1,n=8,k=16)  2\nsoftmax(shape=1x8)  1\n", "", "dense(m=1,n=8,k=16)  1.5\n"}),
+            "dense(m=1,n=8,k=16)  3.5\nsoftmax(shape=1x8)  1\n");
+  EXPECT_EQ(joined_tasks({}), "");
+}
+
+TEST(GpuCheckModels, AreTunedTogetherAndTimedInEachWay) {
+  const ModelFile a{"a", "a.onnx", ""}, b{"b", "b.onnx", ""};
+  std::vector<std::string> names;
+  for (const Step& s : model_plan({a, b}, {b})) names.push_back(s.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"layers/a", "layers/b", "tune/layers", "time/b", "torch/b/eager_f32",
+                                             "torch/b/graphs_f32", "torch/b/autotune_f32", "torch/b/eager_tf32",
+                                             "torch/b/graphs_tf32", "torch/b/autotune_tf32"}));
+  EXPECT_TRUE(model_plan({}, {}).empty());
+}
+
+TEST(GpuCheckModels, AreReportedBesidePyTorch) {
+  const TemporaryFolder folder;
+  Journal journal = open_or_die(folder.path() + "/steps.jsonl");
+  const ModelFile a{"a", "a.onnx", ""}, b{"b", "b.onnx", ""};
+  const std::vector<Step> steps = model_plan({a, b}, {a, b});
+  const auto add = [&](const std::string& step, Json record) {
+    record["finished"] = true;
+    ASSERT_TRUE(journal.add(step, record).ok());
+  };
+  add("layers/a", {{"ok", true}, {"tasks", "dense(m=1,n=8,k=16)  1\n"}});
+  add("layers/b", {{"ok", false}, {"error", "no model"}});
+  add("tune/layers", {{"ok", true},
+                      {"operators", 1},
+                      {"trials", 64},
+                      {"by_status", {{"ok", 64}}},
+                      {"total", {{"time_ms", 0.1}, {"default_time_ms", 0.3}}}});
+  add("time/a", {{"ok", true}, {"tuned_ms", 0.2}, {"default_ms", 0.4}});
+  add("time/b", {{"ok", false}, {"error", "no model"}});
+  for (const TorchWay& way : torch_ways()) {
+    add("torch/a/" + way.name(), {{"ok", true}, {"time_ms", way.precision == "tf32" ? 0.1 : 0.5}});
+    add("torch/b/" + way.name(), {{"ok", true}, {"missing", "torch is not installed"}});
+  }
+  add("torch/a/graphs_f32", {{"ok", true}, {"time_ms", 0.3}});
+  const OrderedJson report = report_json(journal, steps);
+  EXPECT_TRUE(report["complete"]);
+  EXPECT_EQ(report["layers"]["errors"][0], "layers/b: no model");
+  EXPECT_DOUBLE_EQ(report["models"][0]["torch_over_ours"], 1.5) << "the best of f32";
+  EXPECT_TRUE(report["models"][1]["torch_over_ours"].is_null());
+  const std::string text = report_markdown(report);
+  EXPECT_THAT(text, HasSubstr("2 models, 1 operators: 64 trials; the sum of their layers' times: 0.300 ms by default, "
+                              "0.100 ms tuned.\n\n- layers/b: no model\n"));
+  EXPECT_THAT(text, HasSubstr("PyTorch was not timed: torch is not installed.\n"));
+  EXPECT_THAT(text, HasSubstr("| a | 0.400 | 0.200 | 0.500 | 0.300 | 0.500 | 0.100 | 0.100 | 0.100 | 1.50 |\n"));
+  EXPECT_THAT(text, HasSubstr("- time/b: no model\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("Suite:"))) << "nothing of what was not asked for";
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 // survive the harm that a candidate does to a driver.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,6 +25,7 @@
 #include "db/hub_files.h"
 #include "tests/fakes/small_model.h"
 #include "tests/gpu_check/machine.h"
+#include "tests/gpu_check/models.h"
 #include "tests/gpu_check/report.h"
 
 namespace {
@@ -38,52 +37,30 @@ struct Options {
   std::string target = "cuda", output = "gpu-check";
   int trials = 500, configs = 6, jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
   double seconds = 480;
-  std::vector<std::string> only, suite;
+  int layer_trials = 64;
+  std::vector<std::string> only, suite, layers, models;
   std::string command;
+
+  /// Whether the suite and the tables are asked for, and not models alone.
+  bool has_tables() const { return (layers.empty() && models.empty()) || !only.empty() || !suite.empty(); }
 };
-
-struct Outcome {
-  int code = 0;
-  std::string out, last_error;  ///< of what went to stderr the last line
-};
-
-// Keeps a program's output in memory.
-class Output {
- public:
-  explicit Output(const char* name) : fd_(memfd_create(name, MFD_CLOEXEC)) {}
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-  ~Output() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int fd() const { return fd_; }
-  std::string text() const {
-    std::string text(static_cast<size_t>(std::max<off_t>(lseek(fd_, 0, SEEK_END), 0)), '\0');
-    text.resize(static_cast<size_t>(std::max<ssize_t>(pread(fd_, text.data(), text.size(), 0), 0)));
-    return text;
-  }
-
- private:
-  const int fd_;
-};
-
-std::string last_line(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.substr(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
-}
 
 class Check {
  public:
   Check(const Options& options, Journal journal) : o_(options), journal_(std::move(journal)) {}
 
   Status run() {
+    HONE_ASSIGN_OR_RETURN(const std::vector<ModelFile> tuned, find_models(o_.layers));
+    HONE_ASSIGN_OR_RETURN(const std::vector<ModelFile> timed, find_models(o_.models));
     HONE_RETURN_IF_ERROR(find_device());
-    const std::vector<Step> steps = plan(target_, o_.configs, o_.only, o_.suite);
+    std::vector<Step> steps;
+    if (o_.has_tables()) steps = plan(target_, o_.configs, o_.only, o_.suite);
+    for (Step& step : model_plan(tuned, timed)) steps.push_back(std::move(step));
     HONE_RETURN_IF_ERROR(check_suite(steps));
     size_t done = 0;
     for (const Step& step : steps) {
       if (!is_finished(step)) {
-        if (left() < kLeastSeconds) break;
+        if (left() < least_seconds(step)) break;
         say_begun(step);
         HONE_RETURN_IF_ERROR(journal_.add(step.name, carry_out(step)));
         if (!is_finished(step)) break;  // the slice ended within it
@@ -96,14 +73,24 @@ class Check {
  private:
   static constexpr double kLeastSeconds = 10, kMostSecondsOfOne = 120;
 
+  // PyTorch tunes a model for minutes, in one go: each step of a model has half of a slice at most.
+  double model_seconds() const { return std::clamp(o_.seconds / 2, kLeastSeconds, 300.0); }
+  double least_seconds(const Step& step) const {
+    const bool is_long = step.kind == StepKind::kModelTime || step.kind == StepKind::kModelInTorch;
+    return is_long ? std::min(model_seconds(), 0.9 * o_.seconds) : kLeastSeconds;
+  }
   bool is_finished(const Step& step) const {
     const Json* before = journal_.find(step.name);
-    return before && before->value("finished", false);
+    if (!before || !before->value("finished", false)) return false;
+    // With more models, or more trials, it goes on.
+    return step.kind != StepKind::kTuneLayers || before->value("wanted", 0) >= wanted_trials(layer_tasks());
   }
   void say_begun(const Step& step) const {
-    std::cout << fmt::format("{:.0f} s  {} {}\n", seconds(), step.name,
-                             step.workload.op ? to_string(step.workload) : "a convolutional net")
-              << std::flush;
+    const std::string what = step.workload.op                     ? to_string(step.workload)
+                             : step.kind == StepKind::kModel      ? "a convolutional net"
+                             : step.kind == StepKind::kTuneLayers ? "all of them"
+                                                                  : step.model.path;
+    std::cout << fmt::format("{:.0f} s  {} {}\n", seconds(), step.name, what) << std::flush;
   }
 
   // The suite measures nothing: several of its processes run at once.
@@ -137,25 +124,11 @@ class Check {
   double left() const { return o_.seconds - seconds(); }
   std::string file(const std::string& name) const { return o_.output + "/" + name; }
 
-  StatusOr<Outcome> program(std::vector<std::string> argv, double most_seconds) const {
-    argv[0] = sibling_program(argv[0]);
-    const Output out("stdout"), err("stderr");
-    ChildOptions child{.argv = std::move(argv), .own_group = false};
-    child.stdout_fd = out.fd();
-    child.stderr_fd = err.fd();
-    HONE_ASSIGN_OR_RETURN(ChildProcess process, ChildProcess::spawn(child));
-    const auto status = process.wait(std::chrono::milliseconds(static_cast<int64_t>(most_seconds * 1e3)));
-    if (!status) return Outcome{-1, "", fmt::format("did not end within {:.0f} s", most_seconds)};
-    Outcome outcome{WIFEXITED(*status) ? WEXITSTATUS(*status) : -1, out.text(), last_line(err.text())};
-    if (outcome.code != kExitDone && outcome.last_error.empty()) outcome.last_error = describe_exit(*status);
-    return outcome;
-  }
-
   // The device as the compiler sees it; the same in every slice.
   Status find_device() {
-    HONE_ASSIGN_OR_RETURN(const Outcome first, program({"tensorc", "--task", "elementwise", "--target", o_.target,
-                                                        "--config", "default", "--check", "--bench", "--json"},
-                                                       kMostSecondsOfOne));
+    HONE_ASSIGN_OR_RETURN(const Outcome first, run_program({"tensorc", "--task", "elementwise", "--target", o_.target,
+                                                            "--config", "default", "--check", "--bench", "--json"},
+                                                           kMostSecondsOfOne));
     if (first.code == kExitNoDevice) return no_device_error(first.last_error);
     if (first.code != kExitDone) return absl::InternalError(first.last_error);
     const Json found = Json::parse(first.out, nullptr, false);
@@ -177,7 +150,17 @@ class Check {
 
   // The outcome of a step; an error is data.
   Json carry_out(const Step& step) {
-    if (step.kind == StepKind::kModel) return model();
+    switch (step.kind) {
+      case StepKind::kModel: return model();
+      case StepKind::kLayers: return list_layers(step.model, target_, kMostSecondsOfOne);
+      case StepKind::kTuneLayers: return tune_layers(step);
+      case StepKind::kModelTime: return time_model(step.model, target_, o_.output, file("tophub.db"), model_seconds());
+      case StepKind::kModelInTorch: return time_in_torch(step.model, step.torch, model_seconds());
+      default: return carry_out_workload(step);
+    }
+  }
+
+  Json carry_out_workload(const Step& step) {
     const std::vector<std::string> workload{"--workload", to_string(step.workload), "--target", to_string(target_)};
     const auto with = [&](const std::string& name, const std::vector<std::string>& more) {
       std::vector<std::string> argv{name};
@@ -186,22 +169,48 @@ class Check {
       return argv;
     };
     switch (step.kind) {
-      case StepKind::kModel: break;
       case StepKind::kSuite:
-        return outcome_json(program(with("tensorc", {"--config", step.config, "--check"}), kMostSecondsOfOne));
+        return outcome_json(run_program(with("tensorc", {"--config", step.config, "--check"}), kMostSecondsOfOne));
       case StepKind::kTune:
-        return tune(step, with("tuner", {"--db", file("tophub.db"), "--trials", std::to_string(o_.trials), "--json"}));
+        return tune(step, o_.trials,
+                    with("tuner", {"--db", file("tophub.db"), "--trials", std::to_string(o_.trials), "--json"}));
       case StepKind::kPeer: return peer(with("gpu-peers", {"--json"}));
       case StepKind::kBench: return bench(with("tensorc", {"--db", file("tophub.db"), "--check", "--bench", "--json"}));
+      default: return {};
     }
-    return {};
+  }
+
+  // The layers of all models, each once.
+  std::string layer_tasks() const {
+    std::vector<std::string> texts;
+    for (const auto& [name, record] : journal_.records())
+      if (name.starts_with("layers/") && record.contains("tasks")) texts.push_back(record["tasks"]);
+    return joined_tasks(texts);
+  }
+  int wanted_trials(const std::string& tasks) const {
+    return o_.layer_trials * static_cast<int>(std::count(tasks.begin(), tasks.end(), '\n'));
+  }
+
+  // Trials go where the sum gains most.
+  Json tune_layers(const Step& step) {
+    const std::string tasks = layer_tasks();
+    const int trials = wanted_trials(tasks);
+    if (tasks.empty()) return {{"finished", true}, {"ok", false}, {"error", "none of the models has layers to tune"}};
+    if (Status written = write_atomically(file("layers.txt"), tasks); !written.ok())
+      return {{"finished", true}, {"ok", false}, {"error", message_of(written)}};
+    Json record = tune(step, trials,
+                       {"tuner", "--tasks", file("layers.txt"), "--target", to_string(target_), "--db",
+                        file("tophub.db"), "--trials", std::to_string(trials), "--json"});
+    record["operators"] = trials / o_.layer_trials;
+    record["wanted"] = trials;
+    return record;
   }
 
   // A model from its file to one artifact: each kernel against its reference, the whole against the imported model.
   Json model() {
     const std::string onnx = file("small.onnx"), artifact = file("small.so");
     SmallModel().write(onnx);
-    const StatusOr<Outcome> outcome = program(
+    const StatusOr<Outcome> outcome = run_program(
         {"tensorc", onnx, "--target", to_string(target_), "--config", "default", "-o", artifact, "--check", "--bench"},
         kMostSecondsOfOne);
     for (const std::string& made : {onnx, artifact, file("small.h")}) std::remove(made.c_str());
@@ -211,21 +220,14 @@ class Check {
     return record;
   }
 
-  static Json outcome_json(const StatusOr<Outcome>& outcome) {
-    if (!outcome.ok()) return {{"finished", true}, {"ok", false}, {"error", message_of(outcome.status())}};
-    Json record{{"finished", true}, {"ok", outcome->code == kExitDone}};
-    if (outcome->code != kExitDone) record["error"] = outcome->last_error;
-    return record;
-  }
-
-  Json tune(const Step& step, std::vector<std::string> argv) {
+  Json tune(const Step& step, int trials, std::vector<std::string> argv) {
     const double allowed = std::max(1.0, left() - kLeastSeconds / 2);
     argv.insert(argv.end(), {"--seconds", fmt::format("{:.1f}", allowed)});
-    const StatusOr<Outcome> outcome = program(argv, allowed + kMostSecondsOfOne);
+    const StatusOr<Outcome> outcome = run_program(argv, allowed + kMostSecondsOfOne);
     Json record = outcome_json(outcome);
     const Json said = outcome.ok() ? Json::parse(outcome->out, nullptr, false) : Json();
     if (!said.is_object()) return record;
-    for (const char* key : {"trials", "by_status", "trials_per_second"})
+    for (const char* key : {"trials", "by_status", "trials_per_second", "total"})
       if (said.contains(key)) record[key] = said[key];
     // It may end long before its time, which has to be enough for the next batch and the finalists, too.
     record["finished"] = !record["ok"].get<bool>() || said.value("ended", "") != "time is up";
@@ -245,7 +247,7 @@ class Check {
     // Not measured.
     if (target_.kind != "cuda" || !std::filesystem::exists(sibling_program(argv[0]), ec))
       return {{"finished", true}, {"ok", true}};
-    const StatusOr<Outcome> outcome = program(argv, kMostSecondsOfOne);
+    const StatusOr<Outcome> outcome = run_program(argv, kMostSecondsOfOne);
     // A library that is not there is no error.
     if (outcome.ok() && outcome->code == kExitNoDevice) return {{"finished", true}, {"ok", true}};
     Json record = outcome_json(outcome);
@@ -256,12 +258,12 @@ class Check {
   }
 
   Json bench(std::vector<std::string> argv) {
-    StatusOr<Outcome> outcome = program(argv, kMostSecondsOfOne);
+    StatusOr<Outcome> outcome = run_program(argv, kMostSecondsOfOne);
     Json record = outcome_json(outcome);
     if (!record["ok"].get<bool>()) return record;
     const OrderedJson tuned = OrderedJson::parse(outcome->out, nullptr, false);  // knobs in their order
     argv.insert(argv.end(), {"--config", "default"});
-    outcome = program(argv, kMostSecondsOfOne);
+    outcome = run_program(argv, kMostSecondsOfOne);
     const Json plain = outcome.ok() && outcome->code == kExitDone ? Json::parse(outcome->out, nullptr, false) : Json();
     if (!tuned.is_object() || !tuned.contains("config") || !plain.is_object())
       return {{"finished", true}, {"ok", false}, {"error", "tensorc did not say how long it took"}};
@@ -279,15 +281,19 @@ class Check {
     HONE_RETURN_IF_ERROR(write_atomically(file("report.json"), report.dump(2) + "\n"));
     HONE_RETURN_IF_ERROR(write_atomically(file("report.md"), report_markdown(report)));
     if (std::error_code ec; std::filesystem::exists(file("tophub.db"), ec)) {
-      HONE_ASSIGN_OR_RETURN(
-          const Outcome exported,
-          program({"tophub", "export", file("tophub.jsonl"), "--best", "--db", file("tophub.db")}, kMostSecondsOfOne));
+      HONE_ASSIGN_OR_RETURN(const Outcome exported,
+                            run_program({"tophub", "export", file("tophub.jsonl"), "--best", "--db", file("tophub.db")},
+                                        kMostSecondsOfOne));
       if (exported.code != kExitDone) return absl::InternalError(exported.last_error);
     }
     std::cout << fmt::format("{} of {} steps; {}/report.md{}\n", done, steps.size(), o_.output,
                              done < steps.size() ? "; the same command goes on" : "");
     if (report["model"].contains("error"))
       return all_failed_error("the model: " + report["model"]["error"].get<std::string>());
+    for (const Step& step : steps)
+      if (const Json* model = journal_.find(step.name);
+          step.kind == StepKind::kModelTime && model && model->contains("error"))
+        return all_failed_error(step.model.path + ": " + (*model)["error"].get<std::string>());
     const size_t wrong = report["suite"]["wrong"].size();
     return wrong == 0 ? absl::OkStatus() : all_failed_error(fmt::format("{} configs of the suite are wrong", wrong));
   }
@@ -322,6 +328,19 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--only", o.only, "tables: these rows, C6 D1 ... (default: all)");
   app.add_option("--suite", o.suite, "suite: workloads of these operators, conv2d softmax ... (default: all)");
+  app.add_option(
+         "--layers", o.layers,
+         "tune the layers of these models, .onnx and .tflite files or folders of them, for the package; without "
+         "--only and --suite nothing else. NAME.toml beside a model has its flags, bind = [\"batch=1\"] say")
+      ->type_name("PATH");
+  app.add_option("--layer-trials", o.layer_trials, "of each of these layers, on average")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option(
+         "--models", o.models,
+         "time these models, and PyTorch on them where it is installed: eager, CUDA graphs and max-autotune, in "
+         "f32 and tf32; without --only and --suite nothing else")
+      ->type_name("PATH");
   add_version(app, &compiler_line);
   o.command = fmt::format("gpu-check {}", fmt::join(argv + 1, argv + argc, " "));
   return run_cli(app, argc, argv, [&]() -> Status {
@@ -330,8 +349,8 @@ int main(int argc, char** argv) {
     if (ec) return usage_error(fmt::format("--output {}: {}", o.output, ec.message()));
     CommandFiles files;
     files.reads(kFlagsFile, flags_file(app));
-    for (const char* made :
-         {"steps.jsonl", "report.json", "report.md", "tophub.jsonl", "small.onnx", "small.so", "small.h"})
+    for (const char* made : {"steps.jsonl", "report.json", "report.md", "tophub.jsonl", "layers.txt", "small.onnx",
+                             "small.so", "small.h", "model.so", "model.h"})
       files.writes("--output", o.output + "/" + made);
     db::writes_database(files, "--output", o.output + "/tophub.db");
     HONE_RETURN_IF_ERROR(files.check());

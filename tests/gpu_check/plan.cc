@@ -92,4 +92,25 @@ std::vector<Step> plan(const Target& target, int configs, const std::vector<std:
   return steps;
 }
 
+const std::vector<TorchWay>& torch_ways() {
+  static const std::vector<TorchWay> ways = {{"eager", "f32"},  {"graphs", "f32"},  {"autotune", "f32"},
+                                             {"eager", "tf32"}, {"graphs", "tf32"}, {"autotune", "tf32"}};
+  return ways;
+}
+
+std::vector<Step> model_plan(const std::vector<ModelFile>& tuned, const std::vector<ModelFile>& timed) {
+  std::vector<Step> steps;
+  const auto add = [&](const std::string& name, StepKind kind, const ModelFile& model, const TorchWay& way = {}) {
+    steps.push_back({.name = name, .kind = kind, .row = "", .config = "", .model = model, .torch = way});
+  };
+  for (const ModelFile& m : tuned) add("layers/" + m.name, StepKind::kLayers, m);
+  if (!tuned.empty()) add("tune/layers", StepKind::kTuneLayers, {});
+  for (const ModelFile& m : timed) {
+    add("time/" + m.name, StepKind::kModelTime, m);
+    for (const TorchWay& way : torch_ways())
+      add(fmt::format("torch/{}/{}", m.name, way.name()), StepKind::kModelInTorch, m, way);
+  }
+  return steps;
+}
+
 }  // namespace hone::gpu_check

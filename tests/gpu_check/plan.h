@@ -9,14 +9,31 @@
 
 namespace hone::gpu_check {
 
-enum class StepKind { kSuite, kModel, kTune, kPeer, kBench };
+enum class StepKind { kSuite, kModel, kTune, kPeer, kBench, kLayers, kTuneLayers, kModelTime, kModelInTorch };
+
+/// A model that the caller names.
+struct ModelFile {
+  std::string name;  ///< of its file, without what is behind the dot: resnet18
+  std::string path;
+  std::string flags;  ///< NAME.toml beside it, for --flags-file (its `bind`, say); empty: there is none
+};
+
+/// How PyTorch runs a model: `eager`, `graphs` (CUDA graphs) or `autotune` (torch.compile's max-autotune); products in
+/// `f32` or `tf32`.
+struct TorchWay {
+  std::string mode, precision;
+  std::string name() const { return mode + "_" + precision; }
+};
+const std::vector<TorchWay>& torch_ways();
 
 struct Step {
-  std::string name;  ///< unique: suite/7/3, model/small, tune/C6, bench/C6
+  std::string name;  ///< unique: suite/7/3, model/small, tune/C6, bench/C6, layers/resnet18, torch/resnet18/eager_f32
   StepKind kind;
-  std::string row;     ///< C6; empty in the suite and of a model
-  Workload workload;   ///< none of a model
-  std::string config;  ///< of the suite: what is checked
+  std::string row;         ///< C6; empty in the suite and of a model
+  Workload workload = {};  ///< none of a model
+  std::string config;      ///< of the suite: what is checked
+  ModelFile model = {};    ///< of those that the caller names
+  TorchWay torch = {};
 };
 
 /// Rows that are measured against the same peer.
@@ -35,5 +52,9 @@ std::vector<Group> tables();
 /// the suite's workloads of these; empty: all.
 std::vector<Step> plan(const Target& target, int configs, const std::vector<std::string>& only,
                        const std::vector<std::string>& operators = {});
+
+/// The layers of `tuned`, listed model by model, then tuned together; then each of `timed` by itself and in PyTorch,
+/// each way.
+std::vector<Step> model_plan(const std::vector<ModelFile>& tuned, const std::vector<ModelFile>& timed);
 
 }  // namespace hone::gpu_check

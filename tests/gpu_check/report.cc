@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/time_text.h"
 
@@ -72,6 +73,64 @@ OrderedJson session_json(const Journal& journal) {
   return out;
 }
 
+// The line for a step that went wrong.
+void add_error(OrderedJson& errors, const std::string& step, const Json* record) {
+  if (record && record->contains("error")) errors.push_back(step + ": " + (*record)["error"].get<std::string>());
+}
+
+OrderedJson layers_json(const Journal& journal, const std::vector<Step>& steps) {
+  OrderedJson out;
+  out["models"] = OrderedJson::array();
+  OrderedJson errors = OrderedJson::array();
+  for (const Step& s : steps) {
+    if (s.kind != StepKind::kLayers && s.kind != StepKind::kTuneLayers) continue;
+    add_error(errors, s.name, journal.find(s.name));
+    if (s.kind == StepKind::kLayers) out["models"].push_back(s.model.name);
+  }
+  const Json* tune = journal.find("tune/layers");
+  for (const char* key : {"operators", "trials"}) out[key] = value_of(tune, key);
+  const Json* total = tune && tune->contains("total") ? &(*tune)["total"] : nullptr;
+  out["default_ms"] = value_of(total, "default_time_ms");
+  out["tuned_ms"] = value_of(total, "time_ms");
+  out["errors"] = std::move(errors);
+  return out;
+}
+
+// Of PyTorch's f32, which computes what Hone does.
+OrderedJson torch_over_ours(const OrderedJson& row) {
+  std::optional<double> best;
+  for (const TorchWay& way : torch_ways())
+    if (const OrderedJson& ms = row["torch"][way.name()]; way.precision == "f32" && ms.is_number())
+      best = std::min(best.value_or(ms.get<double>()), ms.get<double>());
+  return best && row["tuned_ms"].is_number() ? OrderedJson(*best / row["tuned_ms"].get<double>())
+                                             : OrderedJson(nullptr);
+}
+
+void add_models(OrderedJson& report, const Journal& journal, const std::vector<Step>& steps) {
+  report["models"] = OrderedJson::array();
+  report["torch_missing"] = nullptr;
+  for (const Step& s : steps) {
+    if (s.kind != StepKind::kModelTime) continue;
+    const Json* ours = journal.find(s.name);
+    OrderedJson row{{"name", s.model.name},
+                    {"default_ms", value_of(ours, "default_ms")},
+                    {"tuned_ms", value_of(ours, "tuned_ms")},
+                    {"torch", OrderedJson::object()}};
+    OrderedJson errors = OrderedJson::array();
+    add_error(errors, s.name, ours);
+    for (const TorchWay& way : torch_ways()) {
+      const std::string name = fmt::format("torch/{}/{}", s.model.name, way.name());
+      const Json* theirs = journal.find(name);
+      row["torch"][way.name()] = value_of(theirs, "time_ms");
+      add_error(errors, name, theirs);
+      if (theirs && theirs->contains("missing")) report["torch_missing"] = (*theirs)["missing"];
+    }
+    row["torch_over_ours"] = torch_over_ours(row);
+    row["errors"] = std::move(errors);
+    report["models"].push_back(std::move(row));
+  }
+}
+
 std::string ms_of(const OrderedJson& value) {
   return value.is_number() ? ms_text(value.get<double>() / 1e3) : "not measured";
 }
@@ -111,16 +170,54 @@ OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps) 
     if (!table["rows"].empty()) report["tables"].push_back(std::move(table));
   }
   report["session"] = session_json(journal);
+  const auto has = [&](StepKind kind) {
+    return std::any_of(steps.begin(), steps.end(), [&](const Step& s) { return s.kind == kind; });
+  };
+  if (has(StepKind::kLayers)) report["layers"] = layers_json(journal, steps);
+  if (has(StepKind::kModelTime)) add_models(report, journal, steps);
+  report["has_tables"] = has(StepKind::kSuite) || has(StepKind::kModel) || has(StepKind::kTune);
   return report;
 }
 
-std::string report_markdown(const OrderedJson& report) {
-  const auto word = [&](const char* key) { return report[key].is_string() ? report[key].get<std::string>() : "?"; };
+namespace {
+
+std::string lines_of(const OrderedJson& errors) {
+  std::string out;
+  for (const auto& error : errors) out += fmt::format("- {}\n", error.get<std::string>());
+  return out.empty() ? "" : "\n" + out;
+}
+
+std::string layers_markdown(const OrderedJson& layers) {
+  return fmt::format(
+      "\n## Layers of models\n\n{} models, {} operators: {} trials; the sum of their layers' times: {} ms "
+      "by default, {} ms tuned.\n{}",
+      layers["models"].size(), text_of(layers["operators"], "{:.0f}"), text_of(layers["trials"], "{:.0f}"),
+      ms_of(layers["default_ms"]), ms_of(layers["tuned_ms"]), lines_of(layers["errors"]));
+}
+
+std::string models_markdown(const OrderedJson& report) {
+  std::string out = "\n## Models\n\n";
+  if (report["torch_missing"].is_string())
+    out += fmt::format("PyTorch was not timed: {}.\n\n", report["torch_missing"].get<std::string>());
+  out += "| | default ms | tuned ms |";
+  for (const TorchWay& way : torch_ways()) out += fmt::format(" {}, {} |", way.mode, way.precision);
+  out += " best f32 over ours |\n| --- | --- | --- |";
+  for (size_t i = 0; i <= torch_ways().size(); ++i) out += " --- |";
+  out += "\n";
+  std::string errors;
+  for (const auto& row : report["models"]) {
+    out += fmt::format("| {} | {} | {} |", row["name"].get<std::string>(), ms_of(row["default_ms"]),
+                       ms_of(row["tuned_ms"]));
+    for (const TorchWay& way : torch_ways()) out += fmt::format(" {} |", ms_of(row["torch"][way.name()]));
+    out += fmt::format(" {} |\n", text_of(row["torch_over_ours"], "{:.2f}"));
+    errors += lines_of(row["errors"]);
+  }
+  return out + errors;
+}
+
+std::string tables_markdown(const OrderedJson& report) {
   const auto& suite = report["suite"];
-  std::string out =
-      fmt::format("# gpu-check\n\nHone {} (commit {}) on `{}`{}, {}{}\n\n", word("version"), word("commit"),
-                  word("target"), word("machine") == word("target") ? "" : ", " + word("machine"), word("date"),
-                  report["complete"].get<bool>() ? "." : ". Not complete: the same command goes on.");
+  std::string out;
   out += fmt::format("Suite: {} of {} configs checked against the reference, {} wrong.\n",
                      suite["configs"].get<int64_t>(), suite["planned"].get<int64_t>(), suite["wrong"].size());
   for (const auto& wrong : suite["wrong"])
@@ -158,6 +255,20 @@ std::string report_markdown(const OrderedJson& report) {
                          text_of(row["peer_over_ours"], "{:.2f}"), last);
     }
   }
+  return out;
+}
+
+}  // namespace
+
+std::string report_markdown(const OrderedJson& report) {
+  const auto word = [&](const char* key) { return report[key].is_string() ? report[key].get<std::string>() : "?"; };
+  std::string out =
+      fmt::format("# gpu-check\n\nHone {} (commit {}) on `{}`{}, {}{}\n\n", word("version"), word("commit"),
+                  word("target"), word("machine") == word("target") ? "" : ", " + word("machine"), word("date"),
+                  report["complete"].get<bool>() ? "." : ". Not complete: the same command goes on.");
+  if (report["has_tables"].get<bool>()) out += tables_markdown(report);
+  if (report.contains("layers")) out += layers_markdown(report["layers"]);
+  if (report.contains("models")) out += models_markdown(report);
   return out;
 }
 

@@ -164,33 +164,26 @@ class KernelWriter {
     if (const auto product = selected_.products.find(op); product != selected_.products.end())
       return tensor_product(product->second);
     HONE_ICHECK(op->loop != LoopKind::kWarp) << "warp loop '" << op->var->name << "' has no instruction";
-    const auto pipeline = kernel_.pipelines.find(op->var.get());
-    if (selected_.copies_ahead && pipeline != kernel_.pipelines.end()) return pipelined_loop(op, pipeline->second);
+    if (selected_.copies_ahead)
+      if (const auto pipeline = pipeline_of(kernel_, op)) return pipelined_loop(op, *pipeline);
     open_loop(op);
     statement(op->body);
     close_loop();
   }
 
-  // The copies of an iteration are a group of cp.async's. Those in front of the loop are one group, too; empty groups
-  // behind it make as many as may be under way in the first iteration.
-  void pipelined_loop(const For* op, int64_t ahead) {
-    for (int64_t i = 0; i < ahead; ++i) line(std::string(kCommitCopies));
+  void pipelined_loop(const For* op, const Pipeline& pipeline) {
+    for (int64_t i = 0; i < pipeline.ahead; ++i) line(std::string(kCommitCopies));
     open_loop(op);
-    bool is_committed = false;
-    const Seq* seq = as<Seq>(op->body);
-    HONE_ICHECK(seq) << "loop '" << op->var->name << "' does not begin with a barrier";
-    for (const Stmt& s : seq->stmts) {
-      if (s->kind == StmtKind::kBarrier && !is_committed) {
-        line(fmt::format("{}<{}>();", kAwaitEarlierCopies, ahead - 1));
+    for (size_t i = 0; i < pipeline.body->stmts.size(); ++i) {
+      const Stmt& s = pipeline.body->stmts[i];
+      if (s->kind == StmtKind::kBarrier && i < pipeline.copies) {
+        line(fmt::format("{}<{}>();", kAwaitEarlierCopies, pipeline.ahead - 1));
         line(std::string(words_.barrier));
         continue;
       }
       statement(s);
-      if (is_committed || s->kind != StmtKind::kIf) continue;
-      line(std::string(kCommitCopies));
-      is_committed = true;
+      if (i == pipeline.copies) line(std::string(kCommitCopies));
     }
-    HONE_ICHECK(is_committed) << "loop '" << op->var->name << "' copies nothing ahead";
     close_loop();
   }
 

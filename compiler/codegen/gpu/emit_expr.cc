@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "base/narrow_floats.h"
+#include "compiler/arith/linear.h"
+#include "compiler/codegen/legalize/dot_words.h"
 #include "compiler/ir/nan.h"
 #include "compiler/ir/visitor.h"
 
@@ -161,8 +163,17 @@ std::string helper_functions(const GpuNeeds& needs) {
       out += fmt::format("HONE_FUNCTION f32 round_{0}(f32 x) {{ return value_{0}(bits_{0}(x)); }}\n", t);
   if (needs.dot4)
     out +=
-        "HONE_FUNCTION i32 dot4(u8 a0, u8 a1, u8 a2, u8 a3, i8 b0, i8 b1, i8 b2, i8 b3) {\n"
-        "  return (i32)a0 * (i32)b0 + (i32)a1 * (i32)b1 + (i32)a2 * (i32)b2 + (i32)a3 * (i32)b3;\n}\n";
+        "HONE_FUNCTION u32 word_of(u8 a, u8 b, u8 c, u8 d) { return (u32)a | (u32)b << 8 | (u32)c << 16 | (u32)d << "
+        "24; "
+        "}\n"
+        "HONE_FUNCTION i32 dot4(u32 a, u32 b, i32 sum) {\n"
+        "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 610\n"
+        "  i32 v; asm(\"dp4a.u32.s32 %0, %1, %2, %3;\" : \"=r\"(v) : \"r\"(a), \"r\"(b), \"r\"(sum)); return v;\n"
+        "#else\n"
+        "  u32 v = (u32)sum;\n"
+        "  for (i32 t = 0; t < 32; t += 8) v += (u32)((i32)(a >> t & 255u) * (i32)(i8)(b >> t));\n"
+        "  return (i32)v;\n"
+        "#endif\n}\n";
   return out;
 }
 
@@ -245,6 +256,10 @@ bool ExprWriter::may_wrap(const Binary* op) const {
 }
 
 std::string ExprWriter::binary(const Binary* op, int lane) {
+  if (op->op == BinaryOp::kAdd)
+    for (const bool second : {true, false})
+      if (const Call* dot = as<Call>(second ? op->b : op->a); dot && dot->function == Intrinsic::kDot4)
+        return dot4(dot, text(second ? op->a : op->b, lane), lane);
   const std::string a = text(op->a, lane), b = text(op->b, lane), type = type_of(op->a->dtype);
   // Narrow integers wrap in their own type, where C computes in int.
   const auto arithmetic = [&](const char* symbol) {
@@ -294,19 +309,41 @@ std::string ExprWriter::call(const Call* op, int lane) {
   if (op->function == Intrinsic::kDot2)
     return fmt::format("({} * {} + {} * {})", text(op->args[0], lane), text(op->args[2], lane), text(op->args[1], lane),
                        text(op->args[3], lane));
+  if (op->function == Intrinsic::kDot4) return dot4(op, "0", lane);
   const std::string args =
       absl::StrJoin(op->args, ", ", [&](std::string* out, const Expr& a) { *out += text(a, lane); });
-  if (op->function == Intrinsic::kDot4) return fmt::format("dot4({})", args);
   if (op->function == Intrinsic::kAbs && op->dtype.code == TypeCode::kUInt) return args;
   const std::string value = fmt::format("{}_{}({})", hone::name_of(op->function), type_of(op->dtype), args);
   return op->dtype.is_narrow_float() ? rounded(value, op->dtype) : value;
 }
 
+std::string ExprWriter::dot4(const Call* op, const std::string& sum, int lane) {
+  return fmt::format("dot4({}, {}, {})", dot_word(op, 0, lane), dot_word(op, 4, lane), sum);
+}
+
+// The four arguments from `first` on as a word: that of memory where its address is proved to be a multiple of 4.
+std::string ExprWriter::dot_word(const Call* op, size_t first, int lane) {
+  const auto words = dot_words(op, first);
+  const auto form = words ? linear_of(words->base) : std::nullopt;
+  const auto aligned = [](int64_t n) { return n % 4 == 0; };
+  if (form && words->first->buffer->scope != BufferScope::kStack && aligned(form->constant) &&
+      std::all_of(form->terms.begin(), form->terms.end(),
+                  [&](const Linear::Term& term) { return aligned(term.coefficient); })) {
+    const Expr index = words->uniform ? words->base : words->base + make_int(4 * lane);
+    const std::string word = fmt::format("*({}const u32*)({} + {})", pointer_to(words->first->buffer),
+                                         name_of(words->first->buffer.get()), text(index));
+    return words->inside ? fmt::format("({} ? {} : {}u)", text(words->inside), word, words->border) : word;
+  }
+  return fmt::format("word_of({})",
+                     absl::StrJoin(op->args.begin() + static_cast<std::ptrdiff_t>(first),
+                                   op->args.begin() + static_cast<std::ptrdiff_t>(first + 4), ", ",
+                                   [&](std::string* out, const Expr& a) { *out += "(u8)" + text(a, lane); }));
+}
+
 // --- vectors ---
 
 std::string ExprWriter::vector_at(const Buffer& buffer, const Expr& index) {
-  const std::string_view where = buffer->scope == BufferScope::kShared ? words_.shared_pointer : words_.global;
-  return fmt::format("*({}{}x{}*)({} + {})", where, memory_type(buffer->dtype), index->dtype.lanes,
+  return fmt::format("*({}{}x{}*)({} + {})", pointer_to(buffer), memory_type(buffer->dtype), index->dtype.lanes,
                      name_of(buffer.get()), text(as<Ramp>(index)->base));
 }
 

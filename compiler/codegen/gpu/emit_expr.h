@@ -60,6 +60,12 @@ class ExprWriter {
   std::string binary(const Binary* op, int lane);
   std::string extreme(const Binary* op, const std::string& a, const std::string& b) const;
   std::string call(const Call* op, int lane);
+  std::string dot4(const Call* op, const std::string& sum, int lane);
+  std::string dot_word(const Call* op, size_t first, int lane);
+  /// The qualifier of pointers to it.
+  std::string_view pointer_to(const Buffer& buffer) const {
+    return buffer->scope == BufferScope::kShared ? words_.shared_pointer : words_.global;
+  }
   std::string element_of(const Load* op, int lane);
   static std::string rounded(const std::string& value, DType t);
   bool may_wrap(const Binary* op) const;

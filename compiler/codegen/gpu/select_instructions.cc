@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "compiler/arith/linear.h"
 #include "compiler/ir/mutator.h"
 #include "compiler/ir/visitor.h"
@@ -142,7 +143,7 @@ class Selector final : public Mutator {
 
   void copy_ahead(const Store* op) {
     const auto is_staged = [&](const Buffer& b) { return b.same_as(op->buffer); };
-    if (std::none_of(kernel_.staged.begin(), kernel_.staged.end(), is_staged)) return;
+    if (!can_.async_copies || std::none_of(kernel_.staged.begin(), kernel_.staged.end(), is_staged)) return;
     const Load* from = copied_from(op);
     if (!from || stored_.count(from->buffer.get())) return;
     const int lanes = op->value->dtype.lanes;
@@ -150,8 +151,7 @@ class Selector final : public Mutator {
     if (bytes != 4 && bytes != 8 && bytes != 16) return;
     if (lanes > 1 && !(moves_as_vector(op->buffer, op->indices[0]) && moves_as_vector(from->buffer, from->indices[0])))
       return;
-    (can_.async_copies ? out_.copies_ahead : out_.copies_wait) = true;
-    if (!can_.async_copies) return;
+    out_.copies_ahead = true;
     AsyncCopy copy{bytes, from, nullptr};
     if (const Select* chosen = as<Select>(op->value)) {
       const Broadcast* same = as<Broadcast>(chosen->condition);
@@ -180,6 +180,17 @@ std::string to_string(const PlainLoop& loop) {
     return "its strides, alignment, types or extents are not an instruction's";
   };
   return fmt::format("loop '{}' is a plain sum: {}", loop.loop, why());
+}
+
+std::optional<Pipeline> pipeline_of(const GpuKernel& kernel, const For* loop) {
+  const auto known = kernel.pipelines.find(loop->var.get());
+  if (known == kernel.pipelines.end()) return std::nullopt;
+  const Seq* body = as<Seq>(loop->body);
+  HONE_ICHECK(body) << "loop '" << loop->var->name << "' does not begin with a barrier";
+  const auto copies =
+      std::find_if(body->stmts.begin(), body->stmts.end(), [](const Stmt& s) { return s->kind == StmtKind::kIf; });
+  HONE_ICHECK(copies != body->stmts.end()) << "loop '" << loop->var->name << "' copies nothing ahead";
+  return Pipeline{known->second, body, static_cast<size_t>(copies - body->stmts.begin())};
 }
 
 Selection select_instructions(const GpuKernel& kernel, const std::set<const BufferNode*>& stored,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -61,12 +62,23 @@ struct Selection {
   std::unordered_map<const For*, WarpSum> sums;
   std::unordered_map<const Store*, AsyncCopy> copies;
   bool copies_ahead = false;  ///< there are copies that barriers wait for
-  bool copies_wait = false;   ///< there are copies that could be asynchronous, by an emitter that had the instruction
   /// Vectors that one instruction moves.
   std::unordered_set<const Load*> vector_loads;
   std::unordered_set<const Store*> vector_stores;
   std::vector<PlainLoop> plain;
 };
+
+/// A loop of GpuKernel::pipelines whose copies are asynchronous. Those of an iteration are a group of cp.async's; those
+/// in front of the loop are one group, too, and empty groups behind it make as many as may be under way in the first
+/// iteration: `ahead` groups in all are committed there. In the body, barriers before statement `copies` wait for all
+/// groups but the `ahead` - 1 newest, and behind that statement the iteration's group ends.
+struct Pipeline {
+  int64_t ahead = 0;
+  const Seq* body = nullptr;
+  size_t copies = 0;
+};
+/// Nothing for another loop.
+std::optional<Pipeline> pipeline_of(const GpuKernel& kernel, const For* loop);
 
 /// `stored`: the buffers that the program stores to; loads from these are not copied asynchronously.
 Selection select_instructions(const GpuKernel& kernel, const std::set<const BufferNode*>& stored,

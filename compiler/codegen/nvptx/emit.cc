@@ -9,12 +9,17 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "compiler/arith/simplify.h"
 #include "compiler/codegen/gpu/emit_expr.h"
 #include "compiler/codegen/gpu/select_instructions.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/kernel/emit_stmt.h"
 #include "compiler/codegen/llvm/kernel/pipeline.h"
+#include "compiler/codegen/nvptx/emit_copies.h"
 #include "compiler/codegen/nvptx/emit_warp.h"
 #include "compiler/codegen/nvptx/machine.h"
 #include "compiler/ir/visitor.h"
@@ -29,6 +34,8 @@ enum AddressSpace : unsigned { kGlobal = 1, kShared = 3 };
 // emit_gpu promises this alignment of every buffer.
 constexpr int64_t kAlignment = 16;
 constexpr uint32_t kWarp = 32;
+// Compute capabilities, times ten, that an instruction needs.
+constexpr int kLeastAsyncCopies = 80, kLeastNanExtremes = 80, kLeastBf16Rounding = 80, kLeastDot4 = 61;
 
 // Buffers that statements load from. Refuses statements that PTX does not have.
 std::set<const BufferNode*> loaded_buffers(const GpuKernel& kernel) {
@@ -52,32 +59,30 @@ std::set<const BufferNode*> loaded_buffers(const GpuKernel& kernel) {
   return std::move(collector.out);
 }
 
-// A kernel as it is emitted, its unrolled loops unrolled, and the instructions for its warp loops.
+// A kernel as it is emitted, its unrolled loops unrolled, and the instructions for its warp loops and copies.
 struct Selected {
   Selection instructions;
   std::vector<PlainLoop> plain;
-  bool copies_wait = false;
 };
 
 // Selected behind unrolling: LLVM finds code of one tile's nest again where tiles share it.
 Selected select_for_ptx(const GpuKernel& kernel, int compute_capability) {
   const std::set<const BufferNode*> stored = stored_buffers(kernel);
-  const InstructionSet can{
-      .products = has_ptx_products(compute_capability), .shuffles = true, .compute_capability = compute_capability};
+  const InstructionSet can{.products = true,
+                           .shuffles = true,
+                           .async_copies = compute_capability >= kLeastAsyncCopies,
+                           .compute_capability = compute_capability};
   GpuKernel unrolled = kernel;
-  unrolled.body = simplify(unroll_loops(kernel.body));
-  Selected out{select_instructions(unrolled, stored, can), {}, false};
+  const auto select = [&](const Stmt& body) {
+    unrolled.body = simplify(unroll_loops(body));
+    return select_instructions(unrolled, stored, can);
+  };
+  Selected out{select(kernel.body), {}};
   out.plain = out.instructions.plain;
-  out.copies_wait = out.instructions.copies_wait;
-  if (out.instructions.products.empty() && out.instructions.sums.empty()) {
-    out.instructions.body = simplify(unroll_loops(plain_warp_loops(kernel.body)));
-    return out;
-  }
+  if (out.instructions.products.empty() && out.instructions.sums.empty())
+    out.instructions = select(plain_warp_loops(kernel.body));
   // Warp loops that no instruction carries out became unrolled loops.
-  while (!out.instructions.plain.empty()) {
-    unrolled.body = simplify(unroll_loops(out.instructions.body));
-    out.instructions = select_instructions(unrolled, stored, can);
-  }
+  while (!out.instructions.plain.empty()) out.instructions = select(out.instructions.body);
   return out;
 }
 
@@ -86,15 +91,18 @@ class KernelEmitter final : public StmtEmitter {
   KernelEmitter(llvm::Function* f, const GpuProgram& program, const GpuKernel& kernel, const Selection& selected,
                 bool narrow, int compute_capability, bool assume_finite)
       : StmtEmitter(f, nullptr,
-                    {.index_bits = narrow ? 32 : 64,
+                    {.dot = {compute_capability >= kLeastDot4 ? DotProduct::kDp4a : DotProduct::kNone, 0},
+                     .index_bits = narrow ? 32 : 64,
                      .base_alignment = kAlignment,
                      .simt = true,
-                     .has_nan_extremes = compute_capability >= 80,
+                     .has_nan_extremes = compute_capability >= kLeastNanExtremes,
+                     .has_bf16_rounding = compute_capability >= kLeastBf16Rounding,
                      .assume_finite = assume_finite},
                     /*keeps_facts=*/true),
         program_(program),
         kernel_(kernel),
         selected_(selected),
+        pairs_(pair_tiles(selected.body, selected.products)),
         warp_(b_, expr_, lane_, compute_capability) {}
 
   void emit_kernel() {
@@ -134,13 +142,44 @@ class KernelEmitter final : public StmtEmitter {
   }
 
  private:
-  void emit_barrier() override { b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
+  void emit_barrier() override {
+    if (selected_.copies_ahead) await_copies(b_);
+    b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+  }
+  void emit_serial(const For* op) override {
+    const auto pipeline = selected_.copies_ahead ? pipeline_of(kernel_, op) : std::nullopt;
+    if (!pipeline) return StmtEmitter::emit_serial(op);
+    for (int64_t i = 0; i < pipeline->ahead; ++i) commit_copies(b_);
+    const std::optional<Pipeline> outer = std::exchange(pipeline_, pipeline);
+    StmtEmitter::emit_serial(op);
+    pipeline_ = outer;
+  }
+  void emit_all(const Seq* op) override {
+    const bool is_pipelined = pipeline_ && op == pipeline_->body;
+    const auto is_copy = [&](const Stmt& s) { return selected_.copies.count(as<Store>(s)) > 0; };
+    if (!is_pipelined && std::none_of(op->stmts.begin(), op->stmts.end(), is_copy)) return StmtEmitter::emit_all(op);
+    for (size_t i = 0; i < op->stmts.size(); ++i) {
+      const Stmt& s = op->stmts[i];
+      if (is_pipelined && i < pipeline_->copies && s->kind == StmtKind::kBarrier) {
+        await_copies_but(b_, pipeline_->ahead - 1);
+        b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+        continue;
+      }
+      emit(s);
+      if (is_pipelined && i == pipeline_->copies) commit_copies(b_);
+    }
+  }
+  void emit_store(const Store* op) override {
+    const auto copy = selected_.copies.find(op);
+    copy == selected_.copies.end() ? StmtEmitter::emit_store(op) : emit_copy(b_, expr_, op, copy->second);
+  }
   void emit_prefetch(const Prefetch*) override {}
   void emit_warp_loop(const For* op) override {
     if (const auto sum = selected_.sums.find(op); sum != selected_.sums.end()) return warp_.emit_sum(sum->second);
     const auto product = selected_.products.find(op);
     HONE_ICHECK(product != selected_.products.end()) << "warp loop '" << op->var->name << "' has no instruction";
-    warp_.emit_product(product->second.nest);
+    const auto pair = pairs_.find(op);
+    warp_.emit_product(product->second.nest, pair == pairs_.end() ? nullptr : &pair->second);
   }
   BufferSlot position(const Allocate* op) override {
     HONE_ICHECK(false) << "buffer '" << op->buffer->name << "' is a thread's, and not on its stack";
@@ -203,6 +242,8 @@ class KernelEmitter final : public StmtEmitter {
   const GpuProgram& program_;
   const GpuKernel& kernel_;
   const Selection& selected_;
+  const std::unordered_map<const For*, TilePair> pairs_;
+  std::optional<Pipeline> pipeline_;  // whose body is being emitted
   const Var lane_{"lane"};
   WarpEmitter warp_;
 };
@@ -244,9 +285,6 @@ void emit(const Module& m, const Target& target, Emitted* out) {
       annotate(*out->module, f, "maxntidx", kernel.thread_count());
       const Selected selected = select_for_ptx(kernel, compute_capability);
       for (const PlainLoop& loop : selected.plain) out->notes.push_back(name + ": " + to_string(loop));
-      if (selected.copies_wait && target.has(Feature::kAsyncCopy))
-        out->notes.push_back(name +
-                             ": copies to shared memory are loads and stores: there is no instruction for them here");
       KernelEmitter(f, program, kernel, selected.instructions, index_fits_i32(kernel), compute_capability,
                     m.assume_finite)
           .emit_kernel();

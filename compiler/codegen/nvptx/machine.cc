@@ -50,10 +50,13 @@ std::string ptx_arch(const std::string& arch) {
 std::unique_ptr<llvm::TargetMachine> make_ptx_machine(const Target& target) {
   HONE_USER_CHECK(target.kind == "cuda") << "target kind '" << target.kind << "' has no PTX; allowed: cuda";
   const std::string arch = ptx_arch(target.arch);
+  // LLVM's first version for sm_75 is PTX 6.3, of CUDA 10.0, which has neither ldmatrix nor mma.sync of its shapes;
+  // that of CUDA 10.2 has.
+  const char* features = number_of(arch) == 75 ? "+ptx65" : "";
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // only where instructions say `contract`
   std::unique_ptr<llvm::TargetMachine> machine(nvptx().createTargetMachine(
-      kTriple, arch, "", options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+      kTriple, arch, features, options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
   HONE_ICHECK(machine) << "no code generator for '" << kTriple << "'";
   return machine;
 }

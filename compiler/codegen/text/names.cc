@@ -17,9 +17,9 @@ constexpr std::string_view kReserved[] = {
     "volatile", "while", "workspace", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "v", "min",
     "max", "abs", "rint", "exp", "log", "sqrt", "tanh", "erf", "sin", "cos", "atan", "fma", "barrier", "printf", "new",
     "delete", "class", "template", "operator", "private", "public", "constant", "image", "sampler_t", "event_t", "pipe",
-    "uint", "uchar", "ushort", "ulong", "dot4", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",
-    "v11", "v12", "v13", "v14", "v15", "blockIdx", "threadIdx", "minimum", "maximum", "block_memory", "part", "lane",
-    "a_parts", "b_parts",
+    "uint", "uchar", "ushort", "ulong", "dot4", "word_of", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9",
+    "v10", "v11", "v12", "v13", "v14", "v15", "blockIdx", "threadIdx", "minimum", "maximum", "block_memory", "part",
+    "lane", "a_parts", "b_parts",
     // Macros of GCC when it does not keep to the standard.
     "linux", "unix", "i386"};
 

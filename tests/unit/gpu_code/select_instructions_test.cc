@@ -66,7 +66,6 @@ TEST(Selection, SaysWhyAWarpLoopIsPlain) {
     EXPECT_THAT(none.is.sums, IsEmpty());
     EXPECT_THAT(none.is.copies, IsEmpty());
     EXPECT_FALSE(none.is.copies_ahead);
-    EXPECT_EQ(none.is.copies_wait, std::string_view(workload).starts_with("dense"));
     ASSERT_THAT(none.is.plain, SizeIs(1)) << workload;
     EXPECT_EQ(none.is.plain[0].why, PlainLoop::Why::kNoInstruction);
     EXPECT_THAT(to_string(none.is.plain[0]), HasSubstr("is a plain sum: there is no instruction for it here"));

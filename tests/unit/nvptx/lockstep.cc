@@ -2,6 +2,8 @@
 
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/SourceMgr.h>
@@ -18,6 +20,7 @@
 #include "compiler/codegen/llvm/link/link.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/unit/nvptx/copy_model.h"
 #include "tests/unit/nvptx/warp_model.h"
 
 namespace hone {
@@ -29,7 +32,11 @@ struct Machine {
   const int32_t* block;
   void (*barrier)();
   void (*together)(int32_t what, const void* operands, void* results);
+  void (*copy)(void* to, const void* from, int32_t bytes, int32_t read);
+  void (*commit_copies)();
+  void (*await_copies)(int32_t newest_groups);  // -1: waits for copies that are in no group, too
 };
+constexpr unsigned kMachineFields = sizeof(Machine) / sizeof(void*);
 constexpr const char* kMachine = "hone_machine";
 
 // Each call of an intrinsic becomes the code that `replace` writes in its place.
@@ -55,35 +62,39 @@ struct OfWarp {
 constexpr OfWarp kOfWarps[] = {
     {"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16", WarpInstruction::kRows4, 0},
     {"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x2.b16", WarpInstruction::kRows2, 0},
+    {"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16", WarpInstruction::kColumns4, 0},
     {"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x2.trans.b16", WarpInstruction::kColumns2, 0},
     {"llvm.nvvm.mma.m16n8k16.row.col.f32.f32", WarpInstruction::kMmaF16, 0},
     {"llvm.nvvm.mma.m16n8k16.row.col.bf16", WarpInstruction::kMmaBf16, 0},
     {"llvm.nvvm.mma.m16n8k8.row.col.tf32", WarpInstruction::kMmaTf32, 0},
     {"llvm.nvvm.mma.m16n8k32.row.col.s8", WarpInstruction::kMmaS8, 0},
     {"llvm.nvvm.mma.m16n8k32.row.col.u8.s8", WarpInstruction::kMmaU8S8, 0},
+    {"llvm.nvvm.mma.m16n8k8.row.col.f32.f32", WarpInstruction::kHalfMmaF16, 0},
+    {"llvm.nvvm.mma.m8n8k16.row.col.s8", WarpInstruction::kQuarterMmaS8, 0},
+    {"llvm.nvvm.mma.m8n8k16.row.col.u8.s8", WarpInstruction::kQuarterMmaU8S8, 0},
     {"llvm.nvvm.shfl.sync.bfly.", WarpInstruction::kShuffle, 1},
     {"llvm.nvvm.shfl.bfly.", WarpInstruction::kShuffle, 0},
     {"llvm.nvvm.f2tf32.rna", WarpInstruction::kRoundTf32, 0},
+    {"llvm.nvvm.f2bf16.rn", WarpInstruction::kRoundBf16, 0},
 };
+// The one inline assembly.
+constexpr OfWarp kAssembly = {"dp4a.u32.s32 $0, $1, $2, $3;", WarpInstruction::kDot4, 0};
 
-// Each call of `f` asks the harness, with operands and results in memory.
-void replace_by_model(llvm::Function& f, const OfWarp& row, llvm::GlobalVariable& state, llvm::Type* type) {
-  while (!f.use_empty()) {
-    auto* call = llvm::cast<llvm::CallInst>(f.user_back());
-    llvm::Function* caller = call->getFunction();
-    llvm::IRBuilder<> first(&caller->getEntryBlock(), caller->getEntryBlock().begin()), b(call);
-    auto* words = llvm::ArrayType::get(b.getInt32Ty(), std::tuple_size_v<WarpOperands>);
-    llvm::AllocaInst *operands = first.CreateAlloca(words), *results = first.CreateAlloca(words);
-    operands->setAlignment(llvm::Align(8));
-    for (unsigned i = row.first; i < call->arg_size(); ++i)
-      b.CreateStore(call->getArgOperand(i), b.CreateConstGEP1_32(b.getInt32Ty(), operands, i - row.first));
-    llvm::Value* harness = b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP2_32(type, &state, 0, 3));
-    b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), {b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, false), harness,
-                 {b.getInt32(static_cast<uint32_t>(row.is)), operands, results});
-    llvm::Value* out = b.CreateLoad(call->getType(), results);  // words, one after the other
-    call->replaceAllUsesWith(out);
-    call->eraseFromParent();
-  }
+// The call asks the harness, with operands and results in memory.
+void replace_by_model(llvm::CallInst* call, const OfWarp& row, llvm::GlobalVariable& state, llvm::Type* type) {
+  llvm::Function* caller = call->getFunction();
+  llvm::IRBuilder<> first(&caller->getEntryBlock(), caller->getEntryBlock().begin()), b(call);
+  auto* words = llvm::ArrayType::get(b.getInt32Ty(), std::tuple_size_v<WarpOperands>);
+  llvm::AllocaInst *operands = first.CreateAlloca(words), *results = first.CreateAlloca(words);
+  operands->setAlignment(llvm::Align(8));
+  for (unsigned i = row.first; i < call->arg_size(); ++i)
+    b.CreateStore(call->getArgOperand(i), b.CreateConstGEP1_32(b.getInt32Ty(), operands, i - row.first));
+  llvm::Value* harness = b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP2_32(type, &state, 0, 3));
+  b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), {b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, false), harness,
+               {b.getInt32(static_cast<uint32_t>(row.is)), operands, results});
+  llvm::Value* out = b.CreateLoad(call->getType(), results);  // words, one after the other
+  call->replaceAllUsesWith(out);
+  call->eraseFromParent();
 }
 
 void replace_of_warps(llvm::Module& m, llvm::GlobalVariable& state, llvm::Type* type) {
@@ -91,10 +102,56 @@ void replace_of_warps(llvm::Module& m, llvm::GlobalVariable& state, llvm::Type* 
   for (llvm::Function& f : m)
     for (const OfWarp& row : kOfWarps)
       if (f.getName().starts_with(row.intrinsic)) {
-        replace_by_model(f, row, state, type);
+        while (!f.use_empty()) replace_by_model(llvm::cast<llvm::CallInst>(f.user_back()), row, state, type);
         replaced.push_back(&f);
         break;
       }
+  for (llvm::Function* f : replaced) f->eraseFromParent();
+  std::vector<llvm::CallInst*> assembly;
+  for (llvm::Function& f : m)
+    for (llvm::Instruction& i : llvm::instructions(f))
+      if (auto* call = llvm::dyn_cast<llvm::CallInst>(&i); call && call->isInlineAsm()) assembly.push_back(call);
+  for (llvm::CallInst* call : assembly) {
+    const std::string text = llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString();
+    if (text != kAssembly.intrinsic) throw std::runtime_error("the harness has no assembly " + text);
+    replace_by_model(call, kAssembly, state, type);
+  }
+}
+
+// cp.async and what waits for it.
+void replace_copies(llvm::Module& m, llvm::GlobalVariable& state, llvm::Type* type) {
+  const auto call_field = [&](llvm::IRBuilder<>& b, unsigned field, const std::vector<llvm::Value*>& args) {
+    std::vector<llvm::Type*> types;
+    for (const llvm::Value* a : args) types.push_back(a->getType());
+    llvm::Value* harness = b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP2_32(type, &state, 0, field));
+    b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), types, false), harness, args);
+  };
+  std::vector<llvm::Function*> replaced;
+  for (llvm::Function& f : m) {
+    llvm::StringRef name = f.getName();
+    if (!name.consume_front("llvm.nvvm.cp.async.")) continue;
+    replaced.push_back(&f);
+    while (!f.use_empty()) {
+      auto* call = llvm::cast<llvm::CallInst>(f.user_back());
+      llvm::IRBuilder<> b(call);
+      int32_t bytes = 0;
+      llvm::StringRef size = name.substr(std::string_view("ca.shared.global.").size());
+      if (name == "commit.group") {
+        call_field(b, 5, {});
+      } else if (name == "wait.group") {
+        call_field(b, 6, {call->getArgOperand(0)});
+      } else if (name == "wait.all") {
+        call_field(b, 6, {b.getInt32(static_cast<uint32_t>(-1))});
+      } else if (!size.consumeInteger(10, bytes)) {
+        const auto generic = [&](unsigned i) { return b.CreateAddrSpaceCast(call->getArgOperand(i), b.getPtrTy()); };
+        llvm::Value* whole = b.getInt32(static_cast<uint32_t>(bytes));
+        call_field(b, 4, {generic(0), generic(1), whole, size == ".s" ? call->getArgOperand(2) : whole});
+      } else {
+        throw std::runtime_error("the harness has no " + f.getName().str());
+      }
+      call->eraseFromParent();
+    }
+  }
   for (llvm::Function* f : replaced) f->eraseFromParent();
 }
 
@@ -108,7 +165,7 @@ std::string object_of(const std::string& text) {
   m->setDataLayout(machine->createDataLayout());
   if (llvm::NamedMDNode* annotations = m->getNamedMetadata("nvvm.annotations")) annotations->eraseFromParent();
   auto* pointer = llvm::PointerType::get(context, 0);
-  auto* type = llvm::ArrayType::get(pointer, 4);
+  auto* type = llvm::ArrayType::get(pointer, kMachineFields);
   auto* state = new llvm::GlobalVariable(*m, type, false, llvm::GlobalValue::ExternalLinkage,
                                          llvm::ConstantAggregateZero::get(type), kMachine);
   const auto field = [&](llvm::IRBuilder<>& b, unsigned i) {
@@ -123,6 +180,7 @@ std::string object_of(const std::string& text) {
     return nullptr;
   });
   replace_of_warps(*m, *state, type);
+  replace_copies(*m, *state, type);
   // Shared memory that a launch asks for: enough for every launch.
   if (llvm::GlobalVariable* memory = m->getGlobalVariable("block_memory")) {
     auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 256 << 10);
@@ -168,6 +226,7 @@ struct Block {
     // Operands that it gave to instructions of its warp, by turns: others may read the last while it is at the next.
     int turn = 0, what[2] = {};
     WarpOperands given[2];
+    PendingCopies copies;
   };
   void (*kernel)(void* const*) = nullptr;
   void* const* arguments = nullptr;
@@ -193,6 +252,12 @@ void wait_for(Block::Waits others) {
   swapcontext(&me.context, &current->scheduler);
 }
 
+void copy(void* to, const void* from, int32_t bytes, int32_t read) { self().copies.copy(to, from, bytes, read); }
+void commit_copies() { self().copies.commit(); }
+void await_copies(int32_t newest_groups) {
+  newest_groups < 0 ? self().copies.await_all() : self().copies.await_groups(newest_groups);
+}
+
 void barrier() { wait_for(Block::Waits::kForBlock); }
 
 void together(int32_t what, const void* operands, void* results) {
@@ -204,7 +269,7 @@ void together(int32_t what, const void* operands, void* results) {
   me.what[turn] = what;
   std::array<const WarpOperands*, kWarp> given = {};
   const auto is = static_cast<WarpInstruction>(what);
-  if (is == WarpInstruction::kRoundTf32) {  // of one thread
+  if (is_of_one_thread(is)) {
     --me.turn;
     given[thread - first] = &me.given[turn];
   } else {
@@ -242,6 +307,7 @@ void run_block(Block& block) {
     f.ended = false;
     f.waits = Block::Waits::kForNothing;
     f.turn = 0;
+    f.copies = {};
     getcontext(&f.context);
     f.context.uc_stack = {.ss_sp = f.stack.get(), .ss_flags = 0, .ss_size = Block::kStack};
     f.context.uc_link = nullptr;
@@ -281,7 +347,7 @@ void LockstepProgram::run(const GpuLaunch& launch, const std::vector<void*>& arg
   if (!block.kernel) throw std::runtime_error("no kernel " + launch.kernel);
   block.arguments = arguments.data();
   block.fibers.resize(static_cast<size_t>(launch.shape.threads));
-  const Machine machine{&block.thread, &block.number, &barrier, &together};
+  const Machine machine{&block.thread, &block.number, &barrier, &together, &copy, &commit_copies, &await_copies};
   std::memcpy(code_->symbol(kMachine), &machine, sizeof machine);
   for (block.number = 0; block.number < launch.shape.blocks; ++block.number) run_block(block);
   current = nullptr;

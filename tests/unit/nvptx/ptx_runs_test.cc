@@ -1,10 +1,13 @@
 // The loop form behind PTX, run on the CPU: configs of the GPU templates against the reference.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/sanitizer.h"
 #include "compiler/codegen/gpu/emit_expr.h"
 #include "compiler/codegen/nvptx/emit.h"
 #include "compiler/runtime/buffer.h"
+#include "tests/fakes/gpu_dots.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/interpreted.h"
 #include "tests/fakes/reference_check.h"
@@ -60,14 +63,17 @@ TEST_P(PtxRuns, AndComputesWhatTheReferenceComputes) {
 }
 
 // Configs whose products are on tensor cores, the same ones as in CUDA's text.
-class PtxProducts : public testing::TestWithParam<const char*> {};
+class PtxProducts : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
 TEST_P(PtxProducts, AreOnTensorCoresAndComputeWhatTheReferenceComputes) {
-  const Workload w = parse_workload(GetParam());
+  const auto& [arch, workload] = GetParam();
+  const Workload w = parse_workload(workload);
   std::mt19937_64 rng(18);
   const ReferenceRun reference(w, rng);
-  const Target target = Target::parse("cuda -arch=sm_80");
+  const Target target = Target::parse(std::string("cuda -arch=") + arch);
   const Space space = make_space(w, target);
+  if (!target.has(Feature::kAsyncCopy) && !space.print(space.default_config()).starts_with(tensor_core_algorithm(w)))
+    GTEST_SKIP() << arch << " has no product of these types";
   for (const Config& config : some_configs(space, 4, rng, tensor_core_algorithm(w))) {
     SCOPED_TRACE(space.print(config));
     const Module m = lower_config(w, target, space, config);
@@ -80,19 +86,70 @@ TEST_P(PtxProducts, AreOnTensorCoresAndComputeWhatTheReferenceComputes) {
   }
 }
 
-// A device or a kind of PTX without an instruction computes plain sums, and says so.
+// A device without an instruction computes plain sums, and says so.
 TEST(PtxNotes, SayWhichLoopsArePlainSums) {
   const Workload w = parse_workload("dense(m=128,n=128,k=64,dtype=f16)");
+  const Target made_for = Target::parse("cuda -arch=sm_75");
+  const Space space = make_space(w, made_for);
+  const Module m = lower_config(w, made_for, space, space.default_config());
   const auto notes = [&](const char* arch) {
-    const Target target = Target::parse(std::string("cuda -arch=") + arch);
-    const Space space = make_space(w, target);
-    return emit_ptx(lower_config(w, target, space, space.default_config()), target).notes;
+    return emit_ptx(m, Target::parse(std::string("cuda -arch=") + arch)).notes;
   };
-  EXPECT_EQ(notes("sm_80"), (std::vector<std::string>{"hone_kernel_0_0: copies to shared memory are loads and stores: "
-                                                      "there is no instruction for them here"}));
-  ASSERT_FALSE(notes("sm_75").empty());
-  EXPECT_NE(notes("sm_75")[0].find("is a plain sum: there is no instruction for it here"), std::string::npos)
-      << notes("sm_75")[0];
+  EXPECT_TRUE(notes("sm_80").empty());
+  EXPECT_TRUE(notes("sm_75").empty());
+  ASSERT_FALSE(notes("sm_72").empty());
+  EXPECT_NE(notes("sm_72")[0].find("is a plain sum: there is no instruction for it here"), std::string::npos)
+      << notes("sm_72")[0];
+}
+
+// Copies that do not wait are done when they are waited for, by a model that does them no earlier: without a wait the
+// threads read what was there before, and where one more group may be under way, too.
+TEST(PtxCopies, AreWaitedFor) {
+  const Workload w = parse_workload("dense(m=40,n=24,k=256,dtype=f16)");
+  const Target target = Target::parse("cuda -arch=sm_80");
+  const Space space = make_space(w, target);
+  std::mt19937_64 rng(20);
+  const ReferenceRun reference(w, rng);
+  const std::string all = "call void @llvm.nvvm.cp.async.wait.all()",
+                    earlier = "call void @llvm.nvvm.cp.async.wait.group(i32 ";
+  std::set<std::string> waits, fills;
+  for (const Config& config : some_configs(space, 12, rng, tensor_core_algorithm(w))) {
+    SCOPED_TRACE(space.print(config));
+    const Module m = lower_config(w, target, space, config);
+    const std::string text = emit_ptx_llvm_text(m, target);
+    EXPECT_NE(text.find("call void @llvm.nvvm.cp.async.c"), std::string::npos);
+    if (kSanitizer) GTEST_SKIP() << kNoFibers;
+    const std::vector<char> right = run(text, m, target, reference.inputs());
+    if (!reference.expect_agrees(right, m)) return;
+    std::string without = text;
+    for (size_t at; (at = without.find(all)) != std::string::npos;) without.erase(at, all.size());
+    if (without != text && without.find(earlier) == std::string::npos) {
+      EXPECT_NE(run(without, m, target, reference.inputs()), right);
+      waits.insert("all");
+    }
+    std::string later = text;
+    for (size_t at = later.find(earlier); at != std::string::npos; at = later.find(earlier, at + 1))
+      ++later[at + earlier.size()];
+    if (later == text) continue;
+    EXPECT_NE(run(later, m, target, reference.inputs()), right);
+    waits.insert("earlier");
+  }
+  EXPECT_EQ(waits, (std::set<std::string>{"all", "earlier"}));
+}
+
+// Four products of bytes are one instruction from sm_61 on, and the same sum before.
+TEST(PtxDots, AreOneInstructionWhereThereIsOne) {
+  const Module m = gpu_dot_module();
+  const std::vector<std::vector<char>> inputs = gpu_dot_inputs();
+  const std::vector<char> right = interpreted(m.kernels[0], m, inputs);
+  for (const auto& [arch, is_one] : {std::pair("sm_53", false), {"sm_61", true}, {"sm_90", true}}) {
+    SCOPED_TRACE(arch);
+    const Target target = Target::parse(std::string("cuda -arch=") + arch);
+    EXPECT_EQ(emit_ptx(m, target).text.find("dp4a.u32.s32 ") != std::string::npos, is_one);
+    const std::string text = emit_ptx_llvm_text(m, target);
+    if (kSanitizer) GTEST_SKIP() << kNoFibers;
+    EXPECT_EQ(run(text, m, target, inputs), right);
+  }
 }
 
 // Loaded values have 64 bits, so indices have too; their quotients round down for either sign; lanes of a masked vector
@@ -172,8 +229,11 @@ TEST(PtxBarriers, AreEachNeeded) {
   EXPECT_EQ(barriers, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, PtxProducts, testing::ValuesIn(kTensorCoreWorkloads),
-                         [](const auto& info) { return name_of_workload(info.param); });
+INSTANTIATE_TEST_SUITE_P(Shapes, PtxProducts,
+                         testing::Combine(testing::Values("sm_75", "sm_80"), testing::ValuesIn(kTensorCoreWorkloads)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + ("_" + name_of_workload(std::get<1>(info.param)));
+                         });
 INSTANTIATE_TEST_SUITE_P(Shapes, PtxRuns, testing::ValuesIn(kGpuWorkloads),
                          [](const auto& info) { return name_of_workload(info.param); });
 

@@ -1,13 +1,14 @@
 // dot4 and dot2: the processor's own instruction where it has one, else the same in 32-bit lanes.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <bit>
-#include <cmath>
 #include <numeric>
 
+#include "compiler/codegen/legalize/dot_words.h"
 #include "compiler/codegen/llvm/kernel/emit_expr.h"
 
 namespace hone {
@@ -15,54 +16,6 @@ namespace hone {
 using llvm::Value;
 
 namespace {
-
-// The constant difference b - a, if it is one.
-std::optional<int64_t> distance(const Expr& a, const Expr& b) {
-  const auto x = linear_of(a), y = linear_of(b);
-  const auto apart = x && y ? add(*y, *x, -1) : std::nullopt;
-  return apart && apart->is_constant() ? std::optional(apart->constant) : std::nullopt;
-}
-
-// A constant as it lies in memory; nothing for other floats than 0.
-std::optional<uint32_t> bits_of(const Expr& constant) {
-  if (const IntImm* i = as<IntImm>(constant)) return static_cast<uint8_t>(i->value);
-  const FloatImm* f = as<FloatImm>(constant);
-  return f && f->value == 0 && !std::signbit(f->value) ? std::optional<uint32_t>(0) : std::nullopt;
-}
-
-// The first index of each lane's four bytes, or two bf16, when these arguments are neighbours: one word for all lanes,
-// or a word a lane in a row. In the border of an image they may be a constant instead.
-struct Words {
-  const Load* first;
-  Expr base;
-  bool uniform;
-  Expr inside;      // the condition under which they are read; null: always
-  Expr outside[4];  // the value of each otherwise
-};
-
-std::optional<Words> words_of(const std::vector<Expr>& args, size_t first, size_t count) {
-  std::optional<Words> out;
-  for (size_t t = 0; t < count; ++t) {
-    const Broadcast* spread = as<Broadcast>(args[first + t]);
-    const Expr& element = spread ? spread->value : args[first + t];
-    const Select* padded = as<Select>(element);
-    if (padded && padded->condition->dtype.is_vector()) return std::nullopt;
-    const Load* l = as<Load>(padded ? padded->on_true : element);
-    if (!l || l->indices.size() != 1 || (padded && !bits_of(padded->on_false))) return std::nullopt;
-    const Ramp* ramp = as<Ramp>(l->indices[0]);
-    if (l->dtype.is_vector() && (!ramp || !is_const(ramp->stride, static_cast<int64_t>(count)))) return std::nullopt;
-    const Expr base = ramp ? ramp->base : l->indices[0], inside = padded ? padded->condition : Expr();
-    if (t == 0) {
-      out = Words{l, base, spread != nullptr, inside, {}};
-    } else if (!l->buffer.same_as(out->first->buffer) || (spread != nullptr) != out->uniform ||
-               distance(out->base, base) != static_cast<int64_t>(t) || bool(inside) != bool(out->inside) ||
-               (inside && !equal(inside, out->inside))) {
-      return std::nullopt;
-    }
-    if (padded) out->outside[t] = padded->on_false;
-  }
-  return out;
-}
 
 // A number of few bits of an unsigned word, plus 2^bits: as bf16 it is those bits behind the point, under the exponent
 // of 2^bits.
@@ -121,7 +74,7 @@ Value* ExprEmitter::words(const Call* op, size_t first) {
   llvm::Type* type = type_of(i32.with_lanes(lanes));
   if (op->function == Intrinsic::kDot2)
     if (Value* made = mantissas(op, first)) return made;
-  const auto words = words_of(op->args, first, static_cast<size_t>(count));
+  const auto words = dot_words(op, first);
   const BufferSlot* in = words ? &slot(words->first->buffer.get()) : nullptr;
   const bool is_guarded = words && (words->inside || active_.lanes || active_.any);
   // Inactive lanes read the begin of the buffer instead, which must have a word. GPUs branch around the load.
@@ -144,11 +97,7 @@ Value* ExprEmitter::words(const Call* op, size_t first) {
       word = b_.CreateMaskedLoad(type, guarded(at.pointer, from), alignment, mask);
     }
     active_ = outer;
-    if (inside) {
-      uint32_t border = 0;
-      for (size_t t = 0; t < static_cast<size_t>(count); ++t) border |= *bits_of(words->outside[t]) << (bits * t);
-      word = b_.CreateSelect(inside, word, llvm::ConstantInt::get(word->getType(), border));
-    }
+    if (inside) word = b_.CreateSelect(inside, word, llvm::ConstantInt::get(word->getType(), words->border));
     return is_one && lanes > 1 ? b_.CreateVectorSplat(lanes, word) : word;
   }
   if (lanes == 1) {
@@ -193,7 +142,7 @@ Value* ExprEmitter::neighbours(const Call* op, size_t first) {
     if (!ramp || !is_const(ramp->stride, 1)) return nullptr;
     if (t == 0) start = l;
     if (!l->buffer.same_as(start->buffer) ||
-        distance(as<Ramp>(start->indices[0])->base, ramp->base) != static_cast<int64_t>(t) * lanes)
+        constant_distance(as<Ramp>(start->indices[0])->base, ramp->base) != static_cast<int64_t>(t) * lanes)
       return nullptr;
   }
   const BufferSlot& from = slot(start->buffer.get());
@@ -211,7 +160,22 @@ Value* ExprEmitter::emit_dot(const Call* op, Value* sum) {
                                           : emit_dot2(a, b, sum, op->dtype.lanes);
 }
 
+// LLVM 19 has no intrinsic for it.
+Value* ExprEmitter::dp4a(Value* a, Value* b, Value* sum, int lanes) {
+  llvm::Type* word = b_.getInt32Ty();
+  auto* code = llvm::InlineAsm::get(llvm::FunctionType::get(word, {word, word, word}, false),
+                                    "dp4a.u32.s32 $0, $1, $2, $3;", "=r,r,r,r", /*hasSideEffects=*/false);
+  if (lanes == 1) return b_.CreateCall(code, {a, b, sum});
+  Value* out = llvm::PoisonValue::get(sum->getType());
+  for (uint64_t i = 0; i < static_cast<uint64_t>(lanes); ++i) {
+    const auto lane = [&](Value* v) { return b_.CreateExtractElement(v, i); };
+    out = b_.CreateInsertElement(out, b_.CreateCall(code, {lane(a), lane(b), lane(sum)}), i);
+  }
+  return out;
+}
+
 Value* ExprEmitter::emit_dot4(Value* a, Value* b, Value* sum, int lanes) {
+  if (options_.dot.kind == DotProduct::kDp4a) return dp4a(a, b, sum, lanes);
   llvm::Type* type = a->getType();
   // Vectors of `bits` a lane of as many bits in all, and back.
   const auto as_bytes = [&](Value* v) {
@@ -252,6 +216,7 @@ Value* ExprEmitter::emit_dot4(Value* a, Value* b, Value* sum, int lanes) {
       Value* signed_bytes = b_.CreateXor(as_bytes(a), llvm::ConstantInt::get(bytes->getType(), 128));
       return b_.CreateAdd(sdot(sum, signed_bytes, bytes), sums);
     }
+    case DotProduct::kDp4a:
     case DotProduct::kNone: break;
   }
   for (uint64_t t = 0; t < 4; ++t) {

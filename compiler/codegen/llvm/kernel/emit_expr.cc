@@ -3,6 +3,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
@@ -519,6 +520,17 @@ Value* ExprEmitter::emit_cast(const Cast* op) {
   return emit_conversion(v, from, to);
 }
 
+Value* ExprEmitter::round_to_bf16(Value* v, int lanes) {
+  const auto one = [&](Value* x) {
+    return b_.CreateBitCast(b_.CreateIntrinsic(llvm::Intrinsic::nvvm_f2bf16_rn, {}, {x}), b_.getInt16Ty());
+  };
+  if (lanes == 1) return one(v);
+  Value* out = llvm::PoisonValue::get(llvm::FixedVectorType::get(b_.getInt16Ty(), static_cast<unsigned>(lanes)));
+  for (uint64_t i = 0; i < static_cast<uint64_t>(lanes); ++i)
+    out = b_.CreateInsertElement(out, one(b_.CreateExtractElement(v, i)), i);
+  return out;
+}
+
 // bf16 is the upper half of an f32, rounded to the nearest.
 Value* ExprEmitter::emit_bf16_cast(Value* v, DType from, DType to) {
   const auto of = [&](DType t) { return llvm_type(b_, t.with_lanes(to.lanes)); };
@@ -527,6 +539,7 @@ Value* ExprEmitter::emit_bf16_cast(Value* v, DType from, DType to) {
     return to.code == TypeCode::kBFloat ? v : b_.CreateFPCast(wide, of(to.scalar()));
   }
   Value* value = b_.CreateFPCast(v, of(f32));
+  if (options_.has_bf16_rounding) return round_to_bf16(value, to.lanes);
   Value* bits = b_.CreateBitCast(value, of(u32));
   const auto constant = [&](uint32_t x) { return llvm::ConstantInt::get(of(u32), x); };
   Value* up = b_.CreateAdd(constant(0x7fff), b_.CreateAnd(b_.CreateLShr(bits, 16), constant(1)));

@@ -48,7 +48,8 @@ struct ExprOptions {
   bool far_back = true;  ///< instructions that access memory subtract as much from an address as they add
   /// One instruction gives the larger or the smaller of two f32, and a NaN where one of them is; also of two f64.
   bool has_nan_extremes = false, has_nan_extremes_f64 = false;
-  bool assume_finite = false;  ///< Module::assume_finite
+  bool has_bf16_rounding = false;  ///< one instruction of NVIDIA's GPUs rounds an f32 to bf16
+  bool assume_finite = false;      ///< Module::assume_finite
   /// Facts that hold where the next code stands, for divisions that need no rounding; null: none.
   const Facts* facts = nullptr;
 };
@@ -107,11 +108,13 @@ class ExprEmitter {
   llvm::Value* emit_saturated(const Cast* op);
   llvm::Value* emit_cast(const Cast* op);
   llvm::Value* emit_conversion(llvm::Value* v, DType from, DType to);
+  llvm::Value* round_to_bf16(llvm::Value* v, int lanes);
   llvm::Value* emit_bf16_cast(llvm::Value* v, DType from, DType to);
   llvm::Value* emit_call(const Call* op);
   /// sum + dot4(…) or dot2(…); a null sum is 0. In emit_dot.cc.
   llvm::Value* emit_dot(const Call* op, llvm::Value* sum);
   llvm::Value* emit_dot4(llvm::Value* a, llvm::Value* b, llvm::Value* sum, int lanes);
+  llvm::Value* dp4a(llvm::Value* a, llvm::Value* b, llvm::Value* sum, int lanes);
   llvm::Value* emit_dot2(llvm::Value* a, llvm::Value* b, llvm::Value* sum, int lanes);
   llvm::Value* neighbours(const Call* op, size_t first);
   llvm::Value* mantissas(const Call* op, size_t first);

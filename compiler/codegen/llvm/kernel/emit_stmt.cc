@@ -30,14 +30,8 @@ void StmtEmitter::close_entry() { llvm::IRBuilder<>(entry_).CreateBr(body_); }
 
 void StmtEmitter::emit(const Stmt& s) {
   switch (s->kind) {
-    case StmtKind::kSeq:
-      for (std::span<const Stmt> rest = as<Seq>(s)->stmts; !rest.empty();) {
-        const size_t n = expr_.stores_together(rest);
-        n > 1 ? expr_.emit_stores_together(rest.first(n)) : emit(rest.front());
-        rest = rest.subspan(std::max<size_t>(n, 1));
-      }
-      return;
-    case StmtKind::kStore: return expr_.emit_store(as<Store>(s));
+    case StmtKind::kSeq: return emit_all(as<Seq>(s));
+    case StmtKind::kStore: return emit_store(as<Store>(s));
     case StmtKind::kPrefetch: return emit_prefetch(as<Prefetch>(s));
     case StmtKind::kBarrier: return emit_barrier();
     case StmtKind::kIf: return emit_if(as<If>(s));
@@ -48,6 +42,14 @@ void StmtEmitter::emit(const Stmt& s) {
                                              : emit_serial(loop);
     }
     case StmtKind::kAllocate: return emit_allocate(as<Allocate>(s));
+  }
+}
+
+void StmtEmitter::emit_all(const Seq* op) {
+  for (std::span<const Stmt> rest = op->stmts; !rest.empty();) {
+    const size_t n = expr_.stores_together(rest);
+    n > 1 ? expr_.emit_stores_together(rest.first(n)) : emit(rest.front());
+    rest = rest.subspan(std::max<size_t>(n, 1));
   }
 }
 

@@ -35,13 +35,16 @@ class StmtEmitter {
   virtual void emit_concurrent(const For* op) { emit_serial(op); }
   /// A warp loop: by default as a serial one, which it means.
   virtual void emit_warp_loop(const For* op) { emit_serial(op); }
+  virtual void emit_serial(const For* op);
+  /// Statements that follow each other. Stores that stand together are emitted together.
+  virtual void emit_all(const Seq* op);
+  virtual void emit_store(const Store* op) { expr_.emit_store(op); }
   virtual void emit_barrier();
   virtual void emit_prefetch(const Prefetch* op) { expr_.emit_prefetch(op); }
   /// The address of a buffer that `op` allocates outside of the frame.
   virtual BufferSlot position(const Allocate* op) = 0;
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, f_); }
-  void emit_serial(const For* op);
   /// for (var = lo; var < hi; ++var) body
   /// Tested at the bottom, which LLVM's loop passes expect; where the end may wrap, until var == hi. `enters` (i1):
   /// whether it runs at all; null: at least once.

@@ -14,6 +14,7 @@ enum class DotProduct : uint8_t {
   kPairs,  ///< vpmaddwd: two at a time, of bytes widened to 16 bits. No sum saturates, as vpmaddubsw's do.
   kUsdot,  ///< usdot: all four
   kSdot,   ///< sdot: all four, both signed
+  kDp4a,   ///< dp4a of NVIDIA's GPUs: all four, lane by lane
 };
 
 struct DotUnits {
